@@ -1,0 +1,139 @@
+// Package cudart holds the small interfaces through which the rest of gpurun
+// sees a device: memory, modules, streams, events and graphs.
+//
+// Two backends implement them: cudart/driver talks to libcuda.so.1, cudart/sim
+// runs the same PTX on the CPU. Only cmd/gpurun chooses one.
+package cudart
+
+import (
+	"context"
+	"time"
+)
+
+// DevicePtr is an address in a device's address space, in bytes. Zero is the
+// null pointer. It is never a Go pointer and keeps nothing alive.
+type DevicePtr uint64
+
+// Info describes one device as the backend found it.
+type Info struct {
+	Backend     string `json:"backend"` // "cuda" or "sim"
+	Ordinal     int    `json:"ordinal"` // index among the visible devices
+	Name        string `json:"name"`
+	UUID        string `json:"uuid,omitempty"`
+	PCIBusID    string `json:"pci_bus_id,omitempty"`
+	Major       int    `json:"compute_major"` // compute capability
+	Minor       int    `json:"compute_minor"`
+	SMs         int    `json:"sms"`          // streaming multiprocessors
+	TotalMemory int64  `json:"total_memory"` // bytes
+	Driver      string `json:"driver,omitempty"`
+}
+
+// Backend finds and opens devices.
+type Backend interface {
+	// Name is "cuda" or "sim".
+	Name() string
+	// Devices lists the visible devices without opening one. It is cheap
+	// enough for the launcher to call before it starts a worker.
+	Devices() ([]Info, error)
+	// Open makes a device usable by the calling goroutine, which it locks to
+	// its OS thread: all further calls on the device, and on whatever the
+	// device hands out, come from that goroutine until Close.
+	Open(ordinal int) (Device, error)
+}
+
+// Device is one open device. It is not safe for concurrent use; see
+// [Backend.Open].
+type Device interface {
+	Info() Info
+
+	// Malloc allocates bytes of device memory, aligned to at least 256 bytes
+	// and with undefined contents. The caller frees it.
+	Malloc(bytes int64) (DevicePtr, error)
+	Free(ptr DevicePtr) error
+
+	// MallocHost allocates zeroed host memory that kernels can also read and
+	// write while they run.
+	MallocHost(bytes int64) (HostBuffer, error)
+
+	// LoadModule compiles PTX text. The name appears in errors.
+	LoadModule(name string, ptx []byte) (Module, error)
+
+	NewStream() (Stream, error)
+	NewEvent() (Event, error)
+
+	// Close releases everything that the device still owns.
+	Close() error
+}
+
+// HostBuffer is host memory that the device can address.
+type HostBuffer interface {
+	// Bytes is the host's view. It is invalid after Free.
+	Bytes() []byte
+	// DevicePtr is the device's view of the same memory.
+	DevicePtr() DevicePtr
+	Free() error
+}
+
+// Module is loaded PTX.
+type Module interface {
+	// Kernel finds an entry point by its name in the PTX.
+	Kernel(entry string) (Kernel, error)
+	Unload() error
+}
+
+// Kernel is an entry point of a loaded module. It is valid until the module
+// is unloaded.
+type Kernel interface {
+	Name() string
+}
+
+// Launch is the shape of a kernel launch. Grids and blocks are
+// one-dimensional; every kernel of gpurun is.
+type Launch struct {
+	Blocks      int // grid size
+	Threads     int // block size
+	SharedBytes int // dynamic shared memory per block
+}
+
+// Stream is an ordered queue of device work.
+type Stream interface {
+	// Launch enqueues a kernel whose single parameter is the block params.
+	// The bytes are copied before Launch returns.
+	Launch(k Kernel, shape Launch, params []byte) error
+	// Copy enqueues a copy between device addresses, peers' included.
+	Copy(dst, src DevicePtr, bytes int64) error
+	// Fill enqueues a memset of bytes bytes to value.
+	Fill(dst DevicePtr, value byte, bytes int64) error
+	// Record enqueues the taking of a time stamp.
+	Record(e Event) error
+
+	// Upload and Download wait for the work enqueued so far, copy, and return
+	// when the copy is complete. They cannot be captured.
+	Upload(dst DevicePtr, src []byte) error
+	Download(dst []byte, src DevicePtr) error
+
+	// Synchronize waits until all enqueued work is done and reports its
+	// first error. When ctx ends first, it returns ctx's error and the work
+	// goes on.
+	Synchronize(ctx context.Context) error
+
+	// Capture calls enqueue and records what it enqueues on this stream
+	// instead of running it.
+	Capture(enqueue func() error) (Graph, error)
+
+	Close() error
+}
+
+// Event is a time stamp in a stream.
+type Event interface {
+	// Since returns the time from start to this event. Both must have been
+	// recorded on streams that were synchronized afterwards.
+	Since(start Event) (time.Duration, error)
+	Close() error
+}
+
+// Graph is captured work, ready to be replayed any number of times.
+type Graph interface {
+	Launch(s Stream) error
+	Close() error
+}
