@@ -1,0 +1,135 @@
+package symm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/cudart"
+)
+
+// maxFailure bounds the text of a failure in a report, and maxReport a whole
+// report, in bytes. JSON needs up to six bytes for one of the text.
+const (
+	maxFailure = 1 << 10
+	maxReport  = 8 << 10
+)
+
+// report is what a rank tells its peers about a step. Verdicts are drawn from
+// the reports alone, so that all ranks draw the same one.
+type report struct {
+	Bytes   int64  `json:"bytes"`
+	Backend string `json:"backend"`
+	// Failure is empty where the step succeeded.
+	Failure string `json:"failure,omitempty"`
+}
+
+// agree tells all ranks how this one fared, and returns an error on all of
+// them when one failed or the reports do not fit together.
+func (m *Memory) agree(ctx context.Context, round string, failure error) error {
+	mine := report{Bytes: m.Bytes, Backend: m.Backend}
+	if failure != nil {
+		text := failure.Error()
+		mine.Failure = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "?")
+	}
+	reports, err := m.gather(ctx, round, mine)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	var failures []error
+	for rank, r := range reports {
+		switch {
+		case r.Failure == "":
+		case rank == m.ex.Rank():
+			failures = append(failures, fmt.Errorf("rank %d: %w", rank, failure))
+		default:
+			failures = append(failures, fmt.Errorf("rank %d: %s", rank, r.Failure))
+		}
+	}
+	if len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	return errors.Join(
+		same("size", reports, func(r report) string { return fmt.Sprintf("%d bytes", r.Bytes) }),
+		same("backend", reports, func(r report) string { return r.Backend }),
+	)
+}
+
+// gather exchanges reports and decodes all of them.
+func (m *Memory) gather(ctx context.Context, round string, mine report) ([]report, error) {
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the report for %s: %w", round, err)
+	}
+	texts, err := m.ex.AllGather(ctx, round, text)
+	if err == nil {
+		err = wantOnePerRank(len(texts), m.ex.WorldSize())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("waiting for all ranks at %s: %w", round, err)
+	}
+	reports := make([]report, len(texts))
+	var failures []error
+	for rank, text := range texts {
+		if reports[rank], err = decode(text); err != nil {
+			failures = append(failures, fmt.Errorf("report of rank %d at %s: %w", rank, round, err))
+		}
+	}
+	return reports, errors.Join(failures...)
+}
+
+func decode(text []byte) (report, error) {
+	var r report
+	if len(text) > maxReport {
+		return r, fmt.Errorf("%d bytes are more than the %d allowed", len(text), maxReport)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return report{}, fmt.Errorf("not readable: %w", err)
+	}
+	return r, nil
+}
+
+// same returns an error naming all ranks and their values unless the ranks'
+// values agree.
+func same(what string, reports []report, value func(report) string) error {
+	ranks := map[string][]string{}
+	var order []string
+	for rank, r := range reports {
+		v := value(r)
+		if !slices.Contains(order, v) {
+			order = append(order, v)
+		}
+		ranks[v] = append(ranks[v], fmt.Sprint(rank))
+	}
+	if len(order) == 1 {
+		return nil
+	}
+	var groups []string
+	for _, v := range order {
+		groups = append(groups, fmt.Sprintf("%s on rank %s", v, strings.Join(ranks[v], ",")))
+	}
+	return fmt.Errorf("symmetric memory needs the same %s everywhere: %s", what, strings.Join(groups, "; "))
+}
+
+// CUresult codes by which a driver refuses to map a peer's memory.
+const (
+	errMapFailed             cudart.Result = 205
+	errPeerAccessUnsupported cudart.Result = 217
+	errTooManyPeers          cudart.Result = 711
+)
+
+// explain says which of two ranks could not reach the other, and why where
+// the driver's code tells.
+func explain(rank, peer int, err error) error {
+	refusals := []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported}
+	for _, code := range refusals {
+		if errors.Is(err, code) {
+			return fmt.Errorf("the GPU of rank %d cannot reach the GPU of rank %d peer to peer "+
+				"(nvidia-smi topo -p2p r shows which GPUs can): %w", rank, peer, err)
+		}
+	}
+	return fmt.Errorf("mapping memory of rank %d: %w", peer, err)
+}

@@ -1,0 +1,171 @@
+// Package symm allocates symmetric memory: the same number of bytes on every
+// rank, with every rank holding device pointers to all of them.
+//
+// How one rank's memory becomes another's differs between devices, and hides
+// behind the unexported interface backend: "ipc" passes cuIpcGetMemHandle
+// handles as bytes, "fd" passes file descriptors. The protocol around it is
+// the same for all of them, and every step of it is collective:
+//
+//	this rank                               all ranks
+//	allocate, export a handle
+//	report size, backend, failure  <----->  all agree, or all free and fail
+//	hand out the handle            <----->  receive the peers' handles
+//	map every peer
+//	report failure                 <----->  all mapped, or all unmap, free and fail
+//
+// A rank that fails says so in the next report instead of leaving, so that
+// its peers hear the cause at once and do not wait for their time-out.
+package symm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"gpurun/cudart"
+)
+
+// Exchange is what symm needs from the rendezvous. Every rank calls the same
+// methods with the same names in the same order; a name may come again, for
+// the next allocation, and then begins a round of its own.
+type Exchange interface {
+	Rank() int
+	WorldSize() int
+	// AllGather returns what every rank passed, indexed by rank.
+	AllGather(ctx context.Context, name string, mine []byte) ([][]byte, error)
+	// AllGatherFiles returns every other rank's file, indexed by rank; the
+	// own entry is nil. The caller closes them, and mine.
+	AllGatherFiles(ctx context.Context, name string, mine *os.File) ([]*os.File, error)
+}
+
+// The rounds of the protocol, as named to the Exchange.
+const (
+	roundOffer   = "symm/offer"
+	roundHandle  = "symm/handle"
+	roundMapped  = "symm/mapped"
+	roundRelease = "symm/release"
+)
+
+// Memory is this rank's view of one symmetric allocation. The device owns
+// the memory until Free.
+type Memory struct {
+	// Local is this rank's own memory.
+	Local cudart.DevicePtr
+	// Peers holds the device pointers to every rank's memory, indexed by
+	// rank. The own entry is Local.
+	Peers []cudart.DevicePtr
+	// Bytes is the size of the memory on each rank.
+	Bytes int64
+	// Backend names what shares the memory: "ipc" or "fd".
+	Backend string
+
+	ex      Exchange
+	backend backend
+}
+
+// Allocate allocates bytes on every rank of ex and maps all of them on dev.
+// It is collective. The contents are undefined: whoever wants zeros writes
+// them, and lets the ranks meet before the first peer reads.
+//
+// It fails on all ranks or on none, as far as ex delivers; what it had
+// allocated is then freed. ctx bounds every wait for a peer.
+func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64) (*Memory, error) {
+	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), ex: ex}
+	mine, failure := m.offer(dev)
+	if err := m.agree(ctx, roundOffer, failure); err != nil {
+		return nil, errors.Join(err, mine.close(), m.freeLocal())
+	}
+	failure = errors.Join(m.mapPeers(ctx, mine), mine.close())
+	if err := m.agree(ctx, roundMapped, failure); err != nil {
+		return nil, errors.Join(err, m.Free(ctx))
+	}
+	return m, nil
+}
+
+// Free unmaps the peers' memory, waits until every peer has done the same,
+// and frees the own. It is collective; ctx bounds the wait. When a peer does
+// not come, the own memory stays allocated, since that peer may still use
+// it, and goes with the device. A second Free does nothing.
+func (m *Memory) Free(ctx context.Context) error {
+	if m.Local == 0 {
+		return nil
+	}
+	unmapped := m.unmapPeers()
+	if _, err := m.gather(ctx, roundRelease, report{}); err != nil {
+		return errors.Join(unmapped, fmt.Errorf("keeping symmetric memory until the device closes: %w", err))
+	}
+	return errors.Join(unmapped, m.freeLocal())
+}
+
+// offer allocates the own memory and makes a handle for the peers.
+func (m *Memory) offer(dev cudart.Device) (handle, error) {
+	if m.Bytes <= 0 {
+		return handle{}, fmt.Errorf("symmetric memory of %d bytes: the size must be positive", m.Bytes)
+	}
+	b, err := choose(dev)
+	if err != nil {
+		return handle{}, err
+	}
+	m.backend, m.Backend = b, b.name()
+	if m.Local, err = dev.Malloc(m.Bytes); err != nil {
+		return handle{}, fmt.Errorf("allocating %d bytes of symmetric memory: %w", m.Bytes, err)
+	}
+	m.Peers[m.ex.Rank()] = m.Local
+	h, err := b.export(m.Local)
+	if err != nil {
+		return handle{}, fmt.Errorf("exporting symmetric memory: %w", err)
+	}
+	return h, nil
+}
+
+// mapPeers exchanges handles and maps every peer's memory.
+func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
+	handles, err := m.backend.exchange(ctx, m.ex, mine)
+	if err != nil {
+		return fmt.Errorf("exchanging memory handles: %w", err)
+	}
+	var failures []error
+	for rank, h := range handles {
+		if rank != m.ex.Rank() {
+			failures = append(failures, m.mapPeer(rank, h))
+		}
+		failures = append(failures, h.close())
+	}
+	return errors.Join(failures...)
+}
+
+func (m *Memory) mapPeer(rank int, h handle) error {
+	ptr, err := m.backend.open(h)
+	if err != nil {
+		return explain(m.ex.Rank(), rank, err)
+	}
+	m.Peers[rank] = ptr
+	return nil
+}
+
+func (m *Memory) unmapPeers() error {
+	var failures []error
+	for rank, ptr := range m.Peers {
+		if rank == m.ex.Rank() || ptr == 0 {
+			continue
+		}
+		if err := m.backend.unmap(ptr); err != nil {
+			failures = append(failures, fmt.Errorf("unmapping memory of rank %d: %w", rank, err))
+		}
+		m.Peers[rank] = 0
+	}
+	return errors.Join(failures...)
+}
+
+func (m *Memory) freeLocal() error {
+	if m.Local == 0 {
+		return nil
+	}
+	ptr := m.Local
+	m.Local, m.Peers[m.ex.Rank()] = 0, 0
+	if err := m.backend.free(ptr); err != nil {
+		return fmt.Errorf("freeing symmetric memory: %w", err)
+	}
+	return nil
+}
