@@ -1,0 +1,97 @@
+package collective
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Limits shared with the kernels: kernels/device/params.cuh.
+const (
+	MaxRanks  = 72
+	MaxBlocks = 128
+	SlotBytes = 32 << 10
+)
+
+// Params mirrors Params of kernels/device/params.cuh, where the fields are
+// explained. A test compares the two layouts.
+type Params struct {
+	Peers         [MaxRanks]uint64
+	Fault         uint64
+	TimeoutNS     uint64
+	Count         int64
+	SendOffset    int64
+	RecvOffset    int64
+	ScratchOffset int64
+	TileBytes     int64
+	Rank          uint32
+	World         uint32
+	Phase         Phase
+	_             uint32
+}
+
+// Bytes views p as the bytes that a launch copies. They alias p.
+func (p *Params) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+}
+
+// SignalPad mirrors SignalPad of kernels/device/params.cuh: the head of every
+// rank's symmetric memory, zeroed before the first launch.
+type SignalPad struct {
+	Epoch   [MaxBlocks]uint32
+	Claimed uint32
+	_       [31]uint32
+	Flags   [MaxBlocks][MaxRanks]uint32
+}
+
+// SignalPadBytes is the room a signal pad takes, in bytes.
+const SignalPadBytes = int64(unsafe.Sizeof(SignalPad{}))
+
+// Phase is where a kernel waits for its peers.
+type Phase uint32
+
+// The phases of kernels/device/params.cuh.
+const (
+	StartBarrier Phase = 1
+	StageBarrier Phase = 2
+	EndBarrier   Phase = 3
+)
+
+func (p Phase) String() string {
+	switch p {
+	case StartBarrier:
+		return "start barrier"
+	case StageBarrier:
+		return "stage barrier"
+	case EndBarrier:
+		return "end barrier"
+	}
+	return fmt.Sprintf("phase %d", uint32(p))
+}
+
+// Fault mirrors Fault of kernels/device/params.cuh: the wait that expired.
+type Fault struct {
+	State    uint32
+	Rank     uint32
+	Phase    Phase
+	Peer     uint32
+	Block    uint32
+	Expected uint32
+	Seen     uint32
+	_        uint32
+}
+
+// FaultBytes is the size of a fault record.
+const FaultBytes = int64(unsafe.Sizeof(Fault{}))
+
+// TimeoutError reports a kernel that gave up waiting for a peer.
+type TimeoutError struct {
+	Rank, Peer     int
+	Phase          Phase
+	Block          int
+	Expected, Seen uint32 // epochs
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("rank %d gave up waiting for rank %d at the %s (block %d, epoch %d expected, %d seen)",
+		e.Rank, e.Peer, e.Phase, e.Block, e.Expected, e.Seen)
+}

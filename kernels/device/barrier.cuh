@@ -1,0 +1,107 @@
+// Barrier between the same-numbered blocks of all ranks.
+//
+// Epochs count barriers and only grow; they live in device memory, so that a
+// captured graph can be replayed, and are compared wrap-safe. A rank may run
+// one barrier ahead of a peer, never two, so a flag never skips an epoch that
+// somebody still waits for. Nothing is reset between launches.
+//
+// Memory order: what any thread of the block wrote before the barrier is
+// visible to all threads of the peers' blocks after it. The block's threads
+// meet (bar), one thread per peer stores the epoch with release at system
+// scope and acquires the peer's, and the block meets again; causality order
+// carries the other threads' accesses along.
+#pragma once
+
+#include "params.cuh"
+
+FORCE_INLINE __device__ void st_flag_release(uint64_t address, uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
+FORCE_INLINE __device__ uint32_t ld_flag_acquire(uint64_t address) {
+  uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+FORCE_INLINE __device__ bool claim(uint64_t address) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], 0, 1;" : "=r"(before) : "l"(address) : "memory");
+  return before == 0;
+}
+
+FORCE_INLINE __device__ uint64_t signal_pad(const Params& p, uint32_t rank) { return p.peers[rank]; }
+
+FORCE_INLINE __device__ uint64_t epoch_address(const Params& p) {
+  return signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, epoch) + block_id() * sizeof(uint32_t);
+}
+
+// The flag on rank `owner` by which `from` announces its arrivals.
+FORCE_INLINE __device__ uint64_t flag_address(const Params& p, uint32_t owner, uint32_t from) {
+  return signal_pad(p, owner) + __builtin_offsetof(SignalPad, flags) +
+         (block_id() * kMaxRanks + from) * sizeof(uint32_t);
+}
+
+// Records which wait expired, for the host to read.
+FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected,
+                                          uint32_t seen) {
+  if (!claim(signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, claimed))) return;
+  auto* fault = (Global<volatile Fault>)p.fault;
+  fault->rank = p.rank;
+  fault->phase = phase;
+  fault->peer = peer;
+  fault->block = block_id();
+  fault->expected = expected;
+  fault->seen = seen;
+  st_flag_release(p.fault + __builtin_offsetof(Fault, state), 1);
+}
+
+// Polls until the peer has arrived at epoch. False when the time is up.
+FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch) {
+  constexpr uint32_t kPollsPerClock = 64;
+  uint64_t flag = flag_address(p, p.rank, peer);
+  uint64_t began = 0;
+  for (uint32_t polls = 0;; polls++) {
+    uint32_t seen = ld_flag_acquire(flag);
+    if ((int32_t)(seen - epoch) >= 0) return true;
+    if (polls % kPollsPerClock != kPollsPerClock - 1) continue;
+    uint64_t now = global_timer();
+    if (began == 0) began = now;
+    if (now - began > p.timeout_ns) {
+      record_fault(p, phase, peer, epoch, seen);
+      return false;
+    }
+  }
+}
+
+// Epochs is a block's place in the sequence of barriers, from its launch on.
+class Epochs {
+ public:
+  FORCE_INLINE __device__ explicit Epochs(const Params& p)
+      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)) {}
+
+  // The epoch of the next barrier.
+  FORCE_INLINE __device__ uint32_t next() const { return epoch_ + 1; }
+
+  // Meets the same block of all ranks. False, in all threads of the block,
+  // when a peer did not come in time: the kernel must then return.
+  FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
+    epoch_++;
+    block_all(true);
+    bool ok = true;
+    for (uint32_t peer = thread_id(); peer < world; peer += block_threads()) {
+      st_flag_release(flag_address(p_, peer, p_.rank), epoch_);
+      ok = ok && await_peer(p_, phase, peer, epoch_);
+    }
+    return block_all(ok);
+  }
+
+  // Keeps the count for the next launch. Call it last, by all threads.
+  FORCE_INLINE __device__ void save() const {
+    if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p_) = epoch_;
+  }
+
+ private:
+  const Params& p_;
+  uint32_t epoch_;
+};

@@ -1,0 +1,39 @@
+// The part of CUDA C++ that the kernels use, spelled out so that clang alone
+// compiles them: no CUDA toolkit and no header of it is needed.
+#pragma once
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define FORCE_INLINE inline __attribute__((always_inline))
+
+using uint16_t = unsigned short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long long;
+using uint64_t = unsigned long long;
+
+// A pointer that the compiler knows to be a global address, of this GPU or of
+// a peer, so that it emits ld.global and st.global.
+template <typename T>
+using Global = __attribute__((address_space(1))) T*;
+
+// Sixteen bytes: the widest single access of a thread.
+using Vec = uint32_t __attribute__((ext_vector_type(4)));
+constexpr int kVecBytes = 16;
+
+FORCE_INLINE __device__ uint32_t thread_id() { return __nvvm_read_ptx_sreg_tid_x(); }
+FORCE_INLINE __device__ uint32_t block_threads() { return __nvvm_read_ptx_sreg_ntid_x(); }
+FORCE_INLINE __device__ uint32_t block_id() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+FORCE_INLINE __device__ uint32_t grid_blocks() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+
+// Nanoseconds of a clock that all threads of the GPU share.
+FORCE_INLINE __device__ uint64_t global_timer() {
+  uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+  return ns;
+}
+
+// Waits for all threads of the block; true when ok was true in all of them.
+FORCE_INLINE __device__ bool block_all(bool ok) { return __nvvm_bar0_and(ok) != 0; }

@@ -1,0 +1,53 @@
+// The parameter block of every kernel and the memory it points at.
+//
+// collective.Params, collective.SignalPad and collective.Fault mirror these
+// structs in Go; layout.cu exports their layout and a Go test compares them.
+#pragma once
+
+#include "cuda.cuh"
+
+constexpr int kMaxRanks = 72;         // the largest NVLink domain there is
+constexpr int kMaxBlocks = 128;       // blocks of a grid that may meet at a barrier
+constexpr int kSlotBytes = 32 * 1024; // of scratch; a block has two slots
+
+struct Params {
+  uint64_t peers[kMaxRanks]; // base of each rank's symmetric memory, as mapped here
+  uint64_t fault;            // Fault*, host memory
+  uint64_t timeout_ns;       // bound of one wait for a peer
+  int64_t count;             // elements
+  int64_t send_offset;       // bytes from the base to the input
+  int64_t recv_offset;       // bytes from the base to the output
+  int64_t scratch_offset;    // bytes from the base to the scratch, a multiple of 16
+  int64_t tile_bytes;        // bytes staged at a time, a multiple of 16, at most kSlotBytes
+  uint32_t rank;
+  uint32_t world;
+  uint32_t phase;            // Phase of a kernel that is nothing but a barrier
+  uint32_t reserved;
+};
+
+// SignalPad opens every rank's symmetric memory. It starts as zeros.
+struct SignalPad {
+  uint32_t epoch[kMaxBlocks];            // barriers that block b has passed
+  uint32_t claimed;                      // 1 once a thread owns the fault record
+  uint32_t reserved[31];
+  uint32_t flags[kMaxBlocks][kMaxRanks]; // last epoch at which rank r's block b arrived
+};
+
+// Where a kernel waits for its peers; collective.Phase names them.
+enum Phase : uint32_t {
+  kStartBarrier = 1, // peers' inputs are ready, their outputs may be written
+  kStageBarrier = 2, // peers' staged tile is there
+  kEndBarrier = 3,   // peers have written and read all they will
+};
+
+// Fault says which wait expired. The first thread to find one writes it.
+struct Fault {
+  uint32_t state; // 1 when the rest is valid
+  uint32_t rank;
+  uint32_t phase;
+  uint32_t peer;
+  uint32_t block;
+  uint32_t expected; // epoch waited for
+  uint32_t seen;     // epoch found in the peer's flag
+  uint32_t reserved;
+};

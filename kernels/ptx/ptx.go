@@ -1,0 +1,50 @@
+// Package ptx holds the compiled kernels: generated, committed, and embedded
+// in the binary. MANIFEST.json says from which sources and by which compiler.
+package ptx
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+)
+
+//go:embed *.ptx
+var files embed.FS
+
+//go:embed MANIFEST.json
+var manifest []byte
+
+// Source returns the PTX of a module.
+func Source(module string) ([]byte, error) {
+	text, err := files.ReadFile(module + ".ptx")
+	if err != nil {
+		return nil, fmt.Errorf("no kernel module %q in this binary: rebuild it with go generate ./kernels", module)
+	}
+	return text, nil
+}
+
+// Manifest records where the PTX came from.
+type Manifest struct {
+	Compiler string   `json:"compiler"` // first line of clang --version
+	Flags    []string `json:"flags"`
+	// Modules is sorted by name.
+	Modules []Built `json:"modules"`
+}
+
+// Built is one compiled module.
+type Built struct {
+	Name    string `json:"name"`
+	Source  string `json:"source"`            // relative to kernels/
+	Element string `json:"element,omitempty"` // the macro ELEMENT
+	// Hash is the SHA-256 of the source and of all headers of kernels/device.
+	Hash string `json:"sha256"`
+}
+
+// ReadManifest returns the manifest of the embedded PTX.
+func ReadManifest() (Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return m, fmt.Errorf("reading the manifest of the PTX: %w", err)
+	}
+	return m, nil
+}

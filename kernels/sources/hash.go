@@ -1,0 +1,28 @@
+// Package sources tells whether compiled kernels are as new as their sources.
+package sources
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+)
+
+// Hash is the SHA-256, in hex, of a kernel's file and of all headers in
+// device/, each with its name and length. root is the folder kernels/.
+func Hash(root fs.FS, source string) (string, error) {
+	headers, err := fs.Glob(root, "device/*.cuh")
+	if err != nil {
+		return "", fmt.Errorf("hashing %s: %w", source, err)
+	}
+	sum := sha256.New()
+	for _, name := range append(headers, source) {
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return "", fmt.Errorf("hashing %s: %w", source, err)
+		}
+		fmt.Fprintf(sum, "%s %d\n", name, len(text))
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
