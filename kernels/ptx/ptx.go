@@ -25,7 +25,7 @@ func Source(module string) ([]byte, error) {
 
 // Manifest records where the PTX came from.
 type Manifest struct {
-	Compiler string   `json:"compiler"` // first line of clang --version
+	Compiler string   `json:"compiler"`
 	Flags    []string `json:"flags"`
 	// Modules is sorted by name.
 	Modules []Built `json:"modules"`

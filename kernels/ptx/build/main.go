@@ -13,7 +13,6 @@ import (
 
 	"gpurun/kernels"
 	"gpurun/kernels/ptx"
-	"gpurun/kernels/sources"
 )
 
 // compiler is Debian's name for the clang whose output is committed.
@@ -36,13 +35,10 @@ func main() {
 
 // run compiles into root/ptx, where root is the folder kernels/.
 func run(root string) error {
-	version, err := compilerVersion()
-	if err != nil {
-		return err
-	}
-	m := ptx.Manifest{Compiler: version, Flags: flags}
+	m := ptx.Manifest{Compiler: compiler, Flags: flags}
 	for _, b := range wanted() {
-		if b.Hash, err = sources.Hash(os.DirFS(root), b.Source); err != nil {
+		var err error
+		if b.Hash, err = hash(os.DirFS(root), b.Source); err != nil {
 			return err
 		}
 		if err := compile(root, b); err != nil {
@@ -64,15 +60,6 @@ func wanted() []ptx.Built {
 	return built
 }
 
-func compilerVersion() (string, error) {
-	out, err := exec.Command(compiler, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s --version: %w (on Debian: apt-get install %s)", compiler, err, compiler)
-	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	return strings.TrimSpace(first), nil
-}
-
 func compile(root string, b ptx.Built) error {
 	args := slices.Clone(flags)
 	if b.Element != "" {
@@ -82,7 +69,7 @@ func compile(root string, b ptx.Built) error {
 	cmd := exec.Command(compiler, args...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling %s: %w\n%s", b.Source, err, out)
+		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)\n%s", b.Source, err, compiler, out)
 	}
 	return nil
 }

@@ -1,5 +1,4 @@
-// Package sources tells whether compiled kernels are as new as their sources.
-package sources
+package main
 
 import (
 	"crypto/sha256"
@@ -8,9 +7,9 @@ import (
 	"io/fs"
 )
 
-// Hash is the SHA-256, in hex, of a kernel's file and of all headers in
+// hash is the SHA-256, in hex, of a kernel's file and of all headers in
 // device/, each with its name and length. root is the folder kernels/.
-func Hash(root fs.FS, source string) (string, error) {
+func hash(root fs.FS, source string) (string, error) {
 	headers, err := fs.Glob(root, "device/*.cuh")
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", source, err)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/kernels/ptx"
+)
+
+// The committed PTX is what the sources, the flags and the catalog of today
+// would give.
+func TestPTXIsFresh(t *testing.T) {
+	got, err := ptx.ReadManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ptx.Manifest{Compiler: compiler, Flags: flags, Modules: wanted()}
+	for i := range want.Modules {
+		m := &want.Modules[i]
+		if m.Hash, err = hash(os.DirFS("../.."), m.Source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the PTX is stale: run go generate ./kernels\n(-want +got)\n%s", diff)
+	}
+}
+
+// A change of any header, or of the file itself, changes the hash.
+func TestHashSeesEveryFile(t *testing.T) {
+	base, err := hash(sources("a", "b"), "x.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tree := range map[string][2]string{
+		"header": {"A", "b"},
+		"kernel": {"a", "B"},
+		"moved":  {"ab", ""},
+	} {
+		changed, err := hash(sources(tree[0], tree[1]), "x.cu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed == base {
+			t.Errorf("%s: the hash did not change", name)
+		}
+	}
+}
+
+// sources is a kernels folder with one header and one kernel.
+func sources(header, kernel string) fstest.MapFS {
+	return fstest.MapFS{
+		"device/h.cuh": {Data: []byte(header)},
+		"x.cu":         {Data: []byte(kernel)},
+	}
+}
