@@ -1,0 +1,126 @@
+// Package report is how a worker tells its agent what it is doing.
+//
+// The agent gives every worker the write end of a pipe and its number in
+// GPURUN_REPORT_FD. The worker writes one JSON object a line, never more than
+// [MaxLine] bytes, and closes the pipe by exiting:
+//
+//	kind      payload    meaning
+//	--------  ---------  -------------------------------------------------
+//	log       log        a log entry, see [Writer.Core] and [Relog]
+//	phase     phase      what the worker does from now on
+//	progress  progress   so much of the current phase is done
+//	result    result     a result, opaque to the agent
+//	failure   failure    why the worker is about to exit with an error
+//
+// Nothing flows back. Any message counts as a sign of life.
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// FDVariable names the environment variable with the pipe's descriptor number.
+const FDVariable = "GPURUN_REPORT_FD"
+
+// MaxLine is the longest message in bytes, its newline included.
+const MaxLine = 1 << 20
+
+// Kind tells which payload a message carries.
+type Kind string
+
+// The kinds of message.
+const (
+	KindLog      Kind = "log"
+	KindPhase    Kind = "phase"
+	KindProgress Kind = "progress"
+	KindResult   Kind = "result"
+	KindFailure  Kind = "failure"
+)
+
+// Message is one line of the pipe. Only the payload of its kind is set.
+type Message struct {
+	Kind     Kind            `json:"kind"`
+	Log      json.RawMessage `json:"log,omitempty"`
+	Phase    string          `json:"phase,omitempty"`
+	Progress *Progress       `json:"progress,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Failure  *Failure        `json:"failure,omitempty"`
+}
+
+// Progress says how much of the current phase is done.
+type Progress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// Class says what kind of thing went wrong. It decides gpurun's exit code.
+type Class string
+
+// The classes of failure.
+const (
+	WrongData   Class = "wrong-data"  // an answer was not the right one
+	Environment Class = "environment" // the machine lacks something
+	Timeout     Class = "timeout"     // something did not happen in time
+	Rendezvous  Class = "rendezvous"  // the ranks did not find each other, or lost each other
+	Usage       Class = "usage"       // the user asked for something impossible
+	Internal    Class = "internal"    // a defect of gpurun
+)
+
+// Failure is the reason, in the worker's own words, why it gives up.
+type Failure struct {
+	Class   Class  `json:"class"`
+	Phase   string `json:"phase,omitempty"` // what the worker was doing
+	Message string `json:"message"`
+	// Peer is the rank that the failure points to, nil when none does.
+	Peer *int `json:"peer,omitempty"`
+	// Consequence marks a failure that only follows from another rank's, such
+	// as a peer that left. The agent prefers to name the other one.
+	Consequence bool `json:"consequence,omitempty"`
+}
+
+// Error reads "verifying: 3 elements are wrong".
+func (f *Failure) Error() string {
+	if f.Phase == "" {
+		return f.Message
+	}
+	return f.Phase + ": " + f.Message
+}
+
+// check reports whether the message carries what its kind promises.
+func (m Message) check() error {
+	present := false
+	switch m.Kind {
+	case KindLog:
+		present = m.Log != nil
+	case KindPhase:
+		present = m.Phase != ""
+	case KindProgress:
+		present = m.Progress != nil
+	case KindResult:
+		present = m.Result != nil
+	case KindFailure:
+		if m.Failure != nil {
+			return m.Failure.check()
+		}
+	default:
+		return fmt.Errorf("unknown kind %q", m.Kind)
+	}
+	if !present {
+		return fmt.Errorf("kind %q without its payload", m.Kind)
+	}
+	return nil
+}
+
+func (f *Failure) check() error {
+	switch f.Class {
+	case WrongData, Environment, Timeout, Rendezvous, Usage, Internal:
+	default:
+		return fmt.Errorf("unknown class of failure %q", f.Class)
+	}
+	if f.Message == "" {
+		return errors.New("failure without a message")
+	}
+	return nil
+}
