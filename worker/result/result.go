@@ -1,0 +1,62 @@
+// Package result is what a run found out, and the forms it is printed in.
+package result
+
+import "gpurun/cudart"
+
+// Schema is the version of the JSON form. It changes when a field changes its
+// meaning or goes away, not when one is added.
+const Schema = 1
+
+// Report is a whole run.
+type Report struct {
+	Schema    int           `json:"schema"`
+	Version   string        `json:"version"`
+	Command   []string      `json:"command"` // arguments as given, the program first
+	WorldSize int           `json:"world_size"`
+	Devices   []cudart.Info `json:"devices"` // by rank
+	Results   []Result      `json:"results"`
+	Passed    bool          `json:"passed"`
+	ExitCode  int           `json:"exit_code"`
+}
+
+// Result is one measurement: a size, type, operation and algorithm, in place
+// or out of place.
+type Result struct {
+	Collective string `json:"collective"`
+	Algorithm  string `json:"algorithm"`
+	DType      string `json:"dtype"`
+	Op         string `json:"op"`
+	Root       int    `json:"root"`  // -1: the collective has none
+	Bytes      int64  `json:"bytes"` // of each rank's input
+	Count      int64  `json:"count"` // elements
+	InPlace    bool   `json:"in_place"`
+	Mode       string `json:"mode"` // "stream" or "graph"
+	// Wrong counts wrong elements on all ranks; nil when not verified.
+	Wrong *int64 `json:"wrong"`
+	// Mismatches say where, one for each rank with wrong elements.
+	Mismatches  []Mismatch `json:"mismatches,omitempty"`
+	Time        Time       `json:"time_us"`
+	SlowestRank int        `json:"slowest_rank"`
+	AlgBW       float64    `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
+	BusBW       float64    `json:"busbw"` // GB/s
+}
+
+// Time is the distribution of one call's time on the slowest rank, in
+// microseconds.
+type Time struct {
+	Min float64 `json:"min"`
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Mismatch is what is wrong in one rank's result.
+type Mismatch struct {
+	Rank  int    `json:"rank"`
+	Wrong int64  `json:"wrong"`
+	Index int64  `json:"first_index"` // element
+	Want  string `json:"want_bits"`   // hexadecimal
+	Got   string `json:"got_bits"`
+	Phase string `json:"phase"` // "before timing" or "after timing"
+}
