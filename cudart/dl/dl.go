@@ -1,0 +1,97 @@
+// Package dl opens shared libraries at run time and calls their functions,
+// without cgo and without anything but the library at hand.
+package dl
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/ebitengine/purego"
+)
+
+// ErrNotFound says that no candidate library could be opened.
+var ErrNotFound = errors.New("library not found")
+
+// Library is an open shared library. It stays open until the process ends:
+// drivers keep threads and exit handlers that do not survive being unmapped.
+type Library struct {
+	path   string
+	handle uintptr
+}
+
+// Open opens the first candidate that the dynamic loader accepts. A candidate
+// without a slash is looked for where the loader looks: LD_LIBRARY_PATH as it
+// was when the process started, the loader's cache, the system's folders.
+// Where none opens, the error wraps [ErrNotFound] and quotes the loader's
+// answer to each.
+func Open(candidates ...string) (*Library, error) {
+	// dlerror belongs to the thread that called dlopen.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var answers []string
+	for _, path := range candidates {
+		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err == nil {
+			return &Library{path: path, handle: handle}, nil
+		}
+		answers = append(answers, err.Error())
+	}
+	return nil, fmt.Errorf("%w: tried %s", ErrNotFound, strings.Join(answers, "; "))
+}
+
+// Path is the candidate that Open took.
+func (l *Library) Path() string { return l.path }
+
+// Func is a C function of a library. The zero value is no function; see
+// [Func.Found].
+type Func struct {
+	name string
+	addr uintptr
+}
+
+// Func finds the first of the names that the library exports, newest version
+// first as a rule.
+func (l *Library) Func(names ...string) (Func, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, name := range names {
+		if addr, err := purego.Dlsym(l.handle, name); err == nil {
+			return Func{name: name, addr: addr}, nil
+		}
+	}
+	return Func{}, fmt.Errorf("%s has no function %s: is it older than gpurun needs?", l.path, strings.Join(names, " or "))
+}
+
+// Found reports whether f is a function.
+func (f Func) Found() bool { return f.addr != 0 }
+
+// Name is the exported name, such as "cuMemAlloc_v2".
+func (f Func) Name() string { return f.name }
+
+// Addr is the function's address.
+func (f Func) Addr() uintptr { return f.addr }
+
+// Call calls a function that takes only integers and pointers and returns an
+// int. Variables whose addresses are converted to uintptr in the argument list
+// stay alive and in place until it returns. Calling the zero Func panics.
+//
+//go:uintptrescapes
+func (f Func) Call(args ...uintptr) int32 {
+	result, _, _ := purego.SyscallN(f.addr, args...)
+	return int32(result)
+}
+
+// Text is a C string out of a fixed buffer: the bytes up to the first NUL, or
+// all of them.
+func Text(buffer []byte) string {
+	text, _, _ := strings.Cut(string(buffer), "\x00")
+	return text
+}
+
+// Bytes is a C string made of text, which ends at its first NUL.
+func Bytes(text string) []byte {
+	text, _, _ = strings.Cut(text, "\x00")
+	return append([]byte(text), 0)
+}

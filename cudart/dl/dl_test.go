@@ -1,0 +1,85 @@
+package dl
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOpenNamesEverythingItTried(t *testing.T) {
+	_, err := Open("libno-such-one.so.1", "/nowhere/libno-such-two.so")
+	if !errors.Is(err, ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{"libno-such-one.so.1", "/nowhere/libno-such-two.so", "No such file"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+}
+
+// libc is the one library that every dynamically linked process has.
+func libc(t *testing.T) *Library {
+	t.Helper()
+	l, err := Open("/nowhere/libc.so.6", "libc.so.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestCall(t *testing.T) {
+	l := libc(t)
+	if diff := cmp.Diff("libc.so.6", l.Path()); diff != "" {
+		t.Error(diff)
+	}
+	atoi, err := l.Func("no_such_function", "atoi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !atoi.Found() || atoi.Name() != "atoi" || atoi.Addr() == 0 {
+		t.Errorf("found %+v", atoi)
+	}
+	text := Bytes("-42\x00junk")
+	if diff := cmp.Diff(int32(-42), atoi.Call(uintptr(unsafe.Pointer(&text[0])))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMissingFunctionIsNamed(t *testing.T) {
+	f, err := libc(t).Func("cuNewThing_v2", "cuNewThing")
+	if err == nil || !strings.Contains(err.Error(), "libc.so.6 has no function cuNewThing_v2 or cuNewThing") {
+		t.Errorf("got %v", err)
+	}
+	if f.Found() {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"H200\x00\x00rest", "H200"}, {"full", "full"}, {"", ""}, {"\x00", ""},
+	} {
+		if diff := cmp.Diff(test.want, Text([]byte(test.in))); diff != "" {
+			t.Errorf("Text(%q): %s", test.in, diff)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	l, err := Open("libc.so.6")
+	if err != nil {
+		b.Fatal(err)
+	}
+	abs, err := l.Func("abs")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		abs.Call(7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	}
+}

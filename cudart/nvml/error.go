@@ -1,0 +1,96 @@
+package nvml
+
+import (
+	"fmt"
+
+	"gpurun/cudart/dl"
+)
+
+// Return is an nvmlReturn_t code. It is an error, so that callers can write
+// errors.Is(err, nvml.ErrDriverNotLoaded).
+type Return int32
+
+// The codes that a caller can act on. Numbers and names are nvml.h's.
+const (
+	Success            Return = 0
+	ErrUninitialized   Return = 1
+	ErrInvalidArgument Return = 2
+	ErrNotSupported    Return = 3
+	ErrNoPermission    Return = 4
+	ErrNotFound        Return = 6
+	ErrDriverNotLoaded Return = 9
+	ErrTimeout         Return = 10
+	ErrGPUIsLost       Return = 15
+	ErrLibRMMismatch   Return = 18
+	ErrUnknown         Return = 999
+)
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (r Return) Error() string {
+	switch r {
+	case Success:
+		return "NVML_SUCCESS"
+	case ErrUninitialized:
+		return "NVML_ERROR_UNINITIALIZED"
+	case ErrInvalidArgument:
+		return "NVML_ERROR_INVALID_ARGUMENT"
+	case ErrNotSupported:
+		return "NVML_ERROR_NOT_SUPPORTED"
+	case ErrNoPermission:
+		return "NVML_ERROR_NO_PERMISSION"
+	case ErrNotFound:
+		return "NVML_ERROR_NOT_FOUND"
+	case ErrDriverNotLoaded:
+		return "NVML_ERROR_DRIVER_NOT_LOADED"
+	case ErrTimeout:
+		return "NVML_ERROR_TIMEOUT"
+	case ErrGPUIsLost:
+		return "NVML_ERROR_GPU_IS_LOST"
+	case ErrLibRMMismatch:
+		return "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+	case ErrUnknown:
+		return "NVML_ERROR_UNKNOWN"
+	}
+	return fmt.Sprintf("nvmlReturn %d", int32(r))
+}
+
+// advice says what to do about a code.
+func (r Return) advice() string {
+	switch r {
+	case ErrDriverNotLoaded:
+		return "the NVIDIA kernel driver is not loaded; load it, or give the container its GPUs"
+	case ErrNoPermission:
+		return "this user may not open /dev/nvidiactl"
+	case ErrGPUIsLost:
+		return "a GPU has fallen off the bus; see the kernel log"
+	case ErrLibRMMismatch:
+		return "the library and the loaded kernel driver have different versions; reboot after a driver update, " +
+			"or start the container with the host's libraries"
+	}
+	return ""
+}
+
+// Error is a failed NVML call.
+type Error struct {
+	Op   string // what was called, such as "nvmlInit_v2"
+	Code Return
+}
+
+// Error reads "nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED (9): what to do".
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
+	if advice := e.Code.advice(); advice != "" {
+		s += ": " + advice
+	}
+	return s
+}
+
+// Unwrap makes errors.Is(err, ErrDriverNotLoaded) work.
+func (e *Error) Unwrap() error { return e.Code }
+
+func check(f dl.Func, code int32) error {
+	if Return(code) == Success {
+		return nil
+	}
+	return &Error{Op: f.Name(), Code: Return(code)}
+}
