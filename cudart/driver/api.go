@@ -1,0 +1,152 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"gpurun/cudart"
+	"gpurun/cudart/dl"
+)
+
+// api is the part of the CUDA driver API that gpurun calls. Names, argument
+// orders and constants are cuda.h's; the versioned names (_v2) are those that
+// cuda.h maps the plain ones to.
+type api struct {
+	init, driverGetVersion, getErrorString dl.Func
+
+	deviceGetCount, deviceGet, deviceGetAttribute, deviceGetName  dl.Func
+	deviceGetUUID, deviceTotalMem, deviceCanAccessPeer            dl.Func
+	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent            dl.Func
+	memAlloc, memFree, memHostAlloc, memFreeHost, memHostPointer  dl.Func
+	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync, memsetD8   dl.Func
+	ipcGetMemHandle, ipcOpenMemHandle, ipcCloseMemHandle          dl.Func
+	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
+	funcGetAttribute, funcSetAttribute, funcGetParamInfo          dl.Func
+	launchKernel                                                  dl.Func
+	streamCreate, streamDestroy, streamQuery, streamSynchronize   dl.Func
+	streamBeginCapture, streamEndCapture                          dl.Func
+	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
+	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch dl.Func
+
+	// openIPC is ipcOpenMemHandle, whose 64-byte handle travels by value and
+	// so has no place among the integers of a dl.Func.
+	openIPC func(ptr *cudart.DevicePtr, handle ipcHandle, flags uint32) int32
+}
+
+// entry says which function of the library belongs into which field.
+type entry struct {
+	to       *dl.Func
+	names    []string // first found wins
+	optional bool
+}
+
+func one(to *dl.Func, names ...string) entry { return entry{to: to, names: names} }
+
+func (a *api) entries() []entry {
+	return []entry{
+		one(&a.init, "cuInit"),
+		one(&a.driverGetVersion, "cuDriverGetVersion"),
+		one(&a.getErrorString, "cuGetErrorString"),
+		one(&a.deviceGetCount, "cuDeviceGetCount"),
+		one(&a.deviceGet, "cuDeviceGet"),
+		one(&a.deviceGetAttribute, "cuDeviceGetAttribute"),
+		one(&a.deviceGetName, "cuDeviceGetName"),
+		one(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
+		one(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
+		one(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
+		one(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
+		one(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
+		one(&a.ctxSetCurrent, "cuCtxSetCurrent"),
+		one(&a.memAlloc, "cuMemAlloc_v2"),
+		one(&a.memFree, "cuMemFree_v2"),
+		one(&a.memHostAlloc, "cuMemHostAlloc"),
+		one(&a.memFreeHost, "cuMemFreeHost"),
+		one(&a.memHostPointer, "cuMemHostGetDevicePointer_v2"),
+		one(&a.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
+		one(&a.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
+		one(&a.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"),
+		one(&a.memsetD8, "cuMemsetD8Async"),
+		one(&a.ipcGetMemHandle, "cuIpcGetMemHandle"),
+		one(&a.ipcOpenMemHandle, "cuIpcOpenMemHandle_v2"),
+		one(&a.ipcCloseMemHandle, "cuIpcCloseMemHandle"),
+		one(&a.moduleLoadDataEx, "cuModuleLoadDataEx"),
+		one(&a.moduleUnload, "cuModuleUnload"),
+		one(&a.moduleGetFunction, "cuModuleGetFunction"),
+		one(&a.funcGetAttribute, "cuFuncGetAttribute"),
+		one(&a.funcSetAttribute, "cuFuncSetAttribute"),
+		{to: &a.funcGetParamInfo, names: []string{"cuFuncGetParamInfo"}, optional: true}, // since CUDA 12.4
+		one(&a.launchKernel, "cuLaunchKernel"),
+		one(&a.streamCreate, "cuStreamCreate"),
+		one(&a.streamDestroy, "cuStreamDestroy_v2"),
+		one(&a.streamQuery, "cuStreamQuery"),
+		one(&a.streamSynchronize, "cuStreamSynchronize"),
+		one(&a.streamBeginCapture, "cuStreamBeginCapture_v2"),
+		one(&a.streamEndCapture, "cuStreamEndCapture"),
+		one(&a.eventCreate, "cuEventCreate"),
+		one(&a.eventDestroy, "cuEventDestroy_v2"),
+		one(&a.eventRecord, "cuEventRecord"),
+		one(&a.eventElapsedTime, "cuEventElapsedTime_v2", "cuEventElapsedTime"),
+		one(&a.graphInstantiate, "cuGraphInstantiateWithFlags"),
+		one(&a.graphDestroy, "cuGraphDestroy"),
+		one(&a.graphExecDestroy, "cuGraphExecDestroy"),
+		one(&a.graphLaunch, "cuGraphLaunch"),
+	}
+}
+
+// load opens the first candidate library that the loader accepts and finds
+// every function in it. It does not initialize CUDA.
+func load(candidates []string) (*api, error) {
+	lib, err := dl.Open(candidates...)
+	if err != nil {
+		return nil, fmt.Errorf("opening the CUDA driver: %w (it comes with the NVIDIA driver; in a container, "+
+			"NVIDIA_DRIVER_CAPABILITIES has to include compute)", err)
+	}
+	a := new(api)
+	var missing []error
+	for _, e := range a.entries() {
+		if *e.to, err = lib.Func(e.names...); err != nil && !e.optional {
+			missing = append(missing, err)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("opening the CUDA driver: %w", errors.Join(missing...))
+	}
+	purego.RegisterFunc(&a.openIPC, a.ipcOpenMemHandle.Addr())
+	return a, nil
+}
+
+// call calls f and turns its CUresult into an error.
+//
+//go:uintptrescapes
+func (a *api) call(f dl.Func, args ...uintptr) error {
+	return a.check(f, f.Call(args...))
+}
+
+func (a *api) check(f dl.Func, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	result := cudart.Result(code)
+	detail := advice(result)
+	if detail == "" {
+		detail = a.errorString(code)
+	}
+	return &cudart.Error{Op: f.Name(), Code: result, Detail: detail}
+}
+
+// errorString is the driver's own wording for a code, or nothing.
+func (a *api) errorString(code int32) string {
+	var text unsafe.Pointer // into the library's constant data
+	a.getErrorString.Call(uintptr(code), uintptr(unsafe.Pointer(&text)))
+	if text == nil {
+		return ""
+	}
+	var n int
+	for *(*byte)(unsafe.Add(text, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(text), n))
+}

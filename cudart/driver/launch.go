@@ -1,0 +1,88 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"gpurun/cudart"
+)
+
+// defaultSharedBytes is how much shared memory a block may use without asking
+// for more, and maxParamBytes how long a kernel's parameters may be on every
+// GPU (CUDA programming guide, "Features and Technical Specifications").
+const (
+	defaultSharedBytes = 48 << 10
+	maxParamBytes      = 4 << 10
+)
+
+// launchBlock is the memory that cuLaunchKernel reads while it is called. A
+// device has one, so that a launch allocates nothing.
+type launchBlock struct {
+	params   [maxParamBytes]byte
+	pointers [1]uintptr // to params
+	args     [11]uintptr
+	pins     runtime.Pinner
+}
+
+func newLaunchBlock() *launchBlock {
+	b := new(launchBlock)
+	b.pins.Pin(b)
+	b.pointers[0] = uintptr(unsafe.Pointer(&b.params))
+	return b
+}
+
+func (b *launchBlock) unpin() { b.pins.Unpin() }
+
+// Launch enqueues a kernel. The driver copies the parameters before it
+// returns.
+func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
+	fn, ok := k.(*kernel)
+	if !ok || fn.dev != s.dev {
+		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidHandle, Detail: "the kernel is another device's"}
+	}
+	if err := fn.admit(shape, params); err != nil {
+		return fmt.Errorf("launching kernel %s: %w", fn.name, err)
+	}
+	b := s.dev.launch
+	copy(b.params[:], params)
+	var kernelParams uintptr
+	if len(params) > 0 {
+		kernelParams = uintptr(unsafe.Pointer(&b.pointers))
+	}
+	b.args = [11]uintptr{
+		fn.handle,
+		uintptr(shape.Blocks), 1, 1,
+		uintptr(shape.Threads), 1, 1,
+		uintptr(shape.SharedBytes), s.handle, kernelParams, 0,
+	}
+	if err := s.dev.api.call(s.dev.api.launchKernel, b.args[:]...); err != nil {
+		return fmt.Errorf("launching kernel %s with %d blocks of %d threads and %d bytes of shared memory: %w",
+			fn.name, shape.Blocks, shape.Threads, shape.SharedBytes, err)
+	}
+	return nil
+}
+
+// admit checks what the driver would not check, and asks for more shared
+// memory where the launch needs it.
+func (k *kernel) admit(shape cudart.Launch, params []byte) error {
+	refuse := func(format string, args ...any) error {
+		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case shape.Blocks <= 0 || shape.Threads <= 0 || shape.SharedBytes < 0:
+		return refuse("a shape of %+v", shape)
+	case len(params) > maxParamBytes:
+		return refuse("%d bytes of parameters, more than %d", len(params), maxParamBytes)
+	case k.paramBytes >= 0 && k.paramBytes != len(params):
+		return refuse("%d bytes of parameters where the kernel takes %d", len(params), k.paramBytes)
+	case shape.SharedBytes <= k.shared:
+		return nil
+	}
+	err := k.dev.api.call(k.dev.api.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(shape.SharedBytes))
+	if err != nil {
+		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", shape.SharedBytes, err)
+	}
+	k.shared = shape.SharedBytes
+	return nil
+}

@@ -1,0 +1,134 @@
+package driver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/cudart/dl"
+)
+
+// CUjit_option numbers, and the room for what the compiler has to say.
+const (
+	jitErrorLogBuffer = 5
+	jitErrorLogBytes  = 6
+	jitLogBytes       = 8 << 10
+)
+
+// CUfunction_attribute numbers.
+const (
+	funcStaticShared     = 1
+	funcMaxDynamicShared = 8
+)
+
+// module is PTX that the driver has compiled for the device.
+type module struct {
+	dev    *device
+	name   string
+	handle uintptr
+}
+
+// kernel is a function of a module.
+type kernel struct {
+	dev    *device
+	name   string
+	handle uintptr
+	// shared is how much dynamic shared memory a block may have so far.
+	shared int
+	// paramBytes is the size of the kernel's parameter, 0 where it has none
+	// and -1 where the driver is too old to tell.
+	paramBytes int
+}
+
+// LoadModule compiles PTX. Where the compiler refuses, the error's detail is
+// its log.
+func (d *device) LoadModule(name string, ptx []byte) (cudart.Module, error) {
+	var (
+		pins    runtime.Pinner
+		image   = append(bytes.Clone(ptx), 0)
+		log     = make([]byte, jitLogBytes)
+		options = [2]int32{jitErrorLogBuffer, jitErrorLogBytes}
+	)
+	defer pins.Unpin()
+	pins.Pin(&log[0])
+	values := [2]uintptr{uintptr(unsafe.Pointer(&log[0])), jitLogBytes}
+	m := &module{dev: d, name: name}
+	err := d.api.call(
+		d.api.moduleLoadDataEx,
+		uintptr(unsafe.Pointer(&m.handle)),
+		uintptr(unsafe.Pointer(&image[0])),
+		uintptr(len(options)),
+		uintptr(unsafe.Pointer(&options)),
+		uintptr(unsafe.Pointer(&values)),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("loading module %s: %w", name, withLog(err, dl.Text(log)))
+	}
+	d.own(m)
+	return m, nil
+}
+
+// withLog adds the compiler's log to the detail of an error.
+func withLog(err error, log string) error {
+	var e *cudart.Error
+	if log == "" || !errors.As(err, &e) {
+		return err
+	}
+	detailed := *e
+	if detailed.Detail != "" {
+		detailed.Detail += "; "
+	}
+	detailed.Detail += log
+	return &detailed
+}
+
+func (m *module) Unload() error  { return m.dev.closeOwned(m) }
+func (m *module) release() error { return m.dev.api.call(m.dev.api.moduleUnload, m.handle) }
+
+// Kernel finds an entry point and asks what it takes to launch it.
+func (m *module) Kernel(entry string) (cudart.Kernel, error) {
+	a := m.dev.api
+	k := &kernel{dev: m.dev, name: entry}
+	name := dl.Bytes(entry)
+	err := a.call(a.moduleGetFunction, uintptr(unsafe.Pointer(&k.handle)), m.handle, uintptr(unsafe.Pointer(&name[0])))
+	if err != nil {
+		return nil, fmt.Errorf("finding kernel %s in module %s: %w", entry, m.name, err)
+	}
+	var static int32
+	if err := a.call(a.funcGetAttribute, uintptr(unsafe.Pointer(&static)), funcStaticShared, k.handle); err != nil {
+		return nil, fmt.Errorf("asking for the shared memory of kernel %s: %w", entry, err)
+	}
+	k.shared = max(0, defaultSharedBytes-int(static))
+	if k.paramBytes, err = a.paramBytes(k.handle); err != nil {
+		return nil, fmt.Errorf("asking for the parameters of kernel %s: %w", entry, err)
+	}
+	return k, nil
+}
+
+func (k *kernel) Name() string { return k.name }
+
+// paramBytes asks for the size of a function's only parameter.
+func (a *api) paramBytes(function uintptr) (int, error) {
+	if !a.funcGetParamInfo.Found() {
+		return -1, nil
+	}
+	var offset, size uint64
+	ask := func(index uintptr) error {
+		return a.call(a.funcGetParamInfo, function, index, uintptr(unsafe.Pointer(&offset)), uintptr(unsafe.Pointer(&size)))
+	}
+	// An index beyond the last parameter is an invalid value.
+	switch err := ask(1); {
+	case err == nil:
+		return 0, errors.New("it has more than one")
+	case !errors.Is(err, cudart.ErrInvalidValue):
+		return 0, err
+	}
+	err := ask(0)
+	if errors.Is(err, cudart.ErrInvalidValue) {
+		return 0, nil
+	}
+	return int(size), err
+}

@@ -1,0 +1,558 @@
+/* A stand-in for libcuda.so.1 with two GPUs, for tests of how it is called.
+
+   Device memory is host memory, and copies happen at once. Every call except
+   queries is written down, with its arguments, for the test to compare.
+   It is strict where a real driver would crash or corrupt: calls need a
+   current context on their thread, handles have to be live and of the right
+   kind, buffers large enough, PTX terminated by NUL.
+
+   A module is any text; its log is what the compiler says of PTX that
+   contains "broken". A kernel "two" has two parameters, "none" has none, every
+   other has one of 16 bytes. */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+       INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600 };
+enum kind { FREE, MEMORY, HOST, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING, KINDS };
+
+static const char *kinds[KINDS] = { "", "memory", "host", "module", "function", "stream", "event", "graph", "exec", "mapping" };
+
+static struct object {
+	enum kind kind;
+	uintptr_t handle;
+	size_t bytes;
+	char name[32];
+} objects[256];
+
+static char calls[1 << 16];
+static size_t written;
+static int initialized, contexts, busy, ticks, capturing;
+static char fail_name[64];
+static int fail_code;
+static __thread void *current;
+
+/* The test's side. */
+
+EXPORT int fake_reset(void)
+{
+	memset(objects, 0, sizeof objects);
+	written = calls[0] = initialized = contexts = busy = ticks = capturing = fail_code = 0;
+	current = 0;
+	return 0;
+}
+
+/* fake_calls hands out what was written down since the last time. */
+EXPORT int fake_calls(char *to, size_t size)
+{
+	snprintf(to, size, "%s", calls);
+	written = calls[0] = 0;
+	return 0;
+}
+
+/* fake_live lists what was made and not released. */
+EXPORT int fake_live(char *to, size_t size)
+{
+	size_t n = snprintf(to, size, "contexts=%d", contexts);
+	for (int k = MEMORY; k < KINDS; k++) {
+		int count = 0;
+		for (int i = 0; i < 256; i++)
+			count += objects[i].kind == k;
+		if (count && k != FUNCTION)
+			n += snprintf(to + n, size - n, " %s=%d", kinds[k], count);
+	}
+	return 0;
+}
+
+/* fake_fail makes the next call of a function return a code. */
+EXPORT int fake_fail(const char *name, int code)
+{
+	snprintf(fail_name, sizeof fail_name, "%s", name);
+	fail_code = code;
+	return 0;
+}
+
+/* fake_busy makes the next n queries of a stream say that it is not ready. */
+EXPORT int fake_busy(int n)
+{
+	busy = n;
+	return 0;
+}
+
+/* Common parts. */
+
+static int enter(const char *name, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	written += snprintf(calls + written, sizeof calls - written, "%s", name);
+	written += vsnprintf(calls + written, sizeof calls - written, format, args);
+	written += snprintf(calls + written, sizeof calls - written, "\n");
+	va_end(args);
+	if (fail_code && !strcmp(name, fail_name)) {
+		int code = fail_code;
+		fail_code = 0;
+		return code;
+	}
+	return 0;
+}
+
+static struct object *find(enum kind kind, uintptr_t handle)
+{
+	for (int i = 0; i < 256; i++)
+		if (handle && objects[i].kind == kind && objects[i].handle == handle)
+			return &objects[i];
+	return 0;
+}
+
+static struct object *make(enum kind kind, uintptr_t handle, size_t bytes)
+{
+	for (int i = 0; i < 256; i++)
+		if (objects[i].kind == FREE) {
+			objects[i] = (struct object){ .kind = kind, .bytes = bytes };
+			objects[i].handle = handle ? handle : 0x1000u * kind + i;
+			return &objects[i];
+		}
+	abort();
+}
+
+#define ENTER(...) do { int code = enter(__func__, __VA_ARGS__); if (code) return code; } while (0)
+#define INITIALIZED() do { if (!initialized) return NOT_INITIALIZED; } while (0)
+#define CONTEXT() do { if (!current) return INVALID_CONTEXT; } while (0)
+#define LIVE(kind, handle) do { CONTEXT(); if (!find(kind, handle)) return INVALID_HANDLE; } while (0)
+
+static int drop(enum kind kind, uintptr_t handle, int code)
+{
+	struct object *o = find(kind, handle);
+	if (!current)
+		return INVALID_CONTEXT;
+	if (!o)
+		return code;
+	o->kind = FREE;
+	return 0;
+}
+
+/* Devices. */
+
+EXPORT int cuInit(unsigned flags)
+{
+	ENTER(" %u", flags);
+	initialized = 1;
+	return 0;
+}
+
+EXPORT int cuDriverGetVersion(int *version)
+{
+	*version = 13010;
+	return 0;
+}
+
+EXPORT int cuGetErrorString(int code, const char **text)
+{
+	*text = code == 205 ? "mapping of buffer object failed" : 0;
+	return code == 205 ? 0 : INVALID_VALUE;
+}
+
+EXPORT int cuDeviceGetCount(int *count)
+{
+	INITIALIZED();
+	*count = 2;
+	return 0;
+}
+
+EXPORT int cuDeviceGet(int *device, int ordinal)
+{
+	INITIALIZED();
+	if (ordinal < 0 || ordinal > 1)
+		return INVALID_DEVICE;
+	*device = 70 + ordinal; /* so that nobody takes an ordinal for a device */
+	return 0;
+}
+
+static int is_device(int device) { return device == 70 || device == 71; }
+
+EXPORT int cuDeviceGetName(char *name, int length, int device)
+{
+	if (!is_device(device) || length < 1)
+		return INVALID_DEVICE;
+	memset(name, '#', length);
+	snprintf(name, length, "NVIDIA Fake");
+	return 0;
+}
+
+EXPORT int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
+{
+	if (!is_device(device))
+		return INVALID_DEVICE;
+	for (int i = 0; i < 16; i++)
+		uuid[i] = i;
+	uuid[0] = 0xa0 + device - 70;
+	return 0;
+}
+
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	*bytes = 150ULL << 30;
+	return is_device(device) ? 0 : INVALID_DEVICE;
+}
+
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	if (!is_device(device))
+		return INVALID_DEVICE;
+	switch (attribute) {
+	case 16: *value = 132; return 0;
+	case 33: *value = 0x18 + device - 70; return 0;
+	case 34: case 50: *value = 0; return 0;
+	case 75: *value = 9; return 0;
+	case 76: *value = 0; return 0;
+	}
+	return INVALID_VALUE;
+}
+
+EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	ENTER(" %d %d", device, peer);
+	*can = device != peer;
+	return 0;
+}
+
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	ENTER(" %d", device);
+	if (!is_device(device))
+		return INVALID_DEVICE;
+	*context = &contexts;
+	contexts++;
+	return 0;
+}
+
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+{
+	ENTER(" %d", device);
+	contexts--;
+	return is_device(device) ? 0 : INVALID_DEVICE;
+}
+
+EXPORT int cuCtxSetCurrent(void *context)
+{
+	ENTER(" %s", context ? "primary" : "none");
+	if (context && context != &contexts)
+		return INVALID_CONTEXT;
+	current = context;
+	return 0;
+}
+
+/* Memory. */
+
+EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
+{
+	ENTER(" %zu", bytes);
+	CONTEXT();
+	void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+	if (!memory)
+		return 2;
+	memset(memory, 0xcc, bytes);
+	*ptr = make(MEMORY, (uintptr_t)memory, bytes)->handle;
+	return 0;
+}
+
+EXPORT int cuMemFree_v2(uint64_t ptr)
+{
+	ENTER("");
+	int code = drop(MEMORY, ptr, INVALID_VALUE);
+	if (!code)
+		free((void *)ptr);
+	return code;
+}
+
+EXPORT int cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+{
+	ENTER(" %zu %u", bytes, flags);
+	CONTEXT();
+	*host = malloc(bytes);
+	memset(*host, 0xcc, bytes);
+	make(HOST, (uintptr_t)*host, bytes);
+	return 0;
+}
+
+EXPORT int cuMemFreeHost(void *host)
+{
+	ENTER("");
+	int code = drop(HOST, (uintptr_t)host, INVALID_VALUE);
+	if (!code)
+		free(host);
+	return code;
+}
+
+EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *ptr, void *host, unsigned flags)
+{
+	ENTER(" %u", flags);
+	LIVE(HOST, (uintptr_t)host);
+	*ptr = (uintptr_t)host;
+	return 0;
+}
+
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uintptr_t stream)
+{
+	ENTER(" %zu", bytes);
+	LIVE(STREAM, stream);
+	memcpy((void *)to, from, bytes);
+	return 0;
+}
+
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, uintptr_t stream)
+{
+	ENTER(" %zu", bytes);
+	LIVE(STREAM, stream);
+	memcpy(to, (void *)from, bytes);
+	return 0;
+}
+
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, uintptr_t stream)
+{
+	ENTER(" %zu", bytes);
+	LIVE(STREAM, stream);
+	memcpy((void *)to, (void *)from, bytes);
+	return 0;
+}
+
+EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, uintptr_t stream)
+{
+	ENTER(" %#x %zu", value, bytes);
+	LIVE(STREAM, stream);
+	memset((void *)to, value, bytes);
+	return 0;
+}
+
+/* Memory of other processes: a handle is the address and a pattern. */
+
+typedef struct {
+	char bytes[64];
+} ipc_handle;
+
+static void pattern(ipc_handle *handle, uint64_t ptr)
+{
+	for (int i = 0; i < 64; i++)
+		handle->bytes[i] = i;
+	memcpy(handle->bytes + 8, &ptr, 8);
+}
+
+EXPORT int cuIpcGetMemHandle(ipc_handle *handle, uint64_t ptr)
+{
+	ENTER("");
+	LIVE(MEMORY, ptr);
+	pattern(handle, ptr);
+	return 0;
+}
+
+EXPORT int cuIpcOpenMemHandle_v2(uint64_t *ptr, ipc_handle handle, unsigned flags)
+{
+	ENTER(" %u", flags);
+	ipc_handle want;
+	uint64_t memory;
+	memcpy(&memory, handle.bytes + 8, 8);
+	pattern(&want, memory);
+	if (memcmp(&want, &handle, sizeof want))
+		return INVALID_HANDLE;
+	LIVE(MEMORY, memory);
+	*ptr = make(MAPPING, memory, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuIpcCloseMemHandle(uint64_t ptr)
+{
+	ENTER("");
+	return drop(MAPPING, ptr, INVALID_VALUE);
+}
+
+/* Modules and launches. */
+
+EXPORT int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, int *options, void **values)
+{
+	ENTER(" %zu %u", strlen(image), count);
+	CONTEXT();
+	if (count != 2 || options[0] != 5 || options[1] != 6)
+		return INVALID_VALUE;
+	if (strstr(image, "broken")) {
+		snprintf(values[0], (size_t)values[1], "line 3: broken");
+		return INVALID_PTX;
+	}
+	*module = make(MODULE, 0, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuModuleUnload(uintptr_t module)
+{
+	ENTER("");
+	return drop(MODULE, module, INVALID_HANDLE);
+}
+
+EXPORT int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
+{
+	ENTER(" %s", name);
+	LIVE(MODULE, module);
+	if (!strcmp(name, "missing"))
+		return NOT_FOUND;
+	struct object *o = make(FUNCTION, 0, 0);
+	snprintf(o->name, sizeof o->name, "%s", name);
+	*function = o->handle;
+	return 0;
+}
+
+EXPORT int cuFuncGetAttribute(int *value, int attribute, uintptr_t function)
+{
+	LIVE(FUNCTION, function);
+	*value = 1024; /* of static shared memory */
+	return attribute == 1 ? 0 : INVALID_VALUE;
+}
+
+EXPORT int cuFuncSetAttribute(uintptr_t function, int attribute, int value)
+{
+	ENTER(" %d %d", attribute, value);
+	LIVE(FUNCTION, function);
+	return value > 227 << 10 ? INVALID_VALUE : 0;
+}
+
+EXPORT int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t *size)
+{
+	LIVE(FUNCTION, function);
+	const char *name = find(FUNCTION, function)->name;
+	size_t count = !strcmp(name, "two") ? 2 : !strcmp(name, "none") ? 0 : 1;
+	*offset = 16 * index;
+	*size = 16;
+	return index < count ? 0 : INVALID_VALUE;
+}
+
+EXPORT int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			  unsigned shared, uintptr_t stream, void **params, void **extra)
+{
+	struct object *o = find(FUNCTION, function);
+	char hex[33] = "none";
+	for (int i = 0; params && i < 16; i++)
+		sprintf(hex + 2 * i, "%02x", ((unsigned char **)params)[0][i]);
+	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u params %s%s", o ? o->name : "?", gx, gy, gz, bx, by, bz, shared, hex,
+	      extra ? " extra" : "");
+	LIVE(STREAM, stream);
+	return o ? 0 : INVALID_HANDLE;
+}
+
+/* Streams, events, graphs. */
+
+EXPORT int cuStreamCreate(uintptr_t *stream, unsigned flags)
+{
+	ENTER(" %u", flags);
+	CONTEXT();
+	*stream = make(STREAM, 0, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuStreamDestroy_v2(uintptr_t stream)
+{
+	ENTER("");
+	return drop(STREAM, stream, INVALID_HANDLE);
+}
+
+EXPORT int cuStreamQuery(uintptr_t stream)
+{
+	LIVE(STREAM, stream);
+	if (busy > 0) {
+		busy--;
+		return NOT_READY;
+	}
+	if (fail_code && !strcmp(fail_name, __func__))
+		return fail_code;
+	return 0;
+}
+
+EXPORT int cuStreamSynchronize(uintptr_t stream)
+{
+	ENTER("");
+	LIVE(STREAM, stream);
+	return 0;
+}
+
+EXPORT int cuStreamBeginCapture_v2(uintptr_t stream, int mode)
+{
+	ENTER(" %d", mode);
+	LIVE(STREAM, stream);
+	capturing = 1;
+	return 0;
+}
+
+EXPORT int cuStreamEndCapture(uintptr_t stream, uintptr_t *graph)
+{
+	ENTER("");
+	LIVE(STREAM, stream);
+	if (!capturing)
+		return INVALID_VALUE;
+	capturing = 0;
+	*graph = make(GRAPH, 0, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuGraphInstantiateWithFlags(uintptr_t *exec, uintptr_t graph, unsigned long long flags)
+{
+	ENTER(" %llu", flags);
+	LIVE(GRAPH, graph);
+	*exec = make(EXEC, 0, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuGraphDestroy(uintptr_t graph)
+{
+	ENTER("");
+	return drop(GRAPH, graph, INVALID_HANDLE);
+}
+
+EXPORT int cuGraphExecDestroy(uintptr_t exec)
+{
+	ENTER("");
+	return drop(EXEC, exec, INVALID_HANDLE);
+}
+
+EXPORT int cuGraphLaunch(uintptr_t exec, uintptr_t stream)
+{
+	ENTER("");
+	LIVE(EXEC, exec);
+	LIVE(STREAM, stream);
+	return 0;
+}
+
+EXPORT int cuEventCreate(uintptr_t *event, unsigned flags)
+{
+	ENTER(" %u", flags);
+	CONTEXT();
+	*event = make(EVENT, 0, 0)->handle;
+	return 0;
+}
+
+EXPORT int cuEventDestroy_v2(uintptr_t event)
+{
+	ENTER("");
+	return drop(EVENT, event, INVALID_HANDLE);
+}
+
+EXPORT int cuEventRecord(uintptr_t event, uintptr_t stream)
+{
+	ENTER("");
+	LIVE(EVENT, event);
+	LIVE(STREAM, stream);
+	find(EVENT, event)->bytes = ++ticks;
+	return 0;
+}
+
+/* A tick is a quarter of a millisecond. */
+EXPORT int cuEventElapsedTime_v2(float *ms, uintptr_t start, uintptr_t end)
+{
+	ENTER("");
+	LIVE(EVENT, start);
+	LIVE(EVENT, end);
+	*ms = 0.25f * ((float)find(EVENT, end)->bytes - (float)find(EVENT, start)->bytes);
+	return 0;
+}
