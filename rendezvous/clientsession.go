@@ -1,0 +1,181 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "gpurun/rendezvous/v1"
+)
+
+// clientSession is a member's end of its Session stream. It lives from a
+// successful join until the group is over.
+type clientSession struct {
+	ctx    context.Context // of the group; ends with the cause
+	end    context.CancelCauseFunc
+	cancel context.CancelFunc // of the stream
+	done   sync.WaitGroup     // the reader and the heart
+
+	mu     sync.Mutex // one sender at a time
+	stream grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse]
+	over   bool // nothing more is sent
+}
+
+// waitsForServer says whether a server that cannot be reached may still come.
+// Within a machine the agent serves before it starts a worker; between
+// machines anyone may be first.
+func waitsForServer(target string) bool { return !strings.HasPrefix(target, abstractScheme) }
+
+// openSession joins and waits for the welcome.
+func openSession(ctx context.Context, g *Group, who Member, waitForServer bool) (*clientSession, *pb.Welcome, error) {
+	streamCtx, cancel := context.WithCancel(outgoing(context.WithoutCancel(ctx), g.options.Token, ""))
+	release := cancelAfter(ctx, cancel)
+	defer release()
+	welcome, stream, err := enter(streamCtx, ctx, g.api, who, waitForServer)
+	if err != nil {
+		cancel()
+		return nil, nil, joinError(ctx, err)
+	}
+	s := &clientSession{cancel: cancel, stream: stream}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.done.Go(s.read)
+	s.done.Go(func() { s.beat(time.Duration(welcome.GetHeartbeatIntervalMs()) * time.Millisecond) })
+	return s, welcome, nil
+}
+
+// enter sends Join on a stream that outlives ctx, and waits for the answer.
+func enter(streamCtx, ctx context.Context, api pb.RendezvousClient, who Member, waitForServer bool) (
+	*pb.Welcome, grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse], error,
+) {
+	stream, err := api.Session(streamCtx, grpc.WaitForReady(waitForServer))
+	if err != nil {
+		return nil, nil, err
+	}
+	join := &pb.Join{Member: memberToProto(who), TimeoutMs: remaining(ctx)}
+	err = stream.Send(&pb.SessionRequest{What: &pb.SessionRequest_Join{Join: join}})
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: Recv knows why
+		return nil, nil, err
+	}
+	response, err := stream.Recv()
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.GetWelcome() == nil {
+		return nil, nil, errors.New("the server broke the session protocol: no Welcome")
+	}
+	return response.GetWelcome(), stream, nil
+}
+
+// cancelAfter cancels a call when ctx is cancelled, but when ctx's deadline
+// has passed only after a grace: the server keeps the same deadline, and its
+// answer says who is missing.
+func cancelAfter(ctx context.Context, cancel context.CancelFunc) (release func()) {
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			select {
+			case <-time.After(answerGrace):
+			case <-stopped:
+				return
+			}
+		}
+		cancel()
+	})
+	return func() {
+		close(stopped)
+		stop()
+	}
+}
+
+// remaining is the time until ctx's deadline in milliseconds, at least one.
+func remaining(ctx context.Context) int64 {
+	deadline, _ := ctx.Deadline()
+	return max(time.Until(deadline).Milliseconds(), 1)
+}
+
+// joinError prefers ctx's reason over the cancellation that it led to.
+func joinError(ctx context.Context, err error) error {
+	err = fromStatus(err)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return fmt.Errorf("no answer from the server: %w", context.Cause(ctx))
+	}
+	return err
+}
+
+// read waits for the end of the stream, which says why the group is over.
+func (s *clientSession) read() {
+	for {
+		_, err := s.stream.Recv()
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			s.end(ErrLeft)
+		} else {
+			s.end(fromStatus(err))
+		}
+		return
+	}
+}
+
+// beat tells the server that this process is alive.
+func (s *clientSession) beat(interval time.Duration) {
+	ticker := time.NewTicker(max(interval, time.Millisecond))
+	defer ticker.Stop()
+	heartbeat := &pb.SessionRequest{What: &pb.SessionRequest_Heartbeat{Heartbeat: &pb.Heartbeat{}}}
+	for {
+		select {
+		case <-ticker.C:
+			// A failed send means that the stream has ended; read sees why.
+			_ = s.send(heartbeat, false)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// send puts a message on the stream, unless the last one has been sent.
+func (s *clientSession) send(request *pb.SessionRequest, last bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	s.over = last
+	err := s.stream.Send(request)
+	if last {
+		err = errors.Join(err, s.stream.CloseSend())
+	}
+	return err
+}
+
+// leave sends the goodbye, or with a failure the last words, and waits until
+// the server has taken note.
+func (s *clientSession) leave(ctx context.Context, failure string) error {
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	leave := &pb.SessionRequest{What: &pb.SessionRequest_Leave{Leave: &pb.Leave{Failure: failure}}}
+	sendErr := s.send(leave, true)
+	select {
+	case <-s.ctx.Done():
+	case <-ctx.Done():
+		return fmt.Errorf("leaving the group: no answer from the server: %w", errors.Join(sendErr, context.Cause(ctx)))
+	}
+	if cause := context.Cause(s.ctx); !errors.Is(cause, ErrLeft) {
+		return fmt.Errorf("leaving the group: %w", cause)
+	}
+	return nil
+}
+
+// close ends the stream and waits for the goroutines.
+func (s *clientSession) close() {
+	s.end(ErrLeft)
+	s.cancel()
+	s.done.Wait()
+}

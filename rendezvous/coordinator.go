@@ -1,0 +1,188 @@
+package rendezvous
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/membership"
+)
+
+// coordinator runs the membership machine: it feeds in the time and what
+// members say, and carries out the effects.
+type coordinator struct {
+	start time.Time
+	log   *zap.Logger
+	wake  chan struct{} // the machine's next deadline may have changed
+
+	mu       sync.Mutex
+	machine  *membership.Machine
+	lastID   uint64
+	sessions map[membership.SessionID]*session
+	calls    map[membership.CallID]chan<- outcome
+	keys     map[string]membership.SessionID // of members, by session key
+}
+
+// session is the server's end of a member's Session stream. Neither channel
+// is ever full: each carries at most one value.
+type session struct {
+	id        membership.SessionID
+	key       string
+	welcome   chan int   // the rank
+	dismissed chan error // nil after Leave
+}
+
+// outcome is the answer to an exchange call.
+type outcome struct {
+	data [][]byte
+	err  error
+}
+
+func newCoordinator(machine *membership.Machine, log *zap.Logger) *coordinator {
+	return &coordinator{
+		start:    time.Now(),
+		log:      log,
+		wake:     make(chan struct{}, 1),
+		machine:  machine,
+		sessions: map[membership.SessionID]*session{},
+		calls:    map[membership.CallID]chan<- outcome{},
+		keys:     map[string]membership.SessionID{},
+	}
+}
+
+// step gives the machine one input and carries out what comes of it.
+func (c *coordinator) step(input func(m *membership.Machine, now membership.Time) []membership.Effect) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, effect := range input(c.machine, time.Since(c.start)) {
+		c.perform(effect)
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *coordinator) perform(effect membership.Effect) {
+	switch e := effect.(type) {
+	case membership.Welcome:
+		c.log.Debug("member is in", zap.Int("rank", e.Rank))
+		s := c.sessions[e.To]
+		c.keys[s.key] = s.id
+		s.welcome <- e.Rank
+	case membership.Dismiss:
+		c.log.Debug("session ends", zap.Error(e.Err))
+		if s := c.sessions[e.To]; s != nil {
+			s.dismissed <- e.Err
+			delete(c.sessions, e.To)
+		}
+	case membership.Deliver:
+		c.answer(e.Call, outcome{data: e.Data})
+	case membership.Fail:
+		c.answer(e.Call, outcome{err: e.Err})
+	}
+}
+
+func (c *coordinator) answer(call membership.CallID, o outcome) {
+	if ch := c.calls[call]; ch != nil {
+		ch <- o
+		delete(c.calls, call)
+	}
+}
+
+// run lets the machine's deadlines expire until ctx ends.
+func (c *coordinator) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(c.untilNext())
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		case <-timer.C:
+			c.step(func(m *membership.Machine, now membership.Time) []membership.Effect { return m.Tick(now) })
+		}
+	}
+}
+
+// untilNext is how long the machine wants to be left alone.
+func (c *coordinator) untilNext() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next, ok := c.machine.Next()
+	if !ok {
+		return time.Hour
+	}
+	return next - time.Since(c.start)
+}
+
+// join begins a session for a newcomer.
+func (c *coordinator) join(who membership.Member, timeout time.Duration) *session {
+	s := &session{key: randomHex(), welcome: make(chan int, 1), dismissed: make(chan error, 1)}
+	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+		c.lastID++
+		s.id = membership.SessionID(c.lastID)
+		c.sessions[s.id] = s
+		return m.Join(now, s.id, who, timeout)
+	})
+	return s
+}
+
+// heartbeat notes that a member is alive.
+func (c *coordinator) heartbeat(s *session) {
+	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+		m.Heartbeat(now, s.id)
+		return nil
+	})
+}
+
+// leave is a member's orderly goodbye.
+func (c *coordinator) leave(s *session) {
+	c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect { return m.Leave(s.id) })
+}
+
+// depart is a member's end without one. Nothing happens when its session had
+// ended already.
+func (c *coordinator) depart(s *session, reason string) {
+	c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect { return m.Depart(s.id, reason) })
+}
+
+// exchange arrives at a collective and waits for the others.
+func (c *coordinator) exchange(ctx context.Context, id membership.SessionID, a membership.Arrival) ([][]byte, error) {
+	answer := make(chan outcome, 1)
+	var call membership.CallID
+	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+		c.lastID++
+		call = membership.CallID(c.lastID)
+		c.calls[call] = answer
+		return m.Arrive(now, id, call, a)
+	})
+	select {
+	case o := <-answer:
+		return o.data, o.err
+	case <-ctx.Done():
+		c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect {
+			delete(c.calls, call)
+			return m.Cancel(call)
+		})
+		return nil, context.Cause(ctx)
+	}
+}
+
+// members is the complete group, by rank.
+func (c *coordinator) members() []membership.Member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.machine.Members()
+}
+
+// lookup finds the session that a key belongs to.
+func (c *coordinator) lookup(key string) (membership.SessionID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id, ok := c.keys[key]
+	return id, ok
+}

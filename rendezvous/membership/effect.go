@@ -1,0 +1,67 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Effect is something that the machine's caller has to do.
+type Effect interface {
+	fmt.Stringer
+	effect()
+}
+
+// Welcome tells a member its rank: the group is complete.
+type Welcome struct {
+	To   SessionID
+	Rank int
+}
+
+// Dismiss ends a member's session. Err is nil when the member wanted it so,
+// or is no longer there to be told.
+type Dismiss struct {
+	To  SessionID
+	Err error
+}
+
+// Deliver answers an exchange call. Data is by rank for an all-gather, one
+// element for a broadcast, nil for a barrier. All calls of an exchange share
+// it; nobody may write to it.
+type Deliver struct {
+	Call CallID
+	Data [][]byte
+}
+
+// Fail answers an exchange call with an error.
+type Fail struct {
+	Call CallID
+	Err  error
+}
+
+func (Welcome) effect() {}
+func (Dismiss) effect() {}
+func (Deliver) effect() {}
+func (Fail) effect()    {}
+
+func (e Welcome) String() string {
+	return fmt.Sprintf("session %d: welcome as rank %d", e.To, e.Rank)
+}
+
+func (e Dismiss) String() string {
+	if e.Err == nil {
+		return fmt.Sprintf("session %d: goodbye", e.To)
+	}
+	return fmt.Sprintf("session %d: dismissed: %v", e.To, e.Err)
+}
+
+func (e Deliver) String() string {
+	items := make([]string, len(e.Data))
+	for i, d := range e.Data {
+		items[i] = fmt.Sprintf("%q", d)
+	}
+	return strings.TrimSpace(fmt.Sprintf("call %d: done %s", e.Call, strings.Join(items, " ")))
+}
+
+func (e Fail) String() string {
+	return fmt.Sprintf("call %d: failed: %v", e.Call, e.Err)
+}

@@ -1,0 +1,255 @@
+// Package membership decides who is in a group, which rank each member has,
+// and when the members' collective exchanges complete.
+//
+// It is a state machine without I/O, goroutines or clocks. Every input is a
+// method call that carries the time, every output is an [Effect] which the
+// caller carries out. The transcripts under testdata tell what it does.
+//
+// A group lives once: it gathers until WorldSize members have joined, runs
+// until the last one leaves, and ends for everybody as soon as one member
+// departs without leaving. A restarted job gathers anew under the next
+// generation.
+package membership
+
+import (
+	"fmt"
+	"time"
+)
+
+// Time is the time since an arbitrary start.
+type Time = time.Duration
+
+// SessionID names a member's connection. The caller chooses it and never uses
+// one twice.
+type SessionID uint64
+
+// CallID names a pending exchange call. The caller chooses it and never uses
+// one twice.
+type CallID uint64
+
+// AnyRank as a joining member's rank leaves the choice to the machine.
+const AnyRank = -1
+
+// Bounds on what members may send.
+const (
+	MaxWorldSize   = 4096
+	MaxHostBytes   = 255
+	MaxDeviceBytes = 64 << 10
+	MaxReasonBytes = 4 << 10
+)
+
+// Member is what a member tells about itself when it joins, and what everyone
+// learns about it when the group is complete.
+type Member struct {
+	Rank      int // AnyRank while joining: to be assigned
+	LocalRank int // rank among the members of one host
+	WorldSize int // 0 while joining: whatever the machine's is
+	Host      string
+	PID       int
+	Device    []byte // opaque
+}
+
+func (m Member) String() string { return fmt.Sprintf("%s (pid %d)", m.Host, m.PID) }
+
+// Config is what the owner of a group decides.
+type Config struct {
+	WorldSize        int
+	Generation       int           // counts the restarts of the job
+	JoinTimeout      time.Duration // longest time from a join until the group is complete
+	HeartbeatTimeout time.Duration // a member silent for so long has departed
+}
+
+func (c Config) validate() error {
+	if c.WorldSize < 1 || c.WorldSize > MaxWorldSize {
+		return fmt.Errorf("%w: world size %d is not in 1..%d", ErrInvalid, c.WorldSize, MaxWorldSize)
+	}
+	if c.JoinTimeout <= 0 || c.HeartbeatTimeout <= 0 {
+		return fmt.Errorf("%w: join timeout %v and heartbeat timeout %v must be positive",
+			ErrInvalid, c.JoinTimeout, c.HeartbeatTimeout)
+	}
+	return nil
+}
+
+type phase int
+
+const (
+	gathering phase = iota
+	running
+	ended
+)
+
+// seat is a member's place in the group.
+type seat struct {
+	id       SessionID
+	member   Member
+	deadline Time // gathering: of the join; running: of the next heartbeat
+	left     bool // in an orderly way
+}
+
+// Machine is the state of one group. It is not safe for concurrent use.
+type Machine struct {
+	cfg   Config
+	phase phase
+	cause error // why the group ended
+	seats []*seat
+	// seats is in order of arrival while gathering and by rank from then on.
+
+	exchanges map[exchangeKey]*exchange
+	calls     map[CallID]*exchange
+	pending   int // bytes held by open exchanges
+}
+
+// New returns a machine that waits for the first member.
+func New(cfg Config) (*Machine, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Machine{
+		cfg:       cfg,
+		exchanges: map[exchangeKey]*exchange{},
+		calls:     map[CallID]*exchange{},
+	}, nil
+}
+
+// Members returns the members by rank. It is nil until the group is complete.
+func (m *Machine) Members() []Member {
+	if m.phase == gathering {
+		return nil
+	}
+	members := make([]Member, len(m.seats))
+	for i, s := range m.seats {
+		members[i] = s.member
+	}
+	return members
+}
+
+// Heartbeat notes that a member is alive.
+func (m *Machine) Heartbeat(now Time, id SessionID) {
+	if s := m.seat(id); s != nil && m.phase == running {
+		s.deadline = now + m.cfg.HeartbeatTimeout
+	}
+}
+
+// Leave is a member's orderly goodbye. It fails the exchanges that still wait
+// for the member and is otherwise no business of the others. Before the group
+// is complete it is a departure.
+func (m *Machine) Leave(id SessionID) []Effect {
+	s := m.seat(id)
+	if s == nil || s.left || m.phase == ended {
+		return nil
+	}
+	if m.phase == gathering {
+		return m.Depart(id, "left before the group was complete")
+	}
+	s.left = true
+	effects := append([]Effect{Dismiss{To: id}}, m.failOpenExchanges(s.departure("left the group"))...)
+	if m.allLeft() {
+		m.end(fmt.Errorf("%w: all members have left", ErrClosed))
+	}
+	return effects
+}
+
+// Depart is the loss of a member: its connection broke, or it reports that it
+// failed. The group is over for all others.
+func (m *Machine) Depart(id SessionID, reason string) []Effect {
+	s := m.seat(id)
+	if s == nil || s.left || m.phase == ended {
+		return nil
+	}
+	s.left = true
+	return append([]Effect{Dismiss{To: id}}, m.end(s.departure(reason))...)
+}
+
+// Abort ends the group for everyone, for a reason that the machine does not
+// see for itself.
+func (m *Machine) Abort(cause error) []Effect {
+	if m.phase == ended {
+		return nil
+	}
+	return m.end(cause)
+}
+
+// Tick lets deadlines expire.
+func (m *Machine) Tick(now Time) []Effect {
+	switch m.phase {
+	case gathering:
+		for _, s := range m.seats {
+			if s.deadline <= now {
+				return m.end(m.joinStraggler())
+			}
+		}
+	case running:
+		for _, s := range m.seats {
+			if !s.left && s.deadline <= now {
+				return m.end(s.departure(fmt.Sprintf("no heartbeat for %v", m.cfg.HeartbeatTimeout)))
+			}
+		}
+		return m.expireExchanges(now)
+	}
+	return nil
+}
+
+// Next returns the time at which the machine wants its next Tick, if any.
+func (m *Machine) Next() (Time, bool) {
+	next, ok := Time(0), false
+	sooner := func(t Time) {
+		if !ok || t < next {
+			next, ok = t, true
+		}
+	}
+	if m.phase == ended {
+		return 0, false
+	}
+	for _, s := range m.seats {
+		if !s.left {
+			sooner(s.deadline)
+		}
+	}
+	for _, e := range m.exchanges {
+		if e.failed == nil {
+			sooner(e.deadline)
+		}
+	}
+	return next, ok
+}
+
+// end fails all pending calls and dismisses all members with the cause.
+func (m *Machine) end(cause error) []Effect {
+	effects := m.failOpenExchanges(cause)
+	for _, s := range m.seats {
+		if !s.left {
+			effects = append(effects, Dismiss{To: s.id, Err: cause})
+		}
+	}
+	m.phase, m.cause = ended, cause
+	clear(m.exchanges)
+	m.pending = 0
+	return effects
+}
+
+func (m *Machine) allLeft() bool {
+	for _, s := range m.seats {
+		if !s.left {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Machine) seat(id SessionID) *seat {
+	for _, s := range m.seats {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// departure is the error that tells others of the member's end.
+func (s *seat) departure(reason string) *PeerLeft {
+	reason = clip(reason, MaxReasonBytes)
+	if s.member.Rank == AnyRank {
+		reason = fmt.Sprintf("%v: %s", s.member, reason)
+	}
+	return &PeerLeft{Rank: s.member.Rank, Reason: reason}
+}

@@ -1,0 +1,185 @@
+// Package rendezvous brings the processes of a job together: who is in, which
+// rank each has, and what they tell each other before and between kernels.
+//
+// The agent calls [Serve], hands the server's Target to the workers, and every
+// worker calls [Join]. When all are in, each holds a [Group]: the members by
+// rank, collectives on byte strings, and a key-value store. When one of them
+// dies, the context of every other member's Group ends at once and says who.
+//
+// Decisions are made by the state machine in membership; this package
+// connects it to gRPC, on an abstract Unix socket within a machine and on TCP
+// between machines. File descriptors travel separately, through fdpass.
+package rendezvous
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	"gpurun/rendezvous/membership"
+	"gpurun/rendezvous/store"
+	pb "gpurun/rendezvous/v1"
+)
+
+// Bounds on connections. What one exchange or one value may hold leaves room
+// for the rest of its message.
+const (
+	maxMessageBytes = 16 << 20
+	maxHeaderBytes  = 64 << 10
+	maxStreams      = 1024 // per connection
+
+	keepaliveInterval = 10 * time.Second
+	keepaliveTimeout  = 20 * time.Second
+	closeGrace        = time.Second
+)
+
+// The defaults of a ServerConfig.
+const (
+	DefaultJoinTimeout      = 5 * time.Minute
+	DefaultHeartbeatTimeout = 30 * time.Second
+)
+
+// ServerConfig is what a rendezvous needs to know beforehand.
+type ServerConfig struct {
+	WorldSize  int
+	Generation int // told to the members; counts the restarts of a job
+
+	// Listen is "unix-abstract:NAME", "host:port", or empty for an abstract
+	// Unix socket with a fresh random name. Unix sockets accept only processes
+	// of the same user. TCP beyond loopback needs a Token, which travels in
+	// the clear.
+	Listen string
+	Token  string // empty: none is asked for
+
+	JoinTimeout      time.Duration // 0: DefaultJoinTimeout
+	HeartbeatTimeout time.Duration // 0: DefaultHeartbeatTimeout
+	Logger           *zap.Logger   // nil: silent
+}
+
+func (c ServerConfig) withDefaults() ServerConfig {
+	if c.JoinTimeout == 0 {
+		c.JoinTimeout = DefaultJoinTimeout
+	}
+	if c.HeartbeatTimeout == 0 {
+		c.HeartbeatTimeout = DefaultHeartbeatTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	return c
+}
+
+// Server is a rendezvous that is open for its members.
+type Server struct {
+	target      string
+	coordinator *coordinator
+	grpc        *grpc.Server
+	health      *health.Server
+	stop        context.CancelFunc
+	running     *errgroup.Group
+}
+
+// Serve opens a rendezvous. The caller closes it.
+func Serve(config ServerConfig) (*Server, error) {
+	config = config.withDefaults()
+	machine, err := membership.New(membership.Config{
+		WorldSize:        config.WorldSize,
+		Generation:       config.Generation,
+		JoinTimeout:      config.JoinTimeout,
+		HeartbeatTimeout: config.HeartbeatTimeout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("serving the rendezvous: %w", err)
+	}
+	at, err := listen(config.Listen, config.Token)
+	if err != nil {
+		return nil, fmt.Errorf("serving the rendezvous: %w", err)
+	}
+	s := &Server{
+		target:      at.target,
+		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
+		grpc:        newGRPCServer(at, tokenGuard{config.Token}),
+		health:      health.NewServer(),
+	}
+	s.register(config)
+	s.start(at)
+	return s, nil
+}
+
+func newGRPCServer(at *endpoint, guard tokenGuard) *grpc.Server {
+	return grpc.NewServer(
+		grpc.Creds(at.creds),
+		grpc.UnaryInterceptor(guard.unary),
+		grpc.StreamInterceptor(guard.stream),
+		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.MaxSendMsgSize(maxMessageBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(firstMessageTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             keepaliveInterval / 2,
+			PermitWithoutStream: true,
+		}),
+	)
+}
+
+func (s *Server) register(config ServerConfig) {
+	pb.RegisterRendezvousServer(s.grpc, &groupService{
+		coordinator:       s.coordinator,
+		generation:        config.Generation,
+		heartbeatInterval: config.HeartbeatTimeout / 5,
+	})
+	pb.RegisterStoreServer(s.grpc, &storeService{coordinator: s.coordinator, store: store.New()})
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	for _, name := range []string{pb.Rendezvous_ServiceDesc.ServiceName, pb.Store_ServiceDesc.ServiceName} {
+		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	}
+}
+
+func (s *Server) start(at *endpoint) {
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop, s.running = stop, &errgroup.Group{}
+	s.running.Go(func() error {
+		s.coordinator.run(ctx)
+		return nil
+	})
+	s.running.Go(func() error { return s.grpc.Serve(at.listener) })
+}
+
+// Target is the address that members pass to Join. On TCP it is the
+// listener's own address: with a wildcard the caller puts in a host name that
+// the members can reach.
+func (s *Server) Target() string { return s.target }
+
+// Abort ends the job for all members: their groups' contexts end with
+// *Aborted. Later joins are told the same.
+func (s *Server) Abort(reason string) { s.abort(&Aborted{Reason: reason}) }
+
+func (s *Server) abort(cause error) {
+	s.coordinator.step(func(m *membership.Machine, _ membership.Time) []membership.Effect {
+		return m.Abort(cause)
+	})
+}
+
+// Close ends the server. Members that are still there see ErrServerGone. It
+// returns within about a second, and then nothing of the server is left.
+func (s *Server) Close() error {
+	s.abort(fmt.Errorf("%w: it was closed", ErrServerGone))
+	s.health.Shutdown()
+	forced := time.AfterFunc(closeGrace, s.grpc.Stop)
+	s.grpc.GracefulStop()
+	forced.Stop()
+	s.stop()
+	if err := s.running.Wait(); err != nil {
+		return fmt.Errorf("serving the rendezvous: %w", err)
+	}
+	return nil
+}

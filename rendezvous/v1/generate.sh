@@ -1,0 +1,21 @@
+#!/bin/sh
+# Regenerates the Go code of rendezvous.proto. Needs protoc on PATH (Debian:
+# protobuf-compiler); its Go plugins come from go.mod.
+set -eu
+cd "$(dirname "$0")"
+
+command -v protoc >/dev/null || {
+    echo "generate.sh: protoc not found; install protobuf-compiler" >&2
+    exit 1
+}
+
+protoc --proto_path=. \
+    --plugin=protoc-gen-go="$(go tool -n protoc-gen-go)" \
+    --plugin=protoc-gen-go-grpc="$(go tool -n protoc-gen-go-grpc)" \
+    --go_out=. --go_opt=paths=source_relative \
+    --go-grpc_out=. --go-grpc_opt=paths=source_relative \
+    rendezvous.proto
+
+# The version of protoc in the header is all that differs between versions of
+# protoc; without it the output depends on go.mod alone.
+sed -i -E '/^\/\/ ?-?[[:space:]]+protoc +v/d' rendezvous.pb.go rendezvous_grpc.pb.go
