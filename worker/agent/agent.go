@@ -1,0 +1,144 @@
+// Package agent launches the workers of one node, watches them, and ends them.
+//
+// [Run] starts Spec.Workers processes, streams their output in whole lines,
+// and returns when all have ended. The first failure ends the group: every
+// other worker's process group gets SIGTERM, and after a grace SIGKILL.
+// Workers are processes of their own session, so that a terminal's signals
+// reach only gpurun, which passes them on once.
+//
+// Nothing may be left when a run is over, however it ends. [Guard] and
+// [Lifeline] see to that, with two processes between the shell and the workers:
+//
+//	guard     the visible gpurun: forwards signals, waits for the agent, and
+//	          kills whatever is reparented to it
+//	agent     the same binary, executed again: calls Run
+//	workers   die with the agent (PR_SET_PDEATHSIG)
+//
+// Both are subreapers (PR_SET_CHILD_SUBREAPER): a process whose parent dies
+// becomes a child of the nearest one that lives, whatever session or group it
+// moved to, and is found there. The agent learns of the guard's death by the
+// lifeline, a pipe of which the guard holds the only writing end.
+//
+// The package knows nothing of collectives, flags, or configuration.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/worker/report"
+)
+
+// Spec says what to run and how.
+type Spec struct {
+	// Argv is the command of every worker, see [Command].
+	Argv []string
+	// Workers is the number of local workers. Their ranks are FirstRank up to
+	// FirstRank+Workers-1.
+	Workers   int
+	FirstRank int
+
+	// Env returns what is added to the agent's own environment for one worker.
+	// It may be nil.
+	Env func(localRank int) []string
+	// ExtraFiles returns the files that one worker finds as descriptors 3, 4,
+	// and so on. The agent closes them. It may be nil.
+	ExtraFiles func(localRank int) ([]*os.File, error)
+	// Stdin is every worker's standard input. When it is nil, that is
+	// /dev/null. All workers share it, as under torchrun, so that a debugger
+	// works in whichever rank stops.
+	Stdin *os.File
+
+	// Reports, when set, gives every worker a report pipe (see package report)
+	// and receives their messages: one call at a time, in order for each rank.
+	Reports func(rank int, m report.Message)
+	// Silence, when positive, is how long a worker may go without a report
+	// before it counts as hung. It needs Reports.
+	Silence time.Duration
+
+	// Grace is the time between SIGTERM and SIGKILL when a worker failed, and
+	// SignalGrace when a signal ended the run. They default to DefaultGrace and
+	// to Grace.
+	Grace       time.Duration
+	SignalGrace time.Duration
+	// Signals are the signals that this process receives, see [Catch]. The
+	// first one that ends the run is passed on to the workers, a second one
+	// kills them at once. SIGUSR1 and SIGUSR2 are passed on to the workers'
+	// first processes and end nothing. It may be nil.
+	Signals <-chan os.Signal
+
+	// Stdout and Stderr receive the workers' output. A write error ends the run.
+	Stdout, Stderr io.Writer
+	// Prefix returns what stands before every line of a rank. It may be nil. A
+	// single worker without a prefix has its bytes passed on as they come.
+	Prefix func(rank int) string
+
+	// Lifeline, when set, ends the run when the guard dies, and makes Run kill
+	// everything that workers left behind. The process must then have no
+	// children but those of Run. Without it Run ends process groups only.
+	Lifeline *Lifeline
+
+	// Logger receives what the agent does. It may be nil.
+	Logger *zap.Logger
+}
+
+// DefaultGrace is the time between SIGTERM and SIGKILL unless a Spec says
+// otherwise.
+const DefaultGrace = 5 * time.Second
+
+// Run starts the workers and returns when all have ended, or when one could
+// not be ended. The end of ctx ends the run like a signal; where its cause is a
+// [Signalled], workers get that signal, and otherwise SIGTERM.
+//
+// An error means that Run could not do its own work: start a worker, write
+// output, or clean up. What the workers did is in the Outcome, which is nil
+// only when the Spec is not valid.
+func Run(ctx context.Context, spec Spec) (*Outcome, error) {
+	if err := spec.complete(); err != nil {
+		return nil, err
+	}
+	g := newGroup(spec)
+	g.start(ctx)
+	g.watch(ctx)
+	g.cleanUp()
+	g.drain(ctx)
+	return g.outcome(), g.err()
+}
+
+// complete checks the Spec and fills in defaults.
+func (s *Spec) complete() error {
+	switch {
+	case len(s.Argv) == 0:
+		return errors.New("starting workers: no command")
+	case s.Workers < 1:
+		return fmt.Errorf("starting workers: %d workers, want at least 1", s.Workers)
+	case s.Stdout == nil || s.Stderr == nil:
+		return errors.New("starting workers: no place for their output")
+	case s.Silence > 0 && s.Reports == nil:
+		return errors.New("starting workers: a limit on silence needs reports")
+	}
+	if s.Grace <= 0 {
+		s.Grace = DefaultGrace
+	}
+	if s.SignalGrace <= 0 {
+		s.SignalGrace = s.Grace
+	}
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	return nil
+}
+
+// prefix returns what stands before the lines of a rank.
+func (s *Spec) prefix(rank int) string {
+	if s.Prefix == nil {
+		return ""
+	}
+	return s.Prefix(rank)
+}

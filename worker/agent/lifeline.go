@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The variables by which a guard tells its agent about itself. Workers do not
+// see them.
+const (
+	lifelineVariable = "GPURUN_LIFELINE_FD"
+	runDirVariable   = "GPURUN_RUN_DIR"
+)
+
+// ErrGuardGone is why a run ends when somebody killed the guard.
+var ErrGuardGone = errors.New("the guard process is gone: gpurun was killed")
+
+// Lifeline is the agent's view of its guard. The methods that Run uses do
+// nothing on a nil Lifeline.
+type Lifeline struct {
+	// Dir is a directory of this run, mode 0700, for sockets and the like.
+	// Guard removes it, and if that is gone, Close.
+	Dir string
+
+	pipe       *os.File
+	gone       chan struct{}
+	lastReaped time.Time
+}
+
+// UnderGuard returns the lifeline of a process that Guard started, and nil in
+// any other process. It makes the process a subreaper.
+func UnderGuard() (*Lifeline, error) {
+	text, ok := os.LookupEnv(lifelineVariable)
+	if !ok {
+		return nil, nil
+	}
+	fd, err := strconv.Atoi(text)
+	if err != nil || fd <= 2 {
+		return nil, fmt.Errorf("%s=%q is not a descriptor above 2: unset it", lifelineVariable, text)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil, fmt.Errorf("descriptor %d of %s is not a pipe: unset it", fd, lifelineVariable)
+	}
+	unix.CloseOnExec(fd)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, fmt.Errorf("opening the lifeline: %w", err)
+	}
+	if err := becomeSubreaper(); err != nil {
+		return nil, err
+	}
+	l := &Lifeline{
+		Dir:  os.Getenv(runDirVariable),
+		pipe: os.NewFile(uintptr(fd), "lifeline"),
+		gone: make(chan struct{}),
+	}
+	for _, name := range []string{lifelineVariable, runDirVariable} {
+		if err := os.Unsetenv(name); err != nil {
+			return nil, fmt.Errorf("removing %s from the environment: %w", name, err)
+		}
+	}
+	go l.watch()
+	return l, nil
+}
+
+// orphanBound is how long an agent without a guard may take to end by itself.
+const orphanBound = 1500 * time.Millisecond
+
+// watch waits for the guard's death. An agent that then does not end in time,
+// because it is blocked somewhere, is ended with everything below it.
+func (l *Lifeline) watch() {
+	if _, err := io.Copy(io.Discard, l.pipe); err != nil {
+		return // closed
+	}
+	close(l.gone)
+	time.Sleep(orphanBound)
+	// There is nobody left to tell about an error.
+	_ = sweep(sweepBound)
+	_ = l.removeDir()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// Gone is closed when the guard is gone.
+func (l *Lifeline) Gone() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.gone
+}
+
+// Close ends the watch. It removes Dir if the guard can no longer do so.
+func (l *Lifeline) Close() error {
+	select {
+	case <-l.gone:
+		return l.removeDir()
+	default:
+		return l.pipe.Close()
+	}
+}
+
+func (l *Lifeline) removeDir() error {
+	if l.Dir == "" {
+		return nil
+	}
+	return os.RemoveAll(l.Dir)
+}
+
+// sweep ends all processes below this one.
+func (l *Lifeline) sweep() error {
+	if l == nil {
+		return nil
+	}
+	return sweep(sweepBound)
+}
+
+// reapOrphans reaps, now and then, orphans that became this process's children
+// and ended during a long run.
+func (l *Lifeline) reapOrphans(workers []int) {
+	if l != nil && time.Since(l.lastReaped) >= reapInterval {
+		l.lastReaped = time.Now()
+		reapOrphans(workers)
+	}
+}

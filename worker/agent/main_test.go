@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"gpurun/worker/report"
+)
+
+// roleVariable makes the test binary, executed again, play a part of a real
+// run instead of running tests.
+const roleVariable = "GPURUN_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch role := os.Getenv(roleVariable); role {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "gpurun":
+		os.Exit(playGpurun())
+	default:
+		part, ok := workerParts[role]
+		if !ok {
+			fmt.Fprintln(os.Stderr, "no such part:", role)
+			os.Exit(99)
+		}
+		os.Exit(part())
+	}
+}
+
+// playGpurun is a whole gpurun: guard and agent. It runs its arguments with as
+// many workers as GPURUN_TEST_WORKERS says.
+func playGpurun() int {
+	ctx, signals, stop := Catch(context.Background())
+	defer stop()
+	lifeline, err := UnderGuard()
+	if err == nil && lifeline == nil {
+		code, err := Guard(signals)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "guard:", err)
+		}
+		return code
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	defer lifeline.Close()
+	workers, err := strconv.Atoi(os.Getenv("GPURUN_TEST_WORKERS"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	outcome, err := Run(ctx, Spec{
+		Argv:     os.Args[1:],
+		Workers:  workers,
+		Env:      func(localRank int) []string { return []string{"RANK=" + strconv.Itoa(localRank), roleVariable + "="} },
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Grace:    500 * time.Millisecond,
+		Signals:  signals,
+		Lifeline: lifeline,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		return 97
+	}
+	if outcome.First != nil {
+		fmt.Fprintln(os.Stderr, outcome.First)
+	}
+	return outcome.ExitCode()
+}
+
+// workerParts are what the test binary can do as a worker.
+var workerParts = map[string]func() int{
+	// talk reports what its arguments say.
+	"talk": func() int {
+		w, err := report.Open()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 96
+		}
+		return talk(w, os.Args[1:])
+	},
+}
+
+func talk(w *report.Writer, words []string) int {
+	return 0
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"go.uber.org/zap"
+)
+
+// TorchJob is what torchrun's environment variables tell a worker about its
+// job.
+type TorchJob struct {
+	Workers    int // on this node
+	FirstRank  int // of this node's workers
+	WorldSize  int // workers on all nodes
+	GroupRank  int // of this node
+	GroupSize  int // number of nodes
+	Role       string
+	RunID      string
+	MasterAddr string
+	MasterPort int
+
+	RestartCount, MaxRestarts int
+}
+
+// TorchEnv returns, for Spec.Env, the variables that torchrun sets for its
+// workers; all workers have one role. Like torchrun it keeps a
+// TORCH_NCCL_ASYNC_ERROR_HANDLING that is inherited, and sets OMP_NUM_THREADS=1
+// for several workers unless it is inherited, which it notes in the log.
+func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
+	common := []string{
+		"GROUP_RANK=" + strconv.Itoa(job.GroupRank),
+		"ROLE_NAME=" + job.Role,
+		"LOCAL_WORLD_SIZE=" + strconv.Itoa(job.Workers),
+		"WORLD_SIZE=" + strconv.Itoa(job.WorldSize),
+		"GROUP_WORLD_SIZE=" + strconv.Itoa(job.GroupSize),
+		"ROLE_WORLD_SIZE=" + strconv.Itoa(job.WorldSize),
+		"MASTER_ADDR=" + job.MasterAddr,
+		"MASTER_PORT=" + strconv.Itoa(job.MasterPort),
+		"TORCHELASTIC_RESTART_COUNT=" + strconv.Itoa(job.RestartCount),
+		"TORCHELASTIC_MAX_RESTARTS=" + strconv.Itoa(job.MaxRestarts),
+		"TORCHELASTIC_RUN_ID=" + job.RunID,
+		"TORCHELASTIC_USE_AGENT_STORE=False",
+	}
+	if _, inherited := os.LookupEnv("TORCH_NCCL_ASYNC_ERROR_HANDLING"); !inherited {
+		common = append(common, "TORCH_NCCL_ASYNC_ERROR_HANDLING=1")
+	}
+	if _, inherited := os.LookupEnv("OMP_NUM_THREADS"); !inherited && job.Workers > 1 {
+		logger.Info("setting OMP_NUM_THREADS=1 for every worker, so that they do not overload the CPUs; set it yourself to tune it")
+		common = append(common, "OMP_NUM_THREADS=1")
+	}
+	return func(localRank int) []string {
+		rank := strconv.Itoa(job.FirstRank + localRank)
+		return append([]string{"LOCAL_RANK=" + strconv.Itoa(localRank), "RANK=" + rank, "ROLE_RANK=" + rank}, common...)
+	}
+}
+
+// FreePort returns a TCP port of the loopback interface that nobody listened on
+// a moment ago, for MASTER_PORT.
+func FreePort() (int, error) {
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	return port, nil
+}

@@ -1,0 +1,247 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/worker/report"
+)
+
+// Bounds on waits that nothing else limits.
+const (
+	// settleTime is how long a failure that is only a consequence waits for
+	// its cause to show up.
+	settleTime = 100 * time.Millisecond
+	// killBound is how long a process may take to die of SIGKILL. One in an
+	// uninterruptible system call does not.
+	killBound = 2 * time.Second
+	// leftoverGrace is how long processes that a failed run's workers left in
+	// their groups may take to end.
+	leftoverGrace = time.Second
+	// lookInterval is how often the agent looks for such processes, and
+	// reapInterval how often for orphans to reap.
+	lookInterval = 20 * time.Millisecond
+	reapInterval = 5 * time.Second
+)
+
+// stop is how far the ending of a run has come. Times are zero until they
+// apply.
+type stop struct {
+	settle time.Time // a consequence was seen; when to act on it
+	begun  time.Time // workers were told to end
+	signal syscall.Signal
+	grace  time.Duration
+	cause  error     // why, when no worker's failure is the reason
+	killAt time.Time // when to kill those that are left
+	killed time.Time // when they were killed
+	asked  int       // how many signals asked for the end
+}
+
+// watch runs until every worker has exited and nothing is left of a group that
+// was told to end, or until killing did not help.
+func (g *group) watch(ctx context.Context) {
+	done := ctx.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer close(g.ended)
+	for g.busy() {
+		timer.Reset(time.Until(g.wakeAt()))
+		select {
+		case e := <-g.events:
+			g.take(e)
+		case <-done:
+			done = nil
+			g.interrupt(context.Cause(ctx))
+		case signal := <-g.spec.Signals:
+			g.signalled(signal)
+		case <-g.spec.Lifeline.Gone():
+			g.end(syscall.SIGKILL, 0, ErrGuardGone)
+			g.kill()
+		case <-timer.C:
+		}
+		g.onTime(time.Now())
+	}
+}
+
+// busy reports whether there is still something to wait for.
+func (g *group) busy() bool {
+	if !g.stop.killed.IsZero() && time.Since(g.stop.killed) > killBound {
+		return false
+	}
+	if g.running > 0 {
+		return true
+	}
+	return !g.stop.begun.IsZero() && g.stop.killed.IsZero() && len(g.workers) > 0 && groupsAlive(g.pids())
+}
+
+// take handles one event.
+func (g *group) take(e event) {
+	switch {
+	case e.err != nil && e.worker != nil:
+		// The worker cannot be waited for: it counts as gone.
+		g.running--
+		e.worker.exit = &exitStatus{code: -1}
+		g.abort(e.err)
+	case e.err != nil:
+		g.abort(e.err)
+	case e.failure != nil:
+		g.failed(e.worker, e.failure, e.leaving, e.time)
+	default:
+		g.running--
+		e.worker.exit = e.exit
+		g.log.Debug("worker exited", zap.Int("rank", e.worker.rank), zap.Int("code", e.exit.code), zap.Stringer("signal", e.exit.signal))
+		if !e.exit.success() {
+			g.failed(e.worker, nil, true, e.time)
+		}
+	}
+}
+
+// failed notes a worker's failure, which is nil when it just exited, and ends
+// the group.
+func (g *group) failed(w *worker, failure *report.Failure, leaving bool, at time.Time) {
+	if w.failedAt.IsZero() {
+		w.failedAt = at
+	}
+	if w.failure == nil {
+		w.failure = failure
+	}
+	w.leaving = w.leaving || leaving
+	if w.failure != nil && w.failure.Consequence {
+		if g.stop.settle.IsZero() {
+			g.stop.settle = at.Add(settleTime)
+		}
+		return
+	}
+	g.end(syscall.SIGTERM, g.spec.Grace, nil)
+}
+
+// interrupt ends the group because ctx has ended.
+func (g *group) interrupt(cause error) {
+	var signalled Signalled
+	if errors.As(cause, &signalled) {
+		g.end(signalled.Signal, g.spec.SignalGrace, cause)
+		return
+	}
+	g.end(syscall.SIGTERM, g.spec.Grace, cause)
+}
+
+// signalled handles a signal to the agent.
+func (g *group) signalled(signal os.Signal) {
+	number, ok := signal.(syscall.Signal)
+	switch {
+	case !ok:
+		return
+	case !endsRun(number):
+		g.passOn(number)
+		return
+	}
+	g.stop.asked++
+	if g.stop.asked > 1 {
+		g.kill()
+		return
+	}
+	g.end(number, g.spec.SignalGrace, Signalled{number})
+}
+
+// end tells the workers to end, once. A worker that has said that it is leaving
+// may do so in peace. SIGCONT lets a stopped process see the signal.
+func (g *group) end(signal syscall.Signal, grace time.Duration, cause error) {
+	if !g.stop.begun.IsZero() {
+		return
+	}
+	g.stop.begun, g.stop.signal, g.stop.grace, g.stop.cause = time.Now(), signal, grace, cause
+	g.stop.killAt = g.stop.begun.Add(grace)
+	g.log.Debug("ending the workers", zap.Stringer("signal", signal), zap.Duration("grace", grace), zap.NamedError("cause", cause))
+	told := func(w *worker) bool { return !w.leaving || w.exit != nil }
+	g.signalAll(signal, told)
+	g.signalAll(syscall.SIGCONT, told)
+}
+
+// kill kills the workers' process groups, once.
+func (g *group) kill() {
+	if g.stop.killed.IsZero() {
+		g.stop.killed = time.Now()
+		g.signalAll(syscall.SIGKILL, func(*worker) bool { return true })
+	}
+}
+
+// onTime does what has become due.
+func (g *group) onTime(now time.Time) {
+	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	if due(g.stop.settle) {
+		g.end(syscall.SIGTERM, g.spec.Grace, nil)
+	}
+	if g.running == 0 && !g.stop.begun.IsZero() && g.stop.cause == nil {
+		g.stop.killAt = earlier(g.stop.killAt, g.stop.begun.Add(leftoverGrace))
+	}
+	if due(g.stop.killAt) {
+		g.kill()
+	}
+	if g.stop.begun.IsZero() {
+		g.checkSilence(now)
+	}
+	g.spec.Lifeline.reapOrphans(g.pids())
+}
+
+// checkSilence declares workers hung that have not reported for too long.
+func (g *group) checkSilence(now time.Time) {
+	if g.spec.Silence <= 0 {
+		return
+	}
+	for _, w := range g.workers {
+		phase, heard := w.state()
+		if w.exit == nil && now.Sub(heard) >= g.spec.Silence {
+			g.failed(w, &report.Failure{
+				Class:   report.Timeout,
+				Phase:   phase,
+				Message: fmt.Sprintf("hung: nothing heard from it for %v", g.spec.Silence),
+			}, false, heard.Add(g.spec.Silence))
+		}
+	}
+}
+
+// wakeAt returns when onTime has something to do next.
+func (g *group) wakeAt() time.Time {
+	now := time.Now()
+	at := now.Add(reapInterval)
+	if g.running == 0 {
+		at = now.Add(lookInterval)
+	}
+	switch {
+	case !g.stop.killed.IsZero():
+		return earlier(at, g.stop.killed.Add(killBound+time.Millisecond))
+	case !g.stop.begun.IsZero():
+		return earlier(at, g.stop.killAt)
+	case !g.stop.settle.IsZero():
+		at = earlier(at, g.stop.settle)
+	}
+	if g.spec.Silence > 0 {
+		for _, w := range g.workers {
+			if _, heard := w.state(); w.exit == nil {
+				at = earlier(at, heard.Add(g.spec.Silence))
+			}
+		}
+	}
+	return at
+}
+
+func (g *group) pids() []int {
+	pids := make([]int, len(g.workers))
+	for i, w := range g.workers {
+		pids[i] = w.pid
+	}
+	return pids
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
