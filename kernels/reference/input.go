@@ -4,6 +4,8 @@
 package reference
 
 import (
+	"math"
+	"math/bits"
 	"runtime"
 	"sync"
 
@@ -43,21 +45,32 @@ func (in Input) Fill(dst []byte, rank int) {
 
 // at is element i of a rank's input. It is exact in the element type.
 func (in Input) at(rank int, i int64) float32 {
-	h := mix(in.Seed ^ mix(uint64(rank)<<48^uint64(i)))
+	h := mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
 	if in.Pattern == Exact {
 		m := in.largest()
-		return float32(int64(h>>32)%(2*m+1) - m)
+		return float32(scaled(h, 2*m+1) - m)
 	}
 	p := in.DType.SignificandBits
-	significand := int64(h>>16)%(1<<(p+1)) - 1<<p
-	return float32(significand) / float32(int64(1)<<p) / float32(int64(1)<<(h%8))
+	significand := scaled(h, 1<<(p+1)) - 1<<p
+	return float32(significand) * powersOfTwo[p+int(h%8)]
 }
 
-// largest is the magnitude up to which integers of all ranks add up exactly.
+// largest is the magnitude up to which integers of all ranks add up exactly,
+// or somewhat less.
 func (in Input) largest() int64 {
-	const enough = 1 << 16 // more would only make reports harder to read
-	return max(min(int64(1)<<in.DType.SignificandBits/int64(in.World), enough), 1)
+	return int64(1) << max(in.DType.SignificandBits-bits.Len(uint(in.World)), 0)
 }
+
+// scaled maps the upper half of h evenly to [0, n), for n up to 2^32.
+func scaled(h uint64, n int64) int64 { return int64((h >> 32) * uint64(n) >> 32) }
+
+// powersOfTwo holds 2^-i at i.
+var powersOfTwo = func() (p [32]float32) {
+	for i := range p {
+		p[i] = float32(math.Ldexp(1, -i))
+	}
+	return p
+}()
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every bit
 // of the input moves half of the output's bits.

@@ -1,0 +1,90 @@
+package collective
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/kernels/ptx"
+)
+
+// The structs here and in kernels/device/params.cuh have the same layout:
+// device/layout.cu puts the numbers that the compiler sees into its PTX.
+func TestLayoutsMatchTheKernels(t *testing.T) {
+	var (
+		p Params
+		s SignalPad
+		f Fault
+	)
+	for name, want := range map[string][]uintptr{
+		"limits": {MaxRanks, MaxBlocks, SlotBytes},
+		"params_layout": {
+			unsafe.Sizeof(p), unsafe.Offsetof(p.Peers), unsafe.Offsetof(p.Fault), unsafe.Offsetof(p.TimeoutNS),
+			unsafe.Offsetof(p.Count), unsafe.Offsetof(p.SendOffset), unsafe.Offsetof(p.RecvOffset),
+			unsafe.Offsetof(p.ScratchOffset), unsafe.Offsetof(p.TileBytes), unsafe.Offsetof(p.Rank),
+			unsafe.Offsetof(p.World), unsafe.Offsetof(p.Phase), unsafe.Sizeof(p) - 4,
+		},
+		"signal_pad_layout": {
+			unsafe.Sizeof(s), unsafe.Offsetof(s.Epoch), unsafe.Offsetof(s.Claimed),
+			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.Flags),
+		},
+		"fault_layout": {
+			unsafe.Sizeof(f), unsafe.Offsetof(f.State), unsafe.Offsetof(f.Rank), unsafe.Offsetof(f.Phase),
+			unsafe.Offsetof(f.Peer), unsafe.Offsetof(f.Block), unsafe.Offsetof(f.Expected), unsafe.Offsetof(f.Seen),
+			unsafe.Sizeof(f) - 4,
+		},
+	} {
+		if diff := cmp.Diff(want, layoutFromPTX(t, name)); diff != "" {
+			t.Errorf("%s (-Go +kernel)\n%s", name, diff)
+		}
+	}
+}
+
+// layoutFromPTX reads an array of 32-bit numbers from layout.ptx. Trailing
+// zero bytes are left out there.
+func layoutFromPTX(t *testing.T, name string) []uintptr {
+	t.Helper()
+	text, err := ptx.Source("layout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := regexp.MustCompile(fmt.Sprintf(`\.b8 %s\[(\d+)\] = \{([^}]*)\}`, name))
+	m := pattern.FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("layout.ptx has no array %s", name)
+	}
+	size, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes := make([]byte, size)
+	for i, number := range strings.Split(string(m[2]), ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes[i] = byte(n)
+	}
+	var values []uintptr
+	for ; len(bytes) > 0; bytes = bytes[4:] {
+		values = append(values, uintptr(binary.LittleEndian.Uint32(bytes)))
+	}
+	return values
+}
+
+// Every phase of the kernels has a name of its own.
+func TestPhasesHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range []Phase{StartBarrier, StageBarrier, EndBarrier, 17} {
+		seen[p.String()] = true
+	}
+	if len(seen) != 4 || !seen["phase 17"] {
+		t.Errorf("names: %v", seen)
+	}
+}
