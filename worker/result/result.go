@@ -13,10 +13,19 @@ type Report struct {
 	Version   string        `json:"version"`
 	Command   []string      `json:"command"` // arguments as given, the program first
 	WorldSize int           `json:"world_size"`
-	Devices   []cudart.Info `json:"devices"` // by rank
+	Processes []Process     `json:"processes,omitempty"` // by rank
+	Devices   []cudart.Info `json:"devices"`             // by rank
 	Results   []Result      `json:"results"`
 	Passed    bool          `json:"passed"`
-	ExitCode  int           `json:"exit_code"`
+	// Failure says why the run ended early; Results then holds what there was.
+	Failure  string `json:"failure,omitempty"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// Process is where a rank ran.
+type Process struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
 }
 
 // Result is one measurement: a size, type, operation and algorithm, in place

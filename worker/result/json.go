@@ -1,0 +1,106 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gpurun/cudart"
+)
+
+// jsonDocument prints the whole report at the end.
+type jsonDocument struct{ w io.Writer }
+
+func (jsonDocument) Begin(Report) error   { return nil }
+func (jsonDocument) Add(Result) error     { return nil }
+func (j jsonDocument) End(r Report) error { return writeJSON(j.w, r) }
+
+func writeJSON(w io.Writer, r Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r.withLists())
+}
+
+// withLists turns nil lists into empty ones, so that JSON has [] and not null.
+func (r Report) withLists() Report {
+	if r.Command == nil {
+		r.Command = []string{}
+	}
+	if r.Devices == nil {
+		r.Devices = []cudart.Info{}
+	}
+	if r.Results == nil {
+		r.Results = []Result{}
+	}
+	return r
+}
+
+// jsonLines prints a line for each result, and at the end one with everything
+// else, which alone has the key "passed".
+type jsonLines struct{ w io.Writer }
+
+func (jsonLines) Begin(Report) error { return nil }
+
+func (j jsonLines) Add(r Result) error { return json.NewEncoder(j.w).Encode(r) }
+
+func (j jsonLines) End(r Report) error {
+	type rest struct {
+		Report
+		Results []Result `json:"results,omitempty"` // hides the report's
+	}
+	return json.NewEncoder(j.w).Encode(rest{Report: r.withLists()})
+}
+
+// WriteFile writes the report as JSON: to a temporary file beside path, which
+// then takes path's place, so that a reader never sees half a document.
+func WriteFile(path string, r Report) (err error) {
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+			err = fmt.Errorf("writing results to %s: %w", path, err)
+		}
+	}()
+	if err := writeJSON(f, r); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// CheckFile says why WriteFile could not write to path, before there is
+// anything to write.
+func CheckFile(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
+	}
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// createBeside makes a temporary file, readable by all, in path's directory.
+func createBeside(path string) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write results to %s: %w", path, err)
+	}
+	if err := f.Chmod(0o644); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, fmt.Errorf("cannot write results to %s: %w", path, err)
+	}
+	return f, nil
+}

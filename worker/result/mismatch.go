@@ -1,0 +1,17 @@
+package result
+
+import "fmt"
+
+// Complaints says, a sentence for each rank, what is wrong with the result.
+func (r Result) Complaints() []string {
+	sentences := make([]string, len(r.Mismatches))
+	for i, m := range r.Mismatches {
+		noun := "elements are"
+		if m.Wrong == 1 {
+			noun = "element is"
+		}
+		sentences[i] = fmt.Sprintf("rank %d: %d of %d %s wrong %s: %s; the first is element %d: wanted %s, found %s",
+			m.Rank, m.Wrong, r.Count, noun, m.Phase, r, m.Index, m.Want, m.Got)
+	}
+	return sentences
+}

@@ -1,0 +1,85 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Renderer prints a run while it goes on: Begin once the devices are known,
+// Add for every result as it arrives, End when the run is over, also when it
+// failed half-way or before Begin.
+type Renderer interface {
+	// Begin gets the report without its results.
+	Begin(r Report) error
+	Add(r Result) error
+	// End gets the complete report.
+	End(r Report) error
+}
+
+// Format is a form of output.
+type Format string
+
+// The formats.
+const (
+	TableFormat    Format = "table"    // as nccl-tests prints it
+	JSONFormat     Format = "json"     // one document, at the end
+	JSONLFormat    Format = "jsonl"    // a line a result, then one with the rest of the report
+	CSVFormat      Format = "csv"      // a line a result, after one with the names
+	MarkdownFormat Format = "markdown" // a GitHub table
+)
+
+// Formats lists the formats.
+func Formats() []Format {
+	return []Format{TableFormat, JSONFormat, JSONLFormat, CSVFormat, MarkdownFormat}
+}
+
+// NewRenderer makes the renderer that prints a format to w.
+func NewRenderer(format Format, w io.Writer) (Renderer, error) {
+	switch format {
+	case TableFormat:
+		return &table{w: w}, nil
+	case JSONFormat:
+		return jsonDocument{w}, nil
+	case JSONLFormat:
+		return jsonLines{w}, nil
+	case CSVFormat:
+		return newCSV(w), nil
+	case MarkdownFormat:
+		return &markdown{w: w}, nil
+	}
+	return nil, fmt.Errorf("there is no output format %q", format)
+}
+
+// place says where a result's output lies.
+func (r Result) place() string {
+	if r.InPlace {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// String reads "allreduce oneshot float sum, 4096 bytes in place".
+func (r Result) String() string {
+	return fmt.Sprintf("%s, %d bytes %s", r.group(), r.Bytes, r.place())
+}
+
+// group is what results of the same sweep over the sizes have in common.
+func (r Result) group() string {
+	words := []string{r.Collective, r.Algorithm, r.DType, r.Op}
+	if r.Mode != "stream" {
+		words = append(words, r.Mode)
+	}
+	return strings.Join(words, " ")
+}
+
+// failedResults counts the results with wrong elements.
+func failedResults(results []Result) int {
+	failed := 0
+	for _, r := range results {
+		if r.Wrong != nil && *r.Wrong > 0 {
+			failed++
+		}
+	}
+	return failed
+}

@@ -1,0 +1,168 @@
+package result
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func pointer(n int64) *int64 { return &n }
+
+// passed is a run of two algorithms on two GPUs.
+func passed() Report {
+	gpu := func(ordinal int) cudart.Info {
+		return cudart.Info{
+			Backend: "cuda", Ordinal: ordinal, Name: "NVIDIA H200", UUID: "GPU-0", PCIBusID: "0000:4B:00.0",
+			Major: 9, SMs: 132, TotalMemory: 150 << 30, Driver: "575.57.08",
+		}
+	}
+	row := func(algorithm string, bytes int64, inPlace bool, us, algbw float64) Result {
+		return Result{
+			Collective: "allreduce", Algorithm: algorithm, DType: "float", Op: "sum", Root: -1,
+			Bytes: bytes, Count: bytes / 4, InPlace: inPlace, Mode: "stream", Wrong: pointer(0),
+			Time:        Time{Min: us - 1, P50: us, P95: us + 1, P99: us + 2, Max: us + 3},
+			SlowestRank: 1, AlgBW: algbw, BusBW: algbw,
+		}
+	}
+	return Report{
+		Schema: Schema, Version: "v1.2.3", Command: []string{"gpurun", "allreduce", "-b", "1K"}, WorldSize: 2,
+		Processes: []Process{{"node1", 4711}, {"node1", 4712}},
+		Devices:   []cudart.Info{gpu(0), gpu(1)},
+		Results: []Result{
+			row("oneshot", 1024, false, 6.789, 0.15), row("oneshot", 1024, true, 6.5, 0.16),
+			row("oneshot", 1<<20, false, 123.4, 8.5), row("oneshot", 1<<20, true, 120, 8.7),
+			row("twoshot", 64<<20, false, 1234567, 543.21), row("twoshot", 64<<20, true, 99999999, 12345.6),
+		},
+		Passed: true,
+	}
+}
+
+// wrong is a run with one wrong element, and one measurement not verified.
+func wrong() Report {
+	r := passed()
+	r.Results = r.Results[:4]
+	r.Results[1].Wrong = pointer(1)
+	r.Results[1].Mismatches = []Mismatch{{Rank: 1, Wrong: 1, Index: 7, Want: "0x40400000", Got: "0x40400001", Phase: "before timing"}}
+	r.Results[2].Wrong, r.Results[3].Wrong = nil, nil
+	r.Passed, r.ExitCode = false, 1
+	return r
+}
+
+// broken is a run that ended between two results.
+func broken() Report {
+	r := passed()
+	r.Results = r.Results[:3]
+	r.Passed, r.ExitCode, r.Failure = false, 5, "rank 1 was killed"
+	return r
+}
+
+// early is a run that ended before its devices were known.
+func early() Report {
+	return Report{Schema: Schema, Version: "v1.2.3", WorldSize: 2, Failure: "no rank came", ExitCode: 6}
+}
+
+func TestRenderersGolden(t *testing.T) {
+	runs := map[string]func() Report{"passed": passed, "wrong": wrong, "broken": broken, "early": early}
+	for name, run := range runs {
+		for _, format := range Formats() {
+			t.Run(name+"/"+string(format), func(t *testing.T) {
+				golden(t, name+"."+string(format)+".golden", render(t, format, run()))
+			})
+		}
+	}
+}
+
+// render prints a report as it would appear in the course of a run.
+func render(t *testing.T, format Format, r Report) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	renderer, err := NewRenderer(format, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []error
+	if r.Devices != nil {
+		begun := r
+		begun.Results = nil
+		steps = append(steps, renderer.Begin(begun))
+	}
+	for _, x := range r.Results {
+		steps = append(steps, renderer.Add(x))
+	}
+	for _, err := range append(steps, renderer.End(r)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", path, diff)
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	if _, err := NewRenderer("xml", &bytes.Buffer{}); err == nil {
+		t.Error("there is a renderer for xml")
+	}
+}
+
+func TestComplaints(t *testing.T) {
+	want := []string{"rank 1: 1 of 256 element is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
+		"the first is element 7: wanted 0x40400000, found 0x40400001"}
+	if diff := cmp.Diff(want, wrong().Results[1].Complaints()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFormatSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0", 1: "1", 28: "28", 1023: "1023", 1024: "1K", 1025: "1025", 1536: "1536", 3 << 10: "3K",
+		1 << 20: "1M", 1<<20 + 1024: "1025K", 1 << 30: "1G", 1 << 43: "8192G",
+	} {
+		if got := FormatSize(bytes); got != want {
+			t.Errorf("FormatSize(%d) = %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, c := range []struct {
+		value float64
+		width int
+		want  string
+	}{
+		{0, 7, "   0.00"},
+		{9999.99, 7, "9999.99"},
+		{12345.67, 7, "12345.7"},
+		{1234567, 7, "1234567"},
+		{99999999, 7, "1.0e+08"},
+		{999.999, 6, "1000.0"},
+		{12345.6, 6, " 12346"},
+	} {
+		if got := fit(c.value, c.width); got != c.want {
+			t.Errorf("fit(%v, %d) = %q, want %q", c.value, c.width, got, c.want)
+		}
+	}
+}

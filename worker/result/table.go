@@ -1,0 +1,166 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"gpurun/cudart"
+)
+
+// table prints what nccl-tests prints, to the character, because many programs
+// read it: NVIDIA/nccl-tests, src/util.cu. Every line that is not a row of
+// numbers begins with '#'.
+type table struct {
+	w       io.Writer
+	group   string  // the last one announced
+	pending *Result // an out-of-place result that waits for the in-place one
+}
+
+// tableHeader names the columns. Trailing blanks are nccl-tests'.
+const tableHeader = "" +
+	"#\n" +
+	"#                                                              out-of-place                       in-place          \n" +
+	"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n" +
+	"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n"
+
+func (t *table) Begin(r Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# gpurun version %s\n# Using devices\n", r.Version)
+	for rank, d := range r.Devices {
+		var p Process
+		if rank < len(r.Processes) {
+			p = r.Processes[rank]
+		}
+		fmt.Fprintf(&b, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n",
+			rank, 0, p.PID, p.Host, d.Ordinal, location(d), d.Name)
+	}
+	b.WriteString(tableHeader)
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// location is the PCI domain, bus and device, without the function.
+func location(d cudart.Info) string {
+	if d.PCIBusID == "" {
+		return d.Backend
+	}
+	address, _, _ := strings.Cut(strings.ToLower(d.PCIBusID), ".")
+	return address
+}
+
+func (t *table) Add(r Result) error {
+	if !r.InPlace {
+		if err := t.flush(); err != nil {
+			return err
+		}
+		t.pending = &r
+		return nil
+	}
+	outOfPlace := t.pending
+	if outOfPlace == nil || outOfPlace.group() != r.group() || outOfPlace.Count != r.Count {
+		return t.alone(r)
+	}
+	t.pending = nil
+	return t.row(*outOfPlace, r)
+}
+
+// row prints a line. A comment precedes it when it begins another group.
+func (t *table) row(outOfPlace, inPlace Result) error {
+	var b strings.Builder
+	if group := inPlace.group(); group != t.group {
+		t.group = group
+		fmt.Fprintf(&b, "# %s\n", group)
+	}
+	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d", inPlace.Bytes, inPlace.Count, inPlace.DType, inPlace.Op, inPlace.Root)
+	b.WriteString(columns(outOfPlace) + columns(inPlace) + "\n")
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// columns formats time, rates and wrong elements.
+func columns(r Result) string {
+	wrong := "N/A"
+	if r.Wrong != nil {
+		wrong = fmt.Sprintf("%.6g", float64(*r.Wrong))
+	}
+	return fmt.Sprintf("  %s  %s  %s  %6s", fit(r.Time.P50, 7), fit(r.AlgBW, 6), fit(r.BusBW, 6), wrong)
+}
+
+// fit formats value with as many decimals, up to two, as the width has room
+// for.
+func fit(value float64, width int) string {
+	for decimals := 2; decimals >= 0; decimals-- {
+		if s := fmt.Sprintf("%*.*f", width, decimals, value); len(s) <= width {
+			return s
+		}
+	}
+	if width >= len("1.0e+08") {
+		return fmt.Sprintf("%*.1e", width, value)
+	}
+	return fmt.Sprintf("%*.0e", width, value)
+}
+
+// flush prints an out-of-place result that stayed alone.
+func (t *table) flush() error {
+	if t.pending == nil {
+		return nil
+	}
+	r := *t.pending
+	t.pending = nil
+	return t.alone(r)
+}
+
+// alone prints a result that has no partner to make a row with, as a comment:
+// half a row would shift the columns for whoever reads them.
+func (t *table) alone(r Result) error {
+	_, err := fmt.Fprintf(t.w, "# %s, alone:%s\n", r, columns(r))
+	return err
+}
+
+func (t *table) End(r Report) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(t.w, footer(r))
+	return err
+}
+
+// footer prints the verdict. A run that ended early with nothing wrong gets
+// neither "OK" nor an average.
+func footer(r Report) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "# %-20s : %s\n", name, fmt.Sprintf(format, args...))
+	}
+	wrong := failedResults(r.Results)
+	switch {
+	case wrong > 0:
+		line("Out of bounds values", "%d FAILED", wrong)
+	case r.Passed:
+		line("Out of bounds values", "0 OK")
+	}
+	if r.Passed || (wrong > 0 && r.Failure == "") {
+		line("Avg bus bandwidth", "%.6g ", averageBusBW(r.Results))
+	}
+	if used := algorithms(r); used != "" {
+		line("Algorithms", "%s", used)
+	}
+	if r.Failure != "" {
+		line("Run ended early", "exit code %d", r.ExitCode)
+	}
+	b.WriteString("#\n")
+	return b.String()
+}
+
+// averageBusBW is the mean over all results, as nccl-tests computes it.
+func averageBusBW(results []Result) float64 {
+	if len(results) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, r := range results {
+		sum += r.BusBW
+	}
+	return sum / float64(len(results))
+}
