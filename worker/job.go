@@ -18,12 +18,13 @@ type Job struct {
 	DTypes     []string `json:"dtypes"`
 	Ops        []string `json:"ops"`
 	Sizes      []int64  `json:"sizes"`      // bytes of the input of each rank
+	Cycles     int      `json:"cycles"`     // times the whole sweep runs
 	Iterations int      `json:"iterations"` // timed calls per measurement
 	Warmup     int      `json:"warmup"`     // calls before them
 	// GraphReplays above zero captures the timed calls in a graph and replays
 	// it as often, instead of launching each on the stream.
-	GraphReplays int  `json:"graph_replays"`
-	Verify       bool `json:"verify"`
+	GraphReplays int    `json:"graph_replays"`
+	Verify       bool   `json:"verify"`
 	Seed         uint64 `json:"seed"`
 	// Timeout bounds every wait for another rank.
 	Timeout time.Duration `json:"timeout"`

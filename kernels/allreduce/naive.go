@@ -7,7 +7,12 @@ import (
 
 // Naive copies every rank's input to local memory and adds: naive.cu. It is
 // the measure of the others.
-func Naive() *collective.Algorithm {
+func Naive() *collective.Algorithm { return naiveInChunks(8 << 20) }
+
+// naiveInChunks takes so many bytes of each rank's input at a time, a multiple
+// of 16, which bounds the scratch.
+func naiveInChunks(chunk int64) *collective.Algorithm {
+	chunkBytes := func(bytes int64) int64 { return min(ceilDiv(bytes, vecBytes)*vecBytes, chunk) }
 	a := &collective.Algorithm{
 		Collective: "allreduce",
 		Name:       "naive",
@@ -27,16 +32,9 @@ func Naive() *collective.Algorithm {
 			return nil
 		}
 		n := naive{a: a, c: c, s: s}
-		return n.run(call)
+		return n.run(call, chunkBytes(call.Bytes()))
 	}
 	return a
-}
-
-// naiveChunk bounds the scratch for the copy of one rank's input, in bytes.
-const naiveChunk = 8 << 20
-
-func chunkBytes(bytes int64) int64 {
-	return min(ceilDiv(bytes, vecBytes)*vecBytes, naiveChunk)
 }
 
 type naive struct {
@@ -45,17 +43,18 @@ type naive struct {
 	s cudart.Stream
 }
 
-func (n naive) run(call collective.Call) error {
+// run makes the call in chunks of so many bytes.
+func (n naive) run(call collective.Call, chunkBytes int64) error {
 	if err := n.meet(call, collective.StartBarrier); err != nil {
 		return err
 	}
 	chunk := call
-	perChunk := chunkBytes(call.Bytes()) / int64(call.DType.Size)
+	perChunk := chunkBytes / int64(call.DType.Size)
 	for first := int64(0); first < call.Count; first += perChunk {
 		at := first * int64(call.DType.Size)
 		chunk.Send, chunk.Recv = call.Send+at, call.Recv+at
 		chunk.Count = min(perChunk, call.Count-first)
-		if err := n.runChunk(chunk, chunkBytes(call.Bytes())); err != nil {
+		if err := n.runChunk(chunk, chunkBytes); err != nil {
 			return err
 		}
 	}

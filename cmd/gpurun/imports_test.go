@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// importRule says what the packages under a folder may import.
+type importRule struct {
+	folder  string
+	allowed []string // prefixes of our own packages
+	reason  string
+}
+
+var importRules = []importRule{
+	{"gpurun/cudart", []string{"gpurun/cudart"}, "devices know nothing of what runs on them"},
+	{"gpurun/rendezvous", []string{"gpurun/rendezvous"}, "the rendezvous carries bytes and knows nothing of their use"},
+	{"gpurun/kernels", []string{"gpurun/kernels", "gpurun/cudart$"}, "kernels see devices through the interfaces alone"},
+	{
+		"gpurun/worker",
+		[]string{"gpurun/worker", "gpurun/kernels", "gpurun/rendezvous", "gpurun/cudart$", "gpurun/cudart/symm$"},
+		"only cmd chooses a backend",
+	},
+	{"gpurun/configs", nil, "configuration is data"},
+}
+
+// libraries belong to one part of the house each.
+var libraryRules = []importRule{
+	{"github.com/ebitengine/purego", []string{"gpurun/cudart"}, "foreign libraries are opened under cudart only"},
+	{"github.com/spf13/cobra", []string{"gpurun/cmd"}, "only cmd reads the command line"},
+	{"github.com/spf13/viper", []string{"gpurun/cmd"}, "only cmd reads configuration"},
+	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
+}
+
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	packages := listPackages(t)
+	if len(packages) < 10 {
+		t.Fatalf("go list found only %d packages", len(packages))
+	}
+	for _, p := range packages {
+		for _, complaint := range complaints(p) {
+			t.Error(complaint)
+		}
+	}
+}
+
+// The rules do say no: a check that cannot fail checks nothing.
+func TestImportRulesSayNo(t *testing.T) {
+	for _, bad := range []listedPackage{
+		{"gpurun/cudart/sim", []string{"gpurun/kernels/ptx"}},
+		{"gpurun/rendezvous", []string{"gpurun/worker"}},
+		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/driver"}},
+		{"gpurun/worker/agent", []string{"gpurun/cudart/sim"}},
+		{"gpurun/worker", []string{"github.com/spf13/viper"}},
+		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
+	} {
+		if len(complaints(bad)) == 0 {
+			t.Errorf("%s may import %s", bad.ImportPath, bad.Imports[0])
+		}
+	}
+}
+
+func complaints(p listedPackage) []string {
+	var all []string
+	for _, imported := range p.Imports {
+		for _, rule := range importRules {
+			if within(p.ImportPath, rule.folder) && within(imported, "gpurun") && !matches(imported, rule.allowed) {
+				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
+			}
+		}
+		for _, rule := range libraryRules {
+			if within(imported, rule.folder) && !matches(p.ImportPath, rule.allowed) {
+				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
+			}
+		}
+	}
+	return all
+}
+
+func matches(path string, allowed []string) bool {
+	for _, a := range allowed {
+		exact, isExact := strings.CutSuffix(a, "$")
+		if path == exact || !isExact && within(path, a) {
+			return true
+		}
+	}
+	return false
+}
+
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "gpurun/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listedPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+	"gpurun/rendezvous"
+	"gpurun/worker/report"
+)
+
+// errInputChanged is wrong data of another kind than a wrong sum.
+var errInputChanged = errors.New("the call changed its input, which it must only read out of place")
+
+// Explain says what kind of failure an error of [Run] is.
+func Explain(err error) report.Failure {
+	f := report.Failure{Class: report.Internal, Message: err.Error()}
+	var (
+		usage       *UsageError
+		unsupported *UnsupportedDevice
+		cuda        *cudart.Error
+		kernel      *collective.TimeoutError
+		straggler   *rendezvous.Straggler
+		left        *rendezvous.PeerLeft
+		aborted     *rendezvous.Aborted
+	)
+	switch {
+	case errors.As(err, &usage):
+		f.Class = report.Usage
+	case errors.Is(err, errInputChanged):
+		f.Class = report.WrongData
+	case errors.As(err, &kernel):
+		f.Class, f.Peer = report.Timeout, &kernel.Peer
+	case errors.As(err, &left):
+		f.Class, f.Peer, f.Consequence = report.Rendezvous, &left.Rank, true
+	case errors.As(err, &straggler):
+		f.Class = report.Timeout
+		if len(straggler.Missing) > 0 {
+			f.Peer = &straggler.Missing[0]
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Class = report.Timeout
+	case errors.As(err, &aborted), errors.Is(err, rendezvous.ErrServerGone),
+		errors.Is(err, rendezvous.ErrAbandoned), errors.Is(err, context.Canceled):
+		f.Class, f.Consequence = report.Rendezvous, true
+	case errors.Is(err, rendezvous.ErrDuplicateRank), errors.Is(err, rendezvous.ErrWorldSize),
+		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
+		f.Class = report.Rendezvous
+	case errors.As(err, &unsupported), errors.As(err, &cuda):
+		f.Class = report.Environment
+	}
+	return f
+}

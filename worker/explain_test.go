@@ -1,0 +1,41 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+	"gpurun/rendezvous"
+	"gpurun/worker/report"
+)
+
+func TestExplain(t *testing.T) {
+	three := 3
+	for _, tt := range []struct {
+		err  error
+		want report.Failure
+	}{
+		{&UsageError{"no"}, report.Failure{Class: report.Usage}},
+		{errInputChanged, report.Failure{Class: report.WrongData}},
+		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},
+		{&rendezvous.PeerLeft{Rank: 3}, report.Failure{Class: report.Rendezvous, Peer: &three, Consequence: true}},
+		{&rendezvous.Straggler{Missing: []int{3, 5}}, report.Failure{Class: report.Timeout, Peer: &three}},
+		{rendezvous.ErrServerGone, report.Failure{Class: report.Rendezvous, Consequence: true}},
+		{rendezvous.ErrDuplicateRank, report.Failure{Class: report.Rendezvous}},
+		{context.DeadlineExceeded, report.Failure{Class: report.Timeout}},
+		{cudart.NewError("cuMemAlloc_v2", cudart.ErrOutOfMemory), report.Failure{Class: report.Environment}},
+		{&UnsupportedDevice{}, report.Failure{Class: report.Environment}},
+		{errors.New("odd"), report.Failure{Class: report.Internal}},
+	} {
+		err := fmt.Errorf("doing something: %w", tt.err)
+		tt.want.Message = err.Error()
+		if diff := cmp.Diff(tt.want, Explain(err)); diff != "" {
+			t.Errorf("%T: %s", tt.err, diff)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/cudart"
+	"gpurun/cudart/symm"
+	"gpurun/kernels/collective"
+	"gpurun/rendezvous"
+	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/report"
+)
+
+// Options is what a worker gets from the process that started it.
+type Options struct {
+	Job       Job
+	Rank      int
+	LocalRank int
+	WorldSize int
+	// Target and Token lead to the rendezvous.
+	Target, Token string
+	// Backend opens the device with the number Ordinal.
+	Backend cudart.Backend
+	Ordinal int
+	// Files is the socket through which descriptors travel to the local
+	// peers. Run closes it.
+	Files *os.File
+	// Source gives the kernels' PTX.
+	Source  collective.Source
+	Reports *report.Writer
+	Logger  *zap.Logger
+}
+
+// Run is the whole life of one rank. It returns when the job is done on all
+// ranks, wrong results included, or with the first thing that kept this rank
+// from going on; [Explain] turns that into a report.
+//
+// It must be called from the main goroutine of the worker: the device locks it
+// to its thread.
+func Run(ctx context.Context, o Options) (err error) {
+	r := &rank{Options: o}
+	defer func() { err = errors.Join(err, r.close()) }()
+
+	if err := r.plan(); err != nil {
+		return err
+	}
+	ctx, err = r.join(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.openDevice(); err != nil {
+		return err
+	}
+	if err := r.meetDevices(ctx); err != nil {
+		return err
+	}
+	if err := r.shareMemory(ctx); err != nil {
+		return err
+	}
+	if err := r.runSweep(ctx); err != nil {
+		return err
+	}
+	return r.leave(ctx)
+}
+
+// rank holds what the steps of Run hand on to each other. A nil field has not
+// been reached.
+type rank struct {
+	Options
+	sweep   sweep
+	group   *rendezvous.Group
+	files   *fdpass.Peer
+	device  cudart.Device
+	stream  cudart.Stream
+	minSMs  int
+	memory  *symm.Memory
+	layout  layout
+	comm    *collective.Comm
+	buffers hostBuffers
+	closers []func() error // in the order of opening
+}
+
+func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }
+
+// close undoes the steps, the last first.
+func (r *rank) close() error {
+	var errs []error
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		errs = append(errs, r.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// phase says what the rank does from now on; the launcher names it should the
+// rank fail or fall silent.
+func (r *rank) phase(format string, args ...any) error {
+	return r.Reports.Phase(fmt.Sprintf(format, args...))
+}
+
+// waitSlack is what a wait between processes gets on top of the timeout, so
+// that the kernels' own, more telling, timeout comes first.
+const waitSlack = 2 * time.Second
+
+// within bounds one wait for the peers.
+func (r *rank) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.Job.Timeout+waitSlack)
+}

@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"context"
+
+	"gpurun/worker/result"
+)
+
+// share tells all ranks what each measured; rank 0 passes the sum of it on to
+// the launcher.
+func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
+	if err := r.phase("gathering the results of %s", c); err != nil {
+		return err
+	}
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	all, err := gather(ctx, r.group, "results", mine)
+	if err != nil {
+		return err
+	}
+	if r.Rank != 0 {
+		return nil
+	}
+	merged := r.merge(c, all)
+	return r.Reports.Result(result.Update{Result: &merged})
+}
+
+// merge makes one result of all ranks' measurements. Its times are those of
+// the slowest rank, by the median: a collective is done when all ranks are.
+func (r *rank) merge(c testCase, all []measurement) result.Result {
+	res := result.Result{
+		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name,
+		DType: c.dtype.Name, Op: string(c.op), Root: -1,
+		Bytes: c.bytes(), Count: c.count, InPlace: c.inPlace, Mode: "stream",
+	}
+	if r.Job.GraphReplays > 0 {
+		res.Mode = "graph"
+	}
+	var wrong int64
+	for rank, m := range all {
+		wrong += m.wrong()
+		res.Mismatches = append(res.Mismatches, m.Mismatches...)
+		if m.Time.P50 > all[res.SlowestRank].Time.P50 {
+			res.SlowestRank = rank
+		}
+	}
+	if r.Job.Verify {
+		res.Wrong = &wrong
+	}
+	res.Time = all[res.SlowestRank].Time
+	if us := res.Time.P50; us > 0 {
+		res.AlgBW = float64(res.Bytes) / us / 1e3
+		res.BusBW = res.AlgBW * r.sweep.collective.BusFactor(r.WorldSize)
+	}
+	return res
+}
