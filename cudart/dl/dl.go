@@ -11,7 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// ErrNotFound says that no candidate library could be opened.
+// ErrNotFound says that none of the candidate libraries exists.
 var ErrNotFound = errors.New("library not found")
 
 // Library is an open shared library. It stays open until the process ends:
@@ -24,21 +24,33 @@ type Library struct {
 // Open opens the first candidate that the dynamic loader accepts. A candidate
 // without a slash is looked for where the loader looks: LD_LIBRARY_PATH as it
 // was when the process started, the loader's cache, the system's folders.
-// Where none opens, the error wraps [ErrNotFound] and quotes the loader's
-// answer to each.
+// Where no candidate exists, the error wraps [ErrNotFound]; where one exists
+// and does not load, the error is the loader's.
 func Open(candidates ...string) (*Library, error) {
 	// dlerror belongs to the thread that called dlopen.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var answers []string
+	var refusals []error
 	for _, path := range candidates {
 		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return &Library{path: path, handle: handle}, nil
 		}
-		answers = append(answers, err.Error())
+		if !isAbsent(path, err) {
+			refusals = append(refusals, fmt.Errorf("loading %s: %w", path, err))
+		}
 	}
-	return nil, fmt.Errorf("%w: tried %s", ErrNotFound, strings.Join(answers, "; "))
+	if len(refusals) > 0 {
+		return nil, errors.Join(refusals...)
+	}
+	return nil, fmt.Errorf("%w: tried %s", ErrNotFound, strings.Join(candidates, ", "))
+}
+
+// isAbsent tells a library that is not there from one that the loader found
+// and refused. The loader only says so in words, which start with the file
+// that is missing: the library itself, or something that it needs.
+func isAbsent(path string, err error) bool {
+	return strings.HasPrefix(err.Error(), path+": cannot open shared object file: No such file")
 }
 
 // Path is the candidate that Open took.

@@ -101,8 +101,8 @@ func (a *api) entries() []entry {
 func load(candidates []string) (*api, error) {
 	lib, err := dl.Open(candidates...)
 	if err != nil {
-		return nil, fmt.Errorf("opening the CUDA driver: %w (it comes with the NVIDIA driver; in a container, "+
-			"NVIDIA_DRIVER_CAPABILITIES has to include compute)", err)
+		return nil, fmt.Errorf("opening the CUDA driver: %w (it comes with the NVIDIA driver; "+
+			"a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility)", err)
 	}
 	a := new(api)
 	var missing []error

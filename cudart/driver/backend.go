@@ -60,7 +60,7 @@ func (b *Backend) Devices() ([]cudart.Info, error) {
 	case errors.Is(err, dl.ErrNotFound):
 		infos, cudaErr := b.devicesByCUDA()
 		if errors.Is(cudaErr, dl.ErrNotFound) {
-			return nil, noDevice("no NVIDIA driver is installed: %v; %v", err, cudaErr)
+			return nil, noDevice("no NVIDIA driver is installed: %v", cudaErr)
 		}
 		return infos, cudaErr
 	case errors.Is(err, nvml.ErrDriverNotLoaded):

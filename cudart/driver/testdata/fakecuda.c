@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600 };
 enum kind { FREE, MEMORY, HOST, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING, KINDS };
@@ -39,7 +37,7 @@ static __thread void *current;
 
 /* The test's side. */
 
-EXPORT int fake_reset(void)
+int fake_reset(void)
 {
 	memset(objects, 0, sizeof objects);
 	written = calls[0] = initialized = contexts = busy = ticks = capturing = fail_code = 0;
@@ -48,7 +46,7 @@ EXPORT int fake_reset(void)
 }
 
 /* fake_calls hands out what was written down since the last time. */
-EXPORT int fake_calls(char *to, size_t size)
+int fake_calls(char *to, size_t size)
 {
 	snprintf(to, size, "%s", calls);
 	written = calls[0] = 0;
@@ -56,13 +54,13 @@ EXPORT int fake_calls(char *to, size_t size)
 }
 
 /* fake_live lists what was made and not released. */
-EXPORT int fake_live(char *to, size_t size)
+int fake_live(char *to, size_t size)
 {
 	size_t n = snprintf(to, size, "contexts=%d", contexts);
 	for (int k = MEMORY; k < KINDS; k++) {
 		int count = 0;
 		for (int i = 0; i < 256; i++)
-			count += objects[i].kind == k;
+			count += (int)objects[i].kind == k;
 		if (count && k != FUNCTION)
 			n += snprintf(to + n, size - n, " %s=%d", kinds[k], count);
 	}
@@ -70,7 +68,7 @@ EXPORT int fake_live(char *to, size_t size)
 }
 
 /* fake_fail makes the next call of a function return a code. */
-EXPORT int fake_fail(const char *name, int code)
+int fake_fail(const char *name, int code)
 {
 	snprintf(fail_name, sizeof fail_name, "%s", name);
 	fail_code = code;
@@ -78,7 +76,7 @@ EXPORT int fake_fail(const char *name, int code)
 }
 
 /* fake_busy makes the next n queries of a stream say that it is not ready. */
-EXPORT int fake_busy(int n)
+int fake_busy(int n)
 {
 	busy = n;
 	return 0;
@@ -139,33 +137,33 @@ static int drop(enum kind kind, uintptr_t handle, int code)
 
 /* Devices. */
 
-EXPORT int cuInit(unsigned flags)
+int cuInit(unsigned flags)
 {
 	ENTER(" %u", flags);
 	initialized = 1;
 	return 0;
 }
 
-EXPORT int cuDriverGetVersion(int *version)
+int cuDriverGetVersion(int *version)
 {
 	*version = 13010;
 	return 0;
 }
 
-EXPORT int cuGetErrorString(int code, const char **text)
+int cuGetErrorString(int code, const char **text)
 {
 	*text = code == 205 ? "mapping of buffer object failed" : 0;
 	return code == 205 ? 0 : INVALID_VALUE;
 }
 
-EXPORT int cuDeviceGetCount(int *count)
+int cuDeviceGetCount(int *count)
 {
 	INITIALIZED();
 	*count = 2;
 	return 0;
 }
 
-EXPORT int cuDeviceGet(int *device, int ordinal)
+int cuDeviceGet(int *device, int ordinal)
 {
 	INITIALIZED();
 	if (ordinal < 0 || ordinal > 1)
@@ -176,7 +174,7 @@ EXPORT int cuDeviceGet(int *device, int ordinal)
 
 static int is_device(int device) { return device == 70 || device == 71; }
 
-EXPORT int cuDeviceGetName(char *name, int length, int device)
+int cuDeviceGetName(char *name, int length, int device)
 {
 	if (!is_device(device) || length < 1)
 		return INVALID_DEVICE;
@@ -185,7 +183,7 @@ EXPORT int cuDeviceGetName(char *name, int length, int device)
 	return 0;
 }
 
-EXPORT int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
 {
 	if (!is_device(device))
 		return INVALID_DEVICE;
@@ -195,13 +193,13 @@ EXPORT int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
 	return 0;
 }
 
-EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
 	*bytes = 150ULL << 30;
 	return is_device(device) ? 0 : INVALID_DEVICE;
 }
 
-EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
+int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	if (!is_device(device))
 		return INVALID_DEVICE;
@@ -215,14 +213,14 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 	return INVALID_VALUE;
 }
 
-EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
+int cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
 	ENTER(" %d %d", device, peer);
 	*can = device != peer;
 	return 0;
 }
 
-EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
+int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	ENTER(" %d", device);
 	if (!is_device(device))
@@ -232,14 +230,14 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 	return 0;
 }
 
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+int cuDevicePrimaryCtxRelease_v2(int device)
 {
 	ENTER(" %d", device);
 	contexts--;
 	return is_device(device) ? 0 : INVALID_DEVICE;
 }
 
-EXPORT int cuCtxSetCurrent(void *context)
+int cuCtxSetCurrent(void *context)
 {
 	ENTER(" %s", context ? "primary" : "none");
 	if (context && context != &contexts)
@@ -250,7 +248,7 @@ EXPORT int cuCtxSetCurrent(void *context)
 
 /* Memory. */
 
-EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
+int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	ENTER(" %zu", bytes);
 	CONTEXT();
@@ -262,7 +260,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 	return 0;
 }
 
-EXPORT int cuMemFree_v2(uint64_t ptr)
+int cuMemFree_v2(uint64_t ptr)
 {
 	ENTER("");
 	int code = drop(MEMORY, ptr, INVALID_VALUE);
@@ -271,7 +269,7 @@ EXPORT int cuMemFree_v2(uint64_t ptr)
 	return code;
 }
 
-EXPORT int cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+int cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 {
 	ENTER(" %zu %u", bytes, flags);
 	CONTEXT();
@@ -281,7 +279,7 @@ EXPORT int cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 	return 0;
 }
 
-EXPORT int cuMemFreeHost(void *host)
+int cuMemFreeHost(void *host)
 {
 	ENTER("");
 	int code = drop(HOST, (uintptr_t)host, INVALID_VALUE);
@@ -290,7 +288,7 @@ EXPORT int cuMemFreeHost(void *host)
 	return code;
 }
 
-EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *ptr, void *host, unsigned flags)
+int cuMemHostGetDevicePointer_v2(uint64_t *ptr, void *host, unsigned flags)
 {
 	ENTER(" %u", flags);
 	LIVE(HOST, (uintptr_t)host);
@@ -298,7 +296,7 @@ EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *ptr, void *host, unsigned flag
 	return 0;
 }
 
-EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uintptr_t stream)
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uintptr_t stream)
 {
 	ENTER(" %zu", bytes);
 	LIVE(STREAM, stream);
@@ -306,7 +304,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uin
 	return 0;
 }
 
-EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, uintptr_t stream)
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, uintptr_t stream)
 {
 	ENTER(" %zu", bytes);
 	LIVE(STREAM, stream);
@@ -314,7 +312,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, uintptr_t
 	return 0;
 }
 
-EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, uintptr_t stream)
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, uintptr_t stream)
 {
 	ENTER(" %zu", bytes);
 	LIVE(STREAM, stream);
@@ -322,7 +320,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, uintpt
 	return 0;
 }
 
-EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, uintptr_t stream)
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, uintptr_t stream)
 {
 	ENTER(" %#x %zu", value, bytes);
 	LIVE(STREAM, stream);
@@ -343,7 +341,7 @@ static void pattern(ipc_handle *handle, uint64_t ptr)
 	memcpy(handle->bytes + 8, &ptr, 8);
 }
 
-EXPORT int cuIpcGetMemHandle(ipc_handle *handle, uint64_t ptr)
+int cuIpcGetMemHandle(ipc_handle *handle, uint64_t ptr)
 {
 	ENTER("");
 	LIVE(MEMORY, ptr);
@@ -351,7 +349,7 @@ EXPORT int cuIpcGetMemHandle(ipc_handle *handle, uint64_t ptr)
 	return 0;
 }
 
-EXPORT int cuIpcOpenMemHandle_v2(uint64_t *ptr, ipc_handle handle, unsigned flags)
+int cuIpcOpenMemHandle_v2(uint64_t *ptr, ipc_handle handle, unsigned flags)
 {
 	ENTER(" %u", flags);
 	ipc_handle want;
@@ -365,7 +363,7 @@ EXPORT int cuIpcOpenMemHandle_v2(uint64_t *ptr, ipc_handle handle, unsigned flag
 	return 0;
 }
 
-EXPORT int cuIpcCloseMemHandle(uint64_t ptr)
+int cuIpcCloseMemHandle(uint64_t ptr)
 {
 	ENTER("");
 	return drop(MAPPING, ptr, INVALID_VALUE);
@@ -373,7 +371,7 @@ EXPORT int cuIpcCloseMemHandle(uint64_t ptr)
 
 /* Modules and launches. */
 
-EXPORT int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, int *options, void **values)
+int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, int *options, void **values)
 {
 	ENTER(" %zu %u", strlen(image), count);
 	CONTEXT();
@@ -387,13 +385,13 @@ EXPORT int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned cou
 	return 0;
 }
 
-EXPORT int cuModuleUnload(uintptr_t module)
+int cuModuleUnload(uintptr_t module)
 {
 	ENTER("");
 	return drop(MODULE, module, INVALID_HANDLE);
 }
 
-EXPORT int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
+int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
 {
 	ENTER(" %s", name);
 	LIVE(MODULE, module);
@@ -405,21 +403,21 @@ EXPORT int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char
 	return 0;
 }
 
-EXPORT int cuFuncGetAttribute(int *value, int attribute, uintptr_t function)
+int cuFuncGetAttribute(int *value, int attribute, uintptr_t function)
 {
 	LIVE(FUNCTION, function);
 	*value = 1024; /* of static shared memory */
 	return attribute == 1 ? 0 : INVALID_VALUE;
 }
 
-EXPORT int cuFuncSetAttribute(uintptr_t function, int attribute, int value)
+int cuFuncSetAttribute(uintptr_t function, int attribute, int value)
 {
 	ENTER(" %d %d", attribute, value);
 	LIVE(FUNCTION, function);
 	return value > 227 << 10 ? INVALID_VALUE : 0;
 }
 
-EXPORT int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t *size)
+int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t *size)
 {
 	LIVE(FUNCTION, function);
 	const char *name = find(FUNCTION, function)->name;
@@ -429,7 +427,7 @@ EXPORT int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, 
 	return index < count ? 0 : INVALID_VALUE;
 }
 
-EXPORT int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared, uintptr_t stream, void **params, void **extra)
 {
 	struct object *o = find(FUNCTION, function);
@@ -444,7 +442,7 @@ EXPORT int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned
 
 /* Streams, events, graphs. */
 
-EXPORT int cuStreamCreate(uintptr_t *stream, unsigned flags)
+int cuStreamCreate(uintptr_t *stream, unsigned flags)
 {
 	ENTER(" %u", flags);
 	CONTEXT();
@@ -452,13 +450,13 @@ EXPORT int cuStreamCreate(uintptr_t *stream, unsigned flags)
 	return 0;
 }
 
-EXPORT int cuStreamDestroy_v2(uintptr_t stream)
+int cuStreamDestroy_v2(uintptr_t stream)
 {
 	ENTER("");
 	return drop(STREAM, stream, INVALID_HANDLE);
 }
 
-EXPORT int cuStreamQuery(uintptr_t stream)
+int cuStreamQuery(uintptr_t stream)
 {
 	LIVE(STREAM, stream);
 	if (busy > 0) {
@@ -470,14 +468,14 @@ EXPORT int cuStreamQuery(uintptr_t stream)
 	return 0;
 }
 
-EXPORT int cuStreamSynchronize(uintptr_t stream)
+int cuStreamSynchronize(uintptr_t stream)
 {
 	ENTER("");
 	LIVE(STREAM, stream);
 	return 0;
 }
 
-EXPORT int cuStreamBeginCapture_v2(uintptr_t stream, int mode)
+int cuStreamBeginCapture_v2(uintptr_t stream, int mode)
 {
 	ENTER(" %d", mode);
 	LIVE(STREAM, stream);
@@ -485,7 +483,7 @@ EXPORT int cuStreamBeginCapture_v2(uintptr_t stream, int mode)
 	return 0;
 }
 
-EXPORT int cuStreamEndCapture(uintptr_t stream, uintptr_t *graph)
+int cuStreamEndCapture(uintptr_t stream, uintptr_t *graph)
 {
 	ENTER("");
 	LIVE(STREAM, stream);
@@ -496,7 +494,7 @@ EXPORT int cuStreamEndCapture(uintptr_t stream, uintptr_t *graph)
 	return 0;
 }
 
-EXPORT int cuGraphInstantiateWithFlags(uintptr_t *exec, uintptr_t graph, unsigned long long flags)
+int cuGraphInstantiateWithFlags(uintptr_t *exec, uintptr_t graph, unsigned long long flags)
 {
 	ENTER(" %llu", flags);
 	LIVE(GRAPH, graph);
@@ -504,19 +502,19 @@ EXPORT int cuGraphInstantiateWithFlags(uintptr_t *exec, uintptr_t graph, unsigne
 	return 0;
 }
 
-EXPORT int cuGraphDestroy(uintptr_t graph)
+int cuGraphDestroy(uintptr_t graph)
 {
 	ENTER("");
 	return drop(GRAPH, graph, INVALID_HANDLE);
 }
 
-EXPORT int cuGraphExecDestroy(uintptr_t exec)
+int cuGraphExecDestroy(uintptr_t exec)
 {
 	ENTER("");
 	return drop(EXEC, exec, INVALID_HANDLE);
 }
 
-EXPORT int cuGraphLaunch(uintptr_t exec, uintptr_t stream)
+int cuGraphLaunch(uintptr_t exec, uintptr_t stream)
 {
 	ENTER("");
 	LIVE(EXEC, exec);
@@ -524,7 +522,7 @@ EXPORT int cuGraphLaunch(uintptr_t exec, uintptr_t stream)
 	return 0;
 }
 
-EXPORT int cuEventCreate(uintptr_t *event, unsigned flags)
+int cuEventCreate(uintptr_t *event, unsigned flags)
 {
 	ENTER(" %u", flags);
 	CONTEXT();
@@ -532,13 +530,13 @@ EXPORT int cuEventCreate(uintptr_t *event, unsigned flags)
 	return 0;
 }
 
-EXPORT int cuEventDestroy_v2(uintptr_t event)
+int cuEventDestroy_v2(uintptr_t event)
 {
 	ENTER("");
 	return drop(EVENT, event, INVALID_HANDLE);
 }
 
-EXPORT int cuEventRecord(uintptr_t event, uintptr_t stream)
+int cuEventRecord(uintptr_t event, uintptr_t stream)
 {
 	ENTER("");
 	LIVE(EVENT, event);
@@ -548,7 +546,7 @@ EXPORT int cuEventRecord(uintptr_t event, uintptr_t stream)
 }
 
 /* A tick is a quarter of a millisecond. */
-EXPORT int cuEventElapsedTime_v2(float *ms, uintptr_t start, uintptr_t end)
+int cuEventElapsedTime_v2(float *ms, uintptr_t start, uintptr_t end)
 {
 	ENTER("");
 	LIVE(EVENT, start);

@@ -1,0 +1,145 @@
+package driver
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"go.uber.org/goleak"
+
+	"gpurun/cudart"
+	"gpurun/cudart/dl"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) != "" {
+		os.Exit(playRole(os.Getenv(roleVariable)))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// fake is the stand-in for libcuda, seen from the test's side.
+type fake struct {
+	t    *testing.T
+	path string
+	lib  *dl.Library
+}
+
+// newFake compiles and loads a stand-in of this test's own.
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	f := &fake{t: t, path: compile(t, "testdata/fakecuda.c", "libcuda.so.1")}
+	var err error
+	if f.lib, err = dl.Open(f.path); err != nil {
+		t.Fatal(err)
+	}
+	f.call("fake_reset")
+	return f
+}
+
+func compile(t *testing.T, source, name string) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
+			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
+		}
+		t.Skip("no C compiler to build the stand-in library with")
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-Werror", "-o", path, source).CombinedOutput(); err != nil {
+		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
+	}
+	return path
+}
+
+//go:uintptrescapes
+func (f *fake) call(name string, args ...uintptr) {
+	f.t.Helper()
+	fn, err := f.lib.Func(name)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	fn.Call(args...)
+}
+
+// failNext makes the next call of a function return code.
+func (f *fake) failNext(name string, code cudart.Result) {
+	text := dl.Bytes(name)
+	f.call("fake_fail", uintptr(unsafe.Pointer(&text[0])), uintptr(code))
+}
+
+// busy makes the next n queries of a stream find it busy.
+func (f *fake) busy(n int) { f.call("fake_busy", uintptr(n)) }
+
+// calls returns what was called since the last time, a line each.
+func (f *fake) calls() []string {
+	text := make([]byte, 1<<16)
+	f.call("fake_calls", uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)))
+	if dl.Text(text) == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(dl.Text(text), "\n"), "\n")
+}
+
+// live names what was made and not released, such as "contexts=1 stream=2".
+func (f *fake) live() string {
+	text := make([]byte, 1<<10)
+	f.call("fake_live", uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)))
+	return dl.Text(text)
+}
+
+func (f *fake) backend() *Backend { return &Backend{cudaPaths: []string{f.path}} }
+
+// open opens GPU 1 of the stand-in and forgets the calls that it took.
+func (f *fake) open() *device {
+	f.t.Helper()
+	d, err := f.backend().Open(1)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			f.t.Error(err)
+		}
+		if live := f.live(); live != "contexts=0" {
+			f.t.Errorf("left after Close: %s", live)
+		}
+	})
+	f.calls()
+	return d.(*device)
+}
+
+func (f *fake) stream(d *device) *stream {
+	f.t.Helper()
+	s, err := d.NewStream()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.calls()
+	return s.(*stream)
+}
+
+// must is for steps that are not what the test is about.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func fillBytes(n int) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, "%c", 'a'+i%26)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,109 @@
+package driver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gpurun/cudart"
+)
+
+func TestModules(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	// Not terminated by NUL, which the driver would read past.
+	text := []byte("valid PTX|broken")[:9:9]
+	m := must[cudart.Module](t)(d.LoadModule("allreduce", text))
+	wantCalls(t, f, "cuModuleLoadDataEx 9 2")
+
+	_, err := d.LoadModule("allreduce", []byte("broken"))
+	wantCode(t, err, cudart.ErrInvalidPTX, "loading module allreduce: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): line 3: broken")
+	f.failNext("cuModuleLoadDataEx", cudart.ErrUnsupportedPTX)
+	_, err = d.LoadModule("allreduce", text)
+	wantCode(t, err, cudart.ErrUnsupportedPTX, "update the NVIDIA driver")
+
+	_, err = m.Kernel("missing")
+	wantCode(t, err, cudart.ErrNotFound, "finding kernel missing in module allreduce")
+	if _, err = m.Kernel("two"); err == nil || !strings.Contains(err.Error(), "more than one") {
+		t.Errorf("kernel with two parameters: %v", err)
+	}
+	if err := m.Unload(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLaunch(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+	k, none := must[cudart.Kernel](t)(m.Kernel("sum")), must[cudart.Kernel](t)(m.Kernel("none"))
+	f.calls()
+	params := []byte("0123456789abcdef")
+	launch := func(k cudart.Kernel, shared int, params []byte) {
+		t.Helper()
+		if err := s.Launch(k, cudart.Launch{Blocks: 7, Threads: 512, SharedBytes: shared}, params); err != nil {
+			t.Error(err)
+		}
+	}
+	const hex = "30313233343536373839616263646566"
+	launch(k, 0, params)
+	launch(none, 0, nil)
+	launch(k, 47<<10, params)  // with 1 KB of static memory, just what is granted unasked
+	launch(k, 100<<10, params) // asks once
+	launch(k, 100<<10, params)
+	wantCalls(
+		t, f, "cuLaunchKernel sum grid 7,1,1 block 512,1,1 shared 0 params "+hex,
+		"cuLaunchKernel none grid 7,1,1 block 512,1,1 shared 0 params none",
+		"cuLaunchKernel sum grid 7,1,1 block 512,1,1 shared 48128 params "+hex,
+		"cuFuncSetAttribute 8 102400",
+		"cuLaunchKernel sum grid 7,1,1 block 512,1,1 shared 102400 params "+hex,
+		"cuLaunchKernel sum grid 7,1,1 block 512,1,1 shared 102400 params "+hex,
+	)
+	if n := testing.AllocsPerRun(100, func() { launch(k, 0, params) }); n != 0 {
+		t.Errorf("a launch allocates %v times", n)
+	}
+}
+
+type foreignKernel struct{}
+
+func (foreignKernel) Name() string { return "foreign" }
+
+func TestLaunchRefuses(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+	k := must[cudart.Kernel](t)(m.Kernel("sum"))
+	f.calls()
+	shape := cudart.Launch{Blocks: 1, Threads: 32}
+	for name, test := range map[string]struct {
+		kernel cudart.Kernel
+		shape  cudart.Launch
+		params int
+		code   cudart.Result
+		want   string
+	}{
+		"foreign kernel":  {foreignKernel{}, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no kernel":       {nil, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no blocks":       {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "Blocks:0"},
+		"negative shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "SharedBytes:-1"},
+		"short params":    {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
+		"huge params":     {k, shape, 5000, cudart.ErrInvalidValue, "more than 4096"},
+		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes"},
+	} {
+		// Not a subtest: that would run on another thread, without the context.
+		err := s.Launch(test.kernel, test.shape, make([]byte, test.params))
+		if !errors.Is(err, test.code) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got error %v, want %v and %q", name, err, test.code, test.want)
+		}
+		if calls := strings.Join(f.calls(), " "); strings.Contains(calls, "cuLaunchKernel") {
+			t.Errorf("%s: launched: %s", name, calls)
+		}
+	}
+	f.failNext("cuLaunchKernel", 701)
+	wantCode(t, s.Launch(k, shape, make([]byte, 16)), 701, "launching kernel sum with 1 blocks of 32 threads")
+}
+
+// TestOtherThreadsHaveNoContext shows what the lock on the thread is for.
+// TestCloseReleasesEverything leaves one of each behind.

@@ -1,0 +1,149 @@
+package driver
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gpurun/cudart"
+)
+
+// Some tests need a second process. It is this test binary again, told by the
+// environment what to do instead of running tests.
+const (
+	roleVariable   = "GPURUN_TEST_ROLE"
+	handleVariable = "GPURUN_TEST_HANDLE"
+	gpuVariable    = "GPURUN_TEST_ORDINAL"
+)
+
+func playRole(role string) int {
+	var err error
+	switch role {
+	case "fill":
+		err = fillPeer()
+	case "crash":
+		err = crash()
+	default:
+		err = fmt.Errorf("unknown role %q", role)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func runRole(t *testing.T, role string, env ...string) (output string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	self := must[string](t)(os.Executable())
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// fillPeer maps the memory behind a handle and adds to it, by a kernel, what
+// it reads there.
+func fillPeer() (err error) {
+	ordinal, err := strconv.Atoi(os.Getenv(gpuVariable))
+	if err != nil {
+		return err
+	}
+	handle, err := hex.DecodeString(os.Getenv(handleVariable))
+	if err != nil {
+		return err
+	}
+	dev, err := New().Open(ordinal)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	ptr, err := dev.(*device).ImportIPC([64]byte(handle))
+	if err != nil {
+		return err
+	}
+	g, err := withAdd(dev)
+	if err != nil {
+		return err
+	}
+	if err := g.launchAdd(ptr, ptr, 1000, 500); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return g.stream.Synchronize(ctx)
+}
+
+// crash runs a kernel that stores to the null pointer and wants to be told.
+func crash() error {
+	dev, err := New().Open(0)
+	if err != nil {
+		return err
+	}
+	m, err := dev.LoadModule("add", addPTX)
+	if err != nil {
+		return err
+	}
+	k, err := m.Kernel("crash")
+	if err != nil {
+		return err
+	}
+	s, err := dev.NewStream()
+	if err != nil {
+		return err
+	}
+	if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1}, nil); err != nil {
+		return err
+	}
+	if err := s.Synchronize(context.Background()); !errors.Is(err, cudart.ErrIllegalAddress) {
+		return fmt.Errorf("Synchronize after a crash: %w", err)
+	}
+	if err := dev.Close(); !errors.Is(err, cudart.ErrIllegalAddress) {
+		return fmt.Errorf("Close after a crash: %w", err)
+	}
+	return nil
+}
+
+// TestGPUMemoryOfAnotherProcess shares an allocation with a process on the
+// same GPU, and with one on the next GPU where there is one.
+func TestGPUMemoryOfAnotherProcess(t *testing.T) {
+	g := openGPU(t)
+	buffer := g.malloc(1000)
+	handle := must[[64]byte](t)(g.dev.ExportIPC(buffer))
+	for ordinal := range min(2, len(must[[]cudart.Info](t)(New().Devices()))) {
+		if err := g.stream.Upload(buffer, words(1000, 0, 7)); err != nil {
+			t.Fatal(err)
+		}
+		output, err := runRole(t, "fill",
+			handleVariable+"="+hex.EncodeToString(handle[:]), gpuVariable+"="+strconv.Itoa(ordinal))
+		if err != nil {
+			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
+		}
+		g.wantWords(buffer, words(1000, 500, 7))
+	}
+}
+
+func TestGPUGarbageHandleIsAnError(t *testing.T) {
+	g := openGPU(t)
+	if ptr, err := g.dev.ImportIPC([64]byte{1, 2, 3}); err == nil {
+		t.Errorf("mapped garbage at %#x", ptr)
+	} else if !strings.Contains(err.Error(), "cuIpcOpenMemHandle_v2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGPUCrashIsReported(t *testing.T) {
+	openGPU(t) // or skip
+	if output, err := runRole(t, "crash"); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
