@@ -1,13 +1,7 @@
 package membership
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Effect is something that the machine's caller has to do.
 type Effect interface {
-	fmt.Stringer
 	effect()
 }
 
@@ -42,26 +36,3 @@ func (Welcome) effect() {}
 func (Dismiss) effect() {}
 func (Deliver) effect() {}
 func (Fail) effect()    {}
-
-func (e Welcome) String() string {
-	return fmt.Sprintf("session %d: welcome as rank %d", e.To, e.Rank)
-}
-
-func (e Dismiss) String() string {
-	if e.Err == nil {
-		return fmt.Sprintf("session %d: goodbye", e.To)
-	}
-	return fmt.Sprintf("session %d: dismissed: %v", e.To, e.Err)
-}
-
-func (e Deliver) String() string {
-	items := make([]string, len(e.Data))
-	for i, d := range e.Data {
-		items[i] = fmt.Sprintf("%q", d)
-	}
-	return strings.TrimSpace(fmt.Sprintf("call %d: done %s", e.Call, strings.Join(items, " ")))
-}
-
-func (e Fail) String() string {
-	return fmt.Sprintf("call %d: failed: %v", e.Call, e.Err)
-}

@@ -15,7 +15,7 @@ import (
 // A join that is refused concerns the newcomer alone. A join that times out
 // ends the group: it cannot become complete any more.
 func (m *Machine) Join(now Time, id SessionID, who Member, timeout time.Duration) []Effect {
-	if err := m.admissible(id, who); err != nil {
+	if err := m.admissible(who); err != nil {
 		return []Effect{Dismiss{To: id, Err: err}}
 	}
 	if timeout <= 0 || timeout > m.cfg.JoinTimeout {
@@ -31,10 +31,8 @@ func (m *Machine) Join(now Time, id SessionID, who Member, timeout time.Duration
 }
 
 // admissible says why a member cannot join, if it cannot.
-func (m *Machine) admissible(id SessionID, who Member) error {
+func (m *Machine) admissible(who Member) error {
 	switch {
-	case m.seat(id) != nil:
-		return fmt.Errorf("%w: a session joins once", ErrInvalid)
 	case m.phase == ended:
 		return fmt.Errorf("joining a group that has ended: %w", m.cause)
 	case m.phase == running:
