@@ -70,6 +70,16 @@ func TestMissingFunctionIsNamed(t *testing.T) {
 	}
 }
 
+func TestBytes(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"cuInit", "cuInit\x00"}, {"cut\x00here", "cut\x00"}, {"", "\x00"},
+	} {
+		if diff := cmp.Diff(test.want, string(Bytes(test.in))); diff != "" {
+			t.Errorf("Bytes(%q): %s", test.in, diff)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"H200\x00\x00rest", "H200"}, {"full", "full"}, {"", ""}, {"\x00", ""},

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -48,7 +47,7 @@ type kernel struct {
 func (d *device) LoadModule(name string, ptx []byte) (cudart.Module, error) {
 	var (
 		pins    runtime.Pinner
-		image   = append(bytes.Clone(ptx), 0)
+		image   = dl.Bytes(string(ptx))
 		log     = make([]byte, jitLogBytes)
 		options = [2]int32{jitErrorLogBuffer, jitErrorLogBytes}
 	)
