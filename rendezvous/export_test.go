@@ -1,0 +1,4 @@
+package rendezvous
+
+// Connect lets tests speak the protocol without a Group.
+var Connect = connect
