@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+	"gpurun/cudart/sim/ptx"
+)
+
+// drainLimit bounds waits that have no context. Kernels bound their own spins,
+// so a longer wait means that one hangs.
+const drainLimit = 10 * time.Minute
+
+// Device is a simulated GPU. It implements cudart.Device.
+type Device struct {
+	info    cudart.Info
+	memory  *memory
+	start   time.Time
+	stop    context.Context // done when the device closes
+	cancel  context.CancelFunc
+	streams []*stream
+
+	mu     sync.Mutex
+	broken error // the first fault of a kernel, which every later call reports
+}
+
+func newDevice(info cudart.Info) *Device {
+	d := &Device{info: info, memory: newMemory(), start: time.Now()}
+	d.stop, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// fail wraps err, and finds the cudart.Result in it.
+func fail(op string, err error) error {
+	var code cudart.Result
+	if !errors.As(err, &code) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return &cudart.Error{Op: op, Code: code, Detail: err.Error()}
+}
+
+// Info describes the device.
+func (d *Device) Info() cudart.Info { return d.info }
+
+// Nanoseconds implements exec.Clock.
+func (d *Device) Nanoseconds() uint64 { return uint64(time.Since(d.start)) }
+
+// sticky returns the fault that broke the device, if one did.
+func (d *Device) sticky() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken
+}
+
+func (d *Device) breakWith(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken == nil {
+		d.broken = err
+	}
+}
+
+// Malloc allocates zeroed memory, in a region of addresses of its own.
+func (d *Device) Malloc(bytes int64) (cudart.DevicePtr, error) {
+	if err := d.sticky(); err != nil {
+		return 0, err
+	}
+	a, err := d.memory.allocate(bytes)
+	if err != nil {
+		return 0, fail("allocating device memory", err)
+	}
+	return cudart.DevicePtr(a.base), nil
+}
+
+// Free waits for all work on the device and then unmaps what Malloc or
+// ImportFD returned.
+func (d *Device) Free(ptr cudart.DevicePtr) error {
+	if ptr == 0 {
+		return nil
+	}
+	a, err := d.memory.find(ptr)
+	if err != nil || a.host {
+		return failure("freeing device memory", cudart.ErrInvalidValue, "%v", err)
+	}
+	return d.free(a)
+}
+
+func (d *Device) free(a *allocation) error {
+	ctx, cancel := context.WithTimeout(d.stop, drainLimit)
+	defer cancel()
+	for _, s := range d.streams {
+		if err := s.drain(ctx); err != nil {
+			return fmt.Errorf("waiting for kernels before freeing memory: %w", err)
+		}
+	}
+	return d.memory.release(a)
+}
+
+// MallocHost allocates memory that both sides address.
+func (d *Device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
+	if err := d.sticky(); err != nil {
+		return nil, err
+	}
+	a, err := d.memory.allocate(bytes)
+	if err != nil {
+		return nil, fail("allocating host memory", err)
+	}
+	a.host = true
+	return &hostBuffer{device: d, allocation: a}, nil
+}
+
+type hostBuffer struct {
+	device     *Device
+	allocation *allocation
+	freed      bool
+}
+
+func (h *hostBuffer) Bytes() []byte { return h.allocation.data[:h.allocation.size] }
+
+func (h *hostBuffer) DevicePtr() cudart.DevicePtr { return cudart.DevicePtr(h.allocation.base) }
+
+func (h *hostBuffer) Free() error {
+	if h.freed {
+		return failure("freeing host memory", cudart.ErrInvalidValue, "it was freed before")
+	}
+	h.freed = true
+	return h.device.free(h.allocation)
+}
+
+// LoadModule parses and compiles PTX, all of it: an instruction that the
+// simulator lacks is an error here and not when a kernel reaches it.
+func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
+	const op = "loading PTX"
+	if err := d.sticky(); err != nil {
+		return nil, err
+	}
+	parsed, err := ptx.Parse(name, text)
+	if err != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	}
+	if parsed.SM > 10*computeMajor+computeMinor {
+		return nil, failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
+			name, parsed.Target, computeMajor, computeMinor)
+	}
+	program, err := exec.Compile(parsed)
+	if err != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	}
+	m := &module{device: d, name: name, program: program}
+	return m, m.place()
+}
+
+// Close stops running kernels, and releases streams and memory.
+func (d *Device) Close() error {
+	d.cancel()
+	for _, s := range d.streams {
+		<-s.ended // bounded: a kernel looks at d.stop many times a second
+	}
+	d.streams = nil
+	return d.memory.releaseAll()
+}

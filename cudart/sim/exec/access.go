@@ -1,0 +1,133 @@
+package exec
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// access is the memory part of an op.
+type access struct {
+	bias   uint64                        // added to the register to give a generic address
+	size   uint64                        // of one element, in bytes
+	vector []int32                       // registers loaded or stored, in the order of addresses
+	masks  []uint64                      // of each register loaded: what its width keeps
+	signed bool                          // loads extend the sign
+	all    func(w *warp, o *op, s *span) // moves all 32 lanes, at w.offsets
+}
+
+// bytes is the size of the whole access.
+func (a *access) bytes() uint64 { return a.size * uint64(max(len(a.vector), 1)) }
+
+// memory compiles the address operand i of an access to a state space.
+func (c *compiler) memory(o *op, i int, space ptx.Space, t ptx.Type) *access {
+	o.mem = &access{size: uint64(max(t.Width()/8, 1)), signed: t.Class == ptx.Signed}
+	arg := c.arg(i)
+	if arg.Kind != ptx.Address {
+		c.fail("operand %d of %s must be an address", i+1, c.in.Op)
+		return o.mem
+	}
+	base := arg.Elems[0]
+	if space == ptx.Generic && base.Kind == ptx.Symbol {
+		c.fail("%s on a variable must name its state space", c.in.Op)
+	}
+	o.mem.bias = windowOf(space) + uint64(arg.Offset)
+	if base.Kind == ptx.Register {
+		c.srcOperand(&o.a, base, b32) // shared addresses may have 32 bits
+	} else {
+		c.srcOperand(&o.a, base, b64)
+	}
+	return o.mem
+}
+
+// find returns the region that holds a generic address.
+func (w *warp) find(addr uint64, lane int) (*span, bool) {
+	id := addr >> RegionShift
+	s := &w.grid.cache[id%uint64(len(w.grid.cache))]
+	if s.base>>RegionShift == id && s.size > 0 {
+		return s, true
+	}
+	if id < FirstRegion {
+		return w.window(id, lane)
+	}
+	r, ok := w.grid.cfg.Memory.Resolve(addr)
+	if !ok || len(r.Data) == 0 {
+		return nil, false
+	}
+	*s = newSpan(r.Base, r.Data)
+	return s, true
+}
+
+// window returns one of the executor's own regions: shared memory of the
+// block, local memory of the thread, or the parameters.
+func (w *warp) window(id uint64, lane int) (*span, bool) {
+	switch id {
+	case sharedWindow >> RegionShift:
+		return &w.block.shared, true
+	case paramWindow >> RegionShift:
+		return &w.grid.params, true
+	case localWindow >> RegionShift:
+		n := w.grid.kernel.local
+		s := newSpan(localWindow, w.local[lane*n:(lane+1)*n])
+		return &s, n > 0
+	}
+	return nil, false
+}
+
+// pointer checks one lane's access and returns where its bytes are.
+func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
+	addr, n := base+o.mem.bias, o.mem.bytes()
+	s, ok := w.find(addr, lane)
+	if !ok || s.size < n || addr-s.base > s.size-n {
+		return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x%s", n, addr, describe(s, ok))
+	}
+	if addr%n != 0 {
+		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
+	}
+	return unsafe.Add(s.ptr, addr-s.base), nil
+}
+
+// writable is pointer for an access that writes.
+func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
+	if (base+o.mem.bias)>>RegionShift == paramWindow>>RegionShift {
+		return nil, w.fault(IllegalAddress, lane, "parameters cannot be written")
+	}
+	return w.pointer(o, base, lane)
+}
+
+func describe(s *span, ok bool) string {
+	if !ok {
+		return ", which belongs to no allocation"
+	}
+	return fmt.Sprintf(", which lies in an allocation of %d bytes at %#x", s.size, s.base)
+}
+
+// uniformSpan checks the accesses of all 32 lanes at once and leaves their
+// offsets in w.offsets. It gives up where the lanes are not in one region, or
+// one of them is at fault, and leaves it to the lane-by-lane path to say why.
+func (w *warp) uniformSpan(o *op) *span {
+	a, n := &w.regs[o.a], o.mem.bytes()
+	first := a[0] + o.mem.bias
+	if first>>RegionShift == localWindow>>RegionShift {
+		return nil
+	}
+	s, ok := w.find(first, 0)
+	if !ok || s.size < n {
+		return nil
+	}
+	limit, bias := s.size-n, o.mem.bias-s.base
+	var low uint64
+	for i := range a {
+		off := a[i] + bias
+		if off > limit {
+			return nil
+		}
+		w.offsets[i] = off
+		low |= off
+	}
+	if low&(n-1) != 0 {
+		return nil
+	}
+	return s
+}

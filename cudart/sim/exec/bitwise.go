@@ -1,0 +1,311 @@
+package exec
+
+import (
+	"math/bits"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+func andBits(d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = a[i] & b[i]
+	}
+}
+
+func orBits(d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = a[i] | b[i]
+	}
+}
+
+func xorBits(d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = a[i] ^ b[i]
+	}
+}
+
+func notBits[T unsigned](d, a, _, _ *lanes) {
+	for i := range d {
+		d[i] = uint64(^T(a[i]))
+	}
+}
+
+// shlBits and shrBits take a 32-bit count; a count of the width or more shifts
+// everything out, as it does in Go.
+func shlBits[T unsigned](d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = uint64(T(a[i]) << uint32(b[i]))
+	}
+}
+
+func shrBits[T integer](d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = zext(T(a[i]) >> uint32(b[i]))
+	}
+}
+
+func cnot(a uint64) uint64 {
+	if a == 0 {
+		return 1
+	}
+	return 0
+}
+
+func popc(a uint64) uint64 { return uint64(bits.OnesCount64(a)) }
+
+func clz32(a uint64) uint64 { return uint64(bits.LeadingZeros32(uint32(a))) }
+func clz64(a uint64) uint64 { return uint64(bits.LeadingZeros64(a)) }
+
+func brev32(a uint64) uint64 { return uint64(bits.Reverse32(uint32(a))) }
+func brev64(a uint64) uint64 { return bits.Reverse64(a) }
+
+// bfind is the position of the highest bit that differs from the sign, or all
+// ones; with shiftamt, the shift that brings that bit to the top.
+func bfind[T integer](width int, shiftamt bool) func(a uint64) uint64 {
+	return func(a uint64) uint64 {
+		x := T(a)
+		if x < 0 {
+			x = ^x
+		}
+		pos := bits.Len64(zext(x)) - 1
+		switch {
+		case pos < 0:
+			return 0xffffffff
+		case shiftamt:
+			return uint64(width - 1 - pos)
+		}
+		return uint64(pos)
+	}
+}
+
+// bfe extracts c bits from position b, repeating the field's sign where T is
+// signed. Position and length are bytes.
+func bfe[T integer](width uint64) func(a, b, c uint64) uint64 {
+	return func(a, b, c uint64) uint64 {
+		pos, length := b&0xff, c&0xff
+		if length == 0 {
+			return 0
+		}
+		x := T(a)
+		sign := zext(x) >> min(pos+length-1, width-1) & 1
+		field := zext(x >> pos)
+		if length >= width {
+			return field
+		}
+		field &= 1<<length - 1
+		if sign != 0 && ^T(0) < 0 {
+			field |= widthMask(int(width)) &^ (1<<length - 1)
+		}
+		return field
+	}
+}
+
+// bfi inserts the low bits of a into b.
+func bfi(width int) func(a, b, pos, length uint64) uint64 {
+	return func(a, b, pos, length uint64) uint64 {
+		field := (widthMask(int(min(length&0xff, 64))) << (pos & 0xff)) & widthMask(width)
+		return b&^field | a<<(pos&0xff)&field
+	}
+}
+
+// funnelLeft and funnelRight shift the 64 bits hi:lo and keep the upper or
+// lower word.
+func funnelLeft(lo, hi, n uint64) uint64  { return uint64(uint32((hi<<32 | lo) << n >> 32)) }
+func funnelRight(lo, hi, n uint64) uint64 { return uint64(uint32((hi<<32 | lo) >> n)) }
+
+// prmt picks four bytes of b:a. The selector's nibbles name a byte, and their
+// top bit asks for its sign instead.
+func prmt(a, b, sel uint64) uint64 {
+	pool, out := a|b<<32, uint64(0)
+	for i := range 4 {
+		nibble := sel >> (4 * i)
+		picked := pool >> (8 * (nibble & 7)) & 0xff
+		if nibble&8 != 0 {
+			picked = uint64(uint8(int8(picked) >> 7))
+		}
+		out |= picked << (8 * i)
+	}
+	return out
+}
+
+// prmtSelector computes the selector of prmt's special modes from the low two
+// bits of its third operand.
+var prmtSelector = map[string][4]uint64{
+	"f4e":  {0x3210, 0x4321, 0x5432, 0x6543},
+	"b4e":  {0x5670, 0x6701, 0x7012, 0x0123},
+	"rc8":  {0x0000, 0x1111, 0x2222, 0x3333},
+	"ecl":  {0x3210, 0x3211, 0x3222, 0x3333},
+	"ecr":  {0x0000, 0x1110, 0x2210, 0x3210},
+	"rc16": {0x1010, 0x3232, 0x1010, 0x3232},
+}
+
+// lop3 computes any function of three bits; bit 4a+2b+c of the table holds
+// the answer.
+func lop3(table uint64) func(a, b, c uint64) uint64 {
+	return func(a, b, c uint64) uint64 {
+		out := uint64(0)
+		for i := range uint64(8) {
+			if table>>i&1 == 0 {
+				continue
+			}
+			term := uint64(0xffffffff)
+			for k, x := range [3]uint64{a, b, c} {
+				if i>>(2-k)&1 == 0 {
+					x = ^x
+				}
+				term &= x
+			}
+			out |= term
+		}
+		return out
+	}
+}
+
+func (c *compiler) logic(o *op, t ptx.Type) alu {
+	if t.Class == ptx.Pred {
+		c.predicateLogic(o)
+		return nil
+	}
+	switch c.in.Op {
+	case "and":
+		return byWidth[alu](t, andBits, andBits, andBits)
+	case "or":
+		return byWidth[alu](t, orBits, orBits, orBits)
+	case "xor":
+		return byWidth[alu](t, xorBits, xorBits, xorBits)
+	case "not":
+		return byWidth[alu](t, notBits[uint16], notBits[uint32], notBits[uint64])
+	}
+	return byWidth(t, lift1(cnot), lift1(cnot), lift1(cnot))
+}
+
+// predicateLogic compiles and, or, xor, not and mov on predicates.
+func (c *compiler) predicateLogic(o *op) {
+	d, _ := c.pred(c.arg(0))
+	a, flipA := c.pred(c.arg(1))
+	b, flipB := a, uint32(0)
+	if len(c.in.Args) == 3 {
+		b, flipB = c.pred(c.arg(2))
+	}
+	combine := map[string]func(a, b uint32) uint32{
+		"and": func(a, b uint32) uint32 { return a & b },
+		"or":  func(a, b uint32) uint32 { return a | b },
+		"xor": func(a, b uint32) uint32 { return a ^ b },
+		"not": func(a, _ uint32) uint32 { return ^a },
+		"mov": func(a, _ uint32) uint32 { return a },
+	}[c.in.Op]
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		w.setPred(d, combine(w.preds[a]^flipA, w.preds[b]^flipB), mask)
+		return nil
+	}
+}
+
+// shift compiles shl and shr.
+func (c *compiler) shift(o *op, t ptx.Type) {
+	if c.in.Op == "shl" {
+		o.alu = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64])
+	} else {
+		o.alu = bySign[alu](t, shrBits[uint16], shrBits[uint32], shrBits[uint64], shrBits[int16], shrBits[int32], shrBits[int64])
+	}
+	c.dst(&o.d, 0, t)
+	c.src(&o.a, 1, t)
+	c.src(&o.b, 2, u32)
+}
+
+func (c *compiler) funnel(o *op) {
+	left, clamp := c.take("l", "r") == "l", c.take("clamp", "wrap") == "clamp"
+	c.takeType()
+	o.alu = lift3(func(lo, hi, n uint64) uint64 {
+		if n &= 0xffffffff; clamp {
+			n = min(n, 32)
+		} else {
+			n &= 31
+		}
+		if left {
+			return funnelLeft(lo, hi, n)
+		}
+		return funnelRight(lo, hi, n)
+	})
+	c.dstSrc(o, u32, u32, u32, u32)
+}
+
+// bitCount compiles instructions with one source whose result has 32 bits.
+func (c *compiler) bitCount(o *op) {
+	shiftamt := c.has("shiftamt")
+	t := c.takeType()
+	switch c.in.Op {
+	case "popc":
+		o.alu = byWidth(t, nil, lift1(popc), lift1(popc))
+	case "clz":
+		o.alu = byWidth(t, nil, lift1(clz32), lift1(clz64))
+	case "bfind":
+		o.alu = bySign(t, nil, lift1(bfind[uint32](32, shiftamt)), lift1(bfind[uint64](64, shiftamt)),
+			nil, lift1(bfind[int32](32, shiftamt)), lift1(bfind[int64](64, shiftamt)))
+	}
+	c.dstSrc(o, u32, t)
+}
+
+func (c *compiler) bitField(o *op) {
+	t := c.takeType()
+	switch c.in.Op {
+	case "brev":
+		o.alu = byWidth(t, nil, lift1(brev32), lift1(brev64))
+		c.dstSrc(o, t, t)
+	case "bfe":
+		o.alu = bySign(t, nil, lift3(bfe[uint32](32)), lift3(bfe[uint64](64)), nil, lift3(bfe[int32](32)), lift3(bfe[int64](64)))
+		c.dstSrc(o, t, t, u32, u32)
+	case "bfi":
+		c.bitFieldInsert(o, t)
+	}
+}
+
+// bitFieldInsert compiles bfi, whose four sources are one more than an alu
+// takes.
+func (c *compiler) bitFieldInsert(o *op, t ptx.Type) {
+	insert := byWidth(t, nil, bfi(32), bfi(64))
+	if insert == nil {
+		return
+	}
+	length := new(int32)
+	c.args(5)
+	c.dst(&o.d, 0, t)
+	c.src(&o.a, 1, t)
+	c.src(&o.b, 2, t)
+	c.src(&o.c, 3, u32)
+	c.src(length, 4, u32)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, mask uint32) error {
+		var out lanes
+		a, b, pos, n := &w.regs[o.a], &w.regs[o.b], &w.regs[o.c], &w.regs[*length]
+		for i := range out {
+			out[i] = insert(a[i], b[i], pos[i], n[i])
+		}
+		w.setReg(o.d, &out, mask)
+		return nil
+	}
+}
+
+func (c *compiler) permute(o *op) {
+	c.takeType()
+	o.alu = lift3(prmt)
+	if mode := c.take("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"); mode != "" {
+		selectors := prmtSelector[mode]
+		o.alu = lift3(func(a, b, sel uint64) uint64 { return prmt(a, b, selectors[sel&3]) })
+	}
+	c.dstSrc(o, b32, b32, b32, b32)
+}
+
+func (c *compiler) lop3(o *op) {
+	c.takeType()
+	table := c.arg(4)
+	if table.Kind != ptx.Immediate {
+		c.fail("lop3 needs a literal table")
+	}
+	o.alu = lift3(lop3(table.Bits))
+	c.args(5)
+	c.dst(&o.d, 0, b32)
+	c.src(&o.a, 1, b32)
+	c.src(&o.b, 2, b32)
+	c.src(&o.c, 3, b32)
+}

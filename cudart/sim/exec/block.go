@@ -1,0 +1,132 @@
+package exec
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// block is a resident thread block.
+type block struct {
+	grid     *Grid
+	index    int
+	warps    []*warp
+	running  int // warps that have not exited
+	live     int // threads that have not exited
+	shared   span
+	barriers [16]barrier
+}
+
+// span is a region as the executor uses it.
+type span struct {
+	base, size uint64
+	ptr        unsafe.Pointer
+	data       []byte // keeps ptr alive where the memory is Go's
+}
+
+func newSpan(base uint64, data []byte) span {
+	return span{base: base, size: uint64(len(data)), ptr: unsafe.Pointer(unsafe.SliceData(data)), data: data}
+}
+
+// zeroed returns n bytes of zeroes aligned to 16.
+func zeroed(n int) []byte {
+	words := make([][2]uint64, (n+15)/16+1)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
+}
+
+func newBlock(g *Grid, index int) *block {
+	threads := g.cfg.Threads
+	b := &block{grid: g, index: index, running: (threads + 31) / 32, live: threads}
+	b.shared = newSpan(sharedWindow, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
+	b.warps = make([]*warp, b.running)
+	for i := range b.warps {
+		b.warps[i] = newWarp(b, i)
+	}
+	return b
+}
+
+func newWarp(b *block, index int) *warp {
+	g := b.grid
+	w := &warp{
+		grid: g, block: b, index: index,
+		regs:  make([]lanes, g.kernel.regs),
+		preds: make([]uint32, g.kernel.preds),
+		live:  uint32(widthMask(min(32, g.cfg.Threads-32*index))),
+	}
+	if g.kernel.local > 0 {
+		w.local = zeroed(32 * g.kernel.local)
+	}
+	for _, k := range g.kernel.consts {
+		w.fill(k)
+	}
+	w.push(split{mask: w.live})
+	return w
+}
+
+// fill gives a constant register its value.
+func (w *warp) fill(k constant) {
+	reg := &w.regs[k.slot]
+	if f, ok := staticSpecial(k.special); ok {
+		for i := range reg {
+			reg[i] = f(w, i)
+		}
+		return
+	}
+	value := k.value
+	if k.image {
+		value += w.grid.cfg.Image
+	}
+	for i := range reg {
+		reg[i] = value
+	}
+}
+
+// barrier counts the threads that have arrived, as GPUs do since Volta.
+type barrier struct {
+	arrived int
+	want    int // explicit thread count, or 0 for all threads that have not exited
+	trues   int // arrivals whose predicate was true, for bar.red
+}
+
+// arrive counts lanes in and reports whether the barrier is complete.
+func (b *block) arrive(id, want int, mask, preds uint32) bool {
+	bar := &b.barriers[id]
+	bar.arrived += bits.OnesCount32(mask)
+	bar.trues += bits.OnesCount32(mask & preds)
+	bar.want = want
+	return bar.complete(b.live)
+}
+
+func (bar *barrier) complete(live int) bool {
+	want := bar.want
+	if want == 0 {
+		want = live
+	}
+	return bar.arrived > 0 && bar.arrived >= want
+}
+
+// release lets the splits that wait at a barrier go on.
+func (b *block) release(id int) {
+	bar := b.barriers[id]
+	b.barriers[id] = barrier{}
+	b.grid.progress = true
+	for _, w := range b.warps {
+		for i := range w.splits[:w.parked] {
+			s := &w.splits[i]
+			if s.state == waiting && s.barrier == id {
+				w.reduced(&w.grid.kernel.code[s.pc], s.mask, bar)
+				s.state = runnable
+				s.pc++
+			}
+		}
+	}
+}
+
+// exit counts threads out, which may complete barriers that wait for all.
+func (b *block) exit(mask uint32) {
+	b.live -= bits.OnesCount32(mask)
+	for id := range b.barriers {
+		if b.barriers[id].want == 0 && b.barriers[id].complete(b.live) {
+			b.release(id)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+func (c *compiler) branch(o *op) {
+	c.take("uni")
+	c.args(1)
+	label := c.arg(0)
+	if label.Kind != ptx.Label {
+		c.fail("the label is not defined here")
+	}
+	o.kind, o.target = opBranch, int32(label.Target)
+}
+
+// branchTable compiles brx.idx, which compilers make of a dense switch.
+func (c *compiler) branchTable(o *op) {
+	if !c.has("idx") {
+		c.fail("brx needs .idx")
+	}
+	c.take("uni")
+	c.args(2)
+	c.src(&o.a, 0, u32)
+	if o.table = c.arg(1).Table; o.table == nil {
+		c.fail("the branch targets are not defined here")
+	}
+	o.kind = opControl
+	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+		groups := map[uint32]uint32{}
+		for m := mask; m != 0; m &= m - 1 {
+			lane := lowest(m)
+			index := uint32(w.regs[o.a][lane])
+			if int(index) >= len(o.table) {
+				return parked, w.fault(IllegalInstruction, lane, "branch index %d is outside the table of %d", index, len(o.table))
+			}
+			groups[index] |= 1 << lane
+		}
+		for index, lanes := range groups {
+			w.push(split{pc: int32(o.table[index]), mask: lanes})
+		}
+		return parked, nil
+	}
+}
+
+// exitLanes ends the lanes of the running split.
+func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
+	w.live &^= mask
+	// Who waited for these lanes need not any more.
+	for i := range w.splits[:w.parked] {
+		if w.splits[i].state == converging {
+			w.splits[i].state = runnable
+		}
+	}
+	w.block.exit(mask)
+	return finished, nil
+}
+
+func trap(w *warp, _ *op, mask uint32) error {
+	return w.fault(Trap, lowest(mask), "the kernel executed trap")
+}
+
+// nanosleep ends the turn: whoever sleeps waits for somebody else.
+func (c *compiler) nanosleep(o *op) {
+	c.takeType()
+	c.args(1)
+	c.src(&o.a, 0, u32)
+	o.kind = opControl
+	o.control = func(*warp, *op, uint32) (verdict, error) { return yielded, nil }
+}

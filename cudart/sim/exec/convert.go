@@ -1,0 +1,311 @@
+package exec
+
+import (
+	"math"
+	"math/bits"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// conversion is a parsed cvt.
+type conversion struct {
+	to, from ptx.Type
+	mode     rounding
+	integral bool // .rni and so on: round to an integer
+	sat, ftz bool
+}
+
+var roundings = map[string]conversion{
+	"rn": {mode: toNearestEven}, "rz": {mode: toZero}, "rm": {mode: toMinusInf}, "rp": {mode: toPlusInf},
+	"rni": {mode: toNearestEven, integral: true}, "rzi": {mode: toZero, integral: true},
+	"rmi": {mode: toMinusInf, integral: true}, "rpi": {mode: toPlusInf, integral: true},
+}
+
+func (c *compiler) convert(o *op) {
+	cv := roundings[c.take("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi")]
+	relu := c.has("relu")
+	cv.sat, cv.ftz = c.has("sat"), c.has("ftz")
+	cv.to, cv.from = c.takeType(), c.takeType()
+	if c.err != nil {
+		return
+	}
+	if cv.to.Class == ptx.Bits || cv.from.Class == ptx.Bits || cv.from.Lanes != 1 || relu {
+		c.fail("this conversion is not implemented")
+		return
+	}
+	if cv.to.Lanes == 2 {
+		c.convertPair(o, cv)
+		return
+	}
+	c.args(2)
+	c.dst(&o.d, 0, cv.to)
+	c.src(&o.a, 1, cv.from)
+	o.alu = cv.fast()
+	if o.alu == nil {
+		f := cv.scalar()
+		// A destination wider than its type is sign- or zero-extended.
+		mask := widthMask(c.width(c.arg(0), cv.to))
+		o.alu = lift1(func(a uint64) uint64 { return f(a) & mask })
+	}
+}
+
+// convertPair compiles cvt.rn.f16x2.f32 d, a, b: a goes to the upper half.
+func (c *compiler) convertPair(o *op, cv conversion) {
+	if cv.from != typeF32 || cv.integral {
+		c.fail("this conversion is not implemented")
+		return
+	}
+	cv.to.Lanes = 1
+	f := cv.scalar()
+	o.alu = lift2(func(a, b uint64) uint64 { return f(a)<<16 | f(b) })
+	if cv.mode == toNearestEven && !cv.sat && !cv.ftz {
+		if cv.to.Class == ptx.BFloat {
+			o.alu = pairBF16
+		} else {
+			o.alu = pairF16
+		}
+	}
+	c.dstSrc(o, b32, cv.from, cv.from)
+}
+
+// fast finds a loop for the conversions that kernels spend time in.
+func (cv conversion) fast() alu {
+	if cv.sat || cv.ftz || cv.integral || cv.mode != toNearestEven {
+		return nil
+	}
+	switch [2]ptx.Type{cv.to, cv.from} {
+	case [2]ptx.Type{typeF32, typeF16}:
+		return f16ToF32
+	case [2]ptx.Type{typeF32, typeBF16}:
+		return bf16ToF32
+	case [2]ptx.Type{typeF16, typeF32}:
+		return lift1(roundF16)
+	case [2]ptx.Type{typeBF16, typeF32}:
+		return lift1(roundBF16)
+	case [2]ptx.Type{u64, u32}, [2]ptx.Type{u32, u64}:
+		return func(d, a, _, _ *lanes) {
+			for i := range d {
+				d[i] = uint64(uint32(a[i]))
+			}
+		}
+	case [2]ptx.Type{s64, s32}:
+		return func(d, a, _, _ *lanes) {
+			for i := range d {
+				d[i] = uint64(int32(a[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// scalar is the conversion of one value. Integers come out sign-extended to
+// 64 bits.
+func (cv conversion) scalar() func(a uint64) uint64 {
+	switch {
+	case cv.from.IsFloat() && cv.to.IsFloat():
+		return cv.floatToFloat
+	case cv.from.IsFloat():
+		return cv.floatToInt
+	case cv.to.IsFloat():
+		return cv.intToFloat
+	}
+	return cv.intToInt
+}
+
+func (cv conversion) floatToFloat(a uint64) uint64 {
+	from, to := formatOf(cv.from), formatOf(cv.to)
+	if a &= widthMask(cv.from.Bits); cv.ftz && from == binary32 {
+		a = from.flush(a)
+	}
+	out := to.encode(from.decode(a), cv.mode)
+	switch {
+	case from.isNaN(a):
+		out = convertNaN(from, to, a)
+	case cv.integral:
+		out = to.encode(roundIntegral(from.decode(a), cv.mode), cv.mode)
+	}
+	if cv.ftz && to == binary32 {
+		out = to.flush(out)
+	}
+	if cv.sat {
+		out = to.saturate(out)
+	}
+	return out
+}
+
+// convertNaN keeps the payload between single and double, as GPUs do, and
+// gives the canonical NaN in every other case.
+func convertNaN(from, to format, a uint64) uint64 {
+	switch {
+	case to == binary64 && from == binary64:
+		return a | 1<<51
+	case to == binary64 && from == binary32:
+		return a>>31<<63 | 0x7ff8<<48 | a&(1<<23-1)<<29
+	case to == binary64:
+		return 0x7fffffffe0000000
+	}
+	return to.nan()
+}
+
+func roundIntegral(x float64, mode rounding) float64 {
+	switch mode {
+	case toZero:
+		return math.Trunc(x)
+	case toMinusInf:
+		return math.Floor(x)
+	case toPlusInf:
+		return math.Ceil(x)
+	}
+	return math.RoundToEven(x)
+}
+
+// floatToInt clamps to the destination's range; NaN becomes 0.
+func (cv conversion) floatToInt(a uint64) uint64 {
+	from := formatOf(cv.from)
+	if a &= widthMask(cv.from.Bits); cv.ftz && from == binary32 {
+		a = from.flush(a)
+	}
+	x := roundIntegral(from.decode(a), cv.mode)
+	if cv.to.Class == ptx.Signed {
+		limit := math.Ldexp(1, cv.to.Bits-1)
+		switch {
+		case x != x:
+			return 0
+		case x >= limit:
+			return 1<<(cv.to.Bits-1) - 1
+		case x < -limit:
+			return ^uint64(1<<(cv.to.Bits-1) - 1)
+		}
+		return uint64(int64(x))
+	}
+	switch {
+	case !(x > 0):
+		return 0
+	case x >= math.Ldexp(1, cv.to.Bits):
+		return widthMask(cv.to.Bits)
+	}
+	return uint64(x)
+}
+
+func (cv conversion) intToFloat(a uint64) uint64 {
+	to := formatOf(cv.to)
+	x, negative := extend(a, cv.from), false
+	if cv.from.Class == ptx.Signed && int64(x) < 0 {
+		x, negative = -x, true
+	}
+	// The leading ones of a 64-bit integer leave pack no room for more digits,
+	// and it needs none: the value is exact.
+	out := to.pack(negative, x, 0, cv.mode)
+	if cv.sat {
+		out = to.saturate(out)
+	}
+	return out
+}
+
+func (cv conversion) intToInt(a uint64) uint64 {
+	x := extend(a, cv.from)
+	if cv.sat {
+		return cv.clamp(x)
+	}
+	return extend(x, cv.to)
+}
+
+// clamp limits a 64-bit integer of the source's signedness to the range of the
+// destination.
+func (cv conversion) clamp(x uint64) uint64 {
+	negative := cv.from.Class == ptx.Signed && int64(x) < 0
+	if cv.to.Class == ptx.Signed {
+		limit := uint64(1)<<(cv.to.Bits-1) - 1
+		switch {
+		case negative:
+			return uint64(max(int64(x), int64(^limit)))
+		case x > limit:
+			return limit
+		}
+		return x
+	}
+	if negative {
+		return 0
+	}
+	return min(x, widthMask(cv.to.Bits))
+}
+
+// extend widens the low bits of a to 64 by the rules of type t.
+func extend(a uint64, t ptx.Type) uint64 {
+	shift := 64 - t.Bits
+	if t.Class == ptx.Signed {
+		return uint64(int64(a<<shift) >> shift)
+	}
+	return a << shift >> shift
+}
+
+func f16ToF32(d, a, _, _ *lanes) {
+	for i := range d {
+		d[i] = widenF16(a[i] & 0xffff)
+	}
+}
+
+func widenF16(h uint64) uint64 {
+	e := h >> 10 & 0x1f
+	if e-1 < 30 { // normal
+		return h>>15<<31 | (e+112)<<23 | h&0x3ff<<13
+	}
+	return widenRareF16(h)
+}
+
+// widenRareF16 handles zeros, subnormals, infinities and NaNs.
+func widenRareF16(h uint64) uint64 {
+	sign, m := h>>15<<31, h&0x3ff
+	switch {
+	case h>>10&0x1f == 0x1f && m != 0:
+		return nan32
+	case h>>10&0x1f == 0x1f:
+		return sign | 0x7f800000
+	case m == 0:
+		return sign
+	}
+	n := uint64(bits.Len64(m)) // the leading one has the value 2^(n-25)
+	return sign | (n+102)<<23 | m<<(24-n)&(1<<23-1)
+}
+
+func bf16ToF32(d, a, _, _ *lanes) {
+	for i := range d {
+		x := a[i] & 0xffff << 16
+		if x&0x7fffffff > 0x7f800000 {
+			x = nan32
+		}
+		d[i] = x
+	}
+}
+
+func pairBF16(d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = roundBF16(a[i])<<16 | roundBF16(b[i])
+	}
+}
+
+func pairF16(d, a, b, _ *lanes) {
+	for i := range d {
+		d[i] = roundF16(a[i])<<16 | roundF16(b[i])
+	}
+}
+
+// roundBF16 rounds a single to nearest even. Adding just under half of the
+// last place, and one more where it is odd, carries exactly when it should.
+func roundBF16(a uint64) uint64 {
+	a &= 0xffffffff
+	if a&0x7fffffff > 0x7f800000 {
+		return 0x7fff
+	}
+	return (a + 0x7fff + a>>16&1) >> 16
+}
+
+func roundF16(a uint64) uint64 {
+	a &= 0xffffffff
+	e := a >> 23 & 0xff
+	if e-113 < 30 { // normal before rounding; a carry makes the right infinity
+		m := a&0x7fffffff - 112<<23
+		return a>>31<<15 | (m+0xfff+m>>13&1)>>13
+	}
+	return binary16.encode(float64(f32(a)), toNearestEven)
+}

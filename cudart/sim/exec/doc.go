@@ -1,0 +1,60 @@
+// Package exec compiles parsed PTX to an internal form and runs it on the
+// host's CPU.
+//
+// A step executes one instruction for the 32 lanes of a warp. A register is
+// an array of 32 lanes of 64 bits; a value narrower than that is kept
+// zero-extended. A predicate is a word with a bit per lane.
+//
+// Lanes that take different branches become splits: a split is a program
+// counter and the set of lanes that are there. The split with the lowest
+// program counter runs first, and splits that meet are merged. A split that
+// spins gives way to the others, so that a lane may wait for another lane of
+// its own warp, as on GPUs since Volta.
+//
+// Warps run in turns, a quantum of instructions each. A warp that takes a
+// backward branch after polling exactly what it polled the last time is
+// spinning, and its turn ends at once.
+//
+// The package knows neither processes, nor threads, nor clocks: memory and
+// time come in through [Memory] and [Clock], and [Grid.Round] returns to its
+// caller, who decides what runs next. Nothing is global: any number of grids
+// may run side by side.
+package exec
+
+// Address space. A generic address is 64 bits: the region in the upper 24,
+// the offset in the lower 40. Region 0 holds the null pointer and is invalid;
+// the windows below are the executor's; regions from FirstRegion on belong to
+// whoever implements Memory.
+const (
+	RegionShift = 40
+	FirstRegion = 16
+
+	sharedWindow = 1 << RegionShift
+	localWindow  = 2 << RegionShift
+	paramWindow  = 3 << RegionShift
+)
+
+// Memory gives the executor access to device memory.
+type Memory interface {
+	// Resolve finds the mapped region that holds addr. The region stays
+	// mapped while the grid that asked is running.
+	Resolve(addr uint64) (Region, bool)
+}
+
+// Region is a range of device addresses and the host memory behind it.
+type Region struct {
+	Base uint64 // a multiple of 256
+	Data []byte // aligned to at least 16 bytes
+}
+
+// Clock is the time that kernels see.
+type Clock interface {
+	// Nanoseconds is the value of %globaltimer.
+	Nanoseconds() uint64
+}
+
+// Stats counts what a grid has executed.
+type Stats struct {
+	WarpInstructions uint64
+	LaneInstructions uint64
+}

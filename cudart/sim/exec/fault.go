@@ -1,0 +1,48 @@
+package exec
+
+import (
+	"fmt"
+)
+
+// FaultKind is why a grid was stopped.
+type FaultKind uint8
+
+// The kinds of faults.
+const (
+	IllegalAddress FaultKind = iota
+	MisalignedAddress
+	IllegalInstruction // an operand that the instruction does not allow
+	Trap
+	Deadlock
+)
+
+var faultNames = [...]string{"illegal address", "misaligned address", "illegal instruction", "trap", "deadlock"}
+
+func (k FaultKind) String() string { return faultNames[k] }
+
+// Fault stops a grid. It is an error of the kernel, not of the executor.
+type Fault struct {
+	Kind   FaultKind
+	Module string
+	Kernel string
+	Block  int
+	Thread int
+	Line   int    // in the module's PTX
+	Text   string // the instruction
+	Reason string
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s: %s in kernel %s, block %d, thread %d, at %s:%d: %q",
+		f.Kind, f.Reason, f.Kernel, f.Block, f.Thread, f.Module, f.Line, f.Text)
+}
+
+// fault describes what a lane did at the current instruction.
+func (w *warp) fault(kind FaultKind, lane int, format string, args ...any) error {
+	in := w.grid.kernel.code[w.current.pc].inst
+	return &Fault{
+		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
+		Block: w.block.index, Thread: w.index*32 + lane,
+		Line: in.Line, Text: in.Text, Reason: fmt.Sprintf(format, args...),
+	}
+}

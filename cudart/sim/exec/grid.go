@@ -1,0 +1,181 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+)
+
+// Limits of a launch, those of a GPU of compute capability 8.0.
+const (
+	MaxThreads     = 1024
+	MaxSharedBytes = 163 << 10
+	// MaxResident is how many blocks of a grid run at once. Blocks that wait
+	// for blocks of a higher number than that wait for ever, as on a GPU that
+	// is too small for the grid.
+	MaxResident = 1024
+)
+
+// Config is what a launch adds to a kernel.
+type Config struct {
+	Blocks, Threads int // one-dimensional
+	SharedBytes     int // dynamic shared memory per block
+	Params          []byte
+	Image           uint64 // device address of the module's variables
+	SMs             int    // what %nsmid says; at least 1
+	Memory          Memory
+	Clock           Clock
+	// Stop, where it is not nil, is asked now and then whether to end the grid.
+	Stop func() bool
+}
+
+// ErrStopped is what Round returns after Config.Stop has said so.
+var ErrStopped = errors.New("the kernel was stopped")
+
+// Grid is a launched kernel. It belongs to one goroutine at a time.
+type Grid struct {
+	kernel *Kernel
+	cfg    Config
+	params span
+	cache  [64]span // regions by the low bits of their number
+
+	blocks   []*block
+	next     int // the first block that has not been started
+	progress bool
+	stats    Stats
+	fences   atomic.Uint64
+}
+
+// State is what a round found.
+type State uint8
+
+// The states of a grid after a round.
+const (
+	Running State = iota // some warp made progress
+	Idle                 // every warp polls memory, or waits for one that does
+	Done                 // all threads have exited
+)
+
+// Launch checks cfg against the kernel and makes its blocks resident. Nothing
+// runs yet.
+func Launch(k *Kernel, cfg Config) (*Grid, error) {
+	if err := cfg.Check(k); err != nil {
+		return nil, fmt.Errorf("launching %s: %w", k.Name, err)
+	}
+	g := &Grid{kernel: k, cfg: cfg}
+	params := zeroed(k.ParamBytes)
+	copy(params, cfg.Params)
+	g.params = newSpan(paramWindow, params)
+	g.admit()
+	return g, nil
+}
+
+// Check reports what is wrong with launching k this way.
+func (cfg *Config) Check(k *Kernel) error {
+	most := MaxThreads
+	if k.MaxThreads > 0 {
+		most = min(most, k.MaxThreads)
+	}
+	switch {
+	case cfg.Blocks < 1 || cfg.Blocks > 1<<31-1:
+		return fmt.Errorf("a grid cannot have %d blocks", cfg.Blocks)
+	case cfg.Threads < 1 || cfg.Threads > most:
+		return fmt.Errorf("a block cannot have %d threads; 1 to %d are possible", cfg.Threads, most)
+	case cfg.SharedBytes < 0 || k.dynamic+cfg.SharedBytes > MaxSharedBytes:
+		return fmt.Errorf("a block cannot have %d bytes of shared memory; at most %d", k.dynamic+cfg.SharedBytes, MaxSharedBytes)
+	case len(cfg.Params) != k.ParamBytes:
+		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
+	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil:
+		return errors.New("the configuration names no multiprocessors, memory or clock")
+	}
+	return nil
+}
+
+// admit starts blocks while there is room.
+func (g *Grid) admit() {
+	for len(g.blocks) < MaxResident && g.next < g.cfg.Blocks {
+		g.blocks = append(g.blocks, newBlock(g, g.next))
+		g.next++
+		g.progress = true
+	}
+}
+
+// Round gives every resident warp a turn of at most quantum instructions. An
+// error, a *Fault or ErrStopped, ends the grid.
+func (g *Grid) Round(quantum int) (State, error) {
+	g.progress = false
+	polling := false
+	for i := 0; i < len(g.blocks); {
+		if g.cfg.Stop != nil && g.cfg.Stop() {
+			return Done, ErrStopped
+		}
+		b := g.blocks[i]
+		spun, err := b.round(quantum)
+		if err != nil {
+			return Done, err
+		}
+		polling = polling || spun
+		if b.running > 0 {
+			i++
+			continue
+		}
+		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
+	}
+	g.admit()
+	switch {
+	case len(g.blocks) == 0:
+		return Done, nil
+	case g.progress:
+		return Running, nil
+	case polling:
+		return Idle, nil
+	}
+	return Done, g.deadlock()
+}
+
+// round gives each warp of a block a turn; spun reports that one was polling.
+func (b *block) round(quantum int) (spun bool, err error) {
+	for _, w := range b.warps {
+		if w.live == 0 {
+			continue
+		}
+		end, err := w.turn(quantum)
+		if err != nil {
+			return false, err
+		}
+		switch end {
+		case spins:
+			spun = true
+		case exited:
+			b.running--
+			b.grid.progress = true
+		case busy:
+			b.grid.progress = true
+		}
+	}
+	return spun, nil
+}
+
+// deadlock describes a grid in which nothing can ever run again.
+func (g *Grid) deadlock() error {
+	b := g.blocks[0]
+	var at []string
+	var first *warp
+	for _, w := range b.warps {
+		for _, s := range w.splits[:w.parked] {
+			if first == nil {
+				first, w.current = w, s
+			}
+			in := g.kernel.code[s.pc].inst
+			at = append(at, fmt.Sprintf("warp %d lanes %#x at line %d", w.index, s.mask, in.Line))
+		}
+	}
+	if len(at) > 8 {
+		at = append(at[:8], fmt.Sprintf("and %d more", len(at)-8))
+	}
+	return first.fault(Deadlock, lowest(first.current.mask), "no thread can go on: %s", strings.Join(at, ", "))
+}
+
+// Stats returns the counts so far.
+func (g *Grid) Stats() Stats { return g.stats }

@@ -1,0 +1,160 @@
+package exec
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// Memory order. Weak accesses are plain copies. Volatile, relaxed, acquire and
+// release accesses are sequentially consistent atomics on the memory itself,
+// which is stronger than any of them asks for, and which other processes that
+// map the memory see. Of a vector each element is atomic by itself.
+
+// cacheHints are modifiers that change performance and nothing else.
+var cacheHints = []string{
+	"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
+	"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+	"L2::64B", "L2::128B", "L2::256B", "L2::evict_last", "L2::evict_normal", "L2::evict_first",
+}
+
+// takeOrder removes order, scope and cache modifiers, and reports whether the
+// access must be atomic.
+func (c *compiler) takeOrder() bool {
+	for c.take(cacheHints...) != "" {
+	}
+	order := c.take("weak", "volatile", "relaxed", "acquire", "release", "mmio")
+	c.take("cta", "cluster", "gpu", "sys")
+	return order != "" && order != "weak"
+}
+
+// takeVector removes .v2 and so on, and returns the elements of operand i.
+func (c *compiler) takeVector(i int) []ptx.Operand {
+	n := map[string]int{"": 1, "v2": 2, "v4": 4}[c.take("v2", "v4")]
+	elems := []ptx.Operand{c.arg(i)}
+	if elems[0].Kind == ptx.Vector {
+		elems = elems[0].Elems
+	}
+	if len(elems) != n {
+		c.fail("%s has %d elements and %d registers", c.in.Op, n, len(elems))
+	}
+	return elems
+}
+
+// load compiles ld[.order][.scope][.space][.vec].type d, [a].
+func (c *compiler) load(o *op) {
+	strong := c.takeOrder()
+	space := c.takeSpace()
+	elems := c.takeVector(0)
+	t := c.takeType()
+	c.args(2)
+	if c.err != nil {
+		return
+	}
+	if t.Class == ptx.Pred || t.Width() > 64 {
+		c.fail("a .%s cannot be loaded", t)
+		return
+	}
+	mem := c.memory(o, 1, space, t)
+	mem.vector, mem.masks = make([]int32, len(elems)), make([]uint64, len(elems))
+	for i, e := range elems {
+		c.dstOperand(&mem.vector[i], e, t)
+		mem.masks[i] = widthMask(c.width(e, t))
+	}
+	o.kind, o.run = opRun, loadWeak
+	mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[uint8], 2: loadAll[uint16], 4: loadAll[uint32], 8: loadAll[uint64]}[mem.size]
+	if mem.signed {
+		mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[int8], 2: loadAll[int16], 4: loadAll[int32], 8: loadAll[int64]}[mem.size]
+	}
+	if strong && space != ptx.Param && space != ptx.Const {
+		o.run = loadStrong
+	}
+}
+
+func loadWeak(w *warp, o *op, mask uint32) error {
+	if mask == fullMask {
+		if s := w.uniformSpan(o); s != nil {
+			o.mem.all(w, o, s)
+			return nil
+		}
+	}
+	return w.loadLanes(o, mask, readPlain)
+}
+
+// loadAll loads elements of type T for all lanes, at w.offsets.
+func loadAll[T integer](w *warp, o *op, s *span) {
+	at := s.ptr
+	for k, slot := range o.mem.vector {
+		d, keep := &w.regs[slot], o.mem.masks[k]
+		for i := range d {
+			d[i] = uint64(*(*T)(unsafe.Add(at, w.offsets[i]))) & keep
+		}
+		at = unsafe.Add(at, o.mem.size)
+	}
+}
+
+// loadStrong also remembers what it saw, because a warp that sees the same
+// again and again is spinning.
+func loadStrong(w *warp, o *op, mask uint32) error {
+	if err := w.loadLanes(o, mask, readAtomic); err != nil {
+		return err
+	}
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		for _, slot := range o.mem.vector {
+			w.observe(w.regs[slot][lane])
+		}
+	}
+	return nil
+}
+
+// observe mixes a polled value into the digest of the running split.
+func (w *warp) observe(value uint64) {
+	w.current.polled = (w.current.polled^value)*0x9e3779b97f4a7c15 | 1
+}
+
+// loadLanes loads lane by lane.
+func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size uint64) uint64) error {
+	addresses := w.regs[o.a] // a copy: a destination may be the address
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		p, err := w.pointer(o, addresses[lane], lane)
+		if err != nil {
+			return err
+		}
+		for k, slot := range o.mem.vector {
+			v := read(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size)
+			if o.mem.signed {
+				shift := 64 - 8*o.mem.size
+				v = uint64(int64(v<<shift) >> shift)
+			}
+			w.regs[slot][lane] = v & o.mem.masks[k]
+		}
+	}
+	return nil
+}
+
+func readPlain(p unsafe.Pointer, size uint64) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
+}
+
+// readAtomic reads whole words atomically. Go has no atomics narrower than 32
+// bits, but the hardware does not tear an aligned access.
+func readAtomic(p unsafe.Pointer, size uint64) uint64 {
+	switch size {
+	case 4:
+		return uint64(atomic.LoadUint32((*uint32)(p)))
+	case 8:
+		return atomic.LoadUint64((*uint64)(p))
+	}
+	return readPlain(p, size)
+}

@@ -1,0 +1,66 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+// lanes is a register: a value for each lane of a warp.
+type lanes [32]uint64
+
+const fullMask = 0xffffffff
+
+// alu computes a register from up to three others, lane by lane. It runs for
+// all lanes whatever the mask, so it must not fail on any input.
+type alu func(d, a, b, c *lanes)
+
+// compare computes a predicate from two registers.
+type compare func(a, b *lanes) uint32
+
+// opKind says which function of an op to call.
+type opKind uint8
+
+const (
+	opALU     opKind = iota // alu
+	opCompare               // cmp writes predicate p
+	opRun                   // run
+	opBranch                // to target
+	opControl               // control
+)
+
+// op is one compiled instruction. Registers and predicates are indices into
+// the warp's files.
+type op struct {
+	kind    opKind
+	guard   int32 // predicate, or -1
+	flip    uint32
+	d       int32
+	a, b, c int32
+	p, q    int32 // predicates written or read; -1 for none
+	target  int32
+	table   []int  // targets of an indexed branch
+	reduce  string // of bar.red: "popc", "and" or "or"
+
+	alu     alu
+	cmp     compare
+	run     func(w *warp, o *op, mask uint32) error
+	control func(w *warp, o *op, mask uint32) (verdict, error)
+	mem     *access
+	inst    *ptx.Inst
+}
+
+// verdict is what becomes of the running split after a control instruction.
+type verdict uint8
+
+const (
+	proceed  verdict = iota // go on with the next instruction
+	parked                  // the split was put aside; its lanes do not go on now
+	finished                // its lanes have exited
+	yielded                 // go on with the next instruction at the warp's next turn
+)
+
+// constant is a register that a warp finds filled: an immediate, an address,
+// or a special register.
+type constant struct {
+	slot    int32
+	value   uint64
+	image   bool   // value is an offset in the module's variables
+	special string // such as "%tid.x"
+}

@@ -1,0 +1,47 @@
+package exec
+
+import "strings"
+
+// staticSpecials are the special registers whose value a lane keeps for life.
+// Blocks and grids are one-dimensional.
+var staticSpecials = map[string]func(w *warp, lane int) uint64{
+	"_":                           func(*warp, int) uint64 { return 0 },
+	"%tid.x":                      func(w *warp, lane int) uint64 { return uint64(w.index*32 + lane) },
+	"%ntid.x":                     func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Threads) },
+	"%ctaid.x":                    func(w *warp, _ int) uint64 { return uint64(w.block.index) },
+	"%nctaid.x":                   func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Blocks) },
+	"%laneid":                     func(_ *warp, lane int) uint64 { return uint64(lane) },
+	"%warpid":                     func(w *warp, _ int) uint64 { return uint64(w.index) },
+	"%nwarpid":                    func(w *warp, _ int) uint64 { return uint64(len(w.block.warps)) },
+	"%smid":                       func(w *warp, _ int) uint64 { return uint64(w.block.index % w.grid.cfg.SMs) },
+	"%nsmid":                      func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SMs) },
+	"%gridid":                     func(*warp, int) uint64 { return 0 },
+	"%dynamic_smem_size":          func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SharedBytes) },
+	"%total_smem_size":            func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) },
+	"%lanemask_eq":                func(_ *warp, lane int) uint64 { return 1 << lane },
+	"%lanemask_lt":                func(_ *warp, lane int) uint64 { return 1<<lane - 1 },
+	"%lanemask_le":                func(_ *warp, lane int) uint64 { return 2<<lane - 1 },
+	"%lanemask_gt":                func(_ *warp, lane int) uint64 { return fullMask &^ (2<<lane - 1) },
+	"%lanemask_ge":                func(_ *warp, lane int) uint64 { return fullMask &^ (1<<lane - 1) },
+	"%is_explicit_cluster":        func(*warp, int) uint64 { return 0 },
+	"%reserved_smem_offset_begin": func(*warp, int) uint64 { return 0 },
+}
+
+var flatDimensions = map[string]uint64{"%tid": 0, "%ctaid": 0, "%ntid": 1, "%nctaid": 1}
+
+func isStaticSpecial(name string) bool {
+	_, ok := staticSpecial(name)
+	return ok
+}
+
+func staticSpecial(name string) (func(w *warp, lane int) uint64, bool) {
+	if f, ok := staticSpecials[name]; ok {
+		return f, true
+	}
+	base, dimension, _ := strings.Cut(name, ".")
+	value, ok := flatDimensions[base]
+	if !ok || dimension != "y" && dimension != "z" {
+		return nil, false
+	}
+	return func(*warp, int) uint64 { return value }, true
+}

@@ -1,0 +1,122 @@
+package exec
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// store compiles st[.order][.scope][.space][.vec].type [a], b.
+func (c *compiler) store(o *op) {
+	strong := c.takeOrder()
+	space := c.takeSpace()
+	elems := c.takeVector(1)
+	t := c.takeType()
+	c.args(2)
+	if c.err != nil {
+		return
+	}
+	if t.Class == ptx.Pred || t.Width() > 64 || space == ptx.Const || space == ptx.Param {
+		c.fail("a .%s cannot be stored in .%s memory", t, space)
+		return
+	}
+	mem := c.memory(o, 0, space, t)
+	mem.vector = make([]int32, len(elems))
+	for i, e := range elems {
+		c.srcOperand(&mem.vector[i], e, t)
+	}
+	o.kind, o.run = opRun, storeWeak
+	mem.all = map[uint64]func(*warp, *op, *span){1: storeAll[uint8], 2: storeAll[uint16], 4: storeAll[uint32], 8: storeAll[uint64]}[mem.size]
+	if strong {
+		o.run = storeStrong
+	}
+}
+
+func storeWeak(w *warp, o *op, mask uint32) error {
+	w.current.polled = 0 // who writes makes progress
+	if mask == fullMask {
+		if s := w.uniformSpan(o); s != nil && s != &w.grid.params {
+			o.mem.all(w, o, s)
+			return nil
+		}
+	}
+	return w.storeLanes(o, mask, writePlain)
+}
+
+func storeStrong(w *warp, o *op, mask uint32) error {
+	w.current.polled = 0
+	return w.storeLanes(o, mask, writeAtomic)
+}
+
+// storeAll stores elements of type T for all lanes, at w.offsets.
+func storeAll[T unsigned](w *warp, o *op, s *span) {
+	at := s.ptr
+	for _, slot := range o.mem.vector {
+		v := &w.regs[slot]
+		for i := range v {
+			*(*T)(unsafe.Add(at, w.offsets[i])) = T(v[i])
+		}
+		at = unsafe.Add(at, o.mem.size)
+	}
+}
+
+func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size, v uint64)) error {
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		p, err := w.writable(o, w.regs[o.a][lane], lane)
+		if err != nil {
+			return err
+		}
+		for k, slot := range o.mem.vector {
+			write(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane])
+		}
+	}
+	return nil
+}
+
+func writePlain(p unsafe.Pointer, size, v uint64) {
+	switch size {
+	case 1:
+		*(*uint8)(p) = uint8(v)
+	case 2:
+		*(*uint16)(p) = uint16(v)
+	case 4:
+		*(*uint32)(p) = uint32(v)
+	case 8:
+		*(*uint64)(p) = v
+	}
+}
+
+func writeAtomic(p unsafe.Pointer, size, v uint64) {
+	switch size {
+	case 4:
+		atomic.StoreUint32((*uint32)(p), uint32(v))
+	case 8:
+		atomic.StoreUint64((*uint64)(p), v)
+	default:
+		writePlain(p, size, v)
+	}
+}
+
+// hint compiles instructions that only talk to the caches.
+func (c *compiler) hint(o *op) {
+	c.mods = nil
+	o.kind = opRun
+	o.run = func(*warp, *op, uint32) error { return nil }
+}
+
+// fence compiles fence and membar. Every ordered access is sequentially
+// consistent already; the atomic operation here keeps plain ones in order too.
+func (c *compiler) fence(o *op) {
+	c.take("acq_rel", "sc", "acquire", "release")
+	if c.take("cta", "cluster", "gpu", "sys", "gl") == "" {
+		c.fail("%s needs a scope", c.in.Op)
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, _ uint32) error {
+		w.grid.fences.Add(1)
+		return nil
+	}
+}

@@ -1,0 +1,289 @@
+package exec
+
+import "math/bits"
+
+// warp is 32 lanes that execute together.
+type warp struct {
+	grid  *Grid
+	block *block
+	index int // within the block
+
+	regs  []lanes
+	preds []uint32
+	local []byte // of all lanes, one after the other
+	live  uint32 // lanes that have not exited
+
+	// The running split is kept apart from those that wait for their turn.
+	current split
+	splits  [32]split
+	parked  int // entries of splits in use
+
+	offsets lanes // scratch of loads and stores
+}
+
+// split is a set of lanes with a common program counter.
+type split struct {
+	pc      int32
+	mask    uint32
+	state   splitState
+	barrier int // which barrier a split in state waiting waits at
+
+	// Digests of what the split polled since its last backward branch, and
+	// between the two before.
+	polled, before uint64
+}
+
+type splitState uint8
+
+const (
+	runnable   splitState = iota
+	spinning              // wants others to run first
+	converging            // waits for other lanes of the warp, at a .sync instruction
+	waiting               // waits at a barrier of the block
+)
+
+// outcome is how a warp's turn ended.
+type outcome uint8
+
+const (
+	busy    outcome = iota // the quantum is used up
+	spins                  // every lane that can run is polling
+	blocked                // every lane waits at a barrier
+	exited
+)
+
+// turn runs the warp for at most quantum instructions.
+func (w *warp) turn(quantum int) (outcome, error) {
+	w.wake()
+	for quantum > 0 {
+		if !w.pick() {
+			return w.stuck()
+		}
+		var err error
+		if quantum, err = w.execute(quantum); err != nil {
+			return exited, err
+		}
+	}
+	if w.parked == 0 {
+		return exited, nil
+	}
+	return busy, nil
+}
+
+// wake makes splits that gave way runnable again, unless others are.
+func (w *warp) wake() {
+	for _, s := range w.splits[:w.parked] {
+		if s.state == runnable {
+			return
+		}
+	}
+	for i := range w.splits[:w.parked] {
+		if w.splits[i].state == spinning {
+			w.splits[i].state = runnable
+		}
+	}
+}
+
+// pick makes the runnable split with the lowest program counter the current
+// one, and merges into it those at the same place.
+func (w *warp) pick() bool {
+	best := -1
+	for i, s := range w.splits[:w.parked] {
+		if s.state == runnable && (best < 0 || s.pc < w.splits[best].pc) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	w.current = w.splits[best]
+	w.remove(best)
+	for i := w.parked - 1; i >= 0; i-- {
+		s := &w.splits[i]
+		if s.pc == w.current.pc && s.state != waiting {
+			w.current.mask |= s.mask
+			w.remove(i)
+		}
+	}
+	return true
+}
+
+// stuck says why no split is runnable.
+func (w *warp) stuck() (outcome, error) {
+	if w.parked == 0 {
+		return exited, nil
+	}
+	atBarrier := false
+	for _, s := range w.splits[:w.parked] {
+		if s.state == spinning {
+			return spins, nil
+		}
+		atBarrier = atBarrier || s.state == waiting
+	}
+	if atBarrier {
+		return blocked, nil
+	}
+	w.current = w.splits[0]
+	return exited, w.fault(Deadlock, lowest(w.current.mask), "lanes %#x of the warp wait here for lanes that cannot come", w.current.mask)
+}
+
+func (w *warp) remove(i int) {
+	w.parked--
+	w.splits[i] = w.splits[w.parked]
+}
+
+func (w *warp) push(s split) {
+	w.splits[w.parked] = s
+	w.parked++
+}
+
+// horizon is where the current split must stop for another: the lowest
+// program counter of a split ahead of it.
+func (w *warp) horizon() int32 {
+	ahead := int32(1<<31 - 1)
+	for _, s := range w.splits[:w.parked] {
+		if s.pc > w.current.pc {
+			ahead = min(ahead, s.pc)
+		}
+	}
+	return ahead
+}
+
+// execute runs the current split until it must give way, and returns what is
+// left of the quantum.
+func (w *warp) execute(quantum int) (int, error) {
+	code := w.grid.kernel.code
+	s := &w.current
+	horizon := w.horizon()
+	steps := 0
+	defer func() { w.grid.stats.WarpInstructions += uint64(steps) }()
+	for ; steps < quantum; steps++ {
+		if s.pc >= horizon {
+			w.push(*s)
+			return quantum - steps, nil
+		}
+		o := &code[s.pc]
+		mask := s.mask
+		if o.guard >= 0 {
+			mask &= w.preds[o.guard] ^ o.flip
+			if mask == 0 {
+				s.pc++
+				continue
+			}
+		}
+		w.grid.stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+		switch o.kind {
+		case opALU:
+			if mask == fullMask {
+				o.alu(&w.regs[o.d], &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+			} else {
+				w.partial(o, mask)
+			}
+			s.pc++
+		case opCompare:
+			p := &w.preds[o.p]
+			*p = *p&^mask | o.cmp(&w.regs[o.a], &w.regs[o.b])&mask
+			s.pc++
+		case opRun:
+			if err := o.run(w, o, mask); err != nil {
+				return 0, err
+			}
+			s.pc++
+		case opBranch:
+			if w.jump(o, mask) {
+				return quantum - steps - 1, nil
+			}
+		case opControl:
+			if stop, err := w.control(o, mask); stop || err != nil {
+				return quantum - steps - 1, err
+			}
+		}
+	}
+	// Whoever used up the turn lets the other splits of the warp go first.
+	s.state = spinning
+	w.push(*s)
+	return 0, nil
+}
+
+// partial executes an op for some lanes only.
+func (w *warp) partial(o *op, mask uint32) {
+	var out lanes
+	o.alu(&out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+	w.setReg(o.d, &out, mask)
+}
+
+// jump takes a branch for the lanes in mask and reports whether the split gave
+// way.
+func (w *warp) jump(o *op, mask uint32) bool {
+	s := &w.current
+	if rest := s.mask &^ mask; rest != 0 {
+		w.push(split{pc: s.pc + 1, mask: rest})
+		s.mask = mask
+	}
+	backward := o.target <= s.pc
+	s.pc = o.target
+	if backward && s.polled != 0 {
+		spins := s.polled == s.before
+		s.before, s.polled = s.polled, 0
+		if spins {
+			s.state = spinning
+			w.push(*s)
+			return true
+		}
+	}
+	if w.parked > 0 {
+		w.push(*s)
+		return true
+	}
+	return false
+}
+
+// control executes a control instruction and reports whether the split gave
+// way. Lanes whose guard is false go on by themselves.
+func (w *warp) control(o *op, mask uint32) (bool, error) {
+	s := &w.current
+	if rest := s.mask &^ mask; rest != 0 {
+		w.push(split{pc: s.pc + 1, mask: rest})
+		s.mask = mask
+	}
+	v, err := o.control(w, o, mask)
+	if err != nil {
+		return true, err
+	}
+	switch v {
+	case proceed:
+		s.pc++
+		if w.parked == 0 {
+			return false, nil
+		}
+		w.push(*s)
+	case yielded:
+		s.pc++
+		s.state = spinning
+		w.push(*s)
+	}
+	return true, nil
+}
+
+// setReg writes the lanes of mask.
+func (w *warp) setReg(slot int32, v *lanes, mask uint32) {
+	d := &w.regs[slot]
+	if mask == fullMask {
+		*d = *v
+		return
+	}
+	for m := mask; m != 0; m &= m - 1 {
+		i := lowest(m)
+		d[i] = v[i]
+	}
+}
+
+// setPred writes the lanes of mask; predicate -1 is a sink.
+func (w *warp) setPred(p int32, v, mask uint32) {
+	if p >= 0 {
+		w.preds[p] = w.preds[p]&^mask | v&mask
+	}
+}
+
+// lowest is the first lane of a mask, within the bounds of a register.
+func lowest(mask uint32) int { return bits.TrailingZeros32(mask) & 31 }

@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+)
+
+// quantum is how many instructions a warp executes in one turn: enough to keep
+// its registers in the cache, and few enough to look at d.stop often.
+const quantum = 4096
+
+// launch is an enqueued kernel.
+type launch struct {
+	device *Device
+	kernel *kernel
+	shape  cudart.Launch
+	params []byte
+}
+
+func (l launch) config() exec.Config {
+	d := l.device
+	cfg := exec.Config{
+		Blocks: l.shape.Blocks, Threads: l.shape.Threads, SharedBytes: l.shape.SharedBytes,
+		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
+		Stop: func() bool { return d.stop.Err() != nil },
+	}
+	if l.kernel.module.image != nil {
+		cfg.Image = l.kernel.module.image.base
+	}
+	return cfg
+}
+
+func (l launch) check() error {
+	cfg := l.config()
+	if err := cfg.Check(l.kernel.code); err != nil {
+		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
+	}
+	return nil
+}
+
+// run executes the kernel to its end.
+func (l launch) run() error {
+	grid, err := exec.Launch(l.kernel.code, l.config())
+	if err != nil {
+		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
+	}
+	for idle := 0; ; {
+		state, err := grid.Round(quantum)
+		switch {
+		case err != nil:
+			return l.failed(err)
+		case state == exec.Done:
+			return nil
+		case state == exec.Idle:
+			idle++
+			pause(idle)
+		default:
+			idle = 0
+		}
+	}
+}
+
+// pause gives the CPU to whoever this kernel waits for. At first it only
+// yields, because the answer is often on its way; then it sleeps, so that
+// ranks that have something to do find a core.
+func pause(rounds int) {
+	const yields, longest = 64, 200 * time.Microsecond
+	if rounds <= yields {
+		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		return
+	}
+	nap := unix.NsecToTimespec(int64(min(time.Duration(rounds-yields)*5*time.Microsecond, longest)))
+	unix.Nanosleep(&nap, nil)
+}
+
+// failed gives a fault the code that the driver would report.
+func (l launch) failed(err error) error {
+	var fault *exec.Fault
+	if !errors.As(err, &fault) {
+		return fmt.Errorf("running %s: %w", l.kernel.Name(), err)
+	}
+	code := cudart.ErrLaunchFailed
+	switch fault.Kind {
+	case exec.IllegalAddress:
+		code = cudart.ErrIllegalAddress
+	case exec.MisalignedAddress:
+		code = cudart.ErrMisaligned
+	case exec.IllegalInstruction:
+		code = cudart.ErrIllegalInstr
+	}
+	return failure("running "+l.kernel.Name(), code, "%v", fault)
+}

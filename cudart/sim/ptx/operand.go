@@ -1,0 +1,173 @@
+package ptx
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// parseOperand parses one operand. Names that are not registers stay symbols
+// until the end of the body, when labels are known.
+func (p *parser) parseOperand(b *body) (Operand, error) {
+	switch {
+	case p.accept("{"):
+		return p.parseVector(b)
+	case p.accept("["):
+		return p.parseAddress(b)
+	case p.accept("!"):
+		op, err := p.parseName(b)
+		if err == nil && op.Kind != Register {
+			err = p.errorf("only a predicate can be negated")
+		}
+		op.Negate = true
+		return op, err
+	case p.accept("_"):
+		return p.parsePair(b, Operand{Kind: Sink})
+	case p.tok.kind == tokWord:
+		return p.parseName(b)
+	}
+	return p.number()
+}
+
+func (p *parser) parseVector(b *body) (Operand, error) {
+	op := Operand{Kind: Vector}
+	for {
+		elem, err := p.parseScalar(b)
+		if err != nil {
+			return op, err
+		}
+		if op.Elems = append(op.Elems, elem); len(op.Elems) > 64 {
+			return op, p.errorf("a vector operand has too many elements")
+		}
+		if p.accept("}") {
+			return op, nil
+		}
+		if err := p.expect(","); err != nil {
+			return op, err
+		}
+	}
+}
+
+func (p *parser) parseScalar(b *body) (Operand, error) {
+	if p.is("{") || p.is("[") {
+		return Operand{}, p.errorf("operands cannot be nested")
+	}
+	return p.parseOperand(b)
+}
+
+func (p *parser) parseAddress(b *body) (Operand, error) {
+	base, err := p.parseScalar(b)
+	if err != nil {
+		return base, err
+	}
+	op := Operand{Kind: Address, Elems: []Operand{base}}
+	if base.Kind == Symbol { // parseName took the offset already
+		op.Offset, op.Elems[0].Offset = base.Offset, 0
+	} else if op.Offset, err = p.offset(); err != nil {
+		return op, err
+	}
+	return op, p.expect("]")
+}
+
+// parseName parses a register, a pair p|q, a special register, or a symbol.
+func (p *parser) parseName(b *body) (Operand, error) {
+	name, err := p.word("a name")
+	if err != nil {
+		return Operand{}, err
+	}
+	if reg, ok := b.register(name); ok {
+		return p.parsePair(b, Operand{Kind: Register, Reg: reg})
+	}
+	switch {
+	case name == "WARP_SZ":
+		return Operand{Kind: Immediate, Bits: 32}, nil
+	case strings.HasPrefix(name, "%"):
+		return Operand{Kind: Special, Name: name}, nil
+	}
+	offset, err := p.offset()
+	return Operand{Kind: Symbol, Name: name, Offset: offset}, err
+}
+
+func (p *parser) parsePair(b *body, first Operand) (Operand, error) {
+	if !p.accept("|") {
+		return first, nil
+	}
+	second, err := p.parseScalar(b)
+	if err != nil {
+		return second, err
+	}
+	if second.Kind != Register && second.Kind != Sink {
+		return second, p.errorf("the second destination must be a register")
+	}
+	return Operand{Kind: Pair, Elems: []Operand{first, second}}, nil
+}
+
+// offset parses "+8", "-8", "+-8", or nothing.
+func (p *parser) offset() (int64, error) {
+	sign := int64(1)
+	switch {
+	case p.accept("+"):
+	case p.is("-"):
+	default:
+		return 0, nil
+	}
+	if p.accept("-") {
+		sign = -1
+	}
+	n, err := p.integer()
+	return sign * int64(n), err
+}
+
+// number parses an immediate with an optional sign.
+func (p *parser) number() (Operand, error) {
+	negative := p.accept("-")
+	if p.tok.kind != tokNumber {
+		return Operand{}, p.errorf("want an operand, found %s", p.found())
+	}
+	text := p.tok.text
+	if op, ok := parseFloat(text, negative); ok {
+		p.advance()
+		return op, nil
+	}
+	n, err := p.integer()
+	if negative {
+		n = -n
+	}
+	return Operand{Kind: Immediate, Bits: n}, err
+}
+
+// parseFloat understands 0f3F800000, 0d3FF0000000000000 and 1.5.
+func parseFloat(text string, negative bool) (Operand, bool) {
+	kind, width := Float32, 32
+	switch {
+	case len(text) == 10 && (text[:2] == "0f" || text[:2] == "0F"):
+	case len(text) == 18 && (text[:2] == "0d" || text[:2] == "0D"):
+		kind, width = Float64, 64
+	case strings.Contains(text, ".") && !strings.HasPrefix(text, "0x"):
+		f, err := strconv.ParseFloat(text, 64)
+		if negative {
+			f = -f
+		}
+		return Operand{Kind: Float64, Bits: math.Float64bits(f)}, err == nil
+	default:
+		return Operand{}, false
+	}
+	bits, err := strconv.ParseUint(text[2:], 16, width)
+	if negative {
+		bits ^= 1 << (width - 1)
+	}
+	return Operand{Kind: kind, Bits: bits}, err == nil
+}
+
+// integer parses an unsigned literal: decimal, octal, 0x, 0b, with or without U.
+func (p *parser) integer() (uint64, error) {
+	if p.tok.kind != tokNumber {
+		return 0, p.errorf("want a number, found %s", p.found())
+	}
+	n, err := strconv.ParseUint(strings.TrimRight(p.tok.text, "uU"), 0, 64)
+	if err != nil {
+		return 0, p.errorf("not a number: %s", p.found())
+	}
+	p.advance()
+	return n, nil
+}

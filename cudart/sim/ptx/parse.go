@@ -1,0 +1,240 @@
+package ptx
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limits that keep a hostile module from using unbounded memory.
+const (
+	maxScopes   = 64
+	maxVarBytes = 1 << 30
+	maxText     = 160
+)
+
+// Parse parses one PTX module. The name is used in errors, which are of type
+// *Error.
+func Parse(name string, src []byte) (*Module, error) {
+	p := &parser{lex: lexer{src: string(src), line: 1}, module: &Module{Name: name}}
+	p.advance()
+	if err := p.parseModule(); err != nil {
+		return nil, err
+	}
+	return p.module, nil
+}
+
+// parser holds one token of lookahead.
+type parser struct {
+	lex    lexer
+	tok    token
+	module *Module
+}
+
+func (p *parser) advance() token {
+	t := p.tok
+	p.tok = p.lex.next()
+	return t
+}
+
+func (p *parser) is(text string) bool { return p.tok.kind != tokString && p.tok.text == text }
+
+// accept takes the token if it reads text.
+func (p *parser) accept(text string) bool {
+	if p.tok.kind == tokEOF || !p.is(text) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+func (p *parser) expect(text string) error {
+	if !p.accept(text) {
+		return p.errorf("want %q, found %s", text, p.found())
+	}
+	return nil
+}
+
+func (p *parser) word(what string) (string, error) {
+	if p.tok.kind != tokWord {
+		return "", p.errorf("want %s, found %s", what, p.found())
+	}
+	return p.advance().text, nil
+}
+
+func (p *parser) found() string {
+	if p.tok.kind == tokEOF {
+		return "the end of the file"
+	}
+	return strconv.Quote(shorten(p.tok.text))
+}
+
+func (p *parser) errorf(format string, args ...any) error {
+	start := strings.LastIndexByte(p.lex.src[:p.tok.pos], '\n') + 1
+	text, _, _ := strings.Cut(p.lex.src[start:], "\n")
+	return &Error{
+		Module: p.module.Name, Line: p.tok.line,
+		Text: squeeze(text), Reason: fmt.Sprintf(format, args...),
+	}
+}
+
+// squeeze makes source text fit an error message.
+func squeeze(text string) string {
+	if len(text) > 4*maxText {
+		text = text[:4*maxText]
+	}
+	return shorten(strings.Join(strings.Fields(text), " "))
+}
+
+func shorten(text string) string {
+	if len(text) > maxText {
+		return text[:maxText] + "..."
+	}
+	return text
+}
+
+func (p *parser) parseModule() error {
+	for p.tok.kind != tokEOF {
+		if err := p.parseTopLevel(); err != nil {
+			return err
+		}
+	}
+	if p.module.Target == "" {
+		return p.errorf("the module names no .target")
+	}
+	return nil
+}
+
+func (p *parser) parseTopLevel() error {
+	switch p.tok.text {
+	case ".version":
+		return p.parseVersion()
+	case ".target":
+		return p.parseTarget()
+	case ".address_size":
+		p.advance()
+		if !p.accept("64") {
+			return p.errorf("only 64-bit addresses are supported")
+		}
+		return nil
+	case ".file", ".loc", "@@DWARF":
+		return p.skipDebugLine()
+	case ".section":
+		return p.skipSection()
+	case ".pragma":
+		return p.skipStatement()
+	}
+	return p.parseDeclaration()
+}
+
+func (p *parser) parseVersion() error {
+	p.advance()
+	major, minor, ok := strings.Cut(p.tok.text, ".")
+	var errs [2]error
+	p.module.Major, errs[0] = strconv.Atoi(major)
+	p.module.Minor, errs[1] = strconv.Atoi(minor)
+	if !ok || errs[0] != nil || errs[1] != nil {
+		return p.errorf("want a version such as 7.8, found %s", p.found())
+	}
+	p.advance()
+	return nil
+}
+
+func (p *parser) parseTarget() error {
+	p.advance()
+	number, ok := strings.CutPrefix(p.tok.text, "sm_")
+	sm, err := strconv.Atoi(strings.TrimRight(number, "af"))
+	if !ok || err != nil {
+		return p.errorf("want a target such as sm_80, found %s", p.found())
+	}
+	p.module.Target, p.module.SM = p.advance().text, sm
+	for p.accept(",") {
+		if _, err := p.word("a target option"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipDebugLine leaves the lexer at the first token of the next line.
+func (p *parser) skipDebugLine() error {
+	p.lex.pos = p.tok.pos
+	p.lex.skipLine()
+	p.advance()
+	return nil
+}
+
+func (p *parser) skipSection() error {
+	for !p.is("{") {
+		if p.tok.kind == tokEOF {
+			return p.errorf("a .section has no body")
+		}
+		p.advance()
+	}
+	return p.skipBraces()
+}
+
+// skipBraces skips a balanced { ... }.
+func (p *parser) skipBraces() error {
+	for depth := 0; ; {
+		switch {
+		case p.tok.kind == tokEOF:
+			return p.errorf("a { is not closed")
+		case p.is("{"):
+			depth++
+		case p.is("}"):
+			depth--
+		}
+		p.advance()
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+func (p *parser) skipStatement() error {
+	for !p.accept(";") {
+		if p.tok.kind == tokEOF {
+			return p.errorf("a statement does not end in ;")
+		}
+		p.advance()
+	}
+	return nil
+}
+
+// parseDeclaration parses what begins with a linkage: a variable, a kernel, or
+// a device function, which is skipped because only a call could reach it.
+func (p *parser) parseDeclaration() error {
+	extern := false
+	for {
+		switch p.tok.text {
+		case ".visible", ".weak", ".common":
+		case ".extern":
+			extern = true
+		case ".entry":
+			return p.parseEntry()
+		case ".func":
+			return p.skipFunction()
+		default:
+			v, err := p.parseVar(extern)
+			if err != nil {
+				return err
+			}
+			p.module.Vars = append(p.module.Vars, v)
+			return p.expect(";")
+		}
+		p.advance()
+	}
+}
+
+func (p *parser) skipFunction() error {
+	for !p.is("{") {
+		if p.tok.kind == tokEOF {
+			return p.errorf("a .func has no end")
+		}
+		if p.advance().text == ";" {
+			return nil
+		}
+	}
+	return p.skipBraces()
+}
