@@ -20,11 +20,16 @@ const soon = time.Second
 // ended waits for a group's end and returns its cause.
 func ended(t *testing.T, g *rendezvous.Group) error {
 	t.Helper()
+	return endedWithin(t, g, soon)
+}
+
+func endedWithin(t *testing.T, g *rendezvous.Group, limit time.Duration) error {
+	t.Helper()
 	select {
 	case <-g.Context().Done():
 		return context.Cause(g.Context())
-	case <-time.After(soon):
-		t.Fatalf("rank %d: the group has not ended after %v", g.Rank(), soon)
+	case <-time.After(limit):
+		t.Fatalf("rank %d: the group has not ended after %v", g.Rank(), limit)
 		return nil
 	}
 }
@@ -62,7 +67,8 @@ func TestDepartureIsHeardByAllAtOnce(t *testing.T) {
 			}
 			return nil
 		})
-		// A second collective that completes proves that the server has met us.
+		// By the end of a second call most of the first ones wait at the server.
+		// Those that come later must hear the same.
 		started.Go(func() error { return g.Store().Set(ctx, fmt.Sprint("started/", rank), nil) })
 	}
 	if err := started.Wait(); err != nil {
@@ -221,7 +227,7 @@ func TestServerCloseEndsEveryGroup(t *testing.T) {
 }
 
 func TestSilentMemberDeparts(t *testing.T) {
-	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: 300 * time.Millisecond})
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: time.Second})
 	silent := joinSilently(t, srv.Target(), 1, 2)
 	defer silent.close()
 	g, err := rendezvous.Join(testContext(t), srv.Target(), member(0, 2), rendezvous.Options{})
@@ -229,15 +235,17 @@ func TestSilentMemberDeparts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	wantPeerLeft(t, ended(t, g), 1, "no heartbeat for 300ms")
+	wantPeerLeft(t, endedWithin(t, g, 5*time.Second), 1, "no heartbeat for 1s")
 }
 
 func TestMembersBeat(t *testing.T) {
-	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: 200 * time.Millisecond})
+	t.Parallel()
+	const timeout = 2 * time.Second // a loaded machine may stop us for a while
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: timeout})
 	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
 	select {
 	case <-groups[0].Context().Done():
 		t.Errorf("the group ended: %v", context.Cause(groups[0].Context()))
-	case <-time.After(600 * time.Millisecond):
+	case <-time.After(timeout * 5 / 4):
 	}
 }
