@@ -26,8 +26,9 @@ type group struct {
 	events  chan event
 	ended   chan struct{} // closed when nobody receives events any more
 	readers sync.WaitGroup
-	output  sync.Mutex // held while writing to Stdout or Stderr
 	telling sync.Mutex // held while calling Reports
+	// Held while writing to Stdout and Stderr; one lock if they are one file.
+	stdout, stderr *sync.Mutex
 
 	stop     stop
 	oomKills oomCounter
@@ -47,8 +48,14 @@ type event struct {
 }
 
 func newGroup(spec Spec) *group {
+	stdout, stderr := new(sync.Mutex), new(sync.Mutex)
+	if sameFile(spec.Stdout, spec.Stderr) {
+		stderr = stdout
+	}
 	return &group{
 		spec:     spec,
+		stdout:   stdout,
+		stderr:   stderr,
 		log:      spec.Logger,
 		spawner:  newSpawner(),
 		events:   make(chan event),
@@ -92,8 +99,8 @@ func (g *group) launch(ctx context.Context, localRank int) error {
 
 	prefix := g.spec.prefix(w.rank)
 	raw := g.spec.Workers == 1 && prefix == ""
-	g.pass(&stream{in: w.stdout, out: g.spec.Stdout, turn: &g.output, prefix: prefix, raw: raw})
-	g.pass(&stream{in: w.stderr, out: g.spec.Stderr, turn: &g.output, prefix: prefix, raw: raw, tail: &w.tail})
+	g.pass(&stream{in: w.stdout, out: g.spec.Stdout, turn: g.stdout, prefix: prefix, raw: raw})
+	g.pass(&stream{in: w.stderr, out: g.spec.Stderr, turn: g.stderr, prefix: prefix, raw: raw, tail: &w.tail})
 	reported := make(chan struct{})
 	g.readers.Go(func() {
 		defer close(reported)

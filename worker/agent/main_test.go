@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"gpurun/worker/report"
 )
 
 // roleVariable makes the test binary, executed again, play a part of a real
@@ -23,13 +21,11 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "gpurun":
 		os.Exit(playGpurun())
+	case "worker":
+		os.Exit(playWorker(os.Args[1:]))
 	default:
-		part, ok := workerParts[role]
-		if !ok {
-			fmt.Fprintln(os.Stderr, "no such part:", role)
-			os.Exit(99)
-		}
-		os.Exit(part())
+		fmt.Fprintln(os.Stderr, "no such role:", role)
+		os.Exit(99)
 	}
 }
 
@@ -59,7 +55,8 @@ func playGpurun() int {
 	outcome, err := Run(ctx, Spec{
 		Argv:     os.Args[1:],
 		Workers:  workers,
-		Env:      func(localRank int) []string { return []string{"RANK=" + strconv.Itoa(localRank), roleVariable + "="} },
+		Env:      func(localRank int) []string { return []string{"RANK=" + strconv.Itoa(localRank)} },
+		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
 		Grace:    500 * time.Millisecond,
@@ -74,21 +71,4 @@ func playGpurun() int {
 		fmt.Fprintln(os.Stderr, outcome.First)
 	}
 	return outcome.ExitCode()
-}
-
-// workerParts are what the test binary can do as a worker.
-var workerParts = map[string]func() int{
-	// talk reports what its arguments say.
-	"talk": func() int {
-		w, err := report.Open()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 96
-		}
-		return talk(w, os.Args[1:])
-	},
-}
-
-func talk(w *report.Writer, words []string) int {
-	return 0
 }

@@ -14,7 +14,7 @@ import (
 type stream struct {
 	in     *os.File
 	out    io.Writer
-	turn   *sync.Mutex // shared by all streams: standard output and error may be one terminal
+	turn   *sync.Mutex // shared by all streams that go where this one goes
 	prefix string
 	raw    bool  // pass bytes on as they come
 	tail   *tail // keeps the last lines; nil for none
@@ -76,6 +76,18 @@ func (s *stream) line(line []byte) {
 	if last := line[len(line)-1]; last != '\n' && last != '\r' {
 		s.ready = append(s.ready, '\n')
 	}
+}
+
+// sameFile reports whether two outputs are the same terminal, pipe or file.
+func sameFile(a, b io.Writer) bool {
+	fileA, okA := a.(*os.File)
+	fileB, okB := b.(*os.File)
+	if !okA || !okB {
+		return false
+	}
+	infoA, errA := fileA.Stat()
+	infoB, errB := fileB.Stat()
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // untilDeadline reads a pipe to its end, or to its read deadline and then

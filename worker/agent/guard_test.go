@@ -1,0 +1,330 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// markVariable marks every process of one test, whatever becomes of it.
+const markVariable = "GPURUN_TEST_MARK"
+
+// A gpurun is guard, agent and workers, as processes of their own.
+type gpurun struct {
+	cmd            *exec.Cmd
+	stdout, stderr *screen
+	mark           string
+	tmp            string
+}
+
+// startGpurun starts it with workers that run a shell script.
+func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec.Cmd)) *gpurun {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gpurun{stdout: newScreen(), stderr: newScreen(), tmp: t.TempDir()}
+	g.mark = fmt.Sprintf("%s=%d-%s", markVariable, os.Getpid(), filepath.Base(filepath.Dir(g.tmp))+t.Name())
+	g.cmd = exec.Command(self, "/bin/sh", "-c", script)
+	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", "GPURUN_TEST_WORKERS="+strconv.Itoa(workers), "TMPDIR="+g.tmp, g.mark)
+	g.cmd.Stdout, g.cmd.Stderr = g.stdout, g.stderr
+	g.cmd.WaitDelay = patience
+	for _, p := range prepare {
+		p(g.cmd)
+	}
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, pid := range g.alive(t) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return g
+}
+
+// alive lists the marked processes.
+func (g *gpurun) alive(t *testing.T) []int {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, p := range all {
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if err == nil && !p.zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
+// wait returns the exit code, 128+n on signal n.
+func (g *gpurun) wait(t *testing.T) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := g.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	status := g.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+// leavesNothing fails the test if a process or a file is left after 2 seconds.
+func (g *gpurun) leavesNothing(t *testing.T) {
+	t.Helper()
+	const promise = 2 * time.Second
+	start := time.Now()
+	for len(g.alive(t)) > 0 {
+		if time.Since(start) > promise {
+			for _, pid := range g.alive(t) {
+				command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+				t.Errorf("pid %d is left: %s", pid, bytes.ReplaceAll(command, []byte{0}, []byte{' '}))
+			}
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Logf("all gone after %v", time.Since(start))
+	if left, err := filepath.Glob(g.tmp + "/*"); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
+
+// pids finds the numbers that lines "NAME NUMBER" of standard output give.
+func (g *gpurun) pids(t *testing.T, name string) []int {
+	t.Helper()
+	var pids []int
+	for line := range strings.Lines(g.stdout.String()) {
+		if number, ok := strings.CutPrefix(line, name+" "); ok {
+			pid, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// brood is a worker with children that are hard to find: in another session,
+// orphaned by a double fork, deaf to SIGTERM, and all of that at once.
+const brood = `
+	sleep 1000 &
+	echo child $!
+	setsid sleep 1000 &
+	(setsid sh -c 'trap "" TERM HUP INT; echo daemon $$; sleep 1000 & while :; do wait; sleep 1; done' &)
+	(sh -c 'trap "" TERM; sleep 1000' &)
+	echo worker $$
+	wait
+`
+
+func TestNothingIsLeftAfterKill(t *testing.T) {
+	tests := map[string]struct {
+		victim func(*testing.T, *gpurun) int
+		code   int    // of gpurun
+		stderr string // contains
+	}{
+		"guard":           {func(_ *testing.T, g *gpurun) int { return g.cmd.Process.Pid }, 137, ""},
+		"agent":           {func(t *testing.T, g *gpurun) int { return agentOf(t, g) }, 137, "was killed by SIGKILL; its workers were ended"},
+		"worker":          {func(t *testing.T, g *gpurun) int { return g.pids(t, "worker")[0] }, 137, "was killed by SIGKILL"},
+		"worker's daemon": {func(t *testing.T, g *gpurun) int { return g.pids(t, "daemon")[0] }, 143, ""},
+		"worker's child":  {func(t *testing.T, g *gpurun) int { return g.pids(t, "child")[0] }, 143, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := startGpurun(t, 2, brood)
+			g.stdout.await(t, "worker ", 2)
+			g.stdout.await(t, "daemon ", 2)
+			victim := test.victim(t, g)
+			if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if test.code == 143 {
+				// The worker itself lives on; end it all.
+				if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code := g.wait(t); code != test.code {
+				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
+			}
+			g.leavesNothing(t)
+			if !strings.Contains(g.stderr.String(), test.stderr) {
+				t.Errorf("stderr: %q", g.stderr)
+			}
+		})
+	}
+}
+
+// agentOf finds the guard's only child.
+func agentOf(t *testing.T, g *gpurun) int {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.parent == g.cmd.Process.Pid {
+			return p.pid
+		}
+	}
+	t.Fatal("no agent")
+	return 0
+}
+
+func TestNothingIsLeftAfterTheWorkersEnd(t *testing.T) {
+	tests := map[string]struct {
+		last string
+		code int
+	}{
+		"well":  {"exit 0", 0},
+		"badly": {"[ $RANK = 1 ] || sleep 1000; exit 5", 5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := startGpurun(t, 2, strings.Replace(brood, "wait\n", "", 1)+test.last)
+			if code := g.wait(t); code != test.code {
+				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
+			}
+			if left := g.alive(t); len(left) > 0 {
+				t.Errorf("gpurun has ended, and %v live on", left)
+			}
+			g.leavesNothing(t)
+		})
+	}
+}
+
+func TestGuardPassesSignalsOn(t *testing.T) {
+	tests := map[string]struct {
+		script string
+		send   []syscall.Signal
+		stdout string
+		code   int
+	}{
+		"once":    {`trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, "got it\n", 143},
+		"SIGQUIT": {`trap 'echo quit; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGQUIT}, "quit\n", 131},
+		"SIGUSR1": {`trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "saved\n", 0},
+		"twice":   {`trap '' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "", 143},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := startGpurun(t, 1, test.script)
+			g.stdout.await(t, "ready\n", 1)
+			for _, s := range test.send {
+				if err := g.cmd.Process.Signal(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code := g.wait(t); code != test.code {
+				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
+			}
+			if diff := cmp.Diff("ready\n"+test.stdout, g.stdout.String()); diff != "" {
+				t.Error(diff)
+			}
+			g.leavesNothing(t)
+		})
+	}
+}
+
+func TestASignalBeforeAnythingElse(t *testing.T) {
+	t.Parallel()
+	for _, delay := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond} {
+		g := startGpurun(t, 2, "exec sleep 1000")
+		time.Sleep(delay) // any moment must do
+		if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if code := g.wait(t); code != 143 {
+			t.Errorf("after %v: exit code %d; stderr: %s", delay, code, g.stderr)
+		}
+		g.leavesNothing(t)
+	}
+}
+
+func TestAnAgentThatIsStoppedCanBeKilled(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 1, "echo ready; exec sleep 1000")
+	g.stdout.await(t, "ready", 1)
+	if err := syscall.Kill(agentOf(t, g), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		if err := g.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := g.wait(t); code != 137 {
+		t.Errorf("exit code %d", code)
+	}
+	g.leavesNothing(t)
+}
+
+func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
+	t.Parallel()
+	stray, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stray.Close()
+	// ls itself opens the fourth.
+	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e GPURUN_RUN_DIR -e LIFELINE -e REPORT; readlink /proc/self/fd/0`, func(cmd *exec.Cmd) {
+		cmd.ExtraFiles = []*os.File{stray}
+	})
+	if code := g.wait(t); code != 0 {
+		t.Errorf("exit code %d; stderr: %s", code, g.stderr)
+	}
+	for text, n := range map[string]int{"4\n": 2, "0\n": 2, "/dev/null\n": 2} {
+		if strings.Count(g.stdout.String(), text) != n {
+			t.Errorf("%d times %q in %q", n, text, g.stdout)
+		}
+	}
+	g.leavesNothing(t)
+}
+
+func TestALifelineThatIsNone(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, text := range []string{"", "x", "0", "99999", strconv.Itoa(int(file.Fd()))} {
+		t.Setenv(lifelineVariable, text)
+		if l, err := UnderGuard(); err == nil || l != nil || !strings.Contains(err.Error(), lifelineVariable) {
+			t.Errorf("%q: %v, %v", text, l, err)
+		}
+	}
+}
+
+func BenchmarkFourTimesTrue(b *testing.B) {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		cmd := exec.Command(self, "/bin/true")
+		cmd.Env = append(os.Environ(), roleVariable+"=gpurun", "GPURUN_TEST_WORKERS=4")
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func rankPrefix(rank int) string { return fmt.Sprintf("[rank %d] ", rank) }
+
+// shell is a Spec for workers that run a shell script.
+func shell(t *testing.T, workers int, script string) (spec Spec, stdout, stderr *screen) {
+	t.Helper()
+	spec, stdout, stderr = players(t, workers)
+	spec.Argv = []string{"/bin/sh", "-c", script}
+	return spec, stdout, stderr
+}
+
+func TestLinesOfConcurrentWorkersStayWhole(t *testing.T) {
+	t.Parallel()
+	const workers, count = 8, 400
+	spec, stdout, stderr := shell(t, workers, fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf %%s "$RANK "; echo "$i end"; echo "$RANK $i end" >&2; i=$((i+1)); done`, count))
+	spec.Prefix = rankPrefix
+	mustRun(t, spec)
+	for _, shown := range []*screen{stdout, stderr} {
+		next := make([]int, workers)
+		for line := range strings.Lines(shown.String()) {
+			var prefix, rank, i int
+			if n, err := fmt.Sscanf(line, "[rank %d] %d %d end\n", &prefix, &rank, &i); n != 3 || err != nil || prefix != rank || next[rank] != i {
+				t.Fatalf("line %q, expecting %v", line, next)
+			}
+			next[rank]++
+		}
+		for rank, n := range next {
+			if n != count {
+				t.Errorf("%d lines of rank %d, want %d", n, rank, count)
+			}
+		}
+	}
+}
+
+func TestOutput(t *testing.T) {
+	tests := map[string]struct {
+		workers int
+		prefix  func(int) string
+		script  string
+		want    string
+	}{
+		"prefix":          {1, rankPrefix, `printf 'a\nb'`, "[rank 0] a\n[rank 0] b\n"},
+		"progress":        {1, rankPrefix, `printf '\r1%%\r2%%\n'`, "[rank 0] 1%\r[rank 0] 2%\n"},
+		"alone":           {1, nil, `printf 'a\nb \r\001'`, "a\nb \r\001"},
+		"whole lines":     {2, nil, `[ $RANK = 0 ] || exit 0; printf a`, "a\n"},
+		"first rank is 8": {1, rankPrefix, `echo hi`, "[rank 8] hi\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, stdout, _ := shell(t, test.workers, test.script)
+			spec.Prefix = test.prefix
+			if strings.HasPrefix(test.want, "[rank 8]") {
+				spec.FirstRank = 8
+			}
+			mustRun(t, spec)
+			if diff := cmp.Diff(test.want, stdout.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAPromptShowsBeforeItsLineEnds(t *testing.T) {
+	t.Parallel()
+	spec, stdout, _ := shell(t, 1, `printf '(Pdb) '; read line; echo "got $line"`)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	spec.Stdin = read
+	go func() {
+		stdout.await(t, "(Pdb) ", 1)
+		fmt.Fprintln(write, "continue")
+		write.Close()
+	}()
+	mustRun(t, spec)
+	if diff := cmp.Diff("(Pdb) got continue\n", stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAProcessThatKeepsThePipeDoesNotKeepTheRun(t *testing.T) {
+	t.Parallel()
+	// It leaves the session, so that without a lifeline it is out of reach.
+	spec, stdout, _ := shell(t, 2, `setsid sh -c 'echo $$; exec sleep 30' & read line < /dev/null; sleep 0.1; echo bye`)
+	spec.Prefix = rankPrefix
+	start := time.Now()
+	mustRun(t, spec)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	stdout.await(t, "bye", 2)
+	for line := range strings.Lines(stdout.String()) {
+		if pid, err := strconv.Atoi(strings.TrimSpace(line[len("[rank 0] "):])); err == nil {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// slow is an output that takes nothing until it is released.
+type slow struct {
+	release <-chan struct{}
+	screen  *screen
+}
+
+func (s slow) Write(p []byte) (int, error) {
+	<-s.release
+	return s.screen.Write(p)
+}
+
+func TestASlowReaderGetsEverything(t *testing.T) {
+	t.Parallel()
+	spec, stdout, _ := shell(t, 1, `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo done >&2`)
+	release := make(chan struct{})
+	spec.Stdout = slow{release, stdout}
+	time.AfterFunc(2*pipeBound, func() { close(release) })
+	mustRun(t, spec)
+	if n := strings.Count(stdout.String(), "\n"); n != 3000 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestNobodyReadsAndTheUserGivesUp(t *testing.T) {
+	t.Parallel()
+	spec, stdout, stderr := shell(t, 1, `echo hello; echo done >&2`)
+	release := make(chan struct{})
+	defer close(release)
+	spec.Stdout = slow{release, stdout}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		stderr.await(t, "done", 1)
+		cancel(Signalled{syscall.SIGINT})
+	}()
+	if _, err := Run(ctx, spec); err == nil || !strings.Contains(err.Error(), "nobody read it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// closed is an output that fails.
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestOutputThatFailsEndsTheRun(t *testing.T) {
+	t.Parallel()
+	spec, _, _ := shell(t, 2, `echo hello; exec sleep 60`)
+	spec.Stdout = closed{}
+	outcome, err := Run(t.Context(), spec)
+	if !errors.Is(err, io.ErrClosedPipe) || outcome.First != nil {
+		t.Errorf("got %+v, %v", outcome, err)
+	}
+}
+
+func TestLastLineBeforeTheEndThatFails(t *testing.T) {
+	t.Parallel()
+	spec, _, _ := shell(t, 1, `printf hello`)
+	spec.Stdout = closed{}
+	if _, err := Run(t.Context(), spec); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
