@@ -50,7 +50,7 @@ func (c *compiler) barrierReduce(o *op) {
 	how := c.take("popc", "and", "or")
 	c.takeType()
 	last := len(c.in.Args) - 1
-	p, flip := c.pred(c.arg(last))
+	p, flip := c.srcPred(c.arg(last))
 	if how == "popc" {
 		c.dst(&o.d, 0, u32)
 		o.p = -1
@@ -193,7 +193,7 @@ func (c *compiler) shuffle(o *op) {
 	d := c.arg(0)
 	o.p = -1
 	if d.Kind == ptx.Pair {
-		o.p, _ = c.pred(d.Elems[1])
+		o.p = c.dstPred(d.Elems[1])
 		d = d.Elems[0]
 	}
 	c.dstOperand(&o.d, d, b32)
@@ -305,7 +305,7 @@ func (c *compiler) vote(o *op, members *int32) {
 	mode := c.take("all", "any", "uni", "ballot")
 	c.takeType()
 	c.args(3)
-	p, flip := c.pred(c.arg(1))
+	p, flip := c.srcPred(c.arg(1))
 	c.src(members, 2, b32)
 	if mode == "ballot" {
 		c.dst(&o.d, 0, b32)
@@ -356,7 +356,7 @@ func (c *compiler) match(o *op, members *int32) {
 	d := c.arg(0)
 	o.p = -1
 	if d.Kind == ptx.Pair {
-		o.p, _ = c.pred(d.Elems[1])
+		o.p = c.dstPred(d.Elems[1])
 		d = d.Elems[0]
 	}
 	c.dstOperand(&o.d, d, b32)

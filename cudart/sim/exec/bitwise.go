@@ -181,11 +181,11 @@ func (c *compiler) logic(o *op, t ptx.Type) alu {
 
 // predicateLogic compiles and, or, xor, not and mov on predicates.
 func (c *compiler) predicateLogic(o *op) {
-	d, _ := c.pred(c.arg(0))
-	a, flipA := c.pred(c.arg(1))
+	d := c.dstPred(c.arg(0))
+	a, flipA := c.srcPred(c.arg(1))
 	b, flipB := a, uint32(0)
 	if len(c.in.Args) == 3 {
-		b, flipB = c.pred(c.arg(2))
+		b, flipB = c.srcPred(c.arg(2))
 	}
 	combine := map[string]func(a, b uint32) uint32{
 		"and": func(a, b uint32) uint32 { return a & b },

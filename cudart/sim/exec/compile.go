@@ -63,7 +63,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	end := &ptx.Inst{Line: e.Line, Text: "end of " + e.Name, Op: "ret"}
 	c.kernel.code[len(e.Body)] = op{kind: opControl, guard: -1, control: exitLanes, inst: end}
 	c.allocate()
-	c.kernel.preds = len(c.preds)
+	c.kernel.preds = len(c.preds) + 1 // predicate 0 is always false
 	return c.kernel, nil
 }
 

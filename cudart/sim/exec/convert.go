@@ -79,23 +79,23 @@ func (cv conversion) fast() alu {
 	case [2]ptx.Type{typeF32, typeBF16}:
 		return bf16ToF32
 	case [2]ptx.Type{typeF16, typeF32}:
-		return lift1(roundF16)
+		return singleF16
 	case [2]ptx.Type{typeBF16, typeF32}:
-		return lift1(roundBF16)
+		return singleBF16
 	case [2]ptx.Type{u64, u32}, [2]ptx.Type{u32, u64}:
-		return func(d, a, _, _ *lanes) {
-			for i := range d {
-				d[i] = uint64(uint32(a[i]))
-			}
-		}
+		return widen[uint32]
+	case [2]ptx.Type{u32, u16}, [2]ptx.Type{u64, u16}, [2]ptx.Type{u16, u32}:
+		return widen[uint16]
 	case [2]ptx.Type{s64, s32}:
-		return func(d, a, _, _ *lanes) {
-			for i := range d {
-				d[i] = uint64(int32(a[i]))
-			}
-		}
+		return widen[int32]
 	}
 	return nil
+}
+
+func widen[T integer](d, a, _, _ *lanes) {
+	for i := range d {
+		d[i] = uint64(T(a[i]))
+	}
 }
 
 // scalar is the conversion of one value. Integers come out sign-extended to
@@ -275,6 +275,18 @@ func bf16ToF32(d, a, _, _ *lanes) {
 			x = nan32
 		}
 		d[i] = x
+	}
+}
+
+func singleF16(d, a, _, _ *lanes) {
+	for i := range d {
+		d[i] = roundF16(a[i])
+	}
+}
+
+func singleBF16(d, a, _, _ *lanes) {
+	for i := range d {
+		d[i] = roundBF16(a[i])
 	}
 }
 

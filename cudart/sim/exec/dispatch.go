@@ -6,6 +6,7 @@ import "gpurun/cudart/sim/ptx"
 var (
 	b32      = ptx.Type{Class: ptx.Bits, Bits: 32, Lanes: 1}
 	b64      = ptx.Type{Class: ptx.Bits, Bits: 64, Lanes: 1}
+	u16      = ptx.Type{Class: ptx.Unsigned, Bits: 16, Lanes: 1}
 	u32      = ptx.Type{Class: ptx.Unsigned, Bits: 32, Lanes: 1}
 	u64      = ptx.Type{Class: ptx.Unsigned, Bits: 64, Lanes: 1}
 	s32      = ptx.Type{Class: ptx.Signed, Bits: 32, Lanes: 1}

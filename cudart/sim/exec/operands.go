@@ -161,39 +161,41 @@ func (c *compiler) predicate(reg int) int32 {
 	}
 	p, ok := c.preds[reg]
 	if !ok {
-		p = int32(len(c.preds))
+		p = int32(len(c.preds)) + 1
 		c.preds[reg] = p
 	}
 	return p
 }
 
-// pred returns operand o as a predicate, and the mask that negates it or 0.
-func (c *compiler) pred(o ptx.Operand) (p int32, flip uint32) {
-	if o.Kind != ptx.Register {
-		c.fail("%s needs a predicate here", c.in.Op)
-		return 0, 0
+// srcPred returns operand o as a predicate, and the mask that negates it or 0.
+// Predicate 0 is always false, and so stands for literals.
+func (c *compiler) srcPred(o ptx.Operand) (p int32, flip uint32) {
+	if o.Kind == ptx.Immediate {
+		return 0, boolMask(o.Bits != 0)
 	}
-	if o.Negate {
-		flip = fullMask
-	}
-	return c.predicate(o.Reg), flip
+	return c.dstPred(o), boolMask(o.Negate)
 }
 
-// dstPred returns the destination predicates of operand 0: p, or p|q, with -1
+// dstPred returns operand o as a predicate to write.
+func (c *compiler) dstPred(o ptx.Operand) int32 {
+	if o.Kind == ptx.Sink {
+		return -1
+	}
+	if o.Kind != ptx.Register {
+		c.fail("%s needs a predicate here", c.in.Op)
+		return -1
+	}
+	return c.predicate(o.Reg)
+}
+
+// dstPreds returns the destination predicates of operand 0: p, or p|q, with -1
 // for a sink.
 func (c *compiler) dstPreds() (p, q int32) {
-	pair := []ptx.Operand{c.arg(0), {Kind: ptx.Sink}}
-	if pair[0].Kind == ptx.Pair {
-		pair = pair[0].Elems
+	if o := c.arg(0); o.Kind != ptx.Pair {
+		return c.dstPred(o), -1
 	}
-	var out [2]int32
-	for i, o := range pair {
-		out[i] = -1
-		if o.Kind != ptx.Sink {
-			out[i], _ = c.pred(o)
-		}
-	}
-	return out[0], out[1]
+	pair := c.arg(0).Elems
+	return c.dstPred(pair[0]), c.dstPred(pair[1])
 }
 
 func widthMask(bits int) uint64 {

@@ -150,7 +150,7 @@ func (c *compiler) setp(o *op) {
 	}
 	third, flip := int32(-1), uint32(0)
 	if combine != "" {
-		third, flip = c.pred(c.arg(3))
+		third, flip = c.srcPred(c.arg(3))
 	}
 	o.kind = opRun
 	o.run = func(w *warp, o *op, mask uint32) error {
@@ -208,7 +208,7 @@ func (c *compiler) selp(o *op) {
 	c.dst(&o.d, 0, t)
 	c.src(&o.a, 1, t)
 	c.src(&o.b, 2, t)
-	p, flip := c.pred(c.arg(3))
+	p, flip := c.srcPred(c.arg(3))
 	o.kind = opRun
 	o.run = func(w *warp, o *op, mask uint32) error {
 		yes := w.preds[p] ^ flip
