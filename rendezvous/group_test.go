@@ -8,13 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
 	"gpurun/rendezvous"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testTimeout bounds every wait of a test.
 const testTimeout = 20 * time.Second
