@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/configs"
+	"gpurun/kernels/collective"
+	"gpurun/worker/result"
+)
+
+func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     what.Name,
+		Aliases: what.Aliases,
+		Short:   "Run and verify " + what.Name + ": " + what.Summary,
+		Long:    collectiveLong(what),
+		Example: fmt.Sprintf(`  gpurun %[1]s -b 8 -e 128M -f 2
+  gpurun --nproc-per-node 4 %[1]s -d half,bfloat16 --algo all -J results.json
+  gpurun %[1]s -b 28 -e 28 -n 100 -G 10
+  gpurun --device sim %[1]s --inject corrupt:rank=1,byte=4097   see it fail`, what.Name),
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
+	}
+	addSweepFlags(cmd)
+	return cmd
+}
+
+func collectiveLong(what *collective.Collective) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. Every size runs out of place and in place; every\nelement of every rank is compared before and after timing.\n\nAlgorithms:\n", what.Name, what.Summary)
+	for _, algorithm := range what.Algorithms {
+		fmt.Fprintf(&b, "  %-10s %s\n", algorithm.Name, algorithm.Summary)
+	}
+	b.WriteString(`
+By default the sweep goes from 1K to 64M by a factor of 4 with 20 iterations after
+5 to warm up; in the simulator from 1K to 1M with 3 iterations after 1. The times
+printed are medians, of the slowest rank.
+
+Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
+	return b.String()
+}
+
+// addSweepFlags adds flags with the names that nccl-tests gives them. Their
+// defaults are those of configs.
+func addSweepFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringP("minbytes", "b", "", "first `size`: bytes of each rank's input, with K, M or G for powers of 1024 (default 1K)")
+	f.StringP("maxbytes", "e", "", "last `size` (default 64M, 1M in the simulator)")
+	f.StringP("stepbytes", "i", "", "`bytes` from one size to the next, instead of a factor")
+	f.IntP("stepfactor", "f", 0, "`factor` from one size to the next (default 4)")
+	f.IntP("iters", "n", 0, "timed calls of each measurement (default 20, 3 in the simulator)")
+	f.IntP("warmup-iters", "w", 0, "calls before them (default 5, 1 in the simulator)")
+	f.IntP("run-cycles", "N", 0, "times the whole sweep runs (default 1)")
+	f.StringP("op", "o", "", "reduction `operations`, with commas between, or all (default sum)")
+	f.StringP("datatype", "d", "", "element `types`, with commas between, or all (default float)")
+	f.IntP("check", "c", 0, "1 verifies every element, 0 none (default 1)")
+	f.IntP("cudagraph", "G", 0, "capture the calls in a graph and replay it so many `times` (default 0: launch each)")
+	f.StringP("timeout", "T", "", "`seconds` that a rank may wait for another (default 30)")
+	f.StringP("output-file", "J", "", "write the results as JSON to this `file` as well")
+	f.String("algo", "", "`algorithms`, with commas between, all, or auto for the best of each size (default auto)")
+	f.Uint64("seed", 0, "`seed` of the inputs (default 1)")
+	f.String("output", "", "`form` of the results: table, json, jsonl, csv or markdown (default table)")
+	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
+}
+
+// runCollective checks everything that can be checked beforehand, and then
+// runs the collective in the agent.
+func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) error {
+	p, err := planRun(cmd, what)
+	if err != nil {
+		return err
+	}
+	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+}
+
+// planRun decides what runs where. Errors of usage come before those of the
+// machine.
+func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, error) {
+	texts, err := cmd.Flags().GetStringArray("inject")
+	if err != nil {
+		return nil, err
+	}
+	inject, err := parseInjections(texts)
+	if err != nil {
+		return nil, err
+	}
+	p := &collectiveRun{}
+	plan := func(profiles ...[]byte) error {
+		settings, err := loadSettings(cmd, profiles...)
+		if err != nil {
+			return err
+		}
+		if p.config, err = settings.config(); err != nil {
+			return err
+		}
+		p.job, err = settings.job(p.config, what, inject)
+		return err
+	}
+	if err := plan(); err != nil {
+		return nil, err
+	}
+	if p.machine, err = findMachine(p.config); err != nil {
+		return nil, err
+	}
+	if p.machine.backend == "sim" {
+		if err := plan(configs.Simulator); err != nil {
+			return nil, err
+		}
+	}
+	if file := p.config.OutputFile; file != "" {
+		if err := result.CheckFile(file); err != nil {
+			return nil, &usageError{err: err}
+		}
+	}
+	return p, checkJob(p.job, p.machine.ranks)
+}

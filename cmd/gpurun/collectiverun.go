@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"gpurun/rendezvous"
+	"gpurun/rendezvous/fdpass"
+	"gpurun/worker"
+	"gpurun/worker/agent"
+	"gpurun/worker/result"
+)
+
+// collectiveRun is a collective that is about to run.
+type collectiveRun struct {
+	config  config
+	job     worker.Job
+	machine machine
+}
+
+// run opens the rendezvous, starts a worker for each rank, prints their
+// results as they come, and says how it ended.
+func (p *collectiveRun) run(ctx context.Context, a *app) (err error) {
+	progress := newProgress(a.err)
+	defer progress.clear()
+	stderr := progress.beside(a.err)
+	if p.machine.notice != "" {
+		fmt.Fprintf(stderr, "gpurun: %s\n", p.machine.notice)
+	}
+	log, err := newLogger(p.config, stderr)
+	if err != nil {
+		return err
+	}
+	renderer, err := result.NewRenderer(result.Format(p.config.Output), progress.beside(a.out))
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	g := &gatherer{
+		report: result.Report{
+			Schema: result.Schema, Version: version(), Command: a.args, WorldSize: p.machine.ranks,
+		},
+		renderer: renderer, progress: progress, log: log, fail: fail,
+	}
+	outcome, err := p.startAndWatch(ctx, a, stderr, g)
+	if outcome == nil {
+		return err
+	}
+	progress.clear()
+	return p.finish(g, outcome, err, stderr)
+}
+
+// startAndWatch runs the workers, and what they need, to the end.
+func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
+	server, err := rendezvous.Serve(rendezvous.ServerConfig{
+		WorldSize: p.machine.ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	sockets, err := newSockets(p.machine.ranks)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sockets.close()) }()
+	argv, err := self("worker")
+	if err != nil {
+		return nil, err
+	}
+	assignments, err := p.assign(server.Target())
+	if err != nil {
+		return nil, err
+	}
+	return agent.Run(ctx, agent.Spec{
+		Argv:       argv,
+		Workers:    p.machine.ranks,
+		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
+		ExtraFiles: sockets.worker,
+		Reports:    g.take,
+		Silence:    p.silence(),
+		Grace:      time.Duration(p.config.Grace),
+		Signals:    a.signals,
+		// stdout is for results alone.
+		Stdout: stderr, Stderr: stderr,
+		Prefix:   rankPrefix(p.machine.ranks),
+		Lifeline: a.lifeline,
+		Logger:   g.log,
+	})
+}
+
+// silence is after how long a worker that says nothing counts as hung. It is
+// the last resort: a peer or a kernel that waits gives up earlier and knows
+// more. A worker that verifies or times large sizes is rightly silent for a
+// while.
+func (p *collectiveRun) silence() time.Duration {
+	return max(4*p.job.Timeout, time.Minute)
+}
+
+// assign writes every worker's assignment as an environment variable.
+func (p *collectiveRun) assign(target string) ([]string, error) {
+	variables := make([]string, p.machine.ranks)
+	for rank := range variables {
+		text, err := json.Marshal(assignment{
+			Job: p.job, Rank: rank, LocalRank: rank, WorldSize: p.machine.ranks, Target: target,
+			Backend: p.machine.backend, Ordinal: p.machine.ordinal(rank), LogLevel: p.config.LogLevel,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)
+		}
+		variables[rank] = assignmentVariable + "=" + string(text)
+	}
+	return variables, nil
+}
+
+// finish completes the report, prints it, and says what went wrong.
+func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stderr io.Writer) error {
+	r := &g.report
+	r.ExitCode = collectiveCode(o)
+	switch {
+	case o.First != nil:
+		r.Failure = o.First.Error()
+	case o.Cause != nil:
+		r.Failure = o.Cause.Error()
+	case runErr != nil:
+		r.Failure, r.ExitCode = runErr.Error(), exitCode(runErr)
+	case g.wrong():
+		r.ExitCode = exitWrongData
+	}
+	r.Passed = r.ExitCode == exitOK
+	err := g.renderer.End(*r)
+	if p.config.OutputFile != "" {
+		err = errors.Join(err, result.WriteFile(p.config.OutputFile, *r))
+	}
+	explainOutcome(stderr, o)
+	for _, x := range r.Results {
+		for _, sentence := range x.Complaints() {
+			fmt.Fprintf(stderr, "gpurun: %s\n", sentence)
+		}
+	}
+	if err = errors.Join(runErr, err); err != nil && r.Passed {
+		return err
+	}
+	if r.Passed {
+		return nil
+	}
+	return &exitError{code: r.ExitCode, err: err}
+}
+
+// sockets are the local workers' socket pairs for file descriptors, and the
+// relay between them.
+type sockets struct {
+	workers []*os.File
+	stop    context.CancelFunc
+	relayed chan error
+}
+
+func newSockets(ranks int) (*sockets, error) {
+	relay := fdpass.NewRelay()
+	s := &sockets{relayed: make(chan error, 1)}
+	for rank := range ranks {
+		agentEnd, workerEnd, err := fdpass.Pair()
+		if err == nil {
+			s.workers = append(s.workers, workerEnd)
+			err = relay.Add(rank, agentEnd)
+		}
+		if err != nil {
+			relay.Close()
+			s.closeWorkers()
+			return nil, err
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { s.relayed <- relay.Run(ctx) }()
+	return s, nil
+}
+
+// worker hands one worker's end out, once; agent.Spec.ExtraFiles wants it so.
+func (s *sockets) worker(localRank int) ([]*os.File, error) {
+	file := s.workers[localRank]
+	s.workers[localRank] = nil
+	return []*os.File{file}, nil
+}
+
+func (s *sockets) closeWorkers() {
+	for _, file := range s.workers {
+		if file != nil {
+			file.Close()
+		}
+	}
+}
+
+// close ends the relay and reports its errors.
+func (s *sockets) close() error {
+	s.closeWorkers()
+	s.stop()
+	return <-s.relayed
+}

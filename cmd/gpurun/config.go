@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"gpurun/configs"
+)
+
+// config is everything that can be configured; configs/default.toml explains
+// the keys. A key is also the name of a flag.
+type config struct {
+	NProcPerNode  processes `mapstructure:"nproc-per-node"`
+	Device        string    `mapstructure:"device"`
+	RequireGPU    bool      `mapstructure:"require-gpu"`
+	Oversubscribe bool      `mapstructure:"oversubscribe"`
+	Grace         seconds   `mapstructure:"grace"`
+	LogLevel      string    `mapstructure:"log-level"`
+	LogFormat     string    `mapstructure:"log-format"`
+
+	MinBytes    byteSize `mapstructure:"minbytes"`
+	MaxBytes    byteSize `mapstructure:"maxbytes"`
+	StepBytes   byteSize `mapstructure:"stepbytes"`
+	StepFactor  int64    `mapstructure:"stepfactor"`
+	Iters       int      `mapstructure:"iters"`
+	WarmupIters int      `mapstructure:"warmup-iters"`
+	RunCycles   int      `mapstructure:"run-cycles"`
+	Op          []string `mapstructure:"op"`
+	DataType    []string `mapstructure:"datatype"`
+	Check       int      `mapstructure:"check"`
+	CUDAGraph   int      `mapstructure:"cudagraph"`
+	Timeout     seconds  `mapstructure:"timeout"`
+	Algo        []string `mapstructure:"algo"`
+	Seed        uint64   `mapstructure:"seed"`
+	Output      string   `mapstructure:"output"`
+	OutputFile  string   `mapstructure:"output-file"`
+}
+
+// settings are the sources of a config, in one viper instance: flags win over
+// the environment, that over the file, and that over the defaults.
+type settings struct {
+	v     *viper.Viper
+	flags *pflag.FlagSet
+	file  string // of --config; may be empty
+}
+
+const (
+	environmentPrefix    = "GPURUN"
+	configFlag           = "config"
+	environmentSeparator = "_"
+)
+
+// loadSettings reads what a command is told. The further profiles change
+// defaults.
+func loadSettings(cmd *cobra.Command, profiles ...[]byte) (*settings, error) {
+	s := &settings{v: viper.New(), flags: cmd.Flags(), file: configFile(cmd)}
+	if err := s.setDefaults(append([][]byte{configs.Default}, profiles...)); err != nil {
+		return nil, err
+	}
+	known := s.v.AllKeys()
+	if err := s.readFile(known); err != nil {
+		return nil, err
+	}
+	s.v.SetEnvPrefix(environmentPrefix)
+	s.v.SetEnvKeyReplacer(strings.NewReplacer("-", environmentSeparator))
+	s.v.AutomaticEnv()
+	var err error
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(known, f.Name) {
+			err = errors.Join(err, s.v.BindPFlag(f.Name, f))
+		}
+	})
+	return s, err
+}
+
+// configFile is the file to read: --config, or GPURUN_CONFIG.
+func configFile(cmd *cobra.Command) string {
+	if f := cmd.Flags().Lookup(configFlag); f != nil && f.Changed {
+		return f.Value.String()
+	}
+	return os.Getenv(environmentName(configFlag))
+}
+
+func environmentName(key string) string {
+	return environmentPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", environmentSeparator))
+}
+
+func (s *settings) setDefaults(profiles [][]byte) error {
+	s.v.SetConfigType("toml")
+	for _, profile := range profiles {
+		if err := s.v.ReadConfig(bytes.NewReader(profile)); err != nil {
+			return fmt.Errorf("reading the built-in defaults: %w", err)
+		}
+		for key, value := range s.v.AllSettings() {
+			s.v.SetDefault(key, value)
+		}
+	}
+	return s.v.ReadConfig(bytes.NewReader(nil))
+}
+
+// readFile reads the file and refuses keys that are not known.
+func (s *settings) readFile(known []string) error {
+	if s.file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return usagef("reading the config file: %w", err)
+	}
+	extension := strings.TrimPrefix(filepath.Ext(s.file), ".")
+	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
+		return usagef("config file %s: %w", s.file, unknown("ending", extension, types))
+	}
+	s.v.SetConfigType(extension)
+	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
+		return usagef("config file %s: %s", s.file, oneLine(err))
+	}
+	for _, key := range s.v.AllKeys() {
+		if !slices.Contains(known, key) {
+			slices.Sort(known)
+			return usagef("config file %s: %w", s.file, unknown("key", key, known))
+		}
+	}
+	return nil
+}
+
+// source names where the value of a key comes from; "" is the defaults.
+func (s *settings) source(key string) string {
+	name := environmentName(key)
+	switch {
+	case s.flags.Changed(key):
+		return "--" + key
+	case os.Getenv(name) != "":
+		return name
+	case s.v.InConfig(key):
+		return s.file + ": " + key
+	}
+	return ""
+}
+
+// config decodes the settings.
+func (s *settings) config() (config, error) {
+	var c config
+	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
+	err := s.v.UnmarshalExact(&c, viper.DecodeHook(hooks))
+	var failed *mapstructure.DecodeError
+	if errors.As(err, &failed) {
+		return c, usagef("%s: %s", s.source(failed.Name()), oneLine(failed.Unwrap()))
+	}
+	if err != nil {
+		return c, usagef("reading the configuration: %s", oneLine(err))
+	}
+	return c, nil
+}
+
+// textHook lets a value read itself from text, also where the source, such as
+// TOML, has a number.
+func textHook(_, to reflect.Type, data any) (any, error) {
+	value := reflect.New(to).Interface()
+	reader, ok := value.(encoding.TextUnmarshaler)
+	if !ok {
+		return data, nil
+	}
+	return value, reader.UnmarshalText(fmt.Append(nil, data))
+}
+
+// oneLine puts an error of several lines into one.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

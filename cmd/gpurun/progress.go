@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress shows on a terminal's last line how far a long run has come. It is
+// safe for concurrent use.
+type progress struct {
+	mu    sync.Mutex
+	out   io.Writer // nil: no terminal, and nothing is shown
+	width int
+	due   time.Time // when the run counts as long
+	shown bool
+}
+
+// progressDelay is how long a run may take without showing progress.
+const progressDelay = time.Second
+
+// newProgress shows progress on w if that is a terminal.
+func newProgress(w io.Writer) *progress {
+	p := &progress{due: time.Now().Add(progressDelay)}
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return p
+	}
+	p.out, p.width = w, 80
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+		p.width = width
+	}
+	return p
+}
+
+// show replaces the line.
+func (p *progress) show(done, total int, doing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil || time.Now().Before(p.due) {
+		return
+	}
+	line := []rune(fmt.Sprintf("gpurun: %d of %d: %s", done, total, doing))
+	if len(line) >= p.width {
+		line = line[:p.width-1]
+	}
+	fmt.Fprintf(p.out, "\r%s\x1b[K", string(line))
+	p.shown = true
+}
+
+// clear removes the line until the next show.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+}
+
+func (p *progress) erase() {
+	if p.shown {
+		io.WriteString(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// beside returns a writer to w that removes the line first: w may well be the
+// same terminal.
+func (p *progress) beside(w io.Writer) io.Writer { return besideProgress{p, w} }
+
+type besideProgress struct {
+	p *progress
+	w io.Writer
+}
+
+func (b besideProgress) Write(data []byte) (int, error) {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	b.p.erase()
+	return b.w.Write(data)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/kernels"
+)
+
+const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
+run a collective on all GPUs, and prove the answer; without a GPU the same kernels
+run in a simulator. It needs the NVIDIA driver and nothing else. It also launches
+any other command, as torchrun does.`
+
+const rootExample = `  gpurun allreduce                                  on all GPUs, 1K to 64M
+  gpurun --nproc-per-node 8 allreduce -b 1K -e 1G -f 2 -d half,bfloat16
+  gpurun allreduce --algo all --output json
+  gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
+  gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
+  gpurun list                                       what there is to run`
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use: `gpurun [launcher flags] COLLECTIVE [flags]
+  gpurun [launcher flags] SCRIPT.py|COMMAND [args]
+  gpurun [launcher flags] -- COMMAND [args]`,
+		Short:         "Run collectives and other programs on all GPUs",
+		Long:          rootLong,
+		Example:       rootExample,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				cmd.SetOut(a.err)
+				return errors.Join(cmd.Help(), &exitError{code: exitUsage})
+			}
+			if cmd.ArgsLenAtDash() < 0 && !launchable(words[0]) {
+				return unknownCommand(cmd, words[0])
+			}
+			return launch(cmd, a, words)
+		},
+	}
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
+	root.SetFlagErrorFunc(explainFlagError)
+	// What follows the first word belongs to the command that it names.
+	root.Flags().SetInterspersed(false)
+	addLauncherFlags(root.PersistentFlags())
+	for _, c := range kernels.Collectives() {
+		root.AddCommand(newCollectiveCommand(a, c))
+	}
+	root.AddCommand(newListCommand(a), newVersionCommand(a), newWorkerCommand())
+	return root
+}
+
+func addLauncherFlags(f *pflag.FlagSet) {
+	f.String("nproc-per-node", "", "processes: a `number`, auto, gpu or cpu (default: one per GPU, 8 in the simulator; 1 for a command)")
+	f.String("device", "", "where collectives run: `auto`, cuda or sim; auto is cuda where there is a GPU")
+	f.Bool("require-gpu", false, "fail where there is no GPU instead of simulating one")
+	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
+	f.String("grace", "", "`seconds` that processes may take to end between SIGTERM and SIGKILL (default 30)")
+	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
+	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error (default info)")
+	f.String("log-format", "", "`form` of the log: console or json (default console)")
+}
+
+// launchable reports whether a bare word names a program or script, rather than
+// a collective that was misspelt.
+func launchable(word string) bool {
+	if strings.HasSuffix(word, ".py") {
+		return true
+	}
+	if _, err := exec.LookPath(word); err == nil {
+		return true
+	}
+	_, err := os.Stat(word)
+	return err == nil
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var valid []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			valid = append(append(valid, c.Name()), c.Aliases...)
+		}
+	}
+	return hinted(unknown("collective or command", word, valid), cmd)
+}
+
+// explainFlagError turns what pflag says about a command line into a usage
+// error with the nearest flag.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return hinted(&usageError{err: err}, cmd)
+	}
+	if short := missing.GetSpecifiedShortnames(); short != "" {
+		return hinted(usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	text := "unknown flag --" + missing.GetSpecifiedName()
+	if best := nearest(missing.GetSpecifiedName(), names); best != "" {
+		text += "; did you mean --" + best + "?"
+	}
+	return hinted(usagef("%s", text), cmd)
+}
+
+// instead names gpurun's word for a flag of nccl-tests that it does without.
+func instead(shorthand string) string {
+	switch shorthand {
+	case "g", "t":
+		return "; the number of GPUs is --nproc-per-node"
+	}
+	return ""
+}
+
+// hinted says where the command's usage stands.
+func hinted(err error, cmd *cobra.Command) error {
+	return &usageError{err: err, hint: "Run '" + cmd.CommandPath() + " --help' for usage."}
+}

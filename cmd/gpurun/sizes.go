@@ -1,0 +1,66 @@
+package main
+
+import "gpurun/worker/result"
+
+// maxSizes bounds a sweep: more sizes than this are a slip.
+const maxSizes = 4096
+
+// sizes lists a sweep's sizes in bytes, from -b to -e: by adding -i, or else by
+// multiplying with -f.
+func (s *settings) sizes(c config) ([]int64, error) {
+	first, last := s.span(c)
+	if first > last {
+		return nil, usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
+	}
+	next, err := s.step(c)
+	if err != nil {
+		return nil, err
+	}
+	var sizes []int64
+	for at := first; at <= last; {
+		if len(sizes) == maxSizes {
+			return nil, usagef("from %s to %s there are more than %d sizes; take larger steps",
+				result.FormatSize(first), result.FormatSize(last), maxSizes)
+		}
+		sizes = append(sizes, at)
+		following := next(at)
+		if following <= at { // past what an integer holds
+			break
+		}
+		at = following
+	}
+	return sizes, nil
+}
+
+// span is the first and the last size. Where only one is given, beyond the
+// other's default, it stands alone.
+func (s *settings) span(c config) (first, last int64) {
+	first, last = int64(c.MinBytes), int64(c.MaxBytes)
+	switch {
+	case first <= last:
+	case s.source("maxbytes") == "":
+		last = first
+	case s.source("minbytes") == "":
+		first = last
+	}
+	return first, last
+}
+
+// step is the function from a size to the next.
+func (s *settings) step(c config) (func(int64) int64, error) {
+	factor, bytes := c.StepFactor, int64(c.StepBytes)
+	switch {
+	case bytes > 0 && s.source("stepfactor") != "":
+		return nil, usagef("%s and %s exclude each other", s.source("stepbytes"), s.source("stepfactor"))
+	case bytes > 0:
+		return func(at int64) int64 { return at + bytes }, nil
+	case factor < 2:
+		return nil, usagef("--stepfactor %d is less than 2", factor)
+	}
+	return func(at int64) int64 {
+		if at == 0 {
+			return 1
+		}
+		return at * factor
+	}, nil
+}

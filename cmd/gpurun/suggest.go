@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unknown says that there is no such word, which words there are, and which
+// of them is nearest.
+func unknown(what, word string, valid []string) error {
+	text := fmt.Sprintf("unknown %s %q", what, word)
+	if best := nearest(word, valid); best != "" {
+		text += fmt.Sprintf("; did you mean %q?", best)
+	}
+	return usagef("%s (there are: %s)", text, strings.Join(valid, ", "))
+}
+
+// nearest returns the valid word with the least edit distance, or "" when none
+// is alike.
+func nearest(word string, valid []string) string {
+	best, least := "", max(len(word)/2, 1)+1
+	for _, candidate := range valid {
+		if d := editDistance(strings.ToLower(word), candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b (optimal string alignment).
+func editDistance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// byteSize is a number of bytes, written with K, M or G for powers of 1024.
+type byteSize int64
+
+// UnmarshalText reads "4096", "4K", "1M" or "2g".
+func (b *byteSize) UnmarshalText(text []byte) error {
+	digits := strings.TrimRight(string(text), "kKmMgG")
+	shift, ok := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30}[strings.ToLower(string(text[len(digits):]))]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && ok && n > math.MaxInt64>>shift:
+		return fmt.Errorf("size %q is too large", text)
+	case err != nil, !ok:
+		return fmt.Errorf("size %q is not a whole number of bytes, optionally with K, M or G%s", text, nearestSize(string(text)))
+	}
+	*b = byteSize(n << shift)
+	return nil
+}
+
+// nearestSize guesses what was meant: "1KiB" and "1.5K" begin like sizes.
+func nearestSize(text string) string {
+	end := 0
+	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
+		end++
+	}
+	if end == 0 {
+		return "; write for example 4K"
+	}
+	guess := text[:end]
+	if rest := strings.TrimLeft(text[end:], " .0123456789"); rest != "" && strings.ContainsAny(rest[:1], "kKmMgG") {
+		guess += strings.ToUpper(rest[:1])
+	}
+	return fmt.Sprintf("; did you mean %q?", guess)
+}
+
+// seconds is a positive length of time, written as seconds or with units.
+type seconds time.Duration
+
+// UnmarshalText reads "30", "0.5" or "1m30s".
+func (s *seconds) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		d, err = time.ParseDuration(string(text) + "s")
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("time %q is not a number of seconds; write for example 30 or 1m30s", text)
+	case d <= 0:
+		return fmt.Errorf("time %q is not positive: every wait has a bound", text)
+	}
+	*s = seconds(d)
+	return nil
+}
+
+// processes is how many processes to run: a number above zero, or a word.
+type processes struct {
+	number int
+	word   string // "", "auto", "gpu" or "cpu" when number is zero
+}
+
+// UnmarshalText reads a number, "auto", "gpu" or "cpu". Empty text stands for
+// whatever the command does by itself.
+func (p *processes) UnmarshalText(text []byte) error {
+	switch word := string(text); word {
+	case "", "auto", "gpu", "cpu":
+		*p = processes{word: word}
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number of processes; write a number above 0, auto, gpu or cpu", text)
+	}
+	*p = processes{number: n}
+	return nil
+}

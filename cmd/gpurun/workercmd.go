@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"gpurun/kernels/ptx"
+	"gpurun/worker"
+	"gpurun/worker/report"
+)
+
+// assignmentVariable names the environment variable by which the launcher tells
+// a worker what to do: an assignment as JSON.
+const assignmentVariable = "GPURUN_ASSIGNMENT"
+
+// assignment is one worker's part.
+type assignment struct {
+	Job       worker.Job `json:"job"`
+	Rank      int        `json:"rank"`
+	LocalRank int        `json:"local_rank"`
+	WorldSize int        `json:"world_size"`
+	Target    string     `json:"target"` // of the rendezvous
+	Token     string     `json:"token"`
+	Backend   string     `json:"backend"`
+	Ordinal   int        `json:"ordinal"`
+	LogLevel  string     `json:"log_level"`
+}
+
+// filesDescriptor is where the launcher leaves the socket for descriptors.
+const filesDescriptor = 3
+
+// newWorkerCommand makes the command that the launcher runs once per rank.
+func newWorkerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "worker",
+		Short:  "Be one rank of a collective (gpurun starts this itself)",
+		Hidden: true,
+		Args:   noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Reset() // a worker dies of a signal at once; the launcher handles it
+			part, err := takeAssignment()
+			if err != nil {
+				return err
+			}
+			reports, err := report.Open()
+			if err != nil {
+				return &usageError{err: err}
+			}
+			defer reports.Close()
+			if err := work(cmd, part, reports); err != nil {
+				failure := worker.Explain(err)
+				if sendErr := reports.Fail(failure); sendErr != nil {
+					return sendErr
+				}
+				return &exitError{code: classCode(failure.Class)}
+			}
+			return nil
+		},
+	}
+}
+
+// takeAssignment reads the variable and removes it, so that no child sees it.
+func takeAssignment() (assignment, error) {
+	text, ok := os.LookupEnv(assignmentVariable)
+	if !ok {
+		return assignment{}, usagef("%s is not set: gpurun starts its workers itself", assignmentVariable)
+	}
+	var part assignment
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&part); err != nil {
+		return part, usagef("reading %s: %w", assignmentVariable, err)
+	}
+	return part, os.Unsetenv(assignmentVariable)
+}
+
+// work runs the rank with what the launcher left for it.
+func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
+	level, err := parseLevel(part.LogLevel)
+	if err != nil {
+		return err
+	}
+	backend, err := openBackend(part.Backend, part.WorldSize)
+	if err != nil {
+		return err
+	}
+	files := os.NewFile(filesDescriptor, "descriptor socket")
+	if files == nil {
+		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
+	}
+	return worker.Run(cmd.Context(), worker.Options{
+		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
+		Target: part.Target, Token: part.Token,
+		Backend: backend, Ordinal: part.Ordinal, Files: files,
+		Source: ptx.Source, Reports: reports,
+		Logger: zap.New(reports.Core(level)),
+	})
+}

@@ -1,0 +1,16 @@
+// Package configs holds the configuration that ships in the binary. It is data:
+// cmd/gpurun reads and explains it.
+package configs
+
+import _ "embed"
+
+// Default is a TOML document with the default of every configuration key.
+//
+//go:embed default.toml
+var Default []byte
+
+// Simulator is a TOML document with the keys whose defaults differ when the
+// simulator runs the kernels.
+//
+//go:embed sim.toml
+var Simulator []byte
