@@ -108,16 +108,16 @@ func (s *stream) push(work ...command) error {
 	return nil
 }
 
-// drain waits for what is enqueued now.
+// drain waits for what is enqueued now; a closed stream ends once it is done.
 func (s *stream) drain(ctx context.Context) error {
 	reached := make(chan struct{})
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
-	if closed {
-		close(reached)
-	} else if err := s.push(func() error { close(reached); return nil }); err != nil {
-		return err
+	if !closed {
+		if err := s.push(func() error { close(reached); return nil }); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-reached:
@@ -125,6 +125,9 @@ func (s *stream) drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for a stream: %w", ctx.Err())
 	case <-s.ended:
+		if closed {
+			return nil
+		}
 		return failure("waiting for a stream", cudart.ErrInvalidHandle, "the device was closed")
 	}
 }
