@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/viper"
 
 	"gpurun/configs"
+	"gpurun/worker/result"
 )
 
 // config is everything that can be configured; configs/default.toml explains
@@ -145,24 +147,84 @@ func (s *settings) source(key string) string {
 	case os.Getenv(name) != "":
 		return name
 	case s.v.InConfig(key):
-		return s.file + ": " + key
+		return "config file " + s.file + ": " + key
 	}
 	return ""
 }
 
-// config decodes the settings.
+// blame makes a usage error of what is wrong with the value of a key: it names
+// the flag, the variable, or the file with the key.
+func (s *settings) blame(key string, reason error) error {
+	return usagef("%s: %w", cmp.Or(s.source(key), key), reason)
+}
+
+// config decodes the settings and checks each by itself.
 func (s *settings) config() (config, error) {
 	var c config
 	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
 	err := s.v.UnmarshalExact(&c, viper.DecodeHook(hooks))
 	var failed *mapstructure.DecodeError
 	if errors.As(err, &failed) {
-		return c, usagef("%s: %s", s.source(failed.Name()), oneLine(failed.Unwrap()))
+		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
 	}
 	if err != nil {
 		return c, usagef("reading the configuration: %s", oneLine(err))
 	}
-	return c, nil
+	return c, s.check(c)
+}
+
+// decodingReason says in the user's words why a value has the wrong form.
+func decodingReason(err error) error {
+	var parse *mapstructure.ParseError
+	if !errors.As(err, &parse) {
+		return errors.New(oneLine(err))
+	}
+	if parse.Expected.Kind() == reflect.Bool {
+		return fmt.Errorf("%q is neither true nor false", parse.Value)
+	}
+	return fmt.Errorf("%q is not a whole number in range", parse.Value)
+}
+
+// check refuses numbers out of range and words that do not exist.
+func (s *settings) check(c config) error {
+	for _, n := range []struct {
+		key         string
+		value       int64
+		least, most int64
+	}{
+		{"stepfactor", c.StepFactor, 2, 1 << 30},
+		{"iters", int64(c.Iters), 1, 1 << 20},
+		{"warmup-iters", int64(c.WarmupIters), 0, 1 << 20},
+		{"run-cycles", int64(c.RunCycles), 1, 1 << 20},
+		{"check", int64(c.Check), 0, 1},
+		{"cudagraph", int64(c.CUDAGraph), 0, 1 << 20},
+	} {
+		if n.value < n.least || n.value > n.most {
+			return s.blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
+		}
+	}
+	for _, w := range []struct {
+		key, word string
+		valid     []string
+	}{
+		{"device", c.Device, []string{"auto", "cuda", "sim"}},
+		{"output", c.Output, outputFormats()},
+		{"log-level", c.LogLevel, []string{"debug", "info", "warn", "error"}},
+		{"log-format", c.LogFormat, []string{"console", "json"}},
+	} {
+		if !slices.Contains(w.valid, w.word) {
+			return s.blame(w.key, unknown("word", w.word, w.valid))
+		}
+	}
+	return nil
+}
+
+func outputFormats() []string {
+	var words []string
+	for _, f := range result.Formats() {
+		words = append(words, string(f))
+	}
+	return words
 }
 
 // textHook lets a value read itself from text, also where the source, such as

@@ -2,19 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"gpurun/kernels/collective"
 	"gpurun/worker"
-	"gpurun/worker/result"
 )
 
 // job turns the settings into what the workers do.
 func (s *settings) job(c config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
-	if err := c.checkNumbers(); err != nil {
-		return worker.Job{}, err
-	}
 	sizes, err := s.sizes(c)
 	if err != nil {
 		return worker.Job{}, err
@@ -24,43 +21,16 @@ func (s *settings) job(c config, what *collective.Collective, inject []worker.In
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
 		Verify: c.Check == 1, Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject,
 	}
-	job.Algorithms, err = chooseAlgorithms(c.Algo, what)
-	if err != nil {
-		return job, err
+	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
+		return job, s.blame("algo", err)
 	}
-	job.DTypes, err = chooseDTypes(c.DataType, what, job.Algorithms)
-	if err != nil {
-		return job, err
+	if job.DTypes, err = chooseDTypes(c.DataType, what, job.Algorithms); err != nil {
+		return job, s.blame("datatype", err)
 	}
-	job.Ops, err = chooseOps(c.Op, what, job.Algorithms)
-	return job, err
-}
-
-// checkNumbers refuses numbers out of range and words that do not exist.
-func (c config) checkNumbers() error {
-	switch {
-	case c.Iters < 1:
-		return usagef("--iters %d is less than 1", c.Iters)
-	case c.WarmupIters < 0:
-		return usagef("--warmup-iters %d is less than 0", c.WarmupIters)
-	case c.RunCycles < 1:
-		return usagef("--run-cycles %d is less than 1: gpurun does not run for ever", c.RunCycles)
-	case c.Check != 0 && c.Check != 1:
-		return usagef("--check %d is neither 0 nor 1", c.Check)
-	case c.CUDAGraph < 0:
-		return usagef("--cudagraph %d is less than 0", c.CUDAGraph)
+	if job.Ops, err = chooseOps(c.Op, what, job.Algorithms); err != nil {
+		return job, s.blame("op", err)
 	}
-	if devices := []string{"auto", "cuda", "sim"}; !slices.Contains(devices, c.Device) {
-		return unknown("device", c.Device, devices)
-	}
-	var formats []string
-	for _, f := range result.Formats() {
-		formats = append(formats, string(f))
-	}
-	if !slices.Contains(formats, c.Output) {
-		return unknown("output format", c.Output, formats)
-	}
-	return nil
+	return job, nil
 }
 
 // Words that stand for several.
@@ -127,7 +97,7 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, usagef("no %s is chosen", kind)
+		return nil, fmt.Errorf("no %s is chosen", kind)
 	}
 	return chosen, nil
 }

@@ -100,7 +100,7 @@ func (p processes) forCommand() (int, error) {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
-			return 0, &environmentError{fmt.Errorf("--nproc-per-node gpu: %w", err)}
+			return 0, &environmentError{fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", whyNoGPU(err))}
 		}
 		return len(gpus), nil
 	}

@@ -52,7 +52,7 @@ func newListCommand(a *app) *cobra.Command {
 			encoder.SetIndent("", "  ")
 			return encoder.Encode(listAll())
 		}
-		return unknown("output format", *output, []string{"table", "json"})
+		return &usageError{err: unknown("output format", *output, []string{"table", "json"})}
 	}
 	return cmd
 }
@@ -62,7 +62,7 @@ func listAll() listing {
 	var l listing
 	gpus, err := driver.New().Devices()
 	if err != nil {
-		l.NoGPU = err.Error()
+		l.NoGPU = whyNoGPU(err)
 	}
 	for _, c := range kernels.Collectives() {
 		for _, algorithm := range c.Algorithms {

@@ -1,35 +1,24 @@
 package main
 
 import (
+	"fmt"
 	"io"
-	"slices"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
-// newLogger logs to w, without sampling. Its level can be asked and changed
-// through c.LogLevel only.
+// newLogger logs to w, without sampling.
 func newLogger(c config, w io.Writer) (*zap.Logger, error) {
-	level, err := parseLevel(c.LogLevel)
+	level, err := zap.ParseAtomicLevel(c.LogLevel)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making the log: %w", err)
 	}
-	encoder, err := newEncoder(c.LogFormat)
-	if err != nil {
-		return nil, err
-	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)), nil
+	return zap.New(zapcore.NewCore(newEncoder(c.LogFormat), zapcore.Lock(zapcore.AddSync(w)), level)), nil
 }
 
-func parseLevel(word string) (zap.AtomicLevel, error) {
-	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, word) {
-		return zap.AtomicLevel{}, unknown("log level", word, levels)
-	}
-	return zap.ParseAtomicLevel(word)
-}
-
-func newEncoder(format string) (zapcore.Encoder, error) {
+// newEncoder writes for people, or in the form "json" for programs.
+func newEncoder(format string) zapcore.Encoder {
 	keys := zapcore.EncoderConfig{
 		LevelKey: "level", TimeKey: "time", NameKey: "logger", MessageKey: "msg",
 		EncodeLevel:    zapcore.LowercaseLevelEncoder,
@@ -37,13 +26,10 @@ func newEncoder(format string) (zapcore.Encoder, error) {
 		EncodeDuration: zapcore.StringDurationEncoder,
 		EncodeName:     zapcore.FullNameEncoder,
 	}
-	switch format {
-	case "json":
-		return zapcore.NewJSONEncoder(keys), nil
-	case "console":
-		keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
-		keys.ConsoleSeparator = " "
-		return zapcore.NewConsoleEncoder(keys), nil
+	if format == "json" {
+		return zapcore.NewJSONEncoder(keys)
 	}
-	return nil, unknown("log format", format, []string{"console", "json"})
+	keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+	keys.ConsoleSeparator = " "
+	return zapcore.NewConsoleEncoder(keys)
 }

@@ -39,11 +39,20 @@ func findMachine(c config) (machine, error) {
 	case errors.Is(err, cudart.ErrNoDevice) && c.Device == "auto" && !c.RequireGPU:
 		return simulated(c, noGPUNotice)
 	case errors.Is(err, cudart.ErrNoDevice):
-		return machine{}, &environmentError{fmt.Errorf("no GPU, and one is required: %w", err)}
+		return machine{}, &environmentError{fmt.Errorf("a GPU is required and there is none: %s", whyNoGPU(err))}
 	case err != nil:
 		return machine{}, &environmentError{fmt.Errorf("%w; --device sim runs without a GPU", err)}
 	}
 	return onGPUMachine(c, len(gpus))
+}
+
+// whyNoGPU is the part of the driver's error that explains it.
+func whyNoGPU(err error) string {
+	var failed *cudart.Error
+	if errors.As(err, &failed) && failed.Detail != "" {
+		return failed.Detail
+	}
+	return err.Error()
 }
 
 func simulated(c config, notice string) (machine, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -38,7 +39,7 @@ func newRootCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
 				cmd.SetOut(a.err)
-				return errors.Join(cmd.Help(), &exitError{code: exitUsage})
+				return cmp.Or(cmd.Help(), error(&exitError{code: exitUsage}))
 			}
 			if cmd.ArgsLenAtDash() < 0 && !launchable(words[0]) {
 				return unknownCommand(cmd, words[0])

@@ -54,8 +54,6 @@ func (s *settings) step(c config) (func(int64) int64, error) {
 		return nil, usagef("%s and %s exclude each other", s.source("stepbytes"), s.source("stepfactor"))
 	case bytes > 0:
 		return func(at int64) int64 { return at + bytes }, nil
-	case factor < 2:
-		return nil, usagef("--stepfactor %d is less than 2", factor)
 	}
 	return func(at int64) int64 {
 		if at == 0 {

@@ -12,7 +12,7 @@ func unknown(what, word string, valid []string) error {
 	if best := nearest(word, valid); best != "" {
 		text += fmt.Sprintf("; did you mean %q?", best)
 	}
-	return usagef("%s (there are: %s)", text, strings.Join(valid, ", "))
+	return fmt.Errorf("%s (there are: %s)", text, strings.Join(valid, ", "))
 }
 
 // nearest returns the valid word with the least edit distance, or "" when none

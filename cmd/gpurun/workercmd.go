@@ -82,7 +82,7 @@ func takeAssignment() (assignment, error) {
 
 // work runs the rank with what the launcher left for it.
 func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
-	level, err := parseLevel(part.LogLevel)
+	level, err := zap.ParseAtomicLevel(part.LogLevel)
 	if err != nil {
 		return err
 	}
