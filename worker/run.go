@@ -45,7 +45,14 @@ type Options struct {
 // to its thread.
 func Run(ctx context.Context, o Options) (err error) {
 	r := &rank{Options: o}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() {
+		closing := r.close()
+		if err == nil {
+			err = closing
+		} else if closing != nil { // most likely a consequence: it must not hide the cause
+			r.Logger.Debug("closing after a failure", zap.Error(closing))
+		}
+	}()
 
 	if err := r.plan(); err != nil {
 		return err

@@ -148,8 +148,8 @@ func (r *rank) runSweep(ctx context.Context) error {
 			return err
 		}
 		mine, err := r.measure(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c, err)
+		if err != nil { // the phase names the case
+			return err
 		}
 		if err := r.share(ctx, c, mine); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 // The same PTX with the same random input gives the same bits on a GPU and in
 // the simulator. All ranks run on one GPU, side by side.
 func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
+	t.Setenv("CUDA_MODULE_LOADING", "EAGER") // see loadKernels
 	gpu := driver.New()
 	if _, err := gpu.Devices(); err != nil {
 		if os.Getenv("GPURUN_REQUIRE_GPU") == "1" || !errors.Is(err, cudart.ErrNoDevice) {

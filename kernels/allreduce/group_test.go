@@ -91,8 +91,30 @@ func runMember(b cudart.Backend, x *exchange, rank, world int, timeout time.Dura
 		return err
 	}
 	defer func() { err = errors.Join(err, m.comm.Close()) }()
+	if err := m.loadKernels(); err != nil {
+		return err
+	}
 	m.meet()
 	return story(m)
+}
+
+// loadKernels loads all that a GPU will run. To load a kernel, CUDA may wait
+// for those that run in the same process, and those may be waiting for this
+// rank to launch. Ranks with a process each do not have this problem.
+func (m *member) loadKernels() error {
+	if m.device.Info().Backend == "sim" {
+		return nil
+	}
+	for _, a := range Collective().Algorithms {
+		for _, d := range a.DTypes {
+			for _, entry := range a.Entries {
+				if _, err := m.comm.Kernel(a, d, entry); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // synchronize waits for the stream and reports what the kernels have to say.
