@@ -103,9 +103,17 @@ func remaining(ctx context.Context) int64 {
 func joinError(ctx context.Context, err error) error {
 	err = fromStatus(err)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return fmt.Errorf("no answer from the server: %w", context.Cause(ctx))
+		return noAnswer(err, context.Cause(ctx))
 	}
 	return err
+}
+
+// noAnswer says why a call was given up, and what the connection said.
+func noAnswer(err, cause error) error {
+	if err.Error() == context.Canceled.Error() {
+		return fmt.Errorf("no answer from the server: %w", cause)
+	}
+	return fmt.Errorf("no answer from the server (%v): %w", err, cause)
 }
 
 // read waits for the end of the stream, which says why the group is over.

@@ -12,7 +12,9 @@ import (
 // members must call it, in the same order as their other collectives of the
 // same name. The contributions together may have at most 15 MiB.
 //
-// Like all collectives it completes for all members or for none. Errors:
+// Like all collectives it completes for all members or for none; only a member
+// whose own context ends while the answer is on its way sees an error where
+// the others see success. Errors:
 // *Straggler when the context's deadline passes, *PeerLeft, *Aborted,
 // ErrMismatch, ErrAbandoned when another member gave up, ErrServerGone.
 func (g *Group) AllGather(ctx context.Context, name string, mine []byte) ([][]byte, error) {
@@ -101,5 +103,5 @@ func (g *Group) call(ctx context.Context, do func(ctx context.Context, timeoutMs
 	if g.Context().Err() != nil {
 		return context.Cause(g.Context())
 	}
-	return fmt.Errorf("no answer from the server: %w", context.Cause(ctx))
+	return noAnswer(err, context.Cause(ctx))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -158,27 +159,35 @@ func TestStragglersAreNamed(t *testing.T) {
 	}
 }
 
-func TestCancelledCallFailsTheOthers(t *testing.T) {
+func TestCancelledCall(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
 	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
-	ctx, cancel := context.WithCancel(testContext(t))
-	var both errgroup.Group
-	both.Go(func() error {
-		if err := groups[0].Barrier(ctx, "ready"); !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("rank 0: got %w", err)
-		}
-		return nil
-	})
-	cancel()
-	if err := both.Wait(); err != nil {
-		t.Error(err)
+	ctx, cancel := context.WithCancelCause(testContext(t))
+	interrupted := errors.New("interrupted")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(interrupted) })
+	if err := groups[0].Barrier(ctx, "ready"); !errors.Is(err, interrupted) {
+		t.Errorf("got %v, want %v", err, interrupted)
 	}
-	// Whether rank 0's call reached the server or not, rank 1 cannot succeed.
-	late, done := context.WithTimeout(testContext(t), 300*time.Millisecond)
-	defer done()
-	err := groups[1].Barrier(late, "ready")
-	if !errors.Is(err, rendezvous.ErrAbandoned) && !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("rank 1: got %v", err)
+	if err := groups[0].Context().Err(); err != nil {
+		t.Errorf("the group ended: %v", context.Cause(groups[0].Context()))
+	}
+}
+
+// A latecomer's first call of a name must not meet the others' second.
+func TestLateCallDoesNotMeetTheNextOne(t *testing.T) {
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
+	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
+	impatient, cancel := context.WithTimeout(testContext(t), 50*time.Millisecond)
+	defer cancel()
+	if err := groups[0].Barrier(impatient, "ready"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("rank 0, first call: %v", err)
+	}
+	if err := groups[1].Barrier(testContext(t), "ready"); !errors.Is(err, rendezvous.ErrAbandoned) {
+		t.Errorf("rank 1, first call: %v", err)
+	}
+	err := onEach(2, func(rank int) error { return groups[rank].Barrier(testContext(t), "ready") })
+	if err != nil {
+		t.Errorf("second call: %v", err)
 	}
 }
 
@@ -247,5 +256,40 @@ func TestMembersBeat(t *testing.T) {
 	case <-groups[0].Context().Done():
 		t.Errorf("the group ended: %v", context.Cause(groups[0].Context()))
 	case <-time.After(timeout * 5 / 4):
+	}
+}
+
+// A member whose stream fails while its connection stands has departed too.
+func TestOversizedSessionMessageIsADeparture(t *testing.T) {
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
+	huge := joinSilently(t, srv.Target(), 1, 2)
+	defer huge.close()
+	g, err := rendezvous.Join(testContext(t), srv.Target(), member(0, 2), rendezvous.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	huge.shout(t, 17<<20)
+	wantPeerLeft(t, ended(t, g), 1, "connection lost")
+}
+
+func TestCloseDoesNotWaitForOthers(t *testing.T) {
+	srv, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := joinSilently(t, srv.Target(), 1, 2)
+	defer silent.close()
+	mute, err := net.Dial("unix", strings.Replace(srv.Target(), "unix-abstract:", "@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	begin := time.Now()
+	if err := srv.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("closing took %v", took)
 	}
 }

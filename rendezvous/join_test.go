@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -32,8 +33,19 @@ func dial(t *testing.T, target string) *grpc.ClientConn {
 
 // silentMember joins and then never says anything again.
 type silentMember struct {
-	conn *grpc.ClientConn
-	done chan error
+	conn   *grpc.ClientConn
+	stream grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse]
+	done   chan error
+}
+
+// shout sends last words of so many bytes.
+func (s *silentMember) shout(t *testing.T, bytes int) {
+	t.Helper()
+	leave := &pb.Leave{Failure: strings.Repeat("a", bytes)}
+	err := s.stream.Send(&pb.SessionRequest{What: &pb.SessionRequest_Leave{Leave: leave}})
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: refused before all was sent
+		t.Fatal(err)
+	}
 }
 
 func (s *silentMember) close() {
@@ -47,7 +59,7 @@ func joinSilently(t *testing.T, target string, rank, worldSize int) *silentMembe
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := pb.NewRendezvousClient(conn).Session(context.Background())
+	stream, err := pb.NewRendezvousClient(conn).Session(context.Background(), grpc.MaxCallSendMsgSize(64<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +67,7 @@ func joinSilently(t *testing.T, target string, rank, worldSize int) *silentMembe
 	if err := stream.Send(&pb.SessionRequest{What: &pb.SessionRequest_Join{Join: join}}); err != nil {
 		t.Fatal(err)
 	}
-	s := &silentMember{conn: conn, done: make(chan error, 1)}
+	s := &silentMember{conn: conn, stream: stream, done: make(chan error, 1)}
 	go func() {
 		for {
 			if _, err := stream.Recv(); err != nil {
@@ -186,6 +198,16 @@ func TestJoinWithoutServer(t *testing.T) {
 	err := joinError(t, "unix-abstract:gpurun-test-nobody-listens", member(0, 1), rendezvous.Options{})
 	if !errors.Is(err, rendezvous.ErrServerGone) || time.Since(begin) > soon {
 		t.Errorf("after %v: %v, want ErrServerGone", time.Since(begin), err)
+	}
+}
+
+// On TCP the server may come later, so that Join waits; its error says for what.
+func TestJoinWaitsForServerOnTCP(t *testing.T) {
+	ctx, cancel := context.WithCancel(testContext(t))
+	time.AfterFunc(200*time.Millisecond, cancel)
+	_, err := rendezvous.Join(ctx, "127.0.0.1:1", member(0, 1), rendezvous.Options{})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v", err)
 	}
 }
 

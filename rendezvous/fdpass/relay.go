@@ -89,7 +89,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return r.faults()
 }
 
-// Close releases the workers of a relay that is not run.
+// Close ends Run, or releases the workers of a relay that is never run.
 func (r *Relay) Close() { r.disconnect() }
 
 func (r *Relay) disconnect() {

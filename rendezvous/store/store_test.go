@@ -172,7 +172,7 @@ func TestTotalBytesAreBounded(t *testing.T) {
 	s := New()
 	value := make([]byte, MaxValueBytes)
 	n := 0
-	for s.Set(fmt.Sprint(n), value) == nil {
+	for n <= MaxTotalBytes/MaxValueBytes && s.Set(fmt.Sprint(n), value) == nil {
 		n++
 	}
 	if n != MaxTotalBytes/MaxValueBytes-1 { // the keys take a little of it
