@@ -84,7 +84,15 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if r.Rank != 0 {
 		return nil
 	}
-	return r.Reports.Result(result.Update{Devices: infos})
+	return r.Reports.Result(result.Update{Processes: r.processes(), Devices: infos})
+}
+
+func (r *rank) processes() []result.Process {
+	all := make([]result.Process, r.WorldSize)
+	for rank, m := range r.group.Members() {
+		all[rank] = result.Process{Host: m.Host, PID: m.PID}
+	}
+	return all
 }
 
 // shareMemory allocates the symmetric memory, maps the peers' and makes the
