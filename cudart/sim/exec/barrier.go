@@ -50,6 +50,10 @@ func (c *compiler) barrierReduce(o *op) {
 	how := c.take("popc", "and", "or")
 	c.takeType()
 	last := len(c.in.Args) - 1
+	if last != 2 && last != 3 {
+		c.args(4)
+		return
+	}
 	p, flip := c.srcPred(c.arg(last))
 	if how == "popc" {
 		c.dst(&o.d, 0, u32)

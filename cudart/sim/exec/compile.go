@@ -7,8 +7,12 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// maxRegisters bounds the registers of one kernel before allocation.
-const maxRegisters = 1 << 16
+// Limits of one kernel. That on registers is before allocation.
+const (
+	maxRegisters = 1 << 16
+	maxParams    = 32764
+	maxLocal     = 512 << 10 // bytes per thread
+)
 
 // compiler compiles one entry. Operand errors are kept in err, where compile
 // looks after each instruction, so that the code that builds an op reads
@@ -156,10 +160,10 @@ func (c *compiler) layout() error {
 			place(c.local, v, &local)
 		}
 	}
-	if max(params, shared, local) > 1<<24 {
+	if params > maxParams || shared > MaxSharedBytes || local > maxLocal {
 		return &ptx.Error{
 			Module: c.program.module.Name, Line: c.entry.Line, Text: c.entry.Name,
-			Reason: "parameters, shared or local memory are larger than 16 MiB",
+			Reason: fmt.Sprintf("%d bytes of parameters, %d of shared and %d of local memory are more than a GPU has", params, shared, local),
 		}
 	}
 	c.kernel.dynamic = int(align(shared, 16))

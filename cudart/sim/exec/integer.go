@@ -155,8 +155,7 @@ func subSat(a, b uint64) uint64 { return clampS32(int64(int32(a)) - int64(int32(
 
 func clampS32(x int64) uint64 { return uint64(uint32(max(-1<<31, min(1<<31-1, x)))) }
 
-// arithmetic compiles add, sub, mul, div, min and max on integers, with two
-// sources.
+// integerBinary finds the integer operation with two sources, or nil.
 func (c *compiler) integerBinary(t ptx.Type) alu {
 	switch op := c.in.Op; {
 	case op == "add" && t == s32 && c.has("sat"):
@@ -198,11 +197,12 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 		sum.Bits *= 2
 		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32], mulWide[int32, int64], nil)
 	}
-	c.dst(&o.d, 0, sum)
-	c.src(&o.a, 1, t)
-	c.src(&o.b, 2, t)
-	if mad {
-		c.src(&o.c, 3, sum)
+	switch {
+	case o.alu == nil:
+	case mad:
+		c.dstSrc(o, sum, t, t, sum)
+	default:
+		c.dstSrc(o, sum, t, t)
 	}
 }
 

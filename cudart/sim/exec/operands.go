@@ -115,7 +115,7 @@ func (c *compiler) immediate(o ptx.Operand, t ptx.Type) uint64 {
 		bits = math.Float64bits(float64(math.Float32frombits(uint32(bits))))
 	case o.Kind == ptx.Float64 && t.Width() == 32:
 		bits = uint64(math.Float32bits(float32(math.Float64frombits(bits))))
-	case o.Kind == ptx.Immediate && t.IsFloat() && bits != 0:
+	case o.Kind == ptx.Immediate && t.IsFloat() && t.Bits >= 32 && bits != 0:
 		c.fail("an integer literal cannot be a .%s", t)
 	}
 	return bits & widthMask(t.Width())

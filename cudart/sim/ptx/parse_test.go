@@ -1,0 +1,246 @@
+package ptx
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const header = ".version 7.8\n.target sm_80\n.address_size 64\n"
+
+func mustParse(t *testing.T, text string) *Module {
+	t.Helper()
+	m, err := Parse("test.ptx", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// parseBody parses statements inside a kernel with a few registers.
+func parseBody(t *testing.T, text string) *Entry {
+	t.Helper()
+	m := mustParse(t, header+".visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred p, q;\n"+text+"\n}\n")
+	return m.Entries[0]
+}
+
+func TestModuleHeader(t *testing.T) {
+	m := mustParse(t, `
+// comment
+.version 8.3 /* another
+comment */
+.target sm_90a, texmode_independent
+.address_size 64
+.file 1 "kernel.cu"
+.global .align 16 .b8 bytes[20] = {1, 0x2, 3U};
+.const .f32 pi = 0f40490FDB;
+.extern .shared .align 16 .b8 dynamic[];
+.global .u64 addresses[2] = {bytes, generic(bytes)+8};
+.global .v2 .u32 pair;
+.global .s32 matrix[2][3] = {{1, -1}, {2}};
+.func (.param .b32 result) helper(.param .b32 x) { ret; }
+.extern .func other(.param .b32 x);
+.section .debug_abbrev { .b8 1, 2 }
+`)
+	want := &Module{
+		Name: "test.ptx", Major: 8, Minor: 3, Target: "sm_90a", SM: 90,
+		Vars: []*Var{
+			{Name: "bytes", Space: Global, Type: Type{Bits, 8, 1}, Align: 16, Size: 20, Init: []Datum{{Bits: 1}, {Bits: 2}, {Bits: 3}}},
+			{Name: "pi", Space: Const, Type: Type{Float, 32, 1}, Align: 4, Size: 4, Init: []Datum{{Bits: 0x40490fdb}}},
+			{Name: "dynamic", Space: Shared, Type: Type{Bits, 8, 1}, Align: 16, Extern: true},
+			{Name: "addresses", Space: Global, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 16, Init: []Datum{{Symbol: "bytes"}, {Symbol: "bytes", Bits: 8}}},
+			{Name: "pair", Space: Global, Type: Type{Unsigned, 32, 1}, Align: 8, Size: 8},
+			{Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24, Init: []Datum{{Bits: 1}, {Bits: 0xffffffffffffffff}, {Bits: 2}}},
+		},
+	}
+	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(Var{}, "Line")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEntry(t *testing.T) {
+	m := mustParse(t, header+`
+.visible .entry first(
+	.param .align 8 .b8 block[648],
+	.param .u64 .ptr .global .align 16 pointer,
+	.param .f32 x
+)
+.maxntid 512, 2, 1
+.minnctapersm 1
+{
+	.shared .align 4 .b8 tile[128];
+	.loc 1 12 3
+	.pragma "nounroll";
+	ret;
+}
+.entry second { exit; }
+`)
+	want := []*Entry{
+		{
+			Name: "first", MaxThreads: 1024,
+			Params: []*Var{
+				{Name: "block", Space: Param, Type: Type{Bits, 8, 1}, Align: 8, Size: 648},
+				{Name: "pointer", Space: Param, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 8},
+				{Name: "x", Space: Param, Type: Type{Float, 32, 1}, Align: 4, Size: 4},
+			},
+			Vars: []*Var{{Name: "tile", Space: Shared, Type: Type{Bits, 8, 1}, Align: 4, Size: 128}},
+			Body: []Inst{{Text: "ret", Op: "ret", Guard: Guard{Reg: -1}}},
+		},
+		{Name: "second", Body: []Inst{{Text: "exit", Op: "exit", Guard: Guard{Reg: -1}}}},
+	}
+	lines := cmp.Options{cmpopts.IgnoreFields(Var{}, "Line"), cmpopts.IgnoreFields(Entry{}, "Line"), cmpopts.IgnoreFields(Inst{}, "Line"), cmpopts.EquateEmpty()}
+	if diff := cmp.Diff(want, m.Entries, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOperands(t *testing.T) {
+	reg := func(i int) Operand { return Operand{Kind: Register, Reg: i} }
+	imm := func(n int64) Operand { return Operand{Kind: Immediate, Bits: uint64(n)} }
+	for text, want := range map[string][]Operand{
+		"op %r1, %r2, -5;":            {reg(2), reg(3), imm(-5)},
+		"op 0x10, 010, 0b11, 7U;":     {imm(16), imm(8), imm(3), imm(7)},
+		"op 0f3F800000, -0f3F800000;": {{Kind: Float32, Bits: 0x3f800000}, {Kind: Float32, Bits: 0xbf800000}},
+		"op 0d3FF0000000000000, 1.0;": {{Kind: Float64, Bits: 0x3ff0000000000000}, {Kind: Float64, Bits: 0x3ff0000000000000}},
+		"op {%r1, _, 3}, [%rd1+-8];": {
+			{Kind: Vector, Elems: []Operand{reg(2), {Kind: Sink}, imm(3)}},
+			{Kind: Address, Elems: []Operand{reg(3)}, Offset: -8},
+		},
+		"op [a], [a+4], [%rd1], [16];": {
+			{Kind: Address, Elems: []Operand{{Kind: Symbol, Name: "a"}}},
+			{Kind: Address, Elems: []Operand{{Kind: Symbol, Name: "a"}}, Offset: 4},
+			{Kind: Address, Elems: []Operand{reg(2)}},
+			{Kind: Address, Elems: []Operand{imm(16)}},
+		},
+		"op p|q, _|q, %r1|p, !q;": {
+			{Kind: Pair, Elems: []Operand{reg(0), reg(1)}},
+			{Kind: Pair, Elems: []Operand{{Kind: Sink}, reg(1)}},
+			{Kind: Pair, Elems: []Operand{reg(2), reg(0)}},
+			{Kind: Register, Reg: 1, Negate: true},
+		},
+		"op %tid.x, a+12, WARP_SZ;": {{Kind: Special, Name: "%tid.x"}, {Kind: Symbol, Name: "a", Offset: 12}, imm(32)},
+	} {
+		got := parseBody(t, text).Body[0].Args
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	e := parseBody(t, "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1];\n@q ret;")
+	want := []Inst{
+		{Line: 9, Text: "@!p ld.global.L1::no_allocate.v2.b32 {%r1,%r2}, [%rd1]", Op: "ld", Mods: []string{"global", "L1::no_allocate", "v2", "b32"}, Guard: Guard{Reg: 0, Negate: true}},
+		{Line: 11, Text: "@q ret", Op: "ret", Mods: []string{}, Guard: Guard{Reg: 1}},
+	}
+	if diff := cmp.Diff(want, e.Body, cmpopts.IgnoreFields(Inst{}, "Args")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Inline assembly may declare the registers and labels of the code around it
+// again: the nearest declaration counts.
+func TestScopes(t *testing.T) {
+	e := parseBody(t, `
+top:
+	mov.b32 %r1, %r2;
+	{ .reg .b64 %r1; .reg .b32 x; mov.b64 %r1, 0; mov.b32 x, 1;
+	top: bra top; bra end; }
+	{ .reg .b32 x; mov.b32 x, 2; bra top; }
+table: .branchtargets top, end;
+	brx.idx %r1, table;
+end:
+	ret;`)
+	var got []string
+	for _, in := range e.Body {
+		s := in.Op
+		for _, a := range in.Args {
+			switch a.Kind {
+			case Register:
+				s += " " + e.Regs[a.Reg].Type.String()
+			case Label:
+				s += " ->" + strings.Repeat("I", a.Target)
+			case Targets:
+				for _, target := range a.Table {
+					s += " ->" + strings.Repeat("I", target)
+				}
+			}
+		}
+		got = append(got, s)
+	}
+	want := []string{"mov b32 b32", "mov b64", "mov b32", "bra ->III", "bra ->IIIIIIII", "mov b32", "bra ->", "brx b32 -> ->IIIIIIII", "ret"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := len(e.Regs); n != 7 { // p, q, %r1, %r2, and one of each scope's own
+		t.Errorf("%d registers, want 7", n)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	in := func(s string) string {
+		return header + ".entry k(.param .u64 a) {\n.reg .b32 %r<9>; .reg .pred p;\n" + s + "\n}\n"
+	}
+	for text, want := range map[string]string{
+		"":               "names no .target",
+		".version seven": `want a version`,
+		".target gfx90":  `want a target`,
+		".version 7.8\n.target sm_80\n.address_size 32": "only 64-bit",
+		header + ".global .b8 x[99999999999];":          "at most",
+		header + ".global .b8 x[2] = {1, 2, 3};":        "longer than",
+		header + ".global .align 3 .b8 x;":              "power of two",
+		header + ".global .b9 x;":                       `unknown declaration ".b9"`,
+		header + ".entry k {":                           "not closed",
+		header + ".entry k { ret; } .entry k { ret; }":  "defined twice",
+		header + ".section .debug { ":                   "not closed",
+		in("mov.b32 %r1"):                               `want ","`,
+		in("mov.b32 %r1, ;"):                            "want an operand",
+		in("mov.b32 %r1, 08;"):                          "not a number",
+		in("mov.b32 {%r1, {%r2}}, 1;"):                  "cannot be nested",
+		in("mov.b32 [%r1;"):                             `want "]"`,
+		in("@%r1 ret;"):                                 "is not a predicate",
+		in("x: x: ret;"):                                "defined twice",
+		in("mov.b32 !a, 1;"):                            "negated",
+		in(strings.Repeat("{", 100)):                    "nested deeper",
+	} {
+		_, err := Parse("bad.ptx", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.ptx:") {
+			t.Errorf("%q: got %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestErrorNamesLineAndText(t *testing.T) {
+	_, err := Parse("bad.ptx", []byte(header+".entry k {\n.reg .b32 %r<9>;\n\tmov.b32   %r1, ]; // why\n}"))
+	want := `bad.ptx:6: want an operand, found "]": "mov.b32 %r1, ]; // why"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(header + ".visible .entry k(.param .align 8 .b8 p[56]) .maxntid 512 { .reg .b32 %r<9>; L: @!%p1 bra L; ret; }")
+	f.Add(header + ".global .align 4 .u32 x[3] = {1, y+2, generic(z)}; .extern .shared .b8 s[];")
+	f.Add(header + ".entry k { .reg .pred p; setp.lt.s32 p|_, {1,2}, [3+-4]; t: .branchtargets a, b; brx.idx 1, t; }")
+	f.Add("/* .file \"x\" .section .debug {{}} // 0f3F800000 -0d3FF0000000000000 1.5 0x 0b 09")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := Parse("fuzz.ptx", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, e := range m.Entries {
+			for _, in := range e.Body {
+				for _, a := range in.Args {
+					if a.Kind == Register && (a.Reg < 0 || a.Reg >= len(e.Regs)) {
+						t.Errorf("register %d of %d", a.Reg, len(e.Regs))
+					}
+					if a.Kind == Label && (a.Target < 0 || a.Target > len(e.Body)) {
+						t.Errorf("target %d of %d", a.Target, len(e.Body))
+					}
+				}
+			}
+		}
+	})
+}
