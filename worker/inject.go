@@ -3,10 +3,27 @@ package worker
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 )
 
-// injections to this rank, of a kind; each is taken once.
+// checkInjections refuses failures that would never happen: a run that passes in
+// spite of them would prove nothing.
+func (j Job) checkInjections(world int) error {
+	for _, in := range j.Inject {
+		switch {
+		case in.Rank >= world:
+			return &UsageError{fmt.Sprintf("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)}
+		case in.Kind == Corrupt && !j.Verify:
+			return &UsageError{"corruption is injected to see it found, and verification is off"}
+		case in.Kind == Corrupt && !slices.ContainsFunc(j.Sizes, func(bytes int64) bool { return in.Byte < bytes }):
+			return &UsageError{fmt.Sprintf("cannot corrupt byte %d: all sizes are smaller", in.Byte)}
+		}
+	}
+	return nil
+}
+
+// takeInjection finds a failure meant for this rank; each is taken once.
 func (r *rank) takeInjection(fits func(Injection) bool) (Injection, bool) {
 	for i, in := range r.Job.Inject {
 		if in.Rank == r.Rank && fits(in) {

@@ -48,7 +48,7 @@ func FuzzParseInjection(f *testing.F) {
 func small() Job {
 	return Job{
 		Collective: "allreduce", Algorithms: []string{"naive", "auto"}, DTypes: []string{"float", "half"},
-		Ops: []string{"sum"}, Sizes: []int64{0, 3, 1000, 1 << 22}, Cycles: 2,
+		Ops: []string{"sum"}, Sizes: []int64{0, 3, 1000, 1 << 22}, Cycles: 2, Verify: true,
 	}
 }
 
@@ -100,10 +100,13 @@ func TestLayoutHoldsTheLargestCase(t *testing.T) {
 
 func TestSenselessJobsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(j *Job){
-		"collective": func(j *Job) { j.Collective = "allreduc" },
-		"algorithm":  func(j *Job) { j.Algorithms = []string{"threeshot"} },
-		"dtype":      func(j *Job) { j.DTypes = []string{"quarter"} },
-		"op":         func(j *Job) { j.Ops = []string{"median"} },
+		"collective":   func(j *Job) { j.Collective = "allreduc" },
+		"algorithm":    func(j *Job) { j.Algorithms = []string{"threeshot"} },
+		"dtype":        func(j *Job) { j.DTypes = []string{"quarter"} },
+		"op":           func(j *Job) { j.Ops = []string{"median"} },
+		"no such rank": func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 4}} },
+		"no such byte": func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 1 << 22}} },
+		"unseen":       func(j *Job) { j.Verify, j.Inject = false, []Injection{{Kind: Corrupt}} },
 	} {
 		job := small()
 		spoil(&job)
@@ -116,6 +119,7 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 	if err := job.Check(73); err == nil {
 		t.Error("73 ranks are accepted")
 	}
+	job.Inject = []Injection{{Kind: Corrupt, Rank: 71, Byte: 1<<22 - 1}}
 	if err := job.Check(72); err != nil {
 		t.Error(err)
 	}

@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
@@ -79,82 +77,6 @@ func (r *rank) capture(c testCase, calls int) (cudart.Graph, error) {
 	return graph, nil
 }
 
-// time runs the case's calls and returns how long each took.
-func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
-	if err := r.phase("timing %s", c); err != nil {
-		return nil, err
-	}
-	if err := r.meet(ctx); err != nil {
-		return nil, err
-	}
-	for range r.Job.Warmup {
-		if err := r.enqueue(c); err != nil {
-			return nil, err
-		}
-	}
-	if r.Job.GraphReplays > 0 {
-		return r.timeGraph(ctx, c)
-	}
-	return r.timeStream(ctx, c)
-}
-
-// timeStream launches the calls back to back, with a time stamp between each.
-func (r *rank) timeStream(ctx context.Context, c testCase) ([]time.Duration, error) {
-	stamps, err := newStamps(r.device, r.Job.Iterations+1)
-	if err != nil {
-		return nil, err
-	}
-	defer stamps.close()
-	if err := r.stream.Record(stamps[0]); err != nil {
-		return nil, err
-	}
-	for _, stamp := range stamps[1:] {
-		if err := r.enqueue(c); err != nil {
-			return nil, err
-		}
-		if err := r.stream.Record(stamp); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.synchronize(ctx); err != nil {
-		return nil, err
-	}
-	return stamps.intervals(1)
-}
-
-// timeGraph captures the calls in a graph and replays it; a sample is a
-// replay's time over the number of calls in it.
-func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, error) {
-	graph, err := r.capture(c, r.Job.Iterations)
-	if err != nil {
-		return nil, err
-	}
-	defer graph.Close()
-	stamps, err := newStamps(r.device, r.Job.GraphReplays+1)
-	if err != nil {
-		return nil, err
-	}
-	defer stamps.close()
-	if err := graph.Launch(r.stream); err != nil { // uploads the graph
-		return nil, err
-	}
-	if err := r.stream.Record(stamps[0]); err != nil {
-		return nil, err
-	}
-	for _, stamp := range stamps[1:] {
-		if err := graph.Launch(r.stream); err != nil {
-			return nil, err
-		}
-		if err := r.stream.Record(stamp); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.synchronize(ctx); err != nil {
-		return nil, err
-	}
-	return stamps.intervals(r.Job.Iterations)
-}
-
 // enqueue puts one call of the case on the stream.
 func (r *rank) enqueue(c testCase) error {
 	return c.algorithm.Enqueue(r.comm, r.stream, r.call(c))
@@ -180,24 +102,4 @@ func (r *rank) synchronize(ctx context.Context) error {
 		return fmt.Errorf("running the kernels: %w", err)
 	}
 	return r.comm.Err()
-}
-
-// meet lines the ranks up.
-func (r *rank) meet(ctx context.Context) error {
-	ctx, cancel := r.within(ctx)
-	defer cancel()
-	return r.group.Barrier(ctx, "timing")
-}
-
-// distribution sorts the samples and picks the quantiles by nearest rank.
-func distribution(samples []time.Duration) result.Time {
-	if len(samples) == 0 {
-		return result.Time{}
-	}
-	slices.Sort(samples)
-	at := func(percent int) float64 {
-		i := (len(samples)*percent + 99) / 100
-		return float64(samples[max(i, 1)-1].Nanoseconds()) / 1e3
-	}
-	return result.Time{Min: at(0), P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
 }

@@ -58,6 +58,9 @@ func planSweep(job Job, world int) (sweep, error) {
 		return sweep{}, &UsageError{fmt.Sprintf("there is no collective %q", job.Collective)}
 	}
 	s := sweep{collective: c}
+	if err := job.checkInjections(world); err != nil {
+		return sweep{}, err
+	}
 	for range max(job.Cycles, 1) {
 		for _, algorithm := range job.Algorithms {
 			for _, dtype := range job.DTypes {
