@@ -108,13 +108,11 @@ func (s *stream) push(work ...command) error {
 	return nil
 }
 
-// drain waits for what is enqueued now; a closed stream ends once it is done.
+// drain waits for what is enqueued now. A closed stream drains when its
+// goroutine ends.
 func (s *stream) drain(ctx context.Context) error {
 	reached := make(chan struct{})
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if !closed {
+	if !s.isClosed() {
 		if err := s.push(func() error { close(reached); return nil }); err != nil {
 			return err
 		}
@@ -125,11 +123,17 @@ func (s *stream) drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for a stream: %w", ctx.Err())
 	case <-s.ended:
-		if closed {
+		if s.device.stop.Err() == nil {
 			return nil
 		}
 		return failure("waiting for a stream", cudart.ErrInvalidHandle, "the device was closed")
 	}
+}
+
+func (s *stream) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // Synchronize waits for the work enqueued so far.
