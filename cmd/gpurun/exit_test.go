@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"gpurun/worker/agent"
+	"gpurun/worker/report"
+)
+
+func TestExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{&exitError{code: 143}, 143, ""},
+		{&exitError{code: 5, err: errors.New("more")}, 5, "more"},
+		{fmt.Errorf("around: %w", usagef("bad")), 2, "around: bad"},
+		{&usageError{errors.New("bad"), "read this"}, 2, "bad\nread this"},
+		{&environmentError{errors.New("no GPU")}, 3, "no GPU"},
+		{&agent.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
+		{&agent.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
+		{errors.New("out of descriptors"), 3, "out of descriptors"},
+	} {
+		if code, text := exitCode(c.err), describe(c.err); code != c.code || text != c.text {
+			t.Errorf("%v: %d %q, want %d %q", c.err, code, text, c.code, c.text)
+		}
+	}
+}
+
+func TestCollectiveCode(t *testing.T) {
+	reported := func(class report.Class) *agent.Outcome {
+		return &agent.Outcome{First: &agent.Failure{ExitCode: 1, Report: &report.Failure{Class: class}}}
+	}
+	for name, c := range map[string]struct {
+		outcome *agent.Outcome
+		code    int
+	}{
+		"success":     {&agent.Outcome{}, 0},
+		"wrong data":  {reported(report.WrongData), 1},
+		"usage":       {reported(report.Usage), 2},
+		"environment": {reported(report.Environment), 3},
+		"timeout":     {reported(report.Timeout), 4},
+		"rendezvous":  {reported(report.Rendezvous), 6},
+		"internal":    {reported(report.Internal), 5},
+		"killed":      {&agent.Outcome{First: &agent.Failure{Signal: syscall.SIGKILL}}, 5},
+		"panic":       {&agent.Outcome{First: &agent.Failure{ExitCode: 2}}, 5},
+		"signal":      {&agent.Outcome{Signal: syscall.SIGTERM, Cause: agent.Signalled{Signal: syscall.SIGTERM}}, 143},
+	} {
+		if code := collectiveCode(c.outcome); code != c.code {
+			t.Errorf("%s: %d, want %d", name, code, c.code)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"pgregory.net/rapid"
+
+	"gpurun/configs"
+	"gpurun/kernels"
+	"gpurun/worker"
+)
+
+// parsed is the collective's command after reading a command line.
+func parsed(t testing.TB, words ...string) *cobra.Command {
+	t.Helper()
+	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
+	cmd, rest, err := root.Find(append([]string{"allreduce"}, words...))
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// jobOf is what the workers would be told to do.
+func jobOf(t testing.TB, words ...string) (worker.Job, error) {
+	t.Helper()
+	s, err := loadSettings(parsed(t, words...))
+	if err != nil {
+		return worker.Job{}, err
+	}
+	c, err := s.config()
+	if err != nil {
+		return worker.Job{}, err
+	}
+	what, _ := kernels.Find("allreduce")
+	return s.job(c, what, nil)
+}
+
+func TestDefaultJob(t *testing.T) {
+	got, err := jobOf(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := worker.Job{
+		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
+		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSimulatorProfile checks that the simulator's defaults give way to flags.
+func TestSimulatorProfile(t *testing.T) {
+	s, err := loadSettings(parsed(t, "-n", "7"), configs.Simulator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.MaxBytes != 1<<20 || c.WarmupIters != 1 || c.Iters != 7 {
+		t.Errorf("maxbytes %d, warmup-iters %d, iters %d; want 1M, 1, 7", c.MaxBytes, c.WarmupIters, c.Iters)
+	}
+}
+
+func TestJobWords(t *testing.T) {
+	got, err := jobOf(t, "-d", "fp16,half,all", "-o", "all", "--algo", "twoshot,all", "-G", "3", "-c", "0", "-T", "0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"half", "float", "bfloat16"}, got.DTypes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot"}, got.Algorithms); diff != "" {
+		t.Error(diff)
+	}
+	if got.GraphReplays != 3 || got.Verify || got.Timeout != 500*time.Millisecond {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		flags string
+		want  []int64
+	}{
+		{"-b 28 -e 28", []int64{28}},
+		{"-b 0 -e 4", []int64{0, 1, 4}},
+		{"-b 0 -e 28 -i 14", []int64{0, 14, 28}},
+		{"-b 8 -e 100 -f 3", []int64{8, 24, 72}},
+		{"-b 128M", []int64{128 << 20}},
+		{"-e 512", []int64{512}},
+		{"-b 8589934591G -e 9223372036854775807", []int64{8589934591 << 30}},
+	} {
+		got, err := jobOf(t, strings.Fields(c.flags)...)
+		if err != nil {
+			t.Errorf("%s: %v", c.flags, err)
+		}
+		if diff := cmp.Diff(c.want, got.Sizes); diff != "" {
+			t.Errorf("%s: %s", c.flags, diff)
+		}
+	}
+}
+
+func TestSizesClimbFromFirstToLast(t *testing.T) {
+	s, err := loadSettings(parsed(t, "-b", "1", "-e", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c := config{
+			MinBytes:   byteSize(rapid.Int64Min(0).Draw(t, "first")),
+			MaxBytes:   byteSize(rapid.Int64Min(0).Draw(t, "last")),
+			StepBytes:  byteSize(rapid.Int64Min(0).Draw(t, "step")),
+			StepFactor: rapid.Int64Range(2, 1<<30).Draw(t, "factor"),
+		}
+		sizes, err := s.sizes(c)
+		if err != nil {
+			return
+		}
+		if len(sizes) == 0 || sizes[0] != int64(c.MinBytes) || sizes[len(sizes)-1] > int64(c.MaxBytes) || !slices.IsSorted(sizes) {
+			t.Fatalf("%+v gives %v", c, sizes)
+		}
+	})
+}
+
+// FuzzConfigFile checks that a file is read or refused, whatever is in it.
+func FuzzConfigFile(f *testing.F) {
+	f.Add("toml", `iters = 3`)
+	f.Add("toml", "[sweep]\niters = 3")
+	f.Add("yaml", "iters: [1, 2]\nop: {a: b}")
+	f.Add("json", `{"minbytes": 1e300, "timeout": {}, "seed": -1}`)
+	f.Add("json", `{"nproc-per-node": null}`)
+	path := filepath.Join(f.TempDir(), "config.")
+	f.Fuzz(func(t *testing.T, extension, text string) {
+		if !slices.Contains([]string{"toml", "yaml", "json"}, extension) {
+			return
+		}
+		if err := os.WriteFile(path+extension, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := jobOf(t, "--config", path+extension)
+		if err != nil && exitCode(err) != exitUsage {
+			t.Fatalf("it is no usage error: %v", err)
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gpurun/worker/result"
+)
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]byteSize{
+		"0": 0, "28": 28, "1K": 1 << 10, "4k": 4 << 10, "64M": 64 << 20, "2g": 2 << 30, "0G": 0,
+		"9223372036854775807": math.MaxInt64, "8589934591G": 8589934591 << 30,
+	} {
+		var got byteSize
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestByteSizeRefuses(t *testing.T) {
+	for text, hint := range map[string]string{
+		"": "4K", "K": "4K", "x": "4K", "-1": "4K", "+1": "4K", " 1": "4K",
+		"1.5K": `"1K"`, "1KB": `"1K"`, "1KiB": `"1K"`, "2 M": `"2M"`, "1T": `"1"`, "1KK": `"1K"`,
+		"8589934592G": "too large", "9223372036854775808": "too large",
+	} {
+		var got byteSize
+		if err := got.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%q is %d, %v; want an error with %s", text, got, err, hint)
+		}
+	}
+}
+
+// FuzzByteSize checks that a size that is accepted survives being written and
+// read again.
+func FuzzByteSize(f *testing.F) {
+	for _, text := range []string{"0", "1K", "64M", "1G", "9223372036854775807", "1.5K", "K", "-1", "1KiB", "99999999999G"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var size, again byteSize
+		if size.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		if size < 0 {
+			t.Fatalf("%q is %d", text, size)
+		}
+		written := result.FormatSize(int64(size))
+		if err := again.UnmarshalText([]byte(written)); err != nil || again != size {
+			t.Fatalf("%q is %d, written %q, read %d, %v", text, size, written, again, err)
+		}
+	})
+}
+
+func TestSeconds(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30": 30 * time.Second, "0.25": 250 * time.Millisecond, "1m30s": 90 * time.Second, "200ms": 200 * time.Millisecond,
+	} {
+		var got seconds
+		if err := got.UnmarshalText([]byte(text)); err != nil || time.Duration(got) != want {
+			t.Errorf("%q is %v, %v; want %v", text, time.Duration(got), err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "0s", "soon", "1e400", "NaN"} {
+		var got seconds
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is %v, want an error", text, time.Duration(got))
+		}
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	for text, want := range map[string]processes{
+		"": {}, "auto": {word: "auto"}, "gpu": {word: "gpu"}, "cpu": {word: "cpu"}, "1": {number: 1}, "72": {number: 72},
+	} {
+		var got processes
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "-1", "1.5", "all", strconv.Itoa(math.MaxInt) + "0"} {
+		var got processes
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is %v, want an error", text, got)
+		}
+	}
+}
+
+// FuzzInjections checks that whatever is accepted is complete.
+func FuzzInjections(f *testing.F) {
+	for _, text := range []string{
+		"corrupt:rank=1,byte=4097", "kill:rank=2", "hang:rank=3", "corrupt:byte=1", "kill:", ":", "kill:rank=-1",
+		"corrupt:rank=1,byte=9223372036854775808", "hang:rank=1,rank=2", "kill:rank=1,byte=2",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		all, err := parseInjections([]string{text})
+		if err != nil {
+			return
+		}
+		if len(all) != 1 || all[0].Rank < 0 || !strings.HasPrefix(text, string(all[0].Kind)+":") {
+			t.Fatalf("%q is %+v", text, all)
+		}
+	})
+}
