@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,16 +67,19 @@ func (l launch) run() error {
 	}
 }
 
-// pause gives the CPU to whoever this kernel waits for. At first it only
-// yields, because the answer is often on its way; then it sleeps, so that
-// ranks that have something to do find a core.
+// pause gives the CPU to whoever this kernel waits for, first to another
+// stream of this process and then to other processes. At first it only yields,
+// because the answer is often on its way; then it sleeps, so that ranks that
+// have something to do find a core. A sleep of Go's own would last a
+// millisecond at least where nothing else runs.
 func pause(rounds int) {
-	const yields, longest = 64, 200 * time.Microsecond
+	const yields, step, longest = 64, 5 * time.Microsecond, 200 * time.Microsecond
+	runtime.Gosched()
 	if rounds <= yields {
 		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 		return
 	}
-	nap := unix.NsecToTimespec(int64(min(time.Duration(rounds-yields)*5*time.Microsecond, longest)))
+	nap := unix.NsecToTimespec(int64(min(time.Duration(rounds-yields)*step, longest)))
 	unix.Nanosleep(&nap, nil)
 }
 
