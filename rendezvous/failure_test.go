@@ -15,8 +15,10 @@ import (
 	"gpurun/rendezvous"
 )
 
-// soon is how quickly everybody must hear of a failure.
-const soon = time.Second
+// soon is how quickly everybody must hear of a failure. It is milliseconds on
+// an idle machine; the rest is for a busy one, but less than any timeout that
+// would end the wait without the push.
+const soon = 1900 * time.Millisecond
 
 // ended waits for a group's end and returns its cause.
 func ended(t *testing.T, g *rendezvous.Group) error {
@@ -82,8 +84,10 @@ func TestDepartureIsHeardByAllAtOnce(t *testing.T) {
 	if err := waiting.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > soon {
-		t.Errorf("it took %v until everybody knew", took)
+	took := time.Since(begin)
+	t.Logf("everybody knew after %v", took)
+	if took > soon {
+		t.Errorf("it took more than %v", soon)
 	}
 	for rank, g := range groups {
 		if rank == victim {

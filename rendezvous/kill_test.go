@@ -79,8 +79,10 @@ func TestKilledProcessIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = waiting.Wait()
-	if took := time.Since(killed); took > soon {
-		t.Errorf("it took %v until the others knew", took)
+	took := time.Since(killed)
+	t.Logf("the others knew after %v", took)
+	if took > soon {
+		t.Errorf("it took more than %v", soon)
 	}
 	for rank := range groups {
 		wantPeerLeft(t, pending[rank], 2, "connection lost")
