@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gpurun/worker/report"
 )
 
 // markVariable marks every process of one test, whatever becomes of it.
@@ -38,7 +40,7 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 	g := &gpurun{stdout: newScreen(), stderr: newScreen(), tmp: t.TempDir()}
 	g.mark = fmt.Sprintf("%s=%d-%s", markVariable, os.Getpid(), filepath.Base(filepath.Dir(g.tmp))+t.Name())
 	g.cmd = exec.Command(self, "/bin/sh", "-c", script)
-	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", "GPURUN_TEST_WORKERS="+strconv.Itoa(workers), "TMPDIR="+g.tmp, g.mark)
+	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", workersVariable+"="+strconv.Itoa(workers), "TMPDIR="+g.tmp, g.mark)
 	g.cmd.Stdout, g.cmd.Stderr = g.stdout, g.stderr
 	g.cmd.WaitDelay = patience
 	for _, p := range prepare {
@@ -87,7 +89,8 @@ func (g *gpurun) wait(t *testing.T) int {
 }
 
 // leavesNothing fails the test if a process or a file is left after 2 seconds.
-func (g *gpurun) leavesNothing(t *testing.T) {
+// It returns how long the last process lived.
+func (g *gpurun) leavesNothing(t *testing.T) time.Duration {
 	t.Helper()
 	const promise = 2 * time.Second
 	start := time.Now()
@@ -97,14 +100,16 @@ func (g *gpurun) leavesNothing(t *testing.T) {
 				command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 				t.Errorf("pid %d is left: %s", pid, bytes.ReplaceAll(command, []byte{0}, []byte{' '}))
 			}
-			return
+			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Logf("all gone after %v", time.Since(start))
+	took := time.Since(start)
+	t.Logf("all gone after %v", took)
 	if left, err := filepath.Glob(g.tmp + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v, %v", left, err)
 	}
+	return took
 }
 
 // pids finds the numbers that lines "NAME NUMBER" of standard output give.
@@ -166,12 +171,36 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 			if code := g.wait(t); code != test.code {
 				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
 			}
-			g.leavesNothing(t)
+			if took := g.leavesNothing(t); took >= orphanBound {
+				t.Errorf("an agent that works took %v to notice", took)
+			}
 			if !strings.Contains(g.stderr.String(), test.stderr) {
 				t.Errorf("stderr: %q", g.stderr)
 			}
 		})
 	}
+}
+
+func TestAnAgentThatIsDeafEndsAllTheSame(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 2, brood, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, flawVariable+"="+deaf) })
+	g.stdout.await(t, "worker ", 2)
+	if err := g.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	g.wait(t)
+	g.leavesNothing(t)
+}
+
+func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 2, "echo ready; exec sleep 1000", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, flawVariable+"="+unguarded) })
+	g.stdout.await(t, "ready", 2)
+	if err := g.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	g.wait(t)
+	g.leavesNothing(t)
 }
 
 // agentOf finds the guard's only child.
@@ -220,10 +249,11 @@ func TestGuardPassesSignalsOn(t *testing.T) {
 		stdout string
 		code   int
 	}{
-		"once":    {`trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, "got it\n", 143},
-		"SIGQUIT": {`trap 'echo quit; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGQUIT}, "quit\n", 131},
-		"SIGUSR1": {`trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "saved\n", 0},
-		"twice":   {`trap '' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "", 143},
+		"once":                       {`trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, "got it\n", 143},
+		"SIGQUIT":                    {`trap 'echo quit; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGQUIT}, "quit\n", 131},
+		"SIGUSR1":                    {`trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "saved\n", 0},
+		"SIGUSR1 to the worker only": {`sleep 1000 & trap "kill -9 $!; wait $!; echo child \$?; exit 0" USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "child 137\n", 0},
+		"twice":                      {`trap '' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "", 143},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -244,6 +274,25 @@ func TestGuardPassesSignalsOn(t *testing.T) {
 			g.leavesNothing(t)
 		})
 	}
+}
+
+func TestASignalFromTheTerminalArrivesOnce(t *testing.T) {
+	t.Parallel()
+	// A terminal signals the whole foreground process group.
+	g := startGpurun(t, 1, `trap 'echo got it; sleep 0.2; echo bye; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	})
+	g.stdout.await(t, "ready\n", 1)
+	if err := syscall.Kill(-g.cmd.Process.Pid, syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if code := g.wait(t); code != 131 {
+		t.Errorf("exit code %d; stderr: %s", code, g.stderr)
+	}
+	if diff := cmp.Diff("ready\ngot it\nbye\n", g.stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+	g.leavesNothing(t)
 }
 
 func TestASignalBeforeAnythingElse(t *testing.T) {
@@ -288,7 +337,8 @@ func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 	defer stray.Close()
 	// ls itself opens the fourth.
 	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e GPURUN_RUN_DIR -e LIFELINE -e REPORT; readlink /proc/self/fd/0`, func(cmd *exec.Cmd) {
-		cmd.ExtraFiles = []*os.File{stray}
+		cmd.ExtraFiles = []*os.File{stray, stray, stray, stray}
+		cmd.Env = append(cmd.Env, report.FDVariable+"=5")
 	})
 	if code := g.wait(t); code != 0 {
 		t.Errorf("exit code %d; stderr: %s", code, g.stderr)
@@ -322,7 +372,7 @@ func BenchmarkFourTimesTrue(b *testing.B) {
 	}
 	for b.Loop() {
 		cmd := exec.Command(self, "/bin/true")
-		cmd.Env = append(os.Environ(), roleVariable+"=gpurun", "GPURUN_TEST_WORKERS=4")
+		cmd.Env = append(os.Environ(), roleVariable+"=gpurun", workersVariable+"=4")
 		if err := cmd.Run(); err != nil {
 			b.Fatal(err)
 		}

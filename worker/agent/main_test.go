@@ -29,11 +29,22 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playGpurun is a whole gpurun: guard and agent. It runs its arguments with as
-// many workers as GPURUN_TEST_WORKERS says.
+// What playGpurun is told by its environment.
+const (
+	workersVariable = "GPURUN_TEST_WORKERS" // how many to start
+	flawVariable    = "GPURUN_TEST_FLAW"    // what is wrong with it
+	unguarded       = "no guard"
+	deaf            = "does not notice that the guard is gone"
+)
+
+// playGpurun is a whole gpurun: guard and agent. It runs its arguments.
 func playGpurun() int {
 	ctx, signals, stop := Catch(context.Background())
 	defer stop()
+	flaw := os.Getenv(flawVariable)
+	if flaw == unguarded {
+		return playAgent(ctx, signals, nil)
+	}
 	lifeline, err := UnderGuard()
 	if err == nil && lifeline == nil {
 		code, err := Guard(signals)
@@ -47,7 +58,14 @@ func playGpurun() int {
 		return 98
 	}
 	defer lifeline.Close()
-	workers, err := strconv.Atoi(os.Getenv("GPURUN_TEST_WORKERS"))
+	if flaw == deaf {
+		return playAgent(ctx, signals, nil)
+	}
+	return playAgent(ctx, signals, lifeline)
+}
+
+func playAgent(ctx context.Context, signals <-chan os.Signal, lifeline *Lifeline) int {
+	workers, err := strconv.Atoi(os.Getenv(workersVariable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 98

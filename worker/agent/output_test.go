@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,11 +26,25 @@ func shell(t *testing.T, workers int, script string) (spec Spec, stdout, stderr 
 	return spec, stdout, stderr
 }
 
+// choppy is an output that takes one byte at a time, and others in between.
+type choppy struct{ screen *screen }
+
+func (c choppy) Write(p []byte) (int, error) {
+	for i := range p {
+		if _, err := c.screen.Write(p[i : i+1]); err != nil {
+			return i, err
+		}
+		runtime.Gosched()
+	}
+	return len(p), nil
+}
+
 func TestLinesOfConcurrentWorkersStayWhole(t *testing.T) {
 	t.Parallel()
-	const workers, count = 8, 400
+	const workers, count = 8, 200
 	spec, stdout, stderr := shell(t, workers, fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf %%s "$RANK "; echo "$i end"; echo "$RANK $i end" >&2; i=$((i+1)); done`, count))
 	spec.Prefix = rankPrefix
+	spec.Stdout, spec.Stderr = choppy{stdout}, choppy{stderr}
 	mustRun(t, spec)
 	for _, shown := range []*screen{stdout, stderr} {
 		next := make([]int, workers)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -196,17 +197,19 @@ func gate(t *testing.T, spec *Spec) (open func()) {
 func TestACauseIsNamedBeforeItsConsequence(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := players(t, 3,
+		"2=ignore", "phase:ready", "0=await",
 		`0=fail:{"class":"rendezvous","message":"rank 2 left","peer":2,"consequence":true}`, "0=exit:6",
-		"2=await", "2=exit:9", "block")
+		"2=await", "2=kill:11", "block")
 	open := gate(t, &spec)
 	defer open()
+	var ready atomic.Int32
 	spec.Reports = func(_ int, m report.Message) {
-		if m.Kind == report.KindFailure {
+		if m.Kind == report.KindPhase && ready.Add(1) == 3 {
 			open()
 		}
 	}
 	outcome := mustRun(t, spec)
-	if outcome.First == nil || outcome.First.Rank != 2 || outcome.ExitCode() != 9 {
+	if outcome.First == nil || outcome.First.Rank != 2 || outcome.ExitCode() != 128+11 {
 		t.Errorf("named %v", outcome.First)
 	}
 }
@@ -240,14 +243,14 @@ func TestASilentWorkerIsHung(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := players(t, 2, "phase:waiting for rank 0", "ignore", "block")
 	spec.Reports = new(inbox).add
-	spec.Silence = 300 * time.Millisecond
+	spec.Silence = 1500 * time.Millisecond
 	spec.Grace = 50 * time.Millisecond
 	outcome := mustRun(t, spec)
 	first := outcome.First
 	if first == nil || first.Report == nil || first.Report.Class != report.Timeout || first.Phase != "waiting for rank 0" {
 		t.Fatalf("named %v", first)
 	}
-	if !strings.Contains(first.Error(), "nothing heard from it for 300ms") {
+	if !strings.Contains(first.Error(), "nothing heard from it for 1.5s") {
 		t.Error(first)
 	}
 }
@@ -337,7 +340,11 @@ func TestSignals(t *testing.T) {
 					signals <- s
 				}
 			}()
+			start := time.Now()
 			outcome := mustRun(t, spec)
+			if took := time.Since(start); took >= spec.Grace {
+				t.Errorf("took %v, all of the grace", took)
+			}
 			if outcome.ExitCode() != test.code || (test.died != 0 && outcome.Workers[0].Signal != test.died) {
 				t.Errorf("exit code %d of %+v", outcome.ExitCode(), outcome)
 			}

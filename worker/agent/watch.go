@@ -17,7 +17,7 @@ import (
 const (
 	// settleTime is how long a failure that is only a consequence waits for
 	// its cause to show up.
-	settleTime = 100 * time.Millisecond
+	settleTime = 250 * time.Millisecond
 	// killBound is how long a process may take to die of SIGKILL. One in an
 	// uninterruptible system call does not.
 	killBound = 2 * time.Second

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (g *group) open(localRank int) (w *worker, given []*os.File, err error) {
 	w = &worker{rank: g.spec.FirstRank + localRank, localRank: localRank}
 	w.cmd = exec.Command(g.spec.Argv[0], g.spec.Argv[1:]...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	w.cmd.Env = inheritedEnv(os.Environ())
+	w.cmd.Env = withoutReports(os.Environ())
 	if g.spec.Env != nil {
 		w.cmd.Env = append(w.cmd.Env, g.spec.Env(localRank)...)
 	}
@@ -78,16 +79,10 @@ func (g *group) open(localRank int) (w *worker, given []*os.File, err error) {
 	return w, given, err
 }
 
-// inheritedEnv is env without what is meant for this process alone.
-func inheritedEnv(env []string) []string {
-	var kept []string
-	for _, entry := range env {
-		name, _, _ := strings.Cut(entry, "=")
-		if name != report.FDVariable && name != lifelineVariable && name != runDirVariable {
-			kept = append(kept, entry)
-		}
-	}
-	return kept
+// withoutReports is env without the report pipe of this process itself, should
+// it be another agent's worker.
+func withoutReports(env []string) []string {
+	return slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, report.FDVariable+"=") })
 }
 
 // signalGroup signals the worker's process group, which exists until the worker
