@@ -120,7 +120,7 @@ func (cv conversion) floatToFloat(a uint64) uint64 {
 	out := to.encode(from.decode(a), cv.mode)
 	switch {
 	case from.isNaN(a):
-		out = convertNaN(from, to, a)
+		out = cv.convertNaN(a)
 	case cv.integral:
 		out = to.encode(roundIntegral(from.decode(a), cv.mode), cv.mode)
 	}
@@ -133,18 +133,19 @@ func (cv conversion) floatToFloat(a uint64) uint64 {
 	return out
 }
 
-// convertNaN keeps the payload between single and double, as GPUs do, and
-// gives the canonical NaN in every other case.
-func convertNaN(from, to format, a uint64) uint64 {
-	switch {
-	case to == binary64 && from == binary64:
-		return a | 1<<51
-	case to == binary64 && from == binary32:
-		return a>>31<<63 | 0x7ff8<<48 | a&(1<<23-1)<<29
-	case to == binary64:
-		return 0x7fffffffe0000000
+// convertNaN keeps sign and payload where a double is involved, as GPUs do,
+// and otherwise gives the canonical NaN.
+func (cv conversion) convertNaN(a uint64) uint64 {
+	from, to := formatOf(cv.from), formatOf(cv.to)
+	if from != binary64 && to != binary64 {
+		return to.nan()
 	}
-	return to.nan()
+	if cv.ftz && from == binary32 {
+		a = nan32
+	}
+	payload := a & (1<<from.mantissa - 1) << (52 - from.mantissa) >> (52 - to.mantissa)
+	sign := a >> (from.exponent + from.mantissa) << (to.exponent + to.mantissa)
+	return sign | to.infinity() | 1<<(to.mantissa-1) | payload
 }
 
 func roundIntegral(x float64, mode rounding) float64 {
@@ -159,18 +160,19 @@ func roundIntegral(x float64, mode rounding) float64 {
 	return math.RoundToEven(x)
 }
 
-// floatToInt clamps to the destination's range; NaN becomes 0.
+// floatToInt clamps to the destination's range.
 func (cv conversion) floatToInt(a uint64) uint64 {
 	from := formatOf(cv.from)
 	if a &= widthMask(cv.from.Bits); cv.ftz && from == binary32 {
 		a = from.flush(a)
 	}
+	if from.isNaN(a) {
+		return cv.nanToInt()
+	}
 	x := roundIntegral(from.decode(a), cv.mode)
 	if cv.to.Class == ptx.Signed {
 		limit := math.Ldexp(1, cv.to.Bits-1)
 		switch {
-		case x != x:
-			return 0
 		case x >= limit:
 			return 1<<(cv.to.Bits-1) - 1
 		case x < -limit:
@@ -179,12 +181,21 @@ func (cv conversion) floatToInt(a uint64) uint64 {
 		return uint64(int64(x))
 	}
 	switch {
-	case !(x > 0):
+	case x <= 0:
 		return 0
 	case x >= math.Ldexp(1, cv.to.Bits):
 		return widthMask(cv.to.Bits)
 	}
 	return uint64(x)
+}
+
+// nanToInt is 0, as the PTX manual says, only where 64 bits are on neither
+// side; where they are, GPUs return the top bit alone.
+func (cv conversion) nanToInt() uint64 {
+	if cv.from.Bits < 64 && cv.to.Bits < 64 {
+		return 0
+	}
+	return extend(1<<(cv.to.Bits-1), cv.to)
 }
 
 func (cv conversion) intToFloat(a uint64) uint64 {

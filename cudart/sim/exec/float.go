@@ -69,9 +69,9 @@ func wideFloat(f format, op string, nan bool) alu {
 	case "sqrt":
 		return pick(lift1(sqrt32), lift1(sqrt64))
 	case "abs":
-		return pick(absF32, lift1(abs64))
+		return pick(lift1(abs32), lift1(abs64))
 	case "neg":
-		return pick(negF32, lift1(neg64))
+		return pick(lift1(neg32), lift1(neg64))
 	case "min", "max":
 		return lift2(f.extremum(op == "max", nan))
 	case "copysign":
@@ -102,9 +102,9 @@ func smallFloat(f format, op string, nan, ftz, sat bool) scalarFloat {
 	case "fma":
 		fn = exact(func(a, b, c float64) float64 { return addOdd(a*b, c) })
 	case "abs":
-		fn = func(a, _, _ uint64) uint64 { return a &^ f.sign() }
+		fn = func(a, _, _ uint64) uint64 { return f.setSign(a, a&^f.sign()) }
 	case "neg":
-		fn = func(a, _, _ uint64) uint64 { return a ^ f.sign() }
+		fn = func(a, _, _ uint64) uint64 { return f.setSign(a, a^f.sign()) }
 	case "min", "max":
 		pick := f.extremum(op == "max", nan)
 		fn = func(a, b, _ uint64) uint64 { return pick(a, b) }
@@ -149,6 +149,8 @@ func (f format) extremum(largest, nan bool) func(a, b uint64) uint64 {
 	return func(a, b uint64) uint64 {
 		nanA, nanB := f.isNaN(a), f.isNaN(b)
 		switch {
+		case nanA && nanB && f == binary64:
+			return quiet64(b)
 		case nanA && nanB, nan && (nanA || nanB):
 			return f.nan()
 		case nanA:

@@ -80,14 +80,5 @@ func addOdd(x, y float64) float64 {
 func rcp32(a uint64) uint64  { return f32bits(1 / f32(a)) }
 func sqrt32(a uint64) uint64 { return f32bits(float32(math.Sqrt(float64(f32(a))))) }
 
-func absF32(d, a, _, _ *lanes) {
-	for i := range d {
-		d[i] = a[i] & 0x7fffffff
-	}
-}
-
-func negF32(d, a, _, _ *lanes) {
-	for i := range d {
-		d[i] = a[i]&0xffffffff ^ 0x80000000
-	}
-}
+func abs32(a uint64) uint64 { return binary32.setSign(a, a&0x7fffffff) }
+func neg32(a uint64) uint64 { return binary32.setSign(a, a^0x80000000) }

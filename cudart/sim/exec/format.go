@@ -45,8 +45,8 @@ func (f format) bias() int        { return 1<<(f.exponent-1) - 1 }
 func (f format) infinity() uint64 { return (1<<f.exponent - 1) << f.mantissa }
 func (f format) sign() uint64     { return 1 << (f.exponent + f.mantissa) }
 
-// nan is the only NaN that arithmetic on GPUs produces in formats of up to 32
-// bits: all ones but for the sign.
+// nan is the NaN of arithmetic on GPUs: in formats of up to 32 bits all ones
+// but for the sign, whatever NaN went in.
 func (f format) nan() uint64 {
 	if f == binary64 {
 		return nan64
@@ -160,6 +160,18 @@ func (f format) decode(b uint64) float64 {
 }
 
 func (f format) isNaN(b uint64) bool { return b&^f.sign() > f.infinity() }
+
+// setSign is the result of an instruction that turns a into b by its sign bit
+// alone, as abs and neg do. A NaN is treated as by any other arithmetic.
+func (f format) setSign(a, b uint64) uint64 {
+	switch {
+	case !f.isNaN(a):
+		return b
+	case f == binary64:
+		return quiet64(a)
+	}
+	return f.nan()
+}
 
 // flush replaces a subnormal number by a zero of the same sign.
 func (f format) flush(b uint64) uint64 {

@@ -111,7 +111,7 @@ func TestIntegerInstructions(t *testing.T) {
 		{"div.u32 d, a, b;", "b32 b32 b32", []row{{7, 2, 0, 3}, {7, 0, 0, 0xffffffff}}},
 		{"div.s32 d, a, b;", "b32 b32 b32", []row{{0xfffffff9, 2, 0, 0xfffffffd}, {0x80000000, 0xffffffff, 0, 0x80000000}}},
 		{"div.s64 d, a, b;", "b64 b64 b64", []row{{neg(7), 2, 0, neg(3)}, {1 << 63, neg(1), 0, 1 << 63}}},
-		{"rem.s32 d, a, b;", "b32 b32 b32", []row{{0xfffffff9, 2, 0, 0xffffffff}, {9, 0, 0, 9}}},
+		{"rem.s32 d, a, b;", "b32 b32 b32", []row{{0xfffffff9, 2, 0, 0xffffffff}, {9, 0, 0, 0xffffffff}}},
 		{"rem.u64 d, a, b;", "b64 b64 b64", []row{{neg(1), 10, 0, 5}}},
 		{"min.s32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 1, 0, 0xffffffff}}},
 		{"min.u32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 1, 0, 1}}},

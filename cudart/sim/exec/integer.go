@@ -127,11 +127,11 @@ func divInt[T integer](a, b uint64) uint64 {
 	return zext(T(a) / T(b))
 }
 
-// remInt is the remainder that goes with divInt; GPUs return the dividend for
-// a zero divisor.
+// remInt is the remainder that goes with divInt. GPUs return all ones for a
+// zero divisor here too.
 func remInt[T integer](a, b uint64) uint64 {
 	if T(b) == 0 {
-		return zext(T(a))
+		return zext(^T(0))
 	}
 	return zext(T(a) % T(b))
 }
