@@ -35,35 +35,32 @@ func collectiveLong(what *collective.Collective) string {
 		fmt.Fprintf(&b, "  %-10s %s\n", algorithm.Name, algorithm.Summary)
 	}
 	b.WriteString(`
-By default the sweep goes from 1K to 64M by a factor of 4 with 20 iterations after
-5 to warm up; in the simulator from 1K to 1M with 3 iterations after 1. The times
-printed are medians, of the slowest rank.
+The times printed are medians, of the slowest rank.
 
 Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
 GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
 	return b.String()
 }
 
-// addSweepFlags adds flags with the names that nccl-tests gives them. Their
-// defaults are those of configs.
+// addSweepFlags adds flags with the names that nccl-tests gives them.
 func addSweepFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringP("minbytes", "b", "", "first `size`: bytes of each rank's input, with K, M or G for powers of 1024 (default 1K)")
-	f.StringP("maxbytes", "e", "", "last `size` (default 64M, 1M in the simulator)")
+	f.StringP("minbytes", "b", "", "first `size`: bytes of each rank's input, with K, M or G for powers of 1024")
+	f.StringP("maxbytes", "e", "", "last `size`")
 	f.StringP("stepbytes", "i", "", "`bytes` from one size to the next, instead of a factor")
-	f.StringP("stepfactor", "f", "", "`factor` from one size to the next (default 4)")
-	f.StringP("iters", "n", "", "`number` of timed calls of each measurement (default 20, 3 in the simulator)")
-	f.StringP("warmup-iters", "w", "", "`number` of calls before them (default 5, 1 in the simulator)")
-	f.StringP("run-cycles", "N", "", "`number` of times that the whole sweep runs (default 1)")
-	f.StringP("op", "o", "", "reduction `operations`, with commas between, or all (default sum)")
-	f.StringP("datatype", "d", "", "element `types`, with commas between, or all (default float)")
-	f.StringP("check", "c", "", "`1` verifies every element, 0 none (default 1)")
-	f.StringP("cudagraph", "G", "", "capture the calls in a graph and replay it so many `times` (default 0: launch each)")
-	f.StringP("timeout", "T", "", "`seconds` that a rank may wait for another (default 30)")
+	f.StringP("stepfactor", "f", "", "`factor` from one size to the next")
+	f.StringP("iters", "n", "", "`number` of timed calls of each measurement")
+	f.StringP("warmup-iters", "w", "", "`number` of calls before them")
+	f.StringP("run-cycles", "N", "", "`number` of times that the whole sweep runs")
+	f.StringP("op", "o", "", "reduction `operations`, with commas between, or all")
+	f.StringP("datatype", "d", "", "element `types`, with commas between, or all")
+	f.StringP("check", "c", "", "`0|1`: 1 verifies every element, 0 none")
+	f.StringP("cudagraph", "G", "", "capture the calls in a graph and replay it so many `times`, instead of launching each")
+	f.StringP("timeout", "T", "", "`seconds` that a rank may wait for another")
 	f.StringP("output-file", "J", "", "write the results as JSON to this `file` as well")
-	f.String("algo", "", "`algorithms`, with commas between, all, or auto for the best of each size (default auto)")
-	f.String("seed", "", "`seed` of the inputs (default 1)")
-	f.String("output", "", "`form` of the results: table, json, jsonl, csv or markdown (default table)")
+	f.String("algo", "", "`algorithms`, with commas between, all, or auto for the best of each size")
+	f.String("seed", "", "`seed` of the inputs")
+	f.String("output", "", "`form` of the results: table, json, jsonl, csv or markdown")
 	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
 }
 

@@ -119,6 +119,8 @@ func collectiveCode(o *agent.Outcome) int {
 		return classCode(o.First.Report.Class)
 	case o.First != nil:
 		return exitWorkerDied
+	case o.Cause != nil && o.Signal == 0:
+		return exitEnvironment
 	}
 	return o.ExitCode()
 }

@@ -51,6 +51,7 @@ func TestCollectiveCode(t *testing.T) {
 		"internal":    {reported(report.Internal), 5},
 		"killed":      {&agent.Outcome{First: &agent.Failure{Signal: syscall.SIGKILL}}, 5},
 		"panic":       {&agent.Outcome{First: &agent.Failure{ExitCode: 2}}, 5},
+		"disk full":   {&agent.Outcome{Cause: errors.New("no space left")}, 3},
 		"signal":      {&agent.Outcome{Signal: syscall.SIGTERM, Cause: agent.Signalled{Signal: syscall.SIGTERM}}, 143},
 	} {
 		if code := collectiveCode(c.outcome); code != c.code {

@@ -21,7 +21,10 @@ import (
 // parsed is the collective's command after reading a command line.
 func parsed(t testing.TB, words ...string) *cobra.Command {
 	t.Helper()
-	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
+	root, err := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd, rest, err := root.Find(append([]string{"allreduce"}, words...))
 	if err == nil {
 		err = cmd.ParseFlags(rest)

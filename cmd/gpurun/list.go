@@ -42,10 +42,10 @@ func newListCommand(a *app) *cobra.Command {
 		Short: "List collectives, algorithms, types and operations, and where each can run here",
 		Args:  noArguments,
 	}
-	output := cmd.Flags().String("output", "table", "`form` of the list: table or json")
+	output := cmd.Flags().String("output", "", "`form` of the list: table or json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		switch *output {
-		case "table":
+		case "", "table":
 			return listAll().print(a.out)
 		case "json":
 			encoder := json.NewEncoder(a.out)

@@ -25,7 +25,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
   gpurun list                                       what there is to run`
 
-func newRootCommand(a *app) *cobra.Command {
+func newRootCommand(a *app) (*cobra.Command, error) {
 	root := &cobra.Command{
 		Use: `gpurun [launcher flags] COLLECTIVE [flags]
   gpurun [launcher flags] SCRIPT.py|COMMAND [args]
@@ -58,18 +58,18 @@ func newRootCommand(a *app) *cobra.Command {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
 	root.AddCommand(newListCommand(a), newVersionCommand(a), newWorkerCommand())
-	return root
+	return root, showDefaults(root)
 }
 
 func addLauncherFlags(f *pflag.FlagSet) {
-	f.String("nproc-per-node", "", "processes: a `number`, auto, gpu or cpu (default: one per GPU, 8 in the simulator; 1 for a command)")
-	f.String("device", "", "where collectives run: `auto`, cuda or sim; auto is cuda where there is a GPU")
+	f.String("nproc-per-node", "", "processes: a `number`, auto, gpu or cpu; by itself one per GPU, 8 in the simulator, 1 for a command")
+	f.String("device", "", "`where` collectives run: auto, cuda or sim; auto is cuda where there is a GPU")
 	f.Bool("require-gpu", false, "fail where there is no GPU instead of simulating one")
 	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
-	f.String("grace", "", "`seconds` that processes may take to end between SIGTERM and SIGKILL (default 30)")
+	f.String("grace", "", "`seconds` that processes may take to end between SIGTERM and SIGKILL")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
-	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error (default info)")
-	f.String("log-format", "", "`form` of the log: console or json (default console)")
+	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error")
+	f.String("log-format", "", "`form` of the log: console or json")
 }
 
 // launchable reports whether a bare word names a program or script, rather than

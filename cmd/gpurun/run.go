@@ -36,7 +36,10 @@ func run(args []string, s streams) int {
 		defer lifeline.Close()
 	}
 	a := &app{streams: s, args: args, signals: signals, lifeline: lifeline}
-	root := newRootCommand(a)
+	root, err := newRootCommand(a)
+	if err != nil {
+		return complain(s.err, err)
+	}
 	root.SetArgs(args[1:])
 	root.SetIn(s.in)
 	root.SetOut(s.out)

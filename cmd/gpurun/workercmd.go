@@ -65,6 +65,15 @@ func newWorkerCommand() *cobra.Command {
 	}
 }
 
+// self is the command line of this program.
+func self(args ...string) ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	return append([]string{path}, args...), nil
+}
+
 // takeAssignment reads the variable and removes it, so that no child sees it.
 func takeAssignment() (assignment, error) {
 	text, ok := os.LookupEnv(assignmentVariable)
