@@ -20,108 +20,140 @@ type instruction struct{ text, types string }
 
 // gpuInstructions are compared between GPU and simulator.
 func gpuInstructions() []instruction {
-	var all []instruction
-	add := func(types string, texts ...string) {
-		for _, text := range texts {
-			all = append(all, instruction{text, types})
-		}
+	var l instructionList
+	l.addIntegers()
+	l.addBits()
+	l.addFloats()
+	l.addComparisons()
+	l.addIntegerConversions()
+	l.addFloatConversions()
+	return l
+}
+
+type instructionList []instruction
+
+// add appends instructions on registers of the given types.
+func (l *instructionList) add(types string, texts ...string) {
+	for _, text := range texts {
+		*l = append(*l, instruction{text, types})
 	}
+}
+
+func (l *instructionList) addIntegers() {
 	for _, t := range []string{"u16", "s16", "u32", "s32", "u64", "s64"} {
 		reg := "b" + t[1:]
 		for _, op := range []string{"add", "sub", "mul.lo", "mul.hi", "min", "max", "div", "rem"} {
-			add(strings.Repeat(reg+" ", 3), op+"."+t+" d, a, b;")
+			l.add(strings.Repeat(reg+" ", 3), op+"."+t+" d, a, b;")
 		}
-		add(strings.Repeat(reg+" ", 4), "mad.lo."+t+" d, a, b, c;")
-		add(reg+" "+reg+" b32", "shr."+t+" d, a, b;")
+		l.add(strings.Repeat(reg+" ", 4), "mad.lo."+t+" d, a, b, c;")
+		l.add(reg+" "+reg+" b32", "shr."+t+" d, a, b;")
 		for _, cmp := range []string{"eq", "ne", "lt", "le", "gt", "ge"} {
-			add("b32 "+reg+" "+reg, "setp."+cmp+"."+t+" p, a, b; selp.b32 d, 1, 0, p;")
+			l.add("b32 "+reg+" "+reg, "setp."+cmp+"."+t+" p, a, b; selp.b32 d, 1, 0, p;")
 		}
 	}
-	add("b32 b32 b32", "add.sat.s32 d, a, b;", "sub.sat.s32 d, a, b;", "and.b32 d, a, b;", "shl.b32 d, a, b;")
-	add("b64 b32 b32", "mul.wide.u32 d, a, b;", "mul.wide.s32 d, a, b;")
-	add("b64 b32 b32 b64", "mad.wide.u32 d, a, b, c;", "mad.wide.s32 d, a, b, c;")
-	add("b32 b32 b32 b32", "mad.hi.u32 d, a, b, c;", "mad.hi.s32 d, a, b, c;", "bfe.u32 d, a, b, c;", "bfe.s32 d, a, b, c;",
+	l.add("b32 b32 b32", "add.sat.s32 d, a, b;", "sub.sat.s32 d, a, b;", "and.b32 d, a, b;", "shl.b32 d, a, b;")
+	l.add("b64 b32 b32", "mul.wide.u32 d, a, b;", "mul.wide.s32 d, a, b;")
+	l.add("b64 b32 b32 b64", "mad.wide.u32 d, a, b, c;", "mad.wide.s32 d, a, b, c;")
+	l.add("b32 b32 b32 b32", "mad.hi.u32 d, a, b, c;", "mad.hi.s32 d, a, b, c;")
+}
+
+func (l *instructionList) addBits() {
+	l.add("b32 b32 b32 b32", "bfe.u32 d, a, b, c;", "bfe.s32 d, a, b, c;",
 		"prmt.b32 d, a, b, c;", "prmt.b32.f4e d, a, b, c;", "prmt.b32.b4e d, a, b, c;", "prmt.b32.rc8 d, a, b, c;",
 		"prmt.b32.ecl d, a, b, c;", "prmt.b32.ecr d, a, b, c;", "prmt.b32.rc16 d, a, b, c;",
 		"shf.l.wrap.b32 d, a, b, c;", "shf.r.wrap.b32 d, a, b, c;", "shf.l.clamp.b32 d, a, b, c;", "shf.r.clamp.b32 d, a, b, c;",
 		"lop3.b32 d, a, b, c, 0x2d;", "slct.b32.s32 d, a, b, c;", "bfi.b32 d, a, b, c, 7;", "bfi.b32 d, a, b, 5, c;")
 	// PTX takes these counts modulo 256; the GPU does so for 32-bit operands only.
-	add("b64 b64 b32 b32", "and.b32 b, b, 255; and.b32 c, c, 255; bfe.u64 d, a, b, c;", "and.b32 b, b, 255; and.b32 c, c, 255; bfe.s64 d, a, b, c;")
-	add("b64 b64 b64 b32", "and.b32 c, c, 255; bfi.b64 d, a, b, c, 9;")
-	add("b64 b64 b32", "shl.b64 d, a, b;")
-	add("b32 b32", "popc.b32 d, a;", "clz.b32 d, a;", "brev.b32 d, a;", "bfind.u32 d, a;", "bfind.s32 d, a;", "bfind.shiftamt.s32 d, a;", "neg.s32 d, a;", "abs.s32 d, a;", "cnot.b32 d, a;")
-	add("b32 b64", "popc.b64 d, a;", "clz.b64 d, a;", "bfind.u64 d, a;", "bfind.s64 d, a;")
-	add("b64 b64", "brev.b64 d, a;", "abs.s64 d, a;")
+	l.add("b64 b64 b32 b32", "and.b32 b, b, 255; and.b32 c, c, 255; bfe.u64 d, a, b, c;", "and.b32 b, b, 255; and.b32 c, c, 255; bfe.s64 d, a, b, c;")
+	l.add("b64 b64 b64 b32", "and.b32 c, c, 255; bfi.b64 d, a, b, c, 9;")
+	l.add("b64 b64 b32", "shl.b64 d, a, b;")
+	l.add("b32 b32", "popc.b32 d, a;", "clz.b32 d, a;", "brev.b32 d, a;", "bfind.u32 d, a;", "bfind.s32 d, a;", "bfind.shiftamt.s32 d, a;", "neg.s32 d, a;", "abs.s32 d, a;", "cnot.b32 d, a;")
+	l.add("b32 b64", "popc.b64 d, a;", "clz.b64 d, a;", "bfind.u64 d, a;", "bfind.s64 d, a;")
+	l.add("b64 b64", "brev.b64 d, a;", "abs.s64 d, a;")
+}
 
+func (l *instructionList) addFloats() {
 	for _, op := range []string{"add", "sub", "mul", "div.rn", "min", "max", "max.NaN", "min.NaN", "add.ftz", "mul.ftz", "min.ftz", "add.sat", "copysign"} {
-		add("f32 f32 f32", op+".f32 d, a, b;")
+		l.add("f32 f32 f32", op+".f32 d, a, b;")
 	}
-	add("f32 f32 f32 f32", "fma.rn.f32 d, a, b, c;", "fma.rn.ftz.f32 d, a, b, c;", "fma.rn.sat.f32 d, a, b, c;")
-	add("f32 f32", "abs.f32 d, a;", "neg.f32 d, a;", "rcp.rn.f32 d, a;", "sqrt.rn.f32 d, a;")
+	l.add("f32 f32 f32 f32", "fma.rn.f32 d, a, b, c;", "fma.rn.ftz.f32 d, a, b, c;", "fma.rn.sat.f32 d, a, b, c;")
+	l.add("f32 f32", "abs.f32 d, a;", "neg.f32 d, a;", "rcp.rn.f32 d, a;", "sqrt.rn.f32 d, a;")
 	for _, op := range []string{"add", "sub", "mul", "div.rn", "min", "max"} {
-		add("f64 f64 f64", op+".f64 d, a, b;")
+		l.add("f64 f64 f64", op+".f64 d, a, b;")
 	}
-	add("f64 f64 f64 f64", "fma.rn.f64 d, a, b, c;")
-	add("f64 f64", "abs.f64 d, a;", "neg.f64 d, a;", "rcp.rn.f64 d, a;", "sqrt.rn.f64 d, a;")
+	l.add("f64 f64 f64 f64", "fma.rn.f64 d, a, b, c;")
+	l.add("f64 f64", "abs.f64 d, a;", "neg.f64 d, a;", "rcp.rn.f64 d, a;", "sqrt.rn.f64 d, a;")
 	for _, t := range []string{"f16", "f16x2", "bf16", "bf16x2"} {
-		reg := "b16"
-		if strings.HasSuffix(t, "x2") {
-			reg = "b32"
-		}
-		ops := []string{"min", "max", "min.NaN", "max.NaN"}
-		if strings.HasPrefix(t, "f16") {
-			ops = append(ops, "add", "sub", "mul", "add.sat", "add.ftz", "mul.ftz", "min.ftz")
-		}
-		for _, op := range ops {
-			add(strings.Repeat(reg+" ", 3), op+"."+t+" d, a, b;")
-		}
-		add(strings.Repeat(reg+" ", 4), "fma.rn."+t+" d, a, b, c;")
-		add(reg+" "+reg, "neg."+t+" d, a;", "abs."+t+" d, a;")
+		l.addSmallFloats(t)
 	}
+}
+
+func (l *instructionList) addSmallFloats(t string) {
+	reg := "b16"
+	if strings.HasSuffix(t, "x2") {
+		reg = "b32"
+	}
+	ops := []string{"min", "max", "min.NaN", "max.NaN"}
+	if strings.HasPrefix(t, "f16") {
+		ops = append(ops, "add", "sub", "mul", "add.sat", "add.ftz", "mul.ftz", "min.ftz")
+	}
+	for _, op := range ops {
+		l.add(strings.Repeat(reg+" ", 3), op+"."+t+" d, a, b;")
+	}
+	l.add(strings.Repeat(reg+" ", 4), "fma.rn."+t+" d, a, b, c;")
+	l.add(reg+" "+reg, "neg."+t+" d, a;", "abs."+t+" d, a;")
+}
+
+func (l *instructionList) addComparisons() {
 	for _, cmp := range []string{"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"} {
-		add("b32 f32 f32", "setp."+cmp+".f32 p, a, b; selp.b32 d, 1, 0, p;", "setp."+cmp+".ftz.f32 p, a, b; selp.b32 d, 1, 0, p;")
-		add("b32 f64 f64", "setp."+cmp+".f64 p, a, b; selp.b32 d, 1, 0, p;")
-		add("b32 b16 b16", "setp."+cmp+".f16 p, a, b; selp.b32 d, 1, 0, p;")
+		l.add("b32 f32 f32", "setp."+cmp+".f32 p, a, b; selp.b32 d, 1, 0, p;", "setp."+cmp+".ftz.f32 p, a, b; selp.b32 d, 1, 0, p;")
+		l.add("b32 f64 f64", "setp."+cmp+".f64 p, a, b; selp.b32 d, 1, 0, p;")
+		l.add("b32 b16 b16", "setp."+cmp+".f16 p, a, b; selp.b32 d, 1, 0, p;")
 	}
+}
+
+func (l *instructionList) addIntegerConversions() {
 	for _, to := range []string{"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"} {
 		reg := map[string]string{"8": "b32", "16": "b16", "32": "b32", "64": "b64"}[to[1:]]
 		for _, from := range []string{"u16", "s16", "u32", "s32", "u64", "s64"} {
-			add(reg+" b"+from[1:], "cvt."+to+"."+from+" d, a;")
+			l.add(reg+" b"+from[1:], "cvt."+to+"."+from+" d, a;")
 			if mayClip(to, from) { // otherwise PTX does not allow it
-				add(reg+" b"+from[1:], "cvt.sat."+to+"."+from+" d, a;")
+				l.add(reg+" b"+from[1:], "cvt.sat."+to+"."+from+" d, a;")
 			}
 		}
 		for _, mode := range []string{"rni", "rzi", "rmi", "rpi"} {
-			add(reg+" f32", "cvt."+mode+"."+to+".f32 d, a;")
-			add(reg+" f64", "cvt."+mode+"."+to+".f64 d, a;")
-			add(reg+" b16", "cvt."+mode+"."+to+".f16 d, a;")
+			l.add(reg+" f32", "cvt."+mode+"."+to+".f32 d, a;")
+			l.add(reg+" f64", "cvt."+mode+"."+to+".f64 d, a;")
+			l.add(reg+" b16", "cvt."+mode+"."+to+".f16 d, a;")
 		}
 		if reg == "b32" && to[1:] == "8" {
 			continue
 		}
 		for _, mode := range []string{"rn", "rz", "rm", "rp"} {
-			add("f32 "+reg, "cvt."+mode+".f32."+to+" d, a;")
-			add("f64 "+reg, "cvt."+mode+".f64."+to+" d, a;")
+			l.add("f32 "+reg, "cvt."+mode+".f32."+to+" d, a;")
+			l.add("f64 "+reg, "cvt."+mode+".f64."+to+" d, a;")
 		}
-		add("b16 "+reg, "cvt.rn.f16."+to+" d, a;")
+		l.add("b16 "+reg, "cvt.rn.f16."+to+" d, a;")
 	}
+}
+
+func (l *instructionList) addFloatConversions() {
 	for _, mode := range []string{"rn", "rz", "rm", "rp"} {
-		add("f32 f64", "cvt."+mode+".f32.f64 d, a;")
+		l.add("f32 f64", "cvt."+mode+".f32.f64 d, a;")
 	}
 	for _, mode := range []string{"rni", "rzi", "rmi", "rpi"} {
-		add("f32 f32", "cvt."+mode+".f32.f32 d, a;")
-		add("f64 f64", "cvt."+mode+".f64.f64 d, a;")
+		l.add("f32 f32", "cvt."+mode+".f32.f32 d, a;")
+		l.add("f64 f64", "cvt."+mode+".f64.f64 d, a;")
 	}
 	for _, mode := range []string{"rn", "rz"} {
-		add("b16 f32", "cvt."+mode+".f16.f32 d, a;", "cvt."+mode+".bf16.f32 d, a;")
-		add("b32 f32 f32", "cvt."+mode+".f16x2.f32 d, a, b;", "cvt."+mode+".bf16x2.f32 d, a, b;")
+		l.add("b16 f32", "cvt."+mode+".f16.f32 d, a;", "cvt."+mode+".bf16.f32 d, a;")
+		l.add("b32 f32 f32", "cvt."+mode+".f16x2.f32 d, a, b;", "cvt."+mode+".bf16x2.f32 d, a, b;")
 	}
-	add("b16 f64", "cvt.rn.f16.f64 d, a;")
-	add("f64 f32", "cvt.f64.f32 d, a;", "cvt.ftz.f64.f32 d, a;")
-	add("f32 f32", "cvt.sat.f32.f32 d, a;", "cvt.ftz.f32.f32 d, a;")
-	add("f32 b16", "cvt.f32.f16 d, a;")
-	add("f64 b16", "cvt.f64.f16 d, a;")
-	return all
+	l.add("b16 f64", "cvt.rn.f16.f64 d, a;")
+	l.add("f64 f32", "cvt.f64.f32 d, a;", "cvt.ftz.f64.f32 d, a;")
+	l.add("f32 f32", "cvt.sat.f32.f32 d, a;", "cvt.ftz.f32.f32 d, a;")
+	l.add("f32 b16", "cvt.f32.f16 d, a;")
+	l.add("f64 b16", "cvt.f64.f16 d, a;")
 }
 
 // mayClip reports whether the range of an integer type is not all of another's.

@@ -15,15 +15,13 @@ func (c *compiler) allocate() {
 	slots := make([]int32, total)
 	next := int32(1) // slot 0 stays zero, for operands that an op does not have
 	for k, virtual := range c.consts {
-		k.slot = virtual
-		c.kernel.consts = append(c.kernel.consts, k)
+		c.kernel.presets = append(c.kernel.presets, preset{k, virtual, staticSpecial(k.special)})
 	}
 	// Map order is random; compiling must not be.
-	slices.SortFunc(c.kernel.consts, func(a, b constant) int { return cmp.Compare(a.slot, b.slot) })
-	for i := range c.kernel.consts {
-		k := &c.kernel.consts[i]
-		slots[k.slot] = next
-		k.slot = next
+	slices.SortFunc(c.kernel.presets, func(a, b preset) int { return cmp.Compare(a.slot, b.slot) })
+	for i := range c.kernel.presets {
+		k := &c.kernel.presets[i]
+		slots[k.slot], k.slot = next, next
 		next++
 	}
 

@@ -55,7 +55,7 @@ func newWarp(b *block, index int) *warp {
 	if g.kernel.local > 0 {
 		w.local = zeroed(32 * g.kernel.local)
 	}
-	for _, k := range g.kernel.consts {
+	for _, k := range g.kernel.presets {
 		w.fill(k)
 	}
 	w.push(split{mask: w.live})
@@ -63,11 +63,11 @@ func newWarp(b *block, index int) *warp {
 }
 
 // fill gives a constant register its value.
-func (w *warp) fill(k constant) {
+func (w *warp) fill(k preset) {
 	reg := &w.regs[k.slot]
-	if f, ok := staticSpecial(k.special); ok {
+	if k.perLane != nil {
 		for i := range reg {
-			reg[i] = f(w, i)
+			reg[i] = k.perLane(w, i)
 		}
 		return
 	}

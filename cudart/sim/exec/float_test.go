@@ -82,6 +82,16 @@ func TestFloatInstructions(t *testing.T) {
 		{"sub.f32 d, a, b;", "f32 f32 f32", []row{{three, two, 0, one}}},
 		{"mul.f32 d, a, b;", "f32 f32 f32", []row{{two, two, 0, 0x40800000}, {0, inf, 0, 0x7fffffff}, {0x00800000, 0x3f000000, 0, 0x00400000}}},
 		{"mul.ftz.f32 d, a, b;", "f32 f32 f32", []row{{0x00800000, 0x3f000000, 0, 0}, {0x80800000, 0x3f000000, 0, minus}}},
+		// The products lie halfway between two singles; the addend, lost in a
+		// double, decides.
+		{"fma.rn.f32 d, a, b, c;", "f32 f32 f32 f32", []row{
+			{0x3f800800, 0x3f800800, 0, 0x3f801000},
+			{0x3f800800, 0x3f800800, 0x17800000, 0x3f801001},
+			{0x3f800800, 0x3f800800, 0x97800000, 0x3f801000},
+			{0x3f801800, 0x3f800800, 0, 0x3f802002},
+			{0x3f801800, 0x3f800800, 0x97800000, 0x3f802001},
+			{0xbf801800, 0x3f800800, 0x17800000, 0xbf802001},
+		}},
 		{"div.rn.f32 d, a, b;", "f32 f32 f32", []row{{one, three, 0, 0x3eaaaaab}, {one, 0, 0, inf}, {0, 0, 0, 0x7fffffff}}},
 		{"rcp.rn.f32 d, a;", "f32 f32", []row{{three, 0, 0, 0x3eaaaaab}, {minus, 0, 0, inf | minus}}},
 		{"sqrt.rn.f32 d, a;", "f32 f32", []row{{two, 0, 0, 0x3fb504f3}, {one | minus, 0, 0, 0x7fffffff}, {minus, 0, 0, minus}}},

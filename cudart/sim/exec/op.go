@@ -56,11 +56,17 @@ const (
 	yielded                 // go on with the next instruction at the warp's next turn
 )
 
-// constant is a register that a warp finds filled: an immediate, an address,
-// or a special register.
+// constant identifies a register that a warp finds filled: an immediate, an
+// address, or a special register.
 type constant struct {
-	slot    int32
 	value   uint64
 	image   bool   // value is an offset in the module's variables
-	special string // such as "%tid.x"
+	special string // such as "%tid.x"; "_" is a register that nobody reads
+}
+
+// preset is a constant in its place in the register file.
+type preset struct {
+	constant
+	slot    int32
+	perLane func(w *warp, lane int) uint64 // nil where all lanes get the same value
 }

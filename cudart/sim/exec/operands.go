@@ -137,7 +137,7 @@ func (c *compiler) address(o ptx.Operand) (constant, bool) {
 }
 
 func (c *compiler) special(name string) (constant, bool) {
-	if !isStaticSpecial(name) {
+	if staticSpecial(name) == nil {
 		c.fail("special register %s is not implemented here", name)
 		return constant{}, false
 	}
@@ -146,6 +146,9 @@ func (c *compiler) special(name string) (constant, bool) {
 
 // constant returns the virtual register of k, the same for equal constants.
 func (c *compiler) constant(k constant) int32 {
+	if len(c.consts) >= maxRegisters {
+		c.fail("the kernel has too many constants")
+	}
 	slot, ok := c.consts[k]
 	if !ok {
 		slot = int32(len(c.entry.Regs) + len(c.consts))

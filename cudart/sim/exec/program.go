@@ -26,7 +26,7 @@ type Kernel struct {
 	code    []op
 	regs    int // registers of a warp, constants included
 	preds   int
-	consts  []constant
+	presets []preset
 	local   int // bytes of local memory per thread
 	dynamic int // offset of dynamic shared memory
 }

@@ -29,19 +29,15 @@ var staticSpecials = map[string]func(w *warp, lane int) uint64{
 
 var flatDimensions = map[string]uint64{"%tid": 0, "%ctaid": 0, "%ntid": 1, "%nctaid": 1}
 
-func isStaticSpecial(name string) bool {
-	_, ok := staticSpecial(name)
-	return ok
-}
-
-func staticSpecial(name string) (func(w *warp, lane int) uint64, bool) {
+// staticSpecial finds how to compute a special register, or nil.
+func staticSpecial(name string) func(w *warp, lane int) uint64 {
 	if f, ok := staticSpecials[name]; ok {
-		return f, true
+		return f
 	}
 	base, dimension, _ := strings.Cut(name, ".")
 	value, ok := flatDimensions[base]
 	if !ok || dimension != "y" && dimension != "z" {
-		return nil, false
+		return nil
 	}
-	return func(*warp, int) uint64 { return value }, true
+	return func(*warp, int) uint64 { return value }
 }
