@@ -14,7 +14,7 @@ func explainOutcome(w io.Writer, o *agent.Outcome) {
 	var b strings.Builder
 	switch {
 	case o.First != nil:
-		fmt.Fprintf(&b, "gpurun: %s\n", o.First)
+		fmt.Fprintf(&b, "gpurun: %s\n", strings.ReplaceAll(o.First.Error(), "\n", "\n  "))
 		if last := o.First.LastStderr; len(last) > 0 {
 			fmt.Fprintf(&b, "  its last lines of stderr:\n    %s\n", strings.Join(last, "\n    "))
 		}

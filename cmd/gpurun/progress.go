@@ -16,12 +16,16 @@ type progress struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: no terminal, and nothing is shown
 	width int
-	due   time.Time // when the run counts as long
+	due   time.Time // when to show the next line
 	shown bool
 }
 
-// progressDelay is how long a run may take without showing progress.
-const progressDelay = time.Second
+// A run shows progress when it takes longer than progressDelay, and then a new
+// line every progressInterval at most.
+const (
+	progressDelay    = time.Second
+	progressInterval = 50 * time.Millisecond
+)
 
 // newProgress shows progress on w if that is a terminal.
 func newProgress(w io.Writer) *progress {
@@ -41,9 +45,11 @@ func newProgress(w io.Writer) *progress {
 func (p *progress) show(done, total int, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out == nil || time.Now().Before(p.due) {
+	now := time.Now()
+	if p.out == nil || now.Before(p.due) {
 		return
 	}
+	p.due = now.Add(progressInterval)
 	line := []rune(fmt.Sprintf("gpurun: %d of %d: %s", done, total, doing))
 	if len(line) >= p.width {
 		line = line[:p.width-1]

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// terminal is a progress on something that counts as a terminal of 30 columns.
+func terminal(out *bytes.Buffer) *progress { return &progress{out: out, width: 30} }
+
+func TestProgressIsCutToTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	terminal(&out).show(1, 10, "verifying allreduce")
+	if got, want := out.String(), "\rgpurun: 1 of 10: verifying al\x1b[K"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestProgressMakesRoomForOtherOutput(t *testing.T) {
+	var out bytes.Buffer
+	p := terminal(&out)
+	p.show(1, 2, "x")
+	fmt.Fprintln(p.beside(&out), "row 1")
+	fmt.Fprintln(p.beside(&out), "row 2")
+	p.clear()
+	if got, want := out.String(), "\rgpurun: 1 of 2: x\x1b[K"+"\r\x1b[K"+"row 1\nrow 2\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestProgressWaitsForALongRun(t *testing.T) {
+	var out bytes.Buffer
+	p := terminal(&out)
+	p.due = time.Now().Add(time.Hour)
+	p.show(1, 2, "x")
+	p.clear()
+	if out.Len() > 0 {
+		t.Errorf("it printed %q", &out)
+	}
+}
+
+func TestProgressNeedsATerminal(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	p := newProgress(write)
+	p.due = time.Time{}
+	p.show(1, 2, "x")
+	p.clear()
+	write.Close()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(read); err != nil || out.Len() > 0 {
+		t.Errorf("it printed %q, %v", &out, err)
+	}
+}
