@@ -27,6 +27,7 @@ type Device struct {
 
 	mu     sync.Mutex
 	broken error // the first fault of a kernel, which every later call reports
+	stats  exec.Stats
 }
 
 func newDevice(info cudart.Info) *Device {
@@ -63,6 +64,20 @@ func (d *Device) breakWith(err error) {
 	if d.broken == nil {
 		d.broken = err
 	}
+}
+
+// Stats counts what the kernels that have ended executed.
+func (d *Device) Stats() exec.Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+func (d *Device) count(s exec.Stats) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.WarpInstructions += s.WarpInstructions
+	d.stats.LaneInstructions += s.LaneInstructions
 }
 
 // Malloc allocates zeroed memory, in a region of addresses of its own.

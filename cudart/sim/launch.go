@@ -57,6 +57,7 @@ func (l launch) run() error {
 		case err != nil:
 			return l.failed(err)
 		case state == exec.Done:
+			l.device.count(grid.Stats())
 			return nil
 		case state == exec.Idle:
 			idle++
