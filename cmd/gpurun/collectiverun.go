@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"gpurun/rendezvous"
-	"gpurun/rendezvous/fdpass"
 	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/result"
@@ -50,9 +48,8 @@ func (p *collectiveRun) run(ctx context.Context, a *app) (err error) {
 	}
 	outcome, err := p.startAndWatch(ctx, a, stderr, g)
 	if outcome == nil {
-		return err
+		outcome = &agent.Outcome{} // no worker was started
 	}
-	progress.clear()
 	return p.finish(g, outcome, err, stderr)
 }
 
@@ -121,6 +118,8 @@ func (p *collectiveRun) assign(target string) ([]string, error) {
 
 // finish completes the report, prints it, and says what went wrong.
 func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stderr io.Writer) error {
+	g.mu.Lock() // a worker that could not be killed may still report
+	defer g.mu.Unlock()
 	r := &g.report
 	r.ExitCode = collectiveCode(o)
 	switch {
@@ -151,55 +150,4 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 		return nil
 	}
 	return &exitError{code: r.ExitCode, err: err}
-}
-
-// sockets are the local workers' socket pairs for file descriptors, and the
-// relay between them.
-type sockets struct {
-	workers []*os.File
-	stop    context.CancelFunc
-	relayed chan error
-}
-
-func newSockets(ranks int) (*sockets, error) {
-	relay := fdpass.NewRelay()
-	s := &sockets{relayed: make(chan error, 1)}
-	for rank := range ranks {
-		agentEnd, workerEnd, err := fdpass.Pair()
-		if err == nil {
-			s.workers = append(s.workers, workerEnd)
-			err = relay.Add(rank, agentEnd)
-		}
-		if err != nil {
-			relay.Close()
-			s.closeWorkers()
-			return nil, err
-		}
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	go func() { s.relayed <- relay.Run(ctx) }()
-	return s, nil
-}
-
-// worker hands one worker's end out, once; agent.Spec.ExtraFiles wants it so.
-func (s *sockets) worker(localRank int) ([]*os.File, error) {
-	file := s.workers[localRank]
-	s.workers[localRank] = nil
-	return []*os.File{file}, nil
-}
-
-func (s *sockets) closeWorkers() {
-	for _, file := range s.workers {
-		if file != nil {
-			file.Close()
-		}
-	}
-}
-
-// close ends the relay and reports its errors.
-func (s *sockets) close() error {
-	s.closeWorkers()
-	s.stop()
-	return <-s.relayed
 }

@@ -16,7 +16,11 @@ import (
 const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
 run a collective on all GPUs, and prove the answer; without a GPU the same kernels
 run in a simulator. It needs the NVIDIA driver and nothing else. It also launches
-any other command, as torchrun does.`
+any other command, as torchrun does.
+
+Every flag can also stand in the environment, as GPURUN_NPROC_PER_NODE for
+--nproc-per-node, or in a file given with --config; a flag wins over the
+environment, and that over the file.`
 
 const rootExample = `  gpurun allreduce                                  on all GPUs, 1K to 64M
   gpurun --nproc-per-node 8 allreduce -b 1K -e 1G -f 2 -d half,bfloat16
@@ -81,8 +85,8 @@ func launchable(word string) bool {
 	if _, err := exec.LookPath(word); err == nil {
 		return true
 	}
-	_, err := os.Stat(word)
-	return err == nil
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"gpurun/configs"
+)
+
+// settings are the sources of a config, brought together by viper: flags win over
+// the environment, that over the file, and that over the defaults.
+type settings struct {
+	v     *viper.Viper
+	flags *pflag.FlagSet
+	file  string // of --config; may be empty
+}
+
+const (
+	environmentPrefix    = "GPURUN"
+	configFlag           = "config"
+	environmentSeparator = "_"
+)
+
+// loadSettings reads what a command is told. The further profiles change
+// defaults.
+func loadSettings(cmd *cobra.Command, profiles ...[]byte) (*settings, error) {
+	s := &settings{v: viper.New(), flags: cmd.Flags(), file: configFile(cmd)}
+	if err := s.setDefaults(append([][]byte{configs.Default}, profiles...)); err != nil {
+		return nil, err
+	}
+	known := s.v.AllKeys()
+	if err := s.readFile(known); err != nil {
+		return nil, err
+	}
+	s.v.SetEnvPrefix(environmentPrefix)
+	s.v.SetEnvKeyReplacer(strings.NewReplacer("-", environmentSeparator))
+	s.v.AutomaticEnv()
+	var err error
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(known, f.Name) {
+			err = errors.Join(err, s.v.BindPFlag(f.Name, f))
+		}
+	})
+	return s, err
+}
+
+// configFile is the file to read: --config, or GPURUN_CONFIG.
+func configFile(cmd *cobra.Command) string {
+	if f := cmd.Flags().Lookup(configFlag); f != nil && f.Changed {
+		return f.Value.String()
+	}
+	return os.Getenv(environmentName(configFlag))
+}
+
+func environmentName(key string) string {
+	return environmentPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", environmentSeparator))
+}
+
+// readFile reads the file and refuses keys that are not known.
+func (s *settings) readFile(known []string) error {
+	if s.file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return usagef("reading the config file: %w", err)
+	}
+	extension := strings.TrimPrefix(filepath.Ext(s.file), ".")
+	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
+		return usagef("config file %s: %w", s.file, unknown("ending", extension, types))
+	}
+	s.v.SetConfigType(extension)
+	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
+		return usagef("config file %s: %s", s.file, oneLine(err))
+	}
+	for _, key := range s.v.AllKeys() {
+		if !slices.Contains(known, key) {
+			slices.Sort(known)
+			return usagef("config file %s: %w", s.file, unknown("key", key, known))
+		}
+	}
+	return nil
+}
+
+// source names where the value of a key comes from; "" is the defaults.
+func (s *settings) source(key string) string {
+	name := environmentName(key)
+	switch {
+	case s.flags.Changed(key):
+		return "--" + key
+	case os.Getenv(name) != "":
+		return name
+	case s.v.InConfig(key):
+		return "config file " + s.file + ": " + key
+	}
+	return ""
+}
+
+// blame makes a usage error of what is wrong with the value of a key: it names
+// the flag, the variable, or the file with the key.
+func (s *settings) blame(key string, reason error) error {
+	return usagef("%s: %w", cmp.Or(s.source(key), key), reason)
+}
+
+// config decodes the settings and checks each by itself.
+func (s *settings) config() (config, error) {
+	var c config
+	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
+	err := s.v.UnmarshalExact(&c, viper.DecodeHook(hooks))
+	var failed *mapstructure.DecodeError
+	if errors.As(err, &failed) {
+		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
+	}
+	if err != nil {
+		return c, usagef("reading the configuration: %s", oneLine(err))
+	}
+	return c, s.check(c)
+}
+
+// decodingReason says in the user's words why a value has the wrong form.
+func decodingReason(err error) error {
+	var parse *mapstructure.ParseError
+	if !errors.As(err, &parse) {
+		return errors.New(oneLine(err))
+	}
+	if parse.Expected.Kind() == reflect.Bool {
+		return fmt.Errorf("%q is neither true nor false", parse.Value)
+	}
+	return fmt.Errorf("%q is not a whole number in range", parse.Value)
+}
+
+// textHook lets a value read itself from text, also where the source, such as
+// TOML, has a number.
+func textHook(_, to reflect.Type, data any) (any, error) {
+	value := reflect.New(to).Interface()
+	reader, ok := value.(encoding.TextUnmarshaler)
+	if !ok {
+		return data, nil
+	}
+	return value, reader.UnmarshalText(fmt.Append(nil, data))
+}
+
+// oneLine puts an error of several lines into one.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"gpurun/rendezvous/fdpass"
+)
+
+// sockets are the local workers' socket pairs for file descriptors, and the
+// relay between them.
+type sockets struct {
+	workers []*os.File
+	stop    context.CancelFunc
+	relayed chan error
+}
+
+func newSockets(ranks int) (*sockets, error) {
+	relay := fdpass.NewRelay()
+	s := &sockets{relayed: make(chan error, 1)}
+	for rank := range ranks {
+		agentEnd, workerEnd, err := fdpass.Pair()
+		if err == nil {
+			s.workers = append(s.workers, workerEnd)
+			err = relay.Add(rank, agentEnd)
+		}
+		if err != nil {
+			relay.Close()
+			s.closeWorkers()
+			return nil, err
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { s.relayed <- relay.Run(ctx) }()
+	return s, nil
+}
+
+// worker hands one worker's end out, once; agent.Spec.ExtraFiles wants it so.
+func (s *sockets) worker(localRank int) ([]*os.File, error) {
+	file := s.workers[localRank]
+	s.workers[localRank] = nil
+	return []*os.File{file}, nil
+}
+
+func (s *sockets) closeWorkers() {
+	for _, file := range s.workers {
+		if file != nil {
+			file.Close()
+		}
+	}
+}
+
+// close ends the relay and reports its errors.
+func (s *sockets) close() error {
+	s.closeWorkers()
+	s.stop()
+	return <-s.relayed
+}
