@@ -25,16 +25,7 @@ func Guard(signals <-chan os.Signal) (exitCode int, err error) {
 	if err := keepDescriptors(); err != nil {
 		return 0, err
 	}
-	dir, err := os.MkdirTemp("", "gpurun-")
-	if err != nil {
-		return 0, fmt.Errorf("making a directory for this run: %w", err)
-	}
-	defer func() {
-		if removeErr := os.RemoveAll(dir); removeErr != nil {
-			err = errors.Join(err, fmt.Errorf("removing the directory of this run: %w", removeErr))
-		}
-	}()
-	agent, held, err := startAgent(dir)
+	agent, held, err := startAgent()
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
 	}
@@ -44,7 +35,7 @@ func Guard(signals <-chan os.Signal) (exitCode int, err error) {
 }
 
 // startAgent starts the agent and returns the lifeline's writing end.
-func startAgent(dir string) (*exec.Cmd, *os.File, error) {
+func startAgent() (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +49,7 @@ func startAgent(dir string) (*exec.Cmd, *os.File, error) {
 	agent := &exec.Cmd{
 		Path:       self,
 		Args:       os.Args,
-		Env:        append(os.Environ(), lifelineVariable+"="+strconv.Itoa(firstExtraFile), runDirVariable+"="+dir),
+		Env:        append(os.Environ(), lifelineVariable+"="+strconv.Itoa(firstExtraFile)),
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,

@@ -12,12 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The variables by which a guard tells its agent about itself. Workers do not
-// see them.
-const (
-	lifelineVariable = "GPURUN_LIFELINE_FD"
-	runDirVariable   = "GPURUN_RUN_DIR"
-)
+// lifelineVariable is by what a guard tells its agent the lifeline's
+// descriptor. Workers do not see it.
+const lifelineVariable = "GPURUN_LIFELINE_FD"
 
 // ErrGuardGone is why a run ends when somebody killed the guard.
 var ErrGuardGone = errors.New("the guard process is gone: gpurun was killed")
@@ -25,10 +22,6 @@ var ErrGuardGone = errors.New("the guard process is gone: gpurun was killed")
 // Lifeline is the agent's view of its guard. The methods that Run uses do
 // nothing on a nil Lifeline.
 type Lifeline struct {
-	// Dir is a directory of this run, mode 0700, for sockets and the like.
-	// Guard removes it, and if that is gone, Close.
-	Dir string
-
 	pipe       *os.File
 	gone       chan struct{}
 	lastReaped time.Time
@@ -56,16 +49,10 @@ func UnderGuard() (*Lifeline, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
 	}
-	l := &Lifeline{
-		Dir:  os.Getenv(runDirVariable),
-		pipe: os.NewFile(uintptr(fd), "lifeline"),
-		gone: make(chan struct{}),
+	if err := os.Unsetenv(lifelineVariable); err != nil {
+		return nil, fmt.Errorf("removing %s from the environment: %w", lifelineVariable, err)
 	}
-	for _, name := range []string{lifelineVariable, runDirVariable} {
-		if err := os.Unsetenv(name); err != nil {
-			return nil, fmt.Errorf("removing %s from the environment: %w", name, err)
-		}
-	}
+	l := &Lifeline{pipe: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{})}
 	go l.watch()
 	return l, nil
 }
@@ -83,7 +70,6 @@ func (l *Lifeline) watch() {
 	time.Sleep(orphanBound)
 	// There is nobody left to tell about an error.
 	_ = sweep(sweepBound)
-	_ = l.removeDir()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
@@ -95,21 +81,14 @@ func (l *Lifeline) Gone() <-chan struct{} {
 	return l.gone
 }
 
-// Close ends the watch. It removes Dir if the guard can no longer do so.
+// Close ends the watch.
 func (l *Lifeline) Close() error {
 	select {
 	case <-l.gone:
-		return l.removeDir()
+		return nil
 	default:
 		return l.pipe.Close()
 	}
-}
-
-func (l *Lifeline) removeDir() error {
-	if l.Dir == "" {
-		return nil
-	}
-	return os.RemoveAll(l.Dir)
 }
 
 // sweep ends all processes below this one.
