@@ -55,8 +55,9 @@ check 3 too-many-ranks $gpurun --nproc-per-node $((count + 1)) --device cuda all
 check 0 oversubscribed $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda allreduce -b 1K -e 64K -n 2
 
 export GPURUN_REQUIRE_GPU=1
-check 0 driver-tests build/driver.test -test.v -test.run GPU
-check 0 differential-test build/allreduce.test -test.v -test.run GPU
+for test in driver sim allreduce; do
+  check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
+done
 
 if pgrep -x gpurun >/dev/null; then
   echo "processes are left behind:"
