@@ -72,8 +72,8 @@ func onGPUMachine(c config, gpus int) (machine, error) {
 		m.ranks = c.NProcPerNode.number
 	}
 	if m.ranks > gpus && !c.Oversubscribe {
-		return m, &environmentError{fmt.Errorf("%s need as many GPUs and there %s; --oversubscribe lets ranks share",
-			count(m.ranks, "rank", "ranks"), count(gpus, "is 1", "are"))}
+		return m, &environmentError{fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
+			m.ranks, count(gpus, "GPU", "GPUs"))}
 	}
 	return m, m.check(c)
 }

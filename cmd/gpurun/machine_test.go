@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRanksOnGPUs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ask   processes
+		share bool
+		gpus  int
+		ranks int
+		code  int
+		text  string
+	}{
+		{"one per GPU", processes{}, false, 4, 4, exitOK, ""},
+		{"auto", processes{word: "auto"}, false, 4, 4, exitOK, ""},
+		{"fewer", processes{number: 2}, false, 4, 2, exitOK, ""},
+		{"too many", processes{number: 8}, false, 4, 0, exitEnvironment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
+		{"too many for one", processes{number: 2}, false, 1, 0, exitEnvironment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
+		{"shared", processes{number: 8}, true, 4, 8, exitOK, ""},
+		{"more than kernels take", processes{number: 73}, true, 4, 0, exitUsage, "73 is more than the 72 ranks"},
+		{"by CPUs", processes{word: "cpu"}, false, 4, 0, exitUsage, "give a number"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := onGPUMachine(config{NProcPerNode: c.ask, Oversubscribe: c.share}, c.gpus)
+			if code := exitCode(err); code != c.code {
+				t.Fatalf("exit code %d for %v, want %d", code, err, c.code)
+			}
+			if err != nil {
+				if !strings.Contains(err.Error(), c.text) {
+					t.Fatalf("%v, want %q", err, c.text)
+				}
+				return
+			}
+			if m.ranks != c.ranks {
+				t.Errorf("%d ranks, want %d", m.ranks, c.ranks)
+			}
+			for rank := range m.ranks {
+				if got := m.ordinal(rank); got != rank%c.gpus {
+					t.Errorf("rank %d has GPU %d, want %d", rank, got, rank%c.gpus)
+				}
+			}
+		})
+	}
+}
+
+func TestRanksInTheSimulator(t *testing.T) {
+	for ask, want := range map[processes]int{{}: 8, {word: "auto"}: 8, {number: 3}: 3} {
+		m, err := findMachine(config{Device: "sim", NProcPerNode: ask})
+		if err != nil || m.ranks != want || m.backend != "sim" || m.ordinal(2) != 2 {
+			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
+		}
+	}
+	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}); exitCode(err) != exitEnvironment {
+		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
+	}
+}
