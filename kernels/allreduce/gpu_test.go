@@ -18,6 +18,9 @@ import (
 // the simulator. All ranks run on one GPU, side by side.
 func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
 	t.Setenv("CUDA_MODULE_LOADING", "EAGER") // see loadKernels
+	// Streams that share a hardware queue run one after the other, and these
+	// must run side by side: a queue for each, instead of 8.
+	t.Setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 	gpu := driver.New()
 	if _, err := gpu.Devices(); err != nil {
 		if os.Getenv("GPURUN_REQUIRE_GPU") == "1" || !errors.Is(err, cudart.ErrNoDevice) {
