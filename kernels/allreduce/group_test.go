@@ -85,7 +85,7 @@ func runMember(b cudart.Backend, x *exchange, rank, world int, timeout time.Dura
 	}
 	m.comm, err = collective.New(collective.Config{
 		Device: device, Source: ptx.Source, Rank: rank, Peers: peers,
-		ScratchOffset: head, SMs: device.Info().SMs, Timeout: timeout,
+		ScratchOffset: head, SMs: multiprocessors(device.Info(), world), Timeout: timeout,
 	})
 	if err != nil {
 		return err
@@ -96,6 +96,15 @@ func runMember(b cudart.Backend, x *exchange, rank, world int, timeout time.Dura
 	}
 	m.meet()
 	return story(m)
+}
+
+// multiprocessors is how many a rank may fill. All ranks share a GPU here, and
+// the blocks of all of them must be resident at the same time.
+func multiprocessors(d cudart.Info, world int) int {
+	if d.Backend == "sim" {
+		return d.SMs
+	}
+	return d.SMs / world
 }
 
 // loadKernels loads all that a GPU will run. To load a kernel, CUDA may wait
