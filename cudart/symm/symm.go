@@ -3,7 +3,7 @@
 //
 // How one rank's memory becomes another's differs between devices, and hides
 // behind the unexported interface backend: "ipc" passes cuIpcGetMemHandle
-// handles as bytes, "fd" passes file descriptors. The protocol around it is
+// handles as bytes, "sim" passes file descriptors. The protocol around it is
 // the same for all of them, and every step of it is collective:
 //
 //	this rank                               all ranks
@@ -57,7 +57,7 @@ type Memory struct {
 	Peers []cudart.DevicePtr
 	// Bytes is the size of the memory on each rank.
 	Bytes int64
-	// Backend names what shares the memory: "ipc" or "fd".
+	// Backend names what shares the memory: "ipc" or "sim".
 	Backend string
 
 	ex      Exchange

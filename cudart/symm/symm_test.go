@@ -86,7 +86,7 @@ func openFiles(t *testing.T) int {
 }
 
 func TestAllocateMapsEveryRankAndFreeReleasesAll(t *testing.T) {
-	for name, wrap := range map[string]func(*device) cudart.Device{"ipc": handles, "fd": files} {
+	for name, wrap := range map[string]func(*device) cudart.Device{"ipc": handles, "sim": files} {
 		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
 			j := newJob(4, wrap)
@@ -151,7 +151,7 @@ func TestOneRankFails(t *testing.T) {
 		}, []string{"rank 1", "allocating 4096 bytes", "CUDA_ERROR_OUT_OF_MEMORY"}},
 		"backends differ": {
 			handles, func(j *job) { j.devices[2] = byFile{&device{fabric: j.fabric}} },
-			[]string{"same backend", "ipc on rank 0,1", "fd on rank 2"},
+			[]string{"same backend", "ipc on rank 0,1", "sim on rank 2"},
 		},
 		"no backend":     {handles, func(j *job) { j.devices[2] = &device{fabric: j.fabric} }, []string{"rank 2", "no way to share"}},
 		"garbage report": {handles, garble(roundOffer), []string{"report of rank 2 at symm/offer"}},
