@@ -1,8 +1,6 @@
 package cudart
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Result is a CUresult code. It is an error, so that callers can write
 // errors.Is(err, cudart.ErrOutOfMemory).
@@ -79,14 +77,6 @@ type Error struct {
 	// Detail says more where the backend knows more: a JIT log, the faulting
 	// instruction, or what to do. It may be empty.
 	Detail string
-}
-
-// NewError returns nil for Success, and otherwise an *Error.
-func NewError(op string, code Result) error {
-	if code == Success {
-		return nil
-	}
-	return &Error{Op: op, Code: code}
 }
 
 // Error reads "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): detail".

@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		{rendezvous.ErrServerGone, report.Failure{Class: report.Rendezvous, Consequence: true}},
 		{rendezvous.ErrDuplicateRank, report.Failure{Class: report.Rendezvous}},
 		{context.DeadlineExceeded, report.Failure{Class: report.Timeout}},
-		{cudart.NewError("cuMemAlloc_v2", cudart.ErrOutOfMemory), report.Failure{Class: report.Environment}},
+		{&cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}, report.Failure{Class: report.Environment}},
 		{&UnsupportedDevice{}, report.Failure{Class: report.Environment}},
 		{errors.New("odd"), report.Failure{Class: report.Internal}},
 	} {

@@ -53,9 +53,6 @@ func isAbsent(path string, err error) bool {
 	return strings.HasPrefix(err.Error(), path+": cannot open shared object file: No such file")
 }
 
-// Path is the candidate that Open took.
-func (l *Library) Path() string { return l.path }
-
 // Func is a C function of a library. The zero value is no function; see
 // [Func.Found].
 type Func struct {

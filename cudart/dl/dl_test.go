@@ -44,7 +44,7 @@ func libc(t *testing.T) *Library {
 
 func TestCall(t *testing.T) {
 	l := libc(t)
-	if diff := cmp.Diff("libc.so.6", l.Path()); diff != "" {
+	if diff := cmp.Diff("libc.so.6", l.path); diff != "" {
 		t.Error(diff)
 	}
 	atoi, err := l.Func("no_such_function", "atoi")

@@ -18,7 +18,7 @@ type api struct {
 	init, driverGetVersion, getErrorString dl.Func
 
 	deviceGetCount, deviceGet, deviceGetAttribute, deviceGetName  dl.Func
-	deviceGetUUID, deviceTotalMem, deviceCanAccessPeer            dl.Func
+	deviceGetUUID, deviceTotalMem                                 dl.Func
 	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent            dl.Func
 	memAlloc, memFree, memHostAlloc, memFreeHost, memHostPointer  dl.Func
 	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync, memsetD8   dl.Func
@@ -56,7 +56,6 @@ func (a *api) entries() []entry {
 		one(&a.deviceGetName, "cuDeviceGetName"),
 		one(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
 		one(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
-		one(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
 		one(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
 		one(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
 		one(&a.ctxSetCurrent, "cuCtxSetCurrent"),

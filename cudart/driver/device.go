@@ -154,17 +154,6 @@ func (a *api) version() (string, error) {
 // Info describes the device.
 func (d *device) Info() cudart.Info { return d.info }
 
-// CanAccessPeer reports whether this GPU can map the memory of another one,
-// given by its ordinal among the visible GPUs of this process.
-func (d *device) CanAccessPeer(ordinal int) (bool, error) {
-	var peer, can int32
-	if err := d.api.call(d.api.deviceGet, uintptr(unsafe.Pointer(&peer)), uintptr(ordinal)); err != nil {
-		return false, err
-	}
-	err := d.api.call(d.api.deviceCanAccessPeer, uintptr(unsafe.Pointer(&can)), uintptr(d.handle), uintptr(peer))
-	return can != 0, err
-}
-
 // Close releases what the device still owns, last made first, and gives the
 // thread back. After a crashed kernel every release fails alike: the first
 // failure stands for all. A second Close does nothing.

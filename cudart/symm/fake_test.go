@@ -127,7 +127,7 @@ func (f *fabric) open(memory cudart.DevicePtr) (cudart.DevicePtr, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.mappers[memory]; !ok {
-		return 0, cudart.NewError("open", cudart.ErrInvalidHandle)
+		return 0, &cudart.Error{Op: "open", Code: cudart.ErrInvalidHandle}
 	}
 	f.mappers[memory]++
 	ptr := f.address()
@@ -145,7 +145,7 @@ func (f *fabric) release(ptr cudart.DevicePtr) error {
 	}
 	n, ok := f.mappers[ptr]
 	if !ok {
-		return cudart.NewError("release", cudart.ErrInvalidValue)
+		return &cudart.Error{Op: "release", Code: cudart.ErrInvalidValue}
 	}
 	if n != 0 {
 		f.early = append(f.early, fmt.Sprintf("%#x freed while mapped %d times", ptr, n))
@@ -196,7 +196,7 @@ func (d byHandle) ImportIPC(h [64]byte) (cudart.DevicePtr, error) {
 	}
 	var memory cudart.DevicePtr
 	if _, err := fmt.Sscanf(string(h[:]), "%d", &memory); err != nil {
-		return 0, cudart.NewError("open", cudart.ErrInvalidHandle)
+		return 0, &cudart.Error{Op: "open", Code: cudart.ErrInvalidHandle}
 	}
 	return d.fabric.open(memory)
 }

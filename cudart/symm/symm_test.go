@@ -132,7 +132,7 @@ func TestOneRankFails(t *testing.T) {
 	}
 	refuse := func(code cudart.Result) func(*job) {
 		return func(j *job) {
-			broken := &device{fabric: j.fabric, openErr: cudart.NewError("cuIpcOpenMemHandle_v2", code)}
+			broken := &device{fabric: j.fabric, openErr: &cudart.Error{Op: "cuIpcOpenMemHandle_v2", Code: code}}
 			j.devices[1] = byHandle{broken}
 		}
 	}
@@ -147,7 +147,7 @@ func TestOneRankFails(t *testing.T) {
 		},
 		"no size": {handles, func(j *job) { j.bytes[0] = 0 }, []string{"rank 0", "must be positive"}},
 		"out of memory": {files, func(j *job) {
-			j.devices[1] = byFile{&device{fabric: j.fabric, mallocErr: cudart.NewError("cuMemAlloc_v2", cudart.ErrOutOfMemory)}}
+			j.devices[1] = byFile{&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}}}
 		}, []string{"rank 1", "allocating 4096 bytes", "CUDA_ERROR_OUT_OF_MEMORY"}},
 		"backends differ": {
 			handles, func(j *job) { j.devices[2] = byFile{&device{fabric: j.fabric}} },
@@ -184,7 +184,7 @@ func TestOneRankFails(t *testing.T) {
 
 func TestOwnFailureKeepsItsCode(t *testing.T) {
 	j := newJob(2, handles)
-	j.devices[0] = byHandle{&device{fabric: j.fabric, mallocErr: cudart.NewError("cuMemAlloc_v2", cudart.ErrOutOfMemory)}}
+	j.devices[0] = byHandle{&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}}}
 	_, errs := j.allocate(t)
 	if got := errors.Is(errs[0], cudart.ErrOutOfMemory); !got {
 		t.Errorf("errors.Is out of memory is %v for %v", got, errs[0])

@@ -213,13 +213,6 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	return INVALID_VALUE;
 }
 
-int cuDeviceCanAccessPeer(int *can, int device, int peer)
-{
-	ENTER(" %d %d", device, peer);
-	*can = device != peer;
-	return 0;
-}
-
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	ENTER(" %d", device);
