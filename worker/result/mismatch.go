@@ -6,12 +6,12 @@ import "fmt"
 func (r Result) Complaints() []string {
 	sentences := make([]string, len(r.Mismatches))
 	for i, m := range r.Mismatches {
-		noun := "elements are"
+		verb := "are"
 		if m.Wrong == 1 {
-			noun = "element is"
+			verb = "is"
 		}
-		sentences[i] = fmt.Sprintf("rank %d: %d of %d %s wrong %s: %s; the first is element %d: wanted %s, found %s",
-			m.Rank, m.Wrong, r.Count, noun, m.Phase, r, m.Index, m.Want, m.Got)
+		sentences[i] = fmt.Sprintf("rank %d: %d of %d elements %s wrong %s: %s; the first is element %d: wanted %s, found %s",
+			m.Rank, m.Wrong, r.Count, verb, m.Phase, r, m.Index, m.Want, m.Got)
 	}
 	return sentences
 }

@@ -129,7 +129,7 @@ func TestUnknownFormat(t *testing.T) {
 }
 
 func TestComplaints(t *testing.T) {
-	want := []string{"rank 1: 1 of 256 element is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
+	want := []string{"rank 1: 1 of 256 elements is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
 		"the first is element 7: wanted 0x40400000, found 0x40400001"}
 	if diff := cmp.Diff(want, wrong().Results[1].Complaints()); diff != "" {
 		t.Error(diff)
