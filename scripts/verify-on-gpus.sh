@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Verifies gpurun on a machine with GPUs: every size, type and algorithm, in
-# streams and in graphs, on 2, 4, ... GPUs; the injected failures; the GPU
-# tests; and the time of the default command.
+# streams and in graphs, on 1, 2, 3, 4 and 8 of them; the injected failures;
+# the GPU tests; and the time of the default command.
 #
 #   scripts/build-for-gpus.sh                      # where Go is
 #   scripts/verify-on-gpus.sh [RESULTS]            # on the GPU machine
