@@ -19,7 +19,7 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 		Long:    collectiveLong(what),
 		Example: fmt.Sprintf(`  gpurun %[1]s -b 8 -e 128M -f 2
   gpurun --nproc-per-node 4 %[1]s -d half,bfloat16 --algo all -J results.json
-  gpurun %[1]s -b 28 -e 28 -n 100 -G 10
+  gpurun %[1]s -b 28 -e 28 -n 100 -G 10                         small calls, replayed from a graph
   gpurun --device sim %[1]s --inject corrupt:rank=1,byte=4097   see it fail`, what.Name),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
@@ -46,19 +46,19 @@ GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signa
 func addSweepFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringP("minbytes", "b", "", "first `size`: bytes of each rank's input, with K, M or G for powers of 1024")
-	f.StringP("maxbytes", "e", "", "last `size`")
+	f.StringP("maxbytes", "e", "", "last `size`, written as for --minbytes")
 	f.StringP("stepbytes", "i", "", "`bytes` from one size to the next, instead of a factor")
 	f.StringP("stepfactor", "f", "", "`factor` from one size to the next")
-	f.StringP("iters", "n", "", "`number` of timed calls of each measurement")
-	f.StringP("warmup-iters", "w", "", "`number` of calls before them")
+	f.StringP("iters", "n", "", "`number` of timed calls in each measurement")
+	f.StringP("warmup-iters", "w", "", "`number` of untimed calls before the timed ones")
 	f.StringP("run-cycles", "N", "", "`number` of times that the whole sweep runs")
-	f.StringP("op", "o", "", "reduction `operations`, with commas between, or all")
-	f.StringP("datatype", "d", "", "element `types`, with commas between, or all")
+	f.StringP("op", "o", "", "comma-separated reduction `operations`, or all")
+	f.StringP("datatype", "d", "", "comma-separated element `types`, or all")
 	f.StringP("check", "c", "", "`0|1`: 1 verifies every element, 0 none")
 	f.StringP("cudagraph", "G", "", "capture the calls in a graph and replay it so many `times`, instead of launching each")
-	f.StringP("timeout", "T", "", "`seconds` that a rank may wait for another")
+	f.StringP("timeout", "T", "", "`seconds` that a rank waits for another before the run fails")
 	f.StringP("output-file", "J", "", "write the results as JSON to this `file` as well")
-	f.String("algo", "", "`algorithms`, with commas between, all, or auto for the best of each size")
+	f.String("algo", "", "comma-separated `algorithms`; or all; or auto, the best for each size")
 	f.String("seed", "", "`seed` of the inputs")
 	f.String("output", "", "`form` of the results: table, json, jsonl, csv or markdown")
 	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -122,16 +121,8 @@ func inAll(what *collective.Collective, names []string, list func(*collective.Al
 
 // checkJob asks the workers' own planning whether the ranks can do the job.
 func checkJob(job worker.Job, ranks int) error {
-	for _, in := range job.Inject {
-		if in.Rank >= ranks {
-			return usagef("--inject: there is no rank %d among %d", in.Rank, ranks)
-		}
-	}
-	var impossible *worker.UsageError
-	if err := job.Check(ranks); errors.As(err, &impossible) {
-		return &usageError{err: impossible}
-	} else if err != nil {
-		return err
+	if err := job.Check(ranks); err != nil {
+		return &usageError{err: err}
 	}
 	return nil
 }

@@ -18,8 +18,11 @@ func explainOutcome(w io.Writer, o *agent.Outcome) {
 		if last := o.First.LastStderr; len(last) > 0 {
 			fmt.Fprintf(&b, "  its last lines of stderr:\n    %s\n", strings.Join(last, "\n    "))
 		}
-		if others := len(o.Workers) - 1; others > 0 {
-			fmt.Fprintf(&b, "  the other %s ended because of it\n", count(others, "rank was", "ranks were"))
+		switch others := len(o.Workers) - 1; {
+		case others == 1:
+			b.WriteString("  the other rank was ended because of it\n")
+		case others > 1:
+			fmt.Fprintf(&b, "  the other %d ranks were ended because of it\n", others)
 		}
 	case o.Signal != 0:
 		fmt.Fprintf(&b, "gpurun: ended by %s\n", agent.SignalName(o.Signal))

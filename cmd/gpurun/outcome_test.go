@@ -23,6 +23,10 @@ func TestExplainOutcome(t *testing.T) {
 				"  its last lines of stderr:\n    one\n    two\n" +
 				"  the other 3 ranks were ended because of it\n",
 		},
+		"pair": {
+			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: make([]agent.WorkerState, 2)},
+			"gpurun: rank 0 (pid 1) exited with code 7\n  the other rank was ended because of it\n",
+		},
 		"alone": {
 			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: make([]agent.WorkerState, 1)},
 			"gpurun: rank 0 (pid 1) exited with code 7\n",

@@ -18,7 +18,7 @@ run a collective on all GPUs, and prove the answer; without a GPU the same kerne
 run in a simulator. It needs the NVIDIA driver and nothing else. It also launches
 any other command, as torchrun does.
 
-Every flag can also stand in the environment, as GPURUN_NPROC_PER_NODE for
+Every flag of a run but --inject can also stand in the environment, as GPURUN_NPROC_PER_NODE for
 --nproc-per-node, or in a file given with --config; a flag wins over the
 environment, and that over the file.`
 
@@ -66,11 +66,11 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 }
 
 func addLauncherFlags(f *pflag.FlagSet) {
-	f.String("nproc-per-node", "", "processes: a `number`, auto, gpu or cpu; by itself one per GPU, 8 in the simulator, 1 for a command")
+	f.String("nproc-per-node", "", "processes: a `number`, auto, gpu or cpu; without this flag one per GPU, 8 in the simulator, 1 for a command")
 	f.String("device", "", "`where` collectives run: auto, cuda or sim; auto is cuda where there is a GPU")
 	f.Bool("require-gpu", false, "fail where there is no GPU instead of simulating one")
 	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
-	f.String("grace", "", "`seconds` that processes may take to end between SIGTERM and SIGKILL")
+	f.String("grace", "", "`seconds` that processes get to end after SIGTERM, before SIGKILL")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error")
 	f.String("log-format", "", "`form` of the log: console or json")

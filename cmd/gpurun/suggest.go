@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,13 +16,20 @@ func unknown(what, word string, valid []string) error {
 	return fmt.Errorf("%s (there are: %s)", text, strings.Join(valid, ", "))
 }
 
-// nearest returns the valid word with the least edit distance, or "" when none
-// is alike.
+// nearest returns the valid word with the least edit distance, else one that
+// begins with word, or "" when none is alike.
 func nearest(word string, valid []string) string {
+	word = strings.ToLower(word)
 	best, least := "", max(len(word)/2, 1)+1
 	for _, candidate := range valid {
-		if d := editDistance(strings.ToLower(word), candidate); d < least {
+		if d := editDistance(word, candidate); d < least {
 			best, least = candidate, d
+		}
+	}
+	if best == "" && word != "" {
+		begins := func(candidate string) bool { return strings.HasPrefix(candidate, word) }
+		if i := slices.IndexFunc(valid, begins); i >= 0 {
+			return valid[i]
 		}
 	}
 	return best

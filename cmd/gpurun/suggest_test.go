@@ -10,7 +10,7 @@ func TestNearest(t *testing.T) {
 	words := []string{"allreduce", "all-reduce", "list", "version", "completion", "float", "bfloat16"}
 	for word, want := range map[string]string{
 		"allredcue": "allreduce", "ALLREDUCE": "allreduce", "lst": "list", "versoin": "version",
-		"flaot": "float", "bf16": "", "bloat16": "bfloat16", "": "", "zzzzzzzzz": "", "x": "",
+		"flaot": "float", "bf16": "", "bloat16": "bfloat16", "comp": "completion", "": "", "zzzzzzzzz": "", "x": "",
 	} {
 		if got := nearest(word, words); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
