@@ -10,6 +10,10 @@
 // meet (bar), one thread per peer stores the epoch with release at system
 // scope and acquires the peer's, and the block meets again; causality order
 // carries the other threads' accesses along.
+//
+// Once a wait has expired, the ranks' epochs no longer agree: every later launch
+// on this rank returns at its first barrier, so that a stream full of launches
+// ends at once and not a timeout later for each of them.
 #pragma once
 
 #include "params.cuh"
@@ -21,6 +25,12 @@ FORCE_INLINE __device__ void st_flag_release(uint64_t address, uint32_t value) {
 FORCE_INLINE __device__ uint32_t ld_flag_acquire(uint64_t address) {
   uint32_t value;
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+FORCE_INLINE __device__ uint32_t ld_relaxed(uint64_t address) {
+  uint32_t value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
   return value;
 }
 
@@ -36,6 +46,11 @@ FORCE_INLINE __device__ uint64_t epoch_address(const Params& p) {
   return signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, epoch) + block_id() * sizeof(uint32_t);
 }
 
+// Where this rank notes that a wait has expired, and who records it.
+FORCE_INLINE __device__ uint64_t claimed_address(const Params& p) {
+  return signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, claimed);
+}
+
 // The flag on rank `owner` by which `from` announces its arrivals.
 FORCE_INLINE __device__ uint64_t flag_address(const Params& p, uint32_t owner, uint32_t from) {
   return signal_pad(p, owner) + __builtin_offsetof(SignalPad, flags) +
@@ -45,7 +60,7 @@ FORCE_INLINE __device__ uint64_t flag_address(const Params& p, uint32_t owner, u
 // Records which wait expired, for the host to read.
 FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected,
                                           uint32_t seen) {
-  if (!claim(signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, claimed))) return;
+  if (!claim(claimed_address(p))) return;
   auto* fault = (Global<volatile Fault>)p.fault;
   fault->rank = p.rank;
   fault->phase = phase;
@@ -78,20 +93,21 @@ FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t p
 class Epochs {
  public:
   FORCE_INLINE __device__ explicit Epochs(const Params& p)
-      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)) {}
+      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)), broken_(ld_relaxed(claimed_address(p)) != 0) {}
 
   // The epoch of the next barrier.
   FORCE_INLINE __device__ uint32_t next() const { return epoch_ + 1; }
 
   // Meets the same block of all ranks. False, in all threads of the block,
-  // when a peer did not come in time: the kernel must then return.
+  // when a peer did not come in time, now or before this launch: the kernel
+  // must then return.
   FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
     epoch_++;
     block_all(true);
-    bool ok = true;
-    for (uint32_t peer = thread_id(); peer < world; peer += block_threads()) {
+    bool ok = !broken_;
+    for (uint32_t peer = thread_id(); ok && peer < world; peer += block_threads()) {
       st_flag_release(flag_address(p_, peer, p_.rank), epoch_);
-      ok = ok && await_peer(p_, phase, peer, epoch_);
+      ok = await_peer(p_, phase, peer, epoch_);
     }
     return block_all(ok);
   }
@@ -104,4 +120,5 @@ class Epochs {
  private:
   const Params& p_;
   uint32_t epoch_;
+  bool broken_; // may differ between threads where another block's wait expires meanwhile
 };
