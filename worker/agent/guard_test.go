@@ -77,6 +77,11 @@ func (g *gpurun) alive(t *testing.T) []int {
 // wait returns the exit code, 128+n on signal n.
 func (g *gpurun) wait(t *testing.T) int {
 	t.Helper()
+	bound := time.AfterFunc(patience, func() {
+		t.Errorf("gpurun has not ended after %v", patience)
+		_ = g.cmd.Process.Kill()
+	})
+	defer bound.Stop()
 	var exit *exec.ExitError
 	if err := g.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -273,6 +278,34 @@ func TestGuardPassesSignalsOn(t *testing.T) {
 			g.leavesNothing(t)
 		})
 	}
+}
+
+func TestUnderNohupNobodyHearsOfSIGHUP(t *testing.T) {
+	t.Parallel()
+	script := `trap 'echo hangup' HUP; trap 'echo saved' USR1; echo ready; while :; do sleep 0.01; done`
+	g := startGpurun(t, 1, script, func(cmd *exec.Cmd) {
+		cmd.Args = slices.Concat([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:])
+		cmd.Path = "/bin/sh"
+	})
+	g.stdout.await(t, "ready\n", 1)
+	for _, step := range []struct {
+		signal syscall.Signal
+		then   string // of standard output
+	}{{syscall.SIGHUP, ""}, {syscall.SIGUSR1, "saved\n"}, {syscall.SIGTERM, ""}} {
+		if err := g.cmd.Process.Signal(step.signal); err != nil {
+			t.Fatal(err)
+		}
+		if step.then != "" {
+			g.stdout.await(t, step.then, 1)
+		}
+	}
+	if code := g.wait(t); code != 143 {
+		t.Errorf("exit code %d; stderr: %s", code, g.stderr)
+	}
+	if diff := cmp.Diff("ready\nsaved\n", g.stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+	g.leavesNothing(t)
 }
 
 func TestASignalFromTheTerminalArrivesOnce(t *testing.T) {

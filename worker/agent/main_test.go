@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ const roleVariable = "GPURUN_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
+		heedSignals()
 		goleak.VerifyTestMain(m)
 	case "gpurun":
 		os.Exit(playGpurun())
@@ -26,6 +29,18 @@ func TestMain(m *testing.M) {
 	default:
 		fmt.Fprintln(os.Stderr, "no such role:", role)
 		os.Exit(99)
+	}
+}
+
+// heedSignals catches SIGHUP and SIGINT where this process was started with
+// them ignored, as by nohup or a script's "&". What is ignored stays ignored in
+// the processes that the tests start; what is caught does not.
+func heedSignals() {
+	unheard := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(unheard, s)
+		}
 	}
 }
 
