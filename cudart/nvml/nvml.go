@@ -2,7 +2,7 @@
 // takes no CUDA context, so that a launcher can look without holding a GPU.
 //
 // Only what gpurun needs of NVML is here. Names, numbers and layouts are those
-// of nvml.h, API version 13, which keeps them stable since version 4.
+// of nvml.h, API version 13, which has kept them stable since version 4.
 package nvml
 
 import (

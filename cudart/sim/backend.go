@@ -64,8 +64,3 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	}
 	return newDevice(infos[ordinal]), nil
 }
-
-// failure is a *cudart.Error with a formatted detail.
-func failure(op string, code cudart.Result, format string, args ...any) error {
-	return &cudart.Error{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
-}

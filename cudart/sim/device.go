@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,15 +33,6 @@ func newDevice(info cudart.Info) *Device {
 	d := &Device{info: info, memory: newMemory(), start: time.Now()}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	return d
-}
-
-// fail wraps err, and finds the cudart.Result in it.
-func fail(op string, err error) error {
-	var code cudart.Result
-	if !errors.As(err, &code) {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	return &cudart.Error{Op: op, Code: code, Detail: err.Error()}
 }
 
 // Info describes the device.
@@ -87,7 +77,7 @@ func (d *Device) Malloc(bytes int64) (cudart.DevicePtr, error) {
 	}
 	a, err := d.memory.allocate(bytes)
 	if err != nil {
-		return 0, fail("allocating device memory", err)
+		return 0, failedBy("allocating device memory", err)
 	}
 	return cudart.DevicePtr(a.base), nil
 }
@@ -123,7 +113,7 @@ func (d *Device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
 	}
 	a, err := d.memory.allocate(bytes)
 	if err != nil {
-		return nil, fail("allocating host memory", err)
+		return nil, failedBy("allocating host memory", err)
 	}
 	a.host = true
 	return &hostBuffer{device: d, allocation: a}, nil

@@ -22,7 +22,7 @@ func (m *module) place() error {
 	}
 	a, err := m.device.memory.allocate(size)
 	if err != nil {
-		return fail("allocating the variables of "+m.name, err)
+		return failedBy("allocating the variables of "+m.name, err)
 	}
 	m.image = a
 	return m.program.WriteImage(a.data, a.base)

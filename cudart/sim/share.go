@@ -42,7 +42,7 @@ func (d *Device) ImportFD(f *os.File) (cudart.DevicePtr, error) {
 	}
 	a, err := d.memory.mapFile(f)
 	if err != nil {
-		return 0, fail(op, err)
+		return 0, failedBy(op, err)
 	}
 	return cudart.DevicePtr(a.base), nil
 }
