@@ -3,46 +3,7 @@ package worker
 import (
 	"errors"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestParseInjection(t *testing.T) {
-	for text, want := range map[string]Injection{
-		"corrupt:rank=1,byte=4097": {Kind: Corrupt, Rank: 1, Byte: 4097},
-		"corrupt:byte=0,rank=0":    {Kind: Corrupt, Rank: 0, Byte: 0},
-		"kill:rank=2":              {Kind: Kill, Rank: 2, Byte: -1},
-		"hang:rank=3":              {Kind: Hang, Rank: 3, Byte: -1},
-	} {
-		got, err := ParseInjection(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", text, diff)
-		}
-	}
-	for _, text := range []string{
-		"", "corrupt", "corrupt:", "corrupt:rank=1", "corrupt:byte=1", "explode:rank=1", "kill:rank=-1",
-		"kill:rank=x", "kill:rank=1,byte=2", "hang:rank=99999999999", "kill:rank=1,", "kill:rank",
-	} {
-		if got, err := ParseInjection(text); err == nil {
-			t.Errorf("%q became %+v", text, got)
-		}
-	}
-}
-
-func FuzzParseInjection(f *testing.F) {
-	f.Add("corrupt:rank=1,byte=4097")
-	f.Add("kill:rank=2")
-	f.Add("hang:rank==,")
-	f.Fuzz(func(t *testing.T, text string) {
-		in, err := ParseInjection(text)
-		if err == nil && (in.Rank < 0 || (in.Kind == Corrupt) != (in.Byte >= 0)) {
-			t.Errorf("%q became %+v", text, in)
-		}
-	})
-}
 
 // small is a job that makes sense.
 func small() Job {

@@ -1,3 +1,6 @@
+// Package worker is the story of one rank: it joins the rendezvous, opens its
+// device, shares memory with its peers, runs the job's collectives, verifies
+// and times them, and reports.
 package worker
 
 import (
@@ -91,6 +94,8 @@ type rank struct {
 	comm    *collective.Comm
 	buffers hostBuffers
 	closers []func() error // in the order of opening
+	doing   string         // the phase
+	said    time.Time      // when the phase was reported last
 }
 
 func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }
@@ -107,7 +112,19 @@ func (r *rank) close() error {
 // phase says what the rank does from now on; the launcher names it should the
 // rank fail or fall silent.
 func (r *rank) phase(format string, args ...any) error {
-	return r.Reports.Phase(fmt.Sprintf(format, args...))
+	r.doing, r.said = fmt.Sprintf(format, args...), time.Now()
+	return r.Reports.Phase(r.doing)
+}
+
+// aliveEvery is far below the silence after which a launcher gives a worker up.
+const aliveEvery = 5 * time.Second
+
+// alive repeats the phase now and then. Only who has made progress calls it.
+func (r *rank) alive() error {
+	if time.Since(r.said) < aliveEvery {
+		return nil
+	}
+	return r.phase("%s", r.doing)
 }
 
 // waitSlack is what a wait between processes gets on top of the timeout, so

@@ -89,22 +89,3 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 }
-
-// FuzzInjections checks that whatever is accepted is complete.
-func FuzzInjections(f *testing.F) {
-	for _, text := range []string{
-		"corrupt:rank=1,byte=4097", "kill:rank=2", "hang:rank=3", "corrupt:byte=1", "kill:", ":", "kill:rank=-1",
-		"corrupt:rank=1,byte=9223372036854775808", "hang:rank=1,rank=2", "kill:rank=1,byte=2",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		all, err := parseInjections([]string{text})
-		if err != nil {
-			return
-		}
-		if len(all) != 1 || all[0].Rank < 0 || !strings.HasPrefix(text, string(all[0].Kind)+":") {
-			t.Fatalf("%q is %+v", text, all)
-		}
-	})
-}
