@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"gpurun/rendezvous"
 )
@@ -279,28 +278,4 @@ func TestOversizedSessionMessageIsADeparture(t *testing.T) {
 	defer g.Close()
 	huge.shout(t, 17<<20)
 	wantPeerLeft(t, ended(t, g), 1, "connection lost")
-}
-
-// Somebody who holds on to a stream cannot keep the server from closing.
-func TestCloseIsBounded(t *testing.T) {
-	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1})
-	conn, err := rendezvous.Connect(srv.Target())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	watch, err := healthpb.NewHealthClient(conn).Watch(testContext(t), &healthpb.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := watch.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	begin := time.Now()
-	if err := srv.Close(); err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(begin); took > 4*time.Second {
-		t.Errorf("closing took %v", took)
-	}
 }

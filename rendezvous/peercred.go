@@ -60,6 +60,9 @@ func (peerUID) OverrideServerName(string) error { return nil }
 
 // readPeerUID asks the kernel who opened the other end.
 func readPeerUID(conn net.Conn) (int, error) {
+	if c, ok := conn.(*acceptedConn); ok {
+		conn = c.Conn
+	}
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return 0, fmt.Errorf("a %T is not a Unix socket", conn)

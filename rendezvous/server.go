@@ -13,6 +13,7 @@ package rendezvous
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -84,6 +85,7 @@ type Server struct {
 	health      *health.Server
 	stop        context.CancelFunc
 	running     *errgroup.Group
+	accepted    *accepted
 }
 
 // Serve opens a rendezvous. The caller closes it.
@@ -152,7 +154,8 @@ func (s *Server) start(at *endpoint) {
 		s.coordinator.run(ctx)
 		return nil
 	})
-	s.running.Go(func() error { return s.grpc.Serve(at.listener) })
+	s.accepted = newAccepted(at.listener)
+	s.running.Go(func() error { return s.grpc.Serve(s.accepted) })
 }
 
 // Target is the address that members pass to Join. On TCP it is the
@@ -175,11 +178,15 @@ func (s *Server) abort(cause error) {
 func (s *Server) Close() error {
 	s.abort(fmt.Errorf("%w: it was closed", ErrServerGone))
 	s.health.Shutdown()
-	forced := time.AfterFunc(closeGrace, s.grpc.Stop)
+	forced := time.AfterFunc(closeGrace, func() {
+		s.accepted.hangUp()
+		s.grpc.Stop()
+	})
 	s.grpc.GracefulStop()
 	forced.Stop()
 	s.stop()
-	if err := s.running.Wait(); err != nil {
+	// ErrServerStopped: it was closed before it had begun.
+	if err := s.running.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serving the rendezvous: %w", err)
 	}
 	return nil

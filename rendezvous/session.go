@@ -32,7 +32,7 @@ type sessionStream = grpc.BidiStreamingServer[pb.SessionRequest, pb.SessionRespo
 // dismissed.
 func (g *groupService) Session(stream sessionStream) error {
 	inbox := receive(stream)
-	join, err := firstMessage(inbox)
+	join, err := firstMessage(stream.Context(), inbox)
 	if err != nil {
 		return toStatus(err)
 	}
@@ -146,7 +146,7 @@ func receive(stream sessionStream) <-chan message {
 	return inbox
 }
 
-func firstMessage(inbox <-chan message) (*pb.Join, error) {
+func firstMessage(ctx context.Context, inbox <-chan message) (*pb.Join, error) {
 	timeout := time.NewTimer(firstMessageTimeout)
 	defer timeout.Stop()
 	select {
@@ -160,5 +160,7 @@ func firstMessage(inbox <-chan message) (*pb.Join, error) {
 		return nil, fmt.Errorf("%w: a session begins with Join", ErrInvalid)
 	case <-timeout.C:
 		return nil, fmt.Errorf("%w: no Join within %v", ErrInvalid, firstMessageTimeout)
+	case <-ctx.Done(): // the process died, or the server closes
+		return nil, context.Cause(ctx)
 	}
 }
