@@ -21,6 +21,7 @@ const (
 	exitRendezvous  = 6
 	exitNotRunnable = 126 // as of a shell: a command that is not executable
 	exitNotFound    = 127 // as of a shell: a command that is not there
+	exitSignalled   = 128 // and the signal's number
 )
 
 // usageError is a command line, environment variable or configuration file

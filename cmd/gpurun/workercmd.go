@@ -1,10 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 	"gpurun/kernels/ptx"
 	"gpurun/worker"
+	"gpurun/worker/agent"
 	"gpurun/worker/report"
 )
 
@@ -43,7 +45,7 @@ func newWorkerCommand() *cobra.Command {
 		Hidden: true,
 		Args:   noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Reset() // a worker dies of a signal at once; the launcher handles it
+			defer endBySignal(cmd.Context())()
 			part, err := takeAssignment()
 			if err != nil {
 				return err
@@ -63,6 +65,19 @@ func newWorkerCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// endBySignal makes this process end at once when a signal ends ctx: the
+// launcher does everything that is to be done then. Handing the signals back
+// to the kernel instead would lose one that arrives meanwhile. The function
+// that it returns undoes it.
+func endBySignal(ctx context.Context) (undo func() bool) {
+	return context.AfterFunc(ctx, func() {
+		var signalled agent.Signalled
+		if errors.As(context.Cause(ctx), &signalled) {
+			os.Exit(exitSignalled + int(signalled.Signal))
+		}
+	})
 }
 
 // self is the command line of this program.
