@@ -26,7 +26,8 @@ check() {
   [ "$got" = "$want" ] || { failures=$((failures + 1)); tail -n 20 "$results/$name.txt"; }
 }
 
-count=$(nvidia-smi -L | wc -l)
+count=$(nvidia-smi -L | grep -c ^GPU)
+[ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
 
 check 0 version $gpurun version
