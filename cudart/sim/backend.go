@@ -53,7 +53,9 @@ func (b *Backend) Devices() ([]cudart.Info, error) {
 	return infos, nil
 }
 
-// Open makes a device usable. It needs no privileges.
+// Open makes a device usable. It needs no privileges. The device may allocate
+// its share of the memory that is available now: more would have the machine
+// kill a process once all devices use theirs.
 func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	infos, err := b.Devices()
 	if err != nil {
@@ -62,5 +64,9 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	if ordinal < 0 || ordinal >= len(infos) {
 		return nil, failure("opening a simulated device", cudart.ErrInvalidDevice, "device %d does not exist; there are %d", ordinal, len(infos))
 	}
-	return newDevice(infos[ordinal]), nil
+	memory, err := machineMemory()
+	if err != nil {
+		return nil, err
+	}
+	return newDevice(infos[ordinal], memory.available/int64(b.devices)), nil
 }

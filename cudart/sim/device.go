@@ -29,8 +29,9 @@ type Device struct {
 	stats  exec.Stats
 }
 
-func newDevice(info cudart.Info) *Device {
-	d := &Device{info: info, memory: newMemory(), start: time.Now()}
+// newDevice makes a device that allocates so many bytes at most.
+func newDevice(info cudart.Info, memory int64) *Device {
+	d := &Device{info: info, memory: newMemory(memory), start: time.Now()}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	return d
 }

@@ -156,6 +156,30 @@ func TestDeviceInfo(t *testing.T) {
 	}
 }
 
+// A device gets its share of the machine's memory, and no more even in parts.
+func TestDevicesShareTheMemory(t *testing.T) {
+	info, err := machineMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const devices = 1000
+	opened, err := New(devices).Open(devices - 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := opened.(*Device)
+	defer d.Close()
+	most := info.available / devices * 3 / 4 // other processes may take some meanwhile
+	first := mustMalloc(t, d, most)
+	if _, err := d.Malloc(most); !isResult(err, cudart.ErrOutOfMemory) {
+		t.Errorf("twice three quarters of the share: %v", err)
+	}
+	if err := d.Free(first); err != nil {
+		t.Fatal(err)
+	}
+	mustMalloc(t, d, most)
+}
+
 func TestMemoryMisuse(t *testing.T) {
 	d := openDevice(t)
 	if _, err := d.Malloc(0); !isResult(err, cudart.ErrInvalidValue) {

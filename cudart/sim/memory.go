@@ -30,14 +30,19 @@ type allocation struct {
 
 // memory is the address space of a device. Streams read it while the device's
 // owner changes it.
+//
+// Pages take the machine's memory only when they are touched, and then nobody
+// can refuse them any more: the limit does it before.
 type memory struct {
+	limit   int64 // of what the device allocates, in bytes
 	mu      sync.RWMutex
+	used    int64
 	regions map[uint64]*allocation // by region number
 	next    uint64                 // never reused, so that stale pointers fault
 }
 
-func newMemory() *memory {
-	return &memory{regions: map[uint64]*allocation{}, next: exec.FirstRegion}
+func newMemory(limit int64) *memory {
+	return &memory{limit: limit, regions: map[uint64]*allocation{}, next: exec.FirstRegion}
 }
 
 // Resolve implements exec.Memory.
@@ -69,12 +74,8 @@ func (m *memory) allocate(bytes int64) (*allocation, error) {
 	if bytes <= 0 || bytes >= 1<<exec.RegionShift {
 		return nil, fmt.Errorf("cannot allocate %d bytes: %w", bytes, cudart.ErrInvalidValue)
 	}
-	info, err := machineMemory()
-	if err != nil {
-		return nil, err
-	}
-	if bytes > info.available {
-		return nil, fmt.Errorf("%d bytes wanted, %d available on this machine: %w", bytes, info.available, cudart.ErrOutOfMemory)
+	if left := m.limit - m.used; bytes > left {
+		return nil, fmt.Errorf("%d bytes wanted, %d left of this device's share of the machine's available memory (fewer devices have larger shares): %w", bytes, left, cudart.ErrOutOfMemory)
 	}
 	file, err := newMemfd((bytes + granule - 1) / granule * granule)
 	if err != nil {
@@ -86,6 +87,7 @@ func (m *memory) allocate(bytes int64) (*allocation, error) {
 		return nil, err
 	}
 	a.file, a.size = file, bytes
+	m.used += bytes
 	return a, nil
 }
 
@@ -142,6 +144,7 @@ func (m *memory) release(a *allocation) error {
 	delete(m.regions, a.base>>exec.RegionShift)
 	err := unix.Munmap(a.data)
 	if a.file != nil {
+		m.used -= a.size
 		a.file.Close()
 	}
 	return err
