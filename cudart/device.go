@@ -127,7 +127,7 @@ type Stream interface {
 // Event is a time stamp in a stream.
 type Event interface {
 	// Since returns the time from start to this event. Both must have been
-	// recorded on streams that were synchronized afterwards.
+	// recorded; it fails with ErrNotReady until their streams have got there.
 	Since(start Event) (time.Duration, error)
 	Close() error
 }

@@ -36,6 +36,16 @@ func (s stamps) intervals(calls int) ([]time.Duration, error) {
 	return all, nil
 }
 
+// reached counts the stamps that the stream has taken.
+func (s stamps) reached() int {
+	for i := range s {
+		if _, err := s[i].Since(s[0]); err != nil { // not ready
+			return i
+		}
+	}
+	return len(s)
+}
+
 // close destroys the events. What fails here is freed with the device.
 func (s stamps) close() {
 	for _, e := range s {

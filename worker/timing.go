@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ func (r *rank) timeStream(ctx context.Context, c testCase) ([]time.Duration, err
 			return nil, err
 		}
 	}
-	if err := r.synchronize(ctx); err != nil {
+	if err := r.finish(ctx, stamps); err != nil {
 		return nil, err
 	}
 	return stamps.intervals(1)
@@ -78,10 +79,29 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 			return nil, err
 		}
 	}
-	if err := r.synchronize(ctx); err != nil {
+	if err := r.finish(ctx, stamps); err != nil {
 		return nil, err
 	}
 	return stamps.intervals(r.Job.Iterations)
+}
+
+// finish waits for the stream, and lets the launcher know for as long as the
+// stream gets from stamp to stamp: to time large sizes takes its time.
+func (r *rank) finish(ctx context.Context, s stamps) error {
+	for done := 0; ; {
+		waiting, cancel := context.WithTimeout(ctx, aliveEvery)
+		err := r.synchronize(waiting)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if n := s.reached(); n > done {
+			done = n
+			if err := r.alive(); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // meet lines the ranks up.

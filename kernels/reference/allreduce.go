@@ -25,10 +25,10 @@ func (in Input) AllReduceSum(got []byte) Verdict {
 	var mu sync.Mutex
 	var total Verdict
 	inParallel(int64(len(got)/c.size), func(begin, end int64) {
-		part := compare(c, got, begin, end, want)
+		part := in.compare(c, got, begin, end, want)
 		mu.Lock()
 		defer mu.Unlock()
-		total = total.merge(part)
+		total = total.Merge(part)
 	})
 	return total
 }
@@ -36,23 +36,24 @@ func (in Input) AllReduceSum(got []byte) Verdict {
 // judge says whether bits are right for element i, and which would be.
 type judge func(i int64, got uint32) (want uint32, ok bool)
 
-func compare(c codec, got []byte, begin, end int64, right judge) Verdict {
+func (in Input) compare(c codec, got []byte, begin, end int64, right judge) Verdict {
 	var v Verdict
 	for i := begin; i < end; i++ {
 		bits := c.bits(got, i)
-		want, ok := right(i, bits)
+		want, ok := right(in.First+i, bits)
 		if ok {
 			continue
 		}
 		if v.Wrong == 0 {
-			v.First, v.Want, v.Got = i, want, bits
+			v.First, v.Want, v.Got = in.First+i, want, bits
 		}
 		v.Wrong++
 	}
 	return v
 }
 
-func (v Verdict) merge(w Verdict) Verdict {
+// Merge is the verdict on what either v or w is about.
+func (v Verdict) Merge(w Verdict) Verdict {
 	first := v
 	if v.Wrong == 0 || (w.Wrong > 0 && w.First < v.First) {
 		first = w

@@ -31,6 +31,9 @@ type Input struct {
 	Pattern Pattern
 	DType   collective.DType
 	World   int
+	// First is the index of the element that a buffer begins with, for those
+	// that hold a part.
+	First int64
 }
 
 // Fill writes the input of a rank to dst, a whole number of elements.
@@ -38,7 +41,7 @@ func (in Input) Fill(dst []byte, rank int) {
 	c := codecOf(in.DType)
 	inParallel(int64(len(dst)/c.size), func(begin, end int64) {
 		for i := begin; i < end; i++ {
-			c.store(dst, i, in.at(rank, i))
+			c.store(dst, i, in.at(rank, in.First+i))
 		}
 	})
 }

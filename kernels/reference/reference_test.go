@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -58,6 +59,33 @@ func TestExactFindsEveryFlippedBit(t *testing.T) {
 			if diff := cmp.Diff(want, in.AllReduceSum(bad)); diff != "" {
 				t.Fatalf("%s, bit %d: %s", d.Name, bit, diff)
 			}
+		}
+	}
+}
+
+// A buffer in parts is filled and judged like the whole.
+func TestPartsMakeTheWhole(t *testing.T) {
+	const count, cut = 1000, 333
+	for _, d := range collective.DTypes() {
+		in := Input{Seed: 5, Pattern: Random, DType: d, World: 3}
+		rest := in
+		rest.First = cut
+		whole, parts := make([]byte, count*d.Size), make([]byte, count*d.Size)
+		in.Fill(whole, 1)
+		in.Fill(parts[:cut*d.Size], 1)
+		rest.Fill(parts[cut*d.Size:], 1)
+		if !bytes.Equal(whole, parts) {
+			t.Errorf("%s: the parts differ from the whole", d.Name)
+		}
+		sums := sumInOrder(in, count)
+		sums[10*d.Size+d.Size-1] ^= 0x40
+		sums[700*d.Size+d.Size-1] ^= 0x40
+		first, second := in.AllReduceSum(sums[:cut*d.Size]), rest.AllReduceSum(sums[cut*d.Size:])
+		if second.Wrong != 1 || second.First != 700 {
+			t.Errorf("%s: the second part: %+v", d.Name, second)
+		}
+		if diff := cmp.Diff(in.AllReduceSum(sums), first.Merge(second)); diff != "" {
+			t.Errorf("%s: (-whole +parts)\n%s", d.Name, diff)
 		}
 	}
 }
