@@ -368,7 +368,7 @@ func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 	}
 	defer stray.Close()
 	// ls itself opens the fourth.
-	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e GPURUN_RUN_DIR -e LIFELINE -e REPORT; readlink /proc/self/fd/0`, func(cmd *exec.Cmd) {
+	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e LIFELINE -e REPORT; readlink /proc/self/fd/0`, func(cmd *exec.Cmd) {
 		cmd.ExtraFiles = []*os.File{stray, stray, stray, stray}
 		cmd.Env = append(cmd.Env, report.FDVariable+"=5")
 	})
