@@ -167,13 +167,7 @@ func (c *compiler) match(o *op, members *int32) {
 	all := c.take("any", "all") == "all"
 	t := c.takeType()
 	c.args(3)
-	d := c.arg(0)
-	o.p = -1
-	if d.Kind == ptx.Pair {
-		o.p = c.dstPred(d.Elems[1])
-		d = d.Elems[0]
-	}
-	c.dstOperand(&o.d, d, b32)
+	c.dstWithPred(o)
 	c.src(&o.a, 1, t)
 	c.src(members, 2, b32)
 	c.grouped(o, members, func(w *warp, o *op, group uint32) {

@@ -89,7 +89,7 @@ func (c *compiler) dispatchMore(o *op) {
 		c.barrier(o)
 	case "shfl":
 		c.shuffle(o)
-	case "vote", "activemask", "match", "redux", "elect":
+	case "vote", "activemask", "match", "redux":
 		c.collective(o)
 	default:
 		c.fail("%s is not implemented", c.in.Op)

@@ -201,6 +201,18 @@ func (c *compiler) dstPreds() (p, q int32) {
 	return c.dstPred(pair[0]), c.dstPred(pair[1])
 }
 
+// dstWithPred makes o write operand 0: a 32-bit register d, or d|p with a
+// predicate.
+func (c *compiler) dstWithPred(o *op) {
+	d := c.arg(0)
+	o.p = -1
+	if d.Kind == ptx.Pair {
+		o.p = c.dstPred(d.Elems[1])
+		d = d.Elems[0]
+	}
+	c.dstOperand(&o.d, d, b32)
+}
+
 func widthMask(bits int) uint64 {
 	if bits >= 64 {
 		return math.MaxUint64

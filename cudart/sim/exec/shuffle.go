@@ -1,7 +1,5 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
-
 // shuffle compiles shfl.sync.mode.b32 d[|p], a, b, c, membermask.
 func (c *compiler) shuffle(o *op) {
 	if !c.has("sync") {
@@ -11,13 +9,7 @@ func (c *compiler) shuffle(o *op) {
 	c.takeType()
 	c.args(5)
 	members := new(int32)
-	d := c.arg(0)
-	o.p = -1
-	if d.Kind == ptx.Pair {
-		o.p = c.dstPred(d.Elems[1])
-		d = d.Elems[0]
-	}
-	c.dstOperand(&o.d, d, b32)
+	c.dstWithPred(o)
 	c.src(&o.a, 1, b32)
 	c.src(&o.b, 2, b32)
 	c.src(&o.c, 3, b32)
