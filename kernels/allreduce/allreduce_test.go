@@ -2,8 +2,10 @@ package allreduce
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -26,18 +28,19 @@ type setup struct {
 	count     int64
 	inPlace   bool
 	offset    int64 // of the buffers from 16-byte alignment
+	shift     int64 // of the input beyond that, out of place
 }
 
 func (s setup) String() string {
-	return fmt.Sprintf("%s %s, %d ranks, %d elements, in place %t, offset %d, pattern %d",
-		s.algorithm.Name, s.in.DType.Name, s.in.World, s.count, s.inPlace, s.offset, s.in.Pattern)
+	return fmt.Sprintf("%s %s, %d ranks, %d elements, in place %t, offset %d+%d, pattern %d",
+		s.algorithm.Name, s.in.DType.Name, s.in.World, s.count, s.inPlace, s.offset, s.shift, s.in.Pattern)
 }
 
 func (s setup) bytes() int64 { return s.count * int64(s.in.DType.Size) }
 
 func (s setup) call(m *member) collective.Call {
 	c := collective.Call{
-		Send: m.send + guardBytes + s.offset, Recv: m.recv + guardBytes + s.offset,
+		Send: m.send + guardBytes + s.offset + s.shift, Recv: m.recv + guardBytes + s.offset,
 		Count: s.count, DType: s.in.DType, Op: collective.Sum,
 	}
 	if s.inPlace {
@@ -115,7 +118,7 @@ func everyCall(m *member) error {
 				if _, err := s.run(m); err != nil {
 					return err
 				}
-				s.inPlace, s.offset = !s.inPlace, 0
+				s.inPlace, s.offset, s.shift = !s.inPlace, 0, int64(i%2*d.Size)
 				if _, err := s.run(m); err != nil {
 					return err
 				}
@@ -151,6 +154,38 @@ func TestRanksAgreeBitwise(t *testing.T) {
 		if !bytes.Equal(got, results[0]) {
 			t.Errorf("ranks 0 and %d differ", rank)
 		}
+	}
+}
+
+// Ranks are added in the order 0, 1, ..., by vectors as well as one by one, so
+// that a sum does not depend on who computes it.
+func TestRanksAddInOrder(t *testing.T) {
+	const count = 1003
+	for _, world := range []int{2, 3, 4, 8} {
+		in := reference.Input{Seed: 6, Pattern: reference.Random, DType: collective.Float, World: world}
+		want := make([]float32, count)
+		for rank := range world {
+			input := make([]byte, 4*count)
+			in.Fill(input, rank)
+			for i := range want {
+				want[i] += math.Float32frombits(binary.LittleEndian.Uint32(input[4*i:]))
+			}
+		}
+		runGroup(t, world, patience, func(m *member) error {
+			for _, a := range Collective().Algorithms {
+				s := setup{algorithm: a, in: in, count: count}
+				got, err := s.run(m)
+				if err != nil {
+					return err
+				}
+				for i, x := range want {
+					if bits := binary.LittleEndian.Uint32(got[4*i:]); bits != math.Float32bits(x) {
+						return fmt.Errorf("%s: element %d is %#x, and %#x in rank order", s, i, bits, math.Float32bits(x))
+					}
+				}
+			}
+			return nil
+		})
 	}
 }
 

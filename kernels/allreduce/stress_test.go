@@ -78,6 +78,7 @@ func drawBatch(r *rand.Rand, world int) batch {
 		}
 		if r.IntN(3) == 0 {
 			s.offset += int64(d.Size * r.IntN(16/d.Size))
+			s.shift = int64(d.Size * r.IntN(16/d.Size))
 		}
 		// Small sizes are as likely as large ones.
 		most := (batchBytes - 3*guardBytes) / d.Size >> r.IntN(12)
