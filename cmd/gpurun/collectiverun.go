@@ -62,11 +62,11 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	sockets, err := newSockets(p.machine.ranks)
+	sockets, err := newSockets(p.machine.ranks, g.fail)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, sockets.close()) }()
+	defer sockets.close()
 	argv, err := self("worker")
 	if err != nil {
 		return nil, err

@@ -12,12 +12,14 @@ import (
 type sockets struct {
 	workers []*os.File
 	stop    context.CancelFunc
-	relayed chan error
+	relayed chan struct{} // closed when the relay has ended
 }
 
-func newSockets(ranks int) (*sockets, error) {
+// newSockets opens them. fail is told when a descriptor cannot be passed on.
+func newSockets(ranks int, fail func(error)) (*sockets, error) {
 	relay := fdpass.NewRelay()
-	s := &sockets{relayed: make(chan error, 1)}
+	relay.Failed = fail
+	s := &sockets{relayed: make(chan struct{})}
 	for rank := range ranks {
 		agentEnd, workerEnd, err := fdpass.Pair()
 		if err == nil {
@@ -32,7 +34,10 @@ func newSockets(ranks int) (*sockets, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	go func() { s.relayed <- relay.Run(ctx) }()
+	go func() {
+		defer close(s.relayed)
+		_ = relay.Run(ctx) // fail has been told
+	}()
 	return s, nil
 }
 
@@ -51,9 +56,9 @@ func (s *sockets) closeWorkers() {
 	}
 }
 
-// close ends the relay and reports its errors.
-func (s *sockets) close() error {
+// close ends the relay.
+func (s *sockets) close() {
 	s.closeWorkers()
 	s.stop()
-	return <-s.relayed
+	<-s.relayed
 }

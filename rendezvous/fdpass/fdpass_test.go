@@ -25,12 +25,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type machine struct {
 	ends []*os.File
 	done chan error // the relay's
+	told chan error // of workers that it dropped
 }
 
 func newMachine(t *testing.T, n int) *machine {
 	t.Helper()
-	m := &machine{ends: make([]*os.File, n), done: make(chan error, 1)}
+	m := &machine{ends: make([]*os.File, n), done: make(chan error, 1), told: make(chan error, n)}
 	relay := NewRelay()
+	relay.Failed = func(err error) { m.told <- err }
 	for rank := range n {
 		agent, worker, err := Pair()
 		if err != nil {
@@ -254,12 +256,16 @@ func TestGarbageNamesItsSender(t *testing.T) {
 			if _, _, err := bad.WriteMsgUnix(tt.bytes, unix.UnixRights(fds...), nil); err != nil {
 				t.Fatal(err)
 			}
-			// The relay drops rank 1, and the others have gone.
+			// The relay drops rank 1 and says so, while the others are there.
+			told := <-m.told
 			m.ends[0].Close()
 			m.ends[2].Close()
 			err := <-m.done
 			if err == nil || !strings.Contains(err.Error(), "rank 1") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("relay ended with %v, want rank 1 and %q", err, tt.want)
+			}
+			if !errors.Is(err, told) {
+				t.Errorf("relay told of %v and ended with %v", told, err)
 			}
 		})
 	}

@@ -18,6 +18,11 @@ const maxQueued = 1024
 // Relay is the agent's part: it forwards each message of a worker, with its
 // file descriptor, to all other workers.
 type Relay struct {
+	// Failed, if set before Run, is told at once of a worker that the relay
+	// drops and why, which Run returns only at the end: the others wait for
+	// what the worker sent.
+	Failed func(error)
+
 	ports []*port
 }
 
@@ -29,6 +34,7 @@ type port struct {
 	gone  chan struct{} // closed when the worker takes no more messages
 	once  sync.Once
 	fault error // why the relay dropped the worker; to be read after gone
+	relay *Relay
 }
 
 // parcel is a message on its way to several workers; the last one closes the
@@ -65,6 +71,7 @@ func (r *Relay) Add(rank int, agentEnd *os.File) error {
 		conn:  conn,
 		queue: make(chan *parcel, maxQueued),
 		gone:  make(chan struct{}),
+		relay: r,
 	})
 	return nil
 }
@@ -103,7 +110,7 @@ func (r *Relay) faults() error {
 	var errs []error
 	for _, p := range r.ports {
 		if p.fault != nil {
-			errs = append(errs, fmt.Errorf("file descriptors of rank %d: %w", p.rank, p.fault))
+			errs = append(errs, p.fault)
 		}
 	}
 	return errors.Join(errs...)
@@ -184,7 +191,12 @@ func (p *port) write() {
 // drop ends the connection to a worker.
 func (p *port) drop(fault error) {
 	p.once.Do(func() {
-		p.fault = fault
+		if fault != nil {
+			p.fault = fmt.Errorf("file descriptors of rank %d: %w", p.rank, fault)
+			if p.relay.Failed != nil {
+				p.relay.Failed(p.fault)
+			}
+		}
 		close(p.gone)
 		_ = p.conn.Close()
 	})
