@@ -15,7 +15,7 @@ import (
 // it, UnderGuard returns a Lifeline. Guard passes signals on and returns when
 // the agent has ended and everything below it is dead, with the agent's exit
 // code, or 128+n if signal n killed it. The third signal that asks for the end
-// kills an agent that does not react.
+// kills an agent that does not react; then n is the first one's number.
 //
 // The process must have no other children, and must not start any.
 func Guard(signals <-chan os.Signal) (exitCode int, err error) {
@@ -70,38 +70,46 @@ func await(agent *exec.Cmd, signals <-chan os.Signal) (exitCode int, err error) 
 	ended := make(chan error, 1)
 	go func() { ended <- agent.Wait() }()
 	const patience = 3
-	asked := 0
+	var asked []syscall.Signal // for the end
 	for {
 		select {
 		case s := <-signals:
 			number, ok := s.(syscall.Signal)
 			if ok && endsRun(number) {
-				asked++
+				asked = append(asked, number)
 			}
-			if asked >= patience {
+			if len(asked) >= patience {
 				s = syscall.SIGKILL
 			}
 			if err := agent.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return 0, fmt.Errorf("passing %v on to the agent: %w", s, err)
 			}
 		case err := <-ended:
-			return exitCodeOf(agent.ProcessState, err)
+			return exitCodeOf(agent.ProcessState, err, asked)
 		}
 	}
 }
 
-// exitCodeOf turns the end of the agent into an exit code.
-func exitCodeOf(state *os.ProcessState, err error) (int, error) {
+// exitCodeOf turns the end of the agent into an exit code. asked are the
+// signals that asked for it; one that comes before the agent can catch it
+// kills the agent.
+func exitCodeOf(state *os.ProcessState, err error, asked []syscall.Signal) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return 0, fmt.Errorf("waiting for the agent: %w", err)
 	}
 	status, ok := state.Sys().(syscall.WaitStatus)
-	if ok && status.Signaled() {
-		signal := status.Signal()
-		return 128 + int(signal), fmt.Errorf("the agent (pid %d) was killed by %s; its workers were ended", state.Pid(), SignalName(signal))
+	switch {
+	case !ok || !status.Signaled():
+		return state.ExitCode(), nil
+	case len(asked) > 0:
+		return 128 + int(asked[0]), fmt.Errorf("ended by %s", SignalName(asked[0]))
 	}
-	return state.ExitCode(), nil
+	signal := status.Signal()
+	if signal == syscall.SIGPIPE { // whoever read the output has seen enough
+		return 128 + int(signal), nil
+	}
+	return 128 + int(signal), fmt.Errorf("the agent (pid %d) was killed by %s; its workers were ended", state.Pid(), SignalName(signal))
 }
 
 // keepDescriptors keeps descriptors that this process inherited beyond the

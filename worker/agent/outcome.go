@@ -92,12 +92,27 @@ func (f *Failure) Error() string {
 		fmt.Fprintf(&s, " while %s", f.Phase)
 	}
 	if f.Report != nil {
-		fmt.Fprintf(&s, ": %s", f.Report.Message)
+		fmt.Fprintf(&s, ": %s", withoutPhase(f.Report.Message, f.Phase))
 	}
 	if f.PeerPhase != "" {
 		fmt.Fprintf(&s, " (rank %d was last seen %s)", *f.Report.Peer, f.PeerPhase)
 	}
 	return s.String()
+}
+
+// withoutPhase is message without a beginning that repeats the phase: an error
+// usually says, too, what was being done.
+func withoutPhase(message, phase string) string {
+	if phase == "" {
+		return message
+	}
+	for {
+		rest, repeated := strings.CutPrefix(message, phase+": ")
+		if !repeated {
+			return strings.TrimPrefix(message, phase+" ")
+		}
+		message = rest
+	}
 }
 
 // Unwrap returns the worker's report, if there is one.

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"gpurun/worker/report"
 )
 
 func TestParseStat(t *testing.T) {
@@ -240,5 +242,18 @@ func TestCatch(t *testing.T) {
 	var signalled Signalled
 	if !errors.As(context.Cause(ctx), &signalled) || signalled.Error() != "received SIGTERM" {
 		t.Errorf("the cause is %v", context.Cause(ctx))
+	}
+}
+
+func TestFailureDoesNotRepeatItsPhase(t *testing.T) {
+	for message, want := range map[string]string{
+		"joining: joining: refused":  "refused",
+		"joining at HOST: no answer": "at HOST: no answer",
+		"rejoining: no answer":       "rejoining: no answer",
+	} {
+		f := Failure{Rank: 1, PID: 2, Phase: "joining", Report: &report.Failure{Message: message}}
+		if got, want := f.Error(), "rank 1 (pid 2) failed while joining: "+want; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
