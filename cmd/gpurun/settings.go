@@ -32,6 +32,7 @@ const (
 	environmentPrefix    = "GPURUN"
 	configFlag           = "config"
 	environmentSeparator = "_"
+	maxConfigBytes       = 1 << 20 // more is a slip
 )
 
 // loadSettings reads what a command is told. The further profiles change
@@ -74,13 +75,20 @@ func (s *settings) readFile(known []string) error {
 	if s.file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(s.file)
-	if err != nil {
-		return usagef("reading the config file: %w", err)
-	}
 	extension := strings.TrimPrefix(filepath.Ext(s.file), ".")
 	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
 		return usagef("config file %s: %w", s.file, unknown("ending", extension, types))
+	}
+	info, err := os.Stat(s.file)
+	if err != nil {
+		return usagef("reading the config file: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
+		return usagef("config file %s: it is no regular file of at most %d bytes", s.file, maxConfigBytes)
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return usagef("reading the config file: %w", err)
 	}
 	s.v.SetConfigType(extension)
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {

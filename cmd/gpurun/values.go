@@ -33,12 +33,13 @@ func nearestSize(text string) string {
 	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
 		end++
 	}
-	if end == 0 {
+	rest := strings.TrimLeft(text[end:], " .0123456789")
+	if end == 0 || rest == "" || !strings.ContainsAny(rest[:1], "bBkKmMgG") {
 		return "; write for example 4K"
 	}
 	guess := text[:end]
-	if rest := strings.TrimLeft(text[end:], " .0123456789"); rest != "" && strings.ContainsAny(rest[:1], "kKmMgG") {
-		guess += strings.ToUpper(rest[:1])
+	if suffix := strings.ToUpper(rest[:1]); suffix != "B" {
+		guess += suffix
 	}
 	return fmt.Sprintf("; did you mean %q?", guess)
 }
