@@ -70,18 +70,24 @@ func (l launch) run() error {
 
 // pause gives the CPU to whoever this kernel waits for, first to another
 // stream of this process and then to other processes. At first it only yields,
-// because the answer is often on its way; then it sleeps, so that ranks that
-// have something to do find a core. A sleep of Go's own would last a
-// millisecond at least where nothing else runs.
+// because the answer is often on its way; then it sleeps, a small part of the time
+// waited so far, so that ranks that have something to do find a core, however
+// many wait. A sleep of Go's own would last a millisecond at least where nothing
+// else runs, which is too long at first.
 func pause(rounds int) {
-	const yields, step, longest = 64, 5 * time.Microsecond, 200 * time.Microsecond
+	const yields, step, longest = 64, 5 * time.Microsecond, 500 * time.Microsecond
 	runtime.Gosched()
 	if rounds <= yields {
 		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 		return
 	}
-	nap := unix.NsecToTimespec(int64(min(time.Duration(rounds-yields)*step, longest)))
-	unix.Nanosleep(&nap, nil)
+	nap := time.Duration(rounds-yields) * step
+	if nap > longest {
+		time.Sleep(time.Millisecond)
+		return
+	}
+	short := unix.NsecToTimespec(int64(nap))
+	unix.Nanosleep(&short, nil)
 }
 
 // failed gives a fault the code that the driver would report.
