@@ -120,7 +120,6 @@ func (r *rank) shareMemory(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("preparing the kernels: %w", err)
 	}
-	r.onClose(r.comm.Close)
 	if err := r.group.Barrier(waiting, "ready"); err != nil {
 		return fmt.Errorf("waiting for the peers to be ready: %w", err)
 	}
@@ -128,13 +127,17 @@ func (r *rank) shareMemory(ctx context.Context) (err error) {
 }
 
 // leave gives everything back in step with the peers: no rank frees memory
-// that another still maps.
+// that another still maps. A rank that fails does not get here: it closes the
+// device as it is, without waiting for the kernels.
 func (r *rank) leave(ctx context.Context) error {
 	if err := r.phase("leaving"); err != nil {
 		return err
 	}
 	ctx, cancel := r.within(ctx)
 	defer cancel()
+	if err := r.comm.Close(); err != nil {
+		return fmt.Errorf("unloading the kernels: %w", err)
+	}
 	if err := r.memory.Free(ctx); err != nil {
 		return fmt.Errorf("freeing the shared memory: %w", err)
 	}

@@ -85,14 +85,21 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 	return stamps.intervals(r.Job.Iterations)
 }
 
-// finish waits for the stream, and lets the launcher know for as long as the
-// stream gets from stamp to stamp: to time large sizes takes its time.
+// lookEvery is how often a rank that waits for its stream looks around.
+const lookEvery = time.Second
+
+// finish waits for the stream, but not for what is left on it once a kernel
+// has given up. It lets the launcher know for as long as the stream gets from stamp
+// to stamp: to time large sizes takes its time.
 func (r *rank) finish(ctx context.Context, s stamps) error {
 	for done := 0; ; {
-		waiting, cancel := context.WithTimeout(ctx, aliveEvery)
+		waiting, cancel := context.WithTimeout(ctx, lookEvery)
 		err := r.synchronize(waiting)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if err := r.comm.Err(); err != nil {
 			return err
 		}
 		if n := s.reached(); n > done {

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
 	"gpurun/worker/report"
 )
 
@@ -53,27 +56,78 @@ type nopCloser struct{ *bytes.Buffer }
 
 func (nopCloser) Close() error { return nil }
 
+// newRank is a rank that is timing, and what it reports.
+func newRank(t *testing.T, s cudart.Stream) (*rank, *bytes.Buffer, cudart.DevicePtr) {
+	t.Helper()
+	d, err := sim.New(1).Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	base, err := d.Malloc(collective.SignalPadBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comm, err := collective.New(collective.Config{Device: d, Peers: []cudart.DevicePtr{base}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	r := &rank{Options: Options{Reports: report.NewWriter(nopCloser{&out})}, device: d, stream: s, comm: comm}
+	if err := r.phase("timing"); err != nil {
+		t.Fatal(err)
+	}
+	return r, &out, cudart.DevicePtr(r.comm.Params(collective.Call{}).Fault)
+}
+
 // A worker is heard of while the stream gets from stamp to stamp, and not when
 // it is stuck.
 func TestTimingReportsThatItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		all := stamps{&stamp{}, &stamp{}, &stamp{}}
-		r := &rank{Options: Options{Reports: report.NewWriter(nopCloser{&out})}, stream: &slowStream{stamps: all, waits: 10}}
-		if err := r.phase("timing"); err != nil {
-			t.Fatal(err)
+		all := make(stamps, 2*aliveEvery/lookEvery)
+		for i := range all {
+			all[i] = &stamp{}
 		}
+		r, out, _ := newRank(t, &slowStream{stamps: all, waits: 100})
 		if err := r.finish(context.Background(), all); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
-		if got, want := strings.Count(out.String(), "timing"), 1+len(all); got != want {
-			t.Errorf("the phase was reported %d times, want %d", got, want)
+		if got := strings.Count(out.String(), "timing"); got != 3 {
+			t.Errorf("the phase was reported %d times, want 3", got)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errBroken)
-		r.stream = &slowStream{stamps: all, waits: 10}
+		r.stream = &slowStream{waits: 100}
 		if err := r.finish(ctx, all); !errors.Is(err, errBroken) {
 			t.Errorf("the cause of the end became %v", err)
+		}
+	})
+}
+
+// Once a kernel has given up, what is left on the stream is not waited for.
+func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, fault := newRank(t, &slowStream{waits: 100})
+		record := []uint32{1, 0, uint32(collective.StageBarrier), 3}
+		bits := unsafe.Slice((*byte)(unsafe.Pointer(&record[0])), 4*len(record))
+		s, err := r.device.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Upload(fault, bits); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var expired *collective.TimeoutError
+		if err := r.finish(context.Background(), nil); !errors.As(err, &expired) || expired.Peer != 3 {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took > 2*lookEvery {
+			t.Errorf("it took %v", took)
 		}
 	})
 }
