@@ -39,7 +39,7 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, c testCase, submi
 	if err := r.phase("verifying %s, %s", c, when); err != nil {
 		return err
 	}
-	in := reference.Input{Seed: r.Job.Seed, Pattern: pattern, DType: c.dtype, World: r.WorldSize}
+	in := reference.Input{Seed: r.Job.Seed, Pattern: pattern, DType: c.dtype, Op: c.op, World: r.WorldSize}
 	if err := r.runOnce(ctx, c, submit, in); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *rank) compare(ctx context.Context, c testCase, in reference.Input) (ref
 		if err := r.stream.Download(output, r.comm.Local(call.Recv+at)); err != nil {
 			return fmt.Errorf("downloading the output: %w", err)
 		}
-		all = all.Merge(in.AllReduceSum(output))
+		all = all.Merge(in.AllReduce(output))
 		if c.inPlace {
 			return nil
 		}
@@ -135,4 +135,4 @@ func (r *rank) inChunks(ctx context.Context, c testCase, in reference.Input, do 
 }
 
 // hexBits prints the bits of an element of size bytes.
-func hexBits(bits uint32, size int) string { return fmt.Sprintf("0x%0*x", 2*size, bits) }
+func hexBits(bits uint64, size int) string { return fmt.Sprintf("0x%0*x", 2*size, bits) }

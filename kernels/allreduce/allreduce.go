@@ -1,4 +1,4 @@
-// Package allreduce holds the algorithms of allreduce: every rank gets the sum
+// Package allreduce holds the algorithms of allreduce: every rank gets the reduction
 // of all ranks' inputs. A .cu file and a .go file per algorithm stand next to
 // each other: the kernel and its host side.
 package allreduce
@@ -16,7 +16,7 @@ func Collective() *collective.Collective {
 	return &collective.Collective{
 		Name:       "allreduce",
 		Aliases:    []string{"all-reduce", "all_reduce", "all_reduce_perf"},
-		Summary:    "every rank gets the sum of all ranks' inputs",
+		Summary:    "every rank gets the reduction of all ranks' inputs",
 		Algorithms: []*collective.Algorithm{naive, oneshot, twoshot},
 		BusFactor:  func(world int) float64 { return 2 * float64(world-1) / float64(world) },
 		Choose: func(world int, call collective.Call) *collective.Algorithm {
@@ -42,27 +42,27 @@ func oneShotLimit(world int) int64 {
 	}
 }
 
-var (
-	sums      = []collective.Op{collective.Sum}
-	elements  = collective.DTypes()
-	ownWorlds = []int{2, 4, 8} // world sizes with kernels of their own
-)
+// ownWorlds are the world sizes for which sums have kernels of their own.
+var ownWorlds = []int{2, 4, 8}
 
-// entries lists the entry points that ENTRIES_PER_WORLD_SIZE makes.
+// entries lists the entry points that ENTRIES makes.
 func entries(kernel string) []string {
-	names := []string{kernel + "_n"}
+	var names []string
+	for _, op := range collective.Ops() {
+		names = append(names, entry(kernel, op, 1))
+	}
 	for _, n := range ownWorlds {
-		names = append(names, entry(kernel, n))
+		names = append(names, entry(kernel, collective.Sum, n))
 	}
 	return names
 }
 
-// entry is the entry point for a world size.
-func entry(kernel string, world int) string {
-	if slices.Contains(ownWorlds, world) {
-		return fmt.Sprintf("%s_n%d", kernel, world)
+// entry is the entry point for an operation and a world size.
+func entry(kernel string, op collective.Op, world int) string {
+	if op == collective.Sum && slices.Contains(ownWorlds, world) {
+		return fmt.Sprintf("%s_%s_n%d", kernel, op, world)
 	}
-	return kernel + "_n"
+	return fmt.Sprintf("%s_%s", kernel, op)
 }
 
 // vecBytes is the widest access of a thread.

@@ -32,8 +32,8 @@ type setup struct {
 }
 
 func (s setup) String() string {
-	return fmt.Sprintf("%s %s, %d ranks, %d elements, in place %t, offset %d+%d, pattern %d",
-		s.algorithm.Name, s.in.DType.Name, s.in.World, s.count, s.inPlace, s.offset, s.shift, s.in.Pattern)
+	return fmt.Sprintf("%s %s %s, %d ranks, %d elements, in place %t, offset %d+%d, pattern %d",
+		s.algorithm.Name, s.in.Op, s.in.DType.Name, s.in.World, s.count, s.inPlace, s.offset, s.shift, s.in.Pattern)
 }
 
 func (s setup) bytes() int64 { return s.count * int64(s.in.DType.Size) }
@@ -41,7 +41,7 @@ func (s setup) bytes() int64 { return s.count * int64(s.in.DType.Size) }
 func (s setup) call(m *member) collective.Call {
 	c := collective.Call{
 		Send: m.send + guardBytes + s.offset + s.shift, Recv: m.recv + guardBytes + s.offset,
-		Count: s.count, DType: s.in.DType, Op: collective.Sum,
+		Count: s.count, DType: s.in.DType, Op: s.in.Op,
 	}
 	if s.inPlace {
 		c.Send = c.Recv
@@ -71,7 +71,7 @@ func (s setup) check(m *member) ([]byte, error) {
 		return nil, err
 	}
 	got := around[guardBytes : guardBytes+s.bytes()]
-	if v := s.in.AllReduceSum(got); v.Wrong != 0 {
+	if v := s.in.AllReduce(got); v.Wrong != 0 {
 		return nil, fmt.Errorf("%s: %d wrong, first %d: want %#x, got %#x", s, v.Wrong, v.First, v.Want, v.Got)
 	}
 	guard := bytes.Repeat([]byte{guardByte}, guardBytes)
@@ -110,11 +110,14 @@ func TestEverySizeTypeAndWorld(t *testing.T) {
 }
 
 func everyCall(m *member) error {
+	// A type of each size and kind; all of them with all operations come below.
+	types := []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.UInt64}
+	ops := collective.Ops()
 	for _, a := range Collective().Algorithms {
-		for _, d := range collective.DTypes() {
+		for t, d := range types {
 			for i, count := range counts {
 				s := setup{algorithm: a, count: count, inPlace: i%2 == 1, offset: int64(i%3) * int64(d.Size)}
-				s.in = reference.Input{Seed: uint64(i), Pattern: reference.Pattern(i % 2), DType: d, World: m.world}
+				s.in = reference.Input{Seed: uint64(i), Pattern: reference.Pattern(i % 2), Op: ops[(i+t)%len(ops)], DType: d, World: m.world}
 				if _, err := s.run(m); err != nil {
 					return err
 				}
@@ -128,6 +131,26 @@ func everyCall(m *member) error {
 	return nil
 }
 
+// Every algorithm does every operation on every type.
+func TestEveryOperationOnEveryType(t *testing.T) {
+	runGroup(t, 3, patience, func(m *member) error {
+		for _, a := range Collective().Algorithms {
+			for _, d := range a.DTypes {
+				for _, op := range a.Ops {
+					for _, p := range []reference.Pattern{reference.Exact, reference.Random} {
+						s := setup{algorithm: a, count: 300}
+						s.in = reference.Input{Seed: 11, Pattern: p, Op: op, DType: d, World: m.world}
+						if _, err := s.run(m); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // All ranks hold the same bits, whatever the rounding, run after run and
 // algorithm after algorithm.
 func TestRanksAgreeBitwise(t *testing.T) {
@@ -136,7 +159,7 @@ func TestRanksAgreeBitwise(t *testing.T) {
 	runGroup(t, world, patience, func(m *member) error {
 		for _, a := range Collective().Algorithms {
 			s := setup{algorithm: a, count: 5000}
-			s.in = reference.Input{Seed: 9, Pattern: reference.Random, DType: collective.Float, World: world}
+			s.in = reference.Input{Seed: 9, Pattern: reference.Random, Op: collective.Sum, DType: collective.Float, World: world}
 			for range repetitions {
 				got, err := s.run(m)
 				if err != nil {
@@ -162,7 +185,7 @@ func TestRanksAgreeBitwise(t *testing.T) {
 func TestRanksAddInOrder(t *testing.T) {
 	const count = 1003
 	for _, world := range []int{2, 3, 4, 8} {
-		in := reference.Input{Seed: 6, Pattern: reference.Random, DType: collective.Float, World: world}
+		in := reference.Input{Seed: 6, Pattern: reference.Random, Op: collective.Sum, DType: collective.Float, World: world}
 		want := make([]float32, count)
 		for rank := range world {
 			input := make([]byte, 4*count)
@@ -196,7 +219,7 @@ func TestCallsFollowEachOtherWithoutWaiting(t *testing.T) {
 	for _, world := range []int{2, 4} {
 		runGroup(t, world, patience, func(m *member) error {
 			s := setup{count: 30_000}
-			s.in = reference.Input{Seed: 4, Pattern: reference.Exact, DType: collective.Half, World: world}
+			s.in = reference.Input{Seed: 4, Pattern: reference.Exact, Op: collective.Sum, DType: collective.Half, World: world}
 			if err := s.fill(m); err != nil {
 				return err
 			}
@@ -228,7 +251,7 @@ func TestNaiveInChunks(t *testing.T) {
 	runGroup(t, 3, patience, func(m *member) error {
 		for _, inPlace := range []bool{false, true} {
 			s := setup{algorithm: naiveInChunks(256), count: 1000, inPlace: inPlace}
-			s.in = reference.Input{Seed: 5, Pattern: reference.Exact, DType: collective.Half, World: 3}
+			s.in = reference.Input{Seed: 5, Pattern: reference.Exact, Op: collective.Sum, DType: collective.Half, World: 3}
 			if _, err := s.run(m); err != nil {
 				return err
 			}
@@ -242,7 +265,7 @@ func TestGraphReplaysWithChangedInputs(t *testing.T) {
 	runGroup(t, 4, patience, func(m *member) error {
 		for _, a := range Collective().Algorithms {
 			s := setup{algorithm: a, count: 3000}
-			s.in = reference.Input{Pattern: reference.Exact, DType: collective.BFloat16, World: 4}
+			s.in = reference.Input{Pattern: reference.Exact, Op: collective.Sum, DType: collective.BFloat16, World: 4}
 			graph, err := m.stream.Capture(func() error { return a.Enqueue(m.comm, m.stream, s.call(m)) })
 			if err != nil {
 				return err
@@ -274,7 +297,7 @@ func TestLateRankIsWaitedFor(t *testing.T) {
 	runGroup(t, 3, patience, func(m *member) error {
 		for _, a := range Collective().Algorithms {
 			s := setup{algorithm: a, count: 500, inPlace: true}
-			s.in = reference.Input{Pattern: reference.Exact, DType: collective.Float, World: 3}
+			s.in = reference.Input{Pattern: reference.Exact, Op: collective.Sum, DType: collective.Float, World: 3}
 			if m.rank == 1 {
 				time.Sleep(100 * time.Millisecond) // the lateness under test
 			}
@@ -301,7 +324,7 @@ func TestMissingRankIsNamed(t *testing.T) {
 					return nil
 				}
 				s := setup{algorithm: a, count: 500}
-				s.in = reference.Input{DType: collective.Float, World: 4}
+				s.in = reference.Input{Op: collective.Sum, DType: collective.Float, World: 4}
 				_, err := s.run(m)
 				var timeout *collective.TimeoutError
 				if !errors.As(err, &timeout) {

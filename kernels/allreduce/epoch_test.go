@@ -23,7 +23,7 @@ func TestEpochsWrapAround(t *testing.T) {
 			for i := range 3 {
 				for _, a := range Collective().Algorithms {
 					s := setup{algorithm: a, count: 20_000}
-					s.in = reference.Input{Seed: uint64(i), DType: collective.Float, World: m.world}
+					s.in = reference.Input{Seed: uint64(i), Op: collective.Sum, DType: collective.Float, World: m.world}
 					if _, err := s.run(m); err != nil {
 						return fmt.Errorf("%d epochs before the end: %w", before, err)
 					}
@@ -59,7 +59,7 @@ func TestLaunchesAfterATimeoutReturnAtOnce(t *testing.T) {
 					return nil
 				}
 				s := setup{algorithm: a, count: 5000}
-				s.in = reference.Input{DType: collective.Half, World: m.world}
+				s.in = reference.Input{Op: collective.Sum, DType: collective.Half, World: m.world}
 				began := time.Now()
 				for range launches {
 					if err := a.Enqueue(m.comm, m.stream, s.call(m)); err != nil {

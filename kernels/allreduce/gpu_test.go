@@ -46,8 +46,10 @@ func randomSetups(world int) []setup {
 	for _, a := range Collective().Algorithms {
 		for _, d := range collective.DTypes() {
 			for i, count := range counts {
-				in := reference.Input{Seed: uint64(count), Pattern: reference.Random, DType: d, World: world}
-				all = append(all, setup{algorithm: a, in: in, count: count, inPlace: i%2 == 0})
+				for _, op := range collective.Ops() {
+					in := reference.Input{Seed: uint64(count), Pattern: reference.Random, Op: op, DType: d, World: world}
+					all = append(all, setup{algorithm: a, in: in, count: count, inPlace: i%2 == 0})
+				}
 			}
 		}
 	}

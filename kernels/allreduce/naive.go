@@ -17,12 +17,12 @@ func naiveInChunks(chunk int64) *collective.Algorithm {
 		Collective: "allreduce",
 		Name:       "naive",
 		Summary:    "copy every input to local memory, then add",
-		DTypes:     elements,
-		Ops:        sums,
+		DTypes:     collective.DTypes(),
+		Ops:        collective.Ops(),
 		MinSM:      80,
 		MaxRanks:   collective.MaxRanks,
 		Source:     "allreduce/naive.cu",
-		Entries:    []string{"naive_meet", "naive_add"},
+		Entries:    append([]string{"naive_meet"}, naiveEntries()...),
 		ScratchBytes: func(world int, bytes int64) int64 {
 			return int64(world) * chunkBytes(bytes)
 		},
@@ -35,6 +35,16 @@ func naiveInChunks(chunk int64) *collective.Algorithm {
 		return n.run(call, chunkBytes(call.Bytes()))
 	}
 	return a
+}
+
+func naiveEntry(op collective.Op) string { return "naive_" + string(op) }
+
+func naiveEntries() []string {
+	var names []string
+	for _, op := range collective.Ops() {
+		names = append(names, naiveEntry(op))
+	}
+	return names
 }
 
 type naive struct {
@@ -73,7 +83,7 @@ func (n naive) runChunk(chunk collective.Call, distance int64) error {
 	if err := n.meet(chunk, collective.EndBarrier); err != nil {
 		return err
 	}
-	k, err := n.c.Kernel(n.a, chunk.DType, "naive_add")
+	k, err := n.c.Kernel(n.a, chunk.DType, naiveEntry(chunk.Op))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@
 // Algorithm, for each tile that falls to this block:
 //   1. copy the tile of the own input to the own scratch slot
 //   2. meet the same block of all ranks
-//   3. load the tile from every rank's slot, add in rank order, store to the output
+//   3. load the tile from every rank's slot, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
 // address. The scratch is symmetric: two slots of kSlotBytes per block, used in
@@ -54,19 +54,19 @@ FORCE_INLINE __device__ void stage(const Tile<T>& tile, uint64_t slot) {
     to_one[i] = from_one[i];
 }
 
-template <typename T, int N>
+template <typename T, typename Op, int N>
 FORCE_INLINE __device__ void pull(const Params& p, const Tile<T>& tile, int64_t slot_offset) {
   using Bits = typename T::Bits;
   auto to = (Global<Vec>)tile.recv;
   for (int64_t i = thread_id(); i < tile.vecs; i += block_threads())
-    to[i] = sum_vec<T, N>(p, [&](uint32_t r) { return p.peers[r] + slot_offset + i * kVecBytes; });
+    to[i] = reduce_vec<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + slot_offset + i * kVecBytes; });
 
   auto to_one = (Global<Bits>)tile.recv;
   for (int64_t i = tile.vecs * kPerVec<T> + thread_id(); i < tile.elements; i += block_threads())
-    to_one[i] = sum_element<T, N>(p, [&](uint32_t r) { return p.peers[r] + slot_offset + i * sizeof(Bits); });
+    to_one[i] = reduce_element<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + slot_offset + i * sizeof(Bits); });
 }
 
-template <typename T, int N>
+template <typename T, typename Op, int N>
 FORCE_INLINE __device__ void oneshot(const Params& p) {
   using Bits = typename T::Bits;
   Epochs epochs(p);
@@ -75,9 +75,9 @@ FORCE_INLINE __device__ void oneshot(const Params& p) {
     int64_t slot = p.scratch_offset + (int64_t)(2 * block_id() + epochs.next() % 2) * kSlotBytes;
     stage(tile, p.peers[p.rank] + slot);
     if (!epochs.meet(kStageBarrier, world_size<N>(p))) return;
-    pull<T, N>(p, tile, slot);
+    pull<T, Op, N>(p, tile, slot);
   }
   epochs.save();
 }
 
-ENTRIES_PER_WORLD_SIZE(oneshot)
+ENTRIES(oneshot)

@@ -11,8 +11,8 @@ func OneShot() *collective.Algorithm {
 		Collective: "allreduce",
 		Name:       "oneshot",
 		Summary:    "one barrier, pull all inputs; small sizes",
-		DTypes:     elements,
-		Ops:        sums,
+		DTypes:     collective.DTypes(),
+		Ops:        collective.Ops(),
 		MinSM:      80,
 		MaxRanks:   collective.MaxRanks,
 		Source:     "allreduce/oneshot.cu",
@@ -25,7 +25,7 @@ func OneShot() *collective.Algorithm {
 		if call.Count == 0 {
 			return nil
 		}
-		k, err := c.Kernel(a, call.DType, entry("oneshot", c.World()))
+		k, err := c.Kernel(a, call.DType, entry("oneshot", call.Op, c.World()))
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func drawBatch(r *rand.Rand, world int) batch {
 			algorithm: drawAlgorithm(r),
 			inPlace:   r.IntN(2) == 0,
 			offset:    int64(i * batchBytes),
-			in:        reference.Input{Seed: r.Uint64(), Pattern: reference.Pattern(r.IntN(2)), DType: d, World: world},
+			in:        reference.Input{Seed: r.Uint64(), Pattern: reference.Pattern(r.IntN(2)), Op: collective.Sum, DType: d, World: world},
 		}
 		if r.IntN(3) == 0 {
 			s.offset += int64(d.Size * r.IntN(16/d.Size))

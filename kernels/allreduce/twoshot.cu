@@ -1,10 +1,10 @@
-// allreduce, two-shot: every rank sums its own part of the data and pushes the
+// allreduce, two-shot: every rank reduces its own part of the data and pushes the
 // result to all.
 //
 // Algorithm:
 //   1. meet the same block of all ranks
-//   2. load the own 1/n part from every rank's input, add in rank order, store
-//      the sums to every rank's output
+//   2. load the own 1/n part from every rank's input, reduce in rank order, store
+//      the results to every rank's output
 //   3. meet again
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all
@@ -33,7 +33,7 @@ FORCE_INLINE __device__ Range part_of(int64_t items, uint32_t rank, uint32_t wor
   return {items * rank / world, items * (rank + 1) / world};
 }
 
-template <typename T, int N>
+template <typename T, typename Op, int N>
 FORCE_INLINE __device__ void reduce_and_push(const Params& p) {
   using Bits = typename T::Bits;
   const uint32_t world = world_size<N>(p);
@@ -45,27 +45,27 @@ FORCE_INLINE __device__ void reduce_and_push(const Params& p) {
   Range part = part_of(vecs, p.rank, world);
   for (int64_t i = part.begin + first; i < part.end; i += step) {
     const int64_t at = i * kVecBytes;
-    Vec sum = sum_vec<T, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
+    Vec result = reduce_vec<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
 #pragma unroll
-    for (uint32_t r = 0; r < world; r++) *(Global<Vec>)(p.peers[r] + p.recv_offset + at) = sum;
+    for (uint32_t r = 0; r < world; r++) *(Global<Vec>)(p.peers[r] + p.recv_offset + at) = result;
   }
 
   const int64_t in_vecs = vecs * kPerVec<T>;
   part = part_of(p.count - in_vecs, p.rank, world);
   for (int64_t i = part.begin + first; i < part.end; i += step) {
     const int64_t at = (in_vecs + i) * sizeof(Bits);
-    Bits sum = sum_element<T, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
-    for (uint32_t r = 0; r < world; r++) *(Global<Bits>)(p.peers[r] + p.recv_offset + at) = sum;
+    Bits result = reduce_element<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
+    for (uint32_t r = 0; r < world; r++) *(Global<Bits>)(p.peers[r] + p.recv_offset + at) = result;
   }
 }
 
-template <typename T, int N>
+template <typename T, typename Op, int N>
 FORCE_INLINE __device__ void twoshot(const Params& p) {
   Epochs epochs(p);
   if (!epochs.meet(kStartBarrier, world_size<N>(p))) return;
-  reduce_and_push<T, N>(p);
+  reduce_and_push<T, Op, N>(p);
   if (!epochs.meet(kEndBarrier, world_size<N>(p))) return;
   epochs.save();
 }
 
-ENTRIES_PER_WORLD_SIZE(twoshot)
+ENTRIES(twoshot)

@@ -11,8 +11,8 @@ func TwoShot() *collective.Algorithm {
 		Collective:   "allreduce",
 		Name:         "twoshot",
 		Summary:      "each rank reduces its part and pushes it; large sizes",
-		DTypes:       elements,
-		Ops:          sums,
+		DTypes:       collective.DTypes(),
+		Ops:          collective.Ops(),
 		MinSM:        80,
 		MaxRanks:     collective.MaxRanks,
 		Source:       "allreduce/twoshot.cu",
@@ -23,7 +23,7 @@ func TwoShot() *collective.Algorithm {
 		if call.Count == 0 {
 			return nil
 		}
-		k, err := c.Kernel(a, call.DType, entry("twoshot", c.World()))
+		k, err := c.Kernel(a, call.DType, entry("twoshot", call.Op, c.World()))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define FORCE_INLINE inline __attribute__((always_inline))
 
+using int8_t = signed char;
+using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using int32_t = int;
 using uint32_t = unsigned int;

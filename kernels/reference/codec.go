@@ -3,61 +3,143 @@ package reference
 import (
 	"encoding/binary"
 	"math"
+	"sort"
 
 	"github.com/x448/float16"
 
 	"gpurun/kernels/collective"
 )
 
-// codec turns numbers into the bits of an element type and back. Elements lie
-// in little-endian order, as on every GPU.
+// codec turns numbers into the bits of a floating-point type, rounding to
+// nearest even, and back.
 type codec struct {
-	size   int
-	encode func(float32) uint32 // rounds to nearest even
-	decode func(uint32) float64
+	encode func(float64) uint64
+	decode func(uint64) float64
 }
 
+// codecOf returns the codec of a floating-point type. Types of 8 and 16 bits
+// are encoded from a number that fits in 32.
 func codecOf(d collective.DType) codec {
 	switch d.Name {
+	case collective.Double.Name:
+		return codec{encode: math.Float64bits, decode: math.Float64frombits}
 	case collective.Half.Name:
 		return codec{
-			size:   2,
-			encode: func(f float32) uint32 { return uint32(float16.Fromfloat32(f).Bits()) },
-			decode: func(b uint32) float64 { return float64(float16.Frombits(uint16(b)).Float32()) },
+			encode: func(f float64) uint64 { return uint64(float16.Fromfloat32(float32(f)).Bits()) },
+			decode: func(b uint64) float64 { return float64(float16.Frombits(uint16(b)).Float32()) },
 		}
 	case collective.BFloat16.Name:
-		return codec{size: 2, encode: encodeBFloat16, decode: decodeBFloat16}
+		return codec{encode: encodeBFloat16, decode: decodeBFloat16}
+	case collective.F8E4M3.Name:
+		return codec{encode: e4m3.encode, decode: e4m3.decode}
+	case collective.F8E5M2.Name:
+		return codec{encode: e5m2.encode, decode: e5m2.decode}
 	default:
 		return codec{
-			size:   4,
-			encode: math.Float32bits,
-			decode: func(b uint32) float64 { return float64(math.Float32frombits(b)) },
+			encode: func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) },
+			decode: func(b uint64) float64 { return float64(math.Float32frombits(uint32(b))) },
 		}
 	}
 }
 
 // encodeBFloat16 keeps the upper half of a float32, rounded to nearest even.
-func encodeBFloat16(f float32) uint32 {
-	b := math.Float32bits(f)
-	if f != f {
+func encodeBFloat16(f float64) uint64 {
+	if math.IsNaN(f) {
 		return 0x7fff
 	}
-	return (b + 0x7fff + b>>16&1) >> 16
+	b := math.Float32bits(float32(f))
+	return uint64((b + 0x7fff + b>>16&1) >> 16)
 }
 
-func decodeBFloat16(b uint32) float64 { return float64(math.Float32frombits(b << 16)) }
+func decodeBFloat16(b uint64) float64 { return float64(math.Float32frombits(uint32(b) << 16)) }
 
-func (c codec) store(buf []byte, i int64, f float32) {
-	if c.size == 2 {
-		binary.LittleEndian.PutUint16(buf[2*i:], uint16(c.encode(f)))
-		return
+// float8 lists the finite magnitudes of an 8-bit float in ascending order:
+// their index is their code (OCP 8-bit Floating Point Specification, 2023).
+type float8 []float64
+
+var (
+	e4m3 = magnitudes(4, 7, 0x7e)
+	e5m2 = magnitudes(5, 15, 0x7b)
+)
+
+func magnitudes(exponentBits, bias, largest int) float8 {
+	mantissaBits := 7 - exponentBits
+	all := make(float8, largest+1)
+	for code := range all {
+		exponent, mantissa := code>>mantissaBits, code&(1<<mantissaBits-1)
+		if exponent > 0 {
+			mantissa += 1 << mantissaBits
+		} else {
+			exponent = 1
+		}
+		all[code] = math.Ldexp(float64(mantissa), exponent-bias-mantissaBits)
 	}
-	binary.LittleEndian.PutUint32(buf[4*i:], c.encode(f))
+	return all
 }
 
-func (c codec) bits(buf []byte, i int64) uint32 {
-	if c.size == 2 {
-		return uint32(binary.LittleEndian.Uint16(buf[2*i:]))
+// encode picks the nearest magnitude, of two the one with the even code, and
+// the largest for all that is larger.
+func (m float8) encode(f float64) uint64 {
+	sign := uint64(0)
+	if math.Signbit(f) {
+		sign = 0x80
 	}
-	return binary.LittleEndian.Uint32(buf[4*i:])
+	if math.IsNaN(f) {
+		return sign | 0x7f
+	}
+	f = math.Abs(f)
+	above := sort.SearchFloat64s(m, f)
+	switch {
+	case above == len(m):
+		return sign | uint64(len(m)-1)
+	case above == 0:
+		return sign
+	}
+	below := above - 1
+	up, down := m[above]-f, f-m[below]
+	if down < up || down == up && below%2 == 0 {
+		return sign | uint64(below)
+	}
+	return sign | uint64(above)
+}
+
+func (m float8) decode(b uint64) float64 {
+	code := int(b & 0x7f)
+	f := math.NaN()
+	if code < len(m) {
+		f = m[code]
+	}
+	if b&0x80 != 0 {
+		f = -f
+	}
+	return f
+}
+
+// put stores the lower bits of element i. Elements lie in little-endian order,
+// as on every GPU.
+func put(buf []byte, i int64, size int, bits uint64) {
+	switch size {
+	case 1:
+		buf[i] = byte(bits)
+	case 2:
+		binary.LittleEndian.PutUint16(buf[2*i:], uint16(bits))
+	case 4:
+		binary.LittleEndian.PutUint32(buf[4*i:], uint32(bits))
+	default:
+		binary.LittleEndian.PutUint64(buf[8*i:], bits)
+	}
+}
+
+// get loads the bits of element i.
+func get(buf []byte, i int64, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(buf[i])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(buf[2*i:]))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(buf[4*i:]))
+	default:
+		return binary.LittleEndian.Uint64(buf[8*i:])
+	}
 }

@@ -16,12 +16,13 @@ import (
 type Pattern int
 
 const (
-	// Exact inputs are integers so small that every partial sum over all
-	// ranks is representable: a correct result matches bit for bit, in
-	// whatever order the additions happen.
+	// Exact inputs are so small, or such powers of two, that every partial
+	// result is representable in the type that it is computed in: a correct
+	// result matches bit for bit, in whatever order the ranks are taken.
 	Exact Pattern = iota
-	// Random inputs use all bits of the significand and eight binades: a
-	// correct result lies within a bound on the rounding errors.
+	// Random inputs use all bits of an integer, and all bits of a float's
+	// significand: integers, minima and maxima still match bit for bit, other
+	// results of floats lie within a bound on the rounding errors.
 	Random
 )
 
@@ -30,6 +31,7 @@ type Input struct {
 	Seed    uint64
 	Pattern Pattern
 	DType   collective.DType
+	Op      collective.Op // that the inputs are meant for
 	World   int
 	// First is the index of the element that a buffer begins with, for those
 	// that hold a part.
@@ -38,25 +40,89 @@ type Input struct {
 
 // Fill writes the input of a rank to dst, a whole number of elements.
 func (in Input) Fill(dst []byte, rank int) {
-	c := codecOf(in.DType)
-	inParallel(int64(len(dst)/c.size), func(begin, end int64) {
+	size := in.DType.Size
+	store := in.storer()
+	inParallel(int64(len(dst)/size), func(begin, end int64) {
 		for i := begin; i < end; i++ {
-			c.store(dst, i, in.at(rank, in.First+i))
+			put(dst, i, size, store(rank, in.First+i))
 		}
 	})
 }
 
-// at is element i of a rank's input. It is exact in the element type.
-func (in Input) at(rank int, i int64) float32 {
-	h := mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
-	if in.Pattern == Exact {
-		m := in.largest()
-		return float32(scaled(h, 2*m+1) - m)
+// storer returns the function that makes the bits of element i of a rank.
+func (in Input) storer() func(rank int, i int64) uint64 {
+	if in.DType.Kind != collective.FloatingPoint {
+		return func(rank int, i int64) uint64 { return uint64(in.integer(rank, i)) }
 	}
-	p := in.DType.SignificandBits
-	significand := scaled(h, 1<<(p+1)) - 1<<p
-	return float32(significand) * powersOfTwo[p+int(h%8)]
+	c, number := codecOf(in.DType), in.numbers()
+	return func(rank int, i int64) uint64 { return c.encode(number(rank, i)) }
 }
+
+// integer is element i of a rank's input; its lower bits count.
+func (in Input) integer(rank int, i int64) int64 {
+	h := in.hash(rank, i)
+	if in.Pattern == Random {
+		return int64(h)
+	}
+	const largest = 9
+	if in.DType.Kind == collective.Unsigned {
+		return scaled(h, largest+1)
+	}
+	return scaled(h, 2*largest+1) - largest
+}
+
+// numbers returns the function that gives element i of a rank's input. The
+// elements are exact in the element type.
+func (in Input) numbers() func(rank int, i int64) float64 {
+	p := in.DType.SignificandBits
+	ulp := math.Ldexp(1, -p)
+	switch {
+	case in.Pattern == Exact && in.Op == collective.Prod:
+		return func(rank int, i int64) float64 { return exactFactor(rank, in.hash(rank, i)) }
+	case in.Pattern == Exact:
+		m := in.largest()
+		return func(rank int, i int64) float64 { return float64(scaled(in.hash(rank, i), 2*m+1) - m) }
+	case in.Op == collective.Prod:
+		// Factors from a half to one: their product gets small, but not all at once.
+		return func(rank int, i int64) float64 {
+			h := in.hash(rank, i)
+			return withSign(h, float64(1<<(p-1)+randomBits(h, p-1))*ulp)
+		}
+	}
+	binades := in.binades(ulp)
+	return func(rank int, i int64) float64 {
+		h := in.hash(rank, i)
+		return withSign(h, float64(randomBits(h, p))*binades[h>>1%8])
+	}
+}
+
+// binades are the scales of eight binades below one, or of as many as leave
+// room for all bits of the significand, over again.
+func (in Input) binades(ulp float64) (scales [8]float64) {
+	room := min(8, -in.DType.MinExponent-in.DType.SignificandBits+1)
+	for i := range scales {
+		scales[i] = math.Ldexp(ulp, -(i % room))
+	}
+	return scales
+}
+
+// exactFactor is 1 or -1, or for the first seven ranks perhaps 2 or -2, so that
+// the product of all ranks is representable in every type.
+func exactFactor(rank int, h uint64) float64 {
+	const doublers = 7
+	if rank < doublers && h>>1&1 == 1 {
+		return withSign(h, 2)
+	}
+	return withSign(h, 1)
+}
+
+// withSign negates x by the lowest bit of h, but makes no negative zero.
+func withSign(h uint64, x float64) float64 {
+	return x*float64(1-2*int64(h&1)) + 0
+}
+
+// randomBits takes n bits from the upper end of h, the most random ones.
+func randomBits(h uint64, n int) int64 { return int64(h >> (64 - n)) }
 
 // largest is the magnitude up to which integers of all ranks add up exactly,
 // or somewhat less.
@@ -64,16 +130,15 @@ func (in Input) largest() int64 {
 	return int64(1) << max(in.DType.SignificandBits-bits.Len(uint(in.World)), 0)
 }
 
-// scaled maps the upper half of h evenly to [0, n), for n up to 2^32.
-func scaled(h uint64, n int64) int64 { return int64((h >> 32) * uint64(n) >> 32) }
+// scaled maps h evenly to [0, n).
+func scaled(h uint64, n int64) int64 {
+	hi, _ := bits.Mul64(h, uint64(n))
+	return int64(hi)
+}
 
-// powersOfTwo holds 2^-i at i.
-var powersOfTwo = func() (p [32]float32) {
-	for i := range p {
-		p[i] = float32(math.Ldexp(1, -i))
-	}
-	return p
-}()
+func (in Input) hash(rank int, i int64) uint64 {
+	return mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
+}
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every bit
 // of the input moves half of the output's bits.

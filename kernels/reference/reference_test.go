@@ -2,6 +2,7 @@ package reference
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"testing"
 
@@ -11,53 +12,121 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// sumInOrder adds the ranks' inputs in fp32, in rank order, as a kernel would.
-func sumInOrder(in Input, count int64) []byte {
-	c := codecOf(in.DType)
+// number is a type that a kernel computes in.
+type number interface {
+	~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+// reduceInOrder reduces the ranks' inputs in rank order, in the type W, as a
+// kernel would. load reads an element's bits, and store makes them.
+func reduceInOrder[W number](in Input, count int64, load func(uint64) W, store func(W) uint64) []byte {
+	size := in.DType.Size
 	inputs := make([][]byte, in.World)
 	for r := range inputs {
-		inputs[r] = make([]byte, count*int64(c.size))
+		inputs[r] = make([]byte, count*int64(size))
 		in.Fill(inputs[r], r)
 	}
-	out := make([]byte, count*int64(c.size))
+	out := make([]byte, count*int64(size))
 	for i := range count {
-		sum := float32(c.decode(c.bits(inputs[0], i)))
+		w := load(get(inputs[0], i, size))
 		for _, input := range inputs[1:] {
-			sum += float32(c.decode(c.bits(input, i)))
+			x := load(get(input, i, size))
+			switch in.Op {
+			case collective.Prod:
+				w *= x
+			case collective.Min:
+				w = min(w, x)
+			case collective.Max:
+				w = max(w, x)
+			default:
+				w += x
+			}
 		}
-		c.store(out, i, sum)
+		if in.Op == collective.Avg {
+			w /= W(in.World)
+		}
+		put(out, i, size, store(w))
 	}
 	return out
 }
 
-func TestCorrectSumsPass(t *testing.T) {
+// correct is what a correct kernel gives.
+func correct(in Input, count int64) []byte {
+	switch in.DType.Name {
+	case "int8":
+		return reduceInOrder(in, count, func(b uint64) int32 { return int32(int8(b)) }, func(w int32) uint64 { return uint64(w) })
+	case "uint8":
+		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) }, func(w uint32) uint64 { return uint64(w) })
+	case "int32":
+		return reduceInOrder(in, count, func(b uint64) int32 { return int32(b) }, func(w int32) uint64 { return uint64(w) })
+	case "uint32":
+		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) }, func(w uint32) uint64 { return uint64(w) })
+	case "int64":
+		return reduceInOrder(in, count, func(b uint64) int64 { return int64(b) }, func(w int64) uint64 { return uint64(w) })
+	case "uint64":
+		return reduceInOrder(in, count, func(b uint64) uint64 { return b }, func(w uint64) uint64 { return w })
+	case "double":
+		return reduceInOrder(in, count, math.Float64frombits, math.Float64bits)
+	}
+	c := codecOf(in.DType)
+	return reduceInOrder(in, count,
+		func(b uint64) float32 { return float32(c.decode(b)) },
+		func(w float32) uint64 { return c.encode(float64(w)) })
+}
+
+func (in Input) String() string {
+	return fmt.Sprintf("%s %s, %d ranks, pattern %d, seed %d", in.Op, in.DType.Name, in.World, in.Pattern, in.Seed)
+}
+
+func TestCorrectResultsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{
 			Seed:    rapid.Uint64().Draw(t, "seed"),
 			Pattern: rapid.SampledFrom([]Pattern{Exact, Random}).Draw(t, "pattern"),
 			DType:   rapid.SampledFrom(collective.DTypes()).Draw(t, "dtype"),
+			Op:      rapid.SampledFrom(collective.Ops()).Draw(t, "op"),
 			World:   rapid.IntRange(1, collective.MaxRanks).Draw(t, "world"),
 		}
 		count := rapid.Int64Range(0, 300).Draw(t, "count")
-		if v := in.AllReduceSum(sumInOrder(in, count)); v.Wrong != 0 {
-			t.Fatalf("%+v: %+v", in, v)
+		if v := in.AllReduce(correct(in, count)); v.Wrong != 0 {
+			t.Fatalf("%v: %+v", in, v)
 		}
 	})
 }
 
-// Every flipped bit of an exact result is found, and only that.
-func TestExactFindsEveryFlippedBit(t *testing.T) {
+// everyInput is each type, operation and pattern for so many ranks.
+func everyInput(world int) []Input {
+	var all []Input
 	for _, d := range collective.DTypes() {
-		in := Input{Seed: 7, Pattern: Exact, DType: d, World: 4}
-		good := sumInOrder(in, 50)
+		for _, op := range collective.Ops() {
+			for _, p := range []Pattern{Exact, Random} {
+				all = append(all, Input{Seed: 7, Pattern: p, DType: d, Op: op, World: world})
+			}
+		}
+	}
+	return all
+}
+
+// bitwise reports whether results must match to the bit.
+func (in Input) bitwise() bool {
+	return in.Pattern == Exact || in.DType.Kind != collective.FloatingPoint || in.Op == collective.Min || in.Op == collective.Max
+}
+
+// Every flipped bit is found where results must match to the bit, and only that.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	for _, in := range everyInput(4) {
+		if !in.bitwise() {
+			continue
+		}
+		size := in.DType.Size
+		good := correct(in, 20)
 		for bit := range len(good) * 8 {
 			bad := append([]byte(nil), good...)
 			bad[bit/8] ^= 1 << (bit % 8)
-			i := int64(bit / 8 / d.Size)
-			c := codecOf(d)
-			want := Verdict{Wrong: 1, First: i, Want: c.bits(good, i), Got: c.bits(bad, i)}
-			if diff := cmp.Diff(want, in.AllReduceSum(bad)); diff != "" {
-				t.Fatalf("%s, bit %d: %s", d.Name, bit, diff)
+			i := int64(bit / 8 / size)
+			want := Verdict{Wrong: 1, First: i, Want: get(good, i, size), Got: get(bad, i, size)}
+			if diff := cmp.Diff(want, in.AllReduce(bad)); diff != "" {
+				t.Fatalf("%v, bit %d: %s", in, bit, diff)
 			}
 		}
 	}
@@ -66,103 +135,154 @@ func TestExactFindsEveryFlippedBit(t *testing.T) {
 // A buffer in parts is filled and judged like the whole.
 func TestPartsMakeTheWhole(t *testing.T) {
 	const count, cut = 1000, 333
-	for _, d := range collective.DTypes() {
-		in := Input{Seed: 5, Pattern: Random, DType: d, World: 3}
+	for _, in := range everyInput(3) {
+		size := in.DType.Size
 		rest := in
 		rest.First = cut
-		whole, parts := make([]byte, count*d.Size), make([]byte, count*d.Size)
+		whole, parts := make([]byte, count*size), make([]byte, count*size)
 		in.Fill(whole, 1)
-		in.Fill(parts[:cut*d.Size], 1)
-		rest.Fill(parts[cut*d.Size:], 1)
+		in.Fill(parts[:cut*size], 1)
+		rest.Fill(parts[cut*size:], 1)
 		if !bytes.Equal(whole, parts) {
-			t.Errorf("%s: the parts differ from the whole", d.Name)
+			t.Errorf("%v: the parts differ from the whole", in)
 		}
-		sums := sumInOrder(in, count)
-		sums[10*d.Size+d.Size-1] ^= 0x40
-		sums[700*d.Size+d.Size-1] ^= 0x40
-		first, second := in.AllReduceSum(sums[:cut*d.Size]), rest.AllReduceSum(sums[cut*d.Size:])
+		results := correct(in, count)
+		results[10*size+size-1] ^= 0x40
+		results[700*size+size-1] ^= 0x40
+		first, second := in.AllReduce(results[:cut*size]), rest.AllReduce(results[cut*size:])
 		if second.Wrong != 1 || second.First != 700 {
-			t.Errorf("%s: the second part: %+v", d.Name, second)
+			t.Errorf("%v: the second part: %+v", in, second)
 		}
-		if diff := cmp.Diff(in.AllReduceSum(sums), first.Merge(second)); diff != "" {
-			t.Errorf("%s: (-whole +parts)\n%s", d.Name, diff)
+		if diff := cmp.Diff(in.AllReduce(results), first.Merge(second)); diff != "" {
+			t.Errorf("%v: (-whole +parts)\n%s", in, diff)
 		}
 	}
 }
 
-// The bound is tight enough that leaving out a rank (unless its element is no more
-// than a rounding) or an
-// error of 16 units in the last place is seen.
-func TestRandomBoundIsTight(t *testing.T) {
-	for _, d := range collective.DTypes() {
-		in := Input{Seed: 3, Pattern: Random, DType: d, World: 4}
-		const count = 4096
+// The bounds are tight enough that leaving out a rank is seen, unless what it
+// adds is no more than a rounding.
+func TestLeavingOutARankIsSeen(t *testing.T) {
+	const count = 4096
+	for _, in := range everyInput(4) {
 		fewer := in
 		fewer.World = 3
-		if v := in.AllReduceSum(sumInOrder(fewer, count)); v.Wrong < count*95/100 {
-			t.Errorf("%s: without rank 3 only %d of %d were found wrong", d.Name, v.Wrong, count)
+		got := correct(fewer, count)
+		wrong := in.AllReduce(got).Wrong
+		// How many results really differ; 3 of 4 do for extrema even less often.
+		differ := int64(0)
+		good := correct(in, count)
+		for i := range int64(count) {
+			if get(got, i, in.DType.Size) != get(good, i, in.DType.Size) {
+				differ++
+			}
 		}
-		off := sumInOrder(in, count)
-		for i := range count {
-			off[i*d.Size] ^= 1 << 4 // 16 units in the last place
+		least := differ
+		if !in.bitwise() {
+			least = differ / 2 // the others are within the bound
 		}
-		if v := in.AllReduceSum(off); v.Wrong < count*3/4 {
-			t.Errorf("%s: 16 units in the last place: only %d of %d were found wrong", d.Name, v.Wrong, count)
+		if wrong < least || differ < count/20 {
+			t.Errorf("%v: without rank 3, %d of %d differ and %d were found wrong", in, differ, count, wrong)
+		}
+	}
+}
+
+// An error of some units in the last place is seen in random sums.
+func TestRandomBoundsAreTight(t *testing.T) {
+	const count = 4096
+	for _, in := range everyInput(4) {
+		if in.bitwise() {
+			continue
+		}
+		size := in.DType.Size
+		bit := uint(4) // 16 units in the last place
+		if size == 1 {
+			bit = 1 // the smaller types have no more to flip
+		}
+		off := correct(in, count)
+		for i := range int64(count) {
+			put(off, i, size, get(off, i, size)^1<<bit)
+		}
+		if v := in.AllReduce(off); v.Wrong < count*3/4 {
+			t.Errorf("%v: bit %d flipped: only %d of %d were found wrong", in, bit, v.Wrong, count)
 		}
 	}
 }
 
 func TestNaNIsWrong(t *testing.T) {
-	for _, p := range []Pattern{Exact, Random} {
-		in := Input{Pattern: p, DType: collective.Float, World: 2}
-		buf := sumInOrder(in, 10)
-		codecOf(in.DType).store(buf, 3, float32(math.NaN()))
-		if v := in.AllReduceSum(buf); v.Wrong != 1 || v.First != 3 {
-			t.Errorf("pattern %d: %+v", p, v)
+	for _, in := range everyInput(2) {
+		if in.DType.Kind != collective.FloatingPoint {
+			continue
+		}
+		buf := correct(in, 10)
+		put(buf, 3, in.DType.Size, codecOf(in.DType).encode(math.NaN()))
+		if v := in.AllReduce(buf); v.Wrong != 1 || v.First != 3 {
+			t.Errorf("%v: %+v", in, v)
 		}
 	}
 }
 
-// Inputs differ from rank to rank, place to place and seed to seed, are exact
-// in their type, and reach every sign and binade that they should.
+// Inputs differ from rank to rank, place to place and seed to seed, and floats
+// are exact in their type and of both signs.
 func TestInputsAreVaried(t *testing.T) {
-	for _, d := range collective.DTypes() {
-		for _, p := range []Pattern{Exact, Random} {
-			in := Input{Seed: 1, Pattern: p, DType: d, World: 8}
-			c := codecOf(d)
-			distinct := map[float32]bool{}
-			negative := 0
-			for i := range int64(2000) {
-				x := in.at(2, i)
-				if got := float32(c.decode(c.encode(x))); got != x {
-					t.Fatalf("%s: %v became %v", d.Name, x, got)
-				}
-				distinct[x] = true
-				if x < 0 {
-					negative++
-				}
-			}
-			if least := min(60, int(in.largest())); len(distinct) < least || negative < 800 || negative > 1200 {
-				t.Errorf("%s pattern %d: %d distinct values, %d negative of 2000", d.Name, p, len(distinct), negative)
-			}
+	const count = 2000
+	for _, in := range everyInput(8) {
+		size := in.DType.Size
+		inputs := map[string][]byte{}
+		for name, who := range map[string]struct {
+			rank int
+			seed uint64
+		}{"rank 0": {0, 1}, "rank 1": {1, 1}, "seed 2": {0, 2}} {
 			other := in
-			other.Seed = 2
-			if in.at(0, 5) == in.at(1, 5) && in.at(0, 6) == in.at(1, 6) && in.at(0, 7) == in.at(1, 7) {
-				t.Errorf("%s: ranks 0 and 1 have the same input", d.Name)
-			}
-			if in.at(0, 5) == other.at(0, 5) && in.at(0, 6) == other.at(0, 6) && in.at(0, 7) == other.at(0, 7) {
-				t.Errorf("%s: seeds 1 and 2 give the same input", d.Name)
+			other.Seed = who.seed
+			inputs[name] = make([]byte, count*size)
+			other.Fill(inputs[name], who.rank)
+		}
+		for _, name := range []string{"rank 1", "seed 2"} {
+			if same := equalElements(inputs["rank 0"], inputs[name], size); same > count*3/4 {
+				t.Errorf("%v: %s has %d of %d elements as rank 0", in, name, same, count)
 			}
 		}
+		checkNumbers(t, in)
 	}
 }
 
-// The widest rounding of bfloat16 and half agrees with independent arithmetic.
+func checkNumbers(t *testing.T, in Input) {
+	t.Helper()
+	if in.DType.Kind != collective.FloatingPoint {
+		return
+	}
+	c, number := codecOf(in.DType), in.numbers()
+	negative := 0
+	for i := range int64(2000) {
+		x := number(2, i)
+		if got := c.decode(c.encode(x)); got != x {
+			t.Fatalf("%v: %v became %v", in, x, got)
+		}
+		if x < 0 {
+			negative++
+		}
+	}
+	if negative < 500 || negative > 1200 {
+		t.Errorf("%v: %d of 2000 are negative", in, negative)
+	}
+}
+
+func equalElements(a, b []byte, size int) int {
+	same := 0
+	for i := range int64(len(a) / size) {
+		if get(a, i, size) == get(b, i, size) {
+			same++
+		}
+	}
+	return same
+}
+
+// Encoding agrees with bits worked out by hand.
 func TestEncodeRoundsToNearestEven(t *testing.T) {
 	for _, tt := range []struct {
 		d    collective.DType
-		f    float32
-		want uint32
+		f    float64
+		want uint64
 	}{
 		{collective.BFloat16, 1, 0x3f80},
 		{collective.BFloat16, 1 + 1.0/256, 0x3f80},        // half way, down to even
@@ -173,9 +293,24 @@ func TestEncodeRoundsToNearestEven(t *testing.T) {
 		{collective.Half, 1 + 3.0/2048, 0x3c02},           // half way, up to even
 		{collective.Half, 65519, 0x7bff},                  // the largest
 		{collective.Half, 65520, 0x7c00},                  // to infinity
-		{collective.Half, float32(math.Ldexp(1, -24)), 1}, // the smallest
-		{collective.Half, float32(math.Ldexp(1, -25)), 0}, // half of it, to even
-		{collective.Float, -2.5, math.Float32bits(-2.5)},
+		{collective.Half, math.Ldexp(1, -24), 1},          // the smallest
+		{collective.Half, math.Ldexp(1, -25), 0},          // half of it, to even
+		{collective.Float, -2.5, uint64(math.Float32bits(-2.5))},
+		{collective.F8E4M3, 1, 0x38},
+		{collective.F8E4M3, 448, 0x7e},             // the largest
+		{collective.F8E4M3, 1e9, 0x7e},             // saturates
+		{collective.F8E4M3, -448, 0xfe},            //
+		{collective.F8E4M3, math.Ldexp(1, -9), 1},  // the smallest
+		{collective.F8E4M3, math.Ldexp(1, -10), 0}, // half of it, to even
+		{collective.F8E4M3, math.Ldexp(3, -10), 2}, // half way, up to even
+		{collective.F8E4M3, 17, 0x58},              // half way between 16 and 18
+		{collective.F8E4M3, math.Copysign(0, -1), 0x80},
+		{collective.F8E5M2, 1, 0x3c},
+		{collective.F8E5M2, 57344, 0x7b},           // the largest
+		{collective.F8E5M2, 61440, 0x7b},           // saturates
+		{collective.F8E5M2, math.Ldexp(1, -16), 1}, // the smallest
+		{collective.F8E5M2, 1.125, 0x3c},           // half way, down to even
+		{collective.F8E5M2, 1.375, 0x3e},           // half way, up to even
 	} {
 		if got := codecOf(tt.d).encode(tt.f); got != tt.want {
 			t.Errorf("%s(%v) = %#x, want %#x", tt.d.Name, tt.f, got, tt.want)
@@ -183,11 +318,17 @@ func TestEncodeRoundsToNearestEven(t *testing.T) {
 	}
 }
 
-func BenchmarkAllReduceSum(b *testing.B) {
-	in := Input{Seed: 1, Pattern: Exact, DType: collective.Float, World: 8}
-	got := make([]byte, 1<<20)
-	b.SetBytes(int64(len(got)))
-	for b.Loop() {
-		in.AllReduceSum(got)
+func BenchmarkAllReduce(b *testing.B) {
+	for _, d := range []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.F8E4M3, collective.Double} {
+		for _, p := range []Pattern{Exact, Random} {
+			in := Input{Seed: 1, Pattern: p, DType: d, Op: collective.Sum, World: 8}
+			b.Run(fmt.Sprintf("%s/%d", d.Name, p), func(b *testing.B) {
+				got := make([]byte, 1<<20)
+				b.SetBytes(int64(len(got)))
+				for b.Loop() {
+					in.AllReduce(got)
+				}
+			})
+		}
 	}
 }

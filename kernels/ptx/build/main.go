@@ -23,7 +23,7 @@ const compiler = "clang-22"
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
 	"--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx74",
-	"-std=c++20", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-S",
+	"-std=c++20", "-O3", "-ffp-contract=off", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-S",
 }
 
 func main() {

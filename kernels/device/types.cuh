@@ -1,0 +1,112 @@
+// The element types: the bits that lie in memory, and the type that they are
+// computed in.
+//
+// 16- and 8-bit floats are computed in fp32 and rounded to nearest even once
+// at the end; 8-bit integers in 32 bits, of which the lower ones are kept, so
+// that integers of all widths wrap around.
+#pragma once
+
+#include "cuda.cuh"
+
+// Same is a type that is computed in as it lies in memory.
+template <typename Number>
+struct Same {
+  using Bits = Number;
+  using Work = Number;
+  static FORCE_INLINE __device__ Work load(Bits b) { return b; }
+  static FORCE_INLINE __device__ Bits store(Work w) { return w; }
+};
+
+// Narrow is an integer type that is computed in more bits.
+template <typename Number, typename Wide>
+struct Narrow {
+  using Bits = Number;
+  using Work = Wide;
+  static FORCE_INLINE __device__ Work load(Bits b) { return b; }
+  static FORCE_INLINE __device__ Bits store(Work w) { return (Bits)w; }
+};
+
+using Int8 = Narrow<int8_t, int32_t>;
+using UInt8 = Narrow<uint8_t, uint32_t>;
+using Int32 = Same<int32_t>;
+using UInt32 = Same<uint32_t>;
+using Int64 = Same<int64_t>;
+using UInt64 = Same<uint64_t>;
+using Float = Same<float>;
+using Double = Same<double>;
+
+struct Half {
+  using Bits = uint16_t;
+  using Work = float;
+  static FORCE_INLINE __device__ Work load(Bits b) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(b));
+    return f;
+  }
+  static FORCE_INLINE __device__ Bits store(Work f) {
+    Bits b;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(b) : "f"(f));
+    return b;
+  }
+};
+
+struct BFloat16 {
+  using Bits = uint16_t;
+  using Work = float;
+  static FORCE_INLINE __device__ Work load(Bits b) { return __builtin_bit_cast(float, (uint32_t)b << 16); }
+  static FORCE_INLINE __device__ Bits store(Work f) {
+    Bits b;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(f));
+    return b;
+  }
+};
+
+// The 8-bit floats of the OCP specification (OFP8, 2023). GPUs before sm_89
+// have no instruction for them. They are read by way of half, which has room
+// for all of their values, and rounded by integer arithmetic. What is too large
+// becomes the largest finite value, as cvt.satfinite does; NaN stays NaN.
+//
+// kScale is the power of two by which an element's bits, read as those of a
+// half, are too small.
+template <int kMantissaBits, int kBias, uint32_t kLargest, int kScale>
+struct Float8 {
+  using Bits = uint8_t;
+  using Work = float;
+
+  static FORCE_INLINE __device__ Work load(Bits b) {
+    constexpr uint32_t kNaN = 0x7f;
+    const uint32_t sign = (uint32_t)(b & 0x80) << 8, magnitude = b & 0x7f;
+    float f = Half::load((uint16_t)(sign | magnitude << (10 - kMantissaBits)));
+    if constexpr (kScale == 1) return f; // has half's infinities and NaNs
+    return magnitude == kNaN ? __builtin_nanf("") : f * kScale;
+  }
+
+  static FORCE_INLINE __device__ Bits store(Work f) {
+    const uint32_t bits = __builtin_bit_cast(uint32_t, f), sign = bits >> 24 & 0x80;
+    const uint32_t magnitude = bits & 0x7fffffff;
+    // Subnormals: adding a number whose last bit is one step of them rounds to it.
+    constexpr uint32_t kStep = (uint32_t)(127 - kBias + 1 - kMantissaBits + 23) << 23;
+    const float rounded = __builtin_bit_cast(float, magnitude) + __builtin_bit_cast(float, kStep);
+    const uint32_t subnormal = __builtin_bit_cast(uint32_t, rounded) - kStep;
+    // Normal numbers: half a step less a bit, and that bit if the last one kept is odd.
+    constexpr int kDropped = 23 - kMantissaBits;
+    const uint32_t up = (1u << (kDropped - 1)) - 1 + (magnitude >> kDropped & 1);
+    const uint32_t normal = (magnitude + up - ((uint32_t)(127 - kBias) << 23)) >> kDropped;
+    constexpr uint32_t kLeastNormal = (uint32_t)(127 - kBias + 1) << 23;
+    const uint32_t code = magnitude < kLeastNormal ? subnormal : normal < kLargest ? normal : kLargest;
+    return (Bits)(sign | (magnitude > 0x7f800000 ? 0x7f : code));
+  }
+};
+
+using F8E4M3 = Float8<3, 7, 0x7e, 256>;
+using F8E5M2 = Float8<2, 15, 0x7b, 1>;
+
+// kPerVec is how many elements a 16-byte vector holds.
+template <typename T>
+constexpr int kPerVec = kVecBytes / sizeof(typename T::Bits);
+
+// Elements are those of a vector.
+template <typename T>
+struct Elements {
+  typename T::Bits at[kPerVec<T>];
+};
