@@ -85,7 +85,12 @@ func TestJobWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"half", "float", "bfloat16"}, got.DTypes); diff != "" {
+	if diff := cmp.Diff([]string{
+		"half", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float", "double", "bfloat16", "f8e4m3", "f8e5m2",
+	}, got.DTypes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"sum", "prod", "min", "max", "avg"}, got.Ops); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot"}, got.Algorithms); diff != "" {
