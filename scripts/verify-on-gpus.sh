@@ -42,7 +42,7 @@ for n in 1 2 3 4 8; do
   check 0 "stream-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
     --algo all -d float,half,bfloat16 -b 1K -e 64M -f 4 -n 10 -J "$results/stream-$n.json"
   check 0 "graph-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
-    --algo all -d all -b 1K -e 64M -f 4 -n 10 -G 10 -J "$results/graph-$n.json"
+    --algo all -d float,half,bfloat16 -b 1K -e 64M -f 4 -n 10 -G 10 -J "$results/graph-$n.json"
   check 0 "types-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
     --algo all -d all -o all -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
   check 0 "odd-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce --algo all -d all -o all -b 0 -e 70 -i 14 -n 2 -w 1

@@ -94,6 +94,15 @@ func TestCorrectResultsPass(t *testing.T) {
 	})
 }
 
+// Where all ranks' doubles have one sign and every addition rounds the same way,
+// the reference's own rounding decides: seen in a sum of millions of elements.
+func TestDoublesAtTheBound(t *testing.T) {
+	in := Input{Seed: 1, Pattern: Random, DType: collective.Double, Op: collective.Sum, World: 4, First: 376524}
+	if v := in.AllReduce(correct(in, 1)); v.Wrong != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
 // everyInput is each type, operation and pattern for so many ranks.
 func everyInput(world int) []Input {
 	var all []Input
