@@ -43,12 +43,12 @@ func ParseInjection(text string) (Injection, error) {
 		switch {
 		case err != nil || n < 0:
 			return in, fmt.Errorf("injection %q: %q is not KEY=NUMBER", text, pair)
-		case key == "rank" && n < 1<<31:
+		case key == "rank" && in.Rank < 0 && n < 1<<31:
 			in.Rank = int(n)
-		case key == "byte" && in.Kind == Corrupt:
+		case key == "byte" && in.Byte < 0 && in.Kind == Corrupt:
 			in.Byte = n
 		default:
-			return in, fmt.Errorf("injection %q: %s takes no %q", text, kind, key)
+			return in, fmt.Errorf("injection %q: %s takes no %q, or not twice", text, kind, key)
 		}
 	}
 	if in.Rank < 0 || (in.Kind == Corrupt && in.Byte < 0) {

@@ -23,7 +23,7 @@ func TestParseInjection(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "corrupt", "corrupt:", "corrupt:rank=1", "corrupt:byte=1", "explode:rank=1", "kill:rank=-1",
-		"kill:rank=x", "kill:rank=1,byte=2", "hang:rank=99999999999", "kill:rank=1,", "kill:rank",
+		"kill:rank=x", "kill:rank=1,byte=2", "hang:rank=99999999999", "kill:rank=1,", "kill:rank", "hang:rank=1,rank=2", "corrupt:rank=1,byte=2,byte=3",
 	} {
 		if got, err := ParseInjection(text); err == nil {
 			t.Errorf("%q became %+v", text, got)

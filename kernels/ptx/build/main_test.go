@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -26,6 +28,24 @@ func TestPTXIsFresh(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the PTX is stale: run go generate ./kernels\n(-want +got)\n%s", diff)
+	}
+}
+
+// Every file of PTX is a module of the manifest: none is left of what went.
+func TestNoPTXIsLeftOver(t *testing.T) {
+	files, err := filepath.Glob("../*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, f := range files {
+		got = append(got, strings.TrimSuffix(filepath.Base(f), ".ptx"))
+	}
+	for _, m := range wanted() {
+		want = append(want, m.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-catalog +folder)\n%s", diff)
 	}
 }
 
