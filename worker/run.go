@@ -32,7 +32,7 @@ type Options struct {
 	Backend cudart.Backend
 	Ordinal int
 	// Files is the socket through which descriptors travel to the local
-	// peers. Run closes it.
+	// peers. It belongs to Run.
 	Files *os.File
 	// Source gives the kernels' PTX.
 	Source  collective.Source

@@ -23,6 +23,11 @@ func (r *rank) join(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking up the host's name: %w", err)
 	}
+	r.files, err = fdpass.Open(r.Files, r.Rank, r.WorldSize)
+	if err != nil {
+		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
+	}
+	r.onClose(r.files.Close)
 	joining, cancel := r.within(ctx)
 	defer cancel()
 	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: host, PID: os.Getpid()}
@@ -31,11 +36,6 @@ func (r *rank) join(ctx context.Context) (context.Context, error) {
 		return nil, fmt.Errorf("joining the rendezvous: %w", err)
 	}
 	r.onClose(r.group.Close)
-	r.files, err = fdpass.Open(r.Files, r.Rank, r.WorldSize)
-	if err != nil {
-		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
-	}
-	r.onClose(r.files.Close)
 	return r.untilDeparture(ctx), nil
 }
 

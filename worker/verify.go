@@ -9,8 +9,9 @@ import (
 	"gpurun/worker/result"
 )
 
-// poison fills an output before a call, so that an element that nobody wrote
-// is seen. As a float of any type it is not a number.
+// poison fills an output before a call, so that elements that nobody wrote are
+// seen. As a float of any type it is not a number; as an integer it is -1 or the
+// largest, which a result is now and then, but not everywhere.
 const poison = 0xff
 
 // chunkBytes is how much of a buffer passes through the host at a time, a

@@ -1,5 +1,5 @@
-// Package allreduce holds the algorithms of allreduce: every rank gets the reduction
-// of all ranks' inputs. A .cu file and a .go file per algorithm stand next to
+// Package allreduce holds the algorithms of allreduce: every rank gets the
+// reduction of all ranks' inputs. A .cu file and a .go file per algorithm stand next to
 // each other: the kernel and its host side.
 package allreduce
 
@@ -29,8 +29,9 @@ func Collective() *collective.Collective {
 }
 
 // oneShotLimit is the size in bytes up to which one-shot wins: it moves n-1
-// times the data into every rank with one barrier, two-shot about twice the data with
-// two. The crossing points are those seen on NVLink; kernels/NOTES.md.
+// times the data into every rank with one barrier, two-shot about twice the data
+// with two. The limits for up to 4 ranks were seen on H200s (kernels/NOTES.md);
+// the one beyond is an estimate by the bytes that each moves.
 func oneShotLimit(world int) int64 {
 	switch {
 	case world <= 2:

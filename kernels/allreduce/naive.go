@@ -5,7 +5,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Naive copies every rank's input to local memory and adds: naive.cu. It is
+// Naive copies every rank's input to local memory and reduces: naive.cu. It is
 // the measure of the others.
 func Naive() *collective.Algorithm { return naiveInChunks(8 << 20) }
 
@@ -16,7 +16,7 @@ func naiveInChunks(chunk int64) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: "allreduce",
 		Name:       "naive",
-		Summary:    "copy every input to local memory, then add",
+		Summary:    "copy every input to local memory, then reduce",
 		DTypes:     collective.DTypes(),
 		Ops:        collective.Ops(),
 		MinSM:      80,
@@ -72,7 +72,7 @@ func (n naive) run(call collective.Call, chunkBytes int64) error {
 }
 
 // runChunk copies a chunk of every rank's input, distance bytes apart, and
-// adds the copies.
+// reduces the copies.
 func (n naive) runChunk(chunk collective.Call, distance int64) error {
 	for r := range n.c.World() {
 		to := n.c.Local(n.c.Scratch() + int64(r)*distance)
