@@ -93,6 +93,10 @@ type Launch struct {
 	Blocks      int // grid size
 	Threads     int // block size
 	SharedBytes int // dynamic shared memory per block
+	// PDL asks for programmatic dependent launch: the kernel may start while
+	// the kernel before it in the stream still runs, and must execute
+	// griddepcontrol.wait before it touches memory. Compute capability 9.0.
+	PDL bool
 }
 
 // Stream is an ordered queue of device work.
