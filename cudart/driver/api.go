@@ -25,7 +25,7 @@ type api struct {
 	ipcGetMemHandle, ipcOpenMemHandle, ipcCloseMemHandle          dl.Func
 	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
 	funcGetAttribute, funcSetAttribute, funcGetParamInfo          dl.Func
-	launchKernel                                                  dl.Func
+	launchKernel, launchKernelEx                                  dl.Func
 	streamCreate, streamDestroy, streamQuery, streamSynchronize   dl.Func
 	streamBeginCapture, streamEndCapture                          dl.Func
 	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
@@ -78,6 +78,7 @@ func (a *api) entries() []entry {
 		one(&a.funcSetAttribute, "cuFuncSetAttribute"),
 		{to: &a.funcGetParamInfo, names: []string{"cuFuncGetParamInfo"}, optional: true}, // since CUDA 12.4
 		one(&a.launchKernel, "cuLaunchKernel"),
+		{to: &a.launchKernelEx, names: []string{"cuLaunchKernelEx"}, optional: true}, // since CUDA 11.8
 		one(&a.streamCreate, "cuStreamCreate"),
 		one(&a.streamDestroy, "cuStreamDestroy_v2"),
 		one(&a.streamQuery, "cuStreamQuery"),

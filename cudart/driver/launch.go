@@ -16,13 +16,14 @@ const (
 	maxParamBytes      = 4 << 10
 )
 
-// launchBlock is the memory that cuLaunchKernel reads while it is called. A
-// device has one, so that a launch allocates nothing.
+// launchBlock is the memory that cuLaunchKernel and cuLaunchKernelEx read while
+// they are called. A device has one, so that a launch allocates nothing.
 type launchBlock struct {
-	params   [maxParamBytes]byte
-	pointers [1]uintptr // to params
-	args     [11]uintptr
-	pins     runtime.Pinner
+	params    [maxParamBytes]byte
+	pointers  [1]uintptr // to params
+	args      [11]uintptr
+	dependent dependentLaunch
+	pins      runtime.Pinner
 }
 
 func newLaunchBlock() *launchBlock {
@@ -50,17 +51,27 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 	if len(params) > 0 {
 		kernelParams = uintptr(unsafe.Pointer(&b.pointers))
 	}
-	b.args = [11]uintptr{
-		fn.handle,
-		uintptr(shape.Blocks), 1, 1,
-		uintptr(shape.Threads), 1, 1,
-		uintptr(shape.SharedBytes), s.handle, kernelParams, 0,
+	enqueue := s.launch
+	if shape.PDL {
+		enqueue = s.launchDependent
 	}
-	if err := s.dev.api.call(s.dev.api.launchKernel, b.args[:]...); err != nil {
+	if err := enqueue(fn, shape, kernelParams); err != nil {
 		return fmt.Errorf("launching kernel %s with %d blocks of %d threads and %d bytes of shared memory: %w",
 			fn.name, shape.Blocks, shape.Threads, shape.SharedBytes, err)
 	}
 	return nil
+}
+
+// launch enqueues a kernel that starts when the one before it has ended.
+func (s *stream) launch(k *kernel, shape cudart.Launch, kernelParams uintptr) error {
+	b := s.dev.launch
+	b.args = [11]uintptr{
+		k.handle,
+		uintptr(shape.Blocks), 1, 1,
+		uintptr(shape.Threads), 1, 1,
+		uintptr(shape.SharedBytes), s.handle, kernelParams, 0,
+	}
+	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
 }
 
 // admit checks what the driver would not check, and asks for more shared

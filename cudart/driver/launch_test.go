@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gpurun/cudart"
+	"gpurun/cudart/dl"
 )
 
 func TestModules(t *testing.T) {
@@ -62,6 +63,74 @@ func TestLaunch(t *testing.T) {
 	)
 	if n := testing.AllocsPerRun(100, func() { launch(k, 0, params) }); n != 0 {
 		t.Errorf("a launch allocates %v times", n)
+	}
+}
+
+func TestDependentLaunch(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+	k, none := must[cudart.Kernel](t)(m.Kernel("sum")), must[cudart.Kernel](t)(m.Kernel("none"))
+	f.calls()
+	params := []byte("0123456789abcdef")
+	launch := func(k cudart.Kernel, shape cudart.Launch, params []byte) {
+		t.Helper()
+		if err := s.Launch(k, shape, params); err != nil {
+			t.Error(err)
+		}
+	}
+	dependent := cudart.Launch{Blocks: 7, Threads: 512, SharedBytes: 1 << 10, PDL: true}
+	large := cudart.Launch{Blocks: 1, Threads: 32, SharedBytes: 100 << 10, PDL: true}
+	launch(k, dependent, params)
+	launch(none, dependent, nil)
+	launch(k, large, params)
+	launch(k, cudart.Launch{Blocks: 3, Threads: 64}, params) // the next launch is an ordinary one again
+	const hex = "30313233343536373839616263646566"
+	wantCalls(
+		t, f, "cuLaunchKernelEx sum grid 7,1,1 block 512,1,1 shared 1024 attributes 1 params "+hex,
+		"cuLaunchKernelEx none grid 7,1,1 block 512,1,1 shared 1024 attributes 1 params none",
+		"cuFuncSetAttribute 8 102400",
+		"cuLaunchKernelEx sum grid 1,1,1 block 32,1,1 shared 102400 attributes 1 params "+hex,
+		"cuLaunchKernel sum grid 3,1,1 block 64,1,1 shared 0 params "+hex,
+	)
+	if n := testing.AllocsPerRun(100, func() { launch(k, dependent, params) }); n != 0 {
+		t.Errorf("a launch allocates %v times", n)
+	}
+	f.failNext("cuLaunchKernelEx", 701)
+	wantCode(t, s.Launch(k, dependent, params), 701, "launching kernel sum with 7 blocks of 512 threads")
+}
+
+func TestDependentLaunchNeedsDeviceAndDriver(t *testing.T) {
+	f := newFake(t)
+	for name, test := range map[string]struct {
+		major int
+		hide  bool // cuLaunchKernelEx
+		want  string
+	}{
+		"old GPU":    {8, false, "needs compute capability 9.0, and NVIDIA Fake has 8.0"},
+		"old driver": {9, true, "needs a driver for CUDA 11.8"},
+	} {
+		f.call("fake_reset")
+		f.call("fake_compute", uintptr(test.major))
+		d := must[cudart.Device](t)(f.backend().Open(0)).(*device)
+		if test.hide {
+			d.api.launchKernelEx = dl.Func{}
+		}
+		m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+		k := must[cudart.Kernel](t)(m.Kernel("none"))
+		s := f.stream(d)
+		t.Log(name)
+		wantCode(t, s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, PDL: true}, nil), cudart.ErrNotSupported, test.want)
+		if calls := f.calls(); calls != nil {
+			t.Errorf("called %q", calls)
+		}
+		if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1}, nil); err != nil {
+			t.Errorf("an ordinary launch: %v", err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ static struct object {
 
 static char calls[1 << 16];
 static size_t written;
-static int initialized, contexts, busy, ticks, capturing;
+static int initialized, contexts, busy, ticks, capturing, compute_major = 9;
 static char fail_name[64];
 static int fail_code;
 static __thread void *current;
@@ -42,6 +42,14 @@ int fake_reset(void)
 	memset(objects, 0, sizeof objects);
 	written = calls[0] = initialized = contexts = busy = ticks = capturing = fail_code = 0;
 	current = 0;
+	compute_major = 9;
+	return 0;
+}
+
+/* fake_compute sets the major compute capability of both GPUs. */
+int fake_compute(int major)
+{
+	compute_major = major;
 	return 0;
 }
 
@@ -207,7 +215,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case 16: *value = 132; return 0;
 	case 33: *value = 0x18 + device - 70; return 0;
 	case 34: case 50: *value = 0; return 0;
-	case 75: *value = 9; return 0;
+	case 75: *value = compute_major; return 0;
 	case 76: *value = 0; return 0;
 	}
 	return INVALID_VALUE;
@@ -420,16 +428,67 @@ int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t 
 	return index < count ? 0 : INVALID_VALUE;
 }
 
+/* write_hex writes the 16 bytes of a kernel's parameter, or "none". */
+static void write_hex(char hex[33], void **params)
+{
+	sprintf(hex, "none");
+	for (int i = 0; params && i < 16; i++)
+		sprintf(hex + 2 * i, "%02x", ((unsigned char **)params)[0][i]);
+}
+
 int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared, uintptr_t stream, void **params, void **extra)
 {
 	struct object *o = find(FUNCTION, function);
-	char hex[33] = "none";
-	for (int i = 0; params && i < 16; i++)
-		sprintf(hex + 2 * i, "%02x", ((unsigned char **)params)[0][i]);
+	char hex[33];
+	write_hex(hex, params);
 	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u params %s%s", o ? o->name : "?", gx, gy, gz, bx, by, bz, shared, hex,
 	      extra ? " extra" : "");
 	LIVE(STREAM, stream);
+	return o ? 0 : INVALID_HANDLE;
+}
+
+typedef struct {
+	unsigned id;
+	char pad[4];
+	union {
+		char bytes[64];
+		int programmatic_stream_serialization_allowed;
+	} value;
+} launch_attribute;
+
+typedef struct {
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	uintptr_t stream;
+	launch_attribute *attributes;
+	unsigned count;
+} launch_config;
+
+/* The structs have to be as expected in every byte, padding too. */
+int cuLaunchKernelEx(const launch_config *config, uintptr_t function, void **params, void **extra)
+{
+	struct object *o = find(FUNCTION, function);
+	char hex[33];
+	launch_config want_config;
+	launch_attribute want;
+	write_hex(hex, params);
+	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u attributes %u params %s%s", o ? o->name : "?", config->gx, config->gy,
+	      config->gz, config->bx, config->by, config->bz, config->shared, config->count, hex, extra ? " extra" : "");
+	memset(&want_config, 0, sizeof want_config);
+	want_config.gx = config->gx, want_config.gy = 1, want_config.gz = 1;
+	want_config.bx = config->bx, want_config.by = 1, want_config.bz = 1;
+	want_config.shared = config->shared;
+	want_config.stream = config->stream;
+	want_config.attributes = config->attributes;
+	want_config.count = 1;
+	if (memcmp(&want_config, config, sizeof want_config))
+		return INVALID_VALUE;
+	memset(&want, 0, sizeof want);
+	want.id = 6;
+	want.value.programmatic_stream_serialization_allowed = 1;
+	if (memcmp(&want, config->attributes, sizeof want))
+		return INVALID_VALUE;
+	LIVE(STREAM, config->stream);
 	return o ? 0 : INVALID_HANDLE;
 }
 
