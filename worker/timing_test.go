@@ -59,7 +59,7 @@ func (nopCloser) Close() error { return nil }
 // newRank is a rank that is timing, and what it reports.
 func newRank(t *testing.T, s cudart.Stream) (*rank, *bytes.Buffer, cudart.DevicePtr) {
 	t.Helper()
-	d, err := sim.New(1).Open(0)
+	d, err := sim.New(1, sim.Options{}).Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}

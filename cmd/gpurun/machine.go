@@ -104,7 +104,7 @@ func openBackend(name string, ranks int) (cudart.Backend, error) {
 	case "cuda":
 		return driver.New(), nil
 	case "sim":
-		return sim.New(ranks), nil
+		return sim.New(ranks, sim.Options{}), nil
 	}
 	return nil, fmt.Errorf("there is no backend %q", name)
 }

@@ -17,20 +17,36 @@ import (
 	"gpurun/cudart"
 )
 
-// The simulated GPU. PTX for targets up to its compute capability loads. The
-// number of multiprocessors is small because grids are sized after it, and
-// each block costs CPU time.
-const (
-	computeMajor    = 8
-	computeMinor    = 0
-	multiprocessors = 4
-)
+// multiprocessors is small because grids are sized after it, and each block
+// costs CPU time.
+const multiprocessors = 4
+
+// Options are properties of all devices of a backend.
+type Options struct {
+	// Major and Minor are the compute capability; 10.0 where both are zero.
+	// PTX for higher targets does not load.
+	Major, Minor int
+	// Seed, where it is not zero, makes kernels see memory in disorder: warps
+	// and blocks take turns at random, and stores that nothing orders become
+	// visible late and in any order. See [gpurun/cudart/sim/exec]. A seed and a
+	// device's ordinal give the same disorder again, as far as other processes
+	// do the same again.
+	Seed uint64
+}
 
 // Backend makes simulated devices.
-type Backend struct{ devices int }
+type Backend struct {
+	devices int
+	options Options
+}
 
 // New returns a backend with the given number of devices.
-func New(devices int) *Backend { return &Backend{devices: devices} }
+func New(devices int, o Options) *Backend {
+	if o.Major == 0 && o.Minor == 0 {
+		o.Major = 10
+	}
+	return &Backend{devices: devices, options: o}
+}
 
 // Name is "sim".
 func (b *Backend) Name() string { return "sim" }
@@ -46,7 +62,7 @@ func (b *Backend) Devices() ([]cudart.Info, error) {
 		infos[i] = cudart.Info{
 			Backend: "sim", Ordinal: i, Name: "gpurun simulator",
 			UUID:  fmt.Sprintf("GPU-51300000-0000-0000-0000-%012d", i),
-			Major: computeMajor, Minor: computeMinor,
+			Major: b.options.Major, Minor: b.options.Minor,
 			SMs: multiprocessors, TotalMemory: memory.total,
 		}
 	}
@@ -68,5 +84,5 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDevice(infos[ordinal], memory.available/int64(b.devices)), nil
+	return newDevice(infos[ordinal], memory.available/int64(b.devices), b.options.Seed), nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
-	"gpurun/cudart/sim/ptx"
 )
 
 // drainLimit bounds waits that have no context. Kernels bound their own spins,
@@ -18,6 +17,7 @@ const drainLimit = 10 * time.Minute
 // Device is a simulated GPU. It implements cudart.Device.
 type Device struct {
 	info    cudart.Info
+	seed    uint64 // of disorder; 0 for none
 	memory  *memory
 	start   time.Time
 	stop    context.Context // done when the device closes
@@ -30,8 +30,8 @@ type Device struct {
 }
 
 // newDevice makes a device that allocates so many bytes at most.
-func newDevice(info cudart.Info, memory int64) *Device {
-	d := &Device{info: info, memory: newMemory(memory), start: time.Now()}
+func newDevice(info cudart.Info, memory int64, seed uint64) *Device {
+	d := &Device{info: info, memory: newMemory(memory), start: time.Now(), seed: seed}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -136,29 +136,6 @@ func (h *hostBuffer) Free() error {
 	}
 	h.freed = true
 	return h.device.free(h.allocation)
-}
-
-// LoadModule parses and compiles PTX, all of it: an instruction that the
-// simulator lacks is an error here and not when a kernel reaches it.
-func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
-	const op = "loading PTX"
-	if err := d.sticky(); err != nil {
-		return nil, err
-	}
-	parsed, err := ptx.Parse(name, text)
-	if err != nil {
-		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
-	}
-	if parsed.SM > 10*computeMajor+computeMinor {
-		return nil, failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
-			name, parsed.Target, computeMajor, computeMinor)
-	}
-	program, err := exec.Compile(parsed)
-	if err != nil {
-		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
-	}
-	m := &module{device: d, name: name, program: program}
-	return m, m.place()
 }
 
 // Close stops running kernels, and releases streams and memory.

@@ -29,7 +29,12 @@ func TestMain(m *testing.M) {
 
 func openDevice(t testing.TB) *Device {
 	t.Helper()
-	d, err := New(1).Open(0)
+	return openWith(t, Options{})
+}
+
+func openWith(t testing.TB, o Options) *Device {
+	t.Helper()
+	d, err := New(1, o).Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +148,12 @@ func unsealed(t *testing.T) *os.File {
 }
 
 func TestDeviceInfo(t *testing.T) {
-	b := New(3)
+	b := New(3, Options{})
 	infos, err := b.Devices()
 	if err != nil || len(infos) != 3 {
 		t.Fatalf("%d devices, error %v; want 3", len(infos), err)
 	}
-	if i := infos[2]; i.Backend != "sim" || i.Ordinal != 2 || i.Major != 8 || i.SMs < 1 || i.TotalMemory == 0 {
+	if i := infos[2]; i.Backend != "sim" || i.Ordinal != 2 || i.Major != 10 || i.SMs < 1 || i.TotalMemory == 0 {
 		t.Errorf("device 2 is %+v", i)
 	}
 	if _, err := b.Open(3); !isResult(err, cudart.ErrInvalidDevice) {
@@ -163,7 +168,7 @@ func TestDevicesShareTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	const devices = 1000
-	opened, err := New(devices).Open(devices - 1)
+	opened, err := New(devices, Options{}).Open(devices - 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +246,7 @@ func TestHostMemoryIsSeenByKernelsWhileTheyRun(t *testing.T) {
 }
 
 func TestCloseStopsASpinningKernel(t *testing.T) {
-	d, err := New(1).Open(0)
+	d, err := New(1, Options{}).Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +316,7 @@ func TestLoadModuleErrors(t *testing.T) {
 	}{
 		"syntax":      {"garbage", cudart.ErrInvalidPTX},
 		"instruction": {head + "tanh.approx.f32 %r1, %r1; }", cudart.ErrInvalidPTX},
-		"target":      {strings.Replace(head, "sm_80", "sm_90a", 1) + "ret; }", cudart.ErrNoBinaryForGPU},
+		"target":      {strings.Replace(head, "sm_80", "sm_103a", 1) + "ret; }", cudart.ErrNoBinaryForGPU},
 	} {
 		if _, err := d.LoadModule(name, []byte(tt.text)); !isResult(err, tt.code) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.code)

@@ -252,7 +252,7 @@ func TestGPUAndSimulatorAgreeOnInstructions(t *testing.T) {
 		}
 	}
 	onGPU := runInstructions(t, gpus, text.String(), inputs)
-	simulated := runInstructions(t, New(1), text.String(), inputs)
+	simulated := runInstructions(t, New(1, Options{}), text.String(), inputs)
 	for i, in := range all {
 		compareRows(t, in, onGPU[i], simulated[i])
 	}

@@ -3,7 +3,11 @@ package sim
 import (
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
+	"gpurun/cudart/sim/ptx"
 )
+
+// The newest PTX that the simulator knows.
+const isaMajor, isaMinor = 9, 0
 
 // module is compiled PTX with its variables in device memory.
 type module struct {
@@ -12,6 +16,47 @@ type module struct {
 	program  *exec.Program
 	image    *allocation // nil without variables
 	unloaded bool
+}
+
+// LoadModule parses and compiles PTX, all of it: an instruction that the
+// simulator lacks is an error here and not when a kernel reaches it.
+//
+// PTX for sm_90a and sm_100a loads too. A GPU takes such targets only where
+// they name its own compute capability, and the simulator wherever they are not
+// above it.
+func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
+	const op = "loading PTX"
+	if err := d.sticky(); err != nil {
+		return nil, err
+	}
+	parsed, err := ptx.Parse(name, text)
+	if err != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	}
+	if err := d.checkTarget(op, parsed); err != nil {
+		return nil, err
+	}
+	program, err := exec.Compile(parsed)
+	if err != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	}
+	m := &module{device: d, name: name, program: program}
+	return m, m.place()
+}
+
+func (d *Device) checkTarget(op string, m *ptx.Module) error {
+	switch {
+	case m.Major > isaMajor || m.Major == isaMajor && m.Minor > isaMinor:
+		return failure(op, cudart.ErrUnsupportedPTX, "%s is PTX %d.%d, and the simulator knows PTX up to %d.%d",
+			m.Name, m.Major, m.Minor, isaMajor, isaMinor)
+	case m.SM > 10*d.info.Major+d.info.Minor:
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
+			m.Name, m.Target, d.info.Major, d.info.Minor)
+	case m.Feature != "" && m.Target != "sm_90a" && m.Target != "sm_100a":
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s; of the specific targets the simulator takes sm_90a and sm_100a",
+			m.Name, m.Target)
+	}
+	return nil
 }
 
 // place allocates and initialises the module's variables.

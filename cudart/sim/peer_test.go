@@ -18,7 +18,7 @@ const pingPongRounds = 300
 
 // runPeer imports the memory behind descriptor 3 and plays rank 1.
 func runPeer() int {
-	d, err := New(1).Open(0)
+	d, err := New(1, Options{}).Open(0)
 	if err == nil {
 		var ptr cudart.DevicePtr
 		if ptr, err = d.(*Device).ImportFD(os.NewFile(3, "peer memory")); err == nil {

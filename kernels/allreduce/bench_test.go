@@ -34,7 +34,7 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, world int) {
 			b.Fatal(err)
 		}
 	}
-	opened, err := sim.New(1).Open(0)
+	opened, err := sim.New(1, sim.Options{}).Open(0)
 	must(err)
 	device := opened.(*sim.Device)
 	defer device.Close()

@@ -29,7 +29,7 @@ func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
 		t.Skip("no GPU:", err)
 	}
 	for _, world := range []int{1, 2, 3, 4, 8} {
-		onGPU, simulated := randomResults(t, gpu, world), randomResults(t, sim.New(1), world)
+		onGPU, simulated := randomResults(t, gpu, world), randomResults(t, sim.New(1, sim.Options{}), world)
 		for i, s := range randomSetups(world) {
 			for rank := range world {
 				if !bytes.Equal(onGPU[rank][i], simulated[rank][i]) {

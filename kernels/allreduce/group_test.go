@@ -39,7 +39,7 @@ type simDevice interface {
 // thread, and fails the test with the errors of all of them.
 func runGroup(t *testing.T, world int, timeout time.Duration, story func(m *member) error) {
 	t.Helper()
-	runGroupOn(t, sim.New(1), world, timeout, story)
+	runGroupOn(t, sim.New(1, sim.Options{}), world, timeout, story)
 }
 
 // runGroupOn is runGroup with all ranks on the backend's device 0.

@@ -21,7 +21,7 @@ func TestRandomBatches(t *testing.T) {
 		t.Run(fmt.Sprintf("%d ranks", tt.world), func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			runGroupOn(t, wideBackend{sim.New(1)}, tt.world, patience, func(m *member) error {
+			runGroupOn(t, wideBackend{sim.New(1, sim.Options{})}, tt.world, patience, func(m *member) error {
 				common, own := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, uint64(m.rank+1)))
 				for range tt.rounds {
 					if err := drawBatch(common, tt.world).run(m, own); err != nil {

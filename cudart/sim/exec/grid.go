@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// Limits of a launch, those of a GPU of compute capability 8.0.
+// Limits of a launch, those of a GPU of compute capability 9.0 or 10.0.
 const (
 	MaxThreads     = 1024
-	MaxSharedBytes = 163 << 10
+	MaxSharedBytes = 227 << 10
 	// MaxResident is how many blocks of a grid run at once. Blocks that wait
 	// for blocks of a higher number than that wait for ever, as on a GPU that
 	// is too small for the grid.

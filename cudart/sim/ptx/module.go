@@ -17,6 +17,7 @@ type Module struct {
 	Minor   int
 	Target  string // such as "sm_90a"
 	SM      int    // the number in Target: 80 for sm_80
+	Feature string // what follows it: "a", specific to one architecture, "f" to a family, or ""
 	Vars    []*Var // module-scope .global, .const and .shared variables
 	Entries []*Entry
 }

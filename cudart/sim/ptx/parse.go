@@ -143,11 +143,13 @@ func (p *parser) parseVersion() error {
 func (p *parser) parseTarget() error {
 	p.advance()
 	number, ok := strings.CutPrefix(p.tok.text, "sm_")
-	sm, err := strconv.Atoi(strings.TrimRight(number, "af"))
-	if !ok || err != nil {
-		return p.errorf("want a target such as sm_80, found %s", p.found())
+	digits := strings.TrimRight(number, "af")
+	sm, err := strconv.Atoi(digits)
+	feature := number[len(digits):]
+	if !ok || err != nil || len(feature) > 1 {
+		return p.errorf("want a target such as sm_80 or sm_90a, found %s", p.found())
 	}
-	p.module.Target, p.module.SM = p.advance().text, sm
+	p.module.Target, p.module.SM, p.module.Feature = p.advance().text, sm, feature
 	for p.accept(",") {
 		if _, err := p.word("a target option"); err != nil {
 			return err

@@ -45,7 +45,7 @@ comment */
 .section .debug_abbrev { .b8 1, 2 }
 `)
 	want := &Module{
-		Name: "test.ptx", Major: 8, Minor: 3, Target: "sm_90a", SM: 90,
+		Name: "test.ptx", Major: 8, Minor: 3, Target: "sm_90a", SM: 90, Feature: "a",
 		Vars: []*Var{
 			{Name: "bytes", Space: Global, Type: Type{Bits, 8, 1}, Align: 16, Size: 20, Init: []Datum{{Bits: 1}, {Bits: 2}, {Bits: 3}}},
 			{Name: "pi", Space: Const, Type: Type{Float, 32, 1}, Align: 4, Size: 4, Init: []Datum{{Bits: 0x40490fdb}}},
