@@ -18,9 +18,10 @@ type api struct {
 	init, driverGetVersion, getErrorString dl.Func
 
 	deviceGetCount, deviceGet, deviceGetAttribute, deviceGetName  dl.Func
-	deviceGetUUID, deviceTotalMem                                 dl.Func
+	deviceGetUUID, deviceTotalMem, deviceCanAccessPeer            dl.Func
 	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent            dl.Func
 	memAlloc, memFree, memHostAlloc, memFreeHost, memHostPointer  dl.Func
+	memHostRegister, memHostUnregister                            dl.Func
 	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync, memsetD8   dl.Func
 	ipcGetMemHandle, ipcOpenMemHandle, ipcCloseMemHandle          dl.Func
 	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
@@ -56,6 +57,7 @@ func (a *api) entries() []entry {
 		one(&a.deviceGetName, "cuDeviceGetName"),
 		one(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
 		one(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
+		one(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
 		one(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
 		one(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
 		one(&a.ctxSetCurrent, "cuCtxSetCurrent"),
@@ -64,6 +66,8 @@ func (a *api) entries() []entry {
 		one(&a.memHostAlloc, "cuMemHostAlloc"),
 		one(&a.memFreeHost, "cuMemFreeHost"),
 		one(&a.memHostPointer, "cuMemHostGetDevicePointer_v2"),
+		one(&a.memHostRegister, "cuMemHostRegister_v2"),
+		one(&a.memHostUnregister, "cuMemHostUnregister"),
 		one(&a.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
 		one(&a.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
 		one(&a.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"),

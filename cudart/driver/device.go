@@ -104,20 +104,29 @@ func (a *api) initAndCount() (int, error) {
 	return int(count), err
 }
 
-// describe asks for everything in cudart.Info. It needs no context.
-func (a *api) describe(ordinal int) (handle int32, info cudart.Info, err error) {
+// identify finds the GPU with an ordinal and its UUID.
+func (a *api) identify(ordinal int) (handle int32, uuid string, err error) {
 	if err = a.call(a.deviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(ordinal)); err != nil {
-		return 0, info, err
+		return 0, "", err
+	}
+	var id [16]byte
+	err = a.call(a.deviceGetUUID, uintptr(unsafe.Pointer(&id)), uintptr(handle))
+	return handle, fmt.Sprintf("GPU-%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), err
+}
+
+// describe asks for everything in cudart.Info. It needs no context.
+func (a *api) describe(ordinal int) (int32, cudart.Info, error) {
+	handle, uuid, err := a.identify(ordinal)
+	if err != nil {
+		return 0, cudart.Info{}, err
 	}
 	var (
 		bytes uint64
-		uuid  [16]byte
 		name  = make([]byte, nameBytes)
 		value = map[int]int32{}
 	)
 	failures := []error{
 		a.call(a.deviceGetName, uintptr(unsafe.Pointer(&name[0])), nameBytes, uintptr(handle)),
-		a.call(a.deviceGetUUID, uintptr(unsafe.Pointer(&uuid)), uintptr(handle)),
 		a.call(a.deviceTotalMem, uintptr(unsafe.Pointer(&bytes)), uintptr(handle)),
 	}
 	for _, attr := range []int{attrSMs, attrPCIBus, attrPCIDevice, attrPCIDomain, attrComputeHigh, attrComputeLow} {
@@ -130,7 +139,7 @@ func (a *api) describe(ordinal int) (handle int32, info cudart.Info, err error) 
 		Backend:     "cuda",
 		Ordinal:     ordinal,
 		Name:        dl.Text(name),
-		UUID:        fmt.Sprintf("GPU-%x-%x-%x-%x-%x", uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:]),
+		UUID:        uuid,
 		PCIBusID:    fmt.Sprintf("%04x:%02x:%02x.0", value[attrPCIDomain], value[attrPCIBus], value[attrPCIDevice]),
 		Major:       int(value[attrComputeHigh]),
 		Minor:       int(value[attrComputeLow]),

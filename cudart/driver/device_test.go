@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"gpurun/cudart"
 )
@@ -106,6 +107,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 	ptr := must[cudart.DevicePtr](t)(d.Malloc(64))
 	must[cudart.DevicePtr](t)(d.ImportIPC(must[[64]byte](t)(d.ExportIPC(ptr))))
 	must[cudart.HostBuffer](t)(d.MallocHost(64))
+	must[cudart.DevicePtr](t)(d.ImportHost(newHostFile(t, 4096, unix.F_SEAL_SHRINK)))
 	must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
 	must[cudart.Event](t)(d.NewEvent())
 	s := f.stream(d)
@@ -114,10 +116,10 @@ func TestCloseReleasesEverything(t *testing.T) {
 	f.failNext("cuEventDestroy_v2", cudart.ErrIllegalAddress)
 	wantCode(t, d.Close(), cudart.ErrIllegalAddress, "closing GPU 0: cuEventDestroy_v2")
 	wantCalls(
-		t, f, "cuGraphExecDestroy", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemFreeHost",
+		t, f, "cuGraphExecDestroy", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemHostUnregister", "cuMemFreeHost",
 		"cuIpcCloseMemHandle", "cuMemFree_v2", "cuCtxSetCurrent none", "cuDevicePrimaryCtxRelease_v2 70",
 	)
-	if live := f.live(); live != "contexts=0 event=1" {
-		t.Errorf("left behind: %s", live)
+	if live := f.live(); live != "contexts=0 event=1" || mapped(t) != 0 {
+		t.Errorf("left behind: %s and %d mappings", live, mapped(t))
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
 	"gpurun/cudart"
 )
 
@@ -28,6 +31,8 @@ func playRole(role string) int {
 	switch role {
 	case "fill":
 		err = fillPeer()
+	case "fill-host":
+		err = fillHost()
 	case "crash":
 		err = crash()
 	default:
@@ -40,25 +45,37 @@ func playRole(role string) int {
 	return 0
 }
 
-func runRole(t *testing.T, role string, env ...string) (output string, err error) {
+// runRole plays a role in another process, which gets files as descriptors 3
+// and on.
+func runRole(t *testing.T, role string, files []*os.File, env ...string) (output string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	self := must[string](t)(os.Executable())
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
+	cmd.ExtraFiles = files
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// fillPeer maps the memory behind a handle and adds to it, by a kernel, what
-// it reads there.
-func fillPeer() (err error) {
-	ordinal, err := strconv.Atoi(os.Getenv(gpuVariable))
+// fillPeer maps the memory behind a handle and has a kernel add to it.
+func fillPeer() error {
+	handle, err := hex.DecodeString(os.Getenv(handleVariable))
 	if err != nil {
 		return err
 	}
-	handle, err := hex.DecodeString(os.Getenv(handleVariable))
+	return addTo(func(d *device) (cudart.DevicePtr, error) { return d.ImportIPC([64]byte(handle)) })
+}
+
+// fillHost maps the memfd that is descriptor 3 and has a kernel add to it.
+func fillHost() error {
+	return addTo(func(d *device) (cudart.DevicePtr, error) { return d.ImportHost(os.NewFile(3, "host memory")) })
+}
+
+// addTo adds 500 to 1000 words of memory that came from another process.
+func addTo(memory func(*device) (cudart.DevicePtr, error)) (err error) {
+	ordinal, err := strconv.Atoi(os.Getenv(gpuVariable))
 	if err != nil {
 		return err
 	}
@@ -67,7 +84,7 @@ func fillPeer() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	ptr, err := dev.(*device).ImportIPC([64]byte(handle))
+	ptr, err := memory(dev.(*device))
 	if err != nil {
 		return err
 	}
@@ -123,12 +140,43 @@ func TestGPUMemoryOfAnotherProcess(t *testing.T) {
 		if err := g.stream.Upload(buffer, words(1000, 0, 7)); err != nil {
 			t.Fatal(err)
 		}
-		output, err := runRole(t, "fill",
+		output, err := runRole(t, "fill", nil,
 			handleVariable+"="+hex.EncodeToString(handle[:]), gpuVariable+"="+strconv.Itoa(ordinal))
 		if err != nil {
 			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
 		}
 		g.wantWords(buffer, words(1000, 500, 7))
+	}
+}
+
+// TestGPUHostMemoryOfTwoProcesses has a kernel here and one in another process,
+// on the same GPU and on the next one, add to the same host memory.
+func TestGPUHostMemoryOfTwoProcesses(t *testing.T) {
+	g := openGPU(t)
+	file := newHostFile(t, 4096, unix.F_SEAL_SHRINK)
+	ptr := must[cudart.DevicePtr](t)(g.dev.ImportHost(file))
+	for ordinal := range min(2, len(must[[]cudart.Info](t)(New().Devices()))) {
+		must[int](t)(file.WriteAt(words(1000, 0, 7), 0))
+		if err := g.launchAdd(ptr, ptr, 1000, 3); err != nil {
+			t.Fatal(err)
+		}
+		g.synchronize()
+		output, err := runRole(t, "fill-host", []*os.File{file}, gpuVariable+"="+strconv.Itoa(ordinal))
+		if err != nil {
+			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
+		}
+		g.wantWords(ptr, words(1000, 503, 7))
+		got := make([]byte, 4000)
+		must[int](t)(file.ReadAt(got, 0))
+		if diff := cmp.Diff(words(1000, 503, 7), got); diff != "" {
+			t.Errorf("the host sees: %s", diff)
+		}
+	}
+	if err := g.dev.CloseHost(ptr); err != nil {
+		t.Error(err)
+	}
+	if n := mapped(t); n != 0 {
+		t.Errorf("%d mappings are left", n)
 	}
 }
 
@@ -143,7 +191,7 @@ func TestGPUGarbageHandleIsAnError(t *testing.T) {
 
 func TestGPUCrashIsReported(t *testing.T) {
 	openGPU(t) // or skip
-	if output, err := runRole(t, "crash"); err != nil {
+	if output, err := runRole(t, "crash", nil); err != nil {
 		t.Errorf("%v: %s", err, output)
 	}
 }

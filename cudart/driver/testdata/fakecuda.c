@@ -17,9 +17,9 @@
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600 };
-enum kind { FREE, MEMORY, HOST, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING, KINDS };
+enum kind { FREE, MEMORY, HOST, REGISTERED, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING, KINDS };
 
-static const char *kinds[KINDS] = { "", "memory", "host", "module", "function", "stream", "event", "graph", "exec", "mapping" };
+static const char *kinds[KINDS] = { "", "memory", "host", "registered", "module", "function", "stream", "event", "graph", "exec", "mapping" };
 
 static struct object {
 	enum kind kind;
@@ -221,6 +221,16 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	return INVALID_VALUE;
 }
 
+/* Only the second GPU can be let into the other's memory. */
+int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	ENTER(" %d %d", device, peer);
+	if (!is_device(device) || !is_device(peer))
+		return INVALID_DEVICE;
+	*can = device == 71;
+	return 0;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	ENTER(" %d", device);
@@ -292,9 +302,29 @@ int cuMemFreeHost(void *host)
 int cuMemHostGetDevicePointer_v2(uint64_t *ptr, void *host, unsigned flags)
 {
 	ENTER(" %u", flags);
-	LIVE(HOST, (uintptr_t)host);
+	CONTEXT();
+	if (!find(HOST, (uintptr_t)host) && !find(REGISTERED, (uintptr_t)host))
+		return INVALID_HANDLE;
 	*ptr = (uintptr_t)host;
 	return 0;
+}
+
+int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+	ENTER(" %zu %u", bytes, flags);
+	CONTEXT();
+	if ((uintptr_t)host % 4096)
+		return INVALID_VALUE;
+	for (size_t i = 0; i < bytes; i += 4096)
+		((volatile char *)host)[i] = ((volatile char *)host)[i]; /* crashes unless it can be read and written */
+	make(REGISTERED, (uintptr_t)host, bytes);
+	return 0;
+}
+
+int cuMemHostUnregister(void *host)
+{
+	ENTER("");
+	return drop(REGISTERED, (uintptr_t)host, 713 /* not registered */);
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uintptr_t stream)
