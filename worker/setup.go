@@ -104,7 +104,7 @@ func (r *rank) shareMemory(ctx context.Context) (err error) {
 	waiting, cancel := r.within(ctx)
 	defer cancel()
 	r.layout = r.sweep.layout(r.WorldSize)
-	r.memory, err = symm.Allocate(waiting, r.device, exchange{r.group, r.files}, r.layout.total)
+	r.memory, err = symm.Allocate(waiting, r.device, exchange{r.group, r.files}, r.layout.total, symm.Options{})
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank: %w", r.layout.total, err)
 	}

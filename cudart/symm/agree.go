@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gpurun/cudart"
 )
 
 // maxFailure bounds the text of a failure in a report, and maxReport a whole
@@ -21,33 +19,36 @@ const (
 // report is what a rank tells its peers about a step. Verdicts are drawn from
 // the reports alone, so that all ranks draw the same one.
 type report struct {
-	Bytes   int64  `json:"bytes"`
-	Backend string `json:"backend"`
+	Bytes     int64  `json:"bytes"`
+	Backend   string `json:"backend"`
+	Multicast bool   `json:"multicast,omitempty"`
 	// Failure is empty where the step succeeded.
 	Failure string `json:"failure,omitempty"`
+	// Unreachable is a peer whose memory could not be mapped for want of
+	// peer access, where that is why the step failed.
+	Unreachable *int `json:"unreachable,omitempty"`
 }
 
 // agree tells all ranks how this one fared, and returns an error on all of
 // them when one failed or the reports do not fit together.
 func (m *Memory) agree(ctx context.Context, round string, failure error) error {
-	mine := report{Bytes: m.Bytes, Backend: m.Backend}
-	if failure != nil {
-		text := failure.Error()
-		mine.Failure = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "?")
-	}
-	reports, err := m.gather(ctx, round, mine)
+	reports, err := m.gather(ctx, round, m.report(failure))
 	if err != nil {
 		return errors.Join(failure, err)
 	}
 	var failures []error
 	for rank, r := range reports {
-		switch {
-		case r.Failure == "":
-		case rank == m.ex.Rank():
-			failures = append(failures, fmt.Errorf("rank %d: %w", rank, failure))
-		default:
-			failures = append(failures, fmt.Errorf("rank %d: %s", rank, r.Failure))
+		if r.Failure == "" {
+			continue
 		}
+		err := errors.New(r.Failure)
+		if rank == m.ex.Rank() {
+			err = failure
+		}
+		if r.Unreachable != nil {
+			err = &UnreachableError{Rank: rank, Peer: *r.Unreachable, Err: err}
+		}
+		failures = append(failures, fmt.Errorf("rank %d: %w", rank, err))
 	}
 	if len(failures) > 0 {
 		return errors.Join(failures...)
@@ -55,7 +56,23 @@ func (m *Memory) agree(ctx context.Context, round string, failure error) error {
 	return errors.Join(
 		same("size", reports, func(r report) string { return fmt.Sprintf("%d bytes", r.Bytes) }),
 		same("backend", reports, func(r report) string { return r.Backend }),
+		same("multicast option", reports, func(r report) string { return fmt.Sprint(r.Multicast) }),
 	)
+}
+
+// report describes this rank and how it fared.
+func (m *Memory) report(failure error) report {
+	mine := report{Bytes: m.Bytes, Backend: m.Backend, Multicast: m.options.Multicast}
+	if failure == nil {
+		return mine
+	}
+	text := failure.Error()
+	mine.Failure = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "?")
+	var r *refusal
+	if errors.As(failure, &r) {
+		mine.Unreachable = &r.peer
+	}
+	return mine
 }
 
 // gather exchanges reports and decodes all of them.
@@ -112,24 +129,4 @@ func same(what string, reports []report, value func(report) string) error {
 		groups = append(groups, fmt.Sprintf("%s on rank %s", v, strings.Join(ranks[v], ",")))
 	}
 	return fmt.Errorf("symmetric memory needs the same %s everywhere: %s", what, strings.Join(groups, "; "))
-}
-
-// CUresult codes by which a driver refuses to map a peer's memory.
-const (
-	errMapFailed             cudart.Result = 205
-	errPeerAccessUnsupported cudart.Result = 217
-	errTooManyPeers          cudart.Result = 711
-)
-
-// explain says which of two ranks could not reach the other, and why where
-// the driver's code tells.
-func explain(rank, peer int, err error) error {
-	refusals := []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported}
-	for _, code := range refusals {
-		if errors.Is(err, code) {
-			return fmt.Errorf("the GPU of rank %d cannot reach the GPU of rank %d peer to peer "+
-				"(nvidia-smi topo -p2p r shows which GPUs can): %w", rank, peer, err)
-		}
-	}
-	return fmt.Errorf("mapping memory of rank %d: %w", peer, err)
 }

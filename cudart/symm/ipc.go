@@ -2,7 +2,9 @@ package symm
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"gpurun/cudart"
 )
@@ -25,6 +27,8 @@ type ipc struct {
 }
 
 func (ipc) name() string { return "ipc" }
+
+func (b ipc) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 
 func (b ipc) export(ptr cudart.DevicePtr) (handle, error) {
 	h, err := b.ExportIPC(ptr)
@@ -50,7 +54,23 @@ func (b ipc) open(h handle) (cudart.DevicePtr, error) {
 	if len(h.bytes) != handleBytes {
 		return 0, fmt.Errorf("its IPC handle has %d bytes instead of %d", len(h.bytes), handleBytes)
 	}
-	return b.ImportIPC([handleBytes]byte(h.bytes))
+	ptr, err := b.ImportIPC([handleBytes]byte(h.bytes))
+	if meansNoPeerAccess(err) {
+		err = noPeerAccess{err}
+	}
+	return ptr, err
+}
+
+// CUresult codes by which a driver refuses to map a peer's memory.
+const (
+	errMapFailed             cudart.Result = 205
+	errPeerAccessUnsupported cudart.Result = 217
+	errTooManyPeers          cudart.Result = 711
+)
+
+func meansNoPeerAccess(err error) bool {
+	refusals := []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported}
+	return slices.ContainsFunc(refusals, func(code cudart.Result) bool { return errors.Is(err, code) })
 }
 
 func (b ipc) unmap(ptr cudart.DevicePtr) error { return b.CloseIPC(ptr) }

@@ -2,7 +2,6 @@ package symm
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"gpurun/cudart"
@@ -15,6 +14,12 @@ type simDevice interface {
 	ImportFD(f *os.File) (cudart.DevicePtr, error)
 }
 
+// multicastDevice makes a multicast address of memory that it has mapped, to
+// be freed with [cudart.Device.Free] before the members.
+type multicastDevice interface {
+	Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error)
+}
+
 // sim shares the memory of simulated devices, which are memfds, by their file
 // descriptors.
 type sim struct {
@@ -24,39 +29,32 @@ type sim struct {
 
 func (sim) name() string { return "sim" }
 
+func (b sim) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
+
 func (b sim) export(ptr cudart.DevicePtr) (handle, error) {
 	f, err := b.ExportFD(ptr)
 	return handle{file: f}, err
 }
 
 func (b sim) exchange(ctx context.Context, ex Exchange, mine handle) ([]handle, error) {
-	files, err := ex.AllGatherFiles(ctx, roundHandle, mine.file)
-	handles := make([]handle, len(files))
-	for rank, f := range files {
-		handles[rank].file = f
-	}
-	if err == nil {
-		err = wantOnePerRank(len(files), ex.WorldSize())
-	}
-	if err != nil {
-		return nil, errors.Join(err, closeAll(handles))
-	}
-	return handles, nil
-}
-
-func closeAll(handles []handle) error {
-	var failures []error
-	for _, h := range handles {
-		failures = append(failures, h.close())
-	}
-	return errors.Join(failures...)
+	return exchangeFiles(ctx, ex, mine.file)
 }
 
 func (b sim) open(h handle) (cudart.DevicePtr, error) {
-	if h.file == nil {
-		return 0, errors.New("it sent no file descriptor")
+	f, err := h.received()
+	if err != nil {
+		return 0, err
 	}
-	return b.ImportFD(h.file)
+	return b.ImportFD(f)
+}
+
+// multicast implements multicaster.
+func (b sim) multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error) {
+	d, ok := b.dev.(multicastDevice)
+	if !ok {
+		return 0, ErrNoMulticast
+	}
+	return d.Multicast(members)
 }
 
 func (b sim) unmap(ptr cudart.DevicePtr) error { return b.dev.Free(ptr) }

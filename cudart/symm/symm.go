@@ -3,14 +3,15 @@
 //
 // How one rank's memory becomes another's differs between devices, and hides
 // behind the unexported interface backend: "ipc" passes cuIpcGetMemHandle
-// handles as bytes, "sim" passes file descriptors. The protocol around it is
-// the same for all of them, and every step of it is collective:
+// handles as bytes, "sim" passes file descriptors, and so does "host", whose
+// memory is the host's. The protocol around it is the same for all of them, and
+// every step of it is collective:
 //
 //	this rank                               all ranks
 //	allocate, export a handle
 //	report size, backend, failure  <----->  all agree, or all free and fail
 //	hand out the handle            <----->  receive the peers' handles
-//	map every peer
+//	map every peer, make the multicast address
 //	report failure                 <----->  all mapped, or all unmap, free and fail
 //
 // A rank that fails says so in the next report instead of leaving, so that
@@ -55,11 +56,16 @@ type Memory struct {
 	// Peers holds the device pointers to every rank's memory, indexed by
 	// rank. The own entry is Local.
 	Peers []cudart.DevicePtr
+	// Multicast is the address of the same memory on all ranks at once: a
+	// multimem load reduces over them, a multimem store reaches them all. It
+	// is 0 unless [Options].Multicast asked for it.
+	Multicast cudart.DevicePtr
 	// Bytes is the size of the memory on each rank.
 	Bytes int64
-	// Backend names what shares the memory: "ipc" or "sim".
+	// Backend names what shares the memory: "ipc", "sim" or "host".
 	Backend string
 
+	options Options
 	ex      Exchange
 	backend backend
 }
@@ -69,9 +75,10 @@ type Memory struct {
 // them, and lets the ranks meet before the first peer reads.
 //
 // It fails on all ranks or on none, as far as ex delivers; what it had
-// allocated is then freed. ctx bounds every wait for a peer.
-func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64) (*Memory, error) {
-	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), ex: ex}
+// allocated is then freed. Where the cause is that a GPU has no access to a
+// peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
+func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
+	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
 	mine, failure := m.offer(dev)
 	if err := m.agree(ctx, roundOffer, failure); err != nil {
 		return nil, errors.Join(err, mine.close(), m.freeLocal())
@@ -91,7 +98,7 @@ func (m *Memory) Free(ctx context.Context) error {
 	if m.Local == 0 {
 		return nil
 	}
-	unmapped := m.unmapPeers()
+	unmapped := errors.Join(m.freeMulticast(), m.unmapPeers())
 	if _, err := m.gather(ctx, roundRelease, report{}); err != nil {
 		return errors.Join(unmapped, fmt.Errorf("keeping symmetric memory until the device closes: %w", err))
 	}
@@ -103,12 +110,12 @@ func (m *Memory) offer(dev cudart.Device) (handle, error) {
 	if m.Bytes <= 0 {
 		return handle{}, fmt.Errorf("symmetric memory of %d bytes: the size must be positive", m.Bytes)
 	}
-	b, err := choose(dev)
+	b, err := choose(dev, m.options, m.ex.WorldSize())
 	if err != nil {
 		return handle{}, err
 	}
 	m.backend, m.Backend = b, b.name()
-	if m.Local, err = dev.Malloc(m.Bytes); err != nil {
+	if m.Local, err = b.malloc(m.Bytes); err != nil {
 		return handle{}, fmt.Errorf("allocating %d bytes of symmetric memory: %w", m.Bytes, err)
 	}
 	m.Peers[m.ex.Rank()] = m.Local
@@ -119,7 +126,8 @@ func (m *Memory) offer(dev cudart.Device) (handle, error) {
 	return h, nil
 }
 
-// mapPeers exchanges handles and maps every peer's memory.
+// mapPeers exchanges handles, maps every peer's memory, and makes the multicast
+// address of all.
 func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 	handles, err := m.backend.exchange(ctx, m.ex, mine)
 	if err != nil {
@@ -132,7 +140,10 @@ func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 		}
 		failures = append(failures, h.close())
 	}
-	return errors.Join(failures...)
+	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	return m.mapMulticast()
 }
 
 func (m *Memory) mapPeer(rank int, h handle) error {
@@ -141,6 +152,32 @@ func (m *Memory) mapPeer(rank int, h handle) error {
 		return explain(m.ex.Rank(), rank, err)
 	}
 	m.Peers[rank] = ptr
+	return nil
+}
+
+func (m *Memory) mapMulticast() (err error) {
+	if !m.options.Multicast {
+		return nil
+	}
+	b, ok := m.backend.(multicaster)
+	if !ok {
+		return ErrNoMulticast
+	}
+	if m.Multicast, err = b.multicast(m.Peers); err != nil {
+		return fmt.Errorf("making a multicast address: %w", err)
+	}
+	return nil
+}
+
+func (m *Memory) freeMulticast() error {
+	if m.Multicast == 0 {
+		return nil
+	}
+	ptr := m.Multicast
+	m.Multicast = 0
+	if err := m.backend.free(ptr); err != nil {
+		return fmt.Errorf("freeing the multicast address: %w", err)
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (j *job) allocate(t *testing.T) ([]*Memory, []error) {
 	defer cancel()
 	memories := make([]*Memory, j.hub.world)
 	errs := j.each(func(rank int) (err error) {
-		memories[rank], err = Allocate(ctx, j.devices[rank], j.members[rank], j.bytes[rank])
+		memories[rank], err = Allocate(ctx, j.devices[rank], j.members[rank], j.bytes[rank], Options{})
 		return err
 	})
 	return memories, errs
@@ -195,7 +195,7 @@ func TestMissingPeerEndsWithContext(t *testing.T) {
 	j := newJob(2, handles)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Allocate(ctx, j.devices[0], j.members[0], 4096)
+	_, err := Allocate(ctx, j.devices[0], j.members[0], 4096, Options{})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), roundOffer) {
 		t.Errorf("got %v", err)
 	}
