@@ -83,8 +83,8 @@ func (d *Device) Malloc(bytes int64) (cudart.DevicePtr, error) {
 	return cudart.DevicePtr(a.base), nil
 }
 
-// Free waits for all work on the device and then unmaps what Malloc or
-// ImportFD returned.
+// Free waits for all work on the device and then unmaps what Malloc, ImportFD
+// or Multicast returned.
 func (d *Device) Free(ptr cudart.DevicePtr) error {
 	if ptr == 0 {
 		return nil
@@ -92,6 +92,9 @@ func (d *Device) Free(ptr cudart.DevicePtr) error {
 	a, err := d.memory.find(ptr)
 	if err != nil || a.host {
 		return failure("freeing device memory", cudart.ErrInvalidValue, "%v", err)
+	}
+	if d.memory.isMember(a) {
+		return failure("freeing device memory", cudart.ErrInvalidValue, "%#x is part of a multicast address, which must be freed first", uint64(ptr))
 	}
 	return d.free(a)
 }

@@ -19,13 +19,15 @@ const granule = 256
 // from under another.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
-// allocation is a mapped memfd. An imported one has no file.
+// allocation is a mapped memfd. An imported one has no file, a multicast one
+// has members instead of memory.
 type allocation struct {
-	base uint64
-	size int64 // as requested
-	data []byte
-	file *os.File
-	host bool
+	base    uint64
+	size    int64 // as requested
+	data    []byte
+	file    *os.File
+	host    bool
+	members []*allocation
 }
 
 // memory is the address space of a device. Streams read it while the device's
@@ -53,7 +55,7 @@ func (m *memory) Resolve(addr uint64) (exec.Region, bool) {
 	if !ok {
 		return exec.Region{}, false
 	}
-	return exec.Region{Base: a.base, Data: a.data}, true
+	return a.region(), true
 }
 
 // bytes returns the host's view of a range within one allocation.
@@ -120,10 +122,15 @@ func (m *memory) mapFile(file *os.File) (*allocation, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := &allocation{base: m.next << exec.RegionShift, size: info.Size(), data: data}
+	return m.insert(&allocation{size: info.Size(), data: data}), nil
+}
+
+// insert gives an allocation its address.
+func (m *memory) insert(a *allocation) *allocation {
+	a.base = m.next << exec.RegionShift
 	m.regions[m.next] = a
 	m.next++
-	return a, nil
+	return a
 }
 
 // find returns the allocation that starts at ptr.
@@ -142,6 +149,9 @@ func (m *memory) release(a *allocation) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.regions, a.base>>exec.RegionShift)
+	if a.members != nil {
+		return nil
+	}
 	err := unix.Munmap(a.data)
 	if a.file != nil {
 		m.used -= a.size

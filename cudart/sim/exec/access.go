@@ -9,11 +9,12 @@ import (
 
 // access is the memory part of an op.
 type access struct {
-	bias   uint64                        // added to the register to give a generic address
-	size   uint64                        // of one element, in bytes
-	vector []int32                       // registers loaded or stored, in the order of addresses
-	masks  []uint64                      // of each register loaded: what its width keeps
-	signed bool                          // loads extend the sign
+	bias   uint64   // added to the register to give a generic address
+	size   uint64   // of one element, in bytes
+	vector []int32  // registers loaded or stored, in the order of addresses
+	masks  []uint64 // of each register loaded: what its width keeps
+	signed bool     // loads extend the sign
+	order  order
 	all    func(w *warp, o *op, s *span) // moves all 32 lanes, at w.offsets
 }
 
@@ -80,7 +81,7 @@ func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	addr, n := base+o.mem.bias, o.mem.bytes()
 	s, ok := w.find(addr, lane)
 	if !ok || s.size < n || addr-s.base > s.size-n {
-		return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x%s", n, addr, describe(s, ok))
+		return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x%s", n, addr, w.describe(addr, s, ok))
 	}
 	if addr%n != 0 {
 		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
@@ -96,7 +97,11 @@ func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	return w.pointer(o, base, lane)
 }
 
-func describe(s *span, ok bool) string {
+// describe says what is wrong with an address.
+func (w *warp) describe(addr uint64, s *span, ok bool) string {
+	if _, multicast := w.grid.multicast(addr); multicast {
+		return ", which is a multicast address: only multimem instructions take it"
+	}
 	if !ok {
 		return ", which belongs to no allocation"
 	}

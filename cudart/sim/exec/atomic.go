@@ -2,6 +2,7 @@ package exec
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -65,17 +66,35 @@ func modifyFloat(name string, t ptx.Type) update {
 		return nil
 	}
 	switch f := formatOf(t); {
-	case t.Lanes == 2:
+	case t.Bits == 16:
 		add := smallFloat(f, "add", false, false, false)
-		return func(old, v uint64) uint64 {
-			return add(old&0xffff, v&0xffff, 0) | add(old>>16, v>>16&0xffff, 0)<<16
-		}
+		return func(old, v uint64) uint64 { return add(old&0xffff, v&0xffff, 0) }
 	case f == binary32:
 		return func(old, v uint64) uint64 { return f32bits(f32(old) + f32(v)) }
 	case f == binary64:
 		return add64
 	}
 	return nil
+}
+
+// modifyPacked finds the update of a named operation on a type of any number of
+// lanes, or nil.
+func modifyPacked(name string, t ptx.Type) update {
+	one := modifyInt(name, t)
+	if t.IsFloat() {
+		one = modifyFloat(name, t)
+	}
+	if one == nil || t.Lanes == 1 {
+		return one
+	}
+	mask := widthMask(t.Bits)
+	return func(old, v uint64) uint64 {
+		var out uint64
+		for shift := 0; shift < t.Width(); shift += t.Bits {
+			out |= one(old>>shift&mask, v>>shift&mask) << shift
+		}
+		return out
+	}
 }
 
 // atomic compiles atom and red: [d,] [a], b [, c].
@@ -90,10 +109,7 @@ func (c *compiler) atomic(o *op) {
 		return
 	}
 	isRed, isCAS := c.in.Op == "red", name == "cas"
-	fn := modifyInt(name, t)
-	if t.IsFloat() {
-		fn = modifyFloat(name, t)
-	}
+	fn := modifyPacked(name, t)
 	if fn == nil && !isCAS || t.Width() < 32 || t.Width() > 64 {
 		c.fail("this form of %s is not implemented", c.in.Op)
 		return
@@ -137,15 +153,27 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 				return old
 			}
 		}
-		if o.mem.size == 4 {
-			out[lane] = update32((*uint32)(p), b, next)
-		} else {
-			out[lane] = update64((*uint64)(p), b, next)
-		}
+		out[lane] = updateWord(p, o.mem.size, b, next)
 		w.observe(out[lane])
 	}
 	w.setReg(o.d, &out, mask)
 	return nil
+}
+
+// updateWord performs one atomic operation on 2, 4 or 8 bytes and returns what
+// was there.
+func updateWord(p unsafe.Pointer, size, operand uint64, fn update) uint64 {
+	switch size {
+	case 2: // within the aligned word around it
+		shift := uintptr(p) & 2 * 8
+		old := update32((*uint32)(unsafe.Add(p, -int(uintptr(p)&2))), operand, func(old, v uint64) uint64 {
+			return old&^(0xffff<<shift) | fn(old>>shift&0xffff, v)<<shift
+		})
+		return old >> shift & 0xffff
+	case 4:
+		return update32((*uint32)(p), operand, fn)
+	}
+	return update64((*uint64)(p), operand, fn)
 }
 
 // update32 also writes where nothing changes, so that a failed

@@ -113,8 +113,17 @@ func (c *compiler) take(names ...string) string {
 
 func (c *compiler) has(name string) bool { return c.take(name) != "" }
 
-// takeType removes the first modifier that is a type.
+// takeType removes the first modifier that is a type. Few instructions know
+// 8-bit floats; they call takeAnyType.
 func (c *compiler) takeType() ptx.Type {
+	t := c.takeAnyType()
+	if t.IsFloat8() {
+		c.fail("%s does not implement .%s", c.in.Op, t)
+	}
+	return t
+}
+
+func (c *compiler) takeAnyType() ptx.Type {
 	for i, m := range c.mods {
 		if t, ok := ptx.ParseType(m); ok {
 			c.mods = slices.Delete(c.mods, i, i+1)

@@ -69,6 +69,8 @@ func (c *compiler) dispatchMore(o *op) {
 		c.store(o)
 	case "atom", "red":
 		c.atomic(o)
+	case "multimem":
+		c.multimem(o)
 	case "fence", "membar":
 		c.fence(o)
 	case "prefetch", "prefetchu", "discard", "applypriority":

@@ -45,6 +45,10 @@ type Memory interface {
 type Region struct {
 	Base uint64 // a multiple of 256
 	Data []byte // aligned to at least 16 bytes
+	// Members makes the range a multicast one, without Data: an address in it
+	// stands for those at the same offset in the members, which are of one size
+	// and no multicast regions themselves. Only multimem instructions take it.
+	Members []Region
 }
 
 // Clock is the time that kernels see.

@@ -38,7 +38,8 @@ type Grid struct {
 	kernel *Kernel
 	cfg    Config
 	params span
-	cache  [64]span // regions by the low bits of their number
+	cache  [64]span          // regions by the low bits of their number
+	teams  map[uint64]Region // multicast regions by their number
 
 	blocks   []*block
 	next     int // the first block that has not been started
@@ -63,7 +64,7 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if err := cfg.Check(k); err != nil {
 		return nil, fmt.Errorf("launching %s: %w", k.Name, err)
 	}
-	g := &Grid{kernel: k, cfg: cfg}
+	g := &Grid{kernel: k, cfg: cfg, teams: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)

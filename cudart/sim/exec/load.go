@@ -19,14 +19,20 @@ var cacheHints = []string{
 	"L2::64B", "L2::128B", "L2::256B", "L2::evict_last", "L2::evict_normal", "L2::evict_first",
 }
 
-// takeOrder removes order, scope and cache modifiers, and reports whether the
-// access must be atomic.
-func (c *compiler) takeOrder() bool {
+// order is the memory order of an access, with its scope.
+type order struct{ name, scope string }
+
+// strong reports whether the access must be atomic.
+func (r order) strong() bool { return r.name != "" && r.name != "weak" }
+
+// takeOrder removes order, scope and cache modifiers.
+func (c *compiler) takeOrder() order {
 	for c.take(cacheHints...) != "" {
 	}
-	order := c.take("weak", "volatile", "relaxed", "acquire", "release", "mmio")
-	c.take("cta", "cluster", "gpu", "sys")
-	return order != "" && order != "weak"
+	return order{
+		name:  c.take("weak", "volatile", "relaxed", "acquire", "release", "mmio"),
+		scope: c.take("cta", "cluster", "gpu", "sys"),
+	}
 }
 
 // takeVector removes .v2 and so on, and returns the elements of operand i.
@@ -44,7 +50,7 @@ func (c *compiler) takeVector(i int) []ptx.Operand {
 
 // load compiles ld[.order][.scope][.space][.vec].type d, [a].
 func (c *compiler) load(o *op) {
-	strong := c.takeOrder()
+	order := c.takeOrder()
 	space := c.takeSpace()
 	elems := c.takeVector(0)
 	t := c.takeType()
@@ -57,6 +63,7 @@ func (c *compiler) load(o *op) {
 		return
 	}
 	mem := c.memory(o, 1, space, t)
+	mem.order = order
 	mem.vector, mem.masks = make([]int32, len(elems)), make([]uint64, len(elems))
 	for i, e := range elems {
 		c.dstOperand(&mem.vector[i], e, t)
@@ -67,7 +74,7 @@ func (c *compiler) load(o *op) {
 	if mem.signed {
 		mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[int8], 2: loadAll[int16], 4: loadAll[int32], 8: loadAll[int64]}[mem.size]
 	}
-	if strong && space != ptx.Param && space != ptx.Const {
+	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run = loadStrong
 	}
 }

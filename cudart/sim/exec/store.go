@@ -9,7 +9,7 @@ import (
 
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
-	strong := c.takeOrder()
+	order := c.takeOrder()
 	space := c.takeSpace()
 	elems := c.takeVector(1)
 	t := c.takeType()
@@ -22,13 +22,14 @@ func (c *compiler) store(o *op) {
 		return
 	}
 	mem := c.memory(o, 0, space, t)
+	mem.order = order
 	mem.vector = make([]int32, len(elems))
 	for i, e := range elems {
 		c.srcOperand(&mem.vector[i], e, t)
 	}
 	o.kind, o.run = opRun, storeWeak
 	mem.all = map[uint64]func(*warp, *op, *span){1: storeAll[uint8], 2: storeAll[uint16], 4: storeAll[uint32], 8: storeAll[uint64]}[mem.size]
-	if strong {
+	if order.strong() {
 		o.run = storeStrong
 	}
 }

@@ -18,7 +18,8 @@ type warp struct {
 	splits  [32]split
 	parked  int // entries of splits in use
 
-	offsets lanes // scratch of loads and stores
+	offsets lanes   // scratch of loads and stores
+	team    []place // scratch of multimem instructions
 }
 
 // outcome is how a warp's turn ended.

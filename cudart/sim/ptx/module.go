@@ -22,6 +22,11 @@ type Module struct {
 	Entries []*Entry
 }
 
+// AtLeast reports whether the module is of this PTX ISA version or a newer one.
+func (m *Module) AtLeast(major, minor int) bool {
+	return m.Major > major || m.Major == major && m.Minor >= minor
+}
+
 // Space is a PTX state space.
 type Space uint8
 

@@ -10,6 +10,8 @@ const (
 	Signed
 	Float
 	BFloat
+	E4M3 // 8-bit floats, of which only a few instructions know
+	E5M2
 	Pred
 )
 
@@ -17,7 +19,7 @@ const (
 type Type struct {
 	Class Class
 	Bits  int // of one lane of a packed type
-	Lanes int // 2 for f16x2 and bf16x2, else 1
+	Lanes int // 2 for f16x2 and bf16x2, up to 4 for 8-bit floats, else 1
 }
 
 var typeNames = map[string]Type{
@@ -26,6 +28,8 @@ var typeNames = map[string]Type{
 	"s8": {Signed, 8, 1}, "s16": {Signed, 16, 1}, "s32": {Signed, 32, 1}, "s64": {Signed, 64, 1},
 	"f16": {Float, 16, 1}, "f32": {Float, 32, 1}, "f64": {Float, 64, 1}, "bf16": {BFloat, 16, 1},
 	"f16x2": {Float, 16, 2}, "bf16x2": {BFloat, 16, 2}, "pred": {Pred, 1, 1},
+	"e4m3": {E4M3, 8, 1}, "e4m3x2": {E4M3, 8, 2}, "e4m3x4": {E4M3, 8, 4},
+	"e5m2": {E5M2, 8, 1}, "e5m2x2": {E5M2, 8, 2}, "e5m2x4": {E5M2, 8, 4},
 }
 
 // ParseType finds a type by its name without the dot.
@@ -37,8 +41,11 @@ func ParseType(name string) (Type, bool) {
 // Width is the width of a register of this type, in bits.
 func (t Type) Width() int { return t.Bits * t.Lanes }
 
-// IsFloat reports whether t is a floating-point type of any kind.
+// IsFloat reports whether t is a floating-point type of 16 bits or more.
 func (t Type) IsFloat() bool { return t.Class == Float || t.Class == BFloat }
+
+// IsFloat8 reports whether t is an 8-bit floating-point type.
+func (t Type) IsFloat8() bool { return t.Class == E4M3 || t.Class == E5M2 }
 
 func (t Type) String() string {
 	for name, u := range typeNames {

@@ -1,0 +1,112 @@
+package exec
+
+import (
+	"unsafe"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// place is where a multicast address leads on one member.
+type place struct {
+	addr uint64 // the member's own address
+	ptr  unsafe.Pointer
+}
+
+// placesOf finds what one lane's multicast address stands for, in the order of
+// the members. The result is valid until the next call.
+func (w *warp) placesOf(o *op, base uint64, lane int) ([]place, error) {
+	addr, n := base+o.mem.bias, o.mem.bytes()
+	team, ok := w.grid.multicast(addr)
+	switch {
+	case !ok:
+		return nil, w.fault(IllegalAddress, lane, "%#x is no multicast address, and multimem instructions take no other", addr)
+	case addr%n != 0:
+		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
+	}
+	w.team = w.team[:0]
+	for _, m := range team.Members {
+		off := addr - team.Base
+		if size := uint64(len(m.Data)); size < n || off > size-n {
+			return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size, team.Base)
+		}
+		w.team = append(w.team, place{m.Base + off, unsafe.Pointer(&m.Data[off])})
+	}
+	return w.team, nil
+}
+
+// multicast returns the multicast region that holds addr, if there is one.
+func (g *Grid) multicast(addr uint64) (Region, bool) {
+	id := addr >> RegionShift
+	if r, ok := g.teams[id]; ok {
+		return r, true
+	}
+	r, ok := g.cfg.Memory.Resolve(addr)
+	if !ok || len(r.Members) == 0 {
+		return Region{}, false
+	}
+	g.teams[id] = r
+	return r, true
+}
+
+// loadReduce runs multimem.ld_reduce. What it sees counts as polled, if it is
+// ordered, as with loads.
+func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
+	addresses := w.regs[o.a] // a copy: a destination may be the address
+	words := make([]uint64, 0, 16)
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		at, err := w.placesOf(o, addresses[lane], lane)
+		if err != nil {
+			return err
+		}
+		for k, slot := range o.mem.vector {
+			words = words[:0]
+			for _, p := range at {
+				words = append(words, readAtomic(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size))
+			}
+			v := r.reduce(words, t.Bits, t.Lanes)
+			w.regs[slot][lane] = v
+			if o.mem.order.strong() {
+				w.observe(v)
+			}
+		}
+	}
+	return nil
+}
+
+// storeMulticast runs multimem.st: on each member what st does.
+func storeMulticast(w *warp, o *op, mask uint32) error {
+	w.current.polled = 0
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
+		if err != nil {
+			return err
+		}
+		for _, p := range at {
+			for k, slot := range o.mem.vector {
+				writeAtomic(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane])
+			}
+		}
+	}
+	return nil
+}
+
+// reduceMulticast runs multimem.red: on each member, for each element, what red
+// does.
+func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
+	w.current.polled = 0
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
+		if err != nil {
+			return err
+		}
+		for _, p := range at {
+			for k, slot := range o.mem.vector {
+				updateWord(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane], fn)
+			}
+		}
+	}
+	return nil
+}
