@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -106,15 +107,21 @@ type fabric struct {
 	mappers map[cudart.DevicePtr]int              // own memory -> number of mappings
 	mapped  map[cudart.DevicePtr]cudart.DevicePtr // mapping -> memory
 	byInode map[uint64]cudart.DevicePtr
-	early   []string // frees of memory that was still mapped
+	// hosts are mappings of host memory, by the file, and multicasts are
+	// multicast addresses, by their members.
+	hosts      map[cudart.DevicePtr]uint64
+	multicasts map[cudart.DevicePtr][]cudart.DevicePtr
+	early      []string // frees of memory that was still mapped
 }
 
 func newFabric() *fabric {
 	return &fabric{
-		next:    0x1000,
-		mappers: map[cudart.DevicePtr]int{},
-		mapped:  map[cudart.DevicePtr]cudart.DevicePtr{},
-		byInode: map[uint64]cudart.DevicePtr{},
+		next:       0x1000,
+		mappers:    map[cudart.DevicePtr]int{},
+		mapped:     map[cudart.DevicePtr]cudart.DevicePtr{},
+		byInode:    map[uint64]cudart.DevicePtr{},
+		hosts:      map[cudart.DevicePtr]uint64{},
+		multicasts: map[cudart.DevicePtr][]cudart.DevicePtr{},
 	}
 }
 
@@ -138,6 +145,15 @@ func (f *fabric) open(memory cudart.DevicePtr) (cudart.DevicePtr, error) {
 func (f *fabric) release(ptr cudart.DevicePtr) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if _, ok := f.multicasts[ptr]; ok {
+		delete(f.multicasts, ptr)
+		return nil
+	}
+	for address, members := range f.multicasts {
+		if slices.Contains(members, ptr) {
+			f.early = append(f.early, fmt.Sprintf("%#x freed while a member of %#x", ptr, address))
+		}
+	}
 	if memory, ok := f.mapped[ptr]; ok {
 		f.mappers[memory]--
 		delete(f.mapped, ptr)
@@ -161,6 +177,9 @@ type device struct {
 	fabric    *fabric
 	mallocErr error
 	openErr   error
+	hostErr   error
+
+	multicastErr error
 }
 
 func (d *device) Info() cudart.Info { return cudart.Info{Name: "fake", Backend: "test"} }
@@ -228,6 +247,57 @@ func (d byFile) ImportFD(f *os.File) (cudart.DevicePtr, error) {
 	memory := d.fabric.byInode[node]
 	d.fabric.mu.Unlock()
 	return d.fabric.open(memory)
+}
+
+// withHost can also map host memory, withMulticast make multicast addresses.
+type (
+	withHost      struct{ byHandle }
+	withMulticast struct{ byFile }
+)
+
+func (d withHost) ImportHost(f *os.File) (cudart.DevicePtr, error) {
+	if d.hostErr != nil {
+		return 0, d.hostErr
+	}
+	info, err := f.Stat()
+	if err != nil || info.Size() < 4096 || info.Size()%int64(os.Getpagesize()) != 0 {
+		return 0, fmt.Errorf("the file has %d bytes: %w", info.Size(), cudart.ErrInvalidValue)
+	}
+	if err := f.Truncate(0); err == nil {
+		return 0, fmt.Errorf("the file can shrink: %w", cudart.ErrInvalidValue)
+	}
+	node, err := inode(f)
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	ptr := d.fabric.address()
+	d.fabric.hosts[ptr] = node
+	return ptr, err
+}
+
+func (d withHost) CloseHost(ptr cudart.DevicePtr) error {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	if _, ok := d.fabric.hosts[ptr]; !ok {
+		return &cudart.Error{Op: "CloseHost", Code: cudart.ErrInvalidValue}
+	}
+	delete(d.fabric.hosts, ptr)
+	return nil
+}
+
+func (d withMulticast) Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error) {
+	if d.multicastErr != nil {
+		return 0, d.multicastErr
+	}
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	for _, ptr := range members {
+		if ptr == 0 {
+			return 0, &cudart.Error{Op: "Multicast", Code: cudart.ErrInvalidValue}
+		}
+	}
+	ptr := d.fabric.address()
+	d.fabric.multicasts[ptr] = slices.Clone(members)
+	return ptr, nil
 }
 
 func inode(f *os.File) (uint64, error) {

@@ -24,6 +24,7 @@ type job struct {
 	devices []cudart.Device
 	members []member
 	bytes   []int64
+	options []Options
 }
 
 func newJob(world int, wrap func(*device) cudart.Device) *job {
@@ -32,12 +33,21 @@ func newJob(world int, wrap func(*device) cudart.Device) *job {
 		j.devices = append(j.devices, wrap(&device{fabric: j.fabric}))
 		j.members = append(j.members, member{hub: j.hub, rank: rank})
 		j.bytes = append(j.bytes, 4096)
+		j.options = append(j.options, Options{})
 	}
 	return j
 }
 
 func handles(d *device) cudart.Device { return byHandle{d} }
 func files(d *device) cudart.Device   { return byFile{d} }
+
+// with gives all ranks the same options.
+func (j *job) with(o Options) *job {
+	for rank := range j.options {
+		j.options[rank] = o
+	}
+	return j
+}
 
 // each runs f once per rank, all at the same time, and returns their errors.
 func (j *job) each(f func(rank int) error) []error {
@@ -55,7 +65,7 @@ func (j *job) allocate(t *testing.T) ([]*Memory, []error) {
 	defer cancel()
 	memories := make([]*Memory, j.hub.world)
 	errs := j.each(func(rank int) (err error) {
-		memories[rank], err = Allocate(ctx, j.devices[rank], j.members[rank], j.bytes[rank], Options{})
+		memories[rank], err = Allocate(ctx, j.devices[rank], j.members[rank], j.bytes[rank], j.options[rank])
 		return err
 	})
 	return memories, errs
@@ -65,8 +75,9 @@ func (j *job) allocate(t *testing.T) ([]*Memory, []error) {
 // was freed under a peer's feet.
 func (j *job) wantClean(t *testing.T, filesBefore int) {
 	t.Helper()
-	if len(j.fabric.mappers) != 0 || len(j.fabric.mapped) != 0 {
-		t.Errorf("left behind: memory %v, mappings %v", j.fabric.mappers, j.fabric.mapped)
+	f := j.fabric
+	if len(f.mappers)+len(f.mapped)+len(f.hosts)+len(f.multicasts) != 0 {
+		t.Errorf("left behind: memory %v, mappings %v, host memory %v, multicast addresses %v", f.mappers, f.mapped, f.hosts, f.multicasts)
 	}
 	if len(j.fabric.early) != 0 {
 		t.Errorf("freed too early: %v", j.fabric.early)
