@@ -22,12 +22,12 @@ func (s *stream) Record(e cudart.Event) error {
 	if !ok {
 		return failure("recording an event", cudart.ErrInvalidHandle, "the event belongs to another backend")
 	}
-	return s.enqueue(func() error {
+	return s.enqueue(command{run: func() error {
 		mine.mu.Lock()
 		defer mine.mu.Unlock()
 		mine.at = time.Now()
 		return nil
-	})
+	}})
 }
 
 func (e *event) time() time.Time {

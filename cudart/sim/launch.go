@@ -24,7 +24,7 @@ type launch struct {
 	params []byte
 }
 
-func (l launch) config() exec.Config {
+func (l *launch) config() exec.Config {
 	d := l.device
 	cfg := exec.Config{
 		Blocks: l.shape.Blocks, Threads: l.shape.Threads, SharedBytes: l.shape.SharedBytes,
@@ -37,35 +37,16 @@ func (l launch) config() exec.Config {
 	return cfg
 }
 
-func (l launch) check() error {
+func (l *launch) check() error {
+	if info := l.device.info; l.shape.PDL && info.Major < 9 {
+		return failure("launching "+l.kernel.Name(), cudart.ErrNotSupported,
+			"programmatic dependent launch needs compute capability 9.0, and the device has %d.%d", info.Major, info.Minor)
+	}
 	cfg := l.config()
 	if err := cfg.Check(l.kernel.code); err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
 	return nil
-}
-
-// run executes the kernel to its end.
-func (l launch) run() error {
-	grid, err := exec.Launch(l.kernel.code, l.config())
-	if err != nil {
-		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
-	}
-	for idle := 0; ; {
-		state, err := grid.Round(quantum)
-		switch {
-		case err != nil:
-			return l.failed(err)
-		case state == exec.Done:
-			l.device.count(grid.Stats())
-			return nil
-		case state == exec.Idle:
-			idle++
-			pause(idle)
-		default:
-			idle = 0
-		}
-	}
 }
 
 // pause gives the CPU to whoever this kernel waits for, first to another
@@ -91,7 +72,7 @@ func pause(rounds int) {
 }
 
 // failed gives a fault the code that the driver would report.
-func (l launch) failed(err error) error {
+func (l *launch) failed(err error) error {
 	var fault *exec.Fault
 	if !errors.As(err, &fault) {
 		return fmt.Errorf("running %s: %w", l.kernel.Name(), err)

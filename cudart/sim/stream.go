@@ -9,9 +9,13 @@ import (
 	"gpurun/cudart"
 )
 
-// command is a piece of enqueued work. It is immutable, so that a graph can
-// enqueue it many times.
-type command func() error
+// command is a piece of enqueued work: something to run, or a kernel. It is
+// immutable, so that a graph can enqueue it many times.
+type command struct {
+	run    func() error
+	kernel *launch
+	always bool // also after a fault
+}
 
 // stream runs commands in order on its own goroutine.
 type stream struct {
@@ -23,6 +27,7 @@ type stream struct {
 	closed  bool
 	wake    chan struct{} // holds a token when the queue may have work
 	capture *graph        // where commands go while capturing; owner's side only
+	number  int           // among the device's streams
 }
 
 // NewStream starts a stream.
@@ -30,7 +35,7 @@ func (d *Device) NewStream() (cudart.Stream, error) {
 	if err := d.sticky(); err != nil {
 		return nil, err
 	}
-	s := &stream{device: d, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+	s := &stream{device: d, ended: make(chan struct{}), wake: make(chan struct{}, 1), number: len(d.streams)}
 	d.streams = append(d.streams, s)
 	go s.run()
 	return s, nil
@@ -45,10 +50,20 @@ func (s *stream) run() {
 		if !ok {
 			return
 		}
-		if err := c(); err != nil {
+		if err := s.perform(c); err != nil {
 			s.device.breakWith(err)
 		}
 	}
+}
+
+func (s *stream) perform(c command) error {
+	switch {
+	case s.device.sticky() != nil && !c.always:
+		return nil
+	case c.kernel != nil:
+		return s.runKernels(c.kernel)
+	}
+	return c.run()
 }
 
 func (s *stream) next() (command, bool) {
@@ -63,12 +78,12 @@ func (s *stream) next() (command, bool) {
 		closed := s.closed
 		s.mu.Unlock()
 		if closed {
-			return nil, false
+			return command{}, false
 		}
 		select {
 		case <-s.wake:
 		case <-s.device.stop.Done():
-			return nil, false
+			return command{}, false
 		}
 	}
 }
@@ -82,16 +97,7 @@ func (s *stream) enqueue(work ...command) error {
 		s.capture.commands = append(s.capture.commands, work...)
 		return nil
 	}
-	guarded := make([]command, len(work))
-	for i, c := range work {
-		guarded[i] = func() error {
-			if s.device.sticky() != nil {
-				return nil
-			}
-			return c()
-		}
-	}
-	return s.push(guarded...)
+	return s.push(work...)
 }
 
 func (s *stream) push(work ...command) error {
@@ -113,7 +119,8 @@ func (s *stream) push(work ...command) error {
 func (s *stream) drain(ctx context.Context) error {
 	reached := make(chan struct{})
 	if !s.isClosed() {
-		if err := s.push(func() error { close(reached); return nil }); err != nil {
+		marker := command{always: true, run: func() error { close(reached); return nil }}
+		if err := s.push(marker); err != nil {
 			return err
 		}
 	}
@@ -160,80 +167,11 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 	if !ok || mine.module.device != s.device || mine.module.unloaded {
 		return failure("launching a kernel", cudart.ErrInvalidHandle, "the kernel belongs to no module loaded on this device")
 	}
-	l := launch{device: s.device, kernel: mine, shape: shape, params: slices.Clone(params)}
+	l := &launch{device: s.device, kernel: mine, shape: shape, params: slices.Clone(params)}
 	if err := l.check(); err != nil {
 		return err
 	}
-	return s.enqueue(l.run)
-}
-
-// Copy enqueues a copy; the ranges may overlap.
-func (s *stream) Copy(dst, src cudart.DevicePtr, bytes int64) error {
-	work := func() error {
-		to, err := s.device.memory.bytes(dst, bytes)
-		if err != nil {
-			return failure("copying to device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		from, err := s.device.memory.bytes(src, bytes)
-		if err != nil {
-			return failure("copying from device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		copy(to, from)
-		return nil
-	}
-	return s.enqueueChecked(work, bytes, dst, src)
-}
-
-// Fill enqueues a memset.
-func (s *stream) Fill(dst cudart.DevicePtr, value byte, bytes int64) error {
-	work := func() error {
-		to, err := s.device.memory.bytes(dst, bytes)
-		if err != nil {
-			return failure("filling device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		for i := range to {
-			to[i] = value
-		}
-		return nil
-	}
-	return s.enqueueChecked(work, bytes, dst)
-}
-
-// enqueueChecked refuses ranges that are invalid already, at the caller's line
-// rather than later.
-func (s *stream) enqueueChecked(work command, bytes int64, ptrs ...cudart.DevicePtr) error {
-	for _, p := range ptrs {
-		if _, err := s.device.memory.bytes(p, bytes); err != nil {
-			return failure("enqueueing a copy", cudart.ErrInvalidValue, "%v", err)
-		}
-	}
-	return s.enqueue(work)
-}
-
-// Upload waits for earlier work, and copies from the host.
-func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
-	if err := s.settle(); err != nil {
-		return err
-	}
-	to, err := s.device.memory.bytes(dst, int64(len(src)))
-	if err != nil {
-		return failure("uploading", cudart.ErrInvalidValue, "%v", err)
-	}
-	copy(to, src)
-	return nil
-}
-
-// Download waits for earlier work, and copies to the host.
-func (s *stream) Download(dst []byte, src cudart.DevicePtr) error {
-	if err := s.settle(); err != nil {
-		return err
-	}
-	from, err := s.device.memory.bytes(src, int64(len(dst)))
-	if err != nil {
-		return failure("downloading", cudart.ErrInvalidValue, "%v", err)
-	}
-	copy(dst, from)
-	return nil
+	return s.enqueue(command{kernel: l})
 }
 
 // Close lets the work already enqueued finish and takes no more.

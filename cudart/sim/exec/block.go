@@ -14,6 +14,8 @@ type block struct {
 	live     int // threads that have not exited
 	shared   span
 	barriers [16]barrier
+
+	launchedDependents bool
 }
 
 // span is a region as the executor uses it.

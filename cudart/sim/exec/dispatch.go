@@ -87,6 +87,8 @@ func (c *compiler) dispatchMore(o *op) {
 		o.kind, o.run = opRun, trap
 	case "nanosleep":
 		c.nanosleep(o)
+	case "griddepcontrol":
+		c.dependentLaunch(o)
 	case "bar", "barrier":
 		c.barrier(o)
 	case "shfl":

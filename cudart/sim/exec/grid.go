@@ -28,6 +28,9 @@ type Config struct {
 	Clock           Clock
 	// Stop, where it is not nil, is asked now and then whether to end the grid.
 	Stop func() bool
+	// PriorDone, where it is not nil, says whether the grid has completed that
+	// griddepcontrol.wait waits for.
+	PriorDone func() bool
 }
 
 // ErrStopped is what Round returns after Config.Stop has said so.

@@ -54,6 +54,7 @@ const (
 	parked                  // the split was put aside; its lanes do not go on now
 	finished                // its lanes have exited
 	yielded                 // go on with the next instruction at the warp's next turn
+	retried                 // execute the same instruction again then
 )
 
 // constant identifies a register that a warp finds filled: an immediate, an

@@ -162,6 +162,9 @@ func (w *warp) control(o *op, mask uint32) (bool, error) {
 		s.pc++
 		s.state = spinning
 		w.push(*s)
+	case retried:
+		s.state = spinning
+		w.push(*s)
 	}
 	return true, nil
 }
