@@ -6,12 +6,21 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unsafe"
 
 	"gpurun/cudart"
 )
 
 //go:embed testdata/dependent.ptx
 var dependentPTX []byte
+
+// TestLaunchStructures compares with the sizes of CUlaunchConfig and
+// CUlaunchAttribute in cuda.h. The stand-in compares the bytes.
+func TestLaunchStructures(t *testing.T) {
+	if config, attribute := unsafe.Sizeof(launchConfig{}), unsafe.Sizeof(launchAttribute{}); config != 56 || attribute != 72 {
+		t.Errorf("sizes of %d and %d, want 56 and 72", config, attribute)
+	}
+}
 
 // TestGPUDependentLaunch has a kernel wait for what the next one does at its
 // start: it sees it only where that one may start early.

@@ -50,11 +50,13 @@ func (h *hub) gather(ctx context.Context, name string, rank int, mine any) ([]an
 	}
 }
 
-// member is one rank's Exchange. tamper may change what it sends.
+// member is one rank's Exchange. tamper may change what it sends, and short
+// loses the last of the files that it receives.
 type member struct {
 	hub    *hub
 	rank   int
 	tamper func(round string, mine []byte) []byte
+	short  bool
 }
 
 func (m member) Rank() int      { return m.rank }
@@ -92,7 +94,11 @@ func (m member) AllGatherFiles(ctx context.Context, name string, mine *os.File) 
 	for rank, v := range values {
 		all[rank] = v.([]*os.File)[m.rank]
 	}
-	return all, errors.Join(all[m.rank].Close(), dropOwn(all, m.rank))
+	err = errors.Join(all[m.rank].Close(), dropOwn(all, m.rank))
+	if last := len(all) - 1; m.short {
+		return all[:last], errors.Join(err, all[last].Close())
+	}
+	return all, err
 }
 
 func dropOwn(all []*os.File, rank int) error {

@@ -97,7 +97,7 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 
 // TestSimulatorsShare has simulated devices write into each other's memory.
 func TestSimulatorsShare(t *testing.T) {
-	for name, o := range map[string]Options{"sim": {}, "host": {Host: true}} {
+	for name, o := range map[string]Options{"sim": {}, "sim with multicast": {Multicast: true}, "host": {Host: true}} {
 		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
 			backend := simulator.New(3, simulator.Options{})
@@ -116,8 +116,8 @@ func TestSimulatorsShare(t *testing.T) {
 			for rank, m := range memories {
 				next := (rank + 1) % 3
 				wantShared(t, j.devices[rank], m.Peers[next], j.devices[next], memories[next].Local, byte('a'+rank))
-				if m.Backend != name {
-					t.Errorf("backend %q", m.Backend)
+				if !strings.HasPrefix(name, m.Backend) || o.Multicast != (m.Multicast != 0) {
+					t.Errorf("rank %d: %+v", rank, m)
 				}
 			}
 			errs = j.each(func(rank int) error { return memories[rank].Free(t.Context()) })

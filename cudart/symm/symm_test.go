@@ -168,6 +168,7 @@ func TestOneRankFails(t *testing.T) {
 		"garbage report": {handles, garble(roundOffer), []string{"report of rank 2 at symm/offer"}},
 		"garbage handle": {handles, garble(roundHandle), []string{"mapping memory of rank 2", "7 bytes instead of 64"}},
 		"no peer access": {handles, refuse(217), []string{"GPU of rank 1 cannot reach the GPU of rank 0", "rank 2 peer to peer"}},
+		"too few files":  {files, func(j *job) { j.members[0].short = true }, []string{"rank 0: exchanging memory handles: received 2 answers from 3 ranks"}},
 		"import fails":   {handles, refuse(cudart.ErrOutOfMemory), []string{"rank 1: mapping memory of rank 0", "OUT_OF_MEMORY"}},
 		"import of files fails": {files, func(j *job) {
 			j.devices[0] = byFile{&device{fabric: j.fabric, openErr: errors.New("not memory")}}
@@ -235,7 +236,7 @@ func TestFreeKeepsMemoryThatAPeerMayStillMap(t *testing.T) {
 
 func FuzzDecodeReport(f *testing.F) {
 	for _, text := range []string{
-		`{"bytes":4096,"backend":"ipc"}`, `{"failure":"out of memory"}`, `{"bytes":-1}`, `{"bytes":1e99}`,
+		`{"bytes":4096,"backend":"ipc"}`, `{"failure":"no","unreachable":-1,"multicast":true}`, `{"failure":"out of memory"}`, `{"bytes":-1}`, `{"bytes":1e99}`,
 		``, `null`, `[]`, `garbage`, `{"bytes":"4096"}`, strings.Repeat("x", maxReport+1),
 	} {
 		f.Add([]byte(text))
