@@ -11,7 +11,8 @@ import (
 // same. The zero value is the device's own memory without a multicast address.
 type Options struct {
 	// Host puts the memory into the host's, which every GPU of the machine
-	// reaches without peer access, and slowly.
+	// reaches without peer access, and slowly. Over PCIe, atomics that read and
+	// write are not atomic among GPUs there; loads and stores keep their order.
 	Host bool
 	// Multicast asks for an address that means the memory of all ranks.
 	Multicast bool
