@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/rand/v2"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
 )
@@ -40,11 +42,23 @@ func (s *stream) runKernels(first *launch) error {
 		idle++
 		if progress {
 			idle = 0
-			continue
 		}
-		pause(idle)
+		if !progress || s.device.seed != 0 {
+			pause(idle)
+		}
 	}
 	return nil
+}
+
+// disorder is the randomness of the stream's next kernel, or nil. With it,
+// pause lets others run after every round, so that they see memory in between.
+func (s *stream) disorder() *rand.Rand {
+	d := s.device
+	if d.seed == 0 {
+		return nil
+	}
+	s.launches++
+	return rand.New(rand.NewPCG(d.seed, uint64(d.info.Ordinal)<<48|uint64(s.number)<<32|s.launches))
 }
 
 // dependent takes the next launch off the queue if it may begin: it asked for
@@ -71,6 +85,7 @@ func (s *stream) takeDependent() *launch {
 
 func (f *flight) begin(l *launch) error {
 	cfg := l.config()
+	cfg.Disorder = f.stream.disorder()
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }
 	}

@@ -28,6 +28,8 @@ type stream struct {
 	wake    chan struct{} // holds a token when the queue may have work
 	capture *graph        // where commands go while capturing; owner's side only
 	number  int           // among the device's streams
+
+	launches uint64 // with disorder; for the goroutine only
 }
 
 // NewStream starts a stream.

@@ -89,6 +89,9 @@ func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	return unsafe.Add(s.ptr, addr-s.base), nil
 }
 
+// thread is the number of a lane within the block.
+func (w *warp) thread(lane int) int { return w.index*32 + lane }
+
 // writable is pointer for an access that writes.
 func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	if (base+o.mem.bias)>>RegionShift == paramWindow>>RegionShift {

@@ -99,8 +99,7 @@ func modifyPacked(name string, t ptx.Type) update {
 
 // atomic compiles atom and red: [d,] [a], b [, c].
 func (c *compiler) atomic(o *op) {
-	c.take("relaxed", "acquire", "release", "acq_rel")
-	c.take("cta", "cluster", "gpu", "sys")
+	order := order{name: c.take("relaxed", "acquire", "release", "acq_rel"), scope: c.take("cta", "cluster", "gpu", "sys")}
 	space := c.takeSpace()
 	name := c.take("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 	c.take("noftz")
@@ -121,7 +120,7 @@ func (c *compiler) atomic(o *op) {
 	} else {
 		c.dst(&o.d, 0, t)
 	}
-	c.memory(o, first, space, t)
+	c.memory(o, first, space, t).order = order
 	c.src(&o.b, first+1, t)
 	n := first + 2
 	if isCAS {
@@ -137,12 +136,16 @@ func (c *compiler) atomic(o *op) {
 // compare-and-swap. What comes back counts as polled: locks are spun upon.
 func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 	var out lanes
+	if o.mem.order.releases() {
+		w.release(o.mem.order.scope, mask)
+	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.writable(o, w.regs[o.a][lane], lane)
 		if err != nil {
 			return err
 		}
+		w.stores.settle(p, o.mem.size)
 		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
 		next := fn
 		if fn == nil {

@@ -83,6 +83,7 @@ func (w *warp) syncBlock(o *op, mask, preds uint32) (verdict, error) {
 	if err != nil {
 		return parked, err
 	}
+	w.publish(mask)
 	s := w.current
 	s.state, s.barrier = waiting, id
 	w.push(s)
@@ -94,6 +95,7 @@ func (w *warp) syncBlock(o *op, mask, preds uint32) (verdict, error) {
 
 func arriveBlock(w *warp, o *op, mask uint32) (verdict, error) {
 	id, want, err := w.barrierArguments(o, mask)
+	w.publish(mask)
 	if err == nil && w.block.arrive(id, want, mask, 0) {
 		w.block.release(id)
 	}

@@ -15,6 +15,8 @@ type block struct {
 	shared   span
 	barriers [16]barrier
 
+	stores *storeBuffer // nil without disorder
+
 	launchedDependents bool
 }
 
@@ -38,6 +40,7 @@ func zeroed(n int) []byte {
 func newBlock(g *Grid, index int) *block {
 	threads := g.cfg.Threads
 	b := &block{grid: g, index: index, running: (threads + 31) / 32, live: threads}
+	b.stores = newStoreBuffer(g.cfg.Disorder)
 	b.shared = newSpan(sharedWindow, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
 	b.warps = make([]*warp, b.running)
 	for i := range b.warps {
@@ -49,7 +52,7 @@ func newBlock(g *Grid, index int) *block {
 func newWarp(b *block, index int) *warp {
 	g := b.grid
 	w := &warp{
-		grid: g, block: b, index: index,
+		grid: g, block: b, index: index, stores: b.stores,
 		regs:  make([]lanes, g.kernel.regs),
 		preds: make([]uint32, g.kernel.preds),
 		live:  uint32(widthMask(min(32, g.cfg.Threads-32*index))),

@@ -31,6 +31,7 @@ func (w *warp) members(reg int32, mask uint32) (ready uint32, err error) {
 
 // syncWarp is bar.warp.sync. Lanes may meet at different instructions.
 func syncWarp(w *warp, o *op, mask uint32) (verdict, error) {
+	w.publish(mask)
 	present := mask
 	for _, s := range w.splits[:w.parked] {
 		if s.state == converging && isWarpSync(w.grid.kernel.code[s.pc].inst) {

@@ -42,7 +42,7 @@ func (w *warp) fault(kind FaultKind, lane int, format string, args ...any) error
 	in := w.grid.kernel.code[w.current.pc].inst
 	return &Fault{
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
-		Block: w.block.index, Thread: w.index*32 + lane,
+		Block: w.block.index, Thread: w.thread(lane),
 		Line: in.Line, Text: in.Text, Reason: fmt.Sprintf(format, args...),
 	}
 }

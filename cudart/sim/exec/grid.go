@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 )
@@ -31,6 +32,11 @@ type Config struct {
 	// PriorDone, where it is not nil, says whether the grid has completed that
 	// griddepcontrol.wait waits for.
 	PriorDone func() bool
+	// Disorder, where it is not nil, is the grid's source of random numbers for
+	// memory disorder: blocks and warps take short turns in random order, and
+	// stores become visible late. What happens depends on nothing else but what
+	// others do in memory, and when.
+	Disorder *rand.Rand
 }
 
 // ErrStopped is what Round returns after Config.Stop has said so.
@@ -47,6 +53,7 @@ type Grid struct {
 	blocks   []*block
 	next     int // the first block that has not been started
 	progress bool
+	retired  []*storeBuffer // of blocks that have exited
 	stats    Stats
 	fences   atomic.Uint64
 }
@@ -109,6 +116,7 @@ func (g *Grid) admit() {
 // error, a *Fault or ErrStopped, ends the grid.
 func (g *Grid) Round(quantum int) (State, error) {
 	g.progress = false
+	g.disturb()
 	polling := false
 	for i := 0; i < len(g.blocks); {
 		if g.cfg.Stop != nil && g.cfg.Stop() {
@@ -124,13 +132,15 @@ func (g *Grid) Round(quantum int) (State, error) {
 			i++
 			continue
 		}
+		g.retire(b)
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
 	g.admit()
 	switch {
 	case len(g.blocks) == 0:
+		g.settle()
 		return Done, nil
-	case g.progress:
+	case g.progress, g.pendingStores():
 		return Running, nil
 	case polling:
 		return Idle, nil
@@ -140,11 +150,12 @@ func (g *Grid) Round(quantum int) (State, error) {
 
 // round gives each warp of a block a turn; spun reports that one was polling.
 func (b *block) round(quantum int) (spun bool, err error) {
+	b.shuffle()
 	for _, w := range b.warps {
 		if w.live == 0 {
 			continue
 		}
-		end, err := w.turn(quantum)
+		end, err := w.turn(b.grid.turnLength(quantum))
 		if err != nil {
 			return false, err
 		}

@@ -25,6 +25,10 @@ type order struct{ name, scope string }
 // strong reports whether the access must be atomic.
 func (r order) strong() bool { return r.name != "" && r.name != "weak" }
 
+// releases reports whether others who see the access also see what the thread
+// stored before.
+func (r order) releases() bool { return r.name == "release" || r.name == "acq_rel" || r.name == "sc" }
+
 // takeOrder removes order, scope and cache modifiers.
 func (c *compiler) takeOrder() order {
 	for c.take(cacheHints...) != "" {
@@ -80,7 +84,7 @@ func (c *compiler) load(o *op) {
 }
 
 func loadWeak(w *warp, o *op, mask uint32) error {
-	if mask == fullMask {
+	if mask == fullMask && w.stores.empty() {
 		if s := w.uniformSpan(o); s != nil {
 			o.mem.all(w, o, s)
 			return nil
@@ -131,7 +135,8 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 			return err
 		}
 		for k, slot := range o.mem.vector {
-			v := read(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size)
+			at := unsafe.Add(p, uint64(k)*o.mem.size)
+			v := w.stores.see(read(at, o.mem.size), at, o.mem.size, w.thread(lane))
 			if o.mem.signed {
 				shift := 64 - 8*o.mem.size
 				v = uint64(int64(v<<shift) >> shift)

@@ -6,15 +6,9 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// place is where a multicast address leads on one member.
-type place struct {
-	addr uint64 // the member's own address
-	ptr  unsafe.Pointer
-}
-
 // placesOf finds what one lane's multicast address stands for, in the order of
 // the members. The result is valid until the next call.
-func (w *warp) placesOf(o *op, base uint64, lane int) ([]place, error) {
+func (w *warp) placesOf(o *op, base uint64, lane int) ([]unsafe.Pointer, error) {
 	addr, n := base+o.mem.bias, o.mem.bytes()
 	team, ok := w.grid.multicast(addr)
 	switch {
@@ -29,7 +23,7 @@ func (w *warp) placesOf(o *op, base uint64, lane int) ([]place, error) {
 		if size := uint64(len(m.Data)); size < n || off > size-n {
 			return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size, team.Base)
 		}
-		w.team = append(w.team, place{m.Base + off, unsafe.Pointer(&m.Data[off])})
+		w.team = append(w.team, unsafe.Pointer(&m.Data[off]))
 	}
 	return w.team, nil
 }
@@ -62,7 +56,8 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 		for k, slot := range o.mem.vector {
 			words = words[:0]
 			for _, p := range at {
-				words = append(words, readAtomic(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size))
+				word := unsafe.Add(p, uint64(k)*o.mem.size)
+				words = append(words, w.stores.see(readAtomic(word, o.mem.size), word, o.mem.size, w.thread(lane)))
 			}
 			v := r.reduce(words, t.Bits, t.Lanes)
 			w.regs[slot][lane] = v
@@ -77,6 +72,9 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 // storeMulticast runs multimem.st: on each member what st does.
 func storeMulticast(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0
+	if o.mem.order.releases() {
+		w.release(o.mem.order.scope, mask)
+	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
@@ -85,7 +83,12 @@ func storeMulticast(w *warp, o *op, mask uint32) error {
 		}
 		for _, p := range at {
 			for k, slot := range o.mem.vector {
-				writeAtomic(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane])
+				word, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
+				if w.stores != nil {
+					w.stores.push(word, o.mem.size, v, w.thread(lane))
+				} else {
+					writeAtomic(word, o.mem.size, v)
+				}
 			}
 		}
 	}
@@ -96,6 +99,9 @@ func storeMulticast(w *warp, o *op, mask uint32) error {
 // does.
 func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 	w.current.polled = 0
+	if o.mem.order.releases() {
+		w.release(o.mem.order.scope, mask)
+	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
@@ -104,7 +110,9 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 		}
 		for _, p := range at {
 			for k, slot := range o.mem.vector {
-				updateWord(unsafe.Add(p.ptr, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane], fn)
+				word := unsafe.Add(p, uint64(k)*o.mem.size)
+				w.stores.settle(word, o.mem.size)
+				updateWord(word, o.mem.size, w.regs[slot][lane], fn)
 			}
 		}
 	}

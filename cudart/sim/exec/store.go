@@ -36,7 +36,7 @@ func (c *compiler) store(o *op) {
 
 func storeWeak(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0 // who writes makes progress
-	if mask == fullMask {
+	if mask == fullMask && w.stores == nil {
 		if s := w.uniformSpan(o); s != nil && s != &w.grid.params {
 			o.mem.all(w, o, s)
 			return nil
@@ -47,6 +47,9 @@ func storeWeak(w *warp, o *op, mask uint32) error {
 
 func storeStrong(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0
+	if o.mem.order.releases() {
+		w.release(o.mem.order.scope, mask)
+	}
 	return w.storeLanes(o, mask, writeAtomic)
 }
 
@@ -69,8 +72,14 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 		if err != nil {
 			return err
 		}
+		late := w.stores != nil && (w.regs[o.a][lane]+o.mem.bias)>>RegionShift >= FirstRegion
 		for k, slot := range o.mem.vector {
-			write(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size, w.regs[slot][lane])
+			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
+			if late {
+				w.stores.push(at, o.mem.size, v, w.thread(lane))
+			} else {
+				write(at, o.mem.size, v)
+			}
 		}
 	}
 	return nil
@@ -110,13 +119,16 @@ func (c *compiler) hint(o *op) {
 // fence compiles fence and membar. Every ordered access is sequentially
 // consistent already; the atomic operation here keeps plain ones in order too.
 func (c *compiler) fence(o *op) {
-	c.take("acq_rel", "sc", "acquire", "release")
-	if c.take("cta", "cluster", "gpu", "sys", "gl") == "" {
+	sem, scope := c.take("acq_rel", "sc", "acquire", "release"), c.take("cta", "cluster", "gpu", "sys", "gl")
+	if scope == "" {
 		c.fail("%s needs a scope", c.in.Op)
 	}
 	c.args(0)
 	o.kind = opRun
-	o.run = func(w *warp, _ *op, _ uint32) error {
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		if sem != "acquire" {
+			w.release(scope, mask)
+		}
 		w.grid.fences.Add(1)
 		return nil
 	}

@@ -1,6 +1,9 @@
 package exec
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // warp is 32 lanes that execute together.
 type warp struct {
@@ -8,18 +11,19 @@ type warp struct {
 	block *block
 	index int // within the block
 
-	regs  []lanes
-	preds []uint32
-	local []byte // of all lanes, one after the other
-	live  uint32 // lanes that have not exited
+	stores *storeBuffer // the block's; nil without disorder
+	regs   []lanes
+	preds  []uint32
+	local  []byte // of all lanes, one after the other
+	live   uint32 // lanes that have not exited
 
 	// The running split is kept apart from those that wait for their turn.
 	current split
 	splits  [32]split
 	parked  int // entries of splits in use
 
-	offsets lanes   // scratch of loads and stores
-	team    []place // scratch of multimem instructions
+	offsets lanes            // scratch of loads and stores
+	team    []unsafe.Pointer // scratch of multimem instructions
 }
 
 // outcome is how a warp's turn ended.

@@ -1,0 +1,66 @@
+package exec
+
+// longestTurn bounds the random turns of warps, in instructions. Short ones mix
+// the warps well.
+const longestTurn = 128
+
+// disturb begins a round in disorder: stores become visible, and blocks take
+// another order.
+func (g *Grid) disturb() {
+	r := g.cfg.Disorder
+	if r == nil {
+		return
+	}
+	r.Shuffle(len(g.blocks), func(i, j int) { g.blocks[i], g.blocks[j] = g.blocks[j], g.blocks[i] })
+	for _, b := range g.blocks {
+		g.progress = b.stores.drainSome() || g.progress
+	}
+	left := g.retired[:0]
+	for _, s := range g.retired {
+		g.progress = s.drainSome() || g.progress
+		if !s.empty() {
+			left = append(left, s)
+		}
+	}
+	g.retired = left
+}
+
+// retire keeps the stores of a block that has exited until they are visible.
+func (g *Grid) retire(b *block) {
+	if !b.stores.empty() {
+		g.retired = append(g.retired, b.stores)
+	}
+}
+
+// settle makes all stores of a grid visible that has come to its end.
+func (g *Grid) settle() {
+	for _, s := range g.retired {
+		s.drainAll()
+	}
+	g.retired = nil
+}
+
+// pendingStores reports whether stores of the grid are not visible yet.
+func (g *Grid) pendingStores() bool {
+	for _, b := range g.blocks {
+		if !b.stores.empty() {
+			return true
+		}
+	}
+	return len(g.retired) > 0
+}
+
+// turnLength is how many instructions the next turn of a warp may last.
+func (g *Grid) turnLength(quantum int) int {
+	if g.cfg.Disorder == nil {
+		return quantum
+	}
+	return min(quantum, longestTurn>>g.cfg.Disorder.IntN(8))
+}
+
+// shuffle gives the warps of a block another order.
+func (b *block) shuffle() {
+	if r := b.grid.cfg.Disorder; r != nil {
+		r.Shuffle(len(b.warps), func(i, j int) { b.warps[i], b.warps[j] = b.warps[j], b.warps[i] })
+	}
+}
