@@ -6,15 +6,24 @@ package kernels
 import (
 	"slices"
 
+	"gpurun/kernels/allgather"
 	"gpurun/kernels/allreduce"
+	"gpurun/kernels/alltoall"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/broadcast"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/reduce"
+	"gpurun/kernels/reducescatter"
 )
 
 //go:generate go run ./ptx/build
 
 // Collectives lists all collectives.
 func Collectives() []*collective.Collective {
-	return []*collective.Collective{allreduce.Collective()}
+	return []*collective.Collective{
+		allreduce.Collective(), allgather.Collective(), reducescatter.Collective(),
+		broadcast.Collective(), reduce.Collective(), alltoall.Collective(), barrier.Collective(),
+	}
 }
 
 // Find looks a collective up by its name or an alias.
@@ -27,20 +36,17 @@ func Find(word string) (*collective.Collective, bool) {
 	return nil, false
 }
 
-// Module is one file of PTX: an algorithm for an element type.
-type Module struct {
-	Name      string // of the file, less ".ptx"
-	Algorithm *collective.Algorithm
-	DType     collective.DType
-}
-
-// Modules lists all modules of all algorithms.
-func Modules() []Module {
-	var modules []Module
+// Modules lists the modules of all algorithms, each once.
+func Modules() []collective.Module {
+	var modules []collective.Module
+	seen := map[string]bool{}
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {
-			for _, d := range a.DTypes {
-				modules = append(modules, Module{Name: a.Module(d), Algorithm: a, DType: d})
+			for _, k := range slices.Concat(a.Kernels, a.Others) {
+				if !seen[k.Module.Name] {
+					seen[k.Module.Name] = true
+					modules = append(modules, k.Module)
+				}
 			}
 		}
 	}

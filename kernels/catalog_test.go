@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"testing"
@@ -13,29 +14,163 @@ import (
 
 var entryPoint = regexp.MustCompile(`\.visible \.entry (\w+)\(`)
 
-// Every module of the catalog is there and has the entry points that its
-// algorithm names, no more and no fewer.
-func TestEveryModuleHasItsEntries(t *testing.T) {
-	modules := Modules()
-	if len(modules) == 0 {
-		t.Fatal("the catalog is empty")
+// entriesOf lists the entry points in a module's PTX.
+func entriesOf(t *testing.T, module string) []string {
+	t.Helper()
+	text, err := ptx.Source(module)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range modules {
-		text, err := ptx.Source(m.Name)
-		if err != nil {
-			t.Error(err)
-			continue
+	var entries []string
+	for _, match := range entryPoint.FindAllSubmatch(text, -1) {
+		entries = append(entries, string(match[1]))
+	}
+	slices.Sort(entries)
+	return entries
+}
+
+// Every module has the entry points that the catalog names, no more and no
+// fewer, for the architecture that it says.
+func TestEveryModuleHasItsEntries(t *testing.T) {
+	want := map[string][]string{}
+	for _, c := range Collectives() {
+		for _, a := range c.Algorithms {
+			for _, k := range slices.Concat(a.Kernels, a.Others) {
+				want[k.Module.Name] = append(want[k.Module.Name], k.Entry)
+			}
 		}
-		var got []string
-		for _, match := range entryPoint.FindAllSubmatch(text, -1) {
-			got = append(got, string(match[1]))
-		}
-		want := slices.Sorted(slices.Values(m.Algorithm.Entries))
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
+	}
+	for _, m := range Modules() {
+		entries := want[m.Name]
+		slices.Sort(entries)
+		if diff := cmp.Diff(slices.Compact(entries), entriesOf(t, m.Name)); diff != "" {
 			t.Errorf("%s (-catalog +PTX)\n%s", m.Name, diff)
 		}
+		text, err := ptx.Source(m.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`\.target ` + m.Arch.String() + `\n`).Match(text) {
+			t.Errorf("%s is not for %s", m.Name, m.Arch)
+		}
 	}
+}
+
+// everything is what there must be: for each collective its algorithms. Those
+// that reduce do so for all types and operations, but for multimem.
+var everything = map[string][]string{
+	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot"},
+	"allgather":     {"naive", "pull", "push", "ll", "copy_engine", "multimem"},
+	"reducescatter": {"naive", "pull", "ll", "multimem"},
+	"broadcast":     {"naive", "p2p", "multimem"},
+	"reduce":        {"naive", "p2p"},
+	"alltoall":      {"naive", "push", "ll"},
+	"barrier":       {"flag", "multimem"},
+}
+
+// multimemHas says what the hardware reduces in the switch (PTX ISA,
+// multimem.ld_reduce), less what would round an average twice: the operations by
+// type.
+var multimemHas = map[string][]collective.Op{
+	"int32": {"sum", "min", "max", "avg"}, "uint32": {"sum", "min", "max", "avg"},
+	"int64": {"sum", "min", "max", "avg"}, "uint64": {"sum", "min", "max", "avg"},
+	"half": {"sum", "min", "max"}, "bfloat16": {"sum", "min", "max"},
+	"float": {"sum", "avg"}, "double": {"sum", "avg"},
+	"f8e4m3": {"sum", "min", "max"}, "f8e5m2": {"sum", "min", "max"},
+}
+
+// Every collective, algorithm, type and operation has an entry point, for every
+// world size, on the oldest GPU that it is for and on the newest.
+func TestCatalogHasNoHole(t *testing.T) {
+	for name, algorithms := range everything {
+		c, ok := Find(name)
+		if !ok {
+			t.Errorf("there is no %s", name)
+			continue
+		}
+		for _, algorithm := range algorithms {
+			a, ok := c.Algorithm(algorithm)
+			if !ok {
+				t.Errorf("%s has no %s", name, algorithm)
+				continue
+			}
+			for _, d := range collective.DTypes() {
+				for _, op := range wantedOps(c, a, d) {
+					checkEntry(t, a, d, op)
+				}
+			}
+		}
+		if len(c.Algorithms) != len(algorithms) {
+			t.Errorf("%s has %d algorithms, and %d are listed here", name, len(c.Algorithms), len(algorithms))
+		}
+	}
+	if len(everything) != len(Collectives()) {
+		t.Errorf("there are %d collectives, and %d are listed here", len(Collectives()), len(everything))
+	}
+}
+
+func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.DType) []collective.Op {
+	switch {
+	case !c.Shape.Reduces:
+		return []collective.Op{collective.None}
+	case a.Needs.Multicast:
+		return multimemHas[d.Name]
+	}
+	return collective.Ops()
+}
+
+func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
+	t.Helper()
+	oldest := 80
+	if a.Needs.Multicast {
+		oldest = 90
+		if d.SignificandBits > 0 && d.Size == 1 && op != collective.None {
+			oldest = 100
+		}
+	}
+	if got := a.MinSM(d, op, collective.NoEpilogue); got != oldest {
+		t.Errorf("%s %s, %s of %s: from compute capability %d on, want %d", a.Collective, a.Name, op, d.Name, got, oldest)
+	}
+	for _, sm := range []int{oldest, 100} {
+		for _, world := range []int{1, 2, 3, 4, 8, collective.MaxRanks} {
+			k, ok := a.Find(d, op, collective.NoEpilogue, world, sm)
+			if !ok || !slices.Contains(entriesOf(t, k.Module.Name), k.Entry) {
+				t.Errorf("%s %s, %s of %s, %d ranks, compute capability %d: no entry point %q", a.Collective, a.Name, op, d.Name, world, sm, k.Entry)
+			}
+		}
+	}
+}
+
+// What an algorithm cannot do is refused by name, with what it can do.
+func TestWhatCannotBeDoneIsRefused(t *testing.T) {
+	for _, c := range Collectives() {
+		for _, a := range c.Algorithms {
+			for _, d := range collective.DTypes() {
+				able := wantedOps(c, a, d)
+				for _, op := range append(collective.Ops(), collective.None) {
+					err := a.Check(collective.Call{Count: 1, DType: d, Op: op}, 2)
+					if (err == nil) != slices.Contains(able, op) {
+						t.Errorf("%s %s, %s of %s: %v", c.Name, a.Name, op, d.Name, err)
+					}
+				}
+			}
+		}
+	}
+	a, _ := mustFind(t, "allreduce").Algorithm("multimem_oneshot")
+	err := a.Check(collective.Call{Count: 1, DType: collective.Float, Op: collective.Prod}, 2)
+	want := "allreduce multimem_oneshot cannot do prod of float; of float it does sum, avg; it does prod of nothing"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func mustFind(t *testing.T, name string) *collective.Collective {
+	t.Helper()
+	c, ok := Find(name)
+	if !ok {
+		t.Fatalf("there is no %s", name)
+	}
+	return c
 }
 
 // Names and aliases lead to one collective each, and automatic choices are in
@@ -60,15 +195,21 @@ func TestCatalogIsConsistent(t *testing.T) {
 }
 
 func checkChoices(t *testing.T, c *collective.Collective) {
+	t.Helper()
+	op := collective.None
+	if c.Shape.Reduces {
+		op = collective.Sum
+	}
 	for world := 1; world <= collective.MaxRanks; world++ {
 		for bytes := int64(0); bytes <= 1<<32; bytes = bytes*4 + 4 {
-			call := collective.Call{Count: bytes / 4, DType: collective.Float, Op: collective.Sum}
-			chosen := c.Choose(world, call)
-			if !slices.Contains(c.Algorithms, chosen) {
-				t.Fatalf("%s, %d ranks, %d bytes: the choice is not in the catalog", c.Name, world, bytes)
+			call := collective.Call{Count: bytes / 4, DType: collective.Float, Op: op}
+			what := fmt.Sprintf("%s, %d ranks, %d bytes", c.Name, world, bytes)
+			chosen, ok := c.Algorithm(c.Choose(world, call))
+			if !ok {
+				t.Fatalf("%s: the choice is not in the catalog", what)
 			}
-			if err := chosen.Check(call.DType, call.Op, world); err != nil {
-				t.Errorf("%s, %d ranks, %d bytes: %v", c.Name, world, bytes, err)
+			if err := chosen.Check(call, world); err != nil || chosen.Needs.Multicast {
+				t.Errorf("%s: %s: %v", what, chosen.Name, err)
 			}
 		}
 	}

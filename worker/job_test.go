@@ -48,7 +48,7 @@ func TestLayoutHoldsTheLargestCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := s.layout(4)
+	l := s.layout(4, 4)
 	if l.scratch < 37000 || l.send-l.scratch < 4<<22 || l.recv-l.send < 1<<22 || l.total-l.recv < 1<<22 {
 		t.Errorf("layout %+v is too small", l)
 	}

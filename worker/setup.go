@@ -103,7 +103,7 @@ func (r *rank) shareMemory(ctx context.Context) (err error) {
 	}
 	waiting, cancel := r.within(ctx)
 	defer cancel()
-	r.layout = r.sweep.layout(r.WorldSize)
+	r.layout = r.sweep.layout(r.WorldSize, r.minSMs)
 	r.memory, err = symm.Allocate(waiting, r.device, exchange{r.group, r.files}, r.layout.total, symm.Options{})
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank: %w", r.layout.total, err)
@@ -114,6 +114,8 @@ func (r *rank) shareMemory(ctx context.Context) (err error) {
 		Rank:          r.Rank,
 		Peers:         r.memory.Peers,
 		ScratchOffset: r.layout.scratch,
+		PacketOffset:  r.layout.packets,
+		PacketBytes:   collective.RoomForPackets(r.minSMs),
 		SMs:           r.minSMs,
 		Timeout:       r.Job.Timeout,
 	})
@@ -150,17 +152,18 @@ func (r *rank) leave(ctx context.Context) error {
 // layout says where things lie in the symmetric memory, in bytes from its
 // base: the signal pad, the scratch, an input, and an output.
 type layout struct {
-	scratch, send, recv int64
+	scratch, packets, send, recv int64
 	total               int64
 }
 
 // alignment of buffers: that of cudaMalloc.
 const alignment = 256
 
-func layOut(scratchBytes, bufferBytes int64) layout {
+func layOut(scratchBytes, bufferBytes int64, sms int) layout {
 	var l layout
 	at := roundUp(collective.SignalPadBytes)
 	l.scratch, at = at, at+roundUp(scratchBytes)
+	l.packets, at = at, at+collective.RoomForPackets(sms)
 	l.send, at = at, at+roundUp(bufferBytes)
 	l.recv, at = at, at+roundUp(bufferBytes)
 	l.total = at

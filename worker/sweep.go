@@ -100,35 +100,39 @@ func (s *sweep) add(job Job, world int, algorithm, dtype, op string) error {
 
 // choose finds the algorithm by name, or for "auto" the one for the size.
 func (s *sweep) choose(name string, world int, c testCase) (*collective.Algorithm, error) {
-	a, ok := s.collective.Algorithm(name)
+	call := collective.Call{Count: c.count, DType: c.dtype, Op: c.op}
 	if name == "auto" {
-		a, ok = s.collective.Choose(world, collective.Call{Count: c.count, DType: c.dtype, Op: c.op}), true
+		name = s.collective.Choose(world, call)
 	}
+	a, ok := s.collective.Algorithm(name)
 	if !ok {
 		return nil, &UsageError{fmt.Sprintf("%s has no algorithm %q", s.collective.Name, name)}
 	}
-	if err := a.Check(c.dtype, c.op, world); err != nil {
+	if err := a.Check(call, world); err != nil {
 		return nil, &UsageError{err.Error()}
 	}
 	return a, nil
 }
 
 // layout makes room for the largest case.
-func (s *sweep) layout(world int) layout {
+func (s *sweep) layout(world, sms int) layout {
 	var scratch, buffer int64
 	for _, c := range s.cases {
 		buffer = max(buffer, c.bytes())
-		scratch = max(scratch, c.algorithm.ScratchBytes(world, c.bytes()))
+		if c.algorithm.ScratchBytes != nil {
+			scratch = max(scratch, c.algorithm.ScratchBytes(world, c.bytes()))
+		}
 	}
-	return layOut(scratch, buffer)
+	return layOut(scratch, buffer, sms)
 }
 
 // runsOn says why a device is too old for the sweep.
 func (s *sweep) runsOn(d cudart.Info) error {
 	for _, c := range s.cases {
-		if have := 10*d.Major + d.Minor; have < c.algorithm.MinSM {
+		least := c.algorithm.MinSM(c.dtype, c.op, collective.NoEpilogue)
+		if have := 10*d.Major + d.Minor; have < least {
 			return &UnsupportedDevice{d, fmt.Sprintf("%s %s needs compute capability %d.%d",
-				c.algorithm.Collective, c.algorithm.Name, c.algorithm.MinSM/10, c.algorithm.MinSM%10)}
+				c.algorithm.Collective, c.algorithm.Name, least/10, least%10)}
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func chooseAlgorithms(words []string, what *collective.Collective) ([]string, er
 
 // chooseDTypes canonicalizes names; "all" is what every chosen algorithm has.
 func chooseDTypes(words []string, what *collective.Collective, algorithms []string) ([]string, error) {
-	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return dtypeNames(a.DTypes) })
+	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return dtypeNames(a.DTypes()) })
 	valid := []string{wordAll}
 	for _, d := range collective.DTypes() {
 		valid = append(append(valid, d.Name), d.Aliases...)
@@ -69,7 +69,7 @@ func chooseOps(words []string, what *collective.Collective, algorithms []string)
 		}
 		return names
 	}
-	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return opNames(a.Ops) })
+	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return opNames(a.Ops()) })
 	valid := append([]string{wordAll}, opNames(collective.Ops())...)
 	return choose("operation", words, common, valid, func(word string) (string, bool) {
 		op, ok := collective.ParseOp(word)

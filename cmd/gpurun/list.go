@@ -75,10 +75,10 @@ func listAll() listing {
 func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error) listedAlgorithm {
 	listed := listedAlgorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
-		DTypes: dtypeNames(a.DTypes), MaxRanks: a.MaxRanks,
+		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
 		CUDA: onGPUs(a, gpus, gpuErr), Sim: "yes",
 	}
-	for _, op := range a.Ops {
+	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))
 	}
 	return listed
@@ -93,9 +93,10 @@ func onGPUs(a *collective.Algorithm, gpus []cudart.Info, err error) string {
 		return "no: broken driver"
 	}
 	for _, gpu := range gpus {
-		if 10*gpu.Major+gpu.Minor < a.MinSM {
+		least := a.MinSM(a.DTypes()[0], a.Ops()[0], collective.NoEpilogue)
+		if 10*gpu.Major+gpu.Minor < least {
 			return fmt.Sprintf("no: %s has compute capability %d.%d, %d.%d is needed",
-				gpu.Name, gpu.Major, gpu.Minor, a.MinSM/10, a.MinSM%10)
+				gpu.Name, gpu.Major, gpu.Minor, least/10, least%10)
 		}
 	}
 	return "yes"

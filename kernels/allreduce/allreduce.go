@@ -4,69 +4,47 @@
 package allreduce
 
 import (
-	"fmt"
-	"slices"
-
 	"gpurun/kernels/collective"
+	"gpurun/kernels/naive"
 )
+
+// name is the collective's, and its folder's.
+const name = "allreduce"
+
+var shape = collective.Shape{Reduces: true}
 
 // Collective describes allreduce and its algorithms.
 func Collective() *collective.Collective {
-	naive, oneshot, twoshot := Naive(), OneShot(), TwoShot()
 	return &collective.Collective{
-		Name:       "allreduce",
-		Aliases:    []string{"all-reduce", "all_reduce", "all_reduce_perf"},
-		Summary:    "every rank gets the reduction of all ranks' inputs",
-		Algorithms: []*collective.Algorithm{naive, oneshot, twoshot},
-		BusFactor:  func(world int) float64 { return 2 * float64(world-1) / float64(world) },
-		Choose: func(world int, call collective.Call) *collective.Algorithm {
-			if call.Bytes() <= oneShotLimit(world) {
-				return oneshot
-			}
-			return twoshot
+		Name:    name,
+		Aliases: []string{"all-reduce", "all_reduce", "all_reduce_perf"},
+		Summary: "every rank gets the reduction of all ranks' inputs",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), MultimemOneShot(), MultimemTwoShot(),
 		},
+		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },
+		Choose:    choose,
 	}
 }
 
-// oneShotLimit is the size in bytes up to which one-shot wins: it moves n-1
-// times the data into every rank with one barrier, two-shot about twice the data
-// with two. The limits for up to 4 ranks were seen on H200s (kernels/NOTES.md);
-// the one beyond is an estimate by the bytes that each moves.
-func oneShotLimit(world int) int64 {
+// choose prefers packets as long as a trip over the link costs more than the
+// data, one-shot as long as the barrier that it saves costs more than moving n-1
+// times the data into every rank instead of twice. The limits are those of H200s
+// (kernels/NOTES.md) up to 4 ranks, and an estimate by the bytes beyond.
+func choose(world int, call collective.Call) string {
+	ll, oneshot := int64(64<<10), int64(1<<20)
 	switch {
-	case world <= 2:
-		return 1 << 20
-	case world <= 4:
-		return 256 << 10
-	default:
-		return 64 << 10
+	case world > 4:
+		ll, oneshot = 16<<10, 64<<10
+	case world > 2:
+		ll, oneshot = 32<<10, 256<<10
 	}
+	switch bytes := call.Bytes(); {
+	case bytes <= ll && OneShotLL().Check(call, world) == nil:
+		return "oneshot_ll"
+	case bytes <= oneshot:
+		return "oneshot"
+	}
+	return "twoshot"
 }
-
-// ownWorlds are the world sizes for which sums have kernels of their own.
-var ownWorlds = []int{2, 4, 8}
-
-// entries lists the entry points that ENTRIES makes.
-func entries(kernel string) []string {
-	var names []string
-	for _, op := range collective.Ops() {
-		names = append(names, entry(kernel, op, 1))
-	}
-	for _, n := range ownWorlds {
-		names = append(names, entry(kernel, collective.Sum, n))
-	}
-	return names
-}
-
-// entry is the entry point for an operation and a world size.
-func entry(kernel string, op collective.Op, world int) string {
-	if op == collective.Sum && slices.Contains(ownWorlds, world) {
-		return fmt.Sprintf("%s_%s_n%d", kernel, op, world)
-	}
-	return fmt.Sprintf("%s_%s", kernel, op)
-}
-
-// vecBytes is the widest access of a thread.
-const vecBytes = 16
-
-func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -15,57 +15,49 @@
 // the launch, and says that the outputs may be overwritten. Barrier 3 publishes
 // what this block pushed and says that it will read no more.
 //
-// The caller gives the same count and grid on all ranks, a grid of at most
-// kMaxBlocks blocks that are all resident, and blocks of at least 32 threads.
-// Any count and alignment; 16-byte aligned buffers run on vectors. sm_80 and
-// up, up to kMaxRanks ranks.
+// The caller gives the same bytes and grid on all ranks, a grid of at most
+// kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
+// threads. Any count and alignment; an epilogue by rows takes aligned buffers
+// and whole rows. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/barrier.cuh"
 #include "../device/entries.cuh"
+#include "../device/part.cuh"
 #include "../device/reduce.cuh"
 
-struct Range {
-  int64_t begin, end;
-};
-
-// The rank's part of items that are split as evenly as can be.
-FORCE_INLINE __device__ Range part_of(int64_t items, uint32_t rank, uint32_t world) {
-  return {items * rank / world, items * (rank + 1) / world};
+// Reduces chunks [begin, end) of the data, vectors or elements, and pushes the
+// results to all.
+template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void reduce_and_push(const Params& p, int64_t begin, int64_t end, int64_t row) {
+  const auto from_all = [&](int64_t i) {
+    return reduce_loaded<T, Op, N>(
+        p, [&](uint32_t r) { return ((Global<const Chunk>)(p.peers[r] + p.send_offset))[i]; });
+  };
+  const auto to_all = [&](int64_t offset, int64_t i, Chunk c) {
+    each_rank<N, 0>(p, [&](uint32_t r) { ((Global<Chunk>)(p.peers[r] + offset))[i] = c; });
+  };
+  const Range part = part_of(end - begin, row, p.rank, world_size<N>(p));
+  Epilogue::drive(p, whole_grid(), begin + part.begin, begin + part.end, from_all, to_all);
 }
 
-template <typename T, typename Op, int N>
-FORCE_INLINE __device__ void reduce_and_push(const Params& p) {
-  using Bits = typename T::Bits;
-  const uint32_t world = world_size<N>(p);
-  const int64_t first = block_id() * block_threads() + thread_id();
-  const int64_t step = grid_blocks() * block_threads();
-
-  const bool aligned = (p.send_offset | p.recv_offset) % kVecBytes == 0;
-  const int64_t vecs = aligned ? p.count / kPerVec<T> : 0;
-  Range part = part_of(vecs, p.rank, world);
-  for (int64_t i = part.begin + first; i < part.end; i += step) {
-    const int64_t at = i * kVecBytes;
-    Vec result = reduce_vec<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
-#pragma unroll
-    for (uint32_t r = 0; r < world; r++) *(Global<Vec>)(p.peers[r] + p.recv_offset + at) = result;
-  }
-
-  const int64_t in_vecs = vecs * kPerVec<T>;
-  part = part_of(p.count - in_vecs, p.rank, world);
-  for (int64_t i = part.begin + first; i < part.end; i += step) {
-    const int64_t at = (in_vecs + i) * sizeof(Bits);
-    Bits result = reduce_element<T, Op, N>(p, [&](uint32_t r) { return p.peers[r] + p.send_offset + at; });
-    for (uint32_t r = 0; r < world; r++) *(Global<Bits>)(p.peers[r] + p.recv_offset + at) = result;
-  }
-}
-
-template <typename T, typename Op, int N>
+template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void twoshot(const Params& p) {
   Epochs epochs(p);
   if (!epochs.meet(kStartBarrier, world_size<N>(p))) return;
-  reduce_and_push<T, Op, N>(p);
+  const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
+  const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
+  reduce_and_push<Vec, T, Op, N, Epilogue>(p, 0, vecs, Epilogue::kByRow ? p.row_bytes / kVecBytes : 1);
+  if constexpr (!Epilogue::kByRow) {
+    using Bits = typename T::Bits;
+    constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
+    reduce_and_push<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits), 1); // few, or not aligned
+  }
   if (!epochs.meet(kEndBarrier, world_size<N>(p))) return;
   epochs.save();
 }
 
-ENTRIES(twoshot)
+#ifdef WITH_EPILOGUES
+EPILOGUES(twoshot)
+#else
+REDUCTIONS(twoshot)
+#endif

@@ -1,39 +1,33 @@
 package allreduce
 
 import (
+	"slices"
+
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
 
-// TwoShot sums the own part of all inputs and pushes it to all: twoshot.cu.
+// TwoShot reduces the own part of all inputs and pushes it to all: twoshot.cu.
 func TwoShot() *collective.Algorithm {
+	const algorithm = "twoshot"
 	a := &collective.Algorithm{
-		Collective:   "allreduce",
-		Name:         "twoshot",
-		Summary:      "each rank reduces its part and pushes it; large sizes",
-		DTypes:       collective.DTypes(),
-		Ops:          collective.Ops(),
-		MinSM:        80,
-		MaxRanks:     collective.MaxRanks,
-		Source:       "allreduce/twoshot.cu",
-		Entries:      entries("twoshot"),
-		ScratchBytes: func(int, int64) int64 { return 0 },
+		Collective: name,
+		Name:       algorithm,
+		Summary:    "each rank reduces its part and pushes it; large sizes",
+		Kernels: slices.Concat(
+			collective.Reductions(name, algorithm, algorithm, collective.SM80, collective.SM90),
+			collective.Epilogues(name, algorithm, algorithm, collective.SM80),
+		),
+		MaxRanks: collective.MaxRanks,
+		Needs:    collective.Needs{Peers: true},
+		Blocks:   96, // the links are saturated, and multiprocessors left to other work
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
 		}
-		k, err := c.Kernel(a, call.DType, entry("twoshot", call.Op, c.World()))
-		if err != nil {
-			return err
-		}
-		part := ceilDiv(call.Bytes(), int64(c.World()))
 		p := c.Params(call)
-		return s.Launch(k, c.Grid(ceilDiv(part, vecBytes), twoShotBlocks), p.Bytes())
+		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()/int64(c.World())+1), &p)
 	}
 	return a
 }
-
-// twoShotBlocks leaves multiprocessors to other work; the links are saturated
-// with fewer.
-const twoShotBlocks = 96

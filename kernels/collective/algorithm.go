@@ -14,74 +14,155 @@ type Algorithm struct {
 	Collective string
 	Name       string
 	Summary    string // half a line
-	DTypes     []DType
-	Ops        []Op
-	MinSM      int // least compute capability, 10*major+minor
-	MaxRanks   int
-
-	// Source is the kernel's file, relative to kernels/.
-	Source string
-	// Entries are the entry points in each of the algorithm's modules.
-	Entries []string
-
-	// ScratchBytes is the symmetric scratch a call may use, for calls of up
-	// to bytes bytes.
+	// Kernels are those that do the calls; Others serve around them, such as a
+	// barrier between copies.
+	Kernels  []Kernel
+	Others   []Kernel
+	MaxRanks int
+	Needs    Needs
+	// MaxRow is how many bytes a row of an epilogue may have; nil is no limit.
+	MaxRow func(world int) int64
+	// Blocks is how large a grid may be of use.
+	Blocks int
+	// ScratchBytes is the symmetric scratch a call may use, for parts of up to
+	// bytes bytes; nil is none.
 	ScratchBytes func(world int, bytes int64) int64
 	// Enqueue puts one call on the stream. It neither waits nor allocates
 	// device memory, so that the stream can be captured.
 	Enqueue func(c *Comm, s cudart.Stream, call Call) error
 }
 
-// Call is one invocation of a collective.
-type Call struct {
-	Send, Recv int64 // bytes from the base of symmetric memory
-	Count      int64 // elements
-	DType      DType
-	Op         Op
+// Needs is what an algorithm asks of the memory.
+type Needs struct {
+	// Peers: kernels or copies reach the peers' inputs or outputs. Others need
+	// no more than shared scratch, packets and signal pads.
+	Peers     bool
+	Packets   bool // room for packets
+	Multicast bool // a multicast address
+	// SeparateOutput: it does not run in place.
+	SeparateOutput bool
 }
 
-// Bytes is the size of the input.
-func (c Call) Bytes() int64 { return c.Count * int64(c.DType.Size) }
-
-// Module is the name under which kernels/ptx holds the algorithm's PTX for an
-// element type.
-func (a *Algorithm) Module(d DType) string {
-	return fmt.Sprintf("%s_%s_%s", a.Collective, a.Name, d.Name)
+// Find picks the kernel for a call on devices of a compute capability: of those
+// that fit, one made for the world size, for the latest architecture.
+func (a *Algorithm) Find(d DType, op Op, e EpilogueKind, world, sm int) (best Kernel, ok bool) {
+	better := func(k Kernel) bool {
+		if !ok || k.Module.Arch != best.Module.Arch {
+			return !ok || k.Module.Arch.SM > best.Module.Arch.SM
+		}
+		return k.World > best.World
+	}
+	for _, k := range a.Kernels {
+		if k.fits(d, op, e, world) && k.Module.Arch.RunsOn(sm) && better(k) {
+			best, ok = k, true
+		}
+	}
+	return best, ok
 }
 
-// Check says why the algorithm cannot do what is asked, or returns nil.
-func (a *Algorithm) Check(d DType, op Op, world int) error {
-	has := func(x DType) bool { return x.Name == d.Name }
-	switch {
-	case !slices.ContainsFunc(a.DTypes, has):
-		return fmt.Errorf("%s %s has no kernel for %s; it has %s", a.Collective, a.Name, d.Name, a.dtypeNames())
-	case !slices.Contains(a.Ops, op):
-		return fmt.Errorf("%s %s cannot reduce by %s", a.Collective, a.Name, op)
+// Supports reports whether the algorithm has a kernel for a type, operation and
+// epilogue on some architecture.
+func (a *Algorithm) Supports(d DType, op Op, e EpilogueKind) bool {
+	return slices.ContainsFunc(a.Kernels, func(k Kernel) bool { return k.fits(d, op, e, k.World) })
+}
+
+// MinSM is the least compute capability that has a kernel for a type, operation
+// and epilogue, or 0 if none has.
+func (a *Algorithm) MinSM(d DType, op Op, e EpilogueKind) int {
+	least := 0
+	for _, k := range a.Kernels {
+		if k.fits(d, op, e, k.World) && (least == 0 || k.Module.Arch.SM < least) {
+			least = k.Module.Arch.SM
+		}
+	}
+	return least
+}
+
+// DTypes lists the element types that the algorithm has a kernel for.
+func (a *Algorithm) DTypes() []DType {
+	return slices.DeleteFunc(DTypes(), func(d DType) bool {
+		return !slices.ContainsFunc(a.Ops(), func(op Op) bool { return a.Supports(d, op, NoEpilogue) })
+	})
+}
+
+// Ops lists the operations that the algorithm has a kernel for, for some type.
+func (a *Algorithm) Ops() []Op {
+	return slices.DeleteFunc(append(Ops(), None), func(op Op) bool {
+		return !slices.ContainsFunc(a.Kernels, func(k Kernel) bool { return k.Op == op })
+	})
+}
+
+// Check says why the algorithm cannot do a call, and what it can, or returns
+// nil.
+func (a *Algorithm) Check(call Call, world int) error {
+	name := a.Collective + " " + a.Name
+	row := call.Epilogue.Row * int64(call.DType.Size)
+	switch e := call.Epilogue.Kind; {
 	case world > a.MaxRanks:
-		return fmt.Errorf("%s %s runs on up to %d ranks, not %d", a.Collective, a.Name, a.MaxRanks, world)
+		return fmt.Errorf("%s runs on up to %d ranks, not %d", name, a.MaxRanks, world)
+	case !a.Supports(call.DType, call.Op, e) && e != NoEpilogue:
+		return fmt.Errorf("%s has no epilogue %s for %s of %s; %s", name, e, call.Op, call.DType.Name, a.epilogues())
+	case !a.Supports(call.DType, call.Op, e):
+		return fmt.Errorf("%s cannot do %s of %s; %s", name, call.Op, call.DType.Name, a.can(call))
+	case e == RMSNorm && a.MaxRow != nil && row > a.MaxRow(world):
+		return fmt.Errorf("%s normalises rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
+			name, a.MaxRow(world), world, row, int64(MaxRowBytes))
 	}
-	return nil
+	return call.Epilogue.check(call)
 }
 
-func (a *Algorithm) dtypeNames() string {
-	names := make([]string, len(a.DTypes))
-	for i, d := range a.DTypes {
-		names[i] = d.Name
+// can says which operations there are for the call's type, and which types for
+// its operation.
+func (a *Algorithm) can(call Call) string {
+	var ops, types []string
+	for _, op := range Ops() {
+		if a.Supports(call.DType, op, NoEpilogue) {
+			ops = append(ops, string(op))
+		}
 	}
-	return strings.Join(names, ", ")
+	for _, d := range DTypes() {
+		if a.Supports(d, call.Op, NoEpilogue) {
+			types = append(types, d.Name)
+		}
+	}
+	list := func(words []string) string {
+		if len(words) == 0 {
+			return "nothing"
+		}
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("of %s it does %s; it does %s of %s", call.DType.Name, list(ops), call.Op, list(types))
+}
+
+func (a *Algorithm) epilogues() string {
+	var words []string
+	for _, e := range EpilogueKinds() {
+		for _, d := range EpilogueDTypes() {
+			if a.Supports(d, Sum, e) {
+				words = append(words, fmt.Sprintf("%s of %s", e, d.Name))
+			}
+		}
+	}
+	if len(words) == 0 {
+		return "it has none at all"
+	}
+	return "it has, for sum, " + strings.Join(words, ", ")
 }
 
 // Collective is an operation among ranks, with the algorithms that do it.
 type Collective struct {
-	Name       string
-	Aliases    []string // other accepted spellings
-	Summary    string
+	Name    string
+	Aliases []string // other accepted spellings
+	Summary string
+	Shape   Shape
+	// Algorithms lists the naive one first, if there is one.
 	Algorithms []*Algorithm
 	// BusFactor turns algorithm bandwidth into bus bandwidth, which does not
 	// depend on the number of ranks: nccl-tests' PERFORMANCE.md.
 	BusFactor func(world int) float64
-	// Choose picks the algorithm for a call when the user leaves it open.
-	Choose func(world int, call Call) *Algorithm
+	// Choose picks the algorithm for a call where no measurements are at hand:
+	// an estimate. It names one that needs neither multicast nor a late GPU.
+	Choose func(world int, call Call) string
 }
 
 // Algorithm finds an algorithm by name.

@@ -3,6 +3,7 @@ package collective
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -19,13 +20,12 @@ type Source func(module string) ([]byte, error)
 // Every rank makes the same calls in the same order. Like the device, it
 // belongs to one goroutine.
 type Comm struct {
-	device  cudart.Device
-	source  Source
+	cfg     Config
+	sm      int // compute capability
 	base    Params
-	sms     int
 	fault   cudart.HostBuffer
 	modules map[string]cudart.Module
-	kernels map[[2]string]cudart.Kernel
+	kernels map[kernelKey]loaded
 }
 
 // Config is what a Comm needs to know.
@@ -38,14 +38,29 @@ type Config struct {
 	// separate New from the first call on any rank.
 	Rank  int
 	Peers []cudart.DevicePtr
-	// ScratchOffset is the distance, in bytes, from the base to the scratch.
-	ScratchOffset int64
+	// Multicast is the base of the memory's multicast address, or 0.
+	Multicast cudart.DevicePtr
+	// ScratchOffset is the distance, in bytes, from the base to the scratch,
+	// PacketOffset that to the packets, of which there are PacketBytes, as
+	// RoomForPackets says, or 0. The Comm zeroes them.
+	ScratchOffset, PacketOffset, PacketBytes int64
 	// SMs is the least number of multiprocessors among the ranks' devices:
-	// all ranks must choose the same grids.
-	SMs int
+	// all ranks must choose the same grids. MaxBlocks bounds them further
+	// unless it is 0.
+	SMs, MaxBlocks int
+	// PDL launches kernels that can wait for the one before them early:
+	// programmatic dependent launch.
+	PDL bool
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration
 }
+
+// RoomForPackets is how many bytes the packets of grids of up to so many blocks
+// take up.
+func RoomForPackets(blocks int) int64 { return 2 * PacketSlotBytes * int64(min(blocks, maxPacketBlocks)) }
+
+// maxPacketBlocks is enough for the sizes at which packets are of use.
+const maxPacketBlocks = 64
 
 // New makes a Comm. The caller closes it.
 func New(cfg Config) (*Comm, error) {
@@ -56,17 +71,19 @@ func New(cfg Config) (*Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allocating the fault record: %w", err)
 	}
+	info := cfg.Device.Info()
 	c := &Comm{
-		device:  cfg.Device,
-		source:  cfg.Source,
-		sms:     cfg.SMs,
+		cfg:     cfg,
+		sm:      10*info.Major + info.Minor,
 		fault:   fault,
 		modules: map[string]cudart.Module{},
-		kernels: map[[2]string]cudart.Kernel{},
+		kernels: map[kernelKey]loaded{},
 		base: Params{
+			Multicast:     uint64(cfg.Multicast),
 			Fault:         uint64(fault.DevicePtr()),
 			TimeoutNS:     uint64(cfg.Timeout.Nanoseconds()),
 			ScratchOffset: cfg.ScratchOffset,
+			PacketOffset:  cfg.PacketOffset,
 			Rank:          uint32(cfg.Rank),
 			World:         uint32(len(cfg.Peers)),
 		},
@@ -74,18 +91,24 @@ func New(cfg Config) (*Comm, error) {
 	for r, p := range cfg.Peers {
 		c.base.Peers[r] = uint64(p)
 	}
-	if err := c.zeroSignalPad(); err != nil {
+	if err := c.zeroShared(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Comm) zeroSignalPad() error {
-	s, err := c.device.NewStream()
+// zeroShared clears the signal pad and the packets, and waits for it.
+func (c *Comm) zeroShared() error {
+	s, err := c.cfg.Device.NewStream()
 	if err != nil {
 		return fmt.Errorf("zeroing the signal pad: %w", err)
 	}
-	err = s.Upload(c.Local(0), make([]byte, SignalPadBytes))
+	if c.cfg.PacketBytes > 0 {
+		err = s.Fill(c.Local(c.cfg.PacketOffset), 0, c.cfg.PacketBytes)
+	}
+	if err == nil { // an upload waits for what is before it
+		err = s.Upload(c.Local(0), make([]byte, SignalPadBytes))
+	}
 	return errors.Join(err, s.Close())
 }
 
@@ -106,62 +129,21 @@ func (c *Comm) Peer(rank int, offset int64) cudart.DevicePtr {
 // Scratch is the offset of the scratch, in bytes.
 func (c *Comm) Scratch() int64 { return c.base.ScratchOffset }
 
+// SM is the device's compute capability, 10*major+minor.
+func (c *Comm) SM() int { return c.sm }
+
 // Params is the parameter block of a call; the algorithm fills in the rest.
 func (c *Comm) Params(call Call) Params {
 	p := c.base
-	p.Count, p.SendOffset, p.RecvOffset = call.Count, call.Send, call.Recv
+	p.PartBytes = call.Bytes()
+	p.SendOffset, p.SendStep, p.RecvOffset = call.Send, call.SendStep, call.Recv
+	p.Root = uint32(call.Root)
+	p.Op = uint32(max(slices.Index(Ops(), call.Op), 0))
+	e := call.Epilogue
+	p.RowBytes = e.Row * int64(call.DType.Size)
+	p.WeightOffset, p.ResidualOffset, p.ResidualOutOffset = e.Weight, e.Residual, e.ResidualOut
+	p.Scale, p.Epsilon = e.Scale, e.Epsilon
 	return p
-}
-
-// Kernel returns an entry point of the algorithm's module for an element
-// type, loading the module when it is first needed.
-func (c *Comm) Kernel(a *Algorithm, d DType, entry string) (cudart.Kernel, error) {
-	name := a.Module(d)
-	key := [2]string{name, entry}
-	if k, ok := c.kernels[key]; ok {
-		return k, nil
-	}
-	m, err := c.module(name)
-	if err != nil {
-		return nil, err
-	}
-	k, err := m.Kernel(entry)
-	if err != nil {
-		return nil, fmt.Errorf("finding kernel %s in %s: %w", entry, name, err)
-	}
-	c.kernels[key] = k
-	return k, nil
-}
-
-func (c *Comm) module(name string) (cudart.Module, error) {
-	if m, ok := c.modules[name]; ok {
-		return m, nil
-	}
-	text, err := c.source(name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := c.device.LoadModule(name, text)
-	if err != nil {
-		return nil, fmt.Errorf("loading module %s: %w", name, err)
-	}
-	c.modules[name] = m
-	return m, nil
-}
-
-// Grid shapes a launch over items units of work, one for each thread: as few
-// blocks as give every thread work, but no more than maxBlocks, than the
-// devices have multiprocessors, and than may meet at a barrier. All blocks are
-// therefore resident, and all ranks choose alike.
-func (c *Comm) Grid(items int64, maxBlocks int) cudart.Launch {
-	const warp, maxThreads = 32, 512
-	minThreads := (c.World() + warp - 1) / warp * warp
-	threads := min(max((items+warp-1)/warp*warp, int64(minThreads)), maxThreads)
-	blocks := (items + threads - 1) / threads
-	return cudart.Launch{
-		Blocks:  int(max(min(blocks, int64(maxBlocks), int64(c.sms), MaxBlocks), 1)),
-		Threads: int(threads),
-	}
 }
 
 // Err reports the wait that expired in a kernel, as a *TimeoutError, or nil.

@@ -69,12 +69,14 @@ const (
 	Min  Op = "min"
 	Max  Op = "max"
 	Avg  Op = "avg"
+	// None is the operation of collectives that do not reduce.
+	None Op = "none"
 )
 
-// Ops lists all operations, in nccl-tests' order.
+// Ops lists all reductions, in nccl-tests' order.
 func Ops() []Op { return []Op{Sum, Prod, Min, Max, Avg} }
 
-// ParseOp finds an operation by its name.
+// ParseOp finds a reduction by its name.
 func ParseOp(word string) (Op, bool) {
 	op := Op(word)
 	return op, slices.Contains(Ops(), op)

@@ -7,26 +7,39 @@ import (
 
 // Limits shared with the kernels: kernels/device/params.cuh.
 const (
-	MaxRanks  = 72
-	MaxBlocks = 128
-	SlotBytes = 32 << 10
+	MaxRanks        = 72
+	MaxBlocks       = 128
+	SlotBytes       = 32 << 10
+	PacketSlotBytes = 128 << 10
+	MaxRowVecs      = 2048
 )
 
 // Params mirrors Params of kernels/device/params.cuh, where the fields are
 // explained. A test compares the two layouts.
 type Params struct {
-	Peers         [MaxRanks]uint64
-	Fault         uint64
-	TimeoutNS     uint64
-	Count         int64
-	SendOffset    int64
-	RecvOffset    int64
-	ScratchOffset int64
-	TileBytes     int64
-	Rank          uint32
-	World         uint32
-	Phase         Phase
-	_             uint32
+	Peers             [MaxRanks]uint64
+	Multicast         uint64
+	Fault             uint64
+	TimeoutNS         uint64
+	PartBytes         int64
+	SendOffset        int64
+	SendStep          int64
+	RecvOffset        int64
+	ScratchOffset     int64
+	PacketOffset      int64
+	TileBytes         int64
+	RowBytes          int64
+	WeightOffset      int64
+	ResidualOffset    int64
+	ResidualOutOffset int64
+	Scale             float32
+	Epsilon           float32
+	Rank              uint32
+	World             uint32
+	Root              uint32
+	Phase             Phase
+	Op                uint32
+	_                 uint32
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.
@@ -37,10 +50,12 @@ func (p *Params) Bytes() []byte {
 // SignalPad mirrors SignalPad of kernels/device/params.cuh: the head of every
 // rank's symmetric memory, zeroed before the first launch.
 type SignalPad struct {
-	Epoch   [MaxBlocks]uint32
-	Claimed uint32
-	_       [31]uint32
-	Flags   [MaxBlocks][MaxRanks]uint32
+	Epoch    [MaxBlocks]uint32
+	Claimed  uint32
+	_        [31]uint32
+	Rounds   [MaxBlocks]uint32
+	Arrivals [MaxBlocks]uint32
+	Flags    [MaxBlocks][MaxRanks]uint32
 }
 
 // SignalPadBytes is the room a signal pad takes, in bytes.
@@ -51,9 +66,11 @@ type Phase uint32
 
 // The phases of kernels/device/params.cuh.
 const (
-	StartBarrier Phase = 1
-	StageBarrier Phase = 2
-	EndBarrier   Phase = 3
+	StartBarrier     Phase = 1
+	StageBarrier     Phase = 2
+	EndBarrier       Phase = 3
+	Packets          Phase = 4
+	MulticastBarrier Phase = 5
 )
 
 func (p Phase) String() string {
@@ -64,6 +81,10 @@ func (p Phase) String() string {
 		return "stage barrier"
 	case EndBarrier:
 		return "end barrier"
+	case Packets:
+		return "arrival of packets"
+	case MulticastBarrier:
+		return "multicast barrier"
 	}
 	return fmt.Sprintf("phase %d", uint32(p))
 }
@@ -83,15 +104,20 @@ type Fault struct {
 // FaultBytes is the size of a fault record.
 const FaultBytes = int64(unsafe.Sizeof(Fault{}))
 
-// TimeoutError reports a kernel that gave up waiting for a peer.
+// TimeoutError reports a kernel that gave up waiting.
 type TimeoutError struct {
-	Rank, Peer     int
+	Rank           int
+	Peer           int // MaxRanks: for all of them, by a count
 	Phase          Phase
 	Block          int
 	Expected, Seen uint32 // epochs
 }
 
 func (e *TimeoutError) Error() string {
+	if e.Peer >= MaxRanks {
+		return fmt.Sprintf("rank %d gave up waiting for all ranks at the %s (block %d, %d arrivals expected, %d seen)",
+			e.Rank, e.Phase, e.Block, e.Expected, e.Seen)
+	}
 	return fmt.Sprintf("rank %d gave up waiting for rank %d at the %s (block %d, epoch %d expected, %d seen)",
 		e.Rank, e.Peer, e.Phase, e.Block, e.Expected, e.Seen)
 }

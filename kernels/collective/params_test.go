@@ -23,16 +23,18 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		f Fault
 	)
 	for name, want := range map[string][]uintptr{
-		"limits": {MaxRanks, MaxBlocks, SlotBytes},
+		"limits": {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MaxRowVecs},
 		"params_layout": {
-			unsafe.Sizeof(p), unsafe.Offsetof(p.Peers), unsafe.Offsetof(p.Fault), unsafe.Offsetof(p.TimeoutNS),
-			unsafe.Offsetof(p.Count), unsafe.Offsetof(p.SendOffset), unsafe.Offsetof(p.RecvOffset),
-			unsafe.Offsetof(p.ScratchOffset), unsafe.Offsetof(p.TileBytes), unsafe.Offsetof(p.Rank),
-			unsafe.Offsetof(p.World), unsafe.Offsetof(p.Phase), unsafe.Sizeof(p) - 4,
+			unsafe.Sizeof(p), unsafe.Offsetof(p.Peers), unsafe.Offsetof(p.Multicast), unsafe.Offsetof(p.Fault),
+			unsafe.Offsetof(p.TimeoutNS), unsafe.Offsetof(p.PartBytes), unsafe.Offsetof(p.SendOffset), unsafe.Offsetof(p.SendStep),
+			unsafe.Offsetof(p.RecvOffset), unsafe.Offsetof(p.ScratchOffset), unsafe.Offsetof(p.PacketOffset), unsafe.Offsetof(p.TileBytes),
+			unsafe.Offsetof(p.RowBytes), unsafe.Offsetof(p.WeightOffset), unsafe.Offsetof(p.ResidualOffset), unsafe.Offsetof(p.ResidualOutOffset),
+			unsafe.Offsetof(p.Scale), unsafe.Offsetof(p.Epsilon), unsafe.Offsetof(p.Rank), unsafe.Offsetof(p.World),
+			unsafe.Offsetof(p.Root), unsafe.Offsetof(p.Phase), unsafe.Offsetof(p.Op), unsafe.Sizeof(p) - 4,
 		},
 		"signal_pad_layout": {
 			unsafe.Sizeof(s), unsafe.Offsetof(s.Epoch), unsafe.Offsetof(s.Claimed),
-			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.Flags),
+			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.Rounds), unsafe.Offsetof(s.Arrivals), unsafe.Offsetof(s.Flags),
 		},
 		"fault_layout": {
 			unsafe.Sizeof(f), unsafe.Offsetof(f.State), unsafe.Offsetof(f.Rank), unsafe.Offsetof(f.Phase),
@@ -81,10 +83,10 @@ func layoutFromPTX(t *testing.T, name string) []uintptr {
 // Every phase of the kernels has a name of its own.
 func TestPhasesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range []Phase{StartBarrier, StageBarrier, EndBarrier, 17} {
+	for _, p := range []Phase{StartBarrier, StageBarrier, EndBarrier, Packets, MulticastBarrier, 17} {
 		seen[p.String()] = true
 	}
-	if len(seen) != 4 || !seen["phase 17"] {
+	if len(seen) != 6 || !seen["phase 17"] {
 		t.Errorf("names: %v", seen)
 	}
 }

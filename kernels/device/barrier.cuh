@@ -11,6 +11,9 @@
 // scope and acquires the peer's, and the block meets again; causality order
 // carries the other threads' accesses along.
 //
+// The flags of a rank that is one barrier ahead differ by one, or where the
+// count wraps around by two: the comparison leaves room for 2^31.
+//
 // Once a wait has expired, the ranks' epochs no longer agree: every later launch
 // on this rank returns at its first barrier, so that a stream full of launches
 // ends at once and not a timeout later for each of them.
@@ -71,23 +74,39 @@ FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t
   st_flag_release(p.fault + __builtin_offsetof(Fault, state), 1);
 }
 
+// Patience says when a wait has lasted too long. It looks at the clock once in
+// a while only.
+class Patience {
+ public:
+  FORCE_INLINE __device__ bool is_over(const Params& p) {
+    constexpr uint32_t kPollsPerClock = 64;
+    if (++polls_ % kPollsPerClock != 0) return false;
+    const uint64_t now = global_timer();
+    if (began_ == 0) began_ = now;
+    return now - began_ > p.timeout_ns;
+  }
+
+ private:
+  uint32_t polls_ = 0;
+  uint64_t began_ = 0;
+};
+
 // Polls until the peer has arrived at epoch. False when the time is up.
 FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch) {
-  constexpr uint32_t kPollsPerClock = 64;
-  uint64_t flag = flag_address(p, p.rank, peer);
-  uint64_t began = 0;
-  for (uint32_t polls = 0;; polls++) {
-    uint32_t seen = ld_flag_acquire(flag);
+  const uint64_t flag = flag_address(p, p.rank, peer);
+  for (Patience patience;;) {
+    const uint32_t seen = ld_flag_acquire(flag);
     if ((int32_t)(seen - epoch) >= 0) return true;
-    if (polls % kPollsPerClock != kPollsPerClock - 1) continue;
-    uint64_t now = global_timer();
-    if (began == 0) began = now;
-    if (now - began > p.timeout_ns) {
+    if (patience.is_over(p)) {
       record_fault(p, phase, peer, epoch, seen);
       return false;
     }
   }
 }
+
+// The epoch after this one. None is zero, which fresh memory holds; odd and even
+// ones alternate.
+FORCE_INLINE __device__ uint32_t epoch_after(uint32_t epoch) { return epoch == 0xffffffff ? 2 : epoch + 1; }
 
 // Epochs is a block's place in the sequence of barriers, from its launch on.
 class Epochs {
@@ -96,13 +115,18 @@ class Epochs {
       : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)), broken_(ld_relaxed(claimed_address(p)) != 0) {}
 
   // The epoch of the next barrier.
-  FORCE_INLINE __device__ uint32_t next() const { return epoch_ + 1; }
+  FORCE_INLINE __device__ uint32_t next() const { return epoch_after(epoch_); }
+
+  // Takes a step that is a barrier by other means than meet.
+  FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
+
+  FORCE_INLINE __device__ bool broken() const { return broken_; }
 
   // Meets the same block of all ranks. False, in all threads of the block,
   // when a peer did not come in time, now or before this launch: the kernel
   // must then return.
   FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
-    epoch_++;
+    advance();
     block_all(true);
     bool ok = !broken_;
     for (uint32_t peer = thread_id(); ok && peer < world; peer += block_threads()) {

@@ -37,5 +37,43 @@ FORCE_INLINE __device__ uint64_t global_timer() {
   return ns;
 }
 
+// Programmatic dependent launch: waits until the kernel before this one in the
+// stream has completed and its writes are visible, and lets the next one begin
+// to launch. Before sm_90 a kernel does not start earlier anyway.
+FORCE_INLINE __device__ void follow_previous_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // Waits for all threads of the block; true when ok was true in all of them.
 FORCE_INLINE __device__ bool block_all(bool ok) { return __nvvm_bar0_and(ok) != 0; }
+
+// The value of the lane whose number differs in the bits of distance.
+FORCE_INLINE __device__ float shuffle_xor(float x, uint32_t distance) {
+  float y;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=f"(y) : "f"(x), "r"(distance));
+  return y;
+}
+
+FORCE_INLINE __device__ double shuffle_xor(double x, uint32_t distance) {
+  const uint64_t bits = __builtin_bit_cast(uint64_t, x);
+  uint32_t low, high;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(low) : "r"((uint32_t)bits), "r"(distance));
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(high) : "r"((uint32_t)(bits >> 32)), "r"(distance));
+  return __builtin_bit_cast(double, (uint64_t)high << 32 | low);
+}
+
+// The square root, rounded to nearest.
+FORCE_INLINE __device__ float square_root(float x) {
+  float y;
+  asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+FORCE_INLINE __device__ double square_root(double x) {
+  double y;
+  asm("sqrt.rn.f64 %0, %1;" : "=d"(y) : "d"(x));
+  return y;
+}

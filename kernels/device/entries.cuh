@@ -1,21 +1,32 @@
-// Entry points of a kernel template: for every operation one for any world
-// size, and for sums one for each world size that gets its own code. The element
-// type is a macro of the compilation: -DELEMENT=Float.
+// Entry points of a kernel template. The element type is a macro of the
+// compilation: -DELEMENT=Float.
 #pragma once
 
+#include "epilogue.cuh"
 #include "ops.cuh"
 #include "params.cuh"
 #include "types.cuh"
 
-#define ENTRY(name, call) \
-  extern "C" __global__ void __launch_bounds__(512) name(const Params p) { call(p); }
+#define ENTRY(name, call)                                                   \
+  extern "C" __global__ void __launch_bounds__(512) name(const Params p) { \
+    follow_previous_grid();                                                 \
+    call(p);                                                                \
+  }
 
-#define ENTRIES(kernel)                                \
-  ENTRY(kernel##_sum, (kernel<ELEMENT, Sum, 0>))       \
-  ENTRY(kernel##_sum_n2, (kernel<ELEMENT, Sum, 2>))    \
-  ENTRY(kernel##_sum_n4, (kernel<ELEMENT, Sum, 4>))    \
-  ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8>))    \
-  ENTRY(kernel##_prod, (kernel<ELEMENT, Prod, 0>))     \
-  ENTRY(kernel##_min, (kernel<ELEMENT, Min, 0>))       \
-  ENTRY(kernel##_max, (kernel<ELEMENT, Max, 0>))       \
-  ENTRY(kernel##_avg, (kernel<ELEMENT, Avg, 0>))
+// One for any operation and world size, and for sums one for each world size
+// that gets its own code.
+#define REDUCTIONS(kernel)                                  \
+  ENTRY(kernel##_any, (kernel<ELEMENT, Any, 0, Plain>))     \
+  ENTRY(kernel##_sum_n2, (kernel<ELEMENT, Sum, 2, Plain>)) \
+  ENTRY(kernel##_sum_n4, (kernel<ELEMENT, Sum, 4, Plain>)) \
+  ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8, Plain>))
+
+// Sums that go through an epilogue on their way to the output.
+#define EPILOGUES(kernel)                                               \
+  ENTRY(kernel##_sum_negate, (kernel<ELEMENT, Sum, 0, Negate>))          \
+  ENTRY(kernel##_sum_scale, (kernel<ELEMENT, Sum, 0, Scale>))            \
+  ENTRY(kernel##_sum_bias, (kernel<ELEMENT, Sum, 0, Bias>))              \
+  ENTRY(kernel##_sum_rmsnorm, (kernel<ELEMENT, Sum, 0, RMSNorm>))        \
+  ENTRY(kernel##_sum_rmsnorm_n2, (kernel<ELEMENT, Sum, 2, RMSNorm>))    \
+  ENTRY(kernel##_sum_rmsnorm_n4, (kernel<ELEMENT, Sum, 4, RMSNorm>))    \
+  ENTRY(kernel##_sum_rmsnorm_n8, (kernel<ELEMENT, Sum, 8, RMSNorm>))

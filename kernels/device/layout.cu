@@ -6,21 +6,32 @@
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
 #define AT(type, field) (uint32_t)__builtin_offsetof(type, field)
 
-LAYOUT limits[] = {kMaxRanks, kMaxBlocks, kSlotBytes};
+LAYOUT limits[] = {kMaxRanks, kMaxBlocks, kSlotBytes, kPacketSlotBytes, kMaxRowVecs};
 
 LAYOUT params_layout[] = {
     sizeof(Params),
     AT(Params, peers),
+    AT(Params, multicast),
     AT(Params, fault),
     AT(Params, timeout_ns),
-    AT(Params, count),
+    AT(Params, bytes),
     AT(Params, send_offset),
+    AT(Params, send_step),
     AT(Params, recv_offset),
     AT(Params, scratch_offset),
+    AT(Params, packet_offset),
     AT(Params, tile_bytes),
+    AT(Params, row_bytes),
+    AT(Params, weight_offset),
+    AT(Params, residual_offset),
+    AT(Params, residual_out_offset),
+    AT(Params, scale),
+    AT(Params, epsilon),
     AT(Params, rank),
     AT(Params, world),
+    AT(Params, root),
     AT(Params, phase),
+    AT(Params, op),
     AT(Params, reserved),
 };
 
@@ -29,6 +40,8 @@ LAYOUT signal_pad_layout[] = {
     AT(SignalPad, epoch),
     AT(SignalPad, claimed),
     AT(SignalPad, reserved),
+    AT(SignalPad, rounds),
+    AT(SignalPad, arrivals),
     AT(SignalPad, flags),
 };
 

@@ -6,30 +6,48 @@
 
 #include "cuda.cuh"
 
-constexpr int kMaxRanks = 72;         // the largest NVLink domain there is
-constexpr int kMaxBlocks = 128;       // blocks of a grid that may meet at a barrier
-constexpr int kSlotBytes = 32 * 1024; // of scratch; a block has two slots
+constexpr int kMaxRanks = 72;           // the largest NVLink domain there is
+constexpr int kMaxBlocks = 128;         // blocks of a grid that may meet at a barrier
+constexpr int kSlotBytes = 32 * 1024;   // of scratch; a block has two slots
+constexpr int kPacketSlotBytes = 128 * 1024; // of packets; a block has two slots
+constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalised
 
 struct Params {
-  uint64_t peers[kMaxRanks]; // base of each rank's symmetric memory, as mapped here
-  uint64_t fault;            // Fault*, host memory
-  uint64_t timeout_ns;       // bound of one wait for a peer
-  int64_t count;             // elements
-  int64_t send_offset;       // bytes from the base to the input
-  int64_t recv_offset;       // bytes from the base to the output
-  int64_t scratch_offset;    // bytes from the base to the scratch, a multiple of 16
-  int64_t tile_bytes;        // bytes staged at a time, a multiple of 16, at most kSlotBytes
+  uint64_t peers[kMaxRanks];   // base of each rank's symmetric memory, as mapped here
+  uint64_t multicast;          // base of the multicast address of the same memory, or 0
+  uint64_t fault;              // Fault*, host memory
+  uint64_t timeout_ns;         // bound of one wait for a peer
+  int64_t bytes;               // of a part: of what a rank gives to, or gets from, each
+  int64_t send_offset;         // bytes from the base to the input
+  int64_t send_step;           // by how much further the next rank's input lies; in place, an allgather's does
+  int64_t recv_offset;         // bytes from the base to the output
+  int64_t scratch_offset;      // bytes from the base to the scratch, a multiple of 16
+  int64_t packet_offset;       // bytes from the base to the packets, a multiple of 16
+  int64_t tile_bytes;          // bytes that a block takes at a time, a multiple of 16
+  int64_t row_bytes;           // of the rows of an epilogue, a multiple of 16
+  int64_t weight_offset;       // bytes from the base to a row: the bias, or the weights of a norm
+  int64_t residual_offset;     // bytes from the base to the residual
+  int64_t residual_out_offset; // bytes from the base to where residual + result goes
+  float scale;                 // of an epilogue
+  float epsilon;               // of an epilogue that is a norm
   uint32_t rank;
   uint32_t world;
-  uint32_t phase;            // Phase of a kernel that is nothing but a barrier
+  uint32_t root;
+  uint32_t phase; // Phase of a kernel that is nothing but a barrier
+  uint32_t op;    // Operation
   uint32_t reserved;
 };
+
+// The operations that a kernel for any of them chooses from.
+enum Operation : uint32_t { kSum, kProd, kMin, kMax, kAvg };
 
 // SignalPad opens every rank's symmetric memory. It starts as zeros.
 struct SignalPad {
   uint32_t epoch[kMaxBlocks];            // barriers that block b has passed
   uint32_t claimed;                      // 1 once a thread owns the fault record
   uint32_t reserved[31];
+  uint32_t rounds[kMaxBlocks];           // multicast barriers that block b has passed
+  uint32_t arrivals[kMaxBlocks];         // ranks that have come to them, all told
   uint32_t flags[kMaxBlocks][kMaxRanks]; // last epoch at which rank r's block b arrived
 };
 
@@ -38,6 +56,8 @@ enum Phase : uint32_t {
   kStartBarrier = 1, // peers' inputs are ready, their outputs may be written
   kStageBarrier = 2, // peers' staged tile is there
   kEndBarrier = 3,   // peers have written and read all they will
+  kPackets = 4,      // a peer's packets of this tile are there
+  kMulticastBarrier = 5,
 };
 
 // Fault says which wait expired. The first thread to find one writes it.
@@ -45,7 +65,7 @@ struct Fault {
   uint32_t state; // 1 when the rest is valid
   uint32_t rank;
   uint32_t phase;
-  uint32_t peer;
+  uint32_t peer; // kMaxRanks: the wait was for all
   uint32_t block;
   uint32_t expected; // epoch waited for
   uint32_t seen;     // epoch found in the peer's flag

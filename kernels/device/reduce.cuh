@@ -8,62 +8,106 @@
 #include "ops.cuh"
 #include "params.cuh"
 #include "types.cuh"
+#include "vector.cuh"
 
 template <int N>
 FORCE_INLINE __device__ uint32_t world_size(const Params& p) {
   return N == 0 ? p.world : N;
 }
 
-// Partial is the reduction of one vector's elements over the ranks so far.
-template <typename T, typename Op>
-struct Partial {
-  typename T::Work at[kPerVec<T>];
-
-  FORCE_INLINE __device__ explicit Partial(Vec v) {
-    const auto e = __builtin_bit_cast(Elements<T>, v);
-#pragma unroll
-    for (int i = 0; i < kPerVec<T>; i++) at[i] = T::load(e.at[i]);
-  }
-
-  FORCE_INLINE __device__ void combine(Vec v) {
-    const auto e = __builtin_bit_cast(Elements<T>, v);
-#pragma unroll
-    for (int i = 0; i < kPerVec<T>; i++) at[i] = Op::combine(at[i], T::load(e.at[i]));
-  }
-
-  FORCE_INLINE __device__ Vec finish(uint32_t world) const {
-    Elements<T> e;
-#pragma unroll
-    for (int i = 0; i < kPerVec<T>; i++) e.at[i] = T::store(Op::finish(at[i], world));
-    return __builtin_bit_cast(Vec, e);
-  }
-};
-
-// One 16-byte vector, at base(rank) for each rank.
-template <typename T, typename Op, int N, typename Base>
-FORCE_INLINE __device__ Vec reduce_vec(const Params& p, Base base) {
-  const uint32_t world = world_size<N>(p);
+// Calls f(r) for the ranks [first, world).
+template <int N, uint32_t first, typename F>
+FORCE_INLINE __device__ void each_rank(const Params& p, F f) {
   if constexpr (N == 0) {
-    Partial<T, Op> partial(*(Global<const Vec>)base(0));
-    for (uint32_t r = 1; r < world; r++) partial.combine(*(Global<const Vec>)base(r));
-    return partial.finish(world);
+#pragma nounroll
+    for (uint32_t r = first; r < p.world; r++) f(r);
   } else {
-    Vec loaded[N];
 #pragma unroll
-    for (uint32_t r = 0; r < N; r++) loaded[r] = *(Global<const Vec>)base(r);
-    Partial<T, Op> partial(loaded[0]);
-#pragma unroll
-    for (uint32_t r = 1; r < N; r++) partial.combine(loaded[r]);
-    return partial.finish(world);
+    for (uint32_t r = first; r < N; r++) f(r);
   }
 }
 
-// One element, at base(rank) for each rank.
-template <typename T, typename Op, int N, typename Base>
-FORCE_INLINE __device__ typename T::Bits reduce_element(const Params& p, Base base) {
-  using Bits = typename T::Bits;
+// Partial is the reduction over the ranks so far of as many elements as fit into
+// a Chunk: a vector, or the bits of a single one.
+template <typename T, typename Chunk>
+struct Partial {
+  static constexpr int kElements = sizeof(Chunk) / sizeof(typename T::Bits);
+  typename T::Work at[kElements];
+
+  Partial() = default;
+
+  FORCE_INLINE __device__ explicit Partial(Chunk c) {
+    const auto e = __builtin_bit_cast(Elements<T, Chunk>, c);
+#pragma unroll
+    for (int i = 0; i < kElements; i++) at[i] = T::load(e.at[i]);
+  }
+
+  template <typename Op>
+  FORCE_INLINE __device__ void combine(Chunk c) {
+    const auto e = __builtin_bit_cast(Elements<T, Chunk>, c);
+#pragma unroll
+    for (int i = 0; i < kElements; i++) at[i] = Op::combine(at[i], T::load(e.at[i]));
+  }
+
+  template <typename Op>
+  FORCE_INLINE __device__ void finish(uint32_t world) {
+#pragma unroll
+    for (auto& x : at) x = Op::finish(x, world);
+  }
+
+  FORCE_INLINE __device__ Chunk rounded() const {
+    Elements<T, Chunk> e;
+#pragma unroll
+    for (int i = 0; i < kElements; i++) e.at[i] = T::store(at[i]);
+    return __builtin_bit_cast(Chunk, e);
+  }
+};
+
+// Calls first(chunk) for rank 0 and each(rank, chunk) for the others in order,
+// with what load(rank) gives.
+template <int N, typename Load, typename First, typename Each>
+FORCE_INLINE __device__ void load_all(const Params& p, Load load, First first, Each each) {
+  if constexpr (N == 0) {
+    first(load(0u));
+    each_rank<0, 1>(p, [&](uint32_t r) { each(r, load(r)); });
+  } else {
+    decltype(load(0u)) loaded[N];
+    each_rank<N, 0>(p, [&](uint32_t r) { loaded[r] = load(r); });
+    first(loaded[0]);
+    each_rank<N, 1>(p, [&](uint32_t r) { each(r, loaded[r]); });
+  }
+}
+
+template <typename T, typename Op, typename Chunk, typename Gather>
+FORCE_INLINE __device__ Partial<T, Chunk> reduce_by(uint32_t world, Gather gather) {
+  Partial<T, Chunk> partial;
+  gather([&](Chunk c) { partial = Partial<T, Chunk>(c); },
+         [&](uint32_t, Chunk c) { partial.template combine<Op>(c); });
+  partial.template finish<Op>(world);
+  return partial;
+}
+
+// Any is the operation that p.op names.
+struct Any {};
+
+// Reduces the chunks of all ranks, which gather(first, each) passes on as load_all
+// does.
+template <typename T, typename Op, int N, typename Chunk, typename Gather>
+FORCE_INLINE __device__ Partial<T, Chunk> reduce(const Params& p, Gather gather) {
   const uint32_t world = world_size<N>(p);
-  typename T::Work partial = T::load(*(Global<const Bits>)base(0));
-  for (uint32_t r = 1; r < world; r++) partial = Op::combine(partial, T::load(*(Global<const Bits>)base(r)));
-  return T::store(Op::finish(partial, world));
+  if constexpr (!__is_same(Op, Any)) return reduce_by<T, Op, Chunk>(world, gather);
+  switch (p.op) {
+    case kProd: return reduce_by<T, Prod, Chunk>(world, gather);
+    case kMin: return reduce_by<T, Min, Chunk>(world, gather);
+    case kMax: return reduce_by<T, Max, Chunk>(world, gather);
+    case kAvg: return reduce_by<T, Avg, Chunk>(world, gather);
+    default: return reduce_by<T, Sum, Chunk>(world, gather);
+  }
+}
+
+// Reduces load(rank), a chunk, over all ranks.
+template <typename T, typename Op, int N, typename Load>
+FORCE_INLINE __device__ auto reduce_loaded(const Params& p, Load load) {
+  return reduce<T, Op, N, decltype(load(0u))>(
+      p, [&](auto first, auto each) { load_all<N>(p, load, first, each); });
 }

@@ -101,12 +101,8 @@ struct Float8 {
 using F8E4M3 = Float8<3, 7, 0x7e, 256>;
 using F8E5M2 = Float8<2, 15, 0x7b, 1>;
 
-// kPerVec is how many elements a 16-byte vector holds.
-template <typename T>
-constexpr int kPerVec = kVecBytes / sizeof(typename T::Bits);
-
-// Elements are those of a vector.
-template <typename T>
+// Elements are those of a vector, or a single one.
+template <typename T, typename Chunk>
 struct Elements {
-  typename T::Bits at[kPerVec<T>];
+  typename T::Bits at[sizeof(Chunk) / sizeof(typename T::Bits)];
 };

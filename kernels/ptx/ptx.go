@@ -26,16 +26,17 @@ func Source(module string) ([]byte, error) {
 // Manifest records where the PTX came from.
 type Manifest struct {
 	Compiler string   `json:"compiler"`
-	Flags    []string `json:"flags"`
+	Flags    []string `json:"flags"` // of all modules
 	// Modules is sorted by name.
 	Modules []Built `json:"modules"`
 }
 
 // Built is one compiled module.
 type Built struct {
-	Name    string `json:"name"`
-	Source  string `json:"source"`            // relative to kernels/
-	Element string `json:"element,omitempty"` // the macro ELEMENT
+	Name    string   `json:"name"`
+	Source  string   `json:"source"` // relative to kernels/
+	Arch    string   `json:"arch"`
+	Defines []string `json:"defines,omitempty"` // macros, NAME or NAME=VALUE
 	// Hash is the SHA-256 of the source and of all headers of kernels/device.
 	Hash string `json:"sha256"`
 }

@@ -8,10 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"gpurun/kernels"
+	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
 )
 
@@ -19,11 +23,20 @@ import (
 const compiler = "clang-22"
 
 // flags leave no contraction to the compiler, so that sums round alike
-// everywhere; ptx74 is what the driver of CUDA 11.4 reads.
+// everywhere, and have it inline everything: the kernels' templates are written
+// for that.
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
-	"--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx74",
-	"-std=c++20", "-O3", "-ffp-contract=off", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-S",
+	"-std=c++20", "-O3", "-mllvm", "-inline-threshold=100000",
+	"-ffp-contract=off", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-S",
+}
+
+// isa is the least PTX version that has what an architecture's kernels use. That
+// of sm_80 is what the driver of CUDA 11.4 reads.
+var isa = map[collective.Arch]string{
+	collective.SM80:   "+ptx74",
+	collective.SM90:   "+ptx81",
+	collective.SM100a: "+ptx86",
 }
 
 func main() {
@@ -33,45 +46,85 @@ func main() {
 	}
 }
 
-// run compiles into root/ptx, where root is the folder kernels/.
+// run compiles into root/ptx, where root is the folder kernels/, several modules
+// at a time, and removes what is no longer wanted.
 func run(root string) error {
-	m := ptx.Manifest{Compiler: compiler, Flags: flags}
-	for _, b := range wanted() {
-		var err error
-		if b.Hash, err = hash(os.DirFS(root), b.Source); err != nil {
-			return err
-		}
-		if err := compile(root, b); err != nil {
-			return err
-		}
-		m.Modules = append(m.Modules, b)
+	modules := wanted()
+	m, err := manifest(root, modules)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, module := range modules {
+		group.Go(func() error { return compile(root, module) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := removeOthers(filepath.Join(root, "ptx"), modules); err != nil {
+		return err
 	}
 	return writeManifest(filepath.Join(root, "ptx", "MANIFEST.json"), m)
 }
 
-// wanted lists the modules of the catalog, and the one that carries the layout
-// of the shared structs.
-func wanted() []ptx.Built {
-	built := []ptx.Built{{Name: "layout", Source: "device/layout.cu"}}
-	for _, m := range kernels.Modules() {
-		built = append(built, ptx.Built{Name: m.Name, Source: m.Algorithm.Source, Element: m.DType.Element})
+// manifest describes modules and the sources that they are made of.
+func manifest(root string, modules []collective.Module) (ptx.Manifest, error) {
+	m := ptx.Manifest{Compiler: compiler, Flags: flags}
+	for _, module := range modules {
+		sum, err := hash(os.DirFS(root), module.Source)
+		if err != nil {
+			return m, err
+		}
+		m.Modules = append(m.Modules, ptx.Built{
+			Name: module.Name, Source: module.Source, Arch: module.Arch.String(), Defines: module.Defines, Hash: sum,
+		})
 	}
-	slices.SortFunc(built, func(a, b ptx.Built) int { return strings.Compare(a.Name, b.Name) })
-	return built
+	return m, nil
 }
 
-func compile(root string, b ptx.Built) error {
-	args := slices.Clone(flags)
-	if b.Element != "" {
-		args = append(args, "-DELEMENT="+b.Element)
+// removeOthers deletes PTX of modules that are no more.
+func removeOthers(folder string, modules []collective.Module) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*.ptx"))
+	if err != nil {
+		return err
 	}
-	args = append(args, b.Source, "-o", filepath.Join("ptx", b.Name+".ptx"))
-	cmd := exec.Command(compiler, args...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)\n%s", b.Source, err, compiler, out)
+	for _, file := range files {
+		named := func(m collective.Module) bool { return m.Name+".ptx" == filepath.Base(file) }
+		if slices.ContainsFunc(modules, named) {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// wanted lists the modules of the catalog, and the one that carries the layout
+// of the shared structs.
+func wanted() []collective.Module {
+	modules := append(kernels.Modules(), collective.Module{Name: "layout", Source: "device/layout.cu", Arch: collective.SM80})
+	slices.SortFunc(modules, func(a, b collective.Module) int { return strings.Compare(a.Name, b.Name) })
+	return modules
+}
+
+// compile writes a module's PTX.
+func compile(root string, m collective.Module) error {
+	args := append(slices.Clone(flags), "--cuda-gpu-arch="+m.Arch.String(), "-Xclang", "-target-feature", "-Xclang", isa[m.Arch])
+	for _, define := range m.Defines {
+		args = append(args, "-D"+define)
+	}
+	args = append(args, m.Source, "-o", "-")
+	cmd := exec.Command(compiler, args...)
+	cmd.Dir = root
+	var messages strings.Builder
+	cmd.Stderr = &messages
+	text, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)\n%s", m.Name, err, compiler, messages.String())
+	}
+	return os.WriteFile(filepath.Join(root, "ptx", m.Name+".ptx"), shorten(text), 0o644)
 }
 
 func writeManifest(path string, m ptx.Manifest) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,12 +18,9 @@ func TestPTXIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ptx.Manifest{Compiler: compiler, Flags: flags, Modules: wanted()}
-	for i := range want.Modules {
-		m := &want.Modules[i]
-		if m.Hash, err = hash(os.DirFS("../.."), m.Source); err != nil {
-			t.Fatal(err)
-		}
+	want, err := manifest("../..", wanted())
+	if err != nil {
+		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the PTX is stale: run go generate ./kernels\n(-want +got)\n%s", diff)

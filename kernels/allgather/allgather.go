@@ -1,0 +1,33 @@
+// Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one behind the other.
+package allgather
+
+import (
+	"gpurun/kernels/collective"
+	"gpurun/kernels/naive"
+)
+
+const name = "allgather"
+
+var shape = collective.Shape{Recv: collective.PartPerRank}
+
+// Collective describes allgather and its algorithms.
+func Collective() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"all-gather", "all_gather", "all_gather_perf"},
+		Summary:    "every rank gets all ranks' inputs, one behind the other",
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Pull(), Push(), LL(), CopyEngine(), Multimem()},
+		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:     choose,
+	}
+}
+
+// choose prefers packets as long as the barriers that they save cost more than
+// sending every byte twice: an estimate.
+func choose(world int, call collective.Call) string {
+	if call.Bytes()*int64(world) <= 64<<10 {
+		return "ll"
+	}
+	return "push"
+}

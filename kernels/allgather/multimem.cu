@@ -1,0 +1,33 @@
+// allgather, multimem: every rank stores its part once, to the multicast address,
+// and the switch delivers it to all.
+//
+// Algorithm:
+//   1. meet the same block of all ranks
+//   2. store the own part to its place at the output's multicast address; what is
+//      not aligned to a vector goes to every rank one by one
+//   3. meet again
+//
+// Buffers: the outputs lie in symmetric memory at the same offset, with a
+// multicast address; the input is local. In place, the input is the own part of
+// the output, which then gets the same bytes again.
+//
+// Memory order: as for push; the alias fence puts the stores to the multicast
+// address before barrier 3.
+//
+// The caller gives the same bytes and grid on all ranks, a grid of at most
+// kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
+// threads. Any count and alignment. sm_90 and up, up to kMaxRanks ranks.
+
+#include "../device/copy.cuh"
+#include "../device/entries.cuh"
+#include "../device/multicopy.cuh"
+
+FORCE_INLINE __device__ void multimem(const Params& p) {
+  Epochs epochs(p);
+  if (!epochs.meet(kStartBarrier, p.world)) return;
+  const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
+  multicast_copy(p, from, p.recv_offset + p.rank * p.bytes);
+  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+}
+
+ENTRY(allgather_multimem, multimem)

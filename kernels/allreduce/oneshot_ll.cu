@@ -1,0 +1,45 @@
+// allreduce, one-shot with packets: every rank pushes its input to all peers, as
+// packets that carry their own flags, and reduces what arrives. There is no
+// barrier: a call costs one trip over the link.
+//
+// Algorithm, for each tile that falls to this block:
+//   1. push the tile of the own input to every peer, as packets
+//   2. wait for each vector from every peer, reduce in rank order, store to the output
+//
+// Buffers: input and output are local, may be the same, and need no symmetric
+// address: a thread reads the own vector again before it stores to its place.
+// The packets' slots are symmetric; see packet.cuh.
+//
+// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+//
+// The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of
+// at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
+// 32 threads; the packets of world tiles, which take up twice their size, fit
+// into kPacketSlotBytes. Any count and alignment; an epilogue by rows takes
+// aligned buffers and tiles of whole rows. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/entries.cuh"
+#include "../device/packet.cuh"
+
+template <typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
+  const uint64_t base = p.peers[p.rank];
+  const Buffer send(base + p.send_offset, p.bytes);
+  const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+    const Vec own = send.load(i);
+    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, own); });
+  };
+  const auto store = [&](int64_t offset, int64_t i, Vec v) {
+    Buffer(base + offset, p.bytes).store<typename T::Bits>(i, v);
+  };
+  trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+    const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
+    Epilogue::drive(p, kAlone, begin, end, from_all, store);
+  });
+}
+
+#ifdef WITH_EPILOGUES
+EPILOGUES(oneshot_ll)
+#else
+REDUCTIONS(oneshot_ll)
+#endif

@@ -1,0 +1,36 @@
+package allreduce
+
+import (
+	"slices"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// OneShotLL pushes the input to all peers as packets: oneshot_ll.cu.
+func OneShotLL() *collective.Algorithm {
+	const algorithm = "oneshot_ll"
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       algorithm,
+		Summary:    "no barrier, push packets with flags to all; smallest sizes",
+		Kernels: slices.Concat(
+			collective.Reductions(name, algorithm, algorithm, collective.SM80, collective.SM90),
+			collective.Epilogues(name, algorithm, algorithm, collective.SM80),
+		),
+		MaxRanks: collective.MaxRanks,
+		Needs:    collective.Needs{Packets: true},
+		MaxRow:   collective.PacketTile,
+		Blocks:   64,
+	}
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		if call.Count == 0 {
+			return nil
+		}
+		shape := c.GridOfVecs(a, call, call.Bytes())
+		p := c.Params(call)
+		p.TileBytes = collective.TileBytes(call, shape.Blocks, collective.PacketTile(c.World()))
+		return c.Launch(s, a, call, shape, &p)
+	}
+	return a
+}

@@ -1,0 +1,33 @@
+// Package alltoall holds the algorithms of alltoall: every rank gets from each rank the part that is meant for it.
+package alltoall
+
+import (
+	"gpurun/kernels/collective"
+	"gpurun/kernels/naive"
+)
+
+const name = "alltoall"
+
+var shape = collective.Shape{Send: collective.PartPerRank, Recv: collective.PartPerRank}
+
+// Collective describes alltoall and its algorithms.
+func Collective() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"all-to-all", "all_to_all", "alltoall_perf"},
+		Summary:    "every rank gets from each rank the part that is meant for it",
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Push(), LL()},
+		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:     choose,
+	}
+}
+
+// choose prefers packets as long as the barriers that they save cost more than
+// sending every byte twice: an estimate.
+func choose(world int, call collective.Call) string {
+	if call.Bytes()*int64(world) <= 64<<10 {
+		return "ll"
+	}
+	return "push"
+}

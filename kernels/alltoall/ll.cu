@@ -1,0 +1,40 @@
+// alltoall, packets: every rank pushes each peer its part of the input, as packets
+// that carry their own flags. There is no barrier.
+//
+// Algorithm, for each tile that falls to this block:
+//   1. push the tile of every peer's part of the own input to that peer, as packets
+//   2. wait for each vector from every peer, store it to that rank's part of the output
+//
+// Buffers: input and output are local, need no symmetric address, and must not
+// be the same. The packets' slots are symmetric; see packet.cuh.
+//
+// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+//
+// The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of
+// at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
+// 32 threads; the packets of world tiles fit into kPacketSlotBytes. Any count and
+// alignment. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/copy.cuh"
+#include "../device/entries.cuh"
+#include "../device/packet.cuh"
+
+template <int N>
+FORCE_INLINE __device__ void ll(const Params& p) {
+  const uint64_t base = p.peers[p.rank];
+  const auto part = [&](int64_t offset, uint32_t r) { return Buffer(base + offset + r * p.bytes, p.bytes); };
+  const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, part(p.send_offset, peer).load(i)); });
+  };
+  trade<N>(p, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+    for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
+      const auto put = [&](uint32_t r, Vec v) { store_bytes(part(p.recv_offset, r), i, v); };
+      mail.receive(i - begin, part(p.send_offset, p.rank).load(i), [&](Vec v) { put(0, v); }, put);
+    }
+  });
+}
+
+ENTRY(alltoall_ll, ll<0>)
+ENTRY(alltoall_ll_n2, ll<2>)
+ENTRY(alltoall_ll_n4, ll<4>)
+ENTRY(alltoall_ll_n8, ll<8>)

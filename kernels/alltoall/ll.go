@@ -1,0 +1,30 @@
+package alltoall
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// LL pushes every peer its part as packets: ll.cu.
+func LL() *collective.Algorithm {
+	const algorithm = "ll"
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       algorithm,
+		Summary:    "no barrier, push packets with flags; small sizes",
+		Kernels:    collective.CopiesByWorld(name, algorithm, collective.SM80, collective.SM90),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Packets: true, SeparateOutput: true},
+		Blocks:     64,
+	}
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		if call.Count == 0 {
+			return nil
+		}
+		shape := c.GridOfVecs(a, call, call.Bytes())
+		p := c.Params(call)
+		p.TileBytes = collective.TileBytes(call, shape.Blocks, collective.PacketTile(c.World()))
+		return c.Launch(s, a, call, shape, &p)
+	}
+	return a
+}

@@ -1,0 +1,34 @@
+// Package barrier holds the algorithms of barrier: no rank goes on before all
+// have come. Others use its kernel between copies: [Meet].
+package barrier
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+const name = "barrier"
+
+// Collective describes barrier and its algorithms.
+func Collective() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"barrier_perf"},
+		Summary:    "no rank goes on before all have come",
+		Shape:      collective.Shape{Empty: true},
+		Algorithms: []*collective.Algorithm{Flag(), Multimem()},
+		BusFactor:  func(int) float64 { return 1 },
+		Choose:     func(int, collective.Call) string { return "flag" },
+	}
+}
+
+// Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among
+// its Others. Should a rank be missing, the phase is named.
+func Meet(c *collective.Comm, s cudart.Stream, phase collective.Phase) error {
+	p := c.Params(collective.Call{})
+	p.Phase = phase
+	return c.LaunchOther(s, FlagKernels()[0], c.Grid(Flag(), collective.Call{}, 1), &p)
+}
+
+// FlagKernels lists the kernel of Meet.
+func FlagKernels() []collective.Kernel { return collective.Copies(name, "flag", collective.SM80) }

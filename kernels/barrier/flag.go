@@ -1,0 +1,26 @@
+package barrier
+
+import (
+	"slices"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// Flag has every rank tell every other that it has come: flag.cu.
+func Flag() *collective.Algorithm {
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       "flag",
+		Summary:    "a flag from every rank to every other",
+		Kernels:    slices.Concat(FlagKernels(), collective.Copies(name, "flag", collective.SM90)),
+		MaxRanks:   collective.MaxRanks,
+		Blocks:     1,
+	}
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		p := c.Params(call)
+		p.Phase = collective.StartBarrier
+		return c.Launch(s, a, call, c.Grid(a, call, 1), &p)
+	}
+	return a
+}

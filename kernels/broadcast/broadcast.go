@@ -1,0 +1,24 @@
+// Package broadcast holds the algorithms of broadcast: every rank gets the root's input.
+package broadcast
+
+import (
+	"gpurun/kernels/collective"
+	"gpurun/kernels/naive"
+)
+
+const name = "broadcast"
+
+var shape = collective.Shape{Rooted: true}
+
+// Collective describes broadcast and its algorithms.
+func Collective() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"broadcast_perf", "bcast"},
+		Summary:    "every rank gets the root's input",
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), Multimem()},
+		BusFactor:  func(int) float64 { return 1 },
+		Choose:     func(int, collective.Call) string { return "p2p" },
+	}
+}

@@ -1,0 +1,31 @@
+// broadcast, multimem: the root stores its input once, to the multicast address,
+// and the switch delivers it to all.
+//
+// Algorithm:
+//   1. meet the same block of all ranks
+//   2. the root stores its input to the output's multicast address; what is not
+//      aligned to a vector goes to every rank one by one
+//   3. meet again
+//
+// Buffers: the outputs lie in symmetric memory at the same offset, with a
+// multicast address; the input is the root's, and may be its output, which then
+// gets the same bytes again.
+//
+// Memory order: barrier 1 says that the outputs may be overwritten, barrier 3
+// publishes what the root pushed, the alias fence before it included.
+//
+// The caller gives the same bytes, root and grid on all ranks, a grid of at most
+// kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
+// threads. Any count and alignment. sm_90 and up, up to kMaxRanks ranks.
+
+#include "../device/entries.cuh"
+#include "../device/multicopy.cuh"
+
+FORCE_INLINE __device__ void multimem(const Params& p) {
+  Epochs epochs(p);
+  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (p.rank == p.root) multicast_copy(p, Buffer(p.peers[p.rank] + p.send_offset, p.bytes), p.recv_offset);
+  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+}
+
+ENTRY(broadcast_multimem, multimem)

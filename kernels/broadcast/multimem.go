@@ -1,0 +1,28 @@
+package broadcast
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// Multimem stores the root's input to the multicast address: multimem.cu.
+func Multimem() *collective.Algorithm {
+	const algorithm = "multimem"
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       algorithm,
+		Summary:    "one store that the switch delivers to all",
+		Kernels:    collective.Copies(name, algorithm, collective.SM90),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Peers: true, Multicast: true},
+		Blocks:     32,
+	}
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		if call.Count == 0 {
+			return nil
+		}
+		p := c.Params(call)
+		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
+	}
+	return a
+}

@@ -1,0 +1,70 @@
+package collective
+
+import "fmt"
+
+// EpilogueKind is what an allreduce does to its result before it stores it.
+type EpilogueKind string
+
+// The epilogues: kernels/device/epilogue.cuh.
+const (
+	NoEpilogue EpilogueKind = ""
+	Negate     EpilogueKind = "negate"  // -x
+	Scale      EpilogueKind = "scale"   // x * Scale
+	Bias       EpilogueKind = "bias"    // x + Weight, a row, for every row
+	RMSNorm    EpilogueKind = "rmsnorm" // x += Residual; x / sqrt(mean(x²)+Epsilon) * Weight, for every row
+)
+
+// EpilogueKinds lists the epilogues.
+func EpilogueKinds() []EpilogueKind { return []EpilogueKind{Negate, Scale, Bias, RMSNorm} }
+
+// EpilogueDTypes lists the element types that epilogues have kernels for.
+func EpilogueDTypes() []DType { return []DType{Half, BFloat16, Float} }
+
+// ParseEpilogue finds an epilogue by its name; "none" is none.
+func ParseEpilogue(word string) (EpilogueKind, bool) {
+	if word == "none" {
+		return NoEpilogue, true
+	}
+	for _, e := range EpilogueKinds() {
+		if word == string(e) {
+			return e, true
+		}
+	}
+	return NoEpilogue, false
+}
+
+// Epilogue is an epilogue with what it works on. Offsets are in bytes from the
+// base of the symmetric memory; every rank holds the same there.
+type Epilogue struct {
+	Kind EpilogueKind
+	// Row is how many elements a row has, for Bias and RMSNorm.
+	Row                           int64
+	Scale, Epsilon                float32
+	Weight, Residual, ResidualOut int64
+}
+
+// byRow reports whether the data is cut into rows.
+func (e EpilogueKind) byRow() bool { return e == Bias || e == RMSNorm }
+
+// MaxRowBytes is how long a row that is normalised may be.
+const MaxRowBytes = MaxRowVecs * vecBytes
+
+// check says why the epilogue cannot be applied to a call, or returns nil.
+func (e Epilogue) check(call Call) error {
+	row := e.Row * int64(call.DType.Size)
+	switch {
+	case !e.Kind.byRow():
+		return nil
+	case row <= 0 || row%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: a row of %d elements is not a multiple of %d bytes", e.Kind, e.Row, vecBytes)
+	case e.Kind != RMSNorm:
+		return nil
+	case row > MaxRowBytes:
+		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, MaxRowBytes)
+	case call.Count%e.Row != 0:
+		return fmt.Errorf("epilogue %s: %d elements are no whole number of rows of %d", e.Kind, call.Count, e.Row)
+	case (call.Send|call.Recv)%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: the buffers must be aligned to %d bytes", e.Kind, vecBytes)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package collective
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+)
+
+// kernelKey names what calls of one kind need; loaded is what does them.
+type (
+	kernelKey struct {
+		algorithm *Algorithm
+		dtype     string
+		op        Op
+		epilogue  EpilogueKind
+	}
+	loaded struct {
+		kernel cudart.Kernel
+		pdl    bool // may start before the kernel in front of it has ended
+	}
+)
+
+// Launch puts the algorithm's kernel for a call on the stream.
+func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
+	key := kernelKey{a, call.DType.Name, call.Op, call.Epilogue.Kind}
+	k, ok := c.kernels[key]
+	if !ok {
+		var err error
+		if k, err = c.load(a, call); err != nil {
+			return err
+		}
+		c.kernels[key] = k
+	}
+	shape.PDL = k.pdl
+	return s.Launch(k.kernel, shape, p.Bytes())
+}
+
+// LaunchOther puts an entry point that serves an algorithm on the stream.
+func (c *Comm) LaunchOther(s cudart.Stream, other Kernel, shape cudart.Launch, p *Params) error {
+	k, err := c.Load(other)
+	if err != nil {
+		return err
+	}
+	return s.Launch(k, shape, p.Bytes())
+}
+
+func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
+	k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, c.World(), c.sm)
+	if !ok {
+		return loaded{}, fmt.Errorf("%s %s has no kernel for %s of %s on compute capability %d.%d",
+			a.Collective, a.Name, call.Op, call.DType.Name, c.sm/10, c.sm%10)
+	}
+	kernel, err := c.Load(k)
+	return loaded{kernel, c.cfg.PDL && k.Module.Arch.PDL()}, err
+}
+
+// Load finds an entry point, loading its module when it is first needed.
+func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
+	m, err := c.module(k.Module.Name)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := m.Kernel(k.Entry)
+	if err != nil {
+		return nil, fmt.Errorf("finding kernel %s in %s: %w", k.Entry, k.Module.Name, err)
+	}
+	return kernel, nil
+}
+
+func (c *Comm) module(name string) (cudart.Module, error) {
+	if m, ok := c.modules[name]; ok {
+		return m, nil
+	}
+	text, err := c.cfg.Source(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.cfg.Device.LoadModule(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("loading module %s: %w", name, err)
+	}
+	c.modules[name] = m
+	return m, nil
+}
+
+// vecBytes is the widest access of a thread, and warp the threads that run
+// together.
+const (
+	vecBytes   = 16
+	warp       = 32
+	maxThreads = 512
+)
+
+// Grid shapes a launch over items units of work, one for each thread: as few
+// blocks as give every thread work, but no more than the call or else the
+// algorithm asks for, than the devices have multiprocessors, and than may meet
+// at a barrier. All blocks are therefore resident, and all ranks choose alike.
+func (c *Comm) Grid(a *Algorithm, call Call, items int64) cudart.Launch {
+	minThreads := int64((c.World() + warp - 1) / warp * warp)
+	threads := min(max(roundUp(items, warp), minThreads), maxThreads)
+	return cudart.Launch{Blocks: c.blocks(a, call, ceilDiv(items, threads)), Threads: int(threads)}
+}
+
+// blocks bounds a number of blocks.
+func (c *Comm) blocks(a *Algorithm, call Call, want int64) int {
+	most := min(a.Blocks, c.cfg.SMs, MaxBlocks)
+	if call.Blocks > 0 {
+		most = min(call.Blocks, c.cfg.SMs, MaxBlocks)
+	}
+	if c.cfg.MaxBlocks > 0 {
+		most = min(most, c.cfg.MaxBlocks)
+	}
+	if a.Needs.Packets {
+		most = min(most, int(c.cfg.PacketBytes/(2*PacketSlotBytes)))
+	}
+	return int(max(min(want, int64(most)), 1))
+}
+
+// GridOfVecs shapes a launch over bytes bytes, cut into vectors, or, for an
+// epilogue that takes whole rows, into rows, one for a block.
+func (c *Comm) GridOfVecs(a *Algorithm, call Call, bytes int64) cudart.Launch {
+	if call.Epilogue.Kind != RMSNorm {
+		return c.Grid(a, call, ceilDiv(bytes, vecBytes))
+	}
+	row := call.Epilogue.Row * int64(call.DType.Size)
+	one := c.Grid(a, call, row/vecBytes)
+	return cudart.Launch{Blocks: c.blocks(a, call, ceilDiv(bytes, row)), Threads: one.Threads}
+}
+
+// TileBytes splits a part evenly over the blocks, in whole vectors or, for an
+// epilogue that takes whole rows, rows, as far as most bytes hold it.
+func TileBytes(call Call, blocks int, most int64) int64 {
+	unit := int64(vecBytes)
+	if call.Epilogue.Kind == RMSNorm {
+		unit = call.Epilogue.Row * int64(call.DType.Size)
+	}
+	even := roundUp(ceilDiv(call.Bytes(), int64(blocks)), unit)
+	return min(even, most/unit*unit)
+}
+
+// PacketTile is how many bytes of a part, of each of so many ranks, fit into a
+// slot of packets, which are twice as large as their data.
+func PacketTile(world int) int64 { return PacketSlotBytes / 2 / int64(world) / vecBytes * vecBytes }
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+func roundUp(a, b int64) int64 { return ceilDiv(a, b) * b }

@@ -1,0 +1,142 @@
+// What happens to a result between the reduction and the store, in the type
+// that the element is computed in.
+//
+// An epilogue's drive calls reduce(i) for every chunk i of [begin, end), a vector
+// or an element, and passes the outcome to put(offset, i, chunk), which stores it
+// in the buffers at that offset. The blocks of a crew share the chunks.
+#pragma once
+
+#include "params.cuh"
+#include "reduce.cuh"
+#include "types.cuh"
+
+// Crew is the blocks that share a range, and this block's number among them.
+struct Crew {
+  uint32_t block, blocks;
+};
+
+FORCE_INLINE __device__ Crew whole_grid() { return {block_id(), grid_blocks()}; }
+constexpr Crew kAlone = {0, 1};
+
+// Elementwise is a drive for epilogues that look at one element at a time.
+template <typename Epilogue>
+struct Elementwise {
+  static constexpr bool kByRow = false;
+
+  template <typename Reduce, typename Put>
+  static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
+                                            Put put) {
+    const int64_t step = crew.blocks * block_threads();
+    for (int64_t i = begin + crew.block * block_threads() + thread_id(); i < end; i += step) {
+      auto result = reduce(i);
+      Epilogue::apply(p, i, result);
+      put(p.recv_offset, i, result.rounded());
+    }
+  }
+};
+
+// Plain stores the reduction as it is.
+struct Plain : Elementwise<Plain> {
+  template <typename Result>
+  static FORCE_INLINE __device__ void apply(const Params&, int64_t, Result&) {}
+};
+
+struct Negate : Elementwise<Negate> {
+  template <typename Result>
+  static FORCE_INLINE __device__ void apply(const Params&, int64_t, Result& result) {
+#pragma unroll
+    for (auto& x : result.at) x = -x;
+  }
+};
+
+struct Scale : Elementwise<Scale> {
+  template <typename Result>
+  static FORCE_INLINE __device__ void apply(const Params& p, int64_t, Result& result) {
+#pragma unroll
+    for (auto& x : result.at) x *= p.scale;
+  }
+};
+
+// The chunk of the own row of weights that goes with chunk i of the data.
+template <typename Chunk>
+FORCE_INLINE __device__ Chunk weight(const Params& p, int64_t i) {
+  const auto row = (Global<const Chunk>)(p.peers[p.rank] + p.weight_offset);
+  return row[(uint64_t)i % (uint32_t)(p.row_bytes / sizeof(Chunk))];
+}
+
+// Bias adds the same row to every row.
+struct Bias : Elementwise<Bias> {
+  template <typename T, typename Chunk>
+  static FORCE_INLINE __device__ void apply(const Params& p, int64_t i, Partial<T, Chunk>& result) {
+    const Partial<T, Chunk> bias(weight<Chunk>(p, i));
+#pragma unroll
+    for (int k = 0; k < result.kElements; k++) result.at[k] += bias.at[k];
+  }
+};
+
+// The sum of x over the block's threads, always in the same order.
+template <typename W>
+FORCE_INLINE __device__ W block_sum(W x) {
+  constexpr uint32_t kWarp = 32;
+  __shared__ W of_warp[kWarp];
+#pragma unroll
+  for (uint32_t distance = kWarp / 2; distance > 0; distance /= 2) x += shuffle_xor(x, distance);
+  if (thread_id() % kWarp == 0) of_warp[thread_id() / kWarp] = x;
+  block_all(true);
+  W sum = 0;
+#pragma nounroll
+  for (uint32_t w = 0; w < block_threads() / kWarp; w++) sum += of_warp[w];
+  block_all(true); // before the next sum overwrites this one
+  return sum;
+}
+
+// RMSNorm adds the residual, stores the sum, and normalises each row by its
+// root mean square (Zhang and Sennrich, 2019): y = x / sqrt(mean(x^2) + epsilon)
+// * weight. A block takes a row at a time.
+struct RMSNorm {
+  static constexpr bool kByRow = true;
+
+  template <typename Reduce, typename Put>
+  static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
+                                            Put put) {
+    const int64_t row_vecs = p.row_bytes / kVecBytes;
+    for (int64_t row = begin + crew.block * row_vecs; row < end; row += crew.blocks * row_vecs)
+      normalise(p, row, row_vecs, reduce, put);
+  }
+
+  template <typename Reduce, typename Put>
+  static FORCE_INLINE __device__ void normalise(const Params& p, int64_t row, int64_t row_vecs, Reduce reduce,
+                                                Put put) {
+    using Result = decltype(reduce(row));
+    using Work = __remove_reference_t(decltype(Result::at[0]));
+    constexpr int kElements = Result::kElements;
+    constexpr int kSteps = kMaxRowVecs / 512;
+    Result results[kSteps];
+    Work squares = 0;
+#pragma unroll
+    for (int k = 0; k < kSteps; k++) {
+      const int64_t i = k * block_threads() + thread_id();
+      if (i >= row_vecs) break;
+      results[k] = reduce(row + i);
+      const Result residual(ld(p.peers[p.rank] + p.residual_offset + (row + i) * kVecBytes));
+#pragma unroll
+      for (int e = 0; e < kElements; e++) {
+        Work& x = results[k].at[e];
+        x += residual.at[e];
+        squares += x * x;
+      }
+      put(p.residual_out_offset, row + i, results[k].rounded());
+    }
+    const Work mean = block_sum(squares) / (Work)(row_vecs * kElements);
+    const Work factor = 1 / square_root(mean + (Work)p.epsilon);
+#pragma unroll
+    for (int k = 0; k < kSteps; k++) {
+      const int64_t i = k * block_threads() + thread_id();
+      if (i >= row_vecs) break;
+      const Result weights(weight<Vec>(p, i));
+#pragma unroll
+      for (int e = 0; e < kElements; e++) results[k].at[e] = results[k].at[e] * factor * weights.at[e];
+      put(p.recv_offset, row + i, results[k].rounded());
+    }
+  }
+};

@@ -1,0 +1,164 @@
+// Packets: data that carries its own flag, so that no barrier is needed.
+//
+// A packet is 16 bytes: two 64-bit words, each of four bytes of data and the
+// epoch. A 64-bit word arrives whole; the two may arrive apart, and each is checked
+// (the LL protocol of NCCL). A rank pushes packets into slots in its peers'
+// memory, and polls those in its own.
+//
+// Every block has two slots, used in turn by the parity of the epoch, with room
+// for the packets of all ranks. A slot is written again two epochs later. By
+// then the writer has had packets of the epoch between from every rank, each
+// sent after that rank's whole block was done with the slot.
+//
+// The packets' memory starts as zeros, an epoch that never comes, and is used
+// for nothing else.
+#pragma once
+
+#include "barrier.cuh"
+#include "reduce.cuh"
+#include "vector.cuh"
+
+constexpr int kPacketsPerVec = 2;
+constexpr int kPacketBytes = 16;
+
+// The packets of one vector.
+struct Packets {
+  uint64_t word[4];
+
+  FORCE_INLINE __device__ bool are_of(uint32_t epoch) const {
+    return word[0] >> 32 == epoch && word[1] >> 32 == epoch && word[2] >> 32 == epoch && word[3] >> 32 == epoch;
+  }
+  FORCE_INLINE __device__ Vec data() const {
+    return Vec{(uint32_t)word[0], (uint32_t)word[1], (uint32_t)word[2], (uint32_t)word[3]};
+  }
+};
+
+FORCE_INLINE __device__ void push_packets(uint64_t to, Vec v, uint32_t epoch) {
+  const uint64_t flag = (uint64_t)epoch << 32;
+  asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(flag | v.x), "l"(flag | v.y) : "memory");
+  asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to + kPacketBytes), "l"(flag | v.z),
+               "l"(flag | v.w)
+               : "memory");
+}
+
+FORCE_INLINE __device__ Packets poll_packets(uint64_t at) {
+  Packets got;
+  asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];" : "=l"(got.word[0]), "=l"(got.word[1]) : "l"(at) : "memory");
+  asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+               : "=l"(got.word[2]), "=l"(got.word[3])
+               : "l"(at + kPacketBytes)
+               : "memory");
+  return got;
+}
+
+// Mail is one block's packets of one epoch. All ranks cut their parts into the
+// same tiles. Once a wait has failed, all later ones fail at once.
+template <int N>
+class Mail {
+ public:
+  FORCE_INLINE __device__ Mail(const Params& p, uint32_t epoch)
+      : p_(p), epoch_(epoch), slot_(p.packet_offset + (int64_t)(2 * block_id() + epoch % 2) * kPacketSlotBytes) {}
+
+  // Sends vector i of the tile to a rank.
+  FORCE_INLINE __device__ void send(uint32_t to, int64_t i, Vec v) const {
+    push_packets(p_.peers[to] + offset(p_.rank, i), v, epoch_);
+  }
+
+  // Calls f(peer) for every peer, beginning with the next rank, so that not all
+  // send to the same one.
+  template <typename F>
+  FORCE_INLINE __device__ void each_peer(F f) const {
+    const uint32_t world = world_size<N>(p_);
+    each_rank<N, 1>(p_, [&](uint32_t k) { f(p_.rank + k < world ? p_.rank + k : p_.rank + k - world); });
+  }
+
+  // Waits for vector i of the tile from every peer, passes first the vector of
+  // rank 0 and then each of the others', in the order of ranks. The own one is
+  // passed in.
+  template <typename First, typename Each>
+  FORCE_INLINE __device__ void receive(int64_t i, Vec own, First first, Each each) {
+    if constexpr (N == 0) {
+      const auto from = [&](uint32_t r) { return r == p_.rank ? own : await<1>(r, i).of[0]; };
+      first(from(0));
+      each_rank<0, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
+    } else {
+      const Letters<N> letters = await<N>(0, i);
+      const auto from = [&](uint32_t r) { return r == p_.rank ? own : letters.of[r]; };
+      first(from(0));
+      each_rank<N, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
+    }
+  }
+
+  FORCE_INLINE __device__ bool failed() const { return failed_; }
+
+ private:
+  // A vector from each of so many ranks.
+  template <int kRanks>
+  struct Letters {
+    Vec of[kRanks];
+  };
+
+  // Polls until vector i has come from kRanks ranks, without the own one. All
+  // polls are on their way before the first is looked at.
+  template <int kRanks>
+  FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first, int64_t i) {
+    for (Patience patience;;) {
+      Packets seen[kRanks] = {};
+      uint32_t missing = kMaxRanks, found = 0;
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++)
+        if (first + k != p_.rank) seen[k] = poll_packets(p_.peers[p_.rank] + offset(first + k, i));
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++) {
+        if (first + k == p_.rank || seen[k].are_of(epoch_)) continue;
+        missing = first + k;
+        found = seen[k].word[0] >> 32;
+      }
+      if (missing != kMaxRanks && !failed_ && patience.is_over(p_)) {
+        record_fault(p_, kPackets, missing, epoch_, found);
+        failed_ = true;
+      }
+      if (missing != kMaxRanks && !failed_) continue;
+      Letters<kRanks> letters;
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++) letters.of[k] = seen[k].data();
+      return letters;
+    }
+  }
+
+  // Where vector i from a rank lies, from the base of symmetric memory.
+  FORCE_INLINE __device__ int64_t offset(uint32_t from, int64_t i) const {
+    const int64_t of_rank = p_.tile_bytes / kVecBytes * kPacketsPerVec * kPacketBytes;
+    return slot_ + from * of_rank + i * kPacketsPerVec * kPacketBytes;
+  }
+
+  const Params& p_;
+  uint32_t epoch_;
+  int64_t slot_;
+  bool failed_ = false;
+};
+
+// Trades parts of p.bytes among all ranks, tile by tile. send(mail, i, at) sends
+// vector i of the parts, which is vector at of the tile; receive(mail, begin, end)
+// takes in vectors [begin, end), of which begin is the tile's first.
+template <int N, typename Send, typename Receive>
+FORCE_INLINE __device__ void trade(const Params& p, Send send, Receive receive) {
+  Epochs epochs(p);
+  bool ok = !epochs.broken();
+  const int64_t tile = p.tile_bytes / kVecBytes, vecs = vecs_in(p.bytes);
+  for (int64_t begin = block_id() * tile; begin < vecs; begin += grid_blocks() * tile) {
+    const int64_t end = begin + tile < vecs ? begin + tile : vecs;
+    if (!block_all(ok)) return; // the whole block is done with the tile before
+    Mail<N> mail(p, epochs.advance());
+    for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(mail, i, i - begin);
+    receive(mail, begin, end);
+    ok = !mail.failed();
+  }
+  if (block_all(ok)) epochs.save();
+}
+
+// The reduction of vector i of the tile over all ranks.
+template <typename T, typename Op, int N>
+FORCE_INLINE __device__ Partial<T, Vec> reduce_mail(const Params& p, Mail<N>& mail, int64_t i, Vec own) {
+  return reduce<T, Op, N, Vec>(p, [&](auto first, auto each) { mail.receive(i, own, first, each); });
+}

@@ -1,0 +1,24 @@
+// How ranks divide work.
+#pragma once
+
+#include "params.cuh"
+
+struct Range {
+  int64_t begin, end;
+};
+
+// The rank's part of items that come in rows, split as evenly as whole rows can
+// be.
+FORCE_INLINE __device__ Range part_of(int64_t items, int64_t row, uint32_t rank, uint32_t world) {
+  const int64_t rows = (items + row - 1) / row;
+  const int64_t begin = rows * rank / world * row, end = rows * (rank + 1) / world * row;
+  return {begin < items ? begin : items, end < items ? end : items};
+}
+
+// The rank's share of items that all ranks but the root divide among themselves;
+// a single rank does everything.
+FORCE_INLINE __device__ Range share_beside_root(int64_t items, const Params& p) {
+  if (p.world == 1) return {0, items};
+  if (p.rank == p.root) return {0, 0};
+  return part_of(items, 1, p.rank < p.root ? p.rank : p.rank - 1, p.world - 1);
+}

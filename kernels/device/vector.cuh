@@ -1,0 +1,78 @@
+// Sixteen bytes at any address.
+//
+// A buffer is cut into vectors from its beginning, whatever its alignment, and
+// the last one may be short. Whole vectors of aligned buffers are one access.
+// Others are read as the two aligned vectors that they lie in, of which only
+// those with a byte that counts are touched, and written element by element.
+#pragma once
+
+#include "cuda.cuh"
+
+FORCE_INLINE __device__ bool is_aligned(uint64_t address) { return address % kVecBytes == 0; }
+
+FORCE_INLINE __device__ int64_t vecs_in(int64_t bytes) { return (bytes + kVecBytes - 1) / kVecBytes; }
+
+// The vector at an aligned address.
+FORCE_INLINE __device__ Vec ld(uint64_t address) { return *(Global<const Vec>)address; }
+
+FORCE_INLINE __device__ void st(uint64_t address, Vec v) { *(Global<Vec>)address = v; }
+
+FORCE_INLINE __device__ uint64_t pair(uint32_t low, uint32_t high) { return (uint64_t)high << 32 | low; }
+
+// The vector at any address. left is how many bytes the buffer has from there
+// on; bytes beyond them are undefined.
+FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
+  const uint32_t skip = address % kVecBytes;
+  const Vec low = ld(address - skip);
+  Vec high = {};
+  if (skip != 0 && left > kVecBytes - skip) high = ld(address - skip + kVecBytes);
+  uint64_t a = pair(low.x, low.y), b = pair(low.z, low.w), c = pair(high.x, high.y);
+  if (skip >= 8) a = b, b = c, c = pair(high.z, high.w);
+  if (const uint32_t bits = skip % 8 * 8) {
+    a = a >> bits | b << (64 - bits);
+    b = b >> bits | c << (64 - bits);
+  }
+  return Vec{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32)};
+}
+
+// Stores the first left bytes of v, at most all, unit by unit. The address and
+// left are multiples of the unit's size.
+template <typename Unit>
+FORCE_INLINE __device__ void st_any(uint64_t address, Vec v, int64_t left) {
+  uint64_t low = pair(v.x, v.y), high = pair(v.z, v.w);
+  const int units = (left < kVecBytes ? (int)left : kVecBytes) / sizeof(Unit);
+#pragma nounroll
+  for (int k = 0; k < units; k++) {
+    ((Global<Unit>)address)[k] = (Unit)low;
+    if constexpr (sizeof(Unit) == 8) {
+      low = high;
+    } else {
+      low = low >> 8 * sizeof(Unit) | high << (64 - 8 * sizeof(Unit));
+      high >>= 8 * sizeof(Unit);
+    }
+  }
+}
+
+// A Buffer is so many bytes at an address.
+struct Buffer {
+  uint64_t address;
+  int64_t bytes;
+  int64_t whole; // vectors of it that are one access
+
+  FORCE_INLINE __device__ Buffer(uint64_t address, int64_t bytes)
+      : address(address), bytes(bytes), whole(is_aligned(address) ? bytes / kVecBytes : 0) {}
+
+  FORCE_INLINE __device__ Vec load(int64_t i) const {
+    const uint64_t at = address + i * kVecBytes;
+    return i < whole ? ld(at) : ld_any(at, bytes - i * kVecBytes);
+  }
+
+  template <typename Unit>
+  FORCE_INLINE __device__ void store(int64_t i, Vec v) const {
+    const uint64_t at = address + i * kVecBytes;
+    if (i < whole)
+      st(at, v);
+    else
+      st_any<Unit>(at, v, bytes - i * kVecBytes);
+  }
+};

@@ -1,0 +1,53 @@
+// reduce, peer to peer: every rank but the root reduces its share of the data and
+// pushes the result to the root, so that no link carries more than the data once.
+//
+// Algorithm:
+//   1. meet the same block of all ranks
+//   2. every rank but the root: load the own 1/(n-1) share of every rank's input,
+//      reduce in rank order, store to the root's output
+//   3. meet again
+//
+// Buffers: inputs, and the root's output, lie in symmetric memory at the same
+// offsets on all ranks. The root's output may be its input: who writes a place of
+// it has read it, and nobody else does.
+//
+// Memory order: barrier 1 publishes the inputs, and says that the output may be
+// overwritten; barrier 3 publishes the results, and says that the inputs have
+// been read.
+//
+// The caller gives the same bytes, root and grid on all ranks, a grid of at most
+// kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
+// threads. Any count and alignment; aligned buffers run on vectors. sm_80 and up,
+// up to kMaxRanks ranks.
+
+#include "../device/barrier.cuh"
+#include "../device/entries.cuh"
+#include "../device/part.cuh"
+#include "../device/reduce.cuh"
+
+// Reduces the own share of chunks [begin, end), vectors or elements.
+template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void reduce_share(const Params& p, int64_t begin, int64_t end) {
+  const Range share = share_beside_root(end - begin, p);
+  const auto from_all = [&](int64_t i) {
+    return reduce_loaded<T, Op, N>(
+        p, [&](uint32_t r) { return ((Global<const Chunk>)(p.peers[r] + p.send_offset))[i]; });
+  };
+  const auto to_root = [&](int64_t offset, int64_t i, Chunk c) { ((Global<Chunk>)(p.peers[p.root] + offset))[i] = c; };
+  Epilogue::drive(p, whole_grid(), begin + share.begin, begin + share.end, from_all, to_root);
+}
+
+template <typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void p2p(const Params& p) {
+  using Bits = typename T::Bits;
+  Epochs epochs(p);
+  if (!epochs.meet(kStartBarrier, world_size<N>(p))) return;
+  const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
+  const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
+  constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
+  reduce_share<Vec, T, Op, N, Epilogue>(p, 0, vecs);
+  reduce_share<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
+  if (epochs.meet(kEndBarrier, world_size<N>(p))) epochs.save();
+}
+
+REDUCTIONS(p2p)

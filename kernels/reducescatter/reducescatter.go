@@ -1,0 +1,33 @@
+// Package reducescatter holds the algorithms of reducescatter: every rank gets its part of the reduction of all ranks' inputs.
+package reducescatter
+
+import (
+	"gpurun/kernels/collective"
+	"gpurun/kernels/naive"
+)
+
+const name = "reducescatter"
+
+var shape = collective.Shape{Send: collective.PartPerRank, Reduces: true}
+
+// Collective describes reducescatter and its algorithms.
+func Collective() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"reduce-scatter", "reduce_scatter", "reduce_scatter_perf"},
+		Summary:    "every rank gets its part of the reduction of all ranks' inputs",
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Pull(), LL(), Multimem()},
+		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:     choose,
+	}
+}
+
+// choose prefers packets as long as the barriers that they save cost more than
+// sending every byte twice: an estimate.
+func choose(world int, call collective.Call) string {
+	if call.Bytes()*int64(world) <= 64<<10 {
+		return "ll"
+	}
+	return "pull"
+}
