@@ -153,7 +153,7 @@ func (r *rank) leave(ctx context.Context) error {
 // base: the signal pad, the scratch, an input, and an output.
 type layout struct {
 	scratch, packets, send, recv int64
-	total               int64
+	total                        int64
 }
 
 // alignment of buffers: that of cudaMalloc.

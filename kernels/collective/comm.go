@@ -57,7 +57,9 @@ type Config struct {
 
 // RoomForPackets is how many bytes the packets of grids of up to so many blocks
 // take up.
-func RoomForPackets(blocks int) int64 { return 2 * PacketSlotBytes * int64(min(blocks, maxPacketBlocks)) }
+func RoomForPackets(blocks int) int64 {
+	return 2 * PacketSlotBytes * int64(min(blocks, maxPacketBlocks))
+}
 
 // maxPacketBlocks is enough for the sizes at which packets are of use.
 const maxPacketBlocks = 64
