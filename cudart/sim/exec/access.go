@@ -78,13 +78,18 @@ func (w *warp) window(id uint64, lane int) (*span, bool) {
 
 // pointer checks one lane's access and returns where its bytes are.
 func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
-	addr, n := base+o.mem.bias, o.mem.bytes()
+	n := o.mem.bytes()
+	return w.rangeAt(base+o.mem.bias, n, n, lane)
+}
+
+// rangeAt checks an access to n bytes.
+func (w *warp) rangeAt(addr, n, alignment uint64, lane int) (unsafe.Pointer, error) {
 	s, ok := w.find(addr, lane)
 	if !ok || s.size < n || addr-s.base > s.size-n {
 		return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x%s", n, addr, w.describe(addr, s, ok))
 	}
-	if addr%n != 0 {
-		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
+	if addr%alignment != 0 {
+		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, alignment)
 	}
 	return unsafe.Add(s.ptr, addr-s.base), nil
 }
@@ -94,10 +99,16 @@ func (w *warp) thread(lane int) int { return w.index*32 + lane }
 
 // writable is pointer for an access that writes.
 func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
-	if (base+o.mem.bias)>>RegionShift == paramWindow>>RegionShift {
+	n := o.mem.bytes()
+	return w.writableAt(base+o.mem.bias, n, n, lane)
+}
+
+// writableAt is rangeAt for an access that writes.
+func (w *warp) writableAt(addr, n, alignment uint64, lane int) (unsafe.Pointer, error) {
+	if addr>>RegionShift == paramWindow>>RegionShift {
 		return nil, w.fault(IllegalAddress, lane, "parameters cannot be written")
 	}
-	return w.pointer(o, base, lane)
+	return w.rangeAt(addr, n, alignment, lane)
 }
 
 // describe says what is wrong with an address.

@@ -17,6 +17,8 @@ type block struct {
 
 	stores *storeBuffer // nil without disorder
 
+	flying []*transfer // that began and may not be done
+
 	launchedDependents bool
 }
 

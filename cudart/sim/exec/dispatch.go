@@ -71,6 +71,10 @@ func (c *compiler) dispatchMore(o *op) {
 		c.atomic(o)
 	case "multimem":
 		c.multimem(o)
+	case "cp":
+		c.asyncCopy(o)
+	case "mbarrier":
+		c.mbarrier(o)
 	case "fence", "membar":
 		c.fence(o)
 	case "prefetch", "prefetchu", "discard", "applypriority":

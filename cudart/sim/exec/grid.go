@@ -132,6 +132,7 @@ func (g *Grid) Round(quantum int) (State, error) {
 			i++
 			continue
 		}
+		b.transferAll()
 		g.retire(b)
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
@@ -150,6 +151,7 @@ func (g *Grid) Round(quantum int) (State, error) {
 
 // round gives each warp of a block a turn; spun reports that one was polling.
 func (b *block) round(quantum int) (spun bool, err error) {
+	b.transferSome()
 	b.shuffle()
 	for _, w := range b.warps {
 		if w.live == 0 {

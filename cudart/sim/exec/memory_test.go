@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -213,6 +214,9 @@ func FuzzCompile(f *testing.F) {
 	f.Add(kernel("loop: setp.lt.and.s32 p|q, %a, 5, !p; @p bra loop; bar.red.popc.u32 %a, 0, q; mov.b64 {%a, _}, %x;"))
 	f.Add(kernel("t: .branchtargets a, b; brx.idx %a, t; a: cvt.rn.bf16x2.f32 %a, %b, %c; b: bfi.b32 %a, %b, %c, 1, 2;"))
 	f.Add(kernel("vote.sync.ballot.b32 %a, p, -1; match.any.sync.b32 %b, %a, -1; redux.sync.add.s32 %c, %a, -1;"))
+	f.Add(copyKernel(copyBodies["bulk, in and out"].body))
+	f.Add(copyKernel("cp.async.ca.shared.global.L2::cache_hint [%s], [%from], 16, %out; cp.async.wait_group 1; griddepcontrol.wait;"))
+	f.Add(multimemKernel("sm_100a", "multimem.ld_reduce.add.acc::f16.v8.e4m3x2 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; multimem.red.add.v4.f32 [%mc], {%f0,%f1,%f2,%f3};"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; .entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ptx.Parse("fuzz.ptx", []byte(text))
@@ -227,6 +231,10 @@ func FuzzCompile(f *testing.F) {
 		if p.WriteImage(mem[0], FirstRegion<<RegionShift) != nil {
 			return
 		}
+		var disorder *rand.Rand
+		if len(text)%2 == 0 {
+			disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
+		}
 		for _, k := range p.kernels {
 			threads := 40
 			if k.MaxThreads > 0 {
@@ -235,6 +243,7 @@ func FuzzCompile(f *testing.F) {
 			g, err := Launch(k, Config{
 				Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
 				Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
+				Disorder: disorder,
 			})
 			if err != nil {
 				continue

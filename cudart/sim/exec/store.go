@@ -115,21 +115,3 @@ func (c *compiler) hint(o *op) {
 	o.kind = opRun
 	o.run = func(*warp, *op, uint32) error { return nil }
 }
-
-// fence compiles fence and membar. Every ordered access is sequentially
-// consistent already; the atomic operation here keeps plain ones in order too.
-func (c *compiler) fence(o *op) {
-	sem, scope := c.take("acq_rel", "sc", "acquire", "release"), c.take("cta", "cluster", "gpu", "sys", "gl")
-	if scope == "" {
-		c.fail("%s needs a scope", c.in.Op)
-	}
-	c.args(0)
-	o.kind = opRun
-	o.run = func(w *warp, _ *op, mask uint32) error {
-		if sem != "acquire" {
-			w.release(scope, mask)
-		}
-		w.grid.fences.Add(1)
-		return nil
-	}
-}

@@ -23,6 +23,7 @@ type warp struct {
 	parked  int // entries of splits in use
 
 	offsets lanes            // scratch of loads and stores
+	groups  [2][]groups      // of each lane, by kind; nil until used
 	team    []unsafe.Pointer // scratch of multimem instructions
 }
 

@@ -1,0 +1,50 @@
+package exec
+
+// fence compiles fence and membar. Every ordered access is sequentially
+// consistent already; the atomic operation here keeps plain ones in order too.
+func (c *compiler) fence(o *op) {
+	if kind := c.take("proxy", "mbarrier_init"); kind != "" {
+		c.proxyFence(o, kind)
+		return
+	}
+	sem, scope := c.take("acq_rel", "sc", "acquire", "release"), c.take("cta", "cluster", "gpu", "sys", "gl")
+	if scope == "" {
+		c.fail("%s needs a scope", c.in.Op)
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		if sem != "acquire" {
+			w.release(scope, mask)
+		}
+		w.grid.fences.Add(1)
+		return nil
+	}
+}
+
+// proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
+// read memory and not what a thread has yet to write to it, so
+// fence.proxy.async lets that happen. Every byte has one place in the store buffers,
+// whatever address it is stored at, so that fence.proxy.alias has nothing to do.
+func (c *compiler) proxyFence(o *op, kind string) {
+	async := false
+	if kind == "proxy" {
+		proxy := c.take("async", "alias")
+		if proxy == "" {
+			c.fail("of the proxies only .async and .alias are implemented")
+		}
+		async = proxy == "async"
+		c.takeCopySpace()
+	} else {
+		c.take("release")
+		c.take("cluster")
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		if async {
+			w.release("sys", mask)
+		}
+		return nil
+	}
+}
