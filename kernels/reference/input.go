@@ -36,6 +36,10 @@ type Input struct {
 	// First is the index of the element that a buffer begins with, for those
 	// that hold a part.
 	First int64
+	// Accumulator is the floating-point type that sums are computed in, where
+	// that is not double for double and float for the others: multimem adds
+	// 8-bit floats in half.
+	Accumulator collective.DType
 }
 
 // Fill writes the input of a rank to dst, a whole number of elements.

@@ -45,12 +45,17 @@ func (in Input) finish(x float64) float64 {
 }
 
 // unit is the rounding error, relative to the result, of one operation in the
-// type that is computed in: fp32, or fp64 for double.
+// type that is computed in.
 func (in Input) unit() float64 {
-	if in.DType.Size == 8 {
-		return math.Ldexp(1, -53)
+	d := in.Accumulator
+	switch {
+	case d.Name != "":
+	case in.DType.Size == 8:
+		d = collective.Double
+	default:
+		d = collective.Float
 	}
-	return math.Ldexp(1, -24)
+	return math.Ldexp(1, -d.SignificandBits)
 }
 
 // gamma bounds the relative error of k roundings: γ(k) = ku/(1-ku) (Higham,

@@ -1,0 +1,35 @@
+package reference
+
+import "gpurun/kernels/collective"
+
+// Reduced compares elements, from First on, with the reduction of all ranks'
+// inputs.
+func (in Input) Reduced(got []byte) Verdict {
+	return compare(got, in.DType.Size, in.First, in.reduction())
+}
+
+// From compares elements, from First on, with a rank's input, bit for bit.
+func (in Input) From(rank int, got []byte) Verdict {
+	store, mask := in.storer(), ^uint64(0)>>(64-8*in.DType.Size)
+	return compare(got, in.DType.Size, in.First, func(i int64, got uint64) (uint64, bool) {
+		want := store(rank, i) & mask
+		return want, got == want
+	})
+}
+
+// AllReduce is Reduced.
+func (in Input) AllReduce(got []byte) Verdict { return in.Reduced(got) }
+
+// reduction judges the reduction of all ranks' elements at the same index.
+func (in Input) reduction() judge {
+	switch {
+	case in.DType.Kind != collective.FloatingPoint:
+		return in.integers()
+	case in.Pattern == Exact, in.Op == collective.Min, in.Op == collective.Max:
+		return in.exactNumbers()
+	case in.Op == collective.Prod:
+		return in.roundedProduct()
+	default:
+		return in.roundedSum()
+	}
+}
