@@ -2,7 +2,7 @@
 // cmd/gpurun reads and explains it.
 package configs
 
-import _ "embed"
+import "embed"
 
 // Default is a TOML document with the default of every configuration key.
 //
@@ -14,3 +14,9 @@ var Default []byte
 //
 //go:embed sim.toml
 var Simulator []byte
+
+// Tuning holds, in its folder tuning, what was measured to be fastest: a TOML
+// document for each GPU model, in the form of package kernels/tuning.
+//
+//go:embed tuning/*.toml
+var Tuning embed.FS

@@ -1,0 +1,116 @@
+package tuning
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Query is a call to choose for.
+type Query struct {
+	GPU        string // the model, as the driver names it
+	SM         int    // compute capability, 10*major+minor
+	Collective string
+	World      int
+	Bytes      int64 // of the larger of a rank's buffers
+	// Able reports whether an algorithm can do the call here.
+	Able func(algorithm string) bool
+}
+
+// Choice is what a table recommends.
+type Choice struct {
+	Algorithm string
+	Blocks    int    // 0 leaves it to the algorithm
+	Reason    string // for people: what was measured where
+}
+
+// Choose finds the rule for a call: of the GPU's own table, or else of the model
+// with the nearest compute capability; for that many ranks, or else the nearest
+// number that was measured. Where the rule's algorithm cannot do the call, those for
+// larger sizes are asked, and then those for smaller ones. It is false when there is no
+// rule for the collective, or all are passed over.
+func (ts Tables) Choose(q Query) (Choice, bool) {
+	t, ok := ts.Only(q.Collective).nearest(q)
+	if !ok {
+		return Choice{}, false
+	}
+	rules := t.rulesFor(q.World)
+	at := slices.IndexFunc(rules, func(r Rule) bool { return r.UpTo == 0 || q.Bytes <= int64(r.UpTo) })
+	for i := at; i < len(rules); i++ {
+		if q.Able(rules[i].Algorithm) {
+			return t.choice(q, rules, at, i), true
+		}
+	}
+	for i := at - 1; i >= 0; i-- {
+		if q.Able(rules[i].Algorithm) {
+			return t.choice(q, rules, at, i), true
+		}
+	}
+	return Choice{}, false
+}
+
+// nearest finds the table of the GPU, or else that of the nearest compute
+// capability.
+func (ts Tables) nearest(q Query) (Table, bool) {
+	if len(ts) == 0 {
+		return Table{}, false
+	}
+	distance := func(t Table) int {
+		if t.GPU == q.GPU {
+			return -1
+		}
+		return abs(t.sm() - q.SM)
+	}
+	return slices.MinFunc(ts, func(a, b Table) int { return cmp.Compare(distance(a), distance(b)) }), true
+}
+
+// sm is the compute capability, 10*major+minor.
+func (t Table) sm() int {
+	major, minor, _ := strings.Cut(t.Compute, ".")
+	x, _ := strconv.Atoi(major) // Parse has checked both
+	y, _ := strconv.Atoi(minor)
+	return 10*x + y
+}
+
+// rulesFor lists the rules of a table of one collective for the nearest number
+// of ranks, of two the larger.
+func (t Table) rulesFor(world int) []Rule {
+	nearest := slices.MinFunc(t.Rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(abs(a.World-world), abs(b.World-world)), cmp.Compare(b.World, a.World))
+	}).World
+	return slices.DeleteFunc(slices.Clone(t.Rules), func(r Rule) bool { return r.World != nearest })
+}
+
+// choice is the rule with the index i, where that with the index at is for the
+// size.
+func (t Table) choice(q Query, rules []Rule, at, i int) Choice {
+	r := rules[i]
+	reason := "measured best on " + t.GPU
+	if t.GPU != q.GPU {
+		reason += fmt.Sprintf(" (of the models measured the nearest to %s)", q.GPU)
+	}
+	reason += fmt.Sprintf(", %d GPUs", r.World)
+	if r.World != q.World {
+		reason += fmt.Sprintf(" (the nearest to %d)", q.World)
+	}
+	reason += ", " + span(rules, i) + " (" + t.Measured + ")"
+	if i != at {
+		reason += fmt.Sprintf("; %s, which is for %s, cannot do this", rules[at].Algorithm, span(rules, at))
+	}
+	return Choice{Algorithm: r.Algorithm, Blocks: r.Blocks, Reason: reason}
+}
+
+// span says which sizes a rule is for.
+func span(rules []Rule, i int) string {
+	switch {
+	case rules[i].UpTo > 0:
+		return "up to " + rules[i].UpTo.String()
+	case i > 0:
+		return "beyond " + rules[i-1].UpTo.String()
+	}
+	return "all sizes"
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,105 @@
+package tuning
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// measured are two models: one for 2 and 4 ranks, the other for 8.
+var measured = Tables{
+	{
+		GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-11-21",
+		Rules: []Rule{
+			{"allreduce", 2, 0, "oneshot", 64},
+			{"allreduce", 4, 16 << 10, "oneshot_ll", 4},
+			{"allreduce", 4, 256 << 10, "oneshot", 32},
+			{"allreduce", 4, 0, "twoshot", 0},
+		},
+	},
+	{GPU: "NVIDIA A100", Compute: "8.0", Measured: "2026-10-01", Rules: []Rule{{"allreduce", 8, 0, "twoshot", 16}}},
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		gpu    string
+		sm     int
+		world  int
+		bytes  int64
+		unable []string
+		want   Choice
+	}{
+		{
+			"first", "NVIDIA H200", 90, 4, 0, nil,
+			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs, up to 16K (2026-11-21)"},
+		},
+		{
+			"at the limit", "NVIDIA H200", 90, 4, 16 << 10, nil,
+			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs, up to 16K (2026-11-21)"},
+		},
+		{
+			"behind it", "NVIDIA H200", 90, 4, 16<<10 + 1, nil,
+			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21)"},
+		},
+		{
+			"last", "NVIDIA H200", 90, 4, 1 << 40, nil,
+			Choice{"twoshot", 0, "measured best on NVIDIA H200, 4 GPUs, beyond 256K (2026-11-21)"},
+		},
+		{
+			"only one", "NVIDIA H200", 90, 2, 1 << 20, nil,
+			Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"},
+		},
+		{
+			"between two numbers of ranks", "NVIDIA H200", 90, 3, 1, nil,
+			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs (the nearest to 3), up to 16K (2026-11-21)"},
+		},
+		{
+			"more ranks", "NVIDIA H200", 90, 16, 1 << 20, nil,
+			Choice{"twoshot", 0, "measured best on NVIDIA H200, 4 GPUs (the nearest to 16), beyond 256K (2026-11-21)"},
+		},
+		{
+			"another model", "NVIDIA B200", 100, 2, 1, nil,
+			Choice{"oneshot", 64, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA B200), 2 GPUs, all sizes (2026-11-21)"},
+		},
+		{
+			"the model before the capability", "NVIDIA A100", 90, 8, 1, nil,
+			Choice{"twoshot", 16, "measured best on NVIDIA A100, 8 GPUs, all sizes (2026-10-01)"},
+		},
+		{
+			"passed over upwards", "NVIDIA H200", 90, 4, 1,
+			[]string{"oneshot_ll"},
+			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); oneshot_ll, which is for up to 16K, cannot do this"},
+		},
+		{
+			"passed over downwards", "NVIDIA H200", 90, 4, 1 << 20,
+			[]string{"twoshot"},
+			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); twoshot, which is for beyond 256K, cannot do this"},
+		},
+	} {
+		got, ok := measured.Choose(Query{
+			GPU: c.gpu, SM: c.sm, Collective: "allreduce", World: c.world, Bytes: c.bytes,
+			Able: func(a string) bool { return !slices.Contains(c.unable, a) },
+		})
+		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+			t.Errorf("%s: %t %s", c.name, ok, diff)
+		}
+	}
+}
+
+func TestChooseKnowsNothing(t *testing.T) {
+	able := func(string) bool { return true }
+	unable := func(string) bool { return false }
+	for name, q := range map[string]Query{
+		"no such collective": {GPU: "NVIDIA H200", Collective: "allgather", World: 4, Able: able},
+		"nothing able":       {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: unable},
+	} {
+		if got, ok := measured.Choose(q); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got, ok := (Tables{}).Choose(Query{Collective: "allreduce", Able: able}); ok {
+		t.Errorf("no tables: %+v", got)
+	}
+}
