@@ -1,6 +1,10 @@
 package worker
 
-import "time"
+import (
+	"time"
+
+	"gpurun/kernels/tuning"
+)
 
 // Job is what all ranks do together. The launcher makes it, every worker gets
 // the same one as JSON. Names are canonical; sizes are in bytes.
@@ -21,4 +25,10 @@ type Job struct {
 	// Timeout bounds every wait for another rank.
 	Timeout time.Duration `json:"timeout"`
 	Inject  []Injection   `json:"inject,omitempty"`
+	// Tuning is what "auto" goes by: Tuning.Choose, and where that knows
+	// nothing, the collective's own estimate. Empty is nothing known.
+	Tuning tuning.Tables `json:"tuning,omitempty"`
+	// Blocks lists the grids to run every case with, of so many blocks each;
+	// empty leaves them to the choice, and that to the algorithm.
+	Blocks []int `json:"blocks,omitempty"`
 }
