@@ -24,8 +24,12 @@ func (c *compiler) convert(o *op) {
 	cv := roundings[c.take("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi")]
 	relu := c.has("relu")
 	cv.sat, cv.ftz = c.has("sat"), c.has("ftz")
-	cv.to, cv.from = c.takeType(), c.takeType()
-	if c.err != nil {
+	cv.to, cv.from = c.takeAnyType(), c.takeAnyType()
+	switch {
+	case c.err != nil:
+		return
+	case cv.to.IsFloat8() || cv.from.IsFloat8():
+		c.convertFloat8(o, cv, relu)
 		return
 	}
 	if cv.to.Class == ptx.Bits || cv.from.Class == ptx.Bits || cv.from.Lanes != 1 || relu {

@@ -15,6 +15,16 @@
 // backward branch after polling exactly what it polled the last time is
 // spinning, and its turn ends at once.
 //
+// Memory is in order by default: every store is visible when it is executed.
+// With [Config.Disorder] a grid uses the freedom that the PTX memory model
+// gives, so that kernels which rely on more are seen to fail; disorder.go says
+// what is kept and what goes unnoticed. Asynchronous copies are done when a
+// thread waits for them, or before the block's next round.
+//
+// Reductions over the members of a multicast address are made in their order.
+// Where an instruction names no accumulator, each step is rounded to the type of
+// the elements; a GPU may round otherwise there. Clusters have one block.
+//
 // The package knows neither processes, nor threads, nor clocks: memory and
 // time come in through [Memory] and [Clock], and [Grid.Round] returns to its
 // caller, who decides what runs next. Nothing is global: any number of grids

@@ -15,8 +15,8 @@ func evaluate(t testing.TB, inst string, types [4]string, rows [][3]uint64) []ui
 	t.Helper()
 	var text strings.Builder
 	text.WriteString(`
-.version 7.8
-.target sm_80
+.version 8.1
+.target sm_89
 .address_size 64
 .visible .entry run(.param .u64 rows)
 {
