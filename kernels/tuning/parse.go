@@ -16,9 +16,8 @@ import (
 // Parse reads a table. The name stands before errors, with the line: unknown
 // keys, words that the catalog does not have, and rules out of order.
 func Parse(name string, text []byte) (Table, error) {
-	var t Table
-	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
+	t, err := decode(text)
+	if err != nil {
 		return Table{}, decodingError(name, err)
 	}
 	if err := t.checkHead(); err != nil {
@@ -34,6 +33,17 @@ func Parse(name string, text []byte) (Table, error) {
 		}
 	}
 	return t, nil
+}
+
+// decode reads TOML. A bare date where text belongs makes the library panic.
+func decode(text []byte) (t Table, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("a date or time stands bare; write it in quotes, for example \"2026-11-21\"")
+		}
+	}()
+	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&t)
+	return t, err
 }
 
 // decodingError names the line of what is no TOML or has an unknown key.

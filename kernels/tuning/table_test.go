@@ -53,6 +53,7 @@ func TestParseRefuses(t *testing.T) {
 		{"type", head + "[[rule]]\nworld = \"four\"\n", "x.toml:7: "},
 		{"compute", strings.Replace(head, "9.0", "9", 1), `compute "9" is not a compute capability; write for example "9.0"`},
 		{"day", strings.Replace(head, "11-21", "21-11", 1), `measured "2026-21-11" is not a day`},
+		{"bare day", strings.Replace(head, `"2026-11-21"`, "2026-11-21", 1), `write it in quotes, for example "2026-11-21"`},
 		{"dtype", strings.Replace(head, "bfloat16", "bf17", 1), `no element type "bf17"`},
 		{"gpu", strings.Replace(head, "NVIDIA H200", "", 1), "gpu is missing"},
 		{"collective", head + rule("allredcue", "4", "", "naive"), `x.toml:6: rule 1: there is no collective "allredcue"`},
