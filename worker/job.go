@@ -31,4 +31,27 @@ type Job struct {
 	// Blocks lists the grids to run every case with, of so many blocks each;
 	// empty leaves them to the choice, and that to the algorithm.
 	Blocks []int `json:"blocks,omitempty"`
+	// MaxBlocks bounds every grid; 0 does not.
+	MaxBlocks int `json:"max_blocks,omitempty"`
+	// Hopeless above zero leaves out of the measurement what a short look finds
+	// to take longer than so many times the fastest of the cases that differ in
+	// algorithm and blocks alone.
+	Hopeless float64 `json:"hopeless,omitempty"`
+
+	Root int `json:"root,omitempty"`
+	// Unaligned lets the buffers begin one element off their alignment, and
+	// counts end anywhere.
+	Unaligned bool `json:"unaligned,omitempty"`
+	// Epilogue is a collective.EpilogueKind, or "none". Row is the elements of
+	// a row, for those that work by rows; Scale and Epsilon are as there.
+	Epilogue string  `json:"epilogue,omitempty"`
+	Row      int64   `json:"row,omitempty"`
+	Scale    float32 `json:"scale,omitempty"`
+	Epsilon  float32 `json:"epsilon,omitempty"`
+	// PDL, programmatic dependent launch, and Multicast are "on", "off" or
+	// "auto", which is also empty; P2P is "auto" or "off", as if no GPU could
+	// reach another.
+	PDL       string `json:"pdl,omitempty"`
+	Multicast string `json:"multicast,omitempty"`
+	P2P       string `json:"p2p,omitempty"`
 }
