@@ -46,7 +46,7 @@ type Input struct {
 func (in Input) Fill(dst []byte, rank int) {
 	size := in.DType.Size
 	store := in.storer()
-	inParallel(int64(len(dst)/size), func(begin, end int64) {
+	inParallel(int64(len(dst)/size), 1, func(begin, end int64) {
 		for i := begin; i < end; i++ {
 			put(dst, i, size, store(rank, in.First+i))
 		}
@@ -153,13 +153,15 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// inParallel splits [0, n) among the processors.
-func inParallel(n int64, work func(begin, end int64)) {
+// inParallel splits [0, n) among the processors, in multiples of unit, which
+// divides n.
+func inParallel(n, unit int64, work func(begin, end int64)) {
 	const least = 16 << 10
 	parts := min(int64(runtime.GOMAXPROCS(0)), n/least+1)
 	var wg sync.WaitGroup
 	for p := range parts {
-		wg.Go(func() { work(n*p/parts, n*(p+1)/parts) })
+		begin, end := n/unit*p/parts*unit, n/unit*(p+1)/parts*unit
+		wg.Go(func() { work(begin, end) })
 	}
 	wg.Wait()
 }

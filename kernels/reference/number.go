@@ -62,12 +62,16 @@ func (in Input) unit() float64 {
 // Accuracy and Stability of Numerical Algorithms, 3.1).
 func gamma(k int, u float64) float64 { return float64(k) * u / (1 - float64(k)*u) }
 
-// roundedSum wants a value near the sum s, or near its average. Adding n
-// numbers in any order errs by at most γ(n-1)·Σ|x| (Higham, 4.2).
-func (in Input) roundedSum() judge {
+// sums returns the function that gives the sum of element i of all ranks, and
+// how much a computed sum may differ from it: adding n numbers in any order errs
+// by at most γ(n-1)·Σ|x| (Higham, 4.2), and not at all where no step rounds.
+func (in Input) sums() func(i int64) (sum, bound float64) {
 	g := gamma(in.World-1, in.unit())
-	near, number := in.near(), in.numbers()
-	return func(i int64, got uint64) (uint64, bool) {
+	if in.Pattern == Exact {
+		g = 0
+	}
+	number := in.numbers()
+	return func(i int64) (float64, float64) {
 		// lost keeps what adding to sum rounds away (Neumaier, 1974), so that
 		// the reference is exact enough for doubles.
 		var sum, lost, magnitude float64
@@ -82,7 +86,16 @@ func (in Input) roundedSum() judge {
 			sum = t
 			magnitude += math.Abs(x)
 		}
-		want, bound := sum+lost, g*magnitude
+		return sum + lost, g * magnitude
+	}
+}
+
+// roundedSum wants a value near the sum of all ranks' numbers, or near its
+// average.
+func (in Input) roundedSum() judge {
+	near, sum := in.near(), in.sums()
+	return func(i int64, got uint64) (uint64, bool) {
+		want, bound := sum(i)
 		if in.Op == collective.Avg {
 			want /= float64(in.World)
 			bound = bound/float64(in.World) + in.unit()*(math.Abs(want)+bound)
@@ -105,19 +118,24 @@ func (in Input) roundedProduct() judge {
 	}
 }
 
-// near accepts what differs from want by no more than bound and a rounding to p
-// bits: 2^-p of the result, or half a step of the subnormals. That is how small
-// types round the result, and for doubles how the reference rounds want. In
-// fp32, bound covers the rounding already.
+// near accepts what a number that differs from want by no more than bound is
+// rounded to. Rounding keeps the order of numbers, so that this is what lies
+// between the ends of that interval, rounded. bound gets half a step of the
+// subnormals that are computed with, and for doubles the rounding of want itself.
 func (in Input) near() func(got uint64, want, bound float64) (uint64, bool) {
 	c := codecOf(in.DType)
-	unit := math.Ldexp(1, -in.DType.SignificandBits)
-	if in.DType.Name == collective.Float.Name {
-		unit = 0
+	round := func(x float64) float64 { return c.decode(c.encode(x)) }
+	unit, tiny := 0.0, math.Ldexp(0.5, collective.Float.MinExponent)
+	if in.DType.Size == 8 {
+		unit, tiny = in.unit(), math.Ldexp(1, collective.Double.MinExponent)
 	}
-	tiny := math.Ldexp(0.5, in.DType.MinExponent)
 	return func(got uint64, want, bound float64) (uint64, bool) {
+		nearest := c.encode(want)
+		if got == nearest && bound < math.Inf(1) {
+			return nearest, true
+		}
 		bound += unit*(math.Abs(want)+bound) + tiny
-		return c.encode(want), math.Abs(c.decode(got)-want) <= bound // false for a NaN
+		x := c.decode(got)
+		return nearest, round(want-bound) <= x && x <= round(want+bound) // false for a NaN
 	}
 }

@@ -19,7 +19,7 @@ type judge func(i int64, got uint64) (want uint64, ok bool)
 func compare(got []byte, size int, first int64, right judge) Verdict {
 	var mu sync.Mutex
 	var total Verdict
-	inParallel(int64(len(got)/size), func(begin, end int64) {
+	inParallel(int64(len(got)/size), 1, func(begin, end int64) {
 		var part Verdict
 		for i := begin; i < end; i++ {
 			bits := get(got, i, size)
