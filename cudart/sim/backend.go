@@ -4,7 +4,8 @@
 // Device memory is a memfd. [Device.ExportFD] hands out its descriptor and
 // [Device.ImportFD] maps one that came from another process, so that ranks
 // share memory as GPUs do over NVLink: ordered accesses and atomics of a
-// kernel are atomics on memory that all of them see.
+// kernel are atomics on memory that all of them see. [Device.Multicast] gives
+// such memory the one address that multimem instructions take.
 //
 // Each stream executes its work on a goroutine of its own. When every warp of
 // a kernel is waiting for somebody else, the goroutine gives its CPU away, so

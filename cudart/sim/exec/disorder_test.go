@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -274,6 +275,27 @@ func TestDisorderIsDeterministic(t *testing.T) {
 	}
 	if run(1) == run(2) {
 		t.Error("seeds 1 and 2 give the same order")
+	}
+}
+
+// Any block and any warp may come first.
+func TestTurnsAreRandom(t *testing.T) {
+	for name, shape := range map[string][2]int{"%warpid": {2, 96}, "%ctaid.x": {3, 32}} {
+		text := strings.Replace(roles("BODY", "BODY"), "BODY", `
+			atom.global.exch.b32 %a, [%data], 1;
+			setp.ne.u32 p, %a, 0;
+			@p ret;
+			mov.u32 %b, `+name+`;
+			st.global.u32 [%data+4], %b;`, 2)
+		p := compileText(t, text)
+		first := map[uint32]int{}
+		disturbed(t, p, shape[0], shape[1], func(data []byte) bool {
+			first[binary.LittleEndian.Uint32(data[4:])]++
+			return true
+		})
+		if len(first) != 3 {
+			t.Errorf("these came first, so many times each, by %s: %v; want all of 0, 1, 2", name, first)
+		}
 	}
 }
 
