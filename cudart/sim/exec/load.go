@@ -39,9 +39,12 @@ func (c *compiler) takeOrder() order {
 	}
 }
 
+// vectors are the numbers of elements.
+var vectors = map[string]int{"": 1, "v2": 2, "v4": 4, "v8": 8}
+
 // takeVector removes .v2 and so on, and returns the elements of operand i.
 func (c *compiler) takeVector(i int) []ptx.Operand {
-	n := map[string]int{"": 1, "v2": 2, "v4": 4}[c.take("v2", "v4")]
+	n := vectors[c.take("v2", "v4", "v8")]
 	elems := []ptx.Operand{c.arg(i)}
 	if elems[0].Kind == ptx.Vector {
 		elems = elems[0].Elems
@@ -66,6 +69,7 @@ func (c *compiler) load(o *op) {
 		c.fail("a .%s cannot be loaded", t)
 		return
 	}
+	c.checkVector(len(elems), space, t)
 	mem := c.memory(o, 1, space, t)
 	mem.order = order
 	mem.vector, mem.masks = make([]int32, len(elems)), make([]uint64, len(elems))
@@ -80,6 +84,16 @@ func (c *compiler) load(o *op) {
 	}
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run = loadStrong
+	}
+}
+
+// checkVector fails for vectors of more than 128 bits, except where newer GPUs
+// have them.
+func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
+	width, m := n*t.Width(), c.program.module
+	wide := width == 256 && t.Width() >= 32 && space == ptx.Global && m.SM >= 100 && m.AtLeast(8, 8)
+	if width > 128 && !wide || n == 8 && !wide {
+		c.fail("a vector of %d .%s is not possible; 256 bits are, of .b32 or .b64 in global memory, for target sm_100 and PTX 8.8", n, t)
 	}
 }
 

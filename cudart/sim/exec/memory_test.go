@@ -51,6 +51,29 @@ func TestLoadsExtend(t *testing.T) {
 	}
 }
 
+func TestVectorsOf256Bits(t *testing.T) {
+	text := strings.NewReplacer(".version 7.8", ".version 8.8", "sm_80", "sm_100").Replace(kernel(`
+		.reg .b64 %z, %w;
+		st.global.v8.b32 [%data+256], {1, 0, 2, 0, 3, 0, 4, 0};
+		ld.global.v4.b64 {%x, %y, %z, %w}, [%data+256];
+		mad.lo.u64 %x, %x, 10, %y;
+		mad.lo.u64 %x, %x, 10, %z;
+		mad.lo.u64 %x, %x, 10, %w;
+		cvt.u32.u64 %out, %x;
+	`))
+	for _, threads := range []int{1, 32} {
+		var mem memory
+		base := mem.allocate(512)
+		g := launchKernel(t, compileText(t, text), "run", Config{Threads: threads, Params: words(base), Memory: &mem})
+		if err := finish(t, g); err != nil {
+			t.Fatal(err)
+		}
+		if got := binary.LittleEndian.Uint32(mem.at(base)); got != 1234 {
+			t.Errorf("%d threads: got %d, want 1234", threads, got)
+		}
+	}
+}
+
 func TestReduceKernels(t *testing.T) {
 	p := compileFile(t, "testdata/kernels.ptx")
 	for entry, ranks := range map[string]int{"reduce_4": 4, "reduce_8": 8, "reduce_n": 3} {
@@ -172,30 +195,32 @@ func TestModuleVariables(t *testing.T) {
 // What is not implemented is refused when a module is compiled, by name.
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"wgmma.fence.sync.aligned;":            "wgmma is not implemented",
-		"ex2.approx.f32 %a, %b;":               "ex2 is not implemented",
-		"div.approx.f32 %a, %b, %c;":           "approximate",
-		"add.rz.f32 %a, %b, %c;":               "does not implement .rz",
-		"add.u8 %a, %b, %c;":                   "not implemented",
-		"add.s32 %a, %b;":                      "takes 3 operands",
-		"add.s32 %a, %b, nowhere;":             `"nowhere" is not defined`,
-		"add.s64 %x, %a, %y;":                  "narrower",
-		"add.s32 %a, p, %b;":                   "cannot hold",
-		"mov.u32 %a, %nosuchregister;":         "%nosuchregister",
-		"bra nowhere;":                         "label",
-		"ld.global.v4.u32 {%a, %b}, [%data];":  "4 elements and 2 registers",
-		"ld.global.u32 %a, %data;":             "must be an address",
-		"st.const.u32 [%data], %a;":            "cannot be stored",
-		"call foo;":                            "call is not implemented",
-		"atom.global.add.u16 %a, [%data], 1;":  "not implemented",
-		"shfl.idx.b32 %a, %b, 0, 31;":          ".sync",
-		"cvt.rn.relu.f16x2.f32 %a, %b, %c;":    "not implemented",
-		"ld.global.multicast.u32 %a, [%data];": ".multicast",
-		"fence;":                               "scope",
-		"lop3.b32 %a, %b, %c, %a, %b;":         "literal table",
-		"mad.wide.u64 %x, %x, %x, %x;":         "not implemented",
-		"bar.sync 0, 32, 5;":                   "operands",
-		"setp.lt.s32 p, %a, %b, q;":            "takes 3 operands",
+		"wgmma.fence.sync.aligned;":                           "wgmma is not implemented",
+		"ex2.approx.f32 %a, %b;":                              "ex2 is not implemented",
+		"div.approx.f32 %a, %b, %c;":                          "approximate",
+		"add.rz.f32 %a, %b, %c;":                              "does not implement .rz",
+		"add.u8 %a, %b, %c;":                                  "not implemented",
+		"add.s32 %a, %b;":                                     "takes 3 operands",
+		"add.s32 %a, %b, nowhere;":                            `"nowhere" is not defined`,
+		"add.s64 %x, %a, %y;":                                 "narrower",
+		"add.s32 %a, p, %b;":                                  "cannot hold",
+		"mov.u32 %a, %nosuchregister;":                        "%nosuchregister",
+		"bra nowhere;":                                        "label",
+		"ld.global.v4.u32 {%a, %b}, [%data];":                 "4 elements and 2 registers",
+		"ld.global.u32 %a, %data;":                            "must be an address",
+		"ld.global.v4.b64 {%x, %x, %y, %y}, [%data];":         "a vector of 4 .b64 is not possible",
+		"st.global.v8.b16 [%data], {1, 2, 3, 4, 5, 6, 7, 8};": "a vector of 8 .b16 is not possible",
+		"st.const.u32 [%data], %a;":                           "cannot be stored",
+		"call foo;":                                           "call is not implemented",
+		"atom.global.add.u16 %a, [%data], 1;":                 "not implemented",
+		"shfl.idx.b32 %a, %b, 0, 31;":                         ".sync",
+		"cvt.rn.relu.f16x2.f32 %a, %b, %c;":                   "not implemented",
+		"ld.global.multicast.u32 %a, [%data];":                ".multicast",
+		"fence;":                                              "scope",
+		"lop3.b32 %a, %b, %c, %a, %b;":                        "literal table",
+		"mad.wide.u64 %x, %x, %x, %x;":                        "not implemented",
+		"bar.sync 0, 32, 5;":                                  "operands",
+		"setp.lt.s32 p, %a, %b, q;":                           "takes 3 operands",
 	} {
 		m, err := ptx.Parse("refused.ptx", []byte(kernel(body)))
 		if err == nil {

@@ -78,8 +78,7 @@ func (c *compiler) multimemOrder(what string) order {
 // refusal says why the combination of operation, type, vector and accumulator
 // does not exist, or returns "".
 func (m multimem) refusal(vector string, module *ptx.Module) string {
-	n := map[string]int{"": 1, "v2": 2, "v4": 4, "v8": 8}[vector]
-	t, width := m.typ, n*m.typ.Width()
+	t, width := m.typ, vectors[vector]*m.typ.Width()
 	small := t.IsFloat8() || t.IsFloat() && t.Bits == 16
 	switch {
 	case !slices.Contains(multimemOps(m.what, t), m.op):
@@ -130,7 +129,7 @@ func (c *compiler) multimemElements(o *op, vector string, i int, m multimem) {
 	if elems[0].Kind == ptx.Vector {
 		elems = elems[0].Elems
 	}
-	if want := map[string]int{"": 1, "v2": 2, "v4": 4, "v8": 8}[vector]; len(elems) != want {
+	if want := vectors[vector]; len(elems) != want {
 		c.fail("multimem has %d elements and %d registers", want, len(elems))
 		return
 	}

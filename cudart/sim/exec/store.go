@@ -21,6 +21,7 @@ func (c *compiler) store(o *op) {
 		c.fail("a .%s cannot be stored in .%s memory", t, space)
 		return
 	}
+	c.checkVector(len(elems), space, t)
 	mem := c.memory(o, 0, space, t)
 	mem.order = order
 	mem.vector = make([]int32, len(elems))
