@@ -41,7 +41,7 @@ FORCE_INLINE __device__ void oneshot(const Params& p) {
       return reduce_loaded<T, Op, N>(p, [&](uint32_t r) { return ld(p.peers[r] + slot + (i - first) * kVecBytes); });
     };
     const auto store = [&](int64_t offset, int64_t i, Vec v) {
-      Buffer(base + offset, p.bytes).store<typename T::Bits>(i, v);
+      Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
     };
     Epilogue::drive(p, kAlone, first, end, from_all, store);
   }

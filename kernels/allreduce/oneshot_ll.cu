@@ -30,7 +30,7 @@ FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
     mail.each_peer([&](uint32_t peer) { mail.send(peer, at, own); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
-    Buffer(base + offset, p.bytes).store<typename T::Bits>(i, v);
+    Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };

@@ -1,6 +1,9 @@
 package collective
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Arch is what PTX is compiled for.
 type Arch struct {
@@ -83,11 +86,16 @@ func module(collective, algorithm string, d *DType, arch Arch, suffix string, de
 
 // Reductions lists the kernels that the macro REDUCTIONS of
 // kernels/device/entries.cuh makes of the template with that name, for every
-// element type.
+// element type. Those of 8-bit floats come for SM90 in any case, which has
+// instructions for them.
 func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel {
 	var all []Kernel
-	for _, arch := range archs {
+	for _, arch := range []Arch{SM80, SM90} {
 		for _, d := range DTypes() {
+			shortFloat := d.Kind == FloatingPoint && d.Size == 1
+			if !slices.Contains(archs, arch) && (arch != SM90 || !shortFloat) {
+				continue
+			}
 			m := module(collective, algorithm, &d, arch, "")
 			for _, op := range Ops() {
 				all = append(all, Kernel{Module: m, Entry: template + "_any", DType: d, Op: op})

@@ -30,7 +30,7 @@ FORCE_INLINE __device__ void store_bytes(const Buffer& to, int64_t i, Vec v) {
   if (i < to.whole)
     st(at, v);
   else if ((at | left) % sizeof(uint32_t) == 0)
-    st_any<uint32_t>(at, v, left);
+    st_any<4>(at, v, left);
   else
-    st_any<uint8_t>(at, v, left);
+    st_any<1>(at, v, left);
 }

@@ -61,10 +61,10 @@ struct BFloat16 {
   }
 };
 
-// The 8-bit floats of the OCP specification (OFP8, 2023). GPUs before sm_89
-// have no instruction for them. They are read by way of half, which has room
-// for all of their values, and rounded by integer arithmetic. What is too large
-// becomes the largest finite value, as cvt.satfinite does; NaN stays NaN.
+// The 8-bit floats of the OCP specification (OFP8, 2023). They are read by way of
+// half, which has room for all of their values. What is too large becomes the
+// largest finite value, as by cvt.satfinite; NaN stays NaN. GPUs before sm_89
+// have no instruction for either: what is below is integer arithmetic.
 //
 // kScale is the power of two by which an element's bits, read as those of a
 // half, are too small.
@@ -73,6 +73,25 @@ struct Float8 {
   using Bits = uint8_t;
   using Work = float;
 
+#if __CUDA_ARCH__ >= 890
+  static FORCE_INLINE __device__ Work load(Bits b) {
+    uint32_t halves;
+    if constexpr (kMantissaBits == 3)
+      asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)b));
+    else
+      asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)b));
+    return Half::load((uint16_t)halves);
+  }
+
+  static FORCE_INLINE __device__ Bits store(Work f) {
+    uint16_t pair;
+    if constexpr (kMantissaBits == 3)
+      asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(f));
+    else
+      asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(f));
+    return (Bits)pair;
+  }
+#else
   static FORCE_INLINE __device__ Work load(Bits b) {
     constexpr uint32_t kNaN = 0x7f;
     const uint32_t sign = (uint32_t)(b & 0x80) << 8, magnitude = b & 0x7f;
@@ -96,6 +115,7 @@ struct Float8 {
     const uint32_t code = magnitude < kLeastNormal ? subnormal : normal < kLargest ? normal : kLargest;
     return (Bits)(sign | (magnitude > 0x7f800000 ? 0x7f : code));
   }
+#endif
 };
 
 using F8E4M3 = Float8<3, 7, 0x7e, 256>;

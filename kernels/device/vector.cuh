@@ -35,20 +35,41 @@ FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
   return Vec{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32)};
 }
 
-// Stores the first left bytes of v, at most all, unit by unit. The address and
-// left are multiples of the unit's size.
-template <typename Unit>
+// Unit is the unsigned integer of so many bytes.
+template <int kBytes>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  using Type = uint8_t;
+};
+template <>
+struct UnitOf<2> {
+  using Type = uint16_t;
+};
+template <>
+struct UnitOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct UnitOf<8> {
+  using Type = uint64_t;
+};
+
+// Stores the first left bytes of v, at most all, in units of so many bytes. The
+// address and left are multiples of that.
+template <int kBytes>
 FORCE_INLINE __device__ void st_any(uint64_t address, Vec v, int64_t left) {
+  using Unit = typename UnitOf<kBytes>::Type;
   uint64_t low = pair(v.x, v.y), high = pair(v.z, v.w);
-  const int units = (left < kVecBytes ? (int)left : kVecBytes) / sizeof(Unit);
+  const int units = (left < kVecBytes ? (int)left : kVecBytes) / kBytes;
 #pragma nounroll
   for (int k = 0; k < units; k++) {
     ((Global<Unit>)address)[k] = (Unit)low;
-    if constexpr (sizeof(Unit) == 8) {
+    if constexpr (kBytes == 8) {
       low = high;
     } else {
-      low = low >> 8 * sizeof(Unit) | high << (64 - 8 * sizeof(Unit));
-      high >>= 8 * sizeof(Unit);
+      low = low >> 8 * kBytes | high << (64 - 8 * kBytes);
+      high >>= 8 * kBytes;
     }
   }
 }
@@ -67,12 +88,13 @@ struct Buffer {
     return i < whole ? ld(at) : ld_any(at, bytes - i * kVecBytes);
   }
 
-  template <typename Unit>
+  // Stores vector i, what is not aligned in units of so many bytes.
+  template <int kBytes>
   FORCE_INLINE __device__ void store(int64_t i, Vec v) const {
     const uint64_t at = address + i * kVecBytes;
     if (i < whole)
       st(at, v);
     else
-      st_any<Unit>(at, v, bytes - i * kVecBytes);
+      st_any<kBytes>(at, v, bytes - i * kVecBytes);
   }
 };

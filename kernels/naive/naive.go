@@ -40,7 +40,11 @@ func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algori
 				return err
 			}
 		}
-		return nil
+		if call.Count == 0 {
+			return nil
+		}
+		// The next call may overwrite the scratch only when all have fetched.
+		return barrier.Meet(c, s, collective.EndBarrier)
 	}
 	return a
 }
@@ -84,6 +88,10 @@ type run struct {
 
 // chunk does so many bytes of every part, from at on.
 func (r run) chunk(at, bytes int64) error {
+	// The peers are done with the scratch: with the chunk, or the call, before.
+	if err := barrier.Meet(r.c, r.s, collective.StartBarrier); err != nil {
+		return err
+	}
 	if err := r.stage(at, bytes); err != nil {
 		return err
 	}
@@ -91,10 +99,6 @@ func (r run) chunk(at, bytes int64) error {
 		return err
 	}
 	if err := r.fetch(at, bytes); err != nil {
-		return err
-	}
-	// The peers have fetched: the scratch may be overwritten.
-	if err := barrier.Meet(r.c, r.s, collective.EndBarrier); err != nil {
 		return err
 	}
 	if !r.shape.Reduces || !r.receives() {

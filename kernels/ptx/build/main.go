@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ const compiler = "clang-22"
 // for that.
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
-	"-std=c++20", "-O3", "-mllvm", "-inline-threshold=100000",
+	"-std=c++20", "-O3", "-mllvm", "-inline-all-viable-calls",
 	"-ffp-contract=off", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-S",
 }
 
@@ -35,7 +36,7 @@ var flags = []string{
 // of sm_80 is what the driver of CUDA 11.4 reads.
 var isa = map[collective.Arch]string{
 	collective.SM80:   "+ptx74",
-	collective.SM90:   "+ptx81",
+	collective.SM90:   "+ptx82",
 	collective.SM100a: "+ptx86",
 }
 
@@ -123,6 +124,9 @@ func compile(root string, m collective.Module) error {
 	text, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)\n%s", m.Name, err, compiler, messages.String())
+	}
+	if bytes.Contains(text, []byte("call.uni")) {
+		return fmt.Errorf("compiling %s: not everything was inlined", m.Name)
 	}
 	return os.WriteFile(filepath.Join(root, "ptx", m.Name+".ptx"), shorten(text), 0o644)
 }

@@ -1,4 +1,4 @@
-package allreduce
+package conformance
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
+	"gpurun/kernels/allreduce"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
 )
@@ -19,7 +20,7 @@ import (
 // instructions of one lane per second of CPU time. One rank runs alone: all its
 // peers are itself, and have arrived at every barrier already.
 func BenchmarkSimulator(b *testing.B) {
-	for _, a := range []*collective.Algorithm{OneShot(), TwoShot()} {
+	for _, a := range []*collective.Algorithm{allreduce.OneShot(), allreduce.TwoShot()} {
 		for _, world := range []int{4, 8} {
 			b.Run(fmt.Sprintf("%s/%d", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, world) })
 		}
@@ -39,7 +40,7 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, world int) {
 	device := opened.(*sim.Device)
 	defer device.Close()
 	head := (collective.SignalPadBytes + 255) / 256 * 256
-	send := head + a.ScratchBytes(world, bytes)
+	send := head + (allreduce.OneShot().ScratchBytes(world, bytes)+255)/256*256
 	base, err := device.Malloc(send + 2*bytes)
 	must(err)
 	peers := make([]cudart.DevicePtr, world)

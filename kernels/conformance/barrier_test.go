@@ -1,0 +1,64 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+)
+
+// What a rank did before a barrier, its peers see after it: every rank writes a
+// token, and after the barrier reads everybody's. A second barrier keeps a
+// fast rank from writing the next token too early.
+func TestBarrierSeparatesBeforeFromAfter(t *testing.T) {
+	const rounds = 20
+	for _, a := range barrier.Collective().Algorithms {
+		group{world: 4}.run(t, func(m *member) error {
+			for round := range rounds {
+				if m.rank == round%m.world {
+					time.Sleep(time.Millisecond) // the lateness under test
+				}
+				if err := m.tokenRound(a, byte(round+1)); err != nil {
+					return fmt.Errorf("barrier %s, round %d: %w", a.Name, round, err)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func (m *member) tokenRound(a *collective.Algorithm, token byte) error {
+	if err := m.stream.Fill(m.comm.Local(m.send), token+byte(m.rank), 1); err != nil {
+		return err
+	}
+	if err := a.Enqueue(m.comm, m.stream, barrierCall); err != nil {
+		return err
+	}
+	want := make([]byte, m.world)
+	for r := range m.world {
+		want[r] = token + byte(r)
+		if err := m.stream.Copy(m.comm.Local(m.recv+int64(r)), m.comm.Peer(r, m.send), 1); err != nil {
+			return err
+		}
+	}
+	if err := a.Enqueue(m.comm, m.stream, barrierCall); err != nil {
+		return err
+	}
+	if err := m.synchronize(); err != nil {
+		return err
+	}
+	got := make([]byte, m.world)
+	if err := m.stream.Download(got, m.comm.Local(m.recv)); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("rank %d sees %v, want %v", m.rank, got, want)
+	}
+	return nil
+}
+
+// barrierCall is the one call there is.
+var barrierCall = collective.Call{DType: collective.UInt8, Op: collective.None}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// guard surrounds every output; it must stay as it was. Between guards, an
+// output begins as poison.
+const (
+	guardBytes = 64
+	guardByte  = 0xa5
+)
+
+// testCall is one call with its inputs.
+type testCall struct {
+	collective *collective.Collective
+	algorithm  *collective.Algorithm
+	in         reference.Input
+	count      int64 // elements of a part
+	root       int
+	inPlace    bool
+	offset     int64 // of the buffers from 16-byte alignment
+	shift      int64 // of the input beyond that, out of place
+}
+
+func (c testCall) String() string {
+	return fmt.Sprintf("%s %s %s %s, %d ranks, root %d, %d elements, in place %t, offset %d+%d, pattern %d, seed %d",
+		c.algorithm.Collective, c.algorithm.Name, c.in.Op, c.in.DType.Name, c.in.World, c.root, c.count, c.inPlace, c.offset, c.shift,
+		c.in.Pattern, c.in.Seed)
+}
+
+// calls lists a call of every algorithm that moves data, but for those that
+// keep does not want. The caller completes them.
+func calls(world int, keep func(a *collective.Algorithm) bool) []testCall {
+	var all []testCall
+	for _, c := range kernels.Collectives() {
+		for _, a := range c.Algorithms {
+			if c.Shape.Empty || keep != nil && !keep(a) {
+				continue
+			}
+			call := testCall{collective: c, algorithm: a, root: world / 2}
+			call.in = reference.Input{World: world, DType: collective.Float, Op: collective.None}
+			if c.Shape.Reduces {
+				call.in.Op = collective.Sum
+			}
+			all = append(all, call)
+		}
+	}
+	return all
+}
+
+func (c testCall) partBytes() int64 { return c.count * int64(c.in.DType.Size) }
+
+func (c testCall) sendBytes() int64 { return c.partBytes() * c.collective.Shape.Send.Of(c.in.World) }
+
+func (c testCall) recvBytes() int64 { return c.partBytes() * c.collective.Shape.Recv.Of(c.in.World) }
+
+// canRunInPlace reports whether the collective and the algorithm can.
+func (c testCall) canRunInPlace() bool {
+	_, _, _, ok := c.collective.Shape.InPlace(0)
+	return ok && !c.algorithm.Needs.SeparateOutput
+}
+
+// call places the buffers of a member.
+func (c testCall) call(m *member) collective.Call {
+	call := collective.Call{
+		Send: m.send + guardBytes + c.offset + c.shift, Recv: m.recv + guardBytes + c.offset,
+		Count: c.count, DType: c.in.DType, Op: c.in.Op, Root: c.root,
+	}
+	if c.inPlace {
+		send, recv, step, _ := c.collective.Shape.InPlace(m.rank)
+		base := call.Recv
+		call.Send, call.Recv, call.SendStep = base+send*c.partBytes(), base+recv*c.partBytes(), step*c.partBytes()
+	}
+	return call
+}
+
+// whole is where the guarded bytes of a call begin, and how many lie between
+// the guards: the output, or in place the larger of the two buffers.
+func (c testCall) whole(m *member) (begin, size int64) {
+	if c.inPlace {
+		return m.recv + guardBytes + c.offset, max(c.sendBytes(), c.recvBytes())
+	}
+	return c.call(m).Recv, c.recvBytes()
+}
+
+// fill writes the input, and poisons the output and its surroundings.
+func (c testCall) fill(m *member) error {
+	begin, size := c.whole(m)
+	around := bytes.Repeat([]byte{guardByte}, int(size+2*guardBytes))
+	if err := m.stream.Upload(m.comm.Local(begin-guardBytes), around); err != nil {
+		return err
+	}
+	if c.count == 0 {
+		return nil
+	}
+	return m.stream.Upload(m.comm.Local(c.call(m).Send), c.input(m.rank))
+}
+
+func (c testCall) input(rank int) []byte {
+	input := make([]byte, c.sendBytes())
+	c.in.Fill(input, rank)
+	return input
+}
+
+// check compares the output with the reference and returns it.
+func (c testCall) check(m *member) ([]byte, error) {
+	begin, size := c.whole(m)
+	around := make([]byte, size+2*guardBytes)
+	if err := m.stream.Download(around, m.comm.Local(begin-guardBytes)); err != nil {
+		return nil, err
+	}
+	at := guardBytes + c.call(m).Recv - begin
+	output := around[at : at+c.recvBytes()]
+	if err := c.compare(m.rank, output); err != nil {
+		return nil, err
+	}
+	guard := bytes.Repeat([]byte{guardByte}, guardBytes)
+	if !bytes.Equal(around[:guardBytes], guard) || !bytes.Equal(around[guardBytes+size:], guard) {
+		return nil, fmt.Errorf("%s: bytes around the output changed", c)
+	}
+	return output, c.inputIsIntact(m)
+}
+
+// compare judges every element of a rank's output.
+func (c testCall) compare(rank int, output []byte) error {
+	for _, s := range reference.Output(c.collective.Name, rank, c.in.World, c.root, c.count) {
+		size := int64(c.in.DType.Size)
+		got := output[s.At*size : (s.At+s.Count)*size]
+		in := c.in
+		in.First = s.First
+		var v reference.Verdict
+		switch s.Source {
+		case reference.Untouched:
+			want := bytes.Repeat([]byte{guardByte}, len(got))
+			if c.inPlace {
+				want = c.input(rank)
+			}
+			if !bytes.Equal(got, want) {
+				return fmt.Errorf("%s: the output changed, which is not this rank's to have", c)
+			}
+		case reference.Reduced:
+			v = in.Reduced(got)
+		default:
+			v = in.From(s.From, got)
+		}
+		if v.Wrong != 0 {
+			return fmt.Errorf("%s: %d wrong, first %d: want %#x, got %#x", c, v.Wrong, v.First, v.Want, v.Got)
+		}
+	}
+	return nil
+}
+
+// inputIsIntact says when a call out of place wrote to its input.
+func (c testCall) inputIsIntact(m *member) error {
+	if c.inPlace || c.count == 0 {
+		return nil
+	}
+	got := make([]byte, c.sendBytes())
+	if err := m.stream.Download(got, m.comm.Local(c.call(m).Send)); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, c.input(m.rank)) {
+		return fmt.Errorf("%s: the input changed", c)
+	}
+	return nil
+}
+
+func (c testCall) enqueue(m *member) error {
+	return c.algorithm.Enqueue(m.comm, m.stream, c.call(m))
+}
+
+func (c testCall) run(m *member) ([]byte, error) {
+	if err := c.fill(m); err != nil {
+		return nil, err
+	}
+	if err := c.enqueue(m); err != nil {
+		return nil, err
+	}
+	if err := m.synchronize(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c, err)
+	}
+	return c.check(m)
+}

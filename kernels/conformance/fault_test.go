@@ -1,0 +1,146 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+)
+
+// A rank that never comes is named, with the place where it is missed, within
+// the bound.
+func TestMissingRankIsNamed(t *testing.T) {
+	const missing = 2
+	for _, a := range algorithms() {
+		t.Run(a.Collective+" "+a.Name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			// Long enough for those that do come, on the slowest of machines.
+			group{world: 4, timeout: 2 * time.Second}.run(t, func(m *member) error {
+				defer m.meet() // memory stays until all are done
+				if m.rank == missing {
+					return nil
+				}
+				timeout, err := m.expectTimeout(a)
+				if err != nil {
+					return err
+				}
+				want := collective.TimeoutError{Rank: m.rank, Peer: missing, Phase: firstWait(a)}
+				if want.Phase == collective.MulticastBarrier {
+					want.Peer = collective.MaxRanks // it counts, and does not tell who
+				}
+				if timeout.Rank != want.Rank || timeout.Peer != want.Peer || timeout.Phase != want.Phase {
+					return fmt.Errorf("the wrong wait is named: %w", timeout)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// expectTimeout makes a call of the algorithm that must fail for want of a peer.
+func (m *member) expectTimeout(a *collective.Algorithm) (*collective.TimeoutError, error) {
+	if err := m.enqueueAny(a); err != nil {
+		return nil, err
+	}
+	var timeout *collective.TimeoutError
+	if err := m.synchronize(); !errors.As(err, &timeout) {
+		return nil, fmt.Errorf("want a TimeoutError, got %w", err)
+	}
+	return timeout, nil
+}
+
+// enqueueAny makes some call of the algorithm.
+func (m *member) enqueueAny(a *collective.Algorithm) error {
+	c, _ := kernels.Find(a.Collective)
+	call := collective.Call{Send: m.send, Recv: m.recv, Count: 500, DType: collective.Float, Op: collective.None}
+	if c.Shape.Reduces {
+		call.Op = collective.Sum
+	}
+	return a.Enqueue(m.comm, m.stream, call)
+}
+
+// firstWait is where an algorithm first waits for its peers.
+func firstWait(a *collective.Algorithm) collective.Phase {
+	switch {
+	case a.Needs.Packets:
+		return collective.Packets
+	case a.Name == "oneshot":
+		return collective.StageBarrier
+	case a.Collective == "barrier" && a.Needs.Multicast:
+		return collective.MulticastBarrier
+	}
+	return collective.StartBarrier
+}
+
+// Epochs wrap around: after 2^32 barriers, flags and slots go on as before.
+func TestEpochsWrapAround(t *testing.T) {
+	for before := range uint32(4) {
+		group{world: 3}.run(t, func(m *member) error {
+			if err := m.stream.Upload(m.comm.Local(0), padAtEpoch(-before)); err != nil {
+				return err
+			}
+			m.meet()
+			for i := range 3 {
+				for _, c := range calls(m.world, nil) {
+					c.count, c.in.Seed = c.fit(20_000), uint64(i)
+					if _, err := c.run(m); err != nil {
+						return fmt.Errorf("%d epochs before the end: %w", before, err)
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// padAtEpoch is a signal pad of ranks that have met so often.
+func padAtEpoch(epoch uint32) []byte {
+	word := binary.LittleEndian.AppendUint32(nil, epoch)
+	epochs := bytes.Repeat(word, collective.MaxBlocks)
+	flags := bytes.Repeat(word, collective.MaxBlocks*collective.MaxRanks)
+	between := make([]byte, int(collective.SignalPadBytes)-len(epochs)-len(flags))
+	return bytes.Join([][]byte{epochs, between, flags}, nil)
+}
+
+// Launches that were enqueued before a wait expired return at once, and the
+// first wait that expired is still the one that is named.
+func TestLaunchesAfterATimeoutReturnAtOnce(t *testing.T) {
+	const (
+		missing, launches = 1, 100
+		timeout           = 200 * time.Millisecond
+		bound             = launches * timeout / 4
+	)
+	for _, a := range algorithms() {
+		t.Run(a.Collective+" "+a.Name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			group{world: 3, timeout: timeout}.run(t, func(m *member) error {
+				defer m.meet() // memory stays until all are done
+				if m.rank == missing {
+					return nil
+				}
+				began := time.Now()
+				for range launches - 1 {
+					if err := m.enqueueAny(a); err != nil {
+						return err
+					}
+				}
+				expired, err := m.expectTimeout(a)
+				if err != nil {
+					return err
+				}
+				if first := uint32(1); expired.Expected != first && a.Name != "multimem" {
+					return fmt.Errorf("want the first wait that expired, got %w", expired)
+				}
+				if took := time.Since(began); took > bound {
+					return fmt.Errorf("%d launches after one that timed out took %v", launches-1, took)
+				}
+				return nil
+			})
+		})
+	}
+}

@@ -1,0 +1,285 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
+)
+
+// member is one rank of a group in this process, on a simulated device each or
+// all on one GPU. Its symmetric memory has room for buffers of bufferBytes, at
+// send, recv, and extra.
+type member struct {
+	rank, world       int
+	device            cudart.Device
+	stream            cudart.Stream
+	comm              *collective.Comm
+	send, recv, extra int64
+	meet              func() // waits for all members
+}
+
+// simDevice is what the test needs of the simulator beyond cudart.Device.
+type simDevice interface {
+	cudart.Device
+	ExportFD(ptr cudart.DevicePtr) (*os.File, error)
+	ImportFD(f *os.File) (cudart.DevicePtr, error)
+	Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error)
+}
+
+const (
+	bufferBytes = 1 << 19
+	extraBytes  = 3 * bufferBytes // a row, and two buffers
+	patience    = 30 * time.Second
+)
+
+// group says what a test wants of its ranks.
+type group struct {
+	world   int
+	timeout time.Duration  // of a wait in a kernel; 0 is patience
+	backend cudart.Backend // all ranks run on its device 0; nil is a simulator for each
+	// blocks bounds grids; 0 is as many as the device has multiprocessors.
+	blocks int
+	pdl    bool
+	// noPeers keeps the send and receive buffers out of the peers' sight: only
+	// what comes before them is shared.
+	noPeers bool
+}
+
+// run runs story on every rank, each with its own thread, and fails the test
+// with the errors of all of them.
+func (g group) run(t testing.TB, story func(m *member) error) {
+	t.Helper()
+	if g.timeout == 0 {
+		g.timeout = patience
+	}
+	if g.backend == nil {
+		g.backend = sim.New(1, sim.Options{})
+	}
+	shared := &exchange{files: make([]*os.File, g.world), pointers: make([]cudart.DevicePtr, g.world), turnstile: newTurnstile(g.world)}
+	errs := make([]error, g.world)
+	var wg sync.WaitGroup
+	for rank := range g.world {
+		wg.Go(func() {
+			defer shared.turnstile.leave() // so that nobody waits for a member that failed
+			if err := g.runMember(shared, rank, story); err != nil {
+				errs[rank] = fmt.Errorf("rank %d: %w", rank, err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (g group) runMember(x *exchange, rank int, story func(m *member) error) (err error) {
+	device, err := g.backend.Open(0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	m := &member{rank: rank, world: g.world, device: device, meet: x.turnstile.wait}
+	cfg := collective.Config{
+		Device: device, Source: ptx.Source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
+		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
+	}
+	shared := m.layOut(&cfg)
+	if cfg.Peers, err = x.share(device, rank, shared); err != nil {
+		return err
+	}
+	if g.noPeers {
+		if err := m.hideBuffers(cfg.Peers[rank]); err != nil {
+			return err
+		}
+	}
+	if d, ok := device.(simDevice); ok && !g.noPeers && device.Info().Major >= 9 {
+		if cfg.Multicast, err = d.Multicast(cfg.Peers); err != nil {
+			return err
+		}
+	}
+	if m.stream, err = device.NewStream(); err != nil {
+		return err
+	}
+	if m.comm, err = collective.New(cfg); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.comm.Close()) }()
+	if err := m.loadKernels(); err != nil {
+		return err
+	}
+	m.meet()
+	return story(m)
+}
+
+// layOut places everything in the symmetric memory and returns its size.
+func (m *member) layOut(cfg *collective.Config) int64 {
+	scratch := int64(0)
+	for _, a := range algorithms() {
+		if a.ScratchBytes != nil {
+			scratch = max(scratch, a.ScratchBytes(m.world, bufferBytes))
+		}
+	}
+	at := int64(0)
+	take := func(bytes int64) int64 {
+		begin := at
+		at += (bytes + 255) / 256 * 256
+		return begin
+	}
+	take(collective.SignalPadBytes)
+	cfg.PacketBytes = collective.RoomForPackets(cfg.SMs)
+	cfg.PacketOffset = take(cfg.PacketBytes)
+	cfg.ScratchOffset = take(scratch)
+	m.send, m.recv, m.extra = take(bufferBytes), take(bufferBytes), take(extraBytes)
+	return at
+}
+
+// hideBuffers puts the buffers into memory that only this rank maps.
+func (m *member) hideBuffers(base cudart.DevicePtr) error {
+	own, err := m.device.Malloc(2*bufferBytes + extraBytes)
+	if err != nil {
+		return err
+	}
+	m.send = int64(own) - int64(base)
+	m.recv = m.send + bufferBytes
+	m.extra = m.recv + bufferBytes
+	return nil
+}
+
+// multiprocessors is how many a rank may fill. All ranks share a GPU here, and
+// the blocks of all of them must be resident at the same time.
+func multiprocessors(d cudart.Info, world int) int {
+	if d.Backend == "sim" {
+		return d.SMs
+	}
+	return d.SMs / world
+}
+
+// loadKernels loads all that a GPU will run. To load a kernel, CUDA may wait
+// for those that run in the same process, and those may be waiting for this
+// rank to launch. Ranks with a process each do not have this problem.
+func (m *member) loadKernels() error {
+	if m.device.Info().Backend == "sim" {
+		return nil
+	}
+	for _, a := range algorithms() {
+		for _, k := range slices.Concat(a.Kernels, a.Others) {
+			if !k.Module.Arch.RunsOn(m.comm.SM()) || a.Needs.Multicast {
+				continue
+			}
+			if _, err := m.comm.Load(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// algorithms lists all of the catalog.
+func algorithms() []*collective.Algorithm {
+	var all []*collective.Algorithm
+	for _, c := range kernels.Collectives() {
+		all = append(all, c.Algorithms...)
+	}
+	return all
+}
+
+// synchronize waits for the stream and reports what the kernels have to say.
+func (m *member) synchronize() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	return errors.Join(m.stream.Synchronize(ctx), m.comm.Err())
+}
+
+// exchange passes every rank's memory to the others.
+type exchange struct {
+	files     []*os.File
+	pointers  []cudart.DevicePtr
+	turnstile *turnstile
+}
+
+// share allocates memory and maps everybody's. Ranks of one process on one GPU
+// have one address space; simulated devices always have their own.
+func (x *exchange) share(device cudart.Device, rank int, bytes int64) ([]cudart.DevicePtr, error) {
+	own, err := device.Malloc(bytes)
+	if err != nil {
+		return nil, err
+	}
+	d, simulated := device.(simDevice)
+	if !simulated {
+		x.pointers[rank] = own
+		x.turnstile.wait()
+		return x.pointers, nil
+	}
+	if x.files[rank], err = d.ExportFD(own); err != nil {
+		return nil, err
+	}
+	x.turnstile.wait()
+	peers := make([]cudart.DevicePtr, len(x.files))
+	for r, f := range x.files {
+		if r == rank {
+			peers[r] = own
+			continue
+		}
+		if f == nil {
+			return nil, fmt.Errorf("rank %d shared nothing", r)
+		}
+		if peers[r], err = d.ImportFD(f); err != nil {
+			return nil, err
+		}
+	}
+	x.turnstile.wait()
+	return peers, x.files[rank].Close()
+}
+
+// turnstile lets so many goroutines meet again and again; one that leaves is no
+// longer waited for.
+type turnstile struct {
+	mu      sync.Mutex
+	met     *sync.Cond
+	members int
+	waiting int
+	round   int
+}
+
+func newTurnstile(members int) *turnstile {
+	b := &turnstile{members: members}
+	b.met = sync.NewCond(&b.mu)
+	return b
+}
+
+func (b *turnstile) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	round := b.round
+	b.waiting++
+	b.release()
+	for b.round == round {
+		b.met.Wait()
+	}
+}
+
+func (b *turnstile) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.members--
+	b.release()
+}
+
+func (b *turnstile) release() {
+	if b.waiting >= b.members && b.waiting > 0 {
+		b.waiting = 0
+		b.round++
+		b.met.Broadcast()
+	}
+}

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/kernels"
+	"gpurun/kernels/ptx"
+)
+
+// A run loads what it needs and no more, and no module takes the driver's
+// compiler half a second.
+func TestGPUCompilesEveryModuleQuickly(t *testing.T) {
+	const bound = 500 * time.Millisecond
+	t.Setenv("CUDA_CACHE_DISABLE", "1")
+	t.Setenv("CUDA_MODULE_LOADING", "EAGER") // all of it, at once
+	device, err := requireGPU(t).Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	info := device.Info()
+	slowest, name := time.Duration(0), ""
+	for _, m := range kernels.Modules() {
+		if !m.Arch.RunsOn(10*info.Major + info.Minor) {
+			continue
+		}
+		took := loadTime(t, device, m.Name)
+		if took > slowest {
+			slowest, name = took, m.Name
+		}
+		if took > bound {
+			t.Errorf("%s took %v", m.Name, took)
+		}
+	}
+	t.Logf("the slowest of the modules on %s: %s, %v", info.Name, name, slowest)
+}
+
+func loadTime(t *testing.T, device cudart.Device, name string) time.Duration {
+	t.Helper()
+	text, err := ptx.Source(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	m, err := device.LoadModule(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if err := m.Unload(); err != nil {
+		t.Fatal(err)
+	}
+	return took
+}

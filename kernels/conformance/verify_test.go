@@ -1,0 +1,300 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// counts hold nothing, less than a vector, a tail, and several tiles.
+var counts = []int64{0, 1, 7, 8, 1023, 4096 + 5, 40_000 + 3}
+
+// fit is count, or less where the buffers are too small for it.
+func (c testCall) fit(count int64) int64 {
+	parts := max(c.collective.Shape.Send.Of(c.in.World), c.collective.Shape.Recv.Of(c.in.World))
+	return min(count, (bufferBytes-3*guardBytes)/parts/int64(c.in.DType.Size))
+}
+
+// Every algorithm, with types of each size and kind, at every size, in place and
+// out of place, aligned and not.
+func TestEverySizeTypeAndWorld(t *testing.T) {
+	worlds := []int{1, 2, 3, 4, 5, 8, 16}
+	if testing.Short() {
+		worlds = []int{2, 3}
+	}
+	for _, world := range worlds {
+		t.Run(fmt.Sprintf("%d ranks", world), func(t *testing.T) { group{world: world}.run(t, everyCall) })
+	}
+}
+
+func everyCall(m *member) error {
+	types := []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.UInt64}
+	for _, c := range calls(m.world, nil) {
+		for t, d := range types {
+			for i, count := range counts {
+				c.in.DType = d
+				if c.collective.Shape.Reduces {
+					ops := collective.Ops()
+					c.in.Op = ops[(i+t)%len(ops)]
+				}
+				if !c.algorithm.Supports(d, c.in.Op, collective.NoEpilogue) {
+					continue // the catalog's tests say which there are
+				}
+				c.count, c.root = c.fit(count), i%m.world
+				c.in.Seed, c.in.Pattern = uint64(i), reference.Pattern(i%2)
+				c.inPlace = i%2 == 1 && c.canRunInPlace()
+				c.offset, c.shift = int64(i%3*d.Size), 0
+				if _, err := c.run(m); err != nil {
+					return err
+				}
+				c.inPlace = !c.inPlace && c.canRunInPlace()
+				c.offset, c.shift = 0, int64(i%2*d.Size)
+				if _, err := c.run(m); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Every algorithm does every operation on every type that the catalog promises.
+func TestEveryOperationOnEveryType(t *testing.T) {
+	group{world: 3}.run(t, func(m *member) error { return everyOperation(m, 300) })
+}
+
+// The kernels for older GPUs do so, too.
+func TestEveryOperationOnOlderGPUs(t *testing.T) {
+	for _, major := range []int{8, 9} {
+		g := group{world: 2, backend: sim.New(1, sim.Options{Major: major})}
+		g.run(t, func(m *member) error { return everyOperation(m, 100) })
+	}
+}
+
+func everyOperation(m *member, count int64) error {
+	for _, c := range calls(m.world, nil) {
+		for _, d := range c.algorithm.DTypes() {
+			for _, op := range c.algorithm.Ops() {
+				if least := c.algorithm.MinSM(d, op, collective.NoEpilogue); least == 0 || least > m.comm.SM() { // the catalog's tests say which there are
+					continue
+				}
+				for _, p := range []reference.Pattern{reference.Exact, reference.Random} {
+					c.in.Seed, c.in.Pattern, c.in.Op, c.in.DType, c.count = 11, p, op, d, count
+					c.in.Accumulator = accumulator(c.algorithm, d)
+					if _, err := c.run(m); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// accumulator is the type that the switch adds 8-bit floats in; all else is as
+// the reference supposes.
+func accumulator(a *collective.Algorithm, d collective.DType) collective.DType {
+	if a.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
+		return collective.Half
+	}
+	return collective.DType{}
+}
+
+// All ranks of an allreduce hold the same bits, whatever the rounding, and every
+// collective gives the same bits run after run.
+func TestResultsAreTheSameBitsEveryTime(t *testing.T) {
+	const world, repetitions = 5, 3
+	for _, c := range calls(world, nil) {
+		c.count = c.fit(5000)
+		c.in.Seed, c.in.Pattern = 9, reference.Random
+		results := make([][]byte, world)
+		group{world: world}.run(t, func(m *member) error {
+			for range repetitions {
+				got, err := c.run(m)
+				if err != nil {
+					return err
+				}
+				if results[m.rank] != nil && !bytes.Equal(results[m.rank], got) {
+					return fmt.Errorf("%s: the result changed from run to run", c)
+				}
+				results[m.rank] = bytes.Clone(got)
+			}
+			return nil
+		})
+		for rank, got := range results {
+			if c.collective.Name == "allreduce" && !bytes.Equal(got, results[0]) {
+				t.Errorf("%s: ranks 0 and %d differ", c, rank)
+			}
+		}
+	}
+}
+
+// Ranks are added in the order 0, 1, ..., by vectors as well as one by one, so
+// that a sum does not depend on who computes it, nor on the algorithm.
+func TestRanksAreAddedInOrder(t *testing.T) {
+	const count = 1003
+	for _, world := range []int{2, 3, 4, 8} {
+		group{world: world}.run(t, func(m *member) error {
+			for _, c := range calls(world, func(a *collective.Algorithm) bool { return a.Collective == "allreduce" }) {
+				c.count, c.in.Seed, c.in.Pattern = count, 6, reference.Random
+				got, err := c.run(m)
+				if err != nil {
+					return err
+				}
+				for i, x := range c.sumInOrder() {
+					if bits := binary.LittleEndian.Uint32(got[4*i:]); bits != math.Float32bits(x) {
+						return fmt.Errorf("%s: element %d is %#x, and %#x in rank order", c, i, bits, math.Float32bits(x))
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func (c testCall) sumInOrder() []float32 {
+	sum := make([]float32, c.count)
+	for rank := range c.in.World {
+		input := c.input(rank)
+		for i := range sum {
+			sum[i] += math.Float32frombits(binary.LittleEndian.Uint32(input[4*i:]))
+		}
+	}
+	return sum
+}
+
+// Calls of all algorithms and alternating sizes follow each other on one
+// buffer without a wait between them: slots, flags and epochs do not get mixed
+// up. Out of place, each call gives the same result.
+func TestCallsFollowEachOtherWithoutWaiting(t *testing.T) {
+	for _, world := range []int{2, 4} {
+		group{world: world}.run(t, func(m *member) error {
+			last := calls(world, func(a *collective.Algorithm) bool { return a.Collective == "allreduce" && a.Name == "twoshot" })[0]
+			last.in.Seed, last.in.DType, last.count = 4, collective.Half, 30_000
+			if err := last.fill(m); err != nil {
+				return err
+			}
+			for i := range 6 {
+				for _, c := range calls(world, nil) {
+					c.in.DType, c.count = collective.Half, c.fit([]int64{30_000, 40, 3001}[i%3])
+					if err := c.enqueue(m); err != nil {
+						return err
+					}
+				}
+			}
+			if err := last.enqueue(m); err != nil {
+				return err
+			}
+			if err := m.synchronize(); err != nil {
+				return err
+			}
+			output := make([]byte, last.recvBytes()) // longer ones have overwritten what is around it
+			if err := m.stream.Download(output, m.comm.Local(last.call(m).Recv)); err != nil {
+				return err
+			}
+			return last.compare(m.rank, output)
+		})
+	}
+}
+
+// A captured graph can be replayed, with other inputs each time.
+func TestGraphReplaysWithChangedInputs(t *testing.T) {
+	for _, pdl := range []bool{false, true} {
+		group{world: 4, pdl: pdl}.run(t, func(m *member) error {
+			for _, c := range calls(m.world, nil) {
+				c.in.DType, c.count = collective.BFloat16, c.fit(3000)
+				if err := c.replay(m, 4); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// replay captures the call, twice in a row, and replays it with changed inputs.
+func (c testCall) replay(m *member, times uint64) error {
+	graph, err := m.stream.Capture(func() error {
+		if err := c.enqueue(m); err != nil {
+			return err
+		}
+		return c.enqueue(m)
+	})
+	if err != nil {
+		return err
+	}
+	for c.in.Seed = range times {
+		if err := c.fill(m); err != nil {
+			return err
+		}
+		if err := graph.Launch(m.stream); err != nil {
+			return err
+		}
+		if err := m.synchronize(); err != nil {
+			return err
+		}
+		if _, err := c.check(m); err != nil {
+			return fmt.Errorf("replay %d: %w", c.in.Seed, err)
+		}
+	}
+	return graph.Close()
+}
+
+// A rank that comes late is waited for.
+func TestLateRankIsWaitedFor(t *testing.T) {
+	group{world: 3}.run(t, func(m *member) error {
+		for _, c := range calls(m.world, nil) {
+			c.count, c.inPlace = 500, c.canRunInPlace()
+			if m.rank == 1 {
+				time.Sleep(20 * time.Millisecond) // the lateness under test
+			}
+			if _, err := c.run(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// What does not reach into the peers' buffers works where they cannot be
+// reached.
+func TestWithoutPeersBuffers(t *testing.T) {
+	without := func(a *collective.Algorithm) bool { return !a.Needs.Peers }
+	group{world: 3, noPeers: true}.run(t, func(m *member) error {
+		for _, c := range calls(m.world, without) {
+			for _, c.count = range []int64{1, 1000, c.fit(50_000)} {
+				for _, c.inPlace = range []bool{false, c.canRunInPlace()} {
+					if _, err := c.run(m); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// The naive algorithm takes what is too large for its scratch in chunks, the
+// last of them short, in place as well.
+func TestNaiveInChunks(t *testing.T) {
+	naive := func(a *collective.Algorithm) bool { return a.Name == "naive" }
+	group{world: 3}.run(t, func(m *member) error {
+		for _, c := range calls(m.world, naive) {
+			c.algorithm = inSmallChunks(c)
+			c.in.DType, c.count = collective.Half, 1000
+			for _, c.inPlace = range []bool{false, c.canRunInPlace()} {
+				if _, err := c.run(m); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
