@@ -24,7 +24,7 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
 	}
-	addSweepFlags(cmd)
+	addSweepFlags(cmd.Flags(), what)
 	return cmd
 }
 
@@ -32,7 +32,7 @@ func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s. Every size runs out of place and in place; every\nelement of every rank is compared before and after timing.\n\nAlgorithms:\n", what.Name, what.Summary)
 	for _, algorithm := range what.Algorithms {
-		fmt.Fprintf(&b, "  %-10s %s\n", algorithm.Name, algorithm.Summary)
+		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
 	}
 	b.WriteString(`
 The times printed are medians, of the slowest rank.
@@ -40,28 +40,6 @@ The times printed are medians, of the slowest rank.
 Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
 GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
 	return b.String()
-}
-
-// addSweepFlags adds flags with the names that nccl-tests gives them.
-func addSweepFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringP("minbytes", "b", "", "first `size`: bytes of each rank's input, with K, M or G for powers of 1024")
-	f.StringP("maxbytes", "e", "", "last `size`, written as for --minbytes")
-	f.StringP("stepbytes", "i", "", "`bytes` from one size to the next, instead of a factor")
-	f.StringP("stepfactor", "f", "", "`factor` from one size to the next")
-	f.StringP("iters", "n", "", "`number` of timed calls in each measurement")
-	f.StringP("warmup-iters", "w", "", "`number` of untimed calls before the timed ones")
-	f.StringP("run-cycles", "N", "", "`number` of times that the whole sweep runs")
-	f.StringP("op", "o", "", "comma-separated reduction `operations`, or all")
-	f.StringP("datatype", "d", "", "comma-separated element `types`, or all")
-	f.StringP("check", "c", "", "`0|1`: 1 verifies every element, 0 none")
-	f.StringP("cudagraph", "G", "", "capture the calls in a graph and replay it so many `times`, instead of launching each")
-	f.StringP("timeout", "T", "", "`seconds` that a rank waits for another before the run fails")
-	f.StringP("output-file", "J", "", "write the results as JSON to this `file` as well")
-	f.String("algo", "", "comma-separated `algorithms`; or all; or auto, the best for each size")
-	f.String("seed", "", "`seed` of the inputs")
-	f.String("output", "", "`form` of the results: table, json, jsonl, csv or markdown")
-	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
 }
 
 // runCollective checks everything that can be checked beforehand, and then
@@ -112,6 +90,9 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 		if err := result.CheckFile(file); err != nil {
 			return nil, &usageError{err: err}
 		}
+	}
+	if err := p.leaveOut(what); err != nil {
+		return nil, err
 	}
 	return p, checkJob(p.job, p.machine.ranks)
 }

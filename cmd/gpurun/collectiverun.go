@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"gpurun/rendezvous"
@@ -19,6 +20,13 @@ type collectiveRun struct {
 	config  config
 	job     worker.Job
 	machine machine
+	// leftOut says which algorithms of "all" do not run, and why; or is empty.
+	leftOut string
+}
+
+// notices are what is to be said before the run.
+func (p *collectiveRun) notices() []string {
+	return slices.DeleteFunc([]string{p.machine.notice, p.leftOut}, func(text string) bool { return text == "" })
 }
 
 // run opens the rendezvous, starts a worker for each rank, prints their
@@ -27,8 +35,8 @@ func (p *collectiveRun) run(ctx context.Context, a *app) (err error) {
 	progress := newProgress(a.err)
 	defer progress.clear()
 	stderr := progress.beside(a.err)
-	if p.machine.notice != "" {
-		fmt.Fprintf(stderr, "gpurun: %s\n", p.machine.notice)
+	for _, notice := range p.notices() {
+		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
 	}
 	log, err := newLogger(p.config, stderr)
 	if err != nil {
@@ -106,7 +114,8 @@ func (p *collectiveRun) assign(target string) ([]string, error) {
 	for rank := range variables {
 		text, err := json.Marshal(assignment{
 			Job: p.job, Rank: rank, LocalRank: rank, WorldSize: p.machine.ranks, Target: target,
-			Backend: p.machine.backend, Ordinal: p.machine.ordinal(rank), LogLevel: p.config.LogLevel,
+			Backend: p.machine.backend, Ordinal: p.machine.ordinal(rank), SimSeed: p.config.SimSeed,
+			LogLevel: p.config.LogLevel,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)

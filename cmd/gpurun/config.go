@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
+	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
 
@@ -34,6 +37,21 @@ type config struct {
 	Seed        uint64   `mapstructure:"seed"`
 	Output      string   `mapstructure:"output"`
 	OutputFile  string   `mapstructure:"output-file"`
+
+	Root      int     `mapstructure:"root"`
+	Unaligned bool    `mapstructure:"unaligned"`
+	Epilogue  string  `mapstructure:"epilogue"`
+	Hidden    int64   `mapstructure:"hidden"`
+	Scale     float32 `mapstructure:"scale"`
+	Epsilon   float32 `mapstructure:"epsilon"`
+	Blocks    int     `mapstructure:"blocks"`
+	MaxBlocks int     `mapstructure:"max-blocks"`
+	Tuning    string  `mapstructure:"tuning"`
+	Explain   bool    `mapstructure:"explain"`
+	PDL       string  `mapstructure:"pdl"`
+	P2P       string  `mapstructure:"p2p"`
+	Multicast string  `mapstructure:"multicast"`
+	SimSeed   uint64  `mapstructure:"sim-seed"`
 }
 
 // check refuses numbers out of range and words that do not exist.
@@ -49,25 +67,56 @@ func (s *settings) check(c config) error {
 		{"run-cycles", int64(c.RunCycles), 1, 1 << 20},
 		{"check", int64(c.Check), 0, 1},
 		{"cudagraph", int64(c.CUDAGraph), 0, 1 << 20},
+		{"root", int64(c.Root), 0, collective.MaxRanks - 1},
+		{"hidden", c.Hidden, 1, 1 << 30},
+		{"blocks", int64(c.Blocks), 0, collective.MaxBlocks},
+		{"max-blocks", int64(c.MaxBlocks), 0, collective.MaxBlocks},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return s.blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
+	return cmp.Or(s.checkReals(c), s.checkWords(c))
+}
+
+// checkReals refuses factors that would turn every result into the same.
+func (s *settings) checkReals(c config) error {
+	if math.IsNaN(float64(c.Scale)) || math.IsInf(float64(c.Scale), 0) || c.Scale == 0 {
+		return s.blame("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
+	}
+	if !(c.Epsilon >= 0) || math.IsInf(float64(c.Epsilon), 0) {
+		return s.blame("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
+	}
+	return nil
+}
+
+func (s *settings) checkWords(c config) error {
 	for _, w := range []struct {
 		key, word string
 		valid     []string
 	}{
-		{"device", c.Device, []string{"auto", "cuda", "sim"}},
+		{"device", c.Device, []string{wordAuto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
 		{"log-level", c.LogLevel, []string{"debug", "info", "warn", "error"}},
 		{"log-format", c.LogFormat, []string{"console", "json"}},
+		{"epilogue", c.Epilogue, epilogueWords()},
+		{"pdl", c.PDL, []string{wordAuto, wordOn, wordOff}},
+		{"p2p", c.P2P, []string{wordAuto, wordOff}},
+		{"multicast", c.Multicast, []string{wordAuto, wordOn, wordOff}},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return s.blame(w.key, unknown("word", w.word, w.valid))
 		}
 	}
 	return nil
+}
+
+func epilogueWords() []string {
+	words := []string{wordNone}
+	for _, e := range collective.EpilogueKinds() {
+		words = append(words, string(e))
+	}
+	return words
 }
 
 func outputFormats() []string {

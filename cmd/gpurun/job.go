@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,112 +10,83 @@ import (
 
 // job turns the settings into what the workers do.
 func (s *settings) job(c config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
-	sizes, err := s.sizes(c)
-	if err != nil {
-		return worker.Job{}, err
-	}
 	job := worker.Job{
-		Collective: what.Name, Sizes: sizes, Cycles: c.RunCycles,
+		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
 		Verify: c.Check == 1, Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject,
+		MaxBlocks: c.MaxBlocks, PDL: c.PDL, P2P: c.P2P, Multicast: c.Multicast,
 	}
+	if c.Blocks > 0 {
+		job.Blocks = []int{c.Blocks}
+	}
+	if what.Shape.Rooted {
+		job.Root = c.Root
+	}
+	if err := s.setEpilogue(&job, c, what); err != nil {
+		return job, err
+	}
+	if err := s.setWords(&job, c, what); err != nil {
+		return job, err
+	}
+	if err := s.setData(&job, c, what); err != nil {
+		return job, err
+	}
+	tables, err := s.tuning(c)
+	job.Tuning = tables.Only(what.Name)
+	return job, err
+}
+
+// setWords sets algorithms, types and operations.
+func (s *settings) setWords(job *worker.Job, c config, what *collective.Collective) (err error) {
+	able := abilities{what: what, words: c.Algo}
+	able.epilogue, _ = collective.ParseEpilogue(job.Epilogue)
 	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
-		return job, s.blame("algo", err)
+		return s.blame("algo", err)
 	}
-	if job.DTypes, err = chooseDTypes(c.DataType, what, job.Algorithms); err != nil {
-		return job, s.blame("datatype", err)
+	if job.DTypes, err = able.chooseDTypes(c.DataType); err != nil {
+		return s.blame("datatype", err)
 	}
-	if job.Ops, err = chooseOps(c.Op, what, job.Algorithms); err != nil {
-		return job, s.blame("op", err)
-	}
-	return job, nil
-}
-
-// Words that stand for several.
-const (
-	wordAll  = "all"
-	wordAuto = "auto"
-)
-
-func chooseAlgorithms(words []string, what *collective.Collective) ([]string, error) {
-	var names []string
-	for _, a := range what.Algorithms {
-		names = append(names, a.Name)
-	}
-	return choose("algorithm", words, names, append([]string{wordAuto, wordAll}, names...), func(word string) (string, bool) {
-		return word, word == wordAuto || slices.Contains(names, word)
-	})
-}
-
-// chooseDTypes canonicalizes names; "all" is what every chosen algorithm has.
-func chooseDTypes(words []string, what *collective.Collective, algorithms []string) ([]string, error) {
-	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return dtypeNames(a.DTypes()) })
-	valid := []string{wordAll}
-	for _, d := range collective.DTypes() {
-		valid = append(append(valid, d.Name), d.Aliases...)
-	}
-	return choose("datatype", words, common, valid, func(word string) (string, bool) {
-		d, ok := collective.ParseDType(word)
-		return d.Name, ok
-	})
-}
-
-func chooseOps(words []string, what *collective.Collective, algorithms []string) ([]string, error) {
-	opNames := func(ops []collective.Op) []string {
-		var names []string
-		for _, op := range ops {
-			names = append(names, string(op))
-		}
-		return names
-	}
-	common := inAll(what, algorithms, func(a *collective.Algorithm) []string { return opNames(a.Ops()) })
-	valid := append([]string{wordAll}, opNames(collective.Ops())...)
-	return choose("operation", words, common, valid, func(word string) (string, bool) {
-		op, ok := collective.ParseOp(word)
-		return string(op), ok
-	})
-}
-
-// choose canonicalizes words, drops repetitions, and replaces "all".
-func choose(kind string, words, all, valid []string, parse func(string) (string, bool)) ([]string, error) {
-	var chosen []string
-	for _, word := range words {
-		names := all
-		if word != wordAll {
-			name, ok := parse(word)
-			if !ok {
-				return nil, unknown(kind, word, valid)
-			}
-			names = []string{name}
-		}
-		for _, name := range names {
-			if !slices.Contains(chosen, name) {
-				chosen = append(chosen, name)
-			}
+	job.Ops = []string{string(collective.None)}
+	if what.Shape.Reduces {
+		if job.Ops, err = able.chooseOps(c.Op, job.DTypes); err != nil {
+			return s.blame("op", err)
 		}
 	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no %s is chosen", kind)
-	}
-	return chosen, nil
+	return nil
 }
 
-// inAll lists what all algorithms of the given names have; "auto" may turn out
-// to be any algorithm.
-func inAll(what *collective.Collective, names []string, list func(*collective.Algorithm) []string) []string {
-	var common []string
-	first := true
-	for _, a := range what.Algorithms {
-		if !slices.Contains(names, a.Name) && !slices.Contains(names, wordAuto) {
-			continue
-		}
-		if first {
-			common, first = slices.Clone(list(a)), false
-			continue
-		}
-		common = slices.DeleteFunc(common, func(x string) bool { return !slices.Contains(list(a), x) })
+// setData sets the sizes. What moves no data has one, of nothing, and any type
+// will do for it.
+func (s *settings) setData(job *worker.Job, c config, what *collective.Collective) (err error) {
+	if what.Shape.Empty {
+		job.Sizes, job.DTypes = []int64{0}, []string{collective.Int8.Name}
+		return nil
 	}
-	return common
+	job.Unaligned = c.Unaligned
+	job.Sizes, err = s.sizes(c)
+	return err
+}
+
+// setEpilogue sets the epilogue and what it works with, and refuses flags that
+// have nothing to do with it.
+func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Collective) error {
+	if !hasEpilogues(what) {
+		return nil
+	}
+	uses := map[string][]string{"bias": {"hidden"}, "rmsnorm": {"hidden", "epsilon"}, "scale": {"scale"}}[c.Epilogue]
+	for key, set := range map[string]func(){
+		"hidden":  func() { job.Row = c.Hidden },
+		"scale":   func() { job.Scale = c.Scale },
+		"epsilon": func() { job.Epsilon = c.Epsilon },
+	} {
+		if slices.Contains(uses, key) {
+			set()
+		} else if s.flags.Changed(key) {
+			return usagef("--%s means nothing to --epilogue %s", key, c.Epilogue)
+		}
+	}
+	job.Epilogue = c.Epilogue
+	return nil
 }
 
 // checkJob asks the workers' own planning whether the ranks can do the job.

@@ -18,14 +18,19 @@ import (
 	"gpurun/worker"
 )
 
-// parsed is the collective's command after reading a command line.
+// parsed is allreduce's command after reading a command line.
 func parsed(t testing.TB, words ...string) *cobra.Command {
+	t.Helper()
+	return parsedOf(t, append([]string{"allreduce"}, words...)...)
+}
+
+func parsedOf(t testing.TB, words ...string) *cobra.Command {
 	t.Helper()
 	root, err := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, rest, err := root.Find(append([]string{"allreduce"}, words...))
+	cmd, rest, err := root.Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
@@ -38,7 +43,11 @@ func parsed(t testing.TB, words ...string) *cobra.Command {
 // jobOf is what the workers would be told to do.
 func jobOf(t testing.TB, words ...string) (worker.Job, error) {
 	t.Helper()
-	s, err := loadSettings(parsed(t, words...))
+	return jobOfCommand(parsed(t, words...))
+}
+
+func jobOfCommand(cmd *cobra.Command) (worker.Job, error) {
+	s, err := loadSettings(cmd)
 	if err != nil {
 		return worker.Job{}, err
 	}
@@ -46,8 +55,66 @@ func jobOf(t testing.TB, words ...string) (worker.Job, error) {
 	if err != nil {
 		return worker.Job{}, err
 	}
-	what, _ := kernels.Find("allreduce")
+	what, _ := kernels.Find(cmd.Name())
 	return s.job(c, what, nil)
+}
+
+// TestJobOfEveryCollective checks what depends on the collective.
+func TestJobOfEveryCollective(t *testing.T) {
+	t.Setenv("GPURUN_ROOT", "1")
+	t.Setenv("GPURUN_EPILOGUE", "scale")
+	for _, c := range []struct {
+		line string
+		want worker.Job
+	}{
+		{"allreduce -o max", worker.Job{Ops: []string{"max"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "scale", Scale: 0.5}},
+		{"allreduce --epilogue rmsnorm --hidden 64 --epsilon 0", worker.Job{
+			Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "rmsnorm", Row: 64,
+		}},
+		{"reduce -u", worker.Job{Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true}},
+		{"broadcast -r 2 --blocks 7", worker.Job{Ops: []string{"none"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 2, Blocks: []int{7}}},
+		{"allgather -d half", worker.Job{Ops: []string{"none"}, DTypes: []string{"half"}, Sizes: []int64{8}}},
+		{"barrier", worker.Job{Ops: []string{"none"}, DTypes: []string{"int8"}, Sizes: []int64{0}}},
+	} {
+		words := strings.Fields(c.line)
+		if words[0] != "barrier" {
+			words = append(words, "-b", "8", "-e", "8")
+		}
+		job, err := jobOfCommand(parsedOf(t, words...))
+		if err != nil {
+			t.Errorf("%s: %v", c.line, err)
+		}
+		got := worker.Job{
+			Ops: job.Ops, DTypes: job.DTypes, Sizes: job.Sizes, Root: job.Root, Unaligned: job.Unaligned,
+			Blocks: job.Blocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale, Epsilon: job.Epsilon,
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.line, diff)
+		}
+	}
+}
+
+// TestAllOperations checks what "all" stands for where algorithms differ.
+func TestAllOperations(t *testing.T) {
+	for _, c := range []struct {
+		flags     string
+		types, op int // how many
+	}{
+		{"-d all -o all", 12, 5},
+		{"-d all -o all --algo all", 12, 5},
+		{"-d all -o all --algo multimem_oneshot", 10, 1},
+		{"-d half,bfloat16 -o all --algo multimem_oneshot", 2, 3},
+		{"-d half,bfloat16 -o all --algo multimem_oneshot,auto", 2, 5},
+		{"-d all --epilogue rmsnorm", 3, 1},
+	} {
+		got, err := jobOf(t, strings.Fields(c.flags)...)
+		if err != nil {
+			t.Errorf("%s: %v", c.flags, err)
+		}
+		if len(got.DTypes) != c.types || len(got.Ops) != c.op {
+			t.Errorf("%s: %v, %v; want %d and %d", c.flags, got.DTypes, got.Ops, c.types, c.op)
+		}
+	}
 }
 
 func TestDefaultJob(t *testing.T) {
@@ -55,10 +122,15 @@ func TestDefaultJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := worker.Job{
 		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
 		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,
+		Tuning: tables.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -93,7 +165,7 @@ func TestJobWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"sum", "prod", "min", "max", "avg"}, got.Ops); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot"}, got.Algorithms); diff != "" {
+	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot", "oneshot_ll", "multimem_oneshot", "multimem_twoshot"}, got.Algorithms); diff != "" {
 		t.Error(diff)
 	}
 	if got.GraphReplays != 3 || got.Verify || got.Timeout != 500*time.Millisecond {

@@ -15,6 +15,7 @@ type machine struct {
 	backend string // "cuda" or "sim"
 	ranks   int
 	gpus    int // with cuda
+	sm      int // the least compute capability, 10*major+minor
 	// notice is to be said loudly before the run; it may be empty.
 	notice string
 }
@@ -43,7 +44,7 @@ func findMachine(c config) (machine, error) {
 	case err != nil:
 		return machine{}, &environmentError{fmt.Errorf("%w; --device sim runs without a GPU", err)}
 	}
-	return onGPUMachine(c, len(gpus))
+	return onGPUMachine(c, gpus)
 }
 
 // whyNoGPU is the part of the driver's error that explains it.
@@ -57,6 +58,11 @@ func whyNoGPU(err error) string {
 
 func simulated(c config, notice string) (machine, error) {
 	m := machine{backend: "sim", ranks: simulatedRanks, notice: notice}
+	infos, err := sim.New(1, sim.Options{}).Devices()
+	if err != nil {
+		return m, err
+	}
+	m.sm = leastSM(infos)
 	switch {
 	case c.NProcPerNode.number > 0:
 		m.ranks = c.NProcPerNode.number
@@ -66,8 +72,9 @@ func simulated(c config, notice string) (machine, error) {
 	return m, m.check(c)
 }
 
-func onGPUMachine(c config, gpus int) (machine, error) {
-	m := machine{backend: "cuda", ranks: gpus, gpus: gpus}
+func onGPUMachine(c config, infos []cudart.Info) (machine, error) {
+	gpus := len(infos)
+	m := machine{backend: "cuda", ranks: gpus, gpus: gpus, sm: leastSM(infos)}
 	if c.NProcPerNode.number > 0 {
 		m.ranks = c.NProcPerNode.number
 	}
@@ -78,9 +85,22 @@ func onGPUMachine(c config, gpus int) (machine, error) {
 	return m, m.check(c)
 }
 
-// check bounds the number of ranks.
+// leastSM is the least compute capability, 10*major+minor.
+func leastSM(infos []cudart.Info) int {
+	least := 0
+	for i, info := range infos {
+		if sm := 10*info.Major + info.Minor; i == 0 || sm < least {
+			least = sm
+		}
+	}
+	return least
+}
+
+// check bounds the number of ranks, and refuses what only the simulator has.
 func (m machine) check(c config) error {
 	switch {
+	case c.SimSeed > 0 && m.backend != "sim":
+		return usagef("--sim-seed is for the simulator: add --device sim")
 	case c.NProcPerNode.word == "cpu":
 		return usagef("--nproc-per-node cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:
@@ -98,13 +118,13 @@ func (m machine) ordinal(localRank int) int {
 }
 
 // openBackend makes the backend of that name; the simulator has as many
-// devices as there are ranks.
-func openBackend(name string, ranks int) (cudart.Backend, error) {
+// devices as there are ranks, and a disorder of memory where the seed is not 0.
+func openBackend(name string, ranks int, seed uint64) (cudart.Backend, error) {
 	switch name {
 	case "cuda":
 		return driver.New(), nil
 	case "sim":
-		return sim.New(ranks, sim.Options{}), nil
+		return sim.New(ranks, sim.Options{Seed: seed}), nil
 	}
 	return nil, fmt.Errorf("there is no backend %q", name)
 }

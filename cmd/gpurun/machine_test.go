@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"gpurun/cudart"
 )
 
 func TestRanksOnGPUs(t *testing.T) {
@@ -25,7 +27,7 @@ func TestRanksOnGPUs(t *testing.T) {
 		{"by CPUs", processes{word: "cpu"}, false, 4, 0, exitUsage, "give a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := onGPUMachine(config{NProcPerNode: c.ask, Oversubscribe: c.share}, c.gpus)
+			m, err := onGPUMachine(config{NProcPerNode: c.ask, Oversubscribe: c.share}, make([]cudart.Info, c.gpus))
 			if code := exitCode(err); code != c.code {
 				t.Fatalf("exit code %d for %v, want %d", code, err, c.code)
 			}

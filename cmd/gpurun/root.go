@@ -106,6 +106,11 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) {
 		return hinted(&usageError{err: err}, cmd)
 	}
+	if what, ok := kernels.Find(cmd.Name()); ok {
+		if text := noSuchFlag(what, missing.GetSpecifiedName()); text != "" {
+			return hinted(usagef("%s", text), cmd)
+		}
+	}
 	if short := missing.GetSpecifiedShortnames(); short != "" {
 		return hinted(usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
 	}

@@ -79,14 +79,7 @@ func (s *settings) readFile(known []string) error {
 	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
 		return usagef("config file %s: %w", s.file, unknown("ending", extension, types))
 	}
-	info, err := os.Stat(s.file)
-	if err != nil {
-		return usagef("reading the config file: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
-		return usagef("config file %s: it is no regular file of at most %d bytes", s.file, maxConfigBytes)
-	}
-	text, err := os.ReadFile(s.file)
+	text, err := readRegular(s.file, maxConfigBytes)
 	if err != nil {
 		return usagef("reading the config file: %w", err)
 	}
@@ -101,6 +94,18 @@ func (s *settings) readFile(known []string) error {
 		}
 	}
 	return nil
+}
+
+// readRegular reads a regular file of so many bytes at most.
+func readRegular(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s: it is no regular file of at most %d bytes", path, most)
+	}
+	return os.ReadFile(path)
 }
 
 // source names where the value of a key comes from; "" is the defaults.

@@ -31,6 +31,7 @@ type assignment struct {
 	Token     string     `json:"token"`
 	Backend   string     `json:"backend"`
 	Ordinal   int        `json:"ordinal"`
+	SimSeed   uint64     `json:"sim_seed,omitempty"`
 	LogLevel  string     `json:"log_level"`
 }
 
@@ -110,7 +111,7 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 	if err != nil {
 		return err
 	}
-	backend, err := openBackend(part.Backend, part.WorldSize)
+	backend, err := openBackend(part.Backend, part.WorldSize, part.SimSeed)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/kernels/collective"
+)
+
+// sweepFlag is a flag of a collective's command.
+type sweepFlag struct {
+	name, short string
+	boolean     bool
+	usage       string
+	// need is what a collective must have for the flag to mean something.
+	need need
+}
+
+// need is something that a flag is about.
+type need int
+
+const (
+	needNothing need = iota
+	needData
+	needOps
+	needRoot
+	needEpilogue
+)
+
+// lacking says why a collective has no use for a flag, or returns "".
+func (n need) lacking(c *collective.Collective) string {
+	switch {
+	case n == needData && c.Shape.Empty:
+		return "it moves no data"
+	case n == needOps && !c.Shape.Reduces:
+		return "it does not reduce"
+	case n == needRoot && !c.Shape.Rooted:
+		return "it has no root"
+	case n == needEpilogue && !hasEpilogues(c):
+		return "it has no epilogues"
+	}
+	return ""
+}
+
+// hasEpilogues reports whether any algorithm of a collective has one.
+func hasEpilogues(c *collective.Collective) bool {
+	return slices.ContainsFunc(c.Algorithms, func(a *collective.Algorithm) bool {
+		return slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Epilogue != collective.NoEpilogue })
+	})
+}
+
+// sweepFlags lists the flags of collectives. Those of nccl-tests have its names.
+func sweepFlags() []sweepFlag {
+	return []sweepFlag{
+		{name: "minbytes", short: "b", need: needData, usage: "first `size`: bytes of the larger of a rank's buffers, with K, M or G for powers of 1024"},
+		{name: "maxbytes", short: "e", need: needData, usage: "last `size`, written as for --minbytes"},
+		{name: "stepbytes", short: "i", need: needData, usage: "`bytes` from one size to the next, instead of a factor"},
+		{name: "stepfactor", short: "f", need: needData, usage: "`factor` from one size to the next"},
+		{name: "iters", short: "n", usage: "`number` of timed calls in each measurement"},
+		{name: "warmup-iters", short: "w", usage: "`number` of untimed calls before the timed ones"},
+		{name: "run-cycles", short: "N", usage: "`number` of times that the whole sweep runs"},
+		{name: "op", short: "o", need: needOps, usage: "comma-separated reduction `operations`, or all"},
+		{name: "datatype", short: "d", need: needData, usage: "comma-separated element `types`, or all"},
+		{name: "root", short: "r", need: needRoot, usage: "`rank` that everything comes from or goes to"},
+		{name: "unaligned", short: "u", boolean: true, need: needData, usage: "let buffers begin one element off their alignment, and parts end anywhere"},
+		{name: "check", short: "c", usage: "`0|1`: 1 verifies every element, 0 none"},
+		{name: "cudagraph", short: "G", usage: "capture the calls in a graph and replay it so many `times`, instead of launching each"},
+		{name: "timeout", short: "T", usage: "`seconds` that a rank waits for another before the run fails"},
+		{name: "output-file", short: "J", usage: "write the results as JSON to this `file` as well"},
+		{name: "algo", usage: "comma-separated `algorithms`; or auto, the best for each size; or all that can do what is asked here"},
+		{name: "blocks", need: needData, usage: "launch grids of up to so many `blocks`, instead of as many as were measured to be best"},
+		{name: "max-blocks", usage: "let no grid have more `blocks`, and so take no more multiprocessors"},
+		{name: "tuning", usage: "`file` with what auto goes by, as gpurun tune writes it; none: estimates alone"},
+		{name: "explain", boolean: true, usage: "say on stderr which algorithm and how many blocks each size takes, and why"},
+		{name: "epilogue", need: needEpilogue, usage: "what to do to the result before it is stored: `none|negate|scale|bias|rmsnorm`"},
+		{name: "hidden", need: needEpilogue, usage: "`elements` of a row, for the epilogues bias and rmsnorm"},
+		{name: "scale", need: needEpilogue, usage: "`factor` of the epilogue scale"},
+		{name: "epsilon", need: needEpilogue, usage: "`number` that rmsnorm adds to the mean of the squares"},
+		{name: "pdl", usage: "programmatic dependent launch, `on|off|auto`: auto is on from compute capability 9.0 on"},
+		{name: "p2p", usage: "`auto|off`: off runs as if no GPU could reach another"},
+		{name: "multicast", usage: "algorithms by NVLink multicast, `on|off|auto`: auto is on in the simulator and off on GPUs"},
+		{name: "seed", usage: "`seed` of the inputs"},
+		{name: "sim-seed", usage: "`seed` of a disorder in the simulator that tears and delays stores as hardware may; 0: none"},
+		{name: "output", usage: "`form` of the results: table, json, jsonl, csv or markdown"},
+	}
+}
+
+// addSweepFlags adds the flags that mean something to a collective.
+func addSweepFlags(f *pflag.FlagSet, what *collective.Collective) {
+	for _, flag := range sweepFlags() {
+		if flag.need.lacking(what) == "" {
+			flag.add(f)
+		}
+	}
+	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
+}
+
+// add defines the flag, without a default: the configuration has it.
+func (s sweepFlag) add(f *pflag.FlagSet) {
+	if s.boolean {
+		f.BoolP(s.name, s.short, false, s.usage)
+		return
+	}
+	f.StringP(s.name, s.short, "", s.usage)
+}
+
+// noSuchFlag says why a collective lacks a flag that others have, or returns
+// "". The word is a name or a shorthand.
+func noSuchFlag(what *collective.Collective, word string) string {
+	for _, flag := range sweepFlags() {
+		if word == flag.name || word == flag.short {
+			if why := flag.need.lacking(what); why != "" {
+				return what.Name + " takes no --" + flag.name + ": " + why
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"gpurun/cudart/symm"
+	"gpurun/kernels/collective"
+	"gpurun/worker"
+)
+
+// leaveOut drops those of "all" algorithms that cannot do the job here, and
+// notes why. Algorithms that are named stay: they are errors if they cannot.
+func (p *collectiveRun) leaveOut(what *collective.Collective) error {
+	if !slices.Contains(p.config.Algo, wordAll) {
+		return nil
+	}
+	var kept, dropped []string
+	for _, name := range p.job.Algorithms {
+		a, ok := what.Algorithm(name)
+		why := ""
+		if ok && !slices.Contains(p.config.Algo, name) {
+			why = p.machine.cannot(a, p.job)
+		}
+		if why != "" {
+			dropped = append(dropped, name+" ("+why+")")
+			continue
+		}
+		kept = append(kept, name)
+	}
+	if len(dropped) > 0 {
+		p.leftOut = "--algo all leaves out " + strings.Join(dropped, ", ")
+	}
+	if len(kept) == 0 {
+		return usagef("no algorithm of %s can do this: %s", what.Name, strings.Join(dropped, ", "))
+	}
+	p.job.Algorithms = kept
+	return nil
+}
+
+// cannot says why an algorithm cannot do a job on this machine, or returns "".
+func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
+	epilogue, _ := collective.ParseEpilogue(job.Epilogue)
+	for _, name := range job.DTypes {
+		d, _ := collective.ParseDType(name)
+		for _, op := range job.Ops {
+			call := collective.Call{
+				DType: d, Op: collective.Op(op), Count: job.Row,
+				Epilogue: collective.Epilogue{Kind: epilogue, Row: job.Row},
+			}
+			if err := a.Check(call, m.ranks); err != nil {
+				return shortly(a, call, err)
+			}
+			if _, ok := a.Find(d, call.Op, epilogue, m.ranks, m.sm); !ok {
+				least := a.MinSM(d, call.Op, epilogue)
+				return fmt.Sprintf("%s needs compute capability %d.%d", d.Name, least/10, least%10)
+			}
+		}
+	}
+	return m.outOfReach(a, job)
+}
+
+// shortly says what is missing without all that there is.
+func shortly(a *collective.Algorithm, call collective.Call, err error) string {
+	switch {
+	case a.Supports(call.DType, call.Op, call.Epilogue.Kind):
+		return err.Error()
+	case call.Epilogue.Kind != collective.NoEpilogue:
+		return fmt.Sprintf("no epilogue %s for %s of %s", call.Epilogue.Kind, call.Op, call.DType.Name)
+	}
+	return fmt.Sprintf("no %s of %s", call.Op, call.DType.Name)
+}
+
+// outOfReach says what memory an algorithm needs and cannot have here.
+func (m machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
+	forbidden := symm.MulticastForbidden(os.Getenv)
+	switch {
+	case a.Needs.Peers && job.P2P == wordOff:
+		return "it needs peer access, and --p2p is off"
+	case !a.Needs.Multicast:
+		return ""
+	case job.Multicast == wordOff:
+		return "it needs multicast, and --multicast is off"
+	case m.backend == "sim":
+		return ""
+	case job.Multicast == wordAuto:
+		return "it needs NVLink multicast, which GPUs use only with --multicast on"
+	case forbidden != "":
+		return "it needs NVLink multicast, and " + forbidden + " forbids that"
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"gpurun/kernels"
+)
+
+func TestLeaveOut(t *testing.T) {
+	for _, c := range []struct {
+		name, flags string
+		machine     machine
+		kept        string
+		says        string
+	}{
+		{"everything", "-d float", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", ""},
+		{
+			"operation", "-d float -o prod",
+			machine{backend: "sim", ranks: 2, sm: 100},
+			"naive oneshot oneshot_ll twoshot",
+			"--algo all leaves out multimem_oneshot (no prod of float), multimem_twoshot (no prod of float)",
+		},
+		{"one of two types", "-d float,int8", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "(no sum of int8)"},
+		{
+			"epilogue", "--epilogue negate",
+			machine{backend: "sim", ranks: 2, sm: 100},
+			"oneshot oneshot_ll twoshot",
+			"naive (no epilogue negate for sum of float)",
+		},
+		{
+			"long rows", "--epilogue rmsnorm --hidden 8192 -d float",
+			machine{backend: "sim", ranks: 8, sm: 100},
+			"oneshot twoshot",
+			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
+		},
+		{"GPU", "-d float", machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}, "naive oneshot oneshot_ll twoshot", "which GPUs use only with --multicast on"},
+		{
+			"old GPU", "-d float --multicast on",
+			machine{backend: "cuda", ranks: 2, gpus: 2, sm: 80},
+			"naive oneshot oneshot_ll twoshot",
+			"multimem_oneshot (float needs compute capability 9.0)",
+		},
+		{"no peers", "--p2p off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll", "twoshot (it needs peer access, and --p2p is off)"},
+		{"no multicast", "--multicast off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "and --multicast is off"},
+		{"named", "-o prod --algo multimem_oneshot,all", machine{backend: "sim", ranks: 2, sm: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot", "multimem_twoshot (no prod"},
+	} {
+		p := &collectiveRun{machine: c.machine}
+		what, _ := kernels.Find("allreduce")
+		flags := strings.Fields(c.flags)
+		if !strings.Contains(c.flags, "--algo") {
+			flags = append(flags, "--algo", "all")
+		}
+		s, err := loadSettings(parsed(t, flags...))
+		if err == nil {
+			p.config, err = s.config()
+		}
+		if err == nil {
+			p.job, err = s.job(p.config, what, nil)
+		}
+		if err == nil {
+			err = p.leaveOut(what)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := strings.Join(p.job.Algorithms, " "); got != c.kept {
+			t.Errorf("%s: %s, want %s", c.name, got, c.kept)
+		}
+		if !strings.Contains(p.leftOut, c.says) || (c.says == "") != (p.leftOut == "") {
+			t.Errorf("%s: %q, want %q", c.name, p.leftOut, c.says)
+		}
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	what, _ := kernels.Find("allreduce")
+	s, err := loadSettings(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &collectiveRun{machine: machine{backend: "sim", ranks: 2, sm: 100}}
+	if p.config, err = s.config(); err != nil {
+		t.Fatal(err)
+	}
+	if p.job, err = s.job(p.config, what, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err = p.leaveOut(what); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "a row of 7 elements") {
+		t.Errorf("error %v", err)
+	}
+}

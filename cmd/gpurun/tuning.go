@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+
+	"gpurun/configs"
+	"gpurun/kernels/tuning"
+)
+
+// maxTuningBytes is plenty: a worker's environment must hold a table's rules.
+const maxTuningBytes = 64 << 10
+
+// tuning reads what "auto" goes by: the file of --tuning, or else the tables
+// that are built in.
+func (s *settings) tuning(c config) (tuning.Tables, error) {
+	switch c.Tuning {
+	case wordNone:
+		return nil, nil
+	case "":
+		return builtInTuning()
+	}
+	text, err := readRegular(c.Tuning, maxTuningBytes)
+	if err != nil {
+		return nil, s.blame("tuning", err)
+	}
+	t, err := tuning.Parse(c.Tuning, text)
+	if err != nil {
+		return nil, s.blame("tuning", err)
+	}
+	return tuning.Tables{t}, nil
+}
+
+// builtInTuning reads the tables of package configs.
+func builtInTuning() (tuning.Tables, error) {
+	names, err := fs.Glob(configs.Tuning, "tuning/*.toml")
+	if err != nil {
+		return nil, fmt.Errorf("listing the built-in tuning tables: %w", err)
+	}
+	var tables tuning.Tables
+	for _, name := range names {
+		text, err := fs.ReadFile(configs.Tuning, name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the built-in tuning tables: %w", err)
+		}
+		t, err := tuning.Parse(name, text)
+		if err != nil {
+			return nil, fmt.Errorf("reading the built-in tuning tables: %w", err)
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}

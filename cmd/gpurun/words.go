@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"gpurun/kernels/collective"
+)
+
+// Words that stand for several, or for none, or switch.
+const (
+	wordAll  = "all"
+	wordAuto = "auto"
+	wordNone = "none"
+	wordOn   = "on"
+	wordOff  = "off"
+)
+
+// chooseAlgorithms checks names; "all" is every one.
+func chooseAlgorithms(words []string, what *collective.Collective) ([]string, error) {
+	names := algorithmNames(what)
+	return choose("algorithm", words, names, append([]string{wordAuto, wordAll}, names...), func(word string) (string, bool) {
+		return word, word == wordAuto || slices.Contains(names, word)
+	})
+}
+
+func algorithmNames(what *collective.Collective) []string {
+	var names []string
+	for _, a := range what.Algorithms {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// abilities finds out what the algorithms chosen can do, for "all" types and
+// "all" operations.
+type abilities struct {
+	what     *collective.Collective
+	words    []string // of --algo
+	epilogue collective.EpilogueKind
+}
+
+// can reports whether a type and operation can be had: from every algorithm
+// that is named, or, if it is left open which it will be, from any.
+func (b abilities) can(d collective.DType, op collective.Op) bool {
+	open := slices.Contains(b.words, wordAuto) || slices.Contains(b.words, wordAll)
+	for _, a := range b.what.Algorithms {
+		supports := a.Supports(d, op, b.epilogue)
+		switch {
+		case open && supports:
+			return true
+		case !open && !supports && slices.Contains(b.words, a.Name):
+			return false
+		}
+	}
+	return !open
+}
+
+// ops lists the operations that the collective could have.
+func (b abilities) ops() []collective.Op {
+	if b.what.Shape.Reduces {
+		return collective.Ops()
+	}
+	return []collective.Op{collective.None}
+}
+
+// chooseDTypes canonicalizes names; "all" are those with any operation at all.
+func (b abilities) chooseDTypes(words []string) ([]string, error) {
+	var common []string
+	valid := []string{wordAll}
+	for _, d := range collective.DTypes() {
+		valid = append(append(valid, d.Name), d.Aliases...)
+		if slices.ContainsFunc(b.ops(), func(op collective.Op) bool { return b.can(d, op) }) {
+			common = append(common, d.Name)
+		}
+	}
+	return choose("datatype", words, common, valid, func(word string) (string, bool) {
+		d, ok := collective.ParseDType(word)
+		return d.Name, ok
+	})
+}
+
+// chooseOps checks names; "all" are those that there are for all the types.
+func (b abilities) chooseOps(words, dtypes []string) ([]string, error) {
+	var common []string
+	valid := []string{wordAll}
+	for _, op := range collective.Ops() {
+		valid = append(valid, string(op))
+		if !slices.ContainsFunc(dtypes, func(name string) bool {
+			d, _ := collective.ParseDType(name)
+			return !b.can(d, op)
+		}) {
+			common = append(common, string(op))
+		}
+	}
+	return choose("operation", words, common, valid, func(word string) (string, bool) {
+		op, ok := collective.ParseOp(word)
+		return string(op), ok
+	})
+}
+
+// choose canonicalizes words, drops repetitions, and replaces "all".
+func choose(kind string, words, all, valid []string, parse func(string) (string, bool)) ([]string, error) {
+	var chosen []string
+	for _, word := range words {
+		names := all
+		if word != wordAll {
+			name, ok := parse(word)
+			if !ok {
+				return nil, unknown(kind, word, valid)
+			}
+			names = []string{name}
+		}
+		for _, name := range names {
+			if !slices.Contains(chosen, name) {
+				chosen = append(chosen, name)
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("there is no %s left to choose", kind)
+	}
+	return chosen, nil
+}
