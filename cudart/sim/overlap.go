@@ -83,6 +83,8 @@ func (s *stream) takeDependent() *launch {
 	return l
 }
 
+// begin launches a kernel. What its griddepcontrol.wait waits for is the launch
+// right before it; whether that one waited for those before is its affair.
 func (f *flight) begin(l *launch) error {
 	cfg := l.config()
 	cfg.Disorder = f.stream.disorder()

@@ -24,8 +24,9 @@ func (c *compiler) fence(o *op) {
 
 // proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
 // read memory and not what a thread has yet to write to it, so
-// fence.proxy.async lets that happen. Every byte has one place in the store buffers,
-// whatever address it is stored at, so that fence.proxy.alias has nothing to do.
+// fence.proxy.async lets that happen. In the store buffers a byte is the same
+// behind its own and behind a multicast address, so that fence.proxy.alias has
+// nothing to do.
 func (c *compiler) proxyFence(o *op, kind string) {
 	async := false
 	if kind == "proxy" {

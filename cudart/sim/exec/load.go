@@ -10,7 +10,8 @@ import (
 // Memory order. Weak accesses are plain copies. Volatile, relaxed, acquire and
 // release accesses are sequentially consistent atomics on the memory itself,
 // which is stronger than any of them asks for, and which other processes that
-// map the memory see. Of a vector each element is atomic by itself.
+// map the memory see. Of a vector each element is atomic by itself. With disorder
+// (disorder.go) the accesses are the same, but stores come later.
 
 // cacheHints are modifiers that change performance and nothing else.
 var cacheHints = []string{
