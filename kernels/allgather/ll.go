@@ -16,6 +16,7 @@ func LL() *collective.Algorithm {
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Packets: true},
 		Blocks:     64,
+		Threads:    128, // to have the packets of many blocks on their way
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {

@@ -22,6 +22,7 @@ func OneShotLL() *collective.Algorithm {
 		Needs:    collective.Needs{Packets: true},
 		MaxRow:   collective.PacketTile,
 		Blocks:   64,
+		Threads:  128, // to have the packets of many blocks on their way
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {

@@ -22,8 +22,9 @@ type Algorithm struct {
 	Needs    Needs
 	// MaxRow is how many bytes a row of an epilogue may have; nil is no limit.
 	MaxRow func(world int) int64
-	// Blocks is how large a grid may be of use.
-	Blocks int
+	// Blocks is how large a grid may be of use, and Threads how large a block; 0
+	// is as large as can be.
+	Blocks, Threads int
 	// ScratchBytes is the symmetric scratch a call may use, for parts of up to
 	// bytes bytes; nil is none.
 	ScratchBytes func(world int, bytes int64) int64

@@ -88,17 +88,30 @@ func (c *Comm) module(name string) (cudart.Module, error) {
 const (
 	vecBytes   = 16
 	warp       = 32
+	fewThreads = 128
 	maxThreads = 512
 )
 
-// Grid shapes a launch over items units of work, one for each thread: as few
-// blocks as give every thread work, but no more than the call or else the
-// algorithm asks for, than the devices have multiprocessors, and than may meet
-// at a barrier. All blocks are therefore resident, and all ranks choose alike.
+// Grid shapes a launch over items units of work, one for each thread: blocks of
+// few threads, as long as there are enough blocks for all work, because blocks on
+// different multiprocessors have more loads on their way; and no more blocks than
+// the call or else the algorithm asks for, than the devices have multiprocessors,
+// and than may meet at a barrier. All blocks are therefore resident, and all ranks
+// choose alike.
 func (c *Comm) Grid(a *Algorithm, call Call, items int64) cudart.Launch {
-	minThreads := int64((c.World() + warp - 1) / warp * warp)
-	threads := min(max(roundUp(items, warp), minThreads), maxThreads)
-	return cudart.Launch{Blocks: c.blocks(a, call, ceilDiv(items, threads)), Threads: int(threads)}
+	most := int64(maxThreads)
+	if a.Threads > 0 {
+		most = int64(a.Threads)
+	}
+	threads := int64(fewThreads)
+	for threads < most && items > threads*int64(c.blocks(a, call, ceilDiv(items, threads))) {
+		threads *= 2
+	}
+	threads = min(threads, roundUp(max(items, 1), warp))
+	return cudart.Launch{
+		Blocks:  c.blocks(a, call, ceilDiv(items, threads)),
+		Threads: int(max(threads, roundUp(int64(c.World()), warp))),
+	}
 }
 
 // blocks bounds a number of blocks.
@@ -123,8 +136,10 @@ func (c *Comm) GridOfVecs(a *Algorithm, call Call, bytes int64) cudart.Launch {
 		return c.Grid(a, call, ceilDiv(bytes, vecBytes))
 	}
 	row := call.Epilogue.Row * int64(call.DType.Size)
-	one := c.Grid(a, call, row/vecBytes)
-	return cudart.Launch{Blocks: c.blocks(a, call, ceilDiv(bytes, row)), Threads: one.Threads}
+	return cudart.Launch{
+		Blocks:  c.blocks(a, call, ceilDiv(bytes, row)),
+		Threads: int(min(max(roundUp(row/vecBytes, warp), roundUp(int64(c.World()), warp)), maxThreads)),
+	}
 }
 
 // TileBytes splits a part evenly over the blocks, in whole vectors or, for an
