@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"gpurun/cudart"
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
@@ -19,6 +20,8 @@ func Explain(err error) report.Failure {
 	var (
 		usage       *UsageError
 		unsupported *UnsupportedDevice
+		unavailable *Unavailable
+		unreachable *symm.UnreachableError
 		cuda        *cudart.Error
 		kernel      *collective.TimeoutError
 		straggler   *rendezvous.Straggler
@@ -47,7 +50,8 @@ func Explain(err error) report.Failure {
 	case errors.Is(err, rendezvous.ErrDuplicateRank), errors.Is(err, rendezvous.ErrWorldSize),
 		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
 		f.Class = report.Rendezvous
-	case errors.As(err, &unsupported), errors.As(err, &cuda):
+	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable),
+		errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
 		f.Class = report.Environment
 	}
 	return f

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"gpurun/kernels/collective"
 )
 
 // Injection is a failure made on purpose, to see that gpurun notices.
@@ -59,15 +61,18 @@ func ParseInjection(text string) (Injection, error) {
 
 // checkInjections refuses failures that would never happen: a run that passes in
 // spite of them would prove nothing.
-func (j Job) checkInjections(world int) error {
+func (j Job) checkInjections(s collective.Shape, world int, requests []request) error {
 	for _, in := range j.Inject {
+		corruptible := func(q request) bool {
+			return in.Byte < testCase{shape: s, world: world, call: q.call}.outputBytes(in.Rank)
+		}
 		switch {
 		case in.Rank >= world:
-			return &UsageError{fmt.Sprintf("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)}
+			return usagef("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)
 		case in.Kind == Corrupt && !j.Verify:
-			return &UsageError{"corruption is injected to see it found, and verification is off"}
-		case in.Kind == Corrupt && !slices.ContainsFunc(j.Sizes, func(bytes int64) bool { return in.Byte < bytes }):
-			return &UsageError{fmt.Sprintf("cannot corrupt byte %d: all sizes are smaller", in.Byte)}
+			return usagef("corruption is injected to see it found, and verification is off")
+		case in.Kind == Corrupt && !slices.ContainsFunc(requests, corruptible):
+			return usagef("cannot corrupt byte %d of rank %d: no output that it has is that long", in.Byte, in.Rank)
 		}
 	}
 	return nil

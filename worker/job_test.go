@@ -3,6 +3,9 @@ package worker
 import (
 	"errors"
 	"testing"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
 )
 
 // small is a job that makes sense.
@@ -13,29 +16,49 @@ func small() Job {
 	}
 }
 
-func TestSweepHasEveryCase(t *testing.T) {
-	job := small()
-	s, err := planSweep(job, 4)
+// simulated are the devices of so many ranks in the simulator.
+func simulated(world int) surroundings {
+	s := surroundings{}
+	for range world {
+		s.devices = append(s.devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
+	}
+	return s
+}
+
+// casesOf plans a job and chooses its algorithms.
+func casesOf(t testing.TB, job Job, around surroundings) []testCase {
+	t.Helper()
+	world := len(around.devices)
+	s, err := planSweep(job, world)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2 * 2 * 2 * 4 * 2; len(s.cases) != want {
-		t.Errorf("%d cases, want %d", len(s.cases), want)
+	r := &rank{Options: Options{Job: job, WorldSize: world}, sweep: s, around: around}
+	if err := r.chooseAlgorithms(); err != nil {
+		t.Fatal(err)
+	}
+	return r.sweep.cases
+}
+
+func TestSweepHasEveryCase(t *testing.T) {
+	cases := casesOf(t, small(), simulated(4))
+	if want := 2 * 2 * 2 * 4 * 2; len(cases) != want {
+		t.Errorf("%d cases, want %d", len(cases), want)
 	}
 	seen := map[string]int{}
-	for _, c := range s.cases {
+	for _, c := range cases {
 		seen[c.String()]++
 	}
 	for text, want := range map[string]int{
-		"allreduce naive float sum, 0 bytes out of place":      4, // 3 bytes hold no float
-		"allreduce naive half sum, 2 bytes in place":           2,
-		"allreduce oneshot float sum, 1000 bytes in place":     2,
-		"allreduce twoshot half sum, 4194304 bytes in place":   2,
-		"allreduce oneshot half sum, 4194304 bytes in place":   0,
-		"allreduce naive float sum, 4194304 bytes in place":    2,
-		"allreduce oneshot half sum, 1000 bytes out of place":  2,
-		"allreduce twoshot half sum, 1000 bytes out of place":  0,
-		"allreduce naive half sum, 4194304 bytes out of place": 2,
+		"allreduce naive float sum, 0 bytes out of place":        4, // 3 bytes hold no float
+		"allreduce naive half sum, 2 bytes in place":             2,
+		"allreduce oneshot_ll float sum, 1000 bytes in place":    2,
+		"allreduce twoshot half sum, 4194304 bytes in place":     2,
+		"allreduce oneshot half sum, 4194304 bytes in place":     0,
+		"allreduce naive float sum, 4194304 bytes in place":      2,
+		"allreduce oneshot_ll half sum, 1000 bytes out of place": 2,
+		"allreduce twoshot half sum, 1000 bytes out of place":    0,
+		"allreduce naive half sum, 4194304 bytes out of place":   2,
 	} {
 		if seen[text] != want {
 			t.Errorf("%s: %d times, want %d", text, seen[text], want)
@@ -43,33 +66,41 @@ func TestSweepHasEveryCase(t *testing.T) {
 	}
 }
 
-func TestLayoutHoldsTheLargestCase(t *testing.T) {
-	s, err := planSweep(small(), 4)
-	if err != nil {
-		t.Fatal(err)
+// Jobs of a collective with the words that fit it.
+func jobOf(collective string) Job {
+	job := small()
+	job.Collective, job.Algorithms = collective, []string{"auto"}
+	if collective != "allreduce" && collective != "reduce" && collective != "reducescatter" {
+		job.Ops = []string{"none"}
 	}
-	l := s.layout(4, 4)
-	if l.scratch < 37000 || l.send-l.scratch < 4<<22 || l.recv-l.send < 1<<22 || l.total-l.recv < 1<<22 {
-		t.Errorf("layout %+v is too small", l)
-	}
-	for _, at := range []int64{l.scratch, l.send, l.recv, l.total} {
-		if at%256 != 0 {
-			t.Errorf("layout %+v is not aligned", l)
-		}
-	}
+	return job
 }
 
 func TestSenselessJobsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(j *Job){
-		"collective":   func(j *Job) { j.Collective = "allreduc" },
-		"algorithm":    func(j *Job) { j.Algorithms = []string{"threeshot"} },
-		"dtype":        func(j *Job) { j.DTypes = []string{"quarter"} },
-		"op":           func(j *Job) { j.Ops = []string{"median"} },
-		"no such rank": func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 4}} },
-		"no such byte": func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 1 << 22}} },
-		"unseen":       func(j *Job) { j.Verify, j.Inject = false, []Injection{{Kind: Corrupt}} },
+		"collective":     func(j *Job) { j.Collective = "allreduc" },
+		"algorithm":      func(j *Job) { j.Algorithms = []string{"threeshot"} },
+		"dtype":          func(j *Job) { j.DTypes = []string{"quarter"} },
+		"op":             func(j *Job) { j.Ops = []string{"median"} },
+		"no such rank":   func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 4}} },
+		"no such byte":   func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 1 << 22}} },
+		"unseen":         func(j *Job) { j.Verify, j.Inject = false, []Injection{{Kind: Corrupt}} },
+		"epilogue":       func(j *Job) { j.Epilogue = "softmax" },
+		"wrong op":       func(j *Job) { j.Epilogue, j.Ops = "negate", []string{"prod"} },
+		"no row":         func(j *Job) { j.Epilogue = "rmsnorm" },
+		"odd row":        func(j *Job) { j.Epilogue, j.Row = "bias", 3 },
+		"unaligned rows": func(j *Job) { j.Epilogue, j.Row, j.Unaligned = "rmsnorm", 64, true },
+		"not possible":   func(j *Job) { j.Algorithms, j.Ops = []string{"multimem_twoshot"}, []string{"prod"} },
+		"pdl":            func(j *Job) { j.PDL = "maybe" },
+		"multicast":      func(j *Job) { j.Multicast = "maybe" },
+		"p2p":            func(j *Job) { j.P2P = "on" },
+		"needless op":    func(j *Job) { j.Collective = "allgather" },
+		"no such root":   func(j *Job) { j.Collective, j.Root = "reduce", 4 },
+		"no output":      func(j *Job) { j.Collective, j.Inject = "reduce", []Injection{{Kind: Corrupt, Rank: 1}} },
+		"part of output": func(j *Job) { j.Collective, j.Inject = "reducescatter", []Injection{{Kind: Corrupt, Byte: 1 << 20}} },
 	} {
 		job := small()
+		job.Algorithms = []string{"auto"}
 		spoil(&job)
 		var usage *UsageError
 		if err := job.Check(4); !errors.As(err, &usage) {
@@ -80,8 +111,42 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 	if err := job.Check(73); err == nil {
 		t.Error("73 ranks are accepted")
 	}
+	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall", "barrier"} {
+		if err := jobOf(c).Check(72); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
 	job.Inject = []Injection{{Kind: Corrupt, Rank: 71, Byte: 1<<22 - 1}}
 	if err := job.Check(72); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCountsAreThoseOfNCCLTests(t *testing.T) {
+	allreduce, gather := collective.Shape{Reduces: true}, collective.Shape{Recv: collective.PartPerRank}
+	rows := Job{Epilogue: "rmsnorm", Row: 64}
+	for _, tt := range []struct {
+		job   Job
+		shape collective.Shape
+		d     collective.DType
+		bytes int64
+		want  int64
+	}{
+		{Job{}, allreduce, collective.Float, 1023, 255},
+		{Job{}, allreduce, collective.Float, 3, 0},
+		{Job{}, gather, collective.Float, 1024, 84}, // 85 and a third, in whole vectors
+		{Job{}, gather, collective.Half, 1024, 168},
+		{Job{}, gather, collective.Int8, 1024, 336},
+		{Job{}, gather, collective.Double, 1024, 42},
+		{Job{}, gather, collective.Float, 40, 3}, // less than a vector
+		{Job{}, gather, collective.Float, 11, 0},
+		{Job{Unaligned: true}, gather, collective.Float, 1024, 85},
+		{rows, allreduce, collective.Half, 1000, 448},
+		{rows, allreduce, collective.Half, 10, 64},
+		{Job{}, collective.Shape{Empty: true}, collective.Int8, 10, 0},
+	} {
+		if got := tt.job.count(tt.shape, 3, tt.d, tt.bytes); got != tt.want {
+			t.Errorf("%+v %s, %d bytes: %d, want %d", tt.shape, tt.d.Name, tt.bytes, got, tt.want)
+		}
 	}
 }

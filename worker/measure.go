@@ -32,7 +32,7 @@ func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 		return m, err
 	}
 	defer release()
-	if err := r.verifyInto(ctx, &m, c, submit, reference.Exact, "before timing"); err != nil {
+	if err := r.verifyInto(ctx, &m, r.newTrial(c, reference.Exact, "before timing"), submit); err != nil {
 		return m, err
 	}
 	if err := r.injectAfterFirst(); err != nil {
@@ -43,7 +43,7 @@ func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 		return m, err
 	}
 	m.Time = distribution(samples)
-	return m, r.verifyInto(ctx, &m, c, submit, reference.Random, "after timing")
+	return m, r.verifyInto(ctx, &m, r.newTrial(c, reference.Random, "after timing"), submit)
 }
 
 // submission returns how one call of the case is put on the stream: launched,
@@ -79,17 +79,12 @@ func (r *rank) capture(c testCase, calls int) (cudart.Graph, error) {
 
 // enqueue puts one call of the case on the stream.
 func (r *rank) enqueue(c testCase) error {
-	return c.algorithm.Enqueue(r.comm, r.stream, r.call(c))
+	return c.algorithm.Enqueue(r.comm, r.stream, r.place(c))
 }
 
-// call places a case in the symmetric memory. In place, the output is the
-// input.
-func (r *rank) call(c testCase) collective.Call {
-	call := collective.Call{Send: r.layout.send, Recv: r.layout.recv, Count: c.count, DType: c.dtype, Op: c.op}
-	if c.inPlace {
-		call.Send = call.Recv
-	}
-	return call
+// place is the case's call with its buffers.
+func (r *rank) place(c testCase) collective.Call {
+	return r.layout.place(c, r.Rank, r.Job.offset(c.call.DType))
 }
 
 // synchronize waits for the stream and for word from the kernels that a peer

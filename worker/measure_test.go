@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
@@ -34,12 +35,10 @@ func TestDistribution(t *testing.T) {
 // The slowest rank's times count, bandwidth follows from its median, and what
 // is wrong anywhere is wrong.
 func TestMerge(t *testing.T) {
-	s, err := planSweep(small(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := s.cases[len(s.cases)-1]
-	r := &rank{Options: Options{WorldSize: 4, Job: Job{Verify: true, GraphReplays: 3}}, sweep: s}
+	cases := casesOf(t, small(), simulated(4))
+	c := cases[len(cases)-1]
+	r := &rank{Options: Options{WorldSize: 4, Job: Job{Verify: true, GraphReplays: 3}}}
+	r.sweep.collective, _ = kernels.Find("allreduce")
 	bad := result.Mismatch{Rank: 3, Wrong: 5, Index: 7, Want: "0x01", Got: "0x02", Phase: "before timing"}
 	worse := result.Mismatch{Rank: 3, Wrong: 2, Index: 9, Want: "0x01", Got: "0x02", Phase: "after timing"}
 	slow := result.Time{Min: 90, P50: 100, P95: 110, P99: 111, Max: 112}
@@ -52,7 +51,7 @@ func TestMerge(t *testing.T) {
 	wrong := int64(7)
 	algbw := float64(1<<22) / 100e-6 / 1e9
 	want := result.Result{
-		Collective: "allreduce", Algorithm: "twoshot", DType: "half", Op: "sum", Root: -1,
+		Collective: "allreduce", Algorithm: "twoshot", Why: "an estimate; nothing measured is at hand", DType: "half", Op: "sum", Root: -1,
 		Bytes: 1 << 22, Count: 1 << 21, InPlace: true, Mode: "graph", Wrong: &wrong,
 		Mismatches: []result.Mismatch{bad, worse}, Time: slow, SlowestRank: 1,
 		AlgBW: algbw, BusBW: algbw * 1.5,

@@ -47,7 +47,7 @@ type Options struct {
 // It must be called from the main goroutine of the worker: the device locks it
 // to its thread.
 func Run(ctx context.Context, o Options) (err error) {
-	r := &rank{Options: o}
+	r := &rank{Options: o, fastest: map[string]float64{}}
 	defer func() {
 		closing := r.close()
 		if err == nil {
@@ -70,6 +70,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := r.meetDevices(ctx); err != nil {
 		return err
 	}
+	if err := r.chooseAlgorithms(); err != nil {
+		return err
+	}
 	if err := r.shareMemory(ctx); err != nil {
 		return err
 	}
@@ -88,10 +91,12 @@ type rank struct {
 	files   *fdpass.Peer
 	device  cudart.Device
 	stream  cudart.Stream
-	minSMs  int
+	around  surroundings
+	pdl     bool
 	memory  *symm.Memory
 	layout  layout
 	comm    *collective.Comm
+	fastest map[string]float64 // what looks found
 	buffers hostBuffers
 	closers []func() error // in the order of opening
 	doing   string         // the phase

@@ -7,10 +7,8 @@ import (
 	"os"
 
 	"gpurun/cudart/symm"
-	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
-	"gpurun/worker/result"
 )
 
 // join meets the other ranks. The context that it returns ends, with the cause,
@@ -51,83 +49,6 @@ func (r *rank) untilDeparture(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (r *rank) openDevice() (err error) {
-	if err := r.phase("opening device %d", r.Ordinal); err != nil {
-		return err
-	}
-	if r.device, err = r.Backend.Open(r.Ordinal); err != nil {
-		return fmt.Errorf("opening device %d: %w", r.Ordinal, err)
-	}
-	r.onClose(r.device.Close)
-	if r.stream, err = r.device.NewStream(); err != nil {
-		return fmt.Errorf("creating a stream: %w", err)
-	}
-	r.onClose(r.stream.Close)
-	return nil
-}
-
-// meetDevices tells all ranks what device each has.
-func (r *rank) meetDevices(ctx context.Context) error {
-	ctx, cancel := r.within(ctx)
-	defer cancel()
-	infos, err := gather(ctx, r.group, "devices", r.device.Info())
-	if err != nil {
-		return err
-	}
-	r.minSMs = infos[0].SMs
-	for rank, info := range infos {
-		r.minSMs = min(r.minSMs, info.SMs)
-		if err := r.sweep.runsOn(info); err != nil {
-			return fmt.Errorf("device of rank %d: %w", rank, err)
-		}
-	}
-	if r.Rank != 0 {
-		return nil
-	}
-	return r.Reports.Result(result.Update{Processes: r.processes(), Devices: infos})
-}
-
-func (r *rank) processes() []result.Process {
-	all := make([]result.Process, r.WorldSize)
-	for rank, m := range r.group.Members() {
-		all[rank] = result.Process{Host: m.Host, PID: m.PID}
-	}
-	return all
-}
-
-// shareMemory allocates the symmetric memory, maps the peers' and makes the
-// communicator on it.
-func (r *rank) shareMemory(ctx context.Context) (err error) {
-	if err := r.phase("sharing memory with the peers"); err != nil {
-		return err
-	}
-	waiting, cancel := r.within(ctx)
-	defer cancel()
-	r.layout = r.sweep.layout(r.WorldSize, r.minSMs)
-	r.memory, err = symm.Allocate(waiting, r.device, exchange{r.group, r.files}, r.layout.total, symm.Options{})
-	if err != nil {
-		return fmt.Errorf("sharing %d bytes on each rank: %w", r.layout.total, err)
-	}
-	r.comm, err = collective.New(collective.Config{
-		Device:        r.device,
-		Source:        r.Source,
-		Rank:          r.Rank,
-		Peers:         r.memory.Peers,
-		ScratchOffset: r.layout.scratch,
-		PacketOffset:  r.layout.packets,
-		PacketBytes:   collective.RoomForPackets(r.minSMs),
-		SMs:           r.minSMs,
-		Timeout:       r.Job.Timeout,
-	})
-	if err != nil {
-		return fmt.Errorf("preparing the kernels: %w", err)
-	}
-	if err := r.group.Barrier(waiting, "ready"); err != nil {
-		return fmt.Errorf("waiting for the peers to be ready: %w", err)
-	}
-	return nil
-}
-
 // leave gives everything back in step with the peers: no rank frees memory
 // that another still maps. A rank that fails does not get here: it closes the
 // device as it is, without waiting for the kernels.
@@ -148,29 +69,6 @@ func (r *rank) leave(ctx context.Context) error {
 	}
 	return nil
 }
-
-// layout says where things lie in the symmetric memory, in bytes from its
-// base: the signal pad, the scratch, an input, and an output.
-type layout struct {
-	scratch, packets, send, recv int64
-	total                        int64
-}
-
-// alignment of buffers: that of cudaMalloc.
-const alignment = 256
-
-func layOut(scratchBytes, bufferBytes int64, sms int) layout {
-	var l layout
-	at := roundUp(collective.SignalPadBytes)
-	l.scratch, at = at, at+roundUp(scratchBytes)
-	l.packets, at = at, at+collective.RoomForPackets(sms)
-	l.send, at = at, at+roundUp(bufferBytes)
-	l.recv, at = at, at+roundUp(bufferBytes)
-	l.total = at
-	return l
-}
-
-func roundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
 
 // exchange is the rendezvous as symmetric memory needs it.
 type exchange struct {

@@ -29,9 +29,15 @@ func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
 // the slowest rank, by the median: a collective is done when all ranks are.
 func (r *rank) merge(c testCase, all []measurement) result.Result {
 	res := result.Result{
-		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name,
-		DType: c.dtype.Name, Op: string(c.op), Root: -1,
-		Bytes: c.bytes(), Count: c.count, InPlace: c.inPlace, Mode: "stream",
+		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name, Blocks: c.call.Blocks, Why: c.why,
+		DType: c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
+		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream",
+	}
+	if c.shape.Rooted {
+		res.Root = c.call.Root
+	}
+	if c.shape.Empty {
+		res.DType = result.None
 	}
 	if r.Job.GraphReplays > 0 {
 		res.Mode = "graph"

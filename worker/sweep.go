@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 )
@@ -12,27 +11,14 @@ import (
 // sweep is the job in terms of the catalog.
 type sweep struct {
 	collective *collective.Collective
-	cases      []testCase
+	requests   []request
+	cases      []testCase // of the requests, once algorithms are chosen
 }
 
-// testCase is one measurement to make.
-type testCase struct {
-	algorithm *collective.Algorithm
-	dtype     collective.DType
-	op        collective.Op
-	count     int64 // elements
-	inPlace   bool
-}
-
-func (c testCase) bytes() int64 { return c.count * int64(c.dtype.Size) }
-
-// String reads "allreduce oneshot float sum, 4096 bytes in place".
-func (c testCase) String() string {
-	place := "out of place"
-	if c.inPlace {
-		place = "in place"
-	}
-	return fmt.Sprintf("%s %s %s %s, %d bytes %s", c.algorithm.Collective, c.algorithm.Name, c.dtype.Name, c.op, c.bytes(), place)
+// request is one call that the job asks for.
+type request struct {
+	algorithm string          // a name, or "auto"
+	call      collective.Call // but for the places of its buffers
 }
 
 // UsageError is a job that makes no sense.
@@ -40,13 +26,16 @@ type UsageError struct{ Reason string }
 
 func (e *UsageError) Error() string { return e.Reason }
 
-// plan turns the job's words into cases.
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// plan turns the job's words into requests.
 func (r *rank) plan() (err error) {
 	r.sweep, err = planSweep(r.Job, r.WorldSize)
 	return err
 }
 
-// Check says why a job cannot run on so many ranks, as a *UsageError, or nil.
+// Check says why a job cannot run on so many ranks, whatever their devices, as
+// a *UsageError, or nil.
 func (j Job) Check(world int) error {
 	_, err := planSweep(j, world)
 	return err
@@ -55,97 +44,64 @@ func (j Job) Check(world int) error {
 func planSweep(job Job, world int) (sweep, error) {
 	c, ok := kernels.Find(job.Collective)
 	if !ok {
-		return sweep{}, &UsageError{fmt.Sprintf("there is no collective %q", job.Collective)}
+		return sweep{}, usagef("there is no collective %q", job.Collective)
 	}
 	s := sweep{collective: c}
-	if err := job.checkInjections(world); err != nil {
+	p, err := job.parse(c, world)
+	if err != nil {
 		return sweep{}, err
 	}
 	for range max(job.Cycles, 1) {
 		for _, algorithm := range job.Algorithms {
-			for _, dtype := range job.DTypes {
-				for _, op := range job.Ops {
-					if err := s.add(job, world, algorithm, dtype, op); err != nil {
-						return sweep{}, err
+			if err := s.add(job, world, algorithm, p); err != nil {
+				return sweep{}, err
+			}
+		}
+	}
+	return s, job.checkInjections(c.Shape, world, s.requests)
+}
+
+// add appends the requests for an algorithm.
+func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
+	for _, blocks := range p.blocks {
+		for _, d := range p.dtypes {
+			for _, op := range p.ops {
+				for _, bytes := range p.sizes {
+					q := request{algorithm, collective.Call{
+						Count: job.count(s.collective.Shape, world, d, bytes), DType: d, Op: op, Root: job.Root,
+						Epilogue: p.epilogue, Blocks: blocks,
+					}}
+					if err := s.check(q, world, job.offset(d)); err != nil {
+						return err
 					}
+					s.requests = append(s.requests, q)
 				}
 			}
 		}
 	}
-	return s, nil
-}
-
-// add appends the cases of all sizes, each out of place and in place.
-func (s *sweep) add(job Job, world int, algorithm, dtype, op string) error {
-	d, ok := collective.ParseDType(dtype)
-	if !ok {
-		return &UsageError{fmt.Sprintf("there is no element type %q", dtype)}
-	}
-	o, ok := collective.ParseOp(op)
-	if !ok {
-		return &UsageError{fmt.Sprintf("there is no operation %q", op)}
-	}
-	for _, bytes := range job.Sizes {
-		c := testCase{dtype: d, op: o, count: bytes / int64(d.Size)}
-		var err error
-		if c.algorithm, err = s.choose(algorithm, world, c); err != nil {
-			return err
-		}
-		inPlace := c
-		inPlace.inPlace = true
-		s.cases = append(s.cases, c, inPlace)
-	}
 	return nil
 }
 
-// choose finds the algorithm by name, or for "auto" the one for the size.
-func (s *sweep) choose(name string, world int, c testCase) (*collective.Algorithm, error) {
-	call := collective.Call{Count: c.count, DType: c.dtype, Op: c.op}
-	if name == "auto" {
-		name = s.collective.Choose(world, call)
+// check says what no device could change about a request. "auto" is satisfied
+// with any algorithm; the complaint is then about the one for the size.
+func (s *sweep) check(q request, world int, offset int64) error {
+	q.call.Send, q.call.Recv = offset, offset
+	if q.algorithm == auto {
+		for _, a := range s.collective.Algorithms {
+			if a.Check(q.call, world) == nil {
+				return nil
+			}
+		}
+		q.algorithm = s.collective.Choose(world, q.call)
 	}
-	a, ok := s.collective.Algorithm(name)
+	a, ok := s.collective.Algorithm(q.algorithm)
 	if !ok {
-		return nil, &UsageError{fmt.Sprintf("%s has no algorithm %q", s.collective.Name, name)}
+		return usagef("%s has no algorithm %q", s.collective.Name, q.algorithm)
 	}
-	if err := a.Check(call, world); err != nil {
-		return nil, &UsageError{err.Error()}
-	}
-	return a, nil
-}
-
-// layout makes room for the largest case.
-func (s *sweep) layout(world, sms int) layout {
-	var scratch, buffer int64
-	for _, c := range s.cases {
-		buffer = max(buffer, c.bytes())
-		if c.algorithm.ScratchBytes != nil {
-			scratch = max(scratch, c.algorithm.ScratchBytes(world, c.bytes()))
-		}
-	}
-	return layOut(scratch, buffer, sms)
-}
-
-// runsOn says why a device is too old for the sweep.
-func (s *sweep) runsOn(d cudart.Info) error {
-	for _, c := range s.cases {
-		least := c.algorithm.MinSM(c.dtype, c.op, collective.NoEpilogue)
-		if have := 10*d.Major + d.Minor; have < least {
-			return &UnsupportedDevice{d, fmt.Sprintf("%s %s needs compute capability %d.%d",
-				c.algorithm.Collective, c.algorithm.Name, least/10, least%10)}
-		}
+	if err := a.Check(q.call, world); err != nil {
+		return &UsageError{err.Error()}
 	}
 	return nil
-}
-
-// UnsupportedDevice is a device that cannot run the job's kernels.
-type UnsupportedDevice struct {
-	Device cudart.Info
-	Needs  string
-}
-
-func (e *UnsupportedDevice) Error() string {
-	return fmt.Sprintf("%s has compute capability %d.%d, and %s", e.Device.Name, e.Device.Major, e.Device.Minor, e.Needs)
 }
 
 // runSweep makes all measurements, in step with the peers.
@@ -153,6 +109,11 @@ func (r *rank) runSweep(ctx context.Context) error {
 	for i, c := range r.sweep.cases {
 		if err := r.Reports.Progress(i, len(r.sweep.cases)); err != nil {
 			return err
+		}
+		if hopeless, err := r.hopeless(ctx, c); err != nil {
+			return err
+		} else if hopeless {
+			continue
 		}
 		mine, err := r.measure(ctx, c)
 		if err != nil { // the phase names the case

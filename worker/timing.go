@@ -14,7 +14,7 @@ func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
 	if err := r.phase("timing %s", c); err != nil {
 		return nil, err
 	}
-	if err := r.meet(ctx); err != nil {
+	if err := r.meet(ctx, "timing"); err != nil {
 		return nil, err
 	}
 	for range r.Job.Warmup {
@@ -25,12 +25,12 @@ func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
 	if r.Job.GraphReplays > 0 {
 		return r.timeGraph(ctx, c)
 	}
-	return r.timeStream(ctx, c)
+	return r.timeStream(ctx, c, r.Job.Iterations)
 }
 
-// timeStream launches the calls back to back, with a time stamp between each.
-func (r *rank) timeStream(ctx context.Context, c testCase) ([]time.Duration, error) {
-	stamps, err := newStamps(r.device, r.Job.Iterations+1)
+// timeStream launches calls back to back, with a time stamp between each.
+func (r *rank) timeStream(ctx context.Context, c testCase, calls int) ([]time.Duration, error) {
+	stamps, err := newStamps(r.device, calls+1)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +112,10 @@ func (r *rank) finish(ctx context.Context, s stamps) error {
 }
 
 // meet lines the ranks up.
-func (r *rank) meet(ctx context.Context) error {
+func (r *rank) meet(ctx context.Context, name string) error {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
-	return r.group.Barrier(ctx, "timing")
+	return r.group.Barrier(ctx, name)
 }
 
 // distribution sorts the samples and picks the quantiles by nearest rank.

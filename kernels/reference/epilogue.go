@@ -20,11 +20,9 @@ type Epilogue struct {
 func (e Epilogue) weightRank() int   { return e.In.World }
 func (e Epilogue) residualRank() int { return e.In.World + 1 }
 
-// FillWeight writes the row of weights, or the bias. It is the same on all ranks.
-func (e Epilogue) FillWeight(row []byte) {
-	e.In.First = 0
-	e.In.Fill(row, e.weightRank())
-}
+// FillWeight writes the row of weights, or the bias, from element In.First on. It
+// is the same on all ranks.
+func (e Epilogue) FillWeight(dst []byte) { e.In.Fill(dst, e.weightRank()) }
 
 // FillResidual writes the residual, from element In.First on. It is the same on
 // all ranks.

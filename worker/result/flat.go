@@ -12,7 +12,7 @@ import (
 // those of the JSON form.
 func flatColumns() []string {
 	return []string{
-		"collective", "algorithm", "dtype", "op", "root", "bytes", "count", "in_place", "mode", "wrong",
+		"collective", "algorithm", "blocks", "dtype", "op", "root", "epilogue", "bytes", "count", "in_place", "mode", "wrong",
 		"min_us", "p50_us", "p95_us", "p99_us", "max_us", "slowest_rank", "algbw", "busbw",
 	}
 }
@@ -27,7 +27,7 @@ func flat(r Result) []string {
 		wrong = integer(*r.Wrong)
 	}
 	return []string{
-		r.Collective, r.Algorithm, r.DType, r.Op, strconv.Itoa(r.Root), integer(r.Bytes), integer(r.Count),
+		r.Collective, r.Algorithm, strconv.Itoa(r.Blocks), r.DType, r.Op, strconv.Itoa(r.Root), r.Epilogue, integer(r.Bytes), integer(r.Count),
 		strconv.FormatBool(r.InPlace), r.Mode, wrong,
 		decimal(r.Time.Min), decimal(r.Time.P50), decimal(r.Time.P95), decimal(r.Time.P99), decimal(r.Time.Max),
 		strconv.Itoa(r.SlowestRank), decimal(r.AlgBW), decimal(r.BusBW),

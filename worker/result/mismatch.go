@@ -11,7 +11,7 @@ func (r Result) Complaints() []string {
 			verb = "is"
 		}
 		sentences[i] = fmt.Sprintf("rank %d: %d of %d elements %s wrong %s: %s; the first is element %d: wanted %s, found %s",
-			m.Rank, m.Wrong, r.Count, verb, m.Phase, r, m.Index, m.Want, m.Got)
+			m.Rank, m.Wrong, m.Of, verb, m.Phase, r, m.Index, m.Want, m.Got)
 	}
 	return sentences
 }

@@ -51,24 +51,35 @@ func NewRenderer(format Format, w io.Writer) (Renderer, error) {
 	return nil, fmt.Errorf("there is no output format %q", format)
 }
 
-// place says where a result's output lies.
-func (r Result) place() string {
-	if r.InPlace {
-		return "in place"
-	}
-	return "out of place"
-}
-
-// String reads "allreduce oneshot float sum, 4096 bytes in place".
+// String reads "allreduce oneshot float sum, 4096 bytes in place", or "barrier
+// flag" of what moves nothing.
 func (r Result) String() string {
-	return fmt.Sprintf("%s, %d bytes %s", r.group(), r.Bytes, r.place())
+	if r.DType == None {
+		return r.group()
+	}
+	place := "out of place"
+	if r.InPlace {
+		place = "in place"
+	}
+	return fmt.Sprintf("%s, %d bytes %s", r.group(), r.Bytes, place)
 }
 
 // group is what results of the same sweep over the sizes have in common.
 func (r Result) group() string {
-	words := []string{r.Collective, r.Algorithm, r.DType, r.Op}
+	words := []string{r.Collective, r.Algorithm}
+	for _, word := range []string{r.DType, r.Op} {
+		if word != None {
+			words = append(words, word)
+		}
+	}
+	if r.Epilogue != "" {
+		words = append(words, r.Epilogue)
+	}
 	if r.Mode != "stream" {
 		words = append(words, r.Mode)
+	}
+	if r.Blocks > 0 {
+		words = append(words, fmt.Sprintf("%d blocks", r.Blocks))
 	}
 	return strings.Join(words, " ")
 }

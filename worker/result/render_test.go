@@ -50,7 +50,7 @@ func wrong() Report {
 	r := passed()
 	r.Results = r.Results[:4]
 	r.Results[1].Wrong = pointer(1)
-	r.Results[1].Mismatches = []Mismatch{{Rank: 1, Wrong: 1, Index: 7, Want: "0x40400000", Got: "0x40400001", Phase: "before timing"}}
+	r.Results[1].Mismatches = []Mismatch{{Rank: 1, Wrong: 1, Of: 256, Index: 7, Want: "0x40400000", Got: "0x40400001", Phase: "before timing"}}
 	r.Results[2].Wrong, r.Results[3].Wrong = nil, nil
 	r.Passed, r.ExitCode = false, 1
 	return r
@@ -64,13 +64,34 @@ func broken() Report {
 	return r
 }
 
+// alone is a run of collectives with nothing in place, of one that moves
+// nothing, and of an epilogue.
+func alone() Report {
+	r := passed()
+	var results []Result
+	for _, x := range []Result{r.Results[0], r.Results[2], r.Results[4]} {
+		x.Collective, x.Algorithm, x.Op, x.Alone, x.Blocks, x.Why = "alltoall", "push", "none", true, 8, "asked for"
+		results = append(results, x)
+	}
+	results[2].Blocks = 16
+	empty := results[0]
+	empty.Collective, empty.Algorithm, empty.DType, empty.Blocks = "barrier", "flag", None, 0
+	empty.Bytes, empty.Count, empty.AlgBW, empty.BusBW = 0, 0, 0, 0
+	norm := r.Results[:2:2]
+	for i := range norm {
+		norm[i].Epilogue, norm[i].Why = "rmsnorm", "an estimate"
+	}
+	r.Results = append(append(results, empty), norm...)
+	return r
+}
+
 // early is a run that ended before its devices were known.
 func early() Report {
 	return Report{Schema: Schema, Version: "v1.2.3", WorldSize: 2, Failure: "no rank came", ExitCode: 6}
 }
 
 func TestRenderersGolden(t *testing.T) {
-	runs := map[string]func() Report{"passed": passed, "wrong": wrong, "broken": broken, "early": early}
+	runs := map[string]func() Report{"passed": passed, "wrong": wrong, "broken": broken, "early": early, "alone": alone}
 	for name, run := range runs {
 		for _, format := range Formats() {
 			t.Run(name+"/"+string(format), func(t *testing.T) {

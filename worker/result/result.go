@@ -22,6 +22,9 @@ type Report struct {
 	ExitCode int    `json:"exit_code"`
 }
 
+// None stands for a type or an operation where there is none.
+const None = "none"
+
 // Process is where a rank ran.
 type Process struct {
 	Host string `json:"host"`
@@ -33,13 +36,19 @@ type Process struct {
 type Result struct {
 	Collective string `json:"collective"`
 	Algorithm  string `json:"algorithm"`
+	Blocks     int    `json:"blocks,omitempty"` // of the grid; 0: as the algorithm likes
+	Why        string `json:"why,omitempty"`    // it is that algorithm and that grid
 	DType      string `json:"dtype"`
 	Op         string `json:"op"`
-	Root       int    `json:"root"`  // -1: the collective has none
-	Bytes      int64  `json:"bytes"` // of each rank's input
-	Count      int64  `json:"count"` // elements
+	Root       int    `json:"root"` // -1: the collective has none
+	Epilogue   string `json:"epilogue,omitempty"`
+	Bytes      int64  `json:"bytes"` // of the larger of a rank's buffers
+	Count      int64  `json:"count"` // elements of a part, as nccl-tests counts
 	InPlace    bool   `json:"in_place"`
-	Mode       string `json:"mode"` // "stream" or "graph"
+	// Alone is a result out of place that has no partner: the algorithm does not
+	// run in place.
+	Alone bool   `json:"alone,omitempty"`
+	Mode  string `json:"mode"` // "stream" or "graph"
 	// Wrong counts wrong elements on all ranks; nil when not verified.
 	Wrong *int64 `json:"wrong"`
 	// Mismatches say where, one for each rank with wrong elements.
@@ -64,6 +73,7 @@ type Time struct {
 type Mismatch struct {
 	Rank  int    `json:"rank"`
 	Wrong int64  `json:"wrong"`
+	Of    int64  `json:"of"`          // elements
 	Index int64  `json:"first_index"` // element
 	Want  string `json:"want_bits"`   // hexadecimal
 	Got   string `json:"got_bits"`

@@ -14,7 +14,7 @@ import (
 type table struct {
 	w       io.Writer
 	group   string  // the last one announced
-	pending *Result // an out-of-place result that waits for the in-place one
+	pending *Result // an out-of-place result that waits for the one in place
 }
 
 // tableHeader names the columns. Trailing blanks are nccl-tests'.
@@ -54,6 +54,9 @@ func (t *table) Add(r Result) error {
 		if err := t.flush(); err != nil {
 			return err
 		}
+		if r.Alone {
+			return t.row(r, columns(r)+noColumns)
+		}
 		t.pending = &r
 		return nil
 	}
@@ -62,25 +65,30 @@ func (t *table) Add(r Result) error {
 		return t.alone(r)
 	}
 	t.pending = nil
-	return t.row(*outOfPlace, r)
+	return t.row(r, columns(*outOfPlace)+columns(r))
 }
 
 // row prints a line. A comment precedes it when it begins another group.
-func (t *table) row(outOfPlace, inPlace Result) error {
+func (t *table) row(r Result, columns string) error {
 	var b strings.Builder
-	if group := inPlace.group(); group != t.group {
+	if group := r.group(); group != t.group {
 		t.group = group
 		fmt.Fprintf(&b, "# %s\n", group)
 	}
-	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d", inPlace.Bytes, inPlace.Count, inPlace.DType, inPlace.Op, inPlace.Root)
-	b.WriteString(columns(outOfPlace) + columns(inPlace) + "\n")
+	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d%s\n", r.Bytes, r.Count, r.DType, r.Op, r.Root, columns)
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
+// noColumns stands in the place of results that there are not.
+const (
+	notAvailable = "N/A"
+	noColumns    = "      N/A     N/A     N/A     N/A"
+)
+
 // columns formats time, rates and wrong elements.
 func columns(r Result) string {
-	wrong := "N/A"
+	wrong := notAvailable
 	if r.Wrong != nil {
 		wrong = fmt.Sprintf("%.6g", float64(*r.Wrong))
 	}

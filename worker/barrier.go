@@ -1,0 +1,93 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// tokenBytes is the size of what a rank shows to prove that it has come.
+const tokenBytes = 8
+
+// late is by how much a rank that is late on purpose lets the others go ahead:
+// time enough for them to pass a barrier that holds nobody.
+const late = 10 * time.Millisecond
+
+// verifyBarrier proves that nobody passes the barrier before all have come. In a
+// round for each rank, one comes late: all write a token that is new to their
+// scratch, pass the barrier, and copy everybody's tokens, as an allgather would. A
+// rank that passed early copies an old one. A second barrier, of kernels that are
+// verified by themselves, keeps the tokens until all have been copied.
+func (r *rank) verifyBarrier(ctx context.Context, m *measurement, t trial, submit func() error) error {
+	for who := range r.WorldSize {
+		t.in = reference.Input{
+			Seed: r.Job.Seed + uint64(t.in.Pattern), Pattern: reference.Random, DType: collective.UInt64, World: r.WorldSize,
+			First: int64(who),
+		}
+		if err := r.roundOfTokens(ctx, t.in, submit, who); err != nil {
+			return err
+		}
+		if err := r.injectCorruption(r.layout.recv, t.outputBytes(r.Rank)); err != nil {
+			return err
+		}
+		v, err := r.compareTokens(t.in)
+		if err != nil {
+			return err
+		}
+		m.add(r.Rank, t, v, int64(r.WorldSize), tokenBytes)
+	}
+	return nil
+}
+
+// roundOfTokens puts a round on the stream and waits for it. Rank who does so
+// late: after the others, and a while.
+func (r *rank) roundOfTokens(ctx context.Context, in reference.Input, submit func() error, who int) error {
+	if r.Rank == who {
+		if err := r.meet(ctx, "others are ahead"); err != nil {
+			return err
+		}
+		time.Sleep(late)
+	}
+	token := make([]byte, tokenBytes)
+	in.Fill(token, r.Rank)
+	if err := r.stream.Upload(r.comm.Local(r.layout.scratch), token); err != nil {
+		return fmt.Errorf("uploading a token: %w", err)
+	}
+	if err := submit(); err != nil {
+		return err
+	}
+	for rank := range r.WorldSize {
+		to := r.comm.Local(r.layout.recv + int64(rank)*tokenBytes)
+		if err := r.stream.Copy(to, r.comm.Peer(rank, r.layout.scratch), tokenBytes); err != nil {
+			return fmt.Errorf("copying the token of rank %d: %w", rank, err)
+		}
+	}
+	if err := barrier.Meet(r.comm, r.stream, collective.EndBarrier); err != nil {
+		return err
+	}
+	if r.Rank != who {
+		if err := r.meet(ctx, "others are ahead"); err != nil {
+			return err
+		}
+	}
+	return r.synchronize(ctx)
+}
+
+// compareTokens judges the tokens of all ranks.
+func (r *rank) compareTokens(in reference.Input) (reference.Verdict, error) {
+	var all reference.Verdict
+	got := make([]byte, tokenBytes*r.WorldSize)
+	if err := r.stream.Download(got, r.comm.Local(r.layout.recv)); err != nil {
+		return all, fmt.Errorf("downloading the tokens: %w", err)
+	}
+	for rank := range r.WorldSize {
+		v := in.From(rank, got[rank*tokenBytes:][:tokenBytes])
+		v.First = int64(rank) // of the output
+		all = all.Merge(v)
+	}
+	return all, nil
+}

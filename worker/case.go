@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// testCase is one measurement to make.
+type testCase struct {
+	algorithm *collective.Algorithm
+	shape     collective.Shape
+	world     int
+	call      collective.Call // but for the places of its buffers
+	inPlace   bool
+	alone     bool   // out of place, and it cannot run in place
+	why       string // the algorithm was chosen
+}
+
+// newCases are a call out of place and, where that can be, in place.
+func newCases(a *collective.Algorithm, s collective.Shape, world int, call collective.Call, why string) []testCase {
+	c := testCase{algorithm: a, shape: s, world: world, call: call, why: why}
+	if _, _, _, ok := s.InPlace(0); !ok || a.Needs.SeparateOutput {
+		c.alone = true
+		return []testCase{c}
+	}
+	inPlace := c
+	inPlace.inPlace = true
+	return []testCase{c, inPlace}
+}
+
+func (c testCase) sendBytes() int64 { return c.call.Bytes() * c.shape.Send.Of(c.world) }
+func (c testCase) recvBytes() int64 { return c.call.Bytes() * c.shape.Recv.Of(c.world) }
+
+// bytes is the size of the larger of a rank's buffers.
+func (c testCase) bytes() int64 { return max(c.sendBytes(), c.recvBytes()) }
+
+// sendCount is the elements of a rank's input.
+func (c testCase) sendCount() int64 { return c.call.Count * c.shape.Send.Of(c.world) }
+
+// outputBytes is the size of what a rank's output is judged by: 0 where it has
+// none, and its tokens for a barrier.
+func (c testCase) outputBytes(rank int) int64 {
+	switch {
+	case c.shape.Empty:
+		return tokenBytes * int64(c.world)
+	case c.shape.Rooted && c.shape.Reduces && rank != c.call.Root:
+		return 0
+	}
+	return c.recvBytes()
+}
+
+// output is what a rank's output must be.
+func (c testCase) output(rank int) []reference.Segment {
+	return reference.Output(c.algorithm.Collective, rank, c.world, c.call.Root, c.call.Count)
+}
+
+// String reads "allreduce oneshot float sum, 4096 bytes in place".
+func (c testCase) String() string {
+	words := []string{c.algorithm.Collective, c.algorithm.Name}
+	if c.shape.Empty {
+		return strings.Join(words, " ")
+	}
+	words = append(words, c.call.DType.Name, string(c.call.Op))
+	if e := c.call.Epilogue.Kind; e != collective.NoEpilogue {
+		words = append(words, string(e))
+	}
+	place := "out of place"
+	if c.inPlace {
+		place = "in place"
+	}
+	return fmt.Sprintf("%s, %d bytes %s", strings.Join(words, " "), c.bytes(), place)
+}

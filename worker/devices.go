@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"gpurun/cudart"
+	"gpurun/cudart/symm"
+	"gpurun/worker/result"
+)
+
+func (r *rank) openDevice() (err error) {
+	if err := r.phase("opening device %d", r.Ordinal); err != nil {
+		return err
+	}
+	if r.device, err = r.Backend.Open(r.Ordinal); err != nil {
+		return fmt.Errorf("opening device %d: %w", r.Ordinal, err)
+	}
+	r.onClose(r.device.Close)
+	if r.stream, err = r.device.NewStream(); err != nil {
+		return fmt.Errorf("creating a stream: %w", err)
+	}
+	r.onClose(r.stream.Close)
+	return nil
+}
+
+// meetDevices tells all ranks what device each has, and finds out what they can
+// do together.
+func (r *rank) meetDevices(ctx context.Context) error {
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	infos, err := gather(ctx, r.group, "devices", r.device.Info())
+	if err != nil {
+		return err
+	}
+	r.around = surroundings{devices: infos, noMulticast: r.Job.noMulticast(infos[0], os.Getenv)}
+	if r.around.apart, err = r.whoIsApart(ctx, infos); err != nil {
+		return err
+	}
+	if r.pdl, err = r.Job.pdl(infos); err != nil {
+		return err
+	}
+	r.around.wantPDL = r.Job.PDL == on
+	if r.Rank != 0 {
+		return nil
+	}
+	return r.Reports.Result(result.Update{Processes: r.processes(), Devices: infos})
+}
+
+// whoIsApart asks every rank which of the others' memory its device cannot
+// reach, and puts the answer in words that are the same on all ranks.
+func (r *rank) whoIsApart(ctx context.Context, infos []cudart.Info) (string, error) {
+	if r.Job.P2P == off {
+		return "GPUs are to run as if they could not reach each other (p2p is off)", nil
+	}
+	var mine []int
+	for peer, info := range infos {
+		can, err := symm.CanReach(r.device, info)
+		if err != nil {
+			return "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
+		}
+		if !can {
+			mine = append(mine, peer)
+		}
+	}
+	all, err := gather(ctx, r.group, "reach", mine)
+	if err != nil {
+		return "", err
+	}
+	for rank, peers := range all {
+		if len(peers) > 0 {
+			return apart(rank, peers[0]), nil
+		}
+	}
+	return "", nil
+}
+
+func apart(rank, peer int) string {
+	return fmt.Sprintf("the GPU of rank %d cannot reach the GPU of rank %d peer to peer (nvidia-smi topo -p2p r shows which GPUs can)", rank, peer)
+}
+
+// noMulticast says why the job gets no multicast addresses on such a device, or
+// is empty. The simulator has them unless they are unwanted; GPUs have them only if
+// wanted, since on a machine whose GPUs others share they can do harm.
+func (j Job) noMulticast(d cudart.Info, getenv func(string) string) string {
+	forbidden := symm.MulticastForbidden(getenv)
+	switch {
+	case j.Multicast == off:
+		return "it needs a multicast address, and multicast is off"
+	case d.Backend == "sim":
+		return ""
+	case forbidden != "":
+		return "it needs a multicast address, which is refused because " + forbidden + " is set"
+	case j.Multicast != on:
+		return "it needs a multicast address, which GPUs get only with --multicast on"
+	}
+	return ""
+}
+
+// pdl decides about programmatic dependent launch.
+func (j Job) pdl(devices []cudart.Info) (bool, error) {
+	for rank, d := range devices {
+		if sm(d) >= 90 {
+			continue
+		}
+		if j.PDL == on {
+			return false, fmt.Errorf("device of rank %d: %w", rank,
+				&UnsupportedDevice{d, "programmatic dependent launch needs 9.0: leave it to auto"})
+		}
+		return false, nil
+	}
+	return j.PDL != off, nil
+}
+
+func (r *rank) processes() []result.Process {
+	all := make([]result.Process, r.WorldSize)
+	for rank, m := range r.group.Members() {
+		all[rank] = result.Process{Host: m.Host, PID: m.PID}
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// hopeless reports, the same on all ranks, whether a short look finds a case so
+// slow that the job does not want it measured.
+func (r *rank) hopeless(ctx context.Context, c testCase) (bool, error) {
+	if r.Job.Hopeless <= 0 {
+		return false, nil
+	}
+	if err := r.phase("looking at %s", c); err != nil {
+		return false, err
+	}
+	mine, err := r.look(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	all, err := gather(ctx, r.group, "looks", mine)
+	if err != nil {
+		return false, err
+	}
+	slowest := slices.Max(all)
+	fastest, seen := r.fastest[c.task()]
+	if !seen || slowest < fastest {
+		r.fastest[c.task()] = slowest
+	}
+	return seen && slowest > r.Job.Hopeless*fastest, nil
+}
+
+// look times a few calls, after one that loads what the case needs. It returns
+// the median in microseconds.
+func (r *rank) look(ctx context.Context, c testCase) (float64, error) {
+	const calls = 3
+	if err := r.meet(ctx, "looking"); err != nil {
+		return 0, err
+	}
+	if err := r.enqueue(c); err != nil {
+		return 0, err
+	}
+	samples, err := r.timeStream(ctx, c, calls)
+	return distribution(samples).P50, err
+}
+
+// task is what cases have in common that differ in algorithm and blocks alone.
+func (c testCase) task() string {
+	return fmt.Sprintln(c.call.DType.Name, c.call.Op, c.bytes(), c.inPlace)
+}

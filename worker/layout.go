@@ -1,0 +1,74 @@
+package worker
+
+import "gpurun/kernels/collective"
+
+// layout says where things lie in a rank's memory, in bytes from the base of
+// the symmetric memory. What is shared, on which all algorithms rely, comes
+// first: the signal pad, the packets and the scratch. The buffers may lie
+// elsewhere: see apart.
+type layout struct {
+	packets, packetBytes, scratch int64
+	shared                        int64
+	send, recv                    int64
+	weight, residual, residualOut int64
+	total                         int64
+}
+
+// alignment of buffers: that of cudaMalloc.
+const alignment = 256
+
+func roundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
+
+// layOut makes room for the largest of the cases, on devices with so many
+// multiprocessors.
+func layOut(cases []testCase, sms int) layout {
+	scratch, send, recv, row, residual := int64(tokenBytes), int64(0), int64(0), int64(0), int64(0)
+	for _, c := range cases {
+		if f := c.algorithm.ScratchBytes; f != nil {
+			scratch = max(scratch, f(c.world, c.call.Bytes()))
+		}
+		slack := int64(c.call.DType.Size)
+		send, recv = max(send, c.sendBytes()+slack), max(recv, c.recvBytes()+slack, c.outputBytes(c.call.Root))
+		if c.inPlace {
+			recv = max(recv, c.bytes()+slack)
+		}
+		if e := c.call.Epilogue; e.Kind != collective.NoEpilogue {
+			row = max(row, e.Row*int64(c.call.DType.Size))
+			residual = max(residual, c.call.Bytes())
+		}
+	}
+	l := layout{packetBytes: collective.RoomForPackets(sms)}
+	take := func(bytes int64) int64 {
+		begin := l.total
+		l.total += roundUp(bytes)
+		return begin
+	}
+	take(collective.SignalPadBytes)
+	l.packets, l.scratch = take(l.packetBytes), take(scratch)
+	l.shared = l.total
+	l.send, l.recv = take(send), take(recv)
+	l.weight, l.residual, l.residualOut = take(row), take(residual), take(residual)
+	return l
+}
+
+// apart moves the buffers to memory that begins so many bytes from the base.
+func (l layout) apart(at int64) layout {
+	for _, offset := range []*int64{&l.send, &l.recv, &l.weight, &l.residual, &l.residualOut} {
+		*offset += at - l.shared
+	}
+	return l
+}
+
+// place completes a case's call with where its buffers lie, so many bytes off
+// their alignment. In place, input and output share a buffer.
+func (l layout) place(c testCase, rank int, offset int64) collective.Call {
+	call := c.call
+	call.Send, call.Recv = l.send+offset, l.recv+offset
+	if c.inPlace {
+		send, recv, step, _ := c.shape.InPlace(rank)
+		part := call.Bytes()
+		call.Send, call.Recv, call.SendStep = call.Recv+send*part, call.Recv+recv*part, step*part
+	}
+	call.Epilogue.Weight, call.Epilogue.Residual, call.Epilogue.ResidualOut = l.weight, l.residual, l.residualOut
+	return call
+}

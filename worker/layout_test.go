@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"slices"
+	"testing"
+
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+)
+
+// span is a stretch of memory.
+type span struct {
+	what       string
+	begin, end int64
+}
+
+// buffers are what a case touches of a layout.
+func buffers(l layout, c testCase, rank int) []span {
+	call := l.place(c, rank, int64(c.call.DType.Size))
+	all := []span{
+		{"pad", 0, collective.SignalPadBytes},
+		{"packets", l.packets, l.packets + l.packetBytes},
+	}
+	if f := c.algorithm.ScratchBytes; f != nil {
+		all = append(all, span{"scratch", l.scratch, l.scratch + f(c.world, call.Bytes())})
+	}
+	switch {
+	case c.inPlace:
+		begin := min(call.Send, call.Recv)
+		all = append(all, span{"both", begin, begin + max(c.sendBytes(), c.recvBytes())})
+	default:
+		all = append(all, span{"send", call.Send, call.Send + c.sendBytes()}, span{"recv", call.Recv, call.Recv + c.recvBytes()})
+	}
+	if e := call.Epilogue; e.Kind == collective.RMSNorm {
+		all = append(all,
+			span{"weight", e.Weight, e.Weight + e.Row*int64(call.DType.Size)},
+			span{"residual", e.Residual, e.Residual + call.Bytes()},
+			span{"residual out", e.ResidualOut, e.ResidualOut + call.Bytes()})
+	}
+	return append(all, span{"end", l.total, l.total})
+}
+
+// Whatever a case touches lies within the memory and apart from all else.
+func TestLayoutHoldsEveryCase(t *testing.T) {
+	var jobs []Job
+	for _, c := range kernels.Collectives() {
+		job := jobOf(c.Name)
+		for _, a := range c.Algorithms {
+			job.Algorithms = append(job.Algorithms, a.Name)
+		}
+		jobs = append(jobs, job)
+	}
+	norm := small()
+	norm.Algorithms, norm.Epilogue, norm.Row = []string{"auto"}, "rmsnorm", 512
+	for _, job := range append(jobs, norm) {
+		cases := casesOf(t, job, simulated(3))
+		l := layOut(cases, 4)
+		for _, c := range cases {
+			all := buffers(l, c, 2)
+			if !slices.IsSortedFunc(all, func(next, before span) int { return int(next.begin - before.end) }) {
+				t.Errorf("%s: %+v overlap", c, all)
+			}
+		}
+		for _, at := range []int64{l.packets, l.scratch, l.shared, l.send, l.recv, l.weight, l.residual, l.residualOut, l.total} {
+			if at%256 != 0 {
+				t.Errorf("layout %+v is not aligned", l)
+			}
+		}
+	}
+}
+
+// Buffers apart begin at the address that they were allocated at.
+func TestLayoutApart(t *testing.T) {
+	l := layOut(casesOf(t, small(), simulated(3)), 4)
+	base, own := uint64(1)<<50, uint64(1)<<40 // the distance is negative
+	moved := l.apart(int64(own - base))
+	if base+uint64(moved.send) != own || moved.recv-moved.send != l.recv-l.send || moved.scratch != l.scratch {
+		t.Errorf("%+v became %+v", l, moved)
+	}
+}
+
+// In place, what a rank sends lies where it will receive it.
+func TestInPlace(t *testing.T) {
+	for name, want := range map[string][3]int64{ // send, recv, step in parts
+		"allreduce": {0, 0, 0}, "reduce": {0, 0, 0}, "broadcast": {0, 0, 0},
+		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0},
+	} {
+		for _, c := range casesOf(t, jobOf(name), simulated(3)) {
+			if !c.inPlace || c.call.Count == 0 {
+				continue
+			}
+			call := layout{recv: 1000}.place(c, 2, 0)
+			part := call.Bytes()
+			if got := [3]int64{(call.Send - 1000) / part, (call.Recv - 1000) / part, call.SendStep / part}; got != want {
+				t.Errorf("%s: %v, want %v", c, got, want)
+			}
+		}
+	}
+	for _, c := range casesOf(t, jobOf("alltoall"), simulated(3)) {
+		if c.inPlace || !c.alone {
+			t.Errorf("%s: in place %t, alone %t", c, c.inPlace, c.alone)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package worker
+
+import (
+	"cmp"
+	"slices"
+
+	"gpurun/kernels/collective"
+)
+
+// Words of a job.
+const (
+	auto = "auto"
+	on   = "on"
+	off  = "off"
+)
+
+// parsed are a job's words, read and checked, and lists that are not empty.
+type parsed struct {
+	dtypes   []collective.DType
+	ops      []collective.Op
+	epilogue collective.Epilogue
+	sizes    []int64
+	blocks   []int
+}
+
+// parse reads the words of a job for a collective.
+func (j Job) parse(c *collective.Collective, world int) (p parsed, err error) {
+	if err := j.checkSwitches(c.Shape, world); err != nil {
+		return p, err
+	}
+	for _, word := range j.DTypes {
+		d, ok := collective.ParseDType(word)
+		if !ok {
+			return p, usagef("there is no element type %q", word)
+		}
+		p.dtypes = append(p.dtypes, d)
+	}
+	if p.ops, err = j.parseOps(c); err != nil {
+		return p, err
+	}
+	p.epilogue = collective.Epilogue{Row: j.Row, Scale: j.Scale, Epsilon: j.Epsilon}
+	var ok bool
+	if p.epilogue.Kind, ok = collective.ParseEpilogue(cmp.Or(j.Epilogue, "none")); !ok {
+		return p, usagef("there is no epilogue %q", j.Epilogue)
+	}
+	p.sizes, p.blocks = j.Sizes, j.Blocks
+	if c.Shape.Empty { // any type will do, and one size
+		p.dtypes, p.sizes = []collective.DType{collective.Int8}, []int64{0}
+	}
+	if len(p.blocks) == 0 {
+		p.blocks = []int{0}
+	}
+	return p, nil
+}
+
+// parseOps reads the operations. A collective that does not reduce has none.
+func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
+	if !c.Shape.Reduces {
+		if len(j.Ops) > 0 && !slices.Equal(j.Ops, []string{string(collective.None)}) {
+			return nil, usagef("%s does not reduce and takes no operation: leave %q out", c.Name, j.Ops[0])
+		}
+		return []collective.Op{collective.None}, nil
+	}
+	var ops []collective.Op
+	for _, word := range j.Ops {
+		op, ok := collective.ParseOp(word)
+		if !ok {
+			return nil, usagef("there is no operation %q", word)
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// checkSwitches checks what needs no list.
+func (j Job) checkSwitches(s collective.Shape, world int) error {
+	for _, w := range []struct {
+		what, word string
+		valid      []string
+	}{
+		{"pdl", j.PDL, []string{"", auto, on, off}},
+		{"multicast", j.Multicast, []string{"", auto, on, off}},
+		{"p2p", j.P2P, []string{"", auto, off}},
+	} {
+		if !slices.Contains(w.valid, w.word) {
+			return usagef("%s cannot be %q", w.what, w.word)
+		}
+	}
+	if s.Rooted && (j.Root < 0 || j.Root >= world) {
+		return usagef("rank %d cannot be the root: the ranks are 0 to %d", j.Root, world-1)
+	}
+	return nil
+}
