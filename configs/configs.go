@@ -15,6 +15,12 @@ var Default []byte
 //go:embed sim.toml
 var Simulator []byte
 
+// Tune is a TOML document with the keys whose defaults differ when "gpurun tune"
+// measures.
+//
+//go:embed tune.toml
+var Tune []byte
+
 // Tuning holds, in its folder tuning, what was measured to be fastest: a TOML
 // document for each GPU model, in the form of package kernels/tuning.
 //

@@ -8,6 +8,7 @@ import (
 
 	"gpurun/configs"
 	"gpurun/kernels/collective"
+	"gpurun/worker"
 	"gpurun/worker/result"
 )
 
@@ -52,8 +53,7 @@ func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) erro
 	return a.guarded(func() error { return p.run(cmd.Context(), a) })
 }
 
-// planRun decides what runs where. Errors of usage come before those of the
-// machine.
+// planRun decides what runs where.
 func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, error) {
 	texts, err := cmd.Flags().GetStringArray("inject")
 	if err != nil {
@@ -63,36 +63,49 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	if err != nil {
 		return nil, err
 	}
-	p := &collectiveRun{}
-	plan := func(profiles ...[]byte) error {
-		settings, err := loadSettings(cmd, profiles...)
-		if err != nil {
-			return err
-		}
-		if p.config, err = settings.config(); err != nil {
-			return err
-		}
-		p.job, err = settings.job(p.config, what, inject)
-		return err
-	}
-	if err := plan(); err != nil {
+	p, err := planRunOf(cmd, what, inject)
+	if err != nil {
 		return nil, err
-	}
-	if p.machine, err = findMachine(p.config); err != nil {
-		return nil, err
-	}
-	if p.machine.backend == "sim" {
-		if err := plan(configs.Simulator); err != nil {
-			return nil, err
-		}
 	}
 	if file := p.config.OutputFile; file != "" {
 		if err := result.CheckFile(file); err != nil {
 			return nil, &usageError{err: err}
 		}
 	}
-	if err := p.leaveOut(what); err != nil {
+	return p, nil
+}
+
+// planRunOf plans a collective for any command. The profiles change defaults.
+// Errors of usage come before those of the machine.
+func planRunOf(cmd *cobra.Command, what *collective.Collective, inject []worker.Injection, profiles ...[]byte) (*collectiveRun, error) {
+	p := &collectiveRun{what: what}
+	if err := p.plan(cmd, inject, profiles...); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.machine, err = findMachine(p.config); err != nil {
+		return nil, err
+	}
+	if p.machine.backend == "sim" {
+		if err := p.plan(cmd, inject, append(profiles, configs.Simulator)...); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.leaveOut(); err != nil {
 		return nil, err
 	}
 	return p, checkJob(p.job, p.machine.ranks)
+}
+
+// plan turns flags, environment and file into the job.
+func (p *collectiveRun) plan(cmd *cobra.Command, inject []worker.Injection, profiles ...[]byte) error {
+	settings, err := loadSettings(cmd, profiles...)
+	if err != nil {
+		return err
+	}
+	if p.config, err = settings.config(); err != nil {
+		return err
+	}
+	p.job, err = settings.job(p.config, p.what, inject)
+	return err
 }

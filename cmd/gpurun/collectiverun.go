@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
+	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker"
 	"gpurun/worker/agent"
@@ -17,34 +17,48 @@ import (
 
 // collectiveRun is a collective that is about to run.
 type collectiveRun struct {
+	what    *collective.Collective
 	config  config
 	job     worker.Job
 	machine machine
-	// leftOut says which algorithms of "all" do not run, and why; or is empty.
+	// leftOut says which of "all" algorithms do not run, and why; or is empty.
 	leftOut string
 }
 
 // notices are what is to be said before the run.
 func (p *collectiveRun) notices() []string {
-	return slices.DeleteFunc([]string{p.machine.notice, p.leftOut}, func(text string) bool { return text == "" })
+	var all []string
+	if p.machine.notice != "" {
+		all = append(all, p.machine.notice)
+	}
+	if p.leftOut != "" {
+		all = append(all, "--algo all leaves out "+p.leftOut)
+	}
+	return all
 }
 
-// run opens the rendezvous, starts a worker for each rank, prints their
-// results as they come, and says how it ended.
-func (p *collectiveRun) run(ctx context.Context, a *app) (err error) {
+// run prints the results as they come, and says how it ended.
+func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	progress := newProgress(a.err)
 	defer progress.clear()
+	renderer, err := result.NewRenderer(result.Format(p.config.Output), progress.beside(a.out))
+	if err != nil {
+		return err
+	}
+	_, err = p.measure(ctx, a, renderer, progress)
+	return err
+}
+
+// measure opens the rendezvous, starts a worker for each rank, and gathers their
+// results.
+func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Renderer, progress *progress) (result.Report, error) {
 	stderr := progress.beside(a.err)
 	for _, notice := range p.notices() {
 		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
 	}
 	log, err := newLogger(p.config, stderr)
 	if err != nil {
-		return err
-	}
-	renderer, err := result.NewRenderer(result.Format(p.config.Output), progress.beside(a.out))
-	if err != nil {
-		return err
+		return result.Report{}, err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -54,11 +68,15 @@ func (p *collectiveRun) run(ctx context.Context, a *app) (err error) {
 		},
 		renderer: renderer, progress: progress, log: log, fail: fail,
 	}
+	if p.config.Explain {
+		g.explain = explanation{w: stderr}
+	}
 	outcome, err := p.startAndWatch(ctx, a, stderr, g)
 	if outcome == nil {
 		outcome = &agent.Outcome{} // no worker was started
 	}
-	return p.finish(g, outcome, err, stderr)
+	err = p.finish(g, outcome, err, stderr)
+	return g.report, err
 }
 
 // startAndWatch runs the workers, and what they need, to the end.

@@ -47,18 +47,38 @@ func showDefaults(root *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	show := func(f *pflag.Flag) {
-		text := fmt.Sprint(usual[f.Name])
+	tuning, err := readProfile(configs.Tune)
+	if err != nil {
+		return err
+	}
+	show := func(profiles ...map[string]any) func(*pflag.Flag) {
+		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
+	}
+	root.PersistentFlags().VisitAll(show(usual))
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == tuneCommand {
+			cmd.LocalNonPersistentFlags().VisitAll(show(tuning, usual))
+			continue
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(show(usual))
+	}
+	return nil
+}
+
+// showDefault adds to a flag's help the value of the first profile that has one.
+func showDefault(f *pflag.Flag, simulated map[string]any, profiles []map[string]any) {
+	for _, profile := range profiles {
+		value, ok := profile[f.Name]
+		if !ok {
+			continue
+		}
+		text := fmt.Sprint(value)
 		if other, ok := simulated[f.Name]; ok {
 			text += fmt.Sprintf(", %v in the simulator", other)
 		}
-		if _, ok := usual[f.Name]; ok && !slices.Contains([]string{"", "0", "false"}, text) {
+		if !slices.Contains([]string{"", "0", "false"}, text) {
 			f.Usage += " (default " + text + ")"
 		}
+		return
 	}
-	root.PersistentFlags().VisitAll(show)
-	for _, cmd := range root.Commands() {
-		cmd.LocalNonPersistentFlags().VisitAll(show)
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ type listedAlgorithm struct {
 	// CUDA and Sim are "yes", or "no" with the reason.
 	CUDA string `json:"cuda"`
 	Sim  string `json:"sim"`
+
+	empty bool // it moves no data, and types mean nothing
 }
 
 type listedDType struct {
@@ -49,7 +52,7 @@ func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus [
 	listed := listedAlgorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: listedNeeds{a.Needs.Peers, a.Needs.Multicast, a.Needs.SeparateOutput},
+		Needs: listedNeeds{a.Needs.Peers, a.Needs.Multicast, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))
@@ -113,7 +116,10 @@ func onAll(a *collective.Algorithm, devices []cudart.Info) string {
 // opsAndTypes reads "sum,avg: float,double; sum: half". A collective that does
 // not reduce moves any type.
 func (x listedAlgorithm) opsAndTypes() string {
-	if !slices.Contains(x.Ops, string(collective.Sum)) {
+	switch {
+	case x.empty:
+		return "-"
+	case !slices.Contains(x.Ops, string(collective.Sum)):
 		return "all types"
 	}
 	var order []string
@@ -148,16 +154,19 @@ func (x listedAlgorithm) epilogues() []string {
 	return all
 }
 
-// needs lists what not every machine has, or not every call.
+// needs lists what not every machine has, or not every call: first the compute
+// capability, and the types that need a later one.
 func (x listedAlgorithm) needs() []string {
 	least := x.ByDType[0].sm
+	late := map[int][]string{}
 	for _, d := range x.ByDType {
 		least = min(least, d.sm)
+		late[d.sm] = append(late[d.sm], d.DType)
 	}
 	all := []string{fmt.Sprintf("sm_%d", least)}
-	for _, d := range x.ByDType {
-		if d.sm > least {
-			all = append(all, fmt.Sprintf("sm_%d for %s", d.sm, d.DType))
+	for _, sm := range slices.Sorted(maps.Keys(late)) {
+		if sm > least {
+			all = append(all, fmt.Sprintf("sm_%d for %s", sm, strings.Join(late[sm], " and ")))
 		}
 	}
 	for _, n := range []struct {

@@ -21,6 +21,8 @@ type gatherer struct {
 	// fail ends the run; it is called when a report cannot be used.
 	fail func(error)
 
+	explain explanation
+
 	phase       string // of rank 0
 	done, total int
 }
@@ -64,6 +66,7 @@ func (g *gatherer) update(data json.RawMessage) error {
 		return nil
 	}
 	g.report.Results = append(g.report.Results, *u.Result)
+	g.explain.add(*u.Result)
 	return g.renderer.Add(*u.Result)
 }
 

@@ -13,13 +13,13 @@ import (
 
 // leaveOut drops those of "all" algorithms that cannot do the job here, and
 // notes why. Algorithms that are named stay: they are errors if they cannot.
-func (p *collectiveRun) leaveOut(what *collective.Collective) error {
+func (p *collectiveRun) leaveOut() error {
 	if !slices.Contains(p.config.Algo, wordAll) {
 		return nil
 	}
 	var kept, dropped []string
 	for _, name := range p.job.Algorithms {
-		a, ok := what.Algorithm(name)
+		a, ok := p.what.Algorithm(name)
 		why := ""
 		if ok && !slices.Contains(p.config.Algo, name) {
 			why = p.machine.cannot(a, p.job)
@@ -30,11 +30,9 @@ func (p *collectiveRun) leaveOut(what *collective.Collective) error {
 		}
 		kept = append(kept, name)
 	}
-	if len(dropped) > 0 {
-		p.leftOut = "--algo all leaves out " + strings.Join(dropped, ", ")
-	}
+	p.leftOut = strings.Join(dropped, ", ")
 	if len(kept) == 0 {
-		return usagef("no algorithm of %s can do this: %s", what.Name, strings.Join(dropped, ", "))
+		return usagef("no algorithm of %s can do this: %s", p.what.Name, p.leftOut)
 	}
 	p.job.Algorithms = kept
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
@@ -16,6 +17,7 @@ type machine struct {
 	ranks   int
 	gpus    int // with cuda
 	sm      int // the least compute capability, 10*major+minor
+	sms     int // the least number of multiprocessors
 	// notice is to be said loudly before the run; it may be empty.
 	notice string
 }
@@ -62,7 +64,7 @@ func simulated(c config, notice string) (machine, error) {
 	if err != nil {
 		return m, err
 	}
-	m.sm = leastSM(infos)
+	m.sm, m.sms = least(infos)
 	switch {
 	case c.NProcPerNode.number > 0:
 		m.ranks = c.NProcPerNode.number
@@ -74,7 +76,8 @@ func simulated(c config, notice string) (machine, error) {
 
 func onGPUMachine(c config, infos []cudart.Info) (machine, error) {
 	gpus := len(infos)
-	m := machine{backend: "cuda", ranks: gpus, gpus: gpus, sm: leastSM(infos)}
+	m := machine{backend: "cuda", ranks: gpus, gpus: gpus}
+	m.sm, m.sms = least(infos)
 	if c.NProcPerNode.number > 0 {
 		m.ranks = c.NProcPerNode.number
 	}
@@ -85,15 +88,14 @@ func onGPUMachine(c config, infos []cudart.Info) (machine, error) {
 	return m, m.check(c)
 }
 
-// leastSM is the least compute capability, 10*major+minor.
-func leastSM(infos []cudart.Info) int {
-	least := 0
-	for i, info := range infos {
-		if sm := 10*info.Major + info.Minor; i == 0 || sm < least {
-			least = sm
-		}
+// least is the least compute capability, 10*major+minor, and number of
+// multiprocessors of at least one device.
+func least(infos []cudart.Info) (sm, sms int) {
+	sm, sms = math.MaxInt, math.MaxInt
+	for _, info := range infos {
+		sm, sms = min(sm, 10*info.Major+info.Minor), min(sms, info.SMs)
 	}
-	return least
+	return sm, sms
 }
 
 // check bounds the number of ranks, and refuses what only the simulator has.

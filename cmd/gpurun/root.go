@@ -61,7 +61,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
-	root.AddCommand(newListCommand(a), newVersionCommand(a), newWorkerCommand())
+	root.AddCommand(newTuneCommand(a), newListCommand(a), newVersionCommand(a), newWorkerCommand())
 	return root, showDefaults(root)
 }
 

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"gpurun/worker/result"
+)
+
+// explanation says for every call which algorithm and grid it got, and why. The
+// zero value says nothing.
+type explanation struct {
+	w    io.Writer
+	last string
+}
+
+// add prints a line, such as
+//
+//	gpurun: allreduce float sum, 64K: oneshot with 8 blocks: measured best on ...
+//
+// once for a call out of place and in place.
+func (e *explanation) add(r result.Result) {
+	if e.w == nil {
+		return
+	}
+	grid := "its own grid"
+	if r.Blocks > 0 {
+		grid = count(r.Blocks, "block", "blocks") + " at most"
+	}
+	words := []string{r.Collective}
+	for _, word := range []string{r.DType, r.Op} {
+		if word != wordNone {
+			words = append(words, word)
+		}
+	}
+	line := fmt.Sprintf("gpurun: %s, %s: %s with %s: %s\n",
+		strings.Join(words, " "), result.FormatSize(r.Bytes), r.Algorithm, grid, r.Why)
+	if line != e.last {
+		e.last = line
+		io.WriteString(e.w, line)
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/configs"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/tuning"
+	"gpurun/worker/result"
+)
+
+const tuneLong = `tune measures every algorithm that can run here, with grids of 1 to 128 blocks, and
+writes which was the fastest for what: a table that --tuning makes "auto" go by. Without
+a name it measures all collectives. Every algorithm and grid is verified first; what a short look
+finds to take twice as long as another is not measured further.
+
+The calls are replayed from a graph. The table is TOML, with all medians as
+comments at its end. In the simulator the times mean nothing.`
+
+const tuneExample = `  gpurun tune -o h200.toml
+  gpurun --nproc-per-node 2 tune allreduce -b 1K -e 4M -f 2
+  gpurun allreduce --tuning h200.toml --explain`
+
+// tuneFlags are the flags of collectives that tune has as well.
+var tuneFlags = [...]string{
+	"minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
+	"max-blocks", "pdl", "p2p", "multicast",
+}
+
+const tuneCommand = "tune"
+
+// tableFlag names the file to write.
+const tableFlag = "output-table"
+
+func newTuneCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     tuneCommand + " [COLLECTIVE...]",
+		Short:   "Measure which algorithm is the fastest for what, for --tuning",
+		Long:    tuneLong,
+		Example: tuneExample,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			t, err := planTuning(cmd, words)
+			if err != nil {
+				return err
+			}
+			return a.guarded(func() error { return t.run(cmd.Context(), a) })
+		},
+	}
+	for _, flag := range sweepFlags() {
+		if slices.Contains(tuneFlags[:], flag.name) {
+			flag.add(cmd.Flags())
+		}
+	}
+	cmd.Flags().Lookup("datatype").Usage = "element `type` of the calls"
+	cmd.Flags().StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
+	return cmd
+}
+
+// tuningRun is a measurement of collectives that is about to begin.
+type tuningRun struct {
+	file string // to write; empty is stdout
+	runs []*collectiveRun
+}
+
+// planTuning checks everything that can be checked beforehand.
+func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
+	t := &tuningRun{}
+	var err error
+	if t.file, err = cmd.Flags().GetString(tableFlag); err != nil {
+		return nil, err
+	}
+	if t.file != "" {
+		if err := result.CheckFile(t.file); err != nil {
+			return nil, &usageError{err: err}
+		}
+	}
+	collectives, err := collectivesNamed(words)
+	if err != nil {
+		return nil, hinted(err, cmd)
+	}
+	for _, what := range collectives {
+		p, err := planRunOf(cmd, what, nil, configs.Tune)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.job.DTypes) > 1 {
+			return nil, usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
+		}
+		t.runs = append(t.runs, p)
+	}
+	return t, nil
+}
+
+// collectivesNamed finds collectives; no name stands for all.
+func collectivesNamed(words []string) ([]*collective.Collective, error) {
+	if len(words) == 0 {
+		return kernels.Collectives(), nil
+	}
+	var found []*collective.Collective
+	for _, word := range words {
+		what, ok := kernels.Find(word)
+		if !ok {
+			return nil, unknown("collective", word, collectiveNames())
+		}
+		if !slices.ContainsFunc(found, func(c *collective.Collective) bool { return c.Name == what.Name }) {
+			found = append(found, what)
+		}
+	}
+	return found, nil
+}
+
+func collectiveNames() []string {
+	var names []string
+	for _, c := range kernels.Collectives() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// run measures one collective after the other and writes the table.
+func (t *tuningRun) run(ctx context.Context, a *app) error {
+	progress := newProgress(a.err)
+	defer progress.clear()
+	var samples []tuning.Sample
+	var table tuning.Table
+	for i, p := range t.runs {
+		if i > 0 {
+			p.machine.notice = "" // it has been said
+		}
+		report, err := p.tune(ctx, a, progress)
+		if err != nil {
+			return err
+		}
+		if table, err = tableHead(report, p.job.DTypes[0]); err != nil {
+			return err
+		}
+		samples = append(samples, p.samples(report.Results)...)
+	}
+	progress.clear()
+	table.Rules = tuning.Rules(samples)
+	text, err := tuning.Format(table, samples)
+	if err != nil {
+		return err
+	}
+	if t.file == "" {
+		_, err = a.out.Write(text)
+		return err
+	}
+	return os.WriteFile(t.file, text, 0o644)
+}
+
+// tableHead says where a table was measured: on devices of one model.
+func tableHead(r result.Report, dtype string) (tuning.Table, error) {
+	d := r.Devices[0]
+	for _, other := range r.Devices {
+		if other.Name != d.Name {
+			return tuning.Table{}, &environmentError{fmt.Errorf(
+				"a table is for one model of GPU, and there are %s and %s; CUDA_VISIBLE_DEVICES chooses some", d.Name, other.Name)}
+		}
+	}
+	return tuning.Table{
+		GPU: d.Name, Compute: fmt.Sprintf("%d.%d", d.Major, d.Minor), Driver: d.Driver,
+		Measured: time.Now().Format(time.DateOnly), DType: dtype,
+	}, nil
+}

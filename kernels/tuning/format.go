@@ -1,0 +1,34 @@
+package tuning
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Format writes a table as [Parse] reads it, and below it, as comments, the
+// samples that it comes from, the fastest first.
+func Format(t Table, samples []Sample) ([]byte, error) {
+	text, err := toml.Marshal(t)
+	if err != nil {
+		return nil, fmt.Errorf("writing the tuning table: %w", err)
+	}
+	var b bytes.Buffer
+	b.WriteString("# What \"gpurun tune\" measured; --tuning FILE makes the algorithm auto go by it.\n\n")
+	b.Write(text)
+	b.WriteString("\n# The medians, in us: collective, ranks, size: algorithm/blocks time.\n")
+	for _, size := range groupBy(samples, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World), cmp.Compare(a.Bytes, b.Bytes))
+	}) {
+		slices.SortStableFunc(size, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
+		fmt.Fprintf(&b, "# %s %d %s:", size[0].Collective, size[0].World, Size(size[0].Bytes))
+		for _, s := range size {
+			fmt.Fprintf(&b, " %s/%d %.2f", s.Algorithm, s.Blocks, s.Micros)
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
