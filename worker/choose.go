@@ -20,8 +20,12 @@ type surroundings struct {
 	wantPDL     bool // of every kernel, or else not at all
 }
 
-// chooseAlgorithms turns the requests into cases that can run here.
+// chooseAlgorithms turns the requests into cases that can run here. All ranks
+// know the same, and choose alike.
 func (r *rank) chooseAlgorithms() error {
+	if err := r.phase("choosing algorithms"); err != nil {
+		return err
+	}
 	r.sweep.cases = nil
 	for _, q := range r.sweep.requests {
 		a, why, err := r.sweep.choose(&q, r.around, r.Job.Tuning, r.Job.offset(q.call.DType))
@@ -109,7 +113,7 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
 				"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
 		case s.wantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
-			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch here: leave it to auto", name)}
+			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
 		}
 	}
 	switch {

@@ -106,7 +106,7 @@ func (j Job) pdl(devices []cudart.Info) (bool, error) {
 		}
 		if j.PDL == on {
 			return false, fmt.Errorf("device of rank %d: %w", rank,
-				&UnsupportedDevice{d, "programmatic dependent launch needs 9.0: leave it to auto"})
+				&UnsupportedDevice{d, "programmatic dependent launch needs 9.0: leave --pdl at auto"})
 		}
 		return false, nil
 	}

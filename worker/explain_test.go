@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
@@ -30,6 +31,9 @@ func TestExplain(t *testing.T) {
 		{context.DeadlineExceeded, report.Failure{Class: report.Timeout}},
 		{&cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}, report.Failure{Class: report.Environment}},
 		{&UnsupportedDevice{}, report.Failure{Class: report.Environment}},
+		{&Unavailable{}, report.Failure{Class: report.Environment}},
+		{&symm.UnreachableError{Err: errors.New("no")}, report.Failure{Class: report.Environment}},
+		{symm.ErrNoMulticast, report.Failure{Class: report.Environment}},
 		{errors.New("odd"), report.Failure{Class: report.Internal}},
 	} {
 		err := fmt.Errorf("doing something: %w", tt.err)

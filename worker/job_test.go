@@ -1,11 +1,13 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/worker/report"
 )
 
 // small is a job that makes sense.
@@ -33,7 +35,7 @@ func casesOf(t testing.TB, job Job, around surroundings) []testCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rank{Options: Options{Job: job, WorldSize: world}, sweep: s, around: around}
+	r := &rank{Options: Options{Job: job, WorldSize: world, Reports: report.NewWriter(nopCloser{&bytes.Buffer{}})}, sweep: s, around: around}
 	if err := r.chooseAlgorithms(); err != nil {
 		t.Fatal(err)
 	}

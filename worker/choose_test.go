@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gpurun/cudart"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/tuning"
+)
+
+// gpus are so many of a compute capability.
+func gpus(world, major int) surroundings {
+	s := surroundings{}
+	for range world {
+		s.devices = append(s.devices, cudart.Info{Backend: "cuda", Name: "NVIDIA H200", Major: major, SMs: 132})
+	}
+	return s
+}
+
+func tables(rules ...tuning.Rule) tuning.Tables {
+	return tuning.Tables{{GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-01-01", Rules: rules}}
+}
+
+func TestChoose(t *testing.T) {
+	sum := collective.Call{Count: 1 << 20, DType: collective.Float, Op: collective.Sum}
+	small, prod, f8, norm := sum, sum, sum, sum
+	small.Count = 16
+	prod.Op = collective.Prod
+	f8.DType = collective.F8E4M3
+	norm.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
+	apart, noMulticast, pdl := gpus(4, 9), gpus(4, 9), gpus(4, 9)
+	apart.apart, noMulticast.noMulticast, pdl.wantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
+	measured := tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "multimem_twoshot", Blocks: 24})
+	for _, tt := range []struct {
+		name      string
+		algorithm string
+		call      collective.Call
+		around    surroundings
+		tables    tuning.Tables
+		want      string // the algorithm, or what the error says
+		blocks    int
+		why       string
+	}{
+		{"named", "oneshot", sum, gpus(4, 9), measured, "oneshot", 0, "asked for"},
+		{"large", auto, sum, gpus(4, 9), nil, "twoshot", 0, "an estimate"},
+		{"small", auto, small, gpus(4, 9), nil, "oneshot_ll", 0, "an estimate"},
+		{"measured", auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
+		{"measured, but it cannot", auto, prod, gpus(4, 9), measured, "twoshot", 0, "an estimate"},
+		{"measured, but no multicast", auto, sum, noMulticast, measured, "twoshot", 0, "an estimate"},
+		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
+		{"apart", auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
+		{"apart, and naive cannot", auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
+		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll can", 0, ""},
+		{"apart, named, can", "oneshot_ll", sum, apart, nil, "oneshot_ll", 0, "asked for"},
+		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
+		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
+		{"pdl", auto, sum, pdl, nil, "twoshot", 0, "an estimate"},
+		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, _ := kernels.Find("allreduce")
+			q := request{tt.algorithm, tt.call}
+			a, why, err := (&sweep{collective: c}).choose(&q, tt.around, tt.tables, 0)
+			if err != nil {
+				if !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(*Unavailable)) && !errors.As(err, new(*UnsupportedDevice)) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				return
+			}
+			if a.Name != tt.want || q.call.Blocks != tt.blocks || !strings.Contains(why, tt.why) {
+				t.Errorf("got %s with %d blocks (%s), want %s with %d (%s)", a.Name, q.call.Blocks, why, tt.want, tt.blocks, tt.why)
+			}
+		})
+	}
+}
+
+// Blocks that are asked for go before those that were measured.
+func TestBlocksAskedFor(t *testing.T) {
+	job := small()
+	job.Algorithms, job.Blocks = []string{auto}, []int{3, 5}
+	job.Tuning = tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "twoshot", Blocks: 24})
+	seen := map[int]int{}
+	for _, c := range casesOf(t, job, gpus(4, 9)) {
+		seen[c.call.Blocks]++
+	}
+	if seen[3] == 0 || seen[3] != seen[5] || len(seen) != 2 {
+		t.Errorf("blocks: %v", seen)
+	}
+}
+
+func TestNoMulticast(t *testing.T) {
+	gpu, simulator := cudart.Info{Backend: "cuda"}, cudart.Info{Backend: "sim"}
+	for _, tt := range []struct {
+		word   string
+		device cudart.Info
+		forbid bool
+		want   string
+	}{
+		{"auto", simulator, false, ""},
+		{"on", simulator, true, ""},
+		{"off", simulator, false, "multicast is off"},
+		{"", gpu, false, "--multicast on"},
+		{"auto", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
+		{"on", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
+		{"on", gpu, false, ""},
+		{"off", gpu, false, "multicast is off"},
+	} {
+		getenv := func(name string) string {
+			if tt.forbid && name == "NCCL_NVLS_ENABLE" {
+				return "0"
+			}
+			return ""
+		}
+		got := Job{Multicast: tt.word}.noMulticast(tt.device, getenv)
+		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+}
+
+func TestPDL(t *testing.T) {
+	mixed := append(gpus(1, 9).devices, gpus(1, 8).devices...)
+	for _, tt := range []struct {
+		word    string
+		devices []cudart.Info
+		want    bool
+		refused bool
+	}{
+		{"", gpus(2, 9).devices, true, false},
+		{"auto", mixed, false, false},
+		{"off", gpus(2, 9).devices, false, false},
+		{"on", gpus(2, 9).devices, true, false},
+		{"on", mixed, false, true},
+	} {
+		got, err := Job{PDL: tt.word}.pdl(tt.devices)
+		if got != tt.want || errors.As(err, new(*UnsupportedDevice)) != tt.refused {
+			t.Errorf("%q: %t, %v", tt.word, got, err)
+		}
+	}
+}

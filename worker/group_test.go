@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
+	"gpurun/rendezvous"
+	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/report"
+	"gpurun/worker/result"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ranks are the workers of a job in one process, each on a goroutine.
+type ranks struct {
+	world   int
+	backend func(rank int) cudart.Backend // nil: the simulator
+	source  collective.Source             // nil: what ships
+}
+
+// run does a job and returns rank 0's results, and every rank's error.
+func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
+	t.Helper()
+	job.Timeout = 20 * time.Second
+	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	files, stop := g.sockets(t)
+	defer stop()
+	var out bytes.Buffer
+	errs := make([]error, g.world)
+	var wg sync.WaitGroup
+	for rank := range g.world {
+		o := Options{
+			Job: job, Rank: rank, LocalRank: rank, WorldSize: g.world, Target: server.Target(), Ordinal: rank,
+			Files: files[rank], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
+			Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
+		}
+		if rank == 0 {
+			o.Reports = report.NewWriter(nopCloser{&out})
+		}
+		if g.backend != nil {
+			o.Backend = g.backend(rank)
+		}
+		if g.source != nil {
+			o.Source = g.source
+		}
+		wg.Go(func() { errs[rank] = Run(t.Context(), o) })
+	}
+	wg.Wait()
+	return results(t, &out), errs
+}
+
+// sockets are the ranks' sockets for descriptors.
+func (g ranks) sockets(t testing.TB) (files []*os.File, stop func()) {
+	t.Helper()
+	relay := fdpass.NewRelay()
+	for rank := range g.world {
+		agentEnd, workerEnd, err := fdpass.Pair()
+		if err == nil {
+			files = append(files, workerEnd)
+			err = relay.Add(rank, agentEnd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = relay.Run(ctx) // the ranks that it fails say so
+	}()
+	return files, func() {
+		cancel()
+		<-done
+	}
+}
+
+// results reads what a rank reported.
+func results(t testing.TB, out io.Reader) []result.Result {
+	t.Helper()
+	var all []result.Result
+	for reader := report.NewReader(out, 0); ; {
+		m, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind != report.KindResult {
+			continue
+		}
+		var u result.Update
+		if err := json.Unmarshal(m.Result, &u); err != nil {
+			t.Fatal(err)
+		}
+		if u.Result != nil {
+			all = append(all, *u.Result)
+		}
+	}
+}
+
+// mustRun does a job that must not fail, whatever its results.
+func (g ranks) mustRun(t testing.TB, job Job) []result.Result {
+	t.Helper()
+	all, errs := g.run(t, job)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// wrong counts wrong elements.
+func wrong(results []result.Result) (n int64) {
+	for _, r := range results {
+		n += *r.Wrong
+	}
+	return n
+}

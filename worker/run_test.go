@@ -1,0 +1,256 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
+)
+
+// everyAlgorithm is a job of all algorithms of a collective.
+func everyAlgorithm(c *collective.Collective) Job {
+	job := Job{
+		Collective: c.Name, DTypes: []string{"half"}, Ops: []string{"none"}, Sizes: []int64{0, 1000, 10000},
+		Iterations: 1, Verify: true, Seed: 3, Root: 1,
+	}
+	if c.Shape.Reduces {
+		job.Ops = []string{"sum", "max"}
+	}
+	for _, a := range c.Algorithms {
+		job.Algorithms = append(job.Algorithms, a.Name)
+	}
+	return job
+}
+
+func TestEveryAlgorithmIsVerified(t *testing.T) {
+	for _, c := range kernels.Collectives() {
+		t.Run(c.Name, func(t *testing.T) {
+			job := everyAlgorithm(c)
+			seen := map[string]int{}
+			for _, r := range (ranks{world: 3}).mustRun(t, job) {
+				seen[r.Algorithm]++
+				if *r.Wrong != 0 {
+					t.Errorf("%v", r.Complaints())
+				}
+				if c.Shape.Rooted != (r.Root == 1) {
+					t.Errorf("%s: root %d", r, r.Root)
+				}
+			}
+			for _, a := range c.Algorithms {
+				want := len(job.Ops) * len(job.Sizes) * 2
+				if c.Shape.Empty {
+					want = 1
+				} else if a.Needs.SeparateOutput || c.Name == "alltoall" {
+					want /= 2
+				}
+				if seen[a.Name] != want {
+					t.Errorf("%s: %d results, want %d", a.Name, seen[a.Name], want)
+				}
+			}
+		})
+	}
+}
+
+func TestUnalignedAndGraphs(t *testing.T) {
+	for _, c := range kernels.Collectives() {
+		job := everyAlgorithm(c)
+		job.Unaligned, job.GraphReplays, job.DTypes, job.Sizes = true, 2, []string{"int8"}, []int64{3001}
+		job.Algorithms = slices.DeleteFunc(job.Algorithms, func(name string) bool { return strings.HasPrefix(name, "multimem") })
+		for _, r := range (ranks{world: 2}).mustRun(t, job) {
+			if *r.Wrong != 0 || r.Mode != "graph" {
+				t.Errorf("%s %s: %v", r, r.Mode, r.Complaints())
+			}
+		}
+	}
+}
+
+func TestEpiloguesAreVerified(t *testing.T) {
+	for _, e := range collective.EpilogueKinds() {
+		job := Job{
+			Collective: "allreduce", Algorithms: []string{"oneshot", "oneshot_ll", "twoshot"}, DTypes: []string{"float", "bfloat16"},
+			Ops: []string{"sum"}, Sizes: []int64{10, 5000}, Iterations: 1, Verify: true,
+			Epilogue: string(e), Row: 64, Scale: 0.3, Epsilon: 1e-5,
+		}
+		for _, r := range (ranks{world: 3}).mustRun(t, job) {
+			if *r.Wrong != 0 || r.Epilogue != string(e) || e == collective.RMSNorm && r.Count%64 != 0 {
+				t.Errorf("%s of %d: %v", r, r.Count, r.Complaints())
+			}
+		}
+	}
+}
+
+// sabotaged is what ships, with a kernel that does nothing.
+func sabotaged(t testing.TB, module string) collective.Source {
+	return func(name string) ([]byte, error) {
+		text, err := ptx.Source(name)
+		if err != nil || name != module {
+			return text, err
+		}
+		head, _, ok := strings.Cut(string(text), "\n{")
+		if !ok {
+			return nil, fmt.Errorf("module %s has no kernel", name)
+		}
+		return []byte(head + "\n{\n\tret;\n}\n"), nil
+	}
+}
+
+// A barrier that holds nobody is caught by every rank but the one that is late.
+func TestBarrierThatDoesNothingIsCaught(t *testing.T) {
+	for algorithm, module := range map[string]string{"flag": "barrier_flag_sm_90", "multimem": "barrier_multimem_sm_90"} {
+		job := Job{Collective: "barrier", Algorithms: []string{algorithm}, Iterations: 1, Verify: true}
+		for range 3 { // it must not take luck
+			results := (ranks{world: 3, source: sabotaged(t, module)}).mustRun(t, job)
+			if len(results) != 1 || *results[0].Wrong < 3 {
+				t.Errorf("%s: %+v", algorithm, results)
+			}
+		}
+		if n := wrong((ranks{world: 3}).mustRun(t, job)); n != 0 {
+			t.Errorf("%s: %d wrong", algorithm, n)
+		}
+	}
+}
+
+// A collective that moves nothing is caught on every rank that has an output.
+func TestCollectiveThatDoesNothingIsCaught(t *testing.T) {
+	for _, tt := range []struct {
+		collective, algorithm, module string
+		outputs                       int
+	}{
+		{"allgather", "push", "allgather_push", 3},
+		{"broadcast", "p2p", "broadcast_p2p", 3},
+		{"alltoall", "push", "alltoall_push", 3},
+	} {
+		job := everyAlgorithm(must(kernels.Find(tt.collective)))
+		job.Algorithms, job.Sizes = []string{tt.algorithm}, []int64{1000}
+		for _, r := range (ranks{world: 3, source: sabotaged(t, tt.module)}).mustRun(t, job) {
+			ranks := map[int]bool{}
+			for _, m := range r.Mismatches {
+				ranks[m.Rank] = true
+			}
+			outputs := tt.outputs
+			if r.InPlace && tt.collective == "broadcast" { // the root has its output already
+				outputs--
+			}
+			if len(ranks) != outputs {
+				t.Errorf("%s: found on %v", r, ranks)
+			}
+		}
+	}
+}
+
+func must[T any](x T, _ bool) T { return x }
+
+func TestInjectedCorruptionIsFound(t *testing.T) {
+	for _, c := range kernels.Collectives() {
+		job := everyAlgorithm(c)
+		job.Algorithms, job.Inject = job.Algorithms[:1], []Injection{{Kind: Corrupt, Rank: 1, Byte: 9}}
+		if n := wrong((ranks{world: 2}).mustRun(t, job)); n != 1 {
+			t.Errorf("%s: %d wrong, want 1", c.Name, n)
+		}
+	}
+}
+
+// strangers have devices that say that they cannot reach one of their peers.
+type strangers struct {
+	cudart.Backend
+	rank int
+}
+
+type stranger struct {
+	*sim.Device
+	rank int
+}
+
+func (b strangers) Open(ordinal int) (cudart.Device, error) {
+	d, err := b.Backend.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return stranger{d.(*sim.Device), b.rank}, nil
+}
+
+func (d stranger) CanReach(peer cudart.Info) (bool, error) {
+	return d.rank != 1 || peer.Ordinal != 2, nil
+}
+
+// refusers find out only on mapping that they cannot.
+type refusers struct{ strangers }
+
+type refuser struct{ *sim.Device }
+
+func (b refusers) Open(ordinal int) (cudart.Device, error) {
+	d, err := b.Backend.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return refuser{d.(*sim.Device)}, nil
+}
+
+func (refuser) ExportIPC(cudart.DevicePtr) (handle [64]byte, err error) { return handle, nil }
+
+func (refuser) ImportIPC([64]byte) (cudart.DevicePtr, error) {
+	return 0, &cudart.Error{Op: "cuIpcOpenMemHandle", Code: 217}
+}
+
+func (refuser) CloseIPC(cudart.DevicePtr) error { return nil }
+
+// Where GPUs cannot reach each other, "auto" is naive, in memory of the host,
+// and says why; what needs peers is refused by name.
+func TestWithoutPeerAccess(t *testing.T) {
+	simulator := func(int) cudart.Backend { return sim.New(3, sim.Options{}) }
+	for name, tt := range map[string]struct {
+		backend func(rank int) cudart.Backend
+		p2p     string
+		why     string
+	}{
+		"off":     {simulator, "off", "p2p is off"},
+		"asked":   {func(rank int) cudart.Backend { return strangers{simulator(rank), rank} }, "", "the GPU of rank 1 cannot reach the GPU of rank 2"},
+		"refused": {func(rank int) cudart.Backend { return refusers{strangers{simulator(rank), rank}} }, "auto", "cannot reach the GPU of rank"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range kernels.Collectives() {
+				job := everyAlgorithm(c)
+				job.Algorithms, job.P2P = []string{"auto"}, tt.p2p
+				for _, r := range (ranks{world: 3, backend: tt.backend}).mustRun(t, job) {
+					if *r.Wrong != 0 || r.Algorithm != "naive" && !c.Shape.Empty || !strings.Contains(r.Why, tt.why) {
+						t.Errorf("%s: %s: %v", r, r.Why, r.Complaints())
+					}
+				}
+			}
+			job := everyAlgorithm(must(kernels.Find("allreduce")))
+			job.Algorithms, job.P2P = []string{"oneshot_ll", "oneshot"}, tt.p2p
+			if results := (ranks{world: 3, backend: tt.backend}).mustRun(t, job); wrong(results) != 0 {
+				t.Error("packets or scratch in memory of the host go wrong")
+			}
+			job.Algorithms = []string{"twoshot"}
+			_, errs := ranks{world: 3, backend: tt.backend}.run(t, job)
+			for rank, err := range errs {
+				var unavailable *Unavailable
+				if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			}
+		})
+	}
+}
+
+// Cases that a look finds too slow are left out, the same on all ranks.
+func TestHopelessCasesAreLeftOut(t *testing.T) {
+	job := everyAlgorithm(must(kernels.Find("allreduce")))
+	job.Algorithms, job.Ops, job.Sizes, job.Hopeless = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
+	results := (ranks{world: 2}).mustRun(t, job)
+	if len(results) != 2 || results[0].Algorithm != "oneshot" || results[1].Algorithm != "oneshot" {
+		t.Errorf("%v", results)
+	}
+	job.Hopeless = 1e9
+	if results := (ranks{world: 2}).mustRun(t, job); len(results) != 6 {
+		t.Errorf("%v", results)
+	}
+}
