@@ -18,12 +18,9 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 		Aliases: what.Aliases,
 		Short:   "Run and verify " + what.Name + ": " + what.Summary,
 		Long:    collectiveLong(what),
-		Example: fmt.Sprintf(`  gpurun %[1]s -b 8 -e 128M -f 2
-  gpurun --nproc-per-node 4 %[1]s -d half,bfloat16 --algo all -J results.json
-  gpurun %[1]s -b 28 -e 28 -n 100 -G 10                         small calls, replayed from a graph
-  gpurun --device sim %[1]s --inject corrupt:rank=1,byte=4097   see it fail`, what.Name),
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
+		Example: strings.Join(collectiveExamples(what), "\n"),
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
 	}
 	addSweepFlags(cmd.Flags(), what)
 	return cmd
@@ -31,7 +28,7 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 
 func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. Every size runs out of place and in place; every\nelement of every rank is compared before and after timing.\n\nAlgorithms:\n", what.Name, what.Summary)
+	fmt.Fprintf(&b, "%s: %s. %s\n\nAlgorithms:\n", what.Name, what.Summary, howVerified(what.Shape))
 	for _, algorithm := range what.Algorithms {
 		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
 	}
@@ -41,6 +38,36 @@ The times printed are medians, of the slowest rank.
 Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
 GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
 	return b.String()
+}
+
+// howVerified says what a run proves.
+func howVerified(s collective.Shape) string {
+	const compared = "every\nelement of every rank is compared before and after timing."
+	if s.Empty {
+		return "Behind\nthe barrier every rank must find what all have written before it, also when one is late."
+	}
+	if _, _, _, ok := s.InPlace(0); !ok {
+		return "Every size runs out of place; " + compared
+	}
+	return "Every size runs out of place and,\nwhere the algorithm can, in place; " + compared
+}
+
+func collectiveExamples(what *collective.Collective) []string {
+	launcher, name := "  gpurun --nproc-per-node 4 "+what.Name, "  gpurun "+what.Name
+	if what.Shape.Empty {
+		return []string{name + " --algo all", launcher + " -n 100 -G 10", "  gpurun --device sim " + what.Name + " --inject hang:rank=1   see it fail"}
+	}
+	lines := []string{
+		name + " -b 8 -e 128M -f 2",
+		launcher + " -d half,bfloat16 --algo all -J results.json",
+		name + " -b 28 -e 28 -n 100 -G 10                         small calls, replayed from a graph",
+		name + " --explain                                        what auto takes, and why",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      see it fail",
+	}
+	if hasEpilogues(what) {
+		lines = append(lines, name+" -d bfloat16 --epilogue rmsnorm --hidden 8192")
+	}
+	return lines
 }
 
 // runCollective checks everything that can be checked beforehand, and then
@@ -63,7 +90,7 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := planRunOf(cmd, what, inject)
+	p, err := planRunFor(purpose{}, cmd, what, inject)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +102,16 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	return p, nil
 }
 
-// planRunOf plans a collective for any command. The profiles change defaults.
-// Errors of usage come before those of the machine.
-func planRunOf(cmd *cobra.Command, what *collective.Collective, inject []worker.Injection, profiles ...[]byte) (*collectiveRun, error) {
+// purpose is what commands that run collectives differ in.
+type purpose struct {
+	profiles [][]byte      // change defaults
+	force    func(*config) // changes what no source may; nil changes nothing
+}
+
+// planRunFor plans a collective. Errors of usage come before those of the machine.
+func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, inject []worker.Injection) (*collectiveRun, error) {
 	p := &collectiveRun{what: what}
-	if err := p.plan(cmd, inject, profiles...); err != nil {
+	if err := p.plan(why, cmd, inject); err != nil {
 		return nil, err
 	}
 	var err error
@@ -87,7 +119,8 @@ func planRunOf(cmd *cobra.Command, what *collective.Collective, inject []worker.
 		return nil, err
 	}
 	if p.machine.backend == "sim" {
-		if err := p.plan(cmd, inject, append(profiles, configs.Simulator)...); err != nil {
+		why.profiles = append(why.profiles, configs.Simulator)
+		if err := p.plan(why, cmd, inject); err != nil {
 			return nil, err
 		}
 	}
@@ -98,13 +131,16 @@ func planRunOf(cmd *cobra.Command, what *collective.Collective, inject []worker.
 }
 
 // plan turns flags, environment and file into the job.
-func (p *collectiveRun) plan(cmd *cobra.Command, inject []worker.Injection, profiles ...[]byte) error {
-	settings, err := loadSettings(cmd, profiles...)
+func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.Injection) error {
+	settings, err := loadSettings(cmd, why.profiles...)
 	if err != nil {
 		return err
 	}
 	if p.config, err = settings.config(); err != nil {
 		return err
+	}
+	if why.force != nil {
+		why.force(&p.config)
 	}
 	p.job, err = settings.job(p.config, p.what, inject)
 	return err

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim"
 )
 
 func TestRanksOnGPUs(t *testing.T) {
@@ -58,5 +60,33 @@ func TestRanksInTheSimulator(t *testing.T) {
 	}
 	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}); exitCode(err) != exitEnvironment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
+	}
+}
+
+func TestDisorderIsTheSimulators(t *testing.T) {
+	if _, err := onGPUMachine(config{SimSeed: 1}, make([]cudart.Info, 2)); exitCode(err) != exitUsage {
+		t.Errorf("error %v, want one of usage", err)
+	}
+	if m, err := simulated(config{SimSeed: 1}, ""); err != nil || m.sm != 100 || m.sms < 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
+func TestSeedReachesTheSimulator(t *testing.T) {
+	p := &collectiveRun{config: config{SimSeed: 7}, machine: machine{backend: "sim", ranks: 1}}
+	variables, err := p.assign("target")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(variables[0], "=")
+	t.Setenv(name, value)
+	part, err := takeAssignment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := openBackend(part.Backend, part.WorldSize, part.SimSeed)
+	if err != nil || !reflect.DeepEqual(got, cudart.Backend(sim.New(1, sim.Options{Seed: 7}))) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

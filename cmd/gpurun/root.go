@@ -27,6 +27,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun allreduce --algo all --output json
   gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
+  gpurun tune -o table.toml                         measure what is the fastest here
   gpurun list                                       what there is to run`
 
 func newRootCommand(a *app) (*cobra.Command, error) {

@@ -87,7 +87,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 		return nil, hinted(err, cmd)
 	}
 	for _, what := range collectives {
-		p, err := planRunOf(cmd, what, nil, configs.Tune)
+		p, err := planRunFor(purpose{[][]byte{configs.Tune}, forceTuning}, cmd, what, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +97,13 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 		t.runs = append(t.runs, p)
 	}
 	return t, nil
+}
+
+// forceTuning keeps what a configuration says about usual runs out of tables:
+// they are of plain calls by any algorithm.
+func forceTuning(c *config) {
+	c.Algo, c.Op, c.Epilogue = []string{wordAll}, []string{string(collective.Sum)}, wordNone
+	c.Tuning, c.Explain, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, 0, 0, 1, false
 }
 
 // collectivesNamed finds collectives; no name stands for all.

@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,4 +106,27 @@ func TestRulesAreNearlyBest(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestFormat(t *testing.T) {
+	samples := slices.Concat(at(1<<10, "oneshot", 1, 4.256, "oneshot_ll", 1, 2.5), at(64<<10, "twoshot", 8, 9.0))
+	want := Table{GPU: "NVIDIA H200", Compute: "9.0", Driver: "580.159.04", Measured: "2026-11-21", DType: "bfloat16", Rules: Rules(samples)}
+	text, err := Format(want, samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse("x", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, line := range []string{
+		"\n# allreduce 4 1K: oneshot_ll/1 2.50 oneshot/1 4.26\n", "\n# allreduce 4 64K: twoshot/8 9.00\n",
+	} {
+		if !strings.Contains(string(text), line) {
+			t.Errorf("no %q in\n%s", line, text)
+		}
+	}
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart"
+	"gpurun/kernels"
+	"gpurun/kernels/tuning"
+	"gpurun/worker"
+	"gpurun/worker/result"
+)
+
+func TestCandidates(t *testing.T) {
+	for _, c := range []struct {
+		collective, algorithms string
+		sms, maxBlocks         int
+		wantAlgorithms         string
+		wantBlocks             []int
+	}{
+		{"allreduce", "naive oneshot twoshot multimem_oneshot", 132, 0, "twoshot oneshot", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
+		{"allreduce", "naive", 132, 0, "naive", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
+		{"allgather", "naive copy_engine", 132, 0, "copy_engine", []int{2, 1}},
+		{"allgather", "naive pull", 4, 0, "pull", []int{4, 2, 1}},
+		{"allgather", "naive pull", 132, 3, "pull", []int{2, 1}},
+		{"alltoall", "naive push ll", 1, 0, "ll push", []int{1}},
+		{"barrier", "flag", 132, 0, "flag", nil},
+	} {
+		what, _ := kernels.Find(c.collective)
+		p := &collectiveRun{
+			what: what, machine: machine{sms: c.sms},
+			job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
+		}
+		p.setCandidates()
+		if got := strings.Join(p.job.Algorithms, " "); got != c.wantAlgorithms {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if diff := cmp.Diff(c.wantBlocks, p.job.Blocks); diff != "" {
+			t.Errorf("%+v: %s", c, diff)
+		}
+	}
+}
+
+func TestVerificationSize(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int64
+		want  int64
+	}{
+		{[]int64{1 << 10, 1 << 20, 1 << 30}, 1 << 20},
+		{[]int64{2 << 20, 4 << 20}, 2 << 20},
+		{[]int64{8}, 8},
+	} {
+		if got := verificationSize(c.sizes); got != c.want {
+			t.Errorf("%v: %d, want %d", c.sizes, got, c.want)
+		}
+	}
+}
+
+// TestSamples checks that the slower place counts, that a candidate that was
+// hopeless in one place is none, and neither is a grid beyond the algorithm's.
+func TestSamples(t *testing.T) {
+	what, _ := kernels.Find("allgather")
+	p := &collectiveRun{what: what, machine: machine{ranks: 4}}
+	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
+		return result.Result{
+			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},
+		}
+	}
+	got := p.samples([]result.Result{
+		one("pull", 8, false, 3), one("pull", 8, true, 4),
+		one("pull", 1, false, 3),
+		one("copy_engine", 2, false, 6), one("copy_engine", 2, true, 5),
+		one("copy_engine", 4, false, 1), one("copy_engine", 4, true, 1),
+	})
+	want := []tuning.Sample{
+		{Collective: "allgather", World: 4, Bytes: 8, Algorithm: "pull", Blocks: 8, Micros: 4},
+		{Collective: "allgather", World: 4, Bytes: 8, Algorithm: "copy_engine", Blocks: 2, Micros: 6},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableHead(t *testing.T) {
+	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, Driver: "580.159.04"}
+	got, err := tableHead(result.Report{Devices: []cudart.Info{h200, h200}}, "half")
+	if err != nil || got.GPU != "NVIDIA H200" || got.Compute != "9.0" || got.DType != "half" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = tableHead(result.Report{Devices: []cudart.Info{h200, {Name: "NVIDIA H100"}}}, "half")
+	if exitCode(err) != exitEnvironment || !strings.Contains(err.Error(), "NVIDIA H200 and NVIDIA H100") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestTuningIsOfPlainCalls checks that a configuration for usual runs does not
+// get into a table.
+func TestTuningIsOfPlainCalls(t *testing.T) {
+	for name, value := range map[string]string{
+		"ALGO": "naive", "OP": "max", "EPILOGUE": "negate", "BLOCKS": "3", "UNALIGNED": "true", "ROOT": "1", "DEVICE": "sim",
+		"NPROC_PER_NODE": "2", "DATATYPE": "half",
+	} {
+		t.Setenv("GPURUN_"+name, value)
+	}
+	tuned, err := planTuning(parsedOf(t, "tune", "-e", "4K"), []string{"allreduce", "reduce", "all-reduce"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tuned.runs) != 2 {
+		t.Fatalf("%d collectives", len(tuned.runs))
+	}
+	job := tuned.runs[1].job
+	got := worker.Job{
+		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
+		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
+	}
+	want := worker.Job{Algorithms: []string{"naive", "p2p"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBuiltInTables checks that no model has two tables.
+func TestBuiltInTables(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, table := range tables {
+		if seen[table.GPU] || len(table.Rules) == 0 {
+			t.Errorf("%s has two tables, or one without rules", table.GPU)
+		}
+		seen[table.GPU] = true
+	}
+	if len(seen) == 0 {
+		t.Error("there is none")
+	}
+}
