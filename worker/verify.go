@@ -54,11 +54,25 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := r.injectCorruption(r.place(t.testCase).Recv, t.outputBytes(r.Rank)); err != nil {
 		return err
 	}
+	return r.compareInto(ctx, m, t)
+}
+
+// compareInto adds what is wrong with the results of a call to m.
+func (r *rank) compareInto(ctx context.Context, m *measurement, t trial) error {
+	size := t.call.DType.Size
 	v, err := r.compare(ctx, t)
 	if err != nil {
 		return err
 	}
-	m.add(r.Rank, t, v, t.recvBytes()/int64(t.call.DType.Size), t.call.DType.Size)
+	m.add(r.Rank, t, v, t.recvBytes()/int64(size), size)
+	if t.call.Epilogue.Kind != collective.RMSNorm {
+		return nil
+	}
+	if v, err = r.compareResidualOut(ctx, t); err != nil {
+		return err
+	}
+	t.when += ", in the sums with the residual"
+	m.add(r.Rank, t, v, t.call.Count, size)
 	return nil
 }
 

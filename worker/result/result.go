@@ -77,5 +77,5 @@ type Mismatch struct {
 	Index int64  `json:"first_index"` // element
 	Want  string `json:"want_bits"`   // hexadecimal
 	Got   string `json:"got_bits"`
-	Phase string `json:"phase"` // "before timing" or "after timing"
+	Phase string `json:"phase"` // "before timing" or "after timing", and which output if not the only one
 }
