@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Verifies gpurun on a machine with GPUs: every size, type and algorithm, in
-# streams and in graphs, on 1, 2, 3, 4 and 8 of them; the injected failures;
-# the GPU tests; and the time of the default command.
+# Verifies gpurun on a machine with GPUs: every collective, algorithm, type and
+# operation that runs there, in streams and in graphs, on 1, 2, 3, 4 and 8 of them,
+# with peer access and without; the epilogues; the injected failures; the GPU
+# tests; and the time of the default command.
 #
 #   scripts/build-for-gpus.sh                      # where Go is
 #   scripts/verify-on-gpus.sh [RESULTS]            # on the GPU machine
@@ -15,12 +16,13 @@ mkdir -p "$results"
 gpurun=build/gpurun
 failures=0
 
-# check WANT NAME COMMAND...: runs COMMAND within a minute, keeps its output
-# under NAME, and counts it as failed when it does not exit with WANT.
+# check WANT NAME COMMAND...: runs COMMAND within a minute, or $limit seconds,
+# keeps its output under NAME, and counts it as failed when it does not exit with
+# WANT.
 check() {
   local want=$1 name=$2 began=${EPOCHREALTIME/./}
   shift 2
-  timeout -k 5 60 "$@" >"$results/$name.txt" 2>&1
+  timeout -k 5 ${limit:-60} "$@" >"$results/$name.txt" 2>&1
   local got=$?
   printf '%-28s exit %-3s (want %s) %6d ms\n' "$name" "$got" "$want" $(((${EPOCHREALTIME/./} - began) / 1000))
   [ "$got" = "$want" ] || { failures=$((failures + 1)); tail -n 20 "$results/$name.txt"; }
@@ -39,13 +41,20 @@ check 0 default-warm $gpurun --nproc-per-node "$count" --device cuda allreduce
 
 for n in 1 2 3 4 8; do
   [ "$n" -le "$count" ] || continue
-  check 0 "stream-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
-    --algo all -d float,half,bfloat16 -b 1K -e 64M -f 4 -n 10 -J "$results/stream-$n.json"
-  check 0 "graph-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
-    --algo all -d float,half,bfloat16 -b 1K -e 64M -f 4 -n 10 -G 10 -J "$results/graph-$n.json"
-  check 0 "types-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce \
-    --algo all -d all -o all -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
-  check 0 "odd-$n" $gpurun --nproc-per-node "$n" --device cuda allreduce --algo all -d all -o all -b 0 -e 70 -i 14 -n 2 -w 1
+  run="$gpurun --nproc-per-node $n --device cuda"
+  for collective in allreduce reducescatter reduce allgather broadcast alltoall; do
+    ops=
+    case $collective in allreduce | reducescatter | reduce) ops="-o all" ;; esac
+    check 0 "$collective-types-$n" $run $collective --algo all -d all $ops -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
+    check 0 "$collective-odd-$n" $run $collective --algo all -d all $ops -b 0 -e 200 -i 40 -n 2 -w 1 -u
+    check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 16K -e 256M -f 16 -n 5 --pdl off
+    check 0 "$collective-no-peers-$n" $run $collective --p2p off -d float -b 4 -e 4M -f 64 -n 2
+  done
+  check 0 "barrier-$n" $run barrier --algo all
+  for epilogue in negate scale bias rmsnorm; do
+    check 0 "$epilogue-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue --hidden 4096 -b 16K -e 4M -f 16 -n 5
+  done
+  check 0 "root-$n" $run reduce -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
 done
 
 if [ "$count" -ge 4 ]; then
@@ -58,8 +67,8 @@ check 3 too-many-ranks $gpurun --nproc-per-node $((count + 1)) --device cuda all
 check 0 oversubscribed $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda allreduce -b 1K -e 64K -n 2
 
 export GPURUN_REQUIRE_GPU=1
-for test in driver sim allreduce; do
-  check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
+for test in driver sim conformance; do
+  limit=300 check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
 done
 
 if pgrep -x gpurun >/dev/null; then

@@ -27,6 +27,9 @@ func (m measurement) wrong() (n int64) {
 // it, and verifies it again with random inputs.
 func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 	var m measurement
+	if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
+		return m, err
+	}
 	submit, release, err := r.submission(c)
 	if err != nil {
 		return m, err

@@ -3,6 +3,8 @@
 package barrier
 
 import (
+	"sync"
+
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
@@ -27,8 +29,11 @@ func Collective() *collective.Collective {
 func Meet(c *collective.Comm, s cudart.Stream, phase collective.Phase) error {
 	p := c.Params(collective.Call{})
 	p.Phase = phase
-	return c.LaunchOther(s, FlagKernels()[0], c.Grid(Flag(), collective.Call{}, 1), &p)
+	return c.LaunchOther(s, meetKernel(), c.OneBlock(), &p)
 }
 
 // FlagKernels lists the kernel of Meet.
 func FlagKernels() []collective.Kernel { return collective.Copies(name, "flag", collective.SM80) }
+
+// meetKernel is FlagKernels made once.
+var meetKernel = sync.OnceValue(func() collective.Kernel { return FlagKernels()[0] })

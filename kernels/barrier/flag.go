@@ -14,13 +14,14 @@ func Flag() *collective.Algorithm {
 		Name:       "flag",
 		Summary:    "a flag from every rank to every other",
 		Kernels:    slices.Concat(FlagKernels(), collective.Copies(name, "flag", collective.SM90)),
+		Others:     FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Blocks:     1,
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		p := c.Params(call)
 		p.Phase = collective.StartBarrier
-		return c.Launch(s, a, call, c.Grid(a, call, 1), &p)
+		return c.Launch(s, a, call, c.OneBlock(), &p)
 	}
 	return a
 }

@@ -12,13 +12,14 @@ func Multimem() *collective.Algorithm {
 		Name:       "multimem",
 		Summary:    "a multicast reduction counts who has come",
 		Kernels:    collective.Copies(name, "multimem", collective.SM90),
+		Others:     FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     1,
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		p := c.Params(call)
-		return c.Launch(s, a, call, c.Grid(a, call, 1), &p)
+		return c.Launch(s, a, call, c.OneBlock(), &p)
 	}
 	return a
 }

@@ -25,7 +25,8 @@ type Comm struct {
 	base    Params
 	fault   cudart.HostBuffer
 	modules map[string]cudart.Module
-	kernels map[kernelKey]loaded
+	entries map[[2]string]cudart.Kernel // by module and name
+	kernels map[kernelKey]loaded        // by what calls need them for
 }
 
 // Config is what a Comm needs to know.
@@ -79,6 +80,7 @@ func New(cfg Config) (*Comm, error) {
 		sm:      10*info.Major + info.Minor,
 		fault:   fault,
 		modules: map[string]cudart.Module{},
+		entries: map[[2]string]cudart.Kernel{},
 		kernels: map[kernelKey]loaded{},
 		base: Params{
 			Multicast:     uint64(cfg.Multicast),
@@ -171,6 +173,6 @@ func (c *Comm) Close() error {
 			errs = append(errs, fmt.Errorf("unloading module %s: %w", name, err))
 		}
 	}
-	c.modules, c.kernels = nil, nil
+	c.modules, c.entries, c.kernels = nil, nil, nil
 	return errors.Join(append(errs, c.fault.Free())...)
 }

@@ -20,19 +20,39 @@ type (
 	}
 )
 
-// Launch puts the algorithm's kernel for a call on the stream.
-func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
-	key := kernelKey{a, call.DType.Name, call.Op, call.Epilogue.Kind}
-	k, ok := c.kernels[key]
-	if !ok {
-		var err error
-		if k, err = c.load(a, call); err != nil {
+// Prepare loads what a call of the algorithm launches, if that is not loaded yet.
+// To load a module the driver may wait for kernels that run, and those may be
+// waiting for a peer: who makes the peer wait for this process prepares before.
+func (c *Comm) Prepare(a *Algorithm, call Call) error {
+	for _, other := range a.Others {
+		if _, err := c.Load(other); err != nil {
 			return err
 		}
-		c.kernels[key] = k
+	}
+	_, err := c.kernelFor(a, call)
+	return err
+}
+
+// Launch puts the algorithm's kernel for a call on the stream.
+func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
+	k, err := c.kernelFor(a, call)
+	if err != nil {
+		return err
 	}
 	shape.PDL = k.pdl
 	return s.Launch(k.kernel, shape, p.Bytes())
+}
+
+func (c *Comm) kernelFor(a *Algorithm, call Call) (loaded, error) {
+	key := kernelKey{a, call.DType.Name, call.Op, call.Epilogue.Kind}
+	if k, ok := c.kernels[key]; ok {
+		return k, nil
+	}
+	k, err := c.load(a, call)
+	if err == nil {
+		c.kernels[key] = k
+	}
+	return k, err
 }
 
 // LaunchOther puts an entry point that serves an algorithm on the stream.
@@ -56,6 +76,10 @@ func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
 
 // Load finds an entry point, loading its module when it is first needed.
 func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
+	key := [2]string{k.Module.Name, k.Entry}
+	if kernel, ok := c.entries[key]; ok {
+		return kernel, nil
+	}
 	m, err := c.module(k.Module.Name)
 	if err != nil {
 		return nil, err
@@ -64,6 +88,7 @@ func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding kernel %s in %s: %w", k.Entry, k.Module.Name, err)
 	}
+	c.entries[key] = kernel
 	return kernel, nil
 }
 
@@ -112,6 +137,11 @@ func (c *Comm) Grid(a *Algorithm, call Call, items int64) cudart.Launch {
 		Blocks:  c.blocks(a, call, ceilDiv(items, threads)),
 		Threads: int(max(threads, roundUp(int64(c.World()), warp))),
 	}
+}
+
+// OneBlock shapes a launch that is nothing but a barrier.
+func (c *Comm) OneBlock() cudart.Launch {
+	return cudart.Launch{Blocks: 1, Threads: int(roundUp(int64(c.World()), warp))}
 }
 
 // blocks bounds a number of blocks.
