@@ -37,8 +37,9 @@ func (c testCase) recvBytes() int64 { return c.call.Bytes() * c.shape.Recv.Of(c.
 // bytes is the size of the larger of a rank's buffers.
 func (c testCase) bytes() int64 { return max(c.sendBytes(), c.recvBytes()) }
 
-// sendCount is the elements of a rank's input.
+// sendCount and recvCount are the elements of a rank's input and output.
 func (c testCase) sendCount() int64 { return c.call.Count * c.shape.Send.Of(c.world) }
+func (c testCase) recvCount() int64 { return c.call.Count * c.shape.Recv.Of(c.world) }
 
 // outputBytes is the size of what a rank's output is judged by: 0 where it has
 // none, and its tokens for a barrier.

@@ -13,12 +13,17 @@ import (
 func (r *rank) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 	var all reference.Verdict
 	call := r.place(t.testCase)
+	var covered int64
 	for _, s := range t.output(r.Rank) {
 		v, err := r.compareSegment(ctx, t, call.Recv, s)
 		if err != nil {
 			return all, err
 		}
 		all = all.Merge(v)
+		covered += s.Count
+	}
+	if covered != t.recvCount() {
+		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.algorithm.Collective, covered, t.recvCount())
 	}
 	if t.inPlace {
 		return all, nil

@@ -12,8 +12,8 @@ type Job struct {
 	Collective string   `json:"collective"`
 	Algorithms []string `json:"algorithms"` // names, or "auto"
 	DTypes     []string `json:"dtypes"`
-	Ops        []string `json:"ops"`
-	Sizes      []int64  `json:"sizes"`      // bytes of the input of each rank
+	Ops        []string `json:"ops"`        // "none", or none, where nothing is reduced
+	Sizes      []int64  `json:"sizes"`      // bytes of the larger of a rank's buffers
 	Cycles     int      `json:"cycles"`     // times the whole sweep runs
 	Iterations int      `json:"iterations"` // timed calls per measurement
 	Warmup     int      `json:"warmup"`     // calls before them

@@ -87,6 +87,8 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 		"no such rank":   func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 4}} },
 		"no such byte":   func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 1 << 22}} },
 		"unseen":         func(j *Job) { j.Verify, j.Inject = false, []Injection{{Kind: Corrupt}} },
+		"huge":           func(j *Job) { j.Sizes = []int64{1 << 62} },
+		"negative":       func(j *Job) { j.Sizes = []int64{-1} },
 		"epilogue":       func(j *Job) { j.Epilogue = "softmax" },
 		"wrong op":       func(j *Job) { j.Epilogue, j.Ops = "negate", []string{"prod"} },
 		"no row":         func(j *Job) { j.Epilogue = "rmsnorm" },

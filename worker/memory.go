@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
@@ -49,17 +50,25 @@ func (r *rank) allocate(ctx context.Context) (err error) {
 	}
 	r.memory, err = symm.Allocate(ctx, r.device, exchange{r.group, r.files}, bytes, options)
 	if err != nil {
-		return fmt.Errorf("sharing %d bytes on each rank: %w", bytes, err)
+		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
 	}
 	if r.around.apart == "" {
 		return nil
 	}
 	own, err := r.device.Malloc(r.layout.total - r.layout.shared) // freed with the device
 	if err != nil {
-		return fmt.Errorf("allocating %d bytes of buffers: %w", r.layout.total-r.layout.shared, err)
+		return fmt.Errorf("allocating %d bytes of buffers%s: %w", r.layout.total-r.layout.shared, advice(err), err)
 	}
 	r.layout = r.layout.apart(int64(own - r.memory.Local))
 	return nil
+}
+
+// advice is what can be done about an allocation that failed.
+func advice(err error) string {
+	if errors.Is(err, cudart.ErrOutOfMemory) {
+		return " (smaller sizes, by --maxbytes, need less)"
+	}
+	return ""
 }
 
 func (r *rank) needsMulticast() bool {

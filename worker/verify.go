@@ -64,7 +64,7 @@ func (r *rank) compareInto(ctx context.Context, m *measurement, t trial) error {
 	if err != nil {
 		return err
 	}
-	m.add(r.Rank, t, v, t.recvBytes()/int64(size), size)
+	m.add(r.Rank, t, v, t.recvCount(), size)
 	if t.call.Epilogue.Kind != collective.RMSNorm {
 		return nil
 	}

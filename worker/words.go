@@ -25,7 +25,7 @@ type parsed struct {
 
 // parse reads the words of a job for a collective.
 func (j Job) parse(c *collective.Collective, world int) (p parsed, err error) {
-	if err := j.checkSwitches(c.Shape, world); err != nil {
+	if err := j.checkRanges(c.Shape, world); err != nil {
 		return p, err
 	}
 	for _, word := range j.DTypes {
@@ -72,8 +72,12 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 	return ops, nil
 }
 
-// checkSwitches checks what needs no list.
-func (j Job) checkSwitches(s collective.Shape, world int) error {
+// maxBytes is more than any device has, and so little that sums of buffers do
+// not overflow.
+const maxBytes = 1 << 56
+
+// checkRanges checks what needs no parsing.
+func (j Job) checkRanges(s collective.Shape, world int) error {
 	for _, w := range []struct {
 		what, word string
 		valid      []string
@@ -84,6 +88,11 @@ func (j Job) checkSwitches(s collective.Shape, world int) error {
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return usagef("%s cannot be %q", w.what, w.word)
+		}
+	}
+	for _, bytes := range j.Sizes {
+		if bytes < 0 || bytes > maxBytes {
+			return usagef("no device has memory for a size of %d bytes", bytes)
 		}
 	}
 	if s.Rooted && (j.Root < 0 || j.Root >= world) {
