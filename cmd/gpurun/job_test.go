@@ -72,7 +72,9 @@ func TestJobOfEveryCollective(t *testing.T) {
 			Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "rmsnorm", Row: 64,
 		}},
 		{"reduce -u", worker.Job{Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true}},
-		{"broadcast -r 2 --blocks 7", worker.Job{Ops: []string{"none"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 2, Blocks: []int{7}}},
+		{"broadcast -r 2 --blocks 7 --max-blocks 5", worker.Job{
+			Ops: []string{"none"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 2, Blocks: []int{7}, MaxBlocks: 5,
+		}},
 		{"allgather -d half", worker.Job{Ops: []string{"none"}, DTypes: []string{"half"}, Sizes: []int64{8}}},
 		{"barrier", worker.Job{Ops: []string{"none"}, DTypes: []string{"int8"}, Sizes: []int64{0}}},
 	} {
@@ -86,7 +88,7 @@ func TestJobOfEveryCollective(t *testing.T) {
 		}
 		got := worker.Job{
 			Ops: job.Ops, DTypes: job.DTypes, Sizes: job.Sizes, Root: job.Root, Unaligned: job.Unaligned,
-			Blocks: job.Blocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale, Epsilon: job.Epsilon,
+			Blocks: job.Blocks, MaxBlocks: job.MaxBlocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale, Epsilon: job.Epsilon,
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.line, diff)

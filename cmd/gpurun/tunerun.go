@@ -19,16 +19,26 @@ const hopeless = 2
 func (p *collectiveRun) tune(ctx context.Context, a *app, progress *progress) (result.Report, error) {
 	p.setCandidates()
 	fmt.Fprintf(progress.beside(a.err), "gpurun: tuning %s: %s\n", p.job.Collective, strings.Join(p.job.Algorithms, ", "))
-	verified := *p
-	verified.job.Verify, verified.job.GraphReplays, verified.job.Iterations, verified.job.Warmup = true, 1, 1, 0
-	verified.job.Sizes = []int64{verificationSize(p.job.Sizes)}
-	if report, err := verified.measure(ctx, a, silent{}, progress); err != nil {
+	if report, err := p.verification().measure(ctx, a, silent{}, progress); err != nil {
 		return report, err
 	}
-	timed := *p
-	timed.machine.notice, timed.leftOut = "", ""
-	timed.job.Verify, timed.job.Hopeless = false, hopeless
-	return timed.measure(ctx, a, silent{}, progress)
+	return p.timing().measure(ctx, a, silent{}, progress)
+}
+
+// verification runs every candidate at one size, with little timing.
+func (p *collectiveRun) verification() *collectiveRun {
+	v := *p
+	v.job.Verify, v.job.GraphReplays, v.job.Iterations, v.job.Warmup = true, 1, 1, 0
+	v.job.Sizes = []int64{verificationSize(p.job.Sizes)}
+	return &v
+}
+
+// timing runs every candidate that is not hopeless at all sizes.
+func (p *collectiveRun) timing() *collectiveRun {
+	t := *p
+	t.machine.notice, t.leftOut = "", "" // they have been said
+	t.job.Verify, t.job.Hopeless = false, hopeless
+	return &t
 }
 
 // setCandidates chooses the algorithms and the grids. Those that are most likely

@@ -43,6 +43,27 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// TestTuningVerifiesFirst checks that every candidate that is timed has been
+// verified, replayed from a graph.
+func TestTuningVerifiesFirst(t *testing.T) {
+	p := &collectiveRun{leftOut: "naive", job: worker.Job{
+		Algorithms: []string{"pull"}, Blocks: []int{2, 1}, Sizes: []int64{1 << 10, 4 << 10}, Iterations: 10, GraphReplays: 5,
+	}}
+	want := p.job
+	want.Verify, want.Sizes, want.Iterations, want.GraphReplays = true, []int64{4 << 10}, 1, 1
+	if diff := cmp.Diff(want, p.verification().job); diff != "" {
+		t.Error("verification:", diff)
+	}
+	want = p.job
+	want.Hopeless = 2
+	if diff := cmp.Diff(want, p.timing().job); diff != "" {
+		t.Error("timing:", diff)
+	}
+	if len(p.timing().notices()) > 0 {
+		t.Error("what was left out is said twice")
+	}
+}
+
 func TestVerificationSize(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int64
