@@ -13,16 +13,16 @@ type testCase struct {
 	algorithm *collective.Algorithm
 	shape     collective.Shape
 	world     int
-	call      collective.Call // but for the places of its buffers
+	call      collective.Call // see layout.place
 	inPlace   bool
 	alone     bool   // out of place, and it cannot run in place
 	why       string // the algorithm was chosen
 }
 
 // newCases are a call out of place and, where that can be, in place.
-func newCases(a *collective.Algorithm, s collective.Shape, world int, call collective.Call, why string) []testCase {
-	c := testCase{algorithm: a, shape: s, world: world, call: call, why: why}
-	if _, _, _, ok := s.InPlace(0); !ok || a.Needs.SeparateOutput {
+func newCases(s collective.Shape, world int, chosen choice) []testCase {
+	c := testCase{algorithm: chosen.algorithm, shape: s, world: world, call: chosen.call, why: chosen.why}
+	if _, _, _, ok := s.InPlace(0); !ok || c.algorithm.Needs.SeparateOutput {
 		c.alone = true
 		return []testCase{c}
 	}

@@ -33,6 +33,8 @@ func TestChoose(t *testing.T) {
 	norm.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
 	apart, noMulticast, pdl := gpus(4, 9), gpus(4, 9), gpus(4, 9)
 	apart.apart, noMulticast.noMulticast, pdl.wantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
+	apartPDL := apart
+	apartPDL.wantPDL = true // which epilogues do not have
 	measured := tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "multimem_twoshot", Blocks: 24})
 	for _, tt := range []struct {
 		name      string
@@ -58,20 +60,21 @@ func TestChoose(t *testing.T) {
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
 		{"pdl", auto, sum, pdl, nil, "twoshot", 0, "an estimate"},
+		{"nothing can", auto, norm, apartPDL, nil, "no algorithm of allreduce can do this here: GPU 1 cannot", 0, ""},
 		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := kernels.Find("allreduce")
-			q := request{tt.algorithm, tt.call}
-			a, why, err := (&sweep{collective: c}).choose(&q, tt.around, tt.tables, 0)
+			got, err := chooser{c, tt.around, tt.tables}.choose(request{tt.algorithm, tt.call})
 			if err != nil {
 				if !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(*Unavailable)) && !errors.As(err, new(*UnsupportedDevice)) {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
 				return
 			}
-			if a.Name != tt.want || q.call.Blocks != tt.blocks || !strings.Contains(why, tt.why) {
-				t.Errorf("got %s with %d blocks (%s), want %s with %d (%s)", a.Name, q.call.Blocks, why, tt.want, tt.blocks, tt.why)
+			if got.algorithm.Name != tt.want || got.call.Blocks != tt.blocks || !strings.Contains(got.why, tt.why) {
+				t.Errorf("got %s with %d blocks (%s), want %s with %d (%s)",
+					got.algorithm.Name, got.call.Blocks, got.why, tt.want, tt.blocks, tt.why)
 			}
 		})
 	}

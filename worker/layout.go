@@ -59,11 +59,11 @@ func (l layout) apart(at int64) layout {
 	return l
 }
 
-// place completes a case's call with where its buffers lie, so many bytes off
-// their alignment. In place, input and output share a buffer.
-func (l layout) place(c testCase, rank int, offset int64) collective.Call {
+// place completes a case's call with where its buffers lie, so far off their
+// alignment as the call says. In place, input and output share a buffer.
+func (l layout) place(c testCase, rank int) collective.Call {
 	call := c.call
-	call.Send, call.Recv = l.send+offset, l.recv+offset
+	call.Send, call.Recv = l.send+call.Send, l.recv+call.Recv
 	if c.inPlace {
 		send, recv, step, _ := c.shape.InPlace(rank)
 		part := call.Bytes()

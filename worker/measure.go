@@ -27,9 +27,6 @@ func (m measurement) wrong() (n int64) {
 // it, and verifies it again with random inputs.
 func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 	var m measurement
-	if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
-		return m, err
-	}
 	submit, release, err := r.submission(c)
 	if err != nil {
 		return m, err
@@ -87,7 +84,7 @@ func (r *rank) enqueue(c testCase) error {
 
 // place is the case's call with its buffers.
 func (r *rank) place(c testCase) collective.Call {
-	return r.layout.place(c, r.Rank, r.Job.offset(c.call.DType))
+	return r.layout.place(c, r.Rank)
 }
 
 // synchronize waits for the stream and for word from the kernels that a peer

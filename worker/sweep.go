@@ -17,8 +17,10 @@ type sweep struct {
 
 // request is one call that the job asks for.
 type request struct {
-	algorithm string          // a name, or "auto"
-	call      collective.Call // but for the places of its buffers
+	algorithm string // a name, or "auto"
+	// call has its buffers' distance from their alignment in the place of their
+	// offsets.
+	call collective.Call
 }
 
 // UsageError is a job that makes no sense.
@@ -63,18 +65,17 @@ func planSweep(job Job, world int) (sweep, error) {
 
 // add appends the requests for an algorithm.
 func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
-	for _, blocks := range p.blocks {
-		for _, d := range p.dtypes {
-			for _, op := range p.ops {
+	call := collective.Call{Root: job.Root, Epilogue: p.epilogue}
+	for _, call.Blocks = range p.blocks {
+		for _, call.DType = range p.dtypes {
+			call.Send, call.Recv = job.offset(call.DType), job.offset(call.DType)
+			for _, call.Op = range p.ops {
 				for _, bytes := range p.sizes {
-					q := request{algorithm, collective.Call{
-						Count: job.count(s.collective.Shape, world, d, bytes), DType: d, Op: op, Root: job.Root,
-						Epilogue: p.epilogue, Blocks: blocks,
-					}}
-					if err := s.check(q, world, job.offset(d)); err != nil {
+					call.Count = job.count(s.collective.Shape, world, call.DType, bytes)
+					if err := s.check(algorithm, call, world); err != nil {
 						return err
 					}
-					s.requests = append(s.requests, q)
+					s.requests = append(s.requests, request{algorithm, call})
 				}
 			}
 		}
@@ -84,21 +85,20 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 
 // check says what no device could change about a request. "auto" is satisfied
 // with any algorithm; the complaint is then about the one for the size.
-func (s *sweep) check(q request, world int, offset int64) error {
-	q.call.Send, q.call.Recv = offset, offset
-	if q.algorithm == auto {
+func (s *sweep) check(algorithm string, call collective.Call, world int) error {
+	if algorithm == auto {
 		for _, a := range s.collective.Algorithms {
-			if a.Check(q.call, world) == nil {
+			if a.Check(call, world) == nil {
 				return nil
 			}
 		}
-		q.algorithm = s.collective.Choose(world, q.call)
+		algorithm = s.collective.Choose(world, call)
 	}
-	a, ok := s.collective.Algorithm(q.algorithm)
+	a, ok := s.collective.Algorithm(algorithm)
 	if !ok {
-		return usagef("%s has no algorithm %q", s.collective.Name, q.algorithm)
+		return usagef("%s has no algorithm %q", s.collective.Name, algorithm)
 	}
-	if err := a.Check(q.call, world); err != nil {
+	if err := a.Check(call, world); err != nil {
 		return &UsageError{err.Error()}
 	}
 	return nil
@@ -108,6 +108,9 @@ func (s *sweep) check(q request, world int, offset int64) error {
 func (r *rank) runSweep(ctx context.Context) error {
 	for i, c := range r.sweep.cases {
 		if err := r.Reports.Progress(i, len(r.sweep.cases)); err != nil {
+			return err
+		}
+		if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
 			return err
 		}
 		if hopeless, err := r.hopeless(ctx, c); err != nil {

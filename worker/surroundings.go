@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// surroundings are what the devices of all ranks allow.
+type surroundings struct {
+	devices []cudart.Info // by rank
+	// apart says which GPUs cannot reach each other; empty is none.
+	apart string
+	// noMulticast says why there are no multicast addresses; empty is that
+	// there are.
+	noMulticast string
+	wantPDL     bool // of every kernel, or else not at all
+}
+
+// refuse says why an algorithm cannot do a call here, or returns nil.
+func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+	name := a.Collective + " " + a.Name
+	for rank, d := range s.devices {
+		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(s.devices), sm(d))
+		switch {
+		case !ok:
+			least := a.MinSM(call.DType, call.Op, call.Epilogue.Kind)
+			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
+				"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
+		case s.wantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
+			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
+		}
+	}
+	switch {
+	case a.Needs.Peers && s.apart != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
+	case a.Needs.Multicast && s.noMulticast != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.noMulticast)}
+	}
+	return nil
+}
+
+// withoutPeers names the algorithms that run where GPUs cannot reach each other.
+func withoutPeers(c *collective.Collective) string {
+	var names []string
+	for _, a := range c.Algorithms {
+		if !a.Needs.Peers {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// leastSM is the least compute capability of all devices, 10*major+minor.
+func (s surroundings) leastSM() int {
+	least := sm(s.devices[0])
+	for _, d := range s.devices {
+		least = min(least, sm(d))
+	}
+	return least
+}
+
+// leastSMs is the least number of multiprocessors of all devices.
+func (s surroundings) leastSMs() int {
+	least := s.devices[0].SMs
+	for _, d := range s.devices {
+		least = min(least, d.SMs)
+	}
+	return least
+}
+
+func sm(d cudart.Info) int { return 10*d.Major + d.Minor }
+
+// UnsupportedDevice is a device that cannot run the job's kernels.
+type UnsupportedDevice struct {
+	Device cudart.Info
+	Needs  string
+}
+
+func (e *UnsupportedDevice) Error() string {
+	return fmt.Sprintf("%s has compute capability %d.%d, and %s", e.Device.Name, e.Device.Major, e.Device.Minor, e.Needs)
+}
+
+// Unavailable is an algorithm that the machine lacks something for.
+type Unavailable struct{ Reason string }
+
+func (e *Unavailable) Error() string { return e.Reason }
