@@ -88,7 +88,7 @@ func TestCorrectResultsPass(t *testing.T) {
 			World:   rapid.IntRange(1, collective.MaxRanks).Draw(t, "world"),
 		}
 		count := rapid.Int64Range(0, 300).Draw(t, "count")
-		if v := in.AllReduce(correct(in, count)); v.Wrong != 0 {
+		if v := in.Reduced(correct(in, count)); v.Wrong != 0 {
 			t.Fatalf("%v: %+v", in, v)
 		}
 	})
@@ -98,7 +98,7 @@ func TestCorrectResultsPass(t *testing.T) {
 // the reference's own rounding decides: seen in a sum of millions of elements.
 func TestDoublesAtTheBound(t *testing.T) {
 	in := Input{Seed: 1, Pattern: Random, DType: collective.Double, Op: collective.Sum, World: 4, First: 376524}
-	if v := in.AllReduce(correct(in, 1)); v.Wrong != 0 {
+	if v := in.Reduced(correct(in, 1)); v.Wrong != 0 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -134,7 +134,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 			bad[bit/8] ^= 1 << (bit % 8)
 			i := int64(bit / 8 / size)
 			want := Verdict{Wrong: 1, First: i, Want: get(good, i, size), Got: get(bad, i, size)}
-			if diff := cmp.Diff(want, in.AllReduce(bad)); diff != "" {
+			if diff := cmp.Diff(want, in.Reduced(bad)); diff != "" {
 				t.Fatalf("%v, bit %d: %s", in, bit, diff)
 			}
 		}
@@ -158,11 +158,11 @@ func TestPartsMakeTheWhole(t *testing.T) {
 		results := correct(in, count)
 		results[10*size+size-1] ^= 0x40
 		results[700*size+size-1] ^= 0x40
-		first, second := in.AllReduce(results[:cut*size]), rest.AllReduce(results[cut*size:])
+		first, second := in.Reduced(results[:cut*size]), rest.Reduced(results[cut*size:])
 		if second.Wrong != 1 || second.First != 700 {
 			t.Errorf("%v: the second part: %+v", in, second)
 		}
-		if diff := cmp.Diff(in.AllReduce(results), first.Merge(second)); diff != "" {
+		if diff := cmp.Diff(in.Reduced(results), first.Merge(second)); diff != "" {
 			t.Errorf("%v: (-whole +parts)\n%s", in, diff)
 		}
 	}
@@ -176,7 +176,7 @@ func TestLeavingOutARankIsSeen(t *testing.T) {
 		fewer := in
 		fewer.World = 3
 		got := correct(fewer, count)
-		wrong := in.AllReduce(got).Wrong
+		wrong := in.Reduced(got).Wrong
 		// How many results really differ; 3 of 4 do for extrema even less often.
 		differ := int64(0)
 		good := correct(in, count)
@@ -211,7 +211,7 @@ func TestRandomBoundsAreTight(t *testing.T) {
 		for i := range int64(count) {
 			put(off, i, size, get(off, i, size)^1<<bit)
 		}
-		if v := in.AllReduce(off); v.Wrong < count*3/4 {
+		if v := in.Reduced(off); v.Wrong < count*3/4 {
 			t.Errorf("%v: bit %d flipped: only %d of %d were found wrong", in, bit, v.Wrong, count)
 		}
 	}
@@ -224,7 +224,7 @@ func TestNaNIsWrong(t *testing.T) {
 		}
 		buf := correct(in, 10)
 		put(buf, 3, in.DType.Size, codecOf(in.DType).encode(math.NaN()))
-		if v := in.AllReduce(buf); v.Wrong != 1 || v.First != 3 {
+		if v := in.Reduced(buf); v.Wrong != 1 || v.First != 3 {
 			t.Errorf("%v: %+v", in, v)
 		}
 	}
@@ -327,7 +327,7 @@ func TestEncodeRoundsToNearestEven(t *testing.T) {
 	}
 }
 
-func BenchmarkAllReduce(b *testing.B) {
+func BenchmarkReduced(b *testing.B) {
 	for _, d := range []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.F8E4M3, collective.Double} {
 		for _, p := range []Pattern{Exact, Random} {
 			in := Input{Seed: 1, Pattern: p, DType: d, Op: collective.Sum, World: 8}
@@ -335,7 +335,7 @@ func BenchmarkAllReduce(b *testing.B) {
 				got := make([]byte, 1<<20)
 				b.SetBytes(int64(len(got)))
 				for b.Loop() {
-					in.AllReduce(got)
+					in.Reduced(got)
 				}
 			})
 		}
