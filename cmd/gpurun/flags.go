@@ -70,7 +70,7 @@ func sweepFlags() []sweepFlag {
 		{name: "output-file", short: "J", usage: "write the results as JSON to this `file` as well"},
 		{name: "algo", usage: "comma-separated `algorithms`; or auto, the best for each size; or all that can do what is asked here"},
 		{name: "blocks", need: needData, usage: "launch grids of up to so many `blocks`, instead of as many as were measured to be best"},
-		{name: "max-blocks", usage: "let no grid have more `blocks`, and so take no more multiprocessors"},
+		{name: "max-blocks", need: needData, usage: "let no grid have more `blocks`, and so take no more multiprocessors"},
 		{name: "tuning", usage: "`file` with what auto goes by, as gpurun tune writes it; none: estimates alone"},
 		{name: "explain", boolean: true, usage: "say on stderr which algorithm and how many blocks each size takes, and why"},
 		{name: "epilogue", need: needEpilogue, usage: "what to do to the result before it is stored: `none|negate|scale|bias|rmsnorm`"},
