@@ -26,11 +26,13 @@ type testCall struct {
 	inPlace    bool
 	offset     int64 // of the buffers from 16-byte alignment
 	shift      int64 // of the input beyond that, out of place
+	// epilogue says what to do to the sums; call says where what it needs is.
+	epilogue collective.Epilogue
 }
 
 func (c testCall) String() string {
-	return fmt.Sprintf("%s %s %s %s, %d ranks, root %d, %d elements, in place %t, offset %d+%d, pattern %d, seed %d",
-		c.algorithm.Collective, c.algorithm.Name, c.in.Op, c.in.DType.Name, c.in.World, c.root, c.count, c.inPlace, c.offset, c.shift,
+	return fmt.Sprintf("%s %s %s %s%s, %d ranks, root %d, %d elements, in place %t, offset %d+%d, pattern %d, seed %d",
+		c.algorithm.Collective, c.algorithm.Name, c.in.Op, c.in.DType.Name, c.epilogueWords(), c.in.World, c.root, c.count, c.inPlace, c.offset, c.shift,
 		c.in.Pattern, c.in.Seed)
 }
 
@@ -70,7 +72,7 @@ func (c testCall) canRunInPlace() bool {
 func (c testCall) call(m *member) collective.Call {
 	call := collective.Call{
 		Send: m.send + guardBytes + c.offset + c.shift, Recv: m.recv + guardBytes + c.offset,
-		Count: c.count, DType: c.in.DType, Op: c.in.Op, Root: c.root,
+		Count: c.count, DType: c.in.DType, Op: c.in.Op, Root: c.root, Epilogue: c.placedEpilogue(m),
 	}
 	if c.inPlace {
 		send, recv, step, _ := c.collective.Shape.InPlace(m.rank)
@@ -96,8 +98,8 @@ func (c testCall) fill(m *member) error {
 	if err := m.stream.Upload(m.comm.Local(begin-guardBytes), around); err != nil {
 		return err
 	}
-	if c.count == 0 {
-		return nil
+	if err := c.fillEpilogue(m); err != nil || c.count == 0 {
+		return err
 	}
 	return m.stream.Upload(m.comm.Local(c.call(m).Send), c.input(m.rank))
 }
@@ -124,6 +126,9 @@ func (c testCall) check(m *member) ([]byte, error) {
 	if !bytes.Equal(around[:guardBytes], guard) || !bytes.Equal(around[guardBytes+size:], guard) {
 		return nil, fmt.Errorf("%s: bytes around the output changed", c)
 	}
+	if err := c.checkResidualOut(m); err != nil {
+		return nil, err
+	}
 	return output, c.inputIsIntact(m)
 }
 
@@ -145,7 +150,7 @@ func (c testCall) compare(rank int, output []byte) error {
 				return fmt.Errorf("%s: the output changed, which is not this rank's to have", c)
 			}
 		case reference.Reduced:
-			v = in.Reduced(got)
+			v = c.referenceEpilogue(in).Result(got)
 		default:
 			v = in.From(s.From, got)
 		}

@@ -27,13 +27,20 @@ func requireGPU(t *testing.T) cudart.Backend {
 	return gpu
 }
 
-// The same PTX with the same random input gives the same bits on a GPU and in
-// the simulator. All ranks run on one GPU, side by side.
-func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
+// sideBySide makes the ranks of a group on one GPU not wait for each other but in
+// their kernels, if the test is the first in the process to use CUDA.
+func sideBySide(t *testing.T) {
+	t.Helper()
 	t.Setenv("CUDA_MODULE_LOADING", "EAGER") // see loadKernels
 	// Streams that share a hardware queue run one after the other, and these
 	// must run side by side: a queue for each, instead of 8.
 	t.Setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+}
+
+// The same PTX with the same random input gives the same bits on a GPU and in
+// the simulator. All ranks run on one GPU, side by side.
+func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
+	sideBySide(t)
 	gpu := requireGPU(t)
 	for _, world := range []int{1, 2, 3, 4, 8} {
 		cases := randomCalls(world)

@@ -18,10 +18,11 @@ import (
 )
 
 // member is one rank of a group in this process, on a simulated device each or
-// all on one GPU. Its symmetric memory has room for buffers of bufferBytes, at
-// send, recv, and extra.
+// all on one GPU. Its symmetric memory has room for buffers of so many bytes, at
+// send, recv, and extra, which has three.
 type member struct {
 	rank, world       int
+	bytes             int64
 	device            cudart.Device
 	stream            cudart.Stream
 	comm              *collective.Comm
@@ -39,13 +40,13 @@ type simDevice interface {
 
 const (
 	bufferBytes = 1 << 19
-	extraBytes  = 3 * bufferBytes // a row, and two buffers
 	patience    = 30 * time.Second
 )
 
 // group says what a test wants of its ranks.
 type group struct {
 	world   int
+	bytes   int64          // of a buffer; 0 is bufferBytes
 	timeout time.Duration  // of a wait in a kernel; 0 is patience
 	backend cudart.Backend // all ranks run on its device 0; nil is a simulator for each
 	// blocks bounds grids; 0 is as many as the device has multiprocessors.
@@ -60,13 +61,8 @@ type group struct {
 // with the errors of all of them.
 func (g group) run(t testing.TB, story func(m *member) error) {
 	t.Helper()
-	if g.timeout == 0 {
-		g.timeout = patience
-	}
-	if g.backend == nil {
-		g.backend = sim.New(1, sim.Options{})
-	}
-	shared := &exchange{files: make([]*os.File, g.world), pointers: make([]cudart.DevicePtr, g.world), turnstile: newTurnstile(g.world)}
+	g = g.complete()
+	shared := newExchange(g.world)
 	errs := make([]error, g.world)
 	var wg sync.WaitGroup
 	for rank := range g.world {
@@ -83,43 +79,66 @@ func (g group) run(t testing.TB, story func(m *member) error) {
 	}
 }
 
+// complete fills in what the test left open.
+func (g group) complete() group {
+	if g.bytes == 0 {
+		g.bytes = bufferBytes
+	}
+	if g.timeout == 0 {
+		g.timeout = patience
+	}
+	if g.backend == nil {
+		g.backend = sim.New(1, sim.Options{})
+	}
+	return g
+}
+
 func (g group) runMember(x *exchange, rank int, story func(m *member) error) (err error) {
 	device, err := g.backend.Open(0)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	m := &member{rank: rank, world: g.world, device: device, meet: x.turnstile.wait}
+	m, err := g.join(x, rank, device)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.comm.Close()) }()
+	m.meet()
+	return story(m)
+}
+
+// join makes a rank of an open device. The caller closes the Comm.
+func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
+	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.turnstile.wait}
 	cfg := collective.Config{
 		Device: device, Source: ptx.Source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
 	}
 	shared := m.layOut(&cfg)
 	if cfg.Peers, err = x.share(device, rank, shared); err != nil {
-		return err
+		return nil, err
 	}
 	if g.noPeers {
 		if err := m.hideBuffers(cfg.Peers[rank]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if d, ok := device.(simDevice); ok && !g.noPeers && device.Info().Major >= 9 {
 		if cfg.Multicast, err = d.Multicast(cfg.Peers); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if m.stream, err = device.NewStream(); err != nil {
-		return err
+		return nil, err
 	}
 	if m.comm, err = collective.New(cfg); err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.comm.Close()) }()
 	if err := m.loadKernels(); err != nil {
-		return err
+		return nil, errors.Join(err, m.comm.Close())
 	}
-	m.meet()
-	return story(m)
+	return m, nil
 }
 
 // layOut places everything in the symmetric memory and returns its size.
@@ -127,7 +146,7 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 	scratch := int64(0)
 	for _, a := range algorithms() {
 		if a.ScratchBytes != nil {
-			scratch = max(scratch, a.ScratchBytes(m.world, bufferBytes))
+			scratch = max(scratch, a.ScratchBytes(m.world, m.bytes))
 		}
 	}
 	at := int64(0)
@@ -140,19 +159,19 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 	cfg.PacketBytes = collective.RoomForPackets(cfg.SMs)
 	cfg.PacketOffset = take(cfg.PacketBytes)
 	cfg.ScratchOffset = take(scratch)
-	m.send, m.recv, m.extra = take(bufferBytes), take(bufferBytes), take(extraBytes)
+	m.send, m.recv, m.extra = take(m.bytes), take(m.bytes), take(3*m.bytes)
 	return at
 }
 
 // hideBuffers puts the buffers into memory that only this rank maps.
 func (m *member) hideBuffers(base cudart.DevicePtr) error {
-	own, err := m.device.Malloc(2*bufferBytes + extraBytes)
+	own, err := m.device.Malloc(5 * m.bytes)
 	if err != nil {
 		return err
 	}
 	m.send = int64(own) - int64(base)
-	m.recv = m.send + bufferBytes
-	m.extra = m.recv + bufferBytes
+	m.recv = m.send + m.bytes
+	m.extra = m.recv + m.bytes
 	return nil
 }
 
@@ -206,6 +225,10 @@ type exchange struct {
 	files     []*os.File
 	pointers  []cudart.DevicePtr
 	turnstile *turnstile
+}
+
+func newExchange(world int) *exchange {
+	return &exchange{files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), turnstile: newTurnstile(world)}
 }
 
 // share allocates memory and maps everybody's. Ranks of one process on one GPU

@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+const (
+	ki = 1 << 10
+	mi = 1 << 20
+)
+
+// modularCounts are the elements that Modular tests its allreduce with: none,
+// less than a vector, around vectors and tiles, and large.
+var modularCounts = []int64{
+	0, 7, 8 * ki, 8*ki + 1, 8*ki + 7, 8*ki + 8, 8*ki + 24, 128 * ki, 256 * ki, 256*ki + 5, 16 * mi, 16*mi + 8, 64 * mi,
+}
+
+// Modular's cases of allreduce: up to 8 Ki elements and 24 on the simulator
+// as well, 128 Ki and more only on GPUs.
+func TestModularGrid(t *testing.T) {
+	const most = 64 << 10
+	for _, world := range []int{2, 4, 8} {
+		crew := newCrew(t, modularGroup(t, world))
+		for _, count := range modularCounts {
+			t.Run(fmt.Sprintf("%d_ranks/%d", world, count), func(t *testing.T) {
+				skipLarge(t, count*int64(collective.Float.Size), most)
+				for _, c := range modularCalls(t, world) {
+					c.count = count
+					t.Run(modularName(c), func(t *testing.T) { crew.run(t, runCall(c)) })
+				}
+			})
+		}
+	}
+}
+
+// modularGroup has room for the largest case.
+func modularGroup(t *testing.T, world int) group {
+	t.Helper()
+	g := gridGroup(t, world)
+	if onGPU(t) {
+		g.bytes = 64*mi*int64(collective.Float.Size) + 2*guardBytes
+	}
+	return g
+}
+
+// modularCalls is a sum by every algorithm, of each of Modular's types, as it is
+// and negated where the algorithm can.
+func modularCalls(t *testing.T, world int) []testCall {
+	t.Helper()
+	var all []testCall
+	for _, c := range gridCalls(t, world, "allreduce") {
+		for _, c.in.DType = range []collective.DType{collective.BFloat16, collective.Float} {
+			for _, e := range []collective.EpilogueKind{collective.NoEpilogue, collective.Negate} {
+				if c.algorithm.Supports(c.in.DType, c.in.Op, e) {
+					all = append(all, c.withEpilogue(e, 0))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// 128 calls without a wait between them, of sizes that alternate, on one buffer.
+// Whatever the size, an element of the output is the same.
+func TestModularGridWithoutWaiting(t *testing.T) {
+	const times, longest = 128, 4*ki + 24
+	counts := []int64{longest, 7, 512, 1 * ki, 2*ki + 5}
+	for _, world := range []int{2, 4, 8} {
+		crew := newCrew(t, gridGroup(t, world))
+		for _, c := range modularCalls(t, world) {
+			c.count = longest
+			t.Run(fmt.Sprintf("%d_ranks/%s", world, modularName(c)), func(t *testing.T) {
+				crew.run(t, func(m *member) error { return alternate(m, c, counts, times) })
+			})
+		}
+	}
+}
+
+func modularName(c testCall) string {
+	epilogue := "none"
+	if c.epilogue.Kind != collective.NoEpilogue {
+		epilogue = string(c.epilogue.Kind)
+	}
+	return fmt.Sprintf("%s/%s/epilogue=%s", c.algorithm.Name, c.in.DType.Name, epilogue)
+}
+
+// alternate makes so many calls of the counts in turn, the longest of which is
+// that of c, and checks what they leave.
+func alternate(m *member, c testCall, counts []int64, times int) error {
+	if err := c.fill(m); err != nil {
+		return err
+	}
+	for i := range times {
+		next := c
+		next.count = counts[i%len(counts)]
+		if err := next.enqueue(m); err != nil {
+			return err
+		}
+	}
+	if err := m.synchronize(); err != nil {
+		return fmt.Errorf("%s: %w", c, err)
+	}
+	_, err := c.check(m)
+	return err
+}
+
+// 20 repetitions give the same bits, on all ranks, whatever the rounding.
+func TestModularGridRepeated(t *testing.T) {
+	const repetitions = 20
+	for _, world := range []int{2, 4, 8} {
+		crew := newCrew(t, gridGroup(t, world))
+		for _, c := range modularCalls(t, world) {
+			c.count, c.in.Seed, c.in.Pattern = 1*ki+7, 20, reference.Random
+			t.Run(fmt.Sprintf("%d_ranks/%s", world, modularName(c)), func(t *testing.T) {
+				first := make(results, world)
+				crew.run(t, first.of(c))
+				for i := range repetitions - 1 {
+					got := make(results, world)
+					crew.run(t, got.of(c))
+					for rank := range world {
+						if !bytes.Equal(got[rank], first[0]) {
+							t.Fatalf("repetition %d on rank %d gives other bits than the first on rank 0", i+1, rank)
+						}
+					}
+				}
+			})
+		}
+	}
+}
