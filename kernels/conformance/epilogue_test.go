@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// epilogueRows are lengths of rows: the shortest ones, one that is no multiple of
+// a warp's vectors, and those of models.
+var epilogueRows = []int64{8, 64, 1000, 4096, 8192}
+
+// epilogueCalls is a sum with every epilogue, by every algorithm that has it, of
+// every type that it has it for.
+func epilogueCalls(t testing.TB, world int) []testCall {
+	t.Helper()
+	var all []testCall
+	for _, c := range gridCalls(t, world, "allreduce") {
+		for _, kind := range collective.EpilogueKinds() {
+			for _, c.in.DType = range collective.EpilogueDTypes() {
+				if c.algorithm.Supports(c.in.DType, c.in.Op, kind) {
+					all = append(all, c.withEpilogue(kind, 0))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func epilogueName(c testCall) string {
+	return fmt.Sprintf("%d_ranks/%s/%s/%s", c.in.World, c.epilogue.Kind, c.algorithm.Name, c.in.DType.Name)
+}
+
+// Every epilogue of every algorithm and type, with rows of all lengths, fewer of
+// them than ranks and more, in place and out of place: the results, the sums
+// with the residual added, and nothing around them.
+func TestEpilogueGrid(t *testing.T) {
+	for _, world := range []int{1, 2, 3, 4, 8} {
+		crew := newCrew(t, gridGroup(t, world))
+		for _, c := range epilogueCalls(t, world) {
+			t.Run(epilogueName(c), func(t *testing.T) {
+				for i, c := range epilogueSizes(t, c) {
+					c.in.Seed, c.in.Pattern, c.inPlace = uint64(i), reference.Pattern(i%2), i/2%2 == 1
+					crew.run(t, runCall(c))
+				}
+			})
+		}
+	}
+}
+
+// epilogueSizes is the call on 1 to 7 rows of each length that the algorithm can
+// do; in the simulator, of the longer ones, on 1, 3 or 7 of so many elements.
+func epilogueSizes(t testing.TB, c testCall) []testCall {
+	t.Helper()
+	const short, most = 64, 3 * 4096
+	var all []testCall
+	for _, row := range epilogueRows {
+		for rows := int64(1); rows <= 7; rows++ {
+			if !onGPU(t) && row > short && (rows*row > most || rows != 1 && rows != 3 && rows != 7) {
+				continue
+			}
+			next := c.withEpilogue(c.epilogue.Kind, row)
+			next.count = rows * row
+			if rowFits(next) {
+				all = append(all, next)
+			}
+		}
+	}
+	return all
+}
+
+// rowFits reports whether the algorithm takes rows that long; what becomes of
+// the others is in TestEpilogueRefusals.
+func rowFits(c testCall) bool {
+	a := c.algorithm
+	return c.epilogue.Kind != collective.RMSNorm || a.MaxRow == nil ||
+		c.epilogue.Row*int64(c.in.DType.Size) <= a.MaxRow(c.in.World)
+}
+
+// Epilogues that look at one element at a time take any count and alignment.
+func TestEpilogueGridUnaligned(t *testing.T) {
+	for _, world := range []int{2, 3} {
+		crew := newCrew(t, gridGroup(t, world))
+		for _, c := range epilogueCalls(t, world) {
+			if c.epilogue.Kind == collective.RMSNorm {
+				continue
+			}
+			t.Run(epilogueName(c), func(t *testing.T) {
+				for i, count := range []int64{0, 1, 7, 63, 65, 1003} {
+					c := c.withEpilogue(c.epilogue.Kind, 64)
+					c.count, c.in.Seed, c.in.Pattern = count, uint64(i), reference.Pattern(i%2)
+					c.offset, c.shift = int64(c.in.DType.Size*(i%3)), int64(c.in.DType.Size*(i%2))
+					crew.run(t, runCall(c))
+				}
+			})
+		}
+	}
+}
+
+// A captured epilogue can be replayed, with other inputs, weights and residuals
+// each time.
+func TestEpilogueGridReplayed(t *testing.T) {
+	const world, row = 4, 1000
+	crew := newCrew(t, gridGroup(t, world))
+	for _, c := range epilogueCalls(t, world) {
+		t.Run(epilogueName(c), func(t *testing.T) {
+			c := c.withEpilogue(c.epilogue.Kind, row)
+			c.count, c.in.Pattern = 5*row, reference.Random
+			crew.run(t, func(m *member) error { return c.replay(m, 3) })
+		})
+	}
+}
+
+// Epilogues, too, rely on no more than the memory model promises.
+func TestEpiloguesInDisorder(t *testing.T) {
+	const row = 64
+	for seed := range uint64(3) {
+		world := 2 + int(seed)
+		crew := newCrew(t, group{world: world, backend: sim.New(1, sim.Options{Seed: seed + 1})})
+		for _, c := range epilogueCalls(t, world) {
+			t.Run(fmt.Sprintf("seed_%d/%s", seed+1, epilogueName(c)), func(t *testing.T) {
+				c := c.withEpilogue(c.epilogue.Kind, row)
+				c.count, c.in.Seed = 5*row, seed
+				crew.run(t, runCall(c))
+			})
+		}
+	}
+}
+
+// What an epilogue cannot do is refused, with the reason.
+func TestEpilogueRefusals(t *testing.T) {
+	norm := func(change func(c *collective.Call)) collective.Call {
+		c := collective.Call{Count: 4096, DType: collective.BFloat16, Op: collective.Sum}
+		c.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
+		change(&c)
+		return c
+	}
+	for _, tt := range []struct {
+		name, algorithm, want string
+		world                 int // 4 if it is 0
+		call                  collective.Call
+	}{
+		{name: "nothing", algorithm: "twoshot", call: norm(func(*collective.Call) {})},
+		{name: "unaligned input", algorithm: "twoshot", want: "aligned to 16 bytes", call: norm(func(c *collective.Call) { c.Send = 8 })},
+		{name: "unaligned output", algorithm: "oneshot", want: "aligned to 16 bytes", call: norm(func(c *collective.Call) { c.Recv = 2 })},
+		{name: "longest row", algorithm: "twoshot", call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16384, 16384 })},
+		{
+			name: "row too long", algorithm: "twoshot", want: "32784 bytes is longer than 32768",
+			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16392, 16392 }),
+		},
+		{
+			name: "row too long for packets", algorithm: "oneshot_ll", want: "up to 16384 bytes among 4 ranks, not 32768; twoshot takes",
+			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16384, 16384 }),
+		},
+		{
+			name: "row too long for packets of 8", algorithm: "oneshot_ll", want: "up to 8192 bytes among 8 ranks, not 16384", world: 8,
+			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 8192, 8192 }),
+		},
+		{name: "row of half a vector", algorithm: "oneshot", want: "row of 1004 elements is not a multiple of 16", call: norm(func(c *collective.Call) { c.Epilogue.Row = 1004 })},
+		{name: "no row", algorithm: "oneshot", want: "row of 0 elements", call: norm(func(c *collective.Call) { c.Epilogue.Row = 0 })},
+		{name: "bias without a row", algorithm: "oneshot", want: "epilogue bias: a row of 0 elements", call: norm(func(c *collective.Call) { c.Epilogue = collective.Epilogue{Kind: collective.Bias} })},
+		{name: "half a row", algorithm: "twoshot", want: "4608 elements are no whole number of rows of 1024", call: norm(func(c *collective.Call) { c.Count += 512 })},
+		{name: "of 8-bit floats", algorithm: "twoshot", want: "no epilogue rmsnorm for sum of f8e4m3", call: norm(func(c *collective.Call) { c.DType = collective.F8E4M3 })},
+		{name: "of doubles", algorithm: "oneshot", want: "no epilogue rmsnorm for sum of double", call: norm(func(c *collective.Call) { c.DType = collective.Double })},
+		{name: "of integers", algorithm: "oneshot_ll", want: "no epilogue rmsnorm for sum of int32", call: norm(func(c *collective.Call) { c.DType = collective.Int32 })},
+		{name: "of a product", algorithm: "twoshot", want: "no epilogue rmsnorm for prod of bfloat16", call: norm(func(c *collective.Call) { c.Op = collective.Prod })},
+		{name: "of an average", algorithm: "twoshot", want: "no epilogue rmsnorm for avg of bfloat16", call: norm(func(c *collective.Call) { c.Op = collective.Avg })},
+		{name: "naive", algorithm: "naive", want: "it has none at all", call: norm(func(*collective.Call) {})},
+		{name: "multimem", algorithm: "multimem_twoshot", want: "it has none at all", call: norm(func(*collective.Call) {})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			allreduce, _ := kernels.Find("allreduce")
+			a, ok := allreduce.Algorithm(tt.algorithm)
+			if !ok {
+				t.Fatalf("allreduce has no %s", tt.algorithm)
+			}
+			world := tt.world
+			if world == 0 {
+				world = 4
+			}
+			err := a.Check(tt.call, world)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("want %q, got %v", tt.want, err)
+			}
+		})
+	}
+}
