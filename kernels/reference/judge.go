@@ -23,9 +23,6 @@ func Filled(got []byte, size int, value byte) Verdict {
 	return compare(got, size, 0, func(_ int64, got uint64) (uint64, bool) { return want, got == want })
 }
 
-// AllReduce is Reduced.
-func (in Input) AllReduce(got []byte) Verdict { return in.Reduced(got) }
-
 // reduction judges the reduction of all ranks' elements at the same index.
 func (in Input) reduction() judge {
 	switch {
