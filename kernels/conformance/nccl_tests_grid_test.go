@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// The sizes are powers of two from 8 bytes on: up to ncclTestsMost on GPUs, and
+// up to ncclTestsSimulated in the simulator.
+const (
+	ncclTestsLeast     = 8
+	ncclTestsSimulated = 32 << 10
+	ncclTestsMost      = 64 << 20
+)
+
+// nccl-tests' cases: every collective, algorithm, type and operation, on sizes
+// that double, in place and out of place, aligned and not, with inputs whose
+// results are exact.
+//
+// That is more than there is time for: of the list of all of them, in the order
+// of those words, every 61st runs, and every 1009th of those that only GPUs run.
+// Both are primes, and prime to how many values there are of anything, so that
+// every type meets every size, and so on.
+func TestNCCLTestsGrid(t *testing.T) {
+	for _, world := range []int{2, 4, 8} {
+		g := gridGroup(t, world)
+		if onGPU(t) {
+			g.bytes = ncclTestsMost + 4*guardBytes
+		}
+		crew, small, large := newCrew(t, g), 0, 0
+		for _, c := range ncclTestsCalls(t, world) {
+			number, step := &small, 61
+			if c.largerBytes() > ncclTestsSimulated {
+				number, step = &large, 1009
+			}
+			if *number++; *number%step == 0 {
+				t.Run(ncclTestsName(c), func(t *testing.T) {
+					skipLarge(t, c.largerBytes(), ncclTestsSimulated)
+					crew.run(t, runCall(c))
+				})
+			}
+		}
+	}
+}
+
+// ncclTestsCalls lists all of them.
+func ncclTestsCalls(t *testing.T, world int) []testCall {
+	t.Helper()
+	var all []testCall
+	for _, c := range gridCalls(t, world, "") {
+		for _, c.in.DType = range c.algorithm.DTypes() {
+			for _, c.in.Op = range c.algorithm.Ops() {
+				if !c.algorithm.Supports(c.in.DType, c.in.Op, collective.NoEpilogue) {
+					continue // the catalog's tests say which there are
+				}
+				c.in.Accumulator, c.in.Pattern = accumulator(c.algorithm, c.in.DType), reference.Exact
+				all = append(all, ncclTestsSizes(c)...)
+			}
+		}
+	}
+	return all
+}
+
+// ncclTestsSizes is a call on all sizes and places. A size is that of the larger
+// buffer, less what the ranks cannot share evenly.
+func ncclTestsSizes(c testCall) []testCall {
+	shape := c.collective.Shape
+	parts := max(shape.Send.Of(c.in.World), shape.Recv.Of(c.in.World))
+	var all []testCall
+	for size := int64(ncclTestsLeast); size <= ncclTestsMost; size *= 2 {
+		c.count = size / parts / int64(c.in.DType.Size)
+		for _, c.inPlace = range []bool{false, true} {
+			for _, unaligned := range []bool{false, true} {
+				c.offset, c.shift, c.in.Seed = 0, 0, uint64(size)
+				if unaligned {
+					c.offset, c.shift = int64(c.in.DType.Size), int64(c.in.DType.Size)
+				}
+				if !c.inPlace || c.canRunInPlace() {
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (c testCall) largerBytes() int64 { return max(c.sendBytes(), c.recvBytes()) }
+
+func ncclTestsName(c testCall) string {
+	place, aligned := "out_of_place", "aligned"
+	if c.inPlace {
+		place = "in_place"
+	}
+	if c.offset != 0 {
+		aligned = "unaligned"
+	}
+	return fmt.Sprintf("%d_ranks/%s/%s/%s/%s/%d_bytes/%s/%s", c.in.World,
+		c.collective.Name, c.algorithm.Name, c.in.DType.Name, c.in.Op, c.largerBytes(), place, aligned)
+}
