@@ -19,7 +19,8 @@ type running struct {
 type flight struct {
 	stream *stream
 	active []*running
-	last   *running // the newest, which may be done already
+	last   *running   // the newest, which may be done already
+	random *rand.Rand // of the newest; nil without disorder
 }
 
 // runKernels executes a kernel to its end, and with it the launches that follow
@@ -43,15 +44,21 @@ func (s *stream) runKernels(first *launch) error {
 		if progress {
 			idle = 0
 		}
-		if !progress || s.device.seed != 0 {
+		if !progress || f.interrupts() {
 			pause(idle)
 		}
 	}
 	return nil
 }
 
-// disorder is the randomness of the stream's next kernel, or nil. With it,
-// pause lets others run after every round, so that they see memory in between.
+// interrupts decides whether others run after a round, so that they see memory in
+// between: in disorder, now and then.
+func (f *flight) interrupts() bool {
+	const oneIn = 8
+	return f.random != nil && f.random.IntN(oneIn) == 0
+}
+
+// disorder is the randomness of the stream's next kernel, or nil.
 func (s *stream) disorder() *rand.Rand {
 	d := s.device
 	if d.seed == 0 {
@@ -87,7 +94,8 @@ func (s *stream) takeDependent() *launch {
 // right before it; whether that one waited for those before is its affair.
 func (f *flight) begin(l *launch) error {
 	cfg := l.config()
-	cfg.Disorder = f.stream.disorder()
+	f.random = f.stream.disorder()
+	cfg.Disorder = f.random
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }
 	}

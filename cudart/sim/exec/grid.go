@@ -168,6 +168,11 @@ func (b *block) round(quantum int) (spun bool, err error) {
 			b.running--
 			b.grid.progress = true
 		case busy:
+			// In disorder a turn may end anywhere in a loop that spins.
+			if b.grid.cfg.Disorder != nil && w.spun {
+				spun = true
+				continue
+			}
 			b.grid.progress = true
 		}
 	}

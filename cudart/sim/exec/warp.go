@@ -16,6 +16,7 @@ type warp struct {
 	preds  []uint32
 	local  []byte // of all lanes, one after the other
 	live   uint32 // lanes that have not exited
+	spun   bool   // what took the last backward branch had polled nothing new
 
 	// The running split is kept apart from those that wait for their turn.
 	current split
@@ -128,10 +129,12 @@ func (w *warp) jump(o *op, mask uint32) bool {
 	}
 	backward := o.target <= s.pc
 	s.pc = o.target
+	if backward {
+		w.spun = s.polled != 0 && s.polled == s.before
+	}
 	if backward && s.polled != 0 {
-		spins := s.polled == s.before
 		s.before, s.polled = s.polled, 0
-		if spins {
+		if w.spun {
 			s.state = spinning
 			w.push(*s)
 			return true
