@@ -157,7 +157,7 @@ func (b *block) round(quantum int) (spun bool, err error) {
 		if w.live == 0 {
 			continue
 		}
-		end, err := w.turn(b.grid.turnLength(quantum))
+		end, err := w.turn(w.turnLength(quantum))
 		if err != nil {
 			return false, err
 		}

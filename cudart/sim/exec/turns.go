@@ -50,12 +50,18 @@ func (g *Grid) pendingStores() bool {
 	return len(g.retired) > 0
 }
 
-// turnLength is how many instructions the next turn of a warp may last.
-func (g *Grid) turnLength(quantum int) int {
-	if g.cfg.Disorder == nil {
+// turnLength is how many instructions the next turn of a warp may last. In
+// disorder a warp keeps a pace for a while, so that some fall far behind others.
+func (w *warp) turnLength(quantum int) int {
+	const oneIn = 256
+	r := w.grid.cfg.Disorder
+	if r == nil {
 		return quantum
 	}
-	return min(quantum, longestTurn>>g.cfg.Disorder.IntN(8))
+	if w.pace == 0 || r.IntN(oneIn) == 0 {
+		w.pace = longestTurn >> r.IntN(8)
+	}
+	return min(quantum, 1+r.IntN(w.pace))
 }
 
 // shuffle gives the warps of a block another order.

@@ -16,6 +16,7 @@ type warp struct {
 	preds  []uint32
 	local  []byte // of all lanes, one after the other
 	live   uint32 // lanes that have not exited
+	pace   int    // in disorder, how long its turns are for a while
 	spun   bool   // what took the last backward branch had polled nothing new
 
 	// The running split is kept apart from those that wait for their turn.
