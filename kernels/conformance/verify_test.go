@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
@@ -252,22 +251,6 @@ func (c testCall) replay(m *member, times uint64) error {
 		}
 	}
 	return graph.Close()
-}
-
-// A rank that comes late is waited for.
-func TestLateRankIsWaitedFor(t *testing.T) {
-	group{world: 3}.run(t, func(m *member) error {
-		for _, c := range calls(m.world, nil) {
-			c.count, c.inPlace = 500, c.canRunInPlace()
-			if m.rank == 1 {
-				time.Sleep(20 * time.Millisecond) // the lateness under test
-			}
-			if _, err := c.run(m); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // What does not reach into the peers' buffers works where they cannot be
