@@ -101,22 +101,23 @@ func (c *crew) come(t *testing.T) {
 	c.stories, c.reports, c.errs = make([]chan func(m *member) error, world), make(chan error, world), make([]error, world)
 	shared := newExchange(world)
 	for rank := range world {
-		c.stories[rank] = make(chan func(m *member) error, 1)
+		stories := make(chan func(m *member) error, 1)
+		c.stories[rank] = stories
 		c.gone.Go(func() {
 			defer shared.turnstile.leave()
-			c.member(shared, rank)
+			c.member(shared, rank, stories)
 		})
 	}
 	c.collect(t)
 }
 
 // member is one rank from its coming to its going.
-func (c *crew) member(x *exchange, rank int) {
+func (c *crew) member(x *exchange, rank int, stories <-chan func(m *member) error) {
 	came := false
 	err := c.group.runMember(x, rank, func(m *member) error {
 		came = true
 		c.reports <- nil
-		for story := range c.stories[rank] {
+		for story := range stories {
 			err := story(m)
 			if err != nil {
 				err = fmt.Errorf("rank %d: %w", rank, err)
