@@ -23,6 +23,7 @@ func TestTwoStreamsGrid(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				m.meet() // CUDA may wait for running kernels to make a stream
 				streams := []cudart.Stream{m.stream, other}
 				for c.in.Seed = range uint64(turns) {
 					mine := *m
@@ -31,6 +32,7 @@ func TestTwoStreamsGrid(t *testing.T) {
 						return errors.Join(err, other.Close())
 					}
 				}
+				m.meet()
 				return other.Close()
 			})
 		})

@@ -236,6 +236,7 @@ func (c testCall) replay(m *member, times uint64) error {
 	if err != nil {
 		return err
 	}
+	m.meet() // CUDA may wait for running kernels to make a graph
 	for c.in.Seed = range times {
 		if err := c.fill(m); err != nil {
 			return err
@@ -250,6 +251,7 @@ func (c testCall) replay(m *member, times uint64) error {
 			return fmt.Errorf("replay %d: %w", c.in.Seed, err)
 		}
 	}
+	m.meet()
 	return graph.Close()
 }
 
