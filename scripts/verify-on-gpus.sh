@@ -47,12 +47,12 @@ for n in 1 2 3 4 8; do
     case $collective in allreduce | reducescatter | reduce) ops="-o all" ;; esac
     check 0 "$collective-types-$n" $run $collective --algo all -d all $ops -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
     check 0 "$collective-odd-$n" $run $collective --algo all -d all $ops -b 0 -e 200 -i 40 -n 2 -w 1 -u
-    check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 16K -e 256M -f 16 -n 5 --pdl off
+    check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 64K -e 64M -f 32 -n 5 --pdl off
     check 0 "$collective-no-peers-$n" $run $collective --p2p off -d float -b 4 -e 4M -f 64 -n 2
   done
   check 0 "barrier-$n" $run barrier --algo all
-  for epilogue in negate scale bias rmsnorm; do
-    check 0 "$epilogue-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue --hidden 4096 -b 16K -e 4M -f 16 -n 5
+  for epilogue in negate scale "bias --hidden 1000" "rmsnorm --hidden 4096"; do
+    check 0 "${epilogue%% *}-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue -b 16K -e 4M -f 16 -n 5
   done
   check 0 "root-$n" $run reduce -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
 done

@@ -17,7 +17,7 @@ type machine struct {
 	ranks   int
 	gpus    int // with cuda
 	sm      int // the least compute capability, 10*major+minor
-	sms     int // the least number of multiprocessors
+	sms     int // the least number of multiprocessors; 0 where the list of GPUs does not say
 	// notice is to be said loudly before the run; it may be empty.
 	notice string
 }

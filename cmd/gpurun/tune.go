@@ -146,8 +146,10 @@ func (t *tuningRun) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if table, err = tableHead(report, p.job.DTypes[0]); err != nil {
-			return err
+		if i == 0 || !p.what.Shape.Empty { // what moves nothing does not know the type
+			if table, err = tableHead(report, p.job.DTypes[0]); err != nil {
+				return err
+			}
 		}
 		samples = append(samples, p.samples(report.Results)...)
 	}

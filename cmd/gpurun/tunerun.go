@@ -57,9 +57,12 @@ func (p *collectiveRun) setCandidates() {
 	if p.what.Shape.Empty {
 		return // one block always
 	}
-	p.job.Blocks = slices.DeleteFunc([]int{128, 96, 64, 32, 16, 8, 4, 2, 1}, func(n int) bool {
-		return n > min(most, p.machine.sms, collective.MaxBlocks) || (p.job.MaxBlocks > 0 && n > p.job.MaxBlocks)
-	})
+	for _, bound := range []int{p.machine.sms, p.job.MaxBlocks} {
+		if bound > 0 { // else it is unknown, or there is none
+			most = min(most, bound)
+		}
+	}
+	p.job.Blocks = slices.DeleteFunc([]int{128, 96, 64, 32, 16, 8, 4, 2, 1}, func(n int) bool { return n > most })
 }
 
 // lastResort reports whether an algorithm is no candidate beside others: it is

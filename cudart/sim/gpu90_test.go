@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -80,8 +81,12 @@ func multimemKernel(what, name, reg string, n int) string {
 `, reg, name, operands, use)
 }
 
-// The driver's assembler and the simulator take the same multimem instructions.
+// What the simulator takes, the driver's assembler takes, and what it refuses,
+// the assembler refuses, but for forms outside the grammar of the PTX ISA that the
+// assembler (CUDA 13.0) was seen to let pass: .acc::f32 where nothing is
+// accumulated in it, and extrema by multimem.red of floats.
 func TestGPUAndSimulatorAgreeOnMultimem(t *testing.T) {
+	lenient := regexp.MustCompile(`\.acc::f32|multimem\.red\.(min|max)\.(v[248]\.)?b?f16`)
 	gpu, err := gpuBackend(t, 9).Open(0)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +95,7 @@ func TestGPUAndSimulatorAgreeOnMultimem(t *testing.T) {
 	d, r := openWith(t, Options{Major: 9}), rand.New(rand.NewPCG(7, 8))
 	for _, text := range multimemKernels() {
 		want := loads(d, text)
-		if !want && r.IntN(8) > 0 {
+		if !want && (r.IntN(8) > 0 || lenient.MatchString(text)) {
 			continue // some of the refusals will do
 		}
 		if got := loads(gpu, text); got != want {
