@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 	"gpurun/worker/result"
 )
