@@ -71,6 +71,9 @@ for test in driver sim conformance; do
   limit=300 check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
 done
 
+check 0 jit env CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER build/conformance.test -test.v -test.run CompilesEveryModule
+grep -h slowest "$results/jit.txt"
+
 if pgrep -x gpurun >/dev/null; then
   echo "processes are left behind:"
   pgrep -ax gpurun

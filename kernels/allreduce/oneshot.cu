@@ -48,8 +48,4 @@ FORCE_INLINE __device__ void oneshot(const Params& p) {
   epochs.save();
 }
 
-#ifdef WITH_EPILOGUES
-EPILOGUES(oneshot)
-#else
-REDUCTIONS(oneshot)
-#endif
+ALLREDUCES(oneshot)

@@ -34,12 +34,9 @@ FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
-    Epilogue::drive(p, kAlone, begin, end, from_all, store);
+    constexpr int kRowVecs = kMostTileVecs<N> < kMaxRowVecs ? kMostTileVecs<N> : kMaxRowVecs;
+    Epilogue::template drive<kRowVecs>(p, kAlone, begin, end, from_all, store);
   });
 }
 
-#ifdef WITH_EPILOGUES
-EPILOGUES(oneshot_ll)
-#else
-REDUCTIONS(oneshot_ll)
-#endif
+ALLREDUCES(oneshot_ll)

@@ -56,8 +56,4 @@ FORCE_INLINE __device__ void twoshot(const Params& p) {
   epochs.save();
 }
 
-#ifdef WITH_EPILOGUES
-EPILOGUES(twoshot)
-#else
-REDUCTIONS(twoshot)
-#endif
+ALLREDUCES(twoshot)

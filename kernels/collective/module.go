@@ -108,18 +108,19 @@ func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel 
 	return all
 }
 
-// Epilogues lists the kernels that the macro EPILOGUES makes.
+// Epilogues lists the kernels that the macros EPILOGUES and RMSNORMS make, in a
+// module each.
 func Epilogues(collective, algorithm, template string, arch Arch) []Kernel {
 	var all []Kernel
 	for _, d := range EpilogueDTypes() {
-		m := module(collective, algorithm, &d, arch, "_epilogues", "WITH_EPILOGUES")
 		for _, e := range EpilogueKinds() {
+			m, worlds := module(collective, algorithm, &d, arch, "_epilogues", "WITH_EPILOGUES"), []int{}
+			if e == RMSNorm {
+				m, worlds = module(collective, algorithm, &d, arch, "_rmsnorm", "WITH_RMSNORM"), ownWorlds
+			}
 			k := Kernel{Module: m, Entry: fmt.Sprintf("%s_sum_%s", template, e), DType: d, Op: Sum, Epilogue: e}
 			all = append(all, k)
-			if e != RMSNorm {
-				continue
-			}
-			for _, n := range ownWorlds {
+			for _, n := range worlds {
 				own := k
 				own.World, own.Entry = n, fmt.Sprintf("%s_n%d", k.Entry, n)
 				all = append(all, own)

@@ -22,11 +22,22 @@
   ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8, Plain>))
 
 // Sums that go through an epilogue on their way to the output.
-#define EPILOGUES(kernel)                                               \
-  ENTRY(kernel##_sum_negate, (kernel<ELEMENT, Sum, 0, Negate>))          \
-  ENTRY(kernel##_sum_scale, (kernel<ELEMENT, Sum, 0, Scale>))            \
-  ENTRY(kernel##_sum_bias, (kernel<ELEMENT, Sum, 0, Bias>))              \
-  ENTRY(kernel##_sum_rmsnorm, (kernel<ELEMENT, Sum, 0, RMSNorm>))        \
-  ENTRY(kernel##_sum_rmsnorm_n2, (kernel<ELEMENT, Sum, 2, RMSNorm>))    \
-  ENTRY(kernel##_sum_rmsnorm_n4, (kernel<ELEMENT, Sum, 4, RMSNorm>))    \
+#define EPILOGUES(kernel)                                       \
+  ENTRY(kernel##_sum_negate, (kernel<ELEMENT, Sum, 0, Negate>)) \
+  ENTRY(kernel##_sum_scale, (kernel<ELEMENT, Sum, 0, Scale>))   \
+  ENTRY(kernel##_sum_bias, (kernel<ELEMENT, Sum, 0, Bias>))
+
+#define RMSNORMS(kernel)                                              \
+  ENTRY(kernel##_sum_rmsnorm, (kernel<ELEMENT, Sum, 0, RMSNorm>))     \
+  ENTRY(kernel##_sum_rmsnorm_n2, (kernel<ELEMENT, Sum, 2, RMSNorm>)) \
+  ENTRY(kernel##_sum_rmsnorm_n4, (kernel<ELEMENT, Sum, 4, RMSNorm>)) \
   ENTRY(kernel##_sum_rmsnorm_n8, (kernel<ELEMENT, Sum, 8, RMSNorm>))
+
+// The entry points of an allreduce, which the module's macros choose from.
+#if defined(WITH_EPILOGUES)
+#define ALLREDUCES(kernel) EPILOGUES(kernel)
+#elif defined(WITH_RMSNORM)
+#define ALLREDUCES(kernel) RMSNORMS(kernel)
+#else
+#define ALLREDUCES(kernel) REDUCTIONS(kernel)
+#endif

@@ -3,7 +3,8 @@
 //
 // An epilogue's drive calls reduce(i) for every chunk i of [begin, end), a vector
 // or an element, and passes the outcome to put(offset, i, chunk), which stores it
-// in the buffers at that offset. The blocks of a crew share the chunks.
+// in the buffers at that offset. The blocks of a crew share the chunks. A row has
+// at most kRowVecs vectors.
 #pragma once
 
 #include "params.cuh"
@@ -23,7 +24,7 @@ template <typename Epilogue>
 struct Elementwise {
   static constexpr bool kByRow = false;
 
-  template <typename Reduce, typename Put>
+  template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
     const int64_t step = crew.blocks * block_threads();
@@ -96,21 +97,21 @@ FORCE_INLINE __device__ W block_sum(W x) {
 struct RMSNorm {
   static constexpr bool kByRow = true;
 
-  template <typename Reduce, typename Put>
+  template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
     const int64_t row_vecs = p.row_bytes / kVecBytes;
     for (int64_t row = begin + crew.block * row_vecs; row < end; row += crew.blocks * row_vecs)
-      normalise(p, row, row_vecs, reduce, put);
+      normalise<kRowVecs>(p, row, row_vecs, reduce, put);
   }
 
-  template <typename Reduce, typename Put>
+  template <int kRowVecs, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void normalise(const Params& p, int64_t row, int64_t row_vecs, Reduce reduce,
                                                 Put put) {
     using Result = decltype(reduce(row));
     using Work = __remove_reference_t(decltype(Result::at[0]));
     constexpr int kElements = Result::kElements;
-    constexpr int kSteps = kMaxRowVecs / 512;
+    constexpr int kSteps = (kRowVecs + 511) / 512;
     Result results[kSteps];
     Work squares = 0;
 #pragma unroll

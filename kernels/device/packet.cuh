@@ -138,6 +138,10 @@ class Mail {
   bool failed_ = false;
 };
 
+// How many vectors of a rank fit into a slot when N ranks share it.
+template <int N>
+constexpr int kMostTileVecs = kPacketSlotBytes / (kPacketsPerVec * kPacketBytes) / (N == 0 ? 1 : N);
+
 // Trades parts of p.bytes among all ranks, tile by tile. send(mail, i, at) sends
 // vector i of the parts, which is vector at of the tile; receive(mail, begin, end)
 // takes in vectors [begin, end), of which begin is the tile's first.
