@@ -23,20 +23,25 @@ const late = 10 * time.Millisecond
 // rank that passed early copies an old one. A second barrier, of kernels that are
 // verified by themselves, keeps the tokens until all have been copied.
 func (r *rank) verifyBarrier(ctx context.Context, m *measurement, t trial, submit func() error) error {
+	seed := r.Job.Seed + uint64(t.in.Pattern) // other tokens before timing and after
 	for who := range r.WorldSize {
 		t.in = reference.Input{
-			Seed: r.Job.Seed + uint64(t.in.Pattern), Pattern: reference.Random, DType: collective.UInt64, World: r.WorldSize,
+			Seed: seed, Pattern: reference.Random, DType: collective.UInt64, World: r.WorldSize,
 			First: int64(who),
 		}
 		if err := r.roundOfTokens(ctx, t.in, submit, who); err != nil {
 			return err
 		}
-		if err := r.injectCorruption(r.layout.recv, t.outputBytes(r.Rank)); err != nil {
+		corrupted, err := r.injectCorruption(t)
+		if err != nil {
 			return err
 		}
 		v, err := r.compareTokens(t.in)
 		if err != nil {
 			return err
+		}
+		if corrupted && v.Wrong == 0 {
+			return errCorruptionMissed
 		}
 		m.add(r.Rank, t, v, int64(r.WorldSize), tokenBytes)
 	}

@@ -1,7 +1,11 @@
 package worker
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+
+	"go.uber.org/zap"
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
@@ -15,14 +19,32 @@ func (r *rank) chooseAlgorithms() error {
 	}
 	r.sweep.cases = nil
 	c := chooser{r.sweep.collective, r.around, r.Job.Tuning}
+	var leftOut error
 	for _, q := range r.sweep.requests {
 		chosen, err := c.choose(q)
+		if err != nil && r.Job.Optional && isMachines(err) {
+			leftOut = cmp.Or(leftOut, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		r.sweep.cases = append(r.sweep.cases, newCases(c.collective.Shape, r.WorldSize, chosen)...)
 	}
+	if len(r.sweep.cases) == 0 && leftOut != nil {
+		return leftOut
+	}
+	if leftOut != nil && r.Rank == 0 {
+		r.Logger.Warn("some algorithms are left out", zap.Error(leftOut))
+	}
 	return nil
+}
+
+// isMachines reports whether an algorithm was refused for what the machine is.
+func isMachines(err error) bool {
+	var unavailable *Unavailable
+	var unsupported *UnsupportedDevice
+	return errors.As(err, &unavailable) || errors.As(err, &unsupported)
 }
 
 // chooser knows what there is, what it can run on, and what was measured.
@@ -52,8 +74,11 @@ func (c chooser) choose(q request) (choice, error) {
 	if err := c.refuse(best.Algorithm, q.call); err != nil {
 		return choice{}, err
 	}
-	if q.call.Blocks == 0 {
+	switch {
+	case q.call.Blocks == 0:
 		q.call.Blocks = best.Blocks
+	case best.Blocks != 0:
+		best.Reason += "; the blocks were asked for"
 	}
 	a, _ := c.collective.Algorithm(best.Algorithm)
 	return choice{a, q.call, best.Reason}, nil

@@ -14,6 +14,9 @@ import (
 // errInputChanged is wrong data of another kind than a wrong sum.
 var errInputChanged = errors.New("the call changed its input, which it must only read out of place")
 
+// errCorruptionMissed is a verification that proves nothing.
+var errCorruptionMissed = errors.New("corruption was injected and not found: this is a bug in gpurun's verification")
+
 // Explain says what kind of failure an error of [Run] is.
 func Explain(err error) report.Failure {
 	f := report.Failure{Class: report.Internal, Message: err.Error()}
@@ -31,7 +34,7 @@ func Explain(err error) report.Failure {
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
-	case errors.Is(err, errInputChanged):
+	case errors.Is(err, errInputChanged), errors.Is(err, errCorruptionMissed):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer

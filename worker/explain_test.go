@@ -23,6 +23,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{&UsageError{"no"}, report.Failure{Class: report.Usage}},
 		{errInputChanged, report.Failure{Class: report.WrongData}},
+		{errCorruptionMissed, report.Failure{Class: report.WrongData}},
 		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},
 		{&rendezvous.PeerLeft{Rank: 3}, report.Failure{Class: report.Rendezvous, Peer: &three, Consequence: true}},
 		{&rendezvous.Straggler{Missing: []int{3, 5}}, report.Failure{Class: report.Timeout, Peer: &three}},

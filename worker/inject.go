@@ -89,23 +89,28 @@ func (r *rank) takeInjection(fits func(Injection) bool) (Injection, bool) {
 	return Injection{}, false
 }
 
-// injectCorruption flips the lowest bit of one byte of the output on the
-// device, if the output is that long.
-func (r *rank) injectCorruption(output, bytes int64) error {
-	in, ok := r.takeInjection(func(in Injection) bool { return in.Kind == Corrupt && in.Byte < bytes })
+// injectCorruption flips the lowest bit of one byte of the output on the device,
+// if the output is that long, and reports whether it did. Where results need not
+// match to the bit, it flips the sign of the element instead.
+func (r *rank) injectCorruption(t trial) (done bool, err error) {
+	in, ok := r.takeInjection(func(in Injection) bool { return in.Kind == Corrupt && in.Byte < t.outputBytes(r.Rank) })
 	if !ok {
-		return nil
+		return false, nil
 	}
-	at := r.comm.Local(output + in.Byte)
+	offset, flip := in.Byte, byte(1)
+	if size := int64(t.call.DType.Size); t.call.Epilogue.Kind == collective.RMSNorm {
+		offset, flip = offset/size*size+size-1, 0x80
+	}
+	at := r.comm.Local(r.place(t.testCase).Recv + offset)
 	var b [1]byte
 	if err := r.stream.Download(b[:], at); err != nil {
-		return fmt.Errorf("injecting corruption: %w", err)
+		return false, fmt.Errorf("injecting corruption: %w", err)
 	}
-	b[0] ^= 1
+	b[0] ^= flip
 	if err := r.stream.Upload(at, b[:]); err != nil {
-		return fmt.Errorf("injecting corruption: %w", err)
+		return false, fmt.Errorf("injecting corruption: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
 // injectAfterFirst ends or hangs this rank between its first verified call and

@@ -136,6 +136,16 @@ func (r *rank) alive() error {
 // that the kernels' own, more telling, timeout comes first.
 const waitSlack = 2 * time.Second
 
+// verifyingSpeed is how many bytes of one rank's input the reference works through
+// in a second on a slow machine, and less.
+const verifyingSpeed = 4 << 20
+
+// afterVerifying bounds a wait for peers that may still be verifying a case.
+func (r *rank) afterVerifying(ctx context.Context, c testCase) (context.Context, context.CancelFunc) {
+	verifying := time.Duration(c.bytes()/verifyingSpeed*int64(r.WorldSize)) * time.Second
+	return context.WithTimeout(ctx, r.Job.Timeout+waitSlack+verifying)
+}
+
 // within bounds one wait for the peers.
 func (r *rank) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, r.Job.Timeout+waitSlack)

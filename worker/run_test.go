@@ -152,7 +152,7 @@ func TestEpilogueThatDoesNothingIsCaught(t *testing.T) {
 		Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{512}, Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5,
 	}
-	for _, r := range (ranks{world: 2, source: sabotaged("allreduce_oneshot_float_epilogues")}).mustRun(t, job) {
+	for _, r := range (ranks{world: 2, source: sabotaged("allreduce_oneshot_float_rmsnorm")}).mustRun(t, job) {
 		if want := 2 * 2 * 2 * r.Count; *r.Wrong != want { // ranks, times, outputs
 			t.Errorf("%s: %d wrong, want %d", r, *r.Wrong, want)
 		}

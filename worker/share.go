@@ -12,7 +12,7 @@ func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
 	if err := r.phase("gathering the results of %s", c); err != nil {
 		return err
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.afterVerifying(ctx, c)
 	defer cancel()
 	all, err := gather(ctx, r.group, "results", mine)
 	if err != nil {

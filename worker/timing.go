@@ -14,7 +14,7 @@ func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
 	if err := r.phase("timing %s", c); err != nil {
 		return nil, err
 	}
-	if err := r.meet(ctx, "timing"); err != nil {
+	if err := r.meetAfterVerifying(ctx, c); err != nil {
 		return nil, err
 	}
 	for range r.Job.Warmup {
@@ -116,6 +116,13 @@ func (r *rank) meet(ctx context.Context, name string) error {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	return r.group.Barrier(ctx, name)
+}
+
+// meetAfterVerifying lines the ranks up once all have verified a case.
+func (r *rank) meetAfterVerifying(ctx context.Context, c testCase) error {
+	ctx, cancel := r.afterVerifying(ctx, c)
+	defer cancel()
+	return r.group.Barrier(ctx, "timing")
 }
 
 // distribution sorts the samples and picks the quantiles by nearest rank.

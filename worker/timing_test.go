@@ -72,7 +72,7 @@ func newRank(t *testing.T, s cudart.Stream) (*rank, *bytes.Buffer, cudart.Device
 	if err != nil {
 		t.Fatal(err)
 	}
-	comm, err := collective.New(collective.Config{Device: d, Peers: []cudart.DevicePtr{base}})
+	comm, err := collective.New(collective.Config{Device: d, Peers: []cudart.DevicePtr{base}, Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,10 +51,18 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := r.synchronize(ctx); err != nil {
 		return err
 	}
-	if err := r.injectCorruption(r.place(t.testCase).Recv, t.outputBytes(r.Rank)); err != nil {
+	corrupted, err := r.injectCorruption(t)
+	if err != nil {
 		return err
 	}
-	return r.compareInto(ctx, m, t)
+	before := m.wrong()
+	if err := r.compareInto(ctx, m, t); err != nil {
+		return err
+	}
+	if corrupted && m.wrong() == before {
+		return errCorruptionMissed
+	}
+	return nil
 }
 
 // compareInto adds what is wrong with the results of a call to m.

@@ -34,7 +34,7 @@ func (p *collectiveRun) leaveOut() error {
 	if len(kept) == 0 {
 		return usagef("no algorithm of %s can do this: %s", p.what.Name, p.leftOut)
 	}
-	p.job.Algorithms = kept
+	p.job.Algorithms, p.job.Optional = kept, true
 	return nil
 }
 
@@ -51,7 +51,11 @@ func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
 			if err := a.Check(call, m.ranks); err != nil {
 				return shortly(a, call, err)
 			}
-			if _, ok := a.Find(d, call.Op, epilogue, m.ranks, m.sm); !ok {
+			k, ok := a.Find(d, call.Op, epilogue, m.ranks, m.sm)
+			if ok && job.PDL == wordOn && !k.Module.Arch.PDL() {
+				return "no kernel for programmatic dependent launch"
+			}
+			if !ok {
 				least := a.MinSM(d, call.Op, epilogue)
 				return fmt.Sprintf("%s needs compute capability %d.%d", d.Name, least/10, least%10)
 			}

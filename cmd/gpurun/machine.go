@@ -34,6 +34,9 @@ func findMachine(c config) (machine, error) {
 	if c.Device == "sim" && c.RequireGPU {
 		return machine{}, usagef("--device sim and --require-gpu exclude each other")
 	}
+	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
+		return machine{}, usagef("--sim-seed means something to the simulator alone, and a GPU is asked for")
+	}
 	if c.Device == "sim" {
 		return simulated(c, "")
 	}

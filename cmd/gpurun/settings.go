@@ -152,6 +152,9 @@ func decodingReason(err error) error {
 	if parse.Expected.Kind() == reflect.Bool {
 		return fmt.Errorf("%q is neither true nor false", parse.Value)
 	}
+	if kind := parse.Expected.Kind(); kind == reflect.Float32 || kind == reflect.Float64 {
+		return fmt.Errorf("%q is not a number in range", parse.Value)
+	}
 	return fmt.Errorf("%q is not a whole number in range", parse.Value)
 }
 

@@ -17,7 +17,8 @@ import (
 	"gpurun/worker/result"
 )
 
-const tuneLong = `tune measures every algorithm that can run here, with grids of 1 to 128 blocks, and
+const tuneLong = `tune measures every algorithm that can run here, but for naive and those that cannot run
+in place where others can, with grids of 1 to 128 blocks, and
 writes which was the fastest for what: a table that --tuning makes "auto" go by. Without
 a name it measures all collectives. Every algorithm and grid is verified first; what a short look
 finds to take twice as long as another is not measured further.
@@ -104,6 +105,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 func forceTuning(c *config) {
 	c.Algo, c.Op, c.Epilogue = []string{wordAll}, []string{string(collective.Sum)}, wordNone
 	c.Tuning, c.Explain, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, 0, 0, 1, false
+	c.OutputFile = ""
 }
 
 // collectivesNamed finds collectives; no name stands for all.

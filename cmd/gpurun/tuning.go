@@ -8,8 +8,8 @@ import (
 	"gpurun/kernels/tuning"
 )
 
-// maxTuningBytes is plenty: a worker's environment must hold a table's rules.
-const maxTuningBytes = 64 << 10
+// maxTuningBytes is plenty for a table, the medians in its comments included.
+const maxTuningBytes = 1 << 20
 
 // tuning reads what "auto" goes by: the file of --tuning, or else the tables
 // that are built in.

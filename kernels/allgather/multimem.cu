@@ -11,14 +11,13 @@
 // multicast address; the input is local. In place, the input is the own part of
 // the output, which then gets the same bytes again.
 //
-// Memory order: as for push; the alias fence puts the stores to the multicast
-// address before barrier 3.
+// Memory order: as for push; alias fences put the stores to the multicast address
+// behind barrier 1 and before barrier 3.
 //
 // The caller gives the same bytes and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
 // threads. Any count and alignment. sm_90 and up, up to kMaxRanks ranks.
 
-#include "../device/copy.cuh"
 #include "../device/entries.cuh"
 #include "../device/multicopy.cuh"
 

@@ -32,7 +32,6 @@ FORCE_INLINE __device__ void multimem_twoshot(const Params& p) {
     each_rank<0, 0>(p, [&](uint32_t r) { ((Global<decltype(bits)>)(p.peers[r] + p.recv_offset))[i] = bits; });
   };
   multicast_reduce<T, Op>(p, p.send_offset, p.rank, p.world, store_vec, store_element);
-  fence_alias();
   if (epochs.meet(kEndBarrier, p.world)) epochs.save();
 }
 

@@ -12,7 +12,7 @@ func Multimem() *collective.Algorithm {
 		Name:       "multimem",
 		Summary:    "a multicast reduction counts who has come",
 		Kernels:    collective.Copies(name, "multimem", collective.SM90),
-		Others:     FlagKernels(),
+		Others:     FlagKernels(), // who verifies this one meets by flags as well
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     1,

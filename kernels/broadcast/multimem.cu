@@ -11,8 +11,9 @@
 // multicast address; the input is the root's, and may be its output, which then
 // gets the same bytes again.
 //
-// Memory order: barrier 1 says that the outputs may be overwritten, barrier 3
-// publishes what the root pushed, the alias fence before it included.
+// Memory order: barrier 1 says that the outputs may be overwritten, by whatever
+// address after the alias fence behind it; barrier 3 publishes what the root
+// pushed, by virtue of the fence before it.
 //
 // The caller gives the same bytes, root and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32

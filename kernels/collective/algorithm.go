@@ -20,7 +20,8 @@ type Algorithm struct {
 	Others   []Kernel
 	MaxRanks int
 	Needs    Needs
-	// MaxRow is how many bytes a row of an epilogue may have; nil is no limit.
+	// MaxRow is how many bytes a row that is normalised may have; nil leaves it at
+	// MaxRowBytes.
 	MaxRow func(world int) int64
 	// Blocks is how large a grid may be of use, and Threads how large a block; 0
 	// is as large as can be.
@@ -35,7 +36,8 @@ type Algorithm struct {
 
 // Needs is what an algorithm asks of the memory.
 type Needs struct {
-	// Peers: kernels or copies reach the peers' inputs or outputs. Others need
+	// Peers: kernels or copies reach the peers' inputs or outputs, or all memory by
+	// a multicast address. Others need
 	// no more than shared scratch, packets and signal pads.
 	Peers     bool
 	Packets   bool // room for packets

@@ -7,7 +7,7 @@ type Call struct {
 	// It is 0 but for an allgather in place.
 	SendStep int64
 	// Count is the elements of a part: of what a rank gives to, or gets from,
-	// each other. For most collectives that is the whole buffer; see Shape.
+	// each other, which may be the whole buffer; see Shape.
 	Count    int64
 	DType    DType
 	Op       Op

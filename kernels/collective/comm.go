@@ -3,7 +3,6 @@ package collective
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -43,7 +42,7 @@ type Config struct {
 	Multicast cudart.DevicePtr
 	// ScratchOffset is the distance, in bytes, from the base to the scratch,
 	// PacketOffset that to the packets, of which there are PacketBytes, as
-	// RoomForPackets says, or 0. The Comm zeroes them.
+	// RoomForPackets says, or 0. The Comm zeroes the packets.
 	ScratchOffset, PacketOffset, PacketBytes int64
 	// SMs is the least number of multiprocessors among the ranks' devices:
 	// all ranks must choose the same grids. MaxBlocks bounds them further
@@ -67,8 +66,13 @@ const maxPacketBlocks = 64
 
 // New makes a Comm. The caller closes it.
 func New(cfg Config) (*Comm, error) {
-	if len(cfg.Peers) > MaxRanks {
+	switch {
+	case len(cfg.Peers) > MaxRanks:
 		return nil, fmt.Errorf("%d ranks are too many: the kernels take up to %d", len(cfg.Peers), MaxRanks)
+	case cfg.Rank < 0 || cfg.Rank >= len(cfg.Peers):
+		return nil, fmt.Errorf("there is no rank %d among %d", cfg.Rank, len(cfg.Peers))
+	case cfg.Timeout <= 0:
+		return nil, fmt.Errorf("a timeout of %v leaves no time to wait for a peer", cfg.Timeout)
 	}
 	fault, err := cfg.Device.MallocHost(FaultBytes)
 	if err != nil {
@@ -136,13 +140,14 @@ func (c *Comm) Scratch() int64 { return c.base.ScratchOffset }
 // SM is the device's compute capability, 10*major+minor.
 func (c *Comm) SM() int { return c.sm }
 
-// Params is the parameter block of a call; the algorithm fills in the rest.
+// Params is the parameter block of a call; the algorithm fills in TileBytes, and
+// Phase for a barrier.
 func (c *Comm) Params(call Call) Params {
 	p := c.base
 	p.PartBytes = call.Bytes()
 	p.SendOffset, p.SendStep, p.RecvOffset = call.Send, call.SendStep, call.Recv
 	p.Root = uint32(call.Root)
-	p.Op = uint32(max(slices.Index(Ops(), call.Op), 0))
+	p.Op = operationNumber(call.Op)
 	e := call.Epilogue
 	p.RowBytes = e.Row * int64(call.DType.Size)
 	p.WeightOffset, p.ResidualOffset, p.ResidualOutOffset = e.Weight, e.Residual, e.ResidualOut

@@ -46,8 +46,11 @@ type Epilogue struct {
 // byRow reports whether the data is cut into rows.
 func (e EpilogueKind) byRow() bool { return e == Bias || e == RMSNorm }
 
-// MaxRowBytes is how long a row that is normalised may be.
-const MaxRowBytes = MaxRowVecs * vecBytes
+// MaxRowBytes is how long a row that is normalised may be, maxBiasBytes any other.
+const (
+	MaxRowBytes  = MaxRowVecs * vecBytes
+	maxBiasBytes = 1 << 31
+)
 
 // check says why the epilogue cannot be applied to a call, or returns nil.
 func (e Epilogue) check(call Call) error {
@@ -57,6 +60,10 @@ func (e Epilogue) check(call Call) error {
 		return nil
 	case row <= 0 || row%vecBytes != 0:
 		return fmt.Errorf("epilogue %s: a row of %d elements is not a multiple of %d bytes", e.Kind, e.Row, vecBytes)
+	case row > maxBiasBytes:
+		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, int64(maxBiasBytes))
+	case (e.Weight|e.Residual|e.ResidualOut)%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: weight and residual must be aligned to %d bytes", e.Kind, vecBytes)
 	case e.Kind != RMSNorm:
 		return nil
 	case row > MaxRowBytes:

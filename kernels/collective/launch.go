@@ -35,12 +35,31 @@ func (c *Comm) Prepare(a *Algorithm, call Call) error {
 
 // Launch puts the algorithm's kernel for a call on the stream.
 func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
+	if err := c.admit(a, call); err != nil {
+		return err
+	}
 	k, err := c.kernelFor(a, call)
 	if err != nil {
 		return err
 	}
 	shape.PDL = k.pdl
 	return s.Launch(k.kernel, shape, p.Bytes())
+}
+
+// admit refuses what would write to memory that is not there.
+func (c *Comm) admit(a *Algorithm, call Call) error {
+	refuse := func(why string) error { return fmt.Errorf("%s %s cannot run: %s", a.Collective, a.Name, why) }
+	switch n := a.Needs; {
+	case n.Packets && c.cfg.PacketBytes < RoomForPackets(1):
+		return refuse("there is no room for packets")
+	case n.Multicast && c.cfg.Multicast == 0:
+		return refuse("the memory has no multicast address")
+	case n.SeparateOutput && call.Send == call.Recv && call.Count > 0:
+		return refuse("its output must not be its input")
+	case call.Root < 0 || call.Root >= c.World():
+		return refuse(fmt.Sprintf("there is no root %d among %d ranks", call.Root, c.World()))
+	}
+	return nil
 }
 
 func (c *Comm) kernelFor(a *Algorithm, call Call) (loaded, error) {
@@ -65,6 +84,9 @@ func (c *Comm) LaunchOther(s cudart.Stream, other Kernel, shape cudart.Launch, p
 }
 
 func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
+	if err := a.Check(call, c.World()); err != nil {
+		return loaded{}, err
+	}
 	k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, c.World(), c.sm)
 	if !ok {
 		return loaded{}, fmt.Errorf("%s %s has no kernel for %s of %s on compute capability %d.%d",
@@ -114,7 +136,7 @@ const (
 	vecBytes   = 16
 	warp       = 32
 	fewThreads = 128
-	maxThreads = 512
+	maxThreads = MaxThreads
 )
 
 // Grid shapes a launch over items units of work, one for each thread: blocks of

@@ -12,6 +12,7 @@ const (
 	SlotBytes       = 32 << 10
 	PacketSlotBytes = 128 << 10
 	MaxRowVecs      = 2048
+	MaxThreads      = 512
 )
 
 // Params mirrors Params of kernels/device/params.cuh, where the fields are
@@ -40,6 +41,11 @@ type Params struct {
 	Phase             Phase
 	Op                uint32
 	_                 uint32
+}
+
+// operationNumber is an operation's number among the kernels, 0 for None.
+func operationNumber(op Op) uint32 {
+	return map[Op]uint32{Sum: 0, Prod: 1, Min: 2, Max: 3, Avg: 4}[op]
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.
@@ -110,7 +116,7 @@ type TimeoutError struct {
 	Peer           int // MaxRanks: for all of them, by a count
 	Phase          Phase
 	Block          int
-	Expected, Seen uint32 // epochs
+	Expected, Seen uint32 // epochs, or at a multicast barrier arrivals
 }
 
 func (e *TimeoutError) Error() string {

@@ -23,7 +23,9 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		f Fault
 	)
 	for name, want := range map[string][]uintptr{
-		"limits": {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MaxRowVecs},
+		"limits":     {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MaxRowVecs, MaxThreads},
+		"operations": operationNumbers(),
+		"phases":     {uintptr(StartBarrier), uintptr(StageBarrier), uintptr(EndBarrier), uintptr(Packets), uintptr(MulticastBarrier)},
 		"params_layout": {
 			unsafe.Sizeof(p), unsafe.Offsetof(p.Peers), unsafe.Offsetof(p.Multicast), unsafe.Offsetof(p.Fault),
 			unsafe.Offsetof(p.TimeoutNS), unsafe.Offsetof(p.PartBytes), unsafe.Offsetof(p.SendOffset), unsafe.Offsetof(p.SendStep),
@@ -46,6 +48,15 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			t.Errorf("%s (-Go +kernel)\n%s", name, diff)
 		}
 	}
+}
+
+// operationNumbers are what Params.Op holds, in the order of the kernels' list.
+func operationNumbers() []uintptr {
+	var numbers []uintptr
+	for _, op := range []Op{Sum, Prod, Min, Max, Avg} {
+		numbers = append(numbers, uintptr(operationNumber(op)))
+	}
+	return numbers
 }
 
 // layoutFromPTX reads an array of 32-bit numbers from layout.ptx. Trailing

@@ -12,10 +12,10 @@
 // carries the other threads' accesses along.
 //
 // The flags of a rank that is one barrier ahead differ by one, or where the
-// count wraps around by two: the comparison leaves room for 2^31.
+// count wraps around by three: the comparison leaves room for 2^31.
 //
 // Once a wait has expired, the ranks' epochs no longer agree: every later launch
-// on this rank returns at its first barrier, so that a stream full of launches
+// on this rank that waits returns at its first barrier, so that a stream full of launches
 // ends at once and not a timeout later for each of them.
 #pragma once
 
@@ -83,7 +83,7 @@ class Patience {
     if (++polls_ % kPollsPerClock != 0) return false;
     const uint64_t now = global_timer();
     if (began_ == 0) began_ = now;
-    return now - began_ > p.timeout_ns;
+    return (int64_t)(now - began_) > (int64_t)p.timeout_ns; // the timer may step back
   }
 
  private:

@@ -57,23 +57,9 @@ FORCE_INLINE __device__ float shuffle_xor(float x, uint32_t distance) {
   return y;
 }
 
-FORCE_INLINE __device__ double shuffle_xor(double x, uint32_t distance) {
-  const uint64_t bits = __builtin_bit_cast(uint64_t, x);
-  uint32_t low, high;
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(low) : "r"((uint32_t)bits), "r"(distance));
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(high) : "r"((uint32_t)(bits >> 32)), "r"(distance));
-  return __builtin_bit_cast(double, (uint64_t)high << 32 | low);
-}
-
 // The square root, rounded to nearest.
 FORCE_INLINE __device__ float square_root(float x) {
   float y;
   asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-FORCE_INLINE __device__ double square_root(double x) {
-  double y;
-  asm("sqrt.rn.f64 %0, %1;" : "=d"(y) : "d"(x));
   return y;
 }

@@ -8,7 +8,7 @@
 #include "types.cuh"
 
 #define ENTRY(name, call)                                                   \
-  extern "C" __global__ void __launch_bounds__(512) name(const Params p) { \
+  extern "C" __global__ void __launch_bounds__(kMaxThreads) name(const Params p) { \
     follow_previous_grid();                                                 \
     call(p);                                                                \
   }

@@ -76,15 +76,14 @@ struct Bias : Elementwise<Bias> {
 };
 
 // The sum of x over the block's threads, always in the same order.
-template <typename W>
-FORCE_INLINE __device__ W block_sum(W x) {
+FORCE_INLINE __device__ float block_sum(float x) {
   constexpr uint32_t kWarp = 32;
-  __shared__ W of_warp[kWarp];
+  __shared__ float of_warp[kWarp];
 #pragma unroll
   for (uint32_t distance = kWarp / 2; distance > 0; distance /= 2) x += shuffle_xor(x, distance);
   if (thread_id() % kWarp == 0) of_warp[thread_id() / kWarp] = x;
   block_all(true);
-  W sum = 0;
+  float sum = 0;
 #pragma nounroll
   for (uint32_t w = 0; w < block_threads() / kWarp; w++) sum += of_warp[w];
   block_all(true); // before the next sum overwrites this one
@@ -111,7 +110,7 @@ struct RMSNorm {
     using Result = decltype(reduce(row));
     using Work = __remove_reference_t(decltype(Result::at[0]));
     constexpr int kElements = Result::kElements;
-    constexpr int kSteps = (kRowVecs + 511) / 512;
+    constexpr int kSteps = (kRowVecs + kMaxThreads - 1) / kMaxThreads;
     Result results[kSteps];
     Work squares = 0;
 #pragma unroll

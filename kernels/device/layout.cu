@@ -6,7 +6,11 @@
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
 #define AT(type, field) (uint32_t)__builtin_offsetof(type, field)
 
-LAYOUT limits[] = {kMaxRanks, kMaxBlocks, kSlotBytes, kPacketSlotBytes, kMaxRowVecs};
+LAYOUT limits[] = {kMaxRanks, kMaxBlocks, kSlotBytes, kPacketSlotBytes, kMaxRowVecs, kMaxThreads};
+
+LAYOUT operations[] = {kSum, kProd, kMin, kMax, kAvg};
+
+LAYOUT phases[] = {kStartBarrier, kStageBarrier, kEndBarrier, kPackets, kMulticastBarrier};
 
 LAYOUT params_layout[] = {
     sizeof(Params),

@@ -45,6 +45,7 @@ FORCE_INLINE __device__ void multicast_reduce(const Params& p, int64_t offset, u
     const auto element = [&](uint32_t r) { return ((Global<const Bits>)(p.peers[r] + offset))[i]; };
     store_element(i, reduce_loaded<T, Op, 0>(p, element).rounded());
   }
+  fence_alias(); // puts what went by the multicast address before the barrier to come
 }
 
 // Entry points for the operations that the hardware has for the element type:

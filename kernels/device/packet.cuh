@@ -10,8 +10,12 @@
 // then the writer has had packets of the epoch between from every rank, each
 // sent after that rank's whole block was done with the slot.
 //
+// Packets are relaxed: what orders a slot's reuse is that a poll has returned
+// before the block meets and sends on, as in NCCL.
+//
 // The packets' memory starts as zeros, an epoch that never comes, and is used
-// for nothing else.
+// for nothing else. Only a word that nobody has written for 2^32 epochs could pass
+// for new.
 #pragma once
 
 #include "barrier.cuh"

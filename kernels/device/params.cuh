@@ -10,6 +10,7 @@ constexpr int kMaxRanks = 72;           // the largest NVLink domain there is
 constexpr int kMaxBlocks = 128;         // blocks of a grid that may meet at a barrier
 constexpr int kSlotBytes = 32 * 1024;   // of scratch; a block has two slots
 constexpr int kPacketSlotBytes = 128 * 1024; // of packets; a block has two slots
+constexpr int kMaxThreads = 512;             // of a block
 constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalised
 
 struct Params {
@@ -67,7 +68,7 @@ struct Fault {
   uint32_t phase;
   uint32_t peer; // kMaxRanks: the wait was for all
   uint32_t block;
-  uint32_t expected; // epoch waited for
-  uint32_t seen;     // epoch found in the peer's flag
+  uint32_t expected; // epoch waited for, or at a multicast barrier the arrivals
+  uint32_t seen;     // what was there instead
   uint32_t reserved;
 };

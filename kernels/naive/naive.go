@@ -19,7 +19,8 @@ func Algorithm(of string, shape collective.Shape) *collective.Algorithm {
 }
 
 // InChunks is Algorithm taking so many bytes of a part at a time, a multiple
-// of 16, which bounds the scratch.
+// of 16, which bounds the scratch: to that times the parts that are staged, and the
+// copies if the collective reduces.
 func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,

@@ -13,7 +13,8 @@
 // output is the own part of the own input, which no other rank reads.
 //
 // Memory order: barrier 1 publishes the inputs, the alias fence behind it orders
-// the loads from the multicast address; barrier 3 says that they have been read.
+// the loads from the multicast address; the fence before barrier 3 lets that say
+// that they have been read.
 //
 // The caller gives the same bytes and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
