@@ -183,6 +183,19 @@ func TestInjectedCorruptionIsFound(t *testing.T) {
 	}
 }
 
+// So is it where results need not match to the bit, whichever byte is corrupted.
+func TestInjectedCorruptionOfRoundedResultsIsFound(t *testing.T) {
+	for b := range int64(4) {
+		job := Job{
+			Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{512},
+			Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5, Inject: []Injection{{Kind: Corrupt, Rank: 1, Byte: b}},
+		}
+		if n := wrong((ranks{world: 2}).mustRun(t, job)); n != 1 {
+			t.Errorf("byte %d: %d wrong, want 1", b, n)
+		}
+	}
+}
+
 // Sums of 8-bit floats through the multicast address are judged as sums in half.
 func TestAccumulator(t *testing.T) {
 	job := Job{
@@ -274,7 +287,13 @@ func TestWithoutPeerAccess(t *testing.T) {
 			if results := (ranks{world: 3, backend: tt.backend}).mustRun(t, job); wrong(results) != 0 {
 				t.Error("packets or scratch in memory of the host go wrong")
 			}
-			job.Algorithms = []string{"twoshot"}
+			job.Algorithms, job.Optional = []string{"twoshot", "naive"}, true
+			for _, r := range (ranks{world: 3, backend: tt.backend}).mustRun(t, job) {
+				if r.Algorithm != "naive" {
+					t.Errorf("%s is not left out", r)
+				}
+			}
+			job.Algorithms = []string{"twoshot"} // nothing is left
 			_, errs := ranks{world: 3, backend: tt.backend}.run(t, job)
 			for rank, err := range errs {
 				var unavailable *Unavailable

@@ -78,7 +78,10 @@ func (r Result) group() string {
 	if r.Mode != "stream" {
 		words = append(words, r.Mode)
 	}
-	if r.Blocks > 0 {
+	switch {
+	case r.Blocks == 1:
+		words = append(words, "1 block")
+	case r.Blocks > 1:
 		words = append(words, fmt.Sprintf("%d blocks", r.Blocks))
 	}
 	return strings.Join(words, " ")
