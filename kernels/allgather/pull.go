@@ -1,9 +1,6 @@
 package allgather
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // Pull loads every peer's part: pull.cu.
 func Pull() *collective.Algorithm {
@@ -17,12 +14,6 @@ func Pull() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     64,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
 	return a
 }

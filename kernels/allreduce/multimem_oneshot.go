@@ -1,9 +1,6 @@
 package allreduce
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // MultimemOneShot loads the reduction from the multicast address: multimem_oneshot.cu.
 func MultimemOneShot() *collective.Algorithm {
@@ -17,12 +14,6 @@ func MultimemOneShot() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true, Multicast: true, SeparateOutput: true},
 		Blocks:     64,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
 	return a
 }

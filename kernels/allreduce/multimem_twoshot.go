@@ -1,9 +1,6 @@
 package allreduce
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // MultimemTwoShot loads the own part of the reduction from the multicast
 // address and stores it there: multimem_twoshot.cu.
@@ -18,12 +15,6 @@ func MultimemTwoShot() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     32,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()/int64(c.World())+1), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.ShareOfPart)
 	return a
 }

@@ -3,7 +3,6 @@ package allreduce
 import (
 	"slices"
 
-	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
 
@@ -22,12 +21,6 @@ func TwoShot() *collective.Algorithm {
 		Needs:    collective.Needs{Peers: true},
 		Blocks:   96, // the links are saturated, and multiprocessors left to other work
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()/int64(c.World())+1), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.ShareOfPart)
 	return a
 }

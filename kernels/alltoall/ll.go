@@ -1,9 +1,6 @@
 package alltoall
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // LL pushes every peer its part as packets: ll.cu.
 func LL() *collective.Algorithm {
@@ -18,14 +15,6 @@ func LL() *collective.Algorithm {
 		Blocks:     64,
 		Threads:    128, // to have the packets of many blocks on their way
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		shape := c.GridOfVecs(a, call, call.Bytes())
-		p := c.Params(call)
-		p.TileBytes = collective.TileBytes(call, shape.Blocks, collective.PacketTile(c.World()))
-		return c.Launch(s, a, call, shape, &p)
-	}
+	a.Enqueue = collective.TiledLaunch(a, collective.PacketTile)
 	return a
 }

@@ -1,9 +1,6 @@
 package alltoall
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // Push stores every peer's part to it: push.cu.
 func Push() *collective.Algorithm {
@@ -17,12 +14,6 @@ func Push() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true, SeparateOutput: true},
 		Blocks:     64,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
 	return a
 }

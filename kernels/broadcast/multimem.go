@@ -1,9 +1,6 @@
 package broadcast
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // Multimem stores the root's input to the multicast address: multimem.cu.
 func Multimem() *collective.Algorithm {
@@ -17,12 +14,6 @@ func Multimem() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     32,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
 	return a
 }

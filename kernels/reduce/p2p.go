@@ -1,9 +1,6 @@
 package reduce
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // P2P has every rank but the root reduce a share and push it to the
 // root: p2p.cu.
@@ -18,12 +15,6 @@ func P2P() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     96,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()/int64(max(c.World()-1, 1))+1), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.ShareBesideRoot)
 	return a
 }

@@ -1,9 +1,6 @@
 package reducescatter
 
-import (
-	"gpurun/cudart"
-	"gpurun/kernels/collective"
-)
+import "gpurun/kernels/collective"
 
 // Multimem loads the own part of the reduction from the multicast
 // address: multimem.cu.
@@ -18,12 +15,6 @@ func Multimem() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     32,
 	}
-	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-		if call.Count == 0 {
-			return nil
-		}
-		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
-	}
+	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
 	return a
 }
