@@ -71,6 +71,10 @@ for test in driver sim conformance; do
   limit=300 check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
 done
 
+# The field's grids of cases, all ranks side by side on one GPU.
+for grid in 'HCCL|Helion|PyTorch|Epilogue|Streams|Groups' Modular NCCLTests; do
+  GPURUN_TEST_DEVICE=cuda limit=300 check 0 "grid-${grid%%|*}" build/conformance.test -test.v -test.run "$grid"
+done
 check 0 jit env CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER build/conformance.test -test.v -test.run CompilesEveryModule
 grep -h slowest "$results/jit.txt"
 

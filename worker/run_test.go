@@ -296,12 +296,37 @@ func TestWithoutPeerAccess(t *testing.T) {
 			job.Algorithms = []string{"twoshot"} // nothing is left
 			_, errs := ranks{world: 3, backend: tt.backend}.run(t, job)
 			for rank, err := range errs {
-				var unavailable *Unavailable
-				if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
+				if !errors.As(err, new(*Unavailable)) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
 					t.Errorf("rank %d: %v", rank, err)
 				}
 			}
 		})
+	}
+}
+
+// What is named together with a setting that rules it out is a slip of the user's,
+// said before anything starts.
+func TestContradictionsAreRefused(t *testing.T) {
+	for want, job := range map[string]Job{
+		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll can do without": {
+			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: off,
+		},
+		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
+			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: off,
+		},
+		"reduce p2p has no kernel for programmatic dependent launch: leave --pdl at auto": {
+			Collective: "reduce", Algorithms: []string{auto}, PDL: on,
+		},
+	} {
+		job.DTypes, job.Ops, job.Sizes = []string{"float"}, []string{"sum"}, []int64{64}
+		err := job.Check(2)
+		if !errors.As(err, new(*UsageError)) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		job.Optional = true
+		if err := job.Check(2); err != nil && job.Algorithms[0] != auto {
+			t.Errorf("optional, and refused: %v", err)
+		}
 	}
 }
 

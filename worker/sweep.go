@@ -72,7 +72,7 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 			for _, call.Op = range p.ops {
 				for _, bytes := range p.sizes {
 					call.Count = job.count(s.collective.Shape, world, call.DType, bytes)
-					if err := s.check(algorithm, call, world); err != nil {
+					if err := s.check(job, algorithm, call, world); err != nil {
 						return err
 					}
 					s.requests = append(s.requests, request{algorithm, call})
@@ -85,10 +85,10 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 
 // check says what no device could change about a request. "auto" is satisfied
 // with any algorithm; the complaint is then about the one for the size.
-func (s *sweep) check(algorithm string, call collective.Call, world int) error {
+func (s *sweep) check(job Job, algorithm string, call collective.Call, world int) error {
 	if algorithm == auto {
 		for _, a := range s.collective.Algorithms {
-			if a.Check(call, world) == nil {
+			if a.Check(call, world) == nil && job.contradicts(s.collective, a, call) == nil {
 				return nil
 			}
 		}
@@ -100,6 +100,24 @@ func (s *sweep) check(algorithm string, call collective.Call, world int) error {
 	}
 	if err := a.Check(call, world); err != nil {
 		return &UsageError{err.Error()}
+	}
+	if job.Optional {
+		return nil
+	}
+	return job.contradicts(s.collective, a, call)
+}
+
+// contradicts refuses an algorithm that is named together with a setting that
+// rules it out.
+func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+	name := a.Collective + " " + a.Name
+	switch {
+	case j.P2P == off && a.Needs.Peers:
+		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
+	case j.Multicast == off && a.Needs.Multicast:
+		return usagef("%s needs multicast addresses, and multicast is off", name)
+	case j.PDL == on && !a.HasPDL(call):
+		return usagef("%s has no kernel for programmatic dependent launch: leave --pdl at auto", name)
 	}
 	return nil
 }

@@ -81,6 +81,13 @@ func (a *Algorithm) MinSM(d DType, op Op, e EpilogueKind) int {
 	return least
 }
 
+// HasPDL reports whether some kernel for a call can be launched early.
+func (a *Algorithm) HasPDL(call Call) bool {
+	return slices.ContainsFunc(a.Kernels, func(k Kernel) bool {
+		return k.fits(call.DType, call.Op, call.Epilogue.Kind, k.World) && k.Module.Arch.PDL()
+	})
+}
+
 // DTypes lists the element types that the algorithm has a kernel for.
 func (a *Algorithm) DTypes() []DType {
 	return slices.DeleteFunc(DTypes(), func(d DType) bool {
