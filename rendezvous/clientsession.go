@@ -173,6 +173,8 @@ func (s *clientSession) leave(ctx context.Context, failure string) error {
 	select {
 	case <-s.ctx.Done():
 	case <-ctx.Done():
+	}
+	if s.ctx.Err() == nil { // the caller's context may end because the group has
 		return fmt.Errorf("leaving the group: no answer from the server: %w", errors.Join(sendErr, context.Cause(ctx)))
 	}
 	if cause := context.Cause(s.ctx); !errors.Is(cause, ErrLeft) {

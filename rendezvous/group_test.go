@@ -125,3 +125,20 @@ func TestGroup(t *testing.T) {
 		}
 	}
 }
+
+// A context that ends with the group, as callers make one to stop all work then,
+// does not make an orderly goodbye fail, even where both have ended before anyone
+// looks.
+func TestLeaveWithAContextThatEndsWithTheGroup(t *testing.T) {
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1})
+	g := joinAll(t, srv.Target(), 1, rendezvous.Options{})[0]
+	ctx, cancel := context.WithCancelCause(testContext(t))
+	defer cancel(nil)
+	context.AfterFunc(g.Context(), func() { cancel(context.Cause(g.Context())) })
+	for range 20 { // which of the two is seen first is chance
+		if err := g.Leave(ctx); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+	}
+}
