@@ -1,9 +1,9 @@
 package worker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -23,7 +23,9 @@ func (r *rank) chooseAlgorithms() error {
 	for _, q := range r.sweep.requests {
 		chosen, err := c.choose(q)
 		if err != nil && r.Job.Optional && isMachines(err) {
-			leftOut = cmp.Or(leftOut, err)
+			if leftOut == nil || !strings.Contains(leftOut.Error(), err.Error()) {
+				leftOut = errors.Join(leftOut, err)
+			}
 			continue
 		}
 		if err != nil {

@@ -106,7 +106,6 @@ func (a *Algorithm) Ops() []Op {
 // nil.
 func (a *Algorithm) Check(call Call, world int) error {
 	name := a.Collective + " " + a.Name
-	row := call.Epilogue.Row * int64(call.DType.Size)
 	switch e := call.Epilogue.Kind; {
 	case world > a.MaxRanks:
 		return fmt.Errorf("%s runs on up to %d ranks, not %d", name, a.MaxRanks, world)
@@ -114,9 +113,16 @@ func (a *Algorithm) Check(call Call, world int) error {
 		return fmt.Errorf("%s has no epilogue %s for %s of %s; %s", name, e, call.Op, call.DType.Name, a.epilogues())
 	case !a.Supports(call.DType, call.Op, e):
 		return fmt.Errorf("%s cannot do %s of %s; %s", name, call.Op, call.DType.Name, a.can(call))
-	case e == RMSNorm && a.MaxRow != nil && row > a.MaxRow(world):
-		return fmt.Errorf("%s normalises rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
-			name, a.MaxRow(world), world, row, int64(MaxRowBytes))
+	}
+	return a.checkEpilogue(call, world)
+}
+
+// checkEpilogue is the part of Check that depends on more than the kernel.
+func (a *Algorithm) checkEpilogue(call Call, world int) error {
+	row := call.Epilogue.Row * int64(call.DType.Size)
+	if call.Epilogue.Kind == RMSNorm && a.MaxRow != nil && row > a.MaxRow(world) {
+		return fmt.Errorf("%s %s normalises rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
+			a.Collective, a.Name, a.MaxRow(world), world, row, int64(MaxRowBytes))
 	}
 	return call.Epilogue.check(call)
 }

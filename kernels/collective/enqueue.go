@@ -9,8 +9,11 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 		if call.Count == 0 {
 			return nil
 		}
+		if err := c.admit(a, call); err != nil {
+			return err
+		}
 		p := c.Params(call)
-		return c.Launch(s, a, call, c.GridOfVecs(a, call, shared(c.World(), call)), &p)
+		return c.launch(s, a, call, c.GridOfVecs(a, call, shared(c.World(), call)), &p)
 	}
 }
 
@@ -21,10 +24,13 @@ func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.St
 		if call.Count == 0 {
 			return nil
 		}
+		if err := c.admit(a, call); err != nil {
+			return err
+		}
 		shape := c.GridOfVecs(a, call, call.Bytes())
 		p := c.Params(call)
 		p.TileBytes = TileBytes(call, shape.Blocks, most(c.World()))
-		return c.Launch(s, a, call, shape, &p)
+		return c.launch(s, a, call, shape, &p)
 	}
 }
 

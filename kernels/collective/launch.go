@@ -38,6 +38,11 @@ func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	if err := c.admit(a, call); err != nil {
 		return err
 	}
+	return c.launch(s, a, call, shape, p)
+}
+
+// launch is Launch of a call that has been admitted.
+func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
 	k, err := c.kernelFor(a, call)
 	if err != nil {
 		return err
@@ -46,7 +51,8 @@ func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	return s.Launch(k.kernel, shape, p.Bytes())
 }
 
-// admit refuses what would write to memory that is not there.
+// admit refuses what would write to memory that is not there, and what no kernel
+// could ever finish. Whether there is a kernel, its loading says.
 func (c *Comm) admit(a *Algorithm, call Call) error {
 	refuse := func(why string) error { return fmt.Errorf("%s %s cannot run: %s", a.Collective, a.Name, why) }
 	switch n := a.Needs; {
@@ -59,7 +65,7 @@ func (c *Comm) admit(a *Algorithm, call Call) error {
 	case call.Root < 0 || call.Root >= c.World():
 		return refuse(fmt.Sprintf("there is no root %d among %d ranks", call.Root, c.World()))
 	}
-	return nil
+	return a.checkEpilogue(call, c.World())
 }
 
 func (c *Comm) kernelFor(a *Algorithm, call Call) (loaded, error) {
