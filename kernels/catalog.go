@@ -36,14 +36,15 @@ func Find(word string) (*collective.Collective, bool) {
 	return nil, false
 }
 
-// Modules lists the modules of all algorithms, each once.
+// Modules lists the modules of all algorithms, each once. What a library of
+// others does has none.
 func Modules() []collective.Module {
 	var modules []collective.Module
 	seen := map[string]bool{}
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {
 			for _, k := range slices.Concat(a.Kernels, a.Others) {
-				if !seen[k.Module.Name] {
+				if k.Module.Name != "" && !seen[k.Module.Name] {
 					seen[k.Module.Name] = true
 					modules = append(modules, k.Module)
 				}

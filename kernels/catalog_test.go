@@ -36,7 +36,9 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {
 			for _, k := range slices.Concat(a.Kernels, a.Others) {
-				want[k.Module.Name] = append(want[k.Module.Name], k.Entry)
+				if a.Needs.Library == "" {
+					want[k.Module.Name] = append(want[k.Module.Name], k.Entry)
+				}
 			}
 		}
 	}
@@ -59,13 +61,13 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 // everything is what there must be: for each collective its algorithms. Those
 // that reduce do so for all types and operations, but for multimem.
 var everything = map[string][]string{
-	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot"},
-	"allgather":     {"naive", "pull", "push", "ll", "copy_engine", "multimem"},
-	"reducescatter": {"naive", "pull", "ll", "multimem"},
-	"broadcast":     {"naive", "p2p", "multimem"},
-	"reduce":        {"naive", "p2p"},
-	"alltoall":      {"naive", "push", "ll"},
-	"barrier":       {"flag", "multimem"},
+	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
+	"allgather":     {"naive", "pull", "push", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"reducescatter": {"naive", "pull", "ll", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "multimem", "nccl", "nvshmem"},
+	"reduce":        {"naive", "p2p", "nccl"},
+	"alltoall":      {"naive", "push", "ll", "nccl", "nvshmem"},
+	"barrier":       {"flag", "multimem", "nvshmem"},
 }
 
 // multimemHas says what the hardware reduces in the switch (PTX ISA,
@@ -115,12 +117,22 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return []collective.Op{collective.None}
 	case a.Needs.Multicast:
 		return multimemHas[d.Name]
+	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
+		return nil
+	case a.Name == "nvshmem":
+		return []collective.Op{"sum", "prod", "min", "max"}
 	}
 	return collective.Ops()
 }
 
 func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
 	t.Helper()
+	if a.Needs.Library != "" {
+		if a.Needs.Library != a.Name || !a.Supports(d, op, collective.NoEpilogue) || len(a.Others) > 0 {
+			t.Errorf("%s %s, %s of %s: not from the library", a.Collective, a.Name, op, d.Name)
+		}
+		return
+	}
 	oldest := 80
 	if a.Needs.Multicast {
 		oldest = 90

@@ -3,6 +3,7 @@ package allgather
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -13,13 +14,16 @@ var shape = collective.Shape{Recv: collective.PartPerRank}
 // Collective describes allgather and its algorithms.
 func Collective() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"all-gather", "all_gather", "all_gather_perf"},
-		Summary:    "every rank gets all ranks' inputs, one behind the other",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Pull(), Push(), LL(), CopyEngine(), Multimem()},
-		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
-		Choose:     choose,
+		Name:    name,
+		Aliases: []string{"all-gather", "all_gather", "all_gather_perf"},
+		Summary: "every rank gets all ranks' inputs, one behind the other",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), Pull(), Push(), LL(), CopyEngine(), Multimem(),
+			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+		},
+		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:    choose,
 	}
 }
 

@@ -5,6 +5,7 @@ package allreduce
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -22,6 +23,7 @@ func Collective() *collective.Collective {
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
 			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), MultimemOneShot(), MultimemTwoShot(),
+			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },
 		Choose:    choose,

@@ -3,6 +3,7 @@ package alltoall
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -13,13 +14,16 @@ var shape = collective.Shape{Send: collective.PartPerRank, Recv: collective.Part
 // Collective describes alltoall and its algorithms.
 func Collective() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"all-to-all", "all_to_all", "alltoall_perf"},
-		Summary:    "every rank gets from each rank the part that is meant for it",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Push(), LL()},
-		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
-		Choose:     choose,
+		Name:    name,
+		Aliases: []string{"all-to-all", "all_to_all", "alltoall_perf"},
+		Summary: "every rank gets from each rank the part that is meant for it",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), Push(), LL(),
+			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+		},
+		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:    choose,
 	}
 }
 

@@ -7,9 +7,12 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 )
 
 const name = "barrier"
+
+var shape = collective.Shape{Empty: true}
 
 // Collective describes barrier and its algorithms.
 func Collective() *collective.Collective {
@@ -17,8 +20,8 @@ func Collective() *collective.Collective {
 		Name:       name,
 		Aliases:    []string{"barrier_perf"},
 		Summary:    "no rank goes on before all have come",
-		Shape:      collective.Shape{Empty: true},
-		Algorithms: []*collective.Algorithm{Flag(), Multimem()},
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{Flag(), Multimem(), libraries.NVSHMEM(name, shape)},
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     func(int, collective.Call) string { return "flag" },
 	}

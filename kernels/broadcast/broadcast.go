@@ -3,6 +3,7 @@ package broadcast
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -13,12 +14,15 @@ var shape = collective.Shape{Rooted: true}
 // Collective describes broadcast and its algorithms.
 func Collective() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"broadcast_perf", "bcast"},
-		Summary:    "every rank gets the root's input",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), Multimem()},
-		BusFactor:  func(int) float64 { return 1 },
-		Choose:     func(int, collective.Call) string { return "p2p" },
+		Name:    name,
+		Aliases: []string{"broadcast_perf", "bcast"},
+		Summary: "every rank gets the root's input",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), P2P(), Multimem(),
+			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+		},
+		BusFactor: func(int) float64 { return 1 },
+		Choose:    func(int, collective.Call) string { return "p2p" },
 	}
 }

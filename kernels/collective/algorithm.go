@@ -42,6 +42,9 @@ type Needs struct {
 	Peers     bool
 	Packets   bool // room for packets
 	Multicast bool // a multicast address
+	// Library names the [Library] that does the calls; empty is gpurun's own
+	// kernels.
+	Library string
 	// SeparateOutput: it does not run in place.
 	SeparateOutput bool
 }

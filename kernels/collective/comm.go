@@ -53,6 +53,9 @@ type Config struct {
 	PDL bool
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration
+	// Libraries are the libraries of others that do collectives, by name. They
+	// belong to the caller.
+	Libraries map[string]Library
 }
 
 // RoomForPackets is how many bytes the packets of grids of up to so many blocks

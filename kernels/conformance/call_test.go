@@ -36,13 +36,13 @@ func (c testCall) String() string {
 		c.in.Pattern, c.in.Seed)
 }
 
-// calls lists a call of every algorithm that moves data, but for those that
-// keep does not want. The caller completes them.
+// calls lists a call of every algorithm of gpurun's own that moves data, but for
+// those that keep does not want. The caller completes them.
 func calls(world int, keep func(a *collective.Algorithm) bool) []testCall {
 	var all []testCall
 	for _, c := range kernels.Collectives() {
 		for _, a := range c.Algorithms {
-			if c.Shape.Empty || keep != nil && !keep(a) {
+			if c.Shape.Empty || a.Needs.Library != "" || keep != nil && !keep(a) {
 				continue
 			}
 			call := testCall{collective: c, algorithm: a, root: world / 2}

@@ -204,13 +204,13 @@ func (m *member) loadKernels() error {
 	return nil
 }
 
-// algorithms lists all of the catalog.
+// algorithms lists all of the catalog, but for libraries of others.
 func algorithms() []*collective.Algorithm {
 	var all []*collective.Algorithm
 	for _, c := range kernels.Collectives() {
 		all = append(all, c.Algorithms...)
 	}
-	return all
+	return slices.DeleteFunc(all, func(a *collective.Algorithm) bool { return a.Needs.Library != "" })
 }
 
 // synchronize waits for the stream and reports what the kernels have to say.

@@ -3,6 +3,7 @@ package reduce
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -17,7 +18,7 @@ func Collective() *collective.Collective {
 		Aliases:    []string{"reduce_perf"},
 		Summary:    "the root gets the reduction of all ranks' inputs",
 		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P()},
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), libraries.NCCL(name, shape)},
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     func(int, collective.Call) string { return "p2p" },
 	}

@@ -3,6 +3,7 @@ package reducescatter
 
 import (
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
 )
 
@@ -13,13 +14,16 @@ var shape = collective.Shape{Send: collective.PartPerRank, Reduces: true}
 // Collective describes reducescatter and its algorithms.
 func Collective() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"reduce-scatter", "reduce_scatter", "reduce_scatter_perf"},
-		Summary:    "every rank gets its part of the reduction of all ranks' inputs",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), Pull(), LL(), Multimem()},
-		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
-		Choose:     choose,
+		Name:    name,
+		Aliases: []string{"reduce-scatter", "reduce_scatter", "reduce_scatter_perf"},
+		Summary: "every rank gets its part of the reduction of all ranks' inputs",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), Pull(), LL(), Multimem(),
+			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+		},
+		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:    choose,
 	}
 }
 

@@ -40,6 +40,10 @@ type Input struct {
 	// that is not double for double and float for the others: multimem adds
 	// 8-bit floats in half.
 	Accumulator collective.DType
+	// Stepwise allows what libraries of others do: every partial result is
+	// rounded to the element type, integers of 8 bits are cut to these, and an
+	// average multiplies each input by the rounded reciprocal before it adds.
+	Stepwise bool
 }
 
 // Fill writes the input of a rank to dst, a whole number of elements.

@@ -6,6 +6,9 @@ import "gpurun/kernels/collective"
 // bits, the others in their own; what does not fit is cut off.
 func (in Input) integers() judge {
 	work := max(8*in.DType.Size, 32)
+	if in.Stepwise {
+		work = 8 * in.DType.Size
+	}
 	return func(i int64, got uint64) (uint64, bool) {
 		partial := in.cut(in.integer(0, i), 8*in.DType.Size)
 		for rank := 1; rank < in.World; rank++ {

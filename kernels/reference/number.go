@@ -49,6 +49,8 @@ func (in Input) finish(x float64) float64 {
 func (in Input) unit() float64 {
 	d := in.Accumulator
 	switch {
+	case in.Stepwise:
+		d = in.DType
 	case d.Name != "":
 	case in.DType.Size == 8:
 		d = collective.Double
@@ -59,18 +61,36 @@ func (in Input) unit() float64 {
 }
 
 // gamma bounds the relative error of k roundings: γ(k) = ku/(1-ku) (Higham,
-// Accuracy and Stability of Numerical Algorithms, 3.1).
-func gamma(k int, u float64) float64 { return float64(k) * u / (1 - float64(k)*u) }
+// Accuracy and Stability of Numerical Algorithms, 3.1). Where ku reaches 1, there is
+// no bound.
+func gamma(k int, u float64) float64 {
+	if x := float64(k) * u; x < 1 {
+		return x / (1 - x)
+	}
+	return math.Inf(1)
+}
+
+// summing bounds the error of a sum relative to Σ|x|. Adding n numbers in any
+// order errs by at most γ(n-1) of it (Higham, 4.2), and not at all where no step
+// rounds. Step by step in a short type that is no bound for many ranks, but (n-1)u
+// is one (Jeannerod and Rump, Improved error bounds for inner products, 2013); an
+// average then rounds each input twice more.
+func (in Input) summing() float64 {
+	switch {
+	case in.Stepwise && in.Op == collective.Avg:
+		return float64(in.World+2) * in.unit()
+	case in.Pattern == Exact:
+		return 0
+	case in.Stepwise:
+		return float64(in.World-1) * in.unit()
+	}
+	return gamma(in.World-1, in.unit())
+}
 
 // sums returns the function that gives the sum of element i of all ranks, and
-// how much a computed sum may differ from it: adding n numbers in any order errs
-// by at most γ(n-1)·Σ|x| (Higham, 4.2), and not at all where no step rounds.
+// how much a computed sum may differ from it.
 func (in Input) sums() func(i int64) (sum, bound float64) {
-	g := gamma(in.World-1, in.unit())
-	if in.Pattern == Exact {
-		g = 0
-	}
-	number := in.numbers()
+	g, number := in.summing(), in.numbers()
 	return func(i int64) (float64, float64) {
 		// lost keeps what adding to sum rounds away (Neumaier, 1974), so that
 		// the reference is exact enough for doubles.
@@ -121,11 +141,15 @@ func (in Input) roundedProduct() judge {
 // near accepts what a number that differs from want by no more than bound is
 // rounded to. Rounding keeps the order of numbers, so that this is what lies
 // between the ends of that interval, rounded. bound gets half a step of the
-// subnormals that are computed with, and for doubles the rounding of want itself.
+// subnormals that are computed with, for every step if each rounds to the type, and
+// for doubles the rounding of want itself.
 func (in Input) near() func(got uint64, want, bound float64) (uint64, bool) {
 	c := codecOf(in.DType)
 	round := func(x float64) float64 { return c.decode(c.encode(x)) }
 	unit, tiny := 0.0, math.Ldexp(0.5, collective.Float.MinExponent)
+	if in.Stepwise {
+		tiny = float64(in.World) * math.Ldexp(1, in.DType.MinExponent)
+	}
 	if in.DType.Size == 8 {
 		unit, tiny = in.unit(), math.Ldexp(1, collective.Double.MinExponent)
 	}
