@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
@@ -25,18 +26,30 @@ type Library struct {
 // without a slash is looked for where the loader looks: LD_LIBRARY_PATH as it
 // was when the process started, the loader's cache, the system's folders.
 // Where no candidate exists, the error wraps [ErrNotFound]; where one exists
-// and does not load, the error is the loader's.
+// and does not load, the error says why.
 func Open(candidates ...string) (*Library, error) {
+	return open(purego.RTLD_NOW|purego.RTLD_LOCAL, candidates)
+}
+
+// OpenGlobal is Open for a library whose own plugins look its functions up in
+// the whole process.
+func OpenGlobal(candidates ...string) (*Library, error) {
+	return open(purego.RTLD_NOW|purego.RTLD_GLOBAL, candidates)
+}
+
+func open(mode int, candidates []string) (*Library, error) {
 	// dlerror belongs to the thread that called dlopen.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var refusals []error
 	for _, path := range candidates {
-		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		handle, err := purego.Dlopen(path, mode)
 		if err == nil {
 			return &Library{path: path, handle: handle}, nil
 		}
-		if !isAbsent(path, err) {
+		if why := unfit(path); why != nil {
+			refusals = append(refusals, fmt.Errorf("loading %s: %w", path, why))
+		} else if !isAbsent(path, err) {
 			refusals = append(refusals, fmt.Errorf("loading %s: %w", path, err))
 		}
 	}
@@ -90,6 +103,29 @@ func (f Func) Addr() uintptr { return f.addr }
 func (f Func) Call(args ...uintptr) int32 {
 	result, _, _ := purego.SyscallN(f.addr, args...)
 	return int32(result)
+}
+
+// Pointer calls a function that takes only integers and pointers and returns a
+// pointer. It is as Call in everything else.
+//
+//go:uintptrescapes
+func (f Func) Pointer(args ...uintptr) uintptr {
+	result, _, _ := purego.SyscallN(f.addr, args...)
+	return result
+}
+
+// String copies the C string at an address that a library returned. The null
+// pointer makes an empty string.
+func String(addr uintptr) string {
+	if addr == 0 {
+		return ""
+	}
+	text := *(*unsafe.Pointer)(unsafe.Pointer(&addr)) // the library's memory, not Go's
+	var n int
+	for *(*byte)(unsafe.Add(text, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(text), n))
 }
 
 // Text is a C string out of a fixed buffer: the bytes up to the first NUL, or

@@ -1,0 +1,100 @@
+package nccl
+
+import (
+	"fmt"
+
+	"gpurun/cudart/dl"
+)
+
+// Result is an ncclResult_t code. It is an error, so that callers can write
+// errors.Is(err, nccl.ErrSystem).
+type Result int32
+
+// The results. Numbers and names are nccl.h's.
+const (
+	Success            Result = 0
+	ErrUnhandledCUDA   Result = 1
+	ErrSystem          Result = 2
+	ErrInternal        Result = 3
+	ErrInvalidArgument Result = 4
+	ErrInvalidUsage    Result = 5
+	ErrRemote          Result = 6
+	ErrInProgress      Result = 7
+	ErrTimeout         Result = 8
+)
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (r Result) Error() string {
+	switch r {
+	case Success:
+		return "ncclSuccess"
+	case ErrUnhandledCUDA:
+		return "ncclUnhandledCudaError"
+	case ErrSystem:
+		return "ncclSystemError"
+	case ErrInternal:
+		return "ncclInternalError"
+	case ErrInvalidArgument:
+		return "ncclInvalidArgument"
+	case ErrInvalidUsage:
+		return "ncclInvalidUsage"
+	case ErrRemote:
+		return "ncclRemoteError"
+	case ErrInProgress:
+		return "ncclInProgress"
+	case ErrTimeout:
+		return "ncclTimeout"
+	}
+	return fmt.Sprintf("ncclResult %d", int32(r))
+}
+
+// advice says what to do about a code.
+func (r Result) advice() string {
+	switch r {
+	case ErrInProgress:
+		return "gpurun calls NCCL blocking; unset NCCL_COMM_BLOCKING"
+	case ErrRemote:
+		return "another rank failed or left; its own message says why"
+	case ErrSystem:
+		return "often the network or /dev/shm; NCCL_DEBUG=INFO says more"
+	}
+	return "NCCL_DEBUG=INFO says more"
+}
+
+// Error is a failed NCCL call.
+type Error struct {
+	Op   string // what was called, such as "ncclAllReduce"
+	Code Result
+	Text string // NCCL's own account; may be empty
+}
+
+// Error reads "ncclAllReduce: ncclInvalidUsage (5): NCCL's text; what to do".
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
+	if e.Text != "" {
+		s += ": " + e.Text
+	}
+	return s + "; " + e.Code.advice()
+}
+
+// Unwrap makes errors.Is(err, ErrSystem) work.
+func (e *Error) Unwrap() error { return e.Code }
+
+// check turns what f returned into an error.
+func (l *Library) check(f dl.Func, code int32) error {
+	if Result(code) == Success {
+		return nil
+	}
+	return &Error{Op: f.Name(), Code: Result(code), Text: l.explain(code)}
+}
+
+// explain is NCCL's last message, or where a version or an error has none, its
+// words for the code.
+func (l *Library) explain(code int32) string {
+	if l.fns.lastError.Found() {
+		if text := dl.String(l.fns.lastError.Pointer(0)); text != "" {
+			return text
+		}
+	}
+	return dl.String(l.fns.errorString.Pointer(uintptr(code)))
+}
