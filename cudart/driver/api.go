@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -32,6 +33,13 @@ type api struct {
 	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
 	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch dl.Func
 
+	memGetAllocationGranularity, memCreate, memRelease    dl.Func
+	memExport, memImport                                  dl.Func
+	memAddressReserve, memAddressFree                     dl.Func
+	memMap, memUnmap, memSetAccess                        dl.Func
+	multicastGetGranularity, multicastCreate              dl.Func
+	multicastAddDevice, multicastBindMem, multicastUnbind dl.Func
+
 	// openIPC is ipcOpenMemHandle, whose 64-byte handle travels by value and
 	// so has no place among the integers of a dl.Func.
 	openIPC func(ptr *cudart.DevicePtr, handle ipcHandle, flags uint32) int32
@@ -46,7 +54,40 @@ type entry struct {
 
 func one(to *dl.Func, names ...string) entry { return entry{to: to, names: names} }
 
+func optional(to *dl.Func, names ...string) entry { return entry{to: to, names: names, optional: true} }
+
 func (a *api) entries() []entry {
+	return slices.Concat(a.coreEntries(), a.vmmEntries(), a.multicastEntries())
+}
+
+// vmmEntries is virtual memory management, since CUDA 10.2.
+func (a *api) vmmEntries() []entry {
+	return []entry{
+		optional(&a.memGetAllocationGranularity, "cuMemGetAllocationGranularity"),
+		optional(&a.memCreate, "cuMemCreate"),
+		optional(&a.memRelease, "cuMemRelease"),
+		optional(&a.memExport, "cuMemExportToShareableHandle"),
+		optional(&a.memImport, "cuMemImportFromShareableHandle"),
+		optional(&a.memAddressReserve, "cuMemAddressReserve"),
+		optional(&a.memAddressFree, "cuMemAddressFree"),
+		optional(&a.memMap, "cuMemMap"),
+		optional(&a.memUnmap, "cuMemUnmap"),
+		optional(&a.memSetAccess, "cuMemSetAccess"),
+	}
+}
+
+// multicastEntries is multicast objects, since CUDA 12.1.
+func (a *api) multicastEntries() []entry {
+	return []entry{
+		optional(&a.multicastGetGranularity, "cuMulticastGetGranularity"),
+		optional(&a.multicastCreate, "cuMulticastCreate"),
+		optional(&a.multicastAddDevice, "cuMulticastAddDevice"),
+		optional(&a.multicastBindMem, "cuMulticastBindMem"),
+		optional(&a.multicastUnbind, "cuMulticastUnbind"),
+	}
+}
+
+func (a *api) coreEntries() []entry {
 	return []entry{
 		one(&a.init, "cuInit"),
 		one(&a.driverGetVersion, "cuDriverGetVersion"),
@@ -80,9 +121,9 @@ func (a *api) entries() []entry {
 		one(&a.moduleGetFunction, "cuModuleGetFunction"),
 		one(&a.funcGetAttribute, "cuFuncGetAttribute"),
 		one(&a.funcSetAttribute, "cuFuncSetAttribute"),
-		{to: &a.funcGetParamInfo, names: []string{"cuFuncGetParamInfo"}, optional: true}, // since CUDA 12.4
+		optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4
 		one(&a.launchKernel, "cuLaunchKernel"),
-		{to: &a.launchKernelEx, names: []string{"cuLaunchKernelEx"}, optional: true}, // since CUDA 11.8
+		optional(&a.launchKernelEx, "cuLaunchKernelEx"), // since CUDA 11.8
 		one(&a.streamCreate, "cuStreamCreate"),
 		one(&a.streamDestroy, "cuStreamDestroy_v2"),
 		one(&a.streamQuery, "cuStreamQuery"),
@@ -126,6 +167,9 @@ func load(candidates []string) (*api, error) {
 //
 //go:uintptrescapes
 func (a *api) call(f dl.Func, args ...uintptr) error {
+	if !f.Found() {
+		return unsupported("libcuda.so.1", "the driver lacks a function that this needs; update the NVIDIA driver")
+	}
 	return a.check(f, f.Call(args...))
 }
 

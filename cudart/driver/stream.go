@@ -38,6 +38,11 @@ func (d *device) NewStream() (cudart.Stream, error) {
 func (s *stream) Close() error   { return s.dev.closeOwned(s) }
 func (s *stream) release() error { return s.dev.api.call(s.dev.api.streamDestroy, s.handle) }
 
+// Handle is the CUstream, for foreign libraries that enqueue on it. It belongs to
+// the primary context, which is current on the device's thread, and is valid until
+// Close.
+func (s *stream) Handle() uintptr { return s.handle }
+
 // Copy enqueues a copy. Addresses are unified, so that the same call serves
 // own memory and peers'.
 func (s *stream) Copy(dst, src cudart.DevicePtr, bytes int64) error {

@@ -6,9 +6,14 @@
    current context on their thread, handles have to be live and of the right
    kind, buffers large enough, PTX terminated by NUL.
 
+   Ranks may call from threads of their own, one at a time for most functions.
+   Virtual memory management and multicast objects are in fakevmm.h.
+
    A module is any text; its log is what the compiler says of PTX that
    contains "broken". A kernel "two" has two parameters, "none" has none, every
    other has one of 16 bytes. */
+#define _GNU_SOURCE
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,9 +22,11 @@
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600 };
-enum kind { FREE, MEMORY, HOST, REGISTERED, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING, KINDS };
+enum kind { FREE, MEMORY, HOST, REGISTERED, MODULE, FUNCTION, STREAM, EVENT, GRAPH, EXEC, MAPPING,
+	    HANDLE, RANGE, BINDING, KINDS };
 
-static const char *kinds[KINDS] = { "", "memory", "host", "registered", "module", "function", "stream", "event", "graph", "exec", "mapping" };
+static const char *kinds[KINDS] = { "", "memory", "host", "registered", "module", "function", "stream", "event", "graph", "exec", "mapping",
+				     "handle", "range", "binding" };
 
 static struct object {
 	enum kind kind;
@@ -33,7 +40,29 @@ static size_t written;
 static int initialized, contexts, busy, ticks, capturing, compute_major = 9;
 static char fail_name[64];
 static int fail_code;
-static __thread void *current;
+static int fail_device, fail_in, in_code; /* the calls of a device until one fails, 0 for never */
+static int primary[2];           /* a context per device; only their addresses matter */
+static __thread int *current;
+
+/* A call holds the lock from its beginning to its end. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int lock(void)
+{
+	pthread_mutex_lock(&mutex);
+	return 0;
+}
+static void unlock(int *locked)
+{
+	pthread_mutex_unlock(&mutex);
+}
+#define SERIAL() __attribute__((cleanup(unlock), unused)) int locked = lock()
+
+/* device_here is the device whose context is current on the thread, or 0. */
+static int device_here(void) { return current ? 70 + (int)(current - primary) : 0; }
+
+static void reset_vmm(void);
+static size_t live_vmm(char *to, size_t size);
+static int vmm_attribute(int *value, int attribute, int device);
 
 /* The test's side. */
 
@@ -43,6 +72,8 @@ int fake_reset(void)
 	written = calls[0] = initialized = contexts = busy = ticks = capturing = fail_code = 0;
 	current = 0;
 	compute_major = 9;
+	fail_in = 0;
+	reset_vmm();
 	return 0;
 }
 
@@ -56,6 +87,7 @@ int fake_compute(int major)
 /* fake_calls hands out what was written down since the last time. */
 int fake_calls(char *to, size_t size)
 {
+	SERIAL();
 	snprintf(to, size, "%s", calls);
 	written = calls[0] = 0;
 	return 0;
@@ -64,6 +96,7 @@ int fake_calls(char *to, size_t size)
 /* fake_live lists what was made and not released. */
 int fake_live(char *to, size_t size)
 {
+	SERIAL();
 	size_t n = snprintf(to, size, "contexts=%d", contexts);
 	for (int k = MEMORY; k < KINDS; k++) {
 		int count = 0;
@@ -72,6 +105,7 @@ int fake_live(char *to, size_t size)
 		if (count && k != FUNCTION)
 			n += snprintf(to + n, size - n, " %s=%d", kinds[k], count);
 	}
+	live_vmm(to + n, size - n);
 	return 0;
 }
 
@@ -80,6 +114,17 @@ int fake_fail(const char *name, int code)
 {
 	snprintf(fail_name, sizeof fail_name, "%s", name);
 	fail_code = code;
+	return 0;
+}
+
+/* fake_fail_in makes the nth call from now on of a device return a code. */
+int fake_fail_in(int device, int n, int code)
+{
+	SERIAL();
+	fail_device = device;
+	fail_in = n;
+	fail_code = 0;
+	in_code = code;
 	return 0;
 }
 
@@ -105,6 +150,8 @@ static int enter(const char *name, const char *format, ...)
 		fail_code = 0;
 		return code;
 	}
+	if (fail_in && device_here() == fail_device && --fail_in == 0)
+		return in_code;
 	return 0;
 }
 
@@ -127,7 +174,7 @@ static struct object *make(enum kind kind, uintptr_t handle, size_t bytes)
 	abort();
 }
 
-#define ENTER(...) do { int code = enter(__func__, __VA_ARGS__); if (code) return code; } while (0)
+#define ENTER(...) SERIAL(); do { int code = enter(__func__, __VA_ARGS__); if (code) return code; } while (0)
 #define INITIALIZED() do { if (!initialized) return NOT_INITIALIZED; } while (0)
 #define CONTEXT() do { if (!current) return INVALID_CONTEXT; } while (0)
 #define LIVE(kind, handle) do { CONTEXT(); if (!find(kind, handle)) return INVALID_HANDLE; } while (0)
@@ -218,7 +265,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case 75: *value = compute_major; return 0;
 	case 76: *value = 0; return 0;
 	}
-	return INVALID_VALUE;
+	return vmm_attribute(value, attribute, device);
 }
 
 /* Only the second GPU can be let into the other's memory. */
@@ -236,7 +283,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
 	ENTER(" %d", device);
 	if (!is_device(device))
 		return INVALID_DEVICE;
-	*context = &contexts;
+	*context = &primary[device - 70];
 	contexts++;
 	return 0;
 }
@@ -251,7 +298,7 @@ int cuDevicePrimaryCtxRelease_v2(int device)
 int cuCtxSetCurrent(void *context)
 {
 	ENTER(" %s", context ? "primary" : "none");
-	if (context && context != &contexts)
+	if (context && context != &primary[0] && context != &primary[1])
 		return INVALID_CONTEXT;
 	current = context;
 	return 0;
@@ -540,6 +587,7 @@ int cuStreamDestroy_v2(uintptr_t stream)
 
 int cuStreamQuery(uintptr_t stream)
 {
+	SERIAL();
 	LIVE(STREAM, stream);
 	if (busy > 0) {
 		busy--;
@@ -636,3 +684,5 @@ int cuEventElapsedTime_v2(float *ms, uintptr_t start, uintptr_t end)
 	*ms = 0.25f * ((float)find(EVENT, end)->bytes - (float)find(EVENT, start)->bytes);
 	return 0;
 }
+
+#include "fakevmm.h"
