@@ -25,6 +25,7 @@ func Explain(err error) report.Failure {
 		unsupported *UnsupportedDevice
 		unavailable *Unavailable
 		unreachable *symm.UnreachableError
+		unshared    *symm.UnsupportedError
 		cuda        *cudart.Error
 		kernel      *collective.TimeoutError
 		straggler   *rendezvous.Straggler
@@ -54,7 +55,7 @@ func Explain(err error) report.Failure {
 		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
 		f.Class = report.Rendezvous
 	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable),
-		errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
+		errors.As(err, &unshared), errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
 		f.Class = report.Environment
 	}
 	return f

@@ -34,6 +34,7 @@ func TestExplain(t *testing.T) {
 		{&UnsupportedDevice{}, report.Failure{Class: report.Environment}},
 		{&Unavailable{}, report.Failure{Class: report.Environment}},
 		{&symm.UnreachableError{Err: errors.New("no")}, report.Failure{Class: report.Environment}},
+		{&symm.UnsupportedError{Kind: symm.VMM, Reason: "no"}, report.Failure{Class: report.Environment}},
 		{symm.ErrNoMulticast, report.Failure{Class: report.Environment}},
 		{errors.New("odd"), report.Failure{Class: report.Internal}},
 	} {

@@ -11,8 +11,8 @@ import (
 )
 
 // shareMemory allocates the memory, maps the peers' and makes the communicator
-// on it. Where the driver finds out only now that GPUs cannot reach each other,
-// all ranks hear of it, and choose again.
+// on it. Where the driver finds out only now that GPUs cannot reach each other, or
+// cannot have a multicast address, all ranks hear of it, and choose again.
 func (r *rank) shareMemory(ctx context.Context) error {
 	if err := r.phase("sharing memory with the peers"); err != nil {
 		return err
@@ -23,9 +23,11 @@ func (r *rank) shareMemory(ctx context.Context) error {
 	var refused *symm.UnreachableError
 	if errors.As(err, &refused) && r.around.apart == "" {
 		r.around.apart = apart(refused.Rank, refused.Peer)
-		if err = r.chooseAlgorithms(); err == nil {
-			err = r.allocate(waiting)
-		}
+		err = r.chooseAndAllocate(waiting)
+	}
+	if why := r.lacksMulticast(err); why != "" && r.around.noMulticast == "" {
+		r.around.noMulticast = "it needs a multicast address, and there is none: " + why
+		err = r.chooseAndAllocate(waiting)
 	}
 	if err != nil {
 		return err
@@ -39,6 +41,31 @@ func (r *rank) shareMemory(ctx context.Context) error {
 	return nil
 }
 
+// chooseAndAllocate begins again with what is known of the devices now.
+func (r *rank) chooseAndAllocate(ctx context.Context) error {
+	if err := r.chooseAlgorithms(); err != nil {
+		return err
+	}
+	if r.memory != nil {
+		if err := r.memory.Free(ctx); err != nil {
+			return fmt.Errorf("freeing memory without a multicast address: %w", err)
+		}
+	}
+	return r.allocate(ctx)
+}
+
+// lacksMulticast says why there is no multicast address although the cases need
+// one, which the devices do not tell before they have shared memory.
+func (r *rank) lacksMulticast(err error) string {
+	switch {
+	case errors.Is(err, symm.ErrNoMulticast):
+		return err.Error()
+	case err == nil && r.memory.MulticastWhy != "":
+		return r.memory.MulticastWhy
+	}
+	return ""
+}
+
 // allocate makes room for the cases: all of it symmetric, or, where GPUs cannot
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own.
@@ -46,7 +73,7 @@ func (r *rank) allocate(ctx context.Context) (err error) {
 	r.layout = layOut(r.sweep.cases, r.around.leastSMs())
 	bytes, options := r.layout.total, symm.Options{Multicast: r.needsMulticast()}
 	if r.around.apart != "" {
-		bytes, options = r.layout.shared, symm.Options{Host: true}
+		bytes, options = r.layout.shared, symm.Options{Kind: symm.Host}
 	}
 	r.memory, err = symm.Allocate(ctx, r.device, exchange{r.group, r.files}, bytes, options)
 	if err != nil {

@@ -22,6 +22,9 @@ type report struct {
 	Bytes     int64  `json:"bytes"`
 	Backend   string `json:"backend"`
 	Multicast bool   `json:"multicast,omitempty"`
+	Facts     facts  `json:"facts,omitzero"`
+	// Cannot is empty where the rank can do with the backend that is being tried.
+	Cannot string `json:"cannot,omitempty"`
 	// Failure is empty where the step succeeded.
 	Failure string `json:"failure,omitempty"`
 	// Unreachable is a peer whose memory could not be mapped for want of
@@ -36,6 +39,12 @@ func (m *Memory) agree(ctx context.Context, round string, failure error) error {
 	if err != nil {
 		return errors.Join(failure, err)
 	}
+	return m.verdict(reports, failure)
+}
+
+// verdict is the same on all ranks, but for this rank's own failure, which keeps
+// its codes.
+func (m *Memory) verdict(reports []report, failure error) error {
 	var failures []error
 	for rank, r := range reports {
 		if r.Failure == "" {
@@ -66,13 +75,18 @@ func (m *Memory) report(failure error) report {
 	if failure == nil {
 		return mine
 	}
-	text := failure.Error()
-	mine.Failure = strings.ToValidUTF8(text[:min(len(text), maxFailure)], "?")
+	mine.Failure = clip(failure)
 	var r *refusal
 	if errors.As(failure, &r) {
 		mine.Unreachable = &r.peer
 	}
 	return mine
+}
+
+// clip is as much of an error's text as a report holds.
+func clip(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxFailure)], "?")
 }
 
 // gather exchanges reports and decodes all of them.

@@ -3,6 +3,7 @@ package symm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -22,12 +23,36 @@ func exchangeFiles(ctx context.Context, ex Exchange, mine *os.File) ([]handle, e
 	return handles, nil
 }
 
+// exchangeBytes is [backend].exchange where handles are bytes.
+func exchangeBytes(ctx context.Context, ex Exchange, mine []byte) ([]handle, error) {
+	all, err := ex.AllGather(ctx, roundHandle, mine)
+	if err == nil {
+		err = wantOnePerRank(len(all), ex.WorldSize())
+	}
+	if err != nil {
+		return nil, err
+	}
+	handles := make([]handle, len(all))
+	for rank, bytes := range all {
+		handles[rank].bytes = bytes
+	}
+	return handles, nil
+}
+
 func closeAll(handles []handle) error {
 	var failures []error
 	for _, h := range handles {
 		failures = append(failures, h.close())
 	}
 	return errors.Join(failures...)
+}
+
+// receivedBytes returns the bytes that a peer sent as a handle of some kind.
+func (h handle) receivedBytes(kind string) ([handleBytes]byte, error) {
+	if len(h.bytes) != handleBytes {
+		return [handleBytes]byte{}, fmt.Errorf("its %s handle has %d bytes instead of %d", kind, len(h.bytes), handleBytes)
+	}
+	return [handleBytes]byte(h.bytes), nil
 }
 
 // received returns the file that a peer sent.

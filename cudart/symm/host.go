@@ -27,7 +27,17 @@ type host struct {
 	own   *os.File // from malloc until export
 }
 
+// byHost is the backend of a device that maps memory of the host.
+func byHost(dev cudart.Device, world int) []backend {
+	d, ok := dev.(hostDevice)
+	if !ok {
+		return nil
+	}
+	return []backend{&host{hostDevice: d, world: world}}
+}
+
 func (*host) name() string { return "host" }
+func (*host) how() string  { return "peers share memory of the host" }
 
 // malloc makes the own memfd and maps it.
 func (b *host) malloc(bytes int64) (cudart.DevicePtr, error) {
@@ -57,7 +67,7 @@ func (b *host) exchange(ctx context.Context, ex Exchange, mine handle) ([]handle
 	return exchangeFiles(ctx, ex, mine.file)
 }
 
-func (b *host) open(h handle) (cudart.DevicePtr, error) {
+func (b *host) open(_ int, h handle) (cudart.DevicePtr, error) {
 	f, err := h.received()
 	if err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ func hosts(d *device) cudart.Device { return withHost{byHandle{d}} }
 
 func TestHostMemoryIsMappedByEveryRank(t *testing.T) {
 	before := openFiles(t)
-	j := newJob(4, hosts).with(Options{Host: true})
+	j := newJob(4, hosts).with(Options{Kind: Host})
 	for rank := range j.bytes {
 		j.bytes[rank] = 5000 // no whole pages
 	}
@@ -66,7 +66,7 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 		breaks func(*job)
 		want   string
 	}{
-		"no host memory": {func(j *job) { j.devices[1] = byHandle{&device{fabric: j.fabric}} }, "cannot map host memory"},
+		"no host memory": {func(j *job) { j.devices[1] = byHandle{&device{fabric: j.fabric}} }, "has no way to share memory so; it can do auto, ipc, nvshmem, private"},
 		"refused": {func(j *job) {
 			refusal := &cudart.Error{Op: "cuMemHostRegister_v2", Code: errPeerAccessUnsupported}
 			j.devices[1] = withHost{byHandle{&device{fabric: j.fabric, hostErr: refusal}}}
@@ -74,12 +74,12 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 		"peer refused": {func(j *job) {
 			j.devices[1] = &importsOnce{withHost: withHost{byHandle{&device{fabric: j.fabric}}}}
 		}, "rank 1: mapping memory of rank 0: no second import"},
-		"only one rank":     {func(j *job) { j.options[1].Host = false }, "same backend"},
+		"only one rank":     {func(j *job) { j.options[1].Kind = Auto }, "same backend"},
 		"machine too small": {func(j *job) { j.bytes = []int64{1 << 60, 1 << 60, 1 << 60} }, "3 ranks want 1152921504606846976 bytes of host memory each"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
-			j := newJob(3, hosts).with(Options{Host: true})
+			j := newJob(3, hosts).with(Options{Kind: Host})
 			test.breaks(j)
 			_, errs := j.allocate(t)
 			for rank, err := range errs {
@@ -97,7 +97,7 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 
 // TestSimulatorsShare has simulated devices write into each other's memory.
 func TestSimulatorsShare(t *testing.T) {
-	for name, o := range map[string]Options{"sim": {}, "sim with multicast": {Multicast: true}, "host": {Host: true}} {
+	for name, o := range map[string]Options{"sim": {}, "sim with multicast": {Multicast: true}, "host": {Kind: Host}} {
 		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
 			backend := simulator.New(3, simulator.Options{})

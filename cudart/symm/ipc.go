@@ -3,13 +3,12 @@ package symm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"gpurun/cudart"
 )
 
-// handleBytes is the size of a CUipcMemHandle.
+// handleBytes is the size of a CUipcMemHandle, and of a CUmemFabricHandle.
 const handleBytes = 64
 
 // ipcDevice shares memory by handles of plain bytes (cuIpcGetMemHandle). A
@@ -26,7 +25,17 @@ type ipc struct {
 	dev cudart.Device
 }
 
+// byIPC is the backend of a device that has CUDA IPC.
+func byIPC(dev cudart.Device) []backend {
+	d, ok := dev.(ipcDevice)
+	if !ok {
+		return nil
+	}
+	return []backend{ipc{d, dev}}
+}
+
 func (ipc) name() string { return "ipc" }
+func (ipc) how() string  { return "peers map each other's memory by CUDA IPC" }
 
 func (b ipc) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 
@@ -36,29 +45,16 @@ func (b ipc) export(ptr cudart.DevicePtr) (handle, error) {
 }
 
 func (b ipc) exchange(ctx context.Context, ex Exchange, mine handle) ([]handle, error) {
-	all, err := ex.AllGather(ctx, roundHandle, mine.bytes)
-	if err == nil {
-		err = wantOnePerRank(len(all), ex.WorldSize())
-	}
-	if err != nil {
-		return nil, err
-	}
-	handles := make([]handle, len(all))
-	for rank, bytes := range all {
-		handles[rank].bytes = bytes
-	}
-	return handles, nil
+	return exchangeBytes(ctx, ex, mine.bytes)
 }
 
-func (b ipc) open(h handle) (cudart.DevicePtr, error) {
-	if len(h.bytes) != handleBytes {
-		return 0, fmt.Errorf("its IPC handle has %d bytes instead of %d", len(h.bytes), handleBytes)
+func (b ipc) open(_ int, h handle) (cudart.DevicePtr, error) {
+	bytes, err := h.receivedBytes("IPC")
+	if err != nil {
+		return 0, err
 	}
-	ptr, err := b.ImportIPC([handleBytes]byte(h.bytes))
-	if meansNoPeerAccess(err) {
-		err = noPeerAccess{err}
-	}
-	return ptr, err
+	ptr, err := b.ImportIPC(bytes)
+	return ptr, markNoPeerAccess(err)
 }
 
 // CUresult codes by which a driver refuses to map a peer's memory.
@@ -68,9 +64,14 @@ const (
 	errTooManyPeers          cudart.Result = 711
 )
 
-func meansNoPeerAccess(err error) bool {
-	refusals := []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported}
-	return slices.ContainsFunc(refusals, func(code cudart.Result) bool { return errors.Is(err, code) })
+// markNoPeerAccess marks an error whose code means the want of peer access, by any
+// call or, for more codes, by the call at hand.
+func markNoPeerAccess(err error, more ...cudart.Result) error {
+	refusals := append(more, errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported)
+	if slices.ContainsFunc(refusals, func(code cudart.Result) bool { return errors.Is(err, code) }) {
+		return noPeerAccess{err}
+	}
+	return err
 }
 
 func (b ipc) unmap(ptr cudart.DevicePtr) error { return b.CloseIPC(ptr) }

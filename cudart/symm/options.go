@@ -4,23 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
 // Options says what kind of symmetric memory to allocate. All ranks pass the
 // same. The zero value is the device's own memory without a multicast address.
 type Options struct {
-	// Host puts the memory into the host's, which every GPU of the machine
-	// reaches without peer access, and slowly. Over PCIe, atomics that read and
-	// write are not atomic among GPUs there; loads and stores keep their order.
-	Host bool
-	// Multicast asks for an address that means the memory of all ranks.
+	Kind Kind
+	// Multicast asks for an address that means the memory of all ranks. A kind
+	// that cannot have one is refused; where only these devices have none,
+	// [Memory].MulticastWhy says so.
 	Multicast bool
+	// NVSHMEM is the library for NVSHMEMHeap, which nothing else needs.
+	NVSHMEM NVSHMEM
+}
+
+func (o Options) kind() Kind {
+	if o.Kind == "" {
+		return Auto
+	}
+	return o.Kind
 }
 
 // ErrNoMulticast says that the chosen kind of memory cannot have a multicast
 // address.
-var ErrNoMulticast = errors.New("CUDA IPC memory and host memory have no multicast address")
+var ErrNoMulticast = errors.New("CUDA IPC memory, host memory and private memory have no multicast address")
 
 // MulticastForbidden returns the assignment, such as "NCCL_NVLS_ENABLE=0", by
 // which the environment forbids the creation of multicast objects, or "". On a
@@ -48,15 +57,20 @@ func MulticastForbidden(getenv func(string) string) string {
 	return ""
 }
 
-// admitMulticast refuses a multicast address that b cannot give, or must not.
-// The simulator's is no object of the machine's, and never forbidden.
-func admitMulticast(b backend) error {
-	_, simulated := b.(sim)
+// admitMulticast leaves the backends that can give a multicast address, and refuses
+// it where none can or where it must not be. The simulator's is no object of the
+// machine's, and never forbidden.
+func admitMulticast(ways []backend) ([]backend, error) {
+	simulated := slices.ContainsFunc(ways, func(b backend) bool { return b.name() == "sim" })
 	if assignment := MulticastForbidden(os.Getenv); assignment != "" && !simulated {
-		return fmt.Errorf("%s forbids multicast objects", assignment)
+		return nil, fmt.Errorf("%s forbids multicast objects", assignment)
 	}
-	if _, ok := b.(multicaster); !ok {
-		return ErrNoMulticast
+	able := slices.DeleteFunc(slices.Clone(ways), func(b backend) bool {
+		_, ok := b.(multicaster)
+		return !ok
+	})
+	if len(able) == 0 {
+		return nil, ErrNoMulticast
 	}
-	return nil
+	return able, nil
 }

@@ -50,18 +50,12 @@ func TestMulticastIsRefused(t *testing.T) {
 		want   string
 	}{
 		"CUDA IPC":          {wrap: handles, o: Options{Multicast: true}, is: ErrNoMulticast, want: "CUDA IPC memory"},
-		"host":              {wrap: hosts, o: Options{Multicast: true, Host: true}, is: ErrNoMulticast, want: "host memory"},
-		"device without it": {wrap: files, o: Options{Multicast: true}, is: ErrNoMulticast, want: "making a multicast address"},
+		"host":              {wrap: hosts, o: Options{Multicast: true, Kind: Host}, is: ErrNoMulticast, want: "host memory"},
+		"private":           {wrap: handles, o: Options{Multicast: true, Kind: Private}, is: ErrNoMulticast, want: "private memory"},
 		"forbidden":         {wrap: handles, o: Options{Multicast: true}, env: "NVSHMEM_DISABLE_NVLS", want: "NVSHMEM_DISABLE_NVLS=1 forbids"},
 		"some ranks": {
 			wrap: multicasts, o: Options{Multicast: true}, want: "same multicast option everywhere: true on rank 0,2; false on rank 1",
 			breaks: func(j *job) { j.options[1].Multicast = false },
-		},
-		"one device fails": {
-			wrap: multicasts, o: Options{Multicast: true}, want: "rank 2: making a multicast address: no room",
-			breaks: func(j *job) {
-				j.devices[2] = multicasts(&device{fabric: j.fabric, multicastErr: errors.New("no room")})
-			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +77,38 @@ func TestMulticastIsRefused(t *testing.T) {
 					t.Errorf("rank %d: %v is ErrNoMulticast", rank, err)
 				}
 			}
+			j.wantClean(t, before)
+		})
+	}
+}
+
+// TestMemoryWithoutItsMulticastAddress has all ranks keep their memory where one of
+// them cannot have an address of all.
+func TestMemoryWithoutItsMulticastAddress(t *testing.T) {
+	for name, test := range map[string]struct {
+		device func(*device) cudart.Device
+		want   string
+	}{
+		"device without it": {files, `rank 2: device "fake" has none`},
+		"device fails":      {multicasts, "rank 2: no room"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := openFiles(t)
+			j := newJob(3, multicasts).with(Options{Multicast: true})
+			j.devices[2] = test.device(&device{fabric: j.fabric, multicastErr: errors.New("no room")})
+			memories, errs := j.allocate(t)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			for rank, m := range memories {
+				if want := "making a multicast address: " + test.want; m.Multicast != 0 || m.MulticastWhy != want {
+					t.Errorf("rank %d: multicast address %#x: %q, want %q", rank, m.Multicast, m.MulticastWhy, want)
+				}
+			}
+			if len(j.fabric.multicasts) != 0 {
+				t.Errorf("addresses are left: %v", j.fabric.multicasts)
+			}
+			j.free(t, memories)
 			j.wantClean(t, before)
 		})
 	}

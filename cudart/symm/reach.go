@@ -22,7 +22,7 @@ func CanReach(dev cudart.Device, peer cudart.Info) (bool, error) {
 
 // UnreachableError says that memory could not be shared because the GPU of Rank
 // has no access to that of Peer. [Allocate] returns it on all ranks or on none,
-// as far as the reports arrive, so that all of them can turn to [Options].Host.
+// as far as the reports arrive, so that all of them can turn to [Host].
 type UnreachableError struct {
 	Rank, Peer int
 	Err        error

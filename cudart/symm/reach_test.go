@@ -31,7 +31,7 @@ func TestUnreachablePeerIsKnownEverywhere(t *testing.T) {
 			}
 		}
 		j.wantClean(t, before)
-		memories, errs := j.with(Options{Host: true}).allocate(t)
+		memories, errs := j.with(Options{Kind: Host}).allocate(t)
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package symm
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"gpurun/cudart"
@@ -27,7 +28,17 @@ type sim struct {
 	dev cudart.Device
 }
 
+// bySim is the backend of a simulated device.
+func bySim(dev cudart.Device) []backend {
+	d, ok := dev.(simDevice)
+	if !ok {
+		return nil
+	}
+	return []backend{sim{d, dev}}
+}
+
 func (sim) name() string { return "sim" }
+func (sim) how() string  { return "simulated memory is a file that peers map" }
 
 func (b sim) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 
@@ -40,7 +51,7 @@ func (b sim) exchange(ctx context.Context, ex Exchange, mine handle) ([]handle, 
 	return exchangeFiles(ctx, ex, mine.file)
 }
 
-func (b sim) open(h handle) (cudart.DevicePtr, error) {
+func (b sim) open(_ int, h handle) (cudart.DevicePtr, error) {
 	f, err := h.received()
 	if err != nil {
 		return 0, err
@@ -48,14 +59,20 @@ func (b sim) open(h handle) (cudart.DevicePtr, error) {
 	return b.ImportFD(f)
 }
 
-// multicast implements multicaster.
-func (b sim) multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error) {
-	d, ok := b.dev.(multicastDevice)
-	if !ok {
-		return 0, ErrNoMulticast
-	}
-	return d.Multicast(members)
+// multicastSteps implements multicaster. A simulated address is this rank's alone.
+func (b sim) multicastSteps(_ context.Context, m *Memory) []step {
+	return []step{{"address", func() (err error) {
+		d, ok := b.dev.(multicastDevice)
+		if !ok {
+			return fmt.Errorf("device %q has none", b.dev.Info().Name)
+		}
+		m.Multicast, err = d.Multicast(m.Peers)
+		return err
+	}}}
 }
+
+func (b sim) unmapMulticast(ptr cudart.DevicePtr) error { return b.dev.Free(ptr) }
+func (sim) leaveMulticast() error                       { return nil }
 
 func (b sim) unmap(ptr cudart.DevicePtr) error { return b.dev.Free(ptr) }
 func (b sim) free(ptr cudart.DevicePtr) error  { return b.dev.Free(ptr) }

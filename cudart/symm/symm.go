@@ -2,17 +2,19 @@
 // rank, with every rank holding device pointers to all of them.
 //
 // How one rank's memory becomes another's differs between devices, and hides
-// behind the unexported interface backend: "ipc" passes cuIpcGetMemHandle
-// handles as bytes, "sim" passes file descriptors, and so does "host", whose
-// memory is the host's. The protocol around it is the same for all of them, and
-// every step of it is collective:
+// behind the unexported interface backend. The protocol around it is the same for
+// all of them, and every step of it is collective:
 //
 //	this rank                               all ranks
+//	ask the device what it can do
+//	report what it can, or not     <----->  take the backend that all can, or fail
 //	allocate, export a handle
-//	report size, backend, failure  <----->  all agree, or all free and fail
+//	report failure                 <----->  all agree, or all free and fail
 //	hand out the handle            <----->  receive the peers' handles
-//	map every peer, make the multicast address
+//	map every peer
 //	report failure                 <----->  all mapped, or all unmap, free and fail
+//	a step to a multicast address
+//	report failure, for each step  <----->  all go on, or all do without
 //
 // A rank that fails says so in the next report instead of leaving, so that
 // its peers hear the cause at once and do not wait for their time-out.
@@ -42,10 +44,14 @@ type Exchange interface {
 
 // The rounds of the protocol, as named to the Exchange.
 const (
+	roundSettle  = "symm/settle"
+	roundEntered = "symm/entered"
 	roundOffer   = "symm/offer"
 	roundHandle  = "symm/handle"
 	roundMapped  = "symm/mapped"
 	roundRelease = "symm/release"
+
+	roundMulticast = "symm/multicast/" // and the step's name
 )
 
 // Memory is this rank's view of one symmetric allocation. The device owns
@@ -60,14 +66,19 @@ type Memory struct {
 	// multimem load reduces over them, a multimem store reaches them all. It
 	// is 0 unless [Options].Multicast asked for it.
 	Multicast cudart.DevicePtr
+	// MulticastWhy says why there is no address that was asked for.
+	MulticastWhy string
 	// Bytes is the size of the memory on each rank.
 	Bytes int64
-	// Backend names what shares the memory: "ipc", "sim" or "host".
-	Backend string
+	// Backend names what shares the memory: "vmm", "ipc", "nvshmem", "host", "sim"
+	// or "private". Why says in a clause why it is that one.
+	Backend, Why string
 
 	options Options
 	ex      Exchange
 	backend backend
+	session session     // the backend while its library is in use
+	team    multicaster // the backend while it has something of a multicast address
 }
 
 // Allocate allocates bytes on every rank of ex and maps all of them on dev.
@@ -79,12 +90,22 @@ type Memory struct {
 // peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
 func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
-	mine, failure := m.offer(dev)
+	if err := m.settle(ctx, dev); err != nil {
+		return nil, err
+	}
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	mine, failure := m.offer()
 	if err := m.agree(ctx, roundOffer, failure); err != nil {
 		return nil, errors.Join(err, mine.close(), m.freeLocal())
 	}
 	failure = errors.Join(m.mapPeers(ctx, mine), mine.close())
-	if err := m.agree(ctx, roundMapped, failure); err != nil {
+	err := m.agree(ctx, roundMapped, failure)
+	if err == nil {
+		err = m.makeMulticast(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, m.Free(ctx))
 	}
 	return m, nil
@@ -98,36 +119,42 @@ func (m *Memory) Free(ctx context.Context) error {
 	if m.Local == 0 {
 		return nil
 	}
-	unmapped := errors.Join(m.freeMulticast(), m.unmapPeers())
-	if _, err := m.gather(ctx, roundRelease, report{}); err != nil {
+	unmapped := errors.Join(m.unmapMulticast(), m.unmapPeers())
+	if err := m.awaitPeers(ctx); err != nil {
 		return errors.Join(unmapped, fmt.Errorf("keeping symmetric memory until the device closes: %w", err))
 	}
-	return errors.Join(unmapped, m.freeLocal())
+	return errors.Join(unmapped, m.leaveMulticast(), m.freeLocal())
+}
+
+// awaitPeers returns when no peer maps the own memory any more.
+func (m *Memory) awaitPeers(ctx context.Context) error {
+	if !m.shared() {
+		return nil
+	}
+	_, err := m.gather(ctx, roundRelease, report{})
+	return err
+}
+
+func (m *Memory) shared() bool {
+	_, alone := m.backend.(private)
+	return !alone
 }
 
 // offer allocates the own memory and makes a handle for the peers.
-func (m *Memory) offer(dev cudart.Device) (handle, error) {
-	if m.Bytes <= 0 {
-		return handle{}, fmt.Errorf("symmetric memory of %d bytes: the size must be positive", m.Bytes)
-	}
-	b, err := choose(dev, m.options, m.ex.WorldSize())
-	if err != nil {
-		return handle{}, err
-	}
-	m.backend, m.Backend = b, b.name()
-	if m.Local, err = b.malloc(m.Bytes); err != nil {
+func (m *Memory) offer() (handle, error) {
+	var err error
+	if m.Local, err = m.backend.malloc(m.Bytes); err != nil {
 		return handle{}, fmt.Errorf("allocating %d bytes of symmetric memory: %w", m.Bytes, err)
 	}
 	m.Peers[m.ex.Rank()] = m.Local
-	h, err := b.export(m.Local)
+	h, err := m.backend.export(m.Local)
 	if err != nil {
 		return handle{}, fmt.Errorf("exporting symmetric memory: %w", err)
 	}
 	return h, nil
 }
 
-// mapPeers exchanges handles, maps every peer's memory, and makes the multicast
-// address of all.
+// mapPeers exchanges handles and maps every peer's memory.
 func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 	handles, err := m.backend.exchange(ctx, m.ex, mine)
 	if err != nil {
@@ -135,48 +162,19 @@ func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 	}
 	var failures []error
 	for rank, h := range handles {
-		if rank != m.ex.Rank() {
+		if rank != m.ex.Rank() && m.shared() {
 			failures = append(failures, m.mapPeer(rank, h))
 		}
 		failures = append(failures, h.close())
 	}
-	if err := errors.Join(failures...); err != nil {
-		return err
-	}
-	return m.mapMulticast()
+	return errors.Join(failures...)
 }
 
 func (m *Memory) mapPeer(rank int, h handle) error {
-	ptr, err := m.backend.open(h)
+	ptr, err := m.backend.open(rank, h)
+	m.Peers[rank] = ptr
 	if err != nil {
 		return explain(m.ex.Rank(), rank, err)
-	}
-	m.Peers[rank] = ptr
-	return nil
-}
-
-func (m *Memory) mapMulticast() (err error) {
-	if !m.options.Multicast {
-		return nil
-	}
-	b, ok := m.backend.(multicaster)
-	if !ok {
-		return ErrNoMulticast
-	}
-	if m.Multicast, err = b.multicast(m.Peers); err != nil {
-		return fmt.Errorf("making a multicast address: %w", err)
-	}
-	return nil
-}
-
-func (m *Memory) freeMulticast() error {
-	if m.Multicast == 0 {
-		return nil
-	}
-	ptr := m.Multicast
-	m.Multicast = 0
-	if err := m.backend.free(ptr); err != nil {
-		return fmt.Errorf("freeing the multicast address: %w", err)
 	}
 	return nil
 }
@@ -195,14 +193,15 @@ func (m *Memory) unmapPeers() error {
 	return errors.Join(failures...)
 }
 
+// freeLocal frees the own memory and leaves the library that it came from.
 func (m *Memory) freeLocal() error {
-	if m.Local == 0 {
-		return nil
+	var err error
+	if m.Local != 0 {
+		err = m.backend.free(m.Local)
 	}
-	ptr := m.Local
 	m.Local, m.Peers[m.ex.Rank()] = 0, 0
-	if err := m.backend.free(ptr); err != nil {
-		return fmt.Errorf("freeing symmetric memory: %w", err)
+	if err != nil {
+		err = fmt.Errorf("freeing symmetric memory: %w", err)
 	}
-	return nil
+	return errors.Join(err, m.leave())
 }

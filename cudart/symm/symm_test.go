@@ -71,6 +71,15 @@ func (j *job) allocate(t *testing.T) ([]*Memory, []error) {
 	return memories, errs
 }
 
+// free frees what allocate returned.
+func (j *job) free(t *testing.T, memories []*Memory) {
+	t.Helper()
+	errs := j.each(func(rank int) error { return memories[rank].Free(t.Context()) })
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
 // wantClean checks that no memory, mapping or file is left, and that nothing
 // was freed under a peer's feet.
 func (j *job) wantClean(t *testing.T, filesBefore int) {
@@ -208,7 +217,7 @@ func TestMissingPeerEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Allocate(ctx, j.devices[0], j.members[0], 4096, Options{})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), roundOffer) {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), roundSettle) {
 		t.Errorf("got %v", err)
 	}
 	j.wantClean(t, openFiles(t))
@@ -243,7 +252,7 @@ func FuzzDecodeReport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := decode(text)
-		if err != nil && r != (report{}) {
+		if err != nil && !cmp.Equal(r, report{}) {
 			t.Errorf("error %v came with %+v", err, r)
 		}
 		if err == nil && len(text) > maxReport {

@@ -1,0 +1,154 @@
+package symm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/cudart"
+)
+
+// facts are what a rank finds out that its peers need to know before they
+// allocate.
+type facts struct {
+	// Granularity is what sizes must be a multiple of on the rank's device.
+	Granularity int64 `json:"granularity,omitempty"`
+	// UniqueID is NVSHMEM's, from rank 0.
+	UniqueID []byte `json:"unique_id,omitempty"`
+}
+
+// prober is a backend that does not work on every device of its kind. What it
+// learns are the facts of all ranks, indexed by rank.
+type prober interface {
+	probe() (facts, error)
+	learn(all []facts) error
+}
+
+// session is a backend whose library all ranks enter and leave together. A rank
+// that enters waits for the others, so that only what no rank could foresee may
+// fail there.
+type session interface {
+	enter() error
+	leave() error
+}
+
+// settle has all ranks take the same backend: the first that the options allow
+// and that works on every rank's device.
+func (m *Memory) settle(ctx context.Context, dev cudart.Device) error {
+	ways, failure := m.candidates(dev)
+	var refusals []string
+	for {
+		mine := m.report(failure)
+		if failure == nil {
+			m.backend = ways[0]
+			mine.Facts, mine.Cannot = probe(m.backend)
+		}
+		reports, err := m.gather(ctx, roundSettle, mine)
+		if err != nil {
+			return err
+		}
+		if err := m.verdict(reports, failure); err != nil {
+			return err
+		}
+		refusal := firstRefusal(reports)
+		if refusal == "" {
+			return m.take(reports, refusals)
+		}
+		refusals = append(refusals, refusal)
+		if ways = ways[1:]; len(ways) == 0 {
+			return m.refused(refusals)
+		}
+	}
+}
+
+// candidates are the backends to try in turn. Every rank must come to the same
+// ones, which the first report checks.
+func (m *Memory) candidates(dev cudart.Device) ([]backend, error) {
+	if m.Bytes <= 0 {
+		return nil, fmt.Errorf("symmetric memory of %d bytes: the size must be positive", m.Bytes)
+	}
+	ways, err := m.choose(dev)
+	var names []string
+	for _, b := range ways {
+		names = append(names, b.name())
+	}
+	m.Backend = strings.Join(slices.Compact(names), " or ")
+	return ways, err
+}
+
+// probe returns the facts, or how the rank cannot do with a backend.
+func probe(b backend) (facts, string) {
+	p, ok := b.(prober)
+	if !ok {
+		return facts{}, ""
+	}
+	f, err := p.probe()
+	if err != nil {
+		return facts{}, clip(err)
+	}
+	return f, ""
+}
+
+func firstRefusal(reports []report) string {
+	for rank, r := range reports {
+		if r.Cannot != "" {
+			return fmt.Sprintf("rank %d %s", rank, r.Cannot)
+		}
+	}
+	return ""
+}
+
+// take keeps the backend that works everywhere, and says why it is that one.
+func (m *Memory) take(reports []report, refusals []string) error {
+	m.Backend = m.backend.name()
+	switch {
+	case m.options.kind() != Auto:
+		m.Why = "asked for"
+	case len(refusals) == 0:
+		m.Why = m.backend.how()
+	default:
+		m.Why = m.backend.how() + ", because " + strings.Join(refusals, ", and ")
+	}
+	p, ok := m.backend.(prober)
+	if !ok {
+		return nil
+	}
+	all := make([]facts, len(reports))
+	for rank, r := range reports {
+		all[rank] = r.Facts
+	}
+	return p.learn(all)
+}
+
+// refused is the error where nothing is left to try.
+func (m *Memory) refused(refusals []string) error {
+	err := &UnsupportedError{m.options.kind(), strings.Join(refusals, ", and ")}
+	if m.options.Multicast && m.options.kind() == Auto {
+		return fmt.Errorf("%w; %w", ErrNoMulticast, err)
+	}
+	return err
+}
+
+// enter starts the library of a backend that has one.
+func (m *Memory) enter(ctx context.Context) error {
+	s, ok := m.backend.(session)
+	if !ok {
+		return nil
+	}
+	if err := m.agree(ctx, roundEntered, s.enter()); err != nil {
+		// To leave would be to wait for a rank that is not in.
+		return err
+	}
+	m.session = s
+	return nil
+}
+
+func (m *Memory) leave() error {
+	if m.session == nil {
+		return nil
+	}
+	s := m.session
+	m.session = nil
+	return s.leave()
+}
