@@ -19,6 +19,13 @@ func wantCode(t *testing.T, err error, code cudart.Result, mention string) {
 	}
 }
 
+func wantMention(t *testing.T, err error, mention string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), mention) {
+		t.Errorf("got error %v, want %q", err, mention)
+	}
+}
+
 func wantCalls(t *testing.T, f *fake, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, f.calls()); diff != "" {

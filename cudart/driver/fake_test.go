@@ -30,10 +30,11 @@ type fake struct {
 	lib  *dl.Library
 }
 
-// newFake compiles and loads a stand-in of this test's own.
-func newFake(t *testing.T) *fake {
+// newFake compiles and loads a stand-in of this test's own. Flags such as
+// -DWITHOUT_VMM make it an older driver.
+func newFake(t *testing.T, flags ...string) *fake {
 	t.Helper()
-	f := &fake{t: t, path: compile(t, "testdata/fakecuda.c", "libcuda.so.1")}
+	f := &fake{t: t, path: compile(t, "testdata/fakecuda.c", "libcuda.so.1", flags...)}
 	var err error
 	if f.lib, err = dl.Open(f.path); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-func compile(t *testing.T, source, name string) string {
+func compile(t *testing.T, source, name string, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -52,7 +53,8 @@ func compile(t *testing.T, source, name string) string {
 		t.Skip("no C compiler to build the stand-in library with")
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-Werror", "-o", path, source).CombinedOutput(); err != nil {
+	flags = append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-Wno-unused-function", "-o", path, source}, flags...)
+	if out, err := exec.Command(cc, flags...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}
 	return path
@@ -72,6 +74,35 @@ func (f *fake) call(name string, args ...uintptr) {
 func (f *fake) failNext(name string, code cudart.Result) {
 	text := dl.Bytes(name)
 	f.call("fake_fail", uintptr(unsafe.Pointer(&text[0])), uintptr(code))
+}
+
+// failIn makes the nth call from now on of a GPU return code.
+func (f *fake) failIn(ordinal, n int, code cudart.Result) {
+	f.call("fake_fail_in", uintptr(70+ordinal), uintptr(n), uintptr(code))
+}
+
+// failOn makes the next call of a function on a GPU return code.
+func (f *fake) failOn(ordinal int, name string, code cudart.Result) {
+	text := dl.Bytes(name)
+	f.call("fake_fail_on", uintptr(70+ordinal), uintptr(unsafe.Pointer(&text[0])), uintptr(code))
+}
+
+// failed is the call that failIn made fail, or empty.
+func (f *fake) failed() string {
+	text := make([]byte, 64)
+	f.call("fake_failed", uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)))
+	return dl.Text(text)
+}
+
+// attribute sets a device attribute of both GPUs.
+func (f *fake) attribute(number, value int) {
+	for ordinal := range 2 {
+		f.attributeOf(ordinal, number, value)
+	}
+}
+
+func (f *fake) attributeOf(ordinal, number, value int) {
+	f.call("fake_attribute", uintptr(70+ordinal), uintptr(number), uintptr(value))
 }
 
 // busy makes the next n queries of a stream find it busy.

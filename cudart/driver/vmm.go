@@ -11,7 +11,7 @@ import (
 // CUdevice_attribute numbers of virtual memory management.
 const (
 	attrVMM    = 102
-	attrFileFD = 103
+	attrFile   = 103
 	attrFabric = 128
 )
 
@@ -68,7 +68,7 @@ func (d *device) CanExport(fabric bool) error {
 	if err := d.wantAttribute(attrVMM, "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"); err != nil {
 		return err
 	}
-	attribute, name := attrFileFD, "HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED"
+	attribute, name := attrFile, "HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED"
 	if fabric {
 		attribute, name = attrFabric, "HANDLE_TYPE_FABRIC_SUPPORTED"
 	}

@@ -39,8 +39,9 @@ static char calls[1 << 16];
 static size_t written;
 static int initialized, contexts, busy, ticks, capturing, compute_major = 9;
 static char fail_name[64];
-static int fail_code;
+static int fail_code, fail_on;
 static int fail_device, fail_in, in_code; /* the calls of a device until one fails, 0 for never */
+static char failed[64];
 static int primary[2];           /* a context per device; only their addresses matter */
 static __thread int *current;
 
@@ -72,7 +73,7 @@ int fake_reset(void)
 	written = calls[0] = initialized = contexts = busy = ticks = capturing = fail_code = 0;
 	current = 0;
 	compute_major = 9;
-	fail_in = 0;
+	fail_in = failed[0] = 0;
 	reset_vmm();
 	return 0;
 }
@@ -109,9 +110,20 @@ int fake_live(char *to, size_t size)
 	return 0;
 }
 
-/* fake_fail makes the next call of a function return a code. */
+/* fake_fail_on makes the next call of a function on a device return a code, and
+   fake_fail on any. */
+int fake_fail_on(int device, const char *name, int code)
+{
+	SERIAL();
+	snprintf(fail_name, sizeof fail_name, "%s", name);
+	fail_code = code;
+	fail_on = device;
+	return 0;
+}
+
 int fake_fail(const char *name, int code)
 {
+	fail_on = 0;
 	snprintf(fail_name, sizeof fail_name, "%s", name);
 	fail_code = code;
 	return 0;
@@ -123,8 +135,16 @@ int fake_fail_in(int device, int n, int code)
 	SERIAL();
 	fail_device = device;
 	fail_in = n;
-	fail_code = 0;
 	in_code = code;
+	failed[0] = 0;
+	return 0;
+}
+
+/* fake_failed names the call that fake_fail_in made fail. */
+int fake_failed(char *to, size_t size)
+{
+	SERIAL();
+	snprintf(to, size, "%s", failed);
 	return 0;
 }
 
@@ -145,13 +165,15 @@ static int enter(const char *name, const char *format, ...)
 	written += vsnprintf(calls + written, sizeof calls - written, format, args);
 	written += snprintf(calls + written, sizeof calls - written, "\n");
 	va_end(args);
-	if (fail_code && !strcmp(name, fail_name)) {
+	if (fail_code && !strcmp(name, fail_name) && (!fail_on || fail_on == device_here())) {
 		int code = fail_code;
 		fail_code = 0;
 		return code;
 	}
-	if (fail_in && device_here() == fail_device && --fail_in == 0)
+	if (fail_in && device_here() == fail_device && --fail_in == 0) {
+		snprintf(failed, sizeof failed, "%s", name);
 		return in_code;
+	}
 	return 0;
 }
 
