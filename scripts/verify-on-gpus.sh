@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# Verifies gpurun on a machine with GPUs: every collective, algorithm, type and
-# operation that runs there, in streams and in graphs, on 1, 2, 3, 4 and 8 of them,
-# with peer access and without; the epilogues; the injected failures; the GPU
-# tests; and the time of the default command.
+# Verifies gpurun on a machine with GPUs.
 #
 #   scripts/build-for-gpus.sh                      # where Go is
-#   scripts/verify-on-gpus.sh [RESULTS]            # on the GPU machine
+#   scripts/verify-on-gpus.sh [PART...]            # on the GPU machine
 #
-# RESULTS is a folder for the output, build/results by default. The exit
-# status is 0 when everything held.
+# The parts, all of them unless some are named:
+#   first     what is there; the default command, cold and warm; doctor; smoke
+#   sweeps    every collective, algorithm, type and operation on 1, 2, 3, 4 and 8
+#             GPUs, in streams and in graphs, with peer access and without; epilogues
+#   memory    every way to share memory, and NCCL and NVSHMEM where they are installed
+#   failures  the injected failures; too many ranks
+#   tests     the tests that need a GPU; how long the driver compiles a module
+#   grids     the field's grids of cases, all ranks side by side on one GPU
+#
+# Output goes to $RESULTS, build/results by default. The exit status is 0 when
+# everything held.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-results=${1:-build/results}
+results=${RESULTS:-build/results}
 mkdir -p "$results"
 gpurun=build/gpurun
 failures=0
@@ -22,61 +28,98 @@ failures=0
 check() {
   local want=$1 name=$2 began=${EPOCHREALTIME/./}
   shift 2
-  timeout -k 5 ${limit:-60} "$@" >"$results/$name.txt" 2>&1
+  timeout -k 5 "${limit:-60}" "$@" >"$results/$name.txt" 2>&1
   local got=$?
   printf '%-28s exit %-3s (want %s) %6d ms\n' "$name" "$got" "$want" $(((${EPOCHREALTIME/./} - began) / 1000))
   [ "$got" = "$want" ] || { failures=$((failures + 1)); tail -n 20 "$results/$name.txt"; }
 }
 
+first() {
+  check 0 version $gpurun version
+  check 0 list $gpurun list
+  # The first run may compile the kernels, the second has them in the driver's cache.
+  check 0 default-cold $gpurun --nproc-per-node "$count" --device cuda allreduce
+  check 0 default-warm $gpurun --nproc-per-node "$count" --device cuda allreduce
+  check 0 doctor $gpurun --require-gpu doctor
+  limit=90 check 0 smoke $gpurun --require-gpu smoke
+}
+
+sweeps() {
+  local n run collective ops epilogue
+  for n in 1 2 3 4 8; do
+    [ "$n" -le "$count" ] || continue
+    run="$gpurun --nproc-per-node $n --device cuda"
+    for collective in allreduce reducescatter reduce allgather broadcast alltoall; do
+      ops=
+      case $collective in allreduce | reducescatter | reduce) ops="-o all" ;; esac
+      check 0 "$collective-types-$n" $run $collective --algo all -d all $ops -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
+      check 0 "$collective-odd-$n" $run $collective --algo all -d all $ops -b 0 -e 200 -i 40 -n 2 -w 1 -u
+      check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 64K -e 64M -f 32 -n 5 --pdl off
+      check 0 "$collective-no-peers-$n" $run $collective --p2p off -d float -b 4 -e 4M -f 64 -n 2
+    done
+    check 0 "barrier-$n" $run barrier --algo all
+    for epilogue in negate scale "bias --hidden 1000" "rmsnorm --hidden 4096"; do
+      check 0 "${epilogue%% *}-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue -b 16K -e 4M -f 16 -n 5
+    done
+    check 0 "root-$n" $run reduce -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
+  done
+}
+
+memory() {
+  local n run collective kind
+  for n in 2 4; do
+    [ "$n" -le "$count" ] || continue
+    run="$gpurun --nproc-per-node $n --device cuda"
+    for collective in allreduce reducescatter allgather broadcast alltoall; do
+      for kind in vmm ipc; do
+        check 0 "$collective-$kind-$n" $run $collective --symm $kind --algo all -b 1K -e 64M -f 16 -d bfloat16 -n 5
+      done
+      if $gpurun list --output json | grep -q '"cuda": "yes: NVSHMEM'; then
+        check 0 "$collective-nvshmem-$n" $run $collective --symm nvshmem --algo all -b 1K -e 64M -f 16 -d bfloat16,float -n 5
+      fi
+    done
+  done
+}
+
+failures() {
+  local run="$gpurun --nproc-per-node 4 --device cuda allreduce -b 64K -e 64K -T 3"
+  if [ "$count" -ge 4 ]; then
+    check 1 inject-corrupt $run --inject corrupt:rank=1,byte=4097
+    check 5 inject-kill $run --inject kill:rank=2
+    check 4 inject-hang $run --inject hang:rank=3
+  fi
+  check 3 too-many-ranks $gpurun --nproc-per-node $((count + 1)) --device cuda allreduce
+  check 0 oversubscribed $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda allreduce -b 1K -e 64K -n 2
+}
+
+tests() {
+  local test
+  for test in driver sim conformance; do
+    limit=300 check 0 "$test-tests" env GPURUN_REQUIRE_GPU=1 "build/$test.test" -test.v -test.run GPU
+  done
+  check 0 jit env GPURUN_REQUIRE_GPU=1 CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER \
+    build/conformance.test -test.v -test.run CompilesEveryModule
+  grep -h slowest "$results/jit.txt"
+}
+
+grids() {
+  local grid
+  for grid in 'HCCL|Helion|PyTorch|Epilogue|Streams|Groups' Modular NCCLTests; do
+    limit=300 check 0 "grid-${grid%%|*}" env GPURUN_REQUIRE_GPU=1 GPURUN_TEST_DEVICE=cuda build/conformance.test -test.v -test.run "$grid"
+  done
+}
+
 count=$(nvidia-smi -L | grep -c ^GPU)
 [ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
-
-check 0 version $gpurun version
-check 0 list $gpurun list
-
-# The first run may compile the kernels, the second has them in the driver's cache.
-check 0 default-cold $gpurun --nproc-per-node "$count" --device cuda allreduce
-check 0 default-warm $gpurun --nproc-per-node "$count" --device cuda allreduce
-
-for n in 1 2 3 4 8; do
-  [ "$n" -le "$count" ] || continue
-  run="$gpurun --nproc-per-node $n --device cuda"
-  for collective in allreduce reducescatter reduce allgather broadcast alltoall; do
-    ops=
-    case $collective in allreduce | reducescatter | reduce) ops="-o all" ;; esac
-    check 0 "$collective-types-$n" $run $collective --algo all -d all $ops -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
-    check 0 "$collective-odd-$n" $run $collective --algo all -d all $ops -b 0 -e 200 -i 40 -n 2 -w 1 -u
-    check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 64K -e 64M -f 32 -n 5 --pdl off
-    check 0 "$collective-no-peers-$n" $run $collective --p2p off -d float -b 4 -e 4M -f 64 -n 2
+for part in "${@:-first sweeps memory failures tests grids}"; do
+  for name in $part; do
+    case $name in
+      first | sweeps | memory | failures | tests | grids) "$name" ;;
+      *) echo "there is no part $name; see the top of this script"; exit 2 ;;
+    esac
   done
-  check 0 "barrier-$n" $run barrier --algo all
-  for epilogue in negate scale "bias --hidden 1000" "rmsnorm --hidden 4096"; do
-    check 0 "${epilogue%% *}-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue -b 16K -e 4M -f 16 -n 5
-  done
-  check 0 "root-$n" $run reduce -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
 done
-
-if [ "$count" -ge 4 ]; then
-  run="$gpurun --nproc-per-node 4 --device cuda allreduce -b 64K -e 64K -T 3"
-  check 1 inject-corrupt $run --inject corrupt:rank=1,byte=4097
-  check 5 inject-kill $run --inject kill:rank=2
-  check 4 inject-hang $run --inject hang:rank=3
-fi
-check 3 too-many-ranks $gpurun --nproc-per-node $((count + 1)) --device cuda allreduce
-check 0 oversubscribed $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda allreduce -b 1K -e 64K -n 2
-
-export GPURUN_REQUIRE_GPU=1
-for test in driver sim conformance; do
-  limit=300 check 0 "$test-tests" "build/$test.test" -test.v -test.run GPU
-done
-
-# The field's grids of cases, all ranks side by side on one GPU.
-for grid in 'HCCL|Helion|PyTorch|Epilogue|Streams|Groups' Modular NCCLTests; do
-  GPURUN_TEST_DEVICE=cuda limit=300 check 0 "grid-${grid%%|*}" build/conformance.test -test.v -test.run "$grid"
-done
-check 0 jit env CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER build/conformance.test -test.v -test.run CompilesEveryModule
-grep -h slowest "$results/jit.txt"
 
 if pgrep -x gpurun >/dev/null; then
   echo "processes are left behind:"

@@ -29,7 +29,7 @@ func (r *rank) verifyBarrier(ctx context.Context, m *measurement, t trial, submi
 			Seed: seed, Pattern: reference.Random, DType: collective.UInt64, World: r.WorldSize,
 			First: int64(who),
 		}
-		if err := r.roundOfTokens(ctx, t.in, submit, who); err != nil {
+		if err := r.roundOfTokens(ctx, t, submit, who); err != nil {
 			return err
 		}
 		corrupted, err := r.injectCorruption(t)
@@ -50,7 +50,7 @@ func (r *rank) verifyBarrier(ctx context.Context, m *measurement, t trial, submi
 
 // roundOfTokens puts a round on the stream and waits for it. Rank who does so
 // late: after the others, and a while.
-func (r *rank) roundOfTokens(ctx context.Context, in reference.Input, submit func() error, who int) error {
+func (r *rank) roundOfTokens(ctx context.Context, t trial, submit func() error, who int) error {
 	if r.Rank == who {
 		if err := r.meet(ctx, "others are ahead"); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (r *rank) roundOfTokens(ctx context.Context, in reference.Input, submit fun
 		time.Sleep(late)
 	}
 	token := make([]byte, tokenBytes)
-	in.Fill(token, r.Rank)
+	t.in.Fill(token, r.Rank)
 	if err := r.stream.Upload(r.comm.Local(r.layout.scratch), token); err != nil {
 		return fmt.Errorf("uploading a token: %w", err)
 	}
@@ -79,7 +79,7 @@ func (r *rank) roundOfTokens(ctx context.Context, in reference.Input, submit fun
 			return err
 		}
 	}
-	return r.synchronize(ctx)
+	return r.settle(ctx, t.testCase)
 }
 
 // compareTokens judges the tokens of all ranks.

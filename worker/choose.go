@@ -112,7 +112,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 // only the devices can keep all of them from it.
 func (c chooser) first(call collective.Call, reason string) (tuning.Choice, error) {
 	for _, a := range c.collective.Algorithms {
-		if c.refuse(a.Name, call) == nil {
+		if a.Needs.Library == "" && c.refuse(a.Name, call) == nil {
 			return tuning.Choice{Algorithm: a.Name, Reason: "the first that can do it: " + reason}, nil
 		}
 	}

@@ -51,8 +51,11 @@ func (r *rank) meetDevices(ctx context.Context) error {
 // whoIsApart asks every rank which of the others' memory its device cannot
 // reach, and puts the answer in words that are the same on all ranks.
 func (r *rank) whoIsApart(ctx context.Context, infos []cudart.Info) (string, error) {
-	if r.Job.P2P == off {
+	switch {
+	case r.Job.P2P == off:
 		return "GPUs are to run as if they could not reach each other (p2p is off)", nil
+	case r.Job.Symm == string(symm.Host):
+		return "memory of the host is to be shared, not the GPUs' (symm is host)", nil
 	}
 	var mine []int
 	for peer, info := range infos {
@@ -88,6 +91,8 @@ func (j Job) noMulticast(d cudart.Info, getenv func(string) string) string {
 	switch {
 	case j.Multicast == off:
 		return "it needs a multicast address, and multicast is off"
+	case j.Symm == string(symm.IPC) || j.Symm == string(symm.Host):
+		return "it needs a multicast address, which memory shared by " + j.Symm + " has not"
 	case d.Backend == "sim":
 		return ""
 	case forbidden != "":

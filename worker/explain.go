@@ -31,6 +31,8 @@ func Explain(err error) report.Failure {
 		straggler   *rendezvous.Straggler
 		left        *rendezvous.PeerLeft
 		aborted     *rendezvous.Aborted
+		stuck       *StuckError
+		library     *LibraryError
 	)
 	switch {
 	case errors.As(err, &usage):
@@ -39,6 +41,8 @@ func Explain(err error) report.Failure {
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer
+	case errors.As(err, &stuck):
+		f.Class = report.Timeout
 	case errors.As(err, &left):
 		f.Class, f.Peer, f.Consequence = report.Rendezvous, &left.Rank, true
 	case errors.As(err, &straggler):
@@ -54,8 +58,8 @@ func Explain(err error) report.Failure {
 	case errors.Is(err, rendezvous.ErrDuplicateRank), errors.Is(err, rendezvous.ErrWorldSize),
 		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
 		f.Class = report.Rendezvous
-	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable),
-		errors.As(err, &unshared), errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
+	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable), errors.As(err, &unshared),
+		errors.As(err, &library), errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
 		f.Class = report.Environment
 	}
 	return f

@@ -31,6 +31,8 @@ type ranks struct {
 	world   int
 	backend func(rank int) cudart.Backend // nil: the simulator
 	source  collective.Source             // nil: what ships
+	// libraries are those of others; nil: none.
+	libraries func(rank int) map[string]OpenLibrary
 }
 
 // run does a job and returns rank 0's results, and every rank's error.
@@ -55,6 +57,9 @@ func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 		}
 		if rank == 0 {
 			o.Reports = report.NewWriter(nopCloser{&out})
+		}
+		if g.libraries != nil {
+			o.Libraries = g.libraries(rank)
 		}
 		if g.backend != nil {
 			o.Backend = g.backend(rank)

@@ -57,4 +57,10 @@ type Job struct {
 	PDL       string `json:"pdl,omitempty"`
 	Multicast string `json:"multicast,omitempty"`
 	P2P       string `json:"p2p,omitempty"`
+	// Symm is the kind of symmetric memory, a symm.Kind; "auto" and empty leave
+	// it to the devices.
+	Symm string `json:"symm,omitempty"`
+	// LibraryPaths says where libraries of others are, by name; those that it
+	// lacks are searched for.
+	LibraryPaths map[string]string `json:"library_paths,omitempty"`
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gpurun/cudart"
@@ -97,4 +98,44 @@ func (r *rank) synchronize(ctx context.Context) error {
 		return fmt.Errorf("running the kernels: %w", err)
 	}
 	return r.comm.Err()
+}
+
+// settle is synchronize after a call of the case. Kernels of gpurun's bound their
+// waits themselves; those of others are waited for within the timeout.
+func (r *rank) settle(ctx context.Context, c testCase) error {
+	l := r.foreign(c)
+	if l == nil {
+		return r.synchronize(ctx)
+	}
+	waiting, cancel := r.within(ctx)
+	defer cancel()
+	return r.blame(ctx, l, r.doing, r.synchronize(waiting))
+}
+
+// foreign is the library of others that does the case, or nil.
+func (r *rank) foreign(c testCase) Library {
+	if c.algorithm == nil || c.algorithm.Needs.Library == "" {
+		return nil
+	}
+	return r.libraries[c.algorithm.Needs.Library]
+}
+
+// title is the library's name and version, or empty for gpurun's own kernels.
+func (r *rank) title(c testCase) string {
+	if l := r.foreign(c); l != nil {
+		return l.Title()
+	}
+	return ""
+}
+
+// blame makes the library's own what it has to do with: that the stream does not
+// come to an end, and what went wrong behind the caller's back.
+func (r *rank) blame(ctx context.Context, l Library, what string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = &StuckError{what, r.Job.Timeout + waitSlack}
+	}
+	if hidden := l.Err(); hidden != nil {
+		return errors.Join(&LibraryError{l.Title(), hidden}, err)
+	}
+	return err
 }

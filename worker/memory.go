@@ -8,78 +8,91 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/result"
 )
 
 // shareMemory allocates the memory, maps the peers' and makes the communicator
-// on it. Where the driver finds out only now that GPUs cannot reach each other, or
-// cannot have a multicast address, all ranks hear of it, and choose again.
+// on it. Where it turns out only now that GPUs cannot reach each other, or have no
+// multicast address, all ranks hear of it, and choose again.
 func (r *rank) shareMemory(ctx context.Context) error {
 	if err := r.phase("sharing memory with the peers"); err != nil {
 		return err
 	}
-	waiting, cancel := r.within(ctx)
-	defer cancel()
-	err := r.allocate(waiting)
-	var refused *symm.UnreachableError
-	if errors.As(err, &refused) && r.around.apart == "" {
-		r.around.apart = apart(refused.Rank, refused.Peer)
-		err = r.chooseAndAllocate(waiting)
+	if err := r.allocate(ctx); err != nil {
+		return err
 	}
-	if why := r.lacksMulticast(err); why != "" && r.around.noMulticast == "" {
-		r.around.noMulticast = "it needs a multicast address, and there is none: " + why
-		err = r.chooseAndAllocate(waiting)
+	if err := r.reportMemory(); err != nil {
+		return err
 	}
+	joined, err := r.joinLibraries(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.newComm(); err != nil {
+	if err := r.newComm(joined); err != nil {
 		return fmt.Errorf("preparing the kernels: %w", err)
 	}
+	waiting, cancel := r.within(ctx)
+	defer cancel()
 	if err := r.group.Barrier(waiting, "ready"); err != nil {
 		return fmt.Errorf("waiting for the peers to be ready: %w", err)
 	}
 	return nil
 }
 
-// chooseAndAllocate begins again with what is known of the devices now.
-func (r *rank) chooseAndAllocate(ctx context.Context) error {
-	if err := r.chooseAlgorithms(); err != nil {
-		return err
-	}
-	if r.memory != nil {
-		if err := r.memory.Free(ctx); err != nil {
-			return fmt.Errorf("freeing memory without a multicast address: %w", err)
+// allocate allocates the memory, if need be again for algorithms that need less of
+// it.
+func (r *rank) allocate(ctx context.Context) error {
+	for {
+		err := r.allocateOnce(ctx)
+		var refused *symm.UnreachableError
+		switch {
+		case errors.As(err, &refused) && r.around.apart == "":
+			r.around.apart = apart(refused.Rank, refused.Peer)
+		case err != nil:
+			return err
+		case r.needsMulticast() && r.memory.Multicast == 0:
+			r.around.noMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
+			if err := r.freeMemory(ctx); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+		if err := r.chooseAlgorithms(); err != nil {
+			return err
 		}
 	}
-	return r.allocate(ctx)
 }
 
-// lacksMulticast says why there is no multicast address although the cases need
-// one, which the devices do not tell before they have shared memory.
-func (r *rank) lacksMulticast(err error) string {
-	switch {
-	case errors.Is(err, symm.ErrNoMulticast):
-		return err.Error()
-	case err == nil && r.memory.MulticastWhy != "":
-		return r.memory.MulticastWhy
+func (r *rank) freeMemory(ctx context.Context) error {
+	waiting, cancel := r.within(ctx)
+	defer cancel()
+	if err := r.memory.Free(waiting); err != nil {
+		return fmt.Errorf("freeing the shared memory: %w", err)
 	}
-	return ""
+	return nil
 }
 
-// allocate makes room for the cases: all of it symmetric, or, where GPUs cannot
+// allocateOnce makes room for the cases: all of it symmetric, or, where GPUs cannot
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own.
-func (r *rank) allocate(ctx context.Context) (err error) {
+func (r *rank) allocateOnce(ctx context.Context) error {
 	r.layout = layOut(r.sweep.cases, r.around.leastSMs())
-	bytes, options := r.layout.total, symm.Options{Multicast: r.needsMulticast()}
-	if r.around.apart != "" {
-		bytes, options = r.layout.shared, symm.Options{Kind: symm.Host}
+	bytes := r.layout.total
+	options, err := r.memoryOptions(ctx, bytes)
+	if err != nil {
+		return err
 	}
-	r.memory, err = symm.Allocate(ctx, r.device, exchange{r.group, r.files}, bytes, options)
+	if options.Kind == symm.Host {
+		bytes = r.layout.shared
+	}
+	waiting, cancel := r.within(ctx)
+	defer cancel()
+	r.memory, err = symm.Allocate(waiting, r.device, exchange{r.group, r.files}, bytes, options)
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
 	}
-	if r.around.apart == "" {
+	if options.Kind != symm.Host {
 		return nil
 	}
 	own, err := r.device.Malloc(r.layout.total - r.layout.shared) // freed with the device
@@ -88,6 +101,37 @@ func (r *rank) allocate(ctx context.Context) (err error) {
 	}
 	r.layout = r.layout.apart(int64(own - r.memory.Local))
 	return nil
+}
+
+// memoryOptions says what kind of memory of so many bytes the cases need here.
+func (r *rank) memoryOptions(ctx context.Context, bytes int64) (symm.Options, error) {
+	o := symm.Options{Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast()}
+	for _, l := range r.needed() {
+		if l.HasHeap() {
+			o.Kind = symm.NVSHMEMHeap
+		}
+	}
+	switch {
+	case r.around.apart != "" && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
+		return o, &Unavailable{fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.apart)}
+	case o.Kind == symm.NVSHMEMHeap:
+		own, err := r.heap(ctx, bytes)
+		if err != nil {
+			return o, err
+		}
+		o.NVSHMEM = own
+	case r.around.apart != "":
+		o.Kind = symm.Host
+	}
+	return o, nil
+}
+
+// reportMemory tells the launcher what memory it came to.
+func (r *rank) reportMemory() error {
+	if r.Rank != 0 {
+		return nil
+	}
+	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}})
 }
 
 // advice is what can be done about an allocation that failed.
@@ -107,7 +151,7 @@ func (r *rank) needsMulticast() bool {
 	return false
 }
 
-func (r *rank) newComm() (err error) {
+func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 	r.comm, err = collective.New(collective.Config{
 		Device:        r.device,
 		Source:        r.Source,
@@ -121,6 +165,7 @@ func (r *rank) newComm() (err error) {
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,
 		Timeout:       r.Job.Timeout,
+		Libraries:     joined,
 	})
 	return err
 }

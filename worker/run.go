@@ -35,7 +35,13 @@ type Options struct {
 	// peers. It belongs to Run.
 	Files *os.File
 	// Source gives the kernels' PTX.
-	Source  collective.Source
+	Source collective.Source
+	// Libraries opens the libraries of others that algorithms may need, by
+	// their names.
+	Libraries map[string]OpenLibrary
+	// Abort reports an error and ends the process at once, for when foreign
+	// code does not return.
+	Abort   func(error)
 	Reports *report.Writer
 	Logger  *zap.Logger
 }
@@ -70,6 +76,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := r.meetDevices(ctx); err != nil {
 		return err
 	}
+	if err := r.openLibraries(ctx); err != nil {
+		return err
+	}
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
@@ -86,21 +95,25 @@ func Run(ctx context.Context, o Options) (err error) {
 // been reached.
 type rank struct {
 	Options
-	sweep   sweep
-	group   *rendezvous.Group
-	files   *fdpass.Peer
-	device  cudart.Device
-	stream  cudart.Stream
-	around  surroundings
-	pdl     bool
-	memory  *symm.Memory
-	layout  layout
-	comm    *collective.Comm
-	fastest map[string]float64 // what looks found
-	buffers hostBuffers
-	closers []func() error // in the order of opening
-	doing   string         // the phase
-	said    time.Time      // when the phase was reported last
+	sweep  sweep
+	group  *rendezvous.Group
+	files  *fdpass.Peer
+	device cudart.Device
+	stream cudart.Stream
+	around surroundings
+	pdl    bool
+	memory *symm.Memory
+	// libraries are those that are open; leaving is what to do before the memory
+	// is freed.
+	libraries map[string]Library
+	leaving   []func(context.Context) error
+	layout    layout
+	comm      *collective.Comm
+	fastest   map[string]float64 // what looks found
+	buffers   hostBuffers
+	closers   []func() error // in the order of opening
+	doing     string         // the phase
+	said      time.Time      // when the phase was reported last
 }
 
 func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }

@@ -61,6 +61,11 @@ func (r *rank) leave(ctx context.Context) error {
 	if err := r.comm.Close(); err != nil {
 		return fmt.Errorf("unloading the kernels: %w", err)
 	}
+	for _, part := range r.leaving {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.memory.Free(ctx); err != nil {
 		return fmt.Errorf("freeing the shared memory: %w", err)
 	}

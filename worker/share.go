@@ -30,7 +30,8 @@ func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
 func (r *rank) merge(c testCase, all []measurement) result.Result {
 	res := result.Result{
 		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name, Blocks: c.call.Blocks, Why: c.why,
-		DType: c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
+		Library: r.title(c),
+		DType:   c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
 		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream",
 	}
 	if c.shape.Rooted {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,10 @@ type surroundings struct {
 	// there are.
 	noMulticast string
 	wantPDL     bool // of every kernel, or else not at all
+	// libraries are those of others that are open, the same versions on all ranks,
+	// and missing says why one cannot be used; by name.
+	libraries map[string]Library
+	missing   map[string]string
 }
 
 // refuse says why an algorithm cannot do a call here, or returns nil.
@@ -34,6 +39,8 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 		}
 	}
 	switch {
+	case a.Needs.Library != "":
+		return s.refuseLibrary(name, a, call)
 	case a.Needs.Peers && s.apart != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
 	case a.Needs.Multicast && s.noMulticast != "":
@@ -42,11 +49,23 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 	return nil
 }
 
+// refuseLibrary is the part of refuse for what a library of others does.
+func (s surroundings) refuseLibrary(name string, a *collective.Algorithm, call collective.Call) error {
+	l, open := s.libraries[a.Needs.Library]
+	if why := s.missing[a.Needs.Library]; why != "" || !open {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, cmp.Or(why, "the library is not open"))}
+	}
+	if err := l.Supports(a.Collective, call.DType, call.Op); err != nil {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %v", name, err)}
+	}
+	return nil
+}
+
 // withoutPeers names the algorithms that run where GPUs cannot reach each other.
 func withoutPeers(c *collective.Collective) string {
 	var names []string
 	for _, a := range c.Algorithms {
-		if !a.Needs.Peers {
+		if !a.Needs.Peers && a.Needs.Library == "" {
 			names = append(names, a.Name)
 		}
 	}

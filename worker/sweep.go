@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/cudart/symm"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 )
@@ -88,7 +89,7 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 func (s *sweep) check(job Job, algorithm string, call collective.Call, world int) error {
 	if algorithm == auto {
 		for _, a := range s.collective.Algorithms {
-			if a.Check(call, world) == nil && job.contradicts(s.collective, a, call) == nil {
+			if a.Needs.Library == "" && a.Check(call, world) == nil && job.contradicts(s.collective, a, call) == nil {
 				return nil
 			}
 		}
@@ -116,6 +117,12 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
 	case j.Multicast == off && a.Needs.Multicast:
 		return usagef("%s needs multicast addresses, and multicast is off", name)
+	case a.Needs.Multicast && (j.Symm == string(symm.IPC) || j.Symm == string(symm.Host)):
+		return usagef("%s needs multicast addresses, which memory shared by %s has not: --symm auto or vmm", name, j.Symm)
+	case a.Needs.Peers && j.Symm == string(symm.Host):
+		return usagef("%s needs the peers' own memory, and symm is host; %s can do without", name, withoutPeers(c))
+	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != auto && j.Symm != a.Needs.Library:
+		return usagef("%s works on NVSHMEM's own memory alone: leave --symm at auto", name)
 	case j.PDL == on && !a.HasPDL(call):
 		return usagef("%s has no kernel for programmatic dependent launch: leave --pdl at auto", name)
 	}

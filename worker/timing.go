@@ -46,7 +46,7 @@ func (r *rank) timeStream(ctx context.Context, c testCase, calls int) ([]time.Du
 			return nil, err
 		}
 	}
-	if err := r.finish(ctx, stamps); err != nil {
+	if err := r.finish(ctx, c, stamps); err != nil {
 		return nil, err
 	}
 	return stamps.intervals(1)
@@ -79,7 +79,7 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 			return nil, err
 		}
 	}
-	if err := r.finish(ctx, stamps); err != nil {
+	if err := r.finish(ctx, c, stamps); err != nil {
 		return nil, err
 	}
 	return stamps.intervals(r.Job.Iterations)
@@ -89,21 +89,28 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 const lookEvery = time.Second
 
 // finish waits for the stream, but not for what is left on it once a kernel
-// has given up. It lets the launcher know for as long as the stream gets from stamp
-// to stamp: to time large sizes takes its time.
-func (r *rank) finish(ctx context.Context, s stamps) error {
+// has given up, nor for a library's that makes no progress. It lets the launcher know
+// for as long as the stream gets from stamp to stamp: to time large sizes takes its
+// time.
+func (r *rank) finish(ctx context.Context, c testCase, s stamps) error {
+	foreign := r.foreign(c)
+	moved := time.Now()
 	for done := 0; ; {
 		waiting, cancel := context.WithTimeout(ctx, lookEvery)
 		err := r.synchronize(waiting)
 		cancel()
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		late := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
+		if foreign != nil && (!late || time.Since(moved) > r.Job.Timeout+waitSlack) {
+			return r.blame(ctx, foreign, r.doing, err)
+		}
+		if !late {
 			return err
 		}
 		if err := r.comm.Err(); err != nil {
 			return err
 		}
 		if n := s.reached(); n > done {
-			done = n
+			done, moved = n, time.Now()
 			if err := r.alive(); err != nil {
 				return err
 			}

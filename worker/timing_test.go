@@ -93,7 +93,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 			all[i] = &stamp{}
 		}
 		r, out, _ := newRank(t, &slowStream{stamps: all, waits: 100})
-		if err := r.finish(context.Background(), all); !errors.Is(err, errBroken) {
+		if err := r.finish(context.Background(), testCase{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
 		if got := strings.Count(out.String(), "timing"); got != 3 {
@@ -102,7 +102,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errBroken)
 		r.stream = &slowStream{waits: 100}
-		if err := r.finish(ctx, all); !errors.Is(err, errBroken) {
+		if err := r.finish(ctx, testCase{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("the cause of the end became %v", err)
 		}
 	})
@@ -123,7 +123,7 @@ func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 		}
 		began := time.Now()
 		var expired *collective.TimeoutError
-		if err := r.finish(context.Background(), nil); !errors.As(err, &expired) || expired.Peer != 3 {
+		if err := r.finish(context.Background(), testCase{}, nil); !errors.As(err, &expired) || expired.Peer != 3 {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took > 2*lookEvery {

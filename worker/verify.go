@@ -22,6 +22,7 @@ func (r *rank) newTrial(c testCase, pattern reference.Pattern, when string) tria
 	if d := c.call.DType; c.algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
+	in.Stepwise = c.algorithm.Needs.Library != ""
 	return trial{c, in, when}
 }
 
@@ -48,7 +49,7 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := submit(); err != nil {
 		return err
 	}
-	if err := r.synchronize(ctx); err != nil {
+	if err := r.settle(ctx, t.testCase); err != nil {
 		return err
 	}
 	corrupted, err := r.injectCorruption(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
 
@@ -72,6 +73,11 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 	return ops, nil
 }
 
+// symmWords are the kinds of memory that a job can ask for.
+func symmWords() []string {
+	return []string{"", auto, string(symm.VMM), string(symm.IPC), string(symm.NVSHMEMHeap), string(symm.Host)}
+}
+
 // maxBytes is more than any device has, and so little that sums of buffers do
 // not overflow.
 const maxBytes = 1 << 56
@@ -85,10 +91,14 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 		{"pdl", j.PDL, []string{"", auto, on, off}},
 		{"multicast", j.Multicast, []string{"", auto, on, off}},
 		{"p2p", j.P2P, []string{"", auto, off}},
+		{"symm", j.Symm, symmWords()},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return usagef("%s cannot be %q", w.what, w.word)
 		}
+	}
+	if peers := []string{string(symm.IPC), string(symm.VMM), string(symm.NVSHMEMHeap)}; j.P2P == off && slices.Contains(peers, j.Symm) {
+		return usagef("memory shared by %s needs peer access, and p2p is off", j.Symm)
 	}
 	for _, bytes := range j.Sizes {
 		if bytes < 0 || bytes > maxBytes {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
@@ -52,6 +53,10 @@ type config struct {
 	P2P       string  `mapstructure:"p2p"`
 	Multicast string  `mapstructure:"multicast"`
 	SimSeed   uint64  `mapstructure:"sim-seed"`
+
+	Symm       string `mapstructure:"symm"`
+	NCCLLib    string `mapstructure:"nccl-lib"`
+	NVSHMEMLib string `mapstructure:"nvshmem-lib"`
 }
 
 // check refuses numbers out of range and words that do not exist.
@@ -103,12 +108,22 @@ func (s *settings) checkWords(c config) error {
 		{"pdl", c.PDL, []string{wordAuto, wordOn, wordOff}},
 		{"p2p", c.P2P, []string{wordAuto, wordOff}},
 		{"multicast", c.Multicast, []string{wordAuto, wordOn, wordOff}},
+		{"symm", c.Symm, symmWords()},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return s.blame(w.key, unknown("word", w.word, w.valid))
 		}
 	}
 	return nil
+}
+
+// symmWords are the kinds of memory that ranks can share.
+func symmWords() []string {
+	words := []string{wordAuto}
+	for _, kind := range []symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap, symm.Host} {
+		words = append(words, string(kind))
+	}
+	return words
 }
 
 func epilogueWords() []string {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
+	"gpurun/cmd/gpurun/foreign"
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -43,16 +45,17 @@ type listedDType struct {
 
 // listedNeeds is what the memory must offer.
 type listedNeeds struct {
-	Peers          bool `json:"peer_access"`
-	Multicast      bool `json:"multicast"`
-	SeparateOutput bool `json:"separate_output"` // it does not run in place
+	Peers          bool   `json:"peer_access"`
+	Multicast      bool   `json:"multicast"`
+	Library        string `json:"library,omitempty"` // of others, that does it
+	SeparateOutput bool   `json:"separate_output"`   // it does not run in place
 }
 
 func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) listedAlgorithm {
 	listed := listedAlgorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: listedNeeds{a.Needs.Peers, a.Needs.Multicast, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
+		Needs: listedNeeds{a.Needs.Peers, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))
@@ -62,6 +65,9 @@ func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus [
 	}
 	listed.CUDA = onGPUs(a, gpus, gpuErr)
 	listed.Sim = onAll(a, simulated)
+	if a.Needs.Library != "" {
+		listed.Sim = "no: it needs GPUs"
+	}
 	return listed
 }
 
@@ -90,10 +96,23 @@ func onGPUs(a *collective.Algorithm, gpus []cudart.Info, err error) string {
 		return "no: no GPU"
 	case err != nil:
 		return "no: broken driver"
+	case a.Needs.Multicast && symm.MulticastForbidden(os.Getenv) != "":
+		return "no: " + symm.MulticastForbidden(os.Getenv) + " forbids multicast"
 	case a.Needs.Multicast:
-		return "no: " + symm.ErrNoMulticast.Error()
+		return "with --multicast on, if the fabric has it"
+	case a.Needs.Library != "":
+		return onLibrary(a.Needs.Library)
 	}
 	return onAll(a, gpus)
+}
+
+// onLibrary says whether a library of others is there.
+func onLibrary(name string) string {
+	l, err := foreign.Libraries()[name]("")
+	if err != nil {
+		return "no: " + oneLine(err)
+	}
+	return "yes: " + l.Title()
 }
 
 // onAll says whether all devices are of the compute capability that an
@@ -157,6 +176,9 @@ func (x listedAlgorithm) epilogues() []string {
 // needs lists what not every machine has, or not every call: first the compute
 // capability, and the types that need a later one.
 func (x listedAlgorithm) needs() []string {
+	if x.Needs.Library != "" {
+		return x.foreignNeeds()
+	}
 	least := x.ByDType[0].sm
 	late := map[int][]string{}
 	for _, d := range x.ByDType {
@@ -178,6 +200,15 @@ func (x listedAlgorithm) needs() []string {
 		if n.is {
 			all = append(all, n.name)
 		}
+	}
+	return all
+}
+
+// foreignNeeds is needs of what a library does.
+func (x listedAlgorithm) foreignNeeds() []string {
+	all := []string{x.Needs.Library}
+	if x.Needs.SeparateOutput {
+		all = append(all, "separate output")
 	}
 	return all
 }

@@ -15,6 +15,13 @@ type explanation struct {
 	last string
 }
 
+// memory prints what the ranks share, and why that.
+func (e *explanation) memory(m result.Memory) {
+	if e.w != nil {
+		fmt.Fprintf(e.w, "gpurun: memory is shared by %s: %s\n", m.Backend, m.Why)
+	}
+}
+
 // add prints a line, such as
 //
 //	gpurun: allreduce float sum, 64K: oneshot with 8 blocks: measured best on ...

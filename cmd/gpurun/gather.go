@@ -62,6 +62,10 @@ func (g *gatherer) update(data json.RawMessage) error {
 		g.report.Processes, g.report.Devices = u.Processes, u.Devices
 		return g.renderer.Begin(g.report)
 	}
+	if u.Memory != nil {
+		g.report.Memory = u.Memory
+		g.explain.memory(*u.Memory)
+	}
 	if u.Result == nil {
 		return nil
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 	"gpurun/worker"
 )
 
@@ -14,7 +16,8 @@ func (s *settings) job(c config, what *collective.Collective, inject []worker.In
 		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
 		Verify: c.Check == 1, Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject,
-		MaxBlocks: c.MaxBlocks, PDL: c.PDL, P2P: c.P2P, Multicast: c.Multicast,
+		MaxBlocks: c.MaxBlocks, PDL: c.PDL, P2P: c.P2P, Multicast: c.Multicast, Symm: c.Symm,
+		LibraryPaths: libraryPaths(c),
 	}
 	if c.Blocks > 0 {
 		job.Blocks = []int{c.Blocks}
@@ -34,6 +37,13 @@ func (s *settings) job(c config, what *collective.Collective, inject []worker.In
 	tables, err := s.tuning(c)
 	job.Tuning = tables.Only(what.Name)
 	return job, err
+}
+
+// libraryPaths are the libraries of others that a file was given for.
+func libraryPaths(c config) map[string]string {
+	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib}
+	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
+	return paths
 }
 
 // setWords sets algorithms, types and operations.

@@ -132,7 +132,7 @@ func TestDefaultJob(t *testing.T) {
 		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
 		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,
-		Tuning: tables.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto",
+		Tuning: tables.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto", Symm: "auto", LibraryPaths: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -81,10 +81,14 @@ func (m machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
 	switch {
 	case a.Needs.Peers && job.P2P == wordOff:
 		return "it needs peer access, and --p2p is off"
+	case a.Needs.Peers && job.Symm == string(symm.Host):
+		return "it needs the peers' own memory, and --symm is host"
 	case !a.Needs.Multicast:
 		return ""
 	case job.Multicast == wordOff:
 		return "it needs multicast, and --multicast is off"
+	case job.Symm == string(symm.IPC):
+		return "it needs multicast, which --symm ipc has not"
 	case m.backend == "sim":
 		return ""
 	case job.Multicast == wordAuto:

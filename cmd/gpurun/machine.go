@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 )
 
 // machine is where a collective runs: ranks 0 to ranks-1, one process each.
@@ -106,6 +110,10 @@ func (m machine) check(c config) error {
 	switch {
 	case c.SimSeed > 0 && m.backend != "sim":
 		return usagef("--sim-seed is for the simulator: add --device sim")
+	case m.backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
+		return usagef("--symm %s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
+	case m.backend == "sim" && (slices.Contains(c.Algo, libraries.NCCLName) || slices.Contains(c.Algo, libraries.NVSHMEMName)):
+		return &environmentError{fmt.Errorf("--algo %s: NCCL and NVSHMEM work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
 	case c.NProcPerNode.word == "cpu":
 		return usagef("--nproc-per-node cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:

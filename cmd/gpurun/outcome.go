@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"gpurun/kernels/libraries"
 	"gpurun/worker/agent"
 )
 
@@ -15,6 +16,7 @@ func explainOutcome(w io.Writer, o *agent.Outcome) {
 	switch {
 	case o.First != nil:
 		fmt.Fprintf(&b, "gpurun: %s\n", strings.ReplaceAll(o.First.Error(), "\n", "\n  "))
+		b.WriteString(exitOfLibrary(o.First))
 		if last := o.First.LastStderr; len(last) > 0 {
 			fmt.Fprintf(&b, "  its last lines of stderr:\n    %s\n", strings.Join(last, "\n    "))
 		}
@@ -35,6 +37,16 @@ func explainOutcome(w io.Writer, o *agent.Outcome) {
 		}
 	}
 	io.WriteString(w, b.String())
+}
+
+// exitOfLibrary explains a worker that NVSHMEM has ended: on an error that it
+// cannot handle it calls exit(-1), and nothing of gpurun runs any more.
+func exitOfLibrary(f *agent.Failure) string {
+	const code = 255 // what is left of -1
+	if f.Report != nil || f.Signal != 0 || f.ExitCode != code || !strings.Contains(strings.ToLower(f.Phase), libraries.NVSHMEMName) {
+		return ""
+	}
+	return "  NVSHMEM ends the process by exit(-1) when something fails that it cannot handle; NVSHMEM_DEBUG=INFO says more\n"
 }
 
 // count puts a number before a noun.

@@ -65,10 +65,10 @@ func (p *collectiveRun) setCandidates() {
 }
 
 // lastResort reports whether an algorithm is no candidate beside others: it is
-// naive, or does not run in place where others do.
+// naive, a library's, which auto never takes, or does not run in place where others do.
 func (p *collectiveRun) lastResort(name string) bool {
 	a, ok := p.what.Algorithm(name)
-	return ok && (name == "naive" || a.Needs.SeparateOutput && p.places() > 1)
+	return ok && (name == "naive" || a.Needs.Library != "" || a.Needs.SeparateOutput && p.places() > 1)
 }
 
 // places counts the ways to place a call's buffers: out of place and in place.

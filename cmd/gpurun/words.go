@@ -16,10 +16,15 @@ const (
 	wordOff  = "off"
 )
 
-// chooseAlgorithms checks names; "all" is every one.
+// chooseAlgorithms checks names; "all" is every one of gpurun's own: a library of
+// others is named.
 func chooseAlgorithms(words []string, what *collective.Collective) ([]string, error) {
 	names := algorithmNames(what)
-	return choose("algorithm", words, names, append([]string{wordAuto, wordAll}, names...), func(word string) (string, bool) {
+	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		a, _ := what.Algorithm(name)
+		return a.Needs.Library != ""
+	})
+	return choose("algorithm", words, own, append([]string{wordAuto, wordAll}, names...), func(word string) (string, bool) {
 		return word, word == wordAuto || slices.Contains(names, word)
 	})
 }
@@ -45,6 +50,9 @@ type abilities struct {
 func (b abilities) can(d collective.DType, op collective.Op) bool {
 	open := slices.Contains(b.words, wordAuto) || slices.Contains(b.words, wordAll)
 	for _, a := range b.what.Algorithms {
+		if open && a.Needs.Library != "" {
+			continue
+		}
 		supports := a.Supports(d, op, b.epilogue)
 		switch {
 		case open && supports:

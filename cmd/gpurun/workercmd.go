@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/foreign"
 	"gpurun/kernels/ptx"
 	"gpurun/worker"
 	"gpurun/worker/agent"
@@ -57,15 +58,28 @@ func newWorkerCommand() *cobra.Command {
 			}
 			defer reports.Close()
 			if err := work(cmd, part, reports); err != nil {
-				failure := worker.Explain(err)
-				if sendErr := reports.Fail(failure); sendErr != nil {
-					return sendErr
-				}
-				return &exitError{code: classCode(failure.Class)}
+				return &exitError{code: failed(reports, err)}
 			}
 			return nil
 		},
 	}
+}
+
+// failed tells the launcher why the worker gives up, and returns its exit code.
+func failed(reports *report.Writer, err error) int {
+	failure := worker.Explain(err)
+	if reports.Fail(failure) != nil {
+		return exitWorkerDied // the launcher is gone
+	}
+	return classCode(failure.Class)
+}
+
+// librariesFor are the libraries of others that a backend has: they need GPUs.
+func librariesFor(backend string) map[string]worker.OpenLibrary {
+	if backend != "cuda" {
+		return nil
+	}
+	return foreign.Libraries()
 }
 
 // endBySignal makes this process end at once when a signal ends ctx: the
@@ -123,7 +137,8 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
 		Target: part.Target, Token: part.Token,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
-		Source: ptx.Source, Reports: reports,
+		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,
+		Abort:  func(err error) { os.Exit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
 	})
 }

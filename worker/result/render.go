@@ -67,6 +67,9 @@ func (r Result) String() string {
 // group is what results of the same sweep over the sizes have in common.
 func (r Result) group() string {
 	words := []string{r.Collective, r.Algorithm}
+	if r.Library != "" {
+		words = append(words, "("+r.Library+")")
+	}
 	for _, word := range []string{r.DType, r.Op} {
 		if word != None {
 			words = append(words, word)

@@ -15,6 +15,7 @@ type Report struct {
 	WorldSize int           `json:"world_size"`
 	Processes []Process     `json:"processes,omitempty"` // by rank
 	Devices   []cudart.Info `json:"devices"`             // by rank
+	Memory    *Memory       `json:"memory,omitempty"`
 	Results   []Result      `json:"results"`
 	Passed    bool          `json:"passed"`
 	// Failure says why the run ended early; Results then holds what there was.
@@ -31,13 +32,20 @@ type Process struct {
 	PID  int    `json:"pid"`
 }
 
+// Memory is what the ranks shared, and why that.
+type Memory struct {
+	Backend string `json:"backend"` // "vmm", "ipc", "nvshmem", "sim", "host" or "private"
+	Why     string `json:"why,omitempty"`
+}
+
 // Result is one measurement: a size, type, operation and algorithm, in place
 // or out of place.
 type Result struct {
 	Collective string `json:"collective"`
 	Algorithm  string `json:"algorithm"`
-	Blocks     int    `json:"blocks,omitempty"` // of the grid; 0: as the algorithm likes
-	Why        string `json:"why,omitempty"`    // it is that algorithm and that grid
+	Library    string `json:"library,omitempty"` // of others, and its version
+	Blocks     int    `json:"blocks,omitempty"`  // of the grid; 0: as the algorithm likes
+	Why        string `json:"why,omitempty"`     // it is that algorithm and that grid
 	DType      string `json:"dtype"`
 	Op         string `json:"op"`
 	Root       int    `json:"root"` // -1: the collective has none

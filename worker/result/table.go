@@ -154,6 +154,9 @@ func footer(r Report) string {
 	if used := algorithms(r); used != "" {
 		line("Algorithms", "%s", used)
 	}
+	if r.Memory != nil {
+		line("Memory", "%s (%s)", r.Memory.Backend, r.Memory.Why)
+	}
 	if r.Failure != "" {
 		line("Run ended early", "exit code %d", r.ExitCode)
 	}

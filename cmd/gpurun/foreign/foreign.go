@@ -1,0 +1,33 @@
+// Package foreign makes NCCL and NVSHMEM do what gpurun's own kernels do: it puts
+// their calls behind [worker.Library].
+package foreign
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/libraries"
+	"gpurun/worker"
+)
+
+// Libraries opens each library, by the name of its algorithms.
+func Libraries() map[string]worker.OpenLibrary {
+	return map[string]worker.OpenLibrary{
+		libraries.NCCLName:    openNCCL,
+		libraries.NVSHMEMName: openNVSHMEM,
+	}
+}
+
+// handleOf is the CUstream that a library enqueues on.
+func handleOf(s cudart.Stream) (uintptr, error) {
+	h, ok := s.(interface{ Handle() uintptr })
+	if !ok {
+		return 0, fmt.Errorf("a %T is no stream of the CUDA driver", s)
+	}
+	return h.Handle(), nil
+}
+
+// unknown is a call that the library has no name for.
+func unknown(library, what string) error {
+	return fmt.Errorf("%s has no collective for %s", library, what)
+}

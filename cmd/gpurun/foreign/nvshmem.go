@@ -1,0 +1,97 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"gpurun/cudart"
+	"gpurun/cudart/nvshmem"
+	"gpurun/cudart/symm"
+	"gpurun/kernels/collective"
+	"gpurun/worker"
+)
+
+// nvshmemLibrary works on memory of the library's own heap alone. The heap joins
+// and leaves for it.
+type nvshmemLibrary struct{ lib *nvshmem.Library }
+
+func openNVSHMEM(path string) (worker.Library, error) {
+	lib, err := nvshmem.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return nvshmemLibrary{lib}, nil
+}
+
+func (l nvshmemLibrary) Title() string { return "NVSHMEM " + l.lib.Version().String() }
+
+func (l nvshmemLibrary) NewUniqueID() ([128]byte, error) { return l.lib.NewUniqueID() }
+
+func (l nvshmemLibrary) Join(int, int, [128]byte) error {
+	return errors.New("NVSHMEM is joined by its heap")
+}
+
+func (l nvshmemLibrary) Leave() error { return nil }
+func (l nvshmemLibrary) Abort() error { return nil }
+func (l nvshmemLibrary) Err() error   { return nil }
+
+func (l nvshmemLibrary) HasHeap() bool { return true }
+
+// Heap sets the variables that NVSHMEM reads when it starts.
+func (l nvshmemLibrary) Heap(bytes int64, oneMachine bool) (symm.NVSHMEM, error) {
+	for _, assignment := range l.lib.Environment(os.Getenv, bytes, oneMachine) {
+		name, value, _ := strings.Cut(assignment, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return nil, fmt.Errorf("setting %s for %s: %w", name, l.Title(), err)
+		}
+	}
+	return l.lib, nil
+}
+
+// nvshmemTypes and nvshmemOps are the numbers by gpurun's names.
+var (
+	nvshmemTypes = map[string]nvshmem.DataType{
+		collective.Int8.Name: nvshmem.Int8, collective.UInt8.Name: nvshmem.Uint8,
+		collective.Int32.Name: nvshmem.Int32, collective.UInt32.Name: nvshmem.Uint32,
+		collective.Int64.Name: nvshmem.Int64, collective.UInt64.Name: nvshmem.Uint64,
+		collective.Half.Name: nvshmem.Float16, collective.Float.Name: nvshmem.Float32,
+		collective.Double.Name: nvshmem.Float64, collective.BFloat16.Name: nvshmem.BFloat16,
+		collective.F8E4M3.Name: nvshmem.Float8e4m3, collective.F8E5M2.Name: nvshmem.Float8e5m2,
+	}
+	nvshmemOps = map[collective.Op]nvshmem.RedOp{
+		collective.Sum: nvshmem.Sum, collective.Prod: nvshmem.Prod, collective.Max: nvshmem.Max,
+		collective.Min: nvshmem.Min, collective.Avg: nvshmem.Avg,
+	}
+)
+
+func (l nvshmemLibrary) Supports(_ string, d collective.DType, op collective.Op) error {
+	if op == collective.None {
+		return nil
+	}
+	return l.lib.Supports(nvshmemTypes[d.Name], nvshmemOps[op])
+}
+
+func (l nvshmemLibrary) Enqueue(s cudart.Stream, j collective.LibraryCall) error {
+	stream, err := handleOf(s)
+	if err != nil {
+		return err
+	}
+	t, op := nvshmemTypes[j.DType.Name], nvshmemOps[j.Op]
+	switch j.Collective {
+	case "allreduce":
+		return l.lib.AllReduce(j.Recv, j.Send, j.Count, t, op, stream)
+	case "reducescatter":
+		return l.lib.ReduceScatter(j.Recv, j.Send, j.Count, t, op, stream)
+	case "allgather":
+		return l.lib.AllGather(j.Recv, j.Send, j.Count, t, stream)
+	case "broadcast":
+		return l.lib.Broadcast(j.Recv, j.Send, j.Count, t, j.Root, stream)
+	case "alltoall":
+		return l.lib.AllToAll(j.Recv, j.Send, j.Count, t, stream)
+	case "barrier":
+		return l.lib.BarrierOnStream(stream)
+	}
+	return unknown(l.Title(), j.Collective)
+}

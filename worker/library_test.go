@@ -1,0 +1,239 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/cudart/symm"
+	"gpurun/kernels/collective"
+	"gpurun/worker/report"
+	"gpurun/worker/result"
+)
+
+// fakeNCCL adds floats on the host. All ranks of a job share what they meet by.
+type fakeNCCL struct {
+	table *table
+	rank  int
+	title string
+	// joinErr and hidden are what Join and Err return; stuck keeps Join until it
+	// is closed; off is added to every sum.
+	joinErr, hidden error
+	stuck           chan struct{}
+	off             float32
+
+	id              [128]byte
+	left, abandoned bool
+}
+
+// table is where the ranks put their inputs.
+type table struct {
+	mu     sync.Mutex
+	all    *sync.Cond
+	inputs [][]byte
+	in     int
+	round  int
+}
+
+func newTable(world int) *table {
+	t := &table{inputs: make([][]byte, world)}
+	t.all = sync.NewCond(&t.mu)
+	return t
+}
+
+// exchange returns all ranks' inputs once all have put theirs.
+func (t *table) exchange(rank int, mine []byte) [][]byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inputs[rank] = mine
+	round := t.round
+	if t.in++; t.in == len(t.inputs) {
+		t.in, t.round = 0, round+1
+		t.all.Broadcast()
+	}
+	for t.round == round {
+		t.all.Wait()
+	}
+	return slices.Clone(t.inputs)
+}
+
+func (f *fakeNCCL) Title() string { return f.title }
+
+func (f *fakeNCCL) NewUniqueID() ([128]byte, error) { return [128]byte{0: 7, 127: 9}, nil }
+
+func (f *fakeNCCL) Join(rank, _ int, id [128]byte) error {
+	f.rank, f.id = rank, id
+	if f.stuck != nil {
+		<-f.stuck
+	}
+	return f.joinErr
+}
+
+func (f *fakeNCCL) Leave() error { f.left = true; return nil }
+func (f *fakeNCCL) Abort() error { f.abandoned = true; return nil }
+func (f *fakeNCCL) Err() error   { return f.hidden }
+
+func (f *fakeNCCL) HasHeap() bool { return false }
+
+func (f *fakeNCCL) Heap(int64, bool) (symm.NVSHMEM, error) { return nil, errors.New("it has none") }
+
+func (f *fakeNCCL) Supports(_ string, d collective.DType, _ collective.Op) error {
+	if d.Name != "float" {
+		return errors.New("it adds floats alone")
+	}
+	return nil
+}
+
+func (f *fakeNCCL) Enqueue(s cudart.Stream, call collective.LibraryCall) error {
+	mine := make([]byte, call.Count*4)
+	if err := s.Download(mine, call.Send); err != nil {
+		return err
+	}
+	all := f.table.exchange(f.rank, mine)
+	sum := make([]byte, len(mine))
+	for i := 0; i < len(sum); i += 4 {
+		x := f.off
+		for _, in := range all {
+			x += math.Float32frombits(binary.LittleEndian.Uint32(in[i:]))
+		}
+		binary.LittleEndian.PutUint32(sum[i:], math.Float32bits(x))
+	}
+	return s.Upload(call.Recv, sum)
+}
+
+// withNCCL are ranks with a stand-in for NCCL, which spoil changes on one of them.
+func withNCCL(world int, spoil func(rank int, f *fakeNCCL)) (ranks, []*fakeNCCL) {
+	t, fakes := newTable(world), make([]*fakeNCCL, world)
+	for rank := range fakes {
+		fakes[rank] = &fakeNCCL{table: t, title: "NCCL 2.99.1"}
+		spoil(rank, fakes[rank])
+	}
+	return ranks{world: world, libraries: func(rank int) map[string]OpenLibrary {
+		return map[string]OpenLibrary{"nccl": func(path string) (Library, error) {
+			if path != "" {
+				return nil, errors.New("no such file " + path)
+			}
+			return fakes[rank], nil
+		}}
+	}}, fakes
+}
+
+func ncclJob(algorithms ...string) Job {
+	return Job{
+		Collective: "allreduce", Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes: []int64{1000, 4096}, Iterations: 2, Verify: true, Seed: 3,
+	}
+}
+
+func TestLibraryRunsBesideOurs(t *testing.T) {
+	g, fakes := withNCCL(3, func(int, *fakeNCCL) {})
+	results := g.mustRun(t, ncclJob("nccl", "oneshot"))
+	if len(results) != 8 {
+		t.Fatalf("%d results", len(results))
+	}
+	for _, r := range results {
+		title := map[string]string{"nccl": "NCCL 2.99.1"}[r.Algorithm]
+		if *r.Wrong != 0 || r.Library != title {
+			t.Errorf("%s of %q: %v", r, r.Library, r.Complaints())
+		}
+	}
+	for rank, f := range fakes {
+		if f.rank != rank || f.id != [128]byte{0: 7, 127: 9} || !f.left || f.abandoned {
+			t.Errorf("rank %d: joined as %d by %v, left %t, aborted %t", rank, f.rank, f.id, f.left, f.abandoned)
+		}
+	}
+}
+
+func TestWrongSumsOfALibraryAreFound(t *testing.T) {
+	g, _ := withNCCL(2, func(rank int, f *fakeNCCL) { f.off = float32(rank) })
+	var wrong int64
+	for _, r := range g.mustRun(t, ncclJob("nccl")) {
+		wrong += *r.Wrong
+		if len(r.Mismatches) == 0 || slices.ContainsFunc(r.Mismatches, func(m result.Mismatch) bool { return m.Rank == 0 }) {
+			t.Errorf("%s: %v", r, r.Complaints())
+		}
+	}
+	if wrong == 0 {
+		t.Error("nothing is wrong")
+	}
+}
+
+func TestLibraryThatOneRankLacks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spoil func(rank int, f *fakeNCCL)
+		job   func(*Job)
+		want  string
+	}{
+		"other version": {func(rank int, f *fakeNCCL) {
+			if rank == 1 {
+				f.title = "NCCL 2.98.0"
+			}
+		}, func(*Job) {}, "rank 0 has NCCL 2.99.1 and rank 1 NCCL 2.98.0"},
+		"not there": {func(int, *fakeNCCL) {}, func(j *Job) { j.LibraryPaths = map[string]string{"nccl": "/nowhere"} }, "no such file /nowhere"},
+		"cannot":    {func(int, *fakeNCCL) {}, func(j *Job) { j.DTypes = []string{"half"} }, "it adds floats alone"},
+		"cannot join": {func(rank int, f *fakeNCCL) {
+			f.joinErr = errors.New("ncclInternalError")
+		}, func(*Job) {}, "NCCL 2.99.1: ncclInternalError"},
+		"fails behind our back": {func(rank int, f *fakeNCCL) {
+			f.hidden = errors.New("ncclRemoteError")
+		}, func(*Job) {}, "NCCL 2.99.1: ncclRemoteError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _ := withNCCL(2, tt.spoil)
+			job := ncclJob("nccl")
+			tt.job(&job)
+			_, errs := g.run(t, job)
+			for rank, err := range errs {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("rank %d: %v", rank, err)
+				} else if f := Explain(err); f.Class != report.Environment {
+					t.Errorf("rank %d: class %s of %v", rank, f.Class, err)
+				}
+			}
+		})
+	}
+}
+
+// What is optional is left out where a library is missing.
+func TestMissingLibraryIsLeftOut(t *testing.T) {
+	job := ncclJob("nccl", "oneshot")
+	job.Optional = true
+	for _, r := range (ranks{world: 2}).mustRun(t, job) {
+		if r.Algorithm != "oneshot" {
+			t.Errorf("%s", r)
+		}
+	}
+	job.Optional = false
+	_, errs := ranks{world: 2}.run(t, job)
+	if err := errs[0]; err == nil || !strings.Contains(err.Error(), "nccl works on GPUs alone") || Explain(err).Class != report.Environment {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A rank that is stuck in a library says so and ends its process.
+func TestStuckLibraryIsAborted(t *testing.T) {
+	stuck := make(chan struct{})
+	var once sync.Once
+	r := &rank{doing: "testing", Options: Options{
+		Job:     Job{Timeout: -waitSlack + time.Millisecond},
+		Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}),
+		Abort: func(err error) {
+			var s *StuckError
+			if !errors.As(err, &s) || Explain(err).Class != report.Timeout || !strings.Contains(err.Error(), "joining did not end within 1ms") {
+				t.Errorf("aborted with %v", err)
+			}
+			once.Do(func() { close(stuck) })
+		},
+	}}
+	err := r.supervised(t.Context(), "joining", func() error { <-stuck; return nil })
+	if err != nil {
+		t.Error(err)
+	}
+}
