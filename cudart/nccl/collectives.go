@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"gpurun/cudart"
+	"gpurun/cudart/dl"
 )
 
 // AllReduce enqueues the reduction of count elements of all ranks' send into
@@ -12,42 +13,32 @@ import (
 // and all ranks call it with the same counts, types, operations and roots. A
 // closed communicator is an [ErrInvalidArgument].
 func (c *Comm) AllReduce(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, stream uintptr) error {
-	f := c.lib.fns.allReduce
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op),
-		c.handle.Load(), stream))
+	return c.enqueue(c.lib.fns.allReduce, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
 }
 
 // ReduceScatter enqueues the reduction of all ranks' send, count elements per
 // rank, of which rank r receives part r. In place where recv is that part of
 // send.
 func (c *Comm) ReduceScatter(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, stream uintptr) error {
-	f := c.lib.fns.reduceScatter
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op),
-		c.handle.Load(), stream))
+	return c.enqueue(c.lib.fns.reduceScatter, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
 }
 
 // AllGather enqueues the collection of count elements of every rank into part r
 // of every rank's recv. In place where send is the rank's own part of recv.
 func (c *Comm) AllGather(send, recv cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
-	f := c.lib.fns.allGather
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t),
-		c.handle.Load(), stream))
+	return c.enqueue(c.lib.fns.allGather, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream)
 }
 
 // Broadcast enqueues the copy of count elements of root's send into every
 // rank's recv, root's too. Only root reads send.
 func (c *Comm) Broadcast(send, recv cudart.DevicePtr, count int64, t DataType, root int, stream uintptr) error {
-	f := c.lib.fns.broadcast
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(root),
-		c.handle.Load(), stream))
+	return c.enqueue(c.lib.fns.broadcast, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(root), c.handle.Load(), stream)
 }
 
 // Reduce enqueues the reduction of count elements of all ranks' send into
 // root's recv. Only root writes recv.
 func (c *Comm) Reduce(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, root int, stream uintptr) error {
-	f := c.lib.fns.reduce
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), uintptr(root),
-		c.handle.Load(), stream))
+	return c.enqueue(c.lib.fns.reduce, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), uintptr(root), c.handle.Load(), stream)
 }
 
 // AllToAll enqueues the exchange of parts of count elements: part p of this
@@ -59,27 +50,41 @@ func (c *Comm) AllToAll(send, recv cudart.DevicePtr, count int64, t DataType, st
 	if !f.Found() {
 		return c.exchange(send, recv, count, t, stream)
 	}
-	return c.lib.check(f, f.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream))
+	return c.enqueue(f, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream)
 }
 
 // exchange is AllToAll by a group, which belongs to the OS thread that starts
 // it. A group that was started is ended, whatever happened within.
 func (c *Comm) exchange(send, recv cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
-	fns, handle := &c.lib.fns, c.handle.Load()
-	if err := c.lib.check(fns.groupStart, fns.groupStart.Call()); err != nil {
+	if err := c.enqueue(c.lib.fns.groupStart); err != nil {
 		return err
 	}
+	part := cudart.DevicePtr(count * int64(t.Size()))
 	var err error
-	for peer := 0; peer < c.world && err == nil; peer++ {
-		offset := cudart.DevicePtr(int64(peer) * count * int64(t.Size()))
-		err = c.lib.check(fns.send, fns.send.Call(uintptr(send+offset), uintptr(count), uintptr(t), uintptr(peer), handle, stream))
-		if err == nil {
-			err = c.lib.check(fns.recv, fns.recv.Call(uintptr(recv+offset), uintptr(count), uintptr(t), uintptr(peer), handle, stream))
+	for peer := range c.world {
+		offset := cudart.DevicePtr(peer) * part
+		if err = c.transfer(c.lib.fns.send, send+offset, count, t, peer, stream); err != nil {
+			break
+		}
+		if err = c.transfer(c.lib.fns.recv, recv+offset, count, t, peer, stream); err != nil {
+			break
 		}
 	}
-	ended := c.lib.check(fns.groupEnd, fns.groupEnd.Call())
+	ended := c.enqueue(c.lib.fns.groupEnd)
 	if err == nil {
 		return ended
 	}
 	return errors.Join(err, ended)
+}
+
+// transfer is a send or a receive.
+func (c *Comm) transfer(f dl.Func, buffer cudart.DevicePtr, count int64, t DataType, peer int, stream uintptr) error {
+	return c.enqueue(f, uintptr(buffer), uintptr(count), uintptr(t), uintptr(peer), c.handle.Load(), stream)
+}
+
+// enqueue calls f with arguments that lie in the communicator: a list that the
+// compiler makes for each call would be garbage, as dl.Func lets it escape.
+func (c *Comm) enqueue(f dl.Func, args ...uintptr) error {
+	n := copy(c.args[:], args)
+	return c.lib.check(f, f.Call(c.args[:n]...))
 }

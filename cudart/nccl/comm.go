@@ -14,6 +14,7 @@ type Comm struct {
 	lib    *Library
 	world  int
 	handle atomic.Uintptr // ncclComm_t; 0 once closed or aborted
+	args   [8]uintptr     // see enqueue
 }
 
 // Init joins the communicator that id names, as one of world ranks. All ranks
