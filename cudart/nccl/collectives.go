@@ -13,32 +13,37 @@ import (
 // and all ranks call it with the same counts, types, operations and roots. A
 // closed communicator is an [ErrInvalidArgument].
 func (c *Comm) AllReduce(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, stream uintptr) error {
-	return c.enqueue(c.lib.fns.allReduce, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
+	return c.enqueue(c.lib.fns.allReduce,
+		uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
 }
 
 // ReduceScatter enqueues the reduction of all ranks' send, count elements per
 // rank, of which rank r receives part r. In place where recv is that part of
 // send.
 func (c *Comm) ReduceScatter(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, stream uintptr) error {
-	return c.enqueue(c.lib.fns.reduceScatter, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
+	return c.enqueue(c.lib.fns.reduceScatter,
+		uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle.Load(), stream)
 }
 
 // AllGather enqueues the collection of count elements of every rank into part r
 // of every rank's recv. In place where send is the rank's own part of recv.
 func (c *Comm) AllGather(send, recv cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
-	return c.enqueue(c.lib.fns.allGather, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream)
+	return c.enqueue(c.lib.fns.allGather,
+		uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream)
 }
 
 // Broadcast enqueues the copy of count elements of root's send into every
 // rank's recv, root's too. Only root reads send.
 func (c *Comm) Broadcast(send, recv cudart.DevicePtr, count int64, t DataType, root int, stream uintptr) error {
-	return c.enqueue(c.lib.fns.broadcast, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(root), c.handle.Load(), stream)
+	return c.enqueue(c.lib.fns.broadcast,
+		uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(root), c.handle.Load(), stream)
 }
 
 // Reduce enqueues the reduction of count elements of all ranks' send into
 // root's recv. Only root writes recv.
 func (c *Comm) Reduce(send, recv cudart.DevicePtr, count int64, t DataType, op RedOp, root int, stream uintptr) error {
-	return c.enqueue(c.lib.fns.reduce, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), uintptr(root), c.handle.Load(), stream)
+	return c.enqueue(c.lib.fns.reduce,
+		uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), uintptr(root), c.handle.Load(), stream)
 }
 
 // AllToAll enqueues the exchange of parts of count elements: part p of this

@@ -16,8 +16,7 @@ import (
 // BarrierOnStream enqueues a barrier of all ranks, which also completes what
 // they wrote.
 func (l *Library) BarrierOnStream(stream uintptr) error {
-	f := l.fns.barrier
-	return check(f, f.Call(teamWorld, stream))
+	return l.enqueue(l.fns.barrier, teamWorld, stream)
 }
 
 // AllReduce enqueues the reduction of count elements of all ranks' src into
@@ -26,8 +25,7 @@ func (l *Library) AllReduce(dst, src cudart.DevicePtr, count int64, t DataType, 
 	if err := l.Supports(t, op); err != nil {
 		return err
 	}
-	f := l.fns.reduce[t][op]
-	return check(f, f.Call(teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream))
+	return l.enqueue(l.fns.reduce[t][op], teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream)
 }
 
 // ReduceScatter enqueues the reduction of all ranks' src, count elements per
@@ -36,8 +34,7 @@ func (l *Library) ReduceScatter(dst, src cudart.DevicePtr, count int64, t DataTy
 	if err := l.Supports(t, op); err != nil {
 		return err
 	}
-	f := l.fns.reduceScatter[t][op]
-	return check(f, f.Call(teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream))
+	return l.enqueue(l.fns.reduceScatter[t][op], teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream)
 }
 
 // AllGather enqueues the collection of count elements of every rank into part r
@@ -47,7 +44,7 @@ func (l *Library) AllGather(dst, src cudart.DevicePtr, count int64, t DataType, 
 	if err != nil {
 		return err
 	}
-	return check(f, f.Call(teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream))
+	return l.enqueue(f, teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream)
 }
 
 // AllToAll enqueues the exchange of parts of count elements: part p of this
@@ -57,7 +54,7 @@ func (l *Library) AllToAll(dst, src cudart.DevicePtr, count int64, t DataType, s
 	if err != nil {
 		return err
 	}
-	return check(f, f.Call(teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream))
+	return l.enqueue(f, teamWorld, uintptr(dst), uintptr(src), uintptr(count), stream)
 }
 
 // Broadcast enqueues the copy of count elements of root's src into every rank's
@@ -67,7 +64,7 @@ func (l *Library) Broadcast(dst, src cudart.DevicePtr, count int64, t DataType, 
 	if err != nil {
 		return err
 	}
-	return check(f, f.Call(teamWorld, uintptr(dst), uintptr(src), uintptr(count), uintptr(root), stream))
+	return l.enqueue(f, teamWorld, uintptr(dst), uintptr(src), uintptr(count), uintptr(root), stream)
 }
 
 // copier is the function of a family that copies elements of type t.
@@ -76,4 +73,11 @@ func (l *Library) copier(family *[types]dl.Func, t DataType, name string) (dl.Fu
 		return dl.Func{}, fmt.Errorf("NVSHMEM %s has no function for %s of %s", l.version, name, t)
 	}
 	return family[t], nil
+}
+
+// enqueue calls f with arguments that lie in the library: a list that the
+// compiler makes for each call would be garbage, as dl.Func lets it escape.
+func (l *Library) enqueue(f dl.Func, args ...uintptr) error {
+	n := copy(l.args[:], args)
+	return check(f, f.Call(l.args[:n]...))
 }

@@ -1,6 +1,7 @@
 package nvshmem
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -50,14 +51,10 @@ type setup struct {
 func newSetup(id [128]byte, device int) *setup {
 	s := &setup{id: id}
 	s.pins.Pin(s)
-	s.attr = initAttr{
-		version: initAttrVersion,
-		args: initArgs{
-			version: initArgsVersion,
-			uid:     uniqueIDArgs{version: uniqueIDArgsVersion, rank: unset, world: unset},
-			device:  int32(device),
-		},
-	}
+	s.attr.version = initAttrVersion
+	s.attr.args.version = initArgsVersion
+	s.attr.args.uid = uniqueIDArgs{version: uniqueIDArgsVersion, rank: unset, world: unset}
+	s.attr.args.device = int32(device)
 	return s
 }
 
@@ -77,7 +74,7 @@ func (l *Library) NewUniqueID() ([128]byte, error) {
 // without a bound of its own: the caller watches the time.
 func (l *Library) Init(rank, world int, id [128]byte, device int) error {
 	if l.setup != nil {
-		return fmt.Errorf("initializing NVSHMEM: this process has done so already")
+		return errors.New("initializing NVSHMEM: this process has done so already")
 	}
 	s := newSetup(id, device)
 	if err := l.initialize(s, rank, world); err != nil {

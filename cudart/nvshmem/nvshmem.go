@@ -42,7 +42,8 @@ type Library struct {
 	path    string
 	version Version
 	fns     functions
-	setup   *setup // while initialized
+	setup   *setup     // while initialized
+	args    [6]uintptr // see enqueue
 }
 
 // Open opens the library at path. Where path is empty, it is searched for: in
