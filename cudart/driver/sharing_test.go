@@ -201,13 +201,12 @@ func TestMulticastStepsKeepTheirOrder(t *testing.T) {
 
 // TestDevicesWithoutMulticast have memory, and say why they have no address of all.
 func TestDevicesWithoutMulticast(t *testing.T) {
-	old := newFake(t, "-DWITHOUT_MULTICAST")
 	for name, test := range map[string]struct {
 		fake *fake
 		want string
 	}{
 		"one GPU":    {newFake(t), "rank 1: cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED (801): the device attribute MULTICAST_SUPPORTED is 0"},
-		"old driver": {old, "rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no multicast objects"},
+		"old driver": {newFake(t, "-DWITHOUT_MULTICAST"), "rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no multicast objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings[1].apply(t, test.fake)
@@ -256,7 +255,6 @@ func TestMulticastIsForbidden(t *testing.T) {
 }
 
 func TestAutoSaysWhyItIsNotVMM(t *testing.T) {
-	old := newFake(t, "-DWITHOUT_VMM")
 	for name, test := range map[string]struct {
 		fake   *fake
 		breaks func(*fake)
@@ -267,7 +265,7 @@ func TestAutoSaysWhyItIsNotVMM(t *testing.T) {
 			"because rank 1 exports no file descriptors of its GPU's memory (cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED (801): " +
 				"the device attribute HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED is 0), and rank 0 exports no fabric handles",
 		},
-		"old driver": {old, func(*fake) {}, "because rank 0 exports no file descriptors of its GPU's memory (cuMemCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no virtual memory management"},
+		"old driver": {newFake(t, "-DWITHOUT_VMM"), func(*fake) {}, "because rank 0 exports no file descriptors of its GPU's memory (cuMemCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no virtual memory management"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			setting{}.apply(t, test.fake)
@@ -290,12 +288,13 @@ func TestAutoSaysWhyItIsNotVMM(t *testing.T) {
 
 // TestPeerOutOfReach has one GPU refuse access to the other's memory.
 func TestPeerOutOfReach(t *testing.T) {
+	f := newFake(t)
 	for call, code := range map[string]cudart.Result{
 		"cuMemSetAccess":                 cudart.ErrInvalidDevice, // as drivers do without peer access
 		"cuMemImportFromShareableHandle": cudart.ErrInvalidDevice, // as drivers do with hidden GPUs
 		"cuMemMap":                       217,
 	} {
-		f := newFake(t)
+		f.call("fake_reset")
 		r := f.ranks(t)
 		errs := r.allocate(symm.Options{Kind: symm.VMM}, func(rank int, name string) {
 			if rank == 0 && name == "symm/offer" { // this rank's own memory is mapped, and the peer's not yet

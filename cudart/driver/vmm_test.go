@@ -41,32 +41,30 @@ func (d *device) reimport(handle uint64, fabric bool) (uint64, error) {
 }
 
 func TestMemoryIsWhatIsImported(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
 	for name, fabric := range map[string]bool{"file": false, "fabric handle": true} {
-		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			d := f.open()
-			s := f.stream(d)
-			own := must[uint64](t)(d.CreateMemory(granule, fabric))
-			ptr := must[cudart.DevicePtr](t)(d.MapMemory(own, granule))
-			imported := must[uint64](t)(d.reimport(own, fabric))
-			peer := must[cudart.DevicePtr](t)(d.MapMemory(imported, granule))
-			if err := errors.Join(d.ReleaseMemory(imported), d.ReleaseMemory(own)); err != nil {
-				t.Error(err)
-			}
-			got := make([]byte, 8)
-			if err := errors.Join(s.Upload(ptr+granule-8, []byte("the last")), s.Download(got, peer+granule-8)); err != nil {
-				t.Error(err)
-			}
-			if string(got) != "the last" || peer == ptr {
-				t.Errorf("the import at %#x holds %q", peer, got)
-			}
-			if err := errors.Join(d.UnmapMemory(ptr), d.UnmapMemory(peer)); err != nil {
-				t.Error(err)
-			}
-			if live := f.live(); live != "contexts=1 stream=1" {
-				t.Errorf("left behind: %s", live)
-			}
-		})
+		own := must[uint64](t)(d.CreateMemory(granule, fabric))
+		ptr := must[cudart.DevicePtr](t)(d.MapMemory(own, granule))
+		imported := must[uint64](t)(d.reimport(own, fabric))
+		peer := must[cudart.DevicePtr](t)(d.MapMemory(imported, granule))
+		if err := errors.Join(d.ReleaseMemory(imported), d.ReleaseMemory(own)); err != nil {
+			t.Error(err)
+		}
+		got := make([]byte, 8)
+		if err := errors.Join(s.Upload(ptr+granule-8, []byte("the last")), s.Download(got, peer+granule-8)); err != nil {
+			t.Error(err)
+		}
+		if string(got) != "the last" || peer == ptr {
+			t.Errorf("%s: the import at %#x holds %q", name, peer, got)
+		}
+		if err := errors.Join(d.UnmapMemory(ptr), d.UnmapMemory(peer)); err != nil {
+			t.Error(err)
+		}
+		if live := f.live(); live != "contexts=1 stream=1" {
+			t.Errorf("%s: left behind: %s", name, live)
+		}
 	}
 }
 
@@ -133,6 +131,7 @@ func TestFailuresOfMappingLeaveNothing(t *testing.T) {
 }
 
 func TestCanExport(t *testing.T) {
+	library := newFake(t)
 	for name, test := range map[string]struct {
 		fabric bool
 		breaks func(*fake)
@@ -148,7 +147,8 @@ func TestCanExport(t *testing.T) {
 		"accepted, not exported": {false, func(f *fake) { f.failNext("cuMemExportToShareableHandle", cudart.ErrNotSupported) }, "exporting a file descriptor"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
+			f := &fake{t: t, path: library.path, lib: library.lib}
+			f.call("fake_reset")
 			d := f.open()
 			test.breaks(f)
 			switch err := d.CanExport(test.fabric); {
