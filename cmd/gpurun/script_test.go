@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -25,21 +26,17 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE COMMAND...   runs the command, which must exit with the code
 //	within TIME             the exits before took no longer than this
+//	stand-ins               puts stand-ins for CUDA, NCCL and NVSHMEM, on two GPUs
+//	                        that run no kernels, where the loader finds them
 //
-// and the condition gpu.
+// and the conditions gpu, and cc for a C compiler.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "within": tookAtMost,
+			"exits": exits, "within": tookAtMost, "stand-ins": standIns,
 		},
-		Condition: func(condition string) (bool, error) {
-			if condition != "gpu" {
-				return false, fmt.Errorf("there is no condition %q", condition)
-			}
-			_, err := driver.New().Devices()
-			return err == nil, nil
-		},
+		Condition: condition,
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(2 * time.Minute),
 		Setup: func(env *testscript.Env) error {
@@ -47,6 +44,45 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+func condition(name string) (bool, error) {
+	switch name {
+	case "gpu":
+		_, err := driver.New().Devices()
+		return err == nil, nil
+	case "cc":
+		_, err := exec.LookPath("cc")
+		if err != nil && os.Getenv("GPURUN_REQUIRE_CC") == "1" {
+			return false, fmt.Errorf("GPURUN_REQUIRE_CC=1, but: %w", err)
+		}
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("there is no condition %q", name)
+}
+
+// standIns compiles what the tests of the packages under cudart call.
+func standIns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: stand-ins")
+	}
+	folder := ts.MkAbs("lib")
+	ts.Check(os.MkdirAll(folder, 0o755))
+	for source, name := range map[string]string{
+		"driver/testdata/fakecuda.c":     "libcuda.so.1",
+		"nccl/testdata/fakenccl.c":       "libnccl.so.2",
+		"nvshmem/testdata/fakenvshmem.c": "libnvshmem_host.so.3",
+	} {
+		path, err := filepath.Abs(filepath.Join("..", "..", "cudart", source))
+		ts.Check(err)
+		out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", filepath.Join(folder, name), path).CombinedOutput()
+		if err != nil {
+			ts.Fatalf("compiling %s: %v\n%s", source, err, out)
+		}
+	}
+	ts.Setenv("LD_LIBRARY_PATH", folder)
+	ts.Setenv("FAKE_CUDA_SHARES", "1")
+	ts.Setenv("FAKE_CUDA_FORGETS", "1")
 }
 
 // took is the key under which a script keeps how long its last exits took.

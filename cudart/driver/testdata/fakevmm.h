@@ -54,8 +54,8 @@ int fake_attribute(int device, int attribute, int value)
 static int vmm_attribute(int *value, int attribute, int device)
 {
 	switch (attribute) {
-	case 102: *value = able[device - 70].vmm; return 0;
-	case 103: *value = able[device - 70].file; return 0;
+	case 102: *value = able[device - 70].vmm || getenv("FAKE_CUDA_SHARES"); return 0;
+	case 103: *value = able[device - 70].file || getenv("FAKE_CUDA_SHARES"); return 0;
 	case 128: *value = able[device - 70].fabric; return 0;
 	case 132: *value = able[device - 70].multicast; return 0;
 	}

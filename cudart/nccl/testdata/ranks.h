@@ -268,12 +268,20 @@ static void reduce_floats(int type, int op, int n, const char *parts[], size_t c
 
 static int is_unsigned(int type) { return type == UINT8 || type == UINT32 || type == UINT64; }
 
-/* cut keeps what fits: 8-bit integers are reduced in 32 bits. */
+/* cut keeps what fits into the type: every partial result is one of the type. */
 static int64_t cut(int type, int64_t x)
 {
-	if (size_of(type) == 8)
-		return x;
-	return is_unsigned(type) ? (int64_t)(uint32_t)x : (int64_t)(int32_t)x;
+	switch (type) {
+	case INT8:
+		return (int8_t)x;
+	case UINT8:
+		return (uint8_t)x;
+	case INT32:
+		return (int32_t)x;
+	case UINT32:
+		return (uint32_t)x;
+	}
+	return x;
 }
 
 static int64_t load_integer(int type, const void *from, size_t i)
