@@ -51,10 +51,7 @@ func (r *rank) allocate(ctx context.Context) error {
 		case err != nil:
 			return err
 		case r.needsMulticast() && r.memory.Multicast == 0:
-			r.around.noMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
-			if err := r.freeMemory(ctx); err != nil {
-				return err
-			}
+			return r.doWithoutMulticast(ctx)
 		default:
 			return nil
 		}
@@ -62,6 +59,23 @@ func (r *rank) allocate(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// doWithoutMulticast chooses again for memory that has no multicast address, and
+// keeps it if it is large enough for that.
+func (r *rank) doWithoutMulticast(ctx context.Context) error {
+	r.around.noMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
+	if err := r.chooseAlgorithms(); err != nil {
+		return err
+	}
+	r.layout = layOut(r.sweep.cases, r.around.leastSMs())
+	if r.layout.total <= r.memory.Bytes {
+		return nil
+	}
+	if err := r.freeMemory(ctx); err != nil {
+		return err
+	}
+	return r.allocateOnce(ctx)
 }
 
 func (r *rank) freeMemory(ctx context.Context) error {
