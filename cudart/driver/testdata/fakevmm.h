@@ -163,10 +163,14 @@ int cuMemCreate(uint64_t *handle, size_t bytes, const allocation_prop *prop, uns
 	return 0;
 }
 
+/* Memory has to be out of a multicast object before its owner lets go of it. */
 int cuMemRelease(uint64_t handle)
 {
 	ENTER("");
 	struct physical *p = behind(handle);
+	for (int i = 0; p && i < 256; i++)
+		if (objects[i].kind == BINDING && p->device == device_here() && &physicals[objects[i].bytes] == p)
+			return INVALID_VALUE;
 	int code = drop(HANDLE, handle, INVALID_VALUE);
 	if (!code)
 		drop_reference(p);
