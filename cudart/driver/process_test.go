@@ -33,6 +33,8 @@ func playRole(role string) int {
 		err = fillPeer()
 	case "fill-host":
 		err = fillHost()
+	case "fill-vmm":
+		err = fillVMM()
 	case "crash":
 		err = crash()
 	default:
@@ -71,6 +73,22 @@ func fillPeer() error {
 // fillHost maps the memfd that is descriptor 3 and has a kernel add to it.
 func fillHost() error {
 	return addTo(func(d *device) (cudart.DevicePtr, error) { return d.ImportHost(os.NewFile(3, "host memory")) })
+}
+
+// fillVMM maps the memory that is descriptor 3 and has a kernel add to it.
+func fillVMM() error {
+	return addTo(func(d *device) (cudart.DevicePtr, error) {
+		bytes, err := d.MemoryGranularity(false)
+		if err != nil {
+			return 0, err
+		}
+		memory, err := d.ImportFile(os.NewFile(3, "device memory"))
+		if err != nil {
+			return 0, err
+		}
+		ptr, err := d.MapMemory(memory, bytes)
+		return ptr, errors.Join(err, d.ReleaseMemory(memory))
+	})
 }
 
 // addTo adds 500 to 1000 words of memory that came from another process.
@@ -146,6 +164,33 @@ func TestGPUMemoryOfAnotherProcess(t *testing.T) {
 			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
 		}
 		g.wantWords(buffer, words(1000, 500, 7))
+	}
+}
+
+// TestGPUVirtualMemoryOfAnotherProcess shares memory by a file descriptor with a
+// process on the same GPU, and with one on the next GPU where there is one.
+func TestGPUVirtualMemoryOfAnotherProcess(t *testing.T) {
+	g := openGPU(t)
+	if err := g.dev.CanExport(false); err != nil {
+		t.Skipf("no file descriptors of this GPU's memory: %v", err)
+	}
+	bytes := must[int64](t)(g.dev.MemoryGranularity(false))
+	memory := must[uint64](t)(g.dev.CreateMemory(bytes, false))
+	ptr := must[cudart.DevicePtr](t)(g.dev.MapMemory(memory, bytes))
+	file := must[*os.File](t)(g.dev.ExportFile(memory))
+	defer file.Close()
+	for ordinal := range min(2, len(must[[]cudart.Info](t)(New().Devices()))) {
+		if err := g.stream.Upload(ptr, words(1000, 0, 7)); err != nil {
+			t.Fatal(err)
+		}
+		output, err := runRole(t, "fill-vmm", []*os.File{file}, gpuVariable+"="+strconv.Itoa(ordinal))
+		if err != nil {
+			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
+		}
+		g.wantWords(ptr, words(1000, 500, 7))
+	}
+	if err := errors.Join(g.dev.UnmapMemory(ptr), g.dev.ReleaseMemory(memory)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -96,6 +96,7 @@ func (m *Memory) gather(ctx context.Context, round string, mine report) ([]repor
 		return nil, fmt.Errorf("encoding the report for %s: %w", round, err)
 	}
 	texts, err := m.ex.AllGather(ctx, round, text)
+	m.lost = m.lost || err != nil
 	if err == nil {
 		err = wantOnePerRank(len(texts), m.ex.WorldSize())
 	}

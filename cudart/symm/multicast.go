@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"gpurun/cudart"
 )
@@ -43,7 +44,8 @@ func (m *Memory) makeMulticast(ctx context.Context) error {
 		}
 		if err := m.verdict(reports, failure); err != nil {
 			err = fmt.Errorf("making a multicast address: %w", err)
-			m.MulticastWhy = errors.Join(err, m.unmapMulticast(), m.leaveMulticast()).Error()
+			err = errors.Join(err, m.unmapMulticast(), m.leaveMulticast())
+			m.MulticastWhy = strings.ReplaceAll(err.Error(), "\n", "; ")
 			return nil
 		}
 	}

@@ -284,3 +284,40 @@ func TestNVSHMEMThatFailsOnOneRankIsLeftAlone(t *testing.T) {
 		t.Errorf("left behind: %v", live)
 	}
 }
+
+// TestNVSHMEMIsNotLeftWithoutAPeer has one rank wait at the end of the allocation for
+// another that does not come, and not go on to wait in the library.
+func TestNVSHMEMIsNotLeftWithoutAPeer(t *testing.T) {
+	j, libraries := nvshmemJob(2, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	j.members[0].tamper = func(round string, mine []byte) []byte {
+		if round == roundOffer {
+			cancel()
+		}
+		return mine
+	}
+	errs := j.each(func(rank int) error {
+		_, err := Allocate(ctx, j.devices[rank], lateAtOffer{j.members[rank]}, 4096, j.options[rank])
+		return err
+	})
+	for rank, err := range errs {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		if slices.Contains(libraries[rank].calls, "Finalize") {
+			t.Errorf("rank %d called %q", rank, libraries[rank].calls)
+		}
+	}
+}
+
+// lateAtOffer is a member that does not come to a round before its context ends.
+type lateAtOffer struct{ member }
+
+func (m lateAtOffer) AllGather(ctx context.Context, name string, mine []byte) ([][]byte, error) {
+	if name == roundOffer && m.rank == 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return m.member.AllGather(ctx, name, mine)
+}

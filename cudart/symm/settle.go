@@ -144,8 +144,10 @@ func (m *Memory) enter(ctx context.Context) error {
 	return nil
 }
 
+// leave ends the use of a library that enter started. It would wait in vain for a
+// rank that is lost: then the library ends with the process.
 func (m *Memory) leave() error {
-	if m.session == nil {
+	if m.session == nil || m.lost {
 		return nil
 	}
 	s := m.session

@@ -78,6 +78,7 @@ type Memory struct {
 	ex      Exchange
 	backend backend
 	session session     // the backend while its library is in use
+	lost    bool        // a rank did not come to a round
 	team    multicaster // the backend while it has something of a multicast address
 }
 
