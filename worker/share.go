@@ -45,6 +45,7 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 	}
 	var wrong int64
 	for rank, m := range all {
+		res.RankTimes = append(res.RankTimes, m.Time.P50)
 		wrong += m.wrong()
 		res.Mismatches = append(res.Mismatches, m.Mismatches...)
 		if m.Time.P50 > all[res.SlowestRank].Time.P50 {

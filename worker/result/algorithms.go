@@ -28,8 +28,11 @@ func algorithms(r Report) string {
 	for i, name := range names {
 		spans[i] = name + " " + span(least[name], most[name])
 	}
-	return strings.Join(spans, ", ") + " on " + machines(r.Devices)
+	return strings.Join(spans, ", ") + " on " + r.Machines()
 }
+
+// Machines counts the devices by kind: "4 x NVIDIA H200 (cuda)".
+func (r Report) Machines() string { return machines(r.Devices) }
 
 func span(least, most int64) string {
 	if least == most {

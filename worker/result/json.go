@@ -54,9 +54,14 @@ func (j jsonLines) End(r Report) error {
 	return json.NewEncoder(j.w).Encode(rest{Report: r.withLists()})
 }
 
-// WriteFile writes the report as JSON: to a temporary file beside path, which
-// then takes path's place, so that a reader never sees half a document.
-func WriteFile(path string, r Report) (err error) {
+// WriteFile writes the report as JSON, as [Replace] does.
+func WriteFile(path string, r Report) error {
+	return Replace(path, func(w io.Writer) error { return writeJSON(w, r) })
+}
+
+// Replace writes to a temporary file beside path, which then takes path's place,
+// so that a reader never sees half a document.
+func Replace(path string, write func(io.Writer) error) (err error) {
 	f, err := createBeside(path)
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func WriteFile(path string, r Report) (err error) {
 			err = fmt.Errorf("writing results to %s: %w", path, err)
 		}
 	}()
-	if err := writeJSON(f, r); err != nil {
+	if err := write(f); err != nil {
 		f.Close()
 		return err
 	}
@@ -77,7 +82,7 @@ func WriteFile(path string, r Report) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// CheckFile says why WriteFile could not write to path, before there is
+// CheckFile says why Replace could not write to path, before there is
 // anything to write.
 func CheckFile(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

@@ -16,8 +16,13 @@ type Report struct {
 	Processes []Process     `json:"processes,omitempty"` // by rank
 	Devices   []cudart.Info `json:"devices"`             // by rank
 	Memory    *Memory       `json:"memory,omitempty"`
-	Results   []Result      `json:"results"`
-	Passed    bool          `json:"passed"`
+	// Checks are what was looked at of the machine beforehand, if anything was.
+	Checks  []Check  `json:"checks,omitempty"`
+	Results []Result `json:"results"`
+	// Gate is how the results compare with thresholds; nil: there was none, or
+	// the run did not come to its end.
+	Gate   *Gate `json:"gate,omitempty"`
+	Passed bool  `json:"passed"`
 	// Failure says why the run ended early; Results then holds what there was.
 	Failure  string `json:"failure,omitempty"`
 	ExitCode int    `json:"exit_code"`
@@ -63,8 +68,13 @@ type Result struct {
 	Mismatches  []Mismatch `json:"mismatches,omitempty"`
 	Time        Time       `json:"time_us"`
 	SlowestRank int        `json:"slowest_rank"`
-	AlgBW       float64    `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
-	BusBW       float64    `json:"busbw"` // GB/s
+	// RankTimes are the medians of all ranks, in microseconds.
+	RankTimes []float64 `json:"rank_p50_us,omitempty"`
+	// SlowRank is the rank that took longer than the others by more than chance
+	// explains; nil: none did. See gate.SlowRank.
+	SlowRank *int    `json:"slow_rank,omitempty"`
+	AlgBW    float64 `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
+	BusBW    float64 `json:"busbw"` // GB/s
 }
 
 // Time is the distribution of one call's time on the slowest rank, in

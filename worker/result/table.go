@@ -145,11 +145,14 @@ func footer(r Report) string {
 	switch {
 	case wrong > 0:
 		line("Out of bounds values", "%d FAILED", wrong)
-	case r.Passed:
+	case r.Passed, r.Gate != nil:
 		line("Out of bounds values", "0 OK")
 	}
-	if r.Passed || (wrong > 0 && r.Failure == "") {
+	if r.Passed || r.Gate != nil || (wrong > 0 && r.Failure == "") {
 		line("Avg bus bandwidth", "%.6g ", averageBusBW(r.Results))
+	}
+	if r.Gate != nil {
+		line("Thresholds", "%s", r.Gate)
 	}
 	if used := algorithms(r); used != "" {
 		line("Algorithms", "%s", used)

@@ -1,0 +1,107 @@
+// Package gate decides whether verified results are fast enough: it holds every
+// result by itself, never a mean, against thresholds. They are asked for one by
+// one, or come from a profile of a GPU model.
+package gate
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gpurun/kernels/tuning"
+	"gpurun/worker/result"
+)
+
+// Metric is what a rule limits.
+type Metric string
+
+// The metrics. Both go by the median on the slowest rank.
+const (
+	BusBW   Metric = "busbw"   // GB/s at least, 1e9 bytes per second
+	Latency Metric = "latency" // microseconds at most
+)
+
+// Rule is a threshold for some results.
+type Rule struct {
+	Metric     Metric
+	Collective string
+	Algorithm  string // "": any
+	// Least and Most bound the size in bytes, both included. Most is
+	// math.MaxInt64 where there is no bound.
+	Least, Most int64
+	Limit       float64
+	Source      string // who asks for it, for people
+}
+
+// anySize is a rule's Most that does not bound.
+const anySize = math.MaxInt64
+
+// String writes the rule as [Parse] reads it.
+func (r Rule) String() string {
+	text := r.Collective
+	if r.Algorithm != "" {
+		text += "/" + r.Algorithm
+	}
+	least, most := tuning.Size(r.Least).String(), tuning.Size(r.Most).String()
+	switch {
+	case r.Least == r.Most:
+		text += "@" + least
+	case r.Least > 0 && r.Most < anySize:
+		text += "@" + least + "-" + most
+	case r.Least > 0:
+		text += "@>=" + least
+	case r.Most < anySize:
+		text += "@<=" + most
+	}
+	text += ":" + strconv.FormatFloat(r.Limit, 'f', -1, 64)
+	if r.Metric == Latency {
+		text += "us"
+	}
+	return text
+}
+
+// matches reports whether a result is one that the rule is about.
+func (r Rule) matches(x result.Result) bool {
+	return x.Collective == r.Collective && (r.Algorithm == "" || x.Algorithm == r.Algorithm) &&
+		r.Least <= x.Bytes && x.Bytes <= r.Most
+}
+
+// value is what the rule limits.
+func (r Rule) value(x result.Result) float64 {
+	if r.Metric == Latency {
+		return x.Time.P50
+	}
+	return x.BusBW
+}
+
+// margin is how far a value is on the right side, as a part of the limit;
+// negative is the wrong side. A time that is none proves nothing.
+func (r Rule) margin(value float64) float64 {
+	switch {
+	case !(value > 0) || math.IsInf(value, 0):
+		return math.Inf(-1)
+	case r.Metric == Latency:
+		return 1 - value/r.Limit
+	}
+	return value/r.Limit - 1
+}
+
+// complain says by how much a result misses the limit.
+func (r Rule) complain(x result.Result) string {
+	value := r.value(x)
+	wanted, off := fmt.Sprintf("%s GB/s wanted", number(r.Limit)), "under"
+	unit := "GB/s"
+	if r.Metric == Latency {
+		wanted, off, unit = fmt.Sprintf("%s us at most wanted", number(r.Limit)), "over", "us"
+	}
+	text := fmt.Sprintf("%s: %s, %s %s", x, wanted, number(value), unit)
+	if margin := r.margin(value); math.IsInf(margin, 0) {
+		text += ", which is no measurement"
+	} else {
+		text += fmt.Sprintf(", %.3g%% %s", -100*margin, off)
+	}
+	return text + fmt.Sprintf(" (%s, %s)", r, r.Source)
+}
+
+// number writes a rate or time as precisely as it is worth.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

@@ -1,0 +1,86 @@
+package ci
+
+import (
+	"fmt"
+	"strings"
+
+	"gpurun/worker/result"
+)
+
+// Annotation is the workflow command of GitHub Actions that shows an error with
+// a title at the top of a run. It is one line, without its end.
+func Annotation(title, message string) string {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	return "::error title=" + property.Replace(title) + "::" + data.Replace(message)
+}
+
+// Summary is a report as a step summary of GitHub Actions, in Markdown: the
+// verdict, the violations, and a table of the results, of at most so many bytes. What
+// does not fit is counted.
+func Summary(title string, r result.Report, most int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s: %s\n\n", prose(title), verdict(r))
+	if machines := r.Machines(); machines != "" {
+		fmt.Fprintf(&b, "%s, version %s\n\n", prose(machines), prose(r.Version))
+	}
+	for _, reason := range r.Reasons() {
+		fmt.Fprintf(&b, "- %s\n", clip(prose(reason)))
+	}
+	if r.Gate != nil {
+		fmt.Fprintf(&b, "\nThresholds: %s\n", prose(strings.TrimSpace(r.Gate.String()+" "+r.Gate.Note)))
+	}
+	b.WriteString("\n| collective | algorithm | type | op | bytes | place | us | busbw GB/s | wrong | thresholds |\n" +
+		"|---|---|---|---|---:|---|---:|---:|---:|---|\n")
+	missed := violations(r.Gate)
+	for i, x := range r.Results {
+		row := summaryRow(x, missed[i])
+		rest := fmt.Sprintf("\n%d more results are left out\n", len(r.Results)-i)
+		if b.Len()+len(row)+len(rest) > most {
+			b.WriteString(rest)
+			break
+		}
+		b.WriteString(row)
+	}
+	if b.Len()+1 > most { // there is no room even for the beginning
+		return ""
+	}
+	return b.String() + "\n"
+}
+
+func verdict(r result.Report) string {
+	if r.Passed {
+		return "passed"
+	}
+	return fmt.Sprintf("failed (exit code %d)", r.ExitCode)
+}
+
+func summaryRow(x result.Result, missed []result.Violation) string {
+	wrong := "not verified"
+	if x.Wrong != nil {
+		wrong = fmt.Sprint(*x.Wrong)
+	}
+	var rules []string
+	for _, v := range missed {
+		rules = append(rules, "misses "+v.Rule)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %.2f | %.2f | %s | %s |\n", prose(x.Collective), prose(x.Algorithm), prose(x.DType),
+		prose(x.Op), x.Bytes, place(x), x.Time.P50, x.BusBW, wrong, prose(strings.Join(rules, ", ")))
+}
+
+// longestReason keeps one reason from filling the summary.
+const longestReason = 4 << 10
+
+// clip shortens text that is too long.
+func clip(text string) string {
+	if len(text) <= longestReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestReason], "") + " ..."
+}
+
+// prose puts text into one line without meaning to Markdown or HTML.
+func prose(text string) string {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "\\", `\\`)
+	return escape.Replace(strings.Join(strings.Fields(text), " "))
+}
