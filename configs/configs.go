@@ -21,6 +21,18 @@ var Simulator []byte
 //go:embed tune.toml
 var Tune []byte
 
+// Smoke is a TOML document with the keys whose defaults differ when "gpurun
+// smoke" runs.
+//
+//go:embed smoke.toml
+var Smoke []byte
+
+// Thresholds holds, in its folder thresholds, how fast results must be: a TOML
+// document for each GPU model, in the form of package worker/gate.
+//
+//go:embed thresholds/*.toml
+var Thresholds embed.FS
+
 // Tuning holds, in its folder tuning, what was measured to be fastest: a TOML
 // document for each GPU model, in the form of package kernels/tuning.
 //

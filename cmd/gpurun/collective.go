@@ -20,7 +20,9 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 		Long:    collectiveLong(what),
 		Example: strings.Join(collectiveExamples(what), "\n"),
 		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runCollective(cmd, a, what) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.annotated("gpurun "+what.Name, runCollective(cmd, a, what))
+		},
 	}
 	addSweepFlags(cmd.Flags(), what)
 	return cmd
@@ -36,7 +38,8 @@ func collectiveLong(what *collective.Collective) string {
 The times printed are medians, of the slowest rank.
 
 Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
-GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 99 right but
+too slow for a threshold; 128+n signal n.`)
 	return b.String()
 }
 
@@ -94,12 +97,23 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	if err != nil {
 		return nil, err
 	}
-	if file := p.config.OutputFile; file != "" {
+	if p.gate, err = p.settings.thresholds(p.config); err != nil {
+		return nil, err
+	}
+	return p, p.config.checkFiles()
+}
+
+// checkFiles says which of the files to write could not be written.
+func (c config) checkFiles() error {
+	for _, file := range []string{c.OutputFile, c.JUnit, c.Prometheus} {
+		if file == "" {
+			continue
+		}
 		if err := result.CheckFile(file); err != nil {
-			return nil, &usageError{err: err}
+			return &usageError{err: err}
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // purpose is what commands that run collectives differ in.
@@ -142,6 +156,7 @@ func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.In
 	if why.force != nil {
 		why.force(&p.config)
 	}
+	p.settings = settings
 	p.job, err = settings.job(p.config, p.what, inject)
 	return err
 }

@@ -6,21 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker"
 	"gpurun/worker/agent"
+	"gpurun/worker/gate"
 	"gpurun/worker/result"
 )
 
 // collectiveRun is a collective that is about to run.
 type collectiveRun struct {
-	what    *collective.Collective
-	config  config
-	job     worker.Job
-	machine machine
+	what     *collective.Collective
+	settings *settings
+	config   config
+	job      worker.Job
+	machine  machine
+	gate     gate.Plan // that the results are held against
 	// leftOut says which of "all" algorithms do not run, and why; or is empty.
 	leftOut string
 }
@@ -45,8 +49,11 @@ func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.measure(ctx, a, renderer, progress)
-	return err
+	report, err := p.measure(ctx, a, renderer, progress)
+	if report.Gate != nil && report.Gate.Note != "" {
+		fmt.Fprintf(progress.beside(a.err), "gpurun: %s\n", report.Gate.Note)
+	}
+	return a.endedWith(err, a.publish("gpurun "+p.what.Name, p.config, report))
 }
 
 // measure opens the rendezvous, starts a worker for each rank, and gathers their
@@ -159,6 +166,9 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 	case g.wrong():
 		r.ExitCode = exitWrongData
 	}
+	if r.ExitCode == exitOK || r.ExitCode == exitWrongData {
+		judge(p.gate, r)
+	}
 	r.Passed = r.ExitCode == exitOK
 	err := g.renderer.End(*r)
 	if p.config.OutputFile != "" {
@@ -170,11 +180,12 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 			fmt.Fprintf(stderr, "gpurun: %s\n", sentence)
 		}
 	}
+	explainSpeed(stderr, *r)
 	if err = errors.Join(runErr, err); err != nil && r.Passed {
 		return err
 	}
 	if r.Passed {
 		return nil
 	}
-	return &exitError{code: r.ExitCode, err: err}
+	return &exitError{code: r.ExitCode, err: err, said: strings.Join(r.Reasons(), "\n")}
 }

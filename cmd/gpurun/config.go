@@ -38,6 +38,11 @@ type config struct {
 	Seed        uint64   `mapstructure:"seed"`
 	Output      string   `mapstructure:"output"`
 	OutputFile  string   `mapstructure:"output-file"`
+	MinBusBW    []string `mapstructure:"min-busbw"`
+	MaxLatency  []string `mapstructure:"max-latency"`
+	Profile     string   `mapstructure:"profile"`
+	JUnit       string   `mapstructure:"junit"`
+	Prometheus  string   `mapstructure:"prometheus"`
 
 	Root      int     `mapstructure:"root"`
 	Unaligned bool    `mapstructure:"unaligned"`

@@ -47,20 +47,18 @@ func showDefaults(root *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	tuning, err := readProfile(configs.Tune)
-	if err != nil {
-		return err
+	special := map[string]map[string]any{}
+	for command, profile := range map[string][]byte{tuneCommand: configs.Tune, smokeCommand: configs.Smoke} {
+		if special[command], err = readProfile(profile); err != nil {
+			return err
+		}
 	}
 	show := func(profiles ...map[string]any) func(*pflag.Flag) {
 		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
 	}
 	root.PersistentFlags().VisitAll(show(usual))
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == tuneCommand {
-			cmd.LocalNonPersistentFlags().VisitAll(show(tuning, usual))
-			continue
-		}
-		cmd.LocalNonPersistentFlags().VisitAll(show(usual))
+		cmd.LocalNonPersistentFlags().VisitAll(show(special[cmd.Name()], usual))
 	}
 	return nil
 }

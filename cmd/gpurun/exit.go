@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"gpurun/worker/agent"
 	"gpurun/worker/report"
@@ -19,6 +20,7 @@ const (
 	exitTimeout     = 4 // something hung
 	exitWorkerDied  = 5
 	exitRendezvous  = 6
+	exitThreshold   = 99  // verified, but under a threshold
 	exitNotRunnable = 126 // as of a shell: a command that is not executable
 	exitNotFound    = 127 // as of a shell: a command that is not there
 	exitSignalled   = 128 // and the signal's number
@@ -45,10 +47,12 @@ type environmentError struct{ err error }
 func (e *environmentError) Error() string { return e.err.Error() }
 func (e *environmentError) Unwrap() error { return e.err }
 
-// exitError asks for an exit code. err is nil when all has been said.
+// exitError asks for an exit code. err is nil when all has been said; said may
+// repeat it in short.
 type exitError struct {
 	code int
 	err  error
+	said string
 }
 
 func (e *exitError) Error() string {
@@ -111,6 +115,22 @@ func classCode(class report.Class) int {
 		return exitRendezvous
 	}
 	return exitWorkerDied
+}
+
+// worse is the exit code that says more: of a signal, or else of wrong data, then
+// of what ended the run, then of what the machine lacks, then of a threshold.
+func worse(a, b int) int {
+	order := []int{exitOK, exitThreshold, exitEnvironment, exitRendezvous, exitWorkerDied, exitTimeout, exitWrongData}
+	severity := func(code int) int {
+		if i := slices.Index(order, code); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	if severity(b) > severity(a) {
+		return b
+	}
+	return a
 }
 
 // collectiveCode is the exit code of a collective whose workers ended so.

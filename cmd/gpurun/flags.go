@@ -12,6 +12,7 @@ import (
 type sweepFlag struct {
 	name, short string
 	boolean     bool
+	list        bool // may be repeated
 	usage       string
 	// need is what a collective must have for the flag to mean something.
 	need need
@@ -69,6 +70,11 @@ func sweepFlags() []sweepFlag {
 		{name: "timeout", short: "T", usage: "`seconds` that a rank waits for another before the run fails"},
 		{name: "output-file", short: "J", usage: "write the results as JSON to this `file` as well"},
 		{name: "algo", usage: "comma-separated `algorithms`; or auto, the best for each size; or all of gpurun's own that can do what is asked here; nccl and nvshmem are libraries, to compare with"},
+		{name: "min-busbw", list: true, usage: "fail with exit code 99 when a result has less bus bandwidth than this `threshold`, COLLECTIVE[/ALGORITHM][@SIZES]:GBPS, as 'allreduce@>=64M:300'"},
+		{name: "max-latency", list: true, usage: "likewise when a result takes longer than this `threshold`, as 'allreduce@<=4K:20us'"},
+		{name: "profile", usage: "`thresholds` for a GPU model: the name of built-in ones, a file, none; or auto, the built-in ones that fit"},
+		{name: "junit", usage: "write the results as JUnit XML to this `file`"},
+		{name: "prometheus", usage: "write the results to this `file` for the textfile collector of Prometheus' node exporter"},
 		{name: "blocks", need: needData, usage: "launch grids of up to so many `blocks`, instead of as many as were measured to be best"},
 		{name: "max-blocks", need: needData, usage: "let no grid have more `blocks`, and so take no more multiprocessors"},
 		{name: "tuning", usage: "`file` with what auto goes by, as gpurun tune writes it; none: estimates alone"},
@@ -103,6 +109,10 @@ func addSweepFlags(f *pflag.FlagSet, what *collective.Collective) {
 func (s sweepFlag) add(f *pflag.FlagSet) {
 	if s.boolean {
 		f.BoolP(s.name, s.short, false, s.usage)
+		return
+	}
+	if s.list {
+		f.StringSliceP(s.name, s.short, nil, s.usage)
 		return
 	}
 	f.StringP(s.name, s.short, "", s.usage)

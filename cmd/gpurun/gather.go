@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/gate"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
 )
@@ -69,6 +70,7 @@ func (g *gatherer) update(data json.RawMessage) error {
 	if u.Result == nil {
 		return nil
 	}
+	u.Result.SlowRank = gate.SlowRank(g.report.Devices, *u.Result)
 	g.report.Results = append(g.report.Results, *u.Result)
 	g.explain.add(*u.Result)
 	return g.renderer.Add(*u.Result)

@@ -28,6 +28,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
   gpurun tune -o table.toml                         measure what is the fastest here
+  gpurun smoke                                      is this machine right, and as fast as it should be?
   gpurun list                                       what there is to run`
 
 func newRootCommand(a *app) (*cobra.Command, error) {
@@ -62,7 +63,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
-	root.AddCommand(newTuneCommand(a), newListCommand(a), newVersionCommand(a), newWorkerCommand())
+	root.AddCommand(newTuneCommand(a), newSmokeCommand(a, nil), newListCommand(a), newVersionCommand(a), newWorkerCommand())
 	return root, showDefaults(root)
 }
 

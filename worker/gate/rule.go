@@ -89,19 +89,21 @@ func (r Rule) margin(value float64) float64 {
 // complain says by how much a result misses the limit.
 func (r Rule) complain(x result.Result) string {
 	value := r.value(x)
-	wanted, off := fmt.Sprintf("%s GB/s wanted", number(r.Limit)), "under"
-	unit := "GB/s"
+	order, unit, off := "at least", "GB/s", "under"
 	if r.Metric == Latency {
-		wanted, off, unit = fmt.Sprintf("%s us at most wanted", number(r.Limit)), "over", "us"
+		order, unit, off = "at most", "us", "over"
 	}
-	text := fmt.Sprintf("%s: %s, %s %s", x, wanted, number(value), unit)
-	if margin := r.margin(value); math.IsInf(margin, 0) {
-		text += ", which is no measurement"
-	} else {
-		text += fmt.Sprintf(", %.3g%% %s", -100*margin, off)
+	by := "which is no measurement"
+	if margin := r.margin(value); !math.IsInf(margin, 0) {
+		by = fmt.Sprintf("%s%% %s", number(-100*margin), off)
 	}
-	return text + fmt.Sprintf(" (%s, %s)", r, r.Source)
+	return fmt.Sprintf("%s: wanted %s %s %s, got %s %s, %s (%s, %s)", x, order, number(r.Limit), unit, number(value), unit, by, r, r.Source)
 }
 
 // number writes a rate or time as precisely as it is worth.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+func number(x float64) string {
+	if x >= 1000 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}

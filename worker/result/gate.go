@@ -40,17 +40,16 @@ type Violation struct {
 // Failed reports whether there is a violation.
 func (g *Gate) Failed() bool { return g != nil && len(g.Violations) > 0 }
 
-// String counts: "2 rules, held against 8 results: 1 violation".
+// String counts: "2 rules: OK".
 func (g *Gate) String() string {
-	matched := 0
-	for _, r := range g.Rules {
-		matched += r.Matched
+	switch rules := count(len(g.Rules), "rule"); {
+	case g.Failed():
+		return rules + ": " + count(len(g.Violations), "violation") + " FAILED"
+	case len(g.Rules) == 0:
+		return "none"
+	default:
+		return rules + ": OK"
 	}
-	text := fmt.Sprintf("%s held against %s: ", count(len(g.Rules), "rule"), count(matched, "result"))
-	if !g.Failed() {
-		return text + "OK"
-	}
-	return text + count(len(g.Violations), "violation") + " FAILED"
 }
 
 // count puts a number before a noun.

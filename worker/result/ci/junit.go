@@ -114,10 +114,13 @@ func (d *testSuites) add(suite string, c testCase) {
 	}
 }
 
-// resultCase is the case of a result. Names that repeat, of several cycles, are
-// numbered: readers take equal names for one case.
+// resultCase is the case of a result. Its name has no blocks, which change with
+// the tuning: readers follow a case by its name from run to run. Names that
+// repeat, of several cycles, are numbered.
 func resultCase(x result.Result, missed []result.Violation, seen map[string]int) testCase {
-	c := testCase{Name: x.String(), Time: strconv.FormatFloat(x.Time.P50/1e6, 'f', 9, 64)}
+	named := x
+	named.Blocks = 0
+	c := testCase{Name: named.String(), Time: strconv.FormatFloat(x.Time.P50/1e6, 'f', 9, 64)}
 	if seen[c.Name]++; seen[c.Name] > 1 {
 		c.Name += fmt.Sprintf(" (%d)", seen[c.Name])
 	}

@@ -38,7 +38,7 @@ func (f *family) write(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s gauge\n", f.name, f.help, f.name)
 	for _, labels := range f.order {
-		fmt.Fprintf(b, "%s%s %s\n", f.name, labels, strconv.FormatFloat(f.values[labels], 'g', -1, 64))
+		fmt.Fprintf(b, "%s%s %s\n", f.name, labels, strconv.FormatFloat(f.values[labels], 'g', 9, 64))
 	}
 }
 

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"gpurun/worker/result"
+	"gpurun/worker/result/ci"
+)
+
+// GitHub Actions says by these variables that it runs the job, and where the
+// job's summary is. That takes so many bytes of a step.
+const (
+	githubActions  = "GITHUB_ACTIONS"
+	githubSummary  = "GITHUB_STEP_SUMMARY"
+	maxSummarySize = 1 << 20
+)
+
+// onGitHub reports whether GitHub Actions runs the job.
+func onGitHub() bool { return os.Getenv(githubActions) == "true" }
+
+// publish writes what CI systems read of a report.
+func (a *app) publish(title string, c config, r result.Report) error {
+	var err error
+	if c.JUnit != "" {
+		err = errors.Join(err, result.Replace(c.JUnit, func(w io.Writer) error { return ci.JUnit(w, title, r) }))
+	}
+	if c.Prometheus != "" {
+		err = errors.Join(err, result.Replace(c.Prometheus, func(w io.Writer) error { return ci.Prometheus(w, r) }))
+	}
+	if file := os.Getenv(githubSummary); file != "" && onGitHub() {
+		err = errors.Join(err, appendSummary(file, title, r))
+	}
+	return err
+}
+
+// endedWith returns how a run ended. That something could not be written is an
+// error where there is no other, and else is only said.
+func (a *app) endedWith(ended, writing error) error {
+	if ended == nil {
+		return writing
+	}
+	if writing != nil {
+		fmt.Fprintf(a.err, "gpurun: %v\n", writing)
+	}
+	return ended
+}
+
+// appendSummary adds to the step's summary as much as it may still hold.
+func appendSummary(file, title string, r result.Report) (err error) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	if _, err := f.WriteString(ci.Summary(title, r, int(max(maxSummarySize-info.Size(), 0)))); err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	return nil
+}
+
+// annotated shows an error at the top of a run of GitHub Actions, once: of the
+// two processes of an invocation only the one that knows the reason has something to
+// say.
+func (a *app) annotated(title string, err error) error {
+	if err == nil || !onGitHub() {
+		return err
+	}
+	text := describe(err)
+	var exit *exitError
+	if errors.As(err, &exit) && exit.said != "" {
+		text = exit.said
+	}
+	if text != "" {
+		fmt.Fprintln(a.err, ci.Annotation(title, text))
+	}
+	return err
+}

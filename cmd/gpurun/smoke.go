@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/configs"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/worker/gate"
+	"gpurun/worker/result"
+)
+
+const smokeLong = `smoke is the job of a CI runner with GPUs in one command. It looks at the machine,
+then runs every collective with a small, a medium and a large size and several
+types, verifies every element, holds the speed against the thresholds that are
+known for these GPUs, and ends with one verdict: PASS, or FAIL and why.
+
+Where no thresholds are known for the GPUs, and in the simulator, it says so, and the
+verdict is about the answers alone.
+
+Exit codes, the worst first: 1 wrong data; 4 timeout or hang; 5 a worker died; 6 the
+ranks did not meet; 3 the machine lacks something; 99 right but too slow for a threshold.`
+
+const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
+  gpurun --nproc-per-node 4 smoke --quick
+  gpurun smoke --min-busbw 'allreduce@>=64M:300,allgather@>=64M:280'
+  gpurun --device sim --nproc-per-node 4 smoke         see it work without a GPU`
+
+// smokeFlags are the flags of collectives that smoke has as well.
+var smokeFlags = [...]string{"timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus"}
+
+const (
+	smokeCommand = "smoke"
+	quickFlag    = "quick"
+)
+
+// examiner looks at the machine before anything runs on it.
+type examiner func(context.Context, config) ([]result.Check, error)
+
+// newSmokeCommand makes the command. Without an examiner nothing is looked at
+// beforehand.
+func newSmokeCommand(a *app, examine examiner) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     smokeCommand,
+		Short:   "Check this machine: every collective, verified and fast enough, one verdict",
+		Long:    smokeLong,
+		Example: smokeExample,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.annotated("gpurun smoke", runSmoke(cmd, a, examine))
+		},
+	}
+	for _, flag := range sweepFlags() {
+		if slices.Contains(smokeFlags[:], flag.name) {
+			flag.add(cmd.Flags())
+		}
+	}
+	cmd.Flags().Bool(quickFlag, false, "run only the first of the types")
+	return cmd
+}
+
+func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
+	s, err := planSmoke(cmd)
+	if err != nil {
+		return err
+	}
+	s.examine = examine
+	return a.guarded(func() error { return s.run(cmd.Context(), a) })
+}
+
+// smokeRun is a check of the machine that is about to begin.
+type smokeRun struct {
+	config  config
+	examine examiner // nil: there is none
+	runs    []*collectiveRun
+	gate    gate.Plan
+}
+
+// planSmoke checks everything that can be checked beforehand.
+func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
+	quick, err := cmd.Flags().GetBool(quickFlag)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := loadSettings(cmd, configs.Smoke)
+	if err != nil {
+		return nil, err
+	}
+	s := &smokeRun{}
+	if s.config, err = settings.config(); err != nil {
+		return nil, err
+	}
+	if s.gate, err = settings.thresholds(s.config); err != nil {
+		return nil, err
+	}
+	if err := s.config.checkFiles(); err != nil {
+		return nil, err
+	}
+	for i, what := range kernels.Collectives() {
+		p, err := planRunFor(purpose{[][]byte{configs.Smoke}, forceSmoke(quick)}, cmd, what, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what.Name, err)
+		}
+		if i > 0 {
+			p.machine.notice = "" // it is said once
+		}
+		s.runs = append(s.runs, p)
+	}
+	return s, nil
+}
+
+// forceSmoke keeps what a configuration says about usual runs out of smoke's:
+// they verify plain calls, and the files are about all of them.
+func forceSmoke(quick bool) func(*config) {
+	return func(c *config) {
+		c.Algo, c.Op, c.Epilogue = []string{wordAuto}, []string{string(collective.Sum)}, wordNone
+		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain = 1, 0, 1, false, 0, 0, false
+		c.OutputFile = ""
+		if quick {
+			c.DataType = c.DataType[:1]
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gpurun/worker/gate"
+	"gpurun/worker/result"
+)
+
+// smoked is what came of one collective.
+type smoked struct {
+	name  string
+	ran   bool
+	cases []result.Result
+	took  time.Duration
+}
+
+// run examines the machine, runs one collective after the other, and says how it
+// ended.
+func (s *smokeRun) run(ctx context.Context, a *app) error {
+	progress := newProgress(a.err)
+	defer progress.clear()
+	all := result.Report{
+		Schema: result.Schema, Version: version(), Command: a.args, WorldSize: s.runs[0].machine.ranks,
+	}
+	if err := s.look(ctx, progress.beside(a.err), &all); err != nil {
+		return err
+	}
+	rows := make([]smoked, len(s.runs))
+	for i, p := range s.runs {
+		rows[i].name = p.what.Name
+		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
+			rows[i] = p.smoke(ctx, a, progress, &all)
+		}
+	}
+	if all.Failure == "" {
+		judge(s.gate, &all)
+	}
+	all.Passed = all.ExitCode == exitOK
+	progress.clear()
+	return s.conclude(a, rows, all)
+}
+
+// look examines the machine. A check that failed does not keep the collectives
+// from running: what they find says what it means.
+func (s *smokeRun) look(ctx context.Context, stderr io.Writer, all *result.Report) error {
+	if s.examine == nil {
+		return nil
+	}
+	checks, err := s.examine(ctx, s.config)
+	if err != nil {
+		return fmt.Errorf("examining the machine: %w", err)
+	}
+	all.Checks = checks
+	for _, c := range checks {
+		if c.Status == result.StatusFail {
+			all.ExitCode = exitEnvironment
+		}
+		if c.Status != result.StatusOK {
+			fmt.Fprintf(stderr, "gpurun: %s: %s\n", c.Status, c)
+		}
+	}
+	return nil
+}
+
+// smoke runs one collective and adds what it found to the report of all.
+func (p *collectiveRun) smoke(ctx context.Context, a *app, progress *progress, all *result.Report) smoked {
+	begun := time.Now()
+	report, err := p.measure(ctx, a, silent{}, progress)
+	code := exitCode(err)
+	if all.Devices == nil {
+		all.Devices = report.Devices
+	}
+	all.Results = append(all.Results, report.Results...)
+	if code != exitOK && code != exitWrongData {
+		all.Failure = p.what.Name + ": " + cmp.Or(report.Failure, err.Error())
+	}
+	all.ExitCode = worse(all.ExitCode, code)
+	return smoked{p.what.Name, true, report.Results, time.Since(begun)}
+}
+
+// conclude prints the table and the verdict, and writes the files.
+func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report) error {
+	explainSpeed(a.err, all)
+	err := printSmoke(a.out, rows, all)
+	if s.config.OutputFile != "" {
+		err = errors.Join(err, result.WriteFile(s.config.OutputFile, all))
+	}
+	err = errors.Join(err, a.publish("gpurun smoke", s.config, all))
+	if all.Passed {
+		return err
+	}
+	return a.endedWith(&exitError{code: all.ExitCode, said: strings.Join(all.Reasons(), "\n")}, err)
+}
+
+// printSmoke prints a line for each collective, and the verdict.
+func printSmoke(w io.Writer, rows []smoked, all result.Report) error {
+	if machines := all.Machines(); machines != "" {
+		fmt.Fprintf(w, "%s\n\n", machines)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "COLLECTIVE\tCASES\tWRONG\tNEAREST TO ITS THRESHOLD\tTIME")
+	for _, row := range rows {
+		if !row.ran {
+			fmt.Fprintf(t, "%s\t-\t-\tnot run\t-\n", row.name)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%.1fs\n", row.name, len(row.cases), wrongCases(row.cases), nearestThreshold(all.Gate, row.name), row.took.Seconds())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	verdict := all.Verdict()
+	if all.Passed && all.Gate != nil && all.Gate.Note != "" {
+		verdict += ": " + all.Gate.Note
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", verdict)
+	return err
+}
+
+func wrongCases(results []result.Result) int {
+	wrong := 0
+	for _, r := range results {
+		if r.IsWrong() {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+const noThreshold = "no threshold"
+
+// nearestThreshold says of a collective which of its thresholds was the hardest
+// to keep, or missed by most.
+func nearestThreshold(g *result.Gate, name string) string {
+	text, least := noThreshold, 0.0
+	if g == nil {
+		return text
+	}
+	for _, r := range g.Rules {
+		if r.Collective != name || r.Worst == nil {
+			continue
+		}
+		ratio, form := *r.Worst/r.Limit, "%.4g of %.4g GB/s"
+		if r.Metric == string(gate.Latency) {
+			ratio, form = r.Limit / *r.Worst, "%.4g of at most %.4g us"
+		}
+		if text == noThreshold || ratio < least {
+			text, least = fmt.Sprintf(form, *r.Worst, r.Limit)+" ("+r.Rule+")", ratio
+		}
+	}
+	return text
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"gpurun/configs"
+	"gpurun/worker/gate"
+	"gpurun/worker/result"
+)
+
+// maxProfileBytes is plenty for a profile of thresholds.
+const maxProfileBytes = 1 << 20
+
+// thresholds reads what results are to be held against.
+func (s *settings) thresholds(c config) (gate.Plan, error) {
+	var plan gate.Plan
+	for _, x := range []struct {
+		key    string
+		metric gate.Metric
+		texts  []string
+	}{
+		{"min-busbw", gate.BusBW, c.MinBusBW},
+		{"max-latency", gate.Latency, c.MaxLatency},
+	} {
+		for _, text := range x.texts {
+			rule, err := gate.Parse(x.metric, text, cmp.Or(s.source(x.key), x.key))
+			if err != nil {
+				return plan, s.blame(x.key, err)
+			}
+			plan.Rules = append(plan.Rules, rule)
+		}
+	}
+	return plan, s.setProfile(&plan, c.Profile)
+}
+
+// setProfile reads the profile of a name, or of a file.
+func (s *settings) setProfile(plan *gate.Plan, word string) error {
+	if word == wordNone {
+		return nil
+	}
+	builtIn, err := builtInProfiles()
+	if err != nil {
+		return err
+	}
+	if word == wordAuto {
+		plan.Auto = builtIn
+		return nil
+	}
+	words := []string{wordAuto, wordNone}
+	for _, p := range builtIn {
+		if words = append(words, p.Name); p.Name == word {
+			plan.Profile = &p
+			return nil
+		}
+	}
+	text, err := readRegular(word, maxProfileBytes)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(word, "/.") {
+		return s.blame("profile", unknown("profile", word, words))
+	} else if err != nil {
+		return s.blame("profile", err)
+	}
+	p, err := gate.ParseProfile(word, word, text)
+	if err != nil {
+		return s.blame("profile", err)
+	}
+	plan.Profile = &p
+	return nil
+}
+
+// builtInProfiles reads the thresholds of package configs.
+func builtInProfiles() ([]gate.Profile, error) {
+	files, err := fs.Glob(configs.Thresholds, "thresholds/*.toml")
+	if err != nil {
+		return nil, fmt.Errorf("listing the built-in thresholds: %w", err)
+	}
+	var profiles []gate.Profile
+	for _, file := range files {
+		text, err := fs.ReadFile(configs.Thresholds, file)
+		if err != nil {
+			return nil, fmt.Errorf("reading the built-in thresholds: %w", err)
+		}
+		p, err := gate.ParseProfile(strings.TrimSuffix(path.Base(file), ".toml"), file, text)
+		if err != nil {
+			return nil, fmt.Errorf("reading the built-in thresholds: %w", err)
+		}
+		profiles = append(profiles, p)
+	}
+	return profiles, nil
+}
+
+// judge holds the results of a run that came to its end against thresholds.
+func judge(plan gate.Plan, r *result.Report) {
+	if r.Gate = plan.Judge(*r); r.Gate.Failed() {
+		r.ExitCode = worse(r.ExitCode, exitThreshold)
+	}
+}
+
+// explainSpeed says which ranks were slow and which thresholds were missed.
+func explainSpeed(w io.Writer, r result.Report) {
+	sentences := gate.SlowRanks(r.Results)
+	if r.Gate != nil {
+		for _, v := range r.Gate.Violations {
+			sentences = append(sentences, v.Text)
+		}
+	}
+	for _, sentence := range sentences {
+		fmt.Fprintf(w, "gpurun: %s\n", sentence)
+	}
+}
