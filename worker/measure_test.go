@@ -53,7 +53,7 @@ func TestMerge(t *testing.T) {
 	want := result.Result{
 		Collective: "allreduce", Algorithm: "twoshot", Why: "an estimate; nothing measured is at hand", DType: "half", Op: "sum", Root: -1,
 		Bytes: 1 << 22, Count: 1 << 21, InPlace: true, Mode: "graph", Wrong: &wrong,
-		Mismatches: []result.Mismatch{bad, worse}, Time: slow, SlowestRank: 1,
+		Mismatches: []result.Mismatch{bad, worse}, Time: slow, SlowestRank: 1, RankTimes: []float64{50, 100, 99, 1},
 		AlgBW: algbw, BusBW: algbw * 1.5,
 	}
 	near := cmp.Comparer(func(a, b float64) bool { return fmt.Sprintf("%.9g", a) == fmt.Sprintf("%.9g", b) })

@@ -40,7 +40,7 @@ func (r Report) Reasons() []string {
 	}
 	var all []string
 	if wrong := r.wrong(); len(wrong) > 0 {
-		text := fmt.Sprintf("%s of %d wrong", count(len(wrong), "result"), len(r.Results))
+		text := fmt.Sprintf("%d of %s wrong", len(wrong), count(len(r.Results), "result"))
 		if complaints := wrong[0].Complaints(); len(complaints) > 0 {
 			text += "; the first: " + complaints[0]
 		}

@@ -3,16 +3,18 @@ package ci
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"gpurun/worker/result"
 )
 
 // Annotation is the workflow command of GitHub Actions that shows an error with
-// a title at the top of a run. It is one line, without its end.
+// a title at the top of a run. It is one line, without its end; a message that is
+// very long is cut.
 func Annotation(title, message string) string {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	return "::error title=" + property.Replace(title) + "::" + data.Replace(message)
+	return "::error title=" + property.Replace(title) + "::" + data.Replace(clip(message))
 }
 
 // Summary is a report as a step summary of GitHub Actions, in Markdown: the
@@ -30,6 +32,17 @@ func Summary(title string, r result.Report, most int) string {
 	if r.Gate != nil {
 		fmt.Fprintf(&b, "\nThresholds: %s\n", prose(strings.TrimSpace(r.Gate.String()+" "+r.Gate.Note)))
 	}
+	if len(r.Results) > 0 {
+		writeTable(&b, r, most)
+	}
+	if b.Len()+1 > most { // there is no room even for the beginning
+		return ""
+	}
+	return b.String() + "\n"
+}
+
+// writeTable adds a row for each result, as long as there is room.
+func writeTable(b *strings.Builder, r result.Report, most int) {
 	b.WriteString("\n| collective | algorithm | type | op | bytes | place | us | busbw GB/s | wrong | thresholds |\n" +
 		"|---|---|---|---|---:|---|---:|---:|---:|---|\n")
 	missed := violations(r.Gate)
@@ -38,14 +51,10 @@ func Summary(title string, r result.Report, most int) string {
 		rest := fmt.Sprintf("\n%d more results are left out\n", len(r.Results)-i)
 		if b.Len()+len(row)+len(rest) > most {
 			b.WriteString(rest)
-			break
+			return
 		}
 		b.WriteString(row)
 	}
-	if b.Len()+1 > most { // there is no room even for the beginning
-		return ""
-	}
-	return b.String() + "\n"
 }
 
 func verdict(r result.Report) string {
@@ -68,7 +77,7 @@ func summaryRow(x result.Result, missed []result.Violation) string {
 		prose(x.Op), x.Bytes, place(x), x.Time.P50, x.BusBW, wrong, prose(strings.Join(rules, ", ")))
 }
 
-// longestReason keeps one reason from filling the summary.
+// longestReason keeps one reason from filling the page.
 const longestReason = 4 << 10
 
 // clip shortens text that is too long.
@@ -82,5 +91,11 @@ func clip(text string) string {
 // prose puts text into one line without meaning to Markdown or HTML.
 func prose(text string) string {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "\\", `\\`)
-	return escape.Replace(strings.Join(strings.Fields(text), " "))
+	printable := strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return escape.Replace(strings.Join(strings.Fields(printable), " "))
 }
