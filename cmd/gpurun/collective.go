@@ -85,11 +85,7 @@ func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) erro
 
 // planRun decides what runs where.
 func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, error) {
-	texts, err := cmd.Flags().GetStringArray("inject")
-	if err != nil {
-		return nil, err
-	}
-	inject, err := parseInjections(texts)
+	inject, err := injections(cmd)
 	if err != nil {
 		return nil, err
 	}

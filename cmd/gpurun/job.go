@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
@@ -105,6 +107,15 @@ func checkJob(job worker.Job, ranks int) error {
 		return &usageError{err: err}
 	}
 	return nil
+}
+
+// injections reads --inject.
+func injections(cmd *cobra.Command) ([]worker.Injection, error) {
+	texts, err := cmd.Flags().GetStringArray("inject")
+	if err != nil {
+		return nil, err
+	}
+	return parseInjections(texts)
 }
 
 // parseInjections reads the values of --inject.

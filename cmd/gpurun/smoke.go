@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,8 @@ ranks did not meet; 3 the machine lacks something; 99 right but too slow for a t
 const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --nproc-per-node 4 smoke --quick
   gpurun smoke --min-busbw 'allreduce@>=64M:300,allgather@>=64M:280'
-  gpurun --device sim --nproc-per-node 4 smoke         see it work without a GPU`
+  gpurun --device sim --nproc-per-node 4 smoke         see it work without a GPU
+  gpurun smoke --inject corrupt:rank=1,byte=0          see it fail`
 
 // smokeFlags are the flags of collectives that smoke has as well.
 var smokeFlags = [...]string{"timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus"}
@@ -59,6 +59,7 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 			flag.add(cmd.Flags())
 		}
 	}
+	cmd.Flags().StringArray("inject", nil, "make a `failure` in the first collective, to see it noticed, as collectives do")
 	cmd.Flags().Bool(quickFlag, false, "run only the first of the types")
 	return cmd
 }
@@ -86,6 +87,10 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	inject, err := injections(cmd)
+	if err != nil {
+		return nil, err
+	}
 	settings, err := loadSettings(cmd, configs.Smoke)
 	if err != nil {
 		return nil, err
@@ -101,13 +106,14 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 		return nil, err
 	}
 	for i, what := range kernels.Collectives() {
-		p, err := planRunFor(purpose{[][]byte{configs.Smoke}, forceSmoke(quick)}, cmd, what, nil)
+		p, err := planRunFor(purpose{[][]byte{configs.Smoke}, forceSmoke(quick)}, cmd, what, inject)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what.Name, err)
+			return nil, err
 		}
 		if i > 0 {
 			p.machine.notice = "" // it is said once
 		}
+		inject = nil
 		s.runs = append(s.runs, p)
 	}
 	return s, nil

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart"
+	"gpurun/worker/result"
+)
+
+func TestWorse(t *testing.T) {
+	for _, c := range []struct{ a, b, want int }{
+		{exitOK, exitThreshold, exitThreshold},
+		{exitThreshold, exitOK, exitThreshold},
+		{exitThreshold, exitEnvironment, exitEnvironment},
+		{exitWorkerDied, exitEnvironment, exitWorkerDied},
+		{exitTimeout, exitWrongData, exitWrongData},
+		{exitWrongData, exitThreshold, exitWrongData},
+		{exitWrongData, exitWorkerDied, exitWrongData},
+		{exitWrongData, exitSignalled + 2, exitSignalled + 2},
+	} {
+		if got := worse(c.a, c.b); got != c.want {
+			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestLook checks that what the machine lacks is said and fails the run, and that a
+// warning does not.
+func TestLook(t *testing.T) {
+	fine := result.Check{Name: "driver", Status: result.StatusOK, Summary: "580"}
+	warned := result.Check{Name: "shm", Status: result.StatusWarn, Summary: "64 MB", Advice: "mount more"}
+	failed := result.Check{Name: "peers", Status: result.StatusFail, Summary: "GPU 0 cannot reach GPU 1"}
+	for _, c := range []struct {
+		checks []result.Check
+		code   int
+		text   string
+	}{
+		{nil, exitOK, ""},
+		{[]result.Check{fine, warned}, exitOK, "gpurun: WARN: shm: 64 MB (mount more)\n"},
+		{[]result.Check{failed, fine}, exitEnvironment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
+	} {
+		s := &smokeRun{examine: func(context.Context, config) ([]result.Check, error) { return c.checks, nil }}
+		var stderr bytes.Buffer
+		var all result.Report
+		if err := s.look(context.Background(), &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
+			t.Errorf("%v: code %d, %v, %q", c.checks, all.ExitCode, err, stderr.String())
+		}
+		if diff := cmp.Diff(c.checks, all.Checks); diff != "" {
+			t.Error(diff)
+		}
+	}
+	broken := errors.New("broken")
+	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, error) { return nil, broken }}
+	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSmokeTable(t *testing.T) {
+	value := func(x float64) *float64 { return &x }
+	wrong := int64(1)
+	rows := []smoked{
+		{name: "allreduce", ran: true, cases: []result.Result{{}, {Wrong: &wrong}}, took: 1500e6},
+		{name: "reduce", ran: true, cases: []result.Result{{}}},
+		{name: "barrier"},
+	}
+	report := result.Report{
+		Devices: []cudart.Info{{Backend: "cuda", Name: "x"}}, Passed: true,
+		Gate: &result.Gate{Note: "not much was judged", Rules: []result.GateRule{
+			{Rule: "allreduce@64M:300", Collective: "allreduce", Metric: "busbw", Limit: 300, Worst: value(310)},
+			{Rule: "allreduce@1K:10us", Collective: "allreduce", Metric: "latency", Limit: 10, Worst: value(9.9)},
+			{Rule: "reduce:1", Collective: "reduce", Metric: "busbw", Limit: 1},
+		}},
+	}
+	var got bytes.Buffer
+	if err := printSmoke(&got, rows, report); err != nil {
+		t.Fatal(err)
+	}
+	want := `1 x x (cuda)
+
+COLLECTIVE  CASES  WRONG  NEAREST TO ITS THRESHOLD                  TIME
+allreduce   2      1      9.9 of at most 10 us (allreduce@1K:10us)  1.5s
+reduce      1      0      no threshold                              0.0s
+barrier     -      -      not run                                   -
+
+PASS: not much was judged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnnotationIsTheReason checks which of the errors of a run are annotated.
+func TestAnnotationIsTheReason(t *testing.T) {
+	said := &exitError{code: 99, said: "too slow"}
+	for _, c := range []struct {
+		github string
+		err    error
+		want   string
+	}{
+		{"true", nil, ""},
+		{"", said, ""},
+		{"true", said, "::error title=gpurun x::too slow\n"},
+		{"true", &exitError{code: 5}, ""}, // the guard's: the agent has said it
+		{"true", usagef("bad"), "::error title=gpurun x::bad\n"},
+	} {
+		t.Setenv(githubActions, c.github)
+		var stderr bytes.Buffer
+		a := &app{streams: streams{err: &stderr}}
+		if err := a.annotated("gpurun x", c.err); err != c.err || stderr.String() != c.want {
+			t.Errorf("%v: %v, %q", c.err, err, stderr.String())
+		}
+	}
+}
