@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gpurun/kernels"
+	"gpurun/kernels/tuning"
 )
 
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
@@ -39,6 +40,31 @@ func TestBuiltInProfiles(t *testing.T) {
 			}
 			if !strings.Contains(r.Source, "measured") {
 				t.Errorf("%s: %s does not say whether it was measured: %s", p.Name, r, r.Source)
+			}
+		}
+	}
+}
+
+// TestProfilesAreAboutWhatRuns checks that what auto takes for the sizes of smoke
+// is what the thresholds are for.
+func TestProfilesAreAboutWhatRuns(t *testing.T) {
+	profiles, err := builtInProfiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutMulticast := func(algorithm string) bool { return !strings.HasPrefix(algorithm, "multimem") }
+	for _, p := range profiles {
+		for _, r := range p.Rules {
+			q := tuning.Query{GPU: p.GPUs[0], SM: 90, Collective: r.Collective, World: r.World, Bytes: 64 << 20, Able: withoutMulticast}
+			if r.Most < q.Bytes {
+				q.Bytes = 1 << 10
+			}
+			if got, ok := tables.Choose(q); !ok || got.Algorithm != r.Algorithm {
+				t.Errorf("%s, %d ranks: %s is about another algorithm than %s", p.Name, r.World, r, got.Algorithm)
 			}
 		}
 	}
