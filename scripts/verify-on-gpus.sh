@@ -41,7 +41,10 @@ first() {
   check 0 default-cold $gpurun --nproc-per-node "$count" --device cuda allreduce
   check 0 default-warm $gpurun --nproc-per-node "$count" --device cuda allreduce
   check 0 doctor $gpurun --require-gpu doctor
-  limit=90 check 0 smoke $gpurun --require-gpu smoke
+  # The limit of a minute is smoke's own promise.
+  check 0 smoke $gpurun --require-gpu smoke --junit "$results/smoke.xml" -J "$results/smoke.json"
+  check 99 smoke-too-slow $gpurun --device cuda smoke --quick --min-busbw 'allreduce@>=64M:100000'
+  check 1 smoke-wrong $gpurun --device cuda smoke --quick --inject corrupt:rank=0,byte=0
 }
 
 sweeps() {
