@@ -27,6 +27,12 @@ var Tune []byte
 //go:embed smoke.toml
 var Smoke []byte
 
+// SmokeSimulator is a TOML document with the keys whose defaults differ further
+// when "gpurun smoke" runs in the simulator.
+//
+//go:embed smoke_sim.toml
+var SmokeSimulator []byte
+
 // Thresholds holds, in its folder thresholds, how fast results must be: a TOML
 // document for each GPU model, in the form of package worker/gate.
 //

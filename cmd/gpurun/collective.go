@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,8 +115,10 @@ func (c config) checkFiles() error {
 
 // purpose is what commands that run collectives differ in.
 type purpose struct {
-	profiles [][]byte      // change defaults
-	force    func(*config) // changes what no source may; nil changes nothing
+	profiles [][]byte // change defaults
+	// simulator changes them further, and the simulator's own
+	simulator [][]byte
+	force     func(*config) // changes what no source may; nil changes nothing
 }
 
 // planRunFor plans a collective. Errors of usage come before those of the machine.
@@ -129,7 +132,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 		return nil, err
 	}
 	if p.machine.backend == "sim" {
-		why.profiles = append(why.profiles, configs.Simulator)
+		why.profiles = slices.Concat(why.profiles, [][]byte{configs.Simulator}, why.simulator)
 		if err := p.plan(why, cmd, inject); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,15 @@ func readProfile(profile []byte) (map[string]any, error) {
 	return v.AllSettings(), nil
 }
 
+// commandProfiles are the profiles of commands that have their own: what changes
+// the defaults, and what changes them further in the simulator.
+func commandProfiles() map[string][2][]byte {
+	return map[string][2][]byte{
+		tuneCommand:  {configs.Tune, nil},
+		smokeCommand: {configs.Smoke, configs.SmokeSimulator},
+	}
+}
+
 // showDefaults adds the defaults to the flags' help, for root and the commands
 // below it.
 func showDefaults(root *cobra.Command) error {
@@ -47,18 +57,23 @@ func showDefaults(root *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	special := map[string]map[string]any{}
-	for command, profile := range map[string][]byte{tuneCommand: configs.Tune, smokeCommand: configs.Smoke} {
-		if special[command], err = readProfile(profile); err != nil {
-			return err
-		}
-	}
-	show := func(profiles ...map[string]any) func(*pflag.Flag) {
+	show := func(simulated map[string]any, profiles ...map[string]any) func(*pflag.Flag) {
 		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
 	}
-	root.PersistentFlags().VisitAll(show(usual))
+	root.PersistentFlags().VisitAll(show(simulated, usual))
 	for _, cmd := range root.Commands() {
-		cmd.LocalNonPersistentFlags().VisitAll(show(special[cmd.Name()], usual))
+		texts := commandProfiles()[cmd.Name()]
+		own, err := readProfile(texts[0])
+		if err != nil {
+			return err
+		}
+		ownSimulated, err := readProfile(texts[1])
+		if err != nil {
+			return err
+		}
+		further := maps.Clone(simulated)
+		maps.Copy(further, ownSimulated)
+		cmd.LocalNonPersistentFlags().VisitAll(show(further, own, usual))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 	exitTimeout     = 4 // something hung
 	exitWorkerDied  = 5
 	exitRendezvous  = 6
-	exitThreshold   = 99  // verified, but under a threshold
+	exitThreshold   = 99  // all verified, and slower than allowed
 	exitNotRunnable = 126 // as of a shell: a command that is not executable
 	exitNotFound    = 127 // as of a shell: a command that is not there
 	exitSignalled   = 128 // and the signal's number

@@ -105,8 +105,11 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err := s.config.checkFiles(); err != nil {
 		return nil, err
 	}
+	why := purpose{
+		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
+	}
 	for i, what := range kernels.Collectives() {
-		p, err := planRunFor(purpose{[][]byte{configs.Smoke}, forceSmoke(quick)}, cmd, what, inject)
+		p, err := planRunFor(why, cmd, what, inject)
 		if err != nil {
 			return nil, err
 		}

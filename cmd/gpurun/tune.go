@@ -88,7 +88,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 		return nil, hinted(err, cmd)
 	}
 	for _, what := range collectives {
-		p, err := planRunFor(purpose{[][]byte{configs.Tune}, forceTuning}, cmd, what, nil)
+		p, err := planRunFor(purpose{profiles: [][]byte{configs.Tune}, force: forceTuning}, cmd, what, nil)
 		if err != nil {
 			return nil, err
 		}
