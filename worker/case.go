@@ -17,11 +17,15 @@ type testCase struct {
 	inPlace   bool
 	alone     bool   // out of place, and it cannot run in place
 	why       string // the algorithm was chosen
+	asked     string // what the job asks for, if that is not the algorithm
 }
 
 // newCases are a call out of place and, where that can be, in place.
 func newCases(s collective.Shape, world int, chosen choice) []testCase {
 	c := testCase{algorithm: chosen.algorithm, shape: s, world: world, call: chosen.call, why: chosen.why}
+	if chosen.asked != c.algorithm.Name {
+		c.asked = chosen.asked
+	}
 	if _, _, _, ok := s.InPlace(0); !ok || c.algorithm.Needs.SeparateOutput {
 		c.alone = true
 		return []testCase{c}

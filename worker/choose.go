@@ -61,6 +61,7 @@ type choice struct {
 	algorithm *collective.Algorithm
 	call      collective.Call
 	why       string
+	asked     string // a name, or "auto"
 }
 
 // choose finds the algorithm of a request, and the blocks that go with it unless
@@ -83,7 +84,7 @@ func (c chooser) choose(q request) (choice, error) {
 		best.Reason += "; the blocks were asked for"
 	}
 	a, _ := c.collective.Algorithm(best.Algorithm)
-	return choice{a, q.call, best.Reason}, nil
+	return choice{a, q.call, best.Reason, q.algorithm}, nil
 }
 
 // best is what "auto" stands for: what was measured to be the fastest, or else

@@ -38,6 +38,34 @@ type ranks struct {
 // run does a job and returns rank 0's results, and every rank's error.
 func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 	t.Helper()
+	updates, errs := g.updates(t, job)
+	var all []result.Result
+	for _, u := range updates {
+		if u.Result != nil {
+			all = append(all, *u.Result)
+		}
+	}
+	return all, errs
+}
+
+// ceiling does a job that must not fail and returns what it says the links carry.
+func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
+	t.Helper()
+	updates, errs := g.updates(t, job)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range updates {
+		if u.Ceiling != nil {
+			return u.Ceiling
+		}
+	}
+	return nil
+}
+
+// updates does a job and returns what rank 0 reports, and every rank's error.
+func (g ranks) updates(t testing.TB, job Job) ([]result.Update, []error) {
+	t.Helper()
 	job.Timeout = 20 * time.Second
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
 	if err != nil {
@@ -70,7 +98,7 @@ func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 		wg.Go(func() { errs[rank] = Run(t.Context(), o) })
 	}
 	wg.Wait()
-	return results(t, &out), errs
+	return readUpdates(t, &out), errs
 }
 
 // sockets are the ranks' sockets for descriptors.
@@ -99,10 +127,10 @@ func (g ranks) sockets(t testing.TB) (files []*os.File, stop func()) {
 	}
 }
 
-// results reads what a rank reported.
-func results(t testing.TB, out io.Reader) []result.Result {
+// readUpdates reads what a rank reported.
+func readUpdates(t testing.TB, out io.Reader) []result.Update {
 	t.Helper()
-	var all []result.Result
+	var all []result.Update
 	for reader := report.NewReader(out, 0); ; {
 		m, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -118,9 +146,7 @@ func results(t testing.TB, out io.Reader) []result.Result {
 		if err := json.Unmarshal(m.Result, &u); err != nil {
 			t.Fatal(err)
 		}
-		if u.Result != nil {
-			all = append(all, *u.Result)
-		}
+		all = append(all, u)
 	}
 }
 

@@ -19,7 +19,13 @@ type Job struct {
 	Warmup     int      `json:"warmup"`     // calls before them
 	// GraphReplays above zero captures the timed calls in a graph and replays
 	// it as often, instead of launching each on the stream.
-	GraphReplays int    `json:"graph_replays"`
+	GraphReplays int `json:"graph_replays"`
+	// Rounds above zero measures the algorithms of a call side by side, in so many
+	// rounds: see rounds.go. A graph is then replayed once in each.
+	Rounds int `json:"rounds,omitempty"`
+	// CeilingBytes above zero measures what the links carry before the sweep, by
+	// copies of so many bytes: see ceiling.go.
+	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
 	Verify       bool   `json:"verify"`
 	Seed         uint64 `json:"seed"`
 	// Timeout bounds every wait for another rank.

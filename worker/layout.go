@@ -11,6 +11,7 @@ type layout struct {
 	shared                        int64
 	send, recv                    int64
 	weight, residual, residualOut int64
+	copyFrom, copyTo              int64 // see withCopies
 	total                         int64
 }
 

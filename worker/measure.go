@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
@@ -15,6 +16,8 @@ import (
 type measurement struct {
 	Time       result.Time       `json:"time"`
 	Mismatches []result.Mismatch `json:"mismatches,omitempty"`
+	// Samples are the times of a call by round; without rounds there are none.
+	Samples []time.Duration `json:"samples,omitempty"`
 }
 
 func (m measurement) wrong() (n int64) {

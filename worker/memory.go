@@ -68,7 +68,7 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
-	r.layout = layOut(r.sweep.cases, r.around.leastSMs())
+	r.layout = r.layOutCases()
 	if r.layout.total <= r.memory.Bytes {
 		return nil
 	}
@@ -76,6 +76,15 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 		return err
 	}
 	return r.allocateOnce(ctx)
+}
+
+// layOutCases makes room for the cases, and for copies if their rate is measured.
+func (r *rank) layOutCases() layout {
+	l := layOut(r.sweep.cases, r.around.leastSMs())
+	if r.noCeiling() == "" {
+		l = l.withCopies(r.Job.CeilingBytes)
+	}
+	return l
 }
 
 func (r *rank) freeMemory(ctx context.Context) error {
@@ -91,7 +100,7 @@ func (r *rank) freeMemory(ctx context.Context) error {
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own.
 func (r *rank) allocateOnce(ctx context.Context) error {
-	r.layout = layOut(r.sweep.cases, r.around.leastSMs())
+	r.layout = r.layOutCases()
 	bytes := r.layout.total
 	options, err := r.memoryOptions(ctx, bytes)
 	if err != nil {

@@ -85,6 +85,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := r.shareMemory(ctx); err != nil {
 		return err
 	}
+	if err := r.measureCeiling(ctx); err != nil {
+		return err
+	}
 	if err := r.runSweep(ctx); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name, Blocks: c.call.Blocks, Why: c.why,
 		Library: r.title(c),
 		DType:   c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
-		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream",
+		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream", Asked: c.asked,
 	}
 	if c.shape.Rooted {
 		res.Root = c.call.Root
@@ -56,6 +56,9 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 		res.Wrong = &wrong
 	}
 	res.Time = all[res.SlowestRank].Time
+	if r.Job.Rounds > 0 {
+		setSamples(&res, all)
+	}
 	if us := res.Time.P50; us > 0 {
 		res.AlgBW = float64(res.Bytes) / us / 1e3
 		res.BusBW = res.AlgBW * r.sweep.collective.BusFactor(r.WorldSize)

@@ -131,6 +131,9 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 
 // runSweep makes all measurements, in step with the peers.
 func (r *rank) runSweep(ctx context.Context) error {
+	if r.Job.Rounds > 0 {
+		return r.runRounds(ctx)
+	}
 	for i, c := range r.sweep.cases {
 		if err := r.Reports.Progress(i, len(r.sweep.cases)); err != nil {
 			return err

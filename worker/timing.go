@@ -3,9 +3,12 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
 
@@ -83,6 +86,35 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 		return nil, err
 	}
 	return stamps.intervals(r.Job.Iterations)
+}
+
+// timeTogether times what enqueue puts on the stream, while all ranks do so. The
+// ranks meet twice: their processes, so that none is far ahead, and then their
+// streams, so that no rank's time has the others' lateness in it.
+func (r *rank) timeTogether(ctx context.Context, s stamps, enqueue func() error) (time.Duration, error) {
+	if err := r.meet(ctx, "batch"); err != nil {
+		return 0, err
+	}
+	if err := barrier.Meet(r.comm, r.stream, collective.StartBarrier); err != nil {
+		return 0, err
+	}
+	if err := r.stream.Record(s[0]); err != nil {
+		return 0, err
+	}
+	if err := enqueue(); err != nil {
+		return 0, err
+	}
+	if err := r.stream.Record(s[1]); err != nil {
+		return 0, err
+	}
+	if err := r.finish(ctx, s); err != nil {
+		return 0, err
+	}
+	took, err := s[1].Since(s[0])
+	if err != nil {
+		return 0, fmt.Errorf("reading an event: %w", err)
+	}
+	return took, nil
 }
 
 // lookEvery is how often a rank that waits for its stream looks around.

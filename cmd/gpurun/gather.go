@@ -67,6 +67,12 @@ func (g *gatherer) update(data json.RawMessage) error {
 		g.report.Memory = u.Memory
 		g.explain.memory(*u.Memory)
 	}
+	if u.Ceiling != nil {
+		g.report.Ceiling = u.Ceiling
+		if c, ok := g.renderer.(result.CeilingRenderer); ok {
+			return c.Ceiling(*u.Ceiling)
+		}
+	}
 	if u.Result == nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "within": tookAtMost, "stand-ins": standIns,
 		},
-		Condition: condition,
+		Condition:           condition,
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(2 * time.Minute),
 		Setup: func(env *testscript.Env) error {

@@ -16,6 +16,7 @@ type Report struct {
 	Processes []Process     `json:"processes,omitempty"` // by rank
 	Devices   []cudart.Info `json:"devices"`             // by rank
 	Memory    *Memory       `json:"memory,omitempty"`
+	Ceiling   *Ceiling      `json:"ceiling,omitempty"` // only "gpurun bench" measures it
 	// Checks are what was looked at of the machine beforehand, if anything was.
 	Checks  []Check  `json:"checks,omitempty"`
 	Results []Result `json:"results"`
@@ -49,15 +50,17 @@ type Result struct {
 	Collective string `json:"collective"`
 	Algorithm  string `json:"algorithm"`
 	Library    string `json:"library,omitempty"` // of others, and its version
-	Blocks     int    `json:"blocks,omitempty"`  // of the grid; 0: as the algorithm likes
-	Why        string `json:"why,omitempty"`     // it is that algorithm and that grid
-	DType      string `json:"dtype"`
-	Op         string `json:"op"`
-	Root       int    `json:"root"` // -1: the collective has none
-	Epilogue   string `json:"epilogue,omitempty"`
-	Bytes      int64  `json:"bytes"` // of the larger of a rank's buffers
-	Count      int64  `json:"count"` // elements of a part, as nccl-tests counts
-	InPlace    bool   `json:"in_place"`
+	// Asked is what was asked for where that was not the algorithm: "auto".
+	Asked    string `json:"asked,omitempty"`
+	Blocks   int    `json:"blocks,omitempty"` // of the grid; 0: as the algorithm likes
+	Why      string `json:"why,omitempty"`    // it is that algorithm and that grid
+	DType    string `json:"dtype"`
+	Op       string `json:"op"`
+	Root     int    `json:"root"` // -1: the collective has none
+	Epilogue string `json:"epilogue,omitempty"`
+	Bytes    int64  `json:"bytes"` // of the larger of a rank's buffers
+	Count    int64  `json:"count"` // elements of a part, as nccl-tests counts
+	InPlace  bool   `json:"in_place"`
 	// Alone is a result out of place that has no partner: the algorithm does not
 	// run in place.
 	Alone bool   `json:"alone,omitempty"`
@@ -65,9 +68,12 @@ type Result struct {
 	// Wrong counts wrong elements on all ranks; nil when not verified.
 	Wrong *int64 `json:"wrong"`
 	// Mismatches say where, one for each rank with wrong elements.
-	Mismatches  []Mismatch `json:"mismatches,omitempty"`
-	Time        Time       `json:"time_us"`
-	SlowestRank int        `json:"slowest_rank"`
+	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	Time       Time       `json:"time_us"`
+	// Samples are the times that Time is the distribution of, in microseconds and in
+	// the order of the rounds; only "gpurun bench" keeps them.
+	Samples     []float64 `json:"samples_us,omitempty"`
+	SlowestRank int       `json:"slowest_rank"`
 	// RankTimes are the medians of all ranks, in microseconds.
 	RankTimes []float64 `json:"rank_p50_us,omitempty"`
 	// SlowRank is the rank that took longer than the others by more than chance

@@ -3,10 +3,12 @@ package result
 import "gpurun/cudart"
 
 // Update is what rank 0 tells the launcher while the job runs: first the
-// processes and devices of all ranks, then the memory, then one result after the other.
+// processes and devices of all ranks, then the memory, what the links
+// carry if that is measured, then one result after the other.
 type Update struct {
 	Processes []Process     `json:"processes,omitempty"` // by rank, with Devices
 	Devices   []cudart.Info `json:"devices,omitempty"`   // by rank
 	Memory    *Memory       `json:"memory,omitempty"`
+	Ceiling   *Ceiling      `json:"ceiling,omitempty"`
 	Result    *Result       `json:"result,omitempty"`
 }

@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gpurun/kernels/reference"
+	"gpurun/worker/result"
+	"gpurun/worker/stats"
+)
+
+// In rounds, the cases that differ in algorithm and grid alone are measured side by
+// side: A B C, B C A, ... Clocks and temperatures drift, and other jobs come and go:
+// that hits all alike, where algorithms one after the other would each have weather
+// of their own.
+
+// runRounds makes all measurements in rounds, in step with the peers.
+func (r *rank) runRounds(ctx context.Context) error {
+	done, all := 0, groups(r.sweep.cases)
+	for _, group := range all {
+		if err := r.Reports.Progress(done, len(slices.Concat(all...))); err != nil {
+			return err
+		}
+		mine, err := r.measureGroup(ctx, group)
+		if err != nil { // the phase names the case
+			return err
+		}
+		if err := r.shareGroup(ctx, group, mine); err != nil {
+			return err
+		}
+		done += len(group)
+	}
+	return nil
+}
+
+// groups puts the cases that differ in algorithm and grid alone together: type by
+// type and operation by operation, first out of place and then in place, and by
+// size. What different sizes come down to the same call is measured once.
+func groups(cases []testCase) [][]testCase {
+	var words []string // types with operations, in the order of the job
+	tasks := map[string][]testCase{}
+	for _, c := range cases {
+		if w := c.words(); !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+		if group := tasks[c.task()]; !slices.ContainsFunc(group, c.sameContestant) {
+			tasks[c.task()] = append(group, c)
+		}
+	}
+	var all [][]testCase
+	for _, group := range tasks {
+		all = append(all, group)
+	}
+	place := map[bool]int{true: 1}
+	slices.SortFunc(all, func(a, b []testCase) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(words, a[0].words()), slices.Index(words, b[0].words())),
+			cmp.Compare(place[a[0].inPlace], place[b[0].inPlace]),
+			cmp.Compare(a[0].bytes(), b[0].bytes()))
+	})
+	return all
+}
+
+func (c testCase) words() string { return c.call.DType.Name + " " + string(c.call.Op) }
+
+// sameContestant reports whether two cases of a group would be measured twice.
+func (c testCase) sameContestant(other testCase) bool {
+	return c.algorithm.Name == other.algorithm.Name && c.asked == other.asked && c.call.Blocks == other.call.Blocks
+}
+
+// order is the order of n cases in a round: shuffled, so that none always comes
+// after the same other. It is the same on all ranks.
+func order(seed uint64, round, n int) []int {
+	return rand.New(rand.NewPCG(seed, uint64(round))).Perm(n)
+}
+
+// measureGroup verifies each case of a group, times them in rounds, and verifies
+// them again.
+func (r *rank) measureGroup(ctx context.Context, group []testCase) ([]measurement, error) {
+	all := make([]contestant, len(group))
+	for i := range all {
+		c := &all[i]
+		c.testCase = group[i]
+		defer c.close()
+		if err := r.enter(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	for round := range r.Job.Rounds {
+		for _, i := range order(r.Job.Seed, round, len(all)) {
+			if err := r.timeRound(ctx, &all[i], round); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var found []measurement
+	for i := range all {
+		c := &all[i]
+		c.Time = distribution(slices.Clone(c.Samples))
+		if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.testCase, reference.Random, "after timing"), c.submit); err != nil {
+			return nil, err
+		}
+		if err := r.meetAfterVerifying(ctx, c.testCase); err != nil {
+			return nil, err
+		}
+		found = append(found, c.measurement)
+	}
+	return found, nil
+}
+
+// timeRound takes a sample of a case. A call that is not timed goes before the
+// batch: what ran before was another algorithm.
+func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
+	if err := r.phase("timing %s, round %d of %d", c.testCase, round+1, r.Job.Rounds); err != nil {
+		return err
+	}
+	if err := c.submit(); err != nil {
+		return err
+	}
+	took, err := r.timeTogether(ctx, c.stamps, c.batch)
+	if err != nil {
+		return err
+	}
+	c.Samples = append(c.Samples, took/time.Duration(r.Job.Iterations))
+	return nil
+}
+
+// shareGroup tells all ranks what each measured of a group; rank 0 passes the sum of
+// it on to the launcher.
+func (r *rank) shareGroup(ctx context.Context, group []testCase, mine []measurement) error {
+	if err := r.phase("gathering the results of %s", group[0]); err != nil {
+		return err
+	}
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	all, err := gather(ctx, r.group, "results", mine)
+	if err != nil || r.Rank != 0 {
+		return err
+	}
+	for i, c := range group {
+		ofCase := make([]measurement, len(all))
+		for rank, found := range all {
+			ofCase[rank] = found[i]
+		}
+		merged := r.merge(c, ofCase)
+		if err := r.Reports.Result(result.Update{Result: &merged}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setSamples makes samples of the slowest rank's time in each round, and the
+// distribution of them.
+func setSamples(res *result.Result, all []measurement) {
+	samples := slices.Clone(all[0].Samples)
+	for _, m := range all[1:] {
+		for round, d := range m.Samples {
+			samples[round] = max(samples[round], d)
+		}
+	}
+	for _, d := range samples {
+		res.Samples = append(res.Samples, float64(d.Nanoseconds())/1e3)
+	}
+	res.Time = distribution(samples)
+	res.Time.P50 = stats.Median(res.Samples)
+}

@@ -1,0 +1,243 @@
+package worker
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/worker/result"
+)
+
+// sideBySide is a job of three algorithms in rounds.
+func sideBySide() Job {
+	return Job{
+		Collective: "allreduce", Algorithms: []string{"oneshot", "twoshot", "auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes: []int64{1 << 10, 8 << 10}, Iterations: 2, Warmup: 1, Rounds: 4, Verify: true, Seed: 5,
+	}
+}
+
+// watched writes down the kernels that its streams get between two stamps.
+type watched struct {
+	cudart.Backend
+	log *batches
+}
+
+// batches are the kernels of every batch that was timed.
+type batches struct {
+	mu    sync.Mutex
+	open  bool
+	calls [][]string
+}
+
+type watchedDevice struct {
+	*sim.Device
+	log *batches
+}
+
+type watchedStream struct {
+	cudart.Stream
+	log *batches
+}
+
+func (w watched) Open(ordinal int) (cudart.Device, error) {
+	d, err := w.Backend.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return watchedDevice{d.(*sim.Device), w.log}, nil
+}
+
+func (d watchedDevice) NewStream() (cudart.Stream, error) {
+	s, err := d.Device.NewStream()
+	return watchedStream{s, d.log}, err
+}
+
+func (s watchedStream) Record(e cudart.Event) error {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	if s.log.open = !s.log.open; s.log.open {
+		s.log.calls = append(s.log.calls, nil)
+	}
+	return s.Stream.Record(e)
+}
+
+func (s watchedStream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	if n := len(s.log.calls); s.log.open {
+		s.log.calls[n-1] = append(s.log.calls[n-1], k.Name())
+	}
+	return s.Stream.Launch(k, shape, params)
+}
+
+// Every round times every algorithm once, in an order that changes, and that is the
+// same on all ranks; nothing but the calls is between the stamps.
+func TestRoundsInterleave(t *testing.T) {
+	logs := []*batches{{}, {}, {}}
+	job := sideBySide()
+	job.Algorithms, job.Sizes = []string{"oneshot", "twoshot", "oneshot_ll"}, []int64{8 << 10}
+	(ranks{world: 3, backend: func(rank int) cudart.Backend {
+		return watched{sim.New(3, sim.Options{}), logs[rank]}
+	}}).mustRun(t, job)
+	places := 2
+	if got, want := len(logs[0].calls), places*job.Rounds*3; got != want {
+		t.Fatalf("%d batches, want %d", got, want)
+	}
+	for rank, log := range logs[1:] {
+		if diff := cmp.Diff(logs[0].calls, log.calls); diff != "" {
+			t.Errorf("rank %d: %s", rank+1, diff)
+		}
+	}
+	var rounds []string
+	for round := range slices.Chunk(logs[0].calls, 3) {
+		var names []string
+		for _, calls := range round {
+			if len(calls) != job.Iterations || calls[0] != calls[1] {
+				t.Errorf("a batch of %q", calls)
+			}
+			names = append(names, calls[0])
+		}
+		rounds = append(rounds, strings.Join(names, " "))
+		slices.Sort(names)
+		if len(slices.Compact(names)) != 3 {
+			t.Errorf("a round of %q", round)
+		}
+	}
+	slices.Sort(rounds)
+	if len(slices.Compact(rounds)) < 2 {
+		t.Error("the order is always the same")
+	}
+}
+
+func TestOrderIsAPermutation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed, round, n := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1000).Draw(t, "round"), rapid.IntRange(0, 9).Draw(t, "n")
+		got := order(seed, round, n)
+		if diff := cmp.Diff(got, order(seed, round, n)); diff != "" {
+			t.Errorf("two ranks differ: %s", diff)
+		}
+		slices.Sort(got)
+		for i, x := range got {
+			if i != x {
+				t.Errorf("%v is no permutation", got)
+			}
+		}
+	})
+}
+
+// Each algorithm of each size has a sample for each round, by launches and by
+// graphs, and is verified.
+func TestRoundsGiveSamples(t *testing.T) {
+	for _, replays := range []int{0, 1} {
+		job := sideBySide()
+		job.GraphReplays = replays
+		results := (ranks{world: 2}).mustRun(t, job)
+		var got []string
+		for _, r := range results {
+			got = append(got, strings.TrimSpace(r.Algorithm+" "+r.Asked+" "+result.FormatSize(r.Bytes)+map[bool]string{true: " in place"}[r.InPlace]))
+			if *r.Wrong != 0 || len(r.Samples) != job.Rounds || r.Time.P50 <= 0 || r.Time.Min != slices.Min(r.Samples) {
+				t.Errorf("%s: %+v", r, r)
+			}
+		}
+		want := []string{
+			"oneshot  1K", "twoshot  1K", "oneshot_ll auto 1K",
+			"oneshot  8K", "twoshot  8K", "oneshot_ll auto 8K",
+			"oneshot  1K in place", "twoshot  1K in place", "oneshot_ll auto 1K in place",
+			"oneshot  8K in place", "twoshot  8K in place", "oneshot_ll auto 8K in place",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What verification finds counts as ever.
+func TestRoundsVerify(t *testing.T) {
+	job := sideBySide()
+	job.Inject = []Injection{{Kind: Corrupt, Rank: 1, Byte: 1025}} // of the larger size
+	bad := 0
+	for _, r := range (ranks{world: 2}).mustRun(t, job) {
+		if bad += int(*r.Wrong); *r.Wrong > 0 && (r.Algorithm != "oneshot" || r.Bytes != 8<<10 || r.InPlace) {
+			t.Errorf("%v", r.Complaints())
+		}
+	}
+	if bad != 1 {
+		t.Errorf("%d wrong, want 1", bad)
+	}
+}
+
+// Sizes that come down to the same call are one group, and who cannot run in place
+// has no part in the groups that do.
+func TestGroups(t *testing.T) {
+	job := sideBySide()
+	job.Algorithms, job.DTypes = []string{"multimem_oneshot", "naive"}, []string{"half", "float"}
+	job.Sizes = []int64{1 << 10, 1<<10 + 1, 2 << 10}
+	var got []string
+	for _, group := range groups(casesOf(t, job, simulated(2))) {
+		line := group[0].String() + ":"
+		for _, c := range group {
+			line += " " + c.algorithm.Name
+		}
+		got = append(got, line)
+	}
+	var want []string
+	for _, dtype := range []string{"half", "float"} {
+		want = append(want,
+			"allreduce multimem_oneshot "+dtype+" sum, 1024 bytes out of place: multimem_oneshot naive",
+			"allreduce multimem_oneshot "+dtype+" sum, 2048 bytes out of place: multimem_oneshot naive",
+			"allreduce naive "+dtype+" sum, 1024 bytes in place: naive",
+			"allreduce naive "+dtype+" sum, 2048 bytes in place: naive")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A round's sample is the slowest rank's, in the order of the rounds.
+func TestSamplesAreTheSlowestRanks(t *testing.T) {
+	var r result.Result
+	setSamples(&r, []measurement{
+		{Samples: []time.Duration{3000, 1000, 9000, 1500}},
+		{Samples: []time.Duration{2000, 4000, 8000, 1600}},
+	})
+	want := result.Result{
+		Samples: []float64{3, 4, 9, 1.6},
+		Time:    result.Time{Min: 1.6, P50: 3.5, P95: 9, P99: 9, Max: 9},
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The links are measured on every rank, and their copies hurt nobody.
+func TestCeiling(t *testing.T) {
+	job := sideBySide()
+	job.CeilingBytes = 100_000
+	g := ranks{world: 3}
+	found := g.ceiling(t, job)
+	if found == nil || len(found.CopyOut) != 3 || slices.Min(found.CopyOut) <= 0 || found.Bytes != 100_000 || found.Skipped != "" {
+		t.Errorf("%+v", found)
+	}
+	if found.Rate() != slices.Min(found.CopyOut) {
+		t.Errorf("rate %v of %v", found.Rate(), found.CopyOut)
+	}
+	job.P2P = off
+	job.Algorithms = []string{"naive"}
+	if found := g.ceiling(t, job); found == nil || !strings.Contains(found.Skipped, "p2p is off") || found.Rate() != 0 {
+		t.Errorf("%+v", found)
+	}
+	job.P2P = ""
+	if found := (ranks{world: 1}).ceiling(t, job); found == nil || !strings.Contains(found.Skipped, "no peer") {
+		t.Errorf("%+v", found)
+	}
+	if found := g.ceiling(t, sideBySide()); found != nil {
+		t.Errorf("nobody asked for %+v", found)
+	}
+}
