@@ -1,0 +1,71 @@
+// Package plot draws lines over logarithmic axes: as SVG for pages, and in braille
+// for terminals. The same input gives the same bytes.
+package plot
+
+// Panel is one diagram. Points that are not positive have no place on its axes and
+// are left out.
+type Panel struct {
+	Title          string
+	XLabel, YLabel string // with units
+	// XTick writes a value of the horizontal axis, whose ticks are powers of 2.
+	XTick func(x float64) string
+	Lines []Line
+	// Level is a horizontal line that others may come near to; nil is none.
+	Level *Level
+}
+
+// Line joins points, from left to right.
+type Line struct {
+	Name   string
+	Points []Point
+}
+
+// Point is a value over another.
+type Point struct{ X, Y float64 }
+
+// Level is a horizontal line.
+type Level struct {
+	Name string
+	Y    float64
+}
+
+// Empty reports whether there is nothing to draw.
+func (p Panel) Empty() bool {
+	for _, l := range p.drawn() {
+		if len(l.Points) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// drawn are the lines without the points that have no place.
+func (p Panel) drawn() []Line {
+	var lines []Line
+	for _, l := range p.Lines {
+		line := Line{Name: l.Name}
+		for _, at := range l.Points {
+			if at.X > 0 && at.Y > 0 {
+				line.Points = append(line.Points, at)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// axes are wide enough for all that is drawn.
+func (p Panel) axes() (x, y axis) {
+	for _, l := range p.drawn() {
+		for _, at := range l.Points {
+			x.include(at.X)
+			y.include(at.Y)
+		}
+	}
+	if p.Level != nil && p.Level.Y > 0 {
+		y.include(p.Level.Y)
+	}
+	x.widen(2)
+	y.widen(1.25)
+	return x, y
+}
