@@ -39,6 +39,18 @@ var SmokeSimulator []byte
 //go:embed thresholds/*.toml
 var Thresholds embed.FS
 
+// Bench is a TOML document with the keys whose defaults differ when "gpurun bench"
+// measures.
+//
+//go:embed bench.toml
+var Bench []byte
+
+// BenchSimulator is a TOML document with what differs from Bench and Simulator when
+// "gpurun bench" measures in the simulator.
+//
+//go:embed bench_sim.toml
+var BenchSimulator []byte
+
 // Tuning holds, in its folder tuning, what was measured to be fastest: a TOML
 // document for each GPU model, in the form of package kernels/tuning.
 //

@@ -79,7 +79,7 @@ func (r *rank) copyRate(ctx context.Context) (float64, error) {
 	for repetition := range 1 + copyRepetitions {
 		for distance := 1; distance < r.WorldSize; distance++ {
 			peer := (r.Rank + distance) % r.WorldSize
-			took, err := r.timeTogether(ctx, s, func() error { return r.copyTo(peer) })
+			took, err := r.timeTogether(ctx, testCase{}, s, func() error { return r.copyTo(peer) })
 			if err != nil {
 				return 0, fmt.Errorf("copying to rank %d: %w", peer, err)
 			}

@@ -89,5 +89,5 @@ func (r *rank) warmUp(ctx context.Context, c *contestant) error {
 			return err
 		}
 	}
-	return r.finish(ctx, nil)
+	return r.finish(ctx, c.testCase, nil)
 }

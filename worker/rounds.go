@@ -120,7 +120,7 @@ func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
 	if err := c.submit(); err != nil {
 		return err
 	}
-	took, err := r.timeTogether(ctx, c.stamps, c.batch)
+	took, err := r.timeTogether(ctx, c.testCase, c.stamps, c.batch)
 	if err != nil {
 		return err
 	}

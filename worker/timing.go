@@ -91,7 +91,7 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 // timeTogether times what enqueue puts on the stream, while all ranks do so. The
 // ranks meet twice: their processes, so that none is far ahead, and then their
 // streams, so that no rank's time has the others' lateness in it.
-func (r *rank) timeTogether(ctx context.Context, s stamps, enqueue func() error) (time.Duration, error) {
+func (r *rank) timeTogether(ctx context.Context, c testCase, s stamps, enqueue func() error) (time.Duration, error) {
 	if err := r.meet(ctx, "batch"); err != nil {
 		return 0, err
 	}
@@ -107,7 +107,7 @@ func (r *rank) timeTogether(ctx context.Context, s stamps, enqueue func() error)
 	if err := r.stream.Record(s[1]); err != nil {
 		return 0, err
 	}
-	if err := r.finish(ctx, s); err != nil {
+	if err := r.finish(ctx, c, s); err != nil {
 		return 0, err
 	}
 	took, err := s[1].Since(s[0])

@@ -43,6 +43,8 @@ type config struct {
 	Profile     string   `mapstructure:"profile"`
 	JUnit       string   `mapstructure:"junit"`
 	Prometheus  string   `mapstructure:"prometheus"`
+	Rounds      int      `mapstructure:"rounds"`
+	Against     string   `mapstructure:"against"`
 
 	Root      int     `mapstructure:"root"`
 	Unaligned bool    `mapstructure:"unaligned"`
@@ -77,6 +79,7 @@ func (s *settings) check(c config) error {
 		{"run-cycles", int64(c.RunCycles), 1, 1 << 20},
 		{"check", int64(c.Check), 0, 1},
 		{"cudagraph", int64(c.CUDAGraph), 0, 1 << 20},
+		{"rounds", int64(c.Rounds), 1, maxRounds},
 		{"root", int64(c.Root), 0, collective.MaxRanks - 1},
 		{"hidden", c.Hidden, 1, 1 << 30},
 		{"blocks", int64(c.Blocks), 0, collective.MaxBlocks},

@@ -42,6 +42,7 @@ func readProfile(profile []byte) (map[string]any, error) {
 func commandProfiles() map[string][2][]byte {
 	return map[string][2][]byte{
 		tuneCommand:  {configs.Tune, nil},
+		benchCommand: {configs.Bench, configs.BenchSimulator},
 		smokeCommand: {configs.Smoke, configs.SmokeSimulator},
 	}
 }

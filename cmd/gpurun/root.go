@@ -29,6 +29,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
   gpurun tune -o table.toml                         measure what is the fastest here
   gpurun smoke                                      is this machine right, and as fast as it should be?
+  gpurun bench allreduce --against twoshot          algorithms side by side
   gpurun list                                       what there is to run`
 
 func newRootCommand(a *app) (*cobra.Command, error) {
@@ -63,7 +64,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
-	root.AddCommand(newTuneCommand(a), newSmokeCommand(a, nil), newListCommand(a), newVersionCommand(a), newWorkerCommand())
+	root.AddCommand(newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newSmokeCommand(a, nil), newListCommand(a), newVersionCommand(a), newWorkerCommand())
 	return root, showDefaults(root)
 }
 

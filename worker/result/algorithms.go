@@ -32,7 +32,7 @@ func algorithms(r Report) string {
 }
 
 // Machines counts the devices by kind: "4 x NVIDIA H200 (cuda)".
-func (r Report) Machines() string { return machines(r.Devices) }
+func (r Report) Machines() string { return Machines(r.Devices) }
 
 func span(least, most int64) string {
 	if least == most {
@@ -41,8 +41,8 @@ func span(least, most int64) string {
 	return FormatSize(least) + "-" + FormatSize(most)
 }
 
-// machines counts devices of the same kind: "4 x NVIDIA H200 (cuda)".
-func machines(devices []cudart.Info) string {
+// Machines counts devices of the same kind: "4 x NVIDIA H200 (cuda)".
+func Machines(devices []cudart.Info) string {
 	var kinds []string
 	count := map[string]int{}
 	for _, d := range devices {

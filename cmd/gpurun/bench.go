@@ -1,0 +1,122 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/configs"
+	"gpurun/kernels/collective"
+	"gpurun/worker/result"
+)
+
+const benchLong = `bench measures algorithms of a collective side by side: in every round each is timed once, in
+an order that changes, so that whatever drifts hits all alike. Every algorithm is verified
+before and after. A sample is the time of --iters calls, replayed from a graph, over their number,
+on the slowest rank of the round. Medians have intervals of 95% confidence; a ratio is marked
+with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05).
+
+What the links carry is measured in the same run, by the copy engines, and bus bandwidth is
+shown as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the
+times mean nothing.`
+
+const benchExample = `  gpurun bench allreduce
+  gpurun bench allreduce --algo auto,nccl --against nccl -d bfloat16 --svg allreduce.svg
+  gpurun bench alltoall -b 1M -e 64M --rounds 31 -J before.json
+  gpurun compare before.json after.json`
+
+const benchCommand = "bench"
+
+// Flags of bench that are about its own output.
+const (
+	svgFlag  = "svg"
+	plotFlag = "plot"
+)
+
+// maxRounds is far more than a median needs.
+const maxRounds = 1000
+
+func newBenchCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     benchCommand + " COLLECTIVE",
+		Short:   "Measure algorithms side by side: medians, intervals, ratios, plots",
+		Long:    benchLong,
+		Example: benchExample,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			b, err := planBench(cmd, words)
+			if err != nil {
+				return err
+			}
+			return a.guarded(func() error { return b.run(cmd.Context(), a) })
+		},
+	}
+	addBenchFlags(cmd.Flags())
+	return cmd
+}
+
+func addBenchFlags(f *pflag.FlagSet) {
+	for _, flag := range sweepFlags() {
+		if !slices.Contains([]string{"run-cycles", "explain"}, flag.name) {
+			flag.add(f)
+		}
+	}
+	f.Lookup("iters").Usage = "`number` of calls that are timed together"
+	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
+	f.String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
+	f.String("against", "", "`algorithm` that ratios are to; without this flag nccl if it takes part, else the first")
+	f.String(svgFlag, "", "draw times and bandwidths by size into this `file`")
+	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
+}
+
+// planBench checks everything that can be checked beforehand.
+func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
+	if len(words) != 1 {
+		return nil, hinted(usagef("bench takes one collective: %s", orList(collectiveNames())), cmd)
+	}
+	found, err := collectivesNamed(words)
+	if err != nil {
+		return nil, hinted(err, cmd)
+	}
+	what := found[0]
+	if err := refuseFlags(cmd, what); err != nil {
+		return nil, err
+	}
+	b := &benchRun{}
+	if b.svg, err = cmd.Flags().GetString(svgFlag); err != nil {
+		return nil, err
+	}
+	if b.plot, err = cmd.Flags().GetBool(plotFlag); err != nil {
+		return nil, err
+	}
+	b.plotAsked = cmd.Flags().Changed(plotFlag)
+	why := purpose{profiles: [][]byte{configs.Bench}, simulator: [][]byte{configs.BenchSimulator}, force: forceBench}
+	if b.collectiveRun, err = planRunFor(why, cmd, what, nil); err != nil {
+		return nil, err
+	}
+	for _, file := range []string{b.svg, b.config.OutputFile} {
+		if file == "" {
+			continue
+		}
+		if err := result.CheckFile(file); err != nil {
+			return nil, &usageError{err: err}
+		}
+	}
+	return b, b.sideBySide()
+}
+
+// forceBench leaves out what has no place among rounds.
+func forceBench(c *config) { c.RunCycles, c.Explain = 1, false }
+
+// refuseFlags refuses flags that mean nothing to the collective.
+func refuseFlags(cmd *cobra.Command, what *collective.Collective) error {
+	for _, flag := range sweepFlags() {
+		if f := cmd.Flags().Lookup(flag.name); f != nil && f.Changed && flag.need.lacking(what) != "" {
+			return hinted(usagef("%s", noSuchFlag(what, flag.name)), cmd)
+		}
+	}
+	if f := cmd.Flags().Lookup(svgFlag); f.Changed && what.Shape.Empty {
+		return hinted(usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name), cmd)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"gpurun/worker/bench"
+	"gpurun/worker/plot"
+	"gpurun/worker/result"
+)
+
+// benchRun is algorithms that are about to be measured side by side.
+type benchRun struct {
+	*collectiveRun
+	against   string
+	svg       string // a file; empty: none
+	plot      bool
+	plotAsked bool // by a flag, one way or the other
+}
+
+// What each rank copies to find out what the links carry.
+const (
+	ceilingBytes          = 64 << 20
+	simulatedCeilingBytes = 1 << 20
+)
+
+// naive is measured only when it is named, or alone: it takes far longer than the others.
+const naive = "naive"
+
+// sideBySide makes rounds of the job.
+func (b *benchRun) sideBySide() error {
+	b.job.Rounds = b.config.Rounds
+	switch {
+	case b.what.Shape.Empty: // there is nothing to carry
+	case b.machine.backend == "sim":
+		b.job.CeilingBytes = simulatedCeilingBytes
+	default:
+		b.job.CeilingBytes = ceilingBytes
+	}
+	if open := slices.Contains(b.config.Algo, wordAll); open && len(b.job.Algorithms) > 1 && !slices.Contains(b.config.Algo, naive) {
+		if i := slices.Index(b.job.Algorithms, naive); i >= 0 {
+			b.job.Algorithms = slices.Delete(b.job.Algorithms, i, i+1)
+			b.leftOut = strings.Join(append([]string{naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")
+		}
+	}
+	return b.chooseBase()
+}
+
+// leftOuts is what is left out already, if anything.
+func (b *benchRun) leftOuts() []string {
+	if b.leftOut == "" {
+		return nil
+	}
+	return []string{b.leftOut}
+}
+
+// chooseBase decides what ratios are to.
+func (b *benchRun) chooseBase() error {
+	const usual = "nccl"
+	names := b.job.Algorithms
+	switch b.against = b.config.Against; {
+	case b.against != "" && !slices.Contains(names, b.against):
+		err := usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, orList(names))
+		if b.leftOut != "" {
+			err = usagef("%w (left out: %s)", err, b.leftOut)
+		}
+		return err
+	case b.against != "":
+	case slices.Contains(names, usual):
+		b.against = usual
+	default:
+		b.against = names[0]
+	}
+	return nil
+}
+
+// run measures, prints the table as it grows, and draws.
+func (b *benchRun) run(ctx context.Context, a *app) error {
+	progress := newProgress(a.err)
+	defer progress.clear()
+	renderer, err := b.renderer(progress.beside(a.out))
+	if err != nil {
+		return err
+	}
+	report, err := b.measure(ctx, a, renderer, progress)
+	if err != nil {
+		return err
+	}
+	progress.clear()
+	panels := bench.Panels(report)
+	return errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
+}
+
+// renderer prints tables of bench's own; the other forms are those of all runs.
+func (b *benchRun) renderer(w io.Writer) (result.Renderer, error) {
+	format := result.Format(b.config.Output)
+	if format != result.TableFormat && format != result.MarkdownFormat {
+		return result.NewRenderer(format, w)
+	}
+	return bench.NewTable(w, bench.Options{
+		Against: b.against, Rounds: b.job.Rounds, Iterations: b.job.Iterations, Graph: b.job.GraphReplays > 0,
+		Markdown: format == result.MarkdownFormat,
+	}), nil
+}
+
+func (b *benchRun) drawSVG(r result.Report, panels []plot.Panel) error {
+	if b.svg == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := plot.SVG(&text, b.what.Name+" on "+result.Machines(r.Devices), panels); err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("drawing: %w", err)
+	}
+	return nil
+}
+
+// A plot in characters is no wider than textWidth, wherever there is more room.
+const (
+	textWidth  = 96
+	textHeight = 14
+)
+
+// drawText draws in characters: if that is asked for, or if a terminal gets a table.
+func (b *benchRun) drawText(a *app, panels []plot.Panel) error {
+	out, width, terminal := a.out, textWidth, false
+	if b.config.Output != string(result.TableFormat) {
+		out = a.err
+	}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		terminal = true
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil {
+			width = min(width, columns-1)
+		}
+	}
+	show := b.plot
+	if !b.plotAsked {
+		show = terminal && b.config.Output == string(result.TableFormat)
+	}
+	if !show {
+		return nil
+	}
+	for _, p := range panels {
+		if _, err := fmt.Fprintln(out); err != nil {
+			return err
+		}
+		if err := plot.Text(out, p, width, textHeight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orList reads "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return cmp.Or(words...)
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/worker/bench"
+	"gpurun/worker/result"
+)
+
+const compareLong = `compare reads two files that gpurun bench -J wrote, and says case by case what changed: by how
+much the median did, and whether that may be chance (Mann-Whitney U; ~ where p >= 0.05). It
+needs no GPU. Files of other runs have no samples: their medians are compared, and what is
+chance is unknown.
+
+Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance;
+2 usage, or files that cannot be read or compared.`
+
+const compareExample = `  gpurun compare before.json after.json
+  gpurun compare main.json branch.json --tolerance 3 --output markdown`
+
+// maxReportBytes is more than the largest sweep writes.
+const maxReportBytes = 1 << 28
+
+func newCompareCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "compare OLD.json NEW.json",
+		Short:   "Say what two benchmarks differ in, and what of it is noise",
+		Long:    compareLong,
+		Example: compareExample,
+	}
+	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` by which a case may be slower")
+	output := cmd.Flags().String("output", "table", "`form` of the comparison: table, markdown or json")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		print, ok := map[string]func(bench.Comparison, io.Writer) error{
+			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
+			"markdown": func(c bench.Comparison, w io.Writer) error { return c.Print(w, true) },
+			"json":     encodeComparison,
+		}[*output]
+		switch {
+		case !ok:
+			return hinted(unknown("output format", *output, []string{"table", "markdown", "json"}), cmd)
+		case !(*tolerance >= 0) || math.IsInf(*tolerance, 0):
+			return hinted(usagef("--tolerance %v is not a number of percent from 0 on", *tolerance), cmd)
+		case len(files) != 2:
+			return hinted(usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
+		}
+		return compare(a, files[0], files[1], *tolerance, print)
+	}
+	return cmd
+}
+
+// compare prints what changed, and fails if too much did.
+func compare(a *app, oldFile, newFile string, tolerance float64, print func(bench.Comparison, io.Writer) error) error {
+	before, err := readReport(oldFile)
+	if err != nil {
+		return err
+	}
+	after, err := readReport(newFile)
+	if err != nil {
+		return err
+	}
+	c, err := bench.Compare(before, after, tolerance)
+	if err != nil {
+		return usagef("%s and %s: %w", oldFile, newFile, err)
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(a.err, "gpurun: warning: %s\n", warning)
+	}
+	if err := print(c, a.out); err != nil {
+		return err
+	}
+	if c.Failed > 0 {
+		return &exitError{code: exitThreshold}
+	}
+	return nil
+}
+
+// readReport reads what -J wrote.
+func readReport(file string) (result.Report, error) {
+	var r result.Report
+	text, err := readRegular(file, maxReportBytes)
+	if err != nil {
+		return r, &usageError{err: err}
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, usagef("%s: it is no report of gpurun, as -J writes it: %w", file, err)
+	}
+	switch r.Schema {
+	case result.Schema:
+		return r, nil
+	case 0:
+		return r, usagef("%s: it is no report of gpurun, as -J writes it: it has no schema", file)
+	}
+	return r, usagef("%s: it has schema %d, and this gpurun reads %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
+}
+
+func encodeComparison(c bench.Comparison, w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(c)
+}

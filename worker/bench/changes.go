@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"gpurun/worker/result"
+	"gpurun/worker/stats"
+)
+
+// Print writes a comparison as a table, or as one of GitHub's.
+func (c Comparison) Print(w io.Writer, markdown bool) error {
+	var b strings.Builder
+	comment := "# "
+	if markdown {
+		comment = "\n"
+	}
+	columns := changeColumns()
+	last := ""
+	for _, x := range c.Changes {
+		if name := x.block(); name != last {
+			last = name
+			b.WriteString(changeHeading(columns, name, markdown))
+		}
+		if words := x.cells(); markdown {
+			b.WriteString(markdownLine(words) + "\n")
+		} else {
+			b.WriteString(align(columns, words) + "\n")
+		}
+	}
+	if !markdown {
+		b.WriteString("#\n")
+	}
+	for _, sentence := range c.conclusions() {
+		b.WriteString(comment + sentence + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// changeColumns are the columns of changes; the cells are those of Change.cells.
+func changeColumns() []column {
+	return []column{
+		{title: "size", width: 8},
+		{title: "algorithm", width: 16, left: true},
+		{title: "old us", width: 11},
+		{title: "± 95%", width: 7},
+		{title: "new us", width: 11},
+		{title: "± 95%", width: 7},
+		{title: "change", width: 9},
+		{title: "p", width: 7},
+		{title: "", left: true},
+	}
+}
+
+func (c Change) cells() []string {
+	change, p := fmt.Sprintf("%+.1f%%", c.Percent), "-"
+	if c.P != nil {
+		p = fmt.Sprintf("%.3f", *c.P)
+	}
+	verdict := string(c.Verdict)
+	if c.Failed {
+		verdict = "SLOWER"
+	}
+	name := c.Algorithm
+	if c.Blocks > 0 {
+		name += fmt.Sprintf("/%d", c.Blocks)
+	}
+	return []string{
+		result.FormatSize(c.Bytes), name, fmt.Sprintf("%.2f", c.Old.Median), c.Old.spread(),
+		fmt.Sprintf("%.2f", c.New.Median), c.New.spread(), change, p, verdict,
+	}
+}
+
+// spread is how far the interval reaches, in percent.
+func (s Side) spread() string {
+	switch {
+	case s.Samples == 0:
+		return "-"
+	case s.High == 0:
+		return percentOf(math.Inf(1))
+	}
+	return percentOf(stats.Summary{Median: s.Median, Low: s.Low, High: s.High}.Spread())
+}
+
+// block is what changes have in common that stand together.
+func (c Case) block() string {
+	words := block(result.Result{
+		Collective: c.Collective, DType: c.DType, Op: c.Op, Epilogue: c.Epilogue, InPlace: c.InPlace,
+	})
+	if c.Root >= 0 {
+		words += fmt.Sprintf(", root %d", c.Root)
+	}
+	return fmt.Sprintf("%s, %s, %d ranks", words, c.Mode, c.WorldSize)
+}
+
+func changeHeading(columns []column, name string, markdown bool) string {
+	words := titles(columns)
+	if markdown {
+		return fmt.Sprintf("\n### %s\n\n%s\n%s\n", name, markdownLine(words), markdownRule(columns))
+	}
+	return fmt.Sprintf("#\n# %s\n#%s\n", name, strings.TrimPrefix(align(columns, words), " "))
+}
+
+func (c Comparison) conclusions() []string {
+	var all []string
+	for _, side := range []struct {
+		which string
+		cases []Case
+	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
+		for _, x := range side.cases {
+			all = append(all, fmt.Sprintf("only in the %s run: %s %s: %s", side.which, x.Algorithm, result.FormatSize(x.Bytes), x.block()))
+		}
+	}
+	count := map[Verdict]int{}
+	for _, x := range c.Changes {
+		count[x.Verdict]++
+	}
+	all = append(all, fmt.Sprintf("geometric mean of the changes: %+.1f%%; %d faster, %d slower, %d as before (~: p >= %.2f)%s",
+		c.Mean, count[Faster], count[Slower], count[Noise], stats.Significance, unknowns(count[Unknown])))
+	if c.Failed > 0 {
+		return append(all, fmt.Sprintf("FAILED: %d of %d slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
+	}
+	return append(all, fmt.Sprintf("none is slower by more than %g%%, as far as can be told from noise", c.Tolerance))
+}
+
+func unknowns(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d unknown (?)", n)
+}

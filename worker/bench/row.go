@@ -1,0 +1,109 @@
+// Package bench turns measurements into comparisons: the algorithms of one run side
+// by side, and the same cases of two runs.
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gpurun/worker/result"
+	"gpurun/worker/stats"
+)
+
+// Series is what a result counts under: what was asked for.
+func Series(r result.Result) string { return cmp.Or(r.Asked, r.Algorithm) }
+
+// label is the series, and for "auto" what it was.
+func label(r result.Result) string {
+	if r.Asked == "" {
+		return r.Algorithm
+	}
+	return fmt.Sprintf("%s (%s)", r.Asked, r.Algorithm)
+}
+
+// block is what results have in common that differ in size and algorithm alone.
+func block(r result.Result) string {
+	words := r.Collective
+	for _, word := range []string{r.DType, r.Op, r.Epilogue} {
+		if word != result.None && word != "" {
+			words += " " + word
+		}
+	}
+	switch {
+	case r.DType == result.None:
+	case r.InPlace:
+		words += ", in place"
+	default:
+		words += ", out of place"
+	}
+	return words
+}
+
+// row is a result beside others of the same call.
+type row struct {
+	result.Result
+	stats.Summary
+	base  bool
+	ratio float64 // the base's median over this one's; 0: there is no base
+	p     float64 // of no difference from the base
+	link  float64 // bus bandwidth as a part of the links' ceiling; 0: unknown
+}
+
+// rows puts the results of one call beside each other. Ratios are to the series
+// against; ceiling is in GB/s, or 0.
+func rows(results []result.Result, against string, ceiling float64) []row {
+	isBase := func(r result.Result) bool { return Series(r) == against }
+	base := slices.IndexFunc(results, isBase)
+	var all []row
+	for i, r := range results {
+		line := row{Result: r, Summary: stats.Summarize(r.Samples), base: i == base}
+		if base >= 0 && line.Median > 0 {
+			line.ratio = stats.Median(results[base].Samples) / line.Median
+			line.p = stats.MannWhitney(results[base].Samples, r.Samples)
+		}
+		if ceiling > 0 {
+			line.link = r.BusBW / ceiling
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// noise reports whether the row does not differ from the base.
+func (r row) noise() bool { return r.p >= stats.Significance }
+
+// versus reads "1.23x", with a tilde where that is noise.
+func (r row) versus() string {
+	switch {
+	case r.base:
+		return "base"
+	case r.ratio == 0:
+		return "-"
+	case r.noise():
+		return fmt.Sprintf("~ %.2fx", r.ratio)
+	}
+	return fmt.Sprintf("%.2fx", r.ratio)
+}
+
+// spread is how far the interval reaches, in percent.
+func (r row) spread() string { return percentOf(r.Spread()) }
+
+func percentOf(spread float64) string {
+	if math.IsInf(spread, 1) {
+		return "∞" // too few samples
+	}
+	return fmt.Sprintf("%.1f%%", 100*spread)
+}
+
+// verdict counts what is wrong, or is empty.
+func (r row) verdict() string {
+	switch {
+	case r.Wrong == nil:
+		return "not verified"
+	case *r.Wrong > 0:
+		return fmt.Sprintf("%d WRONG", *r.Wrong)
+	}
+	return ""
+}

@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"gpurun/worker/result"
+	"gpurun/worker/stats"
+)
+
+// Options is what a table says about how it came about.
+type Options struct {
+	Against            string // the series that ratios are to
+	Rounds, Iterations int
+	Graph              bool // the calls are replayed from a graph
+	Markdown           bool
+}
+
+// NewTable makes a renderer of results in rounds: a line an algorithm, and those of a
+// size together. It is a [result.CeilingRenderer].
+func NewTable(w io.Writer, o Options) result.CeilingRenderer {
+	return &table{w: w, o: o, columns: columns(o.Against)}
+}
+
+type table struct {
+	w       io.Writer
+	o       Options
+	columns []column
+	ceiling *result.Ceiling
+	block   string          // the last one announced
+	pending []result.Result // of one call
+	shown   []row
+}
+
+func (t *table) Begin(r result.Report) error {
+	return t.say("%s; %d rounds of %d calls, %s", result.Machines(r.Devices), t.o.Rounds, t.o.Iterations, t.mode())
+}
+
+func (t *table) mode() string {
+	if t.o.Graph {
+		return "replayed from a graph"
+	}
+	return "launched one by one"
+}
+
+// Ceiling says what the links carry, or why that is not known.
+func (t *table) Ceiling(c result.Ceiling) error {
+	t.ceiling = &c
+	if c.Skipped != "" {
+		return t.say("link ceiling: not measured: %s", c.Skipped)
+	}
+	return t.say("link ceiling: %.2f GB/s out of a GPU, %s each; %s", c.Rate(), result.FormatSize(c.Bytes), c.Method)
+}
+
+// Add keeps results until all of their call are there: the base of the ratios may be
+// the last.
+func (t *table) Add(r result.Result) error {
+	if n := len(t.pending); n > 0 && !sameCall(t.pending[n-1], r) {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	t.pending = append(t.pending, r)
+	return nil
+}
+
+func sameCall(a, b result.Result) bool { return block(a) == block(b) && a.Bytes == b.Bytes }
+
+// flush prints the results of a call.
+func (t *table) flush() error {
+	if len(t.pending) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	name := block(t.pending[0])
+	if name != t.block {
+		t.block = name
+		b.WriteString(t.heading(name))
+	} else if !t.o.Markdown {
+		b.WriteString("\n")
+	}
+	for _, r := range rows(t.pending, t.o.Against, t.ceiling.Rate()) {
+		words := cells(t.columns, r)
+		if t.o.Markdown {
+			b.WriteString(markdownLine(words) + "\n")
+		} else {
+			b.WriteString(align(t.columns, words) + "\n")
+		}
+		t.shown = append(t.shown, r)
+	}
+	t.pending = nil
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// heading begins a block.
+func (t *table) heading(name string) string {
+	if t.o.Markdown {
+		return fmt.Sprintf("\n### %s\n\n%s\n%s\n", name, markdownLine(titles(t.columns)), markdownRule(t.columns))
+	}
+	line := align(t.columns, titles(t.columns))
+	return fmt.Sprintf("#\n# %s\n#%s\n", name, strings.TrimPrefix(line, " "))
+}
+
+// End prints what all of it comes to.
+func (t *table) End(r result.Report) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if !t.o.Markdown {
+		if _, err := io.WriteString(t.w, "#\n"); err != nil {
+			return err
+		}
+	}
+	for _, sentence := range t.conclusions(r) {
+		if err := t.say("%s", sentence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints a sentence: a comment in a table, a paragraph in markdown.
+func (t *table) say(format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	if t.o.Markdown {
+		text = "\n" + text
+	} else {
+		text = "# " + text
+	}
+	_, err := fmt.Fprintln(t.w, text)
+	return err
+}
+
+func (t *table) conclusions(r result.Report) []string {
+	all := t.means()
+	outliers, samples, few := 0, 0, false
+	for _, line := range t.shown {
+		outliers += line.Outliers
+		samples += line.N
+		few = few || stats.MedianRank(line.N, 0.95) == 0
+	}
+	if len(t.shown) > 0 {
+		all = append(all, fmt.Sprintf("± 95%% is the interval of the median; ~ is noise: a difference from %s that chance makes too (p >= %.2f)",
+			t.o.Against, stats.Significance))
+	}
+	if few {
+		all = append(all, "∞: fewer than 6 rounds give no 95% interval; --rounds 15 does")
+	}
+	if outliers > 0 {
+		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; a quiet machine gives better numbers", outliers, samples))
+	}
+	return append(all, verdict(r))
+}
+
+// verdict says whether all is right.
+func verdict(r result.Report) string {
+	wrong, unverified := 0, 0
+	for _, x := range r.Results {
+		switch {
+		case x.Wrong == nil:
+			unverified++
+		case *x.Wrong > 0:
+			wrong++
+		}
+	}
+	switch {
+	case wrong > 0:
+		return fmt.Sprintf("WRONG DATA in %d of %d results", wrong, len(r.Results))
+	case !r.Passed:
+		return fmt.Sprintf("the run ended early: exit code %d", r.ExitCode)
+	case unverified > 0:
+		return fmt.Sprintf("%d of %d results were not verified", unverified, len(r.Results))
+	}
+	return fmt.Sprintf("all %d results verified before timing and after", len(r.Results))
+}
+
+// means say by what factor each series is faster than the base, over all calls.
+func (t *table) means() []string {
+	var names, all []string
+	ratios := map[string][]float64{}
+	for _, r := range t.shown {
+		if name := Series(r.Result); r.ratio > 0 && name != t.o.Against {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			ratios[name] = append(ratios[name], r.ratio)
+		}
+	}
+	for _, name := range names {
+		all = append(all, fmt.Sprintf("%s %.2fx", name, stats.GeometricMean(ratios[name])))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("geometric mean vs %s: %s", t.o.Against, strings.Join(all, ", "))}
+}
