@@ -13,8 +13,8 @@ import (
 // GPU sends to one and receives from one at any time, which is the most that GPUs
 // behind a switch can do. Where the peers have links of their own, it is one link's.
 
-// copyRepetitions are the timed ones, after one that is not: the first copies make
-// the driver's mappings. In each, copiesAtOnce are timed together.
+// Each peer is copied to so often, and in each repetition so many copies are timed
+// together.
 const (
 	copyRepetitions = 5
 	copiesAtOnce    = 4
@@ -76,14 +76,14 @@ func (r *rank) copyRate(ctx context.Context) (float64, error) {
 	}
 	defer s.close()
 	var rates []float64
-	for repetition := range 1 + copyRepetitions {
+	for range copyRepetitions {
 		for distance := 1; distance < r.WorldSize; distance++ {
 			peer := (r.Rank + distance) % r.WorldSize
 			took, err := r.timeTogether(ctx, testCase{}, s, func() error { return r.copyTo(peer) })
 			if err != nil {
 				return 0, fmt.Errorf("copying to rank %d: %w", peer, err)
 			}
-			if ns := took.Nanoseconds(); repetition > 0 && ns > 0 { // bytes per ns are GB/s
+			if ns := took.Nanoseconds(); ns > 0 { // bytes per ns are GB/s
 				rates = append(rates, float64(copiesAtOnce*r.Job.CeilingBytes)/float64(ns))
 			}
 		}

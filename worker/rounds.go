@@ -111,13 +111,9 @@ func (r *rank) measureGroup(ctx context.Context, group []testCase) ([]measuremen
 	return found, nil
 }
 
-// timeRound takes a sample of a case. A call that is not timed goes before the
-// batch: what ran before was another algorithm.
+// timeRound takes a sample of a case.
 func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
 	if err := r.phase("timing %s, round %d of %d", c.testCase, round+1, r.Job.Rounds); err != nil {
-		return err
-	}
-	if err := c.submit(); err != nil {
 		return err
 	}
 	took, err := r.timeTogether(ctx, c.testCase, c.stamps, c.batch)

@@ -64,14 +64,18 @@ func (c Change) cells() []string {
 	if c.Failed {
 		verdict = "SLOWER"
 	}
-	name := c.Algorithm
-	if c.Blocks > 0 {
-		name += fmt.Sprintf("/%d", c.Blocks)
-	}
 	return []string{
-		result.FormatSize(c.Bytes), name, fmt.Sprintf("%.2f", c.Old.Median), c.Old.spread(),
+		result.FormatSize(c.Bytes), c.name(), fmt.Sprintf("%.2f", c.Old.Median), c.Old.spread(),
 		fmt.Sprintf("%.2f", c.New.Median), c.New.spread(), change, p, verdict,
 	}
+}
+
+// name is the algorithm with its blocks, if they were asked for.
+func (c Case) name() string {
+	if c.Blocks == 0 {
+		return c.Algorithm
+	}
+	return fmt.Sprintf("%s/%d", c.Algorithm, c.Blocks)
 }
 
 // spread is how far the interval reaches, in percent.
@@ -110,8 +114,8 @@ func (c Comparison) conclusions() []string {
 		which string
 		cases []Case
 	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
-		for _, x := range side.cases {
-			all = append(all, fmt.Sprintf("only in the %s run: %s %s: %s", side.which, x.Algorithm, result.FormatSize(x.Bytes), x.block()))
+		for _, what := range listCases(side.cases) {
+			all = append(all, fmt.Sprintf("only in the %s run: %s", side.which, what))
 		}
 	}
 	count := map[Verdict]int{}
@@ -124,6 +128,20 @@ func (c Comparison) conclusions() []string {
 		return append(all, fmt.Sprintf("FAILED: %d of %d slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
 	}
 	return append(all, fmt.Sprintf("none is slower by more than %g%%, as far as can be told from noise", c.Tolerance))
+}
+
+// listCases names cases, those that differ in size alone together.
+func listCases(cases []Case) []string {
+	var all []string
+	for i := 0; i < len(cases); {
+		name := func(c Case) string { return c.name() + ", " + c.block() + ":" }
+		line := name(cases[i])
+		for first := i; i < len(cases) && name(cases[i]) == name(cases[first]); i++ {
+			line += " " + result.FormatSize(cases[i].Bytes)
+		}
+		all = append(all, line)
+	}
+	return all
 }
 
 func unknowns(n int) string {

@@ -114,6 +114,11 @@ func Compare(before, after result.Report, tolerance float64) (Comparison, error)
 			c.OnlyNew = append(c.OnlyNew, name)
 		}
 	}
+	for _, only := range [][]Case{c.OnlyOld, c.OnlyNew} { // sizes of an algorithm together
+		slices.SortStableFunc(only, func(a, b Case) int {
+			return cmp.Or(cmp.Compare(a.block(), b.block()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
+		})
+	}
 	if len(c.Changes) == 0 {
 		return c, ErrNothingInCommon
 	}

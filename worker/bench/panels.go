@@ -9,47 +9,50 @@ import (
 )
 
 // Panels draws a report: for each type, operation and place the times and the bus
-// bandwidths by size, a line for each series. What moves nothing gives no panels.
+// bandwidths by size, a line for each series, which looks the same in all of them. What
+// moves nothing gives no panels.
 func Panels(r result.Report) []plot.Panel {
-	var names []string
+	var names, series []string
 	blocks := map[string][]result.Result{}
 	for _, x := range r.Results {
 		if x.Bytes == 0 {
 			continue
 		}
 		name := block(x)
-		if !slices.Contains(names, name) {
+		if blocks[name] == nil {
 			names = append(names, name)
 		}
 		blocks[name] = append(blocks[name], x)
+		if !slices.Contains(series, Series(x)) {
+			series = append(series, Series(x))
+		}
 	}
 	var panels []plot.Panel
 	for _, name := range names {
-		panels = append(panels, panelsOf(name, blocks[name], r.Ceiling.Rate())...)
+		latency := panel(name, "median time (us)", series, blocks[name], func(x result.Result) float64 { return stats.Median(x.Samples) })
+		bandwidth := panel(name, "bus bandwidth (GB/s)", series, blocks[name], func(x result.Result) float64 { return x.BusBW })
+		if ceiling := r.Ceiling.Rate(); ceiling > 0 {
+			bandwidth.Level = &plot.Level{Name: "link ceiling", Y: ceiling}
+		}
+		panels = append(panels, latency, bandwidth)
 	}
 	return panels
 }
 
-func panelsOf(name string, results []result.Result, ceiling float64) []plot.Panel {
-	size := func(x float64) string { return result.FormatSize(int64(x)) }
-	latency := plot.Panel{Title: name, XLabel: "size (bytes)", YLabel: "median time (us)", XTick: size}
-	bandwidth := plot.Panel{Title: name, XLabel: "size (bytes)", YLabel: "bus bandwidth (GB/s)", XTick: size}
-	var series []string
-	for _, r := range results {
-		i := slices.Index(series, Series(r))
-		if i < 0 {
-			i, series = len(series), append(series, Series(r))
-			latency.Lines = append(latency.Lines, plot.Line{Name: Series(r)})
-			bandwidth.Lines = append(bandwidth.Lines, plot.Line{Name: Series(r)})
-		}
-		add := func(p *plot.Panel, y float64) {
-			p.Lines[i].Points = append(p.Lines[i].Points, plot.Point{X: float64(r.Bytes), Y: y})
-		}
-		add(&latency, stats.Median(r.Samples))
-		add(&bandwidth, r.BusBW)
+// panel draws a value of results by size.
+func panel(title, label string, series []string, results []result.Result, value func(result.Result) float64) plot.Panel {
+	p := plot.Panel{
+		Title: title, XLabel: "size (bytes)", YLabel: label,
+		XTick: func(x float64) string { return result.FormatSize(int64(x)) },
 	}
-	if ceiling > 0 {
-		bandwidth.Level = &plot.Level{Name: "link ceiling", Y: ceiling}
+	for _, name := range series {
+		line := plot.Line{Name: name}
+		for _, r := range results {
+			if Series(r) == name {
+				line.Points = append(line.Points, plot.Point{X: float64(r.Bytes), Y: value(r)})
+			}
+		}
+		p.Lines = append(p.Lines, line)
 	}
-	return []plot.Panel{latency, bandwidth}
+	return p
 }

@@ -9,6 +9,8 @@ type Panel struct {
 	XLabel, YLabel string // with units
 	// XTick writes a value of the horizontal axis, whose ticks are powers of 2.
 	XTick func(x float64) string
+	// Lines keep their colours and letters, by their places, also where others have no
+	// points: these are left out of the legend.
 	Lines []Line
 	// Level is a horizontal line that others may come near to; nil is none.
 	Level *Level

@@ -14,7 +14,7 @@ const (
 	marginLeft, marginRight = 62.0, 18.0
 	marginTop, marginBottom = 34.0, 44.0
 	legendRow               = 18.0
-	legendColumns           = 3
+	legendColumns           = 2
 	titleHeight             = 30.0
 	panelsPerRow            = 2
 )
@@ -54,7 +54,12 @@ func SVG(w io.Writer, title string, panels []Panel) error {
 }
 
 func legendHeight(p Panel) float64 {
-	entries := len(p.Lines)
+	entries := 0
+	for _, l := range p.drawn() {
+		if len(l.Points) > 0 {
+			entries++
+		}
+	}
 	if p.Level != nil {
 		entries++
 	}
@@ -174,13 +179,18 @@ func (d drawing) legend() {
 	entry := func(n int) (x, y float64) {
 		return marginLeft + float64(n%legendColumns)*column, panelHeight + float64(n/legendColumns)*legendRow + 8
 	}
-	for i, l := range d.p.Lines {
-		x, y := entry(i)
+	n := 0
+	for i, l := range d.p.drawn() {
+		if len(l.Points) == 0 {
+			continue
+		}
+		x, y := entry(n)
+		n++
 		d.stroke(i, fmt.Sprintf("M%.1f %.1fL%.1f %.1f", x, y, x+24, y), marker(i, x+12, y))
 		d.text(x+30, y+4, "start", l.Name)
 	}
 	if d.p.Level != nil {
-		x, y := entry(len(d.p.Lines))
+		x, y := entry(n)
 		d.rule(x, y, x+24, y, ink, "6 4")
 		d.text(x+30, y+4, "start", d.p.Level.Name)
 	}

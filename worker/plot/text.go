@@ -172,8 +172,10 @@ func (f field) xTicks(x axis, tick func(float64) string) string {
 // writeLegend names the letters, in as many lines as it takes.
 func writeLegend(b *strings.Builder, p Panel, width int) {
 	var entries []string
-	for i, l := range p.Lines {
-		entries = append(entries, string(letter(i))+" "+l.Name)
+	for i, l := range p.drawn() {
+		if len(l.Points) > 0 {
+			entries = append(entries, string(letter(i))+" "+l.Name)
+		}
 	}
 	if p.Level != nil {
 		entries = append(entries, "╌ "+p.Level.Name)
