@@ -57,7 +57,11 @@ func changeColumns() []column {
 
 func (c Change) cells() []string {
 	change, p := fmt.Sprintf("%+.1f%%", c.Percent), "-"
-	if c.P != nil {
+	switch {
+	case c.P == nil:
+	case *c.P < 0.001:
+		p = "<0.001"
+	default:
 		p = fmt.Sprintf("%.3f", *c.P)
 	}
 	verdict := string(c.Verdict)

@@ -46,7 +46,7 @@ const (
 	Slower  Verdict = "slower"
 	Faster  Verdict = "faster"
 	Noise   Verdict = "~"
-	Unknown Verdict = "?" // a side has no samples
+	Unknown Verdict = "?" // there are no samples, or not enough
 )
 
 // Change is a case in two runs.
@@ -89,38 +89,36 @@ type Comparison struct {
 var ErrNothingInCommon = errors.New("the runs have no case in common: the same collective, algorithm, type, operation, size, place, mode and number of ranks")
 
 // Compare compares the times of two runs, case by case. A case fails that is slower by
-// more than the tolerance, in percent, when chance alone would not make it so.
+// more than the tolerance, in percent, when chance alone would not make it so. What is
+// wrong data, or was not timed, counts as not there.
 func Compare(before, after result.Report, tolerance float64) (Comparison, error) {
+	old, fresh := collect(before), collect(after)
 	c := Comparison{
-		Schema: 1, Tolerance: tolerance, Warnings: warnings(before, after),
-		Changes: []Change{}, OnlyOld: []Case{}, OnlyNew: []Case{},
+		Schema: 1, Tolerance: tolerance, Warnings: warnings(before, after), Changes: []Change{},
+		OnlyOld: old.without(fresh), OnlyNew: fresh.without(old),
 	}
-	sides := [2]runs{collect(before), collect(after)}
+	vague := 0
 	var ratios []float64
-	for _, name := range sides[0].order {
-		if _, ok := sides[1].results[name]; !ok {
-			c.OnlyOld = append(c.OnlyOld, name)
+	for _, name := range old.order {
+		if fresh.results[name] == nil {
 			continue
 		}
-		change := compareCase(name, sides[0].results[name], sides[1].results[name], tolerance)
+		change := compareCase(name, old.results[name], fresh.results[name], tolerance)
 		c.Changes = append(c.Changes, change)
 		ratios = append(ratios, 1+change.Percent/100)
-		if change.Failed {
+		switch {
+		case change.Failed:
 			c.Failed++
+		case change.Verdict == Unknown:
+			vague++
 		}
-	}
-	for _, name := range sides[1].order {
-		if _, ok := sides[0].results[name]; !ok {
-			c.OnlyNew = append(c.OnlyNew, name)
-		}
-	}
-	for _, only := range [][]Case{c.OnlyOld, c.OnlyNew} { // sizes of an algorithm together
-		slices.SortStableFunc(only, func(a, b Case) int {
-			return cmp.Or(cmp.Compare(a.block(), b.block()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
-		})
 	}
 	if len(c.Changes) == 0 {
 		return c, ErrNothingInCommon
+	}
+	if vague > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d cases have no samples, or too few to tell a change from chance, and never fail: "+
+			"gpurun bench -J writes samples, --rounds 15 enough of them", vague, len(c.Changes)))
 	}
 	c.Mean = 100 * (stats.GeometricMean(ratios) - 1)
 	return c, nil
@@ -131,6 +129,20 @@ func Compare(before, after result.Report, tolerance float64) (Comparison, error)
 type runs struct {
 	order   []Case
 	results map[Case][]result.Result
+}
+
+// without lists the cases that the other runs lack, the sizes of an algorithm together.
+func (r runs) without(other runs) []Case {
+	only := []Case{}
+	for _, name := range r.order {
+		if other.results[name] == nil {
+			only = append(only, name)
+		}
+	}
+	slices.SortStableFunc(only, func(a, b Case) int {
+		return cmp.Or(cmp.Compare(a.block(), b.block()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	return only
 }
 
 // collect leaves out what is wrong, and what took no time: it was not timed.
@@ -153,7 +165,7 @@ func compareCase(name Case, before, after []result.Result, tolerance float64) Ch
 	old, oldSamples := sideOf(before)
 	fresh, newSamples := sideOf(after)
 	c := Change{Case: name, Old: old, New: fresh, Percent: 100 * (fresh.Median/old.Median - 1), Verdict: Unknown}
-	if len(oldSamples) == 0 || len(newSamples) == 0 {
+	if !stats.Enough(len(oldSamples), len(newSamples)) {
 		return c
 	}
 	p := stats.MannWhitney(oldSamples, newSamples)
@@ -206,21 +218,8 @@ func warnings(before, after result.Report) []string {
 		if !side.report.Passed {
 			all = append(all, fmt.Sprintf("the %s run failed with exit code %d: what it measured may not be worth much", side.which, side.report.ExitCode))
 		}
-		if without := withoutSamples(side.report); without > 0 {
-			all = append(all, fmt.Sprintf("%d results of the %s run have no samples: whether they differ by more than chance is unknown, and they never fail; "+
-				"gpurun bench -J writes samples", without, side.which))
-		}
 	}
 	return all
-}
-
-func withoutSamples(r result.Report) (n int) {
-	for _, x := range r.Results {
-		if len(x.Samples) == 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // drivers are the versions of a run's devices.

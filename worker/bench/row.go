@@ -48,6 +48,7 @@ type row struct {
 	base  bool
 	ratio float64 // the base's median over this one's; 0: there is no base
 	p     float64 // of no difference from the base
+	vague bool    // there are too few samples for a p that says something
 	link  float64 // bus bandwidth as a part of the links' ceiling; 0: unknown
 }
 
@@ -61,6 +62,7 @@ func rows(results []result.Result, against string, ceiling float64) []row {
 		line := row{Result: r, Summary: stats.Summarize(r.Samples), base: i == base}
 		if base >= 0 && line.Median > 0 {
 			line.ratio = stats.Median(results[base].Samples) / line.Median
+			line.vague = !stats.Enough(len(results[base].Samples), line.N)
 			line.p = stats.MannWhitney(results[base].Samples, r.Samples)
 		}
 		if ceiling > 0 {
@@ -71,9 +73,6 @@ func rows(results []result.Result, against string, ceiling float64) []row {
 	return all
 }
 
-// noise reports whether the row does not differ from the base.
-func (r row) noise() bool { return r.p >= stats.Significance }
-
 // versus reads "1.23x", with a tilde where that is noise.
 func (r row) versus() string {
 	switch {
@@ -81,7 +80,9 @@ func (r row) versus() string {
 		return "base"
 	case r.ratio == 0:
 		return "-"
-	case r.noise():
+	case r.vague:
+		return fmt.Sprintf("? %.2fx", r.ratio)
+	case r.p >= stats.Significance:
 		return fmt.Sprintf("~ %.2fx", r.ratio)
 	}
 	return fmt.Sprintf("%.2fx", r.ratio)

@@ -136,11 +136,12 @@ func (t *table) say(format string, args ...any) error {
 
 func (t *table) conclusions(r result.Report) []string {
 	all := t.means()
-	outliers, samples, few := 0, 0, false
+	outliers, samples, few, vague := 0, 0, false, false
 	for _, line := range t.shown {
 		outliers += line.Outliers
 		samples += line.N
 		few = few || stats.MedianRank(line.N, 0.95) == 0
+		vague = vague || line.vague
 	}
 	if len(t.shown) > 0 {
 		all = append(all, fmt.Sprintf("± 95%% is the interval of the median; ~ is noise: a difference from %s that chance makes too (p >= %.2f)",
@@ -148,6 +149,9 @@ func (t *table) conclusions(r result.Report) []string {
 	}
 	if few {
 		all = append(all, "∞: fewer than 6 rounds give no 95% interval; --rounds 15 does")
+	}
+	if vague {
+		all = append(all, "?: so few rounds cannot tell a difference from chance; --rounds 15 can")
 	}
 	if outliers > 0 {
 		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; a quiet machine gives better numbers", outliers, samples))

@@ -10,6 +10,13 @@ import (
 // noise.
 const Significance = 0.05
 
+// Enough reports whether so many samples on each side can differ significantly at all:
+// with 3 and 3, of 20 ways to share them out 2 are the most extreme, and p is 0.1 at
+// best.
+func Enough(n, m int) bool {
+	return n > 0 && m > 0 && math.Ln2-logChoose(n+m, n) < math.Log(Significance)
+}
+
 // exactSamples is up to how many samples, of both sides together, the distribution
 // is counted out; above it a normal one is near enough.
 const exactSamples = 60

@@ -139,6 +139,24 @@ func TestMannWhitneyAgainstTables(t *testing.T) {
 	}
 }
 
+// With the fewest samples that are enough, the most extreme are significant.
+func TestEnough(t *testing.T) {
+	for n := range 9 {
+		for m := range 9 {
+			var x, y []float64
+			for i := range n {
+				x = append(x, float64(i))
+			}
+			for i := range m {
+				y = append(y, float64(100+i))
+			}
+			if got, want := Enough(n, m), MannWhitney(x, y) < Significance; got != want {
+				t.Errorf("%d and %d samples: %v", n, m, got)
+			}
+		}
+	}
+}
+
 // Where both can be had, the approximation is near what is counted out.
 func TestNormalIsNearExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
