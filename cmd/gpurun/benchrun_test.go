@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/worker"
+	"gpurun/worker/bench"
+	"gpurun/worker/result"
+)
+
+// TestBenchPlans checks what a line comes down to, in the simulator.
+func TestBenchPlans(t *testing.T) {
+	for _, c := range []struct {
+		line       string
+		algorithms string
+		against    string
+		rounds     int
+		ceiling    int64
+	}{
+		{"allreduce", "oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", "oneshot", 6, simulatedCeilingBytes},
+		{"allreduce --algo naive,all --rounds 9", "naive oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", "naive", 9, simulatedCeilingBytes},
+		{"allreduce --algo twoshot,auto --against auto", "twoshot auto", "auto", 6, simulatedCeilingBytes},
+		{"allreduce --p2p off", "oneshot oneshot_ll", "oneshot", 6, simulatedCeilingBytes},
+		{"barrier --against multimem", "flag multimem", "multimem", 6, 0},
+		{"reduce --p2p off", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays
+	} {
+		words := strings.Fields(c.line)
+		b, err := planBench(parsedOf(t, append([]string{"bench", "--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), words[:1])
+		if err != nil {
+			t.Errorf("%s: %v", c.line, err)
+			continue
+		}
+		got := worker.Job{Algorithms: b.job.Algorithms, Rounds: b.job.Rounds, CeilingBytes: b.job.CeilingBytes, Cycles: b.job.Cycles}
+		want := worker.Job{Algorithms: strings.Fields(c.algorithms), Rounds: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
+		if diff := cmp.Diff(want, got); diff != "" || b.against != c.against {
+			t.Errorf("%s: against %s: %s", c.line, b.against, diff)
+		}
+	}
+}
+
+// Only bench works in rounds, whatever the environment says to it.
+func TestOtherCommandsHaveNoRounds(t *testing.T) {
+	t.Setenv("GPURUN_ROUNDS", "7")
+	t.Setenv("GPURUN_RUN_CYCLES", "3")
+	job, err := jobOfCommand(parsedOf(t, "allreduce"))
+	if err != nil || job.Rounds != 0 || job.CeilingBytes != 0 || job.Cycles != 3 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	b, err := planBench(parsedOf(t, "bench", "--device", "sim"), []string{"allreduce"})
+	if err != nil || b.job.Rounds != 7 || b.job.Cycles != 1 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// The base is nccl where it takes part, without being told.
+func TestBaseOfRatios(t *testing.T) {
+	for _, c := range []struct {
+		algorithms, asked string
+		want              string
+	}{
+		{"oneshot nccl twoshot", "", "nccl"},
+		{"oneshot nccl twoshot", "twoshot", "twoshot"},
+		{"oneshot twoshot", "", "oneshot"},
+		{"oneshot twoshot", "nccl", ""},
+	} {
+		b := &benchRun{collectiveRun: &collectiveRun{
+			config: config{Against: c.asked}, job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
+		}}
+		err := b.chooseBase()
+		if c.want == "" {
+			if exitCode(err) != exitUsage {
+				t.Errorf("%+v: %v", c, err)
+			}
+		} else if err != nil || b.against != c.want {
+			t.Errorf("%+v: %s, %v", c, b.against, err)
+		}
+	}
+}
+
+// A plot goes where it is asked for, and a file is no terminal.
+func TestWhereThePlotGoes(t *testing.T) {
+	panels := bench.Panels(result.Report{Results: []result.Result{{Collective: "allreduce", Algorithm: "ring", Bytes: 1 << 10, Samples: []float64{3}}}})
+	for _, c := range []struct {
+		output      string
+		plot, asked bool
+		out, err    bool
+	}{
+		{"table", true, true, true, false},
+		{"table", false, false, false, false},
+		{"table", false, true, false, false},
+		{"json", true, true, false, true},
+		{"json", false, false, false, false},
+	} {
+		var stdout, stderr bytes.Buffer
+		b := &benchRun{collectiveRun: &collectiveRun{config: config{Output: c.output}}, plot: c.plot, plotAsked: c.asked}
+		if err := b.drawText(&app{streams: streams{out: &stdout, err: &stderr}}, panels); err != nil {
+			t.Fatal(err)
+		}
+		if stdout.Len() > 0 != c.out || stderr.Len() > 0 != c.err {
+			t.Errorf("%+v: stdout %q, stderr %q", c, stdout.String(), stderr.String())
+		}
+	}
+	file, err := os.Create(t.TempDir() + "/plot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	b := &benchRun{collectiveRun: &collectiveRun{config: config{Output: "table"}}}
+	if err := b.drawText(&app{streams: streams{out: file}}, panels); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := file.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("a file got a plot: %v", err)
+	}
+}
+
+func TestOrList(t *testing.T) {
+	for want, words := range map[string]string{"": "", "a": "a", "a or b": "a b", "a, b or c": "a b c"} {
+		if got := orList(strings.Fields(words)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
