@@ -38,9 +38,9 @@ type ranks struct {
 // run does a job and returns rank 0's results, and every rank's error.
 func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 	t.Helper()
-	updates, errs := g.updates(t, job)
+	messages, errs := g.messages(t, job)
 	var all []result.Result
-	for _, u := range updates {
+	for _, u := range updates(t, messages) {
 		if u.Result != nil {
 			all = append(all, *u.Result)
 		}
@@ -51,11 +51,11 @@ func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 // ceiling does a job that must not fail and returns what it says the links carry.
 func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
 	t.Helper()
-	updates, errs := g.updates(t, job)
+	messages, errs := g.messages(t, job)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range updates {
+	for _, u := range updates(t, messages) {
 		if u.Ceiling != nil {
 			return u.Ceiling
 		}
@@ -63,8 +63,8 @@ func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
 	return nil
 }
 
-// updates does a job and returns what rank 0 reports, and every rank's error.
-func (g ranks) updates(t testing.TB, job Job) ([]result.Update, []error) {
+// messages does a job and returns what rank 0 reports, and every rank's error.
+func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
 	t.Helper()
 	job.Timeout = 20 * time.Second
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
@@ -98,7 +98,7 @@ func (g ranks) updates(t testing.TB, job Job) ([]result.Update, []error) {
 		wg.Go(func() { errs[rank] = Run(t.Context(), o) })
 	}
 	wg.Wait()
-	return readUpdates(t, &out), errs
+	return readMessages(t, &out), errs
 }
 
 // sockets are the ranks' sockets for descriptors.
@@ -127,10 +127,10 @@ func (g ranks) sockets(t testing.TB) (files []*os.File, stop func()) {
 	}
 }
 
-// readUpdates reads what a rank reported.
-func readUpdates(t testing.TB, out io.Reader) []result.Update {
+// readMessages reads what a rank reported.
+func readMessages(t testing.TB, out io.Reader) []report.Message {
 	t.Helper()
-	var all []result.Update
+	var all []report.Message
 	for reader := report.NewReader(out, 0); ; {
 		m, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -139,6 +139,15 @@ func readUpdates(t testing.TB, out io.Reader) []result.Update {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, m)
+	}
+}
+
+// updates are the results among messages.
+func updates(t testing.TB, messages []report.Message) []result.Update {
+	t.Helper()
+	var all []result.Update
+	for _, m := range messages {
 		if m.Kind != report.KindResult {
 			continue
 		}
@@ -148,6 +157,7 @@ func readUpdates(t testing.TB, out io.Reader) []result.Update {
 		}
 		all = append(all, u)
 	}
+	return all
 }
 
 // mustRun does a job that must not fail, whatever its results.

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -170,6 +172,37 @@ func TestRoundsVerify(t *testing.T) {
 	}
 	if bad != 1 {
 		t.Errorf("%d wrong, want 1", bad)
+	}
+}
+
+// Every case is verified before its group is timed, and once more when it has been.
+func TestRoundsVerifyTwice(t *testing.T) {
+	job := sideBySide()
+	job.Algorithms, job.Sizes, job.Rounds = []string{"oneshot", "twoshot"}, []int64{8 << 10}, 1
+	messages, errs := ranks{world: 2}.messages(t, job)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	order := ""
+	for _, m := range messages {
+		switch verifying := strings.HasPrefix(m.Phase, "verifying "); {
+		case verifying && strings.HasSuffix(m.Phase, ", before timing"):
+			order += "b"
+		case verifying && strings.HasSuffix(m.Phase, ", after timing"):
+			order += "a"
+		case strings.HasPrefix(m.Phase, "timing "):
+			order += "t"
+		}
+		if m.Progress != nil {
+			got[fmt.Sprint(m.Progress.Done, " of ", m.Progress.Total)]++
+		}
+	}
+	if want := "bbttaa" + "bbttaa"; order != want {
+		t.Errorf("verified and timed in the order %s, want %s", order, want)
+	}
+	if diff := cmp.Diff(map[string]int{"0 of 4": 1, "2 of 4": 1}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

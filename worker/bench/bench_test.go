@@ -308,6 +308,20 @@ func TestComparisonOfFewSamplesIsJSON(t *testing.T) {
 	}
 }
 
+// "auto" is a series of its own, whatever it takes.
+func TestAgainstAuto(t *testing.T) {
+	fast, slow := one("oneshot", 1<<10, 4, 9), one("twoshot", 1<<10, 8, 9)
+	auto := slow
+	auto.Asked = "auto"
+	var got []string
+	for _, r := range rows([]result.Result{fast, slow, auto}, "auto", 0) {
+		got = append(got, label(r.Result)+" "+r.versus())
+	}
+	if diff := cmp.Diff([]string{"oneshot 2.00x", "twoshot ~ 1.00x", "auto (twoshot) base"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestVersus(t *testing.T) {
 	for _, c := range []struct {
 		r    row

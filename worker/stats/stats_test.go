@@ -43,6 +43,9 @@ func TestMedianRankAgainstTables(t *testing.T) {
 	if got := MedianRank(5, 0.90); got != 1 { // 93.75% is enough
 		t.Errorf("90%% of 5 samples: rank %d", got)
 	}
+	if got := MedianRank(2, 0.5); got != 1 { // both of them
+		t.Errorf("50%% of 2 samples: rank %d", got)
+	}
 }
 
 func TestSummarize(t *testing.T) {
