@@ -19,9 +19,10 @@ import (
 
 // runRounds makes all measurements in rounds, in step with the peers.
 func (r *rank) runRounds(ctx context.Context) error {
-	done, all := 0, groups(r.sweep.cases)
+	all := groups(r.sweep.cases)
+	done, total := 0, len(slices.Concat(all...))
 	for _, group := range all {
-		if err := r.Reports.Progress(done, len(slices.Concat(all...))); err != nil {
+		if err := r.Reports.Progress(done, total); err != nil {
 			return err
 		}
 		mine, err := r.measureGroup(ctx, group)

@@ -140,7 +140,7 @@ func (b *benchRun) drawText(a *app, panels []plot.Panel) error {
 	}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		terminal = true
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
 			width = min(width, columns-1)
 		}
 	}

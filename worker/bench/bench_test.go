@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,6 +216,7 @@ func TestCasesMatchExactly(t *testing.T) {
 		"mode":       func(r *result.Result) { r.Mode = "stream" },
 		"wrong data": func(r *result.Result) { *r.Wrong = 1 },
 		"no time":    func(r *result.Result) { r.Time.P50 = 0 },
+		"nonsense":   func(r *result.Result) { r.Samples[3] = -1 },
 	} {
 		before, after := run(), run()
 		before.Results, after.Results = []result.Result{one("oneshot", 1<<10, 4, 9)}, []result.Result{one("oneshot", 1<<10, 4, 9)}
@@ -289,6 +291,43 @@ func TestComparisonGolden(t *testing.T) {
 	if _, err := json.Marshal(c); err != nil {
 		t.Error(err)
 	}
+}
+
+// Whatever is in the files, they are compared or not, and what comes of it can be
+// printed in every form.
+func FuzzCompare(f *testing.F) {
+	for _, r := range []result.Report{run(), odd(), slowed(run(), "twoshot", 1.2)} {
+		text, err := json.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var r result.Report
+		if json.Unmarshal(text, &r) != nil {
+			return
+		}
+		for _, pair := range [][2]result.Report{{r, r}, {run(), r}} {
+			c, err := Compare(pair[0], pair[1], 5)
+			if err != nil {
+				continue
+			}
+			if _, err := json.Marshal(c); err != nil {
+				t.Error(err)
+			}
+			for _, markdown := range []bool{false, true} {
+				if err := c.Print(io.Discard, markdown); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		for _, p := range Panels(r) {
+			if err := plot.Text(io.Discard, p, 80, 12); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // A comparison of few samples can be written as JSON, which has no infinity.

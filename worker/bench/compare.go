@@ -145,11 +145,11 @@ func (r runs) without(other runs) []Case {
 	return only
 }
 
-// collect leaves out what is wrong, and what took no time: it was not timed.
+// collect leaves out what is wrong and what was not timed.
 func collect(r result.Report) runs {
 	all := runs{results: map[Case][]result.Result{}}
 	for _, x := range r.Results {
-		if wrong := x.Wrong != nil && *x.Wrong > 0; wrong || !(x.Time.P50 > 0) {
+		if wrong := x.Wrong != nil && *x.Wrong > 0; wrong || !timed(x) {
 			continue
 		}
 		name := caseOf(x, r.WorldSize)
@@ -159,6 +159,13 @@ func collect(r result.Report) runs {
 		all.results[name] = append(all.results[name], x)
 	}
 	return all
+}
+
+// timed reports whether a result has times that can be: from a picosecond to eleven
+// days. Files may have been written by anybody.
+func timed(r result.Result) bool {
+	const least, most = 1e-6, 1e12 // us
+	return !slices.ContainsFunc(append([]float64{r.Time.P50}, r.Samples...), func(us float64) bool { return !(us >= least && us <= most) })
 }
 
 func compareCase(name Case, before, after []result.Result, tolerance float64) Change {

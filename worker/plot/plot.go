@@ -2,8 +2,8 @@
 // for terminals. The same input gives the same bytes.
 package plot
 
-// Panel is one diagram. Points that are not positive have no place on its axes and
-// are left out.
+// Panel is one diagram. Points that are not positive, or out of all proportion, have no
+// place on its axes and are left out.
 type Panel struct {
 	Title          string
 	XLabel, YLabel string // with units
@@ -47,7 +47,7 @@ func (p Panel) drawn() []Line {
 	for _, l := range p.Lines {
 		line := Line{Name: l.Name}
 		for _, at := range l.Points {
-			if at.X > 0 && at.Y > 0 {
+			if drawable(at.X) && drawable(at.Y) {
 				line.Points = append(line.Points, at)
 			}
 		}
@@ -55,6 +55,9 @@ func (p Panel) drawn() []Line {
 	}
 	return lines
 }
+
+// drawable reports whether a value has a place on an axis, with room around it.
+func drawable(v float64) bool { return v >= 1e-150 && v <= 1e150 }
 
 // axes are wide enough for all that is drawn.
 func (p Panel) axes() (x, y axis) {
@@ -64,7 +67,7 @@ func (p Panel) axes() (x, y axis) {
 			y.include(at.Y)
 		}
 	}
-	if p.Level != nil && p.Level.Y > 0 {
+	if p.Level != nil && drawable(p.Level.Y) {
 		y.include(p.Level.Y)
 	}
 	x.widen(2)

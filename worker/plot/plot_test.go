@@ -82,7 +82,7 @@ func TestTextGolden(t *testing.T) {
 // line that has a point is seen.
 func TestTextStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.Float64Range(-1, 1e12)
+		value := rapid.OneOf(rapid.Float64Range(-1, 1e12), rapid.Float64(), rapid.Just(math.Inf(1)), rapid.Just(math.NaN()))
 		points := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Point {
 			return Point{value.Draw(t, "x"), value.Draw(t, "y")}
 		}), 0, 20)
@@ -125,6 +125,18 @@ func TestTicks(t *testing.T) {
 		near := cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9*x })
 		if diff := cmp.Diff(c.want10, a.decades(4), near); diff != "" {
 			t.Errorf("%v: %s", a, diff)
+		}
+	}
+}
+
+// Values at the ends of what is drawn do not keep the axes busy forever.
+func TestExtremes(t *testing.T) {
+	for _, v := range []float64{1e-150, 1, 1e150, 1e-320, math.MaxFloat64} {
+		for _, w := range []float64{1e-150, 1e150, math.Inf(1)} {
+			p := Panel{XTick: kilobytes, Lines: []Line{{"extreme", []Point{{v, w}, {1, 1}, {w, v}}}}, Level: &Level{"level", w}}
+			if err := errors.Join(Text(io.Discard, p, 80, 12), SVG(io.Discard, "extremes", []Panel{p})); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (d drawing) draw() {
 	}
 	place := func(at Point) (float64, float64) { return horizontal(x.at(at.X)), vertical(y.at(at.Y)) }
 	d.axes(x, y)
-	if l := d.p.Level; l != nil && l.Y > 0 {
+	if l := d.p.Level; l != nil && drawable(l.Y) {
 		d.rule(horizontal(0), vertical(y.at(l.Y)), horizontal(1), vertical(y.at(l.Y)), ink, "6 4")
 	}
 	for i, line := range d.p.drawn() {

@@ -58,7 +58,7 @@ func newField(columns, rows int) field {
 }
 
 func (f field) draw(p Panel, x, y axis) {
-	if l := p.Level; l != nil && l.Y > 0 {
+	if l := p.Level; l != nil && drawable(l.Y) {
 		_, row := f.cell(0, y.at(l.Y))
 		for column := range f.columns {
 			f.letters[row][column] = '╌'
