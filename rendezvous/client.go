@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
@@ -27,6 +28,8 @@ type Member = membership.Member
 const (
 	DefaultCallTimeout = 2 * time.Minute
 	answerGrace        = 2 * time.Second // for an answer that says who is missing
+	connectTimeout     = 5 * time.Second // of one attempt
+	retryEvery         = time.Second     // at most, while a server has yet to come up
 	leaveTimeout       = 5 * time.Second
 )
 
@@ -98,6 +101,10 @@ func connect(target string) (*grpc.ClientConn, error) {
 		grpc.WithNoProxy(), // a proxy has no business between workers
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: retryEvery / 10, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryEvery},
+			MinConnectTimeout: connectTimeout,
+		}),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(maxMessageBytes),
 			grpc.MaxCallSendMsgSize(maxMessageBytes),

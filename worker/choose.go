@@ -91,8 +91,11 @@ func (c chooser) choose(q request) (choice, error) {
 // the collective's estimate, or else the first that can do the call. Where GPUs
 // cannot reach each other nothing was measured, and naive is the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
-	if c.around.apart != "" {
+	switch {
+	case c.around.apart != "":
 		return c.first(call, c.around.apart)
+	case c.around.spansMachines:
+		return c.first(call, "the ranks are on several machines")
 	}
 	measured, ok := c.tables.Choose(tuning.Query{
 		GPU: c.around.devices[0].Name, SM: c.around.leastSM(), Collective: c.collective.Name, World: c.world(),
@@ -112,12 +115,17 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 // first is the first algorithm that can do a call. The plan has made sure that
 // only the devices can keep all of them from it.
 func (c chooser) first(call collective.Call, reason string) (tuning.Choice, error) {
-	for _, a := range c.collective.Algorithms {
-		if a.Needs.Library == "" && c.refuse(a.Name, call) == nil {
+	because := reason
+	for _, a := range automatic(c.collective, c.around.spansMachines) {
+		err := c.refuse(a.Name, call)
+		if err == nil {
 			return tuning.Choice{Algorithm: a.Name, Reason: "the first that can do it: " + reason}, nil
 		}
+		if a.Needs.Library != "" {
+			because += "; " + err.Error()
+		}
 	}
-	return tuning.Choice{}, &Unavailable{fmt.Sprintf("no algorithm of %s can do this here: %s", c.collective.Name, reason)}
+	return tuning.Choice{}, &Unavailable{fmt.Sprintf("no algorithm of %s can do this here: %s", c.collective.Name, because)}
 }
 
 // refuse says why an algorithm cannot do a call, here or at all, or returns nil.

@@ -34,7 +34,7 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around = surroundings{devices: infos, noMulticast: r.Job.noMulticast(infos[0], os.Getenv)}
+	r.around = surroundings{devices: infos, spansMachines: r.Job.spansMachines(), noMulticast: r.Job.noMulticast(infos[0], os.Getenv)}
 	if r.around.apart, err = r.whoIsApart(ctx, infos); err != nil {
 		return err
 	}
@@ -52,6 +52,8 @@ func (r *rank) meetDevices(ctx context.Context) error {
 // reach, and puts the answer in words that are the same on all ranks.
 func (r *rank) whoIsApart(ctx context.Context, infos []cudart.Info) (string, error) {
 	switch {
+	case r.Job.spansMachines(): // nobody is to reach anybody
+		return "", nil
 	case r.Job.P2P == off:
 		return "GPUs are to run as if they could not reach each other (p2p is off)", nil
 	case r.Job.Symm == string(symm.Host):

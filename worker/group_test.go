@@ -29,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // ranks are the workers of a job in one process, each on a goroutine.
 type ranks struct {
 	world   int
+	nodes   int                           // machines that they seem to be on; 0 is 1
 	backend func(rank int) cudart.Backend // nil: the simulator
 	source  collective.Source             // nil: what ships
 	// libraries are those of others; nil: none.
@@ -66,7 +67,8 @@ func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
 // messages does a job and returns what rank 0 reports, and every rank's error.
 func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
 	t.Helper()
-	job.Timeout = 20 * time.Second
+	job.Timeout, job.Nodes = 20*time.Second, g.nodes
+	local := g.local()
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
 	var wg sync.WaitGroup
 	for rank := range g.world {
 		o := Options{
-			Job: job, Rank: rank, LocalRank: rank, WorldSize: g.world, Target: server.Target(), Ordinal: rank,
+			Job: job, Rank: rank, LocalRank: rank % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(), Ordinal: rank,
 			Files: files[rank], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
 			Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
 		}
@@ -101,11 +103,30 @@ func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
 	return readMessages(t, &out), errs
 }
 
-// sockets are the ranks' sockets for descriptors.
+// local is the number of ranks on each machine.
+func (g ranks) local() int { return g.world / max(g.nodes, 1) }
+
+// sockets are the ranks' sockets for descriptors: those of a machine reach each
+// other.
 func (g ranks) sockets(t testing.TB) (files []*os.File, stop func()) {
 	t.Helper()
+	var stops []func()
+	for range max(g.nodes, 1) {
+		ends, stop := relayed(t, g.local())
+		files, stops = append(files, ends...), append(stops, stop)
+	}
+	return files, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// relayed are the sockets of so many ranks on one machine.
+func relayed(t testing.TB, ranks int) (files []*os.File, stop func()) {
+	t.Helper()
 	relay := fdpass.NewRelay()
-	for rank := range g.world {
+	for rank := range ranks {
 		agentEnd, workerEnd, err := fdpass.Pair()
 		if err == nil {
 			files = append(files, workerEnd)

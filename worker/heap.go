@@ -15,7 +15,7 @@ func (r *rank) heap(ctx context.Context, bytes int64) (symm.NVSHMEM, error) {
 	if !ok || r.around.missing[name] != "" {
 		return nil, &Unavailable{"there is no memory of NVSHMEM's: " + r.around.missing[name]}
 	}
-	own, err := l.Heap(bytes, true)
+	own, err := l.Heap(bytes, !r.Job.spansMachines())
 	if err != nil {
 		return nil, &LibraryError{l.Title(), err}
 	}

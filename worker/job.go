@@ -30,7 +30,9 @@ type Job struct {
 	Seed         uint64 `json:"seed"`
 	// Timeout bounds every wait for another rank.
 	Timeout time.Duration `json:"timeout"`
-	Inject  []Injection   `json:"inject,omitempty"`
+	// Nodes is the number of machines that the ranks are on; 0 is 1.
+	Nodes  int         `json:"nodes,omitempty"`
+	Inject []Injection `json:"inject,omitempty"`
 	// Tuning is what "auto" goes by: Tuning.Choose, and where that knows
 	// nothing, the collective's own estimate. Empty is nothing known.
 	Tuning tuning.Tables `json:"tuning,omitempty"`

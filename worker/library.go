@@ -92,12 +92,15 @@ func (r *rank) openLibrary(name string) libraryOffer {
 	return libraryOffer{Title: l.Title()}
 }
 
-// libraries names those that algorithms of the requests belong to.
+// libraries names those that algorithms of the requests belong to. Across machines,
+// "auto" may take any.
 func (s sweep) libraries() (names []string) {
 	for _, q := range s.requests {
-		a, ok := s.collective.Algorithm(q.algorithm)
-		if ok && a.Needs.Library != "" && !slices.Contains(names, a.Needs.Library) {
-			names = append(names, a.Needs.Library)
+		for _, a := range automatic(s.collective, true) {
+			wanted := q.algorithm == a.Name || q.algorithm == auto && s.spansMachines
+			if wanted && !slices.Contains(names, a.Needs.Library) {
+				names = append(names, a.Needs.Library)
+			}
 		}
 	}
 	return names

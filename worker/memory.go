@@ -98,7 +98,7 @@ func (r *rank) freeMemory(ctx context.Context) error {
 
 // allocateOnce makes room for the cases: all of it symmetric, or, where GPUs cannot
 // reach each other, what must be shared in memory of the host and the buffers in
-// the device's own.
+// the device's own. Across machines nothing is shared but what a library shares.
 func (r *rank) allocateOnce(ctx context.Context) error {
 	r.layout = r.layOutCases()
 	bytes := r.layout.total
@@ -128,7 +128,7 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(ctx context.Context, bytes int64) (symm.Options, error) {
-	o := symm.Options{Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast()}
+	o := symm.Options{Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast(), AcrossMachines: r.Job.spansMachines()}
 	for _, l := range r.needed() {
 		if l.HasHeap() {
 			o.Kind = symm.NVSHMEMHeap
@@ -143,6 +143,8 @@ func (r *rank) memoryOptions(ctx context.Context, bytes int64) (symm.Options, er
 			return o, err
 		}
 		o.NVSHMEM = own
+	case r.Job.spansMachines():
+		o.Kind = symm.Private
 	case r.around.apart != "":
 		o.Kind = symm.Host
 	}
@@ -154,7 +156,11 @@ func (r *rank) reportMemory() error {
 	if r.Rank != 0 {
 		return nil
 	}
-	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}})
+	why := r.memory.Why
+	if r.memory.Backend == string(symm.Private) {
+		why = "the ranks are on several machines"
+	}
+	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: why}})
 }
 
 // advice is what can be done about an allocation that failed.

@@ -26,6 +26,8 @@ type Options struct {
 	Rank      int
 	LocalRank int
 	WorldSize int
+	// LocalWorldSize is the number of ranks on this machine.
+	LocalWorldSize int
 	// Target and Token lead to the rendezvous.
 	Target, Token string
 	// Backend opens the device with the number Ordinal.
@@ -55,6 +57,9 @@ type Options struct {
 func Run(ctx context.Context, o Options) (err error) {
 	r := &rank{Options: o, fastest: map[string]float64{}}
 	defer func() {
+		if err != nil {
+			r.say(ctx, err)
+		}
 		closing := r.close()
 		if err == nil {
 			err = closing
@@ -117,6 +122,7 @@ type rank struct {
 	closers   []func() error // in the order of opening
 	doing     string         // the phase
 	said      time.Time      // when the phase was reported last
+	host      string
 }
 
 func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"go.uber.org/zap"
+
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
@@ -18,10 +20,10 @@ func (r *rank) join(ctx context.Context) (context.Context, error) {
 		return nil, err
 	}
 	host, err := os.Hostname()
-	if err != nil {
+	if r.host = host; err != nil {
 		return nil, fmt.Errorf("looking up the host's name: %w", err)
 	}
-	r.files, err = fdpass.Open(r.Files, r.Rank, r.WorldSize)
+	r.files, err = fdpass.Open(r.Files, r.LocalRank, r.LocalWorldSize)
 	if err != nil {
 		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
 	}
@@ -73,6 +75,17 @@ func (r *rank) leave(ctx context.Context) error {
 		return fmt.Errorf("leaving the rendezvous: %w", err)
 	}
 	return nil
+}
+
+// say tells the peers on other machines why this rank fails; those on this one
+// hear of it from the agent.
+func (r *rank) say(ctx context.Context, reason error) {
+	if r.group == nil || !r.Job.spansMachines() {
+		return
+	}
+	if err := r.group.Fail(context.WithoutCancel(ctx), fmt.Errorf("on %s: %w", r.host, reason)); err != nil {
+		r.Logger.Debug("telling the peers of a failure", zap.Error(err))
+	}
 }
 
 // exchange is the rendezvous as symmetric memory needs it.

@@ -17,7 +17,9 @@ type surroundings struct {
 	// noMulticast says why there are no multicast addresses; empty is that
 	// there are.
 	noMulticast string
-	wantPDL     bool // of every kernel, or else not at all
+	// spansMachines: the devices are on several machines.
+	spansMachines bool
+	wantPDL       bool // of every kernel, or else not at all
 	// libraries are those of others that are open, the same versions on all ranks,
 	// and missing says why one cannot be used; by name.
 	libraries map[string]Library
@@ -39,6 +41,8 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 		}
 	}
 	switch {
+	case s.spansMachines && a.Needs.Library == "":
+		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
 		return s.refuseLibrary(name, a, call)
 	case a.Needs.Peers && s.apart != "":

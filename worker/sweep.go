@@ -14,6 +14,8 @@ type sweep struct {
 	collective *collective.Collective
 	requests   []request
 	cases      []testCase // of the requests, once algorithms are chosen
+	// spansMachines: the ranks are on several machines.
+	spansMachines bool
 }
 
 // request is one call that the job asks for.
@@ -49,7 +51,10 @@ func planSweep(job Job, world int) (sweep, error) {
 	if !ok {
 		return sweep{}, usagef("there is no collective %q", job.Collective)
 	}
-	s := sweep{collective: c}
+	s := sweep{collective: c, spansMachines: job.spansMachines()}
+	if c.Shape.Empty && job.spansMachines() {
+		return sweep{}, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", c.Name)
+	}
 	p, err := job.parse(c, world)
 	if err != nil {
 		return sweep{}, err
@@ -88,12 +93,15 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 // with any algorithm; the complaint is then about the one for the size.
 func (s *sweep) check(job Job, algorithm string, call collective.Call, world int) error {
 	if algorithm == auto {
-		for _, a := range s.collective.Algorithms {
-			if a.Needs.Library == "" && a.Check(call, world) == nil && job.contradicts(s.collective, a, call) == nil {
+		candidates := automatic(s.collective, job.spansMachines())
+		for _, a := range candidates {
+			if a.Check(call, world) == nil && job.contradicts(s.collective, a, call) == nil {
 				return nil
 			}
 		}
-		algorithm = s.collective.Choose(world, call)
+		if algorithm = s.collective.Choose(world, call); job.spansMachines() && len(candidates) > 0 {
+			algorithm = candidates[0].Name
+		}
 	}
 	a, ok := s.collective.Algorithm(algorithm)
 	if !ok {
@@ -113,6 +121,8 @@ func (s *sweep) check(job Job, algorithm string, call collective.Call, world int
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	switch {
+	case j.spansMachines() && a.Needs.Library == "":
+		return &UsageError{withinOneMachine(c, a)}
 	case j.P2P == off && a.Needs.Peers:
 		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
 	case j.Multicast == off && a.Needs.Multicast:

@@ -100,6 +100,9 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 	if peers := []string{string(symm.IPC), string(symm.VMM), string(symm.NVSHMEMHeap)}; j.P2P == off && slices.Contains(peers, j.Symm) {
 		return usagef("memory shared by %s needs peer access, and p2p is off", j.Symm)
 	}
+	if within := []string{string(symm.IPC), string(symm.VMM), string(symm.Host)}; j.spansMachines() && slices.Contains(within, j.Symm) {
+		return usagef("memory is shared by %s within one machine, and the ranks are on %d: leave --symm at auto", j.Symm, j.Nodes)
+	}
 	for _, bytes := range j.Sizes {
 		if bytes < 0 || bytes > maxBytes {
 			return usagef("no device has memory for a size of %d bytes", bytes)

@@ -128,8 +128,14 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 		return nil, err
 	}
 	var err error
-	if p.machine, err = findMachine(p.config); err != nil {
+	if p.machine, err = findMachine(p.config); p.nodes.several() {
+		err = p.unfit(err)
+	}
+	if err != nil {
 		return nil, err
+	}
+	if p.nodes.problem != nil {
+		return p, nil // the other nodes are to hear of it
 	}
 	if p.machine.backend == "sim" {
 		why.profiles = slices.Concat(why.profiles, [][]byte{configs.Simulator}, why.simulator)
@@ -140,7 +146,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	if err := p.leaveOut(); err != nil {
 		return nil, err
 	}
-	return p, checkJob(p.job, p.machine.ranks)
+	return p, checkJob(p.job, p.world())
 }
 
 // plan turns flags, environment and file into the job.
@@ -156,6 +162,12 @@ func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.In
 		why.force(&p.config)
 	}
 	p.settings = settings
+	if p.nodes, err = settings.placement(p.config); err != nil {
+		return err
+	}
 	p.job, err = settings.job(p.config, p.what, inject)
+	if p.nodes.several() {
+		p.job.Nodes = p.nodes.count
+	}
 	return err
 }

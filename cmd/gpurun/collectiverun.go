@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gpurun/kernels/collective"
-	"gpurun/rendezvous"
 	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/gate"
@@ -24,6 +23,7 @@ type collectiveRun struct {
 	config   config
 	job      worker.Job
 	machine  machine
+	nodes    placement
 	gate     gate.Plan // that the results are held against
 	// leftOut says which of "all" algorithms do not run, and why; or is empty.
 	leftOut string
@@ -32,7 +32,9 @@ type collectiveRun struct {
 // notices are what is to be said before the run.
 func (p *collectiveRun) notices() []string {
 	var all []string
-	if p.machine.notice != "" {
+	if p.nodes.problem != nil {
+		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.nodes.problem))
+	} else if p.machine.notice != "" {
 		all = append(all, p.machine.notice)
 	}
 	if p.leftOut != "" {
@@ -49,7 +51,13 @@ func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if p.nodes.rank > 0 { // node 0 prints for all
+		renderer = silent{}
+	}
 	report, err := p.measure(ctx, a, renderer, progress)
+	if p.nodes.rank > 0 {
+		return err
+	}
 	if report.Gate != nil && report.Gate.Note != "" {
 		fmt.Fprintf(progress.beside(a.err), "gpurun: %s\n", report.Gate.Note)
 	}
@@ -71,9 +79,9 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 	defer fail(nil)
 	g := &gatherer{
 		report: result.Report{
-			Schema: result.Schema, Version: version(), Command: a.args, WorldSize: p.machine.ranks,
+			Schema: result.Schema, Version: version(), Command: a.args, WorldSize: p.world(),
 		},
-		renderer: renderer, progress: progress, log: log, fail: fail,
+		renderer: renderer, progress: progress, log: log, fail: fail, first: p.firstRank(),
 	}
 	if p.config.Explain {
 		g.explain = explanation{w: stderr}
@@ -88,13 +96,11 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 
 // startAndWatch runs the workers, and what they need, to the end.
 func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
-	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.machine.ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
-	})
+	where, err := p.openMeeting(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, server.Close()) }()
+	defer func() { err = errors.Join(err, where.close()) }()
 	sockets, err := newSockets(p.machine.ranks, g.fail)
 	if err != nil {
 		return nil, err
@@ -104,13 +110,14 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 	if err != nil {
 		return nil, err
 	}
-	assignments, err := p.assign(server.Target())
+	assignments, err := p.assign(where)
 	if err != nil {
 		return nil, err
 	}
-	return agent.Run(ctx, agent.Spec{
+	outcome, err := agent.Run(ctx, agent.Spec{
 		Argv:       argv,
 		Workers:    p.machine.ranks,
+		FirstRank:  p.firstRank(),
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
 		ExtraFiles: sockets.worker,
 		Reports:    g.take,
@@ -123,6 +130,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		Lifeline: a.lifeline,
 		Logger:   g.log,
 	})
+	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 
 // silence is after how long a worker that says nothing counts as hung. It is
@@ -134,20 +142,41 @@ func (p *collectiveRun) silence() time.Duration {
 }
 
 // assign writes every worker's assignment as an environment variable.
-func (p *collectiveRun) assign(target string) ([]string, error) {
+func (p *collectiveRun) assign(where *meeting) ([]string, error) {
 	variables := make([]string, p.machine.ranks)
-	for rank := range variables {
+	for localRank := range variables {
+		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
-			Job: p.job, Rank: rank, LocalRank: rank, WorldSize: p.machine.ranks, Target: target,
-			Backend: p.machine.backend, Ordinal: p.machine.ordinal(rank), SimSeed: p.config.SimSeed,
+			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
+			Target: where.target, Token: where.token,
+			Backend: p.machine.backend, Ordinal: p.machine.ordinal(localRank), SimSeed: p.config.SimSeed,
 			LogLevel: p.config.LogLevel,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)
 		}
-		variables[rank] = assignmentVariable + "=" + string(text)
+		variables[localRank] = assignmentVariable + "=" + string(text)
 	}
 	return variables, nil
+}
+
+// failure says why a run ended early, if it did, and its exit code. What another
+// node says explains what happened here.
+func failure(g *gatherer, o *agent.Outcome, runErr error) (reason string, code int) {
+	var elsewhere *elsewhereError
+	switch {
+	case errors.As(errors.Join(runErr, o.Cause), &elsewhere):
+		return elsewhere.Error(), elsewhere.code
+	case o.First != nil:
+		return o.First.Error(), collectiveCode(o)
+	case o.Cause != nil:
+		return o.Cause.Error(), collectiveCode(o)
+	case runErr != nil:
+		return runErr.Error(), exitCode(runErr)
+	case g.wrong() > 0:
+		return "", exitWrongData
+	}
+	return "", collectiveCode(o)
 }
 
 // finish completes the report, prints it, and says what went wrong.
@@ -155,23 +184,13 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 	g.mu.Lock() // a worker that could not be killed may still report
 	defer g.mu.Unlock()
 	r := &g.report
-	r.ExitCode = collectiveCode(o)
-	switch {
-	case o.First != nil:
-		r.Failure = o.First.Error()
-	case o.Cause != nil:
-		r.Failure = o.Cause.Error()
-	case runErr != nil:
-		r.Failure, r.ExitCode = runErr.Error(), exitCode(runErr)
-	case g.wrong():
-		r.ExitCode = exitWrongData
-	}
-	if r.ExitCode == exitOK || r.ExitCode == exitWrongData {
+	r.Failure, r.ExitCode = failure(g, o, runErr)
+	if p.nodes.rank == 0 && (r.ExitCode == exitOK || r.ExitCode == exitWrongData) {
 		judge(p.gate, r)
 	}
 	r.Passed = r.ExitCode == exitOK
 	err := g.renderer.End(*r)
-	if p.config.OutputFile != "" {
+	if p.config.OutputFile != "" && p.nodes.rank == 0 {
 		err = errors.Join(err, result.WriteFile(p.config.OutputFile, *r))
 	}
 	explainOutcome(stderr, o)

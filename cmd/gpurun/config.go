@@ -19,6 +19,12 @@ type config struct {
 	RequireGPU    bool      `mapstructure:"require-gpu"`
 	Oversubscribe bool      `mapstructure:"oversubscribe"`
 	Grace         seconds   `mapstructure:"grace"`
+	NNodes        nodeCount `mapstructure:"nnodes"`
+	NodeRank      int       `mapstructure:"node-rank"`
+	MasterAddr    string    `mapstructure:"master-addr"`
+	MasterPort    int       `mapstructure:"master-port"`
+	RdzvTokenFile string    `mapstructure:"rdzv-token-file"`
+	JoinTimeout   seconds   `mapstructure:"join-timeout"`
 	LogLevel      string    `mapstructure:"log-level"`
 	LogFormat     string    `mapstructure:"log-format"`
 
@@ -73,6 +79,8 @@ func (s *settings) check(c config) error {
 		value       int64
 		least, most int64
 	}{
+		{"node-rank", int64(c.NodeRank), 0, collective.MaxRanks - 1},
+		{"master-port", int64(c.MasterPort), 1, 1<<16 - 1},
 		{"stepfactor", c.StepFactor, 2, 1 << 30},
 		{"iters", int64(c.Iters), 1, 1 << 20},
 		{"warmup-iters", int64(c.WarmupIters), 0, 1 << 20},

@@ -19,12 +19,13 @@ type gatherer struct {
 	renderer result.Renderer
 	progress *progress
 	log      *zap.Logger
+	first    int // this machine's first rank
 	// fail ends the run; it is called when a report cannot be used.
 	fail func(error)
 
 	explain explanation
 
-	phase       string // of rank 0
+	phase       string // of the first rank
 	done, total int
 }
 
@@ -39,12 +40,12 @@ func (g *gatherer) take(rank int, m report.Message) {
 	case report.KindResult:
 		err = g.update(m.Result)
 	case report.KindPhase:
-		if rank == 0 {
+		if rank == g.first {
 			g.phase = m.Phase
 			g.progress.show(g.done, g.total, g.phase)
 		}
 	case report.KindProgress:
-		if rank == 0 {
+		if rank == g.first {
 			g.done, g.total = m.Progress.Done, m.Progress.Total
 		}
 	}
@@ -82,12 +83,29 @@ func (g *gatherer) update(data json.RawMessage) error {
 	return g.renderer.Add(*u.Result)
 }
 
-// wrong reports whether any result has wrong elements.
-func (g *gatherer) wrong() bool {
+// wrong counts the results with wrong elements.
+func (g *gatherer) wrong() (n int) {
 	for _, r := range g.report.Results {
 		if r.Wrong != nil && *r.Wrong > 0 {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
+}
+
+// summary says in a line how the results are.
+func (g *gatherer) summary() string {
+	all, verified := len(g.report.Results), 0
+	for _, r := range g.report.Results {
+		if r.Wrong != nil {
+			verified++
+		}
+	}
+	switch wrong := g.wrong(); {
+	case wrong > 0:
+		return fmt.Sprintf("%d of %s wrong elements", wrong, count(all, "result has", "results have"))
+	case verified < all:
+		return count(all, "result", "results") + ", not verified"
+	}
+	return "all " + count(all, "result", "results") + " verified"
 }

@@ -46,6 +46,9 @@ func planCommand(cmd *cobra.Command, a *app, words []string) (*commandRun, error
 	if p.config, err = settings.config(); err != nil {
 		return nil, err
 	}
+	if err := refuseNodes(settings, p.config, words[0]); err != nil {
+		return nil, hinted(err, cmd)
+	}
 	if p.log, err = newLogger(p.config, a.err); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ func (p *collectiveRun) leaveOut() error {
 // cannot says why an algorithm cannot do a job on this machine, or returns "".
 func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
 	epilogue, _ := collective.ParseEpilogue(job.Epilogue)
+	world := m.ranks * max(job.Nodes, 1)
 	for _, name := range job.DTypes {
 		d, _ := collective.ParseDType(name)
 		for _, op := range job.Ops {
@@ -48,10 +49,10 @@ func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
 				DType: d, Op: collective.Op(op), Count: job.Row,
 				Epilogue: collective.Epilogue{Kind: epilogue, Row: job.Row},
 			}
-			if err := a.Check(call, m.ranks); err != nil {
+			if err := a.Check(call, world); err != nil {
 				return shortly(a, call, err)
 			}
-			k, ok := a.Find(d, call.Op, epilogue, m.ranks, m.sm)
+			k, ok := a.Find(d, call.Op, epilogue, world, m.sm)
 			if ok && job.PDL == wordOn && !k.Module.Arch.PDL() {
 				return "no kernel for programmatic dependent launch"
 			}
@@ -79,6 +80,8 @@ func shortly(a *collective.Algorithm, call collective.Call, err error) string {
 func (m machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
 	forbidden := symm.MulticastForbidden(os.Getenv)
 	switch {
+	case a.Needs.Library == "" && job.Nodes > 1:
+		return "it runs within one machine"
 	case a.Needs.Peers && job.P2P == wordOff:
 		return "it needs peer access, and --p2p is off"
 	case a.Needs.Peers && job.Symm == string(symm.Host):

@@ -75,7 +75,7 @@ func TestDisorderIsTheSimulators(t *testing.T) {
 // TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
 func TestSeedReachesTheSimulator(t *testing.T) {
 	p := &collectiveRun{config: config{SimSeed: 7}, machine: machine{backend: "sim", ranks: 1}}
-	variables, err := p.assign("target")
+	variables, err := p.assign(&meeting{target: "target"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,8 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun allreduce --algo all --output json
   gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
+  gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
+                                                    on two machines; this is the second
   gpurun tune -o table.toml                         measure what is the fastest here
   gpurun smoke                                      is this machine right, and as fast as it should be?
   gpurun bench allreduce --against twoshot          algorithms side by side
@@ -73,6 +75,12 @@ func addLauncherFlags(f *pflag.FlagSet) {
 	f.String("device", "", "`where` collectives run: auto, cuda or sim; auto is cuda where there is a GPU")
 	f.Bool("require-gpu", false, "fail where there is no GPU instead of simulating one")
 	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
+	f.String("nnodes", "", "`number` of machines that the ranks of a collective are on; gpurun runs once on each")
+	f.String("node-rank", "", "`rank` of this machine among them, from 0")
+	f.String("master-addr", "", "`address` of node 0, by which all others reach it")
+	f.String("master-port", "", "`port` of node 0 at which the nodes meet")
+	f.String("rdzv-token-file", "", "`file` with the secret that all nodes share, or set GPURUN_RDZV_TOKEN; openssl rand -hex 32 makes one")
+	f.String("join-timeout", "", "`seconds` that a node waits for all others to come")
 	f.String("grace", "", "`seconds` that processes get to end after SIGTERM, before SIGKILL")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error")

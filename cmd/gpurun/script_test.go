@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gpurun/cudart/driver"
+	"gpurun/worker/agent"
 )
 
 // TestMain lets the scripts run this test binary as gpurun: testscript puts a
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 //	stand-ins               puts stand-ins for CUDA, NCCL and NVSHMEM, on two GPUs
 //	                        that run no kernels, where the loader finds them
 //
-// and the conditions gpu, and cc for a C compiler.
+// and the conditions gpu, and cc for a C compiler. The variable FREEPORT has a port
+// that nobody listens on.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -41,7 +43,9 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(2 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
-			return nil
+			port, err := agent.FreePort()
+			env.Setenv("FREEPORT", strconv.Itoa(port))
+			return err
 		},
 	})
 }

@@ -92,6 +92,9 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.nodes.several() {
+			return nil, usagef("a table is measured within one machine: leave --nnodes out")
+		}
 		if len(p.job.DTypes) > 1 {
 			return nil, usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
 		}

@@ -63,6 +63,26 @@ func (s *seconds) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// nodeCount is a number of machines.
+type nodeCount int
+
+// UnmarshalText reads a number. A range, which torchrun takes too, is refused: the
+// ranks of a collective are the same from beginning to end.
+func (n *nodeCount) UnmarshalText(text []byte) error {
+	least, most, isRange := strings.Cut(string(text), ":")
+	if isRange && least == most {
+		text = []byte(least)
+	} else if isRange {
+		return fmt.Errorf("%q is a range, and nodes cannot come and go while a collective runs; write one number", text)
+	}
+	number, err := strconv.Atoi(string(text))
+	if err != nil || number < 1 {
+		return fmt.Errorf("%q is not a number of machines above 0", text)
+	}
+	*n = nodeCount(number)
+	return nil
+}
+
 // processes is how many processes to run: a number above zero, or a word.
 type processes struct {
 	number int

@@ -28,12 +28,14 @@ type assignment struct {
 	Rank      int        `json:"rank"`
 	LocalRank int        `json:"local_rank"`
 	WorldSize int        `json:"world_size"`
-	Target    string     `json:"target"` // of the rendezvous
-	Token     string     `json:"token"`
-	Backend   string     `json:"backend"`
-	Ordinal   int        `json:"ordinal"`
-	SimSeed   uint64     `json:"sim_seed,omitempty"`
-	LogLevel  string     `json:"log_level"`
+	// LocalWorldSize is the number of ranks on this machine.
+	LocalWorldSize int    `json:"local_world_size"`
+	Target         string `json:"target"` // of the rendezvous
+	Token          string `json:"token"`
+	Backend        string `json:"backend"`
+	Ordinal        int    `json:"ordinal"`
+	SimSeed        uint64 `json:"sim_seed,omitempty"`
+	LogLevel       string `json:"log_level"`
 }
 
 // filesDescriptor is where the launcher leaves the socket for descriptors.
@@ -134,7 +136,7 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
 	}
 	return worker.Run(cmd.Context(), worker.Options{
-		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
+		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
 		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,

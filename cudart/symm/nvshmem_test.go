@@ -321,3 +321,29 @@ func (m lateAtOffer) AllGather(ctx context.Context, name string, mine []byte) ([
 	}
 	return m.member.AllGather(ctx, name, mine)
 }
+
+// The memory of a rank on another machine is reached by NVSHMEM alone.
+func TestNVSHMEMAcrossMachines(t *testing.T) {
+	for name, across := range map[string]bool{"one machine": false, "across machines": true} {
+		t.Run(name, func(t *testing.T) {
+			j, libraries := nvshmemJob(2, Options{AcrossMachines: across})
+			libraries[0].unmapped, libraries[1].unmapped = 1, 0
+			memories, errs := j.allocate(t)
+			if !across {
+				if !errors.As(errs[0], new(*UnreachableError)) {
+					t.Errorf("got %v", errs[0])
+				}
+				return
+			}
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			for rank, m := range memories {
+				if m.Peers[rank] != m.Local || m.Peers[1-rank] != 0 {
+					t.Errorf("rank %d: %+v", rank, m)
+				}
+			}
+			j.free(t, memories)
+		})
+	}
+}

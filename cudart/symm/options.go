@@ -16,6 +16,9 @@ type Options struct {
 	// that cannot have one is refused; where only these devices have none,
 	// [Memory].MulticastWhy says so.
 	Multicast bool
+	// AcrossMachines lets NVSHMEM leave the memory of ranks on other machines
+	// unmapped: it reaches them itself, and their entries of [Memory].Peers are 0.
+	AcrossMachines bool
 	// NVSHMEM is the library for NVSHMEMHeap, which nothing else needs.
 	NVSHMEM NVSHMEM
 }

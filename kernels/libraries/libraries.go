@@ -23,11 +23,10 @@ func NCCL(of string, shape collective.Shape) *collective.Algorithm {
 
 // NVSHMEM is a collective of that shape by the calls of libnvshmem_host.so.3
 // that work on a stream. Buffers must lie in NVSHMEM's symmetric heap, at the same
-// place on all ranks: a part that is its own rank's differs, so that collectives
-// with parts do not run in place.
+// place on all ranks. Only its reductions are documented to run in place.
 func NVSHMEM(of string, shape collective.Shape) *collective.Algorithm {
 	a := collective.FromLibrary(of, shape, NVSHMEMName, "NVIDIA's NVSHMEM, on its own symmetric heap", reductions, hasReductions)
-	a.Needs.SeparateOutput = shape.Send != shape.Recv
+	a.Needs.SeparateOutput = !shape.Empty && (!shape.Reduces || shape.Send != shape.Recv)
 	return a
 }
 

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"gpurun/rendezvous"
+	"gpurun/worker/agent"
+	"gpurun/worker/nodes"
+)
+
+// meeting is where the ranks meet: at this machine's own server, or at node 0's.
+type meeting struct {
+	target, token string
+	server        *rendezvous.Server
+	nodes         *nodes.Nodes // nil on one machine
+	deaf          func() bool  // stops listening for lost nodes
+}
+
+// openMeeting opens the rendezvous of one machine, or meets the other nodes.
+func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
+	if err := os.Unsetenv(tokenVariable); err != nil { // workers have no use for it
+		return nil, fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	}
+	if p.nodes.several() {
+		return p.meetNodes(ctx, g)
+	}
+	server, err := rendezvous.Serve(rendezvous.ServerConfig{
+		WorldSize: p.machine.ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &meeting{target: server.Target(), server: server}, nil
+}
+
+// meetNodes waits for the other nodes. From then on, a node that is lost ends the
+// run.
+func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
+	plan, err := p.nodePlan()
+	if err != nil {
+		return nil, err
+	}
+	all, err := nodes.Meet(ctx, nodes.Config{
+		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token,
+		JoinTimeout: p.nodes.wait, Timeout: p.job.Timeout, Logger: g.log,
+	}, plan)
+	if err != nil {
+		return nil, meetingError(p.nodes.problem, err)
+	}
+	m := &meeting{nodes: all}
+	m.target, m.token = all.Ranks()
+	m.deaf = context.AfterFunc(all.Context(), func() { g.fail(&elsewhereError{exitRendezvous, all.Lost().Error()}) })
+	return m, nil
+}
+
+// nodePlan is what this node tells the others. Where it cannot take part, it may
+// not know how many ranks it would have had.
+func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
+	plan := nodes.Plan{Version: version(), Workers: p.machine.ranks}
+	if p.nodes.problem != nil {
+		plan.Problem, plan.Workers = p.nodes.problem.Error(), p.config.NProcPerNode.number
+	}
+	var err error
+	plan.Job, err = nodes.Fields(p.job)
+	return plan, err
+}
+
+// meetingError gives an error of nodes.Meet its exit code. Where this node could
+// not have taken part, that is said whatever became of the meeting.
+func meetingError(problem, err error) error {
+	var (
+		signalled agent.Signalled
+		differ    *nodes.Disagreement
+		unfit     *nodes.Unfit
+	)
+	code := exitRendezvous
+	switch {
+	case errors.As(err, &signalled):
+		code = exitSignalled + int(signalled.Signal)
+	case errors.As(err, &differ):
+		code = exitUsage
+	case errors.As(err, &unfit):
+		code = exitEnvironment
+	case problem != nil:
+		code, err = exitEnvironment, errors.Join(problem, err)
+	}
+	return &exitError{code: code, err: err}
+}
+
+// elsewhereError is a failure on another node, with the exit code that all nodes
+// share.
+type elsewhereError struct {
+	code   int
+	reason string
+}
+
+func (e *elsewhereError) Error() string { return e.reason }
+
+// conclude agrees with the other nodes how the job ended. It returns what went
+// wrong: the run's own error, or what happened elsewhere.
+func (m *meeting) conclude(ctx context.Context, g *gatherer, o *agent.Outcome, runErr error, stderr io.Writer) error {
+	if m.nodes == nil {
+		return runErr
+	}
+	m.deaf() // from now on a node may leave
+	v, err := m.nodes.Conclude(context.WithoutCancel(ctx), ownEnd(g, o, runErr))
+	switch mine := m.nodes.Rank(); {
+	case err != nil && o != nil && o.First == nil && errors.As(o.Cause, new(*elsewhereError)):
+		return runErr // the cause says which node is lost
+	case err != nil:
+		return errors.Join(runErr, &elsewhereError{exitRendezvous, err.Error()})
+	case v.Node == mine:
+		return runErr
+	case v.Code != 0:
+		return errors.Join(runErr, &elsewhereError{v.Code, v.Name + ": " + v.What})
+	}
+	fmt.Fprintf(stderr, "gpurun: %s: %s\n", v.Name, v.What)
+	return runErr
+}
+
+// ownEnd is how this node's ranks ended.
+func ownEnd(g *gatherer, o *agent.Outcome, runErr error) nodes.End {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if o == nil {
+		o = &agent.Outcome{} // no worker was started
+	}
+	var e nodes.End
+	e.What, e.Code = failure(g, o, runErr)
+	if e.What == "" {
+		e.What = g.summary()
+	}
+	if o.First != nil {
+		e.At = o.First.Time
+		e.Consequence = o.First.Report != nil && o.First.Report.Consequence
+	}
+	if errors.As(o.Cause, new(*elsewhereError)) {
+		e.Consequence = true
+	}
+	return e
+}
+
+func (m *meeting) close() error {
+	if m.nodes == nil {
+		return m.server.Close()
+	}
+	m.deaf()
+	return m.nodes.Close()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gpurun/worker/nodes"
+)
+
+// tokenVariable has the secret of a job across machines. It is no flag, because
+// everybody on a machine can read the others' command lines.
+const tokenVariable = "GPURUN_RDZV_TOKEN"
+
+// placement is this machine's place among those of a job.
+type placement struct {
+	count, rank int
+	addr        string
+	port        int
+	token       string
+	wait        time.Duration // for the other nodes to come
+	// problem is why this machine cannot take part; the other nodes are told.
+	problem error
+}
+
+func (n placement) several() bool { return n.count > 1 }
+
+// world is the number of ranks on all machines.
+func (p *collectiveRun) world() int { return p.machine.ranks * max(p.nodes.count, 1) }
+
+// firstRank is this machine's first rank.
+func (p *collectiveRun) firstRank() int { return p.machine.ranks * p.nodes.rank }
+
+// placement reads what the settings say about machines.
+func (s *settings) placement(c config) (placement, error) {
+	n := placement{
+		count: int(c.NNodes), rank: c.NodeRank, addr: strings.Trim(c.MasterAddr, "[]"), port: c.MasterPort,
+		wait: time.Duration(c.JoinTimeout),
+	}
+	switch {
+	case n.rank >= n.count:
+		return n, s.blame("node-rank", fmt.Errorf("there is no node %d: --nnodes is %d, and the first is node 0", n.rank, n.count))
+	case !n.several():
+		return n, nil
+	}
+	if slices.Contains([]string{"", "0.0.0.0", "::"}, n.addr) {
+		return n, s.blame("master-addr", fmt.Errorf("%q is no address by which the other nodes reach node 0", c.MasterAddr))
+	}
+	var err error
+	if n.token, err = s.token(c); err != nil {
+		return n, err
+	}
+	if n.token == "" && !nodes.Loopback(n.addr) {
+		return n, usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
+			"and give --rdzv-token-file FILE, or set %s", n.addr, tokenVariable)
+	}
+	return n, nil
+}
+
+// A token is long enough not to be guessed, and short enough for a header.
+const (
+	leastToken = 16
+	mostToken  = 4096
+)
+
+// token reads the secret, from the file if there is one; it may be empty. No
+// message repeats it.
+func (s *settings) token(c config) (string, error) {
+	text, source := os.Getenv(tokenVariable), tokenVariable
+	if c.RdzvTokenFile != "" {
+		data, err := readRegular(c.RdzvTokenFile, mostToken)
+		if err != nil {
+			return "", s.blame("rdzv-token-file", err)
+		}
+		text, source = string(data), c.RdzvTokenFile
+		if strings.TrimSpace(text) == "" {
+			return "", usagef("%s is empty: \"openssl rand -hex 32\" makes a secret", source)
+		}
+	}
+	token := strings.TrimSpace(text)
+	printable := !strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' })
+	if token != "" && (len(token) < leastToken || len(token) > mostToken || !printable) {
+		return "", usagef("%s holds no secret of %d to %d letters, digits and signs in one line: \"openssl rand -hex 32\" makes one",
+			source, leastToken, mostToken)
+	}
+	return token, nil
+}
+
+// refuseNodes keeps commands, which run on one machine, from what is for
+// collectives on several.
+func refuseNodes(s *settings, c config, word string) error {
+	if c.NNodes > 1 || c.NodeRank > 0 {
+		return s.blame("nnodes", fmt.Errorf("gpurun's own collectives span machines, and %s is a command", word))
+	}
+	for _, name := range []string{"master-addr", "master-port", "rdzv-token-file", "join-timeout"} {
+		if s.flags.Changed(name) {
+			return usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
+		}
+	}
+	return nil
+}
+
+// unfit notes that this machine cannot take part in a job across machines, given
+// what came of looking for its devices: then the nodes meet all the same, so that
+// none waits in vain. A slip of the user's is returned.
+func (p *collectiveRun) unfit(err error) error {
+	var lacking *environmentError
+	switch {
+	case errors.As(err, &lacking):
+		p.nodes.problem = lacking
+	case err != nil:
+		return err
+	case p.machine.backend == "sim":
+		p.nodes.problem = &environmentError{errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
+	}
+	return nil
+}

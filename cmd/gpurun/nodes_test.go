@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"go.uber.org/zap"
+
+	"gpurun/kernels"
+	"gpurun/worker"
+	"gpurun/worker/agent"
+	"gpurun/worker/nodes"
+	"gpurun/worker/report"
+	"gpurun/worker/result"
+)
+
+func TestNodeCount(t *testing.T) {
+	for text, want := range map[string]nodeCount{"1": 1, "16": 16, "1:1": 1, "3:3": 3} {
+		var got nodeCount
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "1:2", "x", "1:", ":", "2x"} {
+		if err := new(nodeCount).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+// Every rank has its number among all, and among those of its machine.
+func TestAssignmentsOfAnotherNode(t *testing.T) {
+	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2}}
+	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for localRank, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
+		got, err := takeAssignment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := assignment{
+			Rank: 4 + localRank, LocalRank: localRank, WorldSize: 6, LocalWorldSize: 2, Target: "node0:1234", Token: "t",
+			Backend: "cuda", Ordinal: localRank,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestMeetingError(t *testing.T) {
+	problem := errors.New("no GPU")
+	for _, tt := range []struct {
+		problem, err error
+		code         int
+		text         string
+	}{
+		{nil, errors.New("nobody came"), exitRendezvous, "nobody came"},
+		{problem, errors.New("nobody came"), exitEnvironment, "no GPU\nnobody came"},
+		{problem, errors.Join(&nodes.Unfit{Reason: "node 1: no GPU"}), exitEnvironment, "node 1: no GPU"},
+		{problem, &nodes.Disagreement{Reason: "sizes"}, exitUsage, "sizes"},
+		{problem, agent.Signalled{Signal: syscall.SIGINT}, exitSignalled + 2, "received SIGINT"},
+	} {
+		err := meetingError(tt.problem, tt.err)
+		if exitCode(err) != tt.code || err.Error() != tt.text {
+			t.Errorf("%v: %d, %q", tt.err, exitCode(err), err)
+		}
+	}
+}
+
+// What a node tells the others of its end.
+func TestOwnEnd(t *testing.T) {
+	died := time.Unix(1, 0)
+	right, wrong := int64(0), int64(3)
+	for name, tt := range map[string]struct {
+		results []result.Result
+		outcome *agent.Outcome
+		err     error
+		want    nodes.End
+	}{
+		"verified":     {[]result.Result{{Wrong: &right}, {Wrong: &right}}, &agent.Outcome{}, nil, nodes.End{What: "all 2 results verified"}},
+		"not verified": {[]result.Result{{}}, &agent.Outcome{}, nil, nodes.End{What: "1 result, not verified"}},
+		"wrong":        {[]result.Result{{Wrong: &wrong}, {Wrong: &right}}, &agent.Outcome{}, nil, nodes.End{Code: 1, What: "1 of 2 results have wrong elements"}},
+		"death": {
+			nil, &agent.Outcome{First: &agent.Failure{Rank: 9, PID: 7, Signal: syscall.SIGKILL, Time: died}}, nil,
+			nodes.End{Code: 5, What: "rank 9 (pid 7) was killed by SIGKILL", At: died},
+		},
+		"consequence": {
+			nil, &agent.Outcome{First: &agent.Failure{Rank: 1, PID: 7, Time: died, Report: &report.Failure{
+				Class: report.Rendezvous, Message: "rank 9 departed", Consequence: true,
+			}}},
+			nil,
+			nodes.End{Code: 6, What: "rank 1 (pid 7) failed: rank 9 departed", At: died, Consequence: true},
+		},
+		"lost node": {
+			nil, &agent.Outcome{Cause: &elsewhereError{6, "node 1 departed"}}, nil,
+			nodes.End{Code: 6, What: "node 1 departed", Consequence: true},
+		},
+		"signal": {
+			nil, &agent.Outcome{Signal: syscall.SIGINT, Cause: agent.Signalled{Signal: syscall.SIGINT}}, nil,
+			nodes.End{Code: 130, What: "received SIGINT"},
+		},
+		"nothing started": {nil, nil, &environmentError{errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &gatherer{report: result.Report{Results: tt.results}}
+			if diff := cmp.Diff(tt.want, ownEnd(g, tt.outcome, tt.err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A failure elsewhere explains the one that followed from it here.
+func TestFailureElsewhere(t *testing.T) {
+	here := &agent.Outcome{First: &agent.Failure{Rank: 1, Report: &report.Failure{Class: report.Rendezvous, Consequence: true}}}
+	reason, code := failure(&gatherer{}, here, errors.Join(nil, &elsewhereError{5, "node 1: rank 9 died"}))
+	if reason != "node 1: rank 9 died" || code != 5 {
+		t.Errorf("%d, %q", code, reason)
+	}
+}
+
+// Workers do not inherit the secret.
+func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
+	t.Setenv(tokenVariable, "0123456789abcdef")
+	p := &collectiveRun{machine: machine{ranks: 1}, job: worker.Job{Timeout: time.Second}}
+	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := os.LookupEnv(tokenVariable); ok {
+		t.Error("it is still there")
+	}
+	if err := m.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// --algo all leaves out what runs within one machine.
+func TestLeaveOutAcrossMachines(t *testing.T) {
+	what, _ := kernels.Find("reduce")
+	p := &collectiveRun{
+		what: what, config: config{Algo: []string{wordAll}}, machine: machine{backend: "cuda", ranks: 2, sm: 90},
+		job: worker.Job{Collective: what.Name, Algorithms: algorithmNames(what), DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
+	}
+	if err := p.leaveOut(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"nccl"}, p.job.Algorithms); diff != "" {
+		t.Error(diff, p.leftOut)
+	}
+}

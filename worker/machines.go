@@ -1,0 +1,32 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/kernels/collective"
+)
+
+// spansMachines reports whether no more than a network connects some of the ranks.
+func (j Job) spansMachines() bool { return j.Nodes > 1 }
+
+// automatic lists the algorithms that "auto" chooses among: gpurun's own within a
+// machine, and those by libraries across machines.
+func automatic(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
+	return slices.DeleteFunc(slices.Clone(c.Algorithms), func(a *collective.Algorithm) bool {
+		return (a.Needs.Library != "") != spansMachines
+	})
+}
+
+// withinOneMachine says why an algorithm cannot span machines, and which can.
+func withinOneMachine(c *collective.Collective, a *collective.Algorithm) string {
+	var names []string
+	for _, other := range automatic(c, true) {
+		names = append(names, other.Name)
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("%s %s runs within one machine, and so does all of %s", c.Name, a.Name, c.Name)
+	}
+	return fmt.Sprintf("%s %s runs within one machine; across machines use --algo %s", c.Name, a.Name, strings.Join(names, " or "))
+}

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/cudart/symm"
+	"gpurun/kernels"
+	"gpurun/rendezvous"
+	"gpurun/worker/report"
+)
+
+// across is a job on two machines.
+func across(collective string, algorithms ...string) Job {
+	return Job{
+		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{1 << 10},
+		Iterations: 1, Verify: true, Nodes: 2,
+	}
+}
+
+func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
+	for want, job := range map[string]Job{
+		"": across("allreduce", "nccl", "nvshmem", auto),
+		"allreduce oneshot runs within one machine; across machines use --algo nccl or nvshmem": across("allreduce", "nccl", "oneshot"),
+		"memory is shared by vmm within one machine, and the ranks are on 2: leave --symm at auto": {
+			Collective: "allreduce", Algorithms: []string{"nccl"}, Symm: "vmm", Nodes: 2,
+		},
+		"allreduce naive runs within one machine; across machines use --algo nccl or nvshmem": across("allreduce", "naive"),
+		"allreduce nccl has no epilogue negate for sum of float; it has none at all": {
+			Collective: "allreduce", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64},
+			Epilogue: "negate", Nodes: 2,
+		},
+		"reduce p2p runs within one machine; across machines use --algo nccl": across("reduce", "p2p"),
+		"barrier is proved by what ranks read of each other's memory, and so runs within one machine": {
+			Collective: "barrier", Algorithms: []string{auto}, Nodes: 2,
+		},
+	} {
+		got := ""
+		if err := job.Check(16); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Across machines, "auto" is the first algorithm by a library, and what is named
+// and optional is left out by the same rule.
+func TestAutoAcrossMachines(t *testing.T) {
+	around := simulated(2)
+	around.spansMachines = true
+	s, err := planSweep(across("allreduce", auto), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := s.libraries(); !slices.Equal(names, []string{"nccl", "nvshmem"}) {
+		t.Errorf("libraries %v", names)
+	}
+	around.libraries = map[string]Library{"nccl": &fakeNCCL{}, "nvshmem": &fakeNCCL{}}
+	c := chooser{collective: must(kernels.Find("allreduce")), around: around}
+	got, err := c.choose(s.requests[0])
+	if err != nil || got.algorithm.Name != "nccl" || !strings.Contains(got.why, "several machines") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c.around.missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
+	_, err = c.choose(s.requests[0])
+	if !isMachines(err) || !strings.Contains(err.Error(), "nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
+		t.Errorf("without libraries: %v", err)
+	}
+	if err := c.refuse("twoshot", s.requests[0].call); !isMachines(err) {
+		t.Errorf("twoshot: %v", err)
+	}
+}
+
+// broken has devices that do not open.
+type broken struct{ cudart.Backend }
+
+var errOffTheBus = errors.New("it fell off the bus")
+
+func (broken) Open(int) (cudart.Device, error) { return nil, errOffTheBus }
+
+// A rank that fails tells the others on which machine that was, and why.
+func TestFailureOnAnotherMachine(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := func(rank int) cudart.Backend {
+		if rank == 3 {
+			return broken{sim.New(4, sim.Options{})}
+		}
+		return sim.New(4, sim.Options{})
+	}
+	_, errs := ranks{world: 4, nodes: 2, backend: backend}.run(t, across("allreduce", "nccl"))
+	for rank, err := range errs {
+		var left *rendezvous.PeerLeft
+		switch {
+		case rank == 3 && !errors.Is(err, errOffTheBus):
+			t.Errorf("rank 3: %v", err)
+		case rank != 3 && (!errors.As(err, &left) || left.Rank != 3 || left.Reason != "on "+host+": opening device 3: it fell off the bus"):
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// Across machines a library does the work, on memory that is each rank's own.
+func TestLibraryAcrossMachines(t *testing.T) {
+	g, _ := withNCCL(4, func(int, *fakeNCCL) {})
+	g.nodes = 2
+	results := g.mustRun(t, across("allreduce", auto))
+	if len(results) != 2 {
+		t.Fatalf("%d results", len(results))
+	}
+	for _, r := range results {
+		if *r.Wrong != 0 || r.Algorithm != "nccl" || !strings.Contains(r.Why, "several machines") {
+			t.Errorf("%s, %s: %v", r, r.Why, r.Complaints())
+		}
+	}
+	o, err := (&rank{Options: Options{Job: across("allreduce", "nccl")}}).memoryOptions(t.Context(), 1)
+	if err != nil || o.Kind != symm.Private {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// Rank 0 hears of wrong sums on another machine.
+func TestWrongSumsOnAnotherMachine(t *testing.T) {
+	g, _ := withNCCL(4, func(rank int, f *fakeNCCL) {
+		if rank == 2 {
+			f.off = 1
+		}
+	})
+	g.nodes = 2
+	if n := wrong(g.mustRun(t, across("allreduce", "nccl"))); n == 0 {
+		t.Error("wrong sums on another machine are not found")
+	}
+}
+
+// Descriptors travel among the ranks of a machine, by their local ranks.
+func TestFilesStayOnTheirMachine(t *testing.T) {
+	g := ranks{world: 4, nodes: 2}
+	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	files, stop := g.sockets(t)
+	defer stop()
+	var all errgroup.Group
+	for n := range g.world {
+		r := &rank{Options: Options{
+			Job: Job{Timeout: 20 * time.Second, Nodes: g.nodes}, Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(),
+			Target: server.Target(), Files: files[n], Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
+		}}
+		all.Go(func() error { return errors.Join(r.passFile(t.Context()), r.close()) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// passFile joins and wants one file from the one peer on this machine.
+func (r *rank) passFile(ctx context.Context) error {
+	ctx, err := r.join(ctx)
+	if err != nil {
+		return err
+	}
+	mine, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer mine.Close()
+	theirs, err := exchange{r.group, r.files}.AllGatherFiles(ctx, "files", mine)
+	if err != nil {
+		return err
+	}
+	if peer := 1 - r.LocalRank; len(theirs) != 2 || theirs[peer] == nil {
+		return fmt.Errorf("rank %d got %v", r.Rank, theirs)
+	}
+	return errors.Join(theirs[1-r.LocalRank].Close(), r.group.Leave(ctx))
+}

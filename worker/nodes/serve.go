@@ -1,0 +1,85 @@
+package nodes
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+
+	"gpurun/rendezvous"
+)
+
+// serve opens the nodes' rendezvous on this machine's address and returns where.
+func (n *Nodes) serve(ctx context.Context) (target string, err error) {
+	ip, err := localAddress(ctx, n.config.Addr)
+	if err != nil {
+		return "", err
+	}
+	n.meeting, err = rendezvous.Serve(rendezvous.ServerConfig{
+		WorldSize: n.config.Count, Listen: net.JoinHostPort(ip, strconv.Itoa(n.config.Port)), Token: n.config.Token,
+		JoinTimeout: n.config.JoinTimeout, Logger: n.config.Logger,
+	})
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "", fmt.Errorf("node 0 is to serve at %s, which is no address of this machine: --master-addr is node 0's own, on all nodes: %w", n.config.Addr, err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "", fmt.Errorf("port %d is taken: choose another --master-port, on all nodes: %w", n.config.Port, err)
+	case err != nil:
+		return "", err
+	}
+	return n.meeting.Target(), nil
+}
+
+// serveRanks opens the ranks' rendezvous, on the same address and any port, and
+// returns where the other nodes find it.
+func (n *Nodes) serveRanks(world int) (theirs place, err error) {
+	ip, _, err := net.SplitHostPort(n.meeting.Target())
+	if err != nil {
+		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
+	}
+	secret := rand.Text()
+	n.ranks, err = rendezvous.Serve(rendezvous.ServerConfig{
+		WorldSize: world, Listen: net.JoinHostPort(ip, "0"), Token: secret,
+		JoinTimeout: n.config.Timeout, Logger: n.config.Logger,
+	})
+	if err != nil {
+		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
+	}
+	n.place = place{Target: n.ranks.Target(), Token: secret}
+	_, port, err := net.SplitHostPort(n.place.Target)
+	return place{Target: net.JoinHostPort(n.config.Addr, port), Token: secret}, err
+}
+
+// Loopback reports whether an address means this machine on every machine.
+func Loopback(addr string) bool {
+	ip := net.ParseIP(addr)
+	return addr == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// localAddress is the IP address to listen on for a name.
+func localAddress(ctx context.Context, addr string) (string, error) {
+	all, err := net.DefaultResolver.LookupIPAddr(ctx, addr)
+	if err != nil {
+		return "", fmt.Errorf("looking up node 0's address: %w", err)
+	}
+	return reachable(addr, all)
+}
+
+// reachable chooses among the addresses that a name has on node 0. Many machines
+// know their own name as a loopback address, which the other nodes do not reach.
+func reachable(addr string, all []net.IPAddr) (string, error) {
+	chosen := all[0]
+	for _, a := range all {
+		if a.IP.To4() != nil {
+			chosen = a
+			break
+		}
+	}
+	if chosen.IP.IsLoopback() && !Loopback(addr) {
+		return "", fmt.Errorf("%s is %s on this machine, which the other nodes cannot reach: give node 0's IP address as --master-addr, on all nodes", addr, chosen.IP)
+	}
+	return chosen.String(), nil
+}
