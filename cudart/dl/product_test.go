@@ -34,21 +34,22 @@ func mkdir(t *testing.T, root string, folders ...string) {
 // to far, then the system.
 func TestCandidates(t *testing.T) {
 	root := t.TempDir()
-	mkdir(t, root, "venv/lib/python3.12/site-packages", "conda/lib/python3.11/site-packages", "bin",
+	mkdir(t, root, "venv/lib/python3.12/site-packages", "conda/lib/python3.11/site-packages",
+		"onpath/bin", "onpath/lib/python3.13/site-packages",
 		"real/bin", "real/lib64/python3.13/site-packages", "real/lib/python3/dist-packages",
 		"user/.local/lib/python3.12/site-packages")
 	python := filepath.Join(root, "real/bin/python3.13")
 	if err := os.WriteFile(python, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range []string{"bin/python3", "bin/python"} {
+	for _, link := range []string{"onpath/bin/python3", "onpath/bin/python"} {
 		if err := os.Symlink(python, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	env := map[string]string{
 		"EXAMPLE_HOME": root + "/home", "VIRTUAL_ENV": root + "/venv", "CONDA_PREFIX": root + "/conda",
-		"PATH": "/nowhere/bin:" + root + "/bin", "HOME": root + "/user",
+		"PATH": "/nowhere/bin:" + root + "/onpath/bin", "HOME": root + "/user",
 	}
 	var got []string
 	for _, file := range example().candidates(func(key string) string { return env[key] }) {
@@ -61,6 +62,7 @@ func TestCandidates(t *testing.T) {
 		"libexample.so.1",
 		"/venv/lib/python3.12/site-packages/nvidia/example/lib/libexample.so.1",
 		"/conda/lib/python3.11/site-packages/nvidia/example/lib/libexample.so.1",
+		"/onpath/lib/python3.13/site-packages/nvidia/example/lib/libexample.so.1",
 		"/real/lib64/python3.13/site-packages/nvidia/example/lib/libexample.so.1",
 		"/real/lib/python3/dist-packages/nvidia/example/lib/libexample.so.1",
 		"/user/.local/lib/python3.12/site-packages/nvidia/example/lib/libexample.so.1",

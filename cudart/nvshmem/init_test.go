@@ -84,6 +84,7 @@ func TestFailedInit(t *testing.T) {
 		"unknown": {"FAKE_NVSHMEM_INIT", "77", Status(77), "NVSHMEM status 77 (77)"},
 		// It says success, and the next call would end the process.
 		"halfway": {"FAKE_NVSHMEM_STATUS", "1", nil, "the GPU could not be set up (status 1)"},
+		"muddled": {"FAKE_NVSHMEM_PE", "5", nil, "the library believes to be PE 5 of 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(test.variable, test.value)
@@ -96,7 +97,7 @@ func TestFailedInit(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.text) || test.code != nil && !errors.Is(err, test.code) {
 				t.Errorf("got %v", err)
 			}
-			if err := l.Finalize(); err != nil { // does nothing
+			if err := l.Finalize(); err != nil { // does nothing; the library would end the process
 				t.Error(err)
 			}
 		})

@@ -66,6 +66,7 @@ func TestUnusableLibraries(t *testing.T) {
 
 func TestSupports(t *testing.T) {
 	l := open(t, "-DNO_BFLOAT16")
+	l.fns.reduce[Int32][Sum], l.fns.reduceScatter[Int32][Prod] = dl.Func{}, dl.Func{} // one of two is not enough
 	for _, test := range []struct {
 		t    DataType
 		op   RedOp
@@ -79,6 +80,8 @@ func TestSupports(t *testing.T) {
 		{BFloat16, Sum, "no function that reduces bfloat16 by sum"},
 		{Float8e4m3, Sum, "no function that reduces float8e4m3 by sum"},
 		{Float8e5m2, Max, "no function that reduces float8e5m2 by max"},
+		{Int32, Sum, "reduces int32 by sum"},
+		{Int32, Prod, "reduces int32 by prod"},
 		{types, Sum, "DataType(12)"},
 		{Int8, -1, "RedOp(-1)"},
 	} {

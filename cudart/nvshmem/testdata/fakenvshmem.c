@@ -7,6 +7,7 @@
    FAKE_NVSHMEM_INIT    what initializing returns
    FAKE_NVSHMEM_STATUS  the status after initializing, instead of 2
    FAKE_NVSHMEM_DEVICE  the device that is expected
+   FAKE_NVSHMEM_PE      the PE that the library believes to be
    FAKE_NVSHMEM_MC      1: there are multicast pointers
    VERSION              at compile time, as in -DVERSION=2,11,0
 
@@ -149,7 +150,7 @@ static void barrier(void)
 		fatal("a PE did not come");
 }
 
-int nvshmem_my_pe(void) { return status < 2 ? -1 : group.rank; }
+int nvshmem_my_pe(void) { return status < 2 ? -1 : number("FAKE_NVSHMEM_PE", group.rank); }
 int nvshmem_n_pes(void) { return status < 2 ? -1 : group.world; }
 
 void nvshmemx_hostlib_finalize(void)
