@@ -2,6 +2,8 @@ package dl
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,8 +160,10 @@ func TestUnfitLibraries(t *testing.T) {
 // not of another.
 func TestGlobal(t *testing.T) {
 	for _, global := range []bool{false, true} {
-		library := build(t, "int fortytwo(void) { return 42; }")
-		plugin := build(t, "int fortytwo(void); int ask(void) { return fortytwo(); }")
+		// A name of its own, since what is global stays so.
+		name := fmt.Sprintf("fortytwo_%x", rand.Uint64())
+		library := build(t, "int "+name+"(void) { return 42; }")
+		plugin := build(t, "int "+name+"(void); int ask(void) { return "+name+"(); }")
 		p := example()
 		p.Global = global
 		if _, err := p.Open(library); err != nil {

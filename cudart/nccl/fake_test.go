@@ -34,7 +34,7 @@ func compile(t testing.TB, flags ...string) string {
 		t.Skip("no C compiler to build the stand-in library with")
 	}
 	path := filepath.Join(t.TempDir(), "libnccl.so.2")
-	args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path, "testdata/fakenccl.c"}, flags...)
+	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenccl.c"}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}

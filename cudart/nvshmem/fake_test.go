@@ -32,7 +32,7 @@ func compile(t testing.TB, flags ...string) string {
 		t.Skip("no C compiler to build the stand-in library with")
 	}
 	path := filepath.Join(t.TempDir(), "libnvshmem_host.so.3")
-	args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path, "testdata/fakenvshmem.c"}, flags...)
+	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenvshmem.c"}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}

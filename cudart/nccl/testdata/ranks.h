@@ -8,13 +8,14 @@
 #define RANKS_H
 
 #include <fcntl.h>
-#include <sched.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,21 +82,30 @@ static long long milliseconds(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* meet waits for all ranks; -1 where one does not come. */
+static long futex(atomic_int *word, int operation, int value, const struct timespec *limit)
+{
+	return syscall(SYS_futex, word, operation, value, limit, NULL, 0);
+}
+
+/* meet waits for all ranks; -1 where one does not come. It sleeps, because
+   there may be more ranks than cores. */
 static int meet(struct group *g)
 {
-	int generation = atomic_load(&g->shared->generation);
+	atomic_int *generation = &g->shared->generation;
+	int now = atomic_load(generation);
 	const char *limit = getenv("FAKE_WAIT_MS");
-	long long end = milliseconds() + (limit ? atoi(limit) : WAIT_MS);
+	long long end = milliseconds() + (limit ? atoi(limit) : WAIT_MS), left;
 	if (atomic_fetch_add(&g->shared->arrived, 1) == g->world - 1) {
 		atomic_store(&g->shared->arrived, 0);
-		atomic_fetch_add(&g->shared->generation, 1);
+		atomic_fetch_add(generation, 1);
+		futex(generation, FUTEX_WAKE, MAX_RANKS, NULL);
 		return 0;
 	}
-	while (atomic_load(&g->shared->generation) == generation) {
-		if (milliseconds() > end)
+	while (atomic_load(generation) == now) {
+		left = end - milliseconds();
+		if (left <= 0)
 			return -1;
-		sched_yield();
+		futex(generation, FUTEX_WAIT, now, &(struct timespec){left / 1000, left % 1000 * 1000000});
 	}
 	return 0;
 }
