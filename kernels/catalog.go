@@ -12,6 +12,7 @@ import (
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/broadcast"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/probe"
 	"gpurun/kernels/reduce"
 	"gpurun/kernels/reducescatter"
 )
@@ -36,10 +37,10 @@ func Find(word string) (*collective.Collective, bool) {
 	return nil, false
 }
 
-// Modules lists the modules of all algorithms, each once. What a library of
-// others does has none.
+// Modules lists the modules of all algorithms, each once, and that of the probes.
+// What a library of others does has none.
 func Modules() []collective.Module {
-	var modules []collective.Module
+	modules := []collective.Module{probe.Kernels()[0].Module}
 	seen := map[string]bool{}
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {

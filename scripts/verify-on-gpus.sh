@@ -41,6 +41,9 @@ first() {
   check 0 default-cold $gpurun --nproc-per-node "$count" --device cuda allreduce
   check 0 default-warm $gpurun --nproc-per-node "$count" --device cuda allreduce
   check 0 doctor $gpurun --require-gpu doctor
+  if [ "$count" -ge 2 ]; then
+    check 1 doctor-corrupt $gpurun --nproc-per-node 2 --device cuda doctor --inject corrupt:rank=1,byte=4099
+  fi
   # The limit of a minute is smoke's own promise.
   check 0 smoke $gpurun --require-gpu smoke --junit "$results/smoke.xml" -J "$results/smoke.json"
   check 99 smoke-too-slow $gpurun --device cuda smoke --quick --min-busbw 'allreduce@>=64M:100000'

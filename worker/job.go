@@ -71,4 +71,8 @@ type Job struct {
 	// LibraryPaths says where libraries of others are, by name; those that it
 	// lacks are searched for.
 	LibraryPaths map[string]string `json:"library_paths,omitempty"`
+	// Pairs checks the link of every ordered pair of ranks and runs no collective:
+	// the only one of Sizes is what is written and copied, and Iterations is how
+	// many copies are timed.
+	Pairs bool `json:"pairs,omitempty"`
 }

@@ -12,6 +12,7 @@ type layout struct {
 	send, recv                    int64
 	weight, residual, residualOut int64
 	copyFrom, copyTo              int64 // see withCopies
+	pairs                         pairLayout
 	total                         int64
 }
 

@@ -78,11 +78,15 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 	return r.allocateOnce(ctx)
 }
 
-// layOutCases makes room for the cases, and for copies if their rate is measured.
+// layOutCases makes room for the cases, and for what else the job measures.
 func (r *rank) layOutCases() layout {
 	l := layOut(r.sweep.cases, r.around.leastSMs())
 	if r.noCeiling() == "" {
 		l = l.withCopies(r.Job.CeilingBytes)
+	}
+	if r.Job.Pairs {
+		l.pairs = layOutPairs(r.Job.Sizes[0], l.total)
+		l.total = l.pairs.end
 	}
 	return l
 }

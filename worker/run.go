@@ -90,13 +90,21 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := r.shareMemory(ctx); err != nil {
 		return err
 	}
-	if err := r.measureCeiling(ctx); err != nil {
-		return err
-	}
-	if err := r.runSweep(ctx); err != nil {
+	if err := r.work(ctx); err != nil {
 		return err
 	}
 	return r.leave(ctx)
+}
+
+// work does what the job is about.
+func (r *rank) work(ctx context.Context) error {
+	if r.Job.Pairs {
+		return r.runPairs(ctx)
+	}
+	if err := r.measureCeiling(ctx); err != nil {
+		return err
+	}
+	return r.runSweep(ctx)
 }
 
 // rank holds what the steps of Run hand on to each other. A nil field has not

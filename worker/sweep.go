@@ -47,6 +47,9 @@ func (j Job) Check(world int) error {
 }
 
 func planSweep(job Job, world int) (sweep, error) {
+	if job.Pairs {
+		return sweep{}, job.checkPairs(world)
+	}
 	c, ok := kernels.Find(job.Collective)
 	if !ok {
 		return sweep{}, usagef("there is no collective %q", job.Collective)

@@ -102,6 +102,10 @@ func addSweepFlags(f *pflag.FlagSet, what *collective.Collective) {
 			flag.add(f)
 		}
 	}
+	addInjectFlag(f)
+}
+
+func addInjectFlag(f *pflag.FlagSet) {
 	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
 }
 

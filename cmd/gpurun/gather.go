@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -74,6 +75,7 @@ func (g *gatherer) update(data json.RawMessage) error {
 			return c.Ceiling(*u.Ceiling)
 		}
 	}
+	g.report.Pairs, g.report.Apart = append(g.report.Pairs, u.Pairs...), cmp.Or(u.Apart, g.report.Apart)
 	if u.Result == nil {
 		return nil
 	}

@@ -109,17 +109,12 @@ func checkJob(job worker.Job, ranks int) error {
 	return nil
 }
 
-// injections reads --inject.
+// injections reads the values of --inject.
 func injections(cmd *cobra.Command) ([]worker.Injection, error) {
 	texts, err := cmd.Flags().GetStringArray("inject")
 	if err != nil {
 		return nil, err
 	}
-	return parseInjections(texts)
-}
-
-// parseInjections reads the values of --inject.
-func parseInjections(texts []string) ([]worker.Injection, error) {
 	var all []worker.Injection
 	for _, text := range texts {
 		in, err := worker.ParseInjection(text)

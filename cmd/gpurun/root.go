@@ -30,8 +30,9 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
                                                     on two machines; this is the second
   gpurun tune -o table.toml                         measure what is the fastest here
-  gpurun smoke                                      is this machine right, and as fast as it should be?
-  gpurun bench allreduce --against twoshot          algorithms side by side
+  gpurun bench allreduce --against nccl             algorithms side by side
+  gpurun doctor                                     what is wrong with this machine
+  gpurun smoke                                      is it right, and as fast as it should be?
   gpurun list                                       what there is to run`
 
 func newRootCommand(a *app) (*cobra.Command, error) {
@@ -66,7 +67,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
-	root.AddCommand(newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newSmokeCommand(a, nil), newListCommand(a), newVersionCommand(a), newWorkerCommand())
+	root.AddCommand(newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, a.checks), newListCommand(a), newVersionCommand(a), newWorkerCommand())
 	return root, showDefaults(root)
 }
 

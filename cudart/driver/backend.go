@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"gpurun/cudart"
 	"gpurun/cudart/dl"
@@ -52,7 +53,7 @@ func (b *Backend) Name() string { return "cuda" }
 // [cudart.ErrNoDevice]. A broken driver installation is another error.
 func (b *Backend) Devices() ([]cudart.Info, error) {
 	value, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
-	if set && namesMIG(value) {
+	if set && NamesMIG(value) {
 		return b.devicesByCUDA()
 	}
 	lib, err := nvml.Open(b.nvmlPaths...)
@@ -88,7 +89,7 @@ func devicesByNVML(lib *nvml.Library, value string, set bool) ([]cudart.Info, er
 		chosen[i] = i
 	}
 	if set {
-		chosen = visible(value, uuids(all))
+		chosen, _ = Visible(value, uuids(all)) // an entry that is not taken is CUDA's to ignore
 	}
 	switch {
 	case len(all) == 0:
@@ -112,6 +113,19 @@ func uuids(devices []nvml.Device) []string {
 		all = append(all, d.UUID)
 	}
 	return all
+}
+
+// LibraryVersion opens libcuda and returns the CUDA version that it implements,
+// 1000*major+10*minor. It does not initialize CUDA, and so holds no GPU. Where
+// there is no library the error wraps [dl.ErrNotFound].
+func (b *Backend) LibraryVersion() (int, error) {
+	a, err := b.library()
+	if err != nil {
+		return 0, err
+	}
+	var version int32
+	err = a.call(a.driverGetVersion, uintptr(unsafe.Pointer(&version)))
+	return int(version), err
 }
 
 func (b *Backend) devicesByCUDA() ([]cudart.Info, error) {

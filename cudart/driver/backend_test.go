@@ -201,3 +201,17 @@ func TestLibraryIsMissingOrForeign(t *testing.T) {
 		t.Errorf("foreign: %v", err)
 	}
 }
+
+// The version of the library is known without CUDA being initialized.
+func TestLibraryVersion(t *testing.T) {
+	cuda := newFake(t)
+	version, err := cuda.backend().LibraryVersion()
+	if err != nil || version != 13010 {
+		t.Errorf("got %d, %v", version, err)
+	}
+	b := cuda.backend()
+	b.cudaPaths = []string{"/nowhere/libcuda.so.1"}
+	if _, err := b.LibraryVersion(); !errors.Is(err, dl.ErrNotFound) {
+		t.Errorf("without a library: %v", err)
+	}
+}

@@ -1,12 +1,13 @@
 package driver
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// visible returns which GPUs CUDA_VISIBLE_DEVICES=value leaves, as indexes
+// Visible returns which GPUs CUDA_VISIBLE_DEVICES=value leaves, as indexes
 // into uuids and in the order of the value. It follows CUDA, as documented in
 // the CUDA programming guide and as PyTorch's device count reads it:
 //
@@ -15,27 +16,32 @@ import (
 //   - the first entry that names no GPU, or more than one, ends the list;
 //   - of an ordinal only the leading digits count, so that "1x" is 1;
 //   - a GPU named twice leaves none at all.
-func visible(value string, uuids []string) []int {
+//
+// An error says which entry CUDA does not take, and what it makes of that; the
+// GPUs are right in spite of it.
+func Visible(value string, uuids []string) ([]int, error) {
 	resolve := byOrdinal
 	if strings.HasPrefix(strings.TrimSpace(value), "GPU-") {
 		resolve = byUUID
 	}
 	var chosen []int
 	for text := range strings.SplitSeq(value, ",") {
-		index, ok := resolve(strings.TrimSpace(text), uuids)
+		text = strings.TrimSpace(text)
+		index, ok := resolve(text, uuids)
 		if !ok {
-			break
+			return chosen, fmt.Errorf("the entry %q does not name exactly one of the %d GPUs; CUDA ignores it and all after it", text, len(uuids))
 		}
 		if slices.Contains(chosen, index) {
-			return nil
+			return nil, fmt.Errorf("the entry %q names GPU %d a second time; CUDA then shows no GPU at all", text, index)
 		}
 		chosen = append(chosen, index)
 	}
-	return chosen
+	return chosen, nil
 }
 
-// namesMIG reports whether the value selects MIG instances.
-func namesMIG(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "MIG-") }
+// NamesMIG reports whether the value selects MIG instances, which [Visible] does
+// not know.
+func NamesMIG(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "MIG-") }
 
 func byOrdinal(text string, uuids []string) (int, bool) {
 	text = strings.TrimPrefix(text, "+")

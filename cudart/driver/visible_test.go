@@ -39,9 +39,12 @@ func TestVisible(t *testing.T) {
 		{"GPU-", nil},
 		{"gpu-b", nil},
 	} {
-		got := visible(test.value, uuids)
+		got, err := Visible(test.value, uuids)
 		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("CUDA_VISIBLE_DEVICES=%q: %s", test.value, diff)
+		}
+		if all := len(got) == strings.Count(test.value, ",")+1; all != (err == nil) {
+			t.Errorf("CUDA_VISIBLE_DEVICES=%q leaves %d GPUs, and the complaint is: %v", test.value, len(got), err)
 		}
 	}
 }
@@ -57,7 +60,8 @@ func FuzzVisible(f *testing.F) {
 			uuids = append(uuids, fmt.Sprintf("GPU-%08x", i*7))
 		}
 		seen := map[int]bool{}
-		for _, index := range visible(value, uuids) {
+		chosen, _ := Visible(value, uuids)
+		for _, index := range chosen {
 			if index < 0 || index >= count || seen[index] {
 				t.Errorf("%q of %d: index %d is out of range or doubled", value, count, index)
 			}
@@ -67,4 +71,18 @@ func FuzzVisible(f *testing.F) {
 			t.Errorf("%q chose %d GPUs", value, len(seen))
 		}
 	})
+}
+
+// The entry that CUDA does not take is named.
+func TestVisibleSaysWhatIsNotTaken(t *testing.T) {
+	uuids := []string{"GPU-aaaa0001", "GPU-aaaa0002"}
+	for value, want := range map[string]string{
+		"1,7,0":    `the entry "7" does not name exactly one of the 2 GPUs; CUDA ignores it and all after it`,
+		"GPU-aaaa": `the entry "GPU-aaaa" does not name exactly one of the 2 GPUs`,
+		"1, 1":     `the entry "1" names GPU 1 a second time; CUDA then shows no GPU at all`,
+	} {
+		if _, err := Visible(value, uuids); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", value, err, want)
+		}
+	}
 }

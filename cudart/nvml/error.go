@@ -18,10 +18,14 @@ const (
 	ErrNotSupported    Return = 3
 	ErrNoPermission    Return = 4
 	ErrNotFound        Return = 6
+	ErrTooSmall        Return = 7
 	ErrDriverNotLoaded Return = 9
 	ErrTimeout         Return = 10
+	ErrNoFunction      Return = 13
 	ErrGPUIsLost       Return = 15
+	ErrResetRequired   Return = 16
 	ErrLibRMMismatch   Return = 18
+	ErrVersion         Return = 25
 	ErrUnknown         Return = 999
 )
 
@@ -40,12 +44,20 @@ func (r Return) Error() string {
 		return "NVML_ERROR_NO_PERMISSION"
 	case ErrNotFound:
 		return "NVML_ERROR_NOT_FOUND"
+	case ErrTooSmall:
+		return "NVML_ERROR_INSUFFICIENT_SIZE"
 	case ErrDriverNotLoaded:
 		return "NVML_ERROR_DRIVER_NOT_LOADED"
 	case ErrTimeout:
 		return "NVML_ERROR_TIMEOUT"
+	case ErrNoFunction:
+		return "NVML_ERROR_FUNCTION_NOT_FOUND"
+	case ErrVersion:
+		return "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"
 	case ErrGPUIsLost:
 		return "NVML_ERROR_GPU_IS_LOST"
+	case ErrResetRequired:
+		return "NVML_ERROR_RESET_REQUIRED"
 	case ErrLibRMMismatch:
 		return "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
 	case ErrUnknown:
@@ -63,6 +75,8 @@ func (r Return) advice() string {
 		return "this user may not open /dev/nvidiactl"
 	case ErrGPUIsLost:
 		return "a GPU has fallen off the bus; see the kernel log"
+	case ErrResetRequired:
+		return "end all programs that use the GPU and reset it: nvidia-smi -r"
 	case ErrLibRMMismatch:
 		return "the library and the loaded kernel driver have different versions; reboot after a driver update, " +
 			"or start the container with the host's libraries"

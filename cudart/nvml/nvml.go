@@ -76,6 +76,28 @@ func (l *Library) DriverVersion() (string, error) {
 	return dl.Text(buffer), err
 }
 
+// LibraryVersion is the version of the library itself: API and driver, as in
+// "13.580.95.05". It is "" where the library is too old to tell.
+func (l *Library) LibraryVersion() (string, error) {
+	buffer := make([]byte, versionBytes)
+	err := call(l.fns.libraryVersion, uintptr(unsafe.Pointer(&buffer[0])), versionBytes)
+	if unknowable(err) {
+		return "", nil
+	}
+	return dl.Text(buffer), err
+}
+
+// CUDAVersion is the newest CUDA that the driver supports, 1000*major+10*minor,
+// or 0 where the library is too old to tell.
+func (l *Library) CUDAVersion() (int, error) {
+	var version int32
+	err := call(l.fns.cudaVersion, uintptr(unsafe.Pointer(&version)))
+	if unknowable(err) {
+		return 0, nil
+	}
+	return int(version), err
+}
+
 // Devices describes all GPUs that this process may see, in PCI bus order.
 func (l *Library) Devices() ([]Device, error) {
 	var count uint32
@@ -92,12 +114,18 @@ func (l *Library) Devices() ([]Device, error) {
 	return devices, nil
 }
 
+// handle is the nvmlDevice_t, an opaque pointer, of a GPU by its index.
+func (l *Library) handle(index int) (handle uintptr, err error) {
+	f := l.fns.handle
+	return handle, check(f, f.Call(uintptr(index), uintptr(unsafe.Pointer(&handle))))
+}
+
 func (l *Library) describe(index int) (Device, error) {
-	var handle uintptr // nvmlDevice_t, an opaque pointer
-	f := l.fns
-	if err := check(f.handle, f.handle.Call(uintptr(index), uintptr(unsafe.Pointer(&handle)))); err != nil {
+	handle, err := l.handle(index)
+	if err != nil {
 		return Device{}, err
 	}
+	f := l.fns
 	var (
 		name, uuid   = make([]byte, nameBytes), make([]byte, uuidBytes)
 		pci          pciInfo
@@ -108,7 +136,7 @@ func (l *Library) describe(index int) (Device, error) {
 	if errors.Is(memoryErr, ErrNotSupported) {
 		memoryErr = nil
 	}
-	err := errors.Join(
+	err = errors.Join(
 		memoryErr,
 		check(f.name, f.name.Call(handle, uintptr(unsafe.Pointer(&name[0])), nameBytes)),
 		check(f.uuid, f.uuid.Call(handle, uintptr(unsafe.Pointer(&uuid[0])), uuidBytes)),
@@ -140,35 +168,4 @@ type pciInfo struct {
 // memory is nvmlMemory_t, in bytes.
 type memory struct {
 	Total, Free, Used uint64
-}
-
-// functions are the entry points that this package calls.
-type functions struct {
-	init, shutdown, driverVersion, count, handle dl.Func
-	name, uuid, pci, memory, capability          dl.Func
-}
-
-func bind(lib *dl.Library) (functions, error) {
-	var f functions
-	var failures []error
-	for _, entry := range []struct {
-		to   *dl.Func
-		name string
-	}{
-		{&f.init, "nvmlInit_v2"},
-		{&f.shutdown, "nvmlShutdown"},
-		{&f.driverVersion, "nvmlSystemGetDriverVersion"},
-		{&f.count, "nvmlDeviceGetCount_v2"},
-		{&f.handle, "nvmlDeviceGetHandleByIndex_v2"},
-		{&f.name, "nvmlDeviceGetName"},
-		{&f.uuid, "nvmlDeviceGetUUID"},
-		{&f.pci, "nvmlDeviceGetPciInfo_v3"},
-		{&f.memory, "nvmlDeviceGetMemoryInfo"},
-		{&f.capability, "nvmlDeviceGetCudaComputeCapability"},
-	} {
-		var err error
-		*entry.to, err = lib.Func(entry.name)
-		failures = append(failures, err)
-	}
-	return f, errors.Join(failures...)
 }

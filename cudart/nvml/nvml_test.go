@@ -13,8 +13,9 @@ import (
 	"gpurun/cudart/dl"
 )
 
-// fakeLibrary compiles the stand-in for NVML and returns its path.
-func fakeLibrary(t *testing.T) string {
+// fakeLibrary compiles the stand-in for NVML, with further flags, and returns its
+// path.
+func fakeLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -24,7 +25,8 @@ func fakeLibrary(t *testing.T) string {
 		t.Skip("no C compiler to build the stand-in library with")
 	}
 	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenvml.c").CombinedOutput()
+	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenvml.c"}, flags...)
+	out, err := exec.Command(cc, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}

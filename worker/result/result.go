@@ -22,8 +22,12 @@ type Report struct {
 	Results []Result `json:"results"`
 	// Gate is how the results compare with thresholds; nil: there was none, or
 	// the run did not come to its end.
-	Gate   *Gate `json:"gate,omitempty"`
-	Passed bool  `json:"passed"`
+	Gate *Gate `json:"gate,omitempty"`
+	// Pairs are the links of a check of all pairs, by From and To, and Apart says
+	// why there are none: who cannot reach whom.
+	Pairs  []Pair `json:"pairs,omitempty"`
+	Apart  string `json:"apart,omitempty"`
+	Passed bool   `json:"passed"`
 	// Failure says why the run ended early; Results then holds what there was.
 	Failure  string `json:"failure,omitempty"`
 	ExitCode int    `json:"exit_code"`

@@ -11,4 +11,6 @@ type Update struct {
 	Memory    *Memory       `json:"memory,omitempty"`
 	Ceiling   *Ceiling      `json:"ceiling,omitempty"`
 	Result    *Result       `json:"result,omitempty"`
+	Pairs     []Pair        `json:"pairs,omitempty"` // from one rank, of a check of all pairs
+	Apart     string        `json:"apart,omitempty"` // why pairs cannot be checked: who cannot reach whom
 }

@@ -1,11 +1,16 @@
 /* A stand-in for libnvidia-ml.so.1 with as many GPUs as FAKE_GPUS says (two
    where it is unset). FAKE_NVML_INIT is what nvmlInit_v2 returns. It checks
-   what the caller hands in: handles, buffer sizes, and that NVML is up. */
+   what the caller hands in: handles, buffer sizes, the versions of structs, and
+   that NVML is up. Built with -DOLD it is one of a driver that lacks what came
+   with later ones. FAKE_NVML_FABRIC is the newest version of the fabric's struct
+   that it knows (3), FAKE_NVML_HEALTH what the questions about health return (0),
+   FAKE_NVML_PROCESSES the processes on GPU 0 (1), and FAKE_NVML_SWITCH where
+   NVLinks lead: to a switch (1), or from GPU to GPU (0). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INVALID_ARGUMENT = 2, INSUFFICIENT_SIZE = 7, UNINITIALIZED = 1 };
+enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25 };
 
 typedef struct {
 	int index;
@@ -134,3 +139,190 @@ int nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *min
 	*minor = 0;
 	return 0;
 }
+
+#ifndef OLD
+
+/* The GPU's index, or -1, with *result what to return: why not, or what the test
+   wants. */
+static int asked(nvmlDevice_t device, int *result)
+{
+	int i = up ? index_of(device) : -1;
+	*result = !up ? UNINITIALIZED : i < 0 ? INVALID_ARGUMENT : number("FAKE_NVML_HEALTH", 0);
+	return *result ? -1 : i;
+}
+
+int nvmlSystemGetNVMLVersion(char *version, unsigned length)
+{
+	return text(version, length, 80, "13.580.95.05");
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+	*version = 13000;
+	return 0;
+}
+
+typedef struct {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+_Static_assert(sizeof(nvmlMemory_v2_t) == 40, "nvmlMemory_v2_t");
+
+int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	if (memory->version != 0x02000028)
+		return VERSION_MISMATCH;
+	memory->total = 150ULL << 30;
+	memory->reserved = 1ULL << 30;
+	memory->used = (unsigned long long)i << 30;
+	memory->free = memory->total - memory->reserved - memory->used;
+	return 0;
+}
+
+int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	*current = 0;
+	*pending = i == 1;
+	return 0;
+}
+
+int nvmlDeviceGetEccMode(nvmlDevice_t device, int *current, int *pending)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	*current = 1;
+	*pending = i == 0;
+	return 0;
+}
+
+int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int kind, int counter, unsigned long long *count)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	if (counter != 0 || kind < 0 || kind > 1)
+		return INVALID_ARGUMENT;
+	*count = 0x100000000ULL * (kind + 1) + i;
+	return 0;
+}
+
+int nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned *correctable, unsigned *uncorrectable, unsigned *pending,
+			      unsigned *failed)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	*correctable = 3;
+	*uncorrectable = 4;
+	*pending = i == 0;
+	*failed = i == 1;
+	return 0;
+}
+
+typedef struct {
+	unsigned pid;
+	unsigned long long bytes;
+	unsigned gpu_instance, compute_instance;
+} nvmlProcessInfo_t;
+_Static_assert(sizeof(nvmlProcessInfo_t) == 24, "nvmlProcessInfo_t");
+
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	unsigned room = *count;
+	*count = i == 0 ? number("FAKE_NVML_PROCESSES", 1) : 0;
+	if (*count > room)
+		return INSUFFICIENT_SIZE;
+	for (unsigned k = 0; k < *count; k++)
+		infos[k] = (nvmlProcessInfo_t){4000 + k, k ? ~0ULL : 7ULL << 30, ~0u, ~0u};
+	return 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	*reasons = i == 0 ? 0x08 | 0x80 : 0x08 | 0x40;
+	return 0;
+}
+
+typedef struct {
+	unsigned version;
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state;
+	unsigned health;
+	unsigned char summary;
+} nvmlGpuFabricInfo_v3_t;
+_Static_assert(sizeof(nvmlGpuFabricInfo_v3_t) == 40, "nvmlGpuFabricInfo_v3_t");
+
+int nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *info)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	int newest = number("FAKE_NVML_FABRIC", 3);
+	if (info->version != 0x02000024 && !(newest == 3 && info->version == 0x03000028))
+		return newest == 3 ? VERSION_MISMATCH : INVALID_ARGUMENT;
+	memset(info->cluster, 0xc0, 16);
+	info->status = 15;
+	info->clique = 77;
+	info->state = i == 0 ? 3 : 0;
+	info->health = 1 | 2 << 4;
+	if (info->version == 0x03000028)
+		info->summary = 2;
+	return 0;
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t a, nvmlDevice_t b, int *path)
+{
+	if (!up)
+		return UNINITIALIZED;
+	int i = index_of(a), j = index_of(b);
+	if (i < 0 || j < 0)
+		return INVALID_ARGUMENT;
+	*path = i / 2 == j / 2 ? 10 : 50;
+	return 0;
+}
+
+int nvmlDeviceGetP2PStatus(nvmlDevice_t a, nvmlDevice_t b, int capability, int *status)
+{
+	if (!up)
+		return UNINITIALIZED;
+	if (index_of(a) < 0 || index_of(b) < 0 || capability != 2)
+		return INVALID_ARGUMENT;
+	*status = index_of(a) / 2 == index_of(b) / 2 ? 0 : 4;
+	return 0;
+}
+
+/* Each GPU has four links, of which the third is down, and no fifth. */
+int nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int *active)
+{
+	if (index_of(device) < 0 || link >= 4)
+		return INVALID_ARGUMENT;
+	*active = link != 2;
+	return 0;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link, nvmlPciInfo_t *pci)
+{
+	int i = index_of(device);
+	if (i < 0 || link >= 4 || link == 2)
+		return INVALID_ARGUMENT;
+	memset(pci, 0, sizeof *pci);
+	pci->bus = number("FAKE_NVML_SWITCH", 1) ? 0x80 : 0x18 + (i ^ 1);
+	return 0;
+}
+
+#endif

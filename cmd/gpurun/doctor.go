@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cudart/driver"
+	"gpurun/cudart/nvml"
+	"gpurun/worker"
+)
+
+const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a
+container, and the libraries that gpurun can use. Then one process per GPU
+writes to the memory of every other GPU, both read it, one pair at a time, and the
+link is measured. Every finding is OK, WARN or FAIL, with what to do.
+
+Without a GPU it says what is missing. With --device sim the check of all pairs
+runs in the simulator.
+
+Exit codes: 0 nothing failed; 1 a link carries wrong data; 2 usage; 3 something
+failed, or there is no GPU and --require-gpu; 128+n signal n.`
+
+const doctorExample = `  gpurun doctor
+  gpurun doctor --json | jq '.findings[] | select(.status != "OK")'
+  gpurun --device sim --nproc-per-node 4 doctor`
+
+// doctorFlags are the flags of collectives that doctor has as well.
+var doctorFlags = [...]string{"timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "output"}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "doctor",
+		Short:   "Examine driver, GPUs, links, container and libraries, and say what to do",
+		Long:    doctorLong,
+		Example: doctorExample,
+		Args:    noArguments,
+	}
+	for _, flag := range sweepFlags() {
+		if slices.Contains(doctorFlags[:], flag.name) {
+			flag.add(cmd.Flags())
+		}
+	}
+	cmd.Flags().Lookup("output").Usage = "`form` of the diagnosis: table or json"
+	asJSON := cmd.Flags().Bool("json", false, "print the diagnosis as JSON, as --output json does")
+	addInjectFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, inject, err := planDoctor(cmd)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			c.Output = "json"
+		}
+		return a.guarded(func() error { return a.runDoctor(cmd.Context(), c, inject) })
+	}
+	return cmd
+}
+
+// planDoctor reads what the command is told.
+func planDoctor(cmd *cobra.Command) (config, []worker.Injection, error) {
+	inject, err := injections(cmd)
+	if err != nil {
+		return config{}, nil, err
+	}
+	settings, err := loadSettings(cmd)
+	if err != nil {
+		return config{}, nil, err
+	}
+	c, err := settings.config()
+	if err != nil {
+		return c, nil, err
+	}
+	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
+		return c, nil, settings.blame("output", unknown("form of a diagnosis", c.Output, forms))
+	}
+	return c, inject, nil
+}
+
+// runDoctor prints a diagnosis and decides the exit code.
+func (a *app) runDoctor(ctx context.Context, c config, inject []worker.Injection) error {
+	d, err := a.examine(ctx, c, inject...)
+	if err != nil {
+		return err
+	}
+	write := d.Write
+	if c.Output == "json" {
+		write = d.JSON
+	}
+	if err := write(a.out); err != nil {
+		return err
+	}
+	switch {
+	case d.WrongData():
+		return &exitError{code: exitWrongData}
+	case d.Worst() == doctor.Fail:
+		return &exitError{code: exitEnvironment}
+	}
+	return nil
+}
+
+// examine looks at the machine and, where it has GPUs or c asks for the simulator,
+// checks every pair of them, with failures made on purpose if any. It must be
+// called in the agent; see guarded. What is wrong with the machine is a finding
+// and no error.
+func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection) (doctor.Diagnosis, error) {
+	run, err := planPairs(c, inject)
+	if err != nil {
+		return doctor.Diagnosis{}, err
+	}
+	d := doctor.Examine(doctorSources(c))
+	if run == nil {
+		return d, nil
+	}
+	progress := newProgress(a.err)
+	defer progress.clear()
+	report, err := run.measure(ctx, a, silent{}, progress)
+	if report.ExitCode > exitSignalled {
+		return d, err
+	}
+	d.AddPairs(report, run.job.Sizes[0])
+	return d, nil
+}
+
+// The bytes that are written over each link, and the copies that are timed.
+const (
+	pairBytes          = 64 << 20
+	pairCopies         = 5
+	simulatedPairBytes = 16 << 10
+)
+
+// planPairs plans the check of all pairs. It is nil where there is no GPU and the
+// simulator is not asked for: the findings say why.
+func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
+	if c.Device != "sim" {
+		if _, err := driver.New().Devices(); err != nil {
+			return nil, nil
+		}
+	}
+	m, err := findMachine(c)
+	if err != nil {
+		return nil, err
+	}
+	c.OutputFile, c.Explain = "", false // they are for collectives
+	job := worker.Job{
+		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
+		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
+	}
+	if m.backend == "sim" {
+		job.Sizes[0] = simulatedPairBytes
+	}
+	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.ranks)
+}
+
+func doctorSources(c config) doctor.Sources {
+	gpu := driver.New()
+	return doctor.Sources{
+		Root:            os.DirFS("/"),
+		LookupEnv:       os.LookupEnv,
+		FileSystemBytes: fileSystemBytes,
+		NVML:            func() (doctor.GPUs, error) { return nvml.Open(nvml.DefaultPaths()...) },
+		CUDA:            gpu.LibraryVersion,
+		Libraries:       doctorLibraries(c),
+		RequireGPU:      c.RequireGPU || c.Device == "cuda",
+	}
+}
+
+func fileSystemBytes(path string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(stat.Blocks) * stat.Bsize, nil
+}

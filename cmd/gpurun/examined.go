@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+
+	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cudart/nccl"
+	"gpurun/cudart/nvshmem"
+	"gpurun/worker/result"
+)
+
+// checks examines the machine for a command that goes on to something else.
+func (a *app) checks(ctx context.Context, c config) ([]result.Check, error) {
+	d, err := a.examine(ctx, c)
+	var all []result.Check
+	for _, f := range d.Findings {
+		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
+	}
+	return all, err
+}
+
+// doctorLibraries are the libraries of others that gpurun can use.
+func doctorLibraries(c config) []doctor.Library {
+	return []doctor.Library{
+		{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (path, version string, err error) {
+			l, err := nccl.Open(c.NCCLLib)
+			if err != nil {
+				return "", "", err
+			}
+			return l.Path(), l.Version().String(), nil
+		}},
+		{Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", Open: func() (path, version string, err error) {
+			l, err := nvshmem.Open(c.NVSHMEMLib)
+			if err != nil {
+				return "", "", err
+			}
+			return l.Path(), l.Version().String(), nil
+		}},
+	}
+}

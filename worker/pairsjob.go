@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// checkPairs refuses a check of pairs that makes no sense.
+func (j Job) checkPairs(world int) error {
+	const unit = 16
+	switch {
+	case world > collective.MaxRanks:
+		return usagef("%d ranks are too many: pairs are checked of up to %d", world, collective.MaxRanks)
+	case len(j.Sizes) != 1 || j.Sizes[0] < unit || j.Sizes[0]%unit != 0 || j.Sizes[0] > maxBytes:
+		return usagef("pairs are checked with one size, a multiple of %d bytes, and not with %d", unit, j.Sizes)
+	case j.Iterations < 1:
+		return usagef("pairs are checked with %d copies: there must be one at least", j.Iterations)
+	}
+	for _, in := range j.Inject {
+		switch {
+		case in.Rank >= world:
+			return usagef("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)
+		case world == 1:
+			return usagef("cannot inject a failure into the check of pairs: one rank alone has no peer")
+		case in.Kind == Corrupt && in.Byte >= j.Sizes[0]:
+			return usagef("cannot corrupt byte %d of rank %d: a peer writes %d bytes there", in.Byte, in.Rank, j.Sizes[0])
+		}
+	}
+	return nil
+}
+
+// corruptPair flips a bit of what a peer has written to this rank's memory, if
+// that is to be injected, and reports whether it did.
+func (c *pairCheck) corruptPair() (done bool, err error) {
+	in, ok := c.takeInjection(func(in Injection) bool { return in.Kind == Corrupt })
+	if !ok {
+		return false, nil
+	}
+	at := c.comm.Local(c.layout.pairs.data) + cudart.DevicePtr(in.Byte)
+	var b [1]byte
+	if err := c.stream.Download(b[:], at); err != nil {
+		return false, fmt.Errorf("injecting corruption: %w", err)
+	}
+	b[0] ^= 1
+	if err := c.stream.Upload(at, b[:]); err != nil {
+		return false, fmt.Errorf("injecting corruption: %w", err)
+	}
+	return true, nil
+}
