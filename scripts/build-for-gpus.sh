@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0 GOOS=linux GOARCH=${GOARCH:-amd64}
 mkdir -p build
-go build -trimpath -ldflags='-s -w' -o build/gpurun ./cmd/gpurun
+go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/gpurun ./cmd/gpurun
 for package in cudart/driver cudart/sim kernels/conformance; do
   go test -c -trimpath -ldflags='-s -w' -o "build/${package##*/}.test" "./$package"
 done
