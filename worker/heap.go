@@ -1,15 +1,13 @@
 package worker
 
 import (
-	"context"
-
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 )
 
 // heap prepares the symmetric heap of NVSHMEM, which is open if the job's memory
 // is to come from it.
-func (r *rank) heap(ctx context.Context, bytes int64) (symm.NVSHMEM, error) {
+func (r *rank) heap(bytes int64) (symm.NVSHMEM, error) {
 	const name = string(symm.NVSHMEMHeap)
 	l, ok := r.libraries[name]
 	if !ok || r.around.missing[name] != "" {
@@ -19,23 +17,22 @@ func (r *rank) heap(ctx context.Context, bytes int64) (symm.NVSHMEM, error) {
 	if err != nil {
 		return nil, &LibraryError{l.Title(), err}
 	}
-	return supervisedHeap{own, r, ctx, l.Title()}, nil
+	return supervisedHeap{own, r, l.Title()}, nil
 }
 
 // supervisedHeap is a library's symmetric heap whose collective calls are supervised.
 type supervisedHeap struct {
 	symm.NVSHMEM
 	r     *rank
-	ctx   context.Context // ends when a peer is gone
 	title string
 }
 
 func (h supervisedHeap) Init(rank, world int, id [128]byte, device int) error {
-	return h.r.supervised(h.ctx, "initializing "+h.title, func() error { return h.NVSHMEM.Init(rank, world, id, device) })
+	return h.r.supervised("initializing "+h.title, func() error { return h.NVSHMEM.Init(rank, world, id, device) })
 }
 
 func (h supervisedHeap) Malloc(bytes int64) (ptr cudart.DevicePtr, err error) {
-	err = h.r.supervised(h.ctx, "allocating memory of "+h.title, func() error {
+	err = h.r.supervised("allocating memory of "+h.title, func() error {
 		ptr, err = h.NVSHMEM.Malloc(bytes)
 		return err
 	})
@@ -43,9 +40,9 @@ func (h supervisedHeap) Malloc(bytes int64) (ptr cudart.DevicePtr, err error) {
 }
 
 func (h supervisedHeap) Free(ptr cudart.DevicePtr) error {
-	return h.r.supervised(h.ctx, "freeing memory of "+h.title, func() error { return h.NVSHMEM.Free(ptr) })
+	return h.r.supervised("freeing memory of "+h.title, func() error { return h.NVSHMEM.Free(ptr) })
 }
 
 func (h supervisedHeap) Finalize() error {
-	return h.r.supervised(h.ctx, "finalizing "+h.title, h.NVSHMEM.Finalize)
+	return h.r.supervised("finalizing "+h.title, h.NVSHMEM.Finalize)
 }

@@ -2,10 +2,8 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -53,6 +51,7 @@ func (r *rank) openLibraries(ctx context.Context) error {
 	if err := r.phase("opening libraries"); err != nil {
 		return err
 	}
+	r.startWatchdog(ctx)
 	mine := map[string]libraryOffer{}
 	for _, name := range names {
 		mine[name] = r.openLibrary(name)
@@ -165,22 +164,22 @@ func (r *rank) joinLibrary(ctx context.Context, l Library) error {
 	if why := all[0].Failure; why != "" || len(all[0].ID) != 128 {
 		return &LibraryError{l.Title(), fmt.Errorf("rank 0 made no id for the ranks to meet by: %s", why)}
 	}
-	err = r.supervised(ctx, "joining the ranks in "+l.Title(), func() error {
+	err = r.supervised("joining the ranks in "+l.Title(), func() error {
 		return l.Join(r.Rank, r.WorldSize, [128]byte(all[0].ID))
 	})
 	if err != nil {
 		return &LibraryError{l.Title(), err}
 	}
 	left := false
-	r.leaving = append(r.leaving, func(ctx context.Context) error {
+	r.leaving = append(r.leaving, func() error {
 		left = true
-		return r.supervised(ctx, "leaving "+l.Title(), l.Leave)
+		return r.supervised("leaving "+l.Title(), l.Leave)
 	})
 	r.onClose(func() error { // after a failure the peers may not come
 		if left {
 			return nil
 		}
-		return r.supervised(context.WithoutCancel(ctx), "aborting "+l.Title(), l.Abort)
+		return r.supervised("aborting "+l.Title(), l.Abort)
 	})
 	return nil
 }
@@ -195,30 +194,3 @@ func (e *LibraryError) Error() string { return fmt.Sprintf("%s: %v", e.Title, e.
 
 // Unwrap returns the library's own error.
 func (e *LibraryError) Unwrap() error { return e.Err }
-
-// StuckError is a call of a library of others, or its work on a stream, that does
-// not come to an end.
-type StuckError struct {
-	What  string
-	After time.Duration
-}
-
-func (e *StuckError) Error() string {
-	return fmt.Sprintf("%s did not end within %v: a rank did not come, or the library hangs (its own debug output, as by NCCL_DEBUG=INFO or NVSHMEM_DEBUG=INFO, may tell; --timeout allows more time)", e.What, e.After)
-}
-
-// supervised makes a call that may wait for the peers in foreign code, where
-// nothing can interrupt it. When it takes too long, or ctx ends because a peer is
-// gone, the rank says so and ends its process.
-func (r *rank) supervised(ctx context.Context, what string, call func() error) error {
-	before := r.doing
-	if err := r.phase("%s", what); err != nil {
-		return err
-	}
-	limit := r.Job.Timeout + waitSlack
-	late := time.AfterFunc(limit, func() { r.Abort(&StuckError{what, limit}) })
-	defer late.Stop()
-	stop := context.AfterFunc(ctx, func() { r.Abort(context.Cause(ctx)) })
-	defer stop()
-	return errors.Join(call(), r.phase("%s", before))
-}

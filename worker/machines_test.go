@@ -129,7 +129,7 @@ func TestLibraryAcrossMachines(t *testing.T) {
 			t.Errorf("%s, %s: %v", r, r.Why, r.Complaints())
 		}
 	}
-	o, err := (&rank{Options: Options{Job: across("allreduce", "nccl")}}).memoryOptions(t.Context(), 1)
+	o, err := (&rank{Options: Options{Job: across("allreduce", "nccl")}}).memoryOptions(1)
 	if err != nil || o.Kind != symm.Private {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -83,7 +83,16 @@ func (r *rank) capture(c testCase, calls int) (cudart.Graph, error) {
 
 // enqueue puts one call of the case on the stream.
 func (r *rank) enqueue(c testCase) error {
-	return c.algorithm.Enqueue(r.comm, r.stream, r.place(c))
+	l := r.foreign(c)
+	if l == nil {
+		return c.algorithm.Enqueue(r.comm, r.stream, r.place(c))
+	}
+	r.watchdog.begin(r.doing)
+	defer r.watchdog.end()
+	if err := c.algorithm.Enqueue(r.comm, r.stream, r.place(c)); err != nil {
+		return &LibraryError{l.Title(), err}
+	}
+	return nil
 }
 
 // place is the case's call with its buffers.

@@ -106,7 +106,7 @@ func (r *rank) freeMemory(ctx context.Context) error {
 func (r *rank) allocateOnce(ctx context.Context) error {
 	r.layout = r.layOutCases()
 	bytes := r.layout.total
-	options, err := r.memoryOptions(ctx, bytes)
+	options, err := r.memoryOptions(bytes)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 }
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
-func (r *rank) memoryOptions(ctx context.Context, bytes int64) (symm.Options, error) {
+func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 	o := symm.Options{Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast(), AcrossMachines: r.Job.spansMachines()}
 	for _, l := range r.needed() {
 		if l.HasHeap() {
@@ -142,7 +142,7 @@ func (r *rank) memoryOptions(ctx context.Context, bytes int64) (symm.Options, er
 	case r.around.apart != "" && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
 		return o, &Unavailable{fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.apart)}
 	case o.Kind == symm.NVSHMEMHeap:
-		own, err := r.heap(ctx, bytes)
+		own, err := r.heap(bytes)
 		if err != nil {
 			return o, err
 		}
@@ -161,8 +161,11 @@ func (r *rank) reportMemory() error {
 		return nil
 	}
 	why := r.memory.Why
-	if r.memory.Backend == string(symm.Private) {
+	switch kind := symm.Kind(r.memory.Backend); {
+	case kind == symm.Private:
 		why = "the ranks are on several machines"
+	case kind == symm.NVSHMEMHeap && r.Job.Symm != r.memory.Backend:
+		why = "the algorithm nvshmem works on no other"
 	}
 	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: why}})
 }

@@ -122,7 +122,8 @@ type rank struct {
 	// libraries are those that are open; leaving is what to do before the memory
 	// is freed.
 	libraries map[string]Library
-	leaving   []func(context.Context) error
+	leaving   []func() error
+	watchdog  *watchdog // of libraries; nil: there are none
 	layout    layout
 	comm      *collective.Comm
 	fastest   map[string]float64 // what looks found

@@ -64,7 +64,7 @@ func (r *rank) leave(ctx context.Context) error {
 		return fmt.Errorf("unloading the kernels: %w", err)
 	}
 	for _, part := range r.leaving {
-		if err := part(ctx); err != nil {
+		if err := part(); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,
-		Deadline:            time.Now().Add(2 * time.Minute),
+		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
 			port, err := agent.FreePort()

@@ -3,7 +3,7 @@
    collectives on host memory. Reductions add in the order of the ranks, 16- and
    8-bit floats in float, and round once. The file is in $TMPDIR, or /dev/shm, and
    loses its name as soon as all ranks have it. A wait ends after FAKE_WAIT_MS
-   milliseconds, or a minute. */
+   milliseconds, or a minute. The rank FAKE_LOST never comes to a collective. */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -388,6 +388,9 @@ static const char *collective(struct group *g, const struct call *call, const vo
 {
 	struct piece p = {.call = call, .parts = call->kind == REDUCESCATTER || call->kind == ALLTOALL ? g->world : 1};
 	size_t most = SLOT / size_of(call->type) / (size_t)p.parts;
+	const char *lost = getenv("FAKE_LOST");
+	if (lost && atoi(lost) == g->rank)
+		pause();
 	g->shared->calls[g->rank] = *call;
 	if (meet(g))
 		return "a rank did not come";

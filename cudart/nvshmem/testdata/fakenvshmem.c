@@ -181,6 +181,8 @@ void *nvshmem_malloc(size_t bytes)
 {
 	size_t end;
 	up();
+	if (number("FAKE_NVSHMEM_FATAL", 0))
+		fatal("the test says so");
 	if (!agreed(bytes))
 		fatal("PEs allocate different sizes");
 	end = used + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -1,0 +1,84 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gpurun/rendezvous"
+	"gpurun/worker/report"
+)
+
+// stuckRank is a rank that tells what it was aborted with.
+func stuckRank(ctx context.Context, limit time.Duration) (*rank, <-chan error) {
+	aborted := make(chan error, 1)
+	r := &rank{doing: "testing", Options: Options{
+		Job:     Job{Timeout: limit - waitSlack},
+		Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}),
+		Abort: func(err error) {
+			select {
+			case aborted <- err:
+			default: // it was aborted before
+			}
+		},
+	}}
+	r.startWatchdog(ctx)
+	return r, aborted
+}
+
+// A rank that is stuck in a library says so and ends its process.
+func TestStuckLibraryIsAborted(t *testing.T) {
+	r, aborted := stuckRank(t.Context(), 20*time.Millisecond)
+	err := r.supervised("joining", func() error {
+		err := <-aborted
+		var s *StuckError
+		if !errors.As(err, &s) || Explain(err).Class != report.Timeout || !strings.HasPrefix(err.Error(), "joining did not end within 20ms") {
+			t.Errorf("aborted with %v", err)
+		}
+		return nil
+	})
+	if err := errors.Join(err, r.close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A peer that is gone ends the wait for it.
+func TestCallIsAbortedWhenAPeerIsGone(t *testing.T) {
+	ctx, lose := context.WithCancelCause(t.Context())
+	r, aborted := stuckRank(ctx, time.Hour)
+	err := r.supervised("joining", func() error {
+		lose(&rendezvous.PeerLeft{Rank: 1})
+		var left *rendezvous.PeerLeft
+		if err := <-aborted; !errors.As(err, &left) {
+			t.Errorf("aborted with %v", err)
+		}
+		return nil
+	})
+	if err := errors.Join(err, r.close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nobody is aborted who makes no call.
+func TestIdleRankIsNotAborted(t *testing.T) {
+	ctx, lose := context.WithCancel(t.Context())
+	r, aborted := stuckRank(ctx, 4*time.Millisecond)
+	if err := r.supervised("joining", func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	lose()
+	for range 5 { // the watchdog looks at least as often
+		time.Sleep(4 * time.Millisecond)
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-aborted:
+		t.Errorf("aborted with %v", err)
+	default:
+	}
+}
