@@ -8,7 +8,6 @@ import (
 
 	"gpurun/configs"
 	"gpurun/kernels/collective"
-	"gpurun/worker/result"
 )
 
 const benchLong = `bench measures algorithms of a collective side by side: in every round each is timed once, in
@@ -44,11 +43,7 @@ func newBenchCommand(a *app) *cobra.Command {
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			b, err := planBench(cmd, words)
-			if err != nil {
-				return err
-			}
-			return a.guarded(func() error { return b.run(cmd.Context(), a) })
+			return a.annotated("gpurun "+benchCommand, runBench(cmd, a, words))
 		},
 	}
 	addBenchFlags(cmd.Flags())
@@ -67,6 +62,14 @@ func addBenchFlags(f *pflag.FlagSet) {
 	f.String("against", "", "`algorithm` that ratios are to; without this flag nccl if it takes part, else the first")
 	f.String(svgFlag, "", "draw times and bandwidths by size into this `file`")
 	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
+}
+
+func runBench(cmd *cobra.Command, a *app, words []string) error {
+	b, err := planBench(cmd, words)
+	if err != nil {
+		return err
+	}
+	return a.guarded(func() error { return b.run(cmd.Context(), a) })
 }
 
 // planBench checks everything that can be checked beforehand.
@@ -94,13 +97,11 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 	if b.collectiveRun, err = planRunFor(why, cmd, what, nil); err != nil {
 		return nil, err
 	}
-	for _, file := range []string{b.svg, b.config.OutputFile} {
-		if file == "" {
-			continue
-		}
-		if err := result.CheckFile(file); err != nil {
-			return nil, &usageError{err: err}
-		}
+	if b.gate, err = b.settings.thresholds(b.config); err != nil {
+		return nil, err
+	}
+	if err := b.config.checkFiles(b.svg); err != nil {
+		return nil, err
 	}
 	return b, b.sideBySide()
 }

@@ -91,13 +91,14 @@ func (b *benchRun) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	report, err := b.measure(ctx, a, renderer, progress)
-	if err != nil {
-		return err
-	}
+	report, ended := b.measure(ctx, a, renderer, progress)
 	progress.clear()
-	panels := bench.Panels(report)
-	return errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
+	sayNote(a.err, report)
+	if ended == nil || exitCode(ended) == exitThreshold {
+		panels := bench.Panels(report)
+		err = errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
+	}
+	return a.endedWith(ended, errors.Join(err, a.publish("gpurun bench "+b.what.Name, b.config, report)))
 }
 
 // renderer prints tables of bench's own; the other forms are those of all runs.

@@ -100,9 +100,10 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	return p, p.config.checkFiles()
 }
 
-// checkFiles says which of the files to write could not be written.
-func (c config) checkFiles() error {
-	for _, file := range []string{c.OutputFile, c.JUnit, c.Prometheus} {
+// checkFiles says which of the files to write, and of the further ones, could not be
+// written.
+func (c config) checkFiles(further ...string) error {
+	for _, file := range append([]string{c.OutputFile, c.JUnit, c.Prometheus}, further...) {
 		if file == "" {
 			continue
 		}

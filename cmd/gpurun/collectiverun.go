@@ -58,9 +58,7 @@ func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	if p.nodes.rank > 0 {
 		return err
 	}
-	if report.Gate != nil && report.Gate.Note != "" {
-		fmt.Fprintf(progress.beside(a.err), "gpurun: %s\n", report.Gate.Note)
-	}
+	sayNote(progress.beside(a.err), report)
 	return a.endedWith(err, a.publish("gpurun "+p.what.Name, p.config, report))
 }
 

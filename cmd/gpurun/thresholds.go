@@ -101,6 +101,13 @@ func judge(plan gate.Plan, r *result.Report) {
 	}
 }
 
+// sayNote says what of the speed was not judged.
+func sayNote(w io.Writer, r result.Report) {
+	if r.Gate != nil && r.Gate.Note != "" {
+		fmt.Fprintf(w, "gpurun: %s\n", r.Gate.Note)
+	}
+}
+
 // explainSpeed says which ranks were slow and which thresholds were missed.
 func explainSpeed(w io.Writer, r result.Report) {
 	sentences := gate.SlowRanks(r.Results)

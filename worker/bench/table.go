@@ -156,6 +156,9 @@ func (t *table) conclusions(r result.Report) []string {
 	if outliers > 0 {
 		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; a quiet machine gives better numbers", outliers, samples))
 	}
+	if r.Gate != nil {
+		all = append(all, fmt.Sprintf("thresholds: %s", r.Gate))
+	}
 	return append(all, verdict(r))
 }
 
@@ -173,7 +176,7 @@ func verdict(r result.Report) string {
 	switch {
 	case wrong > 0:
 		return fmt.Sprintf("WRONG DATA in %d of %d results", wrong, len(r.Results))
-	case !r.Passed:
+	case !r.Passed && !r.Gate.Failed():
 		return fmt.Sprintf("the run ended early: exit code %d", r.ExitCode)
 	case unverified > 0:
 		return fmt.Sprintf("%d of %d results were not verified", unverified, len(r.Results))
