@@ -93,7 +93,10 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 		return nil, err
 	}
 	b.plotAsked = cmd.Flags().Changed(plotFlag)
-	why := purpose{profiles: [][]byte{configs.Bench}, simulator: [][]byte{configs.BenchSimulator}, force: forceBench}
+	why := purpose{
+		profiles: [][]byte{configs.Bench}, simulator: [][]byte{configs.BenchSimulator}, force: forceBench,
+		oneMachine: "bench lines the GPUs up through each other's memory, within one machine",
+	}
 	if b.collectiveRun, err = planRunFor(why, cmd, what, nil); err != nil {
 		return nil, err
 	}

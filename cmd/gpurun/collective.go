@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,6 +121,8 @@ type purpose struct {
 	// simulator changes them further, and the simulator's own
 	simulator [][]byte
 	force     func(*config) // changes what no source may; nil changes nothing
+	// oneMachine says why the ranks cannot be on several machines; empty: they can.
+	oneMachine string
 }
 
 // planRunFor plans a collective. Errors of usage come before those of the machine.
@@ -165,6 +168,9 @@ func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.In
 	p.settings = settings
 	if p.nodes, err = settings.placement(p.config); err != nil {
 		return err
+	}
+	if p.nodes.several() && why.oneMachine != "" {
+		return settings.blame("nnodes", errors.New(why.oneMachine))
 	}
 	p.job, err = settings.job(p.config, p.what, inject)
 	if p.nodes.several() {

@@ -107,6 +107,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	}
 	why := purpose{
 		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
+		oneMachine: "smoke checks one machine; run it on each",
 	}
 	for i, what := range kernels.Collectives() {
 		p, err := planRunFor(why, cmd, what, inject)

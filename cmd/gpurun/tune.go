@@ -87,13 +87,11 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	if err != nil {
 		return nil, hinted(err, cmd)
 	}
+	why := purpose{profiles: [][]byte{configs.Tune}, force: forceTuning, oneMachine: "a table is measured within one machine"}
 	for _, what := range collectives {
-		p, err := planRunFor(purpose{profiles: [][]byte{configs.Tune}, force: forceTuning}, cmd, what, nil)
+		p, err := planRunFor(why, cmd, what, nil)
 		if err != nil {
 			return nil, err
-		}
-		if p.nodes.several() {
-			return nil, usagef("a table is measured within one machine: leave --nnodes out")
 		}
 		if len(p.job.DTypes) > 1 {
 			return nil, usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
