@@ -67,7 +67,7 @@ func addBenchFlags(f *pflag.FlagSet) {
 func runBench(cmd *cobra.Command, a *app, words []string) error {
 	b, err := planBench(cmd, words)
 	if err != nil {
-		return err
+		return a.unable("gpurun "+benchCommand, cmd, err)
 	}
 	return a.guarded(func() error { return b.run(cmd.Context(), a) })
 }

@@ -80,7 +80,7 @@ func collectiveExamples(what *collective.Collective) []string {
 func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) error {
 	p, err := planRun(cmd, what)
 	if err != nil {
-		return err
+		return a.unable("gpurun "+what.Name, cmd, err)
 	}
 	return a.guarded(func() error { return p.run(cmd.Context(), a) })
 }

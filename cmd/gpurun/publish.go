@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 )
@@ -34,6 +36,30 @@ func (a *app) publish(title string, c config, r result.Report) error {
 		err = errors.Join(err, appendSummary(file, title, r))
 	}
 	return err
+}
+
+// unable returns why a run could not begin. Where that is what the machine lacks, it
+// is published first: else who reads the files finds those of the run before, and takes
+// a machine that has lost its GPUs for a healthy one.
+func (a *app) unable(title string, cmd *cobra.Command, why error) error {
+	if exitCode(why) != exitEnvironment {
+		return why
+	}
+	settings, err := loadSettings(cmd)
+	if err != nil {
+		return why
+	}
+	c, err := settings.config()
+	if err != nil {
+		return why
+	}
+	r := result.Report{
+		Schema: result.Schema, Version: version(), Command: a.args, Failure: why.Error(), ExitCode: exitEnvironment,
+	}
+	if c.OutputFile != "" {
+		err = result.WriteFile(c.OutputFile, r)
+	}
+	return a.endedWith(why, errors.Join(err, a.publish(title, c, r)))
 }
 
 // endedWith returns how a run ended. That something could not be written is an

@@ -67,7 +67,7 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
 	s, err := planSmoke(cmd)
 	if err != nil {
-		return err
+		return a.unable("gpurun smoke", cmd, err)
 	}
 	s.examine = examine
 	return a.guarded(func() error { return s.run(cmd.Context(), a) })
