@@ -18,10 +18,14 @@ needs no GPU. Files of other runs have no samples: their medians are compared, a
 chance is unknown.
 
 Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance;
-2 usage, or files that cannot be read or compared.`
+2 usage, or files that cannot be read or compared. Where the new run failed itself, by wrong
+data or an early end, its exit code.`
 
 const compareExample = `  gpurun compare before.json after.json
   gpurun compare main.json branch.json --tolerance 3 --output markdown`
+
+// maxExitCode is the largest that a process can end with.
+const maxExitCode = 255
 
 // maxReportBytes is more than the largest sweep writes.
 const maxReportBytes = 1 << 28
@@ -49,7 +53,7 @@ func newCompareCommand(a *app) *cobra.Command {
 		case len(files) != 2:
 			return hinted(usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
 		}
-		return compare(a, files[0], files[1], *tolerance, print)
+		return a.annotated("gpurun compare", compare(a, files[0], files[1], *tolerance, print))
 	}
 	return cmd
 }
@@ -74,8 +78,12 @@ func compare(a *app, oldFile, newFile string, tolerance float64, print func(benc
 	if err := print(c, a.out); err != nil {
 		return err
 	}
+	if after.ExitCode != exitThreshold && 0 < after.ExitCode && after.ExitCode <= maxExitCode {
+		// What is wrong or was not reached has no time that could be slower.
+		return &exitError{code: after.ExitCode, err: fmt.Errorf("%s: %s", newFile, after.Verdict())}
+	}
 	if c.Failed > 0 {
-		return &exitError{code: exitThreshold}
+		return &exitError{code: exitThreshold, said: fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), tolerance)}
 	}
 	return nil
 }
