@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/kernels"
 	"gpurun/worker/result"
 )
 
@@ -58,6 +61,28 @@ func TestLook(t *testing.T) {
 	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, error) { return nil, broken }}
 	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestBlindSmoke checks that a machine that cannot be examined fails the run, in the files
+// as well.
+func TestBlindSmoke(t *testing.T) {
+	t.Setenv(githubActions, "")
+	file := filepath.Join(t.TempDir(), "out.json")
+	s := &smokeRun{
+		config: config{OutputFile: file},
+		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
+		examine: func(context.Context, config) ([]result.Check, error) {
+			return nil, &exitError{code: 130, err: errors.New("ended by SIGINT")}
+		},
+	}
+	var stdout bytes.Buffer
+	err := s.run(t.Context(), &app{streams: streams{out: &stdout, err: &bytes.Buffer{}}})
+	if exitCode(err) != 130 || !strings.Contains(describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
+		t.Errorf("%v, %s", err, stdout.String())
+	}
+	if r, err := readReport(file); err != nil || r.Passed || r.ExitCode != 130 || !strings.Contains(r.Failure, "ended by SIGINT") {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 

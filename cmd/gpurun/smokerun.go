@@ -30,8 +30,9 @@ func (s *smokeRun) run(ctx context.Context, a *app) error {
 	all := result.Report{
 		Schema: result.Schema, Version: version(), Command: a.args, WorldSize: s.runs[0].machine.ranks,
 	}
-	if err := s.look(ctx, progress.beside(a.err), &all); err != nil {
-		return err
+	blind := s.look(ctx, progress.beside(a.err), &all)
+	if blind != nil { // what reads the files is to know
+		all.Failure, all.ExitCode = blind.Error(), exitCode(blind)
 	}
 	rows := make([]smoked, len(s.runs))
 	for i, p := range s.runs {
@@ -45,7 +46,7 @@ func (s *smokeRun) run(ctx context.Context, a *app) error {
 	}
 	all.Passed = all.ExitCode == exitOK
 	progress.clear()
-	return s.conclude(a, rows, all)
+	return s.conclude(a, rows, all, blind)
 }
 
 // look examines the machine. A check that failed does not keep the collectives
@@ -86,8 +87,9 @@ func (p *collectiveRun) smoke(ctx context.Context, a *app, progress *progress, a
 	return smoked{p.what.Name, true, report.Results, time.Since(begun)}
 }
 
-// conclude prints the table and the verdict, and writes the files.
-func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report) error {
+// conclude prints the table and the verdict, and writes the files. What has not been
+// said yet of why the run failed is unsaid.
+func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report, unsaid error) error {
 	explainSpeed(a.err, all)
 	err := printSmoke(a.out, rows, all)
 	if s.config.OutputFile != "" {
@@ -97,7 +99,7 @@ func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report) error {
 	if all.Passed {
 		return err
 	}
-	return a.endedWith(&exitError{code: all.ExitCode, said: strings.Join(all.Reasons(), "\n")}, err)
+	return a.endedWith(&exitError{code: all.ExitCode, err: unsaid, said: strings.Join(all.Reasons(), "\n")}, err)
 }
 
 // printSmoke prints a line for each collective, and the verdict.
