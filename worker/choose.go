@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -22,7 +23,7 @@ func (r *rank) chooseAlgorithms() error {
 	var leftOut error
 	for _, q := range r.sweep.requests {
 		chosen, err := c.choose(q)
-		if err != nil && r.Job.Optional && isMachines(err) {
+		if err != nil && slices.Contains(r.Job.Optional, q.algorithm) && isMachines(err) {
 			if leftOut == nil || !strings.Contains(leftOut.Error(), err.Error()) {
 				leftOut = errors.Join(leftOut, err)
 			}

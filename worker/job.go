@@ -36,9 +36,9 @@ type Job struct {
 	// Tuning is what "auto" goes by: Tuning.Choose, and where that knows
 	// nothing, the collective's own estimate. Empty is nothing known.
 	Tuning tuning.Tables `json:"tuning,omitempty"`
-	// Optional leaves out what turns out not to run on the devices, as long as
-	// something does; else that is an error.
-	Optional bool `json:"optional,omitempty"`
+	// Optional are those of Algorithms that are left out where they turn out not to
+	// run on the devices, as long as something does; else that is an error.
+	Optional []string `json:"optional,omitempty"`
 	// Blocks lists the grids to run every case with, of so many blocks each;
 	// empty leaves them to the choice, and that to the algorithm.
 	Blocks []int `json:"blocks,omitempty"`

@@ -196,13 +196,13 @@ func TestLibraryThatOneRankLacks(t *testing.T) {
 // What is optional is left out where a library is missing.
 func TestMissingLibraryIsLeftOut(t *testing.T) {
 	job := ncclJob("nccl", "oneshot")
-	job.Optional = true
+	job.Optional = []string{"nccl"}
 	for _, r := range (ranks{world: 2}).mustRun(t, job) {
 		if r.Algorithm != "oneshot" {
 			t.Errorf("%s", r)
 		}
 	}
-	job.Optional = false
+	job.Optional = []string{"oneshot"}
 	_, errs := ranks{world: 2}.run(t, job)
 	wantEnvironment(t, errs, "nccl works on GPUs alone")
 }

@@ -291,7 +291,7 @@ func TestWithoutPeerAccess(t *testing.T) {
 			if results := (ranks{world: 3, backend: tt.backend}).mustRun(t, job); wrong(results) != 0 {
 				t.Error("packets or scratch in memory of the host go wrong")
 			}
-			job.Algorithms, job.Optional = []string{"twoshot", "naive"}, true
+			job.Algorithms, job.Optional = []string{"twoshot", "naive"}, []string{"twoshot"}
 			for _, r := range (ranks{world: 3, backend: tt.backend}).mustRun(t, job) {
 				if r.Algorithm != "naive" {
 					t.Errorf("%s is not left out", r)
@@ -327,7 +327,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 		if !errors.As(err, new(*UsageError)) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		job.Optional = true
+		job.Optional = job.Algorithms
 		if err := job.Check(2); err != nil && job.Algorithms[0] != auto {
 			t.Errorf("optional, and refused: %v", err)
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels"
@@ -113,7 +114,7 @@ func (s *sweep) check(job Job, algorithm string, call collective.Call, world int
 	if err := a.Check(call, world); err != nil {
 		return &UsageError{err.Error()}
 	}
-	if job.Optional {
+	if slices.Contains(job.Optional, algorithm) {
 		return nil
 	}
 	return job.contradicts(s.collective, a, call)

@@ -17,24 +17,24 @@ func (p *collectiveRun) leaveOut() error {
 	if !slices.Contains(p.config.Algo, wordAll) {
 		return nil
 	}
-	var kept, dropped []string
+	var kept, optional, dropped []string
 	for _, name := range p.job.Algorithms {
 		a, ok := p.what.Algorithm(name)
-		why := ""
-		if ok && !slices.Contains(p.config.Algo, name) {
-			why = p.machine.cannot(a, p.job)
+		if !ok || slices.Contains(p.config.Algo, name) {
+			kept = append(kept, name)
+			continue
 		}
-		if why != "" {
+		if why := p.machine.cannot(a, p.job); why != "" {
 			dropped = append(dropped, name+" ("+why+")")
 			continue
 		}
-		kept = append(kept, name)
+		kept, optional = append(kept, name), append(optional, name)
 	}
 	p.leftOut = strings.Join(dropped, ", ")
 	if len(kept) == 0 {
 		return usagef("no algorithm of %s can do this: %s", p.what.Name, p.leftOut)
 	}
-	p.job.Algorithms, p.job.Optional = kept, true
+	p.job.Algorithms, p.job.Optional = kept, optional
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,11 @@ func TestLeaveOut(t *testing.T) {
 		}
 		if got := strings.Join(p.job.Algorithms, " "); got != c.kept {
 			t.Errorf("%s: %s, want %s", c.name, got, c.kept)
+		}
+		for _, name := range p.job.Algorithms {
+			if named := slices.Contains(p.config.Algo, name); slices.Contains(p.job.Optional, name) == named {
+				t.Errorf("%s: %s is named: %t, and optional are %q", c.name, name, named, p.job.Optional)
+			}
 		}
 		if !strings.Contains(p.leftOut, c.says) || (c.says == "") != (p.leftOut == "") {
 			t.Errorf("%s: %q, want %q", c.name, p.leftOut, c.says)
