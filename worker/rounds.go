@@ -13,9 +13,9 @@ import (
 )
 
 // In rounds, the cases that differ in algorithm and grid alone are measured side by
-// side: A B C, B C A, ... Clocks and temperatures drift, and other jobs come and go:
-// that hits all alike, where algorithms one after the other would each have weather
-// of their own.
+// side: A B C, B A C, ..., in an order that is shuffled from round to round. Clocks and
+// temperatures drift, and other jobs come and go: that hits all alike, where algorithms
+// one after the other would each have weather of their own.
 
 // runRounds makes all measurements in rounds, in step with the peers.
 func (r *rank) runRounds(ctx context.Context) error {

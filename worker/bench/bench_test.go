@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -358,6 +359,24 @@ func TestAgainstAuto(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"oneshot 2.00x", "twoshot ~ 1.00x", "auto (twoshot) base"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What is wrong is not fast: it has no ratio, nothing has one to it, and no mean has it in it.
+func TestWrongHasNoRatio(t *testing.T) {
+	wrong := int64(1)
+	results := []result.Result{one("oneshot", 1<<10, 4, 9), one("nccl", 1<<10, 8, 9)}
+	for i := range results {
+		bad := slices.Clone(results)
+		bad[i].Wrong = &wrong
+		for _, r := range rows(bad, "nccl", 0) {
+			if !r.base && r.versus() != "-" {
+				t.Errorf("%s is wrong, and %s is %s", bad[i].Algorithm, r.Algorithm, r.versus())
+			}
+		}
+		if text := string(render(t, result.Report{Ceiling: &result.Ceiling{}, Results: bad}, Options{Against: "nccl"})); strings.Contains(text, "geometric mean") {
+			t.Error(text)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ type row struct {
 	result.Result
 	stats.Summary
 	base  bool
-	ratio float64 // the base's median over this one's; 0: there is no base
+	ratio float64 // the base's median over this one's; 0: there is no base, or one is wrong
 	p     float64 // of no difference from the base
 	vague bool    // there are too few samples for a p that says something
 	link  float64 // bus bandwidth as a part of the links' ceiling; 0: unknown
@@ -60,7 +60,7 @@ func rows(results []result.Result, against string, ceiling float64) []row {
 	var all []row
 	for i, r := range results {
 		line := row{Result: r, Summary: stats.Summarize(r.Samples), base: i == base}
-		if base >= 0 && line.Median > 0 {
+		if base >= 0 && line.Median > 0 && !r.IsWrong() && !results[base].IsWrong() {
 			line.ratio = stats.Median(results[base].Samples) / line.Median
 			line.vague = !stats.Enough(len(results[base].Samples), line.N)
 			line.p = stats.MannWhitney(results[base].Samples, r.Samples)
