@@ -150,6 +150,17 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 }
 
+// TestCaseKeepsItsName checks that neither another grid nor another version of a library
+// makes another case of a result.
+func TestCaseKeepsItsName(t *testing.T) {
+	before, after := one(1<<10, false, 9, 0.1), one(1<<10, false, 9, 0.1)
+	after.Blocks, after.Library = 8, "NCCL 2.99.1"
+	a, b := resultCase(before, nil, map[string]int{}), resultCase(after, nil, map[string]int{})
+	if a.Name != b.Name {
+		t.Errorf("%q, then %q", a.Name, b.Name)
+	}
+}
+
 // TestPrometheusHasNoSeriesTwice checks that of several cycles the worst counts.
 func TestPrometheusHasNoSeriesTwice(t *testing.T) {
 	worse := one(1<<10, false, 9, 0.1)

@@ -115,11 +115,11 @@ func (d *testSuites) add(suite string, c testCase) {
 }
 
 // resultCase is the case of a result. Its name has no blocks, which change with
-// the tuning: readers follow a case by its name from run to run. Names that
-// repeat, of several cycles, are numbered.
+// the tuning, and no library's version: readers follow a case by its name from run to
+// run. Names that repeat, of several cycles, are numbered.
 func resultCase(x result.Result, missed []result.Violation, seen map[string]int) testCase {
 	named := x
-	named.Blocks = 0
+	named.Blocks, named.Library = 0, ""
 	c := testCase{Name: named.String(), Time: strconv.FormatFloat(x.Time.P50/1e6, 'f', 9, 64)}
 	if seen[c.Name]++; seen[c.Name] > 1 {
 		c.Name += fmt.Sprintf(" (%d)", seen[c.Name])
