@@ -46,6 +46,9 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := r.prepare(ctx, t); err != nil {
 		return err
 	}
+	if err := r.meetPrepared(ctx, t.testCase); err != nil {
+		return err
+	}
 	if err := submit(); err != nil {
 		return err
 	}
@@ -62,6 +65,23 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	}
 	if corrupted && m.wrong() == before {
 		return errCorruptionMissed
+	}
+	return nil
+}
+
+// meetPrepared has the ranks wait until all have prepared their buffers, for a library
+// that writes into its peers' memory without asking whether they are there: what it
+// wrote would be poisoned.
+func (r *rank) meetPrepared(ctx context.Context, c testCase) error {
+	l := r.foreign(c)
+	if l == nil || !l.HasHeap() {
+		return nil
+	}
+	if err := r.synchronize(ctx); err != nil {
+		return err
+	}
+	if err := r.meetAfterVerifying(ctx, c); err != nil {
+		return fmt.Errorf("waiting for the peers to prepare their buffers: %w", err)
 	}
 	return nil
 }
