@@ -53,7 +53,7 @@ func (e *TooOldError) Error() string {
 // Open opens the library at path, or searches for it where path is empty. The
 // error is a [*LoadError].
 func (p Product) Open(path string) (*Library, error) {
-	candidates := []string{path}
+	candidates := []string{asFile(path)}
 	if path == "" {
 		candidates = p.candidates(os.Getenv)
 	}
@@ -71,6 +71,15 @@ func (p Product) Open(path string) (*Library, error) {
 		return nil, p.Broken(err)
 	}
 	return lib, nil
+}
+
+// asFile keeps the loader from searching its folders for a file of the working
+// folder, because its name has no slash.
+func asFile(path string) string {
+	if _, err := os.Stat(path); err == nil && filepath.Base(path) == path {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }
 
 // Broken is a library that loads and is not what it should be, or does not
@@ -150,7 +159,10 @@ func pythonPrefixes(getenv func(string) string) []string {
 			if err != nil {
 				continue
 			}
-			prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)), filepath.Dir(filepath.Dir(behind)))
+			for _, file := range []string{python, behind} {
+				prefix := filepath.Dir(filepath.Dir(file))
+				prefixes = append(prefixes, prefix, filepath.Join(prefix, "local")) // where pip installs on Debian
+			}
 		}
 	}
 	if home := getenv("HOME"); home != "" {

@@ -38,7 +38,7 @@ func TestCandidates(t *testing.T) {
 	root := t.TempDir()
 	mkdir(t, root, "venv/lib/python3.12/site-packages", "conda/lib/python3.11/site-packages",
 		"onpath/bin", "onpath/lib/python3.13/site-packages",
-		"real/bin", "real/lib64/python3.13/site-packages", "real/lib/python3/dist-packages",
+		"real/bin", "real/lib64/python3.13/site-packages", "real/lib/python3/dist-packages", "real/local/lib/python3.13/dist-packages",
 		"user/.local/lib/python3.12/site-packages")
 	python := filepath.Join(root, "real/bin/python3.13")
 	if err := os.WriteFile(python, nil, 0o700); err != nil {
@@ -67,6 +67,7 @@ func TestCandidates(t *testing.T) {
 		"/onpath/lib/python3.13/site-packages/nvidia/example/lib/libexample.so.1",
 		"/real/lib64/python3.13/site-packages/nvidia/example/lib/libexample.so.1",
 		"/real/lib/python3/dist-packages/nvidia/example/lib/libexample.so.1",
+		"/real/local/lib/python3.13/dist-packages/nvidia/example/lib/libexample.so.1",
 		"/user/.local/lib/python3.12/site-packages/nvidia/example/lib/libexample.so.1",
 		"/nowhere/lib/libexample.so.1",
 	}
@@ -92,6 +93,18 @@ func TestSearchSaysWhereItLooked(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
+	}
+}
+
+// A name without a slash is a file of the working folder, as everywhere on a command
+// line, and not one of the loader's.
+func TestFileInWorkingFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("libexample.so.1", []byte("not a library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := example().Open("libexample.so.1"); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("it was not opened: %v", err)
 	}
 }
 
