@@ -57,7 +57,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) (err error) {
 	r := &rank{Options: o, fastest: map[string]float64{}}
 	defer func() {
-		if err != nil {
+		if r.failure = err; err != nil {
 			r.say(ctx, err)
 		}
 		closing := r.close()
@@ -132,6 +132,7 @@ type rank struct {
 	doing     string         // the phase
 	said      time.Time      // when the phase was reported last
 	host      string
+	failure   error // why Run ends; it may still be closing
 }
 
 func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }

@@ -85,7 +85,12 @@ func (e *StuckError) Error() string {
 
 // startWatchdog has one run until the rank closes.
 func (r *rank) startWatchdog(ctx context.Context) {
-	r.watchdog = &watchdog{limit: r.Job.Timeout + waitSlack, abort: r.Abort}
+	r.watchdog = &watchdog{limit: r.Job.Timeout + waitSlack, abort: func(err error) {
+		if r.failure != nil { // the call cleans up, and must not hide why
+			err = r.failure
+		}
+		r.Abort(err)
+	}}
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

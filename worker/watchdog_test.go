@@ -45,6 +45,21 @@ func TestStuckLibraryIsAborted(t *testing.T) {
 	}
 }
 
+// A call that cleans up and is stuck does not hide what failed before it.
+func TestStuckCleaningKeepsTheCause(t *testing.T) {
+	r, aborted := stuckRank(t.Context(), 4*time.Millisecond)
+	r.failure = &LibraryError{"NCCL", errors.New("no memory")}
+	err := r.supervised("aborting NCCL", func() error {
+		if err := <-aborted; !errors.Is(err, r.failure) {
+			t.Errorf("aborted with %v", err)
+		}
+		return nil
+	})
+	if err := errors.Join(err, r.close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A peer that is gone ends the wait for it.
 func TestCallIsAbortedWhenAPeerIsGone(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
