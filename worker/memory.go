@@ -160,14 +160,24 @@ func (r *rank) reportMemory() error {
 	if r.Rank != 0 {
 		return nil
 	}
-	why := r.memory.Why
-	switch kind := symm.Kind(r.memory.Backend); {
-	case kind == symm.Private:
-		why = "the ranks are on several machines"
-	case kind == symm.NVSHMEMHeap && r.Job.Symm != r.memory.Backend:
-		why = "the algorithm nvshmem works on no other"
+	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.whyMemory()}})
+}
+
+// whyMemory says in a clause why memory is what it is. What symm was asked for is not
+// always what the job asks for.
+func (r *rank) whyMemory() string {
+	backend := r.memory.Backend
+	switch {
+	case backend == r.Job.Symm:
+		return r.memory.Why
+	case backend == string(symm.Private):
+		return "the ranks are on several machines"
+	case backend == string(symm.Host):
+		return r.around.apart
+	case backend == string(symm.NVSHMEMHeap):
+		return "its collectives work on no other"
 	}
-	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: why}})
+	return r.memory.Why
 }
 
 // advice is what can be done about an allocation that failed.
