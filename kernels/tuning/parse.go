@@ -23,9 +23,9 @@ func Parse(name string, text []byte) (Table, error) {
 	if err := t.checkHead(); err != nil {
 		return Table{}, fmt.Errorf("%s: %w", name, err)
 	}
-	lines := ruleLines(text)
+	lines, known := ruleLines(text), catalog()
 	for i := range t.Rules {
-		if err := t.checkRule(i); err != nil {
+		if err := t.checkRule(i, known); err != nil {
 			if i < len(lines) {
 				return Table{}, fmt.Errorf("%s:%d: rule %d: %w", name, lines[i], i+1, err)
 			}
@@ -33,6 +33,16 @@ func Parse(name string, text []byte) (Table, error) {
 		}
 	}
 	return t, nil
+}
+
+// catalog is every collective by its name. To make it takes far longer than to
+// look into it.
+func catalog() map[string]*collective.Collective {
+	all := map[string]*collective.Collective{}
+	for _, c := range kernels.Collectives() {
+		all[c.Name] = c
+	}
+	return all
 }
 
 // decode reads TOML. A bare date where text belongs makes the library panic.
@@ -94,12 +104,12 @@ func (t Table) checkHead() error {
 	return nil
 }
 
-// checkRule checks the rule with the index i and that it comes behind the one
-// before.
-func (t Table) checkRule(i int) error {
+// checkRule checks the rule with the index i against the collectives that are known,
+// and that it comes behind the one before.
+func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	r := t.Rules[i]
-	c, ok := kernels.Find(r.Collective)
-	if !ok || c.Name != r.Collective {
+	c, ok := known[r.Collective]
+	if !ok {
 		return fmt.Errorf("there is no collective %q; \"gpurun list\" has them all", r.Collective)
 	}
 	if _, ok := c.Algorithm(r.Algorithm); !ok {

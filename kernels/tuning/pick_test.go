@@ -93,7 +93,7 @@ func TestRulesAreNearlyBest(t *testing.T) {
 		}
 		table := Table{GPU: "X", Compute: "9.0", Rules: Rules(samples)}
 		for i := range table.Rules {
-			if err := table.checkRule(i); err != nil {
+			if err := table.checkRule(i, catalog()); err != nil {
 				t.Fatal(err)
 			}
 		}
