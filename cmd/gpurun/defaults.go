@@ -80,7 +80,11 @@ func showDefaults(root *cobra.Command) error {
 }
 
 // showDefault adds to a flag's help the value of the first profile that has one.
+// A default of the flag's own is shown already.
 func showDefault(f *pflag.Flag, simulated map[string]any, profiles []map[string]any) {
+	if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
+		return
+	}
 	for _, profile := range profiles {
 		value, ok := profile[f.Name]
 		if !ok {

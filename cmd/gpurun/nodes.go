@@ -92,8 +92,12 @@ func (s *settings) token(c config) (string, error) {
 // refuseNodes keeps commands, which run on one machine, from what is for
 // collectives on several.
 func refuseNodes(s *settings, c config, word string) error {
+	key := "nnodes"
+	if c.NNodes <= 1 {
+		key = "node-rank"
+	}
 	if c.NNodes > 1 || c.NodeRank > 0 {
-		return s.blame("nnodes", fmt.Errorf("gpurun's own collectives span machines, and %s is a command", word))
+		return s.blame(key, fmt.Errorf("gpurun's own collectives span machines, and %s is a command", word))
 	}
 	for _, name := range []string{"master-addr", "master-port", "rdzv-token-file", "join-timeout"} {
 		if s.flags.Changed(name) {
