@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/nvml"
 	"gpurun/worker"
@@ -76,6 +78,9 @@ func planDoctor(cmd *cobra.Command) (config, []worker.Injection, error) {
 	if err != nil {
 		return c, nil, err
 	}
+	if err := refuseNodes(settings, c, cmd.Name()); err != nil {
+		return c, nil, hinted(err, cmd)
+	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
 		return c, nil, settings.blame("output", unknown("form of a diagnosis", c.Output, forms))
 	}
@@ -95,6 +100,11 @@ func (a *app) runDoctor(ctx context.Context, c config, inject []worker.Injection
 	if err := write(a.out); err != nil {
 		return err
 	}
+	return verdict(d)
+}
+
+// verdict is the exit code of a diagnosis.
+func verdict(d doctor.Diagnosis) error {
 	switch {
 	case d.WrongData():
 		return &exitError{code: exitWrongData}
@@ -109,14 +119,22 @@ func (a *app) runDoctor(ctx context.Context, c config, inject []worker.Injection
 // called in the agent; see guarded. What is wrong with the machine is a finding
 // and no error.
 func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection) (doctor.Diagnosis, error) {
+	sources := doctorSources(c)
+	if none := listGPUs(c); none != nil {
+		if len(inject) > 0 {
+			return doctor.Diagnosis{}, usagef("--inject makes a failure in the check of pairs, and there are no GPUs to check: add --device sim")
+		}
+		d := doctor.Examine(sources)
+		if sources.RequireGPU || !errors.Is(none, cudart.ErrNoDevice) {
+			d.AddNoGPU(none)
+		}
+		return d, nil
+	}
 	run, err := planPairs(c, inject)
 	if err != nil {
 		return doctor.Diagnosis{}, err
 	}
-	d := doctor.Examine(doctorSources(c))
-	if run == nil {
-		return d, nil
-	}
+	d := doctor.Examine(sources)
 	progress := newProgress(a.err)
 	defer progress.clear()
 	report, err := run.measure(ctx, a, silent{}, progress)
@@ -134,14 +152,17 @@ const (
 	simulatedPairBytes = 16 << 10
 )
 
-// planPairs plans the check of all pairs. It is nil where there is no GPU and the
-// simulator is not asked for: the findings say why.
-func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
-	if c.Device != "sim" {
-		if _, err := driver.New().Devices(); err != nil {
-			return nil, nil
-		}
+// listGPUs says why there are no GPUs to check, unless the simulator is asked for.
+func listGPUs(c config) error {
+	if c.Device == "sim" {
+		return nil
 	}
+	_, err := driver.New().Devices()
+	return err
+}
+
+// planPairs plans the check of all pairs.
+func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
 	m, err := findMachine(c)
 	if err != nil {
 		return nil, err

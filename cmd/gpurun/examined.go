@@ -10,26 +10,26 @@ import (
 )
 
 // checks examines the machine for a command that goes on to something else.
-func (a *app) checks(ctx context.Context, c config) ([]result.Check, error) {
+// The code is that with which doctor would end.
+func (a *app) checks(ctx context.Context, c config) (all []result.Check, code int, err error) {
 	d, err := a.examine(ctx, c)
-	var all []result.Check
 	for _, f := range d.Findings {
 		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
 	}
-	return all, err
+	return all, exitCode(verdict(d)), err
 }
 
 // doctorLibraries are the libraries of others that gpurun can use.
 func doctorLibraries(c config) []doctor.Library {
 	return []doctor.Library{
-		{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (path, version string, err error) {
+		{Name: "NCCL", Use: "--algo nccl needs it", File: c.NCCLLib, Open: func() (path, version string, err error) {
 			l, err := nccl.Open(c.NCCLLib)
 			if err != nil {
 				return "", "", err
 			}
 			return l.Path(), l.Version().String(), nil
 		}},
-		{Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", Open: func() (path, version string, err error) {
+		{Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", File: c.NVSHMEMLib, Open: func() (path, version string, err error) {
 			l, err := nvshmem.Open(c.NVSHMEMLib)
 			if err != nil {
 				return "", "", err

@@ -39,7 +39,7 @@ const (
 )
 
 // examiner looks at the machine before anything runs on it.
-type examiner func(context.Context, config) ([]result.Check, error)
+type examiner func(context.Context, config) (checks []result.Check, code int, err error)
 
 // newSmokeCommand makes the command. Without an examiner nothing is looked at
 // beforehand.

@@ -45,9 +45,10 @@ func TestLook(t *testing.T) {
 	}{
 		{nil, exitOK, ""},
 		{[]result.Check{fine, warned}, exitOK, "gpurun: WARN: shm: 64 MB (mount more)\n"},
+		{[]result.Check{failed}, exitWrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 		{[]result.Check{failed, fine}, exitEnvironment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 	} {
-		s := &smokeRun{examine: func(context.Context, config) ([]result.Check, error) { return c.checks, nil }}
+		s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return c.checks, c.code, nil }}
 		var stderr bytes.Buffer
 		var all result.Report
 		if err := s.look(context.Background(), &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
@@ -58,7 +59,7 @@ func TestLook(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, error) { return nil, broken }}
+	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return nil, exitOK, broken }}
 	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}

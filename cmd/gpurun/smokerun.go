@@ -55,15 +55,12 @@ func (s *smokeRun) look(ctx context.Context, stderr io.Writer, all *result.Repor
 	if s.examine == nil {
 		return nil
 	}
-	checks, err := s.examine(ctx, s.config)
+	checks, code, err := s.examine(ctx, s.config)
 	if err != nil {
 		return fmt.Errorf("examining the machine: %w", err)
 	}
-	all.Checks = checks
+	all.Checks, all.ExitCode = checks, code
 	for _, c := range checks {
-		if c.Status == result.StatusFail {
-			all.ExitCode = exitEnvironment
-		}
 		if c.Status != result.StatusOK {
 			fmt.Fprintf(stderr, "gpurun: %s: %s\n", c.Status, c)
 		}

@@ -75,9 +75,23 @@ var ailments = map[string]struct {
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = file("200000\n")
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_period_us"] = file("100000\n")
 	}},
+	"nccl: NCCL is not at /opt/libnccl.so.2, where": {Fail, func(m *machine) {
+		m.library = []Library{{Name: "NCCL", File: "/opt/libnccl.so.2", Open: func() (string, string, error) { return "", "", dl.ErrNotFound }}}
+	}},
 	"nccl: NCCL is here and cannot be used: it is broken": {Warn, func(m *machine) {
 		m.library = []Library{{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (string, string, error) { return "", "", errBroken }}}
 	}},
+}
+
+// A job that has some of a machine's GPUs may not open the files of the others.
+func TestFilesOfOtherJobsGPUs(t *testing.T) {
+	m := healthy()
+	m.files["dev/nvidia4"], m.closed = file(""), "dev/nvidia1"
+	for _, f := range Examine(m.sources()).Findings {
+		if f.Check == "device files" && (f.Status != OK || !strings.Contains(f.Summary, " 4 GPUs")) {
+			t.Errorf("got %+v", f)
+		}
+	}
 }
 
 func TestEveryAilmentHasItsFinding(t *testing.T) {

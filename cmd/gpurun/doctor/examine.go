@@ -22,6 +22,8 @@ type Library struct {
 	Name string // such as "NCCL"
 	// Use says what it is for: "--algo nccl needs it".
 	Use string
+	// File is where the user says that it is; empty is wherever it is found.
+	File string
 	// Open loads the library and says where it was and which version it is. Where
 	// there is none, the error wraps dl.ErrNotFound.
 	Open func() (path, version string, err error)
@@ -80,7 +82,7 @@ func (s Sources) examineGPUs(d *Diagnosis) {
 		return
 	}
 	d.add(d.addDevices(gpus, devices)...)
-	d.add(s.visible(d.Devices), s.deviceFiles())
+	d.add(s.visible(d.Devices), s.deviceFiles(len(devices)))
 	d.add(s.health(d.Devices)...)
 	d.add(d.addTopology(gpus))
 }

@@ -14,6 +14,8 @@ func (s Sources) libraries() []Finding {
 		check := strings.ToLower(l.Name)
 		path, version, err := l.Open()
 		switch {
+		case errors.Is(err, dl.ErrNotFound) && l.File != "":
+			all = append(all, fail(check, "correct the file's name, or leave it out to have the library searched for", "%s is not at %s, where it is said to be", l.Name, l.File))
 		case errors.Is(err, dl.ErrNotFound):
 			all = append(all, ok(check, "%s is not installed; %s", l.Name, l.Use))
 		case err != nil:

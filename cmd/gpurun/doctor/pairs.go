@@ -27,6 +27,14 @@ func (d *Diagnosis) AddPairs(r result.Report, bytes int64) {
 	}
 }
 
+// AddNoGPU adds that nothing can run on a GPU, and why, unless a finding has failed
+// that says more.
+func (d *Diagnosis) AddNoGPU(why error) {
+	if d.Worst() != Fail {
+		d.add(fail("cuda", "see whether nvidia-smi works, and what CUDA_VISIBLE_DEVICES names; if it does not, install the driver anew", "no GPU can be used: %v", why))
+	}
+}
+
 // data says whether what was written over the links is what was found.
 func (d *Diagnosis) data() Finding {
 	const advice = "take the GPUs out of service, and see nvidia-smi nvlink -e and the kernel log (dmesg) for errors of their links; " +

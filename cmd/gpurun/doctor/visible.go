@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"gpurun/cudart/driver"
 )
@@ -49,19 +50,27 @@ func (s Sources) inOrder(check string, devices []Device, summary string) Finding
 	return ok(check, "%s", summary)
 }
 
-// deviceFiles tries to open the files by which a process reaches the driver.
-func (s Sources) deviceFiles() Finding {
+// deviceFiles tries to open the files by which a process reaches the driver, which
+// shows so many GPUs. A batch system that gives a job some of a machine's GPUs closes
+// the files of the others, which the driver then does not show.
+func (s Sources) deviceFiles(gpus int) Finding {
 	const check = "device files"
 	if _, err := fs.Stat(s.Root, "dev/dxg"); err == nil {
 		return Finding{} // WSL 2 has that one for all
 	}
 	numbered, _ := fs.Glob(s.Root, "dev/nvidia[0-9]*") // the pattern is right
+	others := len(numbered) - gpus                     // that may be closed
+	closed := 0
 	for _, name := range append([]string{"dev/nvidiactl", "dev/nvidia-uvm"}, numbered...) {
 		file, err := s.Root.Open(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fail(check, "modprobe nvidia_uvm, or run nvidia-modprobe -u -c 0; a container gets it by docker run --gpus all",
 				"/%s is missing, without which CUDA does not start", name)
+		case errors.Is(err, fs.ErrPermission) && others > 0 && slices.Contains(numbered, name):
+			others--
+			closed++
+			continue
 		case errors.Is(err, fs.ErrPermission):
 			return fail(check, "give the user, or the container, the right to it: docker run --gpus all sets the container's device cgroup",
 				"/%s is closed to this process, by its mode or by the device cgroup", name)
@@ -70,5 +79,5 @@ func (s Sources) deviceFiles() Finding {
 		}
 		file.Close() // nothing was written
 	}
-	return ok(check, "/dev/nvidiactl, /dev/nvidia-uvm and %d GPUs' files can be opened", len(numbered))
+	return ok(check, "/dev/nvidiactl, /dev/nvidia-uvm and %d GPUs' files can be opened", len(numbered)-closed)
 }
