@@ -73,8 +73,8 @@ func TestBlindSmoke(t *testing.T) {
 	s := &smokeRun{
 		config: config{OutputFile: file},
 		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
-		examine: func(context.Context, config) ([]result.Check, error) {
-			return nil, &exitError{code: 130, err: errors.New("ended by SIGINT")}
+		examine: func(context.Context, config) ([]result.Check, int, error) {
+			return nil, exitOK, &exitError{code: 130, err: errors.New("ended by SIGINT")}
 		},
 	}
 	var stdout bytes.Buffer
