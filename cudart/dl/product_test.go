@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart/dl/dltest"
 )
 
 func example() Product {
@@ -202,20 +203,11 @@ func TestGlobal(t *testing.T) {
 // build compiles a library and returns its path.
 func build(t *testing.T, source string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
-			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
-		}
-		t.Skip("no C compiler to build a library with")
+	file := filepath.Join(t.TempDir(), "example.c")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "libexample.so")
-	cmd := exec.Command(cc, "-shared", "-fPIC", "-o", path, "-x", "c", "-")
-	cmd.Stdin = strings.NewReader(source)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("compiling: %v\n%s", err, out)
-	}
-	return path
+	return dltest.Build(t, "libexample.so", file, "-Wno-implicit-function-declaration")
 }
 
 func TestLocate(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unsafe"
@@ -14,6 +12,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestMain(m *testing.M) {
@@ -45,19 +44,7 @@ func newFake(t *testing.T, flags ...string) *fake {
 
 func compile(t *testing.T, source, name string, flags ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
-			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
-		}
-		t.Skip("no C compiler to build the stand-in library with")
-	}
-	path := filepath.Join(t.TempDir(), name)
-	flags = append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-Wno-unused-function", "-o", path, source}, flags...)
-	if out, err := exec.Command(cc, flags...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
-	}
-	return path
+	return dltest.Build(t, name, source, append(flags, "-Wno-unused-function")...)
 }
 
 //go:uintptrescapes

@@ -3,8 +3,6 @@ package nccl
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -13,6 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"gpurun/cudart"
+
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,19 +26,7 @@ func TestMain(m *testing.M) {
 // its version, as in -DVERSION=22105.
 func compile(t testing.TB, flags ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
-			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
-		}
-		t.Skip("no C compiler to build the stand-in library with")
-	}
-	path := filepath.Join(t.TempDir(), "libnccl.so.2")
-	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenccl.c"}, flags...)
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
-	}
-	return path
+	return dltest.Build(t, "libnccl.so.2", "testdata/fakenccl.c", flags...)
 }
 
 func open(t testing.TB, flags ...string) *Library {

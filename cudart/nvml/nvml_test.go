@@ -2,35 +2,20 @@ package nvml
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 // fakeLibrary compiles the stand-in for NVML, with further flags, and returns its
 // path.
 func fakeLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
-			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
-		}
-		t.Skip("no C compiler to build the stand-in library with")
-	}
-	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
-	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenvml.c"}, flags...)
-	out, err := exec.Command(cc, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
-	}
-	return path
+	return dltest.Build(t, "libnvidia-ml.so.1", "testdata/fakenvml.c", flags...)
 }
 
 func TestDevices(t *testing.T) {

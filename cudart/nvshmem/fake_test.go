@@ -2,8 +2,6 @@ package nvshmem
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -11,6 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"gpurun/cudart"
+
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,19 +24,7 @@ func TestMain(m *testing.M) {
 // its version, as in -DVERSION=2,11,0.
 func compile(t testing.TB, flags ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
-			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
-		}
-		t.Skip("no C compiler to build the stand-in library with")
-	}
-	path := filepath.Join(t.TempDir(), "libnvshmem_host.so.3")
-	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/fakenvshmem.c"}, flags...)
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
-	}
-	return path
+	return dltest.Build(t, "libnvshmem_host.so.3", "testdata/fakenvshmem.c", flags...)
 }
 
 func open(t testing.TB, flags ...string) *Library {

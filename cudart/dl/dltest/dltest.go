@@ -1,0 +1,29 @@
+// Package dltest builds shared libraries that stand in for a vendor's in tests.
+package dltest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Build compiles C into a library of that name in a folder of the test's own, and
+// returns its path. The test is skipped where there is no C compiler, or fails if
+// GPURUN_REQUIRE_CC is 1.
+func Build(t testing.TB, name, source string, flags ...string) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		if os.Getenv("GPURUN_REQUIRE_CC") == "1" {
+			t.Fatalf("GPURUN_REQUIRE_CC=1, but: %v", err)
+		}
+		t.Skip("no C compiler to build a stand-in library with")
+	}
+	path := filepath.Join(t.TempDir(), name)
+	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, source}, flags...)
+	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("compiling %s: %v\n%s", source, err, out)
+	}
+	return path
+}
