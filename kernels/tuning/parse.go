@@ -1,35 +1,32 @@
 package tuning
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/rulefile"
 )
+
+// keys are those of a table.
+const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, up_to, algorithm and blocks"
 
 // Parse reads a table. The name stands before errors, with the line: unknown
 // keys, words that the catalog does not have, and rules out of order.
 func Parse(name string, text []byte) (Table, error) {
-	t, err := decode(text)
-	if err != nil {
-		return Table{}, decodingError(name, err)
+	var t Table
+	if err := rulefile.Decode(name, text, &t, keys); err != nil {
+		return Table{}, err
 	}
 	if err := t.checkHead(); err != nil {
 		return Table{}, fmt.Errorf("%s: %w", name, err)
 	}
-	lines, known := ruleLines(text), catalog()
+	known := catalog()
 	for i := range t.Rules {
 		if err := t.checkRule(i, known); err != nil {
-			if i < len(lines) {
-				return Table{}, fmt.Errorf("%s:%d: rule %d: %w", name, lines[i], i+1, err)
-			}
-			return Table{}, fmt.Errorf("%s: rule %d: %w", name, i+1, err)
+			return Table{}, rulefile.Blame(name, text, i, err)
 		}
 	}
 	return t, nil
@@ -43,47 +40,6 @@ func catalog() map[string]*collective.Collective {
 		all[c.Name] = c
 	}
 	return all
-}
-
-// decode reads TOML. A bare date where text belongs makes the library panic.
-func decode(text []byte) (t Table, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("a date or time stands bare; write it in quotes, for example \"2026-11-21\"")
-		}
-	}()
-	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&t)
-	return t, err
-}
-
-// decodingError names the line of what is no TOML or has an unknown key.
-func decodingError(name string, err error) error {
-	var (
-		unknown *toml.StrictMissingError
-		wrong   *toml.DecodeError
-	)
-	switch {
-	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
-		e := unknown.Errors[0]
-		line, _ := e.Position()
-		return fmt.Errorf("%s:%d: unknown key %q; there are gpu, compute, driver, measured and dtype, "+
-			"and in a [[rule]] collective, world, up_to, algorithm and blocks", name, line, strings.Join(e.Key(), "."))
-	case errors.As(err, &wrong):
-		line, _ := wrong.Position()
-		return fmt.Errorf("%s:%d: %w", name, line, err)
-	}
-	return fmt.Errorf("%s: %w", name, err)
-}
-
-// ruleLines lists the numbers of the lines on which the rules begin.
-func ruleLines(text []byte) []int {
-	var numbers []int
-	for i, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(strings.TrimSpace(line), "[[rule]]") {
-			numbers = append(numbers, i+1)
-		}
-	}
-	return numbers
 }
 
 // checkHead checks what the whole table says.

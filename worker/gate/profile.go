@@ -1,16 +1,13 @@
 package gate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/rulefile"
 )
 
 // Profile holds the thresholds of a GPU model. The folder configs/thresholds has
@@ -70,9 +67,9 @@ type profileText struct {
 // ParseProfile reads a profile. Errors begin with the file and, where it is
 // known, the line.
 func ParseProfile(name, file string, text []byte) (Profile, error) {
-	decoded, err := decode(text)
-	if err != nil {
-		return Profile{}, decodingError(file, err)
+	var decoded profileText
+	if err := rulefile.Decode(file, text, &decoded, "there is gpu, and in a [[rule]] world, busbw, latency and source"); err != nil {
+		return Profile{}, err
 	}
 	p := Profile{Name: name, GPUs: decoded.GPU}
 	switch {
@@ -81,13 +78,10 @@ func ParseProfile(name, file string, text []byte) (Profile, error) {
 	case len(decoded.Rule) == 0:
 		return p, fmt.Errorf("%s: there is no [[rule]]", file)
 	}
-	lines := ruleLines(text)
 	for i, r := range decoded.Rule {
 		rule, err := parseRule(name, r.World, r.BusBW, r.Latency, r.Source)
-		if err != nil && i < len(lines) {
-			return p, fmt.Errorf("%s:%d: rule %d: %w", file, lines[i], i+1, err)
-		} else if err != nil {
-			return p, fmt.Errorf("%s: rule %d: %w", file, i+1, err)
+		if err != nil {
+			return p, rulefile.Blame(file, text, i, err)
 		}
 		p.Rules = append(p.Rules, rule)
 	}
@@ -109,44 +103,4 @@ func parseRule(profile string, world int, busbw, latency, source string) (Profil
 	}
 	rule, err := Parse(metric, text, "profile "+profile+": "+source)
 	return ProfileRule{world, rule}, err
-}
-
-// decode reads TOML. A bare date where text belongs makes the library panic.
-func decode(text []byte) (p profileText, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("a date or time stands bare; write it in quotes")
-		}
-	}()
-	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&p)
-	return p, err
-}
-
-// decodingError names the line of what is no TOML or has an unknown key.
-func decodingError(file string, err error) error {
-	var (
-		unknown *toml.StrictMissingError
-		wrong   *toml.DecodeError
-	)
-	switch {
-	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
-		line, _ := unknown.Errors[0].Position()
-		return fmt.Errorf("%s:%d: unknown key %q; there is gpu, and in a [[rule]] world, busbw, latency and source",
-			file, line, strings.Join(unknown.Errors[0].Key(), "."))
-	case errors.As(err, &wrong):
-		line, _ := wrong.Position()
-		return fmt.Errorf("%s:%d: %w", file, line, err)
-	}
-	return fmt.Errorf("%s: %w", file, err)
-}
-
-// ruleLines lists the numbers of the lines on which the rules begin.
-func ruleLines(text []byte) []int {
-	var numbers []int
-	for i, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(strings.TrimSpace(line), "[[rule]]") {
-			numbers = append(numbers, i+1)
-		}
-	}
-	return numbers
 }
