@@ -77,23 +77,21 @@ func TestCallIsAbortedWhenAPeerIsGone(t *testing.T) {
 	}
 }
 
-// Nobody is aborted who makes no call.
+// Nobody is aborted who makes no call, however long ago the last one was.
 func TestIdleRankIsNotAborted(t *testing.T) {
-	ctx, lose := context.WithCancel(t.Context())
-	r, aborted := stuckRank(ctx, 4*time.Millisecond)
-	if err := r.supervised("joining", func() error { return nil }); err != nil {
-		t.Fatal(err)
+	w := &watchdog{limit: time.Nanosecond}
+	w.begin("joining")
+	time.Sleep(time.Microsecond) // the time that is too long
+	if got := w.overdue(); got != "joining" || w.calling() != got {
+		t.Errorf("%q is overdue, %q is being called", got, w.calling())
 	}
-	lose()
-	for range 5 { // the watchdog looks at least as often
-		time.Sleep(4 * time.Millisecond)
+	w.end()
+	if got := w.overdue(); got != "" || w.calling() != "" {
+		t.Errorf("%q is overdue, %q is being called", got, w.calling())
 	}
-	if err := r.close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case err := <-aborted:
-		t.Errorf("aborted with %v", err)
-	default:
+	w.limit = time.Hour
+	w.begin("leaving")
+	if got := w.overdue(); got != "" {
+		t.Errorf("%q is overdue", got)
 	}
 }
