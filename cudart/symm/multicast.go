@@ -45,7 +45,7 @@ func (m *Memory) makeMulticast(ctx context.Context) error {
 		if err := m.verdict(reports, failure); err != nil {
 			err = fmt.Errorf("making a multicast address: %w", err)
 			err = errors.Join(err, m.unmapMulticast(), m.leaveMulticast())
-			m.MulticastWhy = strings.ReplaceAll(err.Error(), "\n", "; ")
+			m.MulticastWhy = inOneLine(err)
 			return nil
 		}
 	}
@@ -75,3 +75,5 @@ func (m *Memory) leaveMulticast() error {
 	}
 	return nil
 }
+
+func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

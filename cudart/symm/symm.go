@@ -79,6 +79,7 @@ type Memory struct {
 	backend backend
 	session session     // the backend while its library is in use
 	lost    bool        // a rank did not come to a round
+	settled bool        // all ranks have taken the backend
 	team    multicaster // the backend while it has something of a multicast address
 }
 
@@ -91,15 +92,27 @@ type Memory struct {
 // peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
 func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
-	if err := m.settle(ctx, dev); err != nil {
+	err := m.allocate(ctx, dev)
+	if err != nil && m.mayBeIPC(err) {
+		return m.byIPC(ctx, dev, err)
+	}
+	if err != nil {
 		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Memory) allocate(ctx context.Context, dev cudart.Device) error {
+	if err := m.settle(ctx, dev); err != nil {
+		return err
 	}
 	if err := m.enter(ctx); err != nil {
-		return nil, err
+		return err
 	}
+	m.settled = true
 	mine, failure := m.offer()
 	if err := m.agree(ctx, roundOffer, failure); err != nil {
-		return nil, errors.Join(err, mine.close(), m.freeLocal())
+		return errors.Join(err, mine.close(), m.freeLocal())
 	}
 	failure = errors.Join(m.mapPeers(ctx, mine), mine.close())
 	err := m.agree(ctx, roundMapped, failure)
@@ -107,9 +120,29 @@ func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, 
 		err = m.makeMulticast(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.Free(ctx))
+		return errors.Join(err, m.Free(ctx))
 	}
-	return m, nil
+	return nil
+}
+
+// mayBeIPC reports, the same on all ranks, whether memory that was to be shared by
+// VMM may as well be by IPC after VMM has failed all the same.
+func (m *Memory) mayBeIPC(failed error) bool {
+	_, vmm := m.backend.(*vmm)
+	unreachable := errors.As(failed, new(*UnreachableError))
+	return vmm && m.settled && !m.lost && !unreachable && m.options.kind() == Auto && !m.options.Multicast
+}
+
+// byIPC is Allocate once more, after VMM has failed.
+func (m *Memory) byIPC(ctx context.Context, dev cudart.Device, failed error) (*Memory, error) {
+	o := m.options
+	o.Kind = IPC
+	other, err := Allocate(ctx, dev, m.ex, m.Bytes, o)
+	if err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	other.Why = fmt.Sprintf("%s, because VMM failed: %s", other.backend.how(), inOneLine(failed))
+	return other, nil
 }
 
 // Free unmaps the peers' memory, waits until every peer has done the same,

@@ -1,6 +1,7 @@
 package symm
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 // byVirtual is a fake vmmDevice that can do CUDA IPC too, and no multicast. The
 // handle of memory is its address in the fabric, to which an import adds a mark.
 type byVirtual struct {
+	mapErr error // of a peer's memory, by VMM alone
 	byHandle
 	teamDevice
 	granularity int64
@@ -67,8 +69,8 @@ func (d *byVirtual) MapMemory(h uint64, bytes int64) (cudart.DevicePtr, error) {
 	if bytes != d.size {
 		return 0, &cudart.Error{Op: "MapMemory", Code: cudart.ErrInvalidValue}
 	}
-	if h&importMark != 0 && d.openErr != nil {
-		return 0, d.openErr
+	if err := cmp.Or(d.openErr, d.mapErr); h&importMark != 0 && err != nil {
+		return 0, err
 	}
 	return d.fabric.open(cudart.DevicePtr(h &^ importMark))
 }
@@ -175,7 +177,7 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 			"the GPU of rank 2 cannot reach the GPU of rank 0 peer to peer", nil, true,
 		},
 		"no addresses": {
-			Options{},
+			Options{Kind: VMM},
 			func(j *job) {
 				j.virtual(2).openErr = &cudart.Error{Op: "cuMemAddressReserve", Code: cudart.ErrOutOfMemory}
 			},
@@ -205,4 +207,27 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 			j.wantNoImports(t)
 		})
 	}
+}
+
+// Where VMM fails after all, memory is shared by IPC, and it is said why.
+func TestVMMThatFailsGivesWayToIPC(t *testing.T) {
+	before := openFiles(t)
+	j := newJob(3, vmms)
+	j.virtual(2).mapErr = &cudart.Error{Op: "cuMemAddressReserve", Code: cudart.ErrOutOfMemory}
+	memories, errs := j.allocate(t)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for rank, m := range memories {
+		const why = "because VMM failed: rank 2: mapping memory of rank 0: cuMemAddressReserve"
+		if m.Backend != "ipc" || !strings.Contains(m.Why, why) || strings.Contains(m.Why, "\n") {
+			t.Errorf("rank %d: %s: %s", rank, m.Backend, m.Why)
+		}
+	}
+	errs = j.each(func(rank int) error { return memories[rank].Free(t.Context()) })
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	j.wantClean(t, before)
+	j.wantNoImports(t)
 }
