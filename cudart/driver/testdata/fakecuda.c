@@ -13,8 +13,9 @@
    Virtual memory management and multicast objects are in fakevmm.h.
 
    A module is any text; its log is what the compiler says of PTX that
-   contains "broken". A kernel "two" has two parameters, "none" has none, every
-   other has one of 16 bytes. */
+   contains "broken". A kernel whose parameter the text declares, as clang does it,
+   has that one; of the others "two" has two, "none" has none, and every other one
+   of 16 bytes. No kernel runs. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdarg.h>
@@ -34,8 +35,9 @@ static const char *kinds[KINDS] = { "", "memory", "host", "registered", "module"
 static struct object {
 	enum kind kind;
 	uintptr_t handle;
-	size_t bytes;
+	size_t bytes; /* of memory, and of a function's parameters */
 	char name[32];
+	char *text; /* of a module */
 } objects[256];
 
 static char calls[1 << 16];
@@ -487,14 +489,29 @@ int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, int
 		snprintf(values[0], (size_t)values[1], "line 3: broken");
 		return INVALID_PTX;
 	}
-	*module = make(MODULE, 0, 0)->handle;
+	struct object *o = make(MODULE, 0, 0);
+	o->text = strdup(image);
+	*module = o->handle;
 	return 0;
 }
 
 int cuModuleUnload(uintptr_t module)
 {
 	ENTER("");
-	return drop(MODULE, module, INVALID_HANDLE);
+	struct object *o = find(MODULE, module);
+	int code = drop(MODULE, module, INVALID_HANDLE);
+	if (!code)
+		free(o->text);
+	return code;
+}
+
+/* declared is the size of a kernel's parameter block that PTX declares, or else 16. */
+static size_t declared(const char *ptx, const char *name)
+{
+	char line[128];
+	snprintf(line, sizeof line, " %s_param_0[", name);
+	const char *at = strstr(ptx, line);
+	return at ? strtoul(at + strlen(line), 0, 10) : 16;
 }
 
 int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
@@ -503,7 +520,7 @@ int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
 	LIVE(MODULE, module);
 	if (!strcmp(name, "missing"))
 		return NOT_FOUND;
-	struct object *o = make(FUNCTION, 0, 0);
+	struct object *o = make(FUNCTION, 0, declared(find(MODULE, module)->text, name));
 	snprintf(o->name, sizeof o->name, "%s", name);
 	*function = o->handle;
 	return 0;
@@ -526,14 +543,14 @@ int cuFuncSetAttribute(uintptr_t function, int attribute, int value)
 int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t *size)
 {
 	LIVE(FUNCTION, function);
-	const char *name = find(FUNCTION, function)->name;
-	size_t count = !strcmp(name, "two") ? 2 : !strcmp(name, "none") ? 0 : 1;
-	*offset = 16 * index;
-	*size = 16;
+	const struct object *o = find(FUNCTION, function);
+	size_t count = !strcmp(o->name, "two") ? 2 : !strcmp(o->name, "none") ? 0 : 1;
+	*offset = o->bytes * index;
+	*size = o->bytes;
 	return index < count ? 0 : INVALID_VALUE;
 }
 
-/* write_hex writes the 16 bytes of a kernel's parameter, or "none". */
+/* write_hex writes the first 16 bytes of a kernel's parameter, or "none". */
 static void write_hex(char hex[33], void **params)
 {
 	sprintf(hex, "none");
