@@ -28,7 +28,7 @@ func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
 		return err
 	}
 	var release func()
-	if c.submit, release, err = r.submission(c.testCase); err != nil {
+	if c.submit, release, err = r.submission(ctx, c.testCase); err != nil {
 		return err
 	}
 	c.closed = append(c.closed, release)

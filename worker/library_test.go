@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -190,6 +191,38 @@ func TestLibraryThatOneRankLacks(t *testing.T) {
 			_, errs := g.run(t, job)
 			wantEnvironment(t, errs, tt.want)
 		})
+	}
+}
+
+// lazyNCCL is alone, so that what it adds is what it gets. It connects in its first
+// call, and cannot do that while a graph is captured.
+type lazyNCCL struct {
+	fakeNCCL
+	connected bool
+}
+
+func (l *lazyNCCL) Enqueue(s cudart.Stream, call collective.LibraryCall) error {
+	if !l.connected {
+		if err := s.Download(make([]byte, 4), call.Send); err != nil {
+			return fmt.Errorf("connecting: %w", err)
+		}
+		l.connected = true
+	}
+	return s.Copy(call.Recv, call.Send, call.Count*int64(call.DType.Size))
+}
+
+func TestLibraryConnectsBeforeCapture(t *testing.T) {
+	for _, rounds := range []int{0, 2} {
+		g := ranks{world: 1, libraries: func(int) map[string]OpenLibrary {
+			return map[string]OpenLibrary{"nccl": func(string) (Library, error) {
+				return &lazyNCCL{fakeNCCL: fakeNCCL{title: "NCCL 2.99.1"}}, nil
+			}}
+		}}
+		job := ncclJob("nccl")
+		job.GraphReplays, job.Rounds = 1, rounds
+		if results := g.mustRun(t, job); len(results) != 4 || wrong(results) > 0 {
+			t.Errorf("%d rounds: %v", rounds, results)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (m measurement) wrong() (n int64) {
 // it, and verifies it again with random inputs.
 func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 	var m measurement
-	submit, release, err := r.submission(c)
+	submit, release, err := r.submission(ctx, c)
 	if err != nil {
 		return m, err
 	}
@@ -53,9 +53,12 @@ func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 // submission returns how one call of the case is put on the stream: launched,
 // or, when the job is about graphs, replayed from a graph that is captured once
 // and so must work for whatever the buffers hold. The caller releases it.
-func (r *rank) submission(c testCase) (submit func() error, release func(), err error) {
+func (r *rank) submission(ctx context.Context, c testCase) (submit func() error, release func(), err error) {
 	if r.Job.GraphReplays == 0 {
 		return func() error { return r.enqueue(c) }, func() {}, nil
+	}
+	if err := r.connect(ctx, c); err != nil {
+		return nil, nil, err
 	}
 	graph, err := r.capture(c, 1)
 	if err != nil {
@@ -63,6 +66,22 @@ func (r *rank) submission(c testCase) (submit func() error, release func(), err 
 	}
 	// What fails on release is freed with the device.
 	return func() error { return graph.Launch(r.stream) }, func() { _ = graph.Close() }, nil
+}
+
+// connect makes a call of a library's case outside of any graph. In the first call of
+// a kind a library connects to its peers and allocates what it needs, which has no
+// place in a capture. All ranks have just met, and nobody reads the buffers.
+func (r *rank) connect(ctx context.Context, c testCase) error {
+	if r.foreign(c) == nil {
+		return nil
+	}
+	if err := r.phase("making a first call of %s", c); err != nil {
+		return err
+	}
+	if err := r.enqueue(c); err != nil {
+		return err
+	}
+	return r.settle(ctx, c)
 }
 
 // capture makes a graph of so many calls of the case.
