@@ -14,7 +14,8 @@ const benchLong = `bench measures algorithms of a collective side by side: in ev
 an order that changes, so that whatever drifts hits all alike. Every algorithm is verified
 before and after. A sample is the time of --iters calls, replayed from a graph, over their number,
 on the slowest rank of the round. Medians have intervals of 95% confidence; a ratio is marked
-with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05).
+with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05). Without --algo, NCCL takes
+part where GPUs and the library are at hand; --algo all measures gpurun's own algorithms alone.
 
 What the links carry is measured in the same run, by the copy engines, and bus bandwidth is
 shown as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/term"
 
+	"gpurun/cmd/gpurun/foreign"
+	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
 	"gpurun/worker/plot"
 	"gpurun/worker/result"
@@ -25,6 +27,7 @@ type benchRun struct {
 	svg       string // a file; empty: none
 	plot      bool
 	plotAsked bool // by a flag, one way or the other
+	added     bool // nccl takes part, and nobody asked for it
 }
 
 // What each rank copies to find out what the links carry.
@@ -52,6 +55,7 @@ func (b *benchRun) sideBySide() error {
 			b.leftOut = strings.Join(append([]string{naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")
 		}
 	}
+	b.compareWithNCCL(foreign.Libraries()[libraries.NCCLName])
 	return b.chooseBase()
 }
 
@@ -65,13 +69,16 @@ func (b *benchRun) leftOuts() []string {
 
 // chooseBase decides what ratios are to.
 func (b *benchRun) chooseBase() error {
-	const usual = "nccl"
+	const usual = libraries.NCCLName
 	names := b.job.Algorithms
 	switch b.against = b.config.Against; {
 	case b.against != "" && !slices.Contains(names, b.against):
 		err := usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, orList(names))
 		if b.leftOut != "" {
 			err = usagef("%w (left out: %s)", err, b.leftOut)
+		}
+		if b.against == usual && b.remark != "" {
+			err = usagef("%w; %s", err, b.remark)
 		}
 		return err
 	case b.against != "":
@@ -94,6 +101,9 @@ func (b *benchRun) run(ctx context.Context, a *app) error {
 	report, ended := b.measure(ctx, a, renderer, progress)
 	progress.clear()
 	sayNote(a.err, report)
+	if code := exitCode(ended); b.added && (code == exitEnvironment || code == exitTimeout) {
+		fmt.Fprintln(a.err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
+	}
 	if ended == nil || exitCode(ended) == exitThreshold {
 		panels := bench.Panels(report)
 		err = errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/configs"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
@@ -80,6 +86,64 @@ func TestBaseOfRatios(t *testing.T) {
 			t.Errorf("%+v: %s, %v", c, b.against, err)
 		}
 	}
+}
+
+// NCCL takes part on GPUs, unless somebody says which algorithms do.
+func TestBenchComparesWithNCCL(t *testing.T) {
+	gpus := machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}
+	for _, c := range []struct {
+		name, line string
+		machine    machine
+		library    oldNCCL
+		remark     string // empty: nothing is said
+		taken      bool
+	}{
+		{"there", "allreduce", gpus, oldNCCL{}, "", true},
+		{"moves", "alltoall -d int8", gpus, oldNCCL{}, "", true},
+		{"missing", "allreduce", gpus, oldNCCL{missing: true}, "nccl is not compared with: no such file lib.so", false},
+		{"too old", "allreduce -d half,f8e4m3", gpus, oldNCCL{}, "nccl is not compared with: it does not add f8e4m3", false},
+		{"no epilogues", "allreduce --epilogue negate", gpus, oldNCCL{}, "nccl is not compared with: no epilogue negate", false},
+		{"shared GPU", "allreduce", machine{backend: "cuda", ranks: 3, gpus: 2, sm: 90}, oldNCCL{}, "3 ranks share 2 GPUs", false},
+		{"has none", "barrier", gpus, oldNCCL{missing: true}, "", false},
+		{"simulator", "allreduce", machine{backend: "sim", ranks: 2, sm: 100}, oldNCCL{}, "", false},
+		{"asked for others", "allreduce --algo all", gpus, oldNCCL{}, "", false},
+	} {
+		words := strings.Fields(c.line)
+		b := &benchRun{collectiveRun: &collectiveRun{machine: c.machine}}
+		b.what, _ = kernels.Find(words[0])
+		if err := b.plan(purpose{profiles: [][]byte{configs.Bench}}, parsedOf(t, append([]string{"bench", "--nccl-lib", "lib.so"}, words[1:]...)...), nil); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		before := len(b.job.Algorithms)
+		b.compareWithNCCL(c.library.open)
+		taken := slices.Contains(b.job.Algorithms, "nccl") && slices.Contains(b.job.Optional, "nccl")
+		if taken != c.taken || len(b.job.Algorithms) != before+map[bool]int{true: 1}[c.taken] {
+			t.Errorf("%s: %q, optional %q", c.name, b.job.Algorithms, b.job.Optional)
+		}
+		if said := b.notices(); c.remark == "" && len(said) > 0 || c.remark != "" && (len(said) != 1 || !strings.Contains(said[0], c.remark)) {
+			t.Errorf("%s: %q, want %q", c.name, said, c.remark)
+		}
+	}
+}
+
+// oldNCCL is open, and does not add 8-bit floats.
+type oldNCCL struct {
+	worker.Library
+	missing bool
+}
+
+func (l oldNCCL) open(path string) (worker.Library, error) {
+	if l.missing {
+		return nil, fmt.Errorf("no such file %s", path)
+	}
+	return l, nil
+}
+
+func (oldNCCL) Supports(_ string, d collective.DType, _ collective.Op) error {
+	if d.Name == "f8e4m3" {
+		return errors.New("it does not add f8e4m3")
+	}
+	return nil
 }
 
 // A plot goes where it is asked for, and a file is no terminal.

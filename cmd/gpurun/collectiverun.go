@@ -27,6 +27,8 @@ type collectiveRun struct {
 	gate     gate.Plan // that the results are held against
 	// leftOut says which of "all" algorithms do not run, and why; or is empty.
 	leftOut string
+	// remark is something else that is to be said before the run; or is empty.
+	remark string
 }
 
 // notices are what is to be said before the run.
@@ -39,6 +41,9 @@ func (p *collectiveRun) notices() []string {
 	}
 	if p.leftOut != "" {
 		all = append(all, "--algo all leaves out "+p.leftOut)
+	}
+	if p.remark != "" {
+		all = append(all, p.remark)
 	}
 	return all
 }
