@@ -3,28 +3,39 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
 )
 
-// What the links carry is measured by the copy engines: every rank copies to the
-// next rank, all at the same time, then to the one after it, and so on. That way each
-// GPU sends to one and receives from one at any time, which is the most that GPUs
-// behind a switch can do. Where the peers have links of their own, it is one link's.
+// What the links carry is measured by the copy engines, in two ways. In turns, every
+// rank copies to the next rank, all at the same time, then to the one after it, and so
+// on: each GPU sends to one and receives from one at any time, which is the most that
+// GPUs behind a switch can do. At once, every rank copies to all peers: that takes more
+// where GPUs have a link of their own for each peer. The larger counts.
 
-// Each peer is copied to so often, and in each repetition so many copies are timed
-// together.
+// Each way is tried so often, and in each repetition so many copies to a peer are
+// timed together.
 const (
 	copyRepetitions = 5
 	copiesAtOnce    = 4
 )
 
-// withCopies adds a place to copy from and one to copy to.
-func (l layout) withCopies(bytes int64) layout {
+// landings times as much as a copy is what a rank receives at once at most, from all
+// peers: it bounds the memory for that where ranks are many.
+const landings = 8
+
+// shareBytes is what is copied to each of so many peers at once.
+func shareBytes(bytes int64, peers int) int64 {
+	return min(bytes, roundUp(max(1, landings*bytes/int64(peers))))
+}
+
+// withCopies adds a place to copy from, and one to copy to for each of so many peers.
+func (l layout) withCopies(bytes int64, peers int) layout {
 	l.copyFrom = l.total
 	l.copyTo = l.copyFrom + roundUp(bytes)
-	l.total = l.copyTo + roundUp(bytes)
+	l.total = l.copyTo + max(roundUp(bytes), int64(peers)*roundUp(shareBytes(bytes, peers)))
 	return l
 }
 
@@ -50,7 +61,7 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 		if err := r.phase("measuring what the links carry"); err != nil {
 			return err
 		}
-		mine, err := r.copyRate(ctx)
+		mine, err := r.copyRates(ctx)
 		if err != nil {
 			return err
 		}
@@ -60,7 +71,7 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		found = result.Ceiling{CopyOut: all, Bytes: r.Job.CeilingBytes, Method: "copy engine, all ranks at once to one peer after the other"}
+		found = ceilingOf(all, r.Job.CeilingBytes)
 	}
 	if r.Rank != 0 {
 		return nil
@@ -68,8 +79,41 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 	return r.Reports.Result(result.Update{Ceiling: &found})
 }
 
-// copyRate is the median rate of this rank's copies, in GB/s.
-func (r *rank) copyRate(ctx context.Context) (float64, error) {
+// copyRates are those of one rank's copies, in GB/s; 0 is unknown.
+type copyRates struct {
+	InTurns float64 `json:"in_turns"`
+	AtOnce  float64 `json:"at_once"`
+}
+
+// ceilingOf takes the way of copying that is the faster one for the slowest rank.
+func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
+	var inTurns, atOnce []float64
+	for _, rates := range all {
+		inTurns, atOnce = append(inTurns, rates.InTurns), append(atOnce, rates.AtOnce)
+	}
+	switch turns, once := slices.Min(inTurns), slices.Min(atOnce); {
+	case turns == 0 && once == 0:
+		return result.Ceiling{Skipped: "the device's clock stands still while it copies"}
+	case once > turns:
+		return result.Ceiling{
+			CopyOut: atOnce, Bytes: shareBytes(bytes, len(all)-1),
+			Method: "copy engine, all ranks at once to all peers at once",
+		}
+	}
+	return result.Ceiling{CopyOut: inTurns, Bytes: bytes, Method: "copy engine, all ranks at once to one peer after the other"}
+}
+
+// copyRates measures both ways. A single peer is copied to in one.
+func (r *rank) copyRates(ctx context.Context) (found copyRates, err error) {
+	if found.InTurns, err = r.rateInTurns(ctx); err != nil || r.WorldSize == 2 {
+		return found, err
+	}
+	found.AtOnce, err = r.rateAtOnce(ctx)
+	return found, err
+}
+
+// rateInTurns is the median rate of this rank's copies to one peer at a time, in GB/s.
+func (r *rank) rateInTurns(ctx context.Context) (float64, error) {
 	s, err := newStamps(r.device, 2)
 	if err != nil {
 		return 0, err
@@ -88,7 +132,15 @@ func (r *rank) copyRate(ctx context.Context) (float64, error) {
 			}
 		}
 	}
-	return stats.Median(rates), nil
+	return medianRate(rates), nil
+}
+
+// medianRate is 0 where there are no rates.
+func medianRate(rates []float64) float64 {
+	if len(rates) == 0 {
+		return 0
+	}
+	return stats.Median(rates)
 }
 
 // copyTo enqueues the copies to a peer that are timed together.

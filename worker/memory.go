@@ -82,7 +82,7 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 func (r *rank) layOutCases() layout {
 	l := layOut(r.sweep.cases, r.around.leastSMs())
 	if r.noCeiling() == "" {
-		l = l.withCopies(r.Job.CeilingBytes)
+		l = l.withCopies(r.Job.CeilingBytes, r.WorldSize-1)
 	}
 	if r.Job.Pairs {
 		l.pairs = layOutPairs(r.Job.Sizes[0], l.total)

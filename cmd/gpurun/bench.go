@@ -17,9 +17,10 @@ on the slowest rank of the round. Medians have intervals of 95% confidence; a ra
 with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05). Without --algo, NCCL takes
 part where GPUs and the library are at hand; --algo all measures gpurun's own algorithms alone.
 
-What the links carry is measured in the same run, by the copy engines, and bus bandwidth is
-shown as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the
-times mean nothing.`
+What the links carry is measured in the same run, by the copy engines: all GPUs send to one peer
+after the other, and to all peers at once; the faster of the two counts. Bus bandwidth is shown
+as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the times
+mean nothing.`
 
 const benchExample = `  gpurun bench allreduce
   gpurun bench allreduce --algo auto,nccl --against nccl -d bfloat16 --svg allreduce.svg

@@ -5,8 +5,9 @@ import "slices"
 // Ceiling is what the links between the GPUs carry: nothing that moves a byte to a
 // peer once for every byte of bus bandwidth can be faster.
 type Ceiling struct {
-	// CopyOut is the median rate at which each rank copies to its peers while all
-	// ranks do, in GB/s, 1e9 bytes per second, by rank.
+	// CopyOut is the median rate at which each rank copies out to its peers while all
+	// ranks do, in GB/s, 1e9 bytes per second, by rank: to one peer after the other or
+	// to all at once, as Method says, whichever is faster for the slowest rank.
 	CopyOut []float64 `json:"copy_out,omitempty"`
 	Bytes   int64     `json:"bytes,omitempty"`   // of a copy
 	Method  string    `json:"method,omitempty"`  // in words
