@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -101,6 +102,9 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 	}
 	if b.collectiveRun, err = planRunFor(why, cmd, what, nil); err != nil {
 		return nil, err
+	}
+	if n := b.config.CUDAGraph; n > 1 {
+		return nil, b.settings.blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
 	}
 	if b.gate, err = b.settings.thresholds(b.config); err != nil {
 		return nil, err

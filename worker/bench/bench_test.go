@@ -236,6 +236,41 @@ func TestCasesMatchExactly(t *testing.T) {
 	}
 }
 
+// Another version of a library, and memory of another kind, are worth a warning where
+// both runs have one.
+func TestCompareWarnsOfSurroundings(t *testing.T) {
+	by := func(memory, library string) result.Report {
+		r := run()
+		if memory != "" {
+			r.Memory = &result.Memory{Backend: memory}
+		}
+		for i, x := range r.Results {
+			if x.Algorithm == "nccl" {
+				r.Results[i].Library = library
+			}
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		before, after result.Report
+		want          []string
+	}{
+		"the same": {by("vmm", "NCCL 2.28.9"), by("vmm", "NCCL 2.28.9"), []string{}},
+		"unknown":  {by("", ""), by("vmm", "NCCL 2.28.9"), []string{}},
+		"both": {by("vmm", "NCCL 2.28.9"), by("ipc", "NCCL 2.29.1"), []string{
+			"the kinds of memory differ: vmm, then ipc", "the libraries of nccl differ: NCCL 2.28.9, then NCCL 2.29.1",
+		}},
+	} {
+		got, err := Compare(c.before, c.after, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.Warnings); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // Results without samples are compared by their medians, and never fail; the runs of
 // several cycles are one case.
 func TestCompareWithoutSamples(t *testing.T) {
