@@ -70,7 +70,7 @@ func (r *rank) submission(ctx context.Context, c testCase) (submit func() error,
 
 // connect makes a call of a library's case outside of any graph. In the first call of
 // a kind a library connects to its peers and allocates what it needs, which has no
-// place in a capture. All ranks have just met, and nobody reads the buffers.
+// place in a capture. All ranks have met since one last looked at the buffers.
 func (r *rank) connect(ctx context.Context, c testCase) error {
 	if r.foreign(c) == nil {
 		return nil

@@ -142,8 +142,8 @@ func TestLaunchRefuses(t *testing.T) {
 	f := newFake(t)
 	d := f.open()
 	s := f.stream(d)
-	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
-	k := must[cudart.Kernel](t)(m.Kernel("sum"))
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte(".entry large( .param .align 8 .b8 large_param_0[720] )")))
+	k, large := must[cudart.Kernel](t)(m.Kernel("sum")), must[cudart.Kernel](t)(m.Kernel("large"))
 	f.calls()
 	shape := cudart.Launch{Blocks: 1, Threads: 32}
 	for name, test := range map[string]struct {
@@ -158,6 +158,7 @@ func TestLaunchRefuses(t *testing.T) {
 		"no blocks":       {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "Blocks:0"},
 		"negative shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "SharedBytes:-1"},
 		"short params":    {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
+		"half of params":  {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
 		"huge params":     {k, shape, 5000, cudart.ErrInvalidValue, "more than 4096"},
 		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes"},
 	} {
@@ -169,6 +170,9 @@ func TestLaunchRefuses(t *testing.T) {
 		if calls := strings.Join(f.calls(), " "); strings.Contains(calls, "cuLaunchKernel") {
 			t.Errorf("%s: launched: %s", name, calls)
 		}
+	}
+	if err := s.Launch(large, shape, make([]byte, 720)); err != nil {
+		t.Error(err)
 	}
 	f.failNext("cuLaunchKernel", 701)
 	wantCode(t, s.Launch(k, shape, make([]byte, 16)), 701, "launching kernel sum with 1 blocks of 32 threads")
