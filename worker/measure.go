@@ -106,7 +106,9 @@ func (r *rank) enqueue(c testCase) error {
 	if l == nil {
 		return c.algorithm.Enqueue(r.comm, r.stream, r.place(c))
 	}
-	r.watchdog.begin(r.doing)
+	if err := r.watchdog.begin(r.doing, false); err != nil {
+		return err
+	}
 	defer r.watchdog.end()
 	if err := c.algorithm.Enqueue(r.comm, r.stream, r.place(c)); err != nil {
 		return &LibraryError{l.Title(), err}

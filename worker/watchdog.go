@@ -13,14 +13,26 @@ import (
 type watchdog struct {
 	limit time.Duration
 	abort func(error)
+	ctx   context.Context // ends when a peer is gone
 
 	mu    sync.Mutex
 	what  string // is being done; empty: nothing
 	since time.Time
 }
 
-// begin and end surround a call.
-func (w *watchdog) begin(what string) {
+// begin and end surround a call. Where a peer is gone already, nobody would come, and
+// begin refuses a call that is not to clean up: what it has noted by then is aborted
+// should the peer go only now.
+func (w *watchdog) begin(what string, cleaning bool) error {
+	w.note(what)
+	if w.ctx.Err() == nil || cleaning {
+		return nil
+	}
+	w.end()
+	return context.Cause(w.ctx)
+}
+
+func (w *watchdog) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.what, w.since = what, time.Now()
@@ -32,19 +44,19 @@ func (w *watchdog) end() {
 	w.what = ""
 }
 
-// run looks at the call until done is closed. ctx ends when a peer is gone.
-func (w *watchdog) run(ctx context.Context, done <-chan struct{}) {
+// run looks at the call until done is closed.
+func (w *watchdog) run(done <-chan struct{}) {
 	tick := time.NewTicker(min(w.limit/4, time.Second))
 	defer tick.Stop()
-	gone := ctx.Done()
+	gone := w.ctx.Done()
 	for {
 		select {
 		case <-done:
 			return
 		case <-gone:
-			gone = nil // what begins from now on leaves, and has its time
+			gone = nil // what begins from now on cleans up, and has its time
 			if w.calling() != "" {
-				w.abort(context.Cause(ctx))
+				w.abort(context.Cause(w.ctx))
 			}
 		case <-tick.C:
 			if what := w.overdue(); what != "" {
@@ -85,7 +97,7 @@ func (e *StuckError) Error() string {
 
 // startWatchdog has one run until the rank closes.
 func (r *rank) startWatchdog(ctx context.Context) {
-	r.watchdog = &watchdog{limit: r.Job.Timeout + waitSlack, abort: func(err error) {
+	r.watchdog = &watchdog{ctx: ctx, limit: r.Job.Timeout + waitSlack, abort: func(err error) {
 		if r.failure != nil { // the call cleans up, and must not hide why
 			err = r.failure
 		}
@@ -94,7 +106,7 @@ func (r *rank) startWatchdog(ctx context.Context) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.watchdog.run(ctx, done)
+		r.watchdog.run(done)
 	}()
 	r.onClose(func() error {
 		close(done)
@@ -109,7 +121,9 @@ func (r *rank) supervised(what string, call func() error) error {
 	if err := r.phase("%s", what); err != nil {
 		return err
 	}
-	r.watchdog.begin(what)
+	if err := r.watchdog.begin(what, r.failure != nil); err != nil {
+		return err
+	}
 	err := call()
 	r.watchdog.end()
 	if err != nil {

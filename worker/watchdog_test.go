@@ -77,10 +77,33 @@ func TestCallIsAbortedWhenAPeerIsGone(t *testing.T) {
 	}
 }
 
+// Once a peer is gone no call begins that would wait for it, but one that cleans up.
+func TestNoCallBeginsWhenAPeerIsGone(t *testing.T) {
+	ctx, lose := context.WithCancelCause(t.Context())
+	r, _ := stuckRank(ctx, time.Hour)
+	lose(&rendezvous.PeerLeft{Rank: 1})
+	err := r.supervised("joining", func() error {
+		t.Error("the call began")
+		return nil
+	})
+	if left := new(rendezvous.PeerLeft); !errors.As(err, &left) || r.watchdog.calling() != "" {
+		t.Errorf("%v, and calling %q", err, r.watchdog.calling())
+	}
+	r.failure = err
+	cleaned := false
+	err = r.supervised("aborting", func() error {
+		cleaned = true
+		return nil
+	})
+	if err := errors.Join(err, r.close()); err != nil || !cleaned {
+		t.Errorf("cleaned %t, %v", cleaned, err)
+	}
+}
+
 // Nobody is aborted who makes no call, however long ago the last one was.
 func TestIdleRankIsNotAborted(t *testing.T) {
 	w := &watchdog{limit: time.Nanosecond}
-	w.begin("joining")
+	w.note("joining")
 	time.Sleep(time.Microsecond) // the time that is too long
 	if got := w.overdue(); got != "joining" || w.calling() != got {
 		t.Errorf("%q is overdue, %q is being called", got, w.calling())
@@ -90,7 +113,7 @@ func TestIdleRankIsNotAborted(t *testing.T) {
 		t.Errorf("%q is overdue, %q is being called", got, w.calling())
 	}
 	w.limit = time.Hour
-	w.begin("leaving")
+	w.note("leaving")
 	if got := w.overdue(); got != "" {
 		t.Errorf("%q is overdue", got)
 	}

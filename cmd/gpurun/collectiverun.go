@@ -124,6 +124,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
 		ExtraFiles: sockets.worker,
 		Reports:    g.take,
+		Failed:     where.tell,
 		Silence:    p.silence(),
 		Grace:      time.Duration(p.config.Grace),
 		Signals:    a.signals,

@@ -17,7 +17,7 @@ type meeting struct {
 	target, token string
 	server        *rendezvous.Server
 	nodes         *nodes.Nodes // nil on one machine
-	deaf          func() bool  // stops listening for lost nodes
+	deaf          func() bool  // stops listening for nodes that fail
 }
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
@@ -37,8 +37,8 @@ func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting,
 	return &meeting{target: server.Target(), server: server}, nil
 }
 
-// meetNodes waits for the other nodes. From then on, a node that is lost ends the
-// run.
+// meetNodes waits for the other nodes. From then on, a node that has failed, or is
+// lost, ends the run.
 func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 	plan, err := p.nodePlan()
 	if err != nil {
@@ -53,8 +53,16 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 	}
 	m := &meeting{nodes: all}
 	m.target, m.token = all.Ranks()
-	m.deaf = context.AfterFunc(all.Context(), func() { g.fail(&elsewhereError{exitRendezvous, all.Lost().Error()}) })
+	m.deaf = context.AfterFunc(all.Context(), func() { g.fail(elsewhere(all.Lost())) })
 	return m, nil
+}
+
+// tell lets the other nodes know of this node's first failure. It has the form that
+// agent.Spec.Failed wants.
+func (m *meeting) tell(f *agent.Failure) {
+	if m.nodes != nil {
+		m.nodes.Tell(nodes.End{Code: collectiveCode(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
+	}
 }
 
 // nodePlan is what this node tells the others. Where it cannot take part, it may
@@ -99,6 +107,14 @@ type elsewhereError struct {
 }
 
 func (e *elsewhereError) Error() string { return e.reason }
+
+// elsewhere says that a node has failed, or is gone without a word.
+func elsewhere(err error) error {
+	if failed := new(nodes.Failed); errors.As(err, &failed) {
+		return &elsewhereError{failed.Code, failed.Error()}
+	}
+	return &elsewhereError{exitRendezvous, err.Error()}
+}
 
 // conclude agrees with the other nodes how the job ended. It returns what went
 // wrong: the run's own error, or what happened elsewhere.

@@ -130,6 +130,22 @@ func TestFailureElsewhere(t *testing.T) {
 	}
 }
 
+// What another node tells has its exit code; one that is gone has none.
+func TestElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want elsewhereError
+	}{
+		{&nodes.Failed{Verdict: nodes.Verdict{Name: "node 1", End: nodes.End{Code: 5, What: "rank 9 died"}}}, elsewhereError{5, "node 1: rank 9 died"}},
+		{errors.New("node 1 departed"), elsewhereError{exitRendezvous, "node 1 departed"}},
+	} {
+		var got *elsewhereError
+		if err := elsewhere(tt.err); !errors.As(err, &got) || *got != tt.want {
+			t.Errorf("%v is %v, want %v", tt.err, err, tt.want)
+		}
+	}
+}
+
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 	t.Setenv(tokenVariable, "0123456789abcdef")

@@ -208,9 +208,14 @@ func TestACauseIsNamedBeforeItsConsequence(t *testing.T) {
 			open()
 		}
 	}
+	var told []string
+	spec.Failed = func(f *Failure) { told = append(told, f.Error()) }
 	outcome := mustRun(t, spec)
 	if outcome.First == nil || outcome.First.Rank != 2 || outcome.ExitCode() != 128+11 {
 		t.Errorf("named %v", outcome.First)
+	}
+	if len(told) != 1 || told[0] != outcome.First.Error() {
+		t.Errorf("told %q of %v", told, outcome.First)
 	}
 }
 
@@ -218,6 +223,7 @@ func TestAConsequenceIsNamedWhenThereIsNothingElse(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := players(t, 2, `1=fail:{"class":"rendezvous","message":"node 1 left","consequence":true}`, "1=exit:6", "block")
 	spec.Reports = new(inbox).add
+	spec.Failed = func(f *Failure) { t.Errorf("told of a consequence: %v", f) }
 	if outcome := mustRun(t, spec); outcome.First == nil || outcome.First.Rank != 1 || outcome.ExitCode() != 6 {
 		t.Errorf("named %v", outcome.First)
 	}

@@ -118,6 +118,9 @@ func (g *group) failed(w *worker, failure *report.Failure, leaving bool, at time
 		}
 		return
 	}
+	if g.spec.Failed != nil && g.stop.begun.IsZero() {
+		g.spec.Failed(g.describe(w))
+	}
 	g.end(syscall.SIGTERM, g.spec.Grace, nil)
 }
 

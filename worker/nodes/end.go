@@ -26,8 +26,13 @@ type Verdict struct {
 	Name string // such as "node 1 (its host)"
 }
 
-// failedWait bounds the wait of a node that has failed for the others' word.
-const failedWait = 10 * time.Second
+// failedWait bounds the wait of a node that has failed for the others' word, and
+// toldWait that of one that knows of another's failure: all it waits for is that
+// everybody has heard of it.
+const (
+	failedWait = 10 * time.Second
+	toldWait   = 2 * time.Second
+)
 
 // Conclude tells the other nodes how this one's ranks ended, and returns the
 // verdict, which is the same on all nodes: the first failure that no other
@@ -35,14 +40,19 @@ const failedWait = 10 * time.Second
 // their ranks: with the verdict, node 0 stops serving them.
 //
 // An error says that another node is gone without a word, or does not answer. If
-// this node has failed by itself, that is the verdict all the same.
+// this node has failed by itself, or was told of a failure, that is the verdict all
+// the same.
 func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 	if mine.At.IsZero() {
 		mine.At = time.Now()
 	}
 	mine.After = mine.At.Sub(n.begun)
+	var told *Failed
 	wait := n.config.Timeout
-	if mine.Code != 0 {
+	switch {
+	case errors.As(n.Lost(), &told):
+		wait = toldWait
+	case mine.Code != 0:
 		wait = failedWait
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
@@ -53,7 +63,11 @@ func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 		return judge(ends, n.names()), nil
 	}
 	err = n.explainLoss(err)
-	if mine.Code != 0 && !mine.Consequence {
+	switch {
+	case told != nil || errors.As(n.Lost(), &told):
+		n.fail(ctx, told)
+		return told.Verdict, nil
+	case mine.Code != 0 && !mine.Consequence:
 		n.fail(ctx, errors.New(mine.What))
 		n.config.Logger.Debug("concluding without the other nodes", zap.Error(err))
 		return Verdict{End: mine, Node: n.config.Rank, Name: n.names()[n.config.Rank]}, nil

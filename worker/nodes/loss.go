@@ -42,8 +42,9 @@ func missing(nodes []int) string {
 	return " (--node-rank " + strings.Trim(fmt.Sprint(nodes), "[]") + ")"
 }
 
-// Lost says which node is gone, once Context has ended.
-func (n *Nodes) Lost() error { return n.explainLoss(context.Cause(n.group.Context())) }
+// Lost says, once Context has ended, which node has failed, as *[Failed], or which is
+// gone.
+func (n *Nodes) Lost() error { return context.Cause(n.ctx) }
 
 // explainLoss names the node that an error of the group is about.
 func (n *Nodes) explainLoss(err error) error {

@@ -5,7 +5,8 @@
 //	serve the nodes' rendezvous  <------  join it, once it is up
 //	                  all tell what they are about to run, and compare
 //	serve the ranks' rendezvous  ------>  learn where that is, and its secret
-//	                  all run their own ranks; a node that is gone ends Context
+//	                  all run their own ranks; a node that fails tells the others, which
+//	                  ends their Context, as does a node that is gone
 //	                  all tell how their ranks ended; the first cause counts
 //
 // The user's token stays with the agents: the ranks' rendezvous has a secret of
@@ -21,6 +22,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,6 +54,10 @@ type Nodes struct {
 	begun  time.Time // on all nodes about the same moment
 	group  *rendezvous.Group
 	place  place
+	// ctx is what Context returns, and tasks are to end with the group.
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	tasks sync.WaitGroup
 	// Node 0 serves both.
 	meeting, ranks *rendezvous.Server
 }
@@ -90,6 +96,8 @@ func Meet(ctx context.Context, c Config, mine Plan) (_ *Nodes, err error) {
 		return nil, err
 	}
 	n.begun = time.Now()
+	n.ctx, n.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	n.tasks.Go(n.listen)
 	return n, nil
 }
 
@@ -145,8 +153,8 @@ func (n *Nodes) Rank() int { return n.config.Rank }
 // Ranks is the rendezvous of the job's ranks, and its secret.
 func (n *Nodes) Ranks() (target, token string) { return n.place.Target, n.place.Token }
 
-// Context ends when a node is gone; see [Nodes.Lost].
-func (n *Nodes) Context() context.Context { return n.group.Context() }
+// Context ends when another node has failed, or is gone; see [Nodes.Lost].
+func (n *Nodes) Context() context.Context { return n.ctx }
 
 // Close ends this node's part. Without a Conclude before it, the other nodes see
 // a departure.
@@ -154,6 +162,7 @@ func (n *Nodes) Close() error {
 	var errs []error
 	if n.group != nil {
 		errs = append(errs, n.group.Close())
+		n.tasks.Wait()
 	}
 	for _, server := range []*rendezvous.Server{n.ranks, n.meeting} {
 		if server != nil {
