@@ -135,15 +135,7 @@ func (r *rank) synchronize(ctx context.Context) error {
 
 // settle is synchronize after a call of the case. Kernels of gpurun's bound their
 // waits themselves; those of others are waited for within the timeout.
-func (r *rank) settle(ctx context.Context, c testCase) error {
-	l := r.foreign(c)
-	if l == nil {
-		return r.synchronize(ctx)
-	}
-	waiting, cancel := r.within(ctx)
-	defer cancel()
-	return r.blame(ctx, l, r.doing, r.synchronize(waiting))
-}
+func (r *rank) settle(ctx context.Context, c testCase) error { return r.finish(ctx, c, nil) }
 
 // foreign is the library of others that does the case, or nil.
 func (r *rank) foreign(c testCase) Library {
@@ -167,8 +159,5 @@ func (r *rank) blame(ctx context.Context, l Library, what string, err error) err
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = &StuckError{what, r.Job.Timeout + waitSlack}
 	}
-	if hidden := l.Err(); hidden != nil {
-		return errors.Join(&LibraryError{l.Title(), hidden}, err)
-	}
-	return err
+	return errors.Join(hidden(l), err)
 }

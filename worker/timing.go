@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (r *rank) timeTogether(ctx context.Context, c testCase, s stamps, enqueue f
 const lookEvery = time.Second
 
 // finish waits for the stream, but not for what is left on it once a kernel
-// has given up, nor for a library's that makes no progress. It lets the launcher know
+// has given up, nor for a library's that has failed or makes no progress. It lets the launcher know
 // for as long as the stream gets from stamp to stamp: to time large sizes takes its
 // time.
 func (r *rank) finish(ctx context.Context, c testCase, s stamps) error {
@@ -139,7 +140,7 @@ func (r *rank) finish(ctx context.Context, c testCase, s stamps) error {
 		if !late {
 			return err
 		}
-		if err := r.comm.Err(); err != nil {
+		if err := cmp.Or(hidden(foreign), r.comm.Err()); err != nil {
 			return err
 		}
 		if n := s.reached(); n > done {
@@ -149,6 +150,17 @@ func (r *rank) finish(ctx context.Context, c testCase, s stamps) error {
 			}
 		}
 	}
+}
+
+// hidden is what went wrong in a library behind the caller's back, or nil.
+func hidden(l Library) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.Err(); err != nil {
+		return &LibraryError{l.Title(), err}
+	}
+	return nil
 }
 
 // meet lines the ranks up.

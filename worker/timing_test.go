@@ -131,3 +131,26 @@ func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 		}
 	})
 }
+
+// What goes wrong in a library behind our back ends the wait for it, and is no hang.
+func TestTimingEndsWhenALibraryFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, _ := newRank(t, &slowStream{waits: 100})
+		r.Job.Timeout = time.Hour
+		r.libraries = map[string]Library{"nccl": &fakeNCCL{title: "NCCL 2.99.1", hidden: errors.New("ncclRemoteError")}}
+		c := testCase{algorithm: &collective.Algorithm{Needs: collective.Needs{Library: "nccl"}}}
+		for name, wait := range map[string]func() error{
+			"timing":    func() error { return r.finish(context.Background(), c, nil) },
+			"verifying": func() error { return r.settle(context.Background(), c) },
+		} {
+			began := time.Now()
+			err := wait()
+			if f := Explain(err); f.Class != report.Environment || f.Message != "NCCL 2.99.1: ncclRemoteError" {
+				t.Errorf("%s: %s of %q", name, f.Class, f.Message)
+			}
+			if took := time.Since(began); took > 2*lookEvery {
+				t.Errorf("%s took %v", name, took)
+			}
+		}
+	})
+}
