@@ -20,6 +20,18 @@ func gpus(world, major int) surroundings {
 	return s
 }
 
+// withLibraries has both libraries open.
+func (s surroundings) withLibraries() surroundings {
+	anything := &fakeAnything{fakeNCCL{title: "a library"}}
+	s.libraries = map[string]Library{"nccl": anything, "nvshmem": &fakeHeap{fakeNCCL: &anything.fakeNCCL}}
+	return s
+}
+
+// fakeAnything does all types.
+type fakeAnything struct{ fakeNCCL }
+
+func (f *fakeAnything) Supports(string, collective.DType, collective.Op) error { return nil }
+
 func tables(rules ...tuning.Rule) tuning.Tables {
 	return tuning.Tables{{GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-01-01", Rules: rules}}
 }
@@ -57,6 +69,10 @@ func TestChoose(t *testing.T) {
 		{"apart, and naive cannot", auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll can", 0, ""},
 		{"apart, named, can", "oneshot_ll", sum, apart, nil, "oneshot_ll", 0, "asked for"},
+		{"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil, "allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll can", 0, ""},
+		{"apart, by a library", "nccl", sum, apart.withLibraries(), nil, "nccl", 0, "asked for"},
+		{"8-bit floats by a library", "nccl", f8, gpus(2, 9).withLibraries(), nil, "nccl", 0, "asked for"},
+		{"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil, "and allreduce nccl of f8e4m3 needs 9.0", 0, ""},
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
 		{"pdl", auto, sum, pdl, nil, "twoshot", 0, "an estimate"},

@@ -139,7 +139,7 @@ func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 		}
 	}
 	switch {
-	case r.around.apart != "" && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
+	case r.around.apart != "" && !r.Job.spansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
 		return o, &Unavailable{fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.apart)}
 	case o.Kind == symm.NVSHMEMHeap:
 		own, err := r.heap(bytes)

@@ -7,6 +7,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 )
 
 // surroundings are what the devices of all ranks allow.
@@ -33,9 +34,7 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(s.devices), sm(d))
 		switch {
 		case !ok:
-			least := a.MinSM(call.DType, call.Op, call.Epilogue.Kind)
-			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
-				"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
+			return needsSM(rank, d, name, call, a.MinSM(call.DType, call.Op, call.Epilogue.Kind))
 		case s.wantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
 			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
 		}
@@ -44,7 +43,7 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 	case s.spansMachines && a.Needs.Library == "":
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
-		return s.refuseLibrary(name, a, call)
+		return s.refuseLibrary(c, a, call)
 	case a.Needs.Peers && s.apart != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
 	case a.Needs.Multicast && s.noMulticast != "":
@@ -54,15 +53,31 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 }
 
 // refuseLibrary is the part of refuse for what a library of others does.
-func (s surroundings) refuseLibrary(name string, a *collective.Algorithm, call collective.Call) error {
+func (s surroundings) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+	name := a.Collective + " " + a.Name
+	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)
+	for rank, d := range s.devices {
+		if sm(d) < least {
+			return needsSM(rank, d, name, call, least)
+		}
+	}
 	l, open := s.libraries[a.Needs.Library]
 	if why := s.missing[a.Needs.Library]; why != "" || !open {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, cmp.Or(why, "the library is not open"))}
+	}
+	if l.HasHeap() && s.apart != "" && !s.spansMachines {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
 	}
 	if err := l.Supports(a.Collective, call.DType, call.Op); err != nil {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %v", name, err)}
 	}
 	return nil
+}
+
+// needsSM says that a rank's device is older than a call needs.
+func needsSM(rank int, d cudart.Info, name string, call collective.Call, least int) error {
+	return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
+		"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
 }
 
 // withoutPeers names the algorithms that run where GPUs cannot reach each other.

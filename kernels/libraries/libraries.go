@@ -41,3 +41,13 @@ func hasReductions(d collective.DType) bool {
 }
 
 func everyType(collective.DType) bool { return true }
+
+// MinSM is the least compute capability, 10*major+minor, on which a library combines
+// elements of a type; 0 is any. NCCL has no reductions of 8-bit floats before 9.0;
+// elements that are only moved, by [collective.None], are bytes to it.
+func MinSM(library string, d collective.DType, op collective.Op) int {
+	if library == NCCLName && op != collective.None && d.Kind == collective.FloatingPoint && d.Size == 1 {
+		return 90
+	}
+	return 0
+}
