@@ -72,8 +72,10 @@ func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
 	if p.nodes.problem != nil {
 		plan.Problem, plan.Workers = p.nodes.problem.Error(), p.config.NProcPerNode.number
 	}
+	job := p.job
+	job.LibraryPaths = nil // the ranks compare versions; files may lie elsewhere on each node
 	var err error
-	plan.Job, err = nodes.Fields(p.job)
+	plan.Job, err = nodes.Fields(job)
 	return plan, err
 }
 

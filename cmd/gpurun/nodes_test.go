@@ -78,6 +78,25 @@ func TestMeetingError(t *testing.T) {
 	}
 }
 
+// Libraries may lie elsewhere on each node.
+func TestNodePlanLeavesOutLibraryPaths(t *testing.T) {
+	var plans []nodes.Plan
+	for _, path := range []string{"/opt/a/libnccl.so.2", "/opt/b/libnccl.so.2"} {
+		p := &collectiveRun{job: worker.Job{Collective: "allreduce", LibraryPaths: map[string]string{"nccl": path}}}
+		plan, err := p.nodePlan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.job.LibraryPaths["nccl"] != path {
+			t.Error("the job itself has lost the path")
+		}
+		plans = append(plans, plan)
+	}
+	if diff := cmp.Diff(plans[0], plans[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What a node tells the others of its end.
 func TestOwnEnd(t *testing.T) {
 	died := time.Unix(1, 0)
