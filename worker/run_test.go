@@ -2,10 +2,13 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
@@ -60,6 +63,38 @@ func TestEveryAlgorithmIsVerified(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A sweep of several cycles runs its cases in the same order each time, and its progress
+// counts all of them.
+func TestCyclesRepeatTheSweep(t *testing.T) {
+	job := Job{
+		Collective: "allgather", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64, 128},
+		Cycles: 3, Iterations: 1, Verify: true,
+	}
+	messages, errs := ranks{world: 2}.messages(t, job)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range messages {
+		if m.Progress != nil {
+			got = append(got, fmt.Sprint(m.Progress.Done, " of ", m.Progress.Total))
+		}
+	}
+	for _, u := range updates(t, messages) {
+		if u.Result != nil {
+			got = append(got, fmt.Sprint(u.Result.Bytes, " ", u.Result.InPlace))
+		}
+	}
+	var want []string
+	for i := range 12 {
+		want = append(want, fmt.Sprint(i, " of ", 12))
+	}
+	want = append(want, slices.Repeat([]string{"64 false", "64 true", "128 false", "128 true"}, 3)...)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

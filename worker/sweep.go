@@ -63,11 +63,9 @@ func planSweep(job Job, world int) (sweep, error) {
 	if err != nil {
 		return sweep{}, err
 	}
-	for range max(job.Cycles, 1) {
-		for _, algorithm := range job.Algorithms {
-			if err := s.add(job, world, algorithm, p); err != nil {
-				return sweep{}, err
-			}
+	for _, algorithm := range job.Algorithms {
+		if err := s.add(job, world, algorithm, p); err != nil {
+			return sweep{}, err
 		}
 	}
 	return s, job.checkInjections(c.Shape, world, s.requests)
@@ -143,30 +141,37 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 	return nil
 }
 
-// runSweep makes all measurements, in step with the peers.
+// runSweep makes all measurements, in step with the peers, in every cycle again.
 func (r *rank) runSweep(ctx context.Context) error {
 	if r.Job.Rounds > 0 {
 		return r.runRounds(ctx)
 	}
-	for i, c := range r.sweep.cases {
-		if err := r.Reports.Progress(i, len(r.sweep.cases)); err != nil {
-			return err
-		}
-		if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
-			return err
-		}
-		if hopeless, err := r.hopeless(ctx, c); err != nil {
-			return err
-		} else if hopeless {
-			continue
-		}
-		mine, err := r.measure(ctx, c)
-		if err != nil { // the phase names the case
-			return err
-		}
-		if err := r.share(ctx, c, mine); err != nil {
-			return err
+	cycles, done := max(r.Job.Cycles, 1), 0
+	for range cycles {
+		for _, c := range r.sweep.cases {
+			if err := r.Reports.Progress(done, cycles*len(r.sweep.cases)); err != nil {
+				return err
+			}
+			if err := r.runCase(ctx, c); err != nil { // the phase names the case
+				return err
+			}
+			done++
 		}
 	}
 	return nil
+}
+
+// runCase measures a case, unless there is no hope in it.
+func (r *rank) runCase(ctx context.Context, c testCase) error {
+	if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
+		return err
+	}
+	if hopeless, err := r.hopeless(ctx, c); err != nil || hopeless {
+		return err
+	}
+	mine, err := r.measure(ctx, c)
+	if err != nil {
+		return err
+	}
+	return r.share(ctx, c, mine)
 }
