@@ -15,14 +15,18 @@ import (
 
 // nvshmemLibrary works on memory of the library's own heap alone. The heap joins
 // and leaves for it.
-type nvshmemLibrary struct{ lib *nvshmem.Library }
+type nvshmemLibrary struct {
+	lib *nvshmem.Library
+	// ours are the variables that Heap has set, which are not the user's.
+	ours map[string]bool
+}
 
 func openNVSHMEM(path string) (worker.Library, error) {
 	lib, err := nvshmem.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return nvshmemLibrary{lib}, nil
+	return nvshmemLibrary{lib, map[string]bool{}}, nil
 }
 
 func (l nvshmemLibrary) Title() string { return "NVSHMEM " + l.lib.Version().String() }
@@ -39,10 +43,17 @@ func (l nvshmemLibrary) Err() error   { return nil }
 
 func (l nvshmemLibrary) HasHeap() bool { return true }
 
-// Heap sets the variables that NVSHMEM reads when it starts.
+// Heap sets the variables that NVSHMEM reads when it starts, but for the user's.
 func (l nvshmemLibrary) Heap(bytes int64, oneMachine bool) (symm.NVSHMEM, error) {
-	for _, assignment := range l.lib.Environment(os.Getenv, bytes, oneMachine) {
+	users := func(name string) string {
+		if l.ours[name] {
+			return ""
+		}
+		return os.Getenv(name)
+	}
+	for _, assignment := range l.lib.Environment(users, bytes, oneMachine) {
 		name, value, _ := strings.Cut(assignment, "=")
+		l.ours[name] = true
 		if err := os.Setenv(name, value); err != nil {
 			return nil, fmt.Errorf("setting %s for %s: %w", name, l.Title(), err)
 		}
