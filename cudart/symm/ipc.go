@@ -65,9 +65,10 @@ const (
 )
 
 // markNoPeerAccess marks an error whose code means the want of peer access, by any
-// call or, for more codes, by the call at hand.
+// call or, for more codes, by the call at hand. Of an import, cudart.ErrNotSupported
+// says that this kind of handle is of no use, whatever GPU it is about.
 func markNoPeerAccess(err error, more ...cudart.Result) error {
-	refusals := append(more, errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported)
+	refusals := append(more, errMapFailed, errPeerAccessUnsupported, errTooManyPeers)
 	if slices.ContainsFunc(refusals, func(code cudart.Result) bool { return errors.Is(err, code) }) {
 		return noPeerAccess{err}
 	}

@@ -149,7 +149,7 @@ func (b *vmm) open(_ int, h handle) (cudart.DevicePtr, error) {
 	}
 	ptr, err := b.MapMemory(imported, b.size)
 	// A driver says of a GPU that is out of reach that it is no device.
-	err = markNoPeerAccess(err, cudart.ErrInvalidDevice)
+	err = markNoPeerAccess(err, cudart.ErrInvalidDevice, cudart.ErrNotSupported)
 	return ptr, errors.Join(err, b.ReleaseMemory(imported))
 }
 

@@ -20,7 +20,8 @@ type byVirtual struct {
 	granularity int64
 	cannot      [2]error // export files, and fabric handles
 	size        int64    // of the memory that was created
-	imported    int      // handles
+	importErr   error
+	imported    int // handles
 }
 
 const importMark = 1 << 40
@@ -47,6 +48,9 @@ func (d *byVirtual) ExportFile(h uint64) (*os.File, error) {
 }
 
 func (d *byVirtual) ImportFile(f *os.File) (uint64, error) {
+	if d.importErr != nil {
+		return 0, d.importErr
+	}
 	node, err := inode(f)
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
@@ -175,6 +179,20 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 				j.virtual(2).openErr = &cudart.Error{Op: "cuMemSetAccess", Code: cudart.ErrInvalidDevice}
 			},
 			"the GPU of rank 2 cannot reach the GPU of rank 0 peer to peer", nil, true,
+		},
+		"no mapping": {
+			Options{},
+			func(j *job) {
+				j.virtual(2).openErr = &cudart.Error{Op: "cuMemSetAccess", Code: cudart.ErrNotSupported}
+			},
+			"the GPU of rank 2 cannot reach the GPU of rank 0 peer to peer", nil, true,
+		},
+		"no import": {
+			Options{},
+			func(j *job) {
+				j.virtual(2).importErr = &cudart.Error{Op: "cuMemImportFromShareableHandle", Code: cudart.ErrNotSupported}
+			},
+			"rank 2: mapping memory of rank 0: cuMemImportFromShareableHandle", nil, false,
 		},
 		"no addresses": {
 			Options{Kind: VMM},
