@@ -183,7 +183,8 @@ func collectives(l *Library, rank int, to, from cudart.DevicePtr) error {
 		},
 	} {
 		clear(recv)
-		if err := step.enqueue(); err != nil {
+		// Peers may write as soon as they like.
+		if err := errors.Join(l.BarrierOnStream(stream), step.enqueue()); err != nil {
 			return err
 		}
 		if err := errors.Join(

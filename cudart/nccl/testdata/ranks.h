@@ -382,12 +382,11 @@ static void consume(struct group *g, const struct piece *p, char *recv)
 		reduce_integers(c->type, c->op, g->world, parts, p->n, recv + p->at * size);
 }
 
-/* collective runs a call, which all ranks make. It returns what went wrong, or
-   NULL. */
-static const char *collective(struct group *g, const struct call *call, const void *send, void *recv)
+/* agree keeps the rank FAKE_LOST for good, meets the others, and compares what all
+   call. It returns what went wrong, or NULL. Who has the answer meets once more
+   before the next call. */
+static const char *agree(struct group *g, const struct call *call)
 {
-	struct piece p = {.call = call, .parts = call->kind == REDUCESCATTER || call->kind == ALLTOALL ? g->world : 1};
-	size_t most = SLOT / size_of(call->type) / (size_t)p.parts;
 	const char *lost = getenv("FAKE_LOST");
 	if (lost && atoi(lost) == g->rank)
 		pause();
@@ -400,6 +399,18 @@ static const char *collective(struct group *g, const struct call *call, const vo
 		    other->root != call->root || other->count != call->count)
 			return "ranks called with different arguments";
 	}
+	return NULL;
+}
+
+/* collective runs a call, which all ranks make. It returns what went wrong, or
+   NULL. */
+static const char *collective(struct group *g, const struct call *call, const void *send, void *recv)
+{
+	struct piece p = {.call = call, .parts = call->kind == REDUCESCATTER || call->kind == ALLTOALL ? g->world : 1};
+	size_t most = SLOT / size_of(call->type) / (size_t)p.parts;
+	const char *complaint = agree(g, call);
+	if (complaint)
+		return complaint;
 	for (; p.at < call->count; p.at += p.n) {
 		p.n = call->count - p.at < most ? call->count - p.at : most;
 		publish(g, &p, send);

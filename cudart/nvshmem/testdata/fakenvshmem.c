@@ -1,7 +1,8 @@
 /* A stand-in for libnvshmem_host.so.3 that works on host memory, among
    processes of one machine, and at once: streams are not looked at, unless
    FAKE_NVSHMEM_STREAM says which one is expected. The heap is a part of a file
-   that all PEs map. It checks every byte that it is handed; like the real one
+   that all PEs map, and what only moves elements writes into it before the PEs
+   meet. It checks every byte that it is handed; like the real one
    it prints a line and calls exit(-1) where it finds something fatal.
 
    FAKE_NVSHMEM_INIT    what initializing returns
@@ -247,6 +248,29 @@ int nvshmemx_barrier_on_stream(int team, void *stream)
 	return SUCCESS;
 }
 
+/* put writes a call's elements into the peers' memory, whatever they are doing, and
+   meets the peers only then: the real one does not ask either whether they have
+   come. */
+static const char *put(struct call call, char *dst, const char *src)
+{
+	size_t part = call.count * size_of(call.type);
+	int parts = call.kind == BROADCAST ? 1 : group.world;
+	const char *complaint;
+	if (part && (!symmetric(dst + parts * part - 1) || !symmetric(src + (call.kind == ALLTOALL ? parts : 1) * part - 1)))
+		return "a buffer that ends outside of the heap";
+	for (int pe = 0; pe < group.world; pe++) {
+		char *theirs = dst + ((size_t)pe - (size_t)group.rank) * heap;
+		if (call.kind != BROADCAST)
+			memmove(theirs + group.rank * part, src + (call.kind == ALLTOALL ? pe * part : 0), part);
+		else if (group.rank == call.root)
+			memmove(theirs, src, part);
+	}
+	complaint = agree(&group, &call);
+	if (complaint)
+		return complaint;
+	return meet(&group) ? "a PE left" : NULL;
+}
+
 static int run(int team, struct call call, void *dst, const void *src, void *stream)
 {
 	const char *complaint;
@@ -256,7 +280,10 @@ static int run(int team, struct call call, void *dst, const void *src, void *str
 		return complain(INVALID_VALUE, "the root");
 	if (!symmetric(dst) || !symmetric(src))
 		return complain(INVALID_VALUE, "a buffer outside of the heap");
-	complaint = collective(&group, &call, src, dst);
+	if (call.kind == ALLREDUCE || call.kind == REDUCESCATTER)
+		complaint = collective(&group, &call, src, dst);
+	else
+		complaint = put(call, dst, src);
 	return complaint ? complain(INTERNAL, complaint) : SUCCESS;
 }
 
