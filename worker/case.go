@@ -18,13 +18,16 @@ type testCase struct {
 	alone     bool   // out of place, and it cannot run in place
 	why       string // the algorithm was chosen
 	asked     string // what the job asks for, if that is not the algorithm
+	// askedBytes is the size that the job asks for. Parts are cut to whole elements
+	// and vectors, so that bytes may be less.
+	askedBytes int64
 }
 
 // newCases are a call out of place and, where that can be, in place.
 func newCases(s collective.Shape, world int, chosen choice) []testCase {
-	c := testCase{algorithm: chosen.algorithm, shape: s, world: world, call: chosen.call, why: chosen.why}
-	if chosen.asked != c.algorithm.Name {
-		c.asked = chosen.asked
+	c := testCase{algorithm: chosen.algorithm, shape: s, world: world, call: chosen.call, why: chosen.why, askedBytes: chosen.asked.bytes}
+	if chosen.asked.algorithm != c.algorithm.Name {
+		c.asked = chosen.asked.algorithm
 	}
 	if _, _, _, ok := s.InPlace(0); !ok || c.algorithm.Needs.SeparateOutput {
 		c.alone = true

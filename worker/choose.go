@@ -62,7 +62,7 @@ type choice struct {
 	algorithm *collective.Algorithm
 	call      collective.Call
 	why       string
-	asked     string // a name, or "auto"
+	asked     request
 }
 
 // choose finds the algorithm of a request, and the blocks that go with it unless
@@ -85,7 +85,7 @@ func (c chooser) choose(q request) (choice, error) {
 		best.Reason += "; the blocks were asked for"
 	}
 	a, _ := c.collective.Algorithm(best.Algorithm)
-	return choice{a, q.call, best.Reason, q.algorithm}, nil
+	return choice{a, q.call, best.Reason, q}, nil
 }
 
 // best is what "auto" stands for: what was measured to be the fastest, or else

@@ -81,7 +81,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := kernels.Find("allreduce")
-			got, err := chooser{c, tt.around, tt.tables}.choose(request{tt.algorithm, tt.call})
+			got, err := chooser{c, tt.around, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
 			if err != nil {
 				if !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(*Unavailable)) && !errors.As(err, new(*UnsupportedDevice)) {
 					t.Errorf("got %v, want %q", err, tt.want)

@@ -98,6 +98,22 @@ func TestCyclesRepeatTheSweep(t *testing.T) {
 	}
 }
 
+// A size that the ranks do not divide is measured a little smaller, and is still
+// known by what was asked for.
+func TestAskedSizeIsKept(t *testing.T) {
+	job := Job{
+		Collective: "allgather", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"none"},
+		Sizes: []int64{960, 1024}, Iterations: 1,
+	}
+	asked := map[int64]int64{}
+	for _, r := range (ranks{world: 3}).mustRun(t, job) {
+		asked[r.Bytes] = r.AskedBytes
+	}
+	if diff := cmp.Diff(map[int64]int64{960: 0, 1008: 1024}, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUnalignedAndGraphs(t *testing.T) {
 	for _, c := range kernels.Collectives() {
 		job := everyAlgorithm(c)

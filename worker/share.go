@@ -34,6 +34,9 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 		DType:   c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
 		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream", Asked: c.asked,
 	}
+	if c.askedBytes != res.Bytes {
+		res.AskedBytes = c.askedBytes
+	}
 	if c.shape.Rooted {
 		res.Root = c.call.Root
 	}

@@ -25,6 +25,8 @@ type request struct {
 	// call has its buffers' distance from their alignment in the place of their
 	// offsets.
 	call collective.Call
+	// bytes are the size that is asked for; the call's own may be a little less.
+	bytes int64
 }
 
 // UsageError is a job that makes no sense.
@@ -83,7 +85,7 @@ func (s *sweep) add(job Job, world int, algorithm string, p parsed) error {
 					if err := s.check(job, algorithm, call, world); err != nil {
 						return err
 					}
-					s.requests = append(s.requests, request{algorithm, call})
+					s.requests = append(s.requests, request{algorithm, call, bytes})
 				}
 			}
 		}

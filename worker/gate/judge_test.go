@@ -90,6 +90,21 @@ func TestEveryResultIsJudged(t *testing.T) {
 	}
 }
 
+// TestAskedSizes checks that a size that ranks do not divide is found by its
+// name, and by what was measured of it.
+func TestAskedSizes(t *testing.T) {
+	cut, whole := measured(65520, false, 5, 2), measured(64<<10, false, 5, 2)
+	cut.AskedBytes = 64 << 10
+	got := Plan{Rules: rules(t, BusBW, "allreduce@64K:1", "allreduce@65520:1", "allreduce@<=32K:1", "allreduce@>=65537:1")}.Judge(onMany("x", 3, cut, whole))
+	var matched []int
+	for _, r := range got.Rules {
+		matched = append(matched, r.Matched)
+	}
+	if diff := cmp.Diff([]int{2, 1, 0, 0}, matched); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestViolationsAreSentences(t *testing.T) {
 	report := onMany("x", 2, measured(64<<20, true, 330, 204.92), measured(128<<20, false, 20, math.NaN()))
 	plan := Plan{Rules: append(rules(t, BusBW, "allreduce@64M:300", "allreduce@128M:300", "reduce@>=1M:3"), rules(t, Latency, "allreduce@64M:300us")...)}

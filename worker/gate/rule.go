@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -60,11 +61,15 @@ func (r Rule) String() string {
 	return text
 }
 
-// matches reports whether a result is one that the rule is about.
+// matches reports whether a result is one that the rule is about. Where ranks do
+// not divide a size, a little less is measured than was asked for: whoever names a
+// size may mean either.
 func (r Rule) matches(x result.Result) bool {
 	return x.Collective == r.Collective && (r.Algorithm == "" || x.Algorithm == r.Algorithm) &&
-		r.Least <= x.Bytes && x.Bytes <= r.Most
+		(r.covers(x.Bytes) || r.covers(cmp.Or(x.AskedBytes, x.Bytes)))
 }
+
+func (r Rule) covers(bytes int64) bool { return r.Least <= bytes && bytes <= r.Most }
 
 // value is what the rule limits.
 func (r Rule) value(x result.Result) float64 {

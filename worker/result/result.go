@@ -63,8 +63,11 @@ type Result struct {
 	Root     int    `json:"root"` // -1: the collective has none
 	Epilogue string `json:"epilogue,omitempty"`
 	Bytes    int64  `json:"bytes"` // of the larger of a rank's buffers
-	Count    int64  `json:"count"` // elements of a part, as nccl-tests counts
-	InPlace  bool   `json:"in_place"`
+	// AskedBytes is the size that was asked for, where that is not Bytes: parts
+	// are cut to whole elements and vectors.
+	AskedBytes int64 `json:"asked_bytes,omitempty"`
+	Count      int64 `json:"count"` // elements of a part, as nccl-tests counts
+	InPlace    bool  `json:"in_place"`
 	// Alone is a result out of place that has no partner: the algorithm does not
 	// run in place.
 	Alone bool   `json:"alone,omitempty"`
