@@ -2,8 +2,10 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"gpurun/kernels"
 	"gpurun/worker/result"
 )
 
@@ -101,7 +103,8 @@ func (j *judgement) applyNamed(p Profile, world int) {
 }
 
 // applyFitting applies the profile that fits the devices, or says that none
-// does.
+// does. Which of its rules are of no use, though their collective ran, is noted: else
+// nobody sees that a collective goes unjudged.
 func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 	for _, p := range profiles {
 		rules := p.rules(r.WorldSize)
@@ -109,16 +112,33 @@ func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 			continue
 		}
 		j.gate.Profile = p.Name
-		matched := 0
+		matched, idle := 0, []string(nil)
 		for _, rule := range rules {
-			matched += j.apply(rule)
+			n := j.apply(rule)
+			if matched += n; n == 0 && j.missed(rule) {
+				idle = append(idle, rule.about())
+			}
 		}
-		if matched == 0 {
+		switch {
+		case matched == 0:
 			j.gate.Note = "no threshold of the profile " + p.Name + " is about anything that was measured: speed was not judged"
+		case len(idle) > 0:
+			j.gate.Note = fmt.Sprintf("the profile %s also judges %s, of which nothing was measured", p.Name, strings.Join(idle, ", "))
 		}
 		return
 	}
 	j.gate.Note = "no built-in profile of thresholds fits " + r.Machines() + ": speed was not judged"
+}
+
+// missed reports whether a rule is about a collective that ran. Algorithms of
+// libraries run only when asked for: where they did not, nobody misses their rules.
+func (j *judgement) missed(r Rule) bool {
+	c, _ := kernels.Find(r.Collective)
+	a, named := c.Algorithm(r.Algorithm)
+	foreign := named && a.Needs.Library != ""
+	return slices.ContainsFunc(j.results, func(x result.Result) bool {
+		return x.Collective == r.Collective && (!foreign || x.Algorithm == r.Algorithm)
+	})
 }
 
 // about is the rule without its limit.

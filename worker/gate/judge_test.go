@@ -163,6 +163,12 @@ func TestProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	auto, named := Plan{Auto: []Profile{x}}, Plan{Profile: &x}
+	// Nobody ran reduce or NCCL, and so nobody misses them.
+	manyOfX := x
+	manyOfX.Rules = nil
+	for _, r := range rules(t, BusBW, "allreduce@>=1M:100", "allreduce/oneshot@>=1M:100", "allreduce@<=1K:1", "reduce:1", "allreduce/nccl@>=8G:1") {
+		manyOfX.Rules = append(manyOfX.Rules, ProfileRule{2, r})
+	}
 	simulated := onMany("x", 2, measured(1<<20, false, 30, 99))
 	simulated.Devices[1].Backend = "sim"
 	for _, c := range []struct {
@@ -173,12 +179,18 @@ func TestProfiles(t *testing.T) {
 		violations       int
 		note, firstWords string
 	}{
-		{"fits and misses", auto, onMany("x", 2, measured(1<<20, false, 30, 99)), "x", 1, "", "allreduce twoshot"},
-		{"fits and holds", auto, onMany("x", 2, measured(1<<20, false, 30, 100)), "x", 0, "", ""},
-		{"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1, "", "allreduce twoshot"},
+		{"fits and misses", auto, onMany("x", 2, measured(1<<20, false, 30, 99), measured(1<<10, false, 9, 1)), "x", 1, "", "allreduce twoshot"},
+		{"fits and holds", auto, onMany("x", 2, measured(1<<20, false, 30, 100), measured(1<<10, false, 9, 1)), "x", 0, "", ""},
+		{"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1, "also judges allreduce@<=1K", "allreduce twoshot"},
 		{"another model", auto, onMany("y", 2, measured(1<<20, false, 30, 99)), "", 0, "no built-in profile of thresholds fits 2 x y (cuda)", ""},
 		{"another number", auto, onMany("x", 3, measured(1<<20, false, 30, 99)), "", 0, "fits 3 x x", ""},
 		{"the simulator", auto, simulated, "", 0, "no built-in profile", ""},
+		{
+			"in part about nothing that ran",
+			Plan{Auto: []Profile{manyOfX}},
+			onMany("x", 2, measured(1<<20, false, 30, 100)), "x", 0,
+			"the profile x also judges allreduce/oneshot@>=1M, allreduce@<=1K, of which nothing was measured", "",
+		},
 		{"about nothing that ran", auto, onMany("x", 2, measured(4<<10, false, 30, 99)), "x", 0, "no threshold of the profile x is about", ""},
 		{"named, whatever the GPU", named, onMany("y", 2, measured(1<<20, false, 30, 99)), "x", 1, "", "allreduce twoshot"},
 		{"named, about nothing that ran", named, onMany("x", 4, measured(1<<20, false, 30, 99)), "x", 1, "", "profile x: none of its rules"},
