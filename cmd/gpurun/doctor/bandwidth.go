@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gpurun/worker/result"
+	"gpurun/worker/stats"
+)
+
+// measure is something that is known of every link, in GB/s, where less is worse.
+type measure struct {
+	when string
+	of   func(result.Pair) float64
+}
+
+func measures() []measure {
+	return []measure{
+		{"alone", func(p result.Pair) float64 { return p.CopyGBs }},
+		{"with all links busy", func(p result.Pair) float64 { return p.LoadedGBs }},
+	}
+}
+
+// speed names GPUs and links that are slower than the others. Times of the
+// simulator mean nothing.
+func (d *Diagnosis) speed() Finding {
+	const check = "bandwidth"
+	if d.Ranks[0].Backend == "sim" {
+		return ok(check, "measured in the simulator, which says nothing about hardware")
+	}
+	var problems []string
+	for _, m := range measures() {
+		problems = append(problems, d.slowness(m)...)
+	}
+	if len(problems) > 0 {
+		const advice = "see nvidia-smi nvlink -s and nvidia-smi -q -d PCIE for links that are down or narrow, and who else uses these GPUs"
+		return listed(warn(check, advice, "%s", problems[0]), problems)
+	}
+	return ok(check, "%s GB/s over a link alone, %s with all busy; none is much slower than the others",
+		span(d.Pairs, measures()[0].of), span(d.Pairs, measures()[1].of))
+}
+
+// slowness says what is slow by a measure, each thing once: a GPU, or else a link
+// beside all others, or else beside the other direction.
+func (d *Diagnosis) slowness(m measure) (problems []string) {
+	of := func(rank int) func(laggard) bool { return func(l laggard) bool { return l.rank == rank } }
+	gpus := slowGPUs(d.Pairs, len(d.Ranks), m.of)
+	for _, s := range gpus {
+		problems = append(problems, fmt.Sprintf("the links of %s do %.1f GB/s %s, and those of the others %.1f", d.rank(s.rank), s.own, m.when, s.others))
+	}
+	for i, p := range d.Pairs {
+		if slices.ContainsFunc(gpus, of(p.From)) || slices.ContainsFunc(gpus, of(p.To)) {
+			continue
+		}
+		link := fmt.Sprintf("the link from %s to %s does %.1f GB/s %s", d.rank(p.From), d.rank(p.To), m.of(p), m.when)
+		if median, slow := slowLink(d.Pairs, i, m.of); slow {
+			problems = append(problems, fmt.Sprintf("%s, and the median of all links is %.1f", link, median))
+		} else if back, slow := slowDirection(d.Pairs, i, m.of); slow {
+			problems = append(problems, fmt.Sprintf("%s, and the way back %.1f", link, back))
+		}
+	}
+	return problems
+}
+
+// Whatever is slow is a tenth slower than the others, and by more than a standard
+// deviation of theirs: GPUs are not all connected alike.
+const slowPart = 0.9
+
+// laggard is a rank whose links are slow, with the median of them and that of the others'.
+type laggard struct {
+	rank        int
+	own, others float64
+}
+
+// slowGPUs finds the ranks whose median over the links from and to them is more than
+// a standard deviation below the mean of all ranks', and more than a tenth below that
+// of the links between others. One slow link does not move a median.
+func slowGPUs(pairs []result.Pair, ranks int, value func(result.Pair) float64) []laggard {
+	own, others := make([]float64, ranks), make([]float64, ranks)
+	for rank := range ranks {
+		var mine, theirs []float64
+		for _, p := range pairs {
+			if p.From == rank || p.To == rank {
+				mine = append(mine, value(p))
+			} else {
+				theirs = append(theirs, value(p))
+			}
+		}
+		if len(theirs) == 0 {
+			return nil // of two, neither can be told to be the slow one
+		}
+		own[rank], others[rank] = stats.Median(mine), stats.Median(theirs)
+	}
+	average, sigma := mean(own), deviation(own)
+	var found []laggard
+	for rank := range ranks {
+		if own[rank] < average-sigma && own[rank] < slowPart*others[rank] {
+			found = append(found, laggard{rank, own[rank], others[rank]})
+		}
+	}
+	return found
+}
+
+// slowLink holds a link against the median of all, and against the deviation of
+// the others. Of an even number the median is the lower of the two in the middle: what
+// half of the links do is how the machine is.
+func slowLink(pairs []result.Pair, i int, value func(result.Pair) float64) (median float64, slow bool) {
+	all := make([]float64, len(pairs))
+	for k, p := range pairs {
+		all[k] = value(p)
+	}
+	median = slices.Sorted(slices.Values(all))[(len(all)-1)/2]
+	others := deviation(slices.Delete(slices.Clone(all), i, i+1))
+	return median, all[i] < slowPart*median && all[i] < median-others
+}
+
+// slowDirection holds a link against the other direction between the same GPUs, less
+// what directions differ in between other GPUs, and against the deviation of that.
+func slowDirection(pairs []result.Pair, i int, value func(result.Pair) float64) (back float64, slow bool) {
+	var differences []float64
+	for k, p := range pairs {
+		reverse := slices.IndexFunc(pairs, func(q result.Pair) bool { return q.From == p.To && q.To == p.From })
+		switch {
+		case reverse < 0:
+		case k == i:
+			back = value(pairs[reverse])
+		case reverse > k && reverse != i:
+			differences = append(differences, math.Abs(value(p)-value(pairs[reverse])))
+		}
+	}
+	var usual, sigma float64
+	if len(differences) > 0 {
+		usual, sigma = mean(differences), deviation(differences)
+	}
+	there := value(pairs[i])
+	return back, there < slowPart*(back-usual) && there < back-usual-sigma
+}
+
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// deviation is the standard deviation.
+func deviation(values []float64) float64 {
+	average := mean(values)
+	var squares float64
+	for _, x := range values {
+		squares += (x - average) * (x - average)
+	}
+	return math.Sqrt(squares / float64(len(values)))
+}
+
+// span prints the least and the largest: "390.1 to 391.0".
+func span(pairs []result.Pair, value func(result.Pair) float64) string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range pairs {
+		low, high = min(low, value(p)), max(high, value(p))
+	}
+	return fmt.Sprintf("%.1f to %.1f", low, high)
+}
