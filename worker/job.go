@@ -75,4 +75,7 @@ type Job struct {
 	// the only one of Sizes is what is written and copied, and Iterations is how
 	// many copies are timed.
 	Pairs bool `json:"pairs,omitempty"`
+	// PairsTogether has all ranks write at the same time, each to another, where
+	// bandwidths mean nothing: one pair after the other takes many ranks very long.
+	PairsTogether bool `json:"pairs_together,omitempty"`
 }

@@ -22,8 +22,8 @@ type pairFindings struct {
 	Received []result.Compared `json:"received"` // by peer
 }
 
-// runPairs checks every ordered pair, one at a time, so that each has the machine
-// to itself; and then the bandwidth of as many at a time as there are ranks.
+// runPairs checks every ordered pair, one at a time unless the job says otherwise, so
+// that each has the machine to itself; and then the bandwidth of as many at a time as there are ranks.
 func (r *rank) runPairs(ctx context.Context) error {
 	if r.around.apart != "" {
 		if r.Rank != 0 {
@@ -35,14 +35,13 @@ func (r *rank) runPairs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("preparing the check of pairs: %w", err)
 	}
-	for from := range r.WorldSize {
-		for to := range r.WorldSize {
-			if from == to {
-				continue
-			}
-			if err := c.check(ctx, from, to); err != nil {
-				return err
-			}
+	turns := r.pairTurns()
+	for i, t := range turns {
+		if err := r.Reports.Progress(i, len(turns)); err != nil {
+			return err
+		}
+		if err := c.check(ctx, t); err != nil {
+			return err
 		}
 	}
 	for distance := 1; distance < r.WorldSize; distance++ {
@@ -65,27 +64,24 @@ func (r *rank) newPairCheck(ctx context.Context) (*pairCheck, error) {
 	return c, c.do(ctx, func() error { return prober.Ring(r.comm.Local(l.ring), l.lines) })
 }
 
-// check has one rank write to another, and both compare. The others wait.
-func (c *pairCheck) check(ctx context.Context, from, to int) error {
-	if err := c.phase("checking the link from rank %d to rank %d", from, to); err != nil {
-		return err
-	}
-	if err := c.Reports.Progress(from*c.WorldSize+to, c.WorldSize*c.WorldSize); err != nil {
+// check has ranks write to others, and both compare. Who has no part in the turn waits.
+func (c *pairCheck) check(ctx context.Context, t pairTurn) error {
+	if err := c.phase("checking %s", t.name); err != nil {
 		return err
 	}
 	if err := c.meet(ctx, "pair"); err != nil {
 		return err
 	}
-	if c.Rank == from {
-		if err := c.send(ctx, to); err != nil {
+	if t.to != nobody {
+		if err := c.send(ctx, t.to); err != nil {
 			return err
 		}
 	}
 	if err := c.meet(ctx, "sent"); err != nil {
 		return err
 	}
-	if c.Rank == to {
-		if err := c.receive(ctx, from); err != nil {
+	if t.from != nobody {
+		if err := c.receive(ctx, t.from); err != nil {
 			return err
 		}
 	}

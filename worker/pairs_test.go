@@ -54,14 +54,18 @@ func allRight(world int, words int64) []result.Pair {
 }
 
 func TestEveryPairIsChecked(t *testing.T) {
-	for _, world := range []int{1, 2, 4} {
-		pairs, _ := runPairsJob(t, ranks{world: world}, pairsJob())
-		if diff := cmp.Diff(allRight(world, 512), ends(pairs)); diff != "" {
-			t.Errorf("%d ranks: %s", world, diff)
-		}
-		for _, p := range pairs {
-			if p.CopyGBs <= 0 || p.LoadedGBs <= 0 || p.LatencyNS <= 0 {
-				t.Errorf("%d ranks: not measured: %+v", world, p)
+	for _, together := range []bool{false, true} {
+		for _, world := range []int{1, 2, 4, 5} {
+			job := pairsJob()
+			job.PairsTogether = together
+			pairs, _ := runPairsJob(t, ranks{world: world}, job)
+			if diff := cmp.Diff(allRight(world, 512), ends(pairs)); diff != "" {
+				t.Errorf("%d ranks, together %v: %s", world, together, diff)
+			}
+			for _, p := range pairs {
+				if p.CopyGBs <= 0 || p.LoadedGBs <= 0 || p.LatencyNS <= 0 {
+					t.Errorf("%d ranks, together %v: not measured: %+v", world, together, p)
+				}
 			}
 		}
 	}
@@ -70,14 +74,19 @@ func TestEveryPairIsChecked(t *testing.T) {
 // One bit that changed in a rank's memory is found there, at its place, and
 // nowhere else.
 func TestCorruptionIsFoundInItsPair(t *testing.T) {
-	pairs, _ := runPairsJob(t, ranks{world: 3}, pairsJob(Injection{Kind: Corrupt, Rank: 2, Byte: 803}))
-	want := allRight(3, 512)
-	want[1].Written.Wrong, want[1].Written.First = 1, 100 // 0 to 2 is the first pair with rank 2
-	if diff := cmp.Diff(want, ends(pairs)); diff != "" {
-		t.Error(diff)
-	}
-	if pairs[0].Wrong() || !pairs[1].Wrong() {
-		t.Error("Wrong does not tell the pair that is wrong")
+	// The first pair with rank 2 is 0 to 2, and 1 to 2 where all write at a time.
+	for together, wrong := range map[bool]int{false: 1, true: 3} {
+		job := pairsJob(Injection{Kind: Corrupt, Rank: 2, Byte: 803})
+		job.PairsTogether = together
+		pairs, _ := runPairsJob(t, ranks{world: 3}, job)
+		want := allRight(3, 512)
+		want[wrong].Written.Wrong, want[wrong].Written.First = 1, 100
+		if diff := cmp.Diff(want, ends(pairs)); diff != "" {
+			t.Errorf("together %v: %s", together, diff)
+		}
+		if pairs[0].Wrong() || !pairs[wrong].Wrong() {
+			t.Error("Wrong does not tell the pair that is wrong")
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ writes to the memory of every other GPU, both read it, one pair at a time, and t
 link is measured. Every finding is OK, WARN or FAIL, with what to do.
 
 Without a GPU it says what is missing. With --device sim the check of all pairs
-runs in the simulator.
+runs in the simulator, for all ranks at a time.
 
 Exit codes: 0 nothing failed; 1 a link carries wrong data; 2 usage; 3 something
 failed, or there is no GPU and --require-gpu; 128+n signal n.`
@@ -173,7 +173,7 @@ func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
 	}
 	if m.backend == "sim" {
-		job.Sizes[0] = simulatedPairBytes
+		job.Sizes[0], job.PairsTogether = simulatedPairBytes, true
 	}
 	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.ranks)
 }
