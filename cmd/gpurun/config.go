@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -97,7 +98,7 @@ func (s *settings) check(c config) error {
 			return s.blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
-	return cmp.Or(s.checkReals(c), s.checkWords(c))
+	return cmp.Or(s.checkReals(c), s.checkWords(c), s.checkMulticast(c))
 }
 
 // checkReals refuses factors that would turn every result into the same.
@@ -129,6 +130,19 @@ func (s *settings) checkWords(c config) error {
 		if !slices.Contains(w.valid, w.word) {
 			return s.blame(w.key, unknown("word", w.word, w.valid))
 		}
+	}
+	return nil
+}
+
+// checkMulticast refuses multicast addresses together with what has none.
+func (s *settings) checkMulticast(c config) error {
+	switch {
+	case c.Multicast != wordOn:
+		return nil
+	case c.P2P == wordOff:
+		return s.blame("multicast", errors.New("on needs GPUs that reach each other, and p2p is off"))
+	case c.Symm == string(symm.Host), c.Symm == string(symm.IPC):
+		return s.blame("multicast", fmt.Errorf("on needs memory that has multicast addresses, which that shared by %s has not: leave symm at auto", c.Symm))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,8 @@ const doctorExample = `  gpurun doctor
 // doctorFlags are the flags of collectives that doctor has as well.
 var doctorFlags = [...]string{"timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "output"}
 
+const doctorTitle = "gpurun doctor"
+
 func newDoctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
@@ -54,12 +57,12 @@ func newDoctorCommand(a *app) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, inject, err := planDoctor(cmd)
 		if err != nil {
-			return err
+			return a.annotated(doctorTitle, err)
 		}
 		if *asJSON {
 			c.Output = "json"
 		}
-		return a.guarded(func() error { return a.runDoctor(cmd.Context(), c, inject) })
+		return a.annotated(doctorTitle, a.guarded(func() error { return a.runDoctor(cmd.Context(), c, inject) }))
 	}
 	return cmd
 }
@@ -103,15 +106,22 @@ func (a *app) runDoctor(ctx context.Context, c config, inject []worker.Injection
 	return verdict(d)
 }
 
-// verdict is the exit code of a diagnosis.
+// verdict is the exit code of a diagnosis, and what has failed.
 func verdict(d doctor.Diagnosis) error {
-	switch {
-	case d.WrongData():
-		return &exitError{code: exitWrongData}
-	case d.Worst() == doctor.Fail:
-		return &exitError{code: exitEnvironment}
+	if d.Worst() != doctor.Fail {
+		return nil
 	}
-	return nil
+	code := exitEnvironment
+	if d.WrongData() {
+		code = exitWrongData
+	}
+	var failed []string
+	for _, f := range d.Findings {
+		if f.Status == doctor.Fail {
+			failed = append(failed, f.Check+": "+f.Summary)
+		}
+	}
+	return &exitError{code: code, said: strings.Join(failed, "\n")}
 }
 
 // examine looks at the machine and, where it has GPUs or c asks for the simulator,

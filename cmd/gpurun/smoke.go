@@ -31,7 +31,10 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun smoke --inject corrupt:rank=1,byte=0          see it fail`
 
 // smokeFlags are the flags of collectives that smoke has as well.
-var smokeFlags = [...]string{"timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus"}
+var smokeFlags = [...]string{
+	"timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
+	"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib",
+}
 
 const (
 	smokeCommand = "smoke"

@@ -33,7 +33,7 @@ const tuneExample = `  gpurun tune -o h200.toml
 // tuneFlags are the flags of collectives that tune has as well.
 var tuneFlags = [...]string{
 	"minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
-	"max-blocks", "pdl", "p2p", "multicast",
+	"max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed",
 }
 
 const tuneCommand = "tune"
@@ -48,11 +48,7 @@ func newTuneCommand(a *app) *cobra.Command {
 		Long:    tuneLong,
 		Example: tuneExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			t, err := planTuning(cmd, words)
-			if err != nil {
-				return err
-			}
-			return a.guarded(func() error { return t.run(cmd.Context(), a) })
+			return a.annotated("gpurun "+tuneCommand, runTune(cmd, a, words))
 		},
 	}
 	for _, flag := range sweepFlags() {
@@ -63,6 +59,14 @@ func newTuneCommand(a *app) *cobra.Command {
 	cmd.Flags().Lookup("datatype").Usage = "element `type` of the calls"
 	cmd.Flags().StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 	return cmd
+}
+
+func runTune(cmd *cobra.Command, a *app, words []string) error {
+	t, err := planTuning(cmd, words)
+	if err != nil {
+		return err
+	}
+	return a.guarded(func() error { return t.run(cmd.Context(), a) })
 }
 
 // tuningRun is a measurement of collectives that is about to begin.

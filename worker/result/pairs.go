@@ -9,7 +9,7 @@ type Pair struct {
 	Written  Compared `json:"written"`
 	ReadBack Compared `json:"read_back"`
 	// CopyGBs is the bandwidth of copies from From to To by the copy engines, in
-	// GB/s, 1e9 bytes per second, by the median, while no other pair copies.
+	// GB/s, 1e9 bytes per second, by the median, while no other pair copies; the simulator has all copy.
 	CopyGBs float64 `json:"copy_gbs"`
 	// LoadedGBs is the same while every rank copies to another and is copied to.
 	LoadedGBs float64 `json:"loaded_gbs"`

@@ -99,7 +99,11 @@ func (d Diagnosis) writePairs(w io.Writer) {
 		})
 		fmt.Fprintln(w)
 	}
-	show("Copies of "+size(d.PairBytes)+" by row to column, one pair at a time, GB/s:", "%.1f", func(p result.Pair) float64 { return p.CopyGBs })
+	alone := "one pair at a time"
+	if d.Ranks[0].Backend == "sim" {
+		alone = "all at a time in the simulator"
+	}
+	show("Copies of "+size(d.PairBytes)+" by row to column, "+alone+", GB/s:", "%.1f", func(p result.Pair) float64 { return p.CopyGBs })
 	show("The same with every GPU sending and receiving, GB/s:", "%.1f", func(p result.Pair) float64 { return p.LoadedGBs })
 	show("A load by one thread of row from the memory of column, each after the one before, ns:", "%.0f", func(p result.Pair) float64 { return p.LatencyNS })
 }
