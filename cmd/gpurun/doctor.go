@@ -15,6 +15,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/nvml"
+	"gpurun/cudart/symm"
 	"gpurun/worker"
 )
 
@@ -151,7 +152,7 @@ func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection)
 	if report.ExitCode > exitSignalled {
 		return d, err
 	}
-	d.AddPairs(report, run.job.Sizes[0])
+	d.AddPairs(report, run.job.Sizes[0], c.P2P == wordOff || c.Symm == string(symm.Host))
 	return d, nil
 }
 

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // diagnoses are machines whose whole text is kept.
 func diagnoses() map[string]Diagnosis {
 	well := Examine(healthy().sources())
-	well.AddPairs(pairs(), 64<<20)
+	well.AddPairs(pairs(), 64<<20, false)
 	none := Examine(bare().sources())
 	return map[string]Diagnosis{"healthy": well, "sick": sick(), "bare": none}
 }
@@ -53,7 +53,7 @@ func sick() Diagnosis {
 	}
 	r.Pairs[0].Written.Wrong, r.Pairs[0].Written.First = 2, 17
 	r.Pairs[0].ReadBack.Wrong, r.Pairs[0].ReadBack.First = 1, 18
-	d.AddPairs(r, 64<<20)
+	d.AddPairs(r, 64<<20, false)
 	return d
 }
 

@@ -8,13 +8,16 @@ import (
 )
 
 // AddPairs adds what a check of all pairs has found, with so many bytes over
-// each link. The report may be one of a run that failed.
-func (d *Diagnosis) AddPairs(r result.Report, bytes int64) {
+// each link. The report may be one of a run that failed. asApart is that the GPUs were
+// to run as if they could not reach each other: then the machine is not to blame.
+func (d *Diagnosis) AddPairs(r result.Report, bytes int64, asApart bool) {
 	d.Ranks, d.Pairs, d.PairBytes = r.Devices, r.Pairs, bytes
 	switch {
 	case r.Failure != "":
 		d.add(fail("pairs", "run it on fewer GPUs, by CUDA_VISIBLE_DEVICES, to find the one at fault; see the kernel log (dmesg) for Xid errors",
 			"the check of the links between GPUs failed: %s", r.Failure))
+	case r.Apart != "" && asApart:
+		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked", "the links between GPUs are not checked: %s", r.Apart))
 	case r.Apart != "":
 		d.add(warn("pairs", "on a machine with PCIe alone, turn off ACS and the IOMMU for peer access; collectives go through the host's memory meanwhile. GPUs that do reach each other can be checked by themselves: CUDA_VISIBLE_DEVICES names them",
 			"the links between GPUs cannot be checked: %s", r.Apart))

@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"gpurun/worker/result"
@@ -19,12 +21,34 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 		"pairs: the check of the links between 0 GPUs came to its end with 0 links of 0":   {result.Report{}, Fail},
 	} {
 		d := Examine(healthy().sources())
-		d.AddPairs(test.report, 64)
+		d.AddPairs(test.report, 64, false)
 		checkOnly(t, d, want, test.status)
 	}
 	d := Examine(healthy().sources())
-	d.AddPairs(result.Report{Devices: pairs().Devices[:1]}, 64)
+	d.AddPairs(result.Report{Devices: pairs().Devices[:1]}, 64, false)
 	if d.Worst() != OK {
 		t.Error("a GPU without peers is an ailment")
+	}
+}
+
+// Who keeps the GPUs apart is not told to change the machine.
+func TestAdviceOnPairsThatAreApart(t *testing.T) {
+	for asApart, want := range map[bool]string{false: "turn off ACS", true: "leave p2p and symm at auto"} {
+		var d Diagnosis
+		d.AddPairs(result.Report{Apart: "apart"}, 64, asApart)
+		if advice := d.Findings[0].Advice; !strings.Contains(advice, want) {
+			t.Errorf("%v: %s", asApart, advice)
+		}
+	}
+}
+
+func TestAdviceOnDeviceFiles(t *testing.T) {
+	for file, want := range map[string]string{"dev/nvidiactl": "modprobe nvidia, ", "dev/nvidia-uvm": "modprobe nvidia_uvm, "} {
+		m := healthy()
+		delete(m.files, file)
+		d := Examine(m.sources())
+		if !slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Status == Fail && strings.HasPrefix(f.Advice, want) }) {
+			t.Errorf("%s: %+v", file, d.Findings)
+		}
 	}
 }

@@ -61,11 +61,15 @@ func (s Sources) deviceFiles(gpus int) Finding {
 	numbered, _ := fs.Glob(s.Root, "dev/nvidia[0-9]*") // the pattern is right
 	others := len(numbered) - gpus                     // that may be closed
 	closed := 0
+	advice := map[string]string{
+		"dev/nvidiactl":  "modprobe nvidia, and run nvidia-smi once as root, which makes the file",
+		"dev/nvidia-uvm": "modprobe nvidia_uvm, or run nvidia-modprobe -u -c 0",
+	}
 	for _, name := range append([]string{"dev/nvidiactl", "dev/nvidia-uvm"}, numbered...) {
 		file, err := s.Root.Open(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fail(check, "modprobe nvidia_uvm, or run nvidia-modprobe -u -c 0; a container gets it by docker run --gpus all",
+			return fail(check, advice[name]+"; a container gets it by docker run --gpus all",
 				"/%s is missing, without which CUDA does not start", name)
 		case errors.Is(err, fs.ErrPermission) && others > 0 && slices.Contains(numbered, name):
 			others--
