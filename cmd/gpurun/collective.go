@@ -136,7 +136,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 		err = p.unfit(err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, p.settings.blamed(err)
 	}
 	if p.nodes.problem != nil {
 		return p, nil // the other nodes are to hear of it

@@ -53,6 +53,9 @@ func newCompareCommand(a *app) *cobra.Command {
 		case len(files) != 2:
 			return hinted(usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
 		}
+		if err := refuseLauncherFlags(cmd); err != nil {
+			return err
+		}
 		return a.annotated("gpurun compare", compare(a, files[0], files[1], *tolerance, print))
 	}
 	return cmd

@@ -56,39 +56,38 @@ func newDoctorCommand(a *app) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print the diagnosis as JSON, as --output json does")
 	addInjectFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, inject, err := planDoctor(cmd)
+		settings, c, inject, err := planDoctor(cmd)
 		if err != nil {
 			return a.annotated(doctorTitle, err)
 		}
 		if *asJSON {
 			c.Output = "json"
 		}
-		return a.annotated(doctorTitle, a.guarded(func() error { return a.runDoctor(cmd.Context(), c, inject) }))
+		return a.annotated(doctorTitle, a.guarded(func() error {
+			return settings.blamed(a.runDoctor(cmd.Context(), c, inject))
+		}))
 	}
 	return cmd
 }
 
 // planDoctor reads what the command is told.
-func planDoctor(cmd *cobra.Command) (config, []worker.Injection, error) {
-	inject, err := injections(cmd)
-	if err != nil {
-		return config{}, nil, err
+func planDoctor(cmd *cobra.Command) (s *settings, c config, inject []worker.Injection, err error) {
+	if inject, err = injections(cmd); err != nil {
+		return nil, c, nil, err
 	}
-	settings, err := loadSettings(cmd)
-	if err != nil {
-		return config{}, nil, err
+	if s, err = loadSettings(cmd); err != nil {
+		return nil, c, nil, err
 	}
-	c, err := settings.config()
-	if err != nil {
-		return c, nil, err
+	if c, err = s.config(); err != nil {
+		return nil, c, nil, err
 	}
-	if err := refuseNodes(settings, c, cmd.Name()); err != nil {
-		return c, nil, hinted(err, cmd)
+	if err := refuseNodes(s, c, cmd.Name()); err != nil {
+		return nil, c, nil, hinted(err, cmd)
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
-		return c, nil, settings.blame("output", unknown("form of a diagnosis", c.Output, forms))
+		return nil, c, nil, s.blame("output", unknown("form of a diagnosis", c.Output, forms))
 	}
-	return c, inject, nil
+	return s, c, inject, nil
 }
 
 // runDoctor prints a diagnosis and decides the exit code.

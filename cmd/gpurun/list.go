@@ -31,6 +31,9 @@ func newListCommand(a *app) *cobra.Command {
 	}
 	output := cmd.Flags().String("output", "", "`form` of the list: table or json")
 	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := refuseLauncherFlags(cmd); err != nil {
+			return err
+		}
 		form, ok := map[string]func(listing, io.Writer) error{
 			"": listing.print, "table": listing.print, "json": listing.encode,
 		}[*output]

@@ -39,7 +39,7 @@ func findMachine(c config) (machine, error) {
 		return machine{}, usagef("--device sim and --require-gpu exclude each other")
 	}
 	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
-		return machine{}, usagef("--sim-seed means something to the simulator alone, and a GPU is asked for")
+		return machine{}, misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
 	}
 	if c.Device == "sim" {
 		return simulated(c, "")
@@ -109,17 +109,31 @@ func least(infos []cudart.Info) (sm, sms int) {
 func (m machine) check(c config) error {
 	switch {
 	case c.SimSeed > 0 && m.backend != "sim":
-		return usagef("--sim-seed is for the simulator: add --device sim")
+		return misfit("sim-seed", "it is for the simulator: add --device sim")
 	case m.backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
-		return usagef("--symm %s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
+		return misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
 	case m.backend == "sim" && (slices.Contains(c.Algo, libraries.NCCLName) || slices.Contains(c.Algo, libraries.NVSHMEMName)):
 		return &environmentError{fmt.Errorf("--algo %s: NCCL and NVSHMEM work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
 	case c.NProcPerNode.word == "cpu":
-		return usagef("--nproc-per-node cpu is for commands; give a number")
+		return misfit("nproc-per-node", "cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:
-		return usagef("--nproc-per-node %d is more than the %d ranks that the kernels take", m.ranks, collective.MaxRanks)
+		return misfit("nproc-per-node", "%d is more than the %d ranks that the kernels take", m.ranks, collective.MaxRanks)
 	}
 	return nil
+}
+
+// misfitError is a setting that does not fit the machine. Who knows the settings
+// says where the value comes from; see settings.blamed.
+type misfitError struct {
+	key    string
+	reason error
+}
+
+func (e *misfitError) Error() string { return "--" + e.key + ": " + e.reason.Error() }
+
+// misfit makes a usage error of a misfitError.
+func misfit(key, format string, args ...any) error {
+	return &usageError{err: &misfitError{key, fmt.Errorf(format, args...)}}
 }
 
 // ordinal is the device of a rank.

@@ -33,7 +33,9 @@ func (a *app) publish(title string, c config, r result.Report) error {
 		err = errors.Join(err, result.Replace(c.Prometheus, func(w io.Writer) error { return ci.Prometheus(w, r) }))
 	}
 	if file := os.Getenv(githubSummary); file != "" && onGitHub() {
-		err = errors.Join(err, appendSummary(file, title, r))
+		if err := appendSummary(file, title, r); err != nil { // a summary is for people: no run fails for the lack of it
+			fmt.Fprintf(a.err, "gpurun: warning: %v\n", err)
+		}
 	}
 	return err
 }

@@ -88,6 +88,17 @@ func addLauncherFlags(f *pflag.FlagSet) {
 	f.String("log-format", "", "`form` of the log: console or json")
 }
 
+// refuseLauncherFlags keeps flags about how to launch from commands that launch
+// nothing.
+func refuseLauncherFlags(cmd *cobra.Command) (err error) {
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			err = hinted(usagef("--%s means nothing to %s, which launches nothing", f.Name, cmd.Name()), cmd)
+		}
+	})
+	return err
+}
+
 // launchable reports whether a bare word names a program or script, rather than
 // a collective that was misspelt.
 func launchable(word string) bool {

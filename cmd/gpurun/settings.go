@@ -128,6 +128,16 @@ func (s *settings) blame(key string, reason error) error {
 	return usagef("%s: %w", cmp.Or(s.source(key), key), reason)
 }
 
+// blamed blames the source of a setting that does not fit the machine; other errors it
+// returns as they are.
+func (s *settings) blamed(err error) error {
+	var misfit *misfitError
+	if errors.As(err, &misfit) {
+		return s.blame(misfit.key, misfit.reason)
+	}
+	return err
+}
+
 // config decodes the settings and checks each by itself.
 func (s *settings) config() (config, error) {
 	var c config

@@ -15,7 +15,10 @@ func newVersionCommand(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of gpurun and of what it was built with",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseLauncherFlags(cmd); err != nil {
+				return err
+			}
 			manifest, err := ptx.ReadManifest()
 			if err != nil {
 				return err
