@@ -54,7 +54,8 @@ func (b ipc) open(_ int, h handle) (cudart.DevicePtr, error) {
 		return 0, err
 	}
 	ptr, err := b.ImportIPC(bytes)
-	return ptr, markNoPeerAccess(err)
+	// Where there is no IPC at all, memory of the host is what is left, too.
+	return ptr, markNoPeerAccess(err, cudart.ErrNotSupported)
 }
 
 // CUresult codes by which a driver refuses to map a peer's memory.
@@ -65,8 +66,8 @@ const (
 )
 
 // markNoPeerAccess marks an error whose code means the want of peer access, by any
-// call or, for more codes, by the call at hand. Of an import, cudart.ErrNotSupported
-// says that this kind of handle is of no use, whatever GPU it is about.
+// call or, for more codes, by the call at hand. That a file cannot be imported says
+// nothing of the kind.
 func markNoPeerAccess(err error, more ...cudart.Result) error {
 	refusals := append(more, errMapFailed, errPeerAccessUnsupported, errTooManyPeers)
 	if slices.ContainsFunc(refusals, func(code cudart.Result) bool { return errors.Is(err, code) }) {

@@ -16,7 +16,7 @@ func refusing(j *job, code cudart.Result) cudart.Device {
 // TestUnreachablePeerIsKnownEverywhere has one rank see the refusal, and all of
 // them turn to host memory.
 func TestUnreachablePeerIsKnownEverywhere(t *testing.T) {
-	for _, code := range []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers} {
+	for _, code := range []cudart.Result{errMapFailed, errPeerAccessUnsupported, errTooManyPeers, cudart.ErrNotSupported} {
 		before := openFiles(t)
 		j := newJob(3, hosts)
 		j.devices[1] = refusing(j, code)
@@ -46,7 +46,6 @@ func TestUnreachablePeerIsKnownEverywhere(t *testing.T) {
 func TestOtherFailuresAreNotUnreachable(t *testing.T) {
 	for name, breaks := range map[string]func(*job){
 		"out of memory": func(j *job) { j.devices[1] = refusing(j, cudart.ErrOutOfMemory) },
-		"no CUDA IPC":   func(j *job) { j.devices[1] = refusing(j, cudart.ErrNotSupported) },
 		// Rank 1 alone knows of its refusal, since the reports do not all arrive.
 		"no verdict": func(j *job) {
 			j.devices[1] = refusing(j, errPeerAccessUnsupported)

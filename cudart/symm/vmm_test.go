@@ -188,7 +188,7 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 			"the GPU of rank 2 cannot reach the GPU of rank 0 peer to peer", nil, true,
 		},
 		"no import": {
-			Options{},
+			Options{Kind: VMM},
 			func(j *job) {
 				j.virtual(2).importErr = &cudart.Error{Op: "cuMemImportFromShareableHandle", Code: cudart.ErrNotSupported}
 			},
