@@ -42,7 +42,7 @@ func (d *Diagnosis) speed() Finding {
 }
 
 // slowness says what is slow by a measure, each thing once: a GPU, or else a link
-// beside all others, or else beside the other direction.
+// beside those that connect GPUs in the same way, or else beside the other direction.
 func (d *Diagnosis) slowness(m measure) (problems []string) {
 	of := func(rank int) func(laggard) bool { return func(l laggard) bool { return l.rank == rank } }
 	gpus := slowGPUs(d.Pairs, len(d.Ranks), m.of)
@@ -54,8 +54,9 @@ func (d *Diagnosis) slowness(m measure) (problems []string) {
 			continue
 		}
 		link := fmt.Sprintf("the link from %s to %s does %.1f GB/s %s", d.rank(p.From), d.rank(p.To), m.of(p), m.when)
-		if median, slow := slowLink(d.Pairs, i, m.of); slow {
-			problems = append(problems, fmt.Sprintf("%s, and the median of all links is %.1f", link, median))
+		alike := slices.DeleteFunc(slices.Clone(d.Pairs), func(q result.Pair) bool { return d.connection(q) != d.connection(p) })
+		if median, slow := slowLink(alike, p, m.of); slow {
+			problems = append(problems, fmt.Sprintf("%s, and the median of the links like it is %.1f", link, median))
 		} else if back, slow := slowDirection(d.Pairs, i, m.of); slow {
 			problems = append(problems, fmt.Sprintf("%s, and the way back %.1f", link, back))
 		}
@@ -102,17 +103,20 @@ func slowGPUs(pairs []result.Pair, ranks int, value func(result.Pair) float64) [
 	return found
 }
 
-// slowLink holds a link against the median of all, and against the deviation of
-// the others. Of an even number the median is the lower of the two in the middle: what
+// slowLink holds a link against the median of those like it, itself among them, and
+// against the deviation of the others. Of an even number the median is the lower of the two in the middle: what
 // half of the links do is how the machine is.
-func slowLink(pairs []result.Pair, i int, value func(result.Pair) float64) (median float64, slow bool) {
-	all := make([]float64, len(pairs))
-	for k, p := range pairs {
-		all[k] = value(p)
+func slowLink(alike []result.Pair, link result.Pair, value func(result.Pair) float64) (median float64, slow bool) {
+	var all, others []float64
+	for _, p := range alike {
+		all = append(all, value(p))
+		if p != link {
+			others = append(others, value(p))
+		}
 	}
 	median = slices.Sorted(slices.Values(all))[(len(all)-1)/2]
-	others := deviation(slices.Delete(slices.Clone(all), i, i+1))
-	return median, all[i] < slowPart*median && all[i] < median-others
+	own := value(link)
+	return median, own < slowPart*median && own < median-deviation(others)
 }
 
 // slowDirection holds a link against the other direction between the same GPUs, less

@@ -50,7 +50,7 @@ func TestSlowness(t *testing.T) {
 		want []string // how the problems begin
 	}{
 		{"all alike", 8, slowIf(0, never), nil},
-		{"one direction of 8 GPUs", 8, slowIf(50, from0to1), []string{"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of all links is 100."}},
+		{"one direction of 8 GPUs", 8, slowIf(50, from0to1), []string{"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of the links like it is 100."}},
 		{"one direction, very slow", 4, slowIf(1, from0to1), []string{"the link from rank 0 to rank 1 does 1.0"}},
 		{"a pair", 4, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
 		{"a pair of 3 GPUs", 3, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
@@ -62,6 +62,7 @@ func TestSlowness(t *testing.T) {
 		{"less than a tenth of a GPU", 8, slowIf(91, on(3)), nil},
 		{"one direction is the slower by design", 4, slowIf(80, upwards), nil},
 		{"two near pairs", 4, slowIf(50, apart), nil},
+		{"links of three kinds", 4, func(from, to int) float64 { return []float64{85, 100, 160}[(from+to)%3] }, nil},
 		{"a direction between GPUs that are not all near", 4, func(from, to int) float64 {
 			if from == 0 && to == 1 {
 				return 70
@@ -93,8 +94,8 @@ func TestSlowWhenBusy(t *testing.T) {
 	d := linked(4, func(from, to int) float64 { return 100 })
 	d.Pairs[0].CopyGBs, d.Pairs[0].LoadedGBs = 50, 60
 	want := []string{
-		"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of all links is 100.0",
-		"the link from rank 0 to rank 1 does 60.0 GB/s with all links busy, and the median of all links is 100.0",
+		"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of the links like it is 100.0",
+		"the link from rank 0 to rank 1 does 60.0 GB/s with all links busy, and the median of the links like it is 100.0",
 	}
 	f := d.speed()
 	if diff := cmp.Diff(want, f.Details); diff != "" {
@@ -102,5 +103,34 @@ func TestSlowWhenBusy(t *testing.T) {
 	}
 	if !strings.HasSuffix(f.Summary, "; and 1 more") {
 		t.Error(f.Summary)
+	}
+}
+
+// Links are held against those that connect GPUs in the same way: where fewer than half
+// go through the CPU, these are not slow, but one of them may be.
+func TestLinksOfAKind(t *testing.T) {
+	kind := func(from, to int) string {
+		if distance := (from - to + 8) % 8; 3 <= distance && distance <= 5 {
+			return "SYS"
+		}
+		return "NV2"
+	}
+	d := linked(8, func(from, to int) float64 { return map[string]float64{"SYS": 10, "NV2": 50}[kind(from, to)] })
+	for rank := range d.Ranks {
+		uuid := string(rune('a' + rank))
+		d.Ranks[rank].UUID, d.Devices = uuid, append(d.Devices, Device{Index: rank, UUID: uuid})
+		var row []string
+		for to := range d.Ranks {
+			row = append(row, kind(rank, to))
+		}
+		d.Topology = append(d.Topology, row)
+	}
+	if f := d.speed(); f.Status != OK {
+		t.Errorf("%+v", f)
+	}
+	d.Pairs[2].CopyGBs = 8 // 0 to 3
+	want := []string{"the link from GPU 0 to GPU 3 does 8.0 GB/s alone, and the median of the links like it is 10.0"}
+	if diff := cmp.Diff(want, d.slowness(measures()[0])); diff != "" {
+		t.Error(diff)
 	}
 }

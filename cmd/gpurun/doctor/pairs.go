@@ -75,11 +75,25 @@ func listed(f Finding, problems []string) Finding {
 
 // rank names the device of a rank as the list of GPUs does, or else the rank.
 func (d *Diagnosis) rank(rank int) string {
-	if rank < len(d.Ranks) {
-		i := slices.IndexFunc(d.Devices, func(g Device) bool { return g.UUID == d.Ranks[rank].UUID })
-		if i >= 0 {
-			return fmt.Sprintf("GPU %d", d.Devices[i].Index)
-		}
+	if i := d.device(rank); i >= 0 {
+		return fmt.Sprintf("GPU %d", d.Devices[i].Index)
 	}
 	return fmt.Sprintf("rank %d", rank)
+}
+
+// device is where the device of a rank stands in the list of GPUs, or -1.
+func (d *Diagnosis) device(rank int) int {
+	if rank >= len(d.Ranks) {
+		return -1
+	}
+	return slices.IndexFunc(d.Devices, func(g Device) bool { return g.UUID == d.Ranks[rank].UUID })
+}
+
+// connection is nvidia-smi's word for how the GPUs of a pair are connected, or "".
+func (d *Diagnosis) connection(p result.Pair) string {
+	from, to := d.device(p.From), d.device(p.To)
+	if from < 0 || to < 0 || len(d.Topology) == 0 {
+		return ""
+	}
+	return d.Topology[from][to]
 }
