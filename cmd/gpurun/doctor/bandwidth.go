@@ -26,7 +26,7 @@ func measures() []measure {
 // simulator mean nothing.
 func (d *Diagnosis) speed() Finding {
 	const check = "bandwidth"
-	if d.Ranks[0].Backend == "sim" {
+	if d.simulated() {
 		return ok(check, "measured in the simulator, which says nothing about hardware")
 	}
 	var problems []string

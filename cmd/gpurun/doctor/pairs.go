@@ -73,6 +73,9 @@ func listed(f Finding, problems []string) Finding {
 	return f
 }
 
+// simulated reports whether the pairs are the simulator's.
+func (d *Diagnosis) simulated() bool { return len(d.Ranks) > 0 && d.Ranks[0].Backend == "sim" }
+
 // rank names the device of a rank as the list of GPUs does, or else the rank.
 func (d *Diagnosis) rank(rank int) string {
 	if i := d.device(rank); i >= 0 {

@@ -100,7 +100,7 @@ func (d Diagnosis) writePairs(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	alone := "one pair at a time"
-	if d.Ranks[0].Backend == "sim" {
+	if d.simulated() {
 		alone = "all at a time in the simulator"
 	}
 	show("Copies of "+size(d.PairBytes)+" by row to column, "+alone+", GB/s:", "%.1f", func(p result.Pair) float64 { return p.CopyGBs })
