@@ -52,3 +52,15 @@ func TestAdviceOnDeviceFiles(t *testing.T) {
 		}
 	}
 }
+
+// A link that was not measured has no bandwidth of 0.
+func TestMissingPairsAreShown(t *testing.T) {
+	r := pairs()
+	r.Pairs = r.Pairs[1:]
+	var d Diagnosis
+	d.AddPairs(r, 64, false)
+	var out strings.Builder
+	if err := d.Write(&out); err != nil || !strings.Contains(out.String(), " ?") || strings.Contains(out.String(), " 0.0") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

@@ -95,7 +95,11 @@ func (d Diagnosis) writePairs(w io.Writer) {
 			if a == b {
 				return "-"
 			}
-			return fmt.Sprintf(format, of(found[[2]int{a, b}]))
+			p, ok := found[[2]int{a, b}]
+			if !ok {
+				return "?"
+			}
+			return fmt.Sprintf(format, of(p))
 		})
 		fmt.Fprintln(w)
 	}
