@@ -27,9 +27,10 @@ type Member = membership.Member
 // The bounds of waits on the client's side.
 const (
 	DefaultCallTimeout = 2 * time.Minute
-	answerGrace        = 2 * time.Second // for an answer that says who is missing
-	connectTimeout     = 5 * time.Second // of one attempt
-	retryEvery         = time.Second     // at most, while a server has yet to come up
+	answerGrace        = 2 * time.Second        // for an answer that says who is missing
+	departureGrace     = 100 * time.Millisecond // for an answer that was on its way when a member departed
+	connectTimeout     = 5 * time.Second        // of one attempt
+	retryEvery         = time.Second            // at most, while a server has yet to come up
 	leaveTimeout       = 5 * time.Second
 )
 

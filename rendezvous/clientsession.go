@@ -35,7 +35,7 @@ func waitsForServer(target string) bool { return !strings.HasPrefix(target, abst
 // openSession joins and waits for the welcome.
 func openSession(ctx context.Context, g *Group, who Member, waitForServer bool) (*clientSession, *pb.Welcome, error) {
 	streamCtx, cancel := context.WithCancel(outgoing(context.WithoutCancel(ctx), g.options.Token, ""))
-	release := cancelAfter(ctx, cancel)
+	release := cancelAfter(ctx, cancel, func() bool { return false })
 	defer release()
 	welcome, stream, err := enter(streamCtx, ctx, g.api, who, waitForServer)
 	if err != nil {
@@ -72,15 +72,23 @@ func enter(streamCtx, ctx context.Context, api pb.RendezvousClient, who Member, 
 	return response.GetWelcome(), stream, nil
 }
 
-// cancelAfter cancels a call when ctx is cancelled, but when ctx's deadline
-// has passed only after a grace: the server keeps the same deadline, and its
-// answer says who is missing.
-func cancelAfter(ctx context.Context, cancel context.CancelFunc) (release func()) {
+// cancelAfter cancels a call when ctx is cancelled, but only after a grace when the
+// server's answer is on its way: its deadline is the same as ctx's, and the answer
+// says who is missing; and when a member departs, the answer may be what all had
+// given before it did. departed reports whether one has.
+func cancelAfter(ctx context.Context, cancel context.CancelFunc, departed func() bool) (release func()) {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		var grace time.Duration
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			grace = answerGrace
+		case departed():
+			grace = departureGrace
+		}
+		if grace > 0 {
 			select {
-			case <-time.After(answerGrace):
+			case <-time.After(grace):
 			case <-stopped:
 				return
 			}

@@ -93,8 +93,8 @@ func (g *Group) call(ctx context.Context, do func(ctx context.Context, timeoutMs
 	defer cancelBound()
 	callCtx, cancel := context.WithCancel(outgoing(context.WithoutCancel(ctx), g.options.Token, g.sessionKey))
 	defer cancel()
-	defer cancelAfter(ctx, cancel)()
-	defer context.AfterFunc(g.Context(), cancel)()
+	defer cancelAfter(ctx, cancel, g.departed)()
+	defer cancelAfter(g.Context(), cancel, g.departed)()
 
 	err := fromStatus(do(callCtx, remaining(ctx)))
 	if !errors.Is(err, context.Canceled) {
@@ -104,4 +104,10 @@ func (g *Group) call(ctx context.Context, do func(ctx context.Context, timeoutMs
 		return context.Cause(g.Context())
 	}
 	return noAnswer(err, context.Cause(ctx))
+}
+
+// departed reports whether the group is over because a member is gone.
+func (g *Group) departed() bool {
+	var left *PeerLeft
+	return errors.As(context.Cause(g.Context()), &left)
 }
