@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,30 @@ func TestNodesMeetAndConclude(t *testing.T) {
 		if v.Code != 5 || v.Node != 2 || v.What != "rank 4 died" || !strings.HasPrefix(v.Name, "node 2 (") {
 			t.Errorf("node %d: %+v", node, v)
 		}
+	}
+}
+
+// The ranks meet at the port after that of the nodes, where a firewall can expect
+// them, or at another if that is taken.
+func TestRanksMeetAtTheNextPort(t *testing.T) {
+	j := newJob(t, 1)
+	next := net.JoinHostPort(j.config.Addr, strconv.Itoa(j.config.Port+1))
+	target := func() string {
+		all := j.meetAll(t)
+		defer closeAll(t, all...)
+		target, _ := all[0].Ranks()
+		return target
+	}
+	l, err := net.Listen("tcp4", next)
+	if err != nil {
+		t.Skipf("another program has the port: %v", err)
+	}
+	if got := target(); got == next {
+		t.Errorf("the ranks meet at %s, which is taken", got)
+	}
+	l.Close()
+	if got := target(); got != next {
+		t.Errorf("the ranks meet at %s instead of %s", got, next)
 	}
 }
 

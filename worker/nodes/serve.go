@@ -33,18 +33,23 @@ func (n *Nodes) serve(ctx context.Context) (target string, err error) {
 	return n.meeting.Target(), nil
 }
 
-// serveRanks opens the ranks' rendezvous, on the same address and any port, and
-// returns where the other nodes find it.
+// serveRanks opens the ranks' rendezvous, on the same address and the next port, or
+// any that is free if that is taken, and returns where the other nodes find it.
 func (n *Nodes) serveRanks(world int) (theirs place, err error) {
 	ip, _, err := net.SplitHostPort(n.meeting.Target())
 	if err != nil {
 		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
 	}
 	secret := rand.Text()
-	n.ranks, err = rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: world, Listen: net.JoinHostPort(ip, "0"), Token: secret,
-		JoinTimeout: n.config.Timeout, Logger: n.config.Logger,
-	})
+	for _, port := range []int{(n.config.Port + 1) % (1 << 16), 0} { // 0 is any
+		n.ranks, err = rendezvous.Serve(rendezvous.ServerConfig{
+			WorldSize: world, Listen: net.JoinHostPort(ip, strconv.Itoa(port)), Token: secret,
+			JoinTimeout: n.config.Timeout, Logger: n.config.Logger,
+		})
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
 	if err != nil {
 		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
 	}
