@@ -4,11 +4,13 @@
 #   scripts/build-for-gpus.sh                      # where Go is
 #   scripts/verify-on-gpus.sh [PART...]            # on the GPU machine
 #
-# The parts, all of them unless some are named:
+# The parts, all but bench unless some are named:
 #   first     what is there; the default command, cold and warm; doctor; smoke
 #   sweeps    every collective, algorithm, type and operation on 1, 2, 3, 4 and 8
 #             GPUs, in streams and in graphs, with peer access and without; epilogues
-#   memory    every way to share memory, and NCCL and NVSHMEM where they are installed
+#   memory    every way to share memory
+#   libraries NCCL and NVSHMEM, where they are installed, and two nodes on one machine
+#   bench     allreduce on every kind of memory and beside NCCL, compared; not verified
 #   failures  the injected failures; too many ranks
 #   tests     the tests that need a GPU; how long the driver compiles a module
 #   grids     the field's grids of cases, all ranks side by side on one GPU
@@ -77,12 +79,53 @@ memory() {
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
     for collective in allreduce reducescatter allgather broadcast alltoall; do
-      for kind in vmm ipc; do
+      for kind in vmm ipc nvshmem; do
+        [ $kind != nvshmem ] || has NVSHMEM || continue
         check 0 "$collective-$kind-$n" $run $collective --symm $kind --algo all -b 1K -e 64M -f 16 -d bfloat16 -n 5
       done
-      if $gpurun list --output json | grep -q '"cuda": "yes: NVSHMEM'; then
-        check 0 "$collective-nvshmem-$n" $run $collective --symm nvshmem --algo all -b 1K -e 64M -f 16 -d bfloat16,float -n 5
-      fi
+    done
+  done
+}
+
+# has LIBRARY: whether gpurun finds it here.
+has() { $gpurun list --output json | grep -q "\"cuda\": \"yes: $1"; }
+
+libraries() {
+  local n run collective ops library title types
+  for n in 2 4; do
+    [ "$n" -le "$count" ] || continue
+    run="$gpurun --nproc-per-node $n --device cuda"
+    for library in nccl nvshmem; do
+      title=NCCL ops="-o all" types=all
+      [ $library = nccl ] || title=NVSHMEM ops="-o sum,prod,min,max" types=int8,uint8,int32,uint32,int64,uint64,half,float,double,bfloat16
+      has $title || { echo "$title is not installed"; continue; }
+      for collective in allreduce reducescatter; do
+        check 0 "$collective-$library-$n" $run $collective --algo $library -d $types $ops -b 1K -e 1M -f 32 -n 2
+        check 0 "$collective-$library-graph-$n" $run $collective --algo $library -d bfloat16,float -b 1K -e 256M -f 16 -n 5 -G 5
+      done
+      for collective in allgather broadcast alltoall; do
+        check 0 "$collective-$library-$n" $run $collective --algo $library -d half,double -b 1K -e 256M -f 16 -n 5
+      done
+    done
+    has NCCL && check 0 "reduce-nccl-$n" $run reduce --algo nccl -r 1 -d half,double -b 1K -e 64M -f 16 -n 5
+    has NVSHMEM && check 0 "barrier-nvshmem-$n" $run barrier --algo nvshmem
+  done
+  if [ "$count" -ge 4 ] && has NCCL; then
+    (failures=0; CUDA_VISIBLE_DEVICES=2,3 check 0 node-1 $gpurun --device cuda --nnodes 2 --node-rank 1 allreduce -n 5; exit $failures) &
+    CUDA_VISIBLE_DEVICES=0,1 check 0 node-0 $gpurun --device cuda --nnodes 2 --node-rank 0 allreduce -n 5
+    wait $! || failures=$((failures + 1))
+  fi
+}
+
+bench() {
+  local n kind kinds="vmm ipc"
+  has NVSHMEM && kinds="$kinds nvshmem"
+  for n in 2 4; do
+    [ "$n" -le "$count" ] || continue
+    for kind in $kinds; do
+      limit=120 check 0 "bench-$kind-$n" $gpurun --nproc-per-node $n --device cuda bench allreduce --symm $kind -c 0 \
+        --algo oneshot_ll,oneshot,twoshot,nccl -d bfloat16 -b 1K -e 256M -J "$results/bench-$kind-$n.json"
+      [ $kind = vmm ] || $gpurun compare "$results/bench-vmm-$n.json" "$results/bench-$kind-$n.json" | tee "$results/compare-$kind-$n.txt"
     done
   done
 }
@@ -118,10 +161,10 @@ grids() {
 count=$(nvidia-smi -L | grep -c ^GPU)
 [ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
-for part in "${@:-first sweeps memory failures tests grids}"; do
+for part in "${@:-first sweeps memory libraries failures tests grids}"; do
   for name in $part; do
     case $name in
-      first | sweeps | memory | failures | tests | grids) "$name" ;;
+      first | sweeps | memory | libraries | bench | failures | tests | grids) "$name" ;;
       *) echo "there is no part $name; see the top of this script"; exit 2 ;;
     esac
   done
