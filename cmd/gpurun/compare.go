@@ -17,6 +17,9 @@ much the median did, and whether that may be chance (Mann-Whitney U; ~ where p >
 needs no GPU. Files of other runs have no samples: their medians are compared, and what is
 chance is unknown.
 
+Every case is judged by itself: of a hundred that did not change, two or three are taken for
+slower where noise exceeds the tolerance.
+
 Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance;
 2 usage, or files that cannot be read or compared. Where the new run failed itself, by wrong
 data or an early end, its exit code.`
@@ -96,7 +99,7 @@ func readReport(file string) (result.Report, error) {
 	var r result.Report
 	text, err := readRegular(file, maxReportBytes)
 	if err != nil {
-		return r, &usageError{err: err}
+		return r, usagef("reading a report: %w", err)
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, usagef("%s: it is no report of gpurun, as -J writes it: %w", file, err)
