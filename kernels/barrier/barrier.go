@@ -21,10 +21,19 @@ func Collective() *collective.Collective {
 		Aliases:    []string{"barrier_perf"},
 		Summary:    "no rank goes on before all have come",
 		Shape:      shape,
-		Algorithms: []*collective.Algorithm{Flag(), Multimem(), libraries.NVSHMEM(name, shape)},
+		Algorithms: []*collective.Algorithm{Flag(), Multimem(), ofNVSHMEM()},
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     func(int, collective.Call) string { return "flag" },
 	}
+}
+
+// ofNVSHMEM is NVSHMEM's barrier. Who verifies it meets by flags as well, and those
+// kernels must be there before: to load them while NVSHMEM's waits for a peer would
+// wait for it.
+func ofNVSHMEM() *collective.Algorithm {
+	a := libraries.NVSHMEM(name, shape)
+	a.Others = FlagKernels()
+	return a
 }
 
 // Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among

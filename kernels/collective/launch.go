@@ -24,14 +24,14 @@ type (
 // To load a module the driver may wait for kernels that run, and those may be
 // waiting for a peer: who makes the peer wait for this process prepares before.
 func (c *Comm) Prepare(a *Algorithm, call Call) error {
-	if a.Needs.Library != "" {
-		_, err := c.library(a, call)
-		return err
-	}
 	for _, other := range a.Others {
 		if _, err := c.Load(other); err != nil {
 			return err
 		}
+	}
+	if a.Needs.Library != "" {
+		_, err := c.library(a, call)
+		return err
 	}
 	_, err := c.kernelFor(a, call)
 	return err

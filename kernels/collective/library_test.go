@@ -45,6 +45,31 @@ func TestLibraryGetsAddresses(t *testing.T) {
 	}
 }
 
+// onlyLoads is a device that notes which modules are loaded, and has none.
+type onlyLoads struct {
+	cudart.Device
+	loaded []string
+}
+
+func (d *onlyLoads) LoadModule(name string, _ []byte) (cudart.Module, error) {
+	d.loaded = append(d.loaded, name)
+	return nil, errors.New("there is none")
+}
+
+// What serves around a library's call is loaded before the call can wait for a peer.
+func TestPreparingLoadsWhatServesALibrary(t *testing.T) {
+	a, d := fromLibrary(Shape{}), &onlyLoads{}
+	a.Others = Copies("thing", "meet", SM80)
+	c := commWith(map[string]Library{"lib": &recorder{}})
+	c.cfg.Device, c.cfg.Source = d, func(string) ([]byte, error) { return nil, nil }
+	if err := c.Prepare(a, Call{}); err == nil {
+		t.Error("a module that cannot be loaded is not missed")
+	}
+	if diff := cmp.Diff([]string{"thing_meet"}, d.loaded); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLibraryIsAskedForNothingOnlyIfThatMeansSomething(t *testing.T) {
 	for shape, want := range map[Shape]int{{}: 0, {Empty: true}: 1} {
 		r := &recorder{}

@@ -23,10 +23,13 @@ func NCCL(of string, shape collective.Shape) *collective.Algorithm {
 
 // NVSHMEM is a collective of that shape by the calls of libnvshmem_host.so.3
 // that work on a stream. Buffers must lie in NVSHMEM's symmetric heap, at the same
-// place on all ranks. Only its reductions are documented to run in place.
+// place on all ranks. Nothing runs in place: only reductions are documented to, and
+// up to version 3.4.5 those of more than a segment of NVSHMEM's scratch are wrong on
+// three ranks and more, because the second peer is sent what the first has been
+// combined with.
 func NVSHMEM(of string, shape collective.Shape) *collective.Algorithm {
 	a := collective.FromLibrary(of, shape, NVSHMEMName, "NVIDIA's NVSHMEM, on its own symmetric heap", reductions, hasReductions)
-	a.Needs.SeparateOutput = !shape.Empty && (!shape.Reduces || shape.Send != shape.Recv)
+	a.Needs.SeparateOutput = !shape.Empty
 	return a
 }
 
