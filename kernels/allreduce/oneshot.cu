@@ -27,7 +27,8 @@
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot(const Params& p) {
   const uint64_t base = p.peers[p.rank];
-  const Buffer send(base + p.send_offset, p.bytes);
+  using Store = typename Epilogue::Store;
+  const Store send(base + p.send_offset, p.bytes);
   const int64_t tile = p.tile_bytes / kVecBytes, vecs = vecs_in(p.bytes);
   Epochs epochs(p);
   for (int64_t first = block_id() * tile; first < vecs; first += grid_blocks() * tile) {
@@ -41,7 +42,7 @@ FORCE_INLINE __device__ void oneshot(const Params& p) {
       return reduce_loaded<T, Op, N>(p, [&](uint32_t r) { return ld(p.peers[r] + slot + (i - first) * kVecBytes); });
     };
     const auto store = [&](int64_t offset, int64_t i, Vec v) {
-      Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
+      Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
     };
     Epilogue::drive(p, kAlone, first, end, from_all, store);
   }

@@ -24,13 +24,14 @@
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
-  const Buffer send(base + p.send_offset, p.bytes);
+  using Store = typename Epilogue::Store;
+  const Store send(base + p.send_offset, p.bytes);
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
     mail.each_peer([&](uint32_t peer) { mail.send(peer, at, own); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
-    Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
+    Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };

@@ -87,7 +87,8 @@ func module(collective, algorithm string, d *DType, arch Arch, suffix string, de
 // Reductions lists the kernels that the macro REDUCTIONS of
 // kernels/device/entries.cuh makes of the template with that name, for every
 // element type. Those of 8-bit floats come for SM90 in any case, which has
-// instructions for them.
+// instructions for them. For SM80 they are converted by integer arithmetic, which
+// takes the driver's compiler so long that world sizes get no code of their own.
 func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel {
 	var all []Kernel
 	for _, arch := range []Arch{SM80, SM90} {
@@ -96,11 +97,14 @@ func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel 
 			if !slices.Contains(archs, arch) && (arch != SM90 || !shortFloat) {
 				continue
 			}
-			m := module(collective, algorithm, &d, arch, "")
+			m, worlds := module(collective, algorithm, &d, arch, ""), ownWorlds
+			if shortFloat && arch == SM80 {
+				m, worlds = module(collective, algorithm, &d, arch, "", "GENERAL_ONLY"), nil
+			}
 			for _, op := range Ops() {
 				all = append(all, Kernel{Module: m, Entry: template + "_any", DType: d, Op: op})
 			}
-			for _, n := range ownWorlds {
+			for _, n := range worlds {
 				all = append(all, Kernel{Module: m, Entry: fmt.Sprintf("%s_sum_n%d", template, n), DType: d, Op: Sum, World: n})
 			}
 		}

@@ -15,11 +15,15 @@
 
 // One for any operation and world size, and for sums one for each world size
 // that gets its own code.
+#if defined(GENERAL_ONLY)
+#define REDUCTIONS(kernel) ENTRY(kernel##_any, (kernel<ELEMENT, Any, 0, Plain>))
+#else
 #define REDUCTIONS(kernel)                                  \
   ENTRY(kernel##_any, (kernel<ELEMENT, Any, 0, Plain>))     \
   ENTRY(kernel##_sum_n2, (kernel<ELEMENT, Sum, 2, Plain>)) \
   ENTRY(kernel##_sum_n4, (kernel<ELEMENT, Sum, 4, Plain>)) \
   ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8, Plain>))
+#endif
 
 // Sums that go through an epilogue on their way to the output.
 #define EPILOGUES(kernel)                                       \

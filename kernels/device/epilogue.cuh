@@ -3,8 +3,8 @@
 //
 // An epilogue's drive calls reduce(i) for every chunk i of [begin, end), a vector
 // or an element, and passes the outcome to put(offset, i, chunk), which stores it
-// in the buffers at that offset. The blocks of a crew share the chunks. A row has
-// at most kRowVecs vectors.
+// in the buffers at that offset, a Store each. The blocks of a crew share the
+// chunks. A row has at most kRowVecs vectors.
 #pragma once
 
 #include "params.cuh"
@@ -23,6 +23,7 @@ constexpr Crew kAlone = {0, 1};
 template <typename Epilogue>
 struct Elementwise {
   static constexpr bool kByRow = false;
+  using Store = Buffer;
 
   template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
@@ -95,6 +96,7 @@ FORCE_INLINE __device__ float block_sum(float x) {
 // * weight. A block takes a row at a time.
 struct RMSNorm {
   static constexpr bool kByRow = true;
+  using Store = Rows;
 
   template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,

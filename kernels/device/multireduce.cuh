@@ -21,7 +21,7 @@ FORCE_INLINE __device__ Vec reduce_in_switch(const Params& p, int64_t offset) {
   const Vec v = load_reduce<T, typename InSwitch<Op>::Type>(p.multicast + offset);
   if constexpr (!__is_same(Op, Avg)) return v;
   Partial<T, Vec> sum(v);
-  sum.template finish<Avg>(p.world);
+  sum.finish(Avg{}, p.world);
   return sum.rounded();
 }
 

@@ -43,14 +43,13 @@ struct Partial {
   }
 
   template <typename Op>
-  FORCE_INLINE __device__ void combine(Chunk c) {
-    const auto e = __builtin_bit_cast(Elements<T, Chunk>, c);
+  FORCE_INLINE __device__ void combine(Op, const Partial& other) {
 #pragma unroll
-    for (int i = 0; i < kElements; i++) at[i] = Op::combine(at[i], T::load(e.at[i]));
+    for (int i = 0; i < kElements; i++) at[i] = Op::combine(at[i], other.at[i]);
   }
 
   template <typename Op>
-  FORCE_INLINE __device__ void finish(uint32_t world) {
+  FORCE_INLINE __device__ void finish(Op, uint32_t world) {
 #pragma unroll
     for (auto& x : at) x = Op::finish(x, world);
   }
@@ -78,31 +77,35 @@ FORCE_INLINE __device__ void load_all(const Params& p, Load load, First first, E
   }
 }
 
-template <typename T, typename Op, typename Chunk, typename Gather>
-FORCE_INLINE __device__ Partial<T, Chunk> reduce_by(uint32_t world, Gather gather) {
-  Partial<T, Chunk> partial;
-  gather([&](Chunk c) { partial = Partial<T, Chunk>(c); },
-         [&](uint32_t, Chunk c) { partial.template combine<Op>(c); });
-  partial.template finish<Op>(world);
-  return partial;
-}
-
 // Any is the operation that p.op names.
 struct Any {};
 
+// Calls f with the operation, or with the one that Any is.
+template <typename Op, typename F>
+FORCE_INLINE __device__ void with_op(const Params& p, F f) {
+  if constexpr (!__is_same(Op, Any)) return f(Op{});
+  switch (p.op) {
+    case kProd: return f(Prod{});
+    case kMin: return f(Min{});
+    case kMax: return f(Max{});
+    case kAvg: return f(Avg{});
+    default: return f(Sum{});
+  }
+}
+
 // Reduces the chunks of all ranks, which gather(first, each) passes on as load_all
-// does.
+// does. Chunks become numbers in one place, whatever the operation: code for five
+// would take the driver's compiler five times as long.
 template <typename T, typename Op, int N, typename Chunk, typename Gather>
 FORCE_INLINE __device__ Partial<T, Chunk> reduce(const Params& p, Gather gather) {
-  const uint32_t world = world_size<N>(p);
-  if constexpr (!__is_same(Op, Any)) return reduce_by<T, Op, Chunk>(world, gather);
-  switch (p.op) {
-    case kProd: return reduce_by<T, Prod, Chunk>(world, gather);
-    case kMin: return reduce_by<T, Min, Chunk>(world, gather);
-    case kMax: return reduce_by<T, Max, Chunk>(world, gather);
-    case kAvg: return reduce_by<T, Avg, Chunk>(world, gather);
-    default: return reduce_by<T, Sum, Chunk>(world, gather);
-  }
+  Partial<T, Chunk> partial;
+  gather([&](Chunk c) { partial = Partial<T, Chunk>(c); },
+         [&](uint32_t, Chunk c) {
+           const Partial<T, Chunk> next(c);
+           with_op<Op>(p, [&](auto op) { partial.combine(op, next); });
+         });
+  with_op<Op>(p, [&](auto op) { partial.finish(op, world_size<N>(p)); });
+  return partial;
 }
 
 // Reduces load(rank), a chunk, over all ranks.

@@ -98,3 +98,15 @@ struct Buffer {
       st_any<kBytes>(at, v, bytes - i * kVecBytes);
   }
 };
+
+// Rows are whole vectors at an aligned address, to be used as a Buffer is.
+struct Rows {
+  uint64_t address;
+
+  FORCE_INLINE __device__ Rows(uint64_t address, int64_t) : address(address) {}
+  FORCE_INLINE __device__ Vec load(int64_t i) const { return ld(address + i * kVecBytes); }
+  template <int>
+  FORCE_INLINE __device__ void store(int64_t i, Vec v) const {
+    st(address + i * kVecBytes, v);
+  }
+};
