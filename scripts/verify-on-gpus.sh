@@ -15,8 +15,8 @@
 #   tests     the tests that need a GPU; how long the driver compiles a module
 #   grids     the field's grids of cases, all ranks side by side on one GPU
 #
-# Output goes to $RESULTS, build/results by default. The exit status is 0 when
-# everything held.
+# Output goes to $RESULTS, build/results by default; $RANKS, "1 2 3 4 8" by default,
+# are the world sizes of the sweeps. The exit status is 0 when everything held.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 results=${RESULTS:-build/results}
@@ -54,7 +54,7 @@ first() {
 
 sweeps() {
   local n run collective ops epilogue
-  for n in 1 2 3 4 8; do
+  for n in ${RANKS:-1 2 3 4 8}; do
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
     for collective in allreduce reducescatter reduce allgather broadcast alltoall; do
@@ -148,7 +148,7 @@ tests() {
   done
   check 0 jit env GPURUN_REQUIRE_GPU=1 CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER \
     build/conformance.test -test.v -test.run CompilesEveryModule
-  grep -h slowest "$results/jit.txt"
+  grep -h -A8 slowest "$results/jit.txt"
 }
 
 grids() {

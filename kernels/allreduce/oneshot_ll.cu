@@ -35,7 +35,8 @@ FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
-    constexpr int kRowVecs = kMostTileVecs<N> < kMaxRowVecs ? kMostTileVecs<N> : kMaxRowVecs;
+    constexpr int kMost = kMaxRowVecs / 2; // longer rows are not small
+    constexpr int kRowVecs = kMostTileVecs<N> < kMost ? kMostTileVecs<N> : kMost;
     Epilogue::template drive<kRowVecs>(p, kAlone, begin, end, from_all, store);
   });
 }

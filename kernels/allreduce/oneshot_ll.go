@@ -19,10 +19,17 @@ func OneShotLL() *collective.Algorithm {
 		),
 		MaxRanks: collective.MaxRanks,
 		Needs:    collective.Needs{Packets: true},
-		MaxRow:   collective.PacketTile,
+		MaxRow:   mostOfARow,
 		Blocks:   64,
 		Threads:  128, // to have the packets of many blocks on their way
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.PacketTile)
 	return a
+}
+
+// mostOfARow is how many bytes a row that is normalised may have: what fits into a
+// slot for packets, and no more than half of what other algorithms take, since a
+// step of a row costs this kernel much code.
+func mostOfARow(world int) int64 {
+	return min(collective.PacketTile(world), collective.MaxRowBytes/2)
 }
