@@ -1,0 +1,95 @@
+package cublas
+
+import (
+	"fmt"
+
+	"gpurun/cudart/dl"
+)
+
+// Status is a cublasStatus_t. It is an error, so that callers can write
+// errors.Is(err, cublas.ErrNotSupported).
+type Status int32
+
+// The statuses. Numbers and names are cublas_api.h's.
+const (
+	Success            Status = 0
+	ErrNotInitialized  Status = 1
+	ErrAllocFailed     Status = 3
+	ErrInvalidValue    Status = 7
+	ErrArchMismatch    Status = 8
+	ErrMapping         Status = 11
+	ErrExecutionFailed Status = 13
+	ErrInternal        Status = 14
+	ErrNotSupported    Status = 15
+	ErrLicense         Status = 16
+)
+
+// Error returns the status's name, or its number where gpurun has no name.
+func (s Status) Error() string {
+	switch s {
+	case Success:
+		return "CUBLAS_STATUS_SUCCESS"
+	case ErrNotInitialized:
+		return "CUBLAS_STATUS_NOT_INITIALIZED"
+	case ErrAllocFailed:
+		return "CUBLAS_STATUS_ALLOC_FAILED"
+	case ErrInvalidValue:
+		return "CUBLAS_STATUS_INVALID_VALUE"
+	case ErrArchMismatch:
+		return "CUBLAS_STATUS_ARCH_MISMATCH"
+	case ErrMapping:
+		return "CUBLAS_STATUS_MAPPING_ERROR"
+	case ErrExecutionFailed:
+		return "CUBLAS_STATUS_EXECUTION_FAILED"
+	case ErrInternal:
+		return "CUBLAS_STATUS_INTERNAL_ERROR"
+	case ErrNotSupported:
+		return "CUBLAS_STATUS_NOT_SUPPORTED"
+	case ErrLicense:
+		return "CUBLAS_STATUS_LICENSE_ERROR"
+	}
+	return fmt.Sprintf("cublasStatus %d", int32(s))
+}
+
+// advice says what to do about a status.
+func (s Status) advice() string {
+	switch s {
+	case ErrNotInitialized, ErrArchMismatch:
+		return "the driver or the GPU may be too old for this cuBLAS; give --cublas-lib one of an older CUDA"
+	case ErrAllocFailed:
+		return "free memory on the GPU, or multiply smaller matrices"
+	}
+	return "CUBLAS_LOGINFO_DBG=1 CUBLAS_LOGDEST_DBG=stderr says more"
+}
+
+// Error is a failed cuBLAS call.
+type Error struct {
+	Op   string // what was called, such as "cublasGemmEx"
+	Code Status
+	Text string // cuBLAS's own words; may be empty
+}
+
+// Error reads "cublasGemmEx: CUBLAS_STATUS_INVALID_VALUE (7): cuBLAS's words; what to
+// do".
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
+	if e.Text != "" {
+		s += ": " + e.Text
+	}
+	return s + "; " + e.Code.advice()
+}
+
+// Unwrap makes errors.Is(err, ErrInvalidValue) work.
+func (e *Error) Unwrap() error { return e.Code }
+
+// check turns what f returned into an error.
+func (l *Library) check(f dl.Func, code int32) error {
+	if Status(code) == Success {
+		return nil
+	}
+	e := &Error{Op: f.Name(), Code: Status(code)}
+	if explain := l.fns.statusString; explain.Found() {
+		e.Text = dl.String(explain.Pointer(uintptr(code)))
+	}
+	return e
+}
