@@ -55,10 +55,17 @@ type Device interface {
 	// write while they run.
 	MallocHost(bytes int64) (HostBuffer, error)
 
+	// EncodeTensorMap makes what cp.async.bulk.tensor reads of m. The caller writes
+	// it to device memory, at a multiple of TensorMapAlign, before the kernel that
+	// gets its address begins. Only the device that encoded it can use it. Compute
+	// capability 9.0.
+	EncodeTensorMap(m TensorMap) ([TensorMapBytes]byte, error)
+
 	// LoadModule compiles PTX text. The name appears in errors.
 	LoadModule(name string, ptx []byte) (Module, error)
 
-	NewStream() (Stream, error)
+	// NewStream makes a stream that waits for no other stream.
+	NewStream(options ...StreamOption) (Stream, error)
 	NewEvent() (Event, error)
 
 	// Close releases everything that the device still owns.
@@ -93,13 +100,25 @@ type Launch struct {
 	Blocks      int // grid size
 	Threads     int // block size
 	SharedBytes int // dynamic shared memory per block
+	// Cluster is how many blocks form a cluster, whose shared memory they all
+	// reach: 1 to MaxCluster, with Blocks a multiple of it. 0 is as 1, or as many as
+	// the kernel requires. More than 1 needs compute capability 9.0.
+	Cluster int
 	// PDL asks for programmatic dependent launch: the kernel may start while
 	// the kernel before it in the stream still runs, and must execute
 	// griddepcontrol.wait before it touches memory. Compute capability 9.0.
 	PDL bool
 }
 
-// Stream is an ordered queue of device work.
+// StreamOption is a property of a new stream.
+type StreamOption uint8
+
+// HighPriority asks for the highest priority of the device: work of the stream
+// goes before that of others where both could begin. It is a hint.
+const HighPriority StreamOption = 1
+
+// Stream is an ordered queue of device work. Work of two streams runs at once,
+// in any order, except for what [Stream.Wait] says.
 type Stream interface {
 	// Launch enqueues a kernel whose single parameter is the block params.
 	// The bytes are copied before Launch returns.
@@ -108,8 +127,19 @@ type Stream interface {
 	Copy(dst, src DevicePtr, bytes int64) error
 	// Fill enqueues a memset of bytes bytes to value.
 	Fill(dst DevicePtr, value byte, bytes int64) error
-	// Record enqueues the taking of a time stamp.
+	// WriteValue enqueues the writing of a 32-bit word, at a multiple of 4, once
+	// everything before it in the stream is complete and visible to the whole
+	// system: a kernel that acquires the word, on any stream or device, sees it.
+	// The device does not know that the kernel waits, so enqueue the write first
+	// where the order is free: streams may share a hardware queue.
+	WriteValue(dst DevicePtr, value uint32) error
+	// Record enqueues the taking of a time stamp. In a capture the event only marks
+	// the place for Wait, and takes no time.
 	Record(e Event) error
+	// Wait has all that is enqueued from now on begin only when the stream in
+	// which e was last recorded has got there. An event that was never recorded
+	// is not waited for.
+	Wait(e Event) error
 
 	// Upload and Download wait for the work enqueued so far, copy, and return
 	// when the copy is complete. They cannot be captured.
@@ -122,13 +152,15 @@ type Stream interface {
 	Synchronize(ctx context.Context) error
 
 	// Capture calls enqueue and records what it enqueues on this stream
-	// instead of running it.
+	// instead of running it. Another stream joins the capture when it waits for an
+	// event that was recorded in it. This stream must wait for the end of the
+	// other's work in turn before enqueue returns.
 	Capture(enqueue func() error) (Graph, error)
 
 	Close() error
 }
 
-// Event is a time stamp in a stream.
+// Event is a place in a stream, and the time when the stream got there.
 type Event interface {
 	// Since returns the time from start to this event. Both must have been
 	// recorded; it fails with ErrNotReady until their streams have got there.
@@ -136,7 +168,8 @@ type Event interface {
 	Close() error
 }
 
-// Graph is captured work, ready to be replayed any number of times.
+// Graph is captured work, ready to be replayed any number of times. Its replays
+// follow one another, also on different streams.
 type Graph interface {
 	Launch(s Stream) error
 	Close() error

@@ -33,6 +33,10 @@ const (
 	ErrSystemNotReady   Result = 802
 	ErrSystemMismatch   Result = 803
 	ErrCaptureForbidden Result = 900
+	ErrCaptureMerge     Result = 902
+	ErrCaptureUnjoined  Result = 904
+	ErrCaptureIsolation Result = 905
+	ErrCapturedEvent    Result = 907
 )
 
 var resultNames = map[Result]string{
@@ -60,6 +64,10 @@ var resultNames = map[Result]string{
 	ErrSystemNotReady:   "CUDA_ERROR_SYSTEM_NOT_READY",
 	ErrSystemMismatch:   "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
 	ErrCaptureForbidden: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	ErrCaptureMerge:     "CUDA_ERROR_STREAM_CAPTURE_MERGE",
+	ErrCaptureUnjoined:  "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+	ErrCapturedEvent:    "CUDA_ERROR_CAPTURED_EVENT",
 }
 
 // Error returns the code's name, or its number where gpurun has no name.

@@ -117,8 +117,8 @@ func (c *copies) Open(ordinal int) (cudart.Device, error) {
 	return countedDevice{d.(*sim.Device), c}, nil
 }
 
-func (d countedDevice) NewStream() (cudart.Stream, error) {
-	s, err := d.Device.NewStream()
+func (d countedDevice) NewStream(o ...cudart.StreamOption) (cudart.Stream, error) {
+	s, err := d.Device.NewStream(o...)
 	d.copies.mu.Lock()
 	defer d.copies.mu.Unlock()
 	d.copies.byStream = append(d.copies.byStream, 0)

@@ -59,8 +59,8 @@ func (b heapBackend) Open(ordinal int) (cudart.Device, error) {
 	return b.device, err
 }
 
-func (d *heapDevice) NewStream() (cudart.Stream, error) {
-	s, err := d.Device.NewStream()
+func (d *heapDevice) NewStream(o ...cudart.StreamOption) (cudart.Stream, error) {
+	s, err := d.Device.NewStream(o...)
 	return heapStream{s, d.fill}, err
 }
 

@@ -56,8 +56,8 @@ func (w watched) Open(ordinal int) (cudart.Device, error) {
 	return watchedDevice{d.(*sim.Device), w.log}, nil
 }
 
-func (d watchedDevice) NewStream() (cudart.Stream, error) {
-	s, err := d.Device.NewStream()
+func (d watchedDevice) NewStream(o ...cudart.StreamOption) (cudart.Stream, error) {
+	s, err := d.Device.NewStream(o...)
 	return watchedStream{s, d.log}, err
 }
 

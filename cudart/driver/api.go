@@ -28,8 +28,11 @@ type api struct {
 	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
 	funcGetAttribute, funcSetAttribute, funcGetParamInfo          dl.Func
 	launchKernel, launchKernelEx                                  dl.Func
+	tensorMapEncodeTiled                                          dl.Func
 	streamCreate, streamDestroy, streamQuery, streamSynchronize   dl.Func
 	streamBeginCapture, streamEndCapture                          dl.Func
+	streamCreateWithPriority, streamPriorityRange                 dl.Func
+	streamWaitEvent, streamWriteValue                             dl.Func
 	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
 	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch dl.Func
 
@@ -123,11 +126,16 @@ func (a *api) coreEntries() []entry {
 		one(&a.funcSetAttribute, "cuFuncSetAttribute"),
 		optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4
 		one(&a.launchKernel, "cuLaunchKernel"),
-		optional(&a.launchKernelEx, "cuLaunchKernelEx"), // since CUDA 11.8
+		optional(&a.launchKernelEx, "cuLaunchKernelEx"),             // since CUDA 11.8
+		optional(&a.tensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // since CUDA 12.0
 		one(&a.streamCreate, "cuStreamCreate"),
+		one(&a.streamCreateWithPriority, "cuStreamCreateWithPriority"),
+		one(&a.streamPriorityRange, "cuCtxGetStreamPriorityRange"),
 		one(&a.streamDestroy, "cuStreamDestroy_v2"),
 		one(&a.streamQuery, "cuStreamQuery"),
 		one(&a.streamSynchronize, "cuStreamSynchronize"),
+		one(&a.streamWaitEvent, "cuStreamWaitEvent"),
+		optional(&a.streamWriteValue, "cuStreamWriteValue32_v2"), // since CUDA 11.7
 		one(&a.streamBeginCapture, "cuStreamBeginCapture_v2"),
 		one(&a.streamEndCapture, "cuStreamEndCapture"),
 		one(&a.eventCreate, "cuEventCreate"),

@@ -9,8 +9,9 @@ import (
 
 // event is a time stamp. CUDA resolves about half a microsecond.
 type event struct {
-	dev    *device
-	handle uintptr
+	dev     *device
+	handle  uintptr
+	capture *capture // that it was last recorded in, or nil
 }
 
 // NewEvent makes an event that takes time.
@@ -23,7 +24,7 @@ func (d *device) NewEvent() (cudart.Event, error) {
 	return e, nil
 }
 
-// Record enqueues the taking of a time stamp.
+// Record enqueues the taking of a time stamp, or in a capture marks the place.
 func (s *stream) Record(e cudart.Event) error {
 	ev, ok := e.(*event)
 	if !ok || ev.dev != s.dev {
@@ -31,7 +32,27 @@ func (s *stream) Record(e cudart.Event) error {
 	}
 	args := s.dev.launch.args[:2]
 	args[0], args[1] = ev.handle, s.handle
-	return s.dev.api.call(s.dev.api.eventRecord, args...)
+	if err := s.dev.api.call(s.dev.api.eventRecord, args...); err != nil {
+		return err
+	}
+	ev.capture = s.capture
+	return nil
+}
+
+// Wait has what is enqueued from now on wait for the event. The driver lets the
+// stream join the capture in which the event was recorded.
+func (s *stream) Wait(e cudart.Event) error {
+	ev, ok := e.(*event)
+	if !ok || ev.dev != s.dev {
+		return foreignEvent("cuStreamWaitEvent")
+	}
+	if err := s.dev.api.call(s.dev.api.streamWaitEvent, s.handle, ev.handle, 0); err != nil {
+		return err
+	}
+	if c := ev.capture; c != nil && len(c.streams) > 0 && s.capture == nil {
+		c.join(s)
+	}
+	return nil
 }
 
 // Since returns the time between two recorded events.

@@ -11,22 +11,39 @@ import (
 // are not captured, such as load the module of its kernel.
 const captureRelaxed = 2
 
+// capture is the streams that are being captured together; none when it is over.
+type capture struct{ streams []*stream }
+
+func (c *capture) join(s *stream) {
+	s.capture = c
+	c.streams = append(c.streams, s)
+}
+
+func (c *capture) end() {
+	for _, s := range c.streams {
+		s.capture = nil
+	}
+	c.streams = nil
+}
+
 // graph is captured work, instantiated.
 type graph struct {
 	dev    *device
 	handle uintptr // CUgraphExec
 }
 
-// Capture records what enqueue puts into the stream. When enqueue fails, its
-// error is returned and nothing is kept.
+// Capture records what enqueue puts into the stream, and into those that join
+// it by [stream.Wait]. When enqueue fails, its error is returned and nothing is
+// kept.
 func (s *stream) Capture(enqueue func() error) (cudart.Graph, error) {
 	a := s.dev.api
 	if err := a.call(a.streamBeginCapture, s.handle, captureRelaxed); err != nil {
 		return nil, fmt.Errorf("beginning a capture: %w", err)
 	}
-	s.capturing = true
+	c := new(capture)
+	c.join(s)
 	enqueueErr := enqueue()
-	s.capturing = false
+	c.end()
 	var captured uintptr // CUgraph
 	endErr := a.call(a.streamEndCapture, s.handle, uintptr(unsafe.Pointer(&captured)))
 	if captured != 0 {

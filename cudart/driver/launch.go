@@ -19,11 +19,11 @@ const (
 // launchBlock is the memory that cuLaunchKernel and cuLaunchKernelEx read while
 // they are called. A device has one, so that a launch allocates nothing.
 type launchBlock struct {
-	params    [maxParamBytes]byte
-	pointers  [1]uintptr // to params
-	args      [11]uintptr
-	dependent dependentLaunch
-	pins      runtime.Pinner
+	params   [maxParamBytes]byte
+	pointers [1]uintptr // to params
+	args     [11]uintptr
+	extended extendedLaunch
+	pins     runtime.Pinner
 }
 
 func newLaunchBlock() *launchBlock {
@@ -52,8 +52,8 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 		kernelParams = uintptr(unsafe.Pointer(&b.pointers))
 	}
 	enqueue := s.launch
-	if shape.PDL {
-		enqueue = s.launchDependent
+	if shape.PDL || shape.Cluster > 1 {
+		enqueue = s.launchExtended
 	}
 	if err := enqueue(fn, shape, kernelParams); err != nil {
 		return fmt.Errorf("launching kernel %s with %d blocks of %d threads and %d bytes of shared memory: %w",
@@ -87,7 +87,11 @@ func (k *kernel) admit(shape cudart.Launch, params []byte) error {
 		return refuse("%d bytes of parameters, more than %d", len(params), maxParamBytes)
 	case k.paramBytes >= 0 && k.paramBytes != len(params):
 		return refuse("%d bytes of parameters where the kernel takes %d", len(params), k.paramBytes)
-	case shape.SharedBytes <= k.shared:
+	}
+	if err := shape.CheckCluster(k.dev.info); err != nil {
+		return err
+	}
+	if shape.SharedBytes <= k.shared {
 		return nil
 	}
 	err := k.dev.api.call(k.dev.api.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(shape.SharedBytes))

@@ -88,10 +88,10 @@ func TestDependentLaunch(t *testing.T) {
 	launch(k, cudart.Launch{Blocks: 3, Threads: 64}, params) // the next launch is an ordinary one again
 	const hex = "30313233343536373839616263646566"
 	wantCalls(
-		t, f, "cuLaunchKernelEx sum grid 7,1,1 block 512,1,1 shared 1024 attributes 1 params "+hex,
-		"cuLaunchKernelEx none grid 7,1,1 block 512,1,1 shared 1024 attributes 1 params none",
+		t, f, "cuLaunchKernelEx sum grid 7,1,1 block 512,1,1 shared 1024 dependent params "+hex,
+		"cuLaunchKernelEx none grid 7,1,1 block 512,1,1 shared 1024 dependent params none",
 		"cuFuncSetAttribute 8 102400",
-		"cuLaunchKernelEx sum grid 1,1,1 block 32,1,1 shared 102400 attributes 1 params "+hex,
+		"cuLaunchKernelEx sum grid 1,1,1 block 32,1,1 shared 102400 dependent params "+hex,
 		"cuLaunchKernel sum grid 3,1,1 block 64,1,1 shared 0 params "+hex,
 	)
 	if n := testing.AllocsPerRun(100, func() { launch(k, dependent, params) }); n != 0 {
@@ -101,15 +101,58 @@ func TestDependentLaunch(t *testing.T) {
 	wantCode(t, s.Launch(k, dependent, params), 701, "launching kernel sum with 7 blocks of 512 threads")
 }
 
-func TestDependentLaunchNeedsDeviceAndDriver(t *testing.T) {
+func TestClusterLaunch(t *testing.T) {
 	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+	none := must[cudart.Kernel](t)(m.Kernel("none"))
+	f.calls()
+	launch := func(shape cudart.Launch) error { return s.Launch(none, shape, nil) }
+	for _, shape := range []cudart.Launch{
+		{Blocks: 6, Threads: 128, Cluster: 2},
+		{Blocks: 16, Threads: 128, Cluster: 8, PDL: true},
+		{Blocks: 7, Threads: 128, PDL: true},
+		{Blocks: 7, Threads: 128, Cluster: 1},
+	} {
+		if err := launch(shape); err != nil {
+			t.Errorf("%+v: %v", shape, err)
+		}
+	}
+	wantCalls(
+		t, f, "cuLaunchKernelEx none grid 6,1,1 block 128,1,1 shared 0 cluster 2 params none",
+		"cuLaunchKernelEx none grid 16,1,1 block 128,1,1 shared 0 cluster 8 dependent params none",
+		"cuLaunchKernelEx none grid 7,1,1 block 128,1,1 shared 0 dependent params none",
+		"cuLaunchKernel none grid 7,1,1 block 128,1,1 shared 0 params none",
+	)
+	wantCode(t, launch(cudart.Launch{Blocks: 7, Threads: 1, Cluster: 2}), cudart.ErrInvalidValue, "7 blocks do not make whole clusters of 2")
+	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: 16}), cudart.ErrInvalidValue, "1 to 8 are possible")
+	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: -1}), cudart.ErrInvalidValue, "cannot have -1 blocks")
+	if calls := f.calls(); calls != nil {
+		t.Errorf("called %q", calls)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if err := launch(cudart.Launch{Blocks: 2, Threads: 1, Cluster: 2}); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("a launch allocates %v times", n)
+	}
+}
+
+func TestExtendedLaunchNeedsDeviceAndDriver(t *testing.T) {
+	f := newFake(t)
+	dependent, cluster := cudart.Launch{Blocks: 2, Threads: 1, PDL: true}, cudart.Launch{Blocks: 2, Threads: 1, Cluster: 2}
 	for name, test := range map[string]struct {
+		shape cudart.Launch
 		major int
 		hide  bool // cuLaunchKernelEx
 		want  string
 	}{
-		"old GPU":    {8, false, "needs compute capability 9.0, and NVIDIA Fake has 8.0"},
-		"old driver": {9, true, "needs a driver for CUDA 11.8"},
+		"dependent, old GPU":    {dependent, 8, false, "needs compute capability 9.0, and NVIDIA Fake has 8.0"},
+		"dependent, old driver": {dependent, 9, true, "programmatic dependent launch needs a driver for CUDA 11.8"},
+		"cluster, old GPU":      {cluster, 8, false, "clusters need compute capability 9.0, and NVIDIA Fake has 8.0"},
+		"cluster, old driver":   {cluster, 9, true, "a launch in clusters needs a driver for CUDA 11.8"},
 	} {
 		f.call("fake_reset")
 		f.call("fake_compute", uintptr(test.major))
@@ -121,7 +164,7 @@ func TestDependentLaunchNeedsDeviceAndDriver(t *testing.T) {
 		k := must[cudart.Kernel](t)(m.Kernel("none"))
 		s := f.stream(d)
 		t.Log(name)
-		wantCode(t, s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, PDL: true}, nil), cudart.ErrNotSupported, test.want)
+		wantCode(t, s.Launch(k, test.shape, nil), cudart.ErrNotSupported, test.want)
 		if calls := f.calls(); calls != nil {
 			t.Errorf("called %q", calls)
 		}

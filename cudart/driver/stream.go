@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -19,19 +20,32 @@ const drainLimit = 2 * time.Minute
 
 // stream is a queue of the device.
 type stream struct {
-	dev       *device
-	handle    uintptr
-	capturing bool
+	dev     *device
+	handle  uintptr
+	capture *capture // nil unless the stream is captured
 }
 
 // NewStream makes a stream that waits for no other stream.
-func (d *device) NewStream() (cudart.Stream, error) {
+func (d *device) NewStream(options ...cudart.StreamOption) (cudart.Stream, error) {
 	s := &stream{dev: d}
-	if err := d.api.call(d.api.streamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking); err != nil {
+	if err := s.create(slices.Contains(options, cudart.HighPriority)); err != nil {
 		return nil, err
 	}
 	d.own(s)
 	return s, nil
+}
+
+func (s *stream) create(highPriority bool) error {
+	a, handle := s.dev.api, uintptr(unsafe.Pointer(&s.handle))
+	if !highPriority {
+		return a.call(a.streamCreate, handle, streamNonBlocking)
+	}
+	var least, greatest int32 // greater priorities are lower numbers, below 0
+	err := a.call(a.streamPriorityRange, uintptr(unsafe.Pointer(&least)), uintptr(unsafe.Pointer(&greatest)))
+	if err != nil {
+		return fmt.Errorf("asking for the priorities of streams: %w", err)
+	}
+	return a.call(a.streamCreateWithPriority, handle, streamNonBlocking, uintptr(greatest))
 }
 
 // Close destroys the stream. Work in it still completes.
@@ -64,6 +78,24 @@ func (s *stream) Fill(dst cudart.DevicePtr, value byte, bytes int64) error {
 		return nil
 	}
 	return s.dev.api.call(s.dev.api.memsetD8, uintptr(dst), uintptr(value), uintptr(bytes), s.handle)
+}
+
+// writeDefault is CU_STREAM_WRITE_VALUE_DEFAULT: everything before the write in
+// the stream is visible to the whole system before it.
+const writeDefault = 0
+
+// WriteValue enqueues the writing of a word. No attribute of a device says
+// whether it can: where the second version of these operations is there, it
+// needs no module parameter of the driver and works on every GPU.
+func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
+	a := s.dev.api
+	if !a.streamWriteValue.Found() {
+		return unsupported("cuStreamWriteValue32_v2", "streams write values with a driver for CUDA 11.7 or newer, and this one is older; update the NVIDIA driver")
+	}
+	if dst%4 != 0 {
+		return &cudart.Error{Op: "cuStreamWriteValue32_v2", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is not a multiple of 4", uint64(dst))}
+	}
+	return a.call(a.streamWriteValue, s.handle, uintptr(dst), uintptr(value), writeDefault)
 }
 
 // Upload copies host memory to the device.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/cudart/dl"
 )
 
 func TestCopies(t *testing.T) {
@@ -104,6 +105,87 @@ func TestCapture(t *testing.T) {
 		"cuGraphInstantiateWithFlags 0", "cuGraphDestroy", "cuGraphLaunch", "cuGraphLaunch", "cuGraphExecDestroy",
 	)
 	wantCode(t, g.Launch(nil), cudart.ErrInvalidHandle, "another device's")
+}
+
+func TestHighPriorityStream(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	must[cudart.Stream](t)(d.NewStream(cudart.HighPriority))
+	wantCalls(t, f, "cuCtxGetStreamPriorityRange", "cuStreamCreateWithPriority 1 -5")
+	f.failNext("cuCtxGetStreamPriorityRange", cudart.ErrInvalidContext)
+	_, err := d.NewStream(cudart.HighPriority)
+	wantCode(t, err, cudart.ErrInvalidContext, "asking for the priorities of streams")
+}
+
+func TestWriteValue(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	word := must[cudart.DevicePtr](t)(d.Malloc(12))
+	f.calls()
+	got := make([]byte, 12)
+	for _, err := range []error{s.Fill(word, 0xee, 12), s.WriteValue(word+4, 0x84030201), s.Download(got, word)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff("\xee\xee\xee\xee\x01\x02\x03\x84\xee\xee\xee\xee", string(got)); diff != "" {
+		t.Error(diff)
+	}
+	wantCalls(
+		t, f, "cuMemsetD8Async 0xee 12", "cuStreamWriteValue32_v2 0x84030201 0",
+		"cuMemcpyDtoHAsync_v2 12", "cuStreamSynchronize",
+	)
+	wantCode(t, s.WriteValue(word+2, 1), cudart.ErrInvalidValue, "not a multiple of 4")
+	wantCode(t, s.WriteValue(word+12, 1), cudart.ErrInvalidValue, "cuStreamWriteValue32_v2")
+	d.api.streamWriteValue = dl.Func{}
+	wantCode(t, s.WriteValue(word, 1), cudart.ErrNotSupported, "a driver for CUDA 11.7 or newer")
+}
+
+func TestStreamsWaitForEvents(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	first, second := f.stream(d), f.stream(d)
+	e := must[cudart.Event](t)(d.NewEvent())
+	f.calls()
+	if err := errors.Join(first.Record(e), second.Wait(e)); err != nil {
+		t.Fatal(err)
+	}
+	wantCalls(t, f, "cuEventRecord", "cuStreamWaitEvent 0")
+	wantCode(t, second.Wait(nil), cudart.ErrInvalidHandle, "another device's")
+	f.failNext("cuStreamWaitEvent", cudart.ErrCaptureIsolation)
+	wantCode(t, second.Wait(e), cudart.ErrCaptureIsolation, "cuStreamWaitEvent")
+}
+
+// TestStreamsJoinCaptures has the second stream join the first one's capture,
+// which ends for both.
+func TestStreamsJoinCaptures(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	first, second := f.stream(d), f.stream(d)
+	e := must[cudart.Event](t)(d.NewEvent())
+	f.calls()
+	must[cudart.Graph](t)(first.Capture(func() error {
+		err := errors.Join(first.Record(e), second.Wait(e))
+		wantCode(t, second.Synchronize(t.Context()), cudart.ErrCaptureForbidden, "being captured")
+		return errors.Join(err, second.Record(e), first.Wait(e))
+	}))
+	for _, s := range []cudart.Stream{first, second} {
+		if err := s.Synchronize(t.Context()); err != nil {
+			t.Errorf("after the capture: %v", err)
+		}
+	}
+	wantCalls(
+		t, f, "cuStreamBeginCapture_v2 2", "cuEventRecord", "cuStreamWaitEvent 0", "cuEventRecord", "cuStreamWaitEvent 0",
+		"cuStreamEndCapture", "cuGraphInstantiateWithFlags 0", "cuGraphDestroy",
+	)
+	// The event is still one of the capture that is over, which nobody joins.
+	if err := errors.Join(second.Wait(e), second.Synchronize(t.Context())); err != nil {
+		t.Error(err)
+	}
+	f.failNext("cuStreamEndCapture", cudart.ErrCaptureUnjoined)
+	_, err := first.Capture(func() error { return nil })
+	wantCode(t, err, cudart.ErrCaptureUnjoined, "was not joined back")
 }
 
 func TestFailedCaptureKeepsNothing(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 
 // Synchronize waits for all enqueued work.
 func (s *stream) Synchronize(ctx context.Context) error {
-	if s.capturing {
+	if s.capture != nil {
 		return s.captureForbids("cuStreamQuery")
 	}
 	start := time.Now()

@@ -7,9 +7,9 @@
 // kernel are atomics on memory that all of them see. [Device.Multicast] gives
 // such memory the one address that multimem instructions take.
 //
-// Each stream executes its work on a goroutine of its own. When every warp of
-// a kernel is waiting for somebody else, the goroutine gives its CPU away, so
-// that more ranks than cores make progress.
+// A goroutine gives the streams of a device turns, so that their kernels and copies
+// go on side by side. When every one of them is waiting for somebody else, the
+// goroutine gives its CPU away, so that more ranks than cores make progress.
 package sim
 
 import (
@@ -28,10 +28,13 @@ type Options struct {
 	// PTX for higher targets does not load.
 	Major, Minor int
 	// Seed, where it is not zero, makes kernels see memory in disorder: warps
-	// and blocks take turns at random, and stores that nothing orders become
-	// visible late and in any order. See [gpurun/cudart/sim/exec]. A seed and a
-	// device's ordinal give the same disorder again, as far as other processes
-	// do the same again.
+	// and blocks take turns at random, stores that nothing orders become visible
+	// late and in any order, and asynchronous multiplications are done at any
+	// time until they are waited for. See [gpurun/cudart/sim/exec]. Streams begin
+	// their commands late, and copies are made in pieces, at any time and in any
+	// order that streams and events leave open. A seed and a device's ordinal give
+	// the same disorder again, as far as other processes and the time at which work
+	// is enqueued are the same again.
 	Seed uint64
 }
 

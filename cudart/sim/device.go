@@ -16,22 +16,28 @@ const drainLimit = 10 * time.Minute
 
 // Device is a simulated GPU. It implements cudart.Device.
 type Device struct {
-	info    cudart.Info
-	seed    uint64 // of disorder; 0 for none
-	memory  *memory
-	start   time.Time
-	stop    context.Context // done when the device closes
-	cancel  context.CancelFunc
-	streams []*stream
+	info   cudart.Info
+	seed   uint64 // of disorder; 0 for none
+	memory *memory
+	start  time.Time
+	stop   context.Context // done when the device closes
+	cancel context.CancelFunc
+	wake   chan struct{} // holds a token when a queue may have work
+	ended  chan struct{} // closed when the goroutine of the streams has returned
+	made   int           // streams so far; the owner's
 
-	mu     sync.Mutex
-	broken error // the first fault of a kernel, which every later call reports
-	stats  exec.Stats
+	mu      sync.Mutex
+	streams []*stream // those that are not over; replaced and never changed
+	broken  error     // the first fault of a kernel, which every later call reports
+	stats   exec.Stats
 }
 
 // newDevice makes a device that allocates so many bytes at most.
 func newDevice(info cudart.Info, memory int64, seed uint64) *Device {
-	d := &Device{info: info, memory: newMemory(memory), start: time.Now(), seed: seed}
+	d := &Device{
+		info: info, memory: newMemory(memory), start: time.Now(), seed: seed,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -102,7 +108,7 @@ func (d *Device) Free(ptr cudart.DevicePtr) error {
 func (d *Device) free(a *allocation) error {
 	ctx, cancel := context.WithTimeout(d.stop, drainLimit)
 	defer cancel()
-	for _, s := range d.streams {
+	for _, s := range d.allStreams() {
 		if err := s.drain(ctx); err != nil {
 			return fmt.Errorf("waiting for kernels before freeing memory: %w", err)
 		}
@@ -144,9 +150,8 @@ func (h *hostBuffer) Free() error {
 // Close stops running kernels, and releases streams and memory.
 func (d *Device) Close() error {
 	d.cancel()
-	for _, s := range d.streams {
-		<-s.ended // bounded: a kernel looks at d.stop many times a second
+	if d.made > 0 {
+		<-d.ended // bounded: a kernel looks at d.stop many times a second
 	}
-	d.streams = nil
 	return d.memory.releaseAll()
 }

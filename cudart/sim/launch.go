@@ -3,13 +3,10 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
+	"gpurun/cudart/sim/tensorcore"
 )
 
 // quantum is how many instructions a warp executes in one turn: enough to keep
@@ -27,9 +24,10 @@ type launch struct {
 func (l *launch) config() exec.Config {
 	d := l.device
 	cfg := exec.Config{
-		Blocks: l.shape.Blocks, Threads: l.shape.Threads, SharedBytes: l.shape.SharedBytes,
+		Blocks: l.shape.Blocks, Threads: l.shape.Threads, SharedBytes: l.shape.SharedBytes, Cluster: l.shape.Cluster,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
-		Stop: func() bool { return d.stop.Err() != nil },
+		TensorCores: tensorcore.Of(d.info.Major),
+		Stop:        func() bool { return d.stop.Err() != nil },
 	}
 	if l.kernel.module.image != nil {
 		cfg.Image = l.kernel.module.image.base
@@ -42,33 +40,14 @@ func (l *launch) check() error {
 		return failure("launching "+l.kernel.Name(), cudart.ErrNotSupported,
 			"programmatic dependent launch needs compute capability 9.0, and the device has %d.%d", info.Major, info.Minor)
 	}
+	if err := l.shape.CheckCluster(l.device.info); err != nil {
+		return failedBy("launching "+l.kernel.Name(), err)
+	}
 	cfg := l.config()
 	if err := cfg.Check(l.kernel.code); err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
 	return nil
-}
-
-// pause gives the CPU to whoever this kernel waits for, first to another
-// stream of this process and then to other processes. At first it only yields,
-// because the answer is often on its way; then it sleeps, a small part of the time
-// waited so far, so that ranks that have something to do find a core, however
-// many wait. A sleep of Go's own would last a millisecond at least where nothing
-// else runs, which is too long at first.
-func pause(rounds int) {
-	const yields, step, longest = 64, 5 * time.Microsecond, 500 * time.Microsecond
-	runtime.Gosched()
-	if rounds <= yields {
-		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		return
-	}
-	nap := time.Duration(rounds-yields) * step
-	if nap > longest {
-		time.Sleep(time.Millisecond)
-		return
-	}
-	short := unix.NsecToTimespec(int64(nap))
-	unix.Nanosleep(&short, nil)
 }
 
 // failed gives a fault the code that the driver would report.

@@ -23,32 +23,30 @@ type flight struct {
 	random *rand.Rand // of the newest; nil without disorder
 }
 
-// runKernels executes a kernel to its end, and with it the launches that follow
+// begin makes a kernel ready to execute, with the launches to come that follow it
 // in the stream and may begin before it has ended.
-func (s *stream) runKernels(first *launch) error {
+func (l *launch) begin(s *stream) (task, error) {
 	f := &flight{stream: s}
-	if err := f.begin(first); err != nil {
-		return err
-	}
-	for idle := 0; len(f.active) > 0; {
-		if next := f.dependent(); next != nil {
-			if err := f.begin(next); err != nil {
-				return err
-			}
-		}
-		progress, err := f.round()
-		if err != nil {
-			return err
-		}
-		idle++
-		if progress {
-			idle = 0
-		}
-		if !progress || f.interrupts() {
-			pause(idle)
+	return f, f.start(l)
+}
+
+// step gives all kernels of the flight a turn.
+func (f *flight) step() (exec.State, error) {
+	if next := f.dependent(); next != nil {
+		if err := f.start(next); err != nil {
+			return exec.Done, err
 		}
 	}
-	return nil
+	progress, err := f.round()
+	switch {
+	case err != nil || len(f.active) == 0:
+		return exec.Done, err
+	case !progress:
+		return exec.Idle, nil
+	case f.interrupts():
+		f.stream.device.pause(0)
+	}
+	return exec.Running, nil
 }
 
 // interrupts decides whether others run after a round, so that they see memory in
@@ -56,16 +54,6 @@ func (s *stream) runKernels(first *launch) error {
 func (f *flight) interrupts() bool {
 	const oneIn = 8
 	return f.random != nil && f.random.IntN(oneIn) == 0
-}
-
-// disorder is the randomness of the stream's next kernel, or nil.
-func (s *stream) disorder() *rand.Rand {
-	d := s.device
-	if d.seed == 0 {
-		return nil
-	}
-	s.launches++
-	return rand.New(rand.NewPCG(d.seed, uint64(d.info.Ordinal)<<48|uint64(s.number)<<32|s.launches))
 }
 
 // dependent takes the next launch off the queue if it may begin: it asked for
@@ -80,21 +68,25 @@ func (f *flight) dependent() *launch {
 // takeDependent takes the command at the head of the queue if it is a kernel
 // launched with PDL.
 func (s *stream) takeDependent() *launch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 || s.queue[0].kernel == nil || !s.queue[0].kernel.shape.PDL {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	if len(s.queue) == 0 {
 		return nil
 	}
-	l := s.queue[0].kernel
+	l, ok := s.queue[0].(*launch)
+	if !ok || !l.shape.PDL {
+		return nil
+	}
 	s.queue = s.queue[1:]
 	return l
 }
 
-// begin launches a kernel. What its griddepcontrol.wait waits for is the launch
+// start launches a kernel. What its griddepcontrol.wait waits for is the launch
 // right before it; whether that one waited for those before is its affair.
-func (f *flight) begin(l *launch) error {
+func (f *flight) start(l *launch) error {
 	cfg := l.config()
-	f.random = f.stream.disorder()
+	f.stream.launches++
+	f.random = l.device.random(f.stream.number, f.stream.launches)
 	cfg.Disorder = f.random
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }

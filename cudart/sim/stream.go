@@ -3,145 +3,176 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
 )
 
-// command is a piece of enqueued work: something to run, or a kernel. It is
-// immutable, so that a graph can enqueue it many times.
-type command struct {
-	run    func() error
-	kernel *launch
-	always bool // also after a fault
+// command is a piece of enqueued work. It is immutable, so that a graph can
+// enqueue it many times.
+type command interface {
+	begin(s *stream) (task, error)
 }
 
-// stream runs commands in order on its own goroutine.
+// task is a command under way.
+type task interface {
+	// step does a part of it and says how it stands.
+	step() (exec.State, error)
+}
+
+// marker is a command that tells how far a stream has got, also after a fault.
+type marker func()
+
+func (m marker) begin(*stream) (task, error) { return m, nil }
+
+func (m marker) step() (exec.State, error) {
+	m()
+	return exec.Done, nil
+}
+
+// stream is a queue of commands that are performed in order.
 type stream struct {
 	device *Device
-	ended  chan struct{} // closed when the goroutine has returned
+	number int           // among all that the device has had
+	ended  chan struct{} // closed when the stream is closed and its work done
 
-	mu      sync.Mutex
-	queue   []command
-	closed  bool
-	wake    chan struct{} // holds a token when the queue may have work
-	capture *graph        // where commands go while capturing; owner's side only
-	number  int           // among the device's streams
+	queue  []command // guarded by device.mu
+	closed bool      // likewise
 
-	launches uint64 // with disorder; for the goroutine only
+	capture *capture // nil unless the stream is captured; owner's side only, as the next two
+	lane    int      // in the capture
+	tail    []int    // the captured nodes that the next one follows
+
+	// For the device's goroutine only.
+	upcoming command // to begin in the next turn, or nil
+	task     task
+	rest     int        // turns until the task goes on
+	delays   *rand.Rand // decides about rests; nil without disorder
+	launches uint64     // with disorder
 }
 
-// NewStream starts a stream.
-func (d *Device) NewStream() (cudart.Stream, error) {
+// NewStream starts a stream. Priorities are hints, and this device takes none.
+func (d *Device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	if err := d.sticky(); err != nil {
 		return nil, err
 	}
-	s := &stream{device: d, ended: make(chan struct{}), wake: make(chan struct{}, 1), number: len(d.streams)}
-	d.streams = append(d.streams, s)
-	go s.run()
-	return s, nil
+	if d.stop.Err() != nil {
+		return nil, failure("making a stream", cudart.ErrInvalidHandle, "the device is closed")
+	}
+	return d.newStream(), nil
 }
 
-// run executes commands until the stream or its device is closed. After a
-// fault it only passes over them.
-func (s *stream) run() {
-	defer close(s.ended)
-	for {
-		c, ok := s.next()
-		if !ok {
-			return
+// turn does a part of the stream's work. After a fault of the device it only
+// passes over what is enqueued.
+func (s *stream) turn() activity {
+	if s.task == nil {
+		if s.upcoming == nil {
+			return asleep
 		}
-		if err := s.perform(c); err != nil {
+		if err := s.begin(s.upcoming); err != nil {
 			s.device.breakWith(err)
 		}
+		s.upcoming = nil
+		return moving
 	}
+	if s.rest > 0 {
+		s.rest--
+		return moving
+	}
+	state, err := s.task.step()
+	if err != nil {
+		s.device.breakWith(err)
+		state = exec.Done
+	}
+	if state == exec.Done {
+		s.task = nil
+	}
+	if state == exec.Idle {
+		return waiting
+	}
+	return moving
 }
 
-func (s *stream) perform(c command) error {
-	switch {
-	case s.device.sticky() != nil && !c.always:
+func (s *stream) begin(c command) (err error) {
+	_, always := c.(marker)
+	if !always && s.device.sticky() != nil {
 		return nil
-	case c.kernel != nil:
-		return s.runKernels(c.kernel)
 	}
-	return c.run()
+	if !always {
+		s.delay(beforeCommand)
+	}
+	s.task, err = c.begin(s)
+	return err
 }
 
-func (s *stream) next() (command, bool) {
-	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			c := s.queue[0]
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
-			return c, s.device.stop.Err() == nil
-		}
-		closed := s.closed
-		s.mu.Unlock()
-		if closed {
-			return command{}, false
-		}
-		select {
-		case <-s.wake:
-		case <-s.device.stop.Done():
-			return command{}, false
-		}
+// admit takes the first command off the queue. A closed stream without any is
+// over. The caller holds device.mu.
+func (s *stream) admit() {
+	d := s.device
+	switch {
+	case len(s.queue) > 0:
+		s.upcoming = s.queue[0]
+		s.queue = s.queue[1:]
+	case s.closed:
+		d.streams = slices.DeleteFunc(slices.Clone(d.streams), func(other *stream) bool { return other == s })
+		close(s.ended)
 	}
 }
 
-// enqueue appends work, to the graph being captured if there is one.
+// enqueue appends work, to the capture if there is one.
 func (s *stream) enqueue(work ...command) error {
 	if err := s.device.sticky(); err != nil {
 		return err
 	}
 	if s.capture != nil {
-		s.capture.commands = append(s.capture.commands, work...)
+		s.capture.add(s, work...)
 		return nil
 	}
 	return s.push(work...)
 }
 
 func (s *stream) push(work ...command) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	return s.pushLocked(work...)
+}
+
+// pushLocked is push for those who hold device.mu.
+func (s *stream) pushLocked(work ...command) error {
 	if s.closed || s.device.stop.Err() != nil {
 		return failure("enqueueing work", cudart.ErrInvalidHandle, "the stream is closed")
 	}
 	s.queue = append(s.queue, work...)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.device.notify()
 	return nil
 }
 
-// drain waits for what is enqueued now. A closed stream drains when its
-// goroutine ends.
+// drain waits for what is enqueued now. A closed stream drains when all its
+// work is done.
 func (s *stream) drain(ctx context.Context) error {
 	reached := make(chan struct{})
 	if !s.isClosed() {
-		marker := command{always: true, run: func() error { close(reached); return nil }}
-		if err := s.push(marker); err != nil {
+		if err := s.push(marker(func() { close(reached) })); err != nil {
 			return err
 		}
 	}
 	select {
 	case <-reached:
 		return nil
+	case <-s.ended:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for a stream: %w", ctx.Err())
-	case <-s.ended:
-		if s.device.stop.Err() == nil {
-			return nil
-		}
+	case <-s.device.ended:
 		return failure("waiting for a stream", cudart.ErrInvalidHandle, "the device was closed")
 	}
 }
 
 func (s *stream) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
 	return s.closed
 }
 
@@ -173,20 +204,17 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 	if err := l.check(); err != nil {
 		return err
 	}
-	return s.enqueue(command{kernel: l})
+	return s.enqueue(l)
 }
 
 // Close lets the work already enqueued finish and takes no more.
 func (s *stream) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
 	if s.closed {
 		return failure("closing a stream", cudart.ErrInvalidHandle, "it was closed before")
 	}
 	s.closed = true
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.device.notify()
 	return nil
 }

@@ -4,45 +4,35 @@ import "gpurun/cudart"
 
 // Copy enqueues a copy; the ranges may overlap.
 func (s *stream) Copy(dst, src cudart.DevicePtr, bytes int64) error {
-	work := func() error {
-		to, err := s.device.memory.bytes(dst, bytes)
-		if err != nil {
-			return failure("copying to device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		from, err := s.device.memory.bytes(src, bytes)
-		if err != nil {
-			return failure("copying from device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		copy(to, from)
-		return nil
-	}
-	return s.enqueueChecked(work, bytes, dst, src)
+	return s.transfer(transfer{dst: dst, src: src, bytes: bytes}, dst, src)
 }
 
 // Fill enqueues a memset.
 func (s *stream) Fill(dst cudart.DevicePtr, value byte, bytes int64) error {
-	work := func() error {
-		to, err := s.device.memory.bytes(dst, bytes)
-		if err != nil {
-			return failure("filling device memory", cudart.ErrInvalidValue, "%v", err)
-		}
-		for i := range to {
-			to[i] = value
-		}
-		return nil
-	}
-	return s.enqueueChecked(work, bytes, dst)
+	return s.transfer(transfer{dst: dst, bytes: bytes, value: value}, dst)
 }
 
-// enqueueChecked refuses ranges that are invalid already, at the caller's line
-// rather than later.
-func (s *stream) enqueueChecked(work func() error, bytes int64, ptrs ...cudart.DevicePtr) error {
+// transfer refuses ranges that are invalid already, at the caller's line rather
+// than later.
+func (s *stream) transfer(t transfer, ptrs ...cudart.DevicePtr) error {
 	for _, p := range ptrs {
-		if _, err := s.device.memory.bytes(p, bytes); err != nil {
+		if _, err := s.device.memory.bytes(p, t.bytes); err != nil {
 			return failure("enqueueing a copy", cudart.ErrInvalidValue, "%v", err)
 		}
 	}
-	return s.enqueue(command{run: work})
+	return s.enqueue(t)
+}
+
+// WriteValue enqueues the writing of a word.
+func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
+	const op = "enqueueing the writing of a value"
+	if _, err := s.device.memory.bytes(dst, 4); err != nil {
+		return failure(op, cudart.ErrInvalidValue, "%v", err)
+	}
+	if dst%4 != 0 {
+		return failure(op, cudart.ErrInvalidValue, "%#x is not a multiple of 4", uint64(dst))
+	}
+	return s.enqueue(write{dst, value})
 }
 
 // Upload waits for earlier work, and copies from the host.

@@ -436,6 +436,19 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, uintptr_t st
 	return 0;
 }
 
+/* The word must lie within one piece of memory. */
+int cuStreamWriteValue32_v2(uintptr_t stream, uint64_t to, uint32_t value, unsigned flags)
+{
+	ENTER(" %#x %u", value, flags);
+	LIVE(STREAM, stream);
+	for (int i = 0; i < 256; i++)
+		if (objects[i].kind == MEMORY && to >= objects[i].handle && to + 4 <= objects[i].handle + objects[i].bytes) {
+			memcpy((void *)to, &value, 4);
+			return 0;
+		}
+	return INVALID_VALUE;
+}
+
 /* Memory of other processes: a handle is the address and a pattern. */
 
 typedef struct {
@@ -575,6 +588,9 @@ typedef struct {
 	char pad[4];
 	union {
 		char bytes[64];
+		struct {
+			unsigned x, y, z;
+		} cluster;
 		int programmatic_stream_serialization_allowed;
 	} value;
 } launch_attribute;
@@ -586,32 +602,71 @@ typedef struct {
 	unsigned count;
 } launch_config;
 
-/* The structs have to be as expected in every byte, padding too. */
+/* as_expected checks an attribute in every byte, padding too, and appends it to a text. */
+static int as_expected(const launch_attribute *a, unsigned blocks, char *text)
+{
+	launch_attribute want;
+	memset(&want, 0, sizeof want);
+	want.id = a->id;
+	if (a->id == 4) {
+		want.value.cluster.x = a->value.cluster.x;
+		want.value.cluster.y = want.value.cluster.z = 1;
+		sprintf(text + strlen(text), " cluster %u", a->value.cluster.x);
+		if (a->value.cluster.x < 1 || blocks % a->value.cluster.x)
+			return 0;
+	} else if (a->id == 6) {
+		want.value.programmatic_stream_serialization_allowed = 1;
+		sprintf(text + strlen(text), " dependent");
+	} else {
+		return 0;
+	}
+	return !memcmp(&want, a, sizeof want);
+}
+
+/* The structs have to be as expected in every byte. */
 int cuLaunchKernelEx(const launch_config *config, uintptr_t function, void **params, void **extra)
 {
 	struct object *o = find(FUNCTION, function);
-	char hex[33];
+	char hex[33], attributes[128] = "";
+	int right = config->count > 0 && config->count < 3;
 	launch_config want_config;
-	launch_attribute want;
 	write_hex(hex, params);
-	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u attributes %u params %s%s", o ? o->name : "?", config->gx, config->gy,
-	      config->gz, config->bx, config->by, config->bz, config->shared, config->count, hex, extra ? " extra" : "");
+	for (unsigned i = 0; right && i < config->count; i++)
+		right = as_expected(&config->attributes[i], config->gx, attributes);
+	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u%s params %s%s", o ? o->name : "?", config->gx, config->gy,
+	      config->gz, config->bx, config->by, config->bz, config->shared, attributes, hex, extra ? " extra" : "");
 	memset(&want_config, 0, sizeof want_config);
 	want_config.gx = config->gx, want_config.gy = 1, want_config.gz = 1;
 	want_config.bx = config->bx, want_config.by = 1, want_config.bz = 1;
 	want_config.shared = config->shared;
 	want_config.stream = config->stream;
 	want_config.attributes = config->attributes;
-	want_config.count = 1;
-	if (memcmp(&want_config, config, sizeof want_config))
-		return INVALID_VALUE;
-	memset(&want, 0, sizeof want);
-	want.id = 6;
-	want.value.programmatic_stream_serialization_allowed = 1;
-	if (memcmp(&want, config->attributes, sizeof want))
+	want_config.count = config->count;
+	if (!right || memcmp(&want_config, config, sizeof want_config))
 		return INVALID_VALUE;
 	LIVE(STREAM, config->stream);
 	return o ? 0 : INVALID_HANDLE;
+}
+
+/* An encoded tensor map counts up from 1000, in words. */
+int cuTensorMapEncodeTiled(unsigned *map, int type, unsigned rank, uint64_t base, const uint64_t *sizes, const uint64_t *strides,
+			   const unsigned *box, const unsigned *element_strides, int interleave, int swizzle, int promotion, int fill)
+{
+	char text[256] = "";
+	if (!rank || rank > 5)
+		return INVALID_VALUE;
+	for (unsigned i = 0; i < rank; i++)
+		sprintf(text + strlen(text), " %llu/%u/%u", (unsigned long long)sizes[i], box[i], element_strides[i]);
+	for (unsigned i = 0; i + 1 < rank; i++)
+		sprintf(text + strlen(text), " stride %llu", (unsigned long long)strides[i]);
+	ENTER(" type %d at %#llx%s interleave %d swizzle %d promotion %d fill %d", type, (unsigned long long)base, text, interleave,
+	      swizzle, promotion, fill);
+	CONTEXT();
+	if ((uintptr_t)map % 128 || base % 16)
+		return INVALID_VALUE;
+	for (unsigned i = 0; i < 32; i++)
+		map[i] = 1000 + i;
+	return 0;
 }
 
 /* Streams, events, graphs. */
@@ -619,6 +674,23 @@ int cuLaunchKernelEx(const launch_config *config, uintptr_t function, void **par
 int cuStreamCreate(uintptr_t *stream, unsigned flags)
 {
 	ENTER(" %u", flags);
+	CONTEXT();
+	*stream = make(STREAM, 0, 0)->handle;
+	return 0;
+}
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	ENTER("");
+	CONTEXT();
+	*least = 0;
+	*greatest = -5;
+	return 0;
+}
+
+int cuStreamCreateWithPriority(uintptr_t *stream, unsigned flags, int priority)
+{
+	ENTER(" %u %d", flags, priority);
 	CONTEXT();
 	*stream = make(STREAM, 0, 0)->handle;
 	return 0;
@@ -717,6 +789,14 @@ int cuEventRecord(uintptr_t event, uintptr_t stream)
 	LIVE(EVENT, event);
 	LIVE(STREAM, stream);
 	find(EVENT, event)->bytes = ++ticks;
+	return 0;
+}
+
+int cuStreamWaitEvent(uintptr_t stream, uintptr_t event, unsigned flags)
+{
+	ENTER(" %u", flags);
+	LIVE(EVENT, event);
+	LIVE(STREAM, stream);
 	return 0;
 }
 

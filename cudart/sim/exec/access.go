@@ -14,6 +14,7 @@ type access struct {
 	vector []int32  // registers loaded or stored, in the order of addresses
 	masks  []uint64 // of each register loaded: what its width keeps
 	signed bool     // loads extend the sign
+	own    bool     // only the block's own shared memory will do
 	order  order
 	all    func(w *warp, o *op, s *span) // moves all 32 lanes, at w.offsets
 }
@@ -33,7 +34,11 @@ func (c *compiler) memory(o *op, i int, space ptx.Space, t ptx.Type) *access {
 	if space == ptx.Generic && base.Kind == ptx.Symbol {
 		c.fail("%s on a variable must name its state space", c.in.Op)
 	}
+	if len(arg.Elems) > 1 {
+		c.fail("%s takes no coordinates", c.in.Op)
+	}
 	o.mem.bias = windowOf(space) + uint64(arg.Offset)
+	o.mem.own = space == ptx.Shared
 	if base.Kind == ptx.Register {
 		c.srcOperand(&o.a, base, b32) // shared addresses may have 32 bits
 	} else {
@@ -50,7 +55,7 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 		return s, true
 	}
 	if id < FirstRegion {
-		return w.window(id, lane)
+		return w.window(addr, lane)
 	}
 	r, ok := w.grid.cfg.Memory.Resolve(addr)
 	if !ok || len(r.Data) == 0 {
@@ -60,12 +65,12 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 	return s, true
 }
 
-// window returns one of the executor's own regions: shared memory of the
-// block, local memory of the thread, or the parameters.
-func (w *warp) window(id uint64, lane int) (*span, bool) {
-	switch id {
+// window returns one of the executor's own regions: shared memory of a block of
+// the cluster, local memory of the thread, or the parameters.
+func (w *warp) window(addr uint64, lane int) (*span, bool) {
+	switch addr >> RegionShift {
 	case sharedWindow >> RegionShift:
-		return &w.block.shared, true
+		return w.sharedOf(addr)
 	case paramWindow >> RegionShift:
 		return &w.grid.params, true
 	case localWindow >> RegionShift:
@@ -78,6 +83,9 @@ func (w *warp) window(id uint64, lane int) (*span, bool) {
 
 // pointer checks one lane's access and returns where its bytes are.
 func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
+	if o.mem.own && !w.owns(base+o.mem.bias) {
+		return nil, w.foreign(base+o.mem.bias, lane)
+	}
 	n := o.mem.bytes()
 	return w.rangeAt(base+o.mem.bias, n, n, lane)
 }
@@ -99,6 +107,9 @@ func (w *warp) thread(lane int) int { return w.index*32 + lane }
 
 // writable is pointer for an access that writes.
 func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
+	if o.mem.own && !w.owns(base+o.mem.bias) {
+		return nil, w.foreign(base+o.mem.bias, lane)
+	}
 	n := o.mem.bytes()
 	return w.writableAt(base+o.mem.bias, n, n, lane)
 }
@@ -116,6 +127,9 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 	if _, multicast := w.grid.multicast(addr); multicast {
 		return ", which is a multicast address: only multimem instructions take it"
 	}
+	if why := w.describeShared(addr); why != "" && !ok {
+		return why
+	}
 	if !ok {
 		return ", which belongs to no allocation"
 	}
@@ -132,7 +146,7 @@ func (w *warp) uniformSpan(o *op) *span {
 		return nil
 	}
 	s, ok := w.find(first, 0)
-	if !ok || s.size < n {
+	if !ok || s.size < n || o.mem.own && s != &w.block.shared {
 		return nil
 	}
 	limit, bias := s.size-n, o.mem.bias-s.base

@@ -6,11 +6,10 @@ import "gpurun/cudart/sim/ptx"
 //
 //	cp.async.{ca,cg}.shared.global [dst], [src], size{, read};
 //	cp.async.{commit_group, wait_group n, wait_all};
-//	cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes [dst], [src], size, [mbarrier];
-//	cp.async.bulk.global.shared::cta.bulk_group [dst], [src], size;
 //	cp.async.bulk.{commit_group, wait_group{.read} n};
 //
-// Clusters have one block here, and cache hints do nothing.
+// Bulk copies themselves are in bulkcopy.go and tensorcopy.go. Cache hints do
+// nothing.
 func (c *compiler) asyncCopy(o *op) {
 	if !c.has("async") {
 		c.fail("this form of cp is not implemented")
@@ -39,7 +38,7 @@ func (c *compiler) asyncCopy(o *op) {
 			return nil
 		}
 	default:
-		c.copyOperands(o, kind)
+		c.startCopy(o, kind)
 	}
 }
 
@@ -49,12 +48,11 @@ func (w *warp) eachGroups(kind groupKind, mask uint32, f func(*groups)) {
 	}
 }
 
-// waitGroup compiles wait_group{.read} n. What was read is written too, so that
-// .read waits for more than it must, except that with disorder nobody
-// else need see it.
+// waitGroup compiles wait_group{.read} n.
 func (c *compiler) waitGroup(o *op, kind groupKind) {
-	if kind == bulkGroup {
-		c.take("read")
+	wait := (*groups).wait
+	if kind == bulkGroup && c.has("read") {
+		wait = (*groups).waitRead
 	}
 	c.args(1)
 	n := c.arg(0)
@@ -62,8 +60,22 @@ func (c *compiler) waitGroup(o *op, kind groupKind) {
 		c.fail("the number of groups must be a literal")
 	}
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.eachGroups(kind, mask, func(g *groups) { g.wait(n.Bits) })
+		w.eachGroups(kind, mask, func(g *groups) { wait(g, n.Bits) })
 		return nil
+	}
+}
+
+// startCopy compiles what begins a copy, and not what waits for one.
+func (c *compiler) startCopy(o *op, kind groupKind) {
+	for c.take(cacheHints...) != "" {
+	}
+	switch {
+	case kind == copyGroup:
+		c.smallCopy(o)
+	case c.has("tensor"):
+		c.tensorCopy(o)
+	default:
+		c.bulkCopy(o)
 	}
 }
 
@@ -79,108 +91,73 @@ func (c *compiler) endpoint(i int, space ptx.Space) *endpoint {
 	return e
 }
 
-// copyInst is the operands of a compiled copy.
-type copyInst struct {
-	kind              groupKind
-	dst, src, barrier *endpoint // barrier is nil without
-	size, read        int32     // registers; read is as size where not given
-	alignment         uint64    // 0: the size itself
+// at is the generic address that a lane gives, if it may name it.
+func (e *endpoint) at(w *warp, lane int) (uint64, error) {
+	addr := w.regs[e.a][lane] + e.mem.bias
+	if e.mem.own && !w.owns(addr) {
+		return 0, w.foreign(addr, lane)
+	}
+	return addr, nil
 }
 
-func (c *compiler) copyOperands(o *op, kind groupKind) {
-	for c.take(cacheHints...) != "" {
-	}
-	to := c.takeCopySpace()
-	from := c.takeCopySpace()
-	barrier := c.has("mbarrier::complete_tx::bytes")
-	group := c.has("bulk_group")
+// smallCopy compiles cp.async of 4, 8 or 16 bytes for each thread.
+func (c *compiler) smallCopy(o *op) {
+	to, from := c.takeSpace(), c.takeSpace()
 	hinted := c.has("L2::cache_hint")
-	k := &copyInst{kind: kind, dst: c.endpoint(0, to), src: c.endpoint(1, from)}
-	c.src(&k.size, 2, u32)
-	read, n := 2, 3
-	switch {
-	case kind == bulkGroup && to == ptx.Shared && from == ptx.Global && barrier:
-		k.barrier, k.alignment = c.endpoint(3, ptx.Shared), 16
-		k.barrier.mem.size = 8
-		n++
-	case kind == bulkGroup && to == ptx.Global && from == ptx.Shared && group:
-		k.alignment = 16
-	case kind == copyGroup && to == ptx.Shared && from == ptx.Global && !barrier && !group:
-		if len(c.in.Args) == 4 && !hinted {
-			read, n = 3, 4
-		}
-	default:
+	if to != ptx.Shared || from != ptx.Global {
 		c.fail("this form of cp.async is not implemented")
 	}
+	dst, src := c.endpoint(0, to), c.endpoint(1, from)
+	size, read, given := new(int32), new(int32), 2
+	c.src(size, 2, u32)
+	if len(c.in.Args) == 4 && !hinted {
+		given = 3
+	}
+	c.src(read, given, u32)
 	if hinted {
-		n++
+		given++
 	}
-	c.args(n)
-	c.src(&k.read, read, u32)
-	o.run = func(w *warp, _ *op, mask uint32) error { return w.startCopies(k, mask) }
-}
-
-// takeCopySpace is takeSpace for operands that may name the cluster, whose only
-// block is this one.
-func (c *compiler) takeCopySpace() ptx.Space {
-	for i, m := range c.mods {
-		if m == "shared::cluster" {
-			c.mods = append(c.mods[:i:i], c.mods[i+1:]...)
-			return ptx.Shared
-		}
-		if _, ok := ptx.ParseSpace(m); ok {
-			break
-		}
-	}
-	return c.takeSpace()
-}
-
-// startCopies begins a transfer for each lane.
-func (w *warp) startCopies(k *copyInst, mask uint32) error {
-	w.current.polled = 0
-	for ; mask != 0; mask &= mask - 1 {
-		lane := lowest(mask)
-		size, read := w.regs[k.size][lane], w.regs[k.read][lane]
-		align := k.alignment
-		if align == 0 {
-			align = size
-		}
-		if bad := k.alignment == 0 && size != 4 && size != 8 && size != 16 || k.alignment > 0 && size%16 != 0 || size == 0; bad {
-			return w.fault(IllegalInstruction, lane, "%d bytes cannot be copied: 4, 8 or 16 are possible, and multiples of 16 in bulk", size)
-		}
-		t := &transfer{warp: w, lane: lane, bytes: min(read, size), late: k.dst.space == ptx.Global}
-		t.zeroes = size - t.bytes
-		var err error
-		if t.dst, err = w.writableAt(w.regs[k.dst.a][lane]+k.dst.mem.bias, size, align, lane); err != nil {
-			return err
-		}
-		if t.bytes > 0 {
-			if t.src, err = w.rangeAt(w.regs[k.src.a][lane]+k.src.mem.bias, t.bytes, align, lane); err != nil {
+	c.args(given + 1)
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		w.current.polled = 0
+		for ; mask != 0; mask &= mask - 1 {
+			lane := lowest(mask)
+			size, read := w.regs[*size][lane], w.regs[*read][lane]
+			if size != 4 && size != 8 && size != 16 {
+				return w.fault(IllegalInstruction, lane, "cp.async cannot copy %d bytes; 4, 8 or 16 are possible", size)
+			}
+			l := &linear{bytes: min(read, size), alignment: size}
+			l.zeroes = size - l.bytes
+			if err := w.resolve(l, dst, src, lane); err != nil {
 				return err
 			}
+			w.startInGroup(&transfer{warp: w, lane: lane, copier: l}, copyGroup)
 		}
-		if err := w.startTransfer(k, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// startTransfer leaves t to the block, and to the mbarrier or the group by which
-// the thread learns of its end.
-func (w *warp) startTransfer(k *copyInst, t *transfer) error {
-	w.block.flying = append(w.block.flying, t)
-	if k.barrier == nil {
-		g := w.groupsOf(k.kind, t.lane)
-		g.open = append(g.open, t)
 		return nil
 	}
-	var err error
-	if t.barrier, err = w.writable(&k.barrier.op, w.regs[k.barrier.a][t.lane], t.lane); err != nil {
+}
+
+// resolve finds the memory of a copy.
+func (w *warp) resolve(l *linear, dst, src *endpoint, lane int) error {
+	to, err := dst.at(w, lane)
+	if err != nil {
 		return err
 	}
-	if readMbarrier(t.barrier).count == 0 {
-		return w.fault(IllegalInstruction, t.lane, "the mbarrier of the copy is not initialised")
+	l.late = dst.space == ptx.Global
+	if l.dst, err = w.writableAt(to, l.bytes+l.zeroes, l.alignment, lane); err != nil || l.bytes == 0 {
+		return err
 	}
-	return nil
+	from, err := src.at(w, lane)
+	if err == nil {
+		l.src, err = w.rangeAt(from, l.bytes, l.alignment, lane)
+	}
+	return err
+}
+
+// startInGroup leaves t to the block and to the group by which the thread learns
+// of its end.
+func (w *warp) startInGroup(t *transfer, kind groupKind) {
+	w.block.flying = append(w.block.flying, t)
+	g := w.groupsOf(kind, t.lane)
+	g.open = append(g.open, t)
 }

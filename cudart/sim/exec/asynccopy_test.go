@@ -14,7 +14,7 @@ import (
 // words count up from 1, and %out that of 4096 zeroes.
 func copyKernel(body string) string {
 	return `
-.version 8.0
+.version 8.6
 .target sm_90
 .address_size 64
 .visible .entry run(.param .u64 data, .param .u64 out)
@@ -245,8 +245,8 @@ func TestAsyncFaults(t *testing.T) {
 
 func TestAsyncRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], 16, [barrier];": "not implemented",
-		"cp.async.bulk.global.shared::cta.bulk_group.multicast::cluster [%out], [%s], 16;":                  "multicast::cluster",
+		"cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], 16, [barrier];": "not implemented",
+		"cp.async.bulk.global.shared::cta.bulk_group.multicast::cluster [%out], [%s], 16, 1;":           "not implemented",
 		"cp.async.wait_group %a;": "literal",
 		"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], 16;": "reduce",
 		"mbarrier.arrive_drop.shared.b64 _, [barrier];":                                "not implement",

@@ -4,6 +4,10 @@ package exec
 // Since Volta, bar and barrier count threads alike, so .aligned only promises
 // something to the hardware.
 func (c *compiler) barrier(o *op) {
+	if c.in.Op == "barrier" && c.has("cluster") {
+		c.clusterBarrier(o)
+		return
+	}
 	c.take("cta")
 	c.take("aligned")
 	o.kind = opControl

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,4 +48,27 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkWGMMA multiplies 64 x 64 by 64 x 128 elements: half of a step of 64
+// along K of a tile of 128 x 128.
+func BenchmarkWGMMA(b *testing.B) {
+	var body strings.Builder
+	body.WriteString("wgmma.fence.sync.aligned;\n")
+	for range 4 {
+		fmt.Fprintf(&body, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {%s}, %%descA, %%descB, yes, 1, 1, 0, 0;\n", list("d", 64))
+	}
+	body.WriteString("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n")
+	p := compileText(b, wgmmaKernel(64, body.String()))
+	var mem memory
+	base := mem.allocate(32768 + 512*132)
+	for i := range 32768 / 2 {
+		mem.at(base)[2*i+1] = 0x3f
+	}
+	args := words(base, dense(false, 128, 0, 64).bits(), dense(false, 128, startOfB, 128).bits())
+	for b.Loop() {
+		if err := finish(b, launchKernel(b, p, "run", Config{Threads: 128, Params: args, Memory: &mem})); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -9,6 +9,9 @@ import (
 type block struct {
 	grid     *Grid
 	index    int
+	cluster  *cluster
+	rank     int  // within the cluster
+	started  bool // has had a turn
 	warps    []*warp
 	running  int // warps that have not exited
 	live     int // threads that have not exited
@@ -17,7 +20,13 @@ type block struct {
 
 	stores *storeBuffer // nil without disorder
 
-	flying []*transfer // that began and may not be done
+	flying   []*transfer // that began and may not be done
+	incoming int         // copies to the block's shared memory that are not done
+
+	replaced []replaced // by stores that asynchronous copies may not see yet
+
+	warpgroups []*warpgroup   // nil until used
+	generic    *genericStores // nil in kernels without wgmma
 
 	launchedDependents bool
 }
@@ -39,11 +48,12 @@ func zeroed(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 }
 
-func newBlock(g *Grid, index int) *block {
+func newBlock(g *Grid, c *cluster, rank int) *block {
 	threads := g.cfg.Threads
-	b := &block{grid: g, index: index, running: (threads + 31) / 32, live: threads}
+	b := &block{grid: g, index: c.first + rank, cluster: c, rank: rank, running: (threads + 31) / 32, live: threads}
 	b.stores = newStoreBuffer(g.cfg.Disorder)
-	b.shared = newSpan(sharedWindow, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
+	b.shared = newSpan(sharedWindow+uint64(rank)<<rankShift, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
+	b.generic = newGenericStores(g.kernel, &b.shared)
 	b.warps = make([]*warp, b.running)
 	for i := range b.warps {
 		b.warps[i] = newWarp(b, i)
@@ -81,6 +91,9 @@ func (w *warp) fill(k preset) {
 	value := k.value
 	if k.image {
 		value += w.grid.cfg.Image
+	}
+	if k.shared {
+		value += uint64(w.block.rank) << rankShift
 	}
 	for i := range reg {
 		reg[i] = value

@@ -33,6 +33,9 @@ type compiler struct {
 	preds  map[int]int32 // ptx register to predicate index
 	consts map[constant]int32
 	refs   []ref
+
+	asyncs []*wgmmaInst // and the ops that wait for them
+	waits  []int
 }
 
 // ref is a place in an op that holds a register number, so that registers can
@@ -46,7 +49,7 @@ type ref struct {
 func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	c := &compiler{
 		program: p, entry: e,
-		kernel: &Kernel{Name: e.Name, MaxThreads: e.MaxThreads, module: p.module.Name},
+		kernel: &Kernel{Name: e.Name, MaxThreads: e.MaxThreads, Cluster: e.Cluster, MaxCluster: e.MaxCluster, module: p.module.Name},
 		preds:  map[int]int32{}, consts: map[constant]int32{},
 	}
 	if err := c.layout(); err != nil {
@@ -66,7 +69,9 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	// Running off the end is a return.
 	end := &ptx.Inst{Line: e.Line, Text: "end of " + e.Name, Op: "ret"}
 	c.kernel.code[len(e.Body)] = op{kind: opControl, guard: -1, control: exitLanes, inst: end}
+	c.keepAsync()
 	c.allocate()
+	c.kernel.async = asyncRegisters(c.asyncs)
 	c.kernel.preds = len(c.preds) + 1 // predicate 0 is always false
 	return c.kernel, nil
 }
@@ -175,7 +180,11 @@ func (c *compiler) layout() error {
 			Reason: fmt.Sprintf("%d bytes of parameters, %d of shared and %d of local memory are more than a GPU has", params, shared, local),
 		}
 	}
-	c.kernel.dynamic = int(align(shared, 16))
+	start := int64(16)
+	for _, v := range dynamic {
+		start = max(start, int64(v.Align))
+	}
+	c.kernel.dynamic = int(align(shared, start))
 	for _, v := range dynamic {
 		c.shared[v.Name] = int64(c.kernel.dynamic)
 	}

@@ -50,6 +50,7 @@ func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 			w.splits[i].state = runnable
 		}
 	}
+	w.leaveCluster(mask)
 	w.block.exit(mask)
 	return finished, nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart/sim/tensorcore"
 )
 
 // kernel wraps a body whose result, %out, is stored by every thread at
@@ -422,7 +424,7 @@ func TestStop(t *testing.T) {
 func TestLaunchChecks(t *testing.T) {
 	p := compileText(t, strings.Replace(kernel(""), "(.param .u64 out)\n", "(.param .u64 out)\n.maxntid 128, 1, 1\n", 1))
 	k, _ := p.Kernel("run")
-	good := Config{Blocks: 1, Threads: 128, Params: words(1), SMs: 1, Memory: &memory{}, Clock: &ticks{}}
+	good := Config{Blocks: 1, Threads: 128, Params: words(1), SMs: 1, Memory: &memory{}, Clock: &ticks{}, TensorCores: tensorcore.Of(9)}
 	if _, err := Launch(k, good); err != nil {
 		t.Fatalf("a good launch: %v", err)
 	}
@@ -433,6 +435,7 @@ func TestLaunchChecks(t *testing.T) {
 		"shared memory":    func(c *Config) { c.SharedBytes = MaxSharedBytes + 1 },
 		"few parameters":   func(c *Config) { c.Params = c.Params[:4] },
 		"no memory":        func(c *Config) { c.Memory = nil },
+		"no tensor cores":  func(c *Config) { c.TensorCores.Block = 0 },
 	} {
 		cfg := good
 		if spoil(&cfg); cfg.Check(k) == nil {

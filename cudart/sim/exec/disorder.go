@@ -8,7 +8,8 @@ import (
 // Disorder. With [Config.Disorder] a grid makes use of the freedom that the PTX
 // memory model leaves to stores. Each block keeps the weak, relaxed and volatile
 // stores of its threads to global memory in a buffer, a vector element by
-// element, and lets them become visible late and in random order. It keeps
+// element, and lets them become visible late and in random order; some blocks' very
+// late. It keeps
 //
 //   - the order of overlapping stores,
 //   - a thread's view of its own stores,
@@ -21,7 +22,8 @@ import (
 //
 // Scopes .cluster and .gpu are taken for .sys. Loads and atomics happen in
 // program order, and stores to shared and local memory at once: missing
-// acquires, and missing barriers around shared memory, go unnoticed.
+// acquires, and missing barriers around shared memory, go unnoticed; but see proxy.go
+// for copies from it.
 
 // lineBytes is the size and alignment of what a line of the buffer covers: no
 // access crosses it.
@@ -52,13 +54,15 @@ type storeBuffer struct {
 	lines   map[uintptr]*line
 	order   []*line // those that are not empty, so that nothing depends on the order of a map
 	pending int
+	lazy    bool // lets stores reach memory so rarely that whole phases of a kernel pass
 }
 
 func newStoreBuffer(random *rand.Rand) *storeBuffer {
 	if random == nil {
 		return nil
 	}
-	return &storeBuffer{random: random, lines: map[uintptr]*line{}}
+	const oneIn = 4
+	return &storeBuffer{random: random, lines: map[uintptr]*line{}, lazy: random.IntN(oneIn) == 0}
 }
 
 func (s *storeBuffer) empty() bool { return s == nil || s.pending == 0 }
@@ -156,7 +160,8 @@ func (l *line) drain(match func(*pendingStore) bool) {
 // drainSome lets some stores reach memory, more or fewer of them, and reports
 // whether any did.
 func (s *storeBuffer) drainSome() bool {
-	if s.empty() {
+	const oneIn = 64
+	if s.empty() || s.lazy && s.random.IntN(oneIn) > 0 {
 		return false
 	}
 	before := s.pending
@@ -191,6 +196,7 @@ func (s *storeBuffer) settle(p unsafe.Pointer, size uint64) {
 // see, before what they do next: for all who acquire that, or at .cta scope for
 // the block.
 func (w *warp) release(scope string, mask uint32) {
+	w.meetProxy(mask)
 	switch {
 	case w.stores.empty():
 	case scope == "cta":
@@ -202,6 +208,8 @@ func (w *warp) release(scope string, mask uint32) {
 
 // publish shows the block what the lanes of a warp stored.
 func (w *warp) publish(mask uint32) {
+	w.block.generic.publish(w)
+	w.meetProxy(mask)
 	if w.stores.empty() {
 		return
 	}
@@ -214,6 +222,8 @@ func (w *warp) publish(mask uint32) {
 }
 
 // stored reports whether one of the lanes in mask made the store.
-func (w *warp) stored(st *pendingStore, mask uint32) bool {
-	return int(st.thread)/32 == w.index && mask>>(st.thread%32)&1 != 0
+func (w *warp) stored(st *pendingStore, mask uint32) bool { return w.isOneOf(mask, st.thread) }
+
+func (w *warp) isOneOf(mask uint32, thread int32) bool {
+	return int(thread)/32 == w.index && mask>>(thread%32)&1 != 0
 }

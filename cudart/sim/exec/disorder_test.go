@@ -62,6 +62,30 @@ func disturbed(t *testing.T, p *Program, blocks, threads int, fine func(data []b
 	return wrong
 }
 
+// What was not released may stay unseen while others do a lot of work.
+func TestStoresStayPendingForLong(t *testing.T) {
+	const producer = "st.global.u32 [%at], 7; bar.sync 0; red.relaxed.sys.global.add.u32 [%data+256], 1;"
+	const consumer = `
+	wait:
+		ld.acquire.sys.global.u32 %a, [%data+256];
+		setp.lt.u32 p, %a, 32;
+		@p bra wait;
+		mov.u32 %c, 0;
+	work:
+		add.u32 %c, %c, 1;
+		setp.lt.u32 p, %c, 400;
+		@p bra work;
+		ld.global.u32 %b, [%at];
+		st.global.u32 [%at+512], %b;
+	`
+	wrong := disturbed(t, compileText(t, roles(producer, consumer)), 2, 32, func(data []byte) bool {
+		return binary.LittleEndian.Uint32(data[512:]) == 7
+	})
+	if wrong == 0 {
+		t.Error("all stores were seen after some work")
+	}
+}
+
 // Block 0 writes data and then a flag; block 1 waits for the flag and copies
 // the data. Whether the copy may be stale depends on the order between them.
 func TestMessagePassing(t *testing.T) {

@@ -4,6 +4,7 @@ import "gpurun/cudart/sim/ptx"
 
 // Types that the code names often.
 var (
+	b16      = ptx.Type{Class: ptx.Bits, Bits: 16, Lanes: 1}
 	b32      = ptx.Type{Class: ptx.Bits, Bits: 32, Lanes: 1}
 	b64      = ptx.Type{Class: ptx.Bits, Bits: 64, Lanes: 1}
 	u16      = ptx.Type{Class: ptx.Unsigned, Bits: 16, Lanes: 1}
@@ -63,6 +64,10 @@ func (c *compiler) dispatchMore(o *op) {
 		c.convertAddress(o)
 	case "isspacep":
 		c.isSpace(o)
+	case "mapa":
+		c.mapAddress(o)
+	case "getctarank":
+		c.rankOfAddress(o)
 	case "ld", "ldu":
 		c.load(o)
 	case "st":
@@ -73,6 +78,8 @@ func (c *compiler) dispatchMore(o *op) {
 		c.multimem(o)
 	case "cp":
 		c.asyncCopy(o)
+	case "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
+		c.matrix(o)
 	case "mbarrier":
 		c.mbarrier(o)
 	case "fence", "membar":
@@ -97,6 +104,10 @@ func (c *compiler) dispatchMore(o *op) {
 		c.barrier(o)
 	case "shfl":
 		c.shuffle(o)
+	case "elect":
+		c.elect(o)
+	case "setmaxnreg":
+		c.setMaxRegisters(o)
 	case "vote", "activemask", "match", "redux":
 		c.collective(o)
 	default:

@@ -19,11 +19,22 @@
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
 // gives, so that kernels which rely on more are seen to fail; disorder.go says
 // what is kept and what goes unnoticed. Asynchronous copies are done when a
-// thread waits for them, or before the block's next round.
+// thread waits for their group, or before the block's next round, with disorder
+// before some later one; multiplications by warpgroups when a warp waits for them, or with
+// disorder at random before (asyncmma.go). A tensor map is in an encoding of this
+// package's own.
+//
+// The blocks of a cluster are resident together. A shared address carries the
+// rank of its block, and to touch the memory of a block that may not have begun or
+// has exited is a fault, whether the block happens to run or not.
+//
+// Matrices are multiplied as the tensor cores in [Config.TensorCores] do it: of 16-bit
+// floats, to .f32, by mma.sync and wgmma. An instruction that is .aligned waits for all
+// lanes of its warp, though a GPU may not.
 //
 // Reductions over the members of a multicast address are made in their order.
 // Where an instruction names no accumulator, each step is rounded to the type of
-// the elements; a GPU may round otherwise there. Clusters have one block.
+// the elements; a GPU may round otherwise there.
 //
 // The package knows neither processes, nor threads, nor clocks: memory and
 // time come in through [Memory] and [Clock], and [Grid.Round] returns to its

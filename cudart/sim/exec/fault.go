@@ -2,6 +2,8 @@ package exec
 
 import (
 	"fmt"
+
+	"gpurun/cudart/sim/ptx"
 )
 
 // FaultKind is why a grid was stopped.
@@ -39,7 +41,11 @@ func (f *Fault) Error() string {
 
 // fault describes what a lane did at the current instruction.
 func (w *warp) fault(kind FaultKind, lane int, format string, args ...any) error {
-	in := w.grid.kernel.code[w.current.pc].inst
+	return w.faultAt(w.grid.kernel.code[w.current.pc].inst, kind, lane, format, args...)
+}
+
+// faultAt describes what a lane did at an instruction.
+func (w *warp) faultAt(in *ptx.Inst, kind FaultKind, lane int, format string, args ...any) error {
 	return &Fault{
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
 		Block: w.block.index, Thread: w.thread(lane),

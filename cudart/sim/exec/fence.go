@@ -35,7 +35,7 @@ func (c *compiler) proxyFence(o *op, kind string) {
 			c.fail("of the proxies only .async and .alias are implemented")
 		}
 		async = proxy == "async"
-		c.takeCopySpace()
+		c.takeSpace()
 	} else {
 		c.take("release")
 		c.take("cluster")
@@ -44,7 +44,9 @@ func (c *compiler) proxyFence(o *op, kind string) {
 	o.kind = opRun
 	o.run = func(w *warp, _ *op, mask uint32) error {
 		if async {
+			w.block.generic.fence(w)
 			w.release("sys", mask)
+			w.block.fenceProxy()
 		}
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
+
+	"gpurun/cudart/sim/tensorcore"
 )
 
 // Limits of a launch, those of a GPU of compute capability 9.0 or 10.0.
@@ -21,12 +23,14 @@ const (
 // Config is what a launch adds to a kernel.
 type Config struct {
 	Blocks, Threads int // one-dimensional
+	Cluster         int // blocks that share their shared memory; 0 for what the kernel demands, or 1
 	SharedBytes     int // dynamic shared memory per block
 	Params          []byte
 	Image           uint64 // device address of the module's variables
 	SMs             int    // what %nsmid says; at least 1
 	Memory          Memory
 	Clock           Clock
+	TensorCores     tensorcore.Model // the arithmetic of mma and wgmma
 	// Stop, where it is not nil, is asked now and then whether to end the grid.
 	Stop func() bool
 	// PriorDone, where it is not nil, says whether the grid has completed that
@@ -74,6 +78,7 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if err := cfg.Check(k); err != nil {
 		return nil, fmt.Errorf("launching %s: %w", k.Name, err)
 	}
+	cfg.Cluster = cfg.clusterOf(k)
 	g := &Grid{kernel: k, cfg: cfg, teams: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
@@ -97,17 +102,18 @@ func (cfg *Config) Check(k *Kernel) error {
 		return fmt.Errorf("a block cannot have %d bytes of shared memory; at most %d", k.dynamic+cfg.SharedBytes, MaxSharedBytes)
 	case len(cfg.Params) != k.ParamBytes:
 		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
-	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil:
-		return errors.New("the configuration names no multiprocessors, memory or clock")
+	case cfg.checkCluster(k) != nil:
+		return cfg.checkCluster(k)
+	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
+		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
 	}
 	return nil
 }
 
-// admit starts blocks while there is room.
+// admit starts clusters while there is room.
 func (g *Grid) admit() {
-	for len(g.blocks) < MaxResident && g.next < g.cfg.Blocks {
-		g.blocks = append(g.blocks, newBlock(g, g.next))
-		g.next++
+	for n := g.cfg.Cluster; len(g.blocks)+n <= MaxResident && g.next < g.cfg.Blocks; g.next += n {
+		g.blocks = append(g.blocks, newCluster(g, g.next).blocks...)
 		g.progress = true
 	}
 }
@@ -133,6 +139,9 @@ func (g *Grid) Round(quantum int) (State, error) {
 			continue
 		}
 		b.transferAll()
+		if err := b.checkIncoming(); err != nil {
+			return Done, err
+		}
 		g.retire(b)
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
@@ -151,7 +160,12 @@ func (g *Grid) Round(quantum int) (State, error) {
 
 // round gives each warp of a block a turn; spun reports that one was polling.
 func (b *block) round(quantum int) (spun bool, err error) {
+	b.started = true
+	b.settleProxy()
 	b.transferSome()
+	if err := b.multiplySome(3); err != nil {
+		return false, err
+	}
 	b.shuffle()
 	for _, w := range b.warps {
 		if w.live == 0 {

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/tensorcore"
 )
 
 //go:generate clang-22 -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx78 -O3 -S testdata/kernels.cu -o testdata/kernels.ptx
+//go:generate clang-22 -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx78 -O3 -S testdata/matmul.cu -o testdata/matmul.ptx
 
 // memory is a Memory of a few regions, numbered from FirstRegion.
 type memory [][]byte
@@ -90,7 +92,7 @@ func launchKernel(t testing.TB, p *Program, entry string, cfg Config) *Grid {
 	if cfg.Memory == nil {
 		cfg.Memory = &memory{}
 	}
-	cfg.SMs, cfg.Clock = 4, &ticks{}
+	cfg.SMs, cfg.Clock, cfg.TensorCores = 4, &ticks{}, tensorcore.Of(9)
 	g, err := Launch(k, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -78,10 +78,13 @@ func (c *compiler) mbarrier(o *op) {
 		what = map[string]string{"": "expect_tx", "arrive": "arrive.expect_tx"}[what]
 	}
 	parity := c.has("parity")
-	order := order{name: c.take("release", "acquire", "relaxed"), scope: c.take("cta")}
+	order := order{name: c.take("release", "acquire", "relaxed"), scope: c.take("cta", "cluster")}
 	space := c.takeSpace()
-	if c.takeType() != b64 || space != ptx.Shared && space != ptx.Generic {
+	if c.takeType() != b64 || space != ptx.Shared && space != ptx.SharedCluster && space != ptx.Generic {
 		c.fail("an mbarrier is a .b64 in shared memory")
+	}
+	if space == ptx.SharedCluster && !c.remote(what) {
+		c.fail("mbarrier.%s takes no .shared::cluster, or must not ask for the state there", what)
 	}
 	o.kind, o.mem = opRun, &access{}
 	switch what {
@@ -93,6 +96,12 @@ func (c *compiler) mbarrier(o *op) {
 		c.mbarrierStep(o, space, what)
 	}
 	o.mem.order = order
+}
+
+// remote reports whether an operation can be on an mbarrier of another block of
+// the cluster: arrivals can, which then return no state, and .expect_tx.
+func (c *compiler) remote(what string) bool {
+	return what == "expect_tx" || (what == "arrive" || what == "arrive.expect_tx") && c.arg(0).Kind == ptx.Sink
 }
 
 // mbarrierStep compiles an instruction that changes the object: [a] and a
@@ -119,7 +128,11 @@ func (c *compiler) mbarrierStep(o *op, space ptx.Space, what string) {
 // changeMbarriers does the step lane after lane. Arrivals release to the block
 // unless they say that they do not.
 func (w *warp) changeMbarriers(o *op, mask uint32, step func(m *mbarrier, v uint64) string) error {
-	if o.mem.order.name != "relaxed" {
+	switch {
+	case o.mem.order.name == "relaxed":
+	case o.mem.order.scope == "cluster":
+		w.release("cluster", mask)
+	default:
 		w.publish(mask)
 	}
 	w.current.polled = 0

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/tensorcore"
 )
 
 // Loads extend to the register's width by the type's sign; both the path for
@@ -195,7 +196,7 @@ func TestModuleVariables(t *testing.T) {
 // What is not implemented is refused when a module is compiled, by name.
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"wgmma.fence.sync.aligned;":                           "wgmma is not implemented",
+		"tcgen05.fence::before_thread_sync;":                  "tcgen05 is not implemented",
 		"ex2.approx.f32 %a, %b;":                              "ex2 is not implemented",
 		"div.approx.f32 %a, %b, %c;":                          "approximate",
 		"add.rz.f32 %a, %b, %c;":                              "does not implement .rz",
@@ -242,6 +243,9 @@ func FuzzCompile(f *testing.F) {
 	f.Add(copyKernel(copyBodies["bulk, in and out"].body))
 	f.Add(copyKernel("cp.async.ca.shared.global.L2::cache_hint [%s], [%from], 16, %out; cp.async.wait_group 1; griddepcontrol.wait;"))
 	f.Add(multimemKernel("sm_100a", "multimem.ld_reduce.add.acc::f16.v8.e4m3x2 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; multimem.red.add.v4.f32 [%mc], {%f0,%f1,%f2,%f3};"))
+	f.Add(fragmentKernel(mmaText("bf16", 16) + mmaText("f16", 8) + "movmatrix.sync.aligned.m8n8.trans.b16 %a0, %d0;"))
+	f.Add(fragmentKernel("ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%d0, %d1, %d2, %d3}, [%row]; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
+	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; .entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ptx.Parse("fuzz.ptx", []byte(text))
@@ -261,14 +265,14 @@ func FuzzCompile(f *testing.F) {
 			disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
 		}
 		for _, k := range p.kernels {
-			threads := 40
+			threads := 136 // a warpgroup, and a part of a warp
 			if k.MaxThreads > 0 {
 				threads = min(threads, k.MaxThreads)
 			}
 			g, err := Launch(k, Config{
 				Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
 				Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
-				Disorder: disorder,
+				TensorCores: tensorcore.Of(9), Disorder: disorder,
 			})
 			if err != nil {
 				continue

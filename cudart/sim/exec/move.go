@@ -75,7 +75,7 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 // constant addresses are generic addresses already.
 func windowOf(s ptx.Space) uint64 {
 	switch s {
-	case ptx.Shared:
+	case ptx.Shared, ptx.SharedCluster:
 		return sharedWindow
 	case ptx.Local:
 		return localWindow
@@ -113,7 +113,8 @@ func (c *compiler) isSpace(o *op) {
 		var yes uint32
 		for i, a := range w.regs[o.a] {
 			region := a >> RegionShift
-			if region == windowOf(space)>>RegionShift && region != 0 || space == ptx.Global && region >= FirstRegion {
+			in := region == windowOf(space)>>RegionShift && region != 0 || space == ptx.Global && region >= FirstRegion
+			if in && (space != ptx.Shared || w.owns(a)) {
 				yes |= 1 << i
 			}
 		}

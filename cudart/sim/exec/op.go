@@ -62,6 +62,7 @@ const (
 type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
+	shared  bool   // value is an offset in the block's shared memory
 	special string // such as "%tid.x"; "_" is a register that nobody reads
 }
 

@@ -124,10 +124,13 @@ func (c *compiler) immediate(o ptx.Operand, t ptx.Type) uint64 {
 // address is a variable's address within its own state space.
 func (c *compiler) address(o ptx.Operand) (constant, bool) {
 	offset := uint64(o.Offset)
-	for _, space := range []map[string]int64{c.params, c.shared, c.local} {
+	for _, space := range []map[string]int64{c.params, c.local} {
 		if at, ok := space[o.Name]; ok {
 			return constant{value: uint64(at) + offset}, true
 		}
+	}
+	if at, ok := c.shared[o.Name]; ok {
+		return constant{value: uint64(at) + offset, shared: true}, true
 	}
 	if at, ok := c.program.image[o.Name]; ok {
 		return constant{value: uint64(at) + offset, image: true}, true

@@ -21,14 +21,19 @@ type Kernel struct {
 	ParamBytes int
 	Shared     int // bytes of static shared memory
 	MaxThreads int // largest block the kernel allows; 0 if it does not say
+	Cluster    int // blocks of a cluster that it demands; 0 if it does not
+	MaxCluster int // largest cluster that it allows; 0 if it does not say
 
 	module  string
 	code    []op
 	regs    int // registers of a warp, constants included
 	preds   int
 	presets []preset
-	local   int // bytes of local memory per thread
-	dynamic int // offset of dynamic shared memory
+	async   []int32 // registers of wgmma.mma_async, in ascending order
+	local   int     // bytes of local memory per thread
+	dynamic int     // offset of dynamic shared memory
+
+	copiesShared bool // it has bulk copies from shared memory
 }
 
 // Compile compiles every entry of a module. An instruction that the executor

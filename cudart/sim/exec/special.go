@@ -23,11 +23,19 @@ var staticSpecials = map[string]func(w *warp, lane int) uint64{
 	"%lanemask_le":                func(_ *warp, lane int) uint64 { return 2<<lane - 1 },
 	"%lanemask_gt":                func(_ *warp, lane int) uint64 { return fullMask &^ (2<<lane - 1) },
 	"%lanemask_ge":                func(_ *warp, lane int) uint64 { return fullMask &^ (1<<lane - 1) },
-	"%is_explicit_cluster":        func(*warp, int) uint64 { return 0 },
+	"%clusterid.x":                func(w *warp, _ int) uint64 { return uint64(w.block.index / w.grid.cfg.Cluster) },
+	"%nclusterid.x":               func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Blocks / w.grid.cfg.Cluster) },
+	"%cluster_ctaid.x":            func(w *warp, _ int) uint64 { return uint64(w.block.rank) },
+	"%cluster_nctaid.x":           func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Cluster) },
+	"%cluster_ctarank":            func(w *warp, _ int) uint64 { return uint64(w.block.rank) },
+	"%cluster_nctarank":           func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Cluster) },
 	"%reserved_smem_offset_begin": func(*warp, int) uint64 { return 0 },
 }
 
-var flatDimensions = map[string]uint64{"%tid": 0, "%ctaid": 0, "%ntid": 1, "%nctaid": 1}
+var flatDimensions = map[string]uint64{
+	"%tid": 0, "%ctaid": 0, "%clusterid": 0, "%cluster_ctaid": 0,
+	"%ntid": 1, "%nctaid": 1, "%nclusterid": 1, "%cluster_nctaid": 1,
+}
 
 // staticSpecial finds how to compute a special register, or nil.
 func staticSpecial(name string) func(w *warp, lane int) uint64 {

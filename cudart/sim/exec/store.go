@@ -40,6 +40,7 @@ func storeWeak(w *warp, o *op, mask uint32) error {
 	if mask == fullMask && w.stores == nil {
 		if s := w.uniformSpan(o); s != nil && s != &w.grid.params {
 			o.mem.all(w, o, s)
+			w.noteStores(s)
 			return nil
 		}
 	}
@@ -73,9 +74,14 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 		if err != nil {
 			return err
 		}
-		late := w.stores != nil && (w.regs[o.a][lane]+o.mem.bias)>>RegionShift >= FirstRegion
+		addr := w.regs[o.a][lane] + o.mem.bias
+		w.block.generic.note(w, addr)
+		late, followed := w.stores != nil && addr>>RegionShift >= FirstRegion, w.followsShared(addr)
 		for k, slot := range o.mem.vector {
 			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
+			if followed {
+				w.replaces(at, o.mem.size, lane)
+			}
 			if late {
 				w.stores.push(at, o.mem.size, v, w.thread(lane))
 			} else {

@@ -2,40 +2,76 @@ package exec
 
 import "unsafe"
 
-// transfer is an asynchronous copy between global and shared memory. It is
-// done when a thread waits for it, or before the block's next round.
+// transfer is an asynchronous copy. It is done when a thread waits for it, or
+// before the next round of the block that began it.
 type transfer struct {
-	warp     *warp
-	lane     int
-	dst, src unsafe.Pointer
-	bytes    uint64 // read
-	zeroes   uint64 // written behind them; both together are a multiple of 4
-	late     bool   // dst is global: with disorder the stores are pending at first
-	barrier  unsafe.Pointer
-	done     bool
+	warp *warp
+	lane int
+	copier
+	barrier unsafe.Pointer // nil where a group waits for the copy
+	bytes   uint64         // that the barrier waits for
+	into    *block         // whose shared memory it writes, where there is a barrier
+	fetched bool
+	done    bool
 }
 
-// perform copies, and tells the mbarrier that waits for the bytes.
+// copier is the two halves of a copy. A thread may wait for the first one alone.
+type copier interface {
+	fetch(t *transfer)   // reads what is copied
+	deliver(t *transfer) // writes it
+}
+
+// read does the first half of the copy.
+func (t *transfer) read() {
+	if !t.fetched {
+		t.fetched = true
+		t.fetch(t)
+	}
+}
+
+// perform does what is left of the copy, and tells the mbarrier that waits for the
+// bytes.
 func (t *transfer) perform() {
 	if t.done {
 		return
 	}
 	t.done = true
-	for at := uint64(0); at < t.bytes+t.zeroes; at += 4 {
-		var v uint64
-		for b := uint64(0); b < 4 && at+b < t.bytes; b++ {
-			v |= readPlain(unsafe.Add(t.src, at+b), 1) << (8 * b)
-		}
-		if s := t.warp.stores; s != nil && t.late {
-			s.push(unsafe.Add(t.dst, at), 4, v, t.warp.thread(t.lane))
-		} else {
-			writeAtomic(unsafe.Add(t.dst, at), 4, v)
-		}
-	}
+	t.read()
+	t.deliver(t)
 	if t.barrier != nil {
 		m := readMbarrier(t.barrier)
 		m.bytes -= int64(t.bytes)
 		m.write(t.barrier)
+		t.into.incoming--
+	}
+}
+
+// linear is a copy from one range of memory to another.
+type linear struct {
+	dst, src  unsafe.Pointer
+	bytes     uint64 // read
+	zeroes    uint64 // written behind them; both together are a multiple of 4
+	alignment uint64
+	late      bool // dst is global: with disorder the stores are pending at first
+	data      []byte
+}
+
+func (l *linear) fetch(t *transfer) {
+	l.data = zeroed(int(l.bytes + l.zeroes))
+	if l.bytes > 0 {
+		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
+		t.warp.block.stale(l.data[:l.bytes], l.src)
+	}
+}
+
+func (l *linear) deliver(t *transfer) {
+	for at := uint64(0); at < l.bytes+l.zeroes; at += 4 {
+		v := readPlain(unsafe.Pointer(&l.data[at]), 4)
+		if s := t.warp.stores; s != nil && l.late {
+			s.push(unsafe.Add(l.dst, at), 4, v, t.warp.thread(t.lane))
+		} else {
+			writeAtomic(unsafe.Add(l.dst, at), 4, v)
+		}
 	}
 }
 
@@ -77,6 +113,15 @@ func (g *groups) wait(n uint64) {
 	}
 }
 
+// waitRead does the first half of all but the newest n committed groups.
+func (g *groups) waitRead(n uint64) {
+	for i := 0; uint64(len(g.committed)-i) > n; i++ {
+		for _, t := range g.committed[i] {
+			t.read()
+		}
+	}
+}
+
 // transferSome performs what the block has under way: everything, or with
 // disorder each transfer or not at random.
 func (b *block) transferSome() {
@@ -103,4 +148,13 @@ func (b *block) transferAll() {
 		t.perform()
 	}
 	b.flying = nil
+}
+
+// checkIncoming says after transferAll whether the block, which has exited, is
+// still written to. Another block may have its place on a GPU by now.
+func (b *block) checkIncoming() error {
+	if b.incoming == 0 {
+		return nil
+	}
+	return b.warps[0].fault(IllegalAddress, 0, "the block has exited, and %d copies that others of its cluster began still write its shared memory: wait for their mbarrier", b.incoming)
 }

@@ -24,8 +24,14 @@ type warp struct {
 	splits  [32]split
 	parked  int // entries of splits in use
 
+	clusterArrived uint32 // lanes that arrived at the cluster's barrier and have not waited
+	clusterPhase   uint32 // the parity of the phase in which they did
+
+	maxRegisters []uint64 // what its setmaxnreg have asked for
+
 	offsets lanes            // scratch of loads and stores
 	groups  [2][]groups      // of each lane, by kind; nil until used
+	async   asyncState       // of wgmma
 	team    []unsafe.Pointer // scratch of multimem instructions
 }
 

@@ -138,25 +138,30 @@ func (p *parser) parseParams(e *Entry) error {
 }
 
 // parsePerformance reads the tuning directives between parameters and body.
-// Only limits on the block size matter to execution.
+// Only the sizes of blocks and clusters matter to execution.
 func (p *parser) parsePerformance(e *Entry) error {
 	for strings.HasPrefix(p.tok.text, ".") && p.tok.kind == tokWord {
 		name := p.advance().text
-		threads := 1
+		product := 1
 		for p.tok.kind == tokNumber {
 			n, err := p.integer()
 			if err != nil {
 				return err
 			}
-			threads = int(min(uint64(threads)*min(n, 1<<20), 1<<20))
+			product = int(min(uint64(product)*min(n, 1<<20), 1<<20))
 			p.accept(",")
 		}
 		if p.tok.kind == tokString {
 			p.advance()
 			p.accept(";")
 		}
-		if name == ".maxntid" || name == ".reqntid" {
-			e.MaxThreads = threads
+		switch name {
+		case ".maxntid", ".reqntid":
+			e.MaxThreads = product
+		case ".reqnctapercluster":
+			e.Cluster = product
+		case ".maxclusterrank":
+			e.MaxCluster = product
 		}
 	}
 	return nil

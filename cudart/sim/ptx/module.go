@@ -37,10 +37,11 @@ const (
 	Global
 	Local
 	Param
-	Shared
+	Shared        // of the executing block
+	SharedCluster // of any block of its cluster
 )
 
-var spaceNames = [...]string{"generic", "const", "global", "local", "param", "shared"}
+var spaceNames = [...]string{"generic", "const", "global", "local", "param", "shared", "shared::cluster"}
 
 func (s Space) String() string { return spaceNames[s] }
 
@@ -94,6 +95,8 @@ type Entry struct {
 	Vars       []*Var // .shared and .local variables of the body
 	Body       []Inst
 	MaxThreads int // the largest block that .maxntid or .reqntid allows; 0 if none is given
+	Cluster    int // blocks of a cluster that .reqnctapercluster demands; 0 if it does not
+	MaxCluster int // the largest cluster that .maxclusterrank allows; 0 if none is given
 	Line       int
 }
 
@@ -127,7 +130,7 @@ const (
 	Label                        // Target
 	Targets                      // Table: the labels of a .branchtargets list
 	Vector                       // Elems
-	Address                      // Elems[0] is the base, Offset
+	Address                      // Elems[0] is the base, Offset; Elems[1], if there, a Vector of coordinates in a tensor
 	Pair                         // Elems: the two destinations of "p|q"
 	Sink                         // "_": a result nobody wants
 )

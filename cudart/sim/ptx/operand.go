@@ -29,6 +29,9 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 	return p.number()
 }
 
+// maxElements is how long a vector operand may be: an accumulator of wgmma has 128.
+const maxElements = 128
+
 func (p *parser) parseVector(b *body) (Operand, error) {
 	op := Operand{Kind: Vector}
 	for {
@@ -36,7 +39,7 @@ func (p *parser) parseVector(b *body) (Operand, error) {
 		if err != nil {
 			return op, err
 		}
-		if op.Elems = append(op.Elems, elem); len(op.Elems) > 64 {
+		if op.Elems = append(op.Elems, elem); len(op.Elems) > maxElements {
 			return op, p.errorf("a vector operand has too many elements")
 		}
 		if p.accept("}") {
@@ -65,6 +68,16 @@ func (p *parser) parseAddress(b *body) (Operand, error) {
 		op.Offset, op.Elems[0].Offset = base.Offset, 0
 	} else if op.Offset, err = p.offset(); err != nil {
 		return op, err
+	}
+	if p.accept(",") {
+		if err := p.expect("{"); err != nil {
+			return op, err
+		}
+		coordinates, err := p.parseVector(b)
+		if err != nil {
+			return op, err
+		}
+		op.Elems = append(op.Elems, coordinates)
 	}
 	return op, p.expect("]")
 }

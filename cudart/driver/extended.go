@@ -1,0 +1,94 @@
+package driver
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gpurun/cudart"
+)
+
+// Attributes of a launch, CUlaunchAttributeID: the blocks of a cluster, as three
+// dimensions, and that the kernel need not wait for the end of the one before it
+// in the stream.
+const (
+	attrClusterDimension          = 4
+	attrProgrammaticSerialization = 6
+)
+
+// launchConfig is CUlaunchConfig.
+type launchConfig struct {
+	grid, block [3]uint32
+	sharedBytes uint32
+	_           uint32
+	stream      uintptr
+	attributes  uintptr // to launchAttribute
+	count       uint32  // of attributes
+	_           uint32
+}
+
+// launchAttribute is CUlaunchAttribute, whose value is a union of 64 bytes.
+type launchAttribute struct {
+	id    uint32
+	_     uint32
+	value [3]uint32
+	_     [52]byte
+}
+
+// extendedLaunch is what cuLaunchKernelEx reads.
+type extendedLaunch struct {
+	config     launchConfig
+	attributes [2]launchAttribute
+}
+
+// launchExtended enqueues a kernel in clusters, or one that may start while the
+// one before it still runs.
+func (s *stream) launchExtended(k *kernel, shape cudart.Launch, kernelParams uintptr) error {
+	if err := s.dev.admitExtended(shape); err != nil {
+		return err
+	}
+	b := s.dev.launch
+	b.extended = extendedLaunch{config: launchConfig{
+		grid:        [3]uint32{uint32(shape.Blocks), 1, 1},
+		block:       [3]uint32{uint32(shape.Threads), 1, 1},
+		sharedBytes: uint32(shape.SharedBytes),
+		stream:      s.handle,
+		attributes:  uintptr(unsafe.Pointer(&b.extended.attributes)),
+	}}
+	if shape.Cluster > 1 {
+		b.extended.add(attrClusterDimension, uint32(shape.Cluster), 1, 1)
+	}
+	if shape.PDL {
+		b.extended.add(attrProgrammaticSerialization, 1, 0, 0)
+	}
+	args := b.args[:4]
+	args[0], args[1], args[2], args[3] = uintptr(unsafe.Pointer(&b.extended.config)), k.handle, kernelParams, 0
+	return s.dev.api.call(s.dev.api.launchKernelEx, args...)
+}
+
+func (e *extendedLaunch) add(id uint32, x, y, z uint32) {
+	e.attributes[e.config.count] = launchAttribute{id: id, value: [3]uint32{x, y, z}}
+	e.config.count++
+}
+
+// admitExtended refuses what the device or its driver cannot do.
+func (d *device) admitExtended(shape cudart.Launch) error {
+	refuse := func(format string, args ...any) error {
+		return &cudart.Error{Op: "cuLaunchKernelEx", Code: cudart.ErrNotSupported, Detail: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case shape.PDL && d.info.Major < 9:
+		return refuse("programmatic dependent launch needs compute capability 9.0, and %s has %d.%d; launch without it",
+			d.info.Name, d.info.Major, d.info.Minor)
+	case !d.api.launchKernelEx.Found():
+		return refuse("%s needs a driver for CUDA 11.8 or newer, and this one is older; launch without it", extendedBy(shape))
+	}
+	return nil
+}
+
+// extendedBy names what needs cuLaunchKernelEx.
+func extendedBy(shape cudart.Launch) string {
+	if shape.Cluster > 1 {
+		return "a launch in clusters"
+	}
+	return "programmatic dependent launch"
+}

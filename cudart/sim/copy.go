@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+)
+
+const (
+	// wholePiece is how much the copy engine moves in a turn, in bytes.
+	wholePiece = 1 << 20
+	// mostPieces bounds the number of pieces of a copy in disorder.
+	mostPieces = 8
+	// pieceAlignment is what pieces begin at in disorder, in bytes from the first.
+	pieceAlignment = 16
+)
+
+// transfer is an enqueued copy, or a memset where src is 0.
+type transfer struct {
+	dst, src cudart.DevicePtr
+	bytes    int64
+	value    byte
+}
+
+// engine performs a transfer in pieces: in order, or with disorder in any order
+// and with breaks between them. The copy engine of a GPU promises no order either.
+type engine struct {
+	stream   *stream
+	to, from []byte // nothing in from for a memset
+	value    byte
+	pieces   [][2]int64 // still to be done: where they begin and end
+}
+
+func (t transfer) begin(s *stream) (task, error) {
+	e := &engine{stream: s, value: t.value}
+	var err error
+	if e.to, err = s.device.memory.bytes(t.dst, t.bytes); err != nil {
+		return nil, failure("writing to device memory", cudart.ErrInvalidValue, "%v", err)
+	}
+	if t.src != 0 {
+		if e.from, err = s.device.memory.bytes(t.src, t.bytes); err != nil {
+			return nil, failure("copying from device memory", cudart.ErrInvalidValue, "%v", err)
+		}
+	}
+	e.split()
+	return e, nil
+}
+
+// split cuts the transfer into pieces. One from a range to another that overlaps
+// it is done at once.
+func (e *engine) split() {
+	size := int64(len(e.to))
+	r := e.stream.delays
+	cuts := []int64{0}
+	switch {
+	case overlap(e.to, e.from):
+	case r == nil:
+		for at := int64(wholePiece); at < size; at += wholePiece {
+			cuts = append(cuts, at)
+		}
+	default:
+		for range r.IntN(mostPieces) {
+			last := cuts[len(cuts)-1]
+			if at := last + (1+r.Int64N(size/2+1))/pieceAlignment*pieceAlignment; at > last && at < size {
+				cuts = append(cuts, at)
+			}
+		}
+	}
+	ends := append(slices.Clone(cuts[1:]), size)
+	for i, begin := range cuts {
+		e.pieces = append(e.pieces, [2]int64{begin, ends[i]})
+	}
+	if r != nil {
+		r.Shuffle(len(e.pieces), func(i, j int) { e.pieces[i], e.pieces[j] = e.pieces[j], e.pieces[i] })
+	}
+}
+
+func overlap(a, b []byte) bool {
+	first, second := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return first < second+uintptr(len(b)) && second < first+uintptr(len(a))
+}
+
+// step moves a piece.
+func (e *engine) step() (exec.State, error) {
+	p := e.pieces[0]
+	to := e.to[p[0]:p[1]]
+	if e.from != nil {
+		copy(to, e.from[p[0]:p[1]])
+	} else {
+		for i := range to {
+			to[i] = e.value
+		}
+	}
+	if e.pieces = e.pieces[1:]; len(e.pieces) == 0 {
+		return exec.Done, nil
+	}
+	e.stream.delay(betweenPieces)
+	return exec.Running, nil
+}
+
+// write is a stream memory operation.
+type write struct {
+	dst   cudart.DevicePtr
+	value uint32
+}
+
+// storing is one under way.
+type storing struct {
+	word  *uint32
+	value uint32
+}
+
+func (w write) begin(s *stream) (task, error) {
+	to, err := s.device.memory.bytes(w.dst, 4)
+	if err != nil {
+		return nil, failure("writing a value", cudart.ErrInvalidValue, "%v", err)
+	}
+	return storing{(*uint32)(unsafe.Pointer(unsafe.SliceData(to))), w.value}, nil
+}
+
+// step stores the word as a release does: Go's atomics are sequentially
+// consistent, and the copies and kernels before it in the stream are complete.
+func (w storing) step() (exec.State, error) {
+	atomic.StoreUint32(w.word, w.value)
+	return exec.Done, nil
+}

@@ -1,0 +1,108 @@
+package exec
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+)
+
+// rankShift is where a shared address has the rank of its block in the cluster;
+// the offset in the block's shared memory is below. A block's own addresses have
+// its rank too, so that they mean the same to all blocks of the cluster.
+const (
+	rankShift = 24
+	rankMask  = (1<<RegionShift - 1) &^ (1<<rankShift - 1)
+)
+
+// cluster is blocks that run at the same time and reach each other's shared
+// memory. Without clusters every block is one.
+type cluster struct {
+	first  int // the index of the first block
+	blocks []*block
+
+	// The barrier of all threads: those that have not exited, those that have
+	// arrived in this phase, and the phase's parity in every bit.
+	live, arrived int
+	phase         uint32
+}
+
+func newCluster(g *Grid, first int) *cluster {
+	n := g.cfg.Cluster
+	c := &cluster{first: first, live: n * g.cfg.Threads}
+	for rank := range n {
+		c.blocks = append(c.blocks, newBlock(g, c, rank))
+	}
+	return c
+}
+
+// clusterOf is the size of the launch's clusters.
+func (cfg *Config) clusterOf(k *Kernel) int {
+	if cfg.Cluster == 0 {
+		return max(k.Cluster, 1)
+	}
+	return cfg.Cluster
+}
+
+func (cfg *Config) checkCluster(k *Kernel) error {
+	n := cfg.clusterOf(k)
+	switch {
+	case n < 1 || n > cudart.MaxCluster:
+		return fmt.Errorf("a cluster cannot have %d blocks; 1 to %d are possible", n, cudart.MaxCluster)
+	case k.Cluster > 0 && n != k.Cluster:
+		return fmt.Errorf("the kernel demands clusters of %d blocks, not %d", k.Cluster, n)
+	case k.MaxCluster > 0 && n > k.MaxCluster:
+		return fmt.Errorf("the kernel allows clusters of %d blocks at most, not %d", k.MaxCluster, n)
+	case cfg.Blocks%n != 0:
+		return fmt.Errorf("%d blocks do not make whole clusters of %d", cfg.Blocks, n)
+	}
+	return nil
+}
+
+// rankOf is the rank that a shared address names.
+func rankOf(addr uint64) int { return int(addr & rankMask >> rankShift) }
+
+// withRank is the same place in the shared memory of another block.
+func withRank(addr uint64, rank int) uint64 { return addr&^rankMask | uint64(rank)<<rankShift }
+
+// owns reports whether a generic address is in the shared window, at the rank of
+// the warp's own block.
+func (w *warp) owns(addr uint64) bool {
+	return addr>>RegionShift == sharedWindow>>RegionShift && rankOf(addr) == w.block.rank
+}
+
+// sharedOf returns the shared memory that an address in the shared window names.
+// Nobody may touch that of a block that has not begun to run or has exited.
+func (w *warp) sharedOf(addr uint64) (*span, bool) {
+	rank := rankOf(addr)
+	if rank == w.block.rank {
+		return &w.block.shared, true
+	}
+	if rank >= len(w.block.cluster.blocks) {
+		return nil, false
+	}
+	b := w.block.cluster.blocks[rank]
+	return &b.shared, b.started && b.running > 0
+}
+
+// describeShared says why sharedOf found nothing, or "".
+func (w *warp) describeShared(addr uint64) string {
+	blocks := w.block.cluster.blocks
+	switch rank := rankOf(addr); {
+	case addr>>RegionShift != sharedWindow>>RegionShift:
+		return ""
+	case rank >= len(blocks):
+		return fmt.Sprintf(", which names block %d of a cluster of %d", rank, len(blocks))
+	case !blocks[rank].started:
+		return fmt.Sprintf(": block %d of the cluster may not have begun to run, which a barrier.cluster would tell", rank)
+	default:
+		return fmt.Sprintf(": block %d of the cluster has exited, which a barrier.cluster before its end would prevent", rank)
+	}
+}
+
+// foreign is the fault of an access to .shared that is not the block's own.
+func (w *warp) foreign(addr uint64, lane int) error {
+	if addr>>RegionShift != sharedWindow>>RegionShift || rankOf(addr) >= len(w.block.cluster.blocks) {
+		return w.fault(IllegalAddress, lane, "%#x is no address in shared memory", addr)
+	}
+	return w.fault(IllegalAddress, lane, "%#x is in the shared memory of block %d of the cluster, which takes .shared::cluster", addr&(1<<RegionShift-1), rankOf(addr))
+}

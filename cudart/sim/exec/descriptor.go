@@ -1,0 +1,83 @@
+package exec
+
+import (
+	"fmt"
+
+	"gpurun/cudart/sim/tensorcore"
+)
+
+// tile is a matrix in shared memory that a matrix descriptor describes, PTX ISA,
+// "Asynchronous Warpgroup Level Matrix Shared Memory Layout". It is made of
+// chunks of 8 elements, 16 bytes, along the dimension that is contiguous: K, or with mnMajor
+// the rows of A or the columns of B, which are called rows here.
+type tile struct {
+	start           uint64 // within shared memory
+	leading, stride uint64 // bytes
+	swizzle         uint64 // bytes of a swizzled row: 32, 64 or 128, and 16 without
+	mnMajor         bool
+}
+
+// chunkBytes is the unit that swizzling moves about.
+const chunkBytes = 16
+
+// newTile decodes a descriptor, and says what it has that is not implemented.
+func newTile(descriptor uint64, mnMajor bool) (t tile, why string) {
+	field := func(at int) uint64 { return descriptor >> at & 0x3fff << 4 }
+	t = tile{start: field(0), leading: field(16), stride: field(32), mnMajor: mnMajor}
+	t.swizzle = [...]uint64{16, 128, 64, 32}[descriptor>>62]
+	if base := descriptor >> 49 & 7; base != 0 {
+		return t, "a matrix base offset is not implemented: begin the swizzled pattern at a multiple of 8 of its rows"
+	}
+	return t, ""
+}
+
+// chunk is the address of a chunk in shared memory. Along the contiguous
+// dimension it is number i; across, j counts elements. This is the table of
+// canonical layouts with T = 8.
+func (t *tile) chunk(i, j uint64) uint64 {
+	wide := t.swizzle / chunkBytes // chunks of a row of the pattern
+	var at uint64
+	switch {
+	case t.mnMajor && wide == 1:
+		at = i*t.stride + j%8*chunkBytes + j/8*t.leading
+	case t.mnMajor:
+		at = i%wide*chunkBytes + i/wide*t.leading + j%8*t.swizzle + j/8*t.stride
+	case wide == 1:
+		at = j%8*chunkBytes + j/8*t.stride + i*t.leading
+	default:
+		at = i*chunkBytes + j%8*t.swizzle + j/8*t.stride
+	}
+	at += t.start
+	// Bits 4 and up are exclusive-ored with bits 7 and up, as many as count chunks.
+	return at ^ at>>3&(t.swizzle-chunkBytes)
+}
+
+// load decodes rows of 16 elements along K. Where a chunk is not in shared
+// memory, or not yet visible there, it stops, and says why.
+func (t *tile) load(f tensorcore.Format, b *block, rows [][16]tensorcore.Element) (why string) {
+	shared := &b.shared
+	chunks, across := 2, len(rows)
+	if t.mnMajor {
+		chunks, across = len(rows)/8, 16
+	}
+	for j := range across {
+		for i := range chunks {
+			at := t.chunk(uint64(i), uint64(j))
+			if at+chunkBytes > shared.size {
+				return fmt.Sprintf("it reaches to %#x in shared memory of %d bytes", at+chunkBytes, shared.size)
+			}
+			if b.generic.unfenced(at) {
+				return fmt.Sprintf("shared memory at %#x was stored to, and there was no fence.proxy.async after that", at)
+			}
+			for k := range 8 {
+				bits := uint16(shared.data[at+uint64(2*k)]) | uint16(shared.data[at+uint64(2*k)+1])<<8
+				if t.mnMajor {
+					rows[8*i+k][j] = f.Decode(bits)
+				} else {
+					rows[j][8*i+k] = f.Decode(bits)
+				}
+			}
+		}
+	}
+	return ""
+}

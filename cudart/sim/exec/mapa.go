@@ -1,0 +1,67 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+// mapAddress compiles mapa, which finds the same place in the shared memory of
+// another block of the cluster:
+//
+//	mapa{.shared::cluster}.type d, a, rank;
+func (c *compiler) mapAddress(o *op) {
+	bias, t := c.clusterAddress()
+	c.args(3)
+	c.dst(&o.d, 0, t)
+	c.src(&o.a, 1, t)
+	c.src(&o.b, 2, u32)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, mask uint32) error {
+		var out lanes
+		for m := mask; m != 0; m &= m - 1 {
+			lane := lowest(m)
+			addr, rank := w.regs[o.a][lane]+bias, w.regs[o.b][lane]
+			if !w.owns(addr) {
+				return w.foreign(addr, lane)
+			}
+			if n := len(w.block.cluster.blocks); rank >= uint64(n) {
+				return w.fault(IllegalInstruction, lane, "block %d of a cluster of %d does not exist", rank, n)
+			}
+			out[lane] = withRank(addr, int(rank)) - bias
+		}
+		w.setReg(o.d, &out, mask)
+		return nil
+	}
+}
+
+// rankOfAddress compiles getctarank{.shared::cluster}.type d, a.
+func (c *compiler) rankOfAddress(o *op) {
+	bias, t := c.clusterAddress()
+	c.args(2)
+	c.dst(&o.d, 0, u32)
+	c.src(&o.a, 1, t)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, mask uint32) error {
+		var out lanes
+		for m := mask; m != 0; m &= m - 1 {
+			lane := lowest(m)
+			addr := w.regs[o.a][lane] + bias
+			if addr>>RegionShift != sharedWindow>>RegionShift {
+				return w.foreign(addr, lane)
+			}
+			out[lane] = uint64(rankOf(addr))
+		}
+		w.setReg(o.d, &out, mask)
+		return nil
+	}
+}
+
+// clusterAddress takes the modifiers of instructions on addresses in a cluster:
+// what makes an address generic, and its type.
+func (c *compiler) clusterAddress() (bias uint64, t ptx.Type) {
+	if m := c.program.module; m.SM < 90 || !m.AtLeast(7, 8) {
+		c.fail("%s needs target sm_90 and PTX 7.8", c.in.Op)
+	}
+	space := c.takeSpace()
+	if t = c.takeType(); space != ptx.SharedCluster && space != ptx.Generic || t != u32 && t != u64 || t == u32 && space == ptx.Generic {
+		c.fail("%s takes a .u32 or .u64 address in .shared::cluster, or a generic .u64", c.in.Op)
+	}
+	return windowOf(space), t
+}

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// activity is what a turn of a stream found.
+type activity uint8
+
+const (
+	asleep  activity = iota // nothing is enqueued
+	waiting                 // the work under way waits for somebody else's
+	moving
+)
+
+// run gives the device's streams turns until the device closes. A turn is a
+// small part of a command, so that whatever is under way goes on side by side,
+// and a kernel may wait for a copy.
+func (d *Device) run() {
+	defer close(d.ended)
+	for idle := 0; d.stop.Err() == nil; {
+		switch d.sweep() {
+		case moving:
+			idle = 0
+		case waiting:
+			idle++
+			d.pause(idle)
+		case asleep:
+			idle = 0
+			d.sleep()
+		}
+	}
+}
+
+// sweep gives each stream a turn and returns the most that one of them did.
+func (d *Device) sweep() activity {
+	most := asleep
+	for _, s := range d.admit() {
+		most = max(most, s.turn())
+	}
+	return most
+}
+
+// admit takes the next command of every stream that has none under way, all in
+// one moment, so that what is enqueued at once also begins at once. It returns
+// the streams.
+func (d *Device) admit() []*stream {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.streams {
+		if s.task == nil {
+			s.admit()
+		}
+	}
+	return d.streams
+}
+
+// sleep waits for work.
+func (d *Device) sleep() {
+	select {
+	case <-d.wake:
+	case <-d.stop.Done():
+	}
+}
+
+// notify ends a sleep, or the next one.
+func (d *Device) notify() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pause gives the CPU to whoever the kernels wait for, first to the rest of this
+// process and then to other processes. At first it only yields, because the
+// answer is often on its way; then it sleeps, a small part of the time waited so
+// far, so that ranks that have something to do find a core, however many wait. A
+// sleep of Go's own would last a millisecond at least where nothing else runs,
+// which is too long at first.
+func (d *Device) pause(rounds int) {
+	const yields, step, longest = 64, 5 * time.Microsecond, 500 * time.Microsecond
+	runtime.Gosched()
+	if rounds <= yields {
+		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		return
+	}
+	nap := time.Duration(rounds-yields) * step
+	if nap > longest {
+		select {
+		case <-d.wake:
+		case <-time.After(time.Millisecond):
+		}
+		return
+	}
+	short := unix.NsecToTimespec(int64(nap))
+	unix.Nanosleep(&short, nil)
+}
+
+// newStream starts a stream, and with the first one the goroutine that runs all
+// of them.
+func (d *Device) newStream() *stream {
+	s := &stream{device: d, number: d.made, ended: make(chan struct{})}
+	s.delays = d.random(s.number, 0)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.streams = append(slices.Clip(d.streams), s)
+	if d.made == 0 {
+		go d.run()
+	}
+	d.made++
+	return s
+}
+
+// allStreams returns the streams that are not over. The slice does not change.
+func (d *Device) allStreams() []*stream {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.streams
+}

@@ -1,0 +1,134 @@
+package cudart
+
+import (
+	"errors"
+	"fmt"
+)
+
+// TensorMapBytes is the size of an encoded tensor map, and TensorMapAlign what
+// its address in device memory must be a multiple of.
+const (
+	TensorMapBytes = 128
+	TensorMapAlign = 64
+)
+
+// TensorMap describes a tensor in device memory, and the box of it that one
+// cp.async.bulk.tensor copies to or from shared memory. Dimension 0 is the
+// innermost, whose elements are adjacent. A load fills what of a box lies outside
+// the tensor with zeroes, a store leaves it out. The first coordinate of a copy is a multiple
+// of 16 bytes.
+//
+// It is what cuTensorMapEncodeTiled takes, without interleaving and with element
+// strides of 1. [Device.EncodeTensorMap] turns it into what a kernel reads.
+type TensorMap struct {
+	Base    DevicePtr // of element 0, a multiple of 16
+	Type    TensorType
+	Sizes   []int64 // of the tensor, in elements: 1 to 5 dimensions of 1 to 2^32
+	Strides []int64 // bytes between neighbours in dimension 1 and up; multiples of 16, below 2^40
+	Box     []int   // in elements, 1 to 256 each; the innermost is a multiple of 16 bytes
+	// Swizzle is 0, or the innermost extent of the box in bytes: 32, 64 or 128. The
+	// copy then exchanges bits 4 and up of each shared address, 1, 2 or 3 of them, with
+	// their exclusive or with those from bit 7 on. A box begins at a multiple of 8 times as
+	// many bytes in shared memory.
+	Swizzle int
+	// L2Promotion is 0, or the bytes that a read fetches to the L2 cache: 64, 128
+	// or 256.
+	L2Promotion int
+}
+
+// TensorType is the type of a tensor's elements. Copies only use its size. The
+// numbers are those of CUtensorMapDataType.
+type TensorType uint32
+
+// The types of elements.
+const (
+	TensorUint8    TensorType = 0
+	TensorFloat16  TensorType = 6
+	TensorFloat32  TensorType = 7
+	TensorBFloat16 TensorType = 9
+)
+
+// Bytes is the size of an element, or 0 for an unknown type.
+func (t TensorType) Bytes() int {
+	switch t {
+	case TensorUint8:
+		return 1
+	case TensorFloat16, TensorBFloat16:
+		return 2
+	case TensorFloat32:
+		return 4
+	}
+	return 0
+}
+
+const (
+	mostDimensions = 5
+	mostElements   = int64(1) << 32
+	strideLimit    = int64(1) << 40
+	mostBox        = 256
+)
+
+// Check says what is wrong with m on any device.
+func (m *TensorMap) Check() error {
+	rank := len(m.Sizes)
+	switch {
+	case m.Type.Bytes() == 0:
+		return fmt.Errorf("%d is no type of tensor elements", m.Type)
+	case rank < 1 || rank > mostDimensions:
+		return fmt.Errorf("a tensor map cannot have %d dimensions; 1 to %d are possible", rank, mostDimensions)
+	case len(m.Strides) != rank-1 || len(m.Box) != rank:
+		return fmt.Errorf("a tensor of %d dimensions has %d strides and %d extents of its box, not %d and %d", rank, rank-1, rank, len(m.Strides), len(m.Box))
+	case m.Base == 0 || m.Base%16 != 0:
+		return fmt.Errorf("the tensor's address %#x is not a multiple of 16", uint64(m.Base))
+	}
+	for i, n := range m.Sizes {
+		if n < 1 || n > mostElements {
+			return fmt.Errorf("dimension %d of the tensor cannot have %d elements; 1 to 2^32 are possible", i, n)
+		}
+	}
+	for i, s := range m.Strides {
+		if s <= 0 || s%16 != 0 || s >= strideLimit {
+			return fmt.Errorf("a stride of %d bytes in dimension %d is no multiple of 16 below 2^40; pad the rows", s, i+1)
+		}
+	}
+	return errors.Join(m.checkBox(), m.checkCache())
+}
+
+// checkBox says what is wrong with the part that one copy moves. CUDA also allows
+// boxes that are narrower than the swizzle, with gaps in shared memory that its
+// documentation leaves open.
+func (m *TensorMap) checkBox() error {
+	for i, n := range m.Box {
+		if n < 1 || n > mostBox {
+			return fmt.Errorf("dimension %d of the box cannot have %d elements; 1 to %d are possible", i, n, mostBox)
+		}
+	}
+	row := m.Box[0] * m.Type.Bytes()
+	switch {
+	case row%16 != 0:
+		return fmt.Errorf("a row of the box has %d bytes, which is no multiple of 16", row)
+	case m.Swizzle != 0 && m.Swizzle != 32 && m.Swizzle != 64 && m.Swizzle != 128:
+		return fmt.Errorf("there is no swizzle of %d bytes; 0, 32, 64 and 128 are possible", m.Swizzle)
+	case m.Swizzle != 0 && m.Swizzle != row:
+		return fmt.Errorf("a row of the box has %d bytes, and a swizzle of %d bytes needs rows of as many", row, m.Swizzle)
+	}
+	return nil
+}
+
+func (m *TensorMap) checkCache() error {
+	switch m.L2Promotion {
+	case 0, 64, 128, 256:
+		return nil
+	}
+	return fmt.Errorf("there is no L2 promotion of %d bytes; 0, 64, 128 and 256 are possible", m.L2Promotion)
+}
+
+// BoxBytes is what one box takes in shared memory, and what a load of it adds to
+// an mbarrier's transaction count, whatever lies outside the tensor.
+func (m *TensorMap) BoxBytes() int {
+	n := m.Type.Bytes()
+	for _, extent := range m.Box {
+		n *= extent
+	}
+	return n
+}
