@@ -1,0 +1,209 @@
+package reference
+
+import (
+	"math"
+
+	"gpurun/kernels/collective"
+)
+
+// Product describes products of matrices whose inputs are spread over the ranks: A of
+// M x K, B of K x N, stored by columns. It regenerates the inputs from a seed.
+type Product struct {
+	Seed uint64
+	// Pattern Exact is small integers, of which no sum rounds in fp32: the result is known
+	// to the bit, whatever the order of additions.
+	Pattern Pattern
+	DType   collective.DType // of 16 bits
+	M, N, K int64
+	World   int
+	// Gathered: there is one A, of which rank r has as many rows as all others, and every
+	// rank multiplies it by its B. Otherwise every rank has an A and a B, and the result
+	// is the sum of the products, each rounded to the element type.
+	Gathered bool
+	// Local: nobody adds them, and the result is the rank's own product.
+	Local bool
+	// Stepwise: they are added in any order, and rounded to the element type at every
+	// step, as libraries of others do.
+	Stepwise bool
+}
+
+// The operands draw from different numbers.
+const (
+	operandA = 0x5851f42d4c957f2d
+	operandB = 0x14057b7ef767814f
+)
+
+// FillA writes elements of a rank's A, from one on, to dst.
+func (p Product) FillA(dst []byte, rank int, first int64) {
+	owner, first := p.ownerOfA(rank, first)
+	p.fill(dst, operandA, owner, first)
+}
+
+// FillB writes elements of a rank's B, from one on, to dst.
+func (p Product) FillB(dst []byte, rank int, first int64) { p.fill(dst, operandB, rank, first) }
+
+// FillTermA and FillTermB write elements, from one on, of the operands of a product that
+// a rank's result is the sum of: of all M rows of A, and of B.
+func (p Product) FillTermA(dst []byte, rank, term int, first int64) {
+	owner, _ := p.term(rank, term)
+	p.fill(dst, operandA, owner, first)
+}
+
+// FillTermB is documented with FillTermA.
+func (p Product) FillTermB(dst []byte, rank, term int, first int64) {
+	_, owner := p.term(rank, term)
+	p.fill(dst, operandB, owner, first)
+}
+
+// CompareA compares elements of a rank's A, from one on, bit for bit; CompareB those of
+// its B, and CompareGathered those of the A that all have a part of.
+func (p Product) CompareA(got []byte, rank int, first int64) Verdict {
+	owner, at := p.ownerOfA(rank, first)
+	return p.compare(got, operandA, owner, at, first)
+}
+
+// CompareB is documented with CompareA.
+func (p Product) CompareB(got []byte, rank int, first int64) Verdict {
+	return p.compare(got, operandB, rank, first, first)
+}
+
+// CompareGathered is documented with CompareA.
+func (p Product) CompareGathered(got []byte, first int64) Verdict {
+	return p.compare(got, operandA, 0, first, first)
+}
+
+// ownerOfA says where an element of a rank's A comes from. The A that all have a part
+// of is made as rank 0's.
+func (p Product) ownerOfA(rank int, at int64) (int, int64) {
+	if p.Gathered {
+		return 0, at + int64(rank)*(p.M/int64(p.World))*p.K
+	}
+	return rank, at
+}
+
+// Terms is the number of products that are added up.
+func (p Product) Terms() int {
+	if p.Gathered || p.Local {
+		return 1
+	}
+	return p.World
+}
+
+// numbers returns the function that gives element i of a rank's operand.
+func (p Product) numbers(operand uint64) func(rank int, i int64) float64 {
+	in := Input{Seed: mix(p.Seed ^ operand), Pattern: p.Pattern, DType: p.DType, Op: collective.Sum, World: p.World}
+	if p.Pattern == Random {
+		return in.numbers()
+	}
+	// Without zeros no product is a negative one. The sum of 2^20 products is below
+	// 9 * 2^20, and so exact in fp32.
+	const largest = 3
+	return func(rank int, i int64) float64 {
+		h := in.hash(rank, i)
+		return withSign(h, float64(1+scaled(h, largest)))
+	}
+}
+
+func (p Product) fill(dst []byte, operand uint64, rank int, first int64) {
+	c, number, size := codecOf(p.DType), p.numbers(operand), p.DType.Size
+	inParallel(int64(len(dst)/size), 1, func(begin, end int64) {
+		for i := begin; i < end; i++ {
+			put(dst, i, size, c.encode(number(rank, first+i)))
+		}
+	})
+}
+
+// compare compares elements with those of a rank's operand from at on. The first has the
+// index that the verdict counts from.
+func (p Product) compare(got []byte, operand uint64, rank int, at, first int64) Verdict {
+	c, number := codecOf(p.DType), p.numbers(operand)
+	return compare(got, p.DType.Size, first, func(i int64, got uint64) (uint64, bool) {
+		want := c.encode(number(rank, i-first+at))
+		return want, got == want
+	})
+}
+
+// Quantities are what an element of a result is judged by. Each is a sum over the
+// products that the result is the sum of.
+type Quantities struct {
+	Sum       float64 // of the products
+	Rounded   float64 // of the products, each rounded to the element type
+	Magnitude float64 // of the magnitudes of all that is added up in the products: |A||B|
+	Partials  float64 // of the magnitudes of the products
+}
+
+// add adds a product, whose summands have that magnitude in all.
+func (q *Quantities) add(sum, magnitude float64, c codec) {
+	q.Sum += sum
+	q.Rounded += c.decode(c.encode(sum))
+	q.Magnitude += magnitude
+	q.Partials += math.Abs(sum)
+}
+
+// Quantities computes, in fp64, what so many rows of a rank's result are judged by, from
+// a row of the whole M x N on: rows x N elements.
+func (p Product) Quantities(rank int, first, rows int64) []Quantities {
+	out := make([]Quantities, rows*p.N)
+	for t := range p.Terms() {
+		ownerA, ownerB := p.term(rank, t)
+		a := p.floats(operandA, ownerA, first*p.K, rows*p.K)
+		inParallel(p.N*p.K, p.K, func(begin, end int64) {
+			p.multiply(out, a, ownerB, begin/p.K, end/p.K)
+		})
+	}
+	return out
+}
+
+// Element is Quantities of one element.
+func (p Product) Element(rank int, row, column int64) (q Quantities) {
+	c := codecOf(p.DType)
+	for t := range p.Terms() {
+		ownerA, ownerB := p.term(rank, t)
+		sum, magnitude := dot(p.floats(operandA, ownerA, row*p.K, p.K), p.floats(operandB, ownerB, column*p.K, p.K))
+		q.add(sum, magnitude, c)
+	}
+	return q
+}
+
+// term says whose A and whose B make a product that a rank's result is the sum of.
+func (p Product) term(rank, t int) (ownerA, ownerB int) {
+	switch {
+	case p.Gathered:
+		return 0, rank
+	case p.Local:
+		return rank, rank
+	}
+	return t, t
+}
+
+// multiply adds the product of rows of A and columns [begin, end) of a rank's B.
+func (p Product) multiply(out []Quantities, a []float32, rank int, begin, end int64) {
+	c := codecOf(p.DType)
+	for column := begin; column < end; column++ {
+		b := p.floats(operandB, rank, column*p.K, p.K)
+		for row := range int64(len(a)) / p.K {
+			sum, magnitude := dot(a[row*p.K:][:p.K], b)
+			out[row*p.N+column].add(sum, magnitude, c)
+		}
+	}
+}
+
+// floats makes so many elements of a rank's operand.
+func (p Product) floats(operand uint64, rank int, first, count int64) []float32 {
+	number, all := p.numbers(operand), make([]float32, count)
+	for i := range all {
+		all[i] = float32(number(rank, first+int64(i)))
+	}
+	return all
+}
+
+// dot is the sum of the products of two rows, and of their magnitudes. Products are
+// exact in fp64.
+func dot(a, b []float32) (sum, magnitude float64) {
+	for i, x := range a {
+		product := float64(x) * float64(b[i])
+		sum += product
+		magnitude += math.Abs(product)
+	}
+	return sum, magnitude
+}
