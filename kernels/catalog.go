@@ -12,6 +12,7 @@ import (
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/broadcast"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
 	"gpurun/kernels/probe"
 	"gpurun/kernels/reduce"
 	"gpurun/kernels/reducescatter"
@@ -37,10 +38,11 @@ func Find(word string) (*collective.Collective, bool) {
 	return nil, false
 }
 
-// Modules lists the modules of all algorithms, each once, and that of the probes.
+// Modules lists the modules of all algorithms, each once, those of products of
+// matrices, and that of the probes.
 // What a library of others does has none.
 func Modules() []collective.Module {
-	modules := []collective.Module{probe.Kernels()[0].Module}
+	modules := append(matmul.Modules(), probe.Kernels()[0].Module)
 	seen := map[string]bool{}
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
 	"gpurun/kernels/probe"
 	"gpurun/kernels/ptx"
 )
@@ -34,7 +35,7 @@ func entriesOf(t *testing.T, module string) []string {
 // fewer, for the architecture that it says.
 func TestEveryModuleHasItsEntries(t *testing.T) {
 	want := map[string][]string{}
-	for _, k := range probe.Kernels() {
+	for _, k := range append(matmul.Kernels(), probe.Kernels()...) {
 		want[k.Module.Name] = append(want[k.Module.Name], k.Entry)
 	}
 	for _, c := range Collectives() {

@@ -17,6 +17,7 @@ type Arch struct {
 var (
 	SM80   = Arch{SM: 80}                  // everything that needs no more
 	SM90   = Arch{SM: 90}                  // programmatic dependent launch, multimem
+	SM90a  = Arch{SM: 90, Specific: true}  // products by warpgroups
 	SM100a = Arch{SM: 100, Specific: true} // multimem of 8-bit floats
 )
 

@@ -77,6 +77,8 @@ const (
 	EndBarrier       Phase = 3
 	Packets          Phase = 4
 	MulticastBarrier Phase = 5
+	Chunk            Phase = 6
+	Products         Phase = 7
 )
 
 func (p Phase) String() string {
@@ -91,6 +93,10 @@ func (p Phase) String() string {
 		return "arrival of packets"
 	case MulticastBarrier:
 		return "multicast barrier"
+	case Chunk:
+		return "arrival of a chunk"
+	case Products:
+		return "arrival of products"
 	}
 	return fmt.Sprintf("phase %d", uint32(p))
 }

@@ -1,17 +1,12 @@
 package collective
 
 import (
-	"encoding/binary"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
-	"gpurun/kernels/ptx"
+	"gpurun/kernels/ptx/ptxtest"
 )
 
 // The structs here and in kernels/device/params.cuh have the same layout:
@@ -44,7 +39,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			unsafe.Sizeof(f) - 4,
 		},
 	} {
-		if diff := cmp.Diff(want, layoutFromPTX(t, name)); diff != "" {
+		if diff := cmp.Diff(want, ptxtest.Numbers(t, "layout", name)); diff != "" {
 			t.Errorf("%s (-Go +kernel)\n%s", name, diff)
 		}
 	}
@@ -57,38 +52,6 @@ func operationNumbers() []uintptr {
 		numbers = append(numbers, uintptr(operationNumber(op)))
 	}
 	return numbers
-}
-
-// layoutFromPTX reads an array of 32-bit numbers from layout.ptx. Trailing
-// zero bytes are left out there.
-func layoutFromPTX(t *testing.T, name string) []uintptr {
-	t.Helper()
-	text, err := ptx.Source("layout")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pattern := regexp.MustCompile(fmt.Sprintf(`\.b8 %s\[(\d+)\] = \{([^}]*)\}`, name))
-	m := pattern.FindSubmatch(text)
-	if m == nil {
-		t.Fatalf("layout.ptx has no array %s", name)
-	}
-	size, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bytes := make([]byte, size)
-	for i, number := range strings.Split(string(m[2]), ",") {
-		n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bytes[i] = byte(n)
-	}
-	var values []uintptr
-	for ; len(bytes) > 0; bytes = bytes[4:] {
-		values = append(values, uintptr(binary.LittleEndian.Uint32(bytes)))
-	}
-	return values
 }
 
 // Every phase of the kernels has a name of its own.

@@ -1,6 +1,7 @@
 // Package libraries lists what the libraries of others do as algorithms beside
 // gpurun's own, to be verified and timed in the same run: NCCL for every collective
-// but the barrier, NVSHMEM for those that it has.
+// but the barrier, NVSHMEM for those that it has. cuBLAS multiplies: see
+// kernels/matmul.
 //
 // They need no peer access that gpurun arranges and no kernels of gpurun's, and
 // reach across machines over whatever network they find.
@@ -12,6 +13,7 @@ import "gpurun/kernels/collective"
 const (
 	NCCLName    = "nccl"
 	NVSHMEMName = "nvshmem"
+	CUBLASName  = "cublas"
 )
 
 // NCCL is a collective of that shape by libnccl.so.2. It takes all types and

@@ -5,14 +5,23 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"path"
 )
 
 // hash is the SHA-256, in hex, of a kernel's file and of all headers in
-// device/, each with its name and length. root is the folder kernels/.
+// device/ and beside the file, each with its name and length. root is the folder
+// kernels/.
 func hash(root fs.FS, source string) (string, error) {
 	headers, err := fs.Glob(root, "device/*.cuh")
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", source, err)
+	}
+	if folder := path.Dir(source); folder != "device" {
+		own, err := fs.Glob(root, path.Join(folder, "*.cuh"))
+		if err != nil {
+			return "", fmt.Errorf("hashing %s: %w", source, err)
+		}
+		headers = append(headers, own...)
 	}
 	sum := sha256.New()
 	for _, name := range append(headers, source) {

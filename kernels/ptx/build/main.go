@@ -37,6 +37,7 @@ var flags = []string{
 var isa = map[collective.Arch]string{
 	collective.SM80:   "+ptx74",
 	collective.SM90:   "+ptx82",
+	collective.SM90a:  "+ptx80",
 	collective.SM100a: "+ptx86",
 }
 
@@ -102,10 +103,12 @@ func removeOthers(folder string, modules []collective.Module) error {
 	return nil
 }
 
-// wanted lists the modules of the catalog, and the one that carries the layout
-// of the shared structs.
+// wanted lists the modules of the catalog, and those that carry the layout of the
+// shared structs.
 func wanted() []collective.Module {
-	modules := append(kernels.Modules(), collective.Module{Name: "layout", Source: "device/layout.cu", Arch: collective.SM80})
+	modules := append(kernels.Modules(),
+		collective.Module{Name: "layout", Source: "device/layout.cu", Arch: collective.SM80},
+		collective.Module{Name: "matmul_layout", Source: "matmul/layout.cu", Arch: collective.SM80})
 	slices.SortFunc(modules, func(a, b collective.Module) int { return strings.Compare(a.Name, b.Name) })
 	return modules
 }

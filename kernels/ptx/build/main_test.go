@@ -66,6 +66,20 @@ func TestHashSeesEveryFile(t *testing.T) {
 	}
 }
 
+// So does a change of a header beside the file.
+func TestHashSeesHeadersBesideTheFile(t *testing.T) {
+	of := func(header string) string {
+		sum, err := hash(fstest.MapFS{"device/h.cuh": {}, "x/x.cu": {}, "x/h.cuh": {Data: []byte(header)}, "y/h.cuh": {Data: []byte("y")}}, "x/x.cu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	if of("a") == of("b") {
+		t.Error("the hash did not change")
+	}
+}
+
 // sources is a kernels folder with one header and one kernel.
 func sources(header, kernel string) fstest.MapFS {
 	return fstest.MapFS{

@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// A rank that comes and then makes no products is missed once, and not again for each
+// tile that waits for them.
+func TestMissingProductsEndACall(t *testing.T) {
+	const (
+		tiles   = 64
+		timeout = time.Second
+		bound   = tiles / 4 * timeout / 2 // of as many as each of the simulator's multiprocessors has, half
+	)
+	for _, o := range matmul.Operations() {
+		for _, major := range []int{8, 9} {
+			if !o.Reduces {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s on %d.0", o.Name, major), func(t *testing.T) {
+				t.Parallel() // they mostly wait
+				a, _ := o.Algorithm("fused")
+				columns := map[int]int64{8: 128, 9: 256}[major]
+				p := matmul.Problem{M: 2, N: tiles * columns, K: 8, DType: collective.Half}
+				c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, 2, reference.Exact, 1)}
+				g := group{world: 2, timeout: timeout, backend: sim.New(1, sim.Options{Major: major})}
+				g.bytes = max(c.room(0, sharedRoom{}).bytes, c.stagingBytes())
+				g.run(t, func(m *member) error {
+					r, err := newRunner(m)
+					if err != nil {
+						return err
+					}
+					defer m.meet() // memory stays until all are done
+					room := c.room(m.send, m.sharedRoom())
+					if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
+						return err
+					}
+					m.meet()
+					if m.rank == 1 {
+						return errors.Join(barrier.Meet(m.comm, m.stream, collective.StartBarrier), m.synchronize())
+					}
+					return missProducts(m, r, c, room, bound)
+				})
+			})
+		}
+	}
+}
+
+// missProducts makes a call that must fail in time for want of the peers' products.
+func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound time.Duration) error {
+	began := time.Now()
+	if err := r.Enqueue(c.algorithm, room.call); err != nil {
+		return err
+	}
+	var expired *collective.TimeoutError
+	if err := m.synchronize(); !errors.As(err, &expired) {
+		return fmt.Errorf("want a TimeoutError, got %w", err)
+	}
+	if expired.Phase != collective.Products || expired.Seen != 0 {
+		return fmt.Errorf("the wrong wait is named: %w", expired)
+	}
+	if took := time.Since(began); took > bound {
+		return fmt.Errorf("a call without products took %v, more than %v", took, bound)
+	}
+	return nil
+}

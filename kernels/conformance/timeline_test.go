@@ -1,0 +1,128 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// Every tile and every chunk is recorded once, after the ranks have met, and the call
+// does what it does unrecorded. Algorithms that note no times are refused.
+func TestRecord(t *testing.T) {
+	for _, major := range []int{8, 9} {
+		g := group{world: 2, bytes: 1 << 20, backend: sim.New(1, sim.Options{Major: major})}
+		g.run(t, everyRecording)
+	}
+}
+
+func everyRecording(m *member) error {
+	r, err := newRunner(m)
+	if err != nil {
+		return err
+	}
+	shape := matmul.Problem{M: 300, N: 264, K: 8, DType: collective.Half}
+	for _, o := range matmul.Operations() {
+		for _, a := range o.Algorithms {
+			c := matmulCall{operation: o, algorithm: a, problem: shape, splits: 2, in: product(o, shape, m.world, reference.Exact, 7)}
+			if a.Library != "" {
+				if _, err := r.Record(context.Background(), a, matmul.Call{Problem: shape}); err == nil {
+					return fmt.Errorf("%s is recorded", c)
+				}
+				continue
+			}
+			if err := record(m, r, c); err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+			m.meet()
+		}
+	}
+	return nil
+}
+
+func record(m *member, r *matmul.Runner, c matmulCall) error {
+	if err := c.run(m, r); err != nil { // prepares it, too
+		return err
+	}
+	room := c.room(m.recv, m.sharedRoom())
+	if err := m.stream.Fill(m.comm.Local(room.call.C), 0xff, room.C); err != nil {
+		return err
+	}
+	m.meet()
+	recording, err := r.Record(context.Background(), c.algorithm, room.call)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.judge(m, room), checkTiles(recording, c.problem), checkCopies(recording, m, c))
+}
+
+// checkTiles wants tiles that cover the product of a rank, each of them once: as many
+// as there are different rows times different columns, none of them far from the next.
+// Numbers may be left out.
+func checkTiles(recording matmul.Recording, p matmul.Problem) error {
+	tiles, rows, columns := map[[2]uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
+	for i, x := range recording.Tiles {
+		if x == (matmul.TileTimes{}) {
+			continue
+		}
+		at := [2]uint32{x.Row, x.Column}
+		switch {
+		case tiles[at]:
+			return fmt.Errorf("tile %d at %v is there twice", i, at)
+		case int64(x.Row) >= p.M || int64(x.Column) >= p.N:
+			return fmt.Errorf("tile %d at %v is beyond the product", i, at)
+		case recording.Met == 0 || x.Wait < recording.Met || x.Begin < x.Wait || x.End < x.Begin:
+			return fmt.Errorf("the ranks met at %d, and tile %d is %+v", recording.Met, i, x)
+		}
+		tiles[at], rows[x.Row], columns[x.Column] = true, true, true
+	}
+	// No GEMM has larger tiles than 128 x 256.
+	if len(tiles) != len(rows)*len(columns) || gap(rows, p.M) > 128 || gap(columns, p.N) > 256 {
+		return fmt.Errorf("tiles at %v", slices.Collect(maps.Keys(tiles)))
+	}
+	return nil
+}
+
+// gap is the longest way from 0, or from where a tile begins, to the next one or the end.
+func gap(begins map[uint32]bool, end int64) (longest int64) {
+	at := int64(0)
+	for _, next := range append(slices.Sorted(maps.Keys(begins)), uint32(end)) {
+		longest, at = max(longest, int64(next)-at), int64(next)
+	}
+	return longest
+}
+
+// checkCopies wants the chunks of an algorithm that copies them: the peer's, one after
+// the other, and the own rows.
+func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
+	var want []matmul.CopyTimes
+	if c.algorithm.Chunked {
+		shard, peer := c.problem.M/int64(m.world)*c.problem.K*2, 1-m.rank
+		want = []matmul.CopyTimes{
+			{Shard: peer, Chunk: 0, Bytes: shard / 2}, {Shard: peer, Chunk: 1, Bytes: shard / 2}, {Shard: m.rank, Bytes: shard},
+		}
+	}
+	before := recording.Met
+	var got []matmul.CopyTimes
+	for _, x := range recording.Copies {
+		if x.Begin < before || x.End < x.Begin {
+			return fmt.Errorf("before is %d, and a copy %+v", before, x)
+		}
+		before = x.End
+		x.Begin, x.End = 0, 0
+		got = append(got, x)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return errors.New(diff)
+	}
+	return nil
+}

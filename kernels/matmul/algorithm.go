@@ -1,0 +1,147 @@
+package matmul
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/kernels/collective"
+)
+
+// Algorithm describes one way to do an operation: data for the command line's lists,
+// the tests and the planner, and functions that prepare and enqueue it.
+type Algorithm struct {
+	Operation string
+	Name      string
+	Summary   string // half a line
+	// Kernels are entry points of its own. GEMM chooses the one that multiplies where it
+	// launches a GEMM by itself; nil: it does not.
+	Kernels  []collective.Kernel
+	GEMM     func() []*GEMM
+	MaxRanks int
+	// Peers: it reaches the peers' matrices, and not only shared scratch.
+	Peers bool
+	// Chunked: it copies shards in Call.Splits chunks.
+	Chunked bool
+	// Library names the library of others that does it; empty is gpurun's own kernels. It
+	// may need another one to multiply: see Libraries.
+	Library string
+	// Alone: it multiplies and does not communicate, and so is a bound for what does. Of
+	// an operation that gathers, AFull is an input, and C the result. Of one that reduces,
+	// the result is this rank's own product, all rows of it, in the staging.
+	Alone bool
+	// Can says why the algorithm cannot do a problem that its operation can, and what
+	// can; nil is that it can.
+	Can func(p Problem, world int) error
+	// Scratch is how many bytes of the communicator's scratch a call uses, Staging how
+	// many of symmetric memory it stages products in, and Counters how many 32-bit words
+	// it counts with; nil is none. The words belong to all algorithms, and are zero between
+	// calls.
+	Scratch, Staging, Counters func(p Problem, world int) int64
+	// Tiles is how many tiles of C the kernel notes the times of, by numbers below that,
+	// when Call.Trace is not 0; nil: it notes none.
+	Tiles func(p Problem, world int) int64
+	// Prepare gets ready for calls with these buffers, such as by encoding tensor
+	// maps. It may wait. Nil does nothing.
+	Prepare func(r *Runner, call Call) error
+	// Enqueue puts one call on the runner's main stream, so that it has begun when what
+	// was there before has ended, and has ended before what comes later begins; no peer
+	// then reads or writes this rank's buffers. It neither waits nor allocates device
+	// memory. Calls are never captured in graphs.
+	Enqueue func(r *Runner, call Call) error
+}
+
+// Check says why the algorithm cannot do a problem on any device, and what can, or
+// returns nil.
+func (a *Algorithm) Check(p Problem, world int) error {
+	switch {
+	case world > a.MaxRanks:
+		return fmt.Errorf("%s %s runs on up to %d ranks, not %d", a.Operation, a.Name, a.MaxRanks, world)
+	case a.Library == "" && a.MinSM(p.DType) == 0:
+		return fmt.Errorf("%s %s cannot multiply %s; it can %s", a.Operation, a.Name, p.DType.Name, strings.Join(a.typeNames(), " and "))
+	case a.Can == nil:
+		return nil
+	}
+	if err := a.Can(p, world); err != nil {
+		return fmt.Errorf("%s %s: %w", a.Operation, a.Name, err)
+	}
+	return nil
+}
+
+// typeNames names the element types that there is a kernel for.
+func (a *Algorithm) typeNames() []string {
+	var names []string
+	for _, d := range DTypes() {
+		if a.MinSM(d) > 0 {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// MinSM is the least compute capability, 10*major+minor, that has a kernel for a
+// type, or 0 if none has.
+func (a *Algorithm) MinSM(d collective.DType) int {
+	kernels := a.Kernels
+	if a.GEMM != nil {
+		for _, g := range a.GEMM() {
+			kernels = append(kernels, g.Kernels...)
+		}
+	}
+	least := 0
+	for _, k := range kernels {
+		if k.DType.Name == d.Name && (least == 0 || k.Module.Arch.SM < least) {
+			least = k.Module.Arch.SM
+		}
+	}
+	return least
+}
+
+// Alike reports whether devices of two compute capabilities can make calls together. Kernels
+// that count products tile by tile must cut the result alike, and so be the same.
+func (a *Algorithm) Alike(d collective.DType, sm, other int) bool {
+	if a.Counters == nil {
+		return true
+	}
+	one, _ := find(a.Kernels, d, sm)
+	two, _ := find(a.Kernels, d, other)
+	return one.Module.Name == two.Module.Name
+}
+
+// find picks the kernel for a type on devices of a compute capability: of those
+// that run there the one for the latest architecture.
+func find(kernels []collective.Kernel, d collective.DType, sm int) (best collective.Kernel, ok bool) {
+	for _, k := range kernels {
+		if k.DType.Name == d.Name && k.Module.Arch.RunsOn(sm) && (!ok || k.Module.Arch.SM > best.Module.Arch.SM) {
+			best, ok = k, true
+		}
+	}
+	return best, ok
+}
+
+// kernelsFor lists an entry point for each element type, in modules of a file that
+// is compiled once for each: matmul_NAME_TYPE, from matmul/NAME.cu.
+func kernelsFor(name, entry string, arch collective.Arch) []collective.Kernel {
+	return compiled(name, "", entry, arch)
+}
+
+// job lists the kernel of a file that is compiled for each job of output.cuh, and each
+// element type: matmul_NAME_JOB_TYPE, from matmul/NAME.cu, with the entry point NAME.
+func job(name, job string, arch collective.Arch) []collective.Kernel {
+	return compiled(name, "_"+strings.ToLower(job), name, arch, "JOB="+job)
+}
+
+func compiled(name, suffix, entry string, arch collective.Arch, defines ...string) []collective.Kernel {
+	var all []collective.Kernel
+	for _, d := range DTypes() {
+		m := collective.Module{
+			Name: "matmul_" + name + suffix + "_" + d.Name, Source: "matmul/" + name + ".cu",
+			Arch: arch, Defines: slices.Concat(defines, []string{"ELEMENT=" + d.Element}),
+		}
+		if arch != collective.SM80 {
+			m.Name += "_" + arch.String()
+		}
+		all = append(all, collective.Kernel{Module: m, Entry: entry, DType: d, Op: collective.None})
+	}
+	return all
+}

@@ -1,0 +1,44 @@
+package matmul
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// QuantitiesBytes is the size of what an element of a result is judged by:
+// reference.Quantities, as four numbers in fp32.
+const QuantitiesBytes = 16
+
+func checkKernels() []collective.Kernel { return kernelsFor("naive", "naive_check", collective.SM80) }
+
+// CheckedProduct is a product that a result is, or is a summand of: rows of A by B, both
+// by rows of K elements.
+type CheckedProduct struct {
+	Rows, N, K int64
+	DType      collective.DType
+	A, B       cudart.DevicePtr
+	// Out is where the quantities go: Rows x N of QuantitiesBytes. Adds adds them to
+	// what is there; otherwise they replace it.
+	Out  cudart.DevicePtr
+	Adds bool
+}
+
+// EnqueueCheck puts a kernel on the main stream that computes what the rows of a result
+// are judged by.
+func (r *Runner) EnqueueCheck(p CheckedProduct) error {
+	k, ok := find(checkKernels(), p.DType, r.SM())
+	if !ok {
+		return fmt.Errorf("no kernel checks products of %s", p.DType.Name)
+	}
+	kernel, err := r.Load(k)
+	if err != nil {
+		return err
+	}
+	c := check{A: uint64(p.A), B: uint64(p.B), Out: uint64(p.Out), Rows: p.Rows, N: p.N, K: p.K}
+	if p.Adds {
+		c.Adds = 1
+	}
+	return r.Main.Launch(kernel, naiveShape(Problem{M: p.Rows, N: p.N, K: p.K}, 1, r.SMs), c.bytes())
+}

@@ -1,0 +1,137 @@
+package matmul
+
+import (
+	"gpurun/kernels/allgather"
+	"gpurun/kernels/allreduce"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reducescatter"
+)
+
+// The algorithms here do one thing after the other: a collective and a GEMM. They are
+// what overlap is to be held against.
+
+// separate is a collective and a GEMM.
+type separate struct {
+	gemms      func() []*GEMM
+	collective *collective.Algorithm
+	// call is the collective's.
+	call func(call Call, world int) collective.Call
+	// product is the GEMM's.
+	product func(r *Runner, call Call) product
+}
+
+// gatherFirst gathers A with a collective's algorithm and multiplies it.
+func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) separate {
+	return separate{
+		gemms: gemms, collective: gather,
+		call: func(call Call, world int) collective.Call {
+			return collective.Call{
+				Send: call.A, Recv: call.AFull, Count: call.M / int64(world) * call.K,
+				DType: call.DType, Op: collective.None,
+			}
+		},
+		product: func(r *Runner, call Call) product {
+			return product{call.M, r.Local(call.AFull), r.Local(call.C)}
+		},
+	}
+}
+
+// reduceLast multiplies into the staging, which a collective's algorithm then reduces:
+// the products of as many rows as go to each of some ranks.
+func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func() []*GEMM) separate {
+	return separate{
+		gemms: gemms, collective: reduce,
+		call: func(call Call, world int) collective.Call {
+			return collective.Call{
+				Send: call.Staging, Recv: call.C, Count: call.M / parts.Of(world) * call.N,
+				DType: call.DType, Op: collective.Sum,
+			}
+		},
+		product: func(r *Runner, call Call) product {
+			return product{call.M, r.Local(call.A), r.Local(call.Staging)}
+		},
+	}
+}
+
+// algorithm describes the two together.
+func (s separate) algorithm(name, summary string) *Algorithm {
+	a := &Algorithm{
+		Name: name, Summary: summary, GEMM: s.gemms,
+		Tiles: tilesOf(s.gemms()), MaxRanks: s.collective.MaxRanks, Peers: s.collective.Needs.Peers,
+		Prepare: s.prepare, Enqueue: s.enqueue,
+		Scratch: func(p Problem, world int) int64 {
+			if s.collective.ScratchBytes == nil {
+				return 0
+			}
+			return s.collective.ScratchBytes(world, s.call(Call{Problem: p}, world).Bytes())
+		},
+	}
+	if s.reduces() {
+		a.Staging = wholeProduct
+	}
+	return a
+}
+
+// wholeProduct is the size of a rank's own product.
+func wholeProduct(p Problem, _ int) int64 { return p.M * p.N * int64(p.DType.Size) }
+
+// reduces reports whether the collective comes last.
+func (s separate) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
+
+func (s separate) prepare(r *Runner, call Call) error {
+	if err := r.Comm.Prepare(s.collective, s.call(call, r.World())); err != nil {
+		return err
+	}
+	return r.prepareGEMM(s.gemms(), call, s.product(r, call))
+}
+
+func (s separate) enqueue(r *Runner, call Call) error {
+	if s.reduces() {
+		if err := r.multiply(s.gemms(), call, s.product(r, call)); err != nil {
+			return err
+		}
+		return s.collective.Enqueue(r.Comm, r.Main, s.call(call, r.World()))
+	}
+	if err := s.collective.Enqueue(r.Comm, r.Main, s.call(call, r.World())); err != nil {
+		return err
+	}
+	return r.multiply(s.gemms(), call, s.product(r, call))
+}
+
+const (
+	naiveSummary      = "one after the other, by the naive kernels; works without peer access"
+	decomposedSummary = "one after the other: "
+)
+
+func allGatherAlgorithms() []*Algorithm {
+	return []*Algorithm{
+		gatherFirst(naiveOf(allgather.Collective()), onlyNaiveGEMM).algorithm("naive", naiveSummary),
+		gatherFirst(allgather.CopyEngine(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather by memory copies, GEMM"),
+		fusedGather(),
+		byNCCL(gatherFirst(ncclOf(allgather.Collective()), onlyBLAS)),
+		aloneByBLAS(gathered, nil),
+	}
+}
+
+func reduceScatterAlgorithms() []*Algorithm {
+	return []*Algorithm{
+		reduceLast(naiveOf(reducescatter.Collective()), collective.PartPerRank, onlyNaiveGEMM).algorithm("naive", naiveSummary),
+		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
+		fusedScatter(),
+		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
+		aloneByBLAS(local, wholeProduct),
+	}
+}
+
+func allReduceAlgorithms() []*Algorithm {
+	return []*Algorithm{
+		reduceLast(naiveOf(allreduce.Collective()), collective.OnePart, onlyNaiveGEMM).algorithm("naive", naiveSummary),
+		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
+		fusedEverywhere(),
+		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
+		aloneByBLAS(local, wholeProduct),
+	}
+}
+
+// naiveOf is the naive algorithm of a collective, which has it first.
+func naiveOf(c *collective.Collective) *collective.Algorithm { return c.Algorithms[0] }

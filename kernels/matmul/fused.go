@@ -1,0 +1,204 @@
+package matmul
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+)
+
+// The algorithms here multiply while they communicate.
+
+// fused is a GEMM whose kernel has a job beyond the product: see output.cuh.
+type fused struct {
+	summary string
+	// kernels are those of the job.
+	kernels func(g *GEMM) []collective.Kernel
+	// gathers: A arrives meanwhile. Else products are reduced.
+	gathers bool
+}
+
+// algorithm describes it.
+func (f fused) algorithm() *Algorithm {
+	a := &Algorithm{
+		Name: "fused", Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
+		Prepare: f.prepare, Enqueue: f.enqueue,
+	}
+	for _, g := range GEMMs() {
+		a.Kernels = append(a.Kernels, f.kernels(g)...)
+	}
+	a.Tiles = func(p Problem, world int) (most int64) {
+		for _, g := range GEMMs() {
+			if g.Tiles != nil {
+				most = max(most, g.Tiles(p, world))
+			}
+		}
+		return most
+	}
+	if f.gathers {
+		return a
+	}
+	a.Staging = func(p Problem, world int) int64 {
+		return int64(world) * rowsOfShard(p.M, world) * p.N * int64(p.DType.Size)
+	}
+	a.Counters = func(p Problem, world int) int64 {
+		most := int64(0)
+		for _, g := range GEMMs() {
+			if len(f.kernels(g)) > 0 {
+				most = max(most, g.Counters(rowsOfShard(p.M, world), p.N))
+			}
+		}
+		return most
+	}
+	return a
+}
+
+// gemm picks the one with a kernel for the latest architecture.
+func (f fused) gemm(r *Runner, d collective.DType) (*GEMM, collective.Kernel, error) {
+	for _, g := range GEMMs() {
+		if k, ok := find(f.kernels(g), d, r.SM()); ok {
+			return g, k, nil
+		}
+	}
+	return nil, collective.Kernel{}, fmt.Errorf("no fused kernel multiplies %s on compute capability %d.%d", d.Name, r.SM()/10, r.SM()%10)
+}
+
+// rowsOfA is how many a rank has.
+func (f fused) rowsOfA(r *Runner, call Call) int64 {
+	if f.gathers {
+		return rowsOfShard(call.M, r.World())
+	}
+	return call.M
+}
+
+// launch is what the kernel is launched with.
+func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Params, error) {
+	p := r.Params(call)
+	g, k, err := f.gemm(r, call.DType)
+	if err != nil {
+		return nil, cudart.Launch{}, p, err
+	}
+	kernel, err := r.Load(k)
+	if err != nil {
+		return nil, cudart.Launch{}, p, err
+	}
+	return kernel, g.Shape(call.Problem, r.World(), r.SMs), p, g.maps(r, &p, call.DType, f.rowsOfA(r, call))
+}
+
+func (f fused) prepare(r *Runner, call Call) error {
+	for _, k := range barrier.FlagKernels() {
+		if _, err := r.Load(k); err != nil {
+			return err
+		}
+	}
+	for i, e := range r.forks {
+		if e != nil {
+			continue
+		}
+		e, err := r.Device.NewEvent()
+		if err != nil {
+			return err
+		}
+		r.forks[i] = e
+	}
+	_, _, _, err := f.launch(r, call)
+	return err
+}
+
+// enqueue meets the peers, whose operands are then there and whose results may be
+// written, multiplies while the copies are on their way, and meets them again.
+func (f fused) enqueue(r *Runner, call Call) error {
+	kernel, shape, p, err := f.launch(r, call)
+	if err != nil {
+		return err
+	}
+	if f.gathers {
+		words := ProgressBytes(r.World(), int(p.Splits))
+		if err := r.Main.Fill(cudart.DevicePtr(p.Progress), 0, words); err != nil {
+			return err
+		}
+	}
+	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
+		return err
+	}
+	join := func() error { return nil }
+	if f.gathers {
+		if join, err = r.beside(func() error { return r.gatherShards(call, &p) }); err != nil {
+			return err
+		}
+	}
+	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil {
+		return err
+	}
+	if err := join(); err != nil {
+		return err
+	}
+	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
+}
+
+// beside enqueues work on Copies that may begin now, and returns what makes Main wait
+// for its end.
+func (r *Runner) beside(enqueue func() error) (join func() error, err error) {
+	leave, back := r.forks[0], r.forks[1]
+	if err := r.Main.Record(leave); err != nil {
+		return nil, err
+	}
+	if err := r.Copies.Wait(leave); err != nil {
+		return nil, err
+	}
+	if err := enqueue(); err != nil {
+		return nil, err
+	}
+	if err := r.Copies.Record(back); err != nil {
+		return nil, err
+	}
+	return func() error { return r.Main.Wait(back) }, nil
+}
+
+// gatherShards enqueues the copies of the peers' shards, the next rank's first, chunk by
+// chunk, each followed by its word of progress. The own shard, which nobody waits for,
+// comes last.
+func (r *Runner) gatherShards(call Call, p *Params) error {
+	row := call.K * int64(call.DType.Size)
+	shard := rowsOfShard(call.M, r.World())
+	for k := 1; k < r.World(); k++ {
+		owner := (r.Rank() + k) % r.World()
+		to := r.Local(call.AFull + int64(owner)*shard*row)
+		for c := range int64(p.Splits) {
+			first := min(c*p.ChunkRows, shard)
+			if rows := min(p.ChunkRows, shard-first); rows > 0 {
+				at := cudart.DevicePtr(first * row)
+				if err := r.CopyChunk(owner, int(c), to+at, r.Peer(owner, call.A)+at, rows*row); err != nil {
+					return err
+				}
+			}
+			word := cudart.DevicePtr(p.Progress) + cudart.DevicePtr(4*(int64(owner)*int64(p.Splits)+c))
+			if err := r.Copies.WriteValue(word, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return r.CopyChunk(r.Rank(), 0, r.Local(call.AFull+int64(r.Rank())*shard*row), r.Local(call.A), shard*row)
+}
+
+func fusedGather() *Algorithm {
+	return fused{
+		summary: "copy engines gather A while a GEMM multiplies what has arrived",
+		kernels: func(g *GEMM) []collective.Kernel { return g.Gathered }, gathers: true,
+	}.algorithm()
+}
+
+func fusedScatter() *Algorithm {
+	return fused{
+		summary: "a GEMM pushes the peers' tiles to them as they are done, and adds up its own",
+		kernels: func(g *GEMM) []collective.Kernel { return g.Scattered },
+	}.algorithm()
+}
+
+func fusedEverywhere() *Algorithm {
+	return fused{
+		summary: "a GEMM pushes the peers' tiles to them as they are done, adds up its own, and pushes the sums to all",
+		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere },
+	}.algorithm()
+}

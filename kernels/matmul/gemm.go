@@ -1,0 +1,128 @@
+package matmul
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// GEMM multiplies local matrices: the M x K of [Params].A by that of B, into C.
+type GEMM struct {
+	Name    string
+	Kernels []collective.Kernel
+	// Gathered, Scattered and Everywhere are the same with a job of [Fused], or none.
+	Gathered, Scattered, Everywhere []collective.Kernel
+	// Counters is how many words a rank counts with that reduces rows x n of products.
+	Counters func(rows, n int64) int64
+	// Can reports whether it can multiply matrices of a size; nil is that it can.
+	Can func(p Problem) bool
+	// Shape is the launch for a problem, in so many shards of rows, on a device with so many
+	// multiprocessors.
+	Shape func(p Problem, shards, sms int) cudart.Launch
+	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
+	// nil: none. See Algorithm.Tiles.
+	Tiles func(p Problem, shards int) int64
+	// Maps has Params name the tensor maps that the kernel reads, of A with so many rows;
+	// nil is that it reads none.
+	Maps func(r *Runner, p *Params, d collective.DType, rowsOfA int64) error
+	// BLAS: a library multiplies, and none of the above is there.
+	BLAS bool
+}
+
+// GEMMs lists all, the one to be preferred first.
+func GEMMs() []*GEMM { return []*GEMM{wgmmaGEMM(), mmaGEMM(), naiveGEMM()} }
+
+// naiveGEMM is a thread for each element of the result: naive.cu.
+func naiveGEMM() *GEMM {
+	return &GEMM{
+		Name: "naive", Kernels: kernelsFor("naive", "naive_gemm", collective.SM80),
+		Shape: naiveShape, Tiles: naiveTiles,
+	}
+}
+
+func onlyNaiveGEMM() []*GEMM { return []*GEMM{naiveGEMM()} }
+
+// naiveShape has enough blocks for a tile each, as far as they fit on the device at
+// the same time.
+func naiveShape(p Problem, _, sms int) cudart.Launch {
+	const blocksPerSM = 8
+	return cudart.Launch{Blocks: int(min(naiveTiles(p, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
+}
+
+const naiveTile = 16 // rows and columns
+
+func naiveTiles(p Problem, _ int) int64 {
+	return (p.M + naiveTile - 1) / naiveTile * ((p.N + naiveTile - 1) / naiveTile)
+}
+
+// product is a GEMM that is to be launched: of rows of a, into c.
+type product struct {
+	rows int64
+	a, c cudart.DevicePtr
+}
+
+// choose picks the first GEMM of a list that does a problem on the device.
+func (r *Runner) choose(gemms []*GEMM, p Problem) (*GEMM, collective.Kernel, error) {
+	for _, g := range gemms {
+		if g.Can != nil && !g.Can(p) {
+			continue
+		}
+		if k, ok := find(g.Kernels, p.DType, r.SM()); ok || g.BLAS {
+			return g, k, nil
+		}
+	}
+	return nil, collective.Kernel{}, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, r.SM()/10, r.SM()%10)
+}
+
+// multiplication is what a GEMM is launched with.
+func (r *Runner) multiplication(call Call, what product) Params {
+	p := r.Params(call)
+	p.M, p.A, p.C = what.rows, uint64(what.a), uint64(what.c)
+	return p
+}
+
+// prepareGEMM loads the kernel of a product, and encodes its tensor maps.
+func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
+	p := r.multiplication(call, what)
+	g, k, err := r.choose(gemms, Problem{what.rows, call.N, call.K, call.DType})
+	if err != nil {
+		return err
+	}
+	if g.BLAS {
+		return r.prepareBLAS()
+	}
+	if _, err := r.Load(k); err != nil {
+		return err
+	}
+	return g.maps(r, &p, call.DType, what.rows)
+}
+
+// maps is Maps, if there is any.
+func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
+	if g.Maps == nil {
+		return nil
+	}
+	return g.Maps(r, p, d, rowsOfA)
+}
+
+// multiply puts a product on the main stream.
+func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
+	problem := Problem{what.rows, call.N, call.K, call.DType}
+	g, k, err := r.choose(gemms, problem)
+	if err != nil {
+		return err
+	}
+	if g.BLAS {
+		return r.multiplyByBLAS(problem, what.a, r.Local(call.B), what.c)
+	}
+	kernel, err := r.Load(k)
+	if err != nil {
+		return err
+	}
+	p := r.multiplication(call, what)
+	if err := g.maps(r, &p, call.DType, what.rows); err != nil {
+		return err
+	}
+	return r.Main.Launch(kernel, g.Shape(problem, 1, r.SMs), p.Bytes())
+}

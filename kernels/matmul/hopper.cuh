@@ -1,0 +1,127 @@
+// What compute capability 9.0 has for products of matrices: copies of tiles of
+// tensors into shared memory (TMA), barriers that count the bytes of them, clusters of
+// blocks, and products by four warps at a time (wgmma). Shared memory goes by its
+// 32-bit addresses.
+#pragma once
+
+#include "../device/cuda.cuh"
+
+constexpr int kWarpgroup = 128; // threads that multiply together
+
+// The block's number in its cluster.
+FORCE_INLINE __device__ uint32_t cluster_rank() {
+  uint32_t rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// All threads of all blocks of the cluster meet.
+FORCE_INLINE __device__ void cluster_meet() {
+  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
+// A named barrier of the threads of a warpgroup, which no other uses.
+FORCE_INLINE __device__ void warpgroup_meet(uint32_t name) {
+  asm volatile("bar.sync %0, 128;" ::"r"(name) : "memory");
+}
+
+// A warpgroup's registers per thread go to other warpgroups of the block, or come
+// from them.
+template <int kRegisters>
+FORCE_INLINE __device__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+FORCE_INLINE __device__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+// Barriers in shared memory. A phase ends when so many have arrived and all bytes
+// that it was told to expect are there; phases alternate between parity 0 and 1.
+FORCE_INLINE __device__ void barrier_init(uint32_t barrier, uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+// Makes the barriers' first state visible to the cluster and to copies.
+FORCE_INLINE __device__ void barriers_are_ready() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+FORCE_INLINE __device__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+// Arrives at the barrier at the same place in another block of the cluster. Nothing that
+// this thread wrote goes with it: a scope of the cluster would make it wait for all that
+// it has written.
+FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block) {
+  asm volatile(
+      "{\n\t.reg .b32 there;\n\t"
+      "mapa.shared::cluster.u32 there, %0, %1;\n\t"
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
+
+// Waits until the phase of that parity has ended.
+FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  do {
+    asm volatile(
+        "{\n\t.reg .pred ended;\n\t"
+        "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, ended;\n\t}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (done == 0);
+}
+
+// Copies the box of a tensor map at those coordinates, the innermost first, to shared
+// memory. What lies outside of the tensor arrives as zeros. The barrier gets the
+// bytes of the whole box.
+FORCE_INLINE __device__ void copy_box(uint32_t to, uint64_t map, int32_t x, int32_t y, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+
+// The same to that place in all blocks of the cluster in the mask, to their barriers.
+FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, uint64_t map, int32_t x, int32_t y, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, "
+      "%4}], [%2], %5;" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
+      : "memory");
+}
+
+// Orders what this thread has seen before copies that it makes afterwards.
+FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// The descriptor of a tile in shared memory whose rows are 128 bytes of k, swizzled in
+// groups of eight rows (PTX ISA, "Matrix Descriptor Format"). The next 16 elements
+// of k are 32 bytes on.
+FORCE_INLINE __device__ uint64_t tile_descriptor(uint32_t address) {
+  constexpr uint64_t kGroupOfRows = 8 * 128, kSwizzle128 = 1;
+  return (address & 0x3ffff) >> 4 | (uint64_t)1 << 16 | kGroupOfRows >> 4 << 32 | kSwizzle128 << 62;
+}
+constexpr uint64_t kNextK = 32 >> 4; // of a descriptor
+
+// The warpgroup's accumulators were written by other instructions.
+FORCE_INLINE __device__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+FORCE_INLINE __device__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// Waits until at most so many of the committed groups are under way.
+template <int kGroups>
+FORCE_INLINE __device__ void products_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
+}
+
+// Four warps' stores of 8 x 8 elements of 16 bits: lane l gives the address of row l % 8 of
+// matrix l / 8.
+FORCE_INLINE __device__ void store_matrices(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}

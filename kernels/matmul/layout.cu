@@ -1,0 +1,41 @@
+// The layout of the structs that host and device share, as numbers in the PTX,
+// for the test that compares them with their mirrors in Go.
+
+#include "params.cuh"
+#include "trace.cuh"
+
+#define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
+#define AT(type, field) (uint32_t)__builtin_offsetof(type, field)
+
+LAYOUT matmul_params_layout[] = {
+    sizeof(MatmulParams),
+    AT(MatmulParams, a),
+    AT(MatmulParams, a_full),
+    AT(MatmulParams, b),
+    AT(MatmulParams, c),
+    AT(MatmulParams, staging),
+    AT(MatmulParams, counters),
+    AT(MatmulParams, progress),
+    AT(MatmulParams, trace),
+    AT(MatmulParams, map_a),
+    AT(MatmulParams, map_a_full),
+    AT(MatmulParams, map_b),
+    AT(MatmulParams, m),
+    AT(MatmulParams, n),
+    AT(MatmulParams, k),
+    AT(MatmulParams, chunk_rows),
+    AT(MatmulParams, splits),
+};
+
+LAYOUT check_layout[] = {
+    sizeof(Check), AT(Check, b), AT(Check, out), AT(Check, rows), AT(Check, n), AT(Check, k), AT(Check, adds),
+};
+
+LAYOUT tile_times_layout[] = {
+    sizeof(TileTimes),
+    AT(TileTimes, row),
+    AT(TileTimes, column),
+    AT(TileTimes, wait),
+    AT(TileTimes, begin),
+    AT(TileTimes, end),
+};

@@ -1,0 +1,88 @@
+package matmul
+
+import (
+	"errors"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
+)
+
+// The algorithms here are by the libraries of others: what gpurun's own have to be
+// faster than, and what they cannot be much faster than.
+
+// BLAS is a library of others that multiplies matrices on one device, such as cuBLAS.
+type BLAS interface {
+	// Prepare gets ready for products on the device. It may allocate memory and wait; a
+	// call after the first does nothing.
+	Prepare(d cudart.Device) error
+	// Multiply enqueues C = A x B of local matrices, which lie as those of this package
+	// do. It neither waits nor allocates, so that the stream can be captured.
+	Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error
+}
+
+var errNoBLAS = errors.New("multiplying by a library: none is open")
+
+func (r *Runner) prepareBLAS() error {
+	if r.BLAS == nil {
+		return errNoBLAS
+	}
+	return r.BLAS.Prepare(r.Device)
+}
+
+func (r *Runner) multiplyByBLAS(p Problem, a, b, c cudart.DevicePtr) error {
+	if r.BLAS == nil {
+		return errNoBLAS
+	}
+	return r.BLAS.Multiply(r.Main, p, a, b, c)
+}
+
+// Libraries names all libraries of others that the algorithm needs.
+func (a *Algorithm) Libraries() []string {
+	var names []string
+	if a.Library != "" {
+		names = append(names, a.Library)
+	}
+	if a.GEMM != nil && a.GEMM()[0].BLAS && a.Library != libraries.CUBLASName {
+		names = append(names, libraries.CUBLASName)
+	}
+	return names
+}
+
+func onlyBLAS() []*GEMM { return []*GEMM{{Name: libraries.CUBLASName, BLAS: true}} }
+
+// ncclOf is NCCL's algorithm of a collective that it has.
+func ncclOf(c *collective.Collective) *collective.Algorithm {
+	return libraries.NCCL(c.Name, c.Shape)
+}
+
+// byNCCL has NCCL communicate and cuBLAS multiply, one after the other.
+func byNCCL(s separate) *Algorithm {
+	summary := "one after the other: NVIDIA's NCCL, then its cuBLAS"
+	if s.reduces() {
+		summary = "one after the other: NVIDIA's cuBLAS, then its NCCL"
+	}
+	a := s.algorithm(libraries.NCCLName, summary)
+	a.Library = libraries.NCCLName
+	return a
+}
+
+// gathered is the product of an A that has been gathered.
+func gathered(r *Runner, call Call) product {
+	return product{call.M, r.Local(call.AFull), r.Local(call.C)}
+}
+
+// local is a rank's own product, which nobody reduces.
+func local(r *Runner, call Call) product {
+	return product{call.M, r.Local(call.A), r.Local(call.Staging)}
+}
+
+// aloneByBLAS is a product by cuBLAS and nothing else.
+func aloneByBLAS(what func(r *Runner, call Call) product, staging func(p Problem, world int) int64) *Algorithm {
+	return &Algorithm{
+		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS: no communication, a bound for what communicates",
+		GEMM: onlyBLAS, MaxRanks: collective.MaxRanks, Library: libraries.CUBLASName, Alone: true, Staging: staging,
+		Prepare: func(r *Runner, call Call) error { return r.prepareGEMM(onlyBLAS(), call, what(r, call)) },
+		Enqueue: func(r *Runner, call Call) error { return r.multiply(onlyBLAS(), call, what(r, call)) },
+	}
+}

@@ -1,0 +1,186 @@
+// A product of matrices on tensor cores of any GPU that has kernels here, by itself or
+// overlapping with what it needs of the peers, or they of it: see output.cuh.
+//
+// Algorithm, for each tile that falls to the block:
+//   1. all threads copy k-slices of the operands into a ring of stages, by cp.async,
+//      kStages - 1 ahead
+//   2. each warp multiplies a part of the tile, accumulating in registers
+//   3. the sums are rounded, pass through shared memory, and whole rows of them are put
+//      where the job wants them
+//
+// Buffers: A and C lie by rows, B by columns, all aligned to 16 bytes.
+//
+// Memory order: barriers of the block order copies and products; the job orders what
+// passes between ranks.
+//
+// The caller gives a grid of blocks that are all resident, of kThreads threads, and
+// kSharedBytes of shared memory. Any m and n, k a multiple of 8. sm_80 and up.
+
+#include "../device/entries.cuh"
+#include "output.cuh"
+
+constexpr int kRows = 128, kColumns = 128, kSlice = 32, kStages = 4;
+constexpr int kWarpRows = 64, kWarpColumns = 32; // that a warp multiplies
+constexpr int kThreads = kRows / kWarpRows * (kColumns / kWarpColumns) * 32;
+constexpr int kUnits = kSlice / kPerVec; // units of 16 bytes of a row in a stage
+constexpr int kStageBytes = (kRows + kColumns) * kSlice * kElementBytes;
+constexpr int kOutPitch = kColumns * kElementBytes + kVecBytes; // rows lie a little apart, to use all banks
+
+// Where a unit of a row lies in a stage: swizzled, so that the eight rows that ldmatrix
+// reads at a time use all banks.
+FORCE_INLINE __device__ uint32_t unit_at(uint32_t row, uint32_t unit) {
+  return (row * kUnits + (unit ^ row / 2 % kUnits)) * kVecBytes;
+}
+
+// Copies 16 bytes to shared memory, or zeros.
+FORCE_INLINE __device__ void copy_unit(uint32_t to, uint64_t from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? kVecBytes : 0)
+               : "memory");
+}
+FORCE_INLINE __device__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most so many of the thread's committed groups are under way.
+template <int kGroups>
+FORCE_INLINE __device__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
+}
+
+// The operands of a tile: rows of A from an address on, and columns of B.
+struct Operands {
+  uint64_t a, b;
+  int64_t rows, columns; // that are there
+};
+
+// Copies slice s of kCount rows of k elements, of which `there` are there.
+template <int kCount>
+FORCE_INLINE __device__ void copy_rows(const MatmulParams& p, uint32_t to, uint64_t from, int64_t there, int64_t s) {
+#pragma unroll
+  for (uint32_t i = thread_id(); i < kCount * kUnits; i += kThreads) {
+    const uint32_t row = i / kUnits, unit = i % kUnits;
+    const int64_t k = s * kSlice + unit * kPerVec;
+    const bool is_there = row < there && k < p.k;
+    copy_unit(to + unit_at(row, unit), from + (is_there ? (row * p.k + k) * kElementBytes : 0), is_there);
+  }
+}
+
+FORCE_INLINE __device__ void copy_slice(const MatmulParams& p, const Operands& o, uint32_t stage, int64_t s) {
+  copy_rows<kRows>(p, stage, o.a, o.rows, s);
+  copy_rows<kColumns>(p, stage + kRows * kSlice * kElementBytes, o.b, o.columns, s);
+}
+
+// Four 8 x 8 matrices out of shared memory: lane l gives the address of row l % 8 of
+// matrix l / 8.
+FORCE_INLINE __device__ void load_matrices(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(address)
+               : "memory");
+}
+
+#define MULTIPLY(Type, type)                                                                                             \
+  FORCE_INLINE __device__ void multiply(Type, float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {        \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
+        "{%0, %1, %2, %3};"                                                                                              \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                                 \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                                 \
+  }
+MULTIPLY(BFloat16, "bf16")
+MULTIPLY(Half, "f16")
+
+// A warp's part of a tile.
+constexpr int kDown = kWarpRows / 16, kAcross = kWarpColumns / 8;
+struct Part {
+  uint32_t row, column;
+  float sums[kDown][kAcross][4];
+};
+
+template <typename T>
+FORCE_INLINE __device__ void multiply_slice(Part& part, uint32_t stage) {
+  const uint32_t lane = thread_id() % 32;
+#pragma unroll
+  for (int k = 0; k < kSlice / 16; k++) {
+    uint32_t a[kDown][4], b[kAcross / 2][4];
+#pragma unroll
+    for (int y = 0; y < kDown; y++)
+      load_matrices(a[y], stage + unit_at(part.row + y * 16 + lane % 16, 2 * k + lane / 16));
+#pragma unroll
+    for (int x = 0; x < kAcross / 2; x++)
+      load_matrices(b[x], stage + kRows * kSlice * kElementBytes +
+                              unit_at(part.column + x * 16 + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
+#pragma unroll
+    for (int y = 0; y < kDown; y++)
+#pragma unroll
+      for (int x = 0; x < kAcross; x++) multiply(T{}, part.sums[y][x], a[y], b[x / 2][x % 2 * 2], b[x / 2][x % 2 * 2 + 1]);
+  }
+}
+
+template <typename T>
+FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Operands& o, uint32_t stages, Part& part) {
+  const int64_t slices = (p.k + kSlice - 1) / kSlice;
+  const auto begin = [&](int64_t s) {
+    if (s < slices) copy_slice(p, o, stages + s % kStages * kStageBytes, s);
+    copies_commit();
+  };
+  for (int64_t s = 0; s < kStages - 1; s++) begin(s);
+  for (int64_t s = 0; s < slices; s++) {
+    copies_wait<kStages - 2>();
+    block_all(true); // slice s is there, and nobody uses the stage that is filled next
+    begin(s + kStages - 1);
+    multiply_slice<T>(part, stages + s % kStages * kStageBytes);
+  }
+  copies_wait<0>();
+  block_all(true);
+}
+
+// Puts the block's sums where the job wants them.
+template <typename T, typename Job>
+FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, const Tile& t, uint32_t out, const Part& part) {
+  constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
+  const uint32_t lane = thread_id() % 32;
+  if (thread_id() == 0) job.begin(t, t.index);
+#pragma unroll
+  for (int y = 0; y < kDown; y++)
+#pragma unroll
+    for (int x = 0; x < kAcross; x++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const uint32_t row = part.row + y * 16 + h * 8 + lane / 4, column = part.column + x * 8 + lane % 4 * 2;
+        const uint32_t pair = rounded_pair(T{}, part.sums[y][x][2 * h], part.sums[y][x][2 * h + 1]);
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(out + row * kOutPitch + column * kElementBytes), "r"(pair) : "memory");
+      }
+  block_all(true);
+  const uint32_t unit = thread_id() % kThreadsPerRow;
+#pragma nounroll
+  for (uint32_t row = thread_id() / kThreadsPerRow; row < kRows; row += kThreads / kThreadsPerRow)
+    if (row < t.rows && t.column + unit * kPerVec < p.n)
+      job.put(t, t.row + row, t.column + unit * kPerVec, ld_shared(out + row * kOutPitch + unit * kVecBytes));
+  block_all(true);
+  if (thread_id() == 0) job.end(t, t.index);
+}
+
+template <typename T, typename Job>
+FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
+  Job job{p};
+  const uint32_t shared = shared_memory(), warp = thread_id() / 32;
+  const auto order = job.order();
+  for (int64_t i = block_id(); i < order.count(); i += grid_blocks()) {
+    const Tile t = order.at(i);
+    if (t.rows <= 0) continue;
+    Watch watch(p, thread_id() == 0);
+    if (thread_id() == 0) job.await_rows(t, kRows);
+    block_all(true);
+    watch.begins();
+    const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
+    const uint64_t a = Job::kGathers && !in_shard ? p.a_full : p.a;
+    const int64_t row = t.row + (in_shard ? 0 : t.shard_row);
+    const Operands o = {a + row * p.k * kElementBytes, p.b + t.column * p.k * kElementBytes, t.rows, p.n - t.column};
+    Part part = {warp % (kRows / kWarpRows) * kWarpRows, warp / (kRows / kWarpRows) * kWarpColumns, {}};
+    multiply_slices<T>(p, o, shared, part);
+    put_sums<T>(p, job, t, shared, part);
+    watch.ends(t);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {
+  multiply_tiles<ELEMENT, JOB<ELEMENT, kRows, kColumns>>(p);
+}

@@ -1,0 +1,41 @@
+package matmul
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"gpurun/kernels/ptx"
+)
+
+// What passes between ranks is ordered by instructions whose absence the simulator does not
+// show: in it every load acquires, and copies see what threads see. Every module has them.
+func TestOrderBetweenRanks(t *testing.T) {
+	const acquire, release, proxies = "ld.acquire.sys.global.u32", "red.release.sys.global.add.u32", "fence.proxy.async;"
+	checked := 0
+	for _, g := range []*GEMM{wgmmaGEMM(), mmaGEMM()} {
+		wants := map[string][]string{"gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release}}
+		if g.Name == "wgmma" { // copies read what was waited for
+			wants["gathered"] = append(wants["gathered"], proxies)
+		}
+		for _, m := range Modules() {
+			job, _, found := strings.Cut(strings.TrimPrefix(m.Name, "matmul_"+g.Name+"_"), "_")
+			if !found || wants[job] == nil {
+				continue
+			}
+			text, err := ptx.Source(m.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked++
+			for _, want := range wants[job] {
+				if !bytes.Contains(text, []byte(want)) {
+					t.Errorf("%s has no %s", m.Name, want)
+				}
+			}
+		}
+	}
+	if want := 2 * 3 * len(DTypes()); checked != want {
+		t.Errorf("%d modules were checked, not %d", checked, want)
+	}
+}

@@ -1,0 +1,47 @@
+// The parameter block of the matmul kernels. matmul.Params mirrors it in Go;
+// layout.cu exports its layout and a Go test compares them.
+#pragma once
+
+#include "../device/params.cuh"
+
+// Addresses are of this rank's memory. Matrices lie by rows, without gaps, but for b,
+// which lies by columns: n rows of k elements. What is symmetric lies at the same
+// distance from the base of every rank's memory: see on_peer.
+struct MatmulParams {
+  Params base;         // peers, fault, timeout_ns, rank and world; the rest is unused
+  uint64_t a;          // of an operation that gathers, the own shard: m / world rows of k; else m rows
+  uint64_t a_full;     // where the shards of all ranks are gathered: m rows of k
+  uint64_t b;          // n rows of k
+  uint64_t c;          // the result: m, or of an operation that scatters, m / world rows of n
+  uint64_t staging;    // symmetric memory for products that are to be reduced; see Algorithm.Staging
+  uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
+  uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
+  uint64_t trace;      // where tiles note their times, or 0
+  uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
+  uint64_t map_a_full;
+  uint64_t map_b;
+  int64_t m;           // of the whole problem
+  int64_t n;
+  int64_t k;           // a multiple of 8
+  int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
+  uint32_t splits;     // chunks of a shard
+  uint32_t reserved;
+};
+
+// The address on a rank that corresponds to one of this rank's symmetric memory.
+FORCE_INLINE __device__ uint64_t on_peer(const MatmulParams& p, uint64_t address, uint32_t rank) {
+  return address - p.base.peers[p.base.rank] + p.base.peers[rank];
+}
+
+// The parameter block of the kernel that computes what a result is judged by;
+// matmul.check mirrors it.
+struct Check {
+  uint64_t a;      // rows of k elements, the first of which belongs to the first row of out
+  uint64_t b;      // n rows of k elements
+  uint64_t out;    // rows * n elements of four floats
+  int64_t rows;
+  int64_t n;
+  int64_t k;
+  uint32_t adds;   // 1: to what is in out; 0: out is new
+  uint32_t reserved;
+};

@@ -1,0 +1,51 @@
+package matmul
+
+import (
+	"unsafe"
+
+	"gpurun/kernels/collective"
+)
+
+// Params mirrors MatmulParams of params.cuh, where the fields are explained. A test
+// compares the two layouts.
+type Params struct {
+	collective.Params
+	A         uint64
+	AFull     uint64
+	B         uint64
+	C         uint64
+	Staging   uint64
+	Counters  uint64
+	Progress  uint64
+	Trace     uint64
+	MapA      uint64
+	MapAFull  uint64
+	MapB      uint64
+	M         int64
+	N         int64
+	K         int64
+	ChunkRows int64
+	Splits    uint32
+	_         uint32
+}
+
+// Bytes views p as the bytes that a launch copies. They alias p.
+func (p *Params) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+}
+
+// check mirrors Check of params.cuh.
+type check struct {
+	A    uint64
+	B    uint64
+	Out  uint64
+	Rows int64
+	N    int64
+	K    int64
+	Adds uint32
+	_    uint32
+}
+
+func (c *check) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(c)), unsafe.Sizeof(*c))
+}

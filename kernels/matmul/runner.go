@@ -1,0 +1,82 @@
+package matmul
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// Runner is one rank's side of a group that multiplies together. Every rank makes the
+// same calls in the same order. It belongs to one goroutine.
+type Runner struct {
+	// Comm has the symmetric memory, its barriers, and the kernels loaded so far.
+	*collective.Comm
+	Device cudart.Device
+	// Main is the stream that calls are enqueued on. Copies is one for what overlaps
+	// with them; its work goes first. Both belong to the caller.
+	Main, Copies cudart.Stream
+	// SMs is the number of multiprocessors, the least of all ranks' devices.
+	SMs int
+	// BLAS is the library that multiplies for algorithms that need one; nil is none.
+	BLAS BLAS
+
+	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
+	forks    [2]cudart.Event             // where Copies leaves Main, and where it comes back
+	recorder *recorder                   // of the call that is being recorded
+}
+
+// Call is one invocation of an operation. Where things lie is given in bytes from
+// the base of symmetric memory.
+type Call struct {
+	Problem
+	A, AFull, B, C              int64
+	Staging, Counters, Progress int64
+	// Splits is how many chunks each rank's shard is copied in; at least 1.
+	Splits int
+	// Trace is where kernels note when they did what, or 0.
+	Trace cudart.DevicePtr
+}
+
+// ProgressBytes is the room for the progress words of a call.
+func ProgressBytes(world, splits int) int64 { return 4 * int64(world) * int64(splits) }
+
+// MaxSplits bounds the chunks of a shard.
+const MaxSplits = 256
+
+// Params is the parameter block of a call.
+func (r *Runner) Params(call Call) Params {
+	at := func(offset int64) uint64 { return uint64(r.Local(offset)) }
+	p := Params{
+		Params: r.Comm.Params(collective.Call{DType: call.DType}),
+		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
+		Staging: at(call.Staging), Counters: at(call.Counters), Progress: at(call.Progress),
+		Trace: uint64(call.Trace),
+		M:     call.M, N: call.N, K: call.K,
+		Splits: uint32(max(call.Splits, 1)),
+	}
+	shard := (call.M + int64(r.World()) - 1) / int64(r.World())
+	p.ChunkRows = (shard + int64(p.Splits) - 1) / int64(p.Splits)
+	return p
+}
+
+// Prepare loads what a call of the algorithm launches, and gets ready what it reads.
+// To load a module the driver may wait for kernels that run, and those may be waiting
+// for a peer: who makes a peer wait for this process prepares before.
+func (r *Runner) Prepare(a *Algorithm, call Call) error {
+	for _, k := range a.Kernels {
+		if best, ok := find(a.Kernels, call.DType, r.SM()); !ok || best.Module.Name != k.Module.Name {
+			continue
+		}
+		if _, err := r.Load(k); err != nil {
+			return err
+		}
+	}
+	if a.Prepare == nil {
+		return nil
+	}
+	return a.Prepare(r, call)
+}
+
+// Enqueue puts a call on the main stream.
+func (r *Runner) Enqueue(a *Algorithm, call Call) error {
+	return a.Enqueue(r, call)
+}

@@ -1,0 +1,57 @@
+// Which tile of the result comes next.
+//
+// The rows of the result fall to the ranks, in shards of as many each; the last one may
+// have fewer, or none. A grid takes the shards one after the other, beginning with that
+// of a given rank, so that all ranks work on what is at hand, or wanted, first. In a
+// shard, tiles go down a few rows of tiles and then on to the next column, so that
+// what runs at the same time shares operands in the cache.
+#pragma once
+
+#include "params.cuh"
+
+// A Tile is up to so many rows and columns of the result.
+struct Tile {
+  uint32_t owner;     // the rank whose shard it is in
+  int64_t row;        // its first row in the shard
+  int64_t shard_row;  // the shard's first row in the result
+  int64_t rows;       // of the shard, from row on; the tile may have fewer, or more that do not count
+  int64_t column;
+  int64_t index;      // in the shard
+  int64_t number;     // of all, in the order in which they are taken
+};
+
+// Tiles are those of a problem, kRows x kColumns each.
+template <int kRows, int kColumns>
+class Tiles {
+ public:
+  // The shards of `shards` ranks, from that of rank `first` on.
+  FORCE_INLINE __device__ Tiles(const MatmulParams& p, uint32_t shards, uint32_t first)
+      : rows_(p.m), shard_rows_((p.m + shards - 1) / shards), shards_(shards), first_(first),
+        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns) {}
+
+  FORCE_INLINE __device__ int64_t count() const { return shards_ * down_ * across_; }
+
+  FORCE_INLINE __device__ Tile at(int64_t i) const {
+    const int64_t per_shard = down_ * across_, shard = i / per_shard, in_shard = i % per_shard;
+    const int64_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
+    const int64_t left = down_ - group * kGroup, high = left < kGroup ? left : kGroup;
+    const int64_t y = group * kGroup + in_group % high, x = in_group / high;
+    Tile t;
+    t.owner = (first_ + shard) % shards_;
+    t.row = y * kRows;
+    t.shard_row = t.owner * shard_rows_;
+    const int64_t end = rows_ - t.shard_row < shard_rows_ ? rows_ - t.shard_row : shard_rows_;
+    t.rows = end - t.row;
+    t.column = x * kColumns;
+    t.index = y * across_ + x;
+    t.number = i;
+    return t;
+  }
+
+ private:
+  static constexpr int64_t kGroup = 8; // rows of tiles
+
+  int64_t rows_, shard_rows_;
+  uint32_t shards_, first_;
+  int64_t down_, across_;
+};

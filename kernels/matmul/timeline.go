@@ -1,0 +1,206 @@
+package matmul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+)
+
+// Recording is when the parts of one call ran on this rank. Times are nanoseconds of the
+// device's clock.
+type Recording struct {
+	// Met is when this rank left the barrier before the call: one moment on all ranks,
+	// whose clocks differ, within a few microseconds.
+	Met uint64
+	// Tiles are what the kernel noted, by number; the End of those it did not is 0.
+	Tiles  []TileTimes
+	Copies []CopyTimes
+}
+
+// TileTimes mirrors TileTimes of trace.cuh, where the fields are explained. A test
+// compares the two layouts.
+type TileTimes struct {
+	Block  uint32
+	Row    uint32
+	Column uint32
+	_      uint32
+	Wait   uint64
+	Begin  uint64
+	End    uint64
+}
+
+// tileTimesBytes is the size of a record.
+const tileTimesBytes = int64(unsafe.Sizeof(TileTimes{}))
+
+// CopyTimes is when a chunk of a rank's shard was copied. Events timed it, from the
+// barrier on.
+type CopyTimes struct {
+	Shard, Chunk int
+	Bytes        int64
+	Begin, End   uint64
+}
+
+// stampKernel is the barrier that a recorded call begins with.
+func stampKernel() collective.Kernel {
+	m := collective.Module{Name: "matmul_stamp", Source: "matmul/stamp.cu", Arch: collective.SM80}
+	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
+}
+
+// tilesOf is how many tiles any of some GEMMs may note the times of; nil: none does.
+func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
+	if !slices.ContainsFunc(gemms, func(g *GEMM) bool { return g.Tiles != nil }) {
+		return nil
+	}
+	return func(p Problem, _ int) (most int64) {
+		for _, g := range gemms {
+			if g.Tiles != nil {
+				most = max(most, g.Tiles(p, 1))
+			}
+		}
+		return most
+	}
+}
+
+// CopyChunk enqueues the copy of a chunk of a rank's shard on Copies, and has it timed if
+// the call is being recorded.
+func (r *Runner) CopyChunk(shard, chunk int, dst, src cudart.DevicePtr, bytes int64) error {
+	if r.recorder == nil {
+		return r.Copies.Copy(dst, src, bytes)
+	}
+	return r.recorder.copy(r.Copies, CopyTimes{Shard: shard, Chunk: chunk, Bytes: bytes}, dst, src)
+}
+
+// Record makes one call of the algorithm, which has been prepared, on all ranks, and waits
+// for it until ctx ends. It needs an algorithm whose kernels note their tiles.
+func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording Recording, err error) {
+	if a.Tiles == nil {
+		return recording, fmt.Errorf("%s %s notes no times of its tiles", a.Operation, a.Name)
+	}
+	rec := &recorder{device: r.Device, tiles: a.Tiles(call.Problem, r.World())}
+	defer func() { err = errors.Join(err, rec.close()) }()
+	if err := rec.open(r.Main); err != nil {
+		return recording, fmt.Errorf("making room for the times of tiles: %w", err)
+	}
+	if err := r.stamp(rec, call); err != nil {
+		return recording, err
+	}
+	r.recorder, call.Trace = rec, rec.records()
+	err = r.Enqueue(a, call)
+	r.recorder = nil
+	if err != nil {
+		return recording, err
+	}
+	if err := r.Main.Synchronize(ctx); err != nil {
+		return recording, err
+	}
+	return rec.read(r.Main)
+}
+
+// stamp has the ranks meet, and both the kernel and an event take the time.
+func (r *Runner) stamp(rec *recorder, call Call) error {
+	kernel, err := r.Load(stampKernel())
+	if err != nil {
+		return err
+	}
+	call.Trace = rec.memory
+	p := r.Params(call)
+	if err := r.Main.Launch(kernel, r.OneBlock(), p.Bytes()); err != nil {
+		return err
+	}
+	return r.Main.Record(rec.met)
+}
+
+// recorder holds what a call that is being recorded writes. Its memory is room for the
+// stamp, as large as a record, and the records.
+type recorder struct {
+	device cudart.Device
+	tiles  int64
+	memory cudart.DevicePtr
+	met    cudart.Event
+	copies []timedCopy
+}
+
+type timedCopy struct {
+	CopyTimes
+	begin, end cudart.Event
+}
+
+func (c *recorder) bytes() int64 { return (1 + c.tiles) * tileTimesBytes }
+
+// records is where those of the tiles begin.
+func (c *recorder) records() cudart.DevicePtr { return c.memory + cudart.DevicePtr(tileTimesBytes) }
+
+func (c *recorder) open(s cudart.Stream) (err error) {
+	if c.met, err = c.device.NewEvent(); err != nil {
+		return err
+	}
+	if c.memory, err = c.device.Malloc(c.bytes()); err != nil {
+		return err
+	}
+	return s.Fill(c.memory, 0, c.bytes())
+}
+
+// close frees everything. The work that was recorded must be done, or have failed.
+func (c *recorder) close() error {
+	var errs []error
+	for _, t := range c.copies {
+		errs = append(errs, t.begin.Close(), t.end.Close())
+	}
+	if c.met != nil {
+		errs = append(errs, c.met.Close())
+	}
+	if c.memory != 0 {
+		errs = append(errs, c.device.Free(c.memory))
+	}
+	return errors.Join(errs...)
+}
+
+// copy enqueues a copy between two events.
+func (c *recorder) copy(s cudart.Stream, times CopyTimes, dst, src cudart.DevicePtr) error {
+	begin, err := c.device.NewEvent()
+	if err != nil {
+		return err
+	}
+	end, err := c.device.NewEvent()
+	if err != nil {
+		return errors.Join(err, begin.Close())
+	}
+	c.copies = append(c.copies, timedCopy{times, begin, end})
+	if err := s.Record(begin); err != nil {
+		return err
+	}
+	if err := s.Copy(dst, src, times.Bytes); err != nil {
+		return err
+	}
+	return s.Record(end)
+}
+
+// read fetches what was written.
+func (c *recorder) read(s cudart.Stream) (Recording, error) {
+	all := make([]TileTimes, 1+c.tiles)
+	if err := s.Download(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), c.bytes()), c.memory); err != nil {
+		return Recording{}, fmt.Errorf("fetching the times of tiles: %w", err)
+	}
+	stamp := *(*uint64)(unsafe.Pointer(&all[0]))
+	recording := Recording{Met: stamp, Tiles: all[1:]}
+	for _, t := range c.copies {
+		begin, err := t.begin.Since(c.met)
+		if err != nil {
+			return recording, fmt.Errorf("timing a copy: %w", err)
+		}
+		length, err := t.end.Since(t.begin)
+		if err != nil {
+			return recording, fmt.Errorf("timing a copy: %w", err)
+		}
+		t.Begin = stamp + uint64(max(begin, 0)/time.Nanosecond)
+		t.End = t.Begin + uint64(length/time.Nanosecond)
+		recording.Copies = append(recording.Copies, t.CopyTimes)
+	}
+	return recording, nil
+}
