@@ -18,6 +18,9 @@ func (r *rank) chooseAlgorithms() error {
 	if err := r.phase("choosing algorithms"); err != nil {
 		return err
 	}
+	if r.Job.Products != nil {
+		return r.chooseProducts()
+	}
 	r.sweep.cases = nil
 	c := chooser{r.sweep.collective, r.around, r.Job.Tuning}
 	var leftOut error

@@ -37,7 +37,7 @@ func Explain(err error) report.Failure {
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
-	case errors.Is(err, errInputChanged), errors.Is(err, errCorruptionMissed):
+	case errors.Is(err, errInputChanged), errors.Is(err, errCorruptionMissed), errors.Is(err, errCheckWrong):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer

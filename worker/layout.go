@@ -13,6 +13,7 @@ type layout struct {
 	weight, residual, residualOut int64
 	copyFrom, copyTo              int64 // see withCopies
 	pairs                         pairLayout
+	products                      productLayout
 	total                         int64
 }
 
@@ -55,7 +56,7 @@ func layOut(cases []testCase, sms int) layout {
 
 // apart moves the buffers to memory that begins so many bytes from the base.
 func (l layout) apart(at int64) layout {
-	for _, offset := range []*int64{&l.send, &l.recv, &l.weight, &l.residual, &l.residualOut} {
+	for _, offset := range append(l.products.offsets(), &l.send, &l.recv, &l.weight, &l.residual, &l.residualOut) {
 		*offset += at - l.shared
 	}
 	return l

@@ -94,6 +94,7 @@ func (r *rank) openLibrary(name string) libraryOffer {
 // libraries names those that algorithms of the requests belong to. Across machines,
 // "auto" may take any.
 func (s sweep) libraries() (names []string) {
+	names = s.products.libraries()
 	for _, q := range s.requests {
 		for _, a := range automatic(s.collective, true) {
 			wanted := q.algorithm == a.Name || q.algorithm == auto && s.spansMachines
@@ -119,6 +120,11 @@ func (r *rank) needed() map[string]Library {
 	needed := map[string]Library{}
 	for _, c := range r.sweep.cases {
 		if name := c.algorithm.Needs.Library; name != "" {
+			needed[name] = r.libraries[name]
+		}
+	}
+	for _, c := range r.sweep.products.cases {
+		for _, name := range c.algorithm.Libraries() {
 			needed[name] = r.libraries[name]
 		}
 	}

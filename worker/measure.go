@@ -18,6 +18,9 @@ type measurement struct {
 	Mismatches []result.Mismatch `json:"mismatches,omitempty"`
 	// Samples are the times of a call by round; without rounds there are none.
 	Samples []time.Duration `json:"samples,omitempty"`
+	// Norms are those of a product of random inputs; nil: they are no numbers, or there
+	// was none.
+	Norms *reference.Norms `json:"norms,omitempty"`
 }
 
 func (m measurement) wrong() (n int64) {

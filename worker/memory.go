@@ -80,6 +80,9 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 
 // layOutCases makes room for the cases, and for what else the job measures.
 func (r *rank) layOutCases() layout {
+	if r.Job.Products != nil {
+		return layOutProducts(r.sweep.products, r.WorldSize, r.around.leastSMs())
+	}
 	l := layOut(r.sweep.cases, r.around.leastSMs())
 	if r.noCeiling() == "" {
 		l = l.withCopies(r.Job.CeilingBytes, r.WorldSize-1)
@@ -183,7 +186,7 @@ func (r *rank) whyMemory() string {
 // advice is what can be done about an allocation that failed.
 func advice(err error) string {
 	if errors.Is(err, cudart.ErrOutOfMemory) {
-		return " (smaller sizes, by --maxbytes, need less)"
+		return " (smaller sizes, by --maxbytes, or for products by -m, -n and -k, need less)"
 	}
 	return ""
 }

@@ -98,8 +98,11 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // work does what the job is about.
 func (r *rank) work(ctx context.Context) error {
-	if r.Job.Pairs {
+	switch {
+	case r.Job.Pairs:
 		return r.runPairs(ctx)
+	case r.Job.Products != nil:
+		return r.runProducts(ctx)
 	}
 	if err := r.measureCeiling(ctx); err != nil {
 		return err

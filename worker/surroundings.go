@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,10 +60,10 @@ func (s surroundings) refuseLibrary(c *collective.Collective, a *collective.Algo
 			return needsSM(rank, d, name, call, least)
 		}
 	}
-	l, open := s.libraries[a.Needs.Library]
-	if why := s.missing[a.Needs.Library]; why != "" || !open {
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, cmp.Or(why, "the library is not open"))}
+	if why := s.lacking(a.Needs.Library); why != "" {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 	}
+	l := s.libraries[a.Needs.Library]
 	if l.HasHeap() && s.apart != "" && !s.spansMachines {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
 	}

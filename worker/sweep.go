@@ -15,6 +15,7 @@ type sweep struct {
 	collective *collective.Collective
 	requests   []request
 	cases      []testCase // of the requests, once algorithms are chosen
+	products   products   // of a job that is about them
 	// spansMachines: the ranks are on several machines.
 	spansMachines bool
 }
@@ -50,8 +51,12 @@ func (j Job) Check(world int) error {
 }
 
 func planSweep(job Job, world int) (sweep, error) {
-	if job.Pairs {
+	switch {
+	case job.Pairs:
 		return sweep{}, job.checkPairs(world)
+	case job.Products != nil:
+		products, err := job.planProducts(world)
+		return sweep{products: products}, err
 	}
 	c, ok := kernels.Find(job.Collective)
 	if !ok {

@@ -76,7 +76,10 @@ func (c Change) cells() []string {
 
 // name is the algorithm with its blocks, if they were asked for.
 func (c Case) name() string {
-	if c.Blocks == 0 {
+	switch {
+	case c.Splits > 1:
+		return fmt.Sprintf("%s/%d", c.Algorithm, c.Splits)
+	case c.Blocks == 0:
 		return c.Algorithm
 	}
 	return fmt.Sprintf("%s/%d", c.Algorithm, c.Blocks)
@@ -98,6 +101,9 @@ func (c Case) block() string {
 	words := block(result.Result{
 		Collective: c.Collective, DType: c.DType, Op: c.Op, Epilogue: c.Epilogue, InPlace: c.InPlace,
 	})
+	if c.Product != "" {
+		words = fmt.Sprintf("%s %s, %s", c.Collective, c.DType, c.Product)
+	}
 	if c.Root >= 0 {
 		words += fmt.Sprintf(", root %d", c.Root)
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,6 +36,17 @@ func columns(against string) []column {
 		{"outliers", 8, false, func(r row) string { return orDash(r.Outliers > 0, "%d", r.Outliers) }},
 		{"", 0, true, row.verdict},
 	}
+}
+
+// productColumns are those of products of matrices, of which those of a size are a block.
+func productColumns(against string) []column {
+	all := slices.Delete(columns(against), 0, 1)
+	for i := range all {
+		if all[i].title == "busbw GB/s" {
+			all[i] = column{"TFLOP/s", 10, false, func(r row) string { return orDash(r.Product.TFLOPS > 0, "%.4g", r.Product.TFLOPS) }}
+		}
+	}
+	return slices.DeleteFunc(all, func(c column) bool { return c.title == "% of link" })
 }
 
 func orDash(known bool, format string, value any) string {

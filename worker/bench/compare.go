@@ -23,6 +23,9 @@ type Case struct {
 	InPlace    bool   `json:"in_place"`
 	Mode       string `json:"mode"`
 	WorldSize  int    `json:"world_size"`
+	// Product and Splits are those of a product of matrices; empty: it is none.
+	Product string `json:"product,omitempty"`
+	Splits  int    `json:"splits_per_rank,omitempty"`
 }
 
 // caseOf is a result's case. What "auto" took is not part of it, and neither is its
@@ -34,6 +37,9 @@ func caseOf(r result.Result, world int) Case {
 	}
 	if r.Asked != "" {
 		c.Blocks = 0
+	}
+	if p := r.Product; p != nil {
+		c.Product, c.Splits = p.String(), p.Splits
 	}
 	return c
 }

@@ -10,12 +10,12 @@ import (
 
 // Panels draws a report: for each type, operation and place the times and the bus
 // bandwidths by size, a line for each series, which looks the same in all of them. What
-// moves nothing gives no panels.
+// moves nothing gives no panels, and neither do products of matrices.
 func Panels(r result.Report) []plot.Panel {
 	var names, series []string
 	blocks := map[string][]result.Result{}
 	for _, x := range r.Results {
-		if x.Bytes == 0 {
+		if x.Bytes == 0 || x.Product != nil {
 			continue
 		}
 		name := block(x)

@@ -17,6 +17,9 @@ func Series(r result.Result) string { return cmp.Or(r.Asked, r.Algorithm) }
 
 // label is the series, and for "auto" what it was.
 func label(r result.Result) string {
+	if r.Product != nil {
+		return r.Product.Label(r)
+	}
 	if r.Asked == "" {
 		return r.Algorithm
 	}
@@ -32,6 +35,8 @@ func block(r result.Result) string {
 		}
 	}
 	switch {
+	case r.Product != nil:
+		words += ", " + r.Product.String()
 	case r.DType == result.None:
 	case r.InPlace:
 		words += ", in place"

@@ -16,12 +16,17 @@ type Options struct {
 	Rounds, Iterations int
 	Graph              bool // the calls are replayed from a graph
 	Markdown           bool
+	Products           bool // the results are of products of matrices
 }
 
 // NewTable makes a renderer of results in rounds: a line an algorithm, and those of a
 // size together. It is a [result.CeilingRenderer].
 func NewTable(w io.Writer, o Options) result.CeilingRenderer {
-	return &table{w: w, o: o, columns: columns(o.Against)}
+	t := &table{w: w, o: o, columns: columns(o.Against)}
+	if o.Products {
+		t.columns = productColumns(o.Against)
+	}
+	return t
 }
 
 type table struct {

@@ -54,12 +54,15 @@ func (c csvLines) line(values []string) error {
 // markdown prints a GitHub table and, below it, the verdict.
 type markdown struct{ w io.Writer }
 
-func (m *markdown) Begin(Report) error {
-	rule := make([]string, len(flatColumns()))
+func (m *markdown) Begin(Report) error { return m.heading(flatColumns()) }
+
+// heading prints the names of columns, and the rule below them.
+func (m *markdown) heading(names []string) error {
+	rule := make([]string, len(names))
 	for i := range rule {
 		rule[i] = "---"
 	}
-	if err := m.line(flatColumns()); err != nil {
+	if err := m.line(names); err != nil {
 		return err
 	}
 	return m.line(rule)

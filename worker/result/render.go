@@ -51,10 +51,17 @@ func NewRenderer(format Format, w io.Writer) (Renderer, error) {
 	return nil, fmt.Errorf("there is no output format %q", format)
 }
 
-// String reads "allreduce oneshot float sum, 4096 bytes in place", or "barrier
-// flag" of what moves nothing.
+// String reads "allreduce oneshot float sum, 4096 bytes in place", "barrier flag" of
+// what moves nothing, or "matmul-allreduce naive half, 64 x 8 x 200".
 func (r Result) String() string {
-	if r.DType == None {
+	switch {
+	case r.Product != nil:
+		words := fmt.Sprintf("%s, %s", r.group(), r.Product)
+		if r.Product.Splits > 1 {
+			words += fmt.Sprintf(" in %d splits", r.Product.Splits)
+		}
+		return words
+	case r.DType == None:
 		return r.group()
 	}
 	place := "out of place"

@@ -1,7 +1,10 @@
 // Package result is what a run found out, and the forms it is printed in.
 package result
 
-import "gpurun/cudart"
+import (
+	"gpurun/cudart"
+	"gpurun/worker/trace"
+)
 
 // Schema is the version of the JSON form. It changes when a field changes its
 // meaning or goes away, not when one is added.
@@ -28,6 +31,8 @@ type Report struct {
 	Pairs  []Pair `json:"pairs,omitempty"`
 	Apart  string `json:"apart,omitempty"`
 	Passed bool   `json:"passed"`
+	// Timeline is of the call that was recorded, if one was; it has a file of its own.
+	Timeline trace.Timeline `json:"-"`
 	// Failure says why the run ended early; Results then holds what there was.
 	Failure  string `json:"failure,omitempty"`
 	ExitCode int    `json:"exit_code"`
@@ -85,9 +90,11 @@ type Result struct {
 	RankTimes []float64 `json:"rank_p50_us,omitempty"`
 	// SlowRank is the rank that took longer than the others by more than chance
 	// explains; nil: none did. See gate.SlowRank.
-	SlowRank *int    `json:"slow_rank,omitempty"`
-	AlgBW    float64 `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
-	BusBW    float64 `json:"busbw"` // GB/s
+	SlowRank *int `json:"slow_rank,omitempty"`
+	// Product is what was multiplied; nil: the result is of a collective.
+	Product *Product `json:"product,omitempty"`
+	AlgBW   float64  `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
+	BusBW   float64  `json:"busbw"` // GB/s
 }
 
 // Time is the distribution of one call's time on the slowest rank, in

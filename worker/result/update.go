@@ -1,6 +1,9 @@
 package result
 
-import "gpurun/cudart"
+import (
+	"gpurun/cudart"
+	"gpurun/worker/trace"
+)
 
 // Update is what rank 0 tells the launcher while the job runs: first the
 // processes and devices of all ranks, then the memory, what the links
@@ -11,6 +14,7 @@ type Update struct {
 	Memory    *Memory       `json:"memory,omitempty"`
 	Ceiling   *Ceiling      `json:"ceiling,omitempty"`
 	Result    *Result       `json:"result,omitempty"`
-	Pairs     []Pair        `json:"pairs,omitempty"` // from one rank, of a check of all pairs
-	Apart     string        `json:"apart,omitempty"` // why pairs cannot be checked: who cannot reach whom
+	Timeline  *trace.Rank   `json:"timeline,omitempty"` // a piece of it, of one rank
+	Pairs     []Pair        `json:"pairs,omitempty"`    // from one rank, of a check of all pairs
+	Apart     string        `json:"apart,omitempty"`    // why pairs cannot be checked: who cannot reach whom
 }

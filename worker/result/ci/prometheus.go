@@ -94,8 +94,11 @@ func resultFamilies(results []result.Result) []*family {
 	for _, x := range results {
 		l := labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "op", x.Op,
 			"bytes", strconv.FormatInt(x.Bytes, 10), "place", place(x), "mode", x.Mode)
+		if p := x.Product; p != nil {
+			l = labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "shape", p.String(), "splits", strconv.Itoa(p.Splits))
+		}
 		seconds.set(l, x.Time.P50/1e6, larger)
-		if x.Bytes > 0 {
+		if x.Bytes > 0 && x.Product == nil {
 			busbw.set(l, x.BusBW*1e9, smaller)
 		}
 		if x.Wrong != nil {

@@ -1,0 +1,95 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"gpurun/kernels/matmul"
+)
+
+// chooseProducts turns the requests for products into cases that can run here. All
+// ranks know the same, and choose alike.
+func (r *rank) chooseProducts() error {
+	p := &r.sweep.products
+	p.cases = nil
+	var leftOut []error
+	for _, q := range p.requests {
+		err := r.around.chooseProduct(&q)
+		if err != nil && slices.Contains(r.Job.Optional, q.asked) && isMachines(err) {
+			leftOut = append(leftOut, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !q.algorithm.Chunked {
+			q.splits = 1
+		}
+		if !slices.ContainsFunc(p.cases, q.same) {
+			p.cases = append(p.cases, q)
+		}
+	}
+	switch all := errors.Join(leftOut...); {
+	case all != nil && len(p.cases) == 0:
+		return all
+	case all != nil && r.Rank == 0:
+		r.Logger.Warn("some algorithms are left out", zap.Error(all))
+	}
+	return nil
+}
+
+// same reports whether two cases would be measured twice.
+func (c productCase) same(other productCase) bool {
+	return c.String() == other.String() && c.asked == other.asked && c.splits == other.splits
+}
+
+// chooseProduct finds the algorithm of a request: "auto" is the last of gpurun's own
+// that can run here.
+func (s surroundings) chooseProduct(q *productCase) error {
+	if q.asked != auto {
+		q.algorithm, _ = q.operation.Algorithm(q.asked)
+		q.why = "asked for"
+		return s.refuseProduct(q.algorithm, q.problem)
+	}
+	var err error
+	for _, a := range slices.Backward(q.operation.Algorithms) {
+		if a.Library != "" {
+			continue
+		}
+		if err = s.refuseProduct(a, q.problem); err == nil {
+			q.algorithm, q.why = a, "the last of the list that can do it"
+			return nil
+		}
+	}
+	return err
+}
+
+// refuseProduct says why an algorithm cannot do a problem here, or returns nil.
+func (s surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error {
+	name := a.Operation + " " + a.Name
+	if err := a.Check(p, len(s.devices)); err != nil {
+		return &UsageError{err.Error()}
+	}
+	for rank, d := range s.devices {
+		if least := a.MinSM(p.DType); sm(d) < least {
+			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
+				"%s of %s needs %d.%d", name, p.DType.Name, least/10, least%10)})
+		}
+		if first := s.devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
+			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
+				name, first.Name, d.Name, rank)}
+		}
+	}
+	for _, library := range a.Libraries() {
+		if why := s.lacking(library); why != "" {
+			return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
+		}
+	}
+	if a.Peers && s.apart != "" {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, s.apart)}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// Products is a job about products of matrices: all sizes with all others, in every
+// one of the job's types, by every one of its algorithms.
+type Products struct {
+	M []int64 `json:"m"`
+	N []int64 `json:"n"`
+	K []int64 `json:"k"`
+	// Splits lists how many chunks a shard is copied in, where it is copied in chunks.
+	Splits []int `json:"splits_per_rank"`
+	// HostFlops is up to how many operations a rank's result may depend on for the
+	// reference to work it out itself; 0 is hostFlops. What takes more is worked out by a
+	// kernel, of which the reference checks samples.
+	HostFlops int64 `json:"host_flops,omitempty"`
+}
+
+// hostFlops take the reference seconds.
+const hostFlops = 1 << 31
+
+// products is such a job in terms of the catalog.
+type products struct {
+	operation *matmul.Operation
+	requests  []productCase // with an algorithm that may be "auto"
+	cases     []productCase // once algorithms are chosen
+}
+
+// productCase is one measurement to make.
+type productCase struct {
+	operation *matmul.Operation
+	algorithm *matmul.Algorithm // nil in a request
+	problem   matmul.Problem
+	splits    int
+	asked     string // the job asks for: a name, or "auto"
+	why       string // the algorithm was chosen
+	hostFlops int64  // as in Products
+}
+
+// String reads "allgather-matmul decomposed, 4096 x 6656 x 16384 bfloat16".
+func (c productCase) String() string {
+	return fmt.Sprintf("%s %s, %s", c.operation.Name, c.algorithm.Name, c.problem)
+}
+
+// input is what the reference knows of a case.
+func (c productCase) input(seed uint64, pattern reference.Pattern, world int) reference.Product {
+	return reference.Product{
+		Seed: seed, Pattern: pattern, DType: c.problem.DType, M: c.problem.M, N: c.problem.N, K: c.problem.K,
+		World: world, Gathered: c.operation.Gathers, Local: c.localOnly(), Stepwise: c.algorithm.Library != "",
+	}
+}
+
+// planProducts turns the job's words into requests.
+func (j Job) planProducts(world int) (p products, err error) {
+	var ok bool
+	if p.operation, ok = matmul.Find(j.Collective); !ok {
+		return p, usagef("there is no product %q", j.Collective)
+	}
+	if j.spansMachines() {
+		return p, usagef("%s runs within one machine: it shares memory, which ranks on several machines cannot", p.operation.Name)
+	}
+	dtypes, err := productTypes(p.operation.Name, j.DTypes)
+	if err != nil {
+		return p, err
+	}
+	for _, m := range j.Products.M {
+		for _, n := range j.Products.N {
+			for _, k := range j.Products.K {
+				for _, d := range dtypes {
+					if err := p.add(j, matmul.Problem{M: m, N: n, K: k, DType: d}, world); err != nil {
+						return p, err
+					}
+				}
+			}
+		}
+	}
+	return p, j.checkProducts(p, world)
+}
+
+// productTypes reads the names of types, of which products have few.
+func productTypes(name string, words []string) ([]collective.DType, error) {
+	var names []string
+	for _, d := range matmul.DTypes() {
+		names = append(names, d.Name)
+	}
+	var all []collective.DType
+	for _, word := range words {
+		d, ok := collective.ParseDType(word)
+		if !ok || !slices.Contains(names, d.Name) {
+			return nil, usagef("%s does not multiply %s; it multiplies %s", name, word, strings.Join(names, " and "))
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// add appends the requests for a problem.
+func (p *products) add(j Job, problem matmul.Problem, world int) error {
+	if err := p.operation.Check(problem, world); err != nil {
+		return &UsageError{err.Error()}
+	}
+	for _, name := range j.Algorithms {
+		if err := p.checkAlgorithm(j, name, problem, world); err != nil {
+			return err
+		}
+		for _, splits := range j.Products.Splits {
+			if splits < 1 || splits > matmul.MaxSplits {
+				return usagef("a shard is copied in 1 to %d chunks, not in %d", matmul.MaxSplits, splits)
+			}
+			p.requests = append(p.requests, productCase{
+				operation: p.operation, problem: problem, splits: splits, asked: name,
+				hostFlops: cmp.Or(j.Products.HostFlops, hostFlops),
+			})
+		}
+	}
+	return nil
+}
+
+// checkAlgorithm says what no device could change about an algorithm. "auto" is
+// satisfied with any.
+func (p *products) checkAlgorithm(j Job, name string, problem matmul.Problem, world int) error {
+	if name == auto { // the naive one can all that the operation can
+		name = p.operation.Algorithms[0].Name
+	}
+	a, ok := p.operation.Algorithm(name)
+	if !ok {
+		return usagef("%s has no algorithm %q", p.operation.Name, name)
+	}
+	if err := a.Check(problem, world); err != nil {
+		return &UsageError{err.Error()}
+	}
+	if a.Peers && (j.P2P == off || j.Symm == "host") && !slices.Contains(j.Optional, name) {
+		return usagef("%s %s needs the peers' own memory, and p2p is off or symm is host; naive can do without", p.operation.Name, name)
+	}
+	return nil
+}
+
+// checkProducts refuses what has no place in such a job, and failures that would never
+// happen.
+func (j Job) checkProducts(p products, world int) error {
+	switch {
+	case len(p.requests) == 0:
+		return usagef("%s has nothing to multiply: M, N, K, types, algorithms and splits are lists of one at least", p.operation.Name)
+	case j.Iterations < 1:
+		return usagef("%s is timed in %d calls: there must be one at least", p.operation.Name, j.Iterations)
+	case j.GraphReplays > 0:
+		return usagef("%s is never replayed from a graph: leave --cudagraph at 0", p.operation.Name)
+	}
+	for _, in := range j.Inject {
+		long := func(c productCase) bool { return in.Byte < c.operation.Buffers(c.problem, world).C }
+		switch {
+		case in.Rank >= world:
+			return usagef("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)
+		case in.Kind == Corrupt && !j.Verify:
+			return usagef("corruption is injected to see it found, and verification is off")
+		case in.Kind == Corrupt && !slices.ContainsFunc(p.requests, long):
+			return usagef("cannot corrupt byte %d of rank %d: no result that it has is that long", in.Byte, in.Rank)
+		}
+	}
+	return j.checkRecord(p)
+}

@@ -1,0 +1,246 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/ptx"
+	"gpurun/kernels/reference"
+	"gpurun/worker/report"
+)
+
+func productsJob(operation string, inject ...Injection) Job {
+	return Job{
+		Collective: operation, Algorithms: []string{"naive", "decomposed"}, DTypes: []string{"bfloat16"},
+		Iterations: 2, Warmup: 1, Verify: true, Seed: 3, Inject: inject,
+		Products: &Products{M: []int64{24}, N: []int64{20}, K: []int64{40}, Splits: []int{1}},
+	}
+}
+
+// Every product runs by every algorithm, in rounds and without, and is right.
+func TestProductsAreVerified(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		for _, rounds := range []int{0, 3} {
+			job := productsJob(o.Name)
+			job.Rounds, job.DTypes = rounds, []string{"half", "bf16"}
+			var got []string
+			for _, r := range (ranks{world: 3}).mustRun(t, job) {
+				got = append(got, fmt.Sprintf("%s %s %s wrong %d, samples %d", r.Algorithm, r.DType, r.Product, *r.Wrong, len(r.Samples)))
+				if p := r.Product; p.Error == nil || *p.Error == 0 || !(*p.Error < *p.Limit) || p.TFLOPS <= 0 || r.Time.P50 <= 0 {
+					t.Errorf("%+v", r)
+				}
+			}
+			var want []string
+			for _, d := range []string{"half", "bfloat16"} {
+				for _, a := range []string{"naive", "decomposed"} {
+					want = append(want, fmt.Sprintf("%s %s 24 x 20 x 40 wrong 0, samples %d", a, d, rounds))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", o.Name, diff)
+			}
+		}
+	}
+}
+
+// What communicates while it multiplies is right in all sizes and chunks, one after the
+// other with the same counters and staging, and among others.
+func TestFusedProductsAreVerified(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		job := productsJob(o.Name)
+		job.Algorithms, job.Rounds = []string{"fused", "decomposed"}, 2
+		job.Products.M, job.Products.N, job.Products.Splits = []int64{140, 24}, []int64{20}, []int{1, 3}
+		var got []string
+		for _, r := range (ranks{world: 2}).mustRun(t, job) {
+			got = append(got, fmt.Sprintf("%s %dx%d in %d: %d wrong", r.Algorithm, r.Product.M, r.Product.N, r.Product.Splits, *r.Wrong))
+		}
+		var want []string
+		for _, shape := range []string{"140x20", "24x20"} {
+			want = append(want, "fused "+shape+" in 1: 0 wrong")
+			if o.Gathers {
+				want = append(want, "fused "+shape+" in 3: 0 wrong")
+			}
+			want = append(want, "decomposed "+shape+" in 1: 0 wrong")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", o.Name, diff)
+		}
+	}
+}
+
+// A bit that is flipped in a result is found, by the reference itself.
+func TestCorruptProductIsFound(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		at := int64(2*20*7 + 6) // row 7, column 3
+		all := ranks{world: 2}.mustRun(t, productsJob(o.Name, Injection{Kind: Corrupt, Rank: 1, Byte: at}))
+		var got []string
+		for _, m := range all[0].Mismatches {
+			got = append(got, fmt.Sprintf("rank %d: %d wrong, the first is %d, %s", m.Rank, m.Wrong, m.Index, m.Phase))
+		}
+		if diff := cmp.Diff([]string{"rank 1: 1 wrong, the first is 143, before timing"}, got); diff != "" {
+			t.Errorf("%s: %s", o.Name, diff)
+		}
+		if wrong(all[1:]) != 0 {
+			t.Errorf("%s: %+v", o.Name, all[1:])
+		}
+	}
+}
+
+// "auto" is the last of gpurun's own, and what differs in splits alone is measured once
+// unless it copies in chunks.
+func TestAutomaticProduct(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		job := productsJob(o.Name)
+		job.Algorithms, job.Products.Splits = []string{auto, "naive"}, []int{1, 2}
+		all := ranks{world: 2}.mustRun(t, job)
+		last := o.Algorithms[0]
+		for _, a := range o.Algorithms {
+			if a.Library == "" {
+				last = a
+			}
+		}
+		if all[0].Algorithm != last.Name || all[0].Asked != auto || all[len(all)-1].Algorithm != "naive" || (!last.Chunked && len(all) != 2) {
+			t.Errorf("%s: %+v", o.Name, all)
+		}
+	}
+}
+
+// A kernel that stores nothing is found by what stands in the output instead.
+func TestOutputsOfProductsArePoisoned(t *testing.T) {
+	job := productsJob("allgather-matmul")
+	job.Algorithms = []string{"naive"}
+	g := ranks{world: 1, source: func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		// %p1 is that there is no tile left for the block.
+		return []byte(strings.Replace(string(text), "st.global.b16", "@%p1 st.global.b16", 1)), err
+	}}
+	all := g.mustRun(t, job)
+	if len(all) != 1 || len(all[0].Mismatches) != 2 {
+		t.Fatalf("%+v", all)
+	}
+	for _, m := range all[0].Mismatches {
+		if m.Wrong != 24*20 || m.Got != "0xffff" {
+			t.Errorf("%+v", m)
+		}
+	}
+	if all[0].Product.Error != nil {
+		t.Errorf("what is no number has an error of %v", *all[0].Product.Error)
+	}
+}
+
+// A kernel that stores to its input is found.
+func TestChangedInputOfAProductIsFound(t *testing.T) {
+	job := productsJob("allgather-matmul")
+	job.Algorithms = []string{"naive"}
+	var p matmul.Params
+	result, input := fmt.Sprintf("+%d]", unsafe.Offsetof(p.C)), fmt.Sprintf("+%d]", unsafe.Offsetof(p.B))
+	g := ranks{world: 1, source: func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return []byte(strings.ReplaceAll(string(text), result, input)), err
+	}}
+	_, errs := g.run(t, job)
+	if err := errors.Join(errs...); !errors.Is(err, errInputChanged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Errors that are too large together make a result wrong, though none is by itself.
+func TestErrorsTooLargeTogether(t *testing.T) {
+	c := productCase{operation: matmul.Operations()[0], algorithm: matmul.Operations()[0].Algorithms[0], problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half}}
+	for _, tt := range []struct {
+		norms reference.Norms
+		wrong int64 // found before, by themselves
+		want  int64
+	}{
+		{reference.Norms{Error: 1e-8, Sum: 1, Magnitude: 1}, 0, 0},
+		{reference.Norms{Error: 1, Sum: 1, Magnitude: 1}, 0, 32},
+		{reference.Norms{Error: 1, Sum: 1, Magnitude: 1}, 3, 0},
+		{reference.Norms{Error: math.NaN(), Sum: 1, Magnitude: 1}, 0, 32},
+	} {
+		trial := productTrial{&productContestant{productCase: c}, c.input(1, reference.Random, 1), "after timing"}
+		(&productRun{rank: &rank{}}).noteNorms(trial, tt.norms, reference.Verdict{Wrong: tt.wrong}, 64)
+		if got := trial.wrong(); got != tt.want {
+			t.Errorf("%+v, %d wrong before: %d wrong, want %d", tt.norms, tt.wrong, got, tt.want)
+		}
+		if (trial.Norms == nil) != math.IsNaN(tt.norms.Error) {
+			t.Errorf("%+v: kept %v", tt.norms, trial.Norms)
+		}
+	}
+}
+
+// What a job cannot do is refused by name, before anything runs.
+func TestProductsAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*Job){
+		"allgather-matmul: M of 25 is no multiple of 2, and every rank has as many rows: take 24 or 26":                    func(j *Job) { j.Products.M[0] = 25 },
+		"allgather-matmul: a K of 41 is no multiple of 8: rows must be whole units of 16 bytes; pad them with zeros to 48": func(j *Job) { j.Products.K[0] = 41 },
+		"allgather-matmul: N of 0 is not between 1 and 16777216":                                                           func(j *Job) { j.Products.N[0] = 0 },
+		"allgather-matmul does not multiply float; it multiplies half and bfloat16":                                        func(j *Job) { j.DTypes = []string{"float"} },
+		`allgather-matmul has no algorithm "fast"`:                                                                         func(j *Job) { j.Algorithms = []string{"fast"} },
+		"a shard is copied in 1 to 256 chunks, not in 0":                                                                   func(j *Job) { j.Products.Splits = []int{0} },
+		"allgather-matmul is never replayed from a graph: leave --cudagraph at 0":                                          func(j *Job) { j.GraphReplays = 1 },
+		"allgather-matmul decomposed needs the peers' own memory, and p2p is off or symm is host; naive can do without":    func(j *Job) { j.P2P = off },
+		"cannot corrupt byte 960 of rank 0: no result that it has is that long":                                            func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 960}} },
+		"corruption is injected to see it found, and verification is off":                                                  func(j *Job) { j.Inject, j.Verify = []Injection{{Kind: Corrupt}}, false },
+		"cannot inject a failure into rank 2: the ranks are 0 to 1":                                                        func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 2}} },
+		"allgather-matmul runs within one machine: it shares memory, which ranks on several machines cannot":               func(j *Job) { j.Nodes = 2 },
+		"allgather-matmul has nothing to multiply: M, N, K, types, algorithms and splits are lists of one at least":        func(j *Job) { j.Products.N = nil },
+	} {
+		job := productsJob("allgather-matmul")
+		spoil(&job)
+		err := job.Check(2)
+		var usage *UsageError
+		if !errors.As(err, &usage) || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// Where GPUs cannot reach each other, auto is the naive algorithm, in host memory.
+func TestProductsWithoutPeerAccess(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		job := productsJob(o.Name)
+		job.Algorithms, job.P2P = []string{auto}, off
+		all := ranks{world: 2}.mustRun(t, job)
+		if len(all) != 1 || all[0].Algorithm != "naive" || all[0].Asked != auto || wrong(all) != 0 {
+			t.Errorf("%+v", all)
+		}
+	}
+}
+
+// What is too large for the reference is checked by a kernel, and corruption found as well.
+func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
+	for _, o := range matmul.Operations() {
+		for name, inject := range map[string][]Injection{"right": nil, "corrupt": {{Kind: Corrupt, Rank: 1, Byte: 4}}} {
+			job := productsJob(o.Name, inject...)
+			job.Algorithms = []string{"decomposed"}
+			job.Products.HostFlops = 1
+			all := ranks{world: 2}.mustRun(t, job)
+			if got := wrong(all); got != int64(len(inject)) {
+				t.Errorf("%s, %s: %d wrong: %+v", o.Name, name, got, all[0].Mismatches)
+			}
+		}
+	}
+}
+
+// A kernel that checks wrongly proves nothing, and does not go unnoticed.
+func TestWrongCheckIsNoticed(t *testing.T) {
+	job := productsJob("matmul-allreduce")
+	job.Algorithms, job.Products.HostFlops = []string{"decomposed"}, 1
+	g := ranks{world: 2, source: func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return []byte(strings.Replace(string(text), "abs.f32", "neg.f32", 1)), err
+	}}
+	_, errs := g.run(t, job)
+	err := errors.Join(errs...)
+	if !errors.Is(err, errCheckWrong) || Explain(err).Class != report.WrongData {
+		t.Errorf("got %v", err)
+	}
+}

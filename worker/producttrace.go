@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"gpurun/kernels/matmul"
+	"gpurun/worker/result"
+	"gpurun/worker/trace"
+)
+
+// checkRecord says why a job that is to record a call has no call that can be, or returns
+// nil.
+func (j Job) checkRecord(p products) error {
+	if !j.Record {
+		return nil
+	}
+	if len(p.requests) != 1 {
+		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
+	}
+	a, ok := p.operation.Algorithm(p.requests[0].asked)
+	if !ok || a.Tiles != nil {
+		return nil // "auto" takes one that can be
+	}
+	var can []string
+	for _, a := range p.operation.Algorithms {
+		if a.Tiles != nil {
+			can = append(can, a.Name)
+		}
+	}
+	return usagef("%s %s notes no times of its tiles, so that there is no timeline of it; there is of %s",
+		p.operation.Name, a.Name, strings.Join(can, ", "))
+}
+
+// pieceTiles is how many tiles fit into a report.
+const pieceTiles = 2048
+
+// record makes one more call, and reports when its parts ran on this rank.
+func (p *productRun) record(ctx context.Context, c *productContestant) error {
+	if err := p.phase("recording %s", c); err != nil {
+		return err
+	}
+	if err := p.meetAfterProduct(ctx, c.productCase, "recording"); err != nil {
+		return err
+	}
+	waiting, cancel := p.within(ctx)
+	defer cancel()
+	recording, err := p.runner.Record(waiting, c.algorithm, c.call)
+	if err := cmp.Or(p.comm.Err(), err); err != nil {
+		return fmt.Errorf("recording %s: %w", c, err)
+	}
+	drawn := drawing(recording, c.problem, p.WorldSize)
+	if len(drawn.Tiles) == 0 {
+		return fmt.Errorf("recording %s: the kernel noted no times of tiles", c)
+	}
+	drawn.Rank, drawn.Device = p.Rank, p.device.Info().Name
+	for _, piece := range drawn.Pieces(pieceTiles) {
+		if err := p.Reports.Result(result.Update{Timeline: &piece}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawing is what a timeline shows of a recording. A tile is of the shard that its rows of
+// the whole result are in.
+func drawing(recording matmul.Recording, problem matmul.Problem, world int) trace.Rank {
+	r := trace.Rank{Met: int64(recording.Met)}
+	shardRows := (problem.M + int64(world) - 1) / int64(world)
+	for i, t := range recording.Tiles {
+		if t.End == 0 {
+			continue
+		}
+		r.Tiles = append(r.Tiles, trace.Tile{
+			Number: i, Block: int(t.Block), Row: int64(t.Row), Column: int64(t.Column), Shard: int(int64(t.Row) / shardRows),
+			Wait: int64(t.Wait), Begin: int64(t.Begin), End: int64(t.End),
+		})
+	}
+	for _, c := range recording.Copies {
+		r.Copies = append(r.Copies, trace.Copy{
+			Shard: c.Shard, Chunk: c.Chunk, Bytes: c.Bytes, Begin: int64(c.Begin), End: int64(c.End),
+		})
+	}
+	return r
+}

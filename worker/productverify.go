@@ -1,0 +1,270 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/kernels/reference"
+	"gpurun/worker/result"
+)
+
+// productTrial is a product that is verified.
+type productTrial struct {
+	*productContestant
+	in   reference.Product
+	when string
+}
+
+// verifyInto makes one call and adds what is wrong to the contestant's measurement.
+func (p *productRun) verifyInto(ctx context.Context, c *productContestant, pattern reference.Pattern, when string) error {
+	if !p.Job.Verify {
+		return nil
+	}
+	if err := p.phase("verifying %s, %s", c, when); err != nil {
+		return err
+	}
+	p.trials++ // other inputs each time: what another call left behind is no result
+	t := productTrial{c, c.input(p.Job.Seed+p.trials, pattern, p.WorldSize), when}
+	if err := p.prepareProduct(ctx, t); err != nil {
+		return err
+	}
+	// Kernels that overlap with others' may look at inputs before any barrier.
+	if err := p.meetAfterProduct(ctx, c.productCase, "inputs"); err != nil {
+		return err
+	}
+	if err := p.enqueue(c); err != nil {
+		return err
+	}
+	if err := p.finish(ctx, c.awaited(), nil); err != nil {
+		return err
+	}
+	corrupted, err := p.corruptProduct(t)
+	if err != nil {
+		return err
+	}
+	before := c.wrong()
+	if err := p.compareProduct(ctx, t); err != nil {
+		return err
+	}
+	if corrupted && c.wrong() == before {
+		return errCorruptionMissed
+	}
+	return nil
+}
+
+// prepareProduct poisons what the call writes to, and writes its inputs.
+func (p *productRun) prepareProduct(ctx context.Context, t productTrial) error {
+	b := t.operation.Buffers(t.problem, p.WorldSize)
+	staging := amount(t.algorithm.Staging, t.problem, p.WorldSize)
+	for _, x := range []struct{ at, bytes int64 }{{t.call.AFull, b.AFull}, {t.call.C, b.C}, {t.call.Staging, staging}} {
+		if err := p.stream.Fill(p.comm.Local(x.at), poison, x.bytes); err != nil {
+			return fmt.Errorf("poisoning the outputs: %w", err)
+		}
+	}
+	for _, x := range []struct {
+		at, bytes int64
+		fill      func(dst []byte, rank int, first int64)
+	}{{t.call.A, b.A, t.in.FillA}, {t.call.B, b.B, t.in.FillB}} {
+		fill := func(dst []byte, first int64) { x.fill(dst, p.Rank, first) }
+		if err := p.uploadMatrix(ctx, p.comm.Local(x.at), x.bytes, t.problem.DType.Size, fill); err != nil {
+			return fmt.Errorf("uploading the inputs: %w", err)
+		}
+	}
+	if !t.gatheredBefore() {
+		return nil
+	}
+	gathered := func(dst []byte, first int64) { t.in.FillTermA(dst, p.Rank, 0, first) }
+	if err := p.uploadMatrix(ctx, p.comm.Local(t.call.AFull), b.AFull, t.problem.DType.Size, gathered); err != nil {
+		return fmt.Errorf("uploading the gathered A: %w", err)
+	}
+	return nil
+}
+
+// uploadMatrix writes so many bytes of elements, made in chunks by fill.
+func (p *productRun) uploadMatrix(ctx context.Context, to cudart.DevicePtr, bytes int64, size int, fill func(dst []byte, first int64)) error {
+	return p.matrixChunks(ctx, bytes, func(at int64) error {
+		fill(p.buffers.input, at/int64(size))
+		return p.stream.Upload(to+cudart.DevicePtr(at), p.buffers.input)
+	})
+}
+
+// matrixChunks calls do for one chunk after the other of so many bytes, with its
+// offset. The host buffers are then as long as the chunk.
+func (p *productRun) matrixChunks(ctx context.Context, bytes int64, do func(at int64) error) error {
+	for at := int64(0); at < bytes; at += chunkBytes {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := p.alive(); err != nil {
+			return err
+		}
+		p.buffers.resize(min(chunkBytes, bytes-at))
+		if err := do(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// corruptProduct flips a bit of the result, if that is to be injected.
+func (p *productRun) corruptProduct(t productTrial) (bool, error) {
+	size := t.operation.Buffers(t.problem, p.WorldSize).C
+	in, ok := p.takeInjection(func(in Injection) bool { return in.Kind == Corrupt && in.Byte < size })
+	if !ok {
+		return false, nil
+	}
+	return true, p.flipBit(p.comm.Local(t.resultAt(t.call) + in.Byte))
+}
+
+// flipBit flips the lowest bit of a byte on the device.
+func (r *rank) flipBit(at cudart.DevicePtr) error {
+	var b [1]byte
+	if err := r.stream.Download(b[:], at); err != nil {
+		return fmt.Errorf("injecting corruption: %w", err)
+	}
+	b[0] ^= 1
+	if err := r.stream.Upload(at, b[:]); err != nil {
+		return fmt.Errorf("injecting corruption: %w", err)
+	}
+	return nil
+}
+
+// compareProduct compares every element of all outputs, and that the inputs are as they
+// were.
+func (p *productRun) compareProduct(ctx context.Context, t productTrial) error {
+	b := t.operation.Buffers(t.problem, p.WorldSize)
+	for _, x := range []struct {
+		at, bytes int64
+		compare   func(got []byte, rank int, first int64) reference.Verdict
+	}{{t.call.A, b.A, t.in.CompareA}, {t.call.B, b.B, t.in.CompareB}} {
+		v, err := p.compareMatrix(ctx, t, x.at, x.bytes, func(got []byte, first int64) reference.Verdict {
+			return x.compare(got, p.Rank, first)
+		})
+		if err != nil {
+			return err
+		}
+		if v.Wrong > 0 {
+			return errInputChanged
+		}
+	}
+	v, err := p.compareMatrix(ctx, t, t.call.AFull, b.AFull, t.in.CompareGathered)
+	if err != nil {
+		return err
+	}
+	p.note(t, v, b.AFull, ", in the gathered A")
+	return p.compareResult(ctx, t)
+}
+
+// compareMatrix compares so many bytes of elements that must match bit for bit.
+func (p *productRun) compareMatrix(ctx context.Context, t productTrial, from, bytes int64,
+	compare func(got []byte, first int64) reference.Verdict,
+) (all reference.Verdict, err error) {
+	err = p.matrixChunks(ctx, bytes, func(at int64) error {
+		if err := p.stream.Download(p.buffers.output, p.comm.Local(from+at)); err != nil {
+			return fmt.Errorf("downloading a matrix: %w", err)
+		}
+		all = all.Merge(compare(p.buffers.output, at/int64(t.problem.DType.Size)))
+		return nil
+	})
+	return all, err
+}
+
+// note adds what is wrong with so many bytes of an output.
+func (p *productRun) note(t productTrial, v reference.Verdict, bytes int64, where string) {
+	if v.Wrong == 0 {
+		return
+	}
+	size := t.problem.DType.Size
+	t.Mismatches = append(t.Mismatches, result.Mismatch{
+		Rank: p.Rank, Wrong: v.Wrong, Of: bytes / int64(size), Index: v.First, Phase: t.when + where,
+		Want: hexBits(v.Want, size), Got: hexBits(v.Got, size),
+	})
+}
+
+// compareResult compares the product, some rows at a time, with quantities that the
+// reference works out, or for large products a kernel.
+func (p *productRun) compareResult(ctx context.Context, t productTrial) error {
+	rows, step := t.resultRows(p.WorldSize), max(hostElements/t.problem.N, 1)
+	quantities := p.quantitiesByHost
+	if t.checkedByDevice(p.WorldSize) {
+		step, quantities = t.checkedRows(p.WorldSize), p.quantitiesByDevice
+	}
+	var verdict reference.Verdict
+	var norms reference.Norms
+	for first := int64(0); first < rows; first += step {
+		count := min(step, rows-first)
+		judge := func(at int64, q []reference.Quantities, single bool) error {
+			v, n, err := p.judgeElements(ctx, t, first*t.problem.N+at, q, single)
+			verdict, norms = verdict.Merge(v), norms.Merge(n)
+			return err
+		}
+		if err := quantities(ctx, t, first, count, judge); err != nil {
+			return err
+		}
+	}
+	bytes := rows * t.problem.N * int64(t.problem.DType.Size)
+	p.note(t, verdict, bytes, "")
+	if t.in.Pattern == reference.Random {
+		p.noteNorms(t, norms, verdict, bytes)
+	}
+	return nil
+}
+
+// noteNorms keeps the norms, and makes all elements wrong where their errors are too
+// large together though none is by itself.
+func (p *productRun) noteNorms(t productTrial, n reference.Norms, v reference.Verdict, bytes int64) {
+	relative, limit := n.Relative(), n.Limit(t.in)
+	if !math.IsNaN(relative) && !math.IsInf(relative, 0) {
+		t.Norms = &n
+	}
+	if v.Wrong > 0 || relative <= limit {
+		return
+	}
+	elements := bytes / int64(t.problem.DType.Size)
+	t.Mismatches = append(t.Mismatches, result.Mismatch{
+		Rank: p.Rank, Wrong: elements, Of: elements, Phase: t.when + ", by the norm of the error",
+		Want: fmt.Sprintf("at most %.3g", limit), Got: fmt.Sprintf("%.3g", relative),
+	})
+}
+
+// judgeElements downloads elements of the result and judges them.
+func (p *productRun) judgeElements(ctx context.Context, t productTrial, first int64, q []reference.Quantities, single bool) (reference.Verdict, reference.Norms, error) {
+	if ctx.Err() != nil {
+		return reference.Verdict{}, reference.Norms{}, context.Cause(ctx)
+	}
+	if err := p.alive(); err != nil {
+		return reference.Verdict{}, reference.Norms{}, err
+	}
+	size := int64(t.problem.DType.Size)
+	p.buffers.resize(int64(len(q)) * size)
+	if err := p.stream.Download(p.buffers.output, p.comm.Local(t.resultAt(t.call)+first*size)); err != nil {
+		return reference.Verdict{}, reference.Norms{}, fmt.Errorf("downloading the result: %w", err)
+	}
+	v, n := t.in.Judge(p.buffers.output, first, q, single)
+	return v, n, nil
+}
+
+// What the reference, and what works on the inputs, gets through in a second on a slow
+// machine, and less.
+const (
+	verifyingFlops    = 1 << 26
+	verifyingElements = 1 << 20
+)
+
+// verifying bounds how much longer a rank may take than another to verify a case.
+func (c productCase) verifying(world int) time.Duration {
+	b := c.operation.Buffers(c.problem, world)
+	elements := int64(world) * (b.A + b.AFull + b.B + b.C) / int64(c.problem.DType.Size)
+	flops := min(c.resultFlops(world), c.hostFlops) * int64(world)
+	return time.Duration(elements/verifyingElements+flops/verifyingFlops) * time.Second
+}
+
+// meetAfterProduct lines the ranks up, of which some may still be verifying a case.
+func (p *productRun) meetAfterProduct(ctx context.Context, c productCase, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Job.Timeout+waitSlack+c.verifying(p.WorldSize))
+	defer cancel()
+	return p.group.Barrier(ctx, name)
+}

@@ -1,0 +1,146 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// NewProductRenderer makes the renderer that prints a format of results about products
+// of matrices to w. JSON is as for all results.
+func NewProductRenderer(format Format, w io.Writer) (Renderer, error) {
+	switch format {
+	case TableFormat:
+		return &productTable{w: w}, nil
+	case CSVFormat:
+		return productCSV{newCSV(w)}, nil
+	case MarkdownFormat:
+		return &productMarkdown{markdown{w}}, nil
+	}
+	return NewRenderer(format, w)
+}
+
+// productTable prints a line a result. Every line that is not a row begins with '#'.
+type productTable struct {
+	w     io.Writer
+	group string // the last one announced
+}
+
+const productHeader = "" +
+	"#\n" +
+	"#        M         N         K      type  algorithm               time    min    max  TFLOP/s     error  #wrong\n" +
+	"#                                                                 (us)   (us)   (us) per rank  relative        \n"
+
+func (t *productTable) Begin(r Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# gpurun version %s\n# Using devices\n", r.Version)
+	for rank, d := range r.Devices {
+		fmt.Fprintf(&b, "#  Rank %2d device %2d [%s] %s\n", rank, d.Ordinal, location(d), d.Name)
+	}
+	b.WriteString(productHeader)
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+func (t *productTable) Add(r Result) error {
+	if r.Product == nil {
+		return fmt.Errorf("printing %s: it is no product", r)
+	}
+	var b strings.Builder
+	if r.Collective != t.group {
+		t.group = r.Collective
+		fmt.Fprintf(&b, "# %s\n", t.group)
+	}
+	p, wrong := r.Product, notAvailable
+	if r.Wrong != nil {
+		wrong = strconv.FormatInt(*r.Wrong, 10)
+	}
+	fmt.Fprintf(&b, "%10d%10d%10d%10s  %-18s%10s%7s%7s%9s%10s%8s\n", p.M, p.N, p.K, r.DType, p.Label(r),
+		fit(r.Time.P50, 10), fit(r.Time.Min, 6), fit(r.Time.Max, 6), fit(p.TFLOPS, 8), p.relativeError(), wrong)
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// relativeError is that of random inputs, or N/A.
+func (p Product) relativeError() string {
+	if p.Error == nil {
+		return notAvailable
+	}
+	return fmt.Sprintf("%.1e", *p.Error)
+}
+
+func (t *productTable) End(r Report) error {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "# %-20s : %s\n", name, fmt.Sprintf(format, args...))
+	}
+	switch wrong := failedResults(r.Results); {
+	case wrong > 0:
+		line("Out of bounds values", "%d FAILED", wrong)
+	case r.Passed:
+		line("Out of bounds values", "0 OK")
+	}
+	if r.Memory != nil {
+		line("Memory", "%s (%s)", r.Memory.Backend, r.Memory.Why)
+	}
+	if r.Failure != "" {
+		line("Run ended early", "exit code %d", r.ExitCode)
+	}
+	b.WriteString("#\n")
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// productColumns are the columns of the forms with one line a result. Units are those
+// of the JSON form.
+func productColumns() []string {
+	return []string{
+		"operation", "algorithm", "m", "n", "k", "dtype", "splits_per_rank", "wrong", "relative_error",
+		"min_us", "p50_us", "p95_us", "p99_us", "max_us", "slowest_rank", "tflops",
+	}
+}
+
+// flatProduct returns a result's values in the order of productColumns. What was not
+// verified has an empty "wrong" and "relative_error".
+func flatProduct(r Result) []string {
+	p := r.Product
+	if p == nil {
+		p = new(Product)
+	}
+	integer := func(n int64) string { return strconv.FormatInt(n, 10) }
+	decimal := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	wrong, relative := "", ""
+	if r.Wrong != nil {
+		wrong = integer(*r.Wrong)
+	}
+	if p.Error != nil {
+		relative = decimal(*p.Error)
+	}
+	return []string{
+		r.Collective, r.Algorithm, integer(p.M), integer(p.N), integer(p.K), r.DType, strconv.Itoa(p.Splits), wrong, relative,
+		decimal(r.Time.Min), decimal(r.Time.P50), decimal(r.Time.P95), decimal(r.Time.P99), decimal(r.Time.Max),
+		strconv.Itoa(r.SlowestRank), decimal(p.TFLOPS),
+	}
+}
+
+// productCSV and productMarkdown have the columns of products.
+type (
+	productCSV      struct{ csvLines }
+	productMarkdown struct{ markdown }
+)
+
+func (c productCSV) Begin(Report) error { return c.line(productColumns()) }
+func (c productCSV) Add(r Result) error { return c.line(flatProduct(r)) }
+
+func (m *productMarkdown) Begin(Report) error { return m.heading(productColumns()) }
+func (m *productMarkdown) Add(r Result) error { return m.line(flatProduct(r)) }
+
+func (m *productMarkdown) End(r Report) error {
+	verdict := "passed"
+	if !r.Passed {
+		verdict = fmt.Sprintf("**failed** (exit code %d)", r.ExitCode)
+	}
+	_, err := fmt.Fprintf(m.w, "\n%s on %s\n", verdict, r.Machines())
+	return err
+}

@@ -1,0 +1,32 @@
+package trace
+
+import "slices"
+
+// Pieces cuts what a rank did into parts of at most so many tiles, and as many copies, so
+// that each can be told in a message of bounded size. [Timeline.Add] puts them together.
+func (r Rank) Pieces(most int) []Rank {
+	var all []Rank
+	tiles, copies := slices.Collect(slices.Chunk(r.Tiles, most)), slices.Collect(slices.Chunk(r.Copies, most))
+	for i := range max(len(tiles), len(copies), 1) {
+		piece := Rank{Rank: r.Rank, Device: r.Device, Met: r.Met}
+		if i < len(tiles) {
+			piece.Tiles = tiles[i]
+		}
+		if i < len(copies) {
+			piece.Copies = copies[i]
+		}
+		all = append(all, piece)
+	}
+	return all
+}
+
+// Add adds a piece of what a rank did. Ranks stay in order.
+func (t *Timeline) Add(piece Rank) {
+	at, found := slices.BinarySearchFunc(t.Ranks, piece.Rank, func(r Rank, rank int) int { return r.Rank - rank })
+	if !found {
+		t.Ranks = slices.Insert(t.Ranks, at, piece)
+		return
+	}
+	r := &t.Ranks[at]
+	r.Tiles, r.Copies = append(r.Tiles, piece.Tiles...), append(r.Copies, piece.Copies...)
+}

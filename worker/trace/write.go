@@ -1,0 +1,138 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// copyThread is the thread of a rank that stands for the stream of copies; block b is
+// thread b + 1.
+const copyThread = 0
+
+// micros are nanoseconds, written as the format's microseconds.
+type micros int64
+
+// MarshalJSON writes all digits there are, and no more.
+func (m micros) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(m)/1e3, 'f', -1, 64), nil
+}
+
+// slice is a complete event. Perfetto colours by name: what is about one shard has one
+// colour.
+type slice struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat"`
+	Phase    string         `json:"ph"`
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	Start    micros         `json:"ts"`
+	Duration micros         `json:"dur"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// label is a metadata event: it names, or sorts, a process or a thread.
+type label struct {
+	Name    string         `json:"name"`
+	Phase   string         `json:"ph"`
+	Process int            `json:"pid"`
+	Thread  int            `json:"tid"`
+	Args    map[string]any `json:"args"`
+}
+
+// Write writes a timeline as JSON, an event a line.
+func Write(w io.Writer, t Timeline) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	out := writer{to: bufio.NewWriter(w), separator: "\n"}
+	out.raw(`{"displayTimeUnit":"ns","otherData":`)
+	out.json(map[string]string{
+		"title":  t.Title,
+		"clocks": "each rank's times are of its GPU's %globaltimer, whose steps may be as coarse as 1 us, and count from when it left a barrier of all ranks: ranks are aligned within a few us; copies are timed by events, from the same barrier on",
+	})
+	out.raw(`,"traceEvents":[`)
+	for _, r := range t.Ranks {
+		out.rank(r)
+	}
+	out.raw("\n]}\n")
+	if out.err == nil {
+		out.err = out.to.Flush()
+	}
+	if out.err != nil {
+		return fmt.Errorf("writing a timeline: %w", out.err)
+	}
+	return nil
+}
+
+// writer remembers the first error.
+type writer struct {
+	to        *bufio.Writer
+	separator string // before the next event
+	err       error
+}
+
+func (w *writer) raw(text string) {
+	if w.err == nil {
+		_, w.err = w.to.WriteString(text)
+	}
+}
+
+func (w *writer) json(value any) {
+	text, err := json.Marshal(value)
+	if w.err == nil {
+		w.err = err
+	}
+	w.raw(string(text))
+}
+
+func (w *writer) event(e any) {
+	w.raw(w.separator)
+	w.json(e)
+	w.separator = ",\n"
+}
+
+func (w *writer) rank(r Rank) {
+	name := fmt.Sprintf("rank %d, %s", r.Rank, r.Device)
+	w.event(label{"process_name", "M", r.Rank, 0, map[string]any{"name": name}})
+	w.event(label{"process_sort_index", "M", r.Rank, 0, map[string]any{"sort_index": r.Rank}})
+	if len(r.Copies) > 0 {
+		w.thread(r.Rank, copyThread, "copies")
+	}
+	for _, c := range r.Copies {
+		w.slice(r, copyThread, shard(c.Shard), "copy", c.Begin, c.End, map[string]any{"chunk": c.Chunk, "bytes": c.Bytes})
+	}
+	w.tiles(r)
+}
+
+// tiles draws what the blocks did. A kernel fetches a tile while it computes the one
+// before; slices of one thread must not overlap, so that what comes early is drawn from
+// the end of the tile before on.
+func (w *writer) tiles(r Rank) {
+	named, end := copyThread, int64(0)
+	for _, t := range r.inOrder() {
+		thread := t.Block + 1
+		if thread != named {
+			w.thread(r.Rank, thread, fmt.Sprintf("block %d", t.Block))
+			named, end = thread, t.Wait
+		}
+		wait, begin := max(t.Wait, end), max(t.Begin, end)
+		if end = max(t.End, end); wait < begin {
+			w.slice(r, thread, "wait", "wait", wait, begin, nil)
+		}
+		w.slice(r, thread, shard(t.Shard), "tile", begin, end, map[string]any{"tile": t.Number, "row": t.Row, "column": t.Column})
+	}
+}
+
+func (w *writer) thread(process, thread int, name string) {
+	w.event(label{"thread_name", "M", process, thread, map[string]any{"name": name}})
+	w.event(label{"thread_sort_index", "M", process, thread, map[string]any{"sort_index": thread}})
+}
+
+func (w *writer) slice(r Rank, thread int, name, category string, begin, end int64, args map[string]any) {
+	w.event(slice{name, category, "X", r.Rank, thread, micros(begin - r.Met), micros(end - begin), args})
+}
+
+func shard(rank int) string { return fmt.Sprintf("shard %d", rank) }
