@@ -51,6 +51,24 @@ var Bench []byte
 //go:embed bench_sim.toml
 var BenchSimulator []byte
 
+// Products is a TOML document with the keys whose defaults differ for products of
+// matrices.
+//
+//go:embed products.toml
+var Products []byte
+
+// BenchProducts is a TOML document with what differs from Products when "gpurun bench"
+// measures.
+//
+//go:embed bench_products.toml
+var BenchProducts []byte
+
+// BenchProductsSimulator is a TOML document with what differs from BenchProducts and
+// Simulator when "gpurun bench" measures in the simulator.
+//
+//go:embed bench_products_sim.toml
+var BenchProductsSimulator []byte
+
 // Tuning holds, in its folder tuning, what was measured to be fastest: a TOML
 // document for each GPU model, in the form of package kernels/tuning.
 //

@@ -9,6 +9,7 @@ import (
 
 	"gpurun/configs"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
 )
 
 const benchLong = `bench measures algorithms of a collective side by side: in every round each is timed once, in
@@ -50,6 +51,9 @@ func newBenchCommand(a *app) *cobra.Command {
 		},
 	}
 	addBenchFlags(cmd.Flags())
+	for _, o := range matmul.Operations() {
+		cmd.AddCommand(newProductBenchCommand(a, o))
+	}
 	return cmd
 }
 

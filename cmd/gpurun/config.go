@@ -53,6 +53,12 @@ type config struct {
 	Rounds      int      `mapstructure:"rounds"`
 	Against     string   `mapstructure:"against"`
 
+	M             numbers `mapstructure:"m"`
+	N             numbers `mapstructure:"n"`
+	K             numbers `mapstructure:"k"`
+	SplitsPerRank numbers `mapstructure:"splits-per-rank"`
+	Trace         string  `mapstructure:"trace"`
+
 	Root      int     `mapstructure:"root"`
 	Unaligned bool    `mapstructure:"unaligned"`
 	Epilogue  string  `mapstructure:"epilogue"`
@@ -71,6 +77,7 @@ type config struct {
 	Symm       string `mapstructure:"symm"`
 	NCCLLib    string `mapstructure:"nccl-lib"`
 	NVSHMEMLib string `mapstructure:"nvshmem-lib"`
+	CUBLASLib  string `mapstructure:"cublas-lib"`
 }
 
 // check refuses numbers out of range and words that do not exist.

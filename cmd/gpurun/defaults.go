@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/viper"
 
 	"gpurun/configs"
+	"gpurun/kernels/matmul"
 )
 
 // setDefaults makes defaults of built-in profiles, of which the last wins.
@@ -62,13 +63,17 @@ func showDefaults(root *cobra.Command) error {
 		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
 	}
 	root.PersistentFlags().VisitAll(show(simulated, usual))
-	for _, cmd := range root.Commands() {
-		texts := commandProfiles()[cmd.Name()]
-		own, err := readProfile(texts[0])
+	commands := root.Commands()
+	for _, cmd := range commands {
+		commands = append(commands, cmd.Commands()...)
+	}
+	for _, cmd := range commands {
+		ownTexts, simulatedTexts := profilesOf(cmd)
+		own, err := readProfiles(ownTexts)
 		if err != nil {
 			return err
 		}
-		ownSimulated, err := readProfile(texts[1])
+		ownSimulated, err := readProfiles(simulatedTexts)
 		if err != nil {
 			return err
 		}
@@ -77,6 +82,29 @@ func showDefaults(root *cobra.Command) error {
 		cmd.LocalNonPersistentFlags().VisitAll(show(further, own, usual))
 	}
 	return nil
+}
+
+// profilesOf are the profiles of a command: what changes the defaults, and what changes
+// them further in the simulator.
+func profilesOf(cmd *cobra.Command) (own, simulated [][]byte) {
+	if _, ok := matmul.Find(cmd.Name()); ok {
+		return productProfiles(cmd.Parent().Name() == benchCommand)
+	}
+	texts := commandProfiles()[cmd.Name()]
+	return [][]byte{texts[0]}, [][]byte{texts[1]}
+}
+
+// readProfiles returns the values of profiles by key, of which the last wins.
+func readProfiles(profiles [][]byte) (map[string]any, error) {
+	all := map[string]any{}
+	for _, profile := range profiles {
+		values, err := readProfile(profile)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, values)
+	}
+	return all, nil
 }
 
 // showDefault adds to a flag's help the value of the first profile that has one.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"gpurun/cmd/gpurun/foreign"
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -30,7 +29,8 @@ type listedAlgorithm struct {
 	CUDA string `json:"cuda"`
 	Sim  string `json:"sim"`
 
-	empty bool // it moves no data, and types mean nothing
+	empty   bool // it moves no data, and types mean nothing
+	product bool // of matrices
 }
 
 type listedDType struct {
@@ -101,18 +101,9 @@ func onGPUs(a *collective.Algorithm, gpus []cudart.Info, err error) string {
 	case a.Needs.Multicast:
 		return "with --multicast on, if the fabric has it"
 	case a.Needs.Library != "":
-		return onLibrary(a.Needs.Library)
+		return onLibraries([]string{a.Needs.Library})
 	}
 	return onAll(a, gpus)
-}
-
-// onLibrary says whether a library of others is there.
-func onLibrary(name string) string {
-	l, err := foreign.Libraries()[name]("")
-	if err != nil {
-		return "no: " + oneLine(err)
-	}
-	return "yes: " + l.Title()
 }
 
 // onAll says whether all devices are of the compute capability that an
@@ -138,6 +129,8 @@ func (x listedAlgorithm) opsAndTypes() string {
 	switch {
 	case x.empty:
 		return "-"
+	case x.product:
+		return strings.Join(x.DTypes, ",")
 	case !slices.Contains(x.Ops, string(collective.Sum)):
 		return "all types"
 	}

@@ -35,7 +35,7 @@ const doctorExample = `  gpurun doctor
   gpurun --device sim --nproc-per-node 4 doctor`
 
 // doctorFlags are the flags of collectives that doctor has as well.
-var doctorFlags = [...]string{"timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "output"}
+var doctorFlags = [...]string{"timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "cublas-lib", "output"}
 
 const doctorTitle = "gpurun doctor"
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cudart/cublas"
 	"gpurun/cudart/nccl"
 	"gpurun/cudart/nvshmem"
 	"gpurun/worker/result"
@@ -31,6 +32,13 @@ func doctorLibraries(c config) []doctor.Library {
 		}},
 		{Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", File: c.NVSHMEMLib, Open: func() (path, version string, err error) {
 			l, err := nvshmem.Open(c.NVSHMEMLib)
+			if err != nil {
+				return "", "", err
+			}
+			return l.Path(), l.Version().String(), nil
+		}},
+		{Name: "cuBLAS", Use: "--algo cublas and nccl of products need it", File: c.CUBLASLib, Open: func() (path, version string, err error) {
+			l, err := cublas.Open(c.CUBLASLib)
 			if err != nil {
 				return "", "", err
 			}

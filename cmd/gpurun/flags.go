@@ -27,6 +27,7 @@ const (
 	needOps
 	needRoot
 	needEpilogue
+	needProduct
 )
 
 // lacking says why a collective has no use for a flag, or returns "".
@@ -40,6 +41,8 @@ func (n need) lacking(c *collective.Collective) string {
 		return "it has no root"
 	case n == needEpilogue && !hasEpilogues(c):
 		return "it has no epilogues"
+	case n == needProduct:
+		return "it multiplies no matrices"
 	}
 	return ""
 }
@@ -89,6 +92,7 @@ func sweepFlags() []sweepFlag {
 		{name: "symm", usage: "how memory is shared, `auto|vmm|ipc|nvshmem|host`: auto is vmm where GPUs have it, else ipc"},
 		{name: "nccl-lib", usage: "`file` of libnccl.so.2, for the algorithm nccl; else it is searched for"},
 		{name: "nvshmem-lib", usage: "`file` of libnvshmem_host.so.3, for the algorithm nvshmem and --symm nvshmem; else it is searched for"},
+		{name: "cublas-lib", need: needProduct, usage: "`file` of libcublas.so.13 or .12, for the algorithms cublas and nccl of products; else it is searched for"},
 		{name: "seed", usage: "`seed` of the inputs"},
 		{name: "sim-seed", usage: "`seed` of a disorder in the simulator that tears and delays stores as hardware may; 0: none"},
 		{name: "output", usage: "`form` of the results: table, json, jsonl, csv or markdown"},

@@ -75,6 +75,9 @@ func (g *gatherer) update(data json.RawMessage) error {
 			return c.Ceiling(*u.Ceiling)
 		}
 	}
+	if u.Timeline != nil {
+		g.report.Timeline.Add(*u.Timeline)
+	}
 	g.report.Pairs, g.report.Apart = append(g.report.Pairs, u.Pairs...), cmp.Or(u.Apart, g.report.Apart)
 	if u.Result == nil {
 		return nil

@@ -43,7 +43,7 @@ func (s *settings) job(c config, what *collective.Collective, inject []worker.In
 
 // libraryPaths are the libraries of others that a file was given for.
 func libraryPaths(c config) map[string]string {
-	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib}
+	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib}
 	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
 	return paths
 }

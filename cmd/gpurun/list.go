@@ -12,6 +12,7 @@ import (
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
 	"gpurun/kernels"
+	"gpurun/kernels/matmul"
 )
 
 // listing is what there is to run, and where it can run here.
@@ -26,7 +27,7 @@ type listing struct {
 func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List collectives, algorithms, types and operations, and where each can run here",
+		Short: "List collectives and products, algorithms, types and operations, and where each can run here",
 		Args:  noArguments,
 	}
 	output := cmd.Flags().String("output", "", "`form` of the list: table or json")
@@ -66,6 +67,11 @@ func listAll() (listing, error) {
 	for _, c := range kernels.Collectives() {
 		for _, algorithm := range c.Algorithms {
 			l.Algorithms = append(l.Algorithms, describeAlgorithm(c, algorithm, gpus, err, simulated))
+		}
+	}
+	for _, o := range matmul.Operations() {
+		for _, algorithm := range o.Algorithms {
+			l.Algorithms = append(l.Algorithms, describeProduct(o, algorithm, gpus, err, simulated))
 		}
 	}
 	return l, nil

@@ -105,6 +105,11 @@ func least(infos []cudart.Info) (sm, sms int) {
 	return sm, sms
 }
 
+// isLibrary reports whether a library of others does what has that name.
+func isLibrary(algorithm string) bool {
+	return slices.Contains([]string{libraries.NCCLName, libraries.NVSHMEMName, libraries.CUBLASName}, algorithm)
+}
+
 // check bounds the number of ranks, and refuses what only the simulator has.
 func (m machine) check(c config) error {
 	switch {
@@ -112,8 +117,8 @@ func (m machine) check(c config) error {
 		return misfit("sim-seed", "it is for the simulator: add --device sim")
 	case m.backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
 		return misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
-	case m.backend == "sim" && (slices.Contains(c.Algo, libraries.NCCLName) || slices.Contains(c.Algo, libraries.NVSHMEMName)):
-		return &environmentError{fmt.Errorf("--algo %s: NCCL and NVSHMEM work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
+	case m.backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
+		return &environmentError{fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
 	case c.NProcPerNode.word == "cpu":
 		return misfit("nproc-per-node", "cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:

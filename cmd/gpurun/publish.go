@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
+	"gpurun/worker/trace"
 )
 
 // GitHub Actions says by these variables that it runs the job, and where the
@@ -31,6 +33,10 @@ func (a *app) publish(title string, c config, r result.Report) error {
 	}
 	if c.Prometheus != "" {
 		err = errors.Join(err, result.Replace(c.Prometheus, func(w io.Writer) error { return ci.Prometheus(w, r) }))
+	}
+	if c.Trace != "" && len(r.Timeline.Ranks) > 0 {
+		r.Timeline.Title = strings.Join(append([]string{"gpurun"}, r.Command[min(1, len(r.Command)):]...), " ")
+		err = errors.Join(err, result.Replace(c.Trace, func(w io.Writer) error { return trace.Write(w, r.Timeline) }))
 	}
 	if file := os.Getenv(githubSummary); file != "" && onGitHub() {
 		if err := appendSummary(file, title, r); err != nil { // a summary is for people: no run fails for the lack of it

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/kernels"
+	"gpurun/kernels/matmul"
 )
 
 const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
@@ -29,6 +30,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
   gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
                                                     on two machines; this is the second
+  gpurun --nproc-per-node 4 allgather-matmul        gather a matrix, and multiply it meanwhile
   gpurun tune -o table.toml                         measure what is the fastest here
   gpurun bench allreduce --against nccl             algorithms side by side
   gpurun doctor                                     what is wrong with this machine
@@ -66,6 +68,9 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	addLauncherFlags(root.PersistentFlags())
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
+	}
+	for _, o := range matmul.Operations() {
+		root.AddCommand(newProductCommand(a, o))
 	}
 	root.AddCommand(newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, a.checks), newListCommand(a), newVersionCommand(a), newWorkerCommand())
 	return root, showDefaults(root)

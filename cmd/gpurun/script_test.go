@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE COMMAND...   runs the command, which must exit with the code
 //	within TIME             the exits before took no longer than this
-//	stand-ins               puts stand-ins for CUDA, NCCL and NVSHMEM, on two GPUs
+//	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
 //
 // and the conditions gpu, and cc for a C compiler. The variable FREEPORT has a port
@@ -76,6 +76,7 @@ func standIns(ts *testscript.TestScript, neg bool, args []string) {
 		"driver/testdata/fakecuda.c":     "libcuda.so.1",
 		"nccl/testdata/fakenccl.c":       "libnccl.so.2",
 		"nvshmem/testdata/fakenvshmem.c": "libnvshmem_host.so.3",
+		"cublas/testdata/fakecublas.c":   "libcublas.so.13",
 	} {
 		path, err := filepath.Abs(filepath.Join("..", "..", "cudart", source))
 		ts.Check(err)

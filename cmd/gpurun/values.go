@@ -27,6 +27,26 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// numbers is a list of positive whole numbers.
+type numbers []int64
+
+// UnmarshalText reads "4096", "1024,2048", or a list as a file has it.
+func (n *numbers) UnmarshalText(text []byte) error {
+	*n = nil
+	words := strings.FieldsFunc(strings.Trim(string(text), "[]"), func(c rune) bool { return c == ',' || c == ' ' })
+	for _, word := range words {
+		x, err := strconv.ParseInt(word, 10, 64)
+		if err != nil || x < 1 {
+			return fmt.Errorf("%q is no positive whole number", word)
+		}
+		*n = append(*n, x)
+	}
+	if len(*n) == 0 {
+		return errors.New("there is no number; write for example 1024,2048")
+	}
+	return nil
+}
+
 // nearestSize guesses what was meant: "1KiB" and "1.5K" begin like sizes.
 func nearestSize(text string) string {
 	end := 0

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gpurun/worker/result"
 )
 
@@ -86,6 +88,23 @@ func TestProcesses(t *testing.T) {
 		var got processes
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is %v, want an error", text, got)
+		}
+	}
+}
+
+// Lists of numbers are read as flags, files and the environment write them.
+func TestNumbers(t *testing.T) {
+	for text, want := range map[string]numbers{
+		"4096": {4096}, "1024,2048": {1024, 2048}, "1024, 2048": {1024, 2048}, "[8 16]": {8, 16},
+		"": nil, "0": nil, "-8": nil, "8,x": nil, "1.5": nil, "4K": nil, "99999999999999999999": nil,
+	} {
+		var got numbers
+		err := got.UnmarshalText([]byte(text))
+		if (err == nil) != (want != nil) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); err == nil && diff != "" {
+			t.Errorf("%q: %s", text, diff)
 		}
 	}
 }

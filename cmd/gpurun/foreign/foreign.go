@@ -1,5 +1,5 @@
-// Package foreign makes NCCL and NVSHMEM do what gpurun's own kernels do: it puts
-// their calls behind [worker.Library].
+// Package foreign makes NCCL, NVSHMEM and cuBLAS do what gpurun's own kernels do: it
+// puts their calls behind [worker.Library] and [matmul.BLAS].
 package foreign
 
 import (
@@ -15,6 +15,7 @@ func Libraries() map[string]worker.OpenLibrary {
 	return map[string]worker.OpenLibrary{
 		libraries.NCCLName:    openNCCL,
 		libraries.NVSHMEMName: openNVSHMEM,
+		libraries.CUBLASName:  openCUBLAS,
 	}
 }
 

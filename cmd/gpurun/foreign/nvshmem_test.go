@@ -10,7 +10,7 @@ import (
 // A second heap, of another size, gets room of its own; the user's size stays.
 func TestHeapSizeIsTheUsersOrFits(t *testing.T) {
 	const size = "NVSHMEM_SYMMETRIC_SIZE"
-	path := standIn(t)
+	path := standIn(t, "nvshmem", "libnvshmem_host.so.3")
 	for _, tt := range []struct{ users, first, second string }{
 		{"", "1073745920", "1073750016"},
 		{"2G", "2G", "2G"},
@@ -34,8 +34,8 @@ func TestHeapSizeIsTheUsersOrFits(t *testing.T) {
 	}
 }
 
-// standIn compiles the stand-in for NVSHMEM.
-func standIn(t *testing.T) string {
+// standIn compiles the stand-in of a package of cudart.
+func standIn(t *testing.T, of, file string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -44,8 +44,8 @@ func standIn(t *testing.T) string {
 		}
 		t.Skip("no C compiler to build the stand-in library with")
 	}
-	path := filepath.Join(t.TempDir(), "libnvshmem_host.so.3")
-	source := filepath.Join("..", "..", "..", "cudart", "nvshmem", "testdata", "fakenvshmem.c")
+	path := filepath.Join(t.TempDir(), file)
+	source := filepath.Join("..", "..", "..", "cudart", of, "testdata", "fake"+of+".c")
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/configs"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/worker"
+	"gpurun/worker/result"
+)
+
+// productRun is products of matrices that are about to run.
+type productRun struct {
+	*collectiveRun
+	operation *matmul.Operation
+}
+
+// runProduct checks everything that can be checked beforehand, and then runs the
+// products in the agent.
+func runProduct(cmd *cobra.Command, a *app, what *matmul.Operation) error {
+	p, err := planProductRun(cmd, what, false)
+	if err != nil {
+		return a.unable("gpurun "+what.Name, cmd, err)
+	}
+	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+}
+
+// planProductRun decides what runs where. Errors of usage come before those of the
+// machine.
+func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*productRun, error) {
+	p := &productRun{&collectiveRun{}, what}
+	profiles, simulator := productProfiles(bench)
+	if err := p.plan(cmd, profiles); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.machine, err = findMachine(p.config); err != nil {
+		return nil, p.settings.blamed(err)
+	}
+	if p.machine.backend == "sim" {
+		if err := p.plan(cmd, slices.Concat(profiles, [][]byte{configs.Simulator}, simulator)); err != nil {
+			return nil, err
+		}
+	}
+	if bench {
+		p.job.Rounds = p.config.Rounds
+	}
+	if err := p.leaveOut(); err != nil {
+		return nil, err
+	}
+	if err := checkJob(p.job, p.machine.ranks); err != nil {
+		return nil, err
+	}
+	return p, p.config.checkFiles(p.config.Trace)
+}
+
+// plan turns flags, environment and file into the job.
+func (p *productRun) plan(cmd *cobra.Command, profiles [][]byte) (err error) {
+	if p.settings, err = loadSettings(cmd, profiles...); err != nil {
+		return err
+	}
+	if p.config, err = p.settings.config(); err != nil {
+		return err
+	}
+	if p.config.NNodes > 1 || p.config.NodeRank > 0 {
+		return p.settings.blame("nnodes", errors.New(p.operation.Name+" shares memory, and so runs within one machine"))
+	}
+	c := &p.config
+	c.Explain = false // for collectives; a file or the environment may have it all the same
+	var inject []worker.Injection
+	if cmd.Flags().Lookup("inject") != nil {
+		if inject, err = injections(cmd); err != nil {
+			return err
+		}
+	}
+	p.job = worker.Job{
+		Collective: p.operation.Name, Iterations: c.Iters, Warmup: c.WarmupIters, Verify: c.Check == 1,
+		Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject, P2P: c.P2P, Symm: c.Symm,
+		LibraryPaths: libraryPaths(*c), Record: c.Trace != "",
+		Products: &worker.Products{M: c.M, N: c.N, K: c.K},
+	}
+	for _, n := range c.SplitsPerRank {
+		if n > matmul.MaxSplits {
+			return p.settings.blame("splits-per-rank", fmt.Errorf("%d is not between 1 and %d", n, matmul.MaxSplits))
+		}
+		p.job.Products.Splits = append(p.job.Products.Splits, int(n))
+	}
+	return p.setWords()
+}
+
+// setWords sets algorithms and types.
+func (p *productRun) setWords() (err error) {
+	own, names := p.algorithmNames()
+	valid := append([]string{wordAuto, wordAll}, names...)
+	p.job.Algorithms, err = choose("algorithm", p.config.Algo, own, valid, func(word string) (string, bool) {
+		return word, slices.Contains(valid, word)
+	})
+	if err != nil {
+		return p.settings.blame("algo", err)
+	}
+	types := dtypeNames(matmul.DTypes())
+	p.job.DTypes, err = choose("datatype of "+p.operation.Name, p.config.DataType, types, append([]string{wordAll}, types...), func(word string) (string, bool) {
+		d, ok := collective.ParseDType(word)
+		return d.Name, ok && slices.Contains(types, d.Name)
+	})
+	if err != nil {
+		return p.settings.blame("datatype", err)
+	}
+	return nil
+}
+
+// algorithmNames lists gpurun's own, and all.
+func (p *productRun) algorithmNames() (own, all []string) {
+	for _, a := range p.operation.Algorithms {
+		all = append(all, a.Name)
+		if a.Library == "" {
+			own = append(own, a.Name)
+		}
+	}
+	return own, all
+}
+
+// leaveOut drops those of "all" algorithms that cannot do some of the job, and notes
+// why; what the devices cannot do is left out by the workers.
+func (p *productRun) leaveOut() error {
+	if !slices.Contains(p.config.Algo, wordAll) {
+		return nil
+	}
+	var kept, dropped []string
+	for _, name := range p.job.Algorithms {
+		job := p.job
+		job.Algorithms, job.Inject = []string{name}, nil
+		named := slices.Contains(p.config.Algo, name)
+		if err := job.Check(p.machine.ranks); err != nil && !named && name != naive {
+			dropped = append(dropped, fmt.Sprintf("%s (%v)", name, err))
+			continue
+		}
+		if kept = append(kept, name); !named {
+			p.job.Optional = append(p.job.Optional, name)
+		}
+	}
+	p.job.Algorithms, p.leftOut = kept, strings.Join(dropped, ", ")
+	return nil
+}
+
+// run prints the results as they come, and says how it ended.
+func (p *productRun) run(ctx context.Context, a *app) error {
+	progress := newProgress(a.err)
+	defer progress.clear()
+	renderer, err := result.NewProductRenderer(result.Format(p.config.Output), progress.beside(a.out))
+	if err != nil {
+		return err
+	}
+	return p.runWith(ctx, a, "gpurun "+p.operation.Name, renderer, progress)
+}
+
+// runWith measures, and publishes the report.
+func (p *productRun) runWith(ctx context.Context, a *app, title string, renderer result.Renderer, progress *progress) error {
+	report, err := p.measure(ctx, a, renderer, progress)
+	sayNote(progress.beside(a.err), report)
+	return a.endedWith(err, a.publish(title, p.config, report))
+}

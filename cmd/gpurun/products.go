@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/configs"
+	"gpurun/kernels/matmul"
+)
+
+// productSharedFlags are the flags of collectives that products have as well.
+var productSharedFlags = [...]string{
+	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus",
+	"p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "output",
+}
+
+func newProductCommand(a *app, what *matmul.Operation) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     what.Name,
+		Aliases: what.Aliases,
+		Short:   "Run and verify " + what.Name + ": " + what.Summary,
+		Long:    productLong(what),
+		Example: strings.Join(productExamples(what), "\n"),
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.annotated("gpurun "+what.Name, runProduct(cmd, a, what))
+		},
+	}
+	addProductFlags(cmd.Flags())
+	addInjectFlag(cmd.Flags())
+	return cmd
+}
+
+// productShape says what each rank has and gets.
+func productShape(what *matmul.Operation) string {
+	switch {
+	case what.Gathers:
+		return "Every rank has M/ranks rows of A, and a B of its own. It gets all of A, and C = A x B."
+	case what.Scatters:
+		return "Every rank has an A and a B of its own. It gets M/ranks rows of the sum of all A x B."
+	}
+	return "Every rank has an A and a B of its own, and gets the sum of all A x B."
+}
+
+func productLong(what *matmul.Operation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. %s\n", what.Name, what.Summary, productShape(what))
+	b.WriteString(`A is M x K and lies by rows, B is K x N and lies by columns, as the weight of a linear
+layer does. Elements are bfloat16 or half, and are accumulated in fp32.
+
+Every element of every rank is compared: before timing with small integers, whose
+product is known to the bit, and after it with random numbers, by a bound for each
+element and by the norm of the error, which is printed. What is too large for the
+processor is worked out by a naive kernel, of which samples are confirmed.
+
+Algorithms:
+`)
+	for _, algorithm := range what.Algorithms {
+		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
+	}
+	b.WriteString(`
+The times printed are of the slowest rank; the first is the median. TFLOP/s are those
+of each rank.
+
+Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`)
+	return b.String()
+}
+
+func productExamples(what *matmul.Operation) []string {
+	return []string{
+		"  gpurun --nproc-per-node 4 " + what.Name + " -m 4096 -n 6656 -k 16384 -d bfloat16",
+		"  gpurun " + what.Name + " -m 1024,2048,4096,8192 --algo all -J results.json",
+		"  gpurun bench " + what.Name + " --against decomposed",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      see it fail",
+	}
+}
+
+// addProductFlags adds the flags of products. -n is a size here, and not --iters.
+func addProductFlags(f *pflag.FlagSet) {
+	for _, flag := range sweepFlags() {
+		if !slices.Contains(productSharedFlags[:], flag.name) {
+			continue
+		}
+		switch flag.name {
+		case "iters":
+			flag.short = ""
+		case "datatype":
+			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
+		case "algo":
+			flag.usage = "comma-separated `algorithms`; or auto, the one that should be fastest; or all of gpurun's own that can do what is asked here"
+		}
+		flag.add(f)
+	}
+	f.StringP("m", "m", "", "comma-separated `numbers` of rows of A, those of all ranks")
+	f.StringP("n", "n", "", "comma-separated `numbers` of columns of B")
+	f.StringP("k", "k", "", "comma-separated `numbers` of columns of A, multiples of 8")
+	f.String("trace", "", "draw when tiles and copies of one call ran into this `file`, for Perfetto or chrome://tracing")
+	f.String("splits-per-rank", "", "comma-separated `numbers` of chunks that a rank's rows are copied in, by algorithms that overlap copies with the product")
+}
+
+// productProfiles change the defaults of products, and further in bench: always, and in
+// the simulator.
+func productProfiles(bench bool) (profiles, simulator [][]byte) {
+	if !bench {
+		return [][]byte{configs.Products}, nil
+	}
+	return [][]byte{configs.Bench, configs.Products, configs.BenchProducts}, [][]byte{configs.BenchProductsSimulator}
+}
