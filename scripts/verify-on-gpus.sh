@@ -10,6 +10,7 @@
 #             GPUs, in streams and in graphs, with peer access and without; epilogues
 #   memory    every way to share memory
 #   libraries NCCL and NVSHMEM, where they are installed, and two nodes on one machine
+#   products  products of matrices, by every algorithm and by libraries where they are
 #   bench     allreduce on every kind of memory and beside NCCL, compared; not verified
 #   failures  the injected failures; too many ranks
 #   tests     the tests that need a GPU; how long the driver compiles a module
@@ -117,6 +118,22 @@ libraries() {
   fi
 }
 
+products() {
+  local n run operation algorithms=all
+  has cuBLAS && algorithms=$algorithms,cublas
+  has "NCCL .* and cuBLAS" && algorithms=$algorithms,nccl
+  for n in ${RANKS:-1 2 3 4 8}; do
+    [ "$n" -le "$count" ] || continue
+    run="$gpurun --nproc-per-node $n --device cuda"
+    for operation in allgather-matmul matmul-reducescatter matmul-allreduce; do
+      limit=180 check 0 "$operation-$n" $run $operation --algo $algorithms -d all \
+        -m $((n * 130)),$((n * 512)) -n 100,1536 -k 200,4096 --splits-per-rank 1,3 --iters 3
+      check 0 "$operation-trace-$n" $run $operation --algo fused -m $((n * 1024)) -n 4096 -k 4096 --iters 3 \
+        --trace "$results/$operation-$n.trace.json"
+    done
+  done
+}
+
 bench() {
   local n kind kinds="vmm ipc"
   has NVSHMEM && kinds="$kinds nvshmem"
@@ -161,10 +178,10 @@ grids() {
 count=$(nvidia-smi -L | grep -c ^GPU)
 [ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
-for part in "${@:-first sweeps memory libraries failures tests grids}"; do
+for part in "${@:-first sweeps memory libraries products failures tests grids}"; do
   for name in $part; do
     case $name in
-      first | sweeps | memory | libraries | bench | failures | tests | grids) "$name" ;;
+      first | sweeps | memory | libraries | products | bench | failures | tests | grids) "$name" ;;
       *) echo "there is no part $name; see the top of this script"; exit 2 ;;
     esac
   done

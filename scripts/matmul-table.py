@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Prints what gpurun and PyTorch measured of products, side by side, as markdown.
+
+    scripts/matmul-table.py gpurun-*.json torch-*.json
+
+Files are what gpurun bench writes with --output json, and matmul-peers.py with --out.
+A time is the median of the medians of all files that have the case. "of cuBLAS" is the
+time of gpurun's fastest own algorithm by that of the product alone, by cuBLAS, both
+measured by gpurun.
+"""
+
+import json
+import statistics
+import sys
+
+LIBRARIES = ("cublas", "nccl")  # of others
+
+
+def main(paths):
+    times, ranks = {}, set()
+    for path in paths:
+        with open(path) as file:
+            report = json.load(file)
+        ranks.add(report["world_size"])
+        program = "torch" if report.get("program", "").startswith("PyTorch") else "gpurun"
+        for r in report["results"]:
+            p = r["product"]
+            splits = p.get("splits_per_rank", 1)
+            column = f"{program} {r['algorithm']}" + (f"/{splits}" if splits > 1 else "")
+            case = times.setdefault(r["collective"], {}).setdefault((p["n"], p["k"], p["m"]), {})
+            case.setdefault(column, []).append((r["time_us"]["p50"], bool(r["wrong"])))
+    if len(ranks) != 1:
+        raise SystemExit(f"the files are of {sorted(ranks)} ranks: compare those of as many")
+    for operation, cases in times.items():
+        print(f"### {operation}, {min(ranks)} ranks, us\n")
+        table(cases)
+
+
+def table(cases):
+    columns = sorted({column for case in cases.values() for column in case})
+    print("| M | N, K | " + " | ".join(columns) + " | of cuBLAS |")
+    print("|" + "---|" * (len(columns) + 3))
+    for (n, k, m), case in sorted(cases.items()):
+        cells = [cell(case.get(column, [])) for column in columns]
+        print(f"| {m} | {n}, {k} | " + " | ".join(cells) + f" | {ratio(case)} |")
+    print()
+
+
+def cell(measured):
+    if any(wrong for _, wrong in measured):
+        return "wrong"
+    return f"{median(measured):.0f}" if measured else ""
+
+
+def median(measured):
+    return statistics.median(time for time, _ in measured)
+
+
+def ratio(case):
+    own = [
+        median(measured)
+        for column, measured in case.items()
+        if column.startswith("gpurun ") and column.removeprefix("gpurun ") not in LIBRARIES
+    ]
+    if not own or "gpurun cublas" not in case:
+        return ""
+    return f"{min(own) / median(case['gpurun cublas']):.3f}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    main(sys.argv[1:])
