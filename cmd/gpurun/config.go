@@ -20,6 +20,7 @@ type config struct {
 	RequireGPU    bool      `mapstructure:"require-gpu"`
 	Oversubscribe bool      `mapstructure:"oversubscribe"`
 	Grace         seconds   `mapstructure:"grace"`
+	SignalGrace   seconds   `mapstructure:"signal-grace"`
 	NNodes        nodeCount `mapstructure:"nnodes"`
 	NodeRank      int       `mapstructure:"node-rank"`
 	MasterAddr    string    `mapstructure:"master-addr"`
@@ -119,21 +120,33 @@ func (s *settings) checkReals(c config) error {
 	return nil
 }
 
+// wordSetting is a setting that is one of some words.
+type wordSetting struct {
+	key, word string
+	valid     []string
+}
+
 func (s *settings) checkWords(c config) error {
-	for _, w := range []struct {
-		key, word string
-		valid     []string
-	}{
+	return cmp.Or(s.checkLogWords(c.LogLevel, c.LogFormat), s.checkValid([]wordSetting{
 		{"device", c.Device, []string{wordAuto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
-		{"log-level", c.LogLevel, []string{"debug", "info", "warn", "error"}},
-		{"log-format", c.LogFormat, []string{"console", "json"}},
 		{"epilogue", c.Epilogue, epilogueWords()},
 		{"pdl", c.PDL, []string{wordAuto, wordOn, wordOff}},
 		{"p2p", c.P2P, []string{wordAuto, wordOff}},
 		{"multicast", c.Multicast, []string{wordAuto, wordOn, wordOff}},
 		{"symm", c.Symm, symmWords()},
-	} {
+	}))
+}
+
+func (s *settings) checkLogWords(level, format string) error {
+	return s.checkValid([]wordSetting{
+		{"log-level", level, []string{"debug", "info", "warn", "error"}},
+		{"log-format", format, []string{"console", "json"}},
+	})
+}
+
+func (s *settings) checkValid(words []wordSetting) error {
+	for _, w := range words {
 		if !slices.Contains(w.valid, w.word) {
 			return s.blame(w.key, unknown("word", w.word, w.valid))
 		}

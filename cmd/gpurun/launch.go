@@ -2,29 +2,39 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/cudart/driver"
 	"gpurun/worker/agent"
+	"gpurun/worker/launcher"
 )
 
 // commandRun is a command that is about to run in every process.
 type commandRun struct {
-	config  config
+	config  launchConfig
+	options *torchrun.Options
 	argv    []string
 	workers int
 	log     *zap.Logger
+	// plain is set for torchrun by name: lines have no prefix unless one is asked
+	// for.
+	plain bool
 }
 
-// launch runs words as a command in every process, as torchrun does.
-func launch(cmd *cobra.Command, a *app, words []string) error {
-	p, err := planCommand(cmd, a, words)
+// launch runs a program in every process, as torchrun does.
+func launch(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) error {
+	p, err := planCommand(cmd, a, options, line)
 	if err != nil {
 		return err
 	}
@@ -32,78 +42,146 @@ func launch(cmd *cobra.Command, a *app, words []string) error {
 }
 
 // planCommand checks everything that can be checked beforehand.
-func planCommand(cmd *cobra.Command, a *app, words []string) (*commandRun, error) {
-	for _, name := range []string{"device", "require-gpu", "oversubscribe"} {
-		if cmd.Flags().Changed(name) {
-			return nil, hinted(usagef("--%s is for gpurun's own collectives, and %s is a command", name, words[0]), cmd)
-		}
-	}
-	settings, err := loadSettings(cmd)
+func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
+	settings, err := takeOptions(cmd, options, line)
 	if err != nil {
 		return nil, err
 	}
-	p := &commandRun{}
-	if p.config, err = settings.config(); err != nil {
-		return nil, err
-	}
-	if err := refuseNodes(settings, p.config, words[0]); err != nil {
+	p := &commandRun{options: options, plain: torchrun.Named(a.args[0])}
+	if err := refuseForCommand(cmd, options); err != nil {
 		return nil, hinted(err, cmd)
 	}
-	if p.log, err = newLogger(p.config, a.err); err != nil {
+	if p.config, err = settings.launchConfig(); err != nil {
 		return nil, err
 	}
-	if p.argv, err = agent.Command(words); err != nil {
+	if p.log, err = newLogger(config{LogLevel: p.config.LogLevel, LogFormat: p.config.LogFormat}, a.err); err != nil {
 		return nil, err
 	}
-	p.workers, err = p.config.NProcPerNode.forCommand()
+	if p.argv, err = commandOf(options, p.plain); err != nil {
+		return nil, err
+	}
+	p.workers, err = processesOf(options.NProcPerNode)
 	return p, err
 }
 
-func (p *commandRun) run(ctx context.Context, a *app) error {
-	port, err := agent.FreePort()
-	if err != nil {
-		return err
+// refuseForCommand refuses what a command cannot have.
+func refuseForCommand(cmd *cobra.Command, o *torchrun.Options) error {
+	for _, name := range forCollectives() {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is for gpurun's own collectives, and %s is a command", name, o.Words[0])
+		}
 	}
-	outcome, err := agent.Run(ctx, agent.Spec{
-		Argv:    p.argv,
-		Workers: p.workers,
-		Env: agent.TorchEnv(agent.TorchJob{
-			Workers: p.workers, WorldSize: p.workers, GroupSize: 1, Role: "default", RunID: "none",
-			MasterAddr: "127.0.0.1", MasterPort: port,
-		}, p.log),
-		Stdin:    a.in,
-		Grace:    time.Duration(p.config.Grace),
-		Signals:  a.signals,
-		Stdout:   a.out,
-		Stderr:   a.err,
-		Prefix:   rankPrefix(p.workers),
-		Lifeline: a.lifeline,
-		Logger:   p.log,
-	})
-	return commandEnd(outcome, err, a.err)
+	switch info, err := os.Stat(o.LogDir); {
+	case o.Several():
+		return usagef("%s: gpurun's own collectives span machines, and %s is a command: it runs on one, and needs --nnodes 1", o.Source("nnodes"), o.Words[0])
+	case o.NUMABinding != "none":
+		return usagef("--numa-binding: gpurun does not bind processes: leave it out, and put \"numactl --cpunodebind=N\" before the command")
+	case o.LogDir != "" && err == nil && !info.IsDir():
+		return usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
+	}
+	return nil
+}
+
+// commandOf is what to execute: a script, a module or a program. Torchrun takes
+// every bare word for a script.
+func commandOf(o *torchrun.Options, plain bool) ([]string, error) {
+	switch {
+	case o.RunPath:
+		return agent.Script(o.Words)
+	case o.Module:
+		return agent.Module(o.Words)
+	case o.NoPython, o.Dashed && !plain:
+		return agent.Program(o.Words)
+	case plain:
+		return agent.Script(o.Words)
+	}
+	return agent.Command(o.Words)
+}
+
+func (p *commandRun) run(ctx context.Context, a *app) error {
+	for _, note := range p.options.Unused() {
+		p.log.Debug(note)
+	}
+	job := launcher.Job{
+		Agent: agent.Spec{
+			Argv:        p.argv,
+			Stdin:       a.in,
+			Grace:       time.Duration(p.config.Grace),
+			SignalGrace: time.Duration(p.config.SignalGrace),
+			Signals:     a.signals,
+			Handled:     append([]syscall.Signal{}, p.options.SignalsToHandle...),
+			Stdout:      a.out,
+			Stderr:      a.err,
+			Lifeline:    a.lifeline,
+			Logger:      p.log,
+		},
+		Torch: p.torchJob(),
+		Logs:  p.logs(),
+	}
+	if !p.plain {
+		job.Agent.Prefix = rankPrefix(p.workers)
+	}
+	result, err := launcher.Run(ctx, job)
+	return commandEnd(result, p.argv, err, a.err)
+}
+
+// torchJob is what workers are told about their job.
+func (p *commandRun) torchJob() agent.TorchJob {
+	o := p.options
+	addr, port := o.Master()
+	id := o.RdzvID
+	if id == "" {
+		// As under --standalone: whoever names files after it wants them apart.
+		id = rand.Text()
+	}
+	return agent.TorchJob{
+		Workers: p.workers, WorldSize: p.workers, GroupSize: 1, Role: o.Role, RunID: id,
+		MasterAddr: addr, MasterPort: port, MaxRestarts: o.MaxRestarts, VirtualLocalRank: o.VirtualRank,
+	}
+}
+
+// prefixVariable has torchrun's template for what stands before lines of output.
+const prefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
+
+// logs says where output goes. A torchrun that tees marks lines.
+func (p *commandRun) logs() launcher.Logs {
+	o := p.options
+	l := launcher.Logs{
+		Dir: o.LogDir, Redirects: o.Redirects.Of, Tee: o.Tee.Of, Shown: o.LocalRanksFilter.Has,
+		StdoutFilters: o.DuplicateStdoutFilters, StderrFilters: o.DuplicateStderrFilters,
+		Prefix: os.Getenv(prefixVariable),
+		Keep:   o.Redirects.Any() || o.Tee.Any() || len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) > 0,
+	}
+	if l.Prefix == "" && o.Tee.Any() {
+		l.Prefix = launcher.DefaultPrefix
+	}
+	return l
 }
 
 // commandEnd says how a command ended and passes its exit code on.
-func commandEnd(o *agent.Outcome, err error, stderr io.Writer) error {
-	if o == nil {
+func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
+	if r == nil {
 		return err
 	}
-	explainOutcome(stderr, o)
-	if code := o.ExitCode(); code != 0 {
+	explainFailures(stderr, argv, r.Failed)
+	explainOutcome(stderr, r.Outcome)
+	if code := r.ExitCode(); code != 0 {
 		return &exitError{code: code, err: err}
 	}
 	return err
 }
 
-// forCommand is the number of processes of a command, 1 by default. As under
-// torchrun, auto is the number of GPUs, or of CPUs where there is no GPU.
-func (p processes) forCommand() (int, error) {
-	switch p.word {
+// processesOf is the number of processes. As under torchrun, auto is the number of
+// GPUs, or of CPUs where there is no GPU.
+func processesOf(p torchrun.Processes) (int, error) {
+	switch p.Word {
 	case "cpu":
 		return runtime.NumCPU(), nil
-	case "gpu", "auto":
+	case "xpu":
+		return 0, &environmentError{errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
+	case "gpu", wordAuto:
 		gpus, err := driver.New().Devices()
-		if err != nil && p.word == "auto" {
+		if err != nil && p.Word == wordAuto {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
@@ -111,5 +189,5 @@ func (p processes) forCommand() (int, error) {
 		}
 		return len(gpus), nil
 	}
-	return max(p.number, 1), nil
+	return p.Number, nil
 }

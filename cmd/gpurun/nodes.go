@@ -89,6 +89,22 @@ func (s *settings) token(c config) (string, error) {
 	return token, nil
 }
 
+// unfit notes that this machine cannot take part in a job across machines, given
+// what came of looking for its devices: then the nodes meet all the same, so that
+// none waits in vain. A slip of the user's is returned.
+func (p *collectiveRun) unfit(err error) error {
+	var lacking *environmentError
+	switch {
+	case errors.As(err, &lacking):
+		p.nodes.problem = lacking
+	case err != nil:
+		return err
+	case p.machine.backend == "sim":
+		p.nodes.problem = &environmentError{errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
+	}
+	return nil
+}
+
 // refuseNodes keeps commands, which run on one machine, from what is for
 // collectives on several.
 func refuseNodes(s *settings, c config, word string) error {
@@ -103,22 +119,6 @@ func refuseNodes(s *settings, c config, word string) error {
 		if s.flags.Changed(name) {
 			return usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
 		}
-	}
-	return nil
-}
-
-// unfit notes that this machine cannot take part in a job across machines, given
-// what came of looking for its devices: then the nodes meet all the same, so that
-// none waits in vain. A slip of the user's is returned.
-func (p *collectiveRun) unfit(err error) error {
-	var lacking *environmentError
-	switch {
-	case errors.As(err, &lacking):
-		p.nodes.problem = lacking
-	case err != nil:
-		return err
-	case p.machine.backend == "sim":
-		p.nodes.problem = &environmentError{errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
 	}
 	return nil
 }

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
 )
@@ -53,10 +52,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 				cmd.SetOut(a.err)
 				return cmp.Or(cmd.Help(), error(&exitError{code: exitUsage}))
 			}
-			if cmd.ArgsLenAtDash() < 0 && !launchable(words[0]) {
-				return unknownCommand(cmd, words[0])
-			}
-			return launch(cmd, a, words)
+			return unknownCommand(cmd, words[0])
 		},
 	}
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -66,6 +62,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	addLauncherFlags(root.PersistentFlags())
+	root.Flags().AddFlagSet(torchrun.New().Flags())
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
@@ -88,6 +85,7 @@ func addLauncherFlags(f *pflag.FlagSet) {
 	f.String("rdzv-token-file", "", "`file` with the secret that all nodes share, or set GPURUN_RDZV_TOKEN; openssl rand -hex 32 makes one")
 	f.String("join-timeout", "", "`seconds` that a node waits for all others to come")
 	f.String("grace", "", "`seconds` that processes get to end after SIGTERM, before SIGKILL")
+	f.String("signal-grace", "", "`seconds` that a command's processes get to end after a signal to gpurun that is passed on")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` that is logged: debug, info, warn or error")
 	f.String("log-format", "", "`form` of the log: console or json")
@@ -102,19 +100,6 @@ func refuseLauncherFlags(cmd *cobra.Command) (err error) {
 		}
 	})
 	return err
-}
-
-// launchable reports whether a bare word names a program or script, rather than
-// a collective that was misspelt.
-func launchable(word string) bool {
-	if strings.HasSuffix(word, ".py") {
-		return true
-	}
-	if _, err := exec.LookPath(word); err == nil {
-		return true
-	}
-	info, err := os.Stat(word)
-	return err == nil && info.Mode().IsRegular()
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
@@ -141,6 +126,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	}
 	if short := missing.GetSpecifiedShortnames(); short != "" {
 		return hinted(usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
+	}
+	if cmd.HasParent() && torchrun.New().Flags().Lookup(missing.GetSpecifiedName()) != nil {
+		return hinted(usagef("--%s is for programs that gpurun launches, and %s is a command of its own", missing.GetSpecifiedName(), cmd.Name()), cmd)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

@@ -36,7 +36,7 @@ func run(args []string, s streams) int {
 		defer lifeline.Close()
 	}
 	a := &app{streams: s, args: args, signals: signals, lifeline: lifeline}
-	root, err := newRootCommand(a)
+	root, err := newCommand(a)
 	if err != nil {
 		return complain(s.err, err)
 	}

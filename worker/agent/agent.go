@@ -28,6 +28,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,7 +41,8 @@ import (
 
 // Spec says what to run and how.
 type Spec struct {
-	// Argv is the command of every worker, see [Command].
+	// Argv is the command of every worker, see [Command]. "${local_rank}" in an
+	// argument stands for the worker's local rank.
 	Argv []string
 	// Workers is the number of local workers. Their ranks are FirstRank up to
 	// FirstRank+Workers-1.
@@ -50,6 +55,12 @@ type Spec struct {
 	// ExtraFiles returns the files that one worker finds as descriptors 3, 4,
 	// and so on. The agent closes them. It may be nil.
 	ExtraFiles func(localRank int) ([]*os.File, error)
+	// Output says where one worker's streams go, when not just to Stdout and
+	// Stderr. It may be nil.
+	Output func(localRank int) (stdout, stderr Output, err error)
+	// ErrorFile returns the file in which one worker may record why it fails. The
+	// time at which it does so is that of its failure. It may be nil.
+	ErrorFile func(localRank int) string
 	// Stdin is every worker's standard input. When it is nil, that is
 	// /dev/null. All workers share it, as under torchrun, so that a debugger
 	// works in whichever rank stops.
@@ -73,9 +84,13 @@ type Spec struct {
 	SignalGrace time.Duration
 	// Signals are the signals that this process receives, see [Catch]. The
 	// first one that ends the run is passed on to the workers, a second one
-	// kills them at once. SIGUSR1 and SIGUSR2 are passed on to the workers'
-	// first processes and end nothing. It may be nil.
+	// kills them at once. It may be nil.
 	Signals <-chan os.Signal
+	// Handled are the signals that are passed on and end the run. It defaults to
+	// SIGTERM, SIGINT, SIGHUP and SIGQUIT; one of these that is not in it kills the
+	// workers at once. SIGUSR1 and SIGUSR2, where they are not in it, are passed on to the
+	// workers' first processes and end nothing.
+	Handled []syscall.Signal
 
 	// Stdout and Stderr receive the workers' output. A write error ends the run.
 	Stdout, Stderr io.Writer
@@ -133,6 +148,9 @@ func (s *Spec) complete() error {
 	if s.SignalGrace <= 0 {
 		s.SignalGrace = s.Grace
 	}
+	if s.Handled == nil {
+		s.Handled = endingSignals()
+	}
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
@@ -145,4 +163,13 @@ func (s *Spec) prefix(rank int) string {
 		return ""
 	}
 	return s.Prefix(rank)
+}
+
+// arguments are those of one worker's command.
+func (s *Spec) arguments(localRank int) []string {
+	arguments := slices.Clone(s.Argv[1:])
+	for i, argument := range arguments {
+		arguments[i] = strings.ReplaceAll(argument, "${local_rank}", strconv.Itoa(localRank))
+	}
+	return arguments
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -24,28 +25,55 @@ func (e *NotFound) Error() string { return fmt.Sprintf("cannot run %q: %v", e.Na
 func (e *NotFound) Unwrap() error { return e.Err }
 
 // Command returns what to execute for the words of a command line: a word that
-// ends in .py is a script, which runs as "python3 -u script args", or with the
-// interpreter that PYTHON_EXEC names; any other is a program, found in PATH. It
-// fails with a *NotFound.
+// ends in .py is a [Script], any other a [Program]. It fails with a *NotFound.
 func Command(words []string) ([]string, error) {
+	if len(words) > 0 && strings.HasSuffix(words[0], ".py") {
+		return Script(words)
+	}
+	return Program(words)
+}
+
+// Program returns what to execute for a program, found in PATH, and its
+// arguments. It fails with a *NotFound.
+func Program(words []string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, errors.New("no command to run")
 	}
-	argv := words
-	if strings.HasSuffix(words[0], ".py") {
-		info, err := os.Stat(words[0])
-		if err == nil && info.IsDir() {
-			err = errors.New("it is a directory")
-		}
-		if err != nil {
-			return nil, &NotFound{Name: words[0], Err: reason(err)}
-		}
-		argv = append([]string{python(), "-u"}, words...)
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return nil, &NotFound{Name: words[0], Err: reason(err)}
 	}
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		return nil, &NotFound{Name: argv[0], Err: reason(err)}
+	return words, nil
+}
+
+// Script returns what to execute for a Python script and its arguments: "python3
+// -u script args", or the interpreter that PYTHON_EXEC names. It fails with a
+// *NotFound.
+func Script(words []string) ([]string, error) {
+	if len(words) == 0 {
+		return nil, errors.New("no script to run")
 	}
-	return argv, nil
+	info, err := os.Stat(words[0])
+	if err == nil && info.IsDir() && !exists(words[0]+"/__main__.py") {
+		err = errors.New("it is a directory without __main__.py")
+	}
+	if err != nil {
+		return nil, &NotFound{Name: words[0], Err: reason(err)}
+	}
+	return Program(slices.Concat([]string{python(), "-u"}, words))
+}
+
+// Module returns what to execute for a Python module and its arguments, likewise
+// with -m. Whether there is such a module only Python can tell.
+func Module(words []string) ([]string, error) {
+	if len(words) == 0 {
+		return nil, errors.New("no module to run")
+	}
+	return Program(slices.Concat([]string{python(), "-u", "-m"}, words))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func python() string {

@@ -82,13 +82,14 @@ func (g *group) start(ctx context.Context) {
 
 // launch starts one worker and what watches it.
 func (g *group) launch(ctx context.Context, localRank int) error {
-	w, given, err := g.open(localRank)
+	w, opened := g.open(localRank)
+	err := opened.err
 	if err == nil {
 		err = g.spawner.start(ctx, w.cmd)
 	}
-	closeAll(given...)
+	closeAll(opened.given...)
 	if err != nil {
-		closeAll(w.stdout, w.stderr, w.reports)
+		closeAll(append(w.pipes(), w.toStdout.File, w.toStderr.File)...)
 		return err
 	}
 	w.pid = w.cmd.Process.Pid
@@ -99,8 +100,8 @@ func (g *group) launch(ctx context.Context, localRank int) error {
 
 	prefix := g.spec.prefix(w.rank)
 	raw := g.spec.Workers == 1 && prefix == ""
-	g.pass(&stream{in: w.stdout, out: g.spec.Stdout, turn: g.stdout, prefix: prefix, raw: raw})
-	g.pass(&stream{in: w.stderr, out: g.spec.Stderr, turn: g.stderr, prefix: prefix, raw: raw, tail: &w.tail})
+	g.pass(&stream{in: w.stdout, to: w.toStdout, out: g.spec.Stdout, turn: g.stdout, prefix: prefix, raw: raw})
+	g.pass(&stream{in: w.stderr, to: w.toStderr, out: g.spec.Stderr, turn: g.stderr, prefix: prefix, raw: raw, tail: &w.tail})
 	reported := make(chan struct{})
 	g.readers.Go(func() {
 		defer close(reported)
@@ -111,6 +112,9 @@ func (g *group) launch(ctx context.Context, localRank int) error {
 }
 
 func (g *group) pass(s *stream) {
+	if s.in == nil {
+		return // the worker writes to a file itself
+	}
 	g.readers.Go(func() {
 		s.copy(func(err error) { g.tell(event{err: err}) })
 	})

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,8 @@ type Outcome struct {
 	// First is the failure to name: the first by time among those that do not
 	// merely follow from another. It is nil when no worker failed by itself.
 	First *Failure
+	// Failures are all workers that failed by themselves, in the order of time.
+	Failures []*Failure
 	// Workers is how each worker that was started ended, by local rank.
 	Workers []WorkerState
 	// Signal is the signal to gpurun that ended the run, or zero.
@@ -67,6 +70,8 @@ type Failure struct {
 	// PeerPhase is what the rank that Report points to was doing, when that is
 	// a local one and reported.
 	PeerPhase string
+	// ErrorFile is where the worker recorded its reason; empty if it did not.
+	ErrorFile string
 	// LastStderr is the worker's last lines of standard error.
 	LastStderr []string
 	// OOMKilled says that the kernel killed for lack of memory during the run,
@@ -140,7 +145,11 @@ func (g *group) outcome() *Outcome {
 	}
 	for _, w := range g.workers {
 		o.Workers = append(o.Workers, w.ended())
+		if g.failedByItself(w) {
+			o.Failures = append(o.Failures, g.describe(w))
+		}
 	}
+	slices.SortStableFunc(o.Failures, func(a, b *Failure) int { return a.Time.Compare(b.Time) })
 	if w := g.first(); w != nil {
 		o.First = g.describe(w)
 	}
@@ -163,7 +172,10 @@ func (g *group) describe(w *worker) *Failure {
 	f := &Failure{
 		Rank: w.rank, LocalRank: w.localRank, PID: w.pid, Time: w.failedAt,
 		ExitCode: end.ExitCode, Signal: end.Signal, Phase: end.Phase,
-		Report: w.reported(), LastStderr: w.tail.last(),
+		Report: w.reported(), LastStderr: w.lastStderr(),
+	}
+	if _, ok := w.recordedAt(); ok {
+		f.ErrorFile = w.errorFile
 	}
 	if f.Report == nil {
 		f.OOMKilled = f.Signal == syscall.SIGKILL && g.oomKills.grown()
@@ -180,6 +192,14 @@ func (g *group) describe(w *worker) *Failure {
 		}
 	}
 	return f
+}
+
+// lastStderr returns the worker's last lines of standard error.
+func (w *worker) lastStderr() []string {
+	if w.toStderr.direct() {
+		return lastLines(w.toStderr.File.Name())
+	}
+	return w.tail.last()
 }
 
 // first returns the worker whose failure is to be named, or nil.

@@ -15,10 +15,13 @@ type Signalled struct{ Signal syscall.Signal }
 // Error reads "received SIGTERM".
 func (s Signalled) Error() string { return "received " + SignalName(s.Signal) }
 
-// endsRun reports whether a signal asks gpurun to end.
-func endsRun(s syscall.Signal) bool {
-	return slices.Contains([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}, s)
+// endingSignals are the signals that ask a program to end.
+func endingSignals() []syscall.Signal {
+	return []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 }
+
+// endsRun reports whether a signal asks gpurun to end.
+func endsRun(s syscall.Signal) bool { return slices.Contains(endingSignals(), s) }
 
 // Catch catches SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 from now
 // on. The context ends, with cause Signalled, on the first of the first four.

@@ -10,9 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stream passes one worker's output on to one of the agent's.
+// A stream passes one worker's output on to one of the agent's, and to whatever
+// else its Output names.
 type stream struct {
 	in     *os.File
+	to     Output
 	out    io.Writer
 	turn   *sync.Mutex // shared by all streams that go where this one goes
 	prefix string
@@ -20,29 +22,32 @@ type stream struct {
 	tail   *tail // keeps the last lines; nil for none
 
 	ready []byte // what the next write to out passes on
+	err   error  // what failed first; then nothing is passed on any more
 }
 
+// readSize is how much is read at once: what a pipe holds.
+const readSize = 64 << 10
+
 // copy passes everything on until the worker and whoever inherited the pipe
-// have closed it, or the read deadline has passed. When out fails it calls
+// have closed it, or the read deadline has passed. When that fails it calls
 // failed, once, and goes on reading, so that the worker does not block.
 func (s *stream) copy(failed func(error)) {
+	if s.to.File != nil {
+		defer s.to.File.Close()
+	}
 	cutter := lines{emit: s.line}
-	buffer := make([]byte, 32<<10)
-	broken := false
+	buffer := make([]byte, readSize)
+	told := false
 	pass := func() {
-		if len(s.ready) > 0 && !broken {
-			if err := s.write(); err != nil {
-				broken = true
-				failed(fmt.Errorf("writing the workers' output: %w", err))
-			}
+		s.write()
+		if s.err != nil && !told {
+			told = true
+			failed(s.err)
 		}
-		s.ready = s.ready[:0]
 	}
 	for in := untilDeadline(s.in); ; {
 		n, err := in.Read(buffer)
-		if s.raw {
-			s.ready = append(s.ready, buffer[:n]...)
-		}
+		s.keep(buffer[:n])
 		cutter.write(buffer[:n])
 		if err != nil {
 			break
@@ -53,22 +58,45 @@ func (s *stream) copy(failed func(error)) {
 	pass()
 }
 
-func (s *stream) write() error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	_, err := s.out.Write(s.ready)
-	return err
+// keep takes bytes as they come.
+func (s *stream) keep(p []byte) {
+	if s.to.File != nil && s.err == nil && len(p) > 0 {
+		if _, err := s.to.File.Write(p); err != nil {
+			s.err = fmt.Errorf("keeping the workers' output: %w", err)
+		}
+	}
+	if s.raw && !s.to.Hidden {
+		s.ready = append(s.ready, p...)
+	}
+}
+
+// write passes on what is ready, in one piece.
+func (s *stream) write() {
+	if len(s.ready) > 0 && s.err == nil {
+		s.turn.Lock()
+		_, err := s.out.Write(s.ready)
+		s.turn.Unlock()
+		if err != nil {
+			s.err = fmt.Errorf("writing the workers' output: %w", err)
+		}
+	}
+	s.ready = s.ready[:0]
 }
 
 // line takes one line of the worker.
 func (s *stream) line(line []byte) {
-	if len(line) == 1 && line[0] == '\r' {
-		return // progress bars begin with it
+	if loneReturn(line) {
+		return
 	}
 	if s.tail != nil {
 		s.tail.add(line)
 	}
-	if s.raw {
+	if s.to.Line != nil && s.err == nil {
+		if err := s.to.Line(line); err != nil {
+			s.err = fmt.Errorf("copying lines of the workers' output: %w", err)
+		}
+	}
+	if s.raw || s.to.Hidden {
 		return
 	}
 	s.ready = append(s.ready, s.prefix...)

@@ -1,10 +1,9 @@
 package agent
 
 import (
-	"fmt"
-	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 )
@@ -21,8 +20,15 @@ type TorchJob struct {
 	RunID      string
 	MasterAddr string
 	MasterPort int
+	// AgentStore says that an agent serves a store at MasterPort; else the worker
+	// with rank 0 does.
+	AgentStore bool
 
 	RestartCount, MaxRestarts int
+
+	// VirtualLocalRank gives every worker LOCAL_RANK 0 and the one GPU that is its
+	// own.
+	VirtualLocalRank bool
 }
 
 // TorchEnv returns, for Spec.Env, the variables that torchrun sets for its
@@ -42,7 +48,7 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 		"TORCHELASTIC_RESTART_COUNT=" + strconv.Itoa(job.RestartCount),
 		"TORCHELASTIC_MAX_RESTARTS=" + strconv.Itoa(job.MaxRestarts),
 		"TORCHELASTIC_RUN_ID=" + job.RunID,
-		"TORCHELASTIC_USE_AGENT_STORE=False",
+		"TORCHELASTIC_USE_AGENT_STORE=" + pythonBool(job.AgentStore),
 	}
 	if _, inherited := os.LookupEnv("TORCH_NCCL_ASYNC_ERROR_HANDLING"); !inherited {
 		common = append(common, "TORCH_NCCL_ASYNC_ERROR_HANDLING=1")
@@ -53,20 +59,28 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 	}
 	return func(localRank int) []string {
 		rank := strconv.Itoa(job.FirstRank + localRank)
-		return append([]string{"LOCAL_RANK=" + strconv.Itoa(localRank), "RANK=" + rank, "ROLE_RANK=" + rank}, common...)
+		return append(job.localRank(localRank), append([]string{"RANK=" + rank, "ROLE_RANK=" + rank}, common...)...)
 	}
 }
 
-// FreePort returns a TCP port of the loopback interface that nobody listened on
-// a moment ago, for MASTER_PORT.
-func FreePort() (int, error) {
-	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
+// localRank are the variables by which a worker chooses its GPU.
+func (job TorchJob) localRank(localRank int) []string {
+	if !job.VirtualLocalRank {
+		return []string{"LOCAL_RANK=" + strconv.Itoa(localRank)}
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
+	gpu := strconv.Itoa(localRank)
+	if visible := os.Getenv("CUDA_VISIBLE_DEVICES"); visible != "" {
+		if gpus := strings.Split(visible, ","); localRank < len(gpus) {
+			gpu = strings.TrimSpace(gpus[localRank])
+		}
 	}
-	return port, nil
+	return []string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=" + gpu}
+}
+
+// pythonBool writes a bool as Python does, which the workers read.
+func pythonBool(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
 }

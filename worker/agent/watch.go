@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -97,7 +98,7 @@ func (g *group) take(e event) {
 		e.worker.exit = e.exit
 		g.log.Debug("worker exited", zap.Int("rank", e.worker.rank), zap.Int("code", e.exit.code), zap.Stringer("signal", e.exit.signal))
 		if !e.exit.success() {
-			g.failed(e.worker, nil, true, e.time)
+			g.failed(e.worker, nil, true, e.worker.exited(e.time))
 		}
 	}
 }
@@ -127,11 +128,15 @@ func (g *group) failed(w *worker, failure *report.Failure, leaving bool, at time
 // interrupt ends the group because ctx has ended.
 func (g *group) interrupt(cause error) {
 	var signalled Signalled
-	if errors.As(cause, &signalled) {
+	switch {
+	case !errors.As(cause, &signalled):
+		g.end(syscall.SIGTERM, g.spec.Grace, cause)
+	case slices.Contains(g.spec.Handled, signalled.Signal):
 		g.end(signalled.Signal, g.spec.SignalGrace, cause)
-		return
+	default:
+		g.end(syscall.SIGKILL, 0, cause)
+		g.kill()
 	}
-	g.end(syscall.SIGTERM, g.spec.Grace, cause)
 }
 
 // signalled handles a signal to the agent.
@@ -140,7 +145,7 @@ func (g *group) signalled(signal os.Signal) {
 	switch {
 	case !ok:
 		return
-	case !endsRun(number):
+	case !endsRun(number) && !slices.Contains(g.spec.Handled, number):
 		g.passOn(number)
 		return
 	}
@@ -149,7 +154,7 @@ func (g *group) signalled(signal os.Signal) {
 		g.kill()
 		return
 	}
-	g.end(number, g.spec.SignalGrace, Signalled{number})
+	g.interrupt(Signalled{number})
 }
 
 // end tells the workers to end, once. A worker that has said that it is leaving

@@ -29,8 +29,10 @@ type worker struct {
 	// leaving is set when the worker itself has said that it is about to exit.
 	leaving bool
 
-	stdout, stderr, reports *os.File // reading ends; reports may be nil
+	stdout, stderr, reports *os.File // reading ends; nil where there is no pipe
+	toStdout, toStderr      Output
 	tail                    tail
+	errorFile               string // may be empty
 
 	mu    sync.Mutex
 	phase string
@@ -38,11 +40,37 @@ type worker struct {
 	own   *report.Failure // the first that it reported itself
 }
 
-// open makes the worker's command and pipes. The second result is the files
-// that the agent must close once the worker has started, or has not.
-func (g *group) open(localRank int) (w *worker, given []*os.File, err error) {
-	w = &worker{rank: g.spec.FirstRank + localRank, localRank: localRank}
-	w.cmd = exec.Command(g.spec.Argv[0], g.spec.Argv[1:]...)
+// opening is what open has opened so far for a worker.
+type opening struct {
+	given []*os.File // the agent must close them once the worker has started, or has not
+	err   error
+}
+
+// pipe makes a pipe of which the worker gets the writing end.
+func (o *opening) pipe() (read, write *os.File) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		o.err = errors.Join(o.err, fmt.Errorf("making a pipe: %w", err))
+		return nil, nil
+	}
+	o.given = append(o.given, write)
+	return read, write
+}
+
+// stream returns what the worker writes a stream to, and what the agent reads
+// it from: nothing where the worker writes to a file itself.
+func (o *opening) stream(to Output) (read, write *os.File) {
+	if to.direct() {
+		o.given = append(o.given, to.File)
+		return nil, to.File
+	}
+	return o.pipe()
+}
+
+// open makes the worker's command and pipes.
+func (g *group) open(localRank int) (*worker, *opening) {
+	w, o := &worker{rank: g.spec.FirstRank + localRank, localRank: localRank}, &opening{}
+	w.cmd = exec.Command(g.spec.Argv[0], g.spec.arguments(localRank)...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	w.cmd.Env = withoutReports(os.Environ())
 	if g.spec.Env != nil {
@@ -51,32 +79,38 @@ func (g *group) open(localRank int) (w *worker, given []*os.File, err error) {
 	if g.spec.Stdin != nil {
 		w.cmd.Stdin = g.spec.Stdin
 	}
+	if g.spec.ErrorFile != nil {
+		w.errorFile = g.spec.ErrorFile(localRank)
+	}
 	if g.spec.ExtraFiles != nil {
-		if given, err = g.spec.ExtraFiles(localRank); err != nil {
-			return w, given, fmt.Errorf("opening its files: %w", err)
+		if o.given, o.err = g.spec.ExtraFiles(localRank); o.err != nil {
+			o.err = fmt.Errorf("opening its files: %w", o.err)
+			return w, o
 		}
-		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, given...)
+		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, o.given...)
 	}
-	pipe := func() (read, write *os.File) {
-		read, write, pipeErr := os.Pipe()
-		if pipeErr != nil {
-			err = errors.Join(err, fmt.Errorf("making a pipe: %w", pipeErr))
-			return nil, nil
-		}
-		given = append(given, write)
-		return read, write
+	g.connect(w, o)
+	return w, o
+}
+
+// connect opens what the worker's streams and reports go to.
+func (g *group) connect(w *worker, o *opening) {
+	var err error
+	if w.toStdout, w.toStderr, err = g.spec.outputs(w.localRank); err != nil {
+		o.err = err
+		return
 	}
-	var out, errOut, reports *os.File
-	w.stdout, out = pipe()
-	w.stderr, errOut = pipe()
-	w.cmd.Stdout, w.cmd.Stderr = out, errOut
+	var stdout, stderr *os.File
+	w.stdout, stdout = o.stream(w.toStdout)
+	w.stderr, stderr = o.stream(w.toStderr)
+	w.cmd.Stdout, w.cmd.Stderr = stdout, stderr
 	if g.spec.Reports != nil {
-		w.reports, reports = pipe()
+		var reports *os.File
+		w.reports, reports = o.pipe()
 		fd := 3 + len(w.cmd.ExtraFiles)
 		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, reports)
 		w.cmd.Env = append(w.cmd.Env, report.FDVariable+"="+strconv.Itoa(fd))
 	}
-	return w, given, err
 }
 
 // withoutReports is env without the report pipe of this process itself, should
@@ -132,10 +166,7 @@ func (w *worker) reported() *report.Failure {
 
 // pipes returns the reading ends of the worker's pipes.
 func (w *worker) pipes() []*os.File {
-	if w.reports == nil {
-		return []*os.File{w.stdout, w.stderr}
-	}
-	return []*os.File{w.stdout, w.stderr, w.reports}
+	return slices.DeleteFunc([]*os.File{w.stdout, w.stderr, w.reports}, func(pipe *os.File) bool { return pipe == nil })
 }
 
 // closeAll closes files, some of which may be nil.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+const launchLong = `%s runs a script, module or program in several processes, with the variables by
+which PyTorch's processes find each other. Flags are torchrun's: with dashes or
+underscores, shortened, or in the environment as PET_NPROC_PER_NODE for
+--nproc-per-node. In the arguments ${local_rank} is the process's local rank.`
+
+// newLaunchCommand makes the command that launches programs. It reads its words
+// itself: torchrun's rules are not cobra's.
+func newLaunchCommand(a *app) (*cobra.Command, error) {
+	name, options := a.programName(), torchrun.New()
+	cmd := &cobra.Command{
+		Use:                name + " [flags] SCRIPT|MODULE|COMMAND [args]",
+		Long:               fmt.Sprintf(launchLong, name),
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableFlagParsing: true,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		line, err := options.Split(args, cmd.Flags())
+		switch {
+		case line.Has("help"):
+			return cmd.Help()
+		case err != nil:
+			return explainWords(cmd, err)
+		}
+		return launch(cmd, a, options, line)
+	}
+	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	addLauncherFlags(own)
+	for _, name := range append(forCollectives(), "rdzv-token-file", "join-timeout") {
+		own.Lookup(name).Hidden = true
+	}
+	cmd.Flags().AddFlagSet(options.Flags())
+	cmd.Flags().AddFlagSet(own) // but for those that torchrun has too
+	cmd.InitDefaultHelpFlag()
+	return cmd, showDefaults(cmd)
+}
+
+// forCollectives are flags that mean nothing to a program.
+func forCollectives() []string { return []string{"device", "require-gpu", "oversubscribe"} }
+
+// explainWords makes a usage error of what is wrong with the flags, with the
+// nearest flag.
+func explainWords(cmd *cobra.Command, err error) error {
+	var unknown *torchrun.UnknownFlagError
+	if !errors.As(err, &unknown) {
+		return hinted(&usageError{err: err}, cmd)
+	}
+	var names []string
+	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
+	cmd.Flags().VisitAll(note)
+	text := err.Error() + instead(unknown.Flag[1:])
+	if best := nearest(unknown.Flag, names); best != "" && len(unknown.Flag) > len("-g") {
+		text += "; did you mean " + best + "?"
+	}
+	return hinted(&usageError{err: errors.New(text)}, cmd)
+}
+
+// takeOptions reads a command line into gpurun's own flags and settings, and into
+// torchrun's options.
+func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line) (*settings, error) {
+	own := cmd.Flags()
+	for _, s := range line.Settings {
+		if options.Flags().Lookup(s.Flag.Name) == s.Flag {
+			continue
+		}
+		if err := own.Set(s.Flag.Name, s.Value); err != nil {
+			return nil, hinted(&usageError{err: err}, cmd)
+		}
+	}
+	settings, err := loadSettings(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := options.Take(line, settings.lookup); err != nil {
+		return nil, hinted(&usageError{err: err}, cmd)
+	}
+	return settings, nil
+}
+
+// lookup finds the value of one of torchrun's flags in the environment, by
+// gpurun's name and by torchrun's, or else in the configuration file.
+func (s *settings) lookup(flag string) (text, source string) {
+	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
+		if text := os.Getenv(name); text != "" {
+			return text, name
+		}
+	}
+	if s.v.InConfig(flag) {
+		return s.v.GetString(flag), cmp.Or(s.source(flag), flag)
+	}
+	return "", ""
+}

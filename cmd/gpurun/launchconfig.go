@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/go-viper/mapstructure/v2"
+)
+
+// launchConfig is what gpurun's own settings say about a command; the rest is in
+// torchrun's options.
+type launchConfig struct {
+	Grace       seconds `mapstructure:"grace"`
+	SignalGrace seconds `mapstructure:"signal-grace"`
+	LogLevel    string  `mapstructure:"log-level"`
+	LogFormat   string  `mapstructure:"log-format"`
+}
+
+// launchConfig decodes these settings alone: others may have a form of torchrun's
+// that collectives do not take.
+func (s *settings) launchConfig() (launchConfig, error) {
+	var c launchConfig
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.DecodeHookFuncType(textHook), Result: &c})
+	if err != nil {
+		return c, err
+	}
+	values := map[string]any{}
+	for _, key := range []string{"grace", "signal-grace", "log-level", "log-format"} {
+		values[key] = s.v.Get(key)
+	}
+	err = decoder.Decode(values)
+	var failed *mapstructure.DecodeError
+	if errors.As(err, &failed) {
+		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
+	}
+	if err != nil {
+		return c, usagef("reading the configuration: %s", oneLine(err))
+	}
+	return c, s.checkLogWords(c.LogLevel, c.LogFormat)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+// newCommand makes the command that the words belong to: torchrun's, which
+// launches a program, or gpurun's own.
+func newCommand(a *app) (*cobra.Command, error) {
+	if torchrun.Named(a.args[0]) {
+		return newLaunchCommand(a)
+	}
+	root, err := newRootCommand(a)
+	if err != nil {
+		return nil, err
+	}
+	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
+	addLauncherFlags(own)
+	line, err := torchrun.New().Split(a.args[1:], own)
+	var unknown *torchrun.UnknownFlagError
+	if errors.As(err, &unknown) {
+		return root, nil // which says what is nearest
+	}
+	if err != nil || launches(root, line) {
+		return newLaunchCommand(a)
+	}
+	return root, nil
+}
+
+// launches reports whether a command line launches a program: what follows the
+// flags is none of gpurun's own commands, or is said to be something else.
+func launches(root *cobra.Command, line torchrun.Line) bool {
+	switch {
+	case len(line.Words) == 0:
+		return false
+	case line.Dashed, line.Has("module"), line.Has("no-python"), line.Has("run-path"):
+		return true
+	}
+	word := line.Words[0]
+	own, _, err := root.Find([]string{word})
+	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") && launchable(word)
+}
+
+// launchable reports whether a bare word names a program or script, rather than
+// a collective that was misspelt.
+func launchable(word string) bool {
+	if strings.HasSuffix(word, ".py") {
+		return true
+	}
+	if _, err := exec.LookPath(word); err == nil {
+		return true
+	}
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// programName is what the user calls this program.
+func (a *app) programName() string { return filepath.Base(a.args[0]) }

@@ -1,0 +1,120 @@
+package launcher
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"gpurun/worker/agent"
+)
+
+// files are the files of one attempt that output goes to.
+type files struct {
+	logs           *Logs
+	folder         attemptFolder
+	stdout, stderr *filtered // nil without filters
+	prefix         func(localRank int) string // may be nil
+}
+
+// open opens the files that all workers share.
+func (l *Logs) open(folder attemptFolder) (*files, error) {
+	f := &files{logs: l, folder: folder}
+	var outErr, errErr error
+	f.stdout, outErr = openFiltered(filepath.Join(string(folder), "filtered_stdout.log"), l.StdoutFilters)
+	f.stderr, errErr = openFiltered(filepath.Join(string(folder), "filtered_stderr.log"), l.StderrFilters)
+	if err := errors.Join(outErr, errErr); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *files) close() error { return errors.Join(f.stdout.close(), f.stderr.close()) }
+
+// output says where one worker's streams go, and opens its files.
+func (f *files) output(localRank int) (stdout, stderr agent.Output, err error) {
+	redirected, redirectedErr := of(f.logs.Redirects, localRank)
+	teed, teedErr := of(f.logs.Tee, localRank)
+	hidden := f.logs.Shown != nil && !f.logs.Shown(localRank)
+	open := func(name string, redirected, teed bool, copies *filtered) agent.Output {
+		to := agent.Output{Hidden: hidden || redirected && !teed, Line: copies.taker(f.prefixOf(localRank))}
+		if redirected || teed {
+			var openErr error
+			to.File, openErr = os.Create(f.folder.worker(localRank, name))
+			err = errors.Join(err, openErr)
+		}
+		return to
+	}
+	stdout = open("stdout.log", redirected, teed, f.stdout)
+	stderr = open("stderr.log", redirectedErr, teedErr, f.stderr)
+	return stdout, stderr, err
+}
+
+// prefixOf is what stands before a worker's lines.
+func (f *files) prefixOf(localRank int) string {
+	if f.prefix == nil {
+		return ""
+	}
+	return f.prefix(localRank)
+}
+
+func of(streams func(int) (stdout, stderr bool), localRank int) (stdout, stderr bool) {
+	if streams == nil {
+		return false, false
+	}
+	return streams(localRank)
+}
+
+// filtered is a file for lines, of any worker, in which one of the texts is.
+type filtered struct {
+	texts [][]byte
+	mu    sync.Mutex
+	file  *os.File
+}
+
+func openFiltered(path string, texts []string) (*filtered, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening a file for lines of output: %w", err)
+	}
+	f := &filtered{file: file}
+	for _, text := range texts {
+		f.texts = append(f.texts, []byte(text))
+	}
+	return f, nil
+}
+
+func (f *filtered) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// taker returns what takes a worker's lines, or nil.
+func (f *filtered) taker(prefix string) func(line []byte) error {
+	if f == nil {
+		return nil
+	}
+	return func(line []byte) error {
+		for _, text := range f.texts {
+			if bytes.Contains(line, text) {
+				return f.write(prefix, line)
+			}
+		}
+		return nil
+	}
+}
+
+func (f *filtered) write(prefix string, line []byte) error {
+	text := append(append([]byte(prefix), bytes.TrimRight(line, "\r\n")...), '\n')
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.file.Write(text)
+	return err
+}

@@ -1,0 +1,171 @@
+// Package launcher runs a command in every process of a node as torchrun does:
+// with its environment, its folders of logs and error files, and again after a
+// failure, as often as asked.
+//
+// Every attempt is one [agent.Run]. The first failure ends it for all workers; the
+// next begins with new folders, a new port for the workers to meet at, and
+// TORCHELASTIC_RESTART_COUNT one higher. A signal ends the job for good.
+package launcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"gpurun/worker/agent"
+	"gpurun/worker/errorfile"
+)
+
+// Job is what to run.
+type Job struct {
+	// Agent says how. Run fills in Env, Output and ErrorFile, and Prefix where Logs
+	// has one.
+	Agent agent.Spec
+	// Torch is what the workers are told. Run counts RestartCount. A MasterPort of 0
+	// becomes a free port, another one in every attempt.
+	Torch agent.TorchJob
+	Logs  Logs
+}
+
+// Failure is a worker's failure, and what it recorded about it, or nil.
+type Failure struct {
+	*agent.Failure
+	Record *errorfile.Record
+}
+
+// Result is how a job ended.
+type Result struct {
+	// Outcome is that of the last attempt.
+	*agent.Outcome
+	// Failed are the workers that failed by themselves, in the order of time.
+	Failed []Failure
+	// Restarts is how often all workers were started again.
+	Restarts int
+}
+
+// Run runs the job to its end. Errors are as those of agent.Run; the Result is nil
+// when nothing was started.
+func Run(ctx context.Context, job Job) (*Result, error) {
+	if err := job.check(); err != nil {
+		return nil, err
+	}
+	folders, err := job.Logs.create(job.Torch.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if folders.kept {
+		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
+	}
+	result, err := job.attempts(ctx, folders)
+	return result, errors.Join(err, folders.remove())
+}
+
+// check refuses what cannot be started, and fills in defaults.
+func (j *Job) check() error {
+	if j.Agent.Logger == nil {
+		j.Agent.Logger = zap.NewNop()
+	}
+	visible := os.Getenv("CUDA_VISIBLE_DEVICES")
+	if gpus := strings.Count(visible, ",") + 1; j.Torch.VirtualLocalRank && visible != "" && gpus < j.Torch.Workers {
+		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, j.Torch.Workers)
+	}
+	return nil
+}
+
+// attempts runs the workers until they succeed, or until no restart is left.
+func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
+	for restart := 0; ; restart++ {
+		outcome, err := j.attempt(ctx, folders, restart)
+		if outcome == nil {
+			return nil, err
+		}
+		result := &Result{Outcome: outcome, Restarts: restart, Failed: recorded(outcome.Failures)}
+		left := j.Torch.MaxRestarts - restart
+		if err != nil || outcome.First == nil || outcome.Cause != nil || ctx.Err() != nil || left <= 0 {
+			return result, errors.Join(err, passOn(outcome.First))
+		}
+		j.Agent.Logger.Warn(fmt.Sprintf("%v; starting all workers again, %d of %d restarts left after this one",
+			outcome.First, left-1, j.Torch.MaxRestarts))
+	}
+}
+
+// attempt runs the workers once.
+func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *agent.Outcome, err error) {
+	folder, err := folders.attempt(restart, j.Torch.Workers)
+	if err != nil {
+		return nil, err
+	}
+	files, err := j.Logs.open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, files.close()) }()
+	place, err := meet(j.Torch.MasterPort)
+	if err != nil {
+		return nil, err
+	}
+	spec := j.Agent
+	spec.Workers, spec.FirstRank = j.Torch.Workers, j.Torch.FirstRank
+	spec.Env = j.environment(folder, place, restart)
+	spec.ErrorFile = folder.errorFile
+	spec.Output = files.output
+	if j.Logs.Prefix != "" {
+		spec.Prefix = func(rank int) string { return j.Logs.prefix(j.Torch.Role, rank-j.Torch.FirstRank, rank) }
+	}
+	if spec.Prefix != nil {
+		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank) }
+	}
+	if err := place.release(); err != nil {
+		return nil, err
+	}
+	return agent.Run(ctx, spec)
+}
+
+// environment is what every worker finds in its environment.
+func (j *Job) environment(folder attemptFolder, place place, restart int) func(localRank int) []string {
+	torch, logger := j.Torch, j.Agent.Logger
+	torch.RestartCount, torch.MasterPort = restart, place.port
+	if restart > 0 {
+		logger = zap.NewNop() // it has been said
+	}
+	common := agent.TorchEnv(torch, logger)
+	return func(localRank int) []string {
+		return append(common(localRank), errorfile.Variable+"="+folder.errorFile(localRank))
+	}
+}
+
+// recorded reads what workers recorded. A file that cannot be read says nothing.
+func recorded(failures []*agent.Failure) []Failure {
+	var all []Failure
+	for _, f := range failures {
+		failure := Failure{Failure: f}
+		if f.ErrorFile != "" {
+			if record, err := errorfile.Read(f.ErrorFile); err == nil {
+				failure.Record = record
+			}
+		}
+		all = append(all, failure)
+	}
+	return all
+}
+
+// passOn tells the launcher of this launcher, if it wants to know, why the job
+// failed.
+func passOn(first *agent.Failure) error {
+	to := os.Getenv(errorfile.Variable)
+	if to == "" || first == nil {
+		return nil
+	}
+	code := first.ExitCode
+	if first.Signal != 0 {
+		code = -int(first.Signal)
+	}
+	if first.ErrorFile != "" {
+		return errorfile.Forward(first.ErrorFile, to, code)
+	}
+	return errorfile.Write(to, errorfile.Record{Message: first.Error(), Time: first.Time}, code)
+}

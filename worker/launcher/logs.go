@@ -1,0 +1,102 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Logs says where the workers' output goes, besides the console.
+type Logs struct {
+	// Dir is the folder for logs and error files. Without one they are in a
+	// temporary folder, which is removed in the end unless it has logs.
+	Dir string
+	// Redirects are the streams that go to files instead of the console, and Tee
+	// those that go to both. Tee wins. Either may be nil.
+	Redirects, Tee func(localRank int) (stdout, stderr bool)
+	// Shown are the workers that the console shows. It may be nil, for all.
+	Shown func(localRank int) bool
+	// StdoutFilters and StderrFilters are texts; lines with one of them are copied
+	// to a file for all workers.
+	StdoutFilters, StderrFilters []string
+	// Prefix is a template for what stands before every line, with ${role_name},
+	// ${local_rank} and ${rank}. It may be empty.
+	Prefix string
+	// Keep says that there will be files in the folder that the user wants.
+	Keep bool
+}
+
+// DefaultPrefix is torchrun's template for lines of output.
+const DefaultPrefix = "[${role_name}${local_rank}]:"
+
+// prefix fills in the template.
+func (l *Logs) prefix(role string, localRank, rank int) string {
+	return strings.NewReplacer(
+		"${role_name}", role, "${local_rank}", strconv.Itoa(localRank), "${rank}", strconv.Itoa(rank),
+	).Replace(l.Prefix)
+}
+
+// folders are a job's folders:
+//
+//	ROOT/attempt_0/0/stdout.log, stderr.log and error.json of local rank 0
+//	ROOT/attempt_0/filtered_stdout.log
+//	ROOT/attempt_1/... after a restart
+type folders struct {
+	root string
+	top  string // the temporary folder around root, if it is one
+	kept bool   // the user wants to see what is in there
+}
+
+// attemptFolder is the folder of one attempt.
+type attemptFolder string
+
+func (f attemptFolder) worker(localRank int, file string) string {
+	return filepath.Join(string(f), strconv.Itoa(localRank), file)
+}
+
+func (f attemptFolder) errorFile(localRank int) string { return f.worker(localRank, "error.json") }
+
+// create makes the folder of a job, DIR/RUNID_RANDOM.
+func (l *Logs) create(runID string) (*folders, error) {
+	f := &folders{kept: l.Keep}
+	top := l.Dir
+	var err error
+	if top == "" {
+		top, err = os.MkdirTemp("", "gpurun_")
+		f.top = top
+	} else if err = os.MkdirAll(top, 0o755); err == nil {
+		top, err = filepath.Abs(top)
+	}
+	if err == nil {
+		f.root, err = os.MkdirTemp(top, strings.ReplaceAll(runID, string(filepath.Separator), "_")+"_")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making the folder for logs: %w", err), f.remove())
+	}
+	return f, nil
+}
+
+// remove removes a temporary folder that nobody wants.
+func (f *folders) remove() error {
+	if f.top == "" || f.kept && f.root != "" {
+		return nil
+	}
+	if err := os.RemoveAll(f.top); err != nil {
+		return fmt.Errorf("removing the workers' temporary files: %w", err)
+	}
+	return nil
+}
+
+// attempt makes the folders of an attempt.
+func (f *folders) attempt(restart, workers int) (attemptFolder, error) {
+	folder := attemptFolder(filepath.Join(f.root, "attempt_"+strconv.Itoa(restart)))
+	for localRank := range workers {
+		if err := os.MkdirAll(folder.worker(localRank, ""), 0o755); err != nil {
+			return "", fmt.Errorf("making the folder for logs: %w", err)
+		}
+	}
+	return folder, nil
+}
