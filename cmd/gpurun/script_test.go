@@ -17,9 +17,10 @@ import (
 )
 
 // TestMain lets the scripts run this test binary as gpurun: testscript puts a
-// copy with that name into PATH, and gpurun executes itself by that path.
+// copy with that name into PATH, and gpurun executes itself by that path. The same
+// program goes by the name torchrun, too.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gpurun": main})
+	testscript.Main(m, map[string]func(){"gpurun": main, "torchrun": main})
 }
 
 // TestScripts runs the command line's stories, real processes and all. Beyond

@@ -138,15 +138,17 @@ func (j *Job) environment(folder attemptFolder, place place, restart int) func(l
 	}
 }
 
-// recorded reads what workers recorded. A file that cannot be read says nothing.
+// recorded reads what workers recorded, or else says why it cannot.
 func recorded(failures []*agent.Failure) []Failure {
 	var all []Failure
 	for _, f := range failures {
 		failure := Failure{Failure: f}
 		if f.ErrorFile != "" {
-			if record, err := errorfile.Read(f.ErrorFile); err == nil {
-				failure.Record = record
+			record, err := errorfile.Read(f.ErrorFile)
+			if err != nil {
+				record = &errorfile.Record{Message: err.Error()}
 			}
+			failure.Record = record
 		}
 		all = append(all, failure)
 	}
