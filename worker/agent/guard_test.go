@@ -131,13 +131,14 @@ func (g *gpurun) pids(t *testing.T, name string) []int {
 }
 
 // brood is a worker with children that are hard to find: in another session,
-// orphaned by a double fork, deaf to SIGTERM, and all of that at once.
+// orphaned by a double fork, deaf to SIGTERM, all of that at once, and stopped.
 const brood = `
 	sleep 1000 &
 	echo child $!
 	setsid sleep 1000 &
 	(setsid sh -c 'trap "" TERM HUP INT; echo daemon $$; sleep 1000 & while :; do wait; sleep 1; done' &)
 	(sh -c 'trap "" TERM; sleep 1000' &)
+	(setsid sh -c 'kill -STOP $$; sleep 1000' &)
 	echo worker $$
 	wait
 `

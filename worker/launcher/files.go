@@ -15,7 +15,7 @@ import (
 type files struct {
 	logs           *Logs
 	folder         attemptFolder
-	stdout, stderr *filtered // nil without filters
+	stdout, stderr *filtered                  // nil without filters
 	prefix         func(localRank int) string // may be nil
 }
 
