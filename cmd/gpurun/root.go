@@ -27,6 +27,8 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun allreduce --algo all --output json
   gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
   gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
+  gpurun --nproc-per-node auto --max-restarts 3 --log-dir logs --tee 3 train.py
+                                                    torchrun's flags work as they stand
   gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
                                                     on two machines; this is the second
   gpurun --nproc-per-node 4 allgather-matmul        gather a matrix, and multiply it meanwhile
@@ -40,6 +42,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	root := &cobra.Command{
 		Use: `gpurun [launcher flags] COLLECTIVE [flags]
   gpurun [launcher flags] SCRIPT.py|COMMAND [args]
+  gpurun [launcher flags] -m MODULE [args]
   gpurun [launcher flags] -- COMMAND [args]`,
 		Short:         "Run collectives and other programs on all GPUs",
 		Long:          rootLong,

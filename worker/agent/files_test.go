@@ -75,6 +75,17 @@ func TestOutputGoesToFiles(t *testing.T) {
 	}
 }
 
+func TestAWorkerWritesToAFileItself(t *testing.T) {
+	t.Parallel()
+	spec, _, stderr := shell(t, 1, `file=$(readlink /proc/$$/fd/1); echo "$file" >&2`)
+	file, path := create(t, "stdout.log")
+	spec.Output = func(int) (Output, Output, error) { return Output{File: file, Hidden: true}, Output{}, nil }
+	mustRun(t, spec)
+	if got := strings.TrimSpace(stderr.String()); got != path {
+		t.Errorf("it writes to %s", got)
+	}
+}
+
 func TestLastWordsInAFile(t *testing.T) {
 	t.Parallel()
 	spec, _, stderr := shell(t, 1, `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done >&2; exit 3`)

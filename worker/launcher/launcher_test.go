@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -140,6 +141,31 @@ func TestASignalIsNoReasonToStartAgain(t *testing.T) {
 	job.Torch.MaxRestarts = 5
 	result, err := Run(ctx, job)
 	if err != nil || result.Restarts != 0 || result.ExitCode() != 143 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// watcher is an output that calls seen when something is written.
+type watcher struct{ seen func() }
+
+func (w watcher) Write(p []byte) (int, error) {
+	w.seen()
+	return len(p), nil
+}
+
+func TestASignalWhileAFailureIsDealtWithEndsTheJob(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ready := filepath.Join(t.TempDir(), "ready")
+	job, _ := script(t, 2, fmt.Sprintf(`case $RANK in
+	0) trap 'echo told' TERM; touch %[1]s; while :; do sleep 0.02; done ;;
+	1) until test -e %[1]s; do sleep 0.02; done; exit 3 ;;
+	esac`, ready))
+	job.Agent.Stdout = watcher{func() { cancel(agent.Signalled{Signal: 15}) }}
+	job.Agent.Grace = 500 * time.Millisecond
+	job.Torch.MaxRestarts = 5
+	result, err := Run(ctx, job)
+	if err != nil || ctx.Err() == nil || result.Restarts != 0 || result.ExitCode() != 3 {
 		t.Errorf("got %+v, %v", result, err)
 	}
 }

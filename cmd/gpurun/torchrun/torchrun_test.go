@@ -64,6 +64,10 @@ func TestTake(t *testing.T) {
 				o.Words = []string{"x"}
 			},
 		},
+		"a beginning of torchrun's and of others": {
+			args: "--log-=d train.py",
+			want: func(o *Options) { o.LogDir = "d" },
+		},
 		"short": {
 			args: "-r3 -t 0:1,2:3 -m pkg.train -m",
 			want: func(o *Options) {
