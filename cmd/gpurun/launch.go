@@ -38,7 +38,20 @@ func launch(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun
 	if err != nil {
 		return err
 	}
+	if a.lifeline == nil && p.temporary() {
+		remove, err := lendScratch()
+		if err != nil {
+			return err
+		}
+		defer remove() // the agent has complained if it could not
+	}
 	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+}
+
+// temporary reports whether nobody wants the job's files when it is over.
+func (p *commandRun) temporary() bool {
+	o := p.options
+	return o.LogDir == "" && !o.Redirects.Any() && !o.Tee.Any() && len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) == 0
 }
 
 // planCommand checks everything that can be checked beforehand.
@@ -116,7 +129,10 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 			Logger:      p.log,
 		},
 		Torch: p.torchJob(),
-		Logs:  p.logs(),
+	}
+	var err error
+	if job.Logs, err = p.logs(); err != nil {
+		return err
 	}
 	if !p.plain {
 		job.Agent.Prefix = rankPrefix(p.workers)
@@ -144,18 +160,22 @@ func (p *commandRun) torchJob() agent.TorchJob {
 const prefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
 
 // logs says where output goes. A torchrun that tees marks lines.
-func (p *commandRun) logs() launcher.Logs {
+func (p *commandRun) logs() (launcher.Logs, error) {
 	o := p.options
 	l := launcher.Logs{
 		Dir: o.LogDir, Redirects: o.Redirects.Of, Tee: o.Tee.Of, Shown: o.LocalRanksFilter.Has,
 		StdoutFilters: o.DuplicateStdoutFilters, StderrFilters: o.DuplicateStderrFilters,
 		Prefix: os.Getenv(prefixVariable),
-		Keep:   o.Redirects.Any() || o.Tee.Any() || len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) > 0,
 	}
 	if l.Prefix == "" && o.Tee.Any() {
 		l.Prefix = launcher.DefaultPrefix
 	}
-	return l
+	if !p.temporary() {
+		return l, nil
+	}
+	var err error
+	l.Scratch, err = takeScratch()
+	return l, err
 }
 
 // commandEnd says how a command ended and passes its exit code on.

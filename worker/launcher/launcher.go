@@ -57,7 +57,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if folders.kept {
+	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
 	result, err := job.attempts(ctx, folders)

@@ -262,14 +262,16 @@ func TestLogs(t *testing.T) {
 
 func TestTemporaryFolders(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, keep := range []bool{false, true} {
-		job, _ := script(t, 1, "exit 3")
-		job.Logs = Logs{Keep: keep}
-		mustRun(t, job)
-		left, err := os.ReadDir(os.TempDir())
-		if err != nil || (len(left) > 0) != keep {
-			t.Errorf("keep %v: left %v, %v", keep, left, err)
-		}
+	job, _ := script(t, 1, "exit 3")
+	job.Logs = Logs{Scratch: t.TempDir()}
+	mustRun(t, job)
+	if _, err := os.Stat(job.Logs.Scratch); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the scratch folder is left: %v", err)
+	}
+	job.Logs = Logs{}
+	mustRun(t, job)
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

@@ -11,9 +11,12 @@ import (
 
 // Logs says where the workers' output goes, besides the console.
 type Logs struct {
-	// Dir is the folder for logs and error files. Without one they are in a
-	// temporary folder, which is removed in the end unless it has logs.
+	// Dir is the folder for logs and error files. Without one they are in a new
+	// temporary folder, which is left to the user.
 	Dir string
+	// Scratch is used instead of Dir when nobody wants the files later. Run removes
+	// it in the end.
+	Scratch string
 	// Redirects are the streams that go to files instead of the console, and Tee
 	// those that go to both. Tee wins. Either may be nil.
 	Redirects, Tee func(localRank int) (stdout, stderr bool)
@@ -25,8 +28,6 @@ type Logs struct {
 	// Prefix is a template for what stands before every line, with ${role_name},
 	// ${local_rank} and ${rank}. It may be empty.
 	Prefix string
-	// Keep says that there will be files in the folder that the user wants.
-	Keep bool
 }
 
 // DefaultPrefix is torchrun's template for lines of output.
@@ -45,9 +46,8 @@ func (l *Logs) prefix(role string, localRank, rank int) string {
 //	ROOT/attempt_0/filtered_stdout.log
 //	ROOT/attempt_1/... after a restart
 type folders struct {
-	root string
-	top  string // the temporary folder around root, if it is one
-	kept bool   // the user wants to see what is in there
+	root    string
+	scratch string // around root, or empty
 }
 
 // attemptFolder is the folder of one attempt.
@@ -61,14 +61,18 @@ func (f attemptFolder) errorFile(localRank int) string { return f.worker(localRa
 
 // create makes the folder of a job, DIR/RUNID_RANDOM.
 func (l *Logs) create(runID string) (*folders, error) {
-	f := &folders{kept: l.Keep}
-	top := l.Dir
+	f := &folders{scratch: l.Scratch}
+	var top string
 	var err error
-	if top == "" {
+	switch {
+	case l.Scratch != "":
+		top = l.Scratch
+	case l.Dir == "":
 		top, err = os.MkdirTemp("", "gpurun_")
-		f.top = top
-	} else if err = os.MkdirAll(top, 0o755); err == nil {
-		top, err = filepath.Abs(top)
+	default:
+		if err = os.MkdirAll(l.Dir, 0o755); err == nil {
+			top, err = filepath.Abs(l.Dir)
+		}
 	}
 	if err == nil {
 		f.root, err = os.MkdirTemp(top, strings.ReplaceAll(runID, string(filepath.Separator), "_")+"_")
@@ -79,12 +83,12 @@ func (l *Logs) create(runID string) (*folders, error) {
 	return f, nil
 }
 
-// remove removes a temporary folder that nobody wants.
+// remove removes files that nobody wants.
 func (f *folders) remove() error {
-	if f.top == "" || f.kept && f.root != "" {
+	if f.scratch == "" {
 		return nil
 	}
-	if err := os.RemoveAll(f.top); err != nil {
+	if err := os.RemoveAll(f.scratch); err != nil {
 		return fmt.Errorf("removing the workers' temporary files: %w", err)
 	}
 	return nil

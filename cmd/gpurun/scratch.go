@@ -1,0 +1,33 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// scratchVariable tells the agent the folder that the guard made for it. Workers
+// do not see it.
+const scratchVariable = "GPURUN_SCRATCH"
+
+// lendScratch makes a temporary folder for the agent. The guard removes it in the
+// end, and so does the agent: whichever is left when the other is killed.
+func lendScratch() (remove func() error, err error) {
+	folder, err := os.MkdirTemp("", "gpurun_")
+	if err == nil {
+		err = os.Setenv(scratchVariable, folder)
+	}
+	if err != nil {
+		return nil, &environmentError{fmt.Errorf("making a temporary folder: %w", err)}
+	}
+	return func() error { return os.RemoveAll(folder) }, nil
+}
+
+// takeScratch returns the folder that the guard has made.
+func takeScratch() (string, error) {
+	folder := os.Getenv(scratchVariable)
+	if folder == "" {
+		return "", errors.New(scratchVariable + " is not set: gpurun starts its agent itself")
+	}
+	return folder, os.Unsetenv(scratchVariable)
+}
