@@ -18,6 +18,7 @@ import (
 	"gpurun/cudart/driver"
 	"gpurun/worker/agent"
 	"gpurun/worker/launcher"
+	"gpurun/worker/numa"
 )
 
 // commandRun is a command that is about to run in every process.
@@ -26,6 +27,7 @@ type commandRun struct {
 	options *torchrun.Options
 	argv    []string
 	workers int
+	cpus    [][]int // by local rank; nil for all
 	log     *zap.Logger
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
@@ -73,7 +75,10 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.argv, err = commandOf(options, p.plain); err != nil {
 		return nil, err
 	}
-	p.workers, err = processesOf(options.NProcPerNode)
+	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
+		return nil, err
+	}
+	p.cpus, err = bindingOf(options, p.workers)
 	return p, err
 }
 
@@ -87,8 +92,6 @@ func refuseForCommand(cmd *cobra.Command, o *torchrun.Options) error {
 	switch info, err := os.Stat(o.LogDir); {
 	case o.Several():
 		return usagef("%s: gpurun's own collectives span machines, and %s is a command: it runs on one, and needs --nnodes 1", o.Source("nnodes"), o.Words[0])
-	case o.NUMABinding != "none":
-		return usagef("--numa-binding: gpurun does not bind processes: leave it out, and put \"numactl --cpunodebind=N\" before the command")
 	case o.LogDir != "" && err == nil && !info.IsDir():
 		return usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
 	}
@@ -118,6 +121,7 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 	job := launcher.Job{
 		Agent: agent.Spec{
 			Argv:        p.argv,
+			CPUs:        p.cpus,
 			Stdin:       a.in,
 			Grace:       time.Duration(p.config.Grace),
 			SignalGrace: time.Duration(p.config.SignalGrace),
@@ -189,6 +193,29 @@ func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) 
 		return &exitError{code: code, err: err}
 	}
 	return err
+}
+
+// bindingOf are the CPUs near the GPU of each process, by its local rank.
+func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
+	if o.NUMABinding == torchrun.NoBinding {
+		return nil, nil
+	}
+	gpus, err := driver.New().Devices()
+	if err != nil {
+		return nil, &environmentError{fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), whyNoGPU(err))}
+	}
+	if workers > len(gpus) {
+		return nil, &environmentError{fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
+	}
+	var addresses []string
+	for _, gpu := range gpus[:workers] {
+		addresses = append(addresses, gpu.PCIBusID)
+	}
+	cpus, err := numa.Bind(os.DirFS("/sys"), numa.Policy(o.NUMABinding), addresses)
+	if err != nil {
+		return nil, &environmentError{fmt.Errorf("%s: %w", o.Source("numa-binding"), err)}
+	}
+	return cpus, nil
 }
 
 // processesOf is the number of processes. As under torchrun, auto is the number of

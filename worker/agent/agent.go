@@ -55,6 +55,9 @@ type Spec struct {
 	// ExtraFiles returns the files that one worker finds as descriptors 3, 4,
 	// and so on. The agent closes them. It may be nil.
 	ExtraFiles func(localRank int) ([]*os.File, error)
+	// CPUs are those that each worker may run on, by local rank. When it is nil, they
+	// may run on all.
+	CPUs [][]int
 	// Output says where one worker's streams go, when not just to Stdout and
 	// Stderr. It may be nil.
 	Output func(localRank int) (stdout, stderr Output, err error)
@@ -139,6 +142,8 @@ func (s *Spec) complete() error {
 		return fmt.Errorf("starting workers: %d workers, want at least 1", s.Workers)
 	case s.Stdout == nil || s.Stderr == nil:
 		return errors.New("starting workers: no place for their output")
+	case s.CPUs != nil && len(s.CPUs) != s.Workers:
+		return fmt.Errorf("starting workers: CPUs for %d workers, and there are %d", len(s.CPUs), s.Workers)
 	case s.Silence > 0 && s.Reports == nil:
 		return errors.New("starting workers: a limit on silence needs reports")
 	}
@@ -163,6 +168,14 @@ func (s *Spec) prefix(rank int) string {
 		return ""
 	}
 	return s.Prefix(rank)
+}
+
+// cpus are those that a worker may run on, or nil for all.
+func (s *Spec) cpus(localRank int) []int {
+	if s.CPUs == nil {
+		return nil
+	}
+	return s.CPUs[localRank]
 }
 
 // arguments are those of one worker's command.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // create returns an open file of a test's folder and its path.
@@ -264,5 +265,35 @@ func BenchmarkOutput(b *testing.B) {
 				b.Fatal(info, err)
 			}
 		}
+	}
+}
+
+func TestWorkersRunOnTheirCPUs(t *testing.T) {
+	t.Parallel()
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		t.Fatal(err)
+	}
+	spec, stdout, _ := shell(t, 2, `grep Cpus_allowed_list /proc/$$/status`)
+	var want []string
+	for cpu := 0; len(spec.CPUs) < 2; cpu++ {
+		if cpu == 1024 {
+			t.Skip("there are no two CPUs")
+		}
+		if allowed.IsSet(cpu) {
+			spec.CPUs = append(spec.CPUs, []int{cpu})
+			want = append(want, fmt.Sprintf("[rank %d] Cpus_allowed_list:\t%d\n", len(want), cpu))
+		}
+	}
+	spec.Prefix = rankPrefix
+	mustRun(t, spec)
+	for _, line := range want {
+		if !strings.Contains(stdout.String(), line) {
+			t.Errorf("no %q in %q", line, stdout)
+		}
+	}
+	spec.CPUs = [][]int{{1023}, {1023}}
+	if _, err := Run(t.Context(), spec); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "binding it to CPUs [1023]") {
+		t.Errorf("got %v", err)
 	}
 }

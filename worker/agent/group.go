@@ -85,7 +85,7 @@ func (g *group) launch(ctx context.Context, localRank int) error {
 	w, opened := g.open(localRank)
 	err := opened.err
 	if err == nil {
-		err = g.spawner.start(ctx, w.cmd)
+		err = g.spawner.start(ctx, request{cmd: w.cmd, cpus: g.spec.cpus(localRank)})
 	}
 	closeAll(opened.given...)
 	if err != nil {

@@ -3,26 +3,35 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A spawner starts processes from one OS thread that lives as long as they do:
 // the kernel delivers PR_SET_PDEATHSIG when the thread that forked ends, not
 // the process.
 type spawner struct {
-	requests chan *exec.Cmd
+	requests chan request
 	results  chan error
 }
 
+// request asks for a process that runs on these CPUs, or on any if there are none.
+type request struct {
+	cmd  *exec.Cmd
+	cpus []int
+}
+
 func newSpawner() *spawner {
-	s := &spawner{requests: make(chan *exec.Cmd), results: make(chan error, 1)}
+	s := &spawner{requests: make(chan request), results: make(chan error, 1)}
 	go func() {
 		// Not unlocked, so that the thread ends with the goroutine.
 		runtime.LockOSThread()
-		for cmd := range s.requests {
-			s.results <- cmd.Start()
+		for r := range s.requests {
+			s.results <- r.start()
 		}
 	}()
 	return s
@@ -31,10 +40,25 @@ func newSpawner() *spawner {
 // spawnBound is how long start waits for a fork once nobody wants it any more.
 const spawnBound = 2 * time.Second
 
-// start starts cmd. It takes long only where the executable's file system does
+// start starts the process. A child inherits the CPUs of the thread that forks it.
+func (r request) start() error {
+	if len(r.cpus) > 0 {
+		var set unix.CPUSet
+		for _, cpu := range r.cpus {
+			set.Set(cpu)
+		}
+		const thisThread = 0
+		if err := unix.SchedSetaffinity(thisThread, &set); err != nil {
+			return fmt.Errorf("binding it to CPUs %v: %w", r.cpus, err)
+		}
+	}
+	return r.cmd.Start()
+}
+
+// start starts a process. It takes long only where the executable's file system does
 // not answer; then the end of ctx ends the wait.
-func (s *spawner) start(ctx context.Context, cmd *exec.Cmd) error {
-	s.requests <- cmd
+func (s *spawner) start(ctx context.Context, r request) error {
+	s.requests <- r
 	select {
 	case err := <-s.results:
 		return err

@@ -33,7 +33,7 @@ type Options struct {
 	StartMethod     string
 	EventLogHandler string
 	LogsSpecs       string
-	NUMABinding     string
+	NUMABinding     string // NoBinding, node, socket, exclusive or core-complex
 	SignalsToHandle Signals
 	VirtualRank     bool // every worker has LOCAL_RANK 0 and sees one GPU
 
@@ -52,6 +52,9 @@ type Options struct {
 	flags   *pflag.FlagSet
 	sources map[string]string // of the flags that were given
 }
+
+// NoBinding is the NUMABinding that binds nothing.
+const NoBinding = "none"
 
 // Named reports whether a program that was called by this path goes by the name
 // torchrun.
@@ -83,7 +86,7 @@ func (o *Options) newFlags() *pflag.FlagSet {
 	add(f, &o.StartMethod, oneOf("spawn", "fork", "forkserver"), "start-method", "", "spawn", "`method` of multiprocessing; accepted, commands have none")
 	add(f, &o.EventLogHandler, parseText, "event-log-handler", "", "null", "`name`; accepted, there are no event logs")
 	add(f, &o.LogsSpecs, oneOf("", "default"), "logs-specs", "", "", "`name`; accepted if it is default")
-	add(f, &o.NUMABinding, oneOf("none", "node", "socket", "exclusive", "core-complex"), "numa-binding", "", "none", "`how` workers are bound to the CPUs near their GPUs")
+	add(f, &o.NUMABinding, oneOf(NoBinding, "node", "socket", "exclusive", "core-complex"), "numa-binding", "", NoBinding, "`how` workers are bound to the CPUs near their GPUs")
 	add(f, &o.SignalsToHandle, parseSignals, "signals-to-handle", "", "SIGTERM,SIGINT,SIGHUP,SIGQUIT", "`signals` that are passed on to the workers and end the run")
 	add(f, &o.VirtualRank, parseBool, "virtual-local-rank", "", "false", "give every worker LOCAL_RANK 0 and one GPU, by CUDA_VISIBLE_DEVICES")
 	add(f, &o.Module, parseBool, "module", "m", "false", "the first word is a Python module: python3 -m")
