@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/cudart/driver"
+	"gpurun/worker/numa"
+)
+
+// bindingOf are the CPUs near the GPU of each process, by its local rank.
+func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
+	if o.NUMABinding == torchrun.NoBinding {
+		return nil, nil
+	}
+	gpus, err := driver.New().Devices()
+	if err != nil {
+		return nil, &environmentError{fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), whyNoGPU(err))}
+	}
+	if workers > len(gpus) {
+		return nil, &environmentError{fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
+	}
+	var addresses []string
+	for _, gpu := range gpus[:workers] {
+		addresses = append(addresses, gpu.PCIBusID)
+	}
+	cpus, err := numa.Bind(os.DirFS("/sys"), numa.Policy(o.NUMABinding), addresses)
+	if err != nil {
+		return nil, &environmentError{fmt.Errorf("%s: %w", o.Source("numa-binding"), err)}
+	}
+	return cpus, nil
+}
+
+// processesOf is the number of processes. As under torchrun, auto is the number of
+// GPUs, or of CPUs where there is no GPU.
+func processesOf(p torchrun.Processes) (int, error) {
+	switch p.Word {
+	case "cpu":
+		return runtime.NumCPU(), nil
+	case "xpu":
+		return 0, &environmentError{errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
+	case "gpu", wordAuto:
+		gpus, err := driver.New().Devices()
+		if err != nil && p.Word == wordAuto {
+			return runtime.NumCPU(), nil
+		}
+		if err != nil {
+			return 0, &environmentError{fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", whyNoGPU(err))}
+		}
+		return len(gpus), nil
+	}
+	return p.Number, nil
+}
