@@ -153,6 +153,30 @@ func TestARecordCountsBeforeAnExit(t *testing.T) {
 	}
 }
 
+// Rank 1 would end by itself if rank 2 were not faster.
+func TestARecordOfAWorkerThatTheAgentEnds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "error")
+	spec, _, _ := shell(t, 3, fmt.Sprintf(`case $RANK in
+	1) echo '{}' >%[1]s ;;
+	2) until test -s %[1]s; do sleep 0.02; done; exit 9 ;;
+	esac; exec sleep 60`, path))
+	spec.ErrorFile = func(localRank int) string {
+		if localRank == 1 {
+			return path
+		}
+		return ""
+	}
+	outcome := mustRun(t, spec)
+	first := outcome.First
+	if first.Rank != 1 || !first.Ended || outcome.ExitCode() != 1 || !strings.HasSuffix(first.Error(), "recorded a failure in "+path) {
+		t.Errorf("exit code %d of %v", outcome.ExitCode(), first)
+	}
+	if len(outcome.Failures) != 2 || outcome.Failures[1].Rank != 2 || outcome.Failures[1].Ended {
+		t.Errorf("failures %v", outcome.Failures)
+	}
+}
+
 func TestSignalsThatAreHandled(t *testing.T) {
 	tests := map[string]struct {
 		handled []syscall.Signal

@@ -39,9 +39,11 @@ type WorkerState struct {
 }
 
 // ExitCode returns the code of the worker that failed first, or 128+n on
-// signal n, as a shell reports it.
+// signal n, as a shell reports it, or 1 when it could not end by itself.
 func (o *Outcome) ExitCode() int {
 	switch {
+	case o.First != nil && o.First.Ended:
+		return 1
 	case o.First != nil && o.First.Signal != 0:
 		return 128 + int(o.First.Signal)
 	case o.First != nil && o.First.ExitCode != 0:
@@ -72,6 +74,9 @@ type Failure struct {
 	PeerPhase string
 	// ErrorFile is where the worker recorded its reason; empty if it did not.
 	ErrorFile string
+	// Ended says that the agent ended it, because of another failure, after it had
+	// recorded its own: ExitCode and Signal are not what it would have ended with.
+	Ended bool
 	// LastStderr is the worker's last lines of standard error.
 	LastStderr []string
 	// OOMKilled says that the kernel killed for lack of memory during the run,
@@ -86,6 +91,8 @@ func (f *Failure) Error() string {
 	switch {
 	case f.Report != nil:
 		s.WriteString("failed")
+	case f.Ended:
+		fmt.Fprintf(&s, "recorded a failure in %s", f.ErrorFile)
 	case f.OOMKilled:
 		fmt.Fprintf(&s, "was killed by %s because memory ran out", SignalName(f.Signal))
 	case f.Signal != 0:
@@ -176,6 +183,7 @@ func (g *group) describe(w *worker) *Failure {
 	}
 	if _, ok := w.recordedAt(); ok {
 		f.ErrorFile = w.errorFile
+		f.Ended = g.endedByAgent(w)
 	}
 	if f.Report == nil {
 		f.OOMKilled = f.Signal == syscall.SIGKILL && g.oomKills.grown()
@@ -192,6 +200,12 @@ func (g *group) describe(w *worker) *Failure {
 		}
 	}
 	return f
+}
+
+// endedByAgent reports whether a worker died of a signal that the agent sent.
+func (g *group) endedByAgent(w *worker) bool {
+	return w.exit != nil && w.exit.signal != 0 && !g.stop.begun.IsZero() && w.exitedAt.After(g.stop.begun) &&
+		(w.exit.signal == g.stop.signal || w.exit.signal == syscall.SIGKILL)
 }
 
 // lastStderr returns the worker's last lines of standard error.

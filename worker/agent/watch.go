@@ -95,7 +95,7 @@ func (g *group) take(e event) {
 		g.failed(e.worker, e.failure, e.leaving, e.time)
 	default:
 		g.running--
-		e.worker.exit = e.exit
+		e.worker.exit, e.worker.exitedAt = e.exit, e.time
 		g.log.Debug("worker exited", zap.Int("rank", e.worker.rank), zap.Int("code", e.exit.code), zap.Stringer("signal", e.exit.signal))
 		if !e.exit.success() {
 			g.failed(e.worker, nil, true, e.worker.exited(e.time))

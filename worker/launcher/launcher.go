@@ -163,7 +163,10 @@ func passOn(first *agent.Failure) error {
 		return nil
 	}
 	code := first.ExitCode
-	if first.Signal != 0 {
+	switch {
+	case first.Ended:
+		code = 1
+	case first.Signal != 0:
 		code = -int(first.Signal)
 	}
 	if first.ErrorFile != "" {
