@@ -1,0 +1,137 @@
+package tcpstore
+
+import "container/list"
+
+// waiter waits until each of its keys has been there once. A key that is
+// deleted again still counts, as it does with PyTorch.
+type waiter struct {
+	done    chan struct{} // closed when nothing is missing any more
+	missing []missing
+	left    int // how many of missing have not come
+}
+
+type missing struct {
+	key   string
+	place *list.Element // nil once the key has come
+}
+
+// check says whether all keys are there. A queue is there unless it is empty.
+func (t *table) check(keys []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range keys {
+		if !t.has(key) {
+			return false
+		}
+	}
+	return true
+}
+
+// wait returns who waits for those keys that are not there, nil when all are.
+// The caller ends it with giveUp unless it is done.
+func (t *table) wait(keys []string) (*waiter, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var absent []string
+	for _, key := range keys {
+		if !t.has(key) {
+			absent = append(absent, key)
+		}
+	}
+	return t.enlist(absent)
+}
+
+// barrier counts a rank in, and returns who waits for the others: nil for the
+// last one, who wakes them.
+func (t *table) barrier(key string, worldSize int64) (*waiter, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	arrived, err := t.plus(key, 1)
+	if err != nil {
+		return nil, err
+	}
+	if arrived < worldSize {
+		return t.enlist([]string{key})
+	}
+	t.wakeAll(key)
+	return nil, nil
+}
+
+func (t *table) has(key string) bool {
+	if _, exists := t.values[key]; exists {
+		return true
+	}
+	_, exists := t.queues[key]
+	return exists
+}
+
+func (t *table) enlist(keys []string) (*waiter, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var bytes int64
+	for _, key := range keys {
+		bytes += cost(key, nil)
+	}
+	if err := t.grow(bytes); err != nil {
+		return nil, err
+	}
+	w := &waiter{done: make(chan struct{}), missing: make([]missing, len(keys)), left: len(keys)}
+	for i, key := range keys {
+		if t.waiters[key] == nil {
+			t.waiters[key] = list.New()
+		}
+		w.missing[i] = missing{key: key, place: t.waiters[key].PushBack(absence{w, i})}
+	}
+	return w, nil
+}
+
+// absence is a waiter's i-th missing key.
+type absence struct {
+	w *waiter
+	i int
+}
+
+// wakeAll tells everybody who waits for a key that it has come.
+func (t *table) wakeAll(key string) {
+	for t.wakeNext(key) {
+	}
+}
+
+// wakeNext tells the one who has waited longest for a key that it has come.
+func (t *table) wakeNext(key string) bool {
+	waiting := t.waiters[key]
+	if waiting == nil {
+		return false
+	}
+	a := waiting.Front().Value.(absence)
+	t.strike(a.w, a.i)
+	a.w.left--
+	if a.w.left == 0 {
+		close(a.w.done)
+	}
+	return true
+}
+
+// giveUp ends a wait. Those who are done may give up too.
+func (t *table) giveUp(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range w.missing {
+		if w.missing[i].place != nil {
+			t.strike(w, i)
+		}
+	}
+}
+
+// strike takes a missing key off its list.
+func (t *table) strike(w *waiter, i int) {
+	m := &w.missing[i]
+	waiting := t.waiters[m.key]
+	waiting.Remove(m.place)
+	m.place = nil
+	if waiting.Len() == 0 {
+		delete(t.waiters, m.key)
+	}
+	t.bytes -= cost(m.key, nil)
+}
