@@ -24,7 +24,8 @@ type conn struct {
 	timeout time.Duration
 
 	inRequest bool // used by Read
-	hurried   bool
+	hurried   bool // the request has a deadline
+	answered  bool // a request was served: this is no passing stranger
 
 	replying sync.Mutex
 	wait     *pendingWait // nil while the client waits for nothing
@@ -89,6 +90,7 @@ func (c *conn) serveOne(gen generation, code byte) error {
 		return fmt.Errorf("answering a request of code %d: %w", code, err)
 	}
 	c.decoder.release()
+	c.answered = true
 	return nil
 }
 

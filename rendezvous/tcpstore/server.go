@@ -16,7 +16,6 @@ package tcpstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -148,7 +147,8 @@ func (s *Server) admit(c net.Conn) {
 }
 
 func (s *Server) attend(c net.Conn) {
-	err := newConn(c, s.table, s.arrived).serve()
+	client := newConn(c, s.table, s.arrived)
+	err := client.serve()
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.full = false
@@ -159,8 +159,8 @@ func (s *Server) attend(c net.Conn) {
 		return
 	}
 	say := s.log.Debug // strangers must not fill the log
-	if errors.Is(err, errLimit) {
+	if client.answered && errors.Is(err, errLimit) {
 		say = s.log.Warn
 	}
-	say("the store hangs up on a client", zap.Stringer("client", c.RemoteAddr()), zap.Error(fmt.Errorf("serving PyTorch's store: %w", err)))
+	say("the store hangs up on a client", zap.Stringer("client", c.RemoteAddr()), zap.Error(err))
 }

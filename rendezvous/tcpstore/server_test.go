@@ -1,0 +1,301 @@
+package tcpstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+)
+
+func TestBothGenerationsShareTheStore(t *testing.T) {
+	s, _ := serve(t, Limits{})
+	today, old := connect(t, s, current), connect(t, s, legacy)
+	today.set("a", "1")
+	if got := today.add("a", 1); got != 2 {
+		t.Errorf("got %d", got)
+	}
+	if got := old.get("a"); got != "2" {
+		t.Errorf("got %q", got)
+	}
+	old.set("b", "x")
+	if old.numKeys() != 2 || today.get("b") != "x" {
+		t.Errorf("b is %q", today.get("b"))
+	}
+}
+
+func TestWaitIsWokenByWhateverMakesKeys(t *testing.T) {
+	for _, tt := range []struct {
+		op        operation
+		arguments []any
+	}{
+		{opSet, []any{"k", ""}},
+		{opCompareSet, []any{"k", "", "v"}},
+		{opAdd, []any{"k", 1}},
+		{opAppend, []any{"k", "v"}},
+		{opMultiSet, []any{1, "k", "v"}},
+		{opQueuePush, []any{"k", "v"}},
+	} {
+		t.Run(fmt.Sprint(tt.op), func(t *testing.T) {
+			s, _ := serve(t, Limits{})
+			waiting, other := connect(t, s, current), connect(t, s, current)
+			waiting.ask(opWait, 2, "k", "there")
+			other.set("there", "")
+			other.ask(tt.op, tt.arguments...)
+			if got := waiting.read(1)[0]; got != stopWaiting {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
+// Neither kind of client is answered twice, or late, when it gives up a wait.
+func TestAWaitGivenUpIsNotAnswered(t *testing.T) {
+	for _, gen := range []generation{current, legacy} {
+		s, _ := serve(t, Limits{})
+		waiting, other := connect(t, s, gen), connect(t, s, gen)
+		waiting.ask(opWait, 1, "k")
+		waiting.ask(opCancelWait)
+		if got := waiting.read(1)[0]; got != waitCanceled {
+			t.Errorf("got %d", got)
+		}
+		waiting.ask(opWait, 1, "k")
+		if n := waiting.numKeys(); n != 0 {
+			t.Errorf("%d keys", n)
+		}
+		other.set("k", "v")
+		if n := other.numKeys(); n != 1 {
+			t.Errorf("%d keys", n)
+		}
+		if got := waiting.get("k"); got != "v" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+// A client that goes away while it waits leaves nothing behind.
+func TestWaitEndsWithItsConnection(t *testing.T) {
+	s, _ := serve(t, Limits{})
+	c := connect(t, s, current)
+	c.ask(opWait, 2, "a", "b")
+	if err := c.conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	c.hungUp()
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	if len(s.table.waiters) != 0 || s.table.bytes != 0 {
+		t.Errorf("waits for %d keys, %d bytes", len(s.table.waiters), s.table.bytes)
+	}
+}
+
+func TestStrangersDisturbNobody(t *testing.T) {
+	for name, words := range map[string]string{
+		"http":            "GET / HTTP/1.1\r\nHost: store\r\n\r\n",
+		"tls":             "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+		"ssh":             "SSH-2.0-OpenSSH_9.2\r\n",
+		"wrong magic":     "\x00\xde\xad\xbe\xef\x00\x00\x00\x00",
+		"unknown code":    "\x00\xce\xf7\x85\x3c\x63",
+		"watch key":       "\x07\x01\x00\x00\x00\x00\x00\x00\x00k",
+		"huge key":        "\x02\xff\xff\xff\xff\xff\xff\xff\xff",
+		"add to a word":   "\x00\x01\x00\x00\x00\x00\x00\x00\x00w\x04\x00\x00\x00\x00\x00\x00\x00word\x03\x01\x00\x00\x00\x00\x00\x00\x00w\x01\x00\x00\x00\x00\x00\x00\x00",
+		"zeroes":          strings.Repeat("\x00", 9) + strings.Repeat("\x00", 8) + "\xff",
+		"validate, twice": "\x00\xce\xf7\x85\x3c\x00\xce\xf7\x85\x3c",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, logs := serve(t, Limits{})
+			waiting, other := connect(t, s, current), connect(t, s, current)
+			waiting.ask(opWait, 1, "k")
+			stranger := &client{t: t, conn: dial(t, s)}
+			stranger.write([]byte(words))
+			stranger.hungUp()
+			other.set("k", "v")
+			if got := waiting.read(1)[0]; got != stopWaiting {
+				t.Errorf("got %d", got)
+			}
+			if err := s.Close(); err != nil { // all has been said then
+				t.Error(err)
+			}
+			if n := logs.FilterMessage("the store hangs up on a client").FilterLevelExact(zap.DebugLevel).Len(); n != 1 {
+				t.Errorf("said %d times: %v", n, logs.All())
+			}
+		})
+	}
+}
+
+// A client that asks for much and takes nothing is cut off, and others do not
+// notice.
+func TestSlowClientsBlockNobody(t *testing.T) {
+	s, _ := serve(t, Limits{RequestTime: 100 * time.Millisecond})
+	if err := s.table.set([]string{"large"}, [][]byte{make([]byte, 8<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	other, slow := connect(t, s, current), connect(t, s, current)
+	slow.write(bytes.Repeat(encode(current, opGet, "large"), 16))
+	if n := other.add("n", 1); n != 1 {
+		t.Errorf("got %d", n)
+	}
+	unfinished := connect(t, s, current)
+	unfinished.write(encode(current, opSet, "k", 100))
+	unfinished.hungUp()
+	awaitConnections(t, s, 1)
+	if n := other.add("n", 1); n != 2 {
+		t.Errorf("got %d", n)
+	}
+}
+
+// awaitConnections waits until all but n clients have been dismissed.
+func awaitConnections(t *testing.T, s *Server, n int) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for {
+		s.mu.Lock()
+		got := len(s.conns)
+		s.mu.Unlock()
+		if got == n {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%d connections, want %d", got, n)
+		}
+	}
+}
+
+func TestConnectionsAreLimited(t *testing.T) {
+	s, logs := serve(t, Limits{Connections: 2})
+	first, second := connect(t, s, current), connect(t, s, current)
+	first.numKeys()
+	second.numKeys()
+	for range 3 {
+		(&client{t: t, conn: dial(t, s)}).hungUp()
+	}
+	if n := logs.FilterMessage("the store refuses more connections").Len(); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	_ = second.conn.Close()
+	awaitConnections(t, s, 1)
+	if n := connect(t, s, current).numKeys(); n != 0 {
+		t.Errorf("%d keys", n)
+	}
+}
+
+// A store that is full says so, to its owner and by hanging up, and goes on.
+func TestTotalIsLimited(t *testing.T) {
+	s, logs := serve(t, Limits{TotalBytes: 10_000})
+	c := connect(t, s, current)
+	for i := range 4 {
+		c.set(fmt.Sprint(i), strings.Repeat("v", 2000))
+	}
+	if n := c.numKeys(); n != 4 {
+		t.Fatalf("%d keys", n)
+	}
+	c.set("one more", strings.Repeat("v", 2000))
+	c.hungUp()
+	again := connect(t, s, current)
+	again.ask(opDeleteKey, "0")
+	if again.readInt() != 1 {
+		t.Error("not deleted")
+	}
+	again.set("one more", strings.Repeat("v", 2000))
+	if n := again.numKeys(); n != 4 {
+		t.Errorf("%d keys", n)
+	}
+	if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != 1 {
+		t.Errorf("warned %d times: %v", n, logs.All())
+	}
+}
+
+func TestManyClients(t *testing.T) {
+	s, _ := serve(t, Limits{})
+	const n = 2000 // and as many sockets on this side
+	clients := make([]*client, n)
+	for i := range clients {
+		clients[i] = connect(t, s, []generation{current, legacy}[i%2])
+		clients[i].ask(opWait, 2, "go", fmt.Sprint(i))
+	}
+	other := connect(t, s, current)
+	for i := range n {
+		other.set(fmt.Sprint(i), "")
+	}
+	other.set("go", "")
+	for i, c := range clients {
+		if got := c.read(1)[0]; got != stopWaiting {
+			t.Fatalf("client %d got %d", i, got)
+		}
+	}
+}
+
+func TestAddsOfManyClients(t *testing.T) {
+	s, _ := serve(t, Limits{})
+	const clients, adds = 16, 50
+	var group errgroup.Group
+	for range clients {
+		c := connect(t, s, current)
+		group.Go(func() error {
+			for range adds {
+				c.add("n", 1)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := connect(t, s, current).get("n"); got != fmt.Sprint(clients*adds) {
+		t.Errorf("got %s, want %d", got, clients*adds)
+	}
+}
+
+// Close ends those who wait, those in the middle of a request, and those who
+// never said a word; so does the end of the context.
+func TestEnd(t *testing.T) {
+	for name, byContext := range map[string]bool{"close": false, "context": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			s, err := Serve(ctx, listen(t), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting, half, silent := connect(t, s, current), connect(t, s, legacy), connect(t, s, legacy)
+			waiting.numKeys()
+			waiting.ask(opWait, 1, "never")
+			half.write([]byte{2, 1, 0})
+			if byContext {
+				cancel()
+			} else if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			waiting.hungUp()
+			half.hungUp()
+			silent.hungUp()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if conn, err := net.Dial("tcp", s.Addr().String()); err == nil {
+				t.Error("somebody still listens")
+				_ = conn.Close()
+			}
+		})
+	}
+}
+
+func TestNegativeLimitsAreRefused(t *testing.T) {
+	l := listen(t)
+	if s, err := Serve(context.Background(), l, Options{Limits: Limits{KeyBytes: -1}}); err == nil {
+		t.Errorf("served on %v", s.Addr())
+	}
+	if conn, err := l.Accept(); err == nil {
+		t.Error("the listener is still open")
+		_ = conn.Close()
+	}
+}
