@@ -135,6 +135,10 @@ func (c *conn) reply(parts ...[]byte) error {
 	if err := c.net.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
 	}
+	if len(parts) == 1 { // a plain write takes less time
+		_, err := c.net.Write(parts[0])
+		return err
+	}
 	buffers := net.Buffers(parts)
 	_, err := buffers.WriteTo(c.net)
 	return err
@@ -146,8 +150,11 @@ func (c *conn) replyInt(n int) error { return c.reply(number(n)) }
 
 func number(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// replyBlobs sends values, each behind its length.
+// replyBlobs sends values, each behind its length. Large ones are not copied.
 func (c *conn) replyBlobs(values ...[]byte) error {
+	if len(values) == 1 && len(values[0]) < readerBytes {
+		return c.reply(append(number(len(values[0])), values[0]...))
+	}
 	parts := make([][]byte, 0, 2*len(values))
 	for _, value := range values {
 		parts = append(parts, number(len(value)), value)
