@@ -48,7 +48,8 @@ type Server struct {
 }
 
 // Serve serves an empty store on a listener, which the server owns from then
-// on, until ctx ends or [Server.Close] is called.
+// on, until ctx ends or [Server.Close] is called. End the workers first: a
+// worker of PyTorch 1.13 that loses its store spins.
 func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	limits, err := o.Limits.withDefaults()
 	if err != nil {

@@ -209,6 +209,9 @@ func TestTotalIsLimited(t *testing.T) {
 	if n := again.numKeys(); n != 4 {
 		t.Errorf("%d keys", n)
 	}
+	if err := s.Close(); err != nil { // all has been said then
+		t.Error(err)
+	}
 	if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != 1 {
 		t.Errorf("warned %d times: %v", n, logs.All())
 	}
