@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gpurun/cudart/driver"
-	"gpurun/worker/agent"
 )
 
 // TestMain lets the scripts run this test binary as gpurun: testscript puts a
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 //	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
 //
-// and the conditions gpu, and cc for a C compiler. The variable FREEPORT has a port
-// that nobody listens on.
+// and the conditions gpu, cc for a C compiler, and torch for a PyTorch in
+// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -44,9 +44,12 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
-			port, err := agent.FreePort()
-			env.Setenv("FREEPORT", strconv.Itoa(port))
-			return err
+			l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
+			if err != nil {
+				return err
+			}
+			env.Setenv("FREEPORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+			return l.Close()
 		},
 	})
 }
@@ -60,6 +63,12 @@ func condition(name string) (bool, error) {
 		_, err := exec.LookPath("cc")
 		if err != nil && os.Getenv("GPURUN_REQUIRE_CC") == "1" {
 			return false, fmt.Errorf("GPURUN_REQUIRE_CC=1, but: %w", err)
+		}
+		return err == nil, nil
+	case "torch":
+		err := exec.Command("/usr/bin/python3", "-c", "import torch.distributed").Run()
+		if err != nil && os.Getenv("GPURUN_REQUIRE_TORCH") == "1" {
+			return false, fmt.Errorf("GPURUN_REQUIRE_TORCH=1, but importing torch.distributed: %w", err)
 		}
 		return err == nil, nil
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -206,18 +204,6 @@ func TestTorchEnv(t *testing.T) {
 	if env := TorchEnv(job, zap.New(core))(0); slices.Contains(env, "OMP_NUM_THREADS=1") || logs.Len() != 1 {
 		t.Errorf("a single worker got %v", env)
 	}
-}
-
-func TestFreePort(t *testing.T) {
-	port, err := FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener.Close()
 }
 
 func TestCatch(t *testing.T) {

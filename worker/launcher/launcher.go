@@ -104,10 +104,11 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	place, err := meet(j.Torch.MasterPort)
+	place, err := meet(context.WithoutCancel(ctx), j.Torch.MasterAddr, j.Torch.MasterPort, j.Agent.Logger)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, place.close()) }() // workers that lose it would spin
 	spec := j.Agent
 	spec.Workers, spec.FirstRank = j.Torch.Workers, j.Torch.FirstRank
 	spec.Env = j.environment(folder, place, restart)
@@ -119,16 +120,13 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank) }
 	}
-	if err := place.release(); err != nil {
-		return nil, err
-	}
 	return agent.Run(ctx, spec)
 }
 
 // environment is what every worker finds in its environment.
 func (j *Job) environment(folder attemptFolder, place place, restart int) func(localRank int) []string {
 	torch, logger := j.Torch, j.Agent.Logger
-	torch.RestartCount, torch.MasterPort = restart, place.port
+	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, place.port, true
 	if restart > 0 {
 		logger = zap.NewNop() // it has been said
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
 	"gpurun/worker/agent"
 	"gpurun/worker/errorfile"
@@ -170,27 +172,43 @@ func TestASignalWhileAFailureIsDealtWithEndsTheJob(t *testing.T) {
 	}
 }
 
-func TestThePortIsHeldUntilTheWorkersStart(t *testing.T) {
-	place, err := meet(0)
+func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
+	place, err := meet(t.Context(), "127.0.0.1", 0, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(place.port))
-	if l, err := net.Listen("tcp4", address); err == nil {
-		l.Close()
-		t.Error("somebody else got the port")
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatalf("workers cannot reach the store: %v", err)
 	}
-	if err := place.release(); err != nil {
+	c.Close()
+	if _, err := meet(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	if err := place.close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp4", address)
-	if err != nil {
-		t.Fatalf("workers cannot have the port: %v", err)
+	if c, err := net.Dial("tcp", address); err == nil {
+		c.Close()
+		t.Error("the store is still there")
 	}
-	l.Close()
-	chosen, err := meet(29500)
-	if err != nil || chosen.port != 29500 || chosen.release() != nil {
-		t.Errorf("got %+v, %v", chosen, err)
+	if _, err := meet(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
+		t.Errorf("an address of another machine: %v", err)
+	}
+}
+
+// Every attempt has a store of its own, which the workers are told of.
+func TestWorkersAreToldOfTheStore(t *testing.T) {
+	t.Parallel()
+	job, out := script(t, 1, `echo "store $TORCHELASTIC_USE_AGENT_STORE at $MASTER_PORT"; exit 3`)
+	job.Torch.MaxRestarts = 1
+	if _, err := Run(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	ports := regexp.MustCompile(`store True at ([0-9]+)`).FindAllStringSubmatch(out.text.String(), -1)
+	if len(ports) != 2 || ports[0][1] == "0" {
+		t.Errorf("the workers said %q", out.text.String())
 	}
 }
 

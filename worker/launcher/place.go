@@ -1,31 +1,43 @@
 package launcher
 
-import "gpurun/worker/agent"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
 
-// place is where the workers of an attempt meet: MASTER_PORT. The worker with
-// rank 0 listens there, so a port that was found free is held until just before
-// the workers start.
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/tcpstore"
+)
+
+// place is where the workers of an attempt meet: PyTorch's store at MASTER_ADDR and
+// MASTER_PORT, which TORCHELASTIC_USE_AGENT_STORE tells them to use.
 type place struct {
-	port int
-	held *agent.HeldPort // nil for a port that the user chose
+	port  int
+	store *tcpstore.Server
 }
 
-// meet finds a place, at a free port if port is 0.
-func meet(port int) (place, error) {
-	if port != 0 {
-		return place{port: port}, nil
+// meet serves a store at an address of this machine, at a free port if port is 0. The
+// protocol has no passwords: who can reach the address can use it. The caller closes
+// it when the workers are gone.
+func meet(ctx context.Context, host string, port int, logger *zap.Logger) (place, error) {
+	at := net.JoinHostPort(host, strconv.Itoa(port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return place{}, fmt.Errorf("serving the workers' store at %s: somebody listens there; take another --master-port, or none for a free one", at)
+	case err != nil:
+		return place{}, fmt.Errorf("serving the workers' store at %s: %w; --master-addr must be an address of this machine", at, err)
 	}
-	held, err := agent.HoldPort()
+	store, err := tcpstore.Serve(ctx, listener, tcpstore.Options{Logger: logger})
 	if err != nil {
-		return place{}, err
+		return place{}, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
 	}
-	return place{port: held.Number(), held: held}, nil
+	return place{port: listener.Addr().(*net.TCPAddr).Port, store: store}, nil
 }
 
-// release leaves the port to the workers.
-func (p place) release() error {
-	if p.held == nil {
-		return nil
-	}
-	return p.held.Release()
-}
+// close ends the store.
+func (p place) close() error { return p.store.Close() }
