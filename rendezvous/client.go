@@ -9,12 +9,11 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"gpurun/rendezvous/membership"
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
 
@@ -29,8 +28,6 @@ const (
 	DefaultCallTimeout = 2 * time.Minute
 	answerGrace        = 2 * time.Second        // for an answer that says who is missing
 	departureGrace     = 100 * time.Millisecond // for an answer that was on its way when a member departed
-	connectTimeout     = 5 * time.Second        // of one attempt
-	retryEvery         = time.Second            // at most, while a server has yet to come up
 	leaveTimeout       = 5 * time.Second
 )
 
@@ -97,25 +94,7 @@ func Join(ctx context.Context, target string, who Member, options Options) (*Gro
 
 func connect(target string) (*grpc.ClientConn, error) {
 	address, creds := dialTarget(target)
-	return grpc.NewClient(address,
-		grpc.WithTransportCredentials(creds),
-		grpc.WithNoProxy(), // a proxy has no business between workers
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: retryEvery / 10, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryEvery},
-			MinConnectTimeout: connectTimeout,
-		}),
-		grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(maxMessageBytes),
-			grpc.MaxCallSendMsgSize(maxMessageBytes),
-		),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{
-			Time:                keepaliveInterval,
-			Timeout:             keepaliveTimeout,
-			PermitWithoutStream: true,
-		}),
-	)
+	return transport.Connect(address, creds)
 }
 
 // join opens the session and takes over what the welcome says.

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials"
+
+	"gpurun/rendezvous/transport"
 )
 
 // peerUID are transport credentials for Unix sockets: the process at the other
@@ -60,7 +62,7 @@ func (peerUID) OverrideServerName(string) error { return nil }
 
 // readPeerUID asks the kernel who opened the other end.
 func readPeerUID(conn net.Conn) (int, error) {
-	if c, ok := conn.(*acceptedConn); ok {
+	if c, ok := conn.(*transport.Conn); ok {
 		conn = c.Conn
 	}
 	unixConn, ok := conn.(*net.UnixConn)

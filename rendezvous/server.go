@@ -22,23 +22,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 
 	"gpurun/rendezvous/membership"
 	"gpurun/rendezvous/store"
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
-)
-
-// Bounds on connections. What one exchange or one value may hold leaves room
-// for the rest of its message.
-const (
-	maxMessageBytes = 16 << 20
-	maxHeaderBytes  = 64 << 10
-	maxStreams      = 1024 // per connection
-
-	keepaliveInterval = 10 * time.Second
-	keepaliveTimeout  = 20 * time.Second
-	closeGrace        = time.Second
 )
 
 // The defaults of a ServerConfig.
@@ -85,7 +73,7 @@ type Server struct {
 	health      *health.Server
 	stop        context.CancelFunc
 	running     *errgroup.Group
-	accepted    *accepted
+	accepted    *transport.Listener
 }
 
 // Serve opens a rendezvous. The caller closes it.
@@ -107,31 +95,12 @@ func Serve(config ServerConfig) (*Server, error) {
 	s := &Server{
 		target:      at.target,
 		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:        newGRPCServer(at, tokenGuard{config.Token}),
+		grpc:        transport.NewServer(at.creds, transport.Guard{Token: config.Token, ToStatus: toStatus}),
 		health:      health.NewServer(),
 	}
 	s.register(config)
 	s.start(at)
 	return s, nil
-}
-
-func newGRPCServer(at *endpoint, guard tokenGuard) *grpc.Server {
-	return grpc.NewServer(
-		grpc.Creds(at.creds),
-		grpc.UnaryInterceptor(guard.unary),
-		grpc.StreamInterceptor(guard.stream),
-		grpc.MaxRecvMsgSize(maxMessageBytes),
-		grpc.MaxSendMsgSize(maxMessageBytes),
-		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.ConnectionTimeout(firstMessageTimeout),
-		grpc.WaitForHandlers(true),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-			MinTime:             keepaliveInterval / 2,
-			PermitWithoutStream: true,
-		}),
-	)
 }
 
 func (s *Server) register(config ServerConfig) {
@@ -154,7 +123,7 @@ func (s *Server) start(at *endpoint) {
 		s.coordinator.run(ctx)
 		return nil
 	})
-	s.accepted = newAccepted(at.listener)
+	s.accepted = transport.NewListener(at.listener)
 	s.running.Go(func() error { return s.grpc.Serve(s.accepted) })
 }
 
@@ -178,12 +147,7 @@ func (s *Server) abort(cause error) {
 func (s *Server) Close() error {
 	s.abort(fmt.Errorf("%w: it was closed", ErrServerGone))
 	s.health.Shutdown()
-	forced := time.AfterFunc(closeGrace, func() {
-		s.accepted.hangUp()
-		s.grpc.Stop()
-	})
-	s.grpc.GracefulStop()
-	forced.Stop()
+	transport.Stop(s.grpc, s.accepted)
 	s.stop()
 	// ErrServerStopped: it was closed before it had begun.
 	if err := s.running.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) {

@@ -9,11 +9,12 @@ import (
 
 	"google.golang.org/grpc"
 
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
 
 // firstMessageTimeout bounds how long a new session may stay silent.
-const firstMessageTimeout = 10 * time.Second
+const firstMessageTimeout = transport.HandshakeTimeout
 
 // connectionLost is all that a server knows of a process that was killed.
 const connectionLost = "connection lost"

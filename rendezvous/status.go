@@ -11,6 +11,7 @@ import (
 
 	"gpurun/rendezvous/membership"
 	"gpurun/rendezvous/store"
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
 
@@ -40,7 +41,7 @@ var (
 	ErrNotANumber    = store.ErrNotANumber
 
 	// ErrToken says that the server did not accept the job's token.
-	ErrToken = errors.New("wrong token for this job")
+	ErrToken = transport.ErrToken
 	// ErrServerGone says that the rendezvous server ended or cannot be reached.
 	ErrServerGone = errors.New("rendezvous server is gone")
 	// ErrLeft ends the context of a group that this member has left.

@@ -2,4 +2,4 @@
 // version 1. The protocol itself is described in rendezvous.proto.
 package rendezvousv1
 
-//go:generate sh generate.sh
+//go:generate sh generate.sh rendezvous

@@ -1,30 +1,31 @@
-package rendezvous
+package transport
 
 import (
 	"net"
 	"sync"
 )
 
-// accepted is a listener that can end its connections. A grpc.Server that is
+// Listener is a listener that can end its connections. A grpc.Server that is
 // stopped does so only for those that have shaken hands, and waits for the
 // others: whoever connects and says nothing would keep it.
-type accepted struct {
+type Listener struct {
 	net.Listener
 	mu   sync.Mutex
-	open map[*acceptedConn]bool
+	open map[*Conn]bool
 }
 
-func newAccepted(l net.Listener) *accepted {
-	return &accepted{Listener: l, open: map[*acceptedConn]bool{}}
+// NewListener wraps l.
+func NewListener(l net.Listener) *Listener {
+	return &Listener{Listener: l, open: map[*Conn]bool{}}
 }
 
 // Accept implements net.Listener.
-func (a *accepted) Accept() (net.Conn, error) {
+func (a *Listener) Accept() (net.Conn, error) {
 	conn, err := a.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &acceptedConn{Conn: conn, from: a}
+	c := &Conn{Conn: conn, from: a}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[c] = true
@@ -32,7 +33,7 @@ func (a *accepted) Accept() (net.Conn, error) {
 }
 
 // hangUp ends all connections. Their owners still close them.
-func (a *accepted) hangUp() {
+func (a *Listener) hangUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for c := range a.open {
@@ -40,14 +41,14 @@ func (a *accepted) hangUp() {
 	}
 }
 
-// acceptedConn is a connection that its listener knows until it is closed.
-type acceptedConn struct {
+// Conn is a connection that its Listener knows until it is closed.
+type Conn struct {
 	net.Conn
-	from *accepted
+	from *Listener
 }
 
 // Close implements net.Conn.
-func (c *acceptedConn) Close() error {
+func (c *Conn) Close() error {
 	c.from.mu.Lock()
 	delete(c.from.open, c)
 	c.from.mu.Unlock()

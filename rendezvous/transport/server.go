@@ -1,0 +1,56 @@
+package transport
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Bounds on connections. What one message of a protocol may hold leaves room
+// for the rest of it.
+const (
+	maxMessageBytes = 16 << 20
+	maxHeaderBytes  = 64 << 10
+	maxStreams      = 1024 // per connection
+
+	keepaliveInterval = 10 * time.Second
+	keepaliveTimeout  = 20 * time.Second
+	closeGrace        = time.Second
+)
+
+// HandshakeTimeout bounds how long a new connection may stay silent.
+const HandshakeTimeout = 10 * time.Second
+
+// NewServer returns a server with the project's limits, which asks for the
+// guard's token.
+func NewServer(creds credentials.TransportCredentials, guard Guard) *grpc.Server {
+	return grpc.NewServer(
+		grpc.Creds(creds),
+		grpc.UnaryInterceptor(guard.Unary),
+		grpc.StreamInterceptor(guard.Stream),
+		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.MaxSendMsgSize(maxMessageBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(HandshakeTimeout),
+		grpc.WaitForHandlers(true),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             keepaliveInterval / 2,
+			PermitWithoutStream: true,
+		}),
+	)
+}
+
+// Stop ends a server that serves the listener. Handlers have about a second
+// to end by themselves; then nothing of the server is left.
+func Stop(server *grpc.Server, l *Listener) {
+	forced := time.AfterFunc(closeGrace, func() {
+		l.hangUp()
+		server.Stop()
+	})
+	server.GracefulStop()
+	forced.Stop()
+}
