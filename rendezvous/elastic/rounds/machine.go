@@ -1,0 +1,207 @@
+// Package rounds decides which nodes make up each round of an elastic job:
+// who is in, with which ranks, when a round begins, and when all must stop and
+// meet again.
+//
+// It is a state machine without I/O, goroutines or clocks. Every input is a
+// method call that carries the time, every output is an [Effect] which the
+// caller carries out. The transcripts under testdata tell what it does.
+//
+// What it keeps to are the rules of torchrun's c10d rendezvous. A round is
+// complete at once with Max nodes, and some time after the last call with Min.
+// Newcomers restart the group, without using up a restart, or wait as spares
+// when it is full. What differs: a failure or departure is told to all nodes
+// at once, and restarts are counted once for the job, not by every node.
+package rounds
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config is what the owner of a job decides.
+type Config struct {
+	Terms       Terms
+	JoinTimeout time.Duration // longest wait of a node for a round, except as a spare
+	LastCall    time.Duration // after Min nodes have joined
+	ReadTimeout time.Duration // longest wait for all nodes to confirm, or to contribute
+	KeepAlive   time.Duration // a node silent for so long is lost
+	ExitTimeout time.Duration // longest wait of a node that succeeded for the others
+}
+
+func (c Config) validate() error {
+	t := c.Terms
+	if t.Min < 1 || t.Max < t.Min || t.Max > MaxNodes {
+		return fmt.Errorf("%d:%d nodes: want 1 <= MIN <= MAX <= %d", t.Min, t.Max, MaxNodes)
+	}
+	if t.Static && t.Min != t.Max {
+		return fmt.Errorf("%d:%d nodes: a static rendezvous has a fixed number", t.Min, t.Max)
+	}
+	if t.MaxRestarts < 0 {
+		return fmt.Errorf("at most %d restarts: want 0 or more", t.MaxRestarts)
+	}
+	for _, d := range []time.Duration{c.JoinTimeout, c.ReadTimeout, c.KeepAlive, c.ExitTimeout} {
+		if d <= 0 {
+			return fmt.Errorf("timeouts of a rendezvous must be positive, not %v", d)
+		}
+	}
+	return nil
+}
+
+type phase int
+
+const (
+	gathering  phase = iota // nodes join; those of the round before stop their workers
+	confirming              // the round's nodes try to reach the master
+	active
+	closed
+)
+
+// Machine is the state of one job. It is not safe for concurrent use.
+type Machine struct {
+	cfg   Config
+	phase phase
+	nodes map[NodeID]*node
+	order []*node // in order of arrival
+	group []*node // of the round, by rank; without those that are gone
+
+	number    int // of the round
+	restarts  int
+	finishing bool // a node of the round has succeeded
+	lastCall  Time // when a round with less than Max nodes is complete; 0: too few
+	confirmBy Time
+	gathers   map[string]*gather
+	end       *End
+}
+
+// New returns a machine that waits for the first node.
+func New(cfg Config) (*Machine, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Machine{cfg: cfg, nodes: map[NodeID]*node{}, gathers: map[string]*gather{}}, nil
+}
+
+// Ended says how the job ended; nil while it has not.
+func (m *Machine) Ended() *End { return m.end }
+
+// Alive notes that a node is alive.
+func (m *Machine) Alive(now Time, id NodeID) {
+	if n := m.nodes[id]; n != nil {
+		n.alive = now + m.cfg.KeepAlive
+	}
+}
+
+// Close ends the job for all nodes.
+func (m *Machine) Close(end End) []Effect {
+	if m.phase == closed {
+		return nil
+	}
+	return m.close(end)
+}
+
+// close dismisses everybody.
+func (m *Machine) close(end End) []Effect {
+	end.Reason = clip(end.Reason)
+	var effects []Effect
+	for _, n := range m.order {
+		effects = append(effects, Dismiss{To: n.id, End: &end})
+	}
+	m.phase, m.end = closed, &end
+	m.order, m.group = nil, nil
+	clear(m.nodes)
+	clear(m.gathers)
+	return effects
+}
+
+// Tick lets deadlines expire.
+func (m *Machine) Tick(now Time) []Effect {
+	var effects []Effect
+	for _, n := range append([]*node(nil), m.order...) {
+		if m.nodes[n.id] != n {
+			continue // it went with one before it
+		}
+		if n.alive <= now {
+			effects = append(effects, m.lose(now, n, fmt.Sprintf("no sign of life for %v", m.cfg.KeepAlive))...)
+		} else if n.deadline > 0 && n.deadline <= now {
+			effects = append(effects, m.expire(now, n)...)
+		}
+	}
+	if m.phase == confirming && m.confirmBy <= now {
+		effects = append(effects, m.expireConfirm(now)...)
+	}
+	effects = append(effects, m.expireGathers(now)...)
+	return append(effects, m.settle(now)...)
+}
+
+// expire ends a node's wait.
+func (m *Machine) expire(now Time, n *node) []Effect {
+	switch n.status {
+	case waiting:
+		m.forget(n)
+		reason := fmt.Sprintf("%d of %d nodes joined within %v", m.waiting()+1, m.cfg.Terms.Min, m.cfg.JoinTimeout)
+		if still := m.count(stopping); still > 0 {
+			reason = fmt.Sprintf("%d nodes have not stopped their workers within %v", still, m.cfg.JoinTimeout)
+		}
+		return []Effect{Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: reason}}}
+	case stopping:
+		return m.lose(now, n, fmt.Sprintf("has not stopped its workers within %v", m.cfg.JoinTimeout))
+	case finished:
+		left := m.count(running)
+		m.forget(n)
+		reason := fmt.Sprintf("%d other nodes have not finished within %v", left, m.cfg.ExitTimeout)
+		return []Effect{Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: reason}}}
+	}
+	return nil
+}
+
+// Next returns the time at which the machine wants its next Tick, if any.
+func (m *Machine) Next() (Time, bool) {
+	next := Time(0)
+	sooner := func(t Time) {
+		if t > 0 && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	for _, n := range m.order {
+		sooner(n.alive)
+		sooner(n.deadline)
+	}
+	for _, g := range m.gathers {
+		sooner(g.deadline)
+	}
+	switch m.phase {
+	case gathering:
+		sooner(m.lastCall)
+	case confirming:
+		sooner(m.confirmBy)
+	}
+	return next, next > 0
+}
+
+// forget removes a node that is gone.
+func (m *Machine) forget(n *node) {
+	delete(m.nodes, n.id)
+	m.order = without(m.order, n)
+	m.group = without(m.group, n)
+}
+
+func without(nodes []*node, gone *node) []*node {
+	for i, n := range nodes {
+		if n == gone {
+			return append(nodes[:i:i], nodes[i+1:]...)
+		}
+	}
+	return nodes
+}
+
+func (m *Machine) count(s status) int {
+	count := 0
+	for _, n := range m.order {
+		if n.status == s {
+			count++
+		}
+	}
+	return count
+}
+
+func (m *Machine) waiting() int { return m.count(waiting) }
