@@ -84,6 +84,17 @@ func New(cfg Config) (*Machine, error) {
 // Ended says how the job ended; nil while it has not.
 func (m *Machine) Ended() *End { return m.end }
 
+// Spares is the number of nodes that wait for the place of another.
+func (m *Machine) Spares() int {
+	count := 0
+	for _, n := range m.order {
+		if n.spare {
+			count++
+		}
+	}
+	return count
+}
+
 // Alive notes that a node is alive.
 func (m *Machine) Alive(now Time, id NodeID) {
 	if n := m.nodes[id]; n != nil {

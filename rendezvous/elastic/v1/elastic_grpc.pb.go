@@ -38,7 +38,7 @@ type ElasticClient interface {
 	//	node -> server   Join, and again after every Stop;
 	//	                 Confirm after Assembled; Contribution, Failure and
 	//	                 Finish while its workers run; Leave at any time;
-	//	                 KeepAlive every keep_alive_ms at the latest
+	//	                 KeepAlive at intervals
 	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed;
 	//	                 KeepAlive in answer to one; Ended as the last message
 	//
@@ -78,7 +78,7 @@ type ElasticServer interface {
 	//	node -> server   Join, and again after every Stop;
 	//	                 Confirm after Assembled; Contribution, Failure and
 	//	                 Finish while its workers run; Leave at any time;
-	//	                 KeepAlive every keep_alive_ms at the latest
+	//	                 KeepAlive at intervals
 	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed;
 	//	                 KeepAlive in answer to one; Ended as the last message
 	//

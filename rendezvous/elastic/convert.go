@@ -1,0 +1,100 @@
+package elastic
+
+import (
+	"gpurun/rendezvous/elastic/rounds"
+	pb "gpurun/rendezvous/elastic/v1"
+)
+
+func termsToProto(t rounds.Terms) *pb.Terms {
+	return &pb.Terms{
+		RunId: t.RunID, MinNodes: int32(t.Min), MaxNodes: int32(t.Max),
+		MaxRestarts: int32(t.MaxRestarts), Static: t.Static,
+	}
+}
+
+// nodeFromProto is a node as the machine sees it; master is its address.
+func nodeFromProto(j *pb.Join, master string) rounds.Node {
+	t := j.GetTerms()
+	return rounds.Node{
+		Terms: rounds.Terms{
+			RunID: t.GetRunId(), Min: int(t.GetMinNodes()), Max: int(t.GetMaxNodes()),
+			MaxRestarts: int(t.GetMaxRestarts()), Static: t.GetStatic(),
+		},
+		Name:     j.GetName(),
+		Rank:     int(j.GetRank()),
+		Workers:  int(j.GetWorkers()),
+		Role:     j.GetRole(),
+		Master:   master,
+		Round:    int(j.GetRound()),
+		Restarts: int(j.GetRestarts()),
+	}
+}
+
+// toProto is the message that carries out an effect, but for a Gathered, and
+// whom it is for.
+func toProto(effect rounds.Effect) (rounds.NodeID, *pb.AttendResponse) {
+	switch e := effect.(type) {
+	case rounds.Assemble:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Assembled{Assembled: placeToProto(e.Round)}}
+	case rounds.Begin:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Begun{Begun: &pb.Begun{Round: int32(e.Round)}}}
+	case rounds.Standby:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Standby{Standby: &pb.Standby{}}}
+	case rounds.Stop:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Stop{
+			Stop: &pb.Stop{Round: int32(e.Round), Reason: e.Reason, Counts: e.Counts},
+		}}
+	case rounds.Gathered:
+		return e.To, nil
+	case rounds.GatherFailed:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_GatherFailed{
+			GatherFailed: &pb.GatherFailed{Round: int32(e.Round), Name: e.Name, Reason: e.Reason},
+		}}
+	case rounds.Dismiss:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Ended{Ended: endToProto(e.End)}}
+	}
+	return 0, nil
+}
+
+func gatheredToProto(g rounds.Gathered) *pb.AttendResponse {
+	return &pb.AttendResponse{What: &pb.AttendResponse_Gathered{
+		Gathered: &pb.Gathered{Round: int32(g.Round), Name: g.Name, Data: g.Data},
+	}}
+}
+
+func placeToProto(r rounds.Round) *pb.Assembled {
+	return &pb.Assembled{
+		Round: int32(r.Number), Restarts: int32(r.Restarts),
+		GroupRank: int32(r.GroupRank), Nodes: int32(r.Nodes),
+		FirstRank: int32(r.FirstRank), WorldSize: int32(r.WorldSize),
+		FirstRoleRank: int32(r.FirstRoleRank), RoleWorldSize: int32(r.RoleWorldSize),
+		Master: r.Master,
+	}
+}
+
+func placeFromProto(a *pb.Assembled) Place {
+	return Place{
+		Number: int(a.GetRound()), Restarts: int(a.GetRestarts()),
+		GroupRank: int(a.GetGroupRank()), Nodes: int(a.GetNodes()),
+		FirstRank: int(a.GetFirstRank()), WorldSize: int(a.GetWorldSize()),
+		FirstRoleRank: int(a.GetFirstRoleRank()), RoleWorldSize: int(a.GetRoleWorldSize()),
+		Master: a.GetMaster(),
+	}
+}
+
+// The numbers of the protocol's kinds are those of the machine's.
+func endToProto(e *End) *pb.Ended {
+	ended := &pb.Ended{Kind: pb.Ended_Kind(e.Kind), Reason: e.Reason}
+	if e.Failure != nil {
+		ended.Failure = &pb.Failure{Reason: e.Failure.Reason, ExitCode: int32(e.Failure.ExitCode)}
+	}
+	return ended
+}
+
+func endFromProto(p *pb.Ended) *End {
+	e := &End{Kind: rounds.EndKind(p.GetKind()), Reason: p.GetReason()}
+	if f := p.GetFailure(); f != nil {
+		e.Failure = &Failure{Reason: f.GetReason(), ExitCode: int(f.GetExitCode())}
+	}
+	return e
+}

@@ -1,0 +1,186 @@
+package elastic
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic/rounds"
+	pb "gpurun/rendezvous/elastic/v1"
+)
+
+// outboxSize is how many messages a node may be behind. One that does not read
+// so many is as good as gone.
+const outboxSize = 256
+
+// attendant is the server's end of a node's stream.
+type attendant struct {
+	id     rounds.NodeID
+	outbox chan *pb.AttendResponse // closed after the last message
+}
+
+// coordinator runs the machine: it feeds in the time and what nodes say, and
+// carries out the effects.
+type coordinator struct {
+	start time.Time
+	log   *zap.Logger
+	wake  chan struct{} // the machine's next deadline may have changed
+
+	mu         sync.Mutex
+	machine    *rounds.Machine
+	lastID     rounds.NodeID
+	attendants map[rounds.NodeID]*attendant
+	deaf       []rounds.NodeID // whose outbox was full
+	streams    int             // that are open
+	drained    chan struct{}   // closed when none is open any more; nil: nobody asks
+}
+
+func newCoordinator(machine *rounds.Machine, log *zap.Logger) *coordinator {
+	return &coordinator{
+		start:      time.Now(),
+		log:        log,
+		wake:       make(chan struct{}, 1),
+		machine:    machine,
+		attendants: map[rounds.NodeID]*attendant{},
+	}
+}
+
+// attend begins a node's part.
+func (c *coordinator) attend() *attendant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastID++
+	c.streams++
+	a := &attendant{id: c.lastID, outbox: make(chan *pb.AttendResponse, outboxSize)}
+	c.attendants[a.id] = a
+	return a
+}
+
+// left notes that a stream has been closed.
+func (c *coordinator) left() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams--
+	if c.streams == 0 && c.drained != nil {
+		close(c.drained)
+		c.drained = nil
+	}
+}
+
+// untilDrained returns a channel that is closed when no stream is open. It is
+// called once.
+func (c *coordinator) untilDrained() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	drained := make(chan struct{})
+	if c.streams == 0 {
+		close(drained)
+	} else {
+		c.drained = drained
+	}
+	return drained
+}
+
+// step gives the machine one input and carries out what comes of it.
+func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []rounds.Effect) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Since(c.start)
+	c.perform(input(c.machine, now))
+	for len(c.deaf) > 0 {
+		id := c.deaf[0]
+		c.deaf = c.deaf[1:]
+		c.perform(c.machine.Lose(now, id, "does not read what it is told"))
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *coordinator) perform(effects []rounds.Effect) {
+	var last rounds.Gathered
+	var gathered *pb.AttendResponse
+	for _, effect := range effects {
+		to, message := toProto(effect)
+		if g, ok := effect.(rounds.Gathered); ok {
+			if gathered == nil || g.Name != last.Name {
+				gathered = gatheredToProto(g)
+			}
+			last, message = g, gathered // all nodes share one message
+		}
+		c.send(to, message)
+		if end, ok := effect.(rounds.Dismiss); ok {
+			c.log.Debug("a node's part ends", zap.Uint64("node", uint64(to)), zap.String("reason", end.End.Reason))
+			c.release(to)
+		}
+	}
+}
+
+// send queues a message; a node that has too many is released.
+func (c *coordinator) send(to rounds.NodeID, message *pb.AttendResponse) {
+	a := c.attendants[to]
+	if a == nil {
+		return
+	}
+	select {
+	case a.outbox <- message:
+	default:
+		c.release(to)
+		c.deaf = append(c.deaf, to)
+	}
+}
+
+// release ends a node's stream once it has read what it was told.
+func (c *coordinator) release(id rounds.NodeID) {
+	if a := c.attendants[id]; a != nil {
+		close(a.outbox)
+		delete(c.attendants, id)
+	}
+}
+
+// answer sends a message that is none of the machine's business.
+func (c *coordinator) answer(a *attendant, message *pb.AttendResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.attendants[a.id] == a {
+		c.send(a.id, message)
+	}
+}
+
+// lose ends a node's part when its stream has ended.
+func (c *coordinator) lose(a *attendant, reason string) {
+	c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect {
+		c.release(a.id)
+		return m.Lose(now, a.id, reason)
+	})
+}
+
+// run lets the machine's deadlines expire until ctx ends.
+func (c *coordinator) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(c.untilNext())
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		case <-timer.C:
+			c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
+		}
+	}
+}
+
+// untilNext is how long the machine wants to be left alone.
+func (c *coordinator) untilNext() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next, ok := c.machine.Next()
+	if !ok {
+		return time.Hour
+	}
+	return next - time.Since(c.start)
+}

@@ -1,0 +1,175 @@
+// Package elastic lets the agents of several nodes begin, restart and end a
+// job together, as torchrun's elastic rendezvous does.
+//
+// An agent calls [Enter], and then [Member.NextRound] whenever it is ready to
+// start workers: it waits until enough nodes are there, and tells the agent its
+// group rank and its workers' ranks. While the workers run, the [Round]'s
+// context ends as soon as the group must stop, and says why; then the agent
+// stops its workers, and asks for the next round. At the end all agents leave
+// together, by [Round.Finish].
+//
+// One agent serves the others. With [C10d] it is the one that can bind the
+// endpoint, with [Static] node 0; when it dies, the job is over. With [Etcd]
+// it is the one that holds a lease in etcd, and another takes its place.
+//
+// Decisions are made by the state machine in rounds; this package connects it
+// to gRPC. The protocol is in v1/elastic.proto.
+package elastic
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic/rounds"
+	"gpurun/rendezvous/transport"
+)
+
+// Backend is how the agents find the one that serves them.
+type Backend string
+
+// The backends, by torchrun's names.
+const (
+	C10d   Backend = "c10d"
+	Static Backend = "static"
+	Etcd   Backend = "etcd"
+)
+
+// Timeouts are the bounds of waits, those of torchrun's --rdzv-conf first.
+type Timeouts struct {
+	Join              time.Duration // until a round is complete
+	LastCall          time.Duration // after MinNodes have joined, for more
+	Close             time.Duration // for all agents to hear of the end
+	Read              time.Duration // for all agents to answer
+	KeepAliveInterval time.Duration
+	KeepAliveTries    int           // an agent or server silent for so many intervals is gone
+	Exit              time.Duration // of an agent that succeeded, for the others
+}
+
+// DefaultTimeouts are torchrun's.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		Join: 600 * time.Second, LastCall: 30 * time.Second, Close: 30 * time.Second, Read: 60 * time.Second,
+		KeepAliveInterval: 5 * time.Second, KeepAliveTries: 3,
+		Exit: 300 * time.Second,
+	}
+}
+
+func (t Timeouts) keepAlive() time.Duration {
+	return t.KeepAliveInterval * time.Duration(t.KeepAliveTries)
+}
+
+// Hosting says whether an agent may serve the others, with C10d.
+type Hosting int
+
+// The ways to decide it.
+const (
+	HostAuto  Hosting = iota // who can bind the endpoint
+	HostYes                  // the endpoint is this machine's, by whatever name
+	HostNever                // it is another's
+)
+
+// Config is an agent's part in a job. All agents of a job have the same RunID,
+// MinNodes, MaxNodes and MaxRestarts.
+type Config struct {
+	Backend  Backend
+	Endpoint string // host:port; of etcd one or more, separated by commas
+	Hosting  Hosting
+	Token    string // of the job; needed beyond loopback
+	RunID    string
+
+	MinNodes, MaxNodes int
+	MaxRestarts        int // of the whole group, by failures
+
+	NodeRank int // with Static
+	Workers  int // of this node
+	Role     string
+
+	// LocalAddr is the host by which other nodes reach this one. Empty: the
+	// address from which it reaches the server.
+	LocalAddr  string
+	MasterPort int // of the workers' master when this is group rank 0; 0: a free one
+
+	Timeouts Timeouts    // zero: DefaultTimeouts
+	Logger   *zap.Logger // nil: silent
+
+	hostName string // empty: the machine's
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Timeouts == (Timeouts{}) {
+		c.Timeouts = DefaultTimeouts()
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	if c.hostName == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return c, fmt.Errorf("looking up the host's name: %w", err)
+		}
+		c.hostName = name
+	}
+	if c.Endpoint == "" {
+		return c, errors.New("a rendezvous of several nodes needs an endpoint, host:port")
+	}
+	return c, nil
+}
+
+func (c Config) terms() rounds.Terms {
+	return rounds.Terms{
+		RunID: c.RunID, Min: c.MinNodes, Max: c.MaxNodes,
+		MaxRestarts: c.MaxRestarts, Static: c.Backend == Static,
+	}
+}
+
+func (c Config) machine() rounds.Config {
+	return rounds.Config{
+		Terms:       c.terms(),
+		JoinTimeout: c.Timeouts.Join,
+		LastCall:    c.Timeouts.LastCall,
+		ReadTimeout: c.Timeouts.Read,
+		KeepAlive:   c.Timeouts.keepAlive(),
+		ExitTimeout: c.Timeouts.Exit,
+	}
+}
+
+// Place is a node's place in a round.
+type Place = rounds.Round
+
+// Failure is how a node's workers failed.
+type Failure = rounds.Failure
+
+// End is the error that says how and why a node's part in the job ended.
+type End = rounds.End
+
+// The kinds of an End.
+const (
+	Finished = rounds.Finished // all nodes have succeeded
+	Left     = rounds.Left     // this node wanted to leave
+	Failed   = rounds.Failed   // workers failed, or nodes are gone, and no restart is left
+	Closed   = rounds.Closed   // the job was over, or about to be, before the node joined
+	Refused  = rounds.Refused  // the node's flags are not the job's
+	TimedOut = rounds.TimedOut // others did not come, or did not answer
+	Moved    = rounds.Moved    // the agent that served the rendezvous has left
+)
+
+var (
+	// ErrServerGone says that the agent that served the rendezvous is gone, or
+	// cannot be reached.
+	ErrServerGone = errors.New("the agent that serves the rendezvous is gone")
+	// ErrToken says that the server did not accept the job's token.
+	ErrToken = transport.ErrToken
+)
+
+// Restart ends the context of a round whose group must stop, and meet again in
+// the next round.
+type Restart struct {
+	Reason string
+	Counts bool // it uses up one of the job's restarts
+}
+
+func (r *Restart) Error() string { return "the group restarts: " + r.Reason }

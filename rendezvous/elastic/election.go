@@ -1,0 +1,264 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic/etcd"
+)
+
+// The waits of an election.
+const (
+	electEvery    = 500 * time.Millisecond // between attempts to find or become the server
+	resignTimeout = 2 * time.Second        // for etcd to take note of a goodbye
+)
+
+// election is a rendezvous that is served by the agent which holds a lease in
+// etcd. When it dies, its lease expires, and another agent is elected. What the
+// job has been through so far, every agent tells when it joins.
+type election struct {
+	config Config
+	etcd   *etcd.Client
+	term   *term // nil: another agent serves
+}
+
+// term is the time for which this agent serves.
+type term struct {
+	server  *server
+	lease   etcd.LeaseID
+	target  string
+	stop    context.CancelFunc // of the renewals
+	renewal sync.WaitGroup
+	once    sync.Once
+	err     error
+}
+
+func newElection(config Config) (*election, error) {
+	client, err := etcd.New(config.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &election{config: config, etcd: client}, nil
+}
+
+func (e *election) key(name string) string { return "/gpurun/elastic/" + e.config.RunID + "/" + name }
+
+// find returns the address of the agent that serves, which may become this one.
+func (e *election) find(ctx context.Context) (string, error) {
+	if e.term != nil { // it has lost itself: whatever was wrong, a new term begins
+		if err := e.resign("it had lost its own connection"); err != nil {
+			return "", err
+		}
+	}
+	for {
+		target, err := e.ask(ctx)
+		if target != "" || errors.As(err, new(*End)) {
+			return target, err
+		}
+		if err == nil {
+			err = errors.New("no agent was elected")
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, err)
+		case <-time.After(electEvery):
+		}
+	}
+}
+
+// ask looks once for an agent that serves, and stands for election if there is
+// none.
+func (e *election) ask(ctx context.Context) (string, error) {
+	reason, closed, err := e.etcd.Get(ctx, e.key("closed"))
+	if err != nil {
+		return "", err
+	}
+	if closed {
+		return "", &End{Kind: Closed, Reason: fmt.Sprintf("the rendezvous is closed: %s (another job needs another --rdzv-id)", reason)}
+	}
+	target, elected, err := e.etcd.Get(ctx, e.key("server"))
+	if err != nil || elected {
+		return target, err
+	}
+	return e.stand(ctx)
+}
+
+// stand serves the job if no other agent does. It returns no address when
+// another was elected in the meantime.
+func (e *election) stand(ctx context.Context) (string, error) {
+	host, err := e.ownHost(ctx)
+	if err != nil {
+		return "", err
+	}
+	t := &term{}
+	if t.server, t.target, err = e.serve(host); err != nil {
+		return "", err
+	}
+	asked := time.Now()
+	won := false
+	if t.lease, err = e.etcd.Grant(ctx, e.config.Timeouts.keepAlive()); err == nil {
+		won, err = e.etcd.Create(ctx, e.key("server"), t.target, t.lease)
+	}
+	if !won {
+		err = errors.Join(err, t.server.close("another agent was elected"))
+		e.forgo(t.lease)
+		return "", err
+	}
+	e.config.Logger.Debug("elected to serve the rendezvous", zap.String("at", t.target))
+	renewals, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	t.renewal.Go(func() { e.renew(renewals, t, asked) })
+	e.term = t
+	return t.target, nil
+}
+
+// serve opens a server at a free port of this machine.
+func (e *election) serve(host string) (*server, string, error) {
+	listen, advertised := "", host
+	if isLoopback(host) {
+		listen, advertised = host, ""
+	} else if e.config.Token == "" {
+		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token", host)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
+	if err != nil {
+		return nil, "", fmt.Errorf("serving the rendezvous: %w", err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return nil, "", errors.Join(err, l.Close())
+	}
+	s, err := serve(e.config, l, advertised)
+	return s, net.JoinHostPort(host, port), err
+}
+
+// ownHost is by which host other nodes reach this one: the address from which
+// it reaches etcd. If etcd is on this machine, that is its name.
+func (e *election) ownHost(ctx context.Context) (string, error) {
+	if e.config.LocalAddr != "" {
+		return e.config.LocalAddr, nil
+	}
+	first, _, _ := strings.Cut(e.config.Endpoint, ",")
+	if !strings.Contains(first, "://") {
+		first = "http://" + first
+	}
+	at, err := url.Parse(first)
+	if err != nil {
+		return "", fmt.Errorf("etcd endpoint: %w", err)
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", at.Host)
+	if err != nil {
+		return "", fmt.Errorf("connecting to etcd: %w", err)
+	}
+	defer conn.Close()
+	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	if err == nil && isLoopback(host) {
+		host = at.Hostname()
+	}
+	return host, err
+}
+
+// renew keeps the lease until the term ends. When etcd may have given the lease
+// up, the term is over: nobody else must serve before it is.
+func (e *election) renew(ctx context.Context, t *term, renewed time.Time) {
+	ttl := e.config.Timeouts.keepAlive()
+	ticker := time.NewTicker(ttl / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		asked := time.Now()
+		attempt, cancel := context.WithTimeout(ctx, ttl/3)
+		err := e.etcd.KeepAlive(attempt, t.lease)
+		cancel()
+		if err == nil {
+			renewed = asked
+		} else if errors.Is(err, etcd.ErrLease) || time.Since(renewed) >= ttl*2/3 {
+			e.config.Logger.Warn("no longer serving the rendezvous", zap.Error(err))
+			t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, lost its lease in etcd", e.config.hostName))
+			return
+		}
+	}
+}
+
+// close ends the term's server, once.
+func (t *term) close(reason string) {
+	t.once.Do(func() { t.err = t.server.close(reason) })
+}
+
+// resign ends this agent's term, and lets another be elected at once.
+func (e *election) resign(why string) error {
+	t := e.term
+	e.term = nil
+	e.announceEnd(t)
+	t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, has left: %s", e.config.hostName, why))
+	t.stop()
+	t.renewal.Wait()
+	e.forgo(t.lease)
+	return t.err
+}
+
+// announceEnd keeps nodes that are late from beginning the job anew, for as
+// long as it may take all agents to hear of the end.
+func (e *election) announceEnd(t *term) {
+	end := t.server.ended()
+	if end == nil || end.Kind == Moved {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	lease, err := e.etcd.Grant(ctx, e.config.Timeouts.Close)
+	if err == nil {
+		_, err = e.etcd.Create(ctx, e.key("closed"), end.Reason, lease)
+	}
+	if err != nil {
+		e.config.Logger.Warn("telling etcd that the job is over", zap.Error(err))
+	}
+}
+
+// forgo gives a lease up. If that fails it expires.
+func (e *election) forgo(lease etcd.LeaseID) {
+	if lease == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	if err := e.etcd.Revoke(ctx, lease); err != nil {
+		e.config.Logger.Debug("giving up a lease", zap.Error(err))
+	}
+}
+
+// waits is false: an address that etcd knows is that of a server, or of one
+// that has died.
+func (e *election) waits() bool { return false }
+
+func (e *election) serves() bool { return e.term != nil }
+
+// lost lets all agents stop their workers and look for another server.
+func (e *election) lost(err error) error {
+	end := new(End)
+	if errors.Is(err, ErrServerGone) || errors.As(err, &end) && end.Kind == Moved {
+		return &Restart{Reason: err.Error()}
+	}
+	return err
+}
+
+func (e *election) close(reason string) error {
+	defer e.etcd.Close()
+	if e.term == nil {
+		return nil
+	}
+	return e.resign(reason)
+}

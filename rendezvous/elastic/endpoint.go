@@ -1,0 +1,144 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+)
+
+// defaultPort is the one that torchrun's c10d backend uses.
+const defaultPort = "29400"
+
+// endpoint is a rendezvous at a fixed address: whoever can bind it serves.
+type endpoint struct {
+	target string
+	host   string // of this machine
+	server *server
+}
+
+func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
+	host, port, err := splitEndpoint(config.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if config.Token == "" && !isLoopback(host) {
+		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token", config.Endpoint)
+	}
+	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName}
+	l, err := e.listen(ctx, config, host, port)
+	if err != nil || l == nil {
+		return e, err
+	}
+	if port == "0" {
+		e.target = l.Addr().String()
+	}
+	advertised := host
+	if isLoopback(host) {
+		advertised = ""
+	}
+	e.server, err = serve(config, l, advertised)
+	return e, err
+}
+
+// splitEndpoint adds the default port where there is none.
+func splitEndpoint(address string) (host, port string, err error) {
+	if !strings.Contains(address, ":") || strings.HasSuffix(address, "]") {
+		address += ":" + defaultPort
+	}
+	if host, port, err = net.SplitHostPort(address); err != nil {
+		return "", "", fmt.Errorf("rendezvous endpoint: want host:port: %w", err)
+	}
+	if host == "" {
+		return "", "", fmt.Errorf("rendezvous endpoint %q: want host:port, with the host by which all nodes reach it", address)
+	}
+	return host, port, nil
+}
+
+// listen opens the endpoint if it is this agent's to serve it, and otherwise
+// returns nil: it is another machine's, or another agent was first.
+func (e *endpoint) listen(ctx context.Context, config Config, host, port string) (net.Listener, error) {
+	ours, err := e.isOurs(ctx, config, host)
+	if err != nil || !ours {
+		return nil, err
+	}
+	at := net.JoinHostPort(host, port)
+	if !isLoopback(host) && net.ParseIP(host) == nil {
+		at = net.JoinHostPort("", port) // a machine may know itself by another address than the others do
+	}
+	l, err := net.Listen("tcp", at)
+	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("serving the rendezvous at %s: %w", e.target, err)
+	}
+	return l, nil
+}
+
+// isOurs says whether the endpoint's host is this machine.
+func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool, error) {
+	switch {
+	case config.Backend == Static:
+		return config.NodeRank == 0, nil
+	case config.Hosting != HostAuto:
+		return config.Hosting == HostYes, nil
+	case isLoopback(host):
+		return true, nil
+	}
+	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return false, fmt.Errorf("looking up the rendezvous endpoint's host: %w", err)
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false, fmt.Errorf("listing this machine's addresses: %w", err)
+	}
+	for _, address := range addresses {
+		if isLoopback(address) || contains(own, address) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func contains(own []net.Addr, address string) bool {
+	for _, a := range own {
+		if ipnet, ok := a.(*net.IPNet); ok && ipnet.IP.Equal(net.ParseIP(address)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLoopback says whether a host is this machine for every machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+func (e *endpoint) find(context.Context) (string, error) { return e.target, nil }
+
+func (e *endpoint) waits() bool { return true }
+
+func (e *endpoint) serves() bool { return e.server != nil }
+
+func (e *endpoint) lost(err error) error {
+	if errors.Is(err, ErrServerGone) {
+		return fmt.Errorf("%w; the job is over, because nobody else can serve it at %s (with --rdzv-backend etcd it would carry on)",
+			err, e.target)
+	}
+	return err
+}
+
+func (e *endpoint) close(reason string) error {
+	if e.server == nil {
+		return nil
+	}
+	server := e.server
+	e.server = nil
+	return server.close(fmt.Sprintf("the agent on %s, which served the rendezvous, has left: %s", e.host, reason))
+}

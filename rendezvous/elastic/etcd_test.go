@@ -1,0 +1,116 @@
+package elastic
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startEtcd starts an etcd with an empty store, and returns its endpoint.
+func startEtcd(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("there is no etcd; install etcd-server")
+		}
+		t.Skip("there is no etcd; install etcd-server to test with one")
+	}
+	client, peers := freeEndpoint(t), freeEndpoint(t)
+	cmd := exec.Command(path, "--data-dir", t.TempDir(), "--log-level", "error",
+		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client,
+		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,
+		"--initial-cluster", "default=http://"+peers)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	transport := &http.Transport{DisableKeepAlives: true}
+	for begin := time.Now(); time.Since(begin) < testTimeout; time.Sleep(20 * time.Millisecond) {
+		response, err := (&http.Client{Transport: transport, Timeout: time.Second}).Get("http://" + client + "/health")
+		if err == nil {
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return client
+			}
+		}
+	}
+	t.Fatal("etcd does not come up")
+	return ""
+}
+
+func etcdJob(t *testing.T, minNodes, maxNodes int) Config {
+	config := job(t, minNodes, maxNodes)
+	config.Backend, config.Endpoint = Etcd, startEtcd(t)
+	config.Timeouts.KeepAliveInterval = time.Second
+	return config
+}
+
+func TestJobSurvivesAnyOneAgentWithEtcd(t *testing.T) {
+	t.Parallel()
+	config := etcdJob(t, 2, 3)
+	agents := startAll(t, config, 3)
+	for range 2 { // the newcomer is the one that is spared
+		serving, others := split(t, agents)
+		serving.kill()
+		for _, a := range others {
+			a.await("stops")
+			a.await("round of 2 nodes")
+		}
+		newcomer := startAgent(t, config, 5+len(agents))
+		agents = append(others, newcomer)
+		for _, a := range agents {
+			a.await("round of 3 nodes")
+		}
+	}
+	for _, a := range agents {
+		if err := a.finish(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, a := range agents {
+		a.await("finished")
+	}
+	wantClosed := startAgent(t, config, 9)
+	wantClosed.await("over: joining the rendezvous at " + config.Endpoint + ": the rendezvous is closed")
+}
+
+func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
+	t.Parallel()
+	config := etcdJob(t, 3, 3)
+	config.Timeouts.KeepAliveInterval = 20 * time.Second // nothing here waits for a lease to expire
+	members := enterAll(t, config, 3)
+	rounds := nextAll(t, members)
+	serving := -1
+	for n, m := range members {
+		if m.home.serves() {
+			serving = n
+		}
+	}
+	if err := members[serving].Close("the machine is needed"); err != nil {
+		t.Fatal(err)
+	}
+	rest := []*Member{enter(t, config, 3)}
+	for n, r := range rounds {
+		if n != serving {
+			why := over(t, r)
+			wantRestart(t, why, false, why.(*Restart).Reason)
+			rest = append(rest, members[n])
+		}
+		if r.Master() != nil {
+			r.Master().Close()
+		}
+	}
+	for _, r := range nextAll(t, rest) {
+		if r.Number <= rounds[0].Number {
+			t.Errorf("round %d follows round %d", r.Number, rounds[0].Number)
+		}
+	}
+}

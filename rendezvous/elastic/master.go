@@ -1,0 +1,89 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// The bounds of a node's attempts to reach the master.
+const (
+	probeTimeout = 10 * time.Second // in all
+	probeEvery   = 200 * time.Millisecond
+)
+
+// listenMaster opens the port that the workers' master would have on this
+// node: on loopback where all nodes are on this machine.
+func listenMaster(loopback bool, port int) (net.Listener, error) {
+	host := ""
+	if loopback {
+		host = "127.0.0.1"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("opening the workers' master port: %w", err)
+	}
+	return l, nil
+}
+
+// greeter accepts and closes the connections of nodes that try whether they
+// reach the master, for as long as the round has not begun.
+type greeter struct {
+	listener net.Listener
+	done     chan struct{}
+}
+
+func greet(l net.Listener) *greeter {
+	g := &greeter{listener: l, done: make(chan struct{})}
+	go func() {
+		defer close(g.done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close() // that it could be opened is all that counts
+		}
+	}()
+	return g
+}
+
+// stop ends the greeting and gives the listener back, open.
+func (g *greeter) stop() (net.Listener, error) {
+	tcp, ok := g.listener.(*net.TCPListener)
+	if !ok {
+		return nil, fmt.Errorf("a %T is not a TCP listener", g.listener)
+	}
+	if err := tcp.SetDeadline(time.Unix(1, 0)); err != nil {
+		return nil, fmt.Errorf("handing over the workers' master port: %w", err)
+	}
+	<-g.done
+	if err := tcp.SetDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("handing over the workers' master port: %w", err)
+	}
+	return tcp, nil
+}
+
+// probe makes sure that the master can be reached from here.
+func probe(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var dialer net.Dialer
+	for {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("%w; tell that node with --local-addr by which address the others reach it", err)
+		case <-time.After(probeEvery):
+		}
+	}
+}

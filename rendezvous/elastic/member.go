@@ -1,0 +1,176 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic/rounds"
+	pb "gpurun/rendezvous/elastic/v1"
+)
+
+// home is how an agent finds the one that serves the rendezvous, or becomes it.
+type home interface {
+	// find returns the server's address, host:port. It may be called again when
+	// the server was lost.
+	find(ctx context.Context) (string, error)
+	// waits says whether a server that cannot be reached may have yet to come up.
+	waits() bool
+	// serves says whether it is this agent.
+	serves() bool
+	// lost makes of the loss of the server a *Restart if another can take its place.
+	lost(err error) error
+	// close ends this agent's part. It tells the others why if it served them.
+	close(reason string) error
+}
+
+// Member is an agent's part in a job. It is not safe for concurrent use; its
+// Rounds are.
+type Member struct {
+	config  Config
+	home    home
+	session *session
+	last    Place // what it has seen of the job so far
+}
+
+// Enter begins an agent's part in a job. If it is this agent that serves the
+// others, it does so from now on. The caller closes the Member.
+func Enter(ctx context.Context, config Config) (*Member, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := validate(config); err != nil {
+		return nil, err
+	}
+	m := &Member{config: config}
+	switch config.Backend {
+	case C10d, Static:
+		m.home, err = newEndpoint(ctx, config)
+	case Etcd:
+		m.home, err = newElection(config)
+	default:
+		err = fmt.Errorf("rendezvous backend %q: want %s, %s or %s", config.Backend, C10d, Static, Etcd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// validate lets the machine judge, so that one that cannot be is an error on
+// all nodes and not only on the one that serves.
+func validate(config Config) error {
+	if _, err := rounds.New(config.machine()); err != nil {
+		return fmt.Errorf("joining a rendezvous: %w", err)
+	}
+	return nil
+}
+
+// NextRound waits until this node is part of a round. It returns an *End when
+// there will be none for this node, or ErrServerGone or ErrToken.
+//
+// As a spare it may wait for as long as the job takes; otherwise it ends with
+// the join timeout. When ctx ends the node's part ends.
+func (m *Member) NextRound(ctx context.Context) (*Round, error) {
+	for {
+		round, err := m.try(ctx)
+		if err == nil {
+			m.last = round.Place
+			m.config.Logger.Debug("round begins", zap.Int("round", round.Number),
+				zap.Int("group_rank", round.GroupRank), zap.Int("nodes", round.Nodes))
+			return round, nil
+		}
+		if again := new(Restart); !errors.As(err, &again) || ctx.Err() != nil {
+			return nil, fmt.Errorf("joining the rendezvous at %s: %w", m.config.Endpoint, err)
+		}
+	}
+}
+
+// try waits for one round. A *Restart says that it came to nothing.
+func (m *Member) try(ctx context.Context) (*Round, error) {
+	if err := m.connect(ctx); err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(m.session.target)
+	port := m.config.MasterPort
+	if m.config.Backend == Static && m.config.NodeRank != 0 {
+		port = 0
+	}
+	master, err := listenMaster(isLoopback(host) && m.config.LocalAddr == "", port)
+	if err != nil {
+		return nil, err
+	}
+	return m.session.next(ctx, m.joinRequest(master), master)
+}
+
+func (m *Member) joinRequest(master net.Listener) *pb.Join {
+	rank := rounds.AnyRank
+	if m.config.Backend == Static {
+		rank = m.config.NodeRank
+	}
+	join := &pb.Join{
+		Terms: termsToProto(m.config.terms()),
+		Name:  m.config.hostName, Rank: int32(rank),
+		Workers: int32(m.config.Workers), Role: m.config.Role,
+		MasterHost: m.config.LocalAddr,
+		Round:      int32(m.last.Number), Restarts: int32(m.last.Restarts),
+	}
+	if at, ok := master.Addr().(*net.TCPAddr); ok {
+		join.MasterPort = int32(at.Port)
+	}
+	return join
+}
+
+// connect makes sure that there is a session.
+func (m *Member) connect(ctx context.Context) error {
+	if m.session != nil {
+		if m.session.ctx.Err() == nil {
+			return nil
+		}
+		cause := context.Cause(m.session.ctx)
+		if !errors.As(cause, new(*Restart)) {
+			return cause
+		}
+		if err := m.session.close(); err != nil {
+			return err
+		}
+		m.session = nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.config.Timeouts.Join)
+	defer cancel()
+	for {
+		target, err := m.home.find(ctx)
+		if err != nil {
+			return err
+		}
+		m.session, err = openSession(ctx, m.config, target, m.home.waits(), m.home.lost)
+		if err == nil || m.home.waits() || !errors.Is(err, ErrServerGone) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(electEvery):
+		}
+	}
+}
+
+// Close ends this agent's part. The others see that it has left, and for which
+// reason, if the job is not over. An agent that serves them stays until they
+// have heard of the job's end, for the close timeout at most.
+func (m *Member) Close(reason string) error {
+	if m.session != nil && !m.home.serves() {
+		m.session.leave(reason)
+	}
+	err := m.home.close(reason)
+	if m.session != nil {
+		err = errors.Join(err, m.session.close())
+		m.session = nil
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"gpurun/rendezvous/elastic/rounds"
+	pb "gpurun/rendezvous/elastic/v1"
+	"gpurun/rendezvous/transport"
+)
+
+// server serves a job's rendezvous, within one of its agents.
+type server struct {
+	pb.UnimplementedElasticServer
+	host         string // by which others reach this machine; empty: loopback alone
+	closeTimeout time.Duration
+	coordinator  *coordinator
+	grpc         *grpc.Server
+	listener     *transport.Listener
+	stop         context.CancelFunc
+	running      errgroup.Group
+}
+
+// serve begins to serve on l, which it owns from then on.
+func serve(config Config, l net.Listener, host string) (*server, error) {
+	machine, err := rounds.New(config.machine())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("serving the rendezvous: %w", err), l.Close())
+	}
+	s := &server{
+		host:         host,
+		closeTimeout: config.Timeouts.Close,
+		coordinator:  newCoordinator(machine, config.Logger.Named("rendezvous")),
+		grpc:         transport.NewServer(insecure.NewCredentials(), transport.Guard{Token: config.Token, ToStatus: refusal}),
+		listener:     transport.NewListener(l),
+	}
+	pb.RegisterElasticServer(s.grpc, s)
+	healthpb.RegisterHealthServer(s.grpc, health.NewServer())
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.running.Go(func() error {
+		s.coordinator.run(ctx)
+		return nil
+	})
+	s.running.Go(func() error { return s.grpc.Serve(s.listener) })
+	config.Logger.Debug("serving the rendezvous", zap.Stringer("at", l.Addr()))
+	return s, nil
+}
+
+// refusal is the status of a call without the job's token.
+func refusal(err error) error { return status.Error(codes.Unauthenticated, err.Error()) }
+
+// Attend serves a node from its first Join to its end.
+func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse]) error {
+	a := s.coordinator.attend()
+	defer s.coordinator.left()
+	joined := make(chan struct{})
+	go s.receive(stream, a, joined)
+	silence := time.NewTimer(transport.HandshakeTimeout)
+	defer silence.Stop()
+	for {
+		select {
+		case <-joined: // from now on the machine sees to it that it is not silent
+			silence.Stop()
+			joined = nil
+		case <-silence.C:
+			s.coordinator.lose(a, "has not joined")
+			return status.Errorf(codes.InvalidArgument, "no Join within %v", transport.HandshakeTimeout)
+		case message, open := <-a.outbox:
+			if !open {
+				return nil
+			}
+			if err := stream.Send(message); err != nil {
+				s.coordinator.lose(a, connectionLost)
+				return err
+			}
+		}
+	}
+}
+
+// connectionLost is all that is known of an agent that was killed.
+const connectionLost = "connection lost"
+
+// receive passes on what a node says until its stream ends.
+func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *attendant, joined chan<- struct{}) {
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			s.coordinator.lose(a, connectionLost)
+			return
+		}
+		if request.GetJoin() != nil && joined != nil {
+			close(joined)
+			joined = nil
+		}
+		if request.GetKeepAlive() != nil {
+			s.coordinator.answer(a, &pb.AttendResponse{What: &pb.AttendResponse_KeepAlive{KeepAlive: &pb.KeepAlive{}}})
+		}
+		s.coordinator.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect {
+			m.Alive(now, a.id)
+			return s.handle(stream.Context(), m, now, a.id, request)
+		})
+	}
+}
+
+func (s *server) handle(ctx context.Context, m *rounds.Machine, now rounds.Time, id rounds.NodeID, r *pb.AttendRequest) []rounds.Effect {
+	switch what := r.GetWhat().(type) {
+	case *pb.AttendRequest_Join:
+		return m.Join(now, id, nodeFromProto(what.Join, s.masterOf(ctx, what.Join)))
+	case *pb.AttendRequest_Confirm:
+		return m.Confirm(now, id, int(what.Confirm.GetRound()), what.Confirm.GetFailure())
+	case *pb.AttendRequest_Contribution:
+		c := what.Contribution
+		return m.Contribute(now, id, int(c.GetRound()), c.GetName(), c.GetData())
+	case *pb.AttendRequest_Failure:
+		f := what.Failure
+		return m.Fail(now, id, int(f.GetRound()), Failure{Reason: f.GetReason(), ExitCode: int(f.GetExitCode())})
+	case *pb.AttendRequest_Finish:
+		return m.Finish(now, id, int(what.Finish.GetRound()))
+	case *pb.AttendRequest_Leave:
+		return m.Leave(now, id, what.Leave.GetReason())
+	}
+	return nil
+}
+
+// masterOf is where a node would be the master: at the address that it names,
+// or from which it comes. Over loopback comes who is on this machine: for the
+// others it has the machine's own name.
+func (s *server) masterOf(ctx context.Context, j *pb.Join) string {
+	host := j.GetMasterHost()
+	if host == "" {
+		host = s.host
+		if from, ok := peer.FromContext(ctx); ok {
+			if at, err := netip.ParseAddrPort(from.Addr.String()); err == nil && (host == "" || !at.Addr().Unmap().IsLoopback()) {
+				host = at.Addr().Unmap().String()
+			}
+		}
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(j.GetMasterPort())))
+}
+
+// ended says how the job ended; nil while it has not.
+func (s *server) ended() *End {
+	s.coordinator.mu.Lock()
+	defer s.coordinator.mu.Unlock()
+	return s.coordinator.machine.Ended()
+}
+
+// close ends the server. Agents that are still there learn why, and have
+// closeTimeout to take note.
+func (s *server) close(reason string) error {
+	s.coordinator.step(func(m *rounds.Machine, _ rounds.Time) []rounds.Effect {
+		return m.Close(End{Kind: Moved, Reason: reason})
+	})
+	select {
+	case <-s.coordinator.untilDrained():
+	case <-time.After(s.closeTimeout):
+	}
+	transport.Stop(s.grpc, s.listener)
+	s.stop()
+	// ErrServerStopped: it was closed before it had begun.
+	if err := s.running.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serving the rendezvous: %w", err)
+	}
+	return nil
+}

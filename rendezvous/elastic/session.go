@@ -1,0 +1,292 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	pb "gpurun/rendezvous/elastic/v1"
+	"gpurun/rendezvous/transport"
+)
+
+// session is a node's end of its stream. It lives through many rounds.
+type session struct {
+	config Config
+	target string
+	conn   *grpc.ClientConn
+	stream grpc.BidiStreamingClient[pb.AttendRequest, pb.AttendResponse]
+	lost   func(error) error // what the loss of the server means
+
+	ctx     context.Context // ends with the reason
+	end     context.CancelCauseFunc
+	cancel  context.CancelFunc // of the stream
+	silence *time.Timer        // fires when the server has not been heard for too long
+	tasks   sync.WaitGroup
+
+	sendMu sync.Mutex
+
+	mu    sync.Mutex
+	round *Round   // the last one that was assembled
+	join  *joining // nil: nobody waits for a round
+}
+
+// joining is a wait for the next round.
+type joining struct {
+	master net.Listener // nil once a round has it
+	result chan joined  // never full
+}
+
+type joined struct {
+	round *Round
+	err   error
+}
+
+// openSession connects to the server. With wait the server may have yet to
+// come up; lost makes of the loss of the server the error that ends the session.
+func openSession(ctx context.Context, config Config, target string, wait bool, lost func(error) error) (*session, error) {
+	conn, err := transport.Connect("passthrough:///"+target, insecure.NewCredentials())
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the rendezvous at %s: %w", target, err)
+	}
+	s := &session{config: config, target: target, conn: conn, lost: lost}
+	streamCtx, cancel := context.WithCancel(transport.WithToken(context.WithoutCancel(ctx), config.Token))
+	stop := context.AfterFunc(ctx, cancel)
+	s.stream, err = pb.NewElasticClient(conn).Attend(streamCtx, grpc.WaitForReady(wait))
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		cancel()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: nobody serves it: %w", ErrServerGone, context.Cause(ctx))
+		}
+		return nil, errors.Join(fmt.Errorf("connecting to the rendezvous at %s: %w", target, fromStatus(err)), conn.Close())
+	}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.cancel = cancel
+	s.silence = time.AfterFunc(config.Timeouts.keepAlive(), func() {
+		s.end(s.lost(fmt.Errorf("%w: no sign of life for %v", ErrServerGone, config.Timeouts.keepAlive())))
+		s.cancel()
+	})
+	s.tasks.Go(s.read)
+	s.tasks.Go(s.keepAlive)
+	return s, nil
+}
+
+// fromStatus is an error of the transport in this package's terms.
+func fromStatus(err error) error {
+	switch st, _ := status.FromError(err); st.Code() {
+	case codes.Unauthenticated:
+		return fmt.Errorf("%w: give all nodes the same", ErrToken)
+	case codes.Unavailable, codes.Canceled:
+		return fmt.Errorf("%w: %s", ErrServerGone, st.Message())
+	}
+	return err
+}
+
+func (s *session) send(request *pb.AttendRequest) error {
+	s.sendMu.Lock()
+	defer s.sendMu.Unlock()
+	if err := s.stream.Send(request); err != nil && !errors.Is(err, io.EOF) { // EOF: read finds out why
+		return err
+	}
+	return nil
+}
+
+// keepAlive tells the server at intervals that this agent is there.
+func (s *session) keepAlive() {
+	ticker := time.NewTicker(s.config.Timeouts.KeepAliveInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			// A failed send means that the stream has ended; read sees why.
+			_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_KeepAlive{KeepAlive: &pb.KeepAlive{}}})
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// read handles what the server says until the session is over.
+func (s *session) read() {
+	err := s.listen()
+	s.silence.Stop()
+	s.end(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answerJoin(joined{err: context.Cause(s.ctx)})
+}
+
+func (s *session) listen() error {
+	for {
+		response, err := s.stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return s.lost(fmt.Errorf("%w: it ended the session without a word", ErrServerGone))
+		}
+		if err != nil {
+			return s.lost(fromStatus(err))
+		}
+		s.silence.Reset(s.config.Timeouts.keepAlive())
+		if ended := response.GetEnded(); ended != nil {
+			end := endFromProto(ended)
+			if end.Kind == Moved {
+				return s.lost(end)
+			}
+			return end
+		}
+		s.handle(response)
+	}
+}
+
+func (s *session) handle(response *pb.AttendResponse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch what := response.GetWhat().(type) {
+	case *pb.AttendResponse_Standby:
+		s.config.Logger.Info("the group is full; waiting as a spare for the place of a node that leaves",
+			zap.Int("max_nodes", s.config.MaxNodes))
+	case *pb.AttendResponse_Assembled:
+		s.assembled(placeFromProto(what.Assembled))
+	case *pb.AttendResponse_Begun:
+		s.begun(int(what.Begun.GetRound()))
+	case *pb.AttendResponse_Stop:
+		s.stopped(int(what.Stop.GetRound()), &Restart{Reason: what.Stop.GetReason(), Counts: what.Stop.GetCounts()})
+	case *pb.AttendResponse_Gathered:
+		if s.isCurrent(int(what.Gathered.GetRound())) {
+			s.round.deliver(what.Gathered.GetName(), gathered{data: what.Gathered.GetData()})
+		}
+	case *pb.AttendResponse_GatherFailed:
+		if f := what.GatherFailed; s.isCurrent(int(f.GetRound())) {
+			s.round.deliver(f.GetName(), gathered{err: errors.New(f.GetReason())})
+		}
+	}
+}
+
+func (s *session) isCurrent(round int) bool { return s.round != nil && s.round.Number == round }
+
+// assembled makes sure that the master of a new round can be reached, on all
+// nodes but the master itself.
+func (s *session) assembled(place Place) {
+	if s.join == nil {
+		return // the agent has given up waiting
+	}
+	s.round = newRound(s, place, s.join.master)
+	s.join.master = nil
+	if place.GroupRank == 0 {
+		s.round.greets = greet(s.round.master)
+		s.confirm(place.Number, nil)
+		return
+	}
+	round := s.round
+	s.tasks.Go(func() {
+		err := probe(round.ctx, place.Master)
+		if round.ctx.Err() == nil {
+			s.confirm(place.Number, err)
+		}
+	})
+}
+
+func (s *session) confirm(round int, err error) {
+	confirm := &pb.Confirm{Round: int32(round)}
+	if err != nil {
+		confirm.Failure = err.Error()
+	}
+	// A failed send means that the stream has ended; read sees why.
+	_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Confirm{Confirm: confirm}})
+}
+
+// begun hands a round to the agent.
+func (s *session) begun(round int) {
+	if !s.isCurrent(round) {
+		return
+	}
+	if err := s.round.begin(); err != nil {
+		s.end(err)
+		s.cancel()
+		return
+	}
+	s.answerJoin(joined{round: s.round})
+}
+
+// stopped ends a round.
+func (s *session) stopped(round int, why *Restart) {
+	if s.isCurrent(round) {
+		s.round.end(why)
+		s.answerJoin(joined{err: why})
+	}
+}
+
+// answerJoin ends the wait for a round, and without one what was made for it.
+func (s *session) answerJoin(j joined) {
+	if s.join == nil {
+		return
+	}
+	if j.err != nil {
+		if s.join.master != nil {
+			_ = s.join.master.Close() // nobody had come to rely on it
+		} else {
+			s.round.abandon()
+		}
+	}
+	s.join.result <- j
+	s.join = nil
+}
+
+// next joins and waits for a round. It owns the listener.
+func (s *session) next(ctx context.Context, join *pb.Join, master net.Listener) (*Round, error) {
+	wait := &joining{master: master, result: make(chan joined, 1)}
+	s.mu.Lock()
+	s.join = wait
+	if s.ctx.Err() != nil {
+		s.answerJoin(joined{err: context.Cause(s.ctx)})
+	}
+	s.mu.Unlock()
+	if err := s.send(&pb.AttendRequest{What: &pb.AttendRequest_Join{Join: join}}); err != nil {
+		s.end(s.lost(fromStatus(err)))
+		s.cancel()
+	}
+	select {
+	case j := <-wait.result:
+		return j.round, j.err
+	case <-ctx.Done():
+		s.end(context.Cause(ctx)) // the server will see it go
+		s.cancel()
+		j := <-wait.result
+		return j.round, j.err
+	}
+}
+
+// leaveTimeout bounds the wait for the server to take note of a goodbye.
+const leaveTimeout = 2 * time.Second
+
+// leave says goodbye, if the session is not over.
+func (s *session) leave(reason string) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Leave{Leave: &pb.Leave{Reason: reason}}})
+	select {
+	case <-s.ctx.Done():
+	case <-time.After(leaveTimeout):
+	}
+}
+
+// close ends the session and waits for its goroutines.
+func (s *session) close() error {
+	s.end(&End{Kind: Left, Reason: "left the job"})
+	s.silence.Stop()
+	s.cancel()
+	s.tasks.Wait()
+	return s.conn.Close()
+}
