@@ -1,0 +1,250 @@
+package rounds
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the transcripts with what the machine does now")
+
+// TestTranscripts replays the stories under testdata. A line is an input to
+// the machine; the indented lines below it are the effects, which the test
+// compares, and rewrites with -update:
+//
+//	job MIN:MAX [restarts=N] [static=true]
+//	A joins [host=H] [rank=N] [workers=N] [role=R] [job=ID] [round=N]
+//	A confirms | A cannot reach it: REASON
+//	A gathers NAME DATA
+//	A fails with CODE: REASON
+//	A finishes | A leaves REASON | A is lost: REASON
+//	after D
+//	close REASON
+//
+// Nodes are capital letters, and their hosts the same small ones; they are
+// alive until they are said to be silent, by "A falls silent". A # begins a
+// comment. The timeouts are torchrun's.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// story is a transcript as far as it has been told.
+type story struct {
+	t       *testing.T
+	terms   Terms
+	machine *Machine
+	now     Time
+	alive   map[NodeID]bool
+}
+
+func testConfig(terms Terms) Config {
+	return Config{
+		Terms: terms, JoinTimeout: 600 * time.Second, LastCall: 30 * time.Second, ReadTimeout: 60 * time.Second,
+		KeepAlive: 15 * time.Second, ExitTimeout: 300 * time.Second,
+	}
+}
+
+// replay returns the transcript's inputs with the effects that they have.
+func replay(t *testing.T, transcript string) string {
+	t.Helper()
+	s := &story{t: t}
+	var out strings.Builder
+	for line := range strings.Lines(transcript) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "    ") {
+			continue // an effect of the last time
+		}
+		fmt.Fprintln(&out, line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		for _, effect := range s.input(line) {
+			fmt.Fprintln(&out, "    "+describe(effect))
+		}
+		if next, ok := s.machine.Next(); ok && next <= s.now {
+			t.Errorf("after %q at %v: the next deadline, %v, is not in the future", line, s.now, next)
+		}
+	}
+	return out.String()
+}
+
+func (s *story) input(line string) []Effect {
+	words := strings.Fields(line)
+	_, reason, _ := strings.Cut(line, ": ")
+	switch words[0] {
+	case "job":
+		s.begin(words[1], s.settings(words[2:]))
+		return nil
+	case "after":
+		return s.pass(words[1])
+	case "close":
+		return s.machine.Close(End{Kind: Moved, Reason: strings.Join(words[1:], " ")})
+	}
+	id := NodeID(words[0][0])
+	switch round := s.machine.number; words[1] {
+	case "joins":
+		s.alive[id] = true
+		return s.machine.Join(s.now, id, s.node(words[0], s.settings(words[2:])))
+	case "confirms":
+		return s.machine.Confirm(s.now, id, round, "")
+	case "cannot":
+		return s.machine.Confirm(s.now, id, round, reason)
+	case "gathers":
+		return s.machine.Contribute(s.now, id, round, words[2], []byte(words[3]))
+	case "fails":
+		code := s.number(strings.TrimSuffix(words[3], ":"))
+		return s.machine.Fail(s.now, id, round, Failure{Reason: reason, ExitCode: code})
+	case "finishes":
+		return s.machine.Finish(s.now, id, round)
+	case "leaves":
+		return s.machine.Leave(s.now, id, strings.Join(words[2:], " "))
+	case "is":
+		return s.machine.Lose(s.now, id, reason)
+	case "falls":
+		s.alive[id] = false
+		return nil
+	}
+	s.t.Fatalf("cannot read %q", line)
+	return nil
+}
+
+func (s *story) begin(nodes string, set settings) {
+	low, high, _ := strings.Cut(nodes, ":")
+	s.terms = Terms{
+		RunID: "job", Min: s.number(low), Max: s.number(high),
+		MaxRestarts: s.number(set.get("restarts", "0")), Static: set.get("static", "false") == "true",
+	}
+	machine, err := New(testConfig(s.terms))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.machine, s.now, s.alive = machine, 0, map[NodeID]bool{}
+}
+
+func (s *story) node(name string, set settings) Node {
+	host := set.get("host", strings.ToLower(name))
+	terms := s.terms
+	terms.RunID = set.get("job", "job")
+	return Node{
+		Terms: terms, Name: host, Rank: s.number(set.get("rank", "-1")), Workers: s.number(set.get("workers", "2")),
+		Role: set.get("role", "default"), Master: host + ":1", Round: s.number(set.get("round", "0")),
+	}
+}
+
+// pass lets time pass in steps in which nodes that are there say so.
+func (s *story) pass(text string) []Effect {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var effects []Effect
+	for end := s.now + d; s.now < end; {
+		s.now = min(s.now+time.Second, end)
+		for id, alive := range s.alive {
+			if alive {
+				s.machine.Alive(s.now, id)
+			}
+		}
+		effects = append(effects, s.machine.Tick(s.now)...)
+	}
+	return effects
+}
+
+func describe(effect Effect) string {
+	switch e := effect.(type) {
+	case Assemble:
+		r := e.Round
+		return fmt.Sprintf("%c is node %d of %d in round %d: ranks from %d of %d, in its role %d of %d, master %s, %d restarts",
+			e.To, r.GroupRank, r.Nodes, r.Number, r.FirstRank, r.WorldSize, r.FirstRoleRank, r.RoleWorldSize, r.Master, r.Restarts)
+	case Begin:
+		return fmt.Sprintf("%c begins round %d", e.To, e.Round)
+	case Standby:
+		return fmt.Sprintf("%c is a spare", e.To)
+	case Stop:
+		if e.Counts {
+			return fmt.Sprintf("%c restarts, and it counts: %s", e.To, e.Reason)
+		}
+		return fmt.Sprintf("%c restarts: %s", e.To, e.Reason)
+	case Gathered:
+		return fmt.Sprintf("%c has %s: %s", e.To, e.Name, strings.Join(texts(e.Data), " "))
+	case GatherFailed:
+		return fmt.Sprintf("%c does not get %s: %s", e.To, e.Name, e.Reason)
+	case Dismiss:
+		kinds := map[EndKind]string{
+			Finished: "finished", Left: "left", Failed: "failed", Closed: "closed",
+			Refused: "refused", TimedOut: "timed out", Moved: "moved",
+		}
+		text := fmt.Sprintf("%c's part ends (%s): %s", e.To, kinds[e.End.Kind], e.End.Reason)
+		if e.End.Failure != nil {
+			text += fmt.Sprintf(" [exit code %d]", e.End.Failure.ExitCode)
+		}
+		return text
+	}
+	return fmt.Sprintf("unknown effect %T", effect)
+}
+
+func texts(data [][]byte) []string {
+	var all []string
+	for _, d := range data {
+		all = append(all, string(d))
+	}
+	return all
+}
+
+// settings are the KEY=VALUE words of a line.
+type settings map[string]string
+
+func (s *story) settings(words []string) settings {
+	set := settings{}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			s.t.Fatalf("cannot read %q: want KEY=VALUE", word)
+		}
+		set[key] = value
+	}
+	return set
+}
+
+func (set settings) get(key, otherwise string) string {
+	if value, ok := set[key]; ok {
+		return value
+	}
+	return otherwise
+}
+
+func (s *story) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
