@@ -27,6 +27,7 @@ type coordinator struct {
 	start time.Time
 	log   *zap.Logger
 	wake  chan struct{} // the machine's next deadline may have changed
+	over  chan struct{} // closed when the job is over
 
 	mu         sync.Mutex
 	machine    *rounds.Machine
@@ -42,6 +43,7 @@ func newCoordinator(machine *rounds.Machine, log *zap.Logger) *coordinator {
 		start:      time.Now(),
 		log:        log,
 		wake:       make(chan struct{}, 1),
+		over:       make(chan struct{}),
 		machine:    machine,
 		attendants: map[rounds.NodeID]*attendant{},
 	}
@@ -87,12 +89,15 @@ func (c *coordinator) untilDrained() <-chan struct{} {
 func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []rounds.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Since(c.start)
+	now, ended := time.Since(c.start), c.machine.Ended() != nil
 	c.perform(input(c.machine, now))
 	for len(c.deaf) > 0 {
 		id := c.deaf[0]
 		c.deaf = c.deaf[1:]
 		c.perform(c.machine.Lose(now, id, "does not read what it is told"))
+	}
+	if !ended && c.machine.Ended() != nil {
+		close(c.over)
 	}
 	select {
 	case c.wake <- struct{}{}:

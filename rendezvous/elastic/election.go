@@ -246,6 +246,13 @@ func (e *election) waits() bool { return false }
 
 func (e *election) serves() bool { return e.term != nil }
 
+func (e *election) over() <-chan struct{} {
+	if e.term == nil {
+		return nil
+	}
+	return e.term.server.coordinator.over
+}
+
 // lost lets all agents stop their workers and look for another server.
 func (e *election) lost(err error) error {
 	end := new(End)

@@ -126,6 +126,13 @@ func (e *endpoint) waits() bool { return true }
 
 func (e *endpoint) serves() bool { return e.server != nil }
 
+func (e *endpoint) over() <-chan struct{} {
+	if e.server == nil {
+		return nil
+	}
+	return e.server.coordinator.over
+}
+
 func (e *endpoint) lost(err error) error {
 	if errors.Is(err, ErrServerGone) {
 		return fmt.Errorf("%w; the job is over, because nobody else can serve it at %s (with --rdzv-backend etcd it would carry on)",

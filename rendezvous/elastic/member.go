@@ -22,6 +22,9 @@ type home interface {
 	waits() bool
 	// serves says whether it is this agent.
 	serves() bool
+	// over is closed when the job is over, as far as the server in this agent
+	// can tell; nil when another agent serves.
+	over() <-chan struct{}
 	// lost makes of the loss of the server a *Restart if another can take its place.
 	lost(err error) error
 	// close ends this agent's part. It tells the others why if it served them.
@@ -34,7 +37,7 @@ type Member struct {
 	config  Config
 	home    home
 	session *session
-	last    Place // what it has seen of the job so far
+	round   *Round // the last one; nil: none yet
 }
 
 // Enter begins an agent's part in a job. If it is this agent that serves the
@@ -77,10 +80,13 @@ func validate(config Config) error {
 // As a spare it may wait for as long as the job takes; otherwise it ends with
 // the join timeout. When ctx ends the node's part ends.
 func (m *Member) NextRound(ctx context.Context) (*Round, error) {
+	if m.round != nil && m.round.ctx.Err() == nil {
+		return nil, errors.New("joining the rendezvous: the last round is not over")
+	}
 	for {
 		round, err := m.try(ctx)
 		if err == nil {
-			m.last = round.Place
+			m.round = round
 			m.config.Logger.Debug("round begins", zap.Int("round", round.Number),
 				zap.Int("group_rank", round.GroupRank), zap.Int("nodes", round.Nodes))
 			return round, nil
@@ -118,7 +124,9 @@ func (m *Member) joinRequest(master net.Listener) *pb.Join {
 		Name:  m.config.hostName, Rank: int32(rank),
 		Workers: int32(m.config.Workers), Role: m.config.Role,
 		MasterHost: m.config.LocalAddr,
-		Round:      int32(m.last.Number), Restarts: int32(m.last.Restarts),
+	}
+	if m.round != nil { // whoever serves from now on may not know
+		join.Round, join.Restarts = int32(m.round.Number), int32(m.round.Restarts)
 	}
 	if at, ok := master.Addr().(*net.TCPAddr); ok {
 		join.MasterPort = int32(at.Port)
@@ -132,14 +140,9 @@ func (m *Member) connect(ctx context.Context) error {
 		if m.session.ctx.Err() == nil {
 			return nil
 		}
-		cause := context.Cause(m.session.ctx)
-		if !errors.As(cause, new(*Restart)) {
-			return cause
-		}
-		if err := m.session.close(); err != nil {
+		if err := m.forgetSession(ctx); err != nil {
 			return err
 		}
-		m.session = nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.Timeouts.Join)
 	defer cancel()
@@ -148,15 +151,35 @@ func (m *Member) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.session, err = openSession(ctx, m.config, target, m.home.waits(), m.home.lost)
+		m.config.Logger.Info("joining the rendezvous", zap.String("at", target), zap.Bool("serving", m.home.serves()))
+		m.session, err = openSession(ctx, m.config, target, m.home)
 		if err == nil || m.home.waits() || !errors.Is(err, ErrServerGone) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, electEvery) != nil {
 			return err
-		case <-time.After(electEvery):
 		}
+	}
+}
+
+// forgetSession gives up a session that has ended, if another server can take
+// the place of the one that was lost.
+func (m *Member) forgetSession(ctx context.Context) error {
+	cause := context.Cause(m.session.ctx)
+	if !errors.As(cause, new(*Restart)) {
+		return cause
+	}
+	err := m.session.close()
+	m.session = nil
+	return errors.Join(err, pause(ctx, electEvery)) // the one that goes may take a moment
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

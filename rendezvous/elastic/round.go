@@ -136,12 +136,23 @@ func (r *Round) Fail(ctx context.Context, failure Failure) error {
 // waits until all have, so that the agents leave together. A *Restart says that
 // the group had to restart before this was known: the agent asks for the next
 // round. Any other error says why the agents did not leave together, and
-// should not fail this one.
+// should not fail this one. An agent that serves the others waits for as long as
+// they take.
 func (r *Round) Finish(ctx context.Context) error {
 	err := r.session.send(&pb.AttendRequest{What: &pb.AttendRequest_Finish{Finish: &pb.Finish{Round: int32(r.Number)}}})
 	err = r.await(ctx, err)
-	if end := new(End); errors.As(err, &end) && end.Kind == Finished {
+	end := new(End)
+	if !errors.As(err, &end) {
+		return err
+	}
+	switch over := r.session.home.over(); {
+	case end.Kind == Finished:
 		return nil
+	case end.Kind == TimedOut && over != nil: // without this agent the others would fail
+		select {
+		case <-over:
+		case <-ctx.Done():
+		}
 	}
 	return err
 }

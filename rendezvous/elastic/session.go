@@ -25,7 +25,7 @@ type session struct {
 	target string
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[pb.AttendRequest, pb.AttendResponse]
-	lost   func(error) error // what the loss of the server means
+	home   home
 
 	ctx     context.Context // ends with the reason
 	end     context.CancelCauseFunc
@@ -51,36 +51,43 @@ type joined struct {
 	err   error
 }
 
-// openSession connects to the server. With wait the server may have yet to
-// come up; lost makes of the loss of the server the error that ends the session.
-func openSession(ctx context.Context, config Config, target string, wait bool, lost func(error) error) (*session, error) {
+// openSession connects to the server that was found.
+func openSession(ctx context.Context, config Config, target string, home home) (*session, error) {
 	conn, err := transport.Connect("passthrough:///"+target, insecure.NewCredentials())
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the rendezvous at %s: %w", target, err)
+		return nil, fmt.Errorf("connecting to %s: %w", target, err)
 	}
-	s := &session{config: config, target: target, conn: conn, lost: lost}
+	s := &session{config: config, target: target, conn: conn, home: home}
 	streamCtx, cancel := context.WithCancel(transport.WithToken(context.WithoutCancel(ctx), config.Token))
 	stop := context.AfterFunc(ctx, cancel)
-	s.stream, err = pb.NewElasticClient(conn).Attend(streamCtx, grpc.WaitForReady(wait))
+	s.stream, err = pb.NewElasticClient(conn).Attend(streamCtx, grpc.WaitForReady(home.waits()))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		cancel()
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w: nobody serves it: %w", ErrServerGone, context.Cause(ctx))
-		}
-		return nil, errors.Join(fmt.Errorf("connecting to the rendezvous at %s: %w", target, fromStatus(err)), conn.Close())
+		return nil, errors.Join(fmt.Errorf("connecting to %s: %w", target, connectError(ctx, err)), conn.Close())
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	s.silence = time.AfterFunc(config.Timeouts.keepAlive(), func() {
-		s.end(s.lost(fmt.Errorf("%w: no sign of life for %v", ErrServerGone, config.Timeouts.keepAlive())))
+		s.end(s.home.lost(fmt.Errorf("%w: no sign of life for %v", ErrServerGone, config.Timeouts.keepAlive())))
 		s.cancel()
 	})
 	s.tasks.Go(s.read)
 	s.tasks.Go(s.keepAlive)
 	return s, nil
+}
+
+// connectError says why a session was not opened.
+func connectError(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%w: nobody serves there: %w", ErrServerGone, context.Cause(ctx))
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fromStatus(err)
 }
 
 // fromStatus is an error of the transport in this package's terms.
@@ -132,16 +139,16 @@ func (s *session) listen() error {
 	for {
 		response, err := s.stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return s.lost(fmt.Errorf("%w: it ended the session without a word", ErrServerGone))
+			return s.home.lost(fmt.Errorf("%w: it ended the session without a word", ErrServerGone))
 		}
 		if err != nil {
-			return s.lost(fromStatus(err))
+			return s.home.lost(fromStatus(err))
 		}
 		s.silence.Reset(s.config.Timeouts.keepAlive())
 		if ended := response.GetEnded(); ended != nil {
 			end := endFromProto(ended)
 			if end.Kind == Moved {
-				return s.lost(end)
+				return s.home.lost(end)
 			}
 			return end
 		}
@@ -253,7 +260,7 @@ func (s *session) next(ctx context.Context, join *pb.Join, master net.Listener) 
 	}
 	s.mu.Unlock()
 	if err := s.send(&pb.AttendRequest{What: &pb.AttendRequest_Join{Join: join}}); err != nil {
-		s.end(s.lost(fromStatus(err)))
+		s.end(s.home.lost(fromStatus(err)))
 		s.cancel()
 	}
 	select {

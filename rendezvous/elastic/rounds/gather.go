@@ -10,6 +10,7 @@ import (
 type gather struct {
 	data     [][]byte // by group rank; nil: has yet to come
 	count    int
+	bytes    int
 	deadline Time   // of the first who came; 0: it has failed
 	failed   string // why it cannot succeed any more
 }
@@ -40,6 +41,9 @@ func (m *Machine) Contribute(now Time, id NodeID, round int, name string, data [
 	}
 	g.data[n.rank] = append([]byte{}, data...)
 	g.count++
+	if g.bytes += len(data); g.bytes > MaxGatherBytes {
+		return m.failGather(name, fmt.Sprintf("over %d bytes in all", MaxGatherBytes))
+	}
 	if g.count < len(g.data) {
 		return nil
 	}

@@ -45,6 +45,8 @@ func (m *Machine) admissible(id NodeID, about Node) *End {
 		}
 	}
 	switch t := m.cfg.Terms; {
+	case m.phase == closed && m.end.Kind == Moved:
+		return m.end // another machine may take the node
 	case m.phase == closed:
 		return &End{Kind: Closed, Reason: "the rendezvous is closed: " + m.end.Reason}
 	case m.finishing:
@@ -138,7 +140,7 @@ func (m *Machine) assemble(now Time) []Effect {
 	return effects
 }
 
-// choose prefers nodes of the round before, then those that came first, and
+// choose prefers those that came first, and so the nodes of the round before. It
 // orders them by static rank, or by name, so that a node keeps its rank where
 // it can.
 func (m *Machine) choose() (chosen, spares []*node) {
@@ -147,7 +149,6 @@ func (m *Machine) choose() (chosen, spares []*node) {
 			chosen = append(chosen, n)
 		}
 	}
-	slices.SortStableFunc(chosen, func(a, b *node) int { return cmp.Compare(b.groupOf, a.groupOf) })
 	count := min(len(chosen), m.cfg.Terms.Max)
 	chosen, spares = chosen[:count:count], chosen[count:]
 	slices.SortStableFunc(chosen, func(a, b *node) int {

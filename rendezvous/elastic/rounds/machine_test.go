@@ -291,3 +291,63 @@ func (w *world) settleDown() {
 		w.t.Fatalf("all have finished, and %d agents are still there", len(w.agents))
 	}
 }
+
+// What a node says about a round that is over has no effect on the next one.
+func TestStaleMessages(t *testing.T) {
+	m, err := New(testConfig(Terms{Min: 1, Max: 1, MaxRestarts: 5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := Node{Terms: m.cfg.Terms, Workers: 1}
+	m.Join(0, 1, about)
+	m.Confirm(0, 1, 1, "")
+	m.Fail(0, 1, 1, Failure{})
+	m.Join(0, 1, about)
+	stale := func(what string, effects []Effect) {
+		t.Helper()
+		if len(effects) > 0 {
+			t.Errorf("%s of round 1 in round 2: %v", what, effects)
+		}
+	}
+	stale("a confirmation", m.Confirm(0, 1, 1, "no route to host"))
+	m.Confirm(0, 1, 2, "")
+	stale("a contribution", m.Contribute(0, 1, 1, "data", nil))
+	stale("a failure", m.Fail(0, 1, 1, Failure{}))
+	stale("a success", m.Finish(0, 1, 1))
+	if m.Ended() != nil {
+		t.Errorf("the job is over: %v", m.Ended())
+	}
+}
+
+// What many nodes give together must fit a message.
+func TestGathersAreBounded(t *testing.T) {
+	const nodes = MaxGatherBytes/MaxDataBytes + 1
+	m, err := New(testConfig(Terms{Min: nodes, Max: nodes}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range NodeID(nodes) {
+		m.Join(0, id, Node{Terms: m.cfg.Terms, Workers: 1})
+	}
+	for id := range NodeID(nodes) {
+		m.Confirm(0, id, 1, "")
+	}
+	var last []Effect
+	for id := range NodeID(nodes) {
+		last = m.Contribute(0, id, 1, "data", make([]byte, MaxDataBytes))
+	}
+	if len(last) != nodes {
+		t.Fatalf("%d effects, want %d", len(last), nodes)
+	}
+	if failed, ok := last[0].(GatherFailed); !ok || failed.Reason != "over 8388608 bytes in all" {
+		t.Errorf("got %+v", last[0])
+	}
+	for _, limit := range []struct {
+		name string
+		data []byte
+	}{{"one", make([]byte, MaxDataBytes+1)}, {string(make([]byte, MaxNameBytes+1)), nil}} {
+		if _, ok := m.Contribute(0, 1, 1, limit.name, limit.data)[0].(GatherFailed); !ok {
+			t.Errorf("%d bytes under a name of %d are taken", len(limit.data), len(limit.name))
+		}
+	}
+}

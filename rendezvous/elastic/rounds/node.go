@@ -22,7 +22,8 @@ const (
 	MaxNameBytes   = 255     // of a node, a role, an address, or a gather
 	MaxReasonBytes = 4 << 10
 	MaxDataBytes   = 64 << 10 // one node's part of a gather
-	MaxGathers     = 64       // open in one round
+	MaxGatherBytes = 8 << 20  // of all nodes together; it must fit a message
+	MaxGathers     = 16       // open in one round
 )
 
 // Terms are what all nodes of a job must agree on.
