@@ -1,11 +1,14 @@
 package elastic
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -167,4 +170,43 @@ func TestServerThatLeavesSaysSo(t *testing.T) {
 		Kind:   Moved,
 		Reason: "the agent on host0000, which served the rendezvous, has left: it was told to by SIGTERM",
 	})
+}
+
+// An agent whose workers are done leaves alone after a while, but not the one
+// that serves the others.
+func TestServerThatFinishesEarlyWaitsForTheOthers(t *testing.T) {
+	config := job(t, 2, 2)
+	config.Timeouts.Exit = time.Millisecond
+	members := enterAll(t, config, 2)
+	rounds := nextAll(t, members)
+	early := make(chan error, 1)
+	go func() {
+		err := rounds[0].Finish(testContext(t))
+		early <- errors.Join(err, members[0].Close("it is done"))
+	}()
+	over(t, rounds[0]) // it has waited for long enough
+	if err := rounds[1].Finish(testContext(t)); err != nil {
+		t.Errorf("the late one: %v", err)
+	}
+	wantEnd(t, <-early, End{Kind: TimedOut, Reason: "1 other nodes have not finished within 1ms"})
+}
+
+func TestNextRoundWhileOneRunsIsAnError(t *testing.T) {
+	m := enter(t, job(t, 1, 1), 0)
+	next(t, m).get(t)
+	if _, err := m.NextRound(testContext(t)); err == nil || !strings.Contains(err.Error(), "the last round is not over") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhoGivesUpWaitingIsGone(t *testing.T) {
+	config := job(t, 2, 2)
+	members := enterAll(t, config, 2)
+	ctx, cancel := context.WithCancelCause(testContext(t))
+	interrupted := errors.New("interrupted")
+	cancel(interrupted)
+	if _, err := members[1].NextRound(ctx); !errors.Is(err, interrupted) {
+		t.Errorf("got %v, want %v", err, interrupted)
+	}
+	nextAll(t, []*Member{members[0], enter(t, config, 2)})
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func startEtcd(t *testing.T) string {
 func etcdJob(t *testing.T, minNodes, maxNodes int) Config {
 	config := job(t, minNodes, maxNodes)
 	config.Backend, config.Endpoint = Etcd, startEtcd(t)
-	config.Timeouts.KeepAliveInterval = time.Second
+	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 5
 	return config
 }
 
@@ -57,15 +58,15 @@ func TestJobSurvivesAnyOneAgentWithEtcd(t *testing.T) {
 	t.Parallel()
 	config := etcdJob(t, 2, 3)
 	agents := startAll(t, config, 3)
-	for range 2 { // the newcomer is the one that is spared
-		serving, others := split(t, agents)
-		serving.kill()
-		for _, a := range others {
+	serving, others := split(t, agents)
+	for n, victim := range []*agentProcess{serving, others[0]} {
+		victim.kill()
+		agents = without(agents, victim)
+		for _, a := range agents {
 			a.await("stops")
 			a.await("round of 2 nodes")
 		}
-		newcomer := startAgent(t, config, 5+len(agents))
-		agents = append(others, newcomer)
+		agents = append(agents, startAgent(t, config, 3+n))
 		for _, a := range agents {
 			a.await("round of 3 nodes")
 		}
@@ -113,4 +114,8 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 			t.Errorf("round %d follows round %d", r.Number, rounds[0].Number)
 		}
 	}
+}
+
+func without(agents []*agentProcess, gone *agentProcess) []*agentProcess {
+	return slices.DeleteFunc(slices.Clone(agents), func(a *agentProcess) bool { return a == gone })
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,10 +31,34 @@ func testContext(tb testing.TB) context.Context {
 	return ctx
 }
 
-// freeEndpoint is a loopback address at which nobody listens.
+// say opens a connection and says something.
+func say(tb testing.TB, address string) {
+	tb.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("x")); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func number(tb testing.TB, text string) int {
+	tb.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+// freeEndpoint is a loopback address at which nobody listens. It is one of
+// sixteen million, so that nobody else is likely to take its port.
 func freeEndpoint(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
+	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
 	if err != nil {
 		tb.Fatal(err)
 	}

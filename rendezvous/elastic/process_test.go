@@ -130,6 +130,8 @@ func startAgent(t *testing.T, config Config, n int) *agentProcess {
 
 func (p *agentProcess) kill() { _ = p.cmd.Process.Signal(syscall.SIGKILL) }
 
+func (p *agentProcess) stop() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+
 // await waits until the agent says a line that begins so, and returns it.
 func (p *agentProcess) await(prefix string) string {
 	p.t.Helper()
@@ -209,4 +211,30 @@ func TestKilledAgentIsMissedAtOnce(t *testing.T) {
 	}
 	serving.await("finished")
 	others[1].await("finished")
+}
+
+// A connection that stands says nothing about the process at its end.
+func TestStoppedAgentIsMissed(t *testing.T) {
+	t.Parallel()
+	config := job(t, 2, 3)
+	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 4
+	serving, others := split(t, startAll(t, config, 3))
+	others[0].stop()
+	for _, a := range []*agentProcess{serving, others[1]} {
+		a.await("stops")
+		a.await("round of 2 nodes")
+	}
+}
+
+func TestStoppedServerIsMissed(t *testing.T) {
+	t.Parallel()
+	config := job(t, 2, 3)
+	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 4
+	serving, others := split(t, startAll(t, config, 3))
+	serving.stop()
+	for _, a := range others {
+		if line := a.await("over:"); !strings.Contains(line, "no sign of life for 4s") {
+			t.Errorf("got %q", line)
+		}
+	}
 }

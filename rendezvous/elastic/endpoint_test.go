@@ -1,0 +1,144 @@
+package elastic
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
+	config := job(t, 2, 2)
+	config.Backend, config.LocalAddr = Static, "127.0.0.1"
+	_, port, _ := net.SplitHostPort(freeEndpoint(t))
+	members := make([]*Member, 2)
+	for n, rank := range []int{1, 0} {
+		config.NodeRank, config.MasterPort = rank, number(t, port)
+		members[n] = enter(t, config, n)
+	}
+	rounds := nextAll(t, members)
+	if rounds[0].GroupRank != 1 || rounds[1].GroupRank != 0 {
+		t.Errorf("nodes 1 and 0 have become %d and %d", rounds[0].GroupRank, rounds[1].GroupRank)
+	}
+	if want := "127.0.0.1:" + port; rounds[0].Place.Master != want {
+		t.Errorf("the master is at %s, want %s", rounds[0].Place.Master, want)
+	}
+}
+
+func TestConfigurationsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"nobody", func(c *Config) { c.MinNodes = 0 }, "0:2 nodes: want 1 <= MIN <= MAX"},
+		{"more than at most", func(c *Config) { c.MinNodes = 3 }, "3:2 nodes: want 1 <= MIN <= MAX"},
+		{"static", func(c *Config) { c.Backend = Static }, "a static rendezvous has a fixed number"},
+		{"restarts", func(c *Config) { c.MaxRestarts = -1 }, "at most -1 restarts"},
+		{"backend", func(c *Config) { c.Backend = "zeus" }, `rendezvous backend "zeus": want c10d, static or etcd`},
+		{"endpoint", func(c *Config) { c.Endpoint = "" }, "needs an endpoint"},
+		{"no host", func(c *Config) { c.Endpoint = ":29400" }, "with the host by which all nodes reach it"},
+		{"any port", func(c *Config) { c.Endpoint = "localhost:0" }, "port 0 is another one on every node"},
+		{"no token", func(c *Config) { c.Endpoint, c.Token = "192.0.2.1:29400", "" }, "give all nodes the same token"},
+		{"etcd", func(c *Config) { c.Backend, c.Endpoint = Etcd, "localhost:2379,," }, "want host:port, separated by commas"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := job(t, 1, 2)
+			c.change(&config)
+			_, err := Enter(testContext(t), config)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhoServes(t *testing.T) {
+	for _, c := range []struct {
+		endpoint string
+		change   func(*Config)
+		want     bool
+	}{
+		{"localhost", func(*Config) {}, true},
+		{"127.0.0.1", func(*Config) {}, true},
+		{"::1", func(*Config) {}, true},
+		{"192.0.2.1", func(*Config) {}, false},
+		{"192.0.2.1", func(c *Config) { c.Hosting = HostYes }, true},
+		{"localhost", func(c *Config) { c.Hosting = HostNever }, false},
+		{"192.0.2.1", func(c *Config) { c.Backend = Static }, true},
+		{"localhost", func(c *Config) { c.Backend, c.NodeRank = Static, 1 }, false},
+	} {
+		config := Config{Backend: C10d}
+		c.change(&config)
+		got, err := (&endpoint{}).isOurs(testContext(t), config, c.endpoint)
+		if err != nil || got != c.want {
+			t.Errorf("%s, %+v: got %v, %v, want %v", c.endpoint, config, got, err, c.want)
+		}
+	}
+}
+
+func TestSplitEndpoint(t *testing.T) {
+	for endpoint, want := range map[string][2]string{
+		"node0":       {"node0", "29400"},
+		"node0:1234":  {"node0", "1234"},
+		"[::1]":       {"::1", "29400"},
+		"[::1]:1":     {"::1", "1"},
+		"10.0.0.1:99": {"10.0.0.1", "99"},
+	} {
+		host, port, err := splitEndpoint(endpoint)
+		if diff := cmp.Diff(want, [2]string{host, port}); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", endpoint, err, diff)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	config := job(t, 1, 1)
+	enter(t, config, 0)
+	for _, token := range []string{"", "Secret", "secret2"} {
+		config.Token = token
+		if _, err := enter(t, config, 1).NextRound(testContext(t)); !errors.Is(err, ErrToken) {
+			t.Errorf("token %q: got %v, want %v", token, err, ErrToken)
+		}
+	}
+}
+
+func TestNodesOfAnotherJobAreRefused(t *testing.T) {
+	config := job(t, 2, 2)
+	enter(t, config, 0)
+	config.RunID = "other"
+	_, err := enter(t, config, 1).NextRound(testContext(t))
+	end := new(End)
+	if !errors.As(err, &end) || end.Kind != Refused || !strings.Contains(end.Reason, `this is job "test"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStrangersDisturbNothing(t *testing.T) {
+	config := job(t, 2, 2)
+	members := enterAll(t, config, 2)
+	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
+		conn, err := net.Dial("tcp", config.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nextAll(t, members)
+}
+
+func TestNobodyServes(t *testing.T) {
+	config := job(t, 2, 2)
+	config.Hosting = HostNever
+	config.Timeouts.Join = 1
+	_, err := enter(t, config, 0).NextRound(testContext(t))
+	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "nobody serves there") {
+		t.Errorf("got %v", err)
+	}
+}
