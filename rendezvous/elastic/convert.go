@@ -1,6 +1,10 @@
 package elastic
 
 import (
+	"bytes"
+	"errors"
+	"strings"
+
 	"gpurun/rendezvous/elastic/rounds"
 	pb "gpurun/rendezvous/elastic/v1"
 )
@@ -57,9 +61,22 @@ func toProto(effect rounds.Effect) (rounds.NodeID, *pb.AttendResponse) {
 }
 
 func gatheredToProto(g rounds.Gathered) *pb.AttendResponse {
-	return &pb.AttendResponse{What: &pb.AttendResponse_Gathered{
-		Gathered: &pb.Gathered{Round: int32(g.Round), Name: g.Name, Data: g.Data},
-	}}
+	p := &pb.Gathered{Round: int32(g.Round), Name: g.Name, Data: bytes.Join(g.Data, nil)}
+	for _, part := range g.Data {
+		p.Sizes = append(p.Sizes, uint32(len(part)))
+	}
+	return &pb.AttendResponse{What: &pb.AttendResponse_Gathered{Gathered: p}}
+}
+
+func gatheredFromProto(p *pb.Gathered) gathered {
+	parts, rest := make([][]byte, 0, len(p.GetSizes())), p.GetData()
+	for _, size := range p.GetSizes() {
+		if uint64(size) > uint64(len(rest)) {
+			return gathered{err: errors.New("the server broke the protocol: parts are longer than the whole")}
+		}
+		parts, rest = append(parts, rest[:size:size]), rest[size:]
+	}
+	return gathered{data: parts}
 }
 
 func placeToProto(r rounds.Round) *pb.Assembled {
@@ -98,3 +115,7 @@ func endFromProto(p *pb.Ended) *End {
 	}
 	return e
 }
+
+// valid makes a text, which may be what a worker wrote last, fit for a protocol
+// that carries UTF-8 alone.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

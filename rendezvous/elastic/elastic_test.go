@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
+
+	pb "gpurun/rendezvous/elastic/v1"
 )
 
 func TestAllNodesAgreeOnARound(t *testing.T) {
@@ -87,11 +89,11 @@ func TestFailureRestartsAllNodesAndIsCountedOnce(t *testing.T) {
 	config.MaxRestarts = 1
 	members := enterAll(t, config, 3)
 	rounds := nextAll(t, members)
-	if err := rounds[1].Fail(testContext(t), Failure{Reason: "rank 2 exited with code 3", ExitCode: 3}); err != nil {
+	if err := rounds[1].Fail(testContext(t), Failure{Reason: "rank 2 exited with code 3: \xff", ExitCode: 3}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rounds {
-		wantRestart(t, over(t, r), true, "node 1 (host0001): rank 2 exited with code 3")
+		wantRestart(t, over(t, r), true, "node 1 (host0001): rank 2 exited with code 3: \uFFFD")
 	}
 	rounds[0].Master().Close()
 	rounds = nextAll(t, members)
@@ -209,4 +211,41 @@ func TestWhoGivesUpWaitingIsGone(t *testing.T) {
 		t.Errorf("got %v, want %v", err, interrupted)
 	}
 	nextAll(t, []*Member{members[0], enter(t, config, 2)})
+}
+
+func TestManyAgents(t *testing.T) {
+	const nodes = 60
+	config := job(t, nodes, nodes)
+	config.MaxRestarts = 1
+	members := enterAll(t, config, nodes)
+	rounds := nextAll(t, members)
+	if err := rounds[nodes/2].Fail(testContext(t), Failure{Reason: "rank 61 was killed", ExitCode: 137}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rounds {
+		wantRestart(t, over(t, r), true, "node 30 (host0030): rank 61 was killed")
+	}
+	rounds[0].Master().Close()
+	var all errgroup.Group
+	for _, r := range nextAll(t, members) {
+		all.Go(func() error {
+			if _, err := r.Gather(testContext(t), "data", make([]byte, 128)); err != nil {
+				return err
+			}
+			return r.Finish(testContext(t))
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGatheredPartsMustFit(t *testing.T) {
+	g := gatheredFromProto(&pb.Gathered{Data: []byte("abc"), Sizes: []uint32{1, 0, 2}})
+	if diff := cmp.Diff([][]byte{[]byte("a"), {}, []byte("bc")}, g.data); g.err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", g.err, diff)
+	}
+	if g := gatheredFromProto(&pb.Gathered{Data: []byte("abc"), Sizes: []uint32{2, 2}}); g.err == nil {
+		t.Errorf("got %q", g.data)
+	}
 }

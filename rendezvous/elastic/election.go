@@ -66,10 +66,9 @@ func (e *election) find(ctx context.Context) (string, error) {
 		if err == nil {
 			err = errors.New("no agent was elected")
 		}
-		select {
-		case <-ctx.Done():
+		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(err))
+		if pause(ctx, electEvery) != nil {
 			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, err)
-		case <-time.After(electEvery):
 		}
 	}
 }

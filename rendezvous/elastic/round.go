@@ -124,7 +124,7 @@ func (r *Round) deliver(name string, g gathered) {
 // was fatal, or ErrServerGone.
 func (r *Round) Fail(ctx context.Context, failure Failure) error {
 	err := r.session.send(&pb.AttendRequest{What: &pb.AttendRequest_Failure{
-		Failure: &pb.Failure{Round: int32(r.Number), Reason: failure.Reason, ExitCode: int32(failure.ExitCode)},
+		Failure: &pb.Failure{Round: int32(r.Number), Reason: valid(failure.Reason), ExitCode: int32(failure.ExitCode)},
 	}})
 	if err = r.await(ctx, err); errors.As(err, new(*Restart)) {
 		return nil

@@ -171,7 +171,7 @@ func (s *session) handle(response *pb.AttendResponse) {
 		s.stopped(int(what.Stop.GetRound()), &Restart{Reason: what.Stop.GetReason(), Counts: what.Stop.GetCounts()})
 	case *pb.AttendResponse_Gathered:
 		if s.isCurrent(int(what.Gathered.GetRound())) {
-			s.round.deliver(what.Gathered.GetName(), gathered{data: what.Gathered.GetData()})
+			s.round.deliver(what.Gathered.GetName(), gatheredFromProto(what.Gathered))
 		}
 	case *pb.AttendResponse_GatherFailed:
 		if f := what.GatherFailed; s.isCurrent(int(f.GetRound())) {
@@ -207,7 +207,7 @@ func (s *session) assembled(place Place) {
 func (s *session) confirm(round int, err error) {
 	confirm := &pb.Confirm{Round: int32(round)}
 	if err != nil {
-		confirm.Failure = err.Error()
+		confirm.Failure = valid(err.Error())
 	}
 	// A failed send means that the stream has ended; read sees why.
 	_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Confirm{Confirm: confirm}})
@@ -282,7 +282,7 @@ func (s *session) leave(reason string) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Leave{Leave: &pb.Leave{Reason: reason}}})
+	_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Leave{Leave: &pb.Leave{Reason: valid(reason)}}})
 	select {
 	case <-s.ctx.Done():
 	case <-time.After(leaveTimeout):

@@ -1168,11 +1168,14 @@ func (x *Stop) GetCounts() bool {
 	return false
 }
 
+// Gathered is what all nodes contributed, by group rank. The parts are
+// concatenated: that is much faster to read and write than many small ones.
 type Gathered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Round         int32                  `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Data          [][]byte               `protobuf:"bytes,3,rep,name=data,proto3" json:"data,omitempty"` // by group rank
+	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	Sizes         []uint32               `protobuf:"varint,4,rep,packed,name=sizes,proto3" json:"sizes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1221,9 +1224,16 @@ func (x *Gathered) GetName() string {
 	return ""
 }
 
-func (x *Gathered) GetData() [][]byte {
+func (x *Gathered) GetData() []byte {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *Gathered) GetSizes() []uint32 {
+	if x != nil {
+		return x.Sizes
 	}
 	return nil
 }
@@ -1428,11 +1438,12 @@ const file_elastic_proto_rawDesc = "" +
 	"\x04Stop\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06counts\x18\x03 \x01(\bR\x06counts\"H\n" +
+	"\x06counts\x18\x03 \x01(\bR\x06counts\"^\n" +
 	"\bGathered\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04data\x18\x03 \x03(\fR\x04data\"P\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x14\n" +
+	"\x05sizes\x18\x04 \x03(\rR\x05sizes\"P\n" +
 	"\fGatherFailed\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
