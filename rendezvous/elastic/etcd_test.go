@@ -1,17 +1,19 @@
 package elastic
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// startEtcd starts an etcd with an empty store, and returns its endpoint.
-func startEtcd(t *testing.T) string {
+// startEtcd starts an etcd with an empty store.
+func startEtcd(t *testing.T) (endpoint string, kill func()) {
 	t.Helper()
 	path, err := exec.LookPath("etcd")
 	if err != nil {
@@ -39,24 +41,25 @@ func startEtcd(t *testing.T) string {
 		if err == nil {
 			response.Body.Close()
 			if response.StatusCode == http.StatusOK {
-				return client
+				return client, func() { _ = cmd.Process.Kill() }
 			}
 		}
 	}
 	t.Fatal("etcd does not come up")
-	return ""
+	return "", nil
 }
 
-func etcdJob(t *testing.T, minNodes, maxNodes int) Config {
-	config := job(t, minNodes, maxNodes)
-	config.Backend, config.Endpoint = Etcd, startEtcd(t)
+func etcdJob(t *testing.T, minNodes, maxNodes int) (config Config, kill func()) {
+	config = job(t, minNodes, maxNodes)
+	config.Backend = Etcd
+	config.Endpoint, kill = startEtcd(t)
 	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 5
-	return config
+	return config, kill
 }
 
 func TestJobSurvivesAnyOneAgentWithEtcd(t *testing.T) {
 	t.Parallel()
-	config := etcdJob(t, 2, 3)
+	config, _ := etcdJob(t, 2, 3)
 	agents := startAll(t, config, 3)
 	serving, others := split(t, agents)
 	for n, victim := range []*agentProcess{serving, others[0]} {
@@ -85,8 +88,8 @@ func TestJobSurvivesAnyOneAgentWithEtcd(t *testing.T) {
 
 func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	t.Parallel()
-	config := etcdJob(t, 3, 3)
-	config.Timeouts.KeepAliveInterval = 20 * time.Second // nothing here waits for a lease to expire
+	config, _ := etcdJob(t, 3, 3)
+	config.Timeouts.KeepAliveInterval = time.Hour // nothing here waits for a lease to expire
 	members := enterAll(t, config, 3)
 	rounds := nextAll(t, members)
 	serving := -1
@@ -112,6 +115,22 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	for _, r := range nextAll(t, rest) {
 		if r.Number <= rounds[0].Number {
 			t.Errorf("round %d follows round %d", r.Number, rounds[0].Number)
+		}
+	}
+}
+
+// Without etcd nobody knows who serves: the one that does must not go on, or
+// there might be two.
+func TestServerStepsDownWithoutEtcd(t *testing.T) {
+	t.Parallel()
+	config, kill := etcdJob(t, 2, 2)
+	members := enterAll(t, config, 2)
+	rounds := nextAll(t, members)
+	kill()
+	for _, r := range rounds {
+		again := new(Restart)
+		if err := over(t, r); !errors.As(err, &again) || !strings.Contains(again.Reason, "lost its lease in etcd") {
+			t.Errorf("got %v", err)
 		}
 	}
 }

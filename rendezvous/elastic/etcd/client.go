@@ -134,8 +134,9 @@ func (c *Client) Create(ctx context.Context, key, value string, lease LeaseID) (
 	return answer.Succeeded, nil
 }
 
-// call asks one member after the other until one answers. Only an attempt that
-// a member has certainly not carried out, or one that may be repeated, is.
+// call asks one member after the other until one answers. All calls may be
+// repeated: a key whose creation was done, but the answer lost, looks like
+// another's, and vanishes with the lease that the caller then gives up.
 func (c *Client) call(ctx context.Context, method string, request, answer any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -1,0 +1,100 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic/etcd"
+)
+
+// resignTimeout bounds the wait for etcd to take note of a goodbye.
+const resignTimeout = 2 * time.Second
+
+// term is the time for which this agent serves.
+type term struct {
+	server  *server
+	lease   etcd.LeaseID
+	target  string
+	stop    context.CancelFunc // of the renewals
+	renewal sync.WaitGroup
+	once    sync.Once
+	err     error
+}
+
+// renew keeps the lease until the term ends. When etcd may have given the lease
+// up, the term is over: nobody else must serve before it is.
+func (e *election) renew(ctx context.Context, t *term, renewed time.Time) {
+	ttl := e.config.Timeouts.keepAlive()
+	ticker := time.NewTicker(ttl / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		asked := time.Now()
+		attempt, cancel := context.WithTimeout(ctx, ttl/3)
+		err := e.etcd.KeepAlive(attempt, t.lease)
+		cancel()
+		if err == nil {
+			renewed = asked
+		} else if errors.Is(err, etcd.ErrLease) || time.Since(renewed) >= ttl*2/3 {
+			e.config.Logger.Warn("no longer serving the rendezvous", zap.Error(err))
+			t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, lost its lease in etcd", e.config.hostName))
+			return
+		}
+	}
+}
+
+// close ends the term's server, once.
+func (t *term) close(reason string) {
+	t.once.Do(func() { t.err = t.server.close(reason) })
+}
+
+// resign ends this agent's term, and lets another be elected at once.
+func (e *election) resign(why string) error {
+	t := e.term
+	e.term = nil
+	e.announceEnd(t)
+	t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, has left: %s", e.config.hostName, why))
+	t.stop()
+	t.renewal.Wait()
+	e.forgo(t.lease)
+	return t.err
+}
+
+// announceEnd keeps nodes that are late from beginning the job anew, for as
+// long as it may take all agents to hear of the end.
+func (e *election) announceEnd(t *term) {
+	end := t.server.ended()
+	if end == nil || end.Kind == Moved {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	lease, err := e.etcd.Grant(ctx, e.config.Timeouts.Close)
+	if err == nil {
+		_, err = e.etcd.Create(ctx, e.key("closed"), end.Reason, lease)
+	}
+	if err != nil {
+		e.config.Logger.Warn("telling etcd that the job is over", zap.Error(err))
+	}
+}
+
+// forgo gives a lease up. If that fails it expires.
+func (e *election) forgo(lease etcd.LeaseID) {
+	if lease == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	if err := e.etcd.Revoke(ctx, lease); err != nil {
+		e.config.Logger.Debug("giving up a lease", zap.Error(err))
+	}
+}
