@@ -32,8 +32,10 @@ func (s *session) assembled(place Place) {
 		return
 	}
 	round := s.round
+	// A master that has died is missed, and its round over, before this gives up.
+	timeout := s.config.Timeouts.keepAlive() + s.config.Timeouts.KeepAliveInterval
 	s.tasks.Go(func() {
-		err := probe(round.ctx, place.Master)
+		err := probe(round.ctx, place.Master, timeout)
 		if round.ctx.Err() == nil {
 			s.confirm(place.Number, err)
 		}

@@ -9,11 +9,8 @@ import (
 	"time"
 )
 
-// The bounds of a node's attempts to reach the master.
-const (
-	probeTimeout = 10 * time.Second // in all
-	probeEvery   = 200 * time.Millisecond
-)
+// probeEvery is the time between a node's attempts to reach the master.
+const probeEvery = 200 * time.Millisecond
 
 // listenMaster opens the port that the workers' master would have on this
 // node: on loopback where all nodes are on this machine.
@@ -68,8 +65,8 @@ func (g *greeter) stop() (net.Listener, error) {
 }
 
 // probe makes sure that the master can be reached from here.
-func probe(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+func probe(ctx context.Context, address string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var dialer net.Dialer
 	for {

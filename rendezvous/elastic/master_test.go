@@ -1,7 +1,6 @@
 package elastic
 
 import (
-	"context"
 	"net"
 	"strings"
 	"testing"
@@ -13,9 +12,7 @@ import (
 )
 
 func TestMasterThatCannotBeReached(t *testing.T) {
-	ctx, cancel := context.WithTimeout(testContext(t), 300*time.Millisecond)
-	defer cancel()
-	err := probe(ctx, freeEndpoint(t))
+	err := probe(testContext(t), freeEndpoint(t), 300*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "--local-addr") {
 		t.Errorf("got %v", err)
 	}
