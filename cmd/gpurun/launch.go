@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/rendezvous/elastic"
 	"gpurun/worker/agent"
 	"gpurun/worker/launcher"
 )
@@ -24,6 +26,8 @@ type commandRun struct {
 	workers int
 	cpus    [][]int // by local rank; nil for all
 	log     *zap.Logger
+	// meeting is how the agents of several machines meet; nil for one.
+	meeting *elastic.Config
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
 	plain bool
@@ -73,7 +77,12 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	p.cpus, err = bindingOf(options, p.workers)
+	if p.cpus, err = bindingOf(options, p.workers); err != nil {
+		return nil, err
+	}
+	if options.Several() {
+		p.meeting, err = meetingOf(settings, options, p.config, p.workers)
+	}
 	return p, err
 }
 
@@ -85,8 +94,6 @@ func refuseForCommand(cmd *cobra.Command, o *torchrun.Options) error {
 		}
 	}
 	switch info, err := os.Stat(o.LogDir); {
-	case o.Several():
-		return usagef("%s: gpurun's own collectives span machines, and %s is a command: it runs on one, and needs --nnodes 1", o.Source("nnodes"), o.Words[0])
 	case o.LogDir != "" && err == nil && !info.IsDir():
 		return usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
 	}
@@ -136,7 +143,13 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 	if !p.plain {
 		job.Agent.Prefix = rankPrefix(p.workers)
 	}
-	result, err := launcher.Run(ctx, job)
+	if p.meeting == nil {
+		result, err := launcher.Run(ctx, job)
+		return commandEnd(result, p.argv, err, a.err)
+	}
+	job.Torch.RunID = p.meeting.RunID
+	p.meeting.Logger = p.log
+	result, err := launcher.RunNodes(ctx, job, *p.meeting)
 	return commandEnd(result, p.argv, err, a.err)
 }
 
@@ -179,7 +192,11 @@ func (p *commandRun) logs() (launcher.Logs, error) {
 
 // commandEnd says how a command ended and passes its exit code on.
 func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
-	if r == nil {
+	elsewhere := new(launcher.ElsewhereError)
+	if errors.As(err, &elsewhere) {
+		err = &exitError{code: elsewhere.Code, err: err}
+	}
+	if r == nil || elsewhere.Err != nil {
 		return err
 	}
 	explainFailures(stderr, argv, r.Failed)

@@ -40,7 +40,7 @@ func newLaunchCommand(a *app) (*cobra.Command, error) {
 	}
 	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	addLauncherFlags(own)
-	for _, name := range append(forCollectives(), "rdzv-token-file", "join-timeout") {
+	for _, name := range append(forCollectives(), "join-timeout") {
 		own.Lookup(name).Hidden = true
 	}
 	cmd.Flags().AddFlagSet(options.Flags())

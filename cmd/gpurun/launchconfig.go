@@ -13,6 +13,7 @@ type launchConfig struct {
 	SignalGrace seconds `mapstructure:"signal-grace"`
 	LogLevel    string  `mapstructure:"log-level"`
 	LogFormat   string  `mapstructure:"log-format"`
+	TokenFile   string  `mapstructure:"rdzv-token-file"`
 }
 
 // launchConfig decodes these settings alone: others may have a form of torchrun's
@@ -24,7 +25,7 @@ func (s *settings) launchConfig() (launchConfig, error) {
 		return c, err
 	}
 	values := map[string]any{}
-	for _, key := range []string{"grace", "signal-grace", "log-level", "log-format"} {
+	for _, key := range []string{"grace", "signal-grace", "log-level", "log-format", "rdzv-token-file"} {
 		values[key] = s.v.Get(key)
 	}
 	err = decoder.Decode(values)

@@ -20,6 +20,9 @@ type TorchJob struct {
 	RunID      string
 	MasterAddr string
 	MasterPort int
+	// FirstRoleRank and RoleWorldSize count the workers of the same role. A size of 0
+	// is that all workers have it.
+	FirstRoleRank, RoleWorldSize int
 	// AgentStore says that an agent serves a store at MasterPort; else the worker
 	// with rank 0 does.
 	AgentStore bool
@@ -32,17 +35,20 @@ type TorchJob struct {
 }
 
 // TorchEnv returns, for Spec.Env, the variables that torchrun sets for its
-// workers; all workers have one role. Like torchrun it keeps a
+// workers. Like torchrun it keeps a
 // TORCH_NCCL_ASYNC_ERROR_HANDLING that is inherited, and sets OMP_NUM_THREADS=1
 // for several workers unless it is inherited, which it notes in the log.
 func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
+	if job.RoleWorldSize == 0 {
+		job.FirstRoleRank, job.RoleWorldSize = job.FirstRank, job.WorldSize
+	}
 	common := []string{
 		"GROUP_RANK=" + strconv.Itoa(job.GroupRank),
 		"ROLE_NAME=" + job.Role,
 		"LOCAL_WORLD_SIZE=" + strconv.Itoa(job.Workers),
 		"WORLD_SIZE=" + strconv.Itoa(job.WorldSize),
 		"GROUP_WORLD_SIZE=" + strconv.Itoa(job.GroupSize),
-		"ROLE_WORLD_SIZE=" + strconv.Itoa(job.WorldSize),
+		"ROLE_WORLD_SIZE=" + strconv.Itoa(job.RoleWorldSize),
 		"MASTER_ADDR=" + job.MasterAddr,
 		"MASTER_PORT=" + strconv.Itoa(job.MasterPort),
 		"TORCHELASTIC_RESTART_COUNT=" + strconv.Itoa(job.RestartCount),
@@ -58,8 +64,8 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 		common = append(common, "OMP_NUM_THREADS=1")
 	}
 	return func(localRank int) []string {
-		rank := strconv.Itoa(job.FirstRank + localRank)
-		return append(job.localRank(localRank), append([]string{"RANK=" + rank, "ROLE_RANK=" + rank}, common...)...)
+		own := []string{"RANK=" + strconv.Itoa(job.FirstRank+localRank), "ROLE_RANK=" + strconv.Itoa(job.FirstRoleRank+localRank)}
+		return append(job.localRank(localRank), append(own, common...)...)
 	}
 }
 

@@ -93,9 +93,21 @@ func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 	}
 }
 
-// attempt runs the workers once.
+// attempt runs the workers once, with a store of their own.
 func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *agent.Outcome, err error) {
-	folder, err := folders.attempt(restart, j.Torch.Workers)
+	place, err := meet(context.WithoutCancel(ctx), j.Torch.MasterAddr, j.Torch.MasterPort, j.Agent.Logger)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, place.close()) }() // workers that lose it would spin
+	torch := j.Torch
+	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, place.port, true
+	return j.workers(ctx, folders, restart, torch)
+}
+
+// workers runs the workers of the attempt with that number.
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
+	folder, err := folders.attempt(attempt, torch.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -104,18 +116,13 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	place, err := meet(context.WithoutCancel(ctx), j.Torch.MasterAddr, j.Torch.MasterPort, j.Agent.Logger)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, place.close()) }() // workers that lose it would spin
 	spec := j.Agent
-	spec.Workers, spec.FirstRank = j.Torch.Workers, j.Torch.FirstRank
-	spec.Env = j.environment(folder, place, restart)
+	spec.Workers, spec.FirstRank = torch.Workers, torch.FirstRank
+	spec.Env = j.environment(folder, torch, attempt == 0)
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {
-		spec.Prefix = func(rank int) string { return j.Logs.prefix(j.Torch.Role, rank-j.Torch.FirstRank, rank) }
+		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-torch.FirstRank, rank) }
 	}
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank) }
@@ -123,12 +130,12 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 	return agent.Run(ctx, spec)
 }
 
-// environment is what every worker finds in its environment.
-func (j *Job) environment(folder attemptFolder, place place, restart int) func(localRank int) []string {
-	torch, logger := j.Torch, j.Agent.Logger
-	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, place.port, true
-	if restart > 0 {
-		logger = zap.NewNop() // it has been said
+// environment is what every worker finds in its environment. What is to be said
+// about it is said the first time.
+func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(localRank int) []string {
+	logger := j.Agent.Logger
+	if !first {
+		logger = zap.NewNop()
 	}
 	common := agent.TorchEnv(torch, logger)
 	return func(localRank int) []string {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/rendezvous/elastic"
+)
+
+// meetingOf is how the agents of several machines meet, by torchrun's flags.
+func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*elastic.Config, error) {
+	token, err := s.token(config{RdzvTokenFile: c.TokenFile})
+	if err != nil {
+		return nil, err
+	}
+	m := &elastic.Config{
+		Token: token, RunID: cmp.Or(o.RdzvID, "none"),
+		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
+		NodeRank: o.NodeRank, Workers: workers, Role: o.Role, LocalAddr: o.LocalAddr,
+	}
+	host, port := o.RdzvEndpoint.Host, 0
+	switch o.RdzvBackend {
+	case "c10d":
+		m.Backend, port = elastic.C10d, 29400
+	case "static":
+		m.Backend, host, port = elastic.Static, cmp.Or(host, o.MasterAddr), o.MasterPort
+	default:
+		m.Backend, port = elastic.Etcd, 2379
+	}
+	if host == "" {
+		return nil, usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
+	}
+	if o.RdzvEndpoint.HasPort {
+		port = o.RdzvEndpoint.Port
+	}
+	m.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))
+	return m, setConf(m, o.RdzvConf)
+}
+
+// setConf takes --rdzv-conf over: bounds in seconds, and who may serve.
+func setConf(m *elastic.Config, conf map[string]string) error {
+	m.Timeouts = elastic.DefaultTimeouts()
+	seconds := map[string]*time.Duration{
+		"join_timeout": &m.Timeouts.Join, "last_call_timeout": &m.Timeouts.LastCall, "close_timeout": &m.Timeouts.Close,
+		"read_timeout": &m.Timeouts.Read, "keep_alive_interval": &m.Timeouts.KeepAliveInterval, "timeout": &m.Timeouts.Join,
+	}
+	for _, key := range slices.Sorted(maps.Keys(conf)) {
+		value, bad := conf[key], fmt.Errorf("--rdzv-conf %s=%s", key, conf[key])
+		switch to, known := seconds[key]; {
+		case known:
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil || n <= 0 || n > 1e6 {
+				return usagef("%v: it takes seconds, above 0", bad)
+			}
+			*to = time.Duration(n * float64(time.Second))
+		case key == "keep_alive_max_attempt":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				return usagef("%v: it takes a number of at least 1", bad)
+			}
+			m.Timeouts.KeepAliveTries = n
+		case key == "is_host":
+			yes, err := strconv.ParseBool(value)
+			if err != nil {
+				return usagef("%v: it takes true or false", bad)
+			}
+			m.Hosting = elastic.HostNever
+			if yes {
+				m.Hosting = elastic.HostYes
+			}
+		}
+	}
+	return nil
+}

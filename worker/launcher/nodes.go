@@ -1,0 +1,150 @@
+package launcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"gpurun/rendezvous/elastic"
+	"gpurun/rendezvous/tcpstore"
+	"gpurun/worker/agent"
+)
+
+// ElsewhereError says that the job ended because of another node.
+type ElsewhereError struct {
+	Code int // of the worker that failed there
+	Err  error
+}
+
+func (e *ElsewhereError) Error() string { return e.Err.Error() }
+
+// Unwrap makes the reason visible to errors.As.
+func (e *ElsewhereError) Unwrap() error { return e.Err }
+
+// RunNodes is Run together with the agents of other nodes: they meet before every
+// attempt, and a failure or departure anywhere ends it everywhere. The job's
+// ranks, restarts and master come from the meeting. When another node was the
+// reason for the end, the error is an *ElsewhereError.
+func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, err error) {
+	if err := job.check(); err != nil {
+		return nil, err
+	}
+	member, err := elastic.Enter(ctx, meeting)
+	if err != nil {
+		return nil, fmt.Errorf("meeting the other nodes: %w", err)
+	}
+	reason := "its workers have ended"
+	defer func() {
+		if err != nil {
+			reason = err.Error()
+		}
+		if closing := member.Close(reason); closing != nil {
+			job.Agent.Logger.Debug("leaving the other nodes", zap.Error(closing))
+		}
+	}()
+	folders, err := job.Logs.create(job.Torch.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if job.Logs.Scratch == "" {
+		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
+	}
+	result, err := job.rounds(ctx, folders, member)
+	return result, errors.Join(err, folders.remove())
+}
+
+// rounds runs the workers until the job is over for this node.
+func (j *Job) rounds(ctx context.Context, folders *folders, member *elastic.Member) (result *Result, err error) {
+	for number := 0; ; number++ {
+		round, err := member.NextRound(ctx)
+		if err != nil {
+			return result, elsewhere(err)
+		}
+		outcome, err := j.round(ctx, folders, number, round)
+		if outcome == nil {
+			return nil, err
+		}
+		result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
+		if err != nil {
+			return result, err
+		}
+		again, err := j.conclude(ctx, round, outcome)
+		if !again {
+			return result, errors.Join(err, passOn(outcome.First))
+		}
+	}
+}
+
+// round runs the workers once.
+func (j *Job) round(ctx context.Context, folders *folders, number int, round *elastic.Round) (_ *agent.Outcome, err error) {
+	host, port, err := net.SplitHostPort(round.Place.Master)
+	if err != nil {
+		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)
+	}
+	torch := j.Torch
+	torch.FirstRank, torch.WorldSize = round.FirstRank, round.WorldSize
+	torch.GroupRank, torch.GroupSize = round.GroupRank, round.Nodes
+	torch.FirstRoleRank, torch.RoleWorldSize = round.FirstRoleRank, round.RoleWorldSize
+	torch.RestartCount, torch.AgentStore, torch.MasterAddr = round.Restarts, true, host
+	if torch.MasterPort, err = strconv.Atoi(port); err != nil {
+		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)
+	}
+	if listener := round.Master(); listener != nil {
+		store, err := tcpstore.Serve(context.WithoutCancel(ctx), listener, tcpstore.Options{Logger: j.Agent.Logger})
+		if err != nil {
+			return nil, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(round.Context(), func() { cancel(context.Cause(round.Context())) })
+	defer stop()
+	return j.workers(ctx, folders, number, torch)
+}
+
+// conclude tells the other nodes how the workers ended, or hears it from them, and
+// reports whether all begin again.
+func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent.Outcome) (again bool, err error) {
+	restart := new(elastic.Restart)
+	switch {
+	case outcome.First != nil:
+		err := round.Fail(ctx, elastic.Failure{Reason: outcome.First.Error(), ExitCode: outcome.ExitCode()})
+		if err == nil {
+			j.Agent.Logger.Warn(fmt.Sprintf("%v; all nodes start their workers again", outcome.First))
+		}
+		return err == nil, nil // of an end that this node has brought about nothing more is to be said
+	case outcome.Signal != 0 || ctx.Err() != nil:
+		return false, nil
+	case errors.As(outcome.Cause, &restart):
+		j.Agent.Logger.Warn(restart.Error())
+		return true, nil
+	case outcome.Cause != nil:
+		if err := elsewhere(outcome.Cause); errors.As(err, new(*ElsewhereError)) {
+			return false, err
+		}
+		return false, nil // the outcome says it
+	}
+	err = round.Finish(ctx)
+	if errors.As(err, &restart) {
+		j.Agent.Logger.Warn(restart.Error())
+		return true, nil
+	}
+	if err != nil {
+		j.Agent.Logger.Warn("the workers of this node have succeeded, but the nodes did not leave together: " + err.Error())
+	}
+	return false, nil
+}
+
+// elsewhere names the failure of another node, if that is what ended the job.
+func elsewhere(err error) error {
+	end := new(elastic.End)
+	if errors.As(err, &end) && end.Failure != nil {
+		return &ElsewhereError{Code: end.Failure.ExitCode, Err: err}
+	}
+	return err
+}
