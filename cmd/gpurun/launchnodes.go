@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
+	"gpurun/worker/nodes"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
@@ -35,6 +36,9 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 	}
 	if host == "" {
 		return nil, usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
+	}
+	if token == "" && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
+		return nil, noSecret(host)
 	}
 	if o.RdzvEndpoint.HasPort {
 		port = o.RdzvEndpoint.Port

@@ -54,10 +54,15 @@ func (s *settings) placement(c config) (placement, error) {
 		return n, err
 	}
 	if n.token == "" && !nodes.Loopback(n.addr) {
-		return n, usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
-			"and give --rdzv-token-file FILE, or set %s", n.addr, tokenVariable)
+		return n, noSecret(n.addr)
 	}
 	return n, nil
+}
+
+// noSecret says how nodes that meet at an address beyond loopback get a secret.
+func noSecret(addr string) error {
+	return usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
+		"and give --rdzv-token-file FILE, or set %s", addr, tokenVariable)
 }
 
 // A token is long enough not to be guessed, and short enough for a header.

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
+
+	"go.uber.org/zap"
 )
 
 // defaultPort is the one that torchrun's c10d backend uses.
@@ -74,6 +76,7 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	}
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
+		config.Logger.Info("somebody on this machine has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
 		return nil, nil
 	}
 	if err != nil {

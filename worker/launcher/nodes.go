@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
@@ -37,10 +38,14 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if err != nil {
 		return nil, fmt.Errorf("meeting the other nodes: %w", err)
 	}
-	reason := "its workers have ended"
+	var result *Result
 	defer func() {
-		if err != nil {
+		reason := "its workers have ended"
+		switch {
+		case err != nil:
 			reason = err.Error()
+		case result != nil && result.Outcome.Signal != 0:
+			reason = fmt.Sprintf("it was ended by %s", unix.SignalName(result.Outcome.Signal))
 		}
 		if closing := member.Close(reason); closing != nil {
 			job.Agent.Logger.Debug("leaving the other nodes", zap.Error(closing))
@@ -53,7 +58,7 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
-	result, err := job.rounds(ctx, folders, member)
+	result, err = job.rounds(ctx, folders, member)
 	return result, errors.Join(err, folders.remove())
 }
 

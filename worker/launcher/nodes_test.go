@@ -1,0 +1,68 @@
+package launcher
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"gpurun/rendezvous/elastic"
+)
+
+// onTwoNodes runs a script on two nodes, whose agents meet over loopback.
+func onTwoNodes(t *testing.T, restarts int, text string) (results [2]*Result, errs [2]error, shown [2]*screen) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := l.Addr().String()
+	l.Close()
+	var jobs [2]Job
+	for i := range jobs {
+		jobs[i], shown[i] = script(t, 1+i, text)
+	}
+	done := make(chan int)
+	for i := range jobs {
+		go func() {
+			results[i], errs[i] = RunNodes(t.Context(), jobs[i], elastic.Config{
+				Backend: elastic.Static, Endpoint: endpoint, RunID: "job", MinNodes: 2, MaxNodes: 2,
+				MaxRestarts: restarts, NodeRank: i, Workers: 1 + i, Role: "default",
+			})
+			done <- i
+		}()
+	}
+	for range jobs {
+		<-done
+	}
+	return results, errs, shown
+}
+
+func TestAFailureEndsAllNodes(t *testing.T) {
+	t.Parallel()
+	results, errs, _ := onTwoNodes(t, 0, `test $RANK != 2 || exit 7; sleep 60`)
+	elsewhere := new(ElsewhereError)
+	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
+		t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
+	}
+	if errs[1] != nil || results[1].ExitCode() != 7 || len(results[1].Failed) != 1 {
+		t.Errorf("the node that failed got %+v, %v", results[1], errs[1])
+	}
+}
+
+func TestAFailureRestartsAllNodes(t *testing.T) {
+	t.Parallel()
+	results, errs, shown := onTwoNodes(t, 1, `echo rank $RANK of $WORLD_SIZE, node $GROUP_RANK, attempt $TORCHELASTIC_RESTART_COUNT
+		test $TORCHELASTIC_RESTART_COUNT = 0 || exit 0
+		test $RANK != 0 || exit 7; sleep 60`)
+	for i := range results {
+		if errs[i] != nil || results[i].ExitCode() != 0 || results[i].Restarts != 1 {
+			t.Fatalf("node %d: %+v, %v", i, results[i], errs[i])
+		}
+	}
+	for i, want := range []string{"rank 0 of 3, node 0, attempt 1", "rank 2 of 3, node 1, attempt 1"} {
+		if got := shown[i].text.String(); !strings.Contains(got, want) {
+			t.Errorf("node %d said %q, want %q", i, got, want)
+		}
+	}
+}
