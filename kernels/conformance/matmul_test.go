@@ -265,6 +265,17 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 	}
 }
 
+// So are tiles of every width that there is for compute capability 9.0: columns just
+// short of a width are multiplied by one tile of it.
+func TestFusedMatmulsOfEveryWidth(t *testing.T) {
+	const world = 2
+	for i, n := range []int64{250, 220, 200, 100} {
+		p := matmul.Problem{M: 140 * world, N: n, K: 72, DType: matmul.DTypes()[i%2]}
+		calls := slices.DeleteFunc(matmulCalls(p, world, uint64(i)), notFused)
+		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 9}), [][]matmulCall{calls})
+	}
+}
+
 // So are all where the simulator tears vectors, delays weak stores, and shuffles turns of
 // kernels and copies: nobody may rely on more than the memory model promises.
 func TestEveryMatmulInDisorder(t *testing.T) {

@@ -41,8 +41,8 @@ type Algorithm struct {
 	// Tiles is how many tiles of C the kernel notes the times of, by numbers below that,
 	// when Call.Trace is not 0; nil: it notes none.
 	Tiles func(p Problem, world int) int64
-	// Prepare gets ready for calls with these buffers, such as by encoding tensor
-	// maps. It may wait. Nil does nothing.
+	// Prepare gets ready for calls with these buffers: it loads what they launch, and
+	// encodes tensor maps. It may wait.
 	Prepare func(r *Runner, call Call) error
 	// Enqueue puts one call on the runner's main stream, so that it has begun when what
 	// was there before has ended, and has ended before what comes later begins; no peer

@@ -1,8 +1,6 @@
 package matmul
 
 import (
-	"fmt"
-
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
@@ -54,16 +52,6 @@ func (f fused) algorithm() *Algorithm {
 	return a
 }
 
-// gemm picks the one with a kernel for the latest architecture.
-func (f fused) gemm(r *Runner, d collective.DType) (*GEMM, collective.Kernel, error) {
-	for _, g := range GEMMs() {
-		if k, ok := find(f.kernels(g), d, r.SM()); ok {
-			return g, k, nil
-		}
-	}
-	return nil, collective.Kernel{}, fmt.Errorf("no fused kernel multiplies %s on compute capability %d.%d", d.Name, r.SM()/10, r.SM()%10)
-}
-
 // rowsOfA is how many a rank has.
 func (f fused) rowsOfA(r *Runner, call Call) int64 {
 	if f.gathers {
@@ -75,7 +63,7 @@ func (f fused) rowsOfA(r *Runner, call Call) int64 {
 // launch is what the kernel is launched with.
 func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Params, error) {
 	p := r.Params(call)
-	g, k, err := f.gemm(r, call.DType)
+	g, k, err := r.choose(GEMMs(), f.kernels, call.Problem, r.World())
 	if err != nil {
 		return nil, cudart.Launch{}, p, err
 	}

@@ -15,8 +15,9 @@ type GEMM struct {
 	Gathered, Scattered, Everywhere []collective.Kernel
 	// Counters is how many words a rank counts with that reduces rows x n of products.
 	Counters func(rows, n int64) int64
-	// Can reports whether it can multiply matrices of a size; nil is that it can.
-	Can func(p Problem) bool
+	// Cost is how long a problem takes, in so many shards of rows, on so many
+	// multiprocessors, in a unit that GEMMs of the same name share; nil: there is one of the name.
+	Cost func(p Problem, shards, sms int) int64
 	// Shape is the launch for a problem, in so many shards of rows, on a device with so many
 	// multiprocessors.
 	Shape func(p Problem, shards, sms int) cudart.Launch
@@ -30,8 +31,15 @@ type GEMM struct {
 	BLAS bool
 }
 
-// GEMMs lists all, the one to be preferred first.
-func GEMMs() []*GEMM { return []*GEMM{wgmmaGEMM(), mmaGEMM(), naiveGEMM()} }
+// GEMMs lists all, the one to be preferred first, but for those of the same name: see
+// GEMM.Cost.
+func GEMMs() []*GEMM {
+	var all []*GEMM
+	for _, columns := range wgmmaWidths() {
+		all = append(all, columns.gemm())
+	}
+	return append(all, mmaGEMM(), naiveGEMM())
+}
 
 // naiveGEMM is a thread for each element of the result: naive.cu.
 func naiveGEMM() *GEMM {
@@ -62,18 +70,28 @@ type product struct {
 	a, c cudart.DevicePtr
 }
 
-// choose picks the first GEMM of a list that does a problem on the device.
-func (r *Runner) choose(gemms []*GEMM, p Problem) (*GEMM, collective.Kernel, error) {
+// choose picks the first GEMM of a list that does a problem on the device with one of these
+// kernels of it, and of those of its name the one that takes the least time.
+func (r *Runner) choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, p Problem, shards int) (*GEMM, collective.Kernel, error) {
+	var best *GEMM
+	var kernel collective.Kernel
 	for _, g := range gemms {
-		if g.Can != nil && !g.Can(p) {
+		k, ok := find(kernels(g), p.DType, r.SM())
+		if !ok && !g.BLAS {
 			continue
 		}
-		if k, ok := find(g.Kernels, p.DType, r.SM()); ok || g.BLAS {
-			return g, k, nil
+		if best == nil || g.Name == best.Name && g.Cost(p, shards, r.SMs) < best.Cost(p, shards, r.SMs) {
+			best, kernel = g, k
 		}
 	}
-	return nil, collective.Kernel{}, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, r.SM()/10, r.SM()%10)
+	if best == nil {
+		return nil, kernel, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, r.SM()/10, r.SM()%10)
+	}
+	return best, kernel, nil
 }
+
+// ofProduct are the kernels that only multiply.
+func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
 
 // multiplication is what a GEMM is launched with.
 func (r *Runner) multiplication(call Call, what product) Params {
@@ -85,7 +103,7 @@ func (r *Runner) multiplication(call Call, what product) Params {
 // prepareGEMM loads the kernel of a product, and encodes its tensor maps.
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
-	g, k, err := r.choose(gemms, Problem{what.rows, call.N, call.K, call.DType})
+	g, k, err := r.choose(gemms, ofProduct, Problem{what.rows, call.N, call.K, call.DType}, 1)
 	if err != nil {
 		return err
 	}
@@ -109,7 +127,7 @@ func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) err
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 	problem := Problem{what.rows, call.N, call.K, call.DType}
-	g, k, err := r.choose(gemms, problem)
+	g, k, err := r.choose(gemms, ofProduct, problem, 1)
 	if err != nil {
 		return err
 	}

@@ -62,17 +62,6 @@ func (r *Runner) Params(call Call) Params {
 // To load a module the driver may wait for kernels that run, and those may be waiting
 // for a peer: who makes a peer wait for this process prepares before.
 func (r *Runner) Prepare(a *Algorithm, call Call) error {
-	for _, k := range a.Kernels {
-		if best, ok := find(a.Kernels, call.DType, r.SM()); !ok || best.Module.Name != k.Module.Name {
-			continue
-		}
-		if _, err := r.Load(k); err != nil {
-			return err
-		}
-	}
-	if a.Prepare == nil {
-		return nil
-	}
 	return a.Prepare(r, call)
 }
 

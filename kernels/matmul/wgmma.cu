@@ -17,7 +17,8 @@
 // between ranks.
 //
 // The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and
-// kSharedBytes of shared memory. Any m, n and k. sm_90a.
+// kSharedBytes of shared memory. Any m, n and k. sm_90a. A module has tiles of so many
+// columns as -DCOLUMNS says.
 
 #include "../device/entries.cuh"
 #include "hopper.cuh"
@@ -186,6 +187,5 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const MatmulParams p) {
-  constexpr int kColumns = 256;
-  multiply_tiles<ELEMENT, kColumns, JOB<ELEMENT, kBlocks * kRows, kColumns>>(p);
+  multiply_tiles<ELEMENT, COLUMNS, JOB<ELEMENT, kBlocks * kRows, COLUMNS>>(p);
 }

@@ -1,6 +1,9 @@
 package matmul
 
 import (
+	"fmt"
+	"strings"
+
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
@@ -9,55 +12,73 @@ import (
 const (
 	wgmmaCluster = 2                  // blocks that share the columns of B
 	wgmmaRows    = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaColumns = 256
-	wgmmaSlice   = 64 // elements of k in a stage
+	wgmmaSlice   = 64                 // elements of k in a stage
 	wgmmaStages  = 4
 )
 
-// wgmmaGEMM multiplies by wgmma, on compute capability 9.0: wgmma.cu.
-func wgmmaGEMM() *GEMM {
-	jobs := func(name string) []collective.Kernel { return job("wgmma", name, collective.SM90a) }
+// wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
+// wgmma.cu.
+type wgmma int64
+
+// wgmmaWidths are the columns that tiles may have. The wider ones load less for each
+// product; others leave fewer multiprocessors idle at the end of some problems.
+func wgmmaWidths() []wgmma { return []wgmma{256, 224, 208, 128} }
+
+func (columns wgmma) gemm() *GEMM {
+	jobs := func(job string) []collective.Kernel {
+		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(job), columns), "wgmma", collective.SM90a,
+			"JOB="+job, fmt.Sprintf("COLUMNS=%d", columns))
+	}
 	return &GEMM{
 		Name: "wgmma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
 		Counters: func(r, n int64) int64 { // one for each warpgroup that multiplies
-			return 2 * wgmmaCluster * tiles(r, wgmmaRows) * tiles(n, wgmmaColumns)
+			return 2 * wgmmaCluster * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
-		Tiles: func(p Problem, shards int) int64 {
-			return wgmmaCluster * int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, wgmmaColumns)
-		},
-		Shape: wgmmaShape,
-		Maps:  wgmmaMaps,
+		Tiles: func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
+		Cost:  columns.cost,
+		Shape: columns.shape,
+		Maps:  columns.maps,
 	}
 }
 
-func wgmmaShape(p Problem, shards, sms int) cudart.Launch {
+// pairs is how many tiles clusters have to multiply.
+func (columns wgmma) pairs(p Problem, shards int) int64 {
+	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
+}
+
+// cost is how long the cluster takes that has most tiles, in the time of a column of them. A
+// slice of a tile takes the tensor cores as long as its columns, and 14 more: fitted
+// to 128, 192 and 256 columns on an H200.
+func (columns wgmma) cost(p Problem, shards, sms int) int64 {
+	const slice = 14
+	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * (int64(columns) + slice)
+}
+
+func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 	const (
 		rowBytes = 2 * wgmmaSlice
-		stage    = (wgmmaRows/wgmmaCluster + wgmmaColumns) * rowBytes
 		out      = 64 * (2*128 + 16) // of a warpgroup, on its way out
 		barriers = 2 * 8 * wgmmaStages
 	)
-	clusters := int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, wgmmaColumns)
+	stage := (wgmmaRows/wgmmaCluster + int(columns)) * rowBytes
 	return cudart.Launch{
-		Blocks:      wgmmaCluster * int(min(clusters, int64(sms/wgmmaCluster))),
+		Blocks:      wgmmaCluster * int(min(columns.pairs(p, shards), int64(sms/wgmmaCluster))),
 		Threads:     3 * 128,
 		SharedBytes: wgmmaStages*stage + 2*out + barriers,
 		Cluster:     wgmmaCluster,
 	}
 }
 
-// wgmmaMaps names tensor maps of the operands, whose boxes are what a block copies at a
-// time.
-func wgmmaMaps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
-	const half = wgmmaColumns / wgmmaCluster
+// maps names tensor maps of the operands, whose boxes are what a block copies at a time.
+func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
 	for _, m := range []struct {
 		to *uint64
 		of matrix
 	}{
 		{&p.MapA, matrix{p.A, rowsOfA, p.K, wgmmaRows / wgmmaCluster, d.Name}},
 		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, d.Name}},
-		{&p.MapB, matrix{p.B, p.N, p.K, half, d.Name}},
+		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, d.Name}},
 	} {
 		at, err := r.mapOf(m.of)
 		if err != nil {

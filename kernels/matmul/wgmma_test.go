@@ -1,0 +1,33 @@
+package matmul
+
+import "testing"
+
+// The width of tiles is the one with which the busiest cluster has least to do.
+func TestWidth(t *testing.T) {
+	for _, c := range []struct {
+		m, n   int64
+		shards int
+		sms    int
+		want   wgmma
+	}{
+		{280, 250, 2, 4, 256}, // one tile, whatever the width: the narrowest that is one
+		{280, 220, 2, 4, 224},
+		{280, 200, 2, 4, 208},
+		{280, 100, 2, 4, 128},
+		{1024, 6656, 4, 132, 208}, // 128 pairs in two rounds, 104 of the widest tiles take as many
+		{1024, 3584, 4, 132, 224}, // 64 pairs in one round
+		{1024, 8192, 4, 132, 256}, // 128 pairs in two rounds
+		{8192, 6656, 2, 132, 256}, // 832 pairs in thirteen rounds; 1024 would take sixteen
+	} {
+		p := Problem{M: c.m, N: c.n, K: 64, DType: DTypes()[0]}
+		best := wgmmaWidths()[0]
+		for _, w := range wgmmaWidths() {
+			if w.cost(p, c.shards, c.sms) < best.cost(p, c.shards, c.sms) {
+				best = w
+			}
+		}
+		if best != c.want {
+			t.Errorf("%d x %d in %d shards on %d multiprocessors: %d columns, not %d", c.m, c.n, c.shards, c.sms, best, c.want)
+		}
+	}
+}
