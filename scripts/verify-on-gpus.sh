@@ -11,6 +11,7 @@
 #   memory    every way to share memory
 #   libraries NCCL and NVSHMEM, where they are installed, and two nodes on one machine
 #   products  products of matrices, by every algorithm and by libraries where they are
+#   torch     DistributedDataParallel of the PyTorch that python3 has, by NCCL
 #   bench     allreduce on every kind of memory and beside NCCL, compared; not verified
 #   failures  the injected failures; too many ranks
 #   tests     the tests that need a GPU; how long the driver compiles a module
@@ -134,6 +135,17 @@ products() {
   done
 }
 
+torch() {
+  local n
+  for n in 2 4; do
+    [ "$n" -le "$count" ] || continue
+    check 0 "torch-$n" $gpurun --standalone --nproc-per-node "$n" --no_python python3 scripts/train-ddp.py
+    check 0 "torch-restart-$n" $gpurun --standalone --nproc-per-node "$n" --max-restarts 1 --no_python python3 scripts/train-ddp.py crash
+    check 7 "torch-crash-$n" $gpurun --standalone --nproc-per-node "$n" --no_python python3 scripts/train-ddp.py crash
+    grep -h "^rank .*sums" "$results/torch-$n.txt" "$results/torch-restart-$n.txt"
+  done
+}
+
 bench() {
   local n kind kinds="vmm ipc"
   has NVSHMEM && kinds="$kinds nvshmem"
@@ -178,10 +190,10 @@ grids() {
 count=$(nvidia-smi -L | grep -c ^GPU)
 [ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
-for part in "${@:-first sweeps memory libraries products failures tests grids}"; do
+for part in "${@:-first sweeps memory libraries products torch failures tests grids}"; do
   for name in $part; do
     case $name in
-      first | sweeps | memory | libraries | products | bench | failures | tests | grids) "$name" ;;
+      first | sweeps | memory | libraries | products | torch | bench | failures | tests | grids) "$name" ;;
       *) echo "there is no part $name; see the top of this script"; exit 2 ;;
     esac
   done

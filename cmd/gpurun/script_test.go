@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 //	                        that run no kernels, where the loader finds them
 //
 // and the conditions gpu, cc for a C compiler, and torch for a PyTorch in
-// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on.
+// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on, and SCRIPTS
+// the folder scripts.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -44,6 +45,11 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
+			scripts, err := filepath.Abs("../../scripts")
+			if err != nil {
+				return err
+			}
+			env.Setenv("SCRIPTS", scripts)
 			l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
 			if err != nil {
 				return err
