@@ -10,8 +10,8 @@ import (
 type productLayout struct {
 	// call has the offsets of all that a call has.
 	call matmul.Call
-	// counters is how many bytes of words count from call to call.
-	counters int64
+	// words is how many bytes of words last from call to call, from call.Counters on.
+	words int64
 	// For what is checked by the device: inputs are copied there, rows of A and all of B, and
 	// quantities written.
 	checkA, checkB, quantities int64
@@ -48,8 +48,8 @@ func layOutProducts(p products, world, sms int) layout {
 	l.shared = l.total
 	for i, offset := range l.products.offsets() {
 		*offset = take(sizes[i])
-		if offset == &l.products.call.Counters {
-			l.products.counters = sizes[i]
+		if offset == &l.products.call.Progress {
+			l.products.words = l.total - l.products.call.Counters
 		}
 	}
 	return l

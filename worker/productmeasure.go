@@ -50,7 +50,7 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 		Comm: r.comm, Device: r.device, Main: r.stream, Copies: copies, SMs: r.around.leastSMs(), BLAS: r.blas(),
 	}}
 	l := r.layout.products
-	if err := r.stream.Fill(r.comm.Local(l.call.Counters), 0, l.counters); err != nil {
+	if err := r.stream.Fill(r.comm.Local(l.call.Counters), 0, l.words); err != nil {
 		return nil, fmt.Errorf("clearing the counters: %w", err)
 	}
 	if err := r.finish(ctx, testCase{}, nil); err != nil {

@@ -85,13 +85,13 @@ func (c matmulCall) stagingBytes() int64 {
 	return bytes
 }
 
-// newRunner makes a rank's side of products, whose counters are zero on all ranks.
+// newRunner makes a rank's side of products, whose counters and words of progress are zero on all ranks.
 func newRunner(m *member) (*matmul.Runner, error) {
 	copies, err := m.device.NewStream()
 	if err != nil {
 		return nil, err
 	}
-	err = m.stream.Upload(m.comm.Local(m.extra), make([]byte, m.bytes))
+	err = m.stream.Fill(m.comm.Local(m.extra), 0, m.sharedRoom().staging-m.extra)
 	m.meet()
 	return &matmul.Runner{Comm: m.comm, Device: m.device, Main: m.stream, Copies: copies, SMs: multiprocessors(m.device.Info(), m.world)}, err
 }

@@ -101,12 +101,8 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	if err != nil {
 		return err
 	}
-	if f.gathers {
-		words := ProgressBytes(r.World(), int(p.Splits))
-		if err := r.Main.Fill(cudart.DevicePtr(p.Progress), 0, words); err != nil {
-			return err
-		}
-	}
+	r.epoch++
+	p.Epoch = r.epoch
 	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
 		return err
 	}
@@ -162,7 +158,7 @@ func (r *Runner) gatherShards(call Call, p *Params) error {
 				}
 			}
 			word := cudart.DevicePtr(p.Progress) + cudart.DevicePtr(4*(int64(owner)*int64(p.Splits)+c))
-			if err := r.Copies.WriteValue(word, 1); err != nil {
+			if err := r.Copies.WriteValue(word, p.Epoch); err != nil {
 				return err
 			}
 		}

@@ -20,6 +20,11 @@ FORCE_INLINE __device__ void cluster_meet() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
+FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
+
+// All threads of the warp meet, and see what any of them has seen.
+FORCE_INLINE __device__ void warp_meet() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+
 // A named barrier of the threads of a warpgroup, which no other uses.
 FORCE_INLINE __device__ void warpgroup_meet(uint32_t name) {
   asm volatile("bar.sync %0, 128;" ::"r"(name) : "memory");
@@ -49,6 +54,10 @@ FORCE_INLINE __device__ void barriers_are_ready() {
 
 FORCE_INLINE __device__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+FORCE_INLINE __device__ void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 // Arrives at the barrier at the same place in another block of the cluster. Nothing that
@@ -96,7 +105,21 @@ FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, uint64_t 
       : "memory");
 }
 
-// Orders what this thread has seen before copies that it makes afterwards.
+// Copies so many bytes, a multiple of 16, from shared memory to global memory of any GPU;
+// both are aligned to 16 bytes. It belongs to the thread's group that is to be committed next.
+FORCE_INLINE __device__ void store_bulk(uint64_t to, uint32_t from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
+}
+FORCE_INLINE __device__ void stores_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+// Waits until all of the thread's committed stores have read what they store.
+FORCE_INLINE __device__ void stores_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+
+// Waits until they are done, and what they wrote is seen by this thread.
+FORCE_INLINE __device__ void stores_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// Orders what this thread has seen, and written, before copies that are made afterwards: by
+// itself, or by one that it meets at a barrier.
 FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // The descriptor of a tile in shared memory whose rows are 128 bytes of k, swizzled in

@@ -137,7 +137,7 @@ template <typename T, typename Job>
 FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, const Tile& t, uint32_t out, const Part& part) {
   constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
   const uint32_t lane = thread_id() % 32;
-  if (thread_id() == 0) job.begin(t, t.index);
+  if (thread_id() == 0 && job.adds(t)) job.begin(t, t.index);
 #pragma unroll
   for (int y = 0; y < kDown; y++)
 #pragma unroll
@@ -150,10 +150,14 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, con
       }
   block_all(true);
   const uint32_t unit = thread_id() % kThreadsPerRow;
+  const int64_t column = t.column + unit * kPerVec;
 #pragma nounroll
-  for (uint32_t row = thread_id() / kThreadsPerRow; row < kRows; row += kThreads / kThreadsPerRow)
-    if (row < t.rows && t.column + unit * kPerVec < p.n)
-      job.put(t, t.row + row, t.column + unit * kPerVec, ld_shared(out + row * kOutPitch + unit * kVecBytes));
+  for (uint32_t row = thread_id() / kThreadsPerRow; row < kRows; row += kThreads / kThreadsPerRow) {
+    if (row >= t.rows || column >= p.n) break;
+    Vec v[1] = {ld_shared(out + row * kOutPitch + unit * kVecBytes)};
+    if (job.adds(t)) job.add(t, t.row + row, 1, column, v);
+    put(job, t, t.row + row, column, v[0]);
+  }
   block_all(true);
   if (thread_id() == 0) job.end(t, t.index);
 }

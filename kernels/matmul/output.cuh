@@ -6,10 +6,13 @@
 //   kGathers              whether A is gathered while it is multiplied
 //   is_own(tile)          whether the tile is in this rank's shard
 //   await_rows(tile, n)   one thread, before it reads n rows of A
-//   begin(tile, part)     one thread, before put is called for the rows of a part of a tile
-//   put(tile, row, column, v)  eight elements of the tile's result, of which those count that
-//                         are inside of the matrix; row and column are the tile's, plus some
-//   end(tile, part)       one thread, after all threads have called put
+//   adds(tile)            whether the peers' products are added to the tile's
+//   begin(tile, part)     one thread, before add is called for the rows of a part of such a tile
+//   add(tile, row, step, column, v)  adds them to eight elements of each of some rows of the
+//                         tile's shard, the first of which is given, and how far they are apart
+//   targets(tile), target(tile, i)  the matrices to store the tile in, by where its shard
+//                         begins in each
+//   end(tile, part)       one thread, after all rows of a part have been stored
 // Parts are what one group of threads finishes; all kernels of a job count them alike.
 //
 // A module has one kernel, for the job and the element type that are macros of the
@@ -41,6 +44,11 @@ FORCE_INLINE __device__ Vec get_row(uint64_t matrix, int64_t row, int64_t column
   return n % kPerVec == 0 ? ld(from) : ld_any(from, (n - column) * kElementBytes);
 }
 
+// Where a tile's shard begins in a matrix that has those of all ranks.
+FORCE_INLINE __device__ uint64_t shard_of(const MatmulParams& p, uint64_t matrix, const Tile& t) {
+  return matrix + t.shard_row * p.n * kElementBytes;
+}
+
 // Waits until a word has a value. It gives up when the time is up, or another of this rank's
 // waits has expired before: a tile after the other would wait in vain.
 FORCE_INLINE __device__ void await_word(const MatmulParams& p, uint64_t word, uint32_t value, Phase phase, uint32_t peer) {
@@ -58,16 +66,19 @@ template <typename T, int kRows, int kColumns>
 struct Product {
   using Order = Tiles<kRows, kColumns>;
   const MatmulParams& p;
-
   static constexpr bool kGathers = false;
 
   FORCE_INLINE __device__ Order order() const { return Order(p, 1, 0); }
   FORCE_INLINE __device__ bool is_own(const Tile&) const { return true; }
   FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
+
+  FORCE_INLINE __device__ static constexpr bool adds(const Tile&) { return false; }
   FORCE_INLINE __device__ void begin(const Tile&, int64_t) const {}
-  FORCE_INLINE __device__ void put(const Tile&, int64_t row, int64_t column, Vec v) const {
-    put_row(p.c, row, column, p.n, v);
-  }
+  template <int kCount>
+  FORCE_INLINE __device__ void add(const Tile&, int64_t, int, int64_t, Vec (&)[kCount]) const {}
+
+  FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
+  FORCE_INLINE __device__ uint64_t target(const Tile&, uint32_t) const { return p.c; }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
 };
 
@@ -91,10 +102,13 @@ struct Gathered {
     for (; there <= turn * p.splits + last; there++) await_chunk(there);
   }
 
+  FORCE_INLINE __device__ static constexpr bool adds(const Tile&) { return false; }
   FORCE_INLINE __device__ void begin(const Tile&, int64_t) const {}
-  FORCE_INLINE __device__ void put(const Tile& t, int64_t row, int64_t column, Vec v) const {
-    put_row(p.c, t.shard_row + row, column, p.n, v);
-  }
+  template <int kCount>
+  FORCE_INLINE __device__ void add(const Tile&, int64_t, int, int64_t, Vec (&)[kCount]) const {}
+
+  FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
+  FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t) const { return shard_of(p, p.c, t); }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
 
  private:
@@ -104,7 +118,7 @@ struct Gathered {
     const uint32_t owner = (p.base.rank + i / p.splits) % p.base.world;
     if (owner == p.base.rank) return;
     const uint64_t word = p.progress + (owner * p.splits + i % p.splits) * sizeof(uint32_t);
-    await_word(p, word, 1, kChunk, owner);
+    await_word(p, word, p.epoch, kChunk, owner);
   }
 };
 
@@ -124,19 +138,53 @@ struct Summed {
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
   FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
 
-  FORCE_INLINE __device__ void begin(const Tile& t, int64_t part) const {
-    if (!is_own(t)) return;
+  FORCE_INLINE __device__ bool adds(const Tile& t) const { return is_own(t); }
+
+  FORCE_INLINE __device__ void begin(const Tile&, int64_t part) const {
     const uint64_t counter = counter_of(part);
     await_word(p, counter, p.base.world - 1, kProducts, kMaxRanks);
     *(Global<volatile uint32_t>)counter = 0;
   }
 
-  FORCE_INLINE __device__ void put(const Tile& t, int64_t row, int64_t column, Vec v) const {
-    if (!is_own(t)) return put_row(on_peer(p, slot(p.base.rank), t.owner), row, column, p.n, v);
-    const Vec sum = sum_of_all(row, column, v);
-    if constexpr (!kEverywhere) return put_row(p.c, row, column, p.n, sum);
-    for (uint32_t k = 0; k < p.base.world; k++)
-      put_row(on_peer(p, p.c, (p.base.rank + k) % p.base.world), t.shard_row + row, column, p.n, sum);
+  // Adds in the order of ranks, with a few loads on their way at a time.
+  template <int kCount>
+  FORCE_INLINE __device__ void add(const Tile& t, int64_t row, int step, int64_t column, Vec (&v)[kCount]) const {
+    constexpr uint32_t kAtOnce = kCount < 4 ? 4 / kCount : 1; // ranks
+    const int64_t end = t.row + t.rows;
+    Partial<T, Vec> sums[kCount];
+#pragma nounroll
+    for (uint32_t first = 0; first < p.base.world; first += kAtOnce) {
+      Vec of[kAtOnce][kCount];
+#pragma unroll
+      for (uint32_t k = 0; k < kAtOnce; k++)
+#pragma unroll
+        for (int i = 0; i < kCount; i++) {
+          const int64_t at = row + i * step;
+          if (first + k == p.base.rank)
+            of[k][i] = v[i];
+          else if (first + k < p.base.world && at < end && column < p.n)
+            of[k][i] = get_row(slot(first + k), at, column, p.n);
+        }
+#pragma unroll
+      for (uint32_t k = 0; k < kAtOnce; k++)
+#pragma unroll
+        for (int i = 0; i < kCount; i++) {
+          const Partial<T, Vec> next(of[k][i]);
+          if (first + k == 0)
+            sums[i] = next;
+          else if (first + k < p.base.world)
+            sums[i].combine(Sum{}, next);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; i++) v[i] = sums[i].rounded();
+  }
+
+  // What is not its own goes to the owner's staging, its own sums to C, or to that of all.
+  FORCE_INLINE __device__ uint32_t targets(const Tile& t) const { return kEverywhere && is_own(t) ? p.base.world : 1; }
+  FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t i) const {
+    if (!is_own(t)) return on_peer(p, slot(p.base.rank), t.owner);
+    return kEverywhere ? on_peer(p, shard_of(p, p.c, t), (p.base.rank + i) % p.base.world) : p.c;
   }
 
   FORCE_INLINE __device__ void end(const Tile& t, int64_t part) const {
@@ -152,37 +200,18 @@ struct Summed {
     const int64_t shard_rows = (p.m + p.base.world - 1) / p.base.world;
     return p.staging + from * shard_rows * p.n * kElementBytes;
   }
-
-  // Adds in the order of ranks, with the loads of a few on their way at a time.
-  FORCE_INLINE __device__ Vec sum_of_all(int64_t row, int64_t column, Vec own) const {
-    constexpr uint32_t kAtOnce = 4;
-    const uint32_t world = p.base.world;
-    Partial<T, Vec> sum;
-#pragma nounroll
-    for (uint32_t first = 0; first < world; first += kAtOnce) {
-      Vec of[kAtOnce];
-#pragma unroll
-      for (uint32_t k = 0; k < kAtOnce; k++) {
-        const uint32_t r = first + k;
-        if (r < world) of[k] = r == p.base.rank ? own : get_row(slot(r), row, column, p.n);
-      }
-#pragma unroll
-      for (uint32_t k = 0; k < kAtOnce; k++) {
-        const Partial<T, Vec> next(of[k]);
-        if (first + k == 0)
-          sum = next;
-        else if (first + k < world)
-          sum.combine(Sum{}, next);
-      }
-    }
-    return sum.rounded();
-  }
 };
 
 template <typename T, int kRows, int kColumns>
 using Scattered = Summed<T, kRows, kColumns, false>;
 template <typename T, int kRows, int kColumns>
 using Everywhere = Summed<T, kRows, kColumns, true>;
+
+// Stores eight elements of a tile where its job wants them, row of its shard.
+template <typename Job>
+FORCE_INLINE __device__ void put(const Job& job, const Tile& t, int64_t row, int64_t column, Vec v) {
+  for (uint32_t i = 0; i < job.targets(t); i++) put_row(job.target(t, i), row, column, job.p.n, v);
+}
 
 // Two elements, rounded to nearest, the first in the lower half.
 FORCE_INLINE __device__ uint32_t rounded_pair(BFloat16, float first, float second) {
@@ -203,6 +232,10 @@ FORCE_INLINE __device__ Vec ld_shared(uint32_t address) {
                : "r"(address)
                : "memory");
   return v;
+}
+
+FORCE_INLINE __device__ void st_shared(uint32_t address, Vec v) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
 // The 32-bit address of dynamic shared memory.

@@ -16,6 +16,7 @@ struct MatmulParams {
   uint64_t staging;    // symmetric memory for products that are to be reduced; see Algorithm.Staging
   uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
   uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
+                       // the last call that the chunk was there in, by its epoch
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;
@@ -25,7 +26,7 @@ struct MatmulParams {
   int64_t k;           // a multiple of 8
   int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
   uint32_t splits;     // chunks of a shard
-  uint32_t reserved;
+  uint32_t epoch;      // of the call, never that of one shortly before
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

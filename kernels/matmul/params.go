@@ -26,7 +26,7 @@ type Params struct {
 	K         int64
 	ChunkRows int64
 	Splits    uint32
-	_         uint32
+	Epoch     uint32
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

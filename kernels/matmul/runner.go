@@ -22,10 +22,12 @@ type Runner struct {
 	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
 	forks    [2]cudart.Event             // where Copies leaves Main, and where it comes back
 	recorder *recorder                   // of the call that is being recorded
+	epoch    uint32                      // of the last call that copied in chunks
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
-// the base of symmetric memory.
+// the base of symmetric memory. Counters and Progress belong to all calls of a runner,
+// and are zero before the first.
 type Call struct {
 	Problem
 	A, AFull, B, C              int64

@@ -5,16 +5,18 @@
 //   1. a thread of each block copies k-slices of the operands into a ring of stages, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
 //   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers
-//   3. each rounds its half, passes it through shared memory, and puts whole rows of it
-//      where the job wants them, while the copies for the next tiles are on their way
+//   3. each rounds its half into shared memory, and adds the peers' to it if the job
+//      says so, while the copies for the next tiles are on their way
+//   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
+//      by bulk copies, while the next tile is multiplied
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
 // elements of k by kRows rows of A, or by kColumns / 2 of B, swizzled by 128 bytes. What the
 // boxes have beyond the matrices arrives as zeros or, of a shard, as rows of the next
 // one, which do not count.
 //
-// Memory order: mbarriers order copies and products; the job orders what passes
-// between ranks.
+// Memory order: mbarriers order copies, products and stores; the job orders what passes
+// between ranks. What was stored has arrived before the job is told so.
 //
 // The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and
 // kSharedBytes of shared memory. Any m, n and k. sm_90a. A module has tiles of so many
@@ -26,34 +28,50 @@
 #include "output.cuh"
 
 constexpr int kBlocks = 2; // of a cluster
-constexpr int kRows = 128, kSlice = 64, kStages = 4;
-constexpr int kThreads = 3 * kWarpgroup; // one copies, two multiply
-constexpr int kPartRows = kRows / 2;     // of a warpgroup
+constexpr int kRows = 128, kSlice = 64;
+constexpr int kThreads = 3 * kWarpgroup; // one copies and stores, two multiply
+constexpr int kParts = 2;                // of a tile, one for each warpgroup that multiplies
+constexpr int kPartRows = kRows / kParts;
 constexpr int kRowBytes = kSlice * kElementBytes;
+constexpr uint32_t kMostShared = 227 * 1024;
 
-// What passes through shared memory on its way out, of one warpgroup: so many
-// columns of its rows at a time, a little apart to use all banks.
-constexpr int kOutColumns = 128, kOutPitch = kOutColumns * kElementBytes + kVecBytes;
-
+// Shared memory: a ring of as many stages as fit, what is on its way out, and barriers.
 template <int kColumns>
 struct Layout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes;
-  static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB; // of a stage
+  static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB;                     // of a stage
+  static constexpr uint32_t kOutPitch = kColumns * kElementBytes + kVecBytes;   // rows lie a little apart, to use all banks
+  static constexpr uint32_t kOutBytes = kRows * kOutPitch, kBarrierBytes = 256; // at most
+  static constexpr uint32_t kStages = (kMostShared - kOutBytes - kBarrierBytes) / kBytes;
   uint32_t base;
 
   FORCE_INLINE __device__ uint32_t a(uint32_t stage) const { return base + stage * kBytes; }
   FORCE_INLINE __device__ uint32_t b(uint32_t stage) const { return a(stage) + kBytesOfA; }
-  FORCE_INLINE __device__ uint32_t out(uint32_t part) const { return base + kStages * kBytes + part * kPartRows * kOutPitch; }
-  FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return out(2) + stage * 8; }
+  FORCE_INLINE __device__ uint32_t out(uint32_t row) const { return base + kStages * kBytes + row * kOutPitch; }
+  FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return out(kRows) + stage * 8; }
   FORCE_INLINE __device__ uint32_t empty(uint32_t stage) const { return full(kStages) + stage * 8; }
-};
+  FORCE_INLINE __device__ uint32_t ready(uint32_t part) const { return empty(kStages) + part * 8; } // to be stored
+  FORCE_INLINE __device__ uint32_t stored(uint32_t part) const { return ready(kParts) + part * 8; } // and out of the way
 
-// Where one is in the ring of stages.
-struct Turn {
-  uint32_t stage = 0, parity = 0;
-  FORCE_INLINE __device__ void advance() {
-    if (++stage == kStages) stage = 0, parity ^= 1;
+  FORCE_INLINE __device__ void init_barriers() const {
+    for (uint32_t s = 0; s < kStages; s++) {
+      barrier_init(full(s), 1);
+      barrier_init(empty(s), kParts * kBlocks);
+    }
+    for (uint32_t part = 0; part < kParts; part++) {
+      barrier_init(ready(part), kWarpgroup);
+      barrier_init(stored(part), 1);
+    }
+    barriers_are_ready();
   }
+
+  // Where one is in the ring of stages.
+  struct Turn {
+    uint32_t stage = 0, parity = 0;
+    FORCE_INLINE __device__ void advance() {
+      if (++stage == kStages) stage = 0, parity ^= 1;
+    }
+  };
 };
 
 // The pairs of tiles of a cluster, one after the other: f(tile), with the block's own
@@ -81,7 +99,7 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   constexpr uint16_t kAll = (1 << kBlocks) - 1;
   constexpr int kShare = kColumns / kBlocks;
   const uint32_t me = cluster_rank();
-  Turn turn;
+  typename Layout<kColumns>::Turn turn;
   each_tile(job, [&](const Tile& t) {
     job.await_rows(t, kRows);
     copies_see_it();
@@ -100,7 +118,8 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
 
 // A warpgroup's products of a tile's half.
 template <typename T, int kColumns>
-FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at, Turn& turn, uint32_t part,
+FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
+                                             typename Layout<kColumns>::Turn& turn, uint32_t part,
                                              float (&sums)[kColumns / 2], Watch& watch) {
   const auto release = [&](uint32_t stage) { // in all blocks that copy here
     if (thread_id() % kWarpgroup < kBlocks) barrier_arrive_at(at.empty(stage), thread_id() % kWarpgroup);
@@ -124,62 +143,122 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   release(before);
 }
 
-// Puts a warpgroup's sums where the job wants them.
-template <typename T, int kColumns, typename Job>
-FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t,
-                                      uint32_t part, const float (&sums)[kColumns / 2]) {
-  constexpr int kThreadsPerRow = kOutColumns / kPerVec, kRowsAtATime = kWarpgroup / kThreadsPerRow;
-  const uint32_t name = 1 + part, thread = thread_id() % kWarpgroup, lane = thread % 32;
-  const uint32_t out = at.out(part);
-  const uint32_t corner = out + (thread / 32 * 16 + lane % 16) * kOutPitch + lane / 16 * kVecBytes;
-  const int64_t rows = t.rows - part * kPartRows, number = t.index * 2 + part;
-  if (rows > 0 && thread == 0) job.begin(t, number);
+// Rounds a warpgroup's sums into shared memory.
+template <typename T, int kColumns>
+FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, const float (&sums)[kColumns / 2]) {
+  const uint32_t thread = thread_id() % kWarpgroup, lane = thread % 32;
+  const uint32_t corner = at.out(part * kPartRows + thread / 32 * 16 + lane % 16) + lane / 16 * kVecBytes;
 #pragma unroll
-  for (int first = 0; first < kColumns; first += kOutColumns) {
-    constexpr int kMost = kColumns < kOutColumns ? kColumns : kOutColumns;
-#pragma unroll
-    for (int c = 0; c < kMost && first + c < kColumns; c += 16) {
-      const float* s = sums + (first + c) / 2;
-      store_matrices(corner + c * kElementBytes, rounded_pair(T{}, s[0], s[1]), rounded_pair(T{}, s[2], s[3]),
-                     rounded_pair(T{}, s[4], s[5]), rounded_pair(T{}, s[6], s[7]));
-    }
-    warpgroup_meet(name);
-    const int64_t column = first + thread % kThreadsPerRow * kPerVec;
-#pragma nounroll
-    for (int k = 0; k < kPartRows / kRowsAtATime; k++) {
-      const int r = k * kRowsAtATime + thread / kThreadsPerRow;
-      if (r < rows && column < kColumns && t.column + column < p.n)
-        job.put(t, t.row + part * kPartRows + r, t.column + column, ld_shared(out + r * kOutPitch + thread % kThreadsPerRow * kVecBytes));
-    }
-    warpgroup_meet(name);
+  for (int c = 0; c < kColumns; c += 16) {
+    const float* s = sums + c / 2;
+    store_matrices(corner + c * kElementBytes, rounded_pair(T{}, s[0], s[1]), rounded_pair(T{}, s[2], s[3]),
+                   rounded_pair(T{}, s[4], s[5]), rounded_pair(T{}, s[6], s[7]));
   }
-  if (rows > 0 && thread == 0) job.end(t, number);
+}
+
+// Adds the peers' products to a warpgroup's in shared memory: a thread takes some columns of
+// every few rows, a few of those at a time.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
+  constexpr int kAtOnce = 4, kThreadsPerRow = 16, kStep = kWarpgroup / kThreadsPerRow;
+  const uint32_t thread = thread_id() % kWarpgroup;
+#pragma nounroll
+  for (int64_t column = thread % kThreadsPerRow * kPerVec; column < kColumns; column += kThreadsPerRow * kPerVec) {
+    if (t.column + column >= p.n) break;
+#pragma nounroll
+    for (int r = part * kPartRows + thread / kThreadsPerRow; r < (int)(part + 1) * kPartRows; r += kAtOnce * kStep) {
+      if (r >= t.rows) break;
+      Vec v[kAtOnce];
+      const uint32_t from = at.out(r) + column * kElementBytes;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
+      job.add(t, t.row + r, kStep, t.column + column, v);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
+    }
+  }
+}
+
+// The number of a warpgroup's part of a tile, and how many rows of it there are.
+FORCE_INLINE __device__ int64_t number_of(const Tile& t, uint32_t part) { return t.index * kParts + part; }
+FORCE_INLINE __device__ int64_t rows_of(const Tile& t, uint32_t part) {
+  const int64_t left = t.rows - part * kPartRows;
+  return left < kPartRows ? left : kPartRows;
+}
+
+// Hands a warpgroup's sums to the warp that stores them, when it has stored those of the
+// tile before.
+template <typename T, int kColumns, typename Job>
+FORCE_INLINE __device__ void hand_over(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part,
+                                       uint32_t parity, const float (&sums)[kColumns / 2]) {
+  barrier_wait(at.stored(part), parity ^ 1);
+  round_sums<T, kColumns>(at, part, sums);
+  if (job.adds(t) && rows_of(t, part) > 0) {
+    if (thread_id() % kWarpgroup == 0) job.begin(t, number_of(t, part));
+    warpgroup_meet(1 + part);
+    add_peers<kColumns>(p, job, at, t, part);
+  }
+  copies_see_it();
+  barrier_arrive(at.ready(part));
+}
+
+// A warp's stores of rows that lie in shared memory.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
+  const int64_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
+  const bool whole = p.n % kPerVec == 0;
+  for (int64_t r = lane_id(); r < rows; r += 32) {
+    const int64_t row = part * kPartRows + r;
+    if (!whole) {
+      for (int64_t c = 0; c < columns; c += kPerVec)
+        put(job, t, t.row + row, t.column + c, ld_shared(at.out(row) + c * kElementBytes));
+      continue;
+    }
+    for (uint32_t i = 0; i < job.targets(t); i++)
+      store_bulk(job.target(t, i) + ((t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
+  }
+  stores_commit();
+}
+
+// A warp stores what a warpgroup hands over, and tells the job when it has arrived.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, const Job& job, uint32_t part) {
+  uint32_t parity = 0;
+  each_tile(job, [&](const Tile& t) {
+    barrier_wait(at.ready(part), parity);
+    parity ^= 1;
+    store_rows<kColumns>(p, job, at, t, part);
+    stores_wait_read();
+    warp_meet();
+    if (lane_id() == 0) barrier_arrive(at.stored(part));
+    stores_wait();
+    warp_meet();
+    if (lane_id() == 0 && rows_of(t, part) > 0) job.end(t, number_of(t, part));
+  });
 }
 
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
-  if (thread_id() == 0) {
-    for (uint32_t s = 0; s < kStages; s++) {
-      barrier_init(at.full(s), 1);
-      barrier_init(at.empty(s), 2 * kBlocks);
-    }
-    barriers_are_ready();
-  }
+  if (thread_id() == 0) at.init_barriers();
   cluster_meet();
-  const uint32_t group = thread_id() / kWarpgroup;
+  const uint32_t group = thread_id() / kWarpgroup, warp = thread_id() / 32;
   if (group == 0) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
+    if (warp == 1 || warp == 2) store_tiles<kColumns>(p, at, Job{p}, warp - 1);
   } else {
     take_registers<232>();
     const Job job{p};
-    Turn turn;
+    const uint32_t part = group - 1;
+    uint32_t parity = 0;
+    typename Layout<kColumns>::Turn turn;
     each_tile(job, [&](const Tile& t) {
       float sums[kColumns / 2];
       Watch watch(p, thread_id() == kWarpgroup);
-      multiply_slices<T, kColumns>(p, at, turn, group - 1, sums, watch);
-      put_sums<T, kColumns>(p, job, at, t, group - 1, sums);
+      multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
+      hand_over<T, kColumns>(p, job, at, t, part, parity, sums);
+      parity ^= 1;
       watch.ends(t);
     });
   }

@@ -13,7 +13,6 @@ const (
 	wgmmaCluster = 2                  // blocks that share the columns of B
 	wgmmaRows    = 128 * wgmmaCluster // of a cluster's tiles
 	wgmmaSlice   = 64                 // elements of k in a stage
-	wgmmaStages  = 4
 )
 
 // wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
@@ -56,18 +55,21 @@ func (columns wgmma) cost(p Problem, shards, sms int) int64 {
 }
 
 func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
-	const (
-		rowBytes = 2 * wgmmaSlice
-		out      = 64 * (2*128 + 16) // of a warpgroup, on its way out
-		barriers = 2 * 8 * wgmmaStages
-	)
-	stage := (wgmmaRows/wgmmaCluster + int(columns)) * rowBytes
 	return cudart.Launch{
 		Blocks:      wgmmaCluster * int(min(columns.pairs(p, shards), int64(sms/wgmmaCluster))),
 		Threads:     3 * 128,
-		SharedBytes: wgmmaStages*stage + 2*out + barriers,
+		SharedBytes: columns.shared(),
 		Cluster:     wgmmaCluster,
 	}
+}
+
+// shared is the shared memory of a block: as many stages as fit beside a tile that is on
+// its way out, and barriers. Layout in wgmma.cu has the same.
+func (columns wgmma) shared() int {
+	const most, rows, barriers = 227 << 10, wgmmaRows / wgmmaCluster, 256
+	stage := 2 * wgmmaSlice * (rows + int(columns))
+	out := rows * (2*int(columns) + 16)
+	return (most-out-barriers)/stage*stage + out + barriers
 }
 
 // maps names tensor maps of the operands, whose boxes are what a block copies at a time.
