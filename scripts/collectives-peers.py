@@ -1,0 +1,500 @@
+#!/usr/bin/env python3
+"""Times PyTorch's collectives between the GPUs of a machine, and checks them.
+
+    gpurun --nproc-per-node 4 -- python3 scripts/collectives-peers.py --out torch.json
+
+A row is a collective, type, size and mode: "graph" replays a CUDA graph of --calls calls,
+"stream" launches each. In a row take turns, --rounds times:
+
+    nccl         torch.distributed by its NCCL process group, in ordinary memory
+    one_shot,    torch.ops.symm_mem.one_shot_all_reduce_out, two_shot_all_reduce_,
+    two_shot_,   two_shot_all_reduce_out and reduce_scatter_out, whose input lies in
+    two_shot     symmetric memory
+    multimem...  those through NVLink multicast, unless TORCH_SYMM_MEM_DISABLE_MULTICAST is set
+    copies       every rank copies what it needs out of the peers' symmetric memory, between
+                 two of PyTorch's barriers for it
+    barrier      that barrier
+
+With --hidden, an allreduce of so many rows of so many elements is followed by the sum with a
+residual and torch.nn.functional.rms_norm; "norm" is these two alone.
+
+A sample is made as gpurun bench makes it: processes meet, the calls are enqueued twice, and the
+second time counts, between two events, on the slowest rank. Each contestant is checked before
+and after, by integers whose sum is exact. Sizes are bytes of the larger of a rank's buffers. What
+PyTorch does not have or refuses is a row that says why. Made for PyTorch 2.11. Without GPUs
+gloo is timed, which serves to try this script.
+"""
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+
+ROOT = 0
+EPSILON = 1e-5
+# A normalised row is rounded to 8 bits of mantissa, up to twice.
+NORM_TOLERANCE = 2**-6
+TYPES = {"bfloat16": torch.bfloat16, "half": torch.float16, "float": torch.float32}
+
+
+def main():
+    args = arguments()
+    gc.disable()  # an object with device memory must not go away in a capture
+    bench = Bench(args)
+    for row in rows(args):
+        bench.measure(*row)
+    bench.finish()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True, help="file for the results, as JSON")
+    parser.add_argument("--collectives", default=",".join(COLLECTIVES), help="comma-separated (default %(default)s)")
+    parser.add_argument("--types", default="bfloat16", help="comma-separated: bfloat16, half, float (default %(default)s)")
+    parser.add_argument("--modes", default="graph,stream", help="comma-separated (default %(default)s)")
+    parser.add_argument("--sizes", type=sizes, default="1K,64M,4", metavar="FIRST,LAST,FACTOR")
+    parser.add_argument("--hidden", type=int, default=0, help="elements of a row that is normalised; 0: plain collectives")
+    parser.add_argument("--calls", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--append", action="store_true", help="add to the results in the file")
+    args = parser.parse_args()
+    if args.hidden and (args.collectives != "allreduce" or any(size % (args.hidden * width(args)) for size in args.sizes)):
+        parser.error(f"--hidden {args.hidden}: rows are those of an allreduce, and sizes are multiples of them")
+    return args
+
+
+def width(args):
+    return max(element_size(TYPES[name]) for name in args.types.split(","))
+
+
+def element_size(dtype):
+    return torch.empty(0, dtype=dtype).element_size()
+
+
+def sizes(text):
+    """1K,64M,4 is 1024, 4096, ... up to 64 M."""
+    first, last, factor = text.split(",")
+    at, last, factor, found = count(first), count(last), int(factor), []
+    if at < 1 or factor < 2:
+        raise argparse.ArgumentTypeError(f"{text}: sizes begin at 1 or more and grow by a factor of 2 or more")
+    while at <= last:
+        found.append(at)
+        at *= factor
+    return found
+
+
+def count(word):
+    suffixes = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    return int(word[:-1]) * suffixes[word[-1]] if word[-1] in suffixes else int(word)
+
+
+def rows(args):
+    for collective in args.collectives.split(","):
+        if collective not in COLLECTIVES:
+            raise SystemExit(f"{collective}: there are {', '.join(COLLECTIVES)}")
+        for mode in args.modes.split(","):
+            if collective == "barrier":
+                yield collective, "none", mode, 0
+                continue
+            for dtype in args.types.split(","):
+                for size in args.sizes:
+                    yield collective, dtype, mode, size
+
+
+def numbers(rank, length, device):
+    """The input of a rank: integers so small that 16-bit floats hold the sum of 8 ranks' exactly."""
+    at = torch.arange(length, dtype=torch.int32, device=device)
+    return ((at * 5 + rank * 7) % 23 - 11).float()
+
+
+class Symmetric:
+    """Symmetric memory of the same size on all ranks; missing says why there is none."""
+
+    def __init__(self, nbytes, device):
+        self.missing, self.multicast = "", os.environ.get("TORCH_SYMM_MEM_DISABLE_MULTICAST", "0") in ("", "0")
+        try:
+            import torch.distributed._symmetric_memory as symm_mem
+
+            self.group = dist.group.WORLD.group_name
+            self.memory = symm_mem.empty(nbytes, dtype=torch.uint8, device=device)
+            self.handle = symm_mem.rendezvous(self.memory, self.group)
+        except Exception as problem:
+            self.missing = reason(problem)
+            self.memory = None
+
+    def view(self, dtype, length):
+        return self.memory.view(dtype)[:length]
+
+    def peer(self, rank, dtype, length, offset=0):
+        return self.handle.get_buffer(rank, (length,), dtype, offset)
+
+    def barrier(self):
+        self.handle.barrier(channel=0)
+
+
+class Case:
+    """A row: its buffers, and how many elements a rank's part has."""
+
+    def __init__(self, bench, collective, dtype, nbytes, hidden):
+        self.rank, self.world, self.device = bench.rank, bench.world, bench.device
+        self.symmetric, self.dtype, self.hidden = bench.symmetric, dtype, hidden
+        parts = self.world if collective in ("allgather", "reducescatter", "alltoall") else 1
+        # Parts are cut to whole vectors of 16 bytes, as gpurun's are.
+        self.part = (nbytes // parts // 16 * 16 if parts > 1 else nbytes) // element_size(dtype)
+        self.total = self.part * parts
+        self.source, self.result = (memory.view(dtype)[: self.total] for memory in (bench.source, bench.result))
+
+    def shared(self, length):
+        return self.symmetric.view(self.dtype, length)
+
+    def input(self, rank, length):
+        return numbers(rank, length, self.device)
+
+    def sum(self, length):
+        return sum(self.input(rank, length) for rank in range(self.world))
+
+    def mine(self, whole):
+        return whole[self.rank * self.part : (self.rank + 1) * self.part]
+
+    def peers(self):
+        """All ranks, from the next one on: so that they do not all ask the same one first."""
+        return [(self.rank + step) % self.world for step in range(1, self.world + 1)]
+
+    def pull(self, pieces):
+        """Copies pieces, each a target and a source, once all ranks are there; no rank leaves before all are done."""
+        self.symmetric.barrier()
+        for target, source in pieces:
+            target.copy_(source)
+        self.symmetric.barrier()
+
+
+# Each collective returns what the result must be in 32-bit floats, or None, and its contestants: by
+# name, the buffer that the input goes to, and a call that returns the result. Those of symmetric
+# memory come as functions, since there may be none.
+
+
+def allreduce(case):
+    c, x, ops = case, case.source, torch.ops.symm_mem
+    group = getattr(c.symmetric, "group", None)
+
+    def in_place(name):
+        def enter():
+            op, shared = getattr(ops, name), c.shared(c.part)
+            return shared, lambda: op(shared, "sum", group)
+
+        return enter
+
+    def out(name):
+        def enter():
+            op, shared = getattr(ops, name), c.shared(c.part)
+            return shared, lambda: op(shared, "sum", group, c.result)
+
+        return enter
+
+    found = {
+        BACKEND: (x, lambda: also(dist.all_reduce(x), x)),
+        "one_shot": out("one_shot_all_reduce_out"),
+        "two_shot_": in_place("two_shot_all_reduce_"),
+        "two_shot": out("two_shot_all_reduce_out"),
+    }
+    if c.symmetric.multicast:
+        found["multimem_one_shot"] = out("multimem_one_shot_all_reduce_out")
+        found["multimem_"] = in_place("multimem_all_reduce_")
+    return c.sum(c.part), found
+
+
+def allgather(case):
+    c, mine = case, case.source[: case.part]
+    group = getattr(c.symmetric, "group", None)
+
+    def copies():
+        pieces = [(part_of(c.result, r, c.part), c.symmetric.peer(r, c.dtype, c.part)) for r in c.peers()]
+        return c.shared(c.part), lambda: also(c.pull(pieces), c.result)
+
+    def multimem():  # it is the output that lies in symmetric memory
+        op, shared = torch.ops.symm_mem.multimem_all_gather_out, c.shared(c.total)
+        return mine, lambda: op(mine, group, shared)
+
+    found = {BACKEND: (mine, lambda: also(dist.all_gather_into_tensor(c.result, mine), c.result)), "copies": copies}
+    if c.symmetric.multicast:
+        found["multimem"] = multimem
+    return torch.cat([c.input(r, c.part) for r in range(c.world)]), found
+
+
+def reducescatter(case):
+    c, out = case, case.result[: case.part]
+    group = getattr(c.symmetric, "group", None)
+
+    def two_shot():
+        op, shared = torch.ops.symm_mem.reduce_scatter_out, c.shared(c.total)
+        return shared, lambda: op(shared, group, False, out)
+
+    found = {
+        BACKEND: (c.source, lambda: also(dist.reduce_scatter_tensor(out, c.source), out)),
+        "two_shot": two_shot,
+    }
+    return c.mine(c.sum(c.total)), found
+
+
+def alltoall(case):
+    c = case
+
+    def copies():
+        pieces = [(part_of(c.result, r, c.part), c.symmetric.peer(r, c.dtype, c.part, c.rank * c.part)) for r in c.peers()]
+        return c.shared(c.total), lambda: also(c.pull(pieces), c.result)
+
+    found = {BACKEND: (c.source, lambda: also(dist.all_to_all_single(c.result, c.source), c.result)), "copies": copies}
+    return torch.cat([c.mine(c.input(r, c.total)) for r in range(c.world)]), found
+
+
+def broadcast(case):
+    c, x = case, case.source
+
+    def copies():
+        target = c.shared(c.part) if c.rank == ROOT else c.result
+        pieces = [] if c.rank == ROOT else [(target, c.symmetric.peer(ROOT, c.dtype, c.part))]
+        return c.shared(c.part), lambda: also(c.pull(pieces), target)
+
+    found = {BACKEND: (x if c.rank == ROOT else None, lambda: also(dist.broadcast(x, ROOT), x)), "copies": copies}
+    return c.input(ROOT, c.part), found
+
+
+def reduce(case):
+    x = case.source
+    want = case.sum(case.part) if case.rank == ROOT else None
+    return want, {BACKEND: (x, lambda: also(dist.reduce(x, ROOT), x))}
+
+
+def barrier(case):
+    # dist.barrier reduces one element and waits for it on the host, which a graph cannot.
+    x = case.source
+    return None, {
+        BACKEND: (None, lambda: dist.all_reduce(x)),
+        "barrier": lambda: (None, case.symmetric.barrier),
+    }
+
+
+COLLECTIVES = {f.__name__: f for f in (allreduce, allgather, reducescatter, alltoall, broadcast, reduce, barrier)}
+
+
+def normalised(case):
+    """Contestants of allreduce, with what follows it."""
+    c = case
+    weight, residual = c.input(c.world, c.hidden).to(c.dtype), c.input(c.world + 1, c.part).to(c.dtype).view(-1, c.hidden)
+    sums = torch.empty_like(residual)
+
+    def norm(x):
+        torch.add(x.view(-1, c.hidden), residual, out=sums)
+        return torch.nn.functional.rms_norm(sums, (c.hidden,), weight, EPSILON)
+
+    def followed(contestant):
+        if not callable(contestant):
+            source, call = contestant
+            return source, lambda: norm(call())
+
+        def enter():
+            source, call = contestant()
+            return source, lambda: norm(call())
+
+        return enter
+
+    total, found = allreduce(c)
+    want = total.view(-1, c.hidden) + residual.float()
+    want = want * torch.rsqrt(want.square().mean(1, keepdim=True) + EPSILON) * weight.float()
+    alone = total.to(c.dtype)
+    return want, {**{name: followed(x) for name, x in found.items()}, "norm": (None, lambda: norm(alone))}
+
+
+def part_of(whole, rank, part):
+    return whole[rank * part : (rank + 1) * part]
+
+
+def also(_, result):
+    return result
+
+
+class Bench:
+    """Measures rows one after the other, and keeps what was found in the file."""
+
+    def __init__(self, args):
+        self.args, self.rank, self.world = args, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        self.device, backends = torch.device("cpu"), "gloo"
+        if CUDA:
+            self.device, backends = torch.device("cuda", int(os.environ["LOCAL_RANK"])), "cpu:gloo,cuda:nccl"
+            torch.cuda.set_device(self.device)
+        dist.init_process_group(backends)
+        room = max(args.sizes)
+        self.source = torch.empty(room, dtype=torch.uint8, device=self.device)
+        self.result = torch.empty_like(self.source)
+        self.symmetric = Symmetric(room, self.device)
+        if self.any(self.symmetric.missing):
+            self.symmetric.missing = self.symmetric.missing or "another rank has none"
+        self.results = []
+        if args.append and self.rank == 0 and os.path.exists(args.out):
+            with open(args.out) as file:
+                self.results = json.load(file)["results"]
+
+    def measure(self, collective, dtype, mode, nbytes):
+        row = {"collective": collective, "dtype": dtype, "mode": mode, "bytes": nbytes}
+        case = Case(self, collective, TYPES.get(dtype, torch.float32), nbytes or 4, self.args.hidden)
+        if self.args.hidden:
+            row.update(epilogue="rmsnorm", hidden=self.args.hidden)
+        want, found = (normalised if self.args.hidden else COLLECTIVES[collective])(case)
+        entered, failed = {}, {}
+        for name, contestant in found.items():
+            problem = ""
+            try:
+                entered[name] = Contestant(self, case, contestant, want, mode)
+            except Exception as refused:
+                problem = reason(refused)
+            if self.any(problem):
+                entered.pop(name, None)
+                failed[name] = problem or "another rank could not"
+        for contestant in entered.values():
+            contestant.warm_up()
+        for _ in range(self.args.rounds):
+            for contestant in entered.values():
+                contestant.sample()
+        for name, contestant in entered.items():
+            times = self.slowest(contestant.samples)
+            wrong = int(self.slowest([contestant.wrong + contestant.check()])[0])
+            time_us = {"min": min(times), "p50": statistics.median(times), "max": max(times)}
+            self.results.append({**row, "algorithm": name, "time_us": time_us, "samples_us": times, "wrong": wrong})
+        self.results += [{**row, "algorithm": name, "unavailable": why} for name, why in failed.items()]
+        self.write()
+
+    def slowest(self, values):
+        """The greatest of all ranks' values, one by one. All ranks meet in it."""
+        values = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(values, op=dist.ReduceOp.MAX)
+        return values.tolist()
+
+    def any(self, problem):
+        """Whether some rank has a problem."""
+        return self.slowest([float(bool(problem))])[0] > 0
+
+    def settle(self):
+        if CUDA:
+            torch.cuda.synchronize()
+
+    def write(self):
+        """After each row, so that a later one that hangs does not take it along."""
+        if self.rank != 0:
+            return
+        report = {
+            "program": f"PyTorch {torch.__version__}", "world_size": self.world,
+            "nccl": ".".join(map(str, torch.cuda.nccl.version())) if CUDA else "",
+            "device": torch.cuda.get_device_name() if CUDA else "cpu", "results": self.results,
+        }
+        with open(self.args.out + ".new", "w") as file:
+            json.dump(report, file)
+            file.write("\n")
+        os.replace(self.args.out + ".new", self.args.out)
+
+    def finish(self):
+        dist.destroy_process_group()
+        wrong = [f"{r['collective']} {r['algorithm']} of {r['bytes']} bytes of {r['dtype']}, {r['mode']}" for r in self.results if r.get("wrong")]
+        if wrong:
+            raise SystemExit("wrong results: " + "; ".join(wrong))
+
+
+class Contestant:
+    """What is timed in a row. It is refused when it is made, or not at all."""
+
+    def __init__(self, bench, case, contestant, want, mode):
+        self.bench, self.case, self.want, self.samples = bench, case, want, []
+        if callable(contestant):
+            if case.symmetric.missing:
+                raise RuntimeError("no symmetric memory: " + case.symmetric.missing)
+            contestant = contestant()
+        self.source, self.call = contestant
+        self.once, self.batch, self.wrong = self.call, self.launch, 0
+        self.call()  # libraries connect in their first call, which has no place in a capture
+        bench.settle()
+        if mode == "graph":
+            self.once, self.batch = captured(self.call, 1), captured(self.call, bench.args.calls)
+
+    def warm_up(self):
+        self.wrong = self.check()
+        self.batch()
+        self.bench.settle()
+
+    def launch(self):
+        for _ in range(self.bench.args.calls):
+            self.call()
+
+    def check(self):
+        """Makes one call, and counts what is wrong in its result."""
+        for memory in (self.bench.source, self.bench.result, self.bench.symmetric.memory):
+            if memory is not None:
+                memory.fill_(255)  # no number in any of the types
+        if self.source is not None:
+            self.source.copy_(self.case.input(self.case.rank, len(self.source)))
+        self.bench.settle()
+        self.bench.slowest([0.0])  # a peer may write into what another still fills
+        got = self.once()
+        self.bench.settle()
+        self.bench.slowest([0.0])
+        if self.want is None:
+            return 0
+        tolerance = NORM_TOLERANCE if self.case.hidden else 0
+        return int((~((got.float() - self.want).abs() <= tolerance * self.want.abs())).sum())
+
+    def sample(self):
+        self.bench.slowest([0.0])
+        self.batch()  # caches are then as they will stay, and the stream does not wait for the host
+        started = stamp()
+        self.batch()
+        ended = stamp()
+        self.bench.settle()
+        self.samples.append(between(started, ended) / self.bench.args.calls)
+
+
+def captured(call, calls):
+    """Captures calls in a graph; the function returned replays it and returns what the last call did."""
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        # The process group's watchdog queries events from a thread of its own.
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            for _ in range(calls):
+                result = call()
+        except BaseException:
+            with contextlib.suppress(Exception):
+                graph.capture_end()
+            raise
+        graph.capture_end()
+    return lambda: also(graph.replay(), result)
+
+
+def stamp():
+    if not CUDA:
+        return time.perf_counter()
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
+
+
+def between(started, ended):
+    """Microseconds."""
+    return started.elapsed_time(ended) * 1e3 if CUDA else (ended - started) * 1e6
+
+
+def reason(problem):
+    text = (str(problem).strip() or "no message").splitlines()[0]
+    return f"{type(problem).__name__}: {text[:200]}"
+
+
+CUDA = torch.cuda.is_available()
+BACKEND = "nccl" if CUDA else "gloo"
+
+if __name__ == "__main__":
+    main()
