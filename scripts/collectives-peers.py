@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times PyTorch's collectives between the GPUs of a machine, and checks them.
 
-    gpurun --nproc-per-node 4 -- python3 scripts/collectives-peers.py --out torch.json
+    gpurun --nproc-per-node 4 -- python3 scripts/collectives-peers.py --out torch.json \\
+        allreduce,allgather/bfloat16/1K,64M,4/20/15 allreduce/bfloat16/8K,4M,2/20/15/4096
 
-A row is a collective, type, size and mode: "graph" replays a CUDA graph of --calls calls,
-"stream" launches each. In a row take turns, --rounds times:
+A row is a collective, type, size and mode: "graph" replays a CUDA graph of CALLS calls,
+"stream" launches each. In a row take turns, ROUNDS times:
 
     nccl         torch.distributed by its NCCL process group, in ordinary memory
     one_shot,    torch.ops.symm_mem.one_shot_all_reduce_out, two_shot_all_reduce_,
@@ -15,7 +16,7 @@ A row is a collective, type, size and mode: "graph" replays a CUDA graph of --ca
                  two of PyTorch's barriers for it
     barrier      that barrier
 
-With --hidden, an allreduce of so many rows of so many elements is followed by the sum with a
+With HIDDEN, an allreduce of rows of so many elements is followed by the sum with a
 residual and torch.nn.functional.rms_norm; "norm" is these two alone.
 
 A sample is made as gpurun bench makes it: processes meet, the calls are enqueued twice, and the
@@ -46,43 +47,55 @@ TYPES = {"bfloat16": torch.bfloat16, "half": torch.float16, "float": torch.float
 def main():
     args = arguments()
     gc.disable()  # an object with device memory must not go away in a capture
-    bench = Bench(args)
-    for row in rows(args):
-        bench.measure(*row)
+    bench = Bench(args.out, max(max(job.sizes) for job in args.jobs))
+    for job in args.jobs:
+        for collective, dtype, size in job.rows():
+            for mode in args.modes.split(","):
+                bench.measure(job, collective, dtype, size, mode)
     bench.finish()
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="+", type=Job, metavar="COLLECTIVES/TYPES/FIRST,LAST,FACTOR/CALLS/ROUNDS[/HIDDEN]")
     parser.add_argument("--out", required=True, help="file for the results, as JSON")
-    parser.add_argument("--collectives", default=",".join(COLLECTIVES), help="comma-separated (default %(default)s)")
-    parser.add_argument("--types", default="bfloat16", help="comma-separated: bfloat16, half, float (default %(default)s)")
     parser.add_argument("--modes", default="graph,stream", help="comma-separated (default %(default)s)")
-    parser.add_argument("--sizes", type=sizes, default="1K,64M,4", metavar="FIRST,LAST,FACTOR")
-    parser.add_argument("--hidden", type=int, default=0, help="elements of a row that is normalised; 0: plain collectives")
-    parser.add_argument("--calls", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--append", action="store_true", help="add to the results in the file")
-    args = parser.parse_args()
-    if args.hidden and (args.collectives != "allreduce" or any(size % (args.hidden * width(args)) for size in args.sizes)):
-        parser.error(f"--hidden {args.hidden}: rows are those of an allreduce, and sizes are multiples of them")
-    return args
+    return parser.parse_args()
 
 
-def width(args):
-    return max(element_size(TYPES[name]) for name in args.types.split(","))
+class Job:
+    """What to measure in one way: allreduce,reduce/bfloat16,half/1K,64M,4/20/15 is a word for it."""
+
+    def __init__(self, word):
+        words = word.split("/")
+        if len(words) not in (5, 6):
+            raise argparse.ArgumentTypeError(f"{word}: it has {len(words)} parts")
+        self.collectives, self.types = words[0].split(","), words[1].split(",")
+        for known, names in ((COLLECTIVES, self.collectives), (TYPES, self.types)):
+            for name in names:
+                if name not in known:
+                    raise argparse.ArgumentTypeError(f"{word}: {name} is none of {', '.join(known)}")
+        self.sizes = sizes(*words[2].split(","))
+        self.calls, self.rounds, self.hidden = int(words[3]), int(words[4]), int(words[5]) if len(words) == 6 else 0
+        whole = max(element_size(TYPES[name]) for name in self.types) * max(self.hidden, 1)
+        if self.hidden and (self.collectives != ["allreduce"] or any(size % whole for size in self.sizes)):
+            raise argparse.ArgumentTypeError(f"{word}: rows are those of an allreduce, and sizes are multiples of {whole} bytes")
+
+    def rows(self):
+        for collective in self.collectives:
+            if collective == "barrier":
+                yield collective, "none", 0
+                continue
+            for dtype in self.types:
+                for size in self.sizes:
+                    yield collective, dtype, size
 
 
-def element_size(dtype):
-    return torch.empty(0, dtype=dtype).element_size()
-
-
-def sizes(text):
-    """1K,64M,4 is 1024, 4096, ... up to 64 M."""
-    first, last, factor = text.split(",")
+def sizes(first, last, factor):
+    """1K, 64M, 4 is 1024, 4096, ... up to 64 M."""
     at, last, factor, found = count(first), count(last), int(factor), []
-    if at < 1 or factor < 2:
-        raise argparse.ArgumentTypeError(f"{text}: sizes begin at 1 or more and grow by a factor of 2 or more")
+    if not 0 < at <= last or factor < 2:
+        raise argparse.ArgumentTypeError("sizes begin at 1 or more, and grow by a factor of 2 or more")
     while at <= last:
         found.append(at)
         at *= factor
@@ -94,17 +107,8 @@ def count(word):
     return int(word[:-1]) * suffixes[word[-1]] if word[-1] in suffixes else int(word)
 
 
-def rows(args):
-    for collective in args.collectives.split(","):
-        if collective not in COLLECTIVES:
-            raise SystemExit(f"{collective}: there are {', '.join(COLLECTIVES)}")
-        for mode in args.modes.split(","):
-            if collective == "barrier":
-                yield collective, "none", mode, 0
-                continue
-            for dtype in args.types.split(","):
-                for size in args.sizes:
-                    yield collective, dtype, mode, size
+def element_size(dtype):
+    return torch.empty(0, dtype=dtype).element_size()
 
 
 def numbers(rank, length, device):
@@ -322,36 +326,31 @@ def also(_, result):
 class Bench:
     """Measures rows one after the other, and keeps what was found in the file."""
 
-    def __init__(self, args):
-        self.args, self.rank, self.world = args, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    def __init__(self, out, room):
+        self.out, self.rank, self.world, self.results = out, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), []
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         self.device, backends = torch.device("cpu"), "gloo"
         if CUDA:
             self.device, backends = torch.device("cuda", int(os.environ["LOCAL_RANK"])), "cpu:gloo,cuda:nccl"
             torch.cuda.set_device(self.device)
         dist.init_process_group(backends)
-        room = max(args.sizes)
         self.source = torch.empty(room, dtype=torch.uint8, device=self.device)
         self.result = torch.empty_like(self.source)
         self.symmetric = Symmetric(room, self.device)
         if self.any(self.symmetric.missing):
             self.symmetric.missing = self.symmetric.missing or "another rank has none"
-        self.results = []
-        if args.append and self.rank == 0 and os.path.exists(args.out):
-            with open(args.out) as file:
-                self.results = json.load(file)["results"]
 
-    def measure(self, collective, dtype, mode, nbytes):
+    def measure(self, job, collective, dtype, nbytes, mode):
         row = {"collective": collective, "dtype": dtype, "mode": mode, "bytes": nbytes}
-        case = Case(self, collective, TYPES.get(dtype, torch.float32), nbytes or 4, self.args.hidden)
-        if self.args.hidden:
-            row.update(epilogue="rmsnorm", hidden=self.args.hidden)
-        want, found = (normalised if self.args.hidden else COLLECTIVES[collective])(case)
+        if job.hidden:
+            row.update(epilogue="rmsnorm", hidden=job.hidden)
+        case = Case(self, collective, TYPES.get(dtype, torch.float32), nbytes or 4, job.hidden)
+        want, found = (normalised if job.hidden else COLLECTIVES[collective])(case)
         entered, failed = {}, {}
         for name, contestant in found.items():
             problem = ""
             try:
-                entered[name] = Contestant(self, case, contestant, want, mode)
+                entered[name] = Contestant(self, case, contestant, want, mode, job.calls)
             except Exception as refused:
                 problem = reason(refused)
             if self.any(problem):
@@ -359,7 +358,7 @@ class Bench:
                 failed[name] = problem or "another rank could not"
         for contestant in entered.values():
             contestant.warm_up()
-        for _ in range(self.args.rounds):
+        for _ in range(job.rounds):
             for contestant in entered.values():
                 contestant.sample()
         for name, contestant in entered.items():
@@ -393,10 +392,10 @@ class Bench:
             "nccl": ".".join(map(str, torch.cuda.nccl.version())) if CUDA else "",
             "device": torch.cuda.get_device_name() if CUDA else "cpu", "results": self.results,
         }
-        with open(self.args.out + ".new", "w") as file:
+        with open(self.out + ".new", "w") as file:
             json.dump(report, file)
             file.write("\n")
-        os.replace(self.args.out + ".new", self.args.out)
+        os.replace(self.out + ".new", self.out)
 
     def finish(self):
         dist.destroy_process_group()
@@ -408,8 +407,8 @@ class Bench:
 class Contestant:
     """What is timed in a row. It is refused when it is made, or not at all."""
 
-    def __init__(self, bench, case, contestant, want, mode):
-        self.bench, self.case, self.want, self.samples = bench, case, want, []
+    def __init__(self, bench, case, contestant, want, mode, calls):
+        self.bench, self.case, self.want, self.calls, self.samples = bench, case, want, calls, []
         if callable(contestant):
             if case.symmetric.missing:
                 raise RuntimeError("no symmetric memory: " + case.symmetric.missing)
@@ -419,7 +418,7 @@ class Contestant:
         self.call()  # libraries connect in their first call, which has no place in a capture
         bench.settle()
         if mode == "graph":
-            self.once, self.batch = captured(self.call, 1), captured(self.call, bench.args.calls)
+            self.once, self.batch = captured(self.call, 1), captured(self.call, calls)
 
     def warm_up(self):
         self.wrong = self.check()
@@ -427,7 +426,7 @@ class Contestant:
         self.bench.settle()
 
     def launch(self):
-        for _ in range(self.bench.args.calls):
+        for _ in range(self.calls):
             self.call()
 
     def check(self):
@@ -454,7 +453,7 @@ class Contestant:
         self.batch()
         ended = stamp()
         self.bench.settle()
-        self.samples.append(between(started, ended) / self.bench.args.calls)
+        self.samples.append(between(started, ended) / self.calls)
 
 
 def captured(call, calls):
