@@ -128,7 +128,8 @@ for turn in $(seq "${TURNS:-3}"); do
 done
 find "$results" -name '*.json' -empty -delete
 "$python" scripts/collectives-merge.py --gpus "$results/gpus.txt" --out "$results/baseline.json" "$results"/{gpurun,torch}-*.json &&
-  "$python" scripts/collectives-table.py "$results/baseline.json" >"$results/table.md" &&
-  "$python" scripts/collectives-plot.py "$results/baseline.json" >"$results/plot.svg" || failures=$((failures + 1))
-cat "$results/table.md"
+  "$python" scripts/collectives-table.py "$results/baseline.json" | tee "$results/table.md" || failures=$((failures + 1))
+if [ "$collectives" != barrier ]; then
+  "$python" scripts/collectives-plot.py "$results/baseline.json" "${modes%% *}" >"$results/plot.svg" || failures=$((failures + 1))
+fi
 [ "$failures" = 0 ]

@@ -20,6 +20,11 @@ import datetime
 import json
 import statistics
 
+# The order of rows.
+COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "barrier")
+TYPES = ("bfloat16", "half", "float", "none")
+MODES = ("graph", "stream")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -93,10 +98,10 @@ class Baseline:
             self.facts["link_ceiling_gbps"] = round(statistics.median(self.ceilings), 1)
         self.facts["wrong"] = self.wrong
         unavailable = [{**named(key), "column": column, "bytes": sizes, "why": why} for (key, column, why), sizes in self.unavailable.items()]
-        rows = [{**named(key), **row} for key, row in self.rows.items() if "us" in row]
+        rows = [{**named(key), **row} for key, row in sorted(self.rows.items(), key=order) if "us" in row]
         with open(path, "w") as file:
             head = json.dumps(self.facts, indent=1).removesuffix("\n}")
-            file.write(head + ',\n "unavailable": [\n' + lines(unavailable) + '\n ],\n "rows": [\n' + lines(rows) + "\n ]\n}\n")
+            file.write(f'{head},\n "unavailable": {lines(unavailable)},\n "rows": {lines(rows)}\n}}\n')
 
 
 def named(key):
@@ -106,8 +111,15 @@ def named(key):
     return found
 
 
+def order(item):
+    collective, hidden, dtype, mode, nbytes = item[0]
+    places = [names.index(name) for names, name in ((COLLECTIVES, collective), (TYPES, dtype), (MODES, mode))]
+    return places[0], hidden, places[1], places[2], nbytes
+
+
 def lines(values):
-    return ",\n".join("  " + json.dumps(value) for value in values)
+    """A list with a line for each value: short enough to be reviewed."""
+    return "[" + ",".join("\n  " + json.dumps(value) for value in values) + "\n ]"
 
 
 def machine(path):

@@ -398,6 +398,7 @@ class Bench:
         os.replace(self.out + ".new", self.out)
 
     def finish(self):
+        gc.collect()  # NCCL does not end before all graphs with its calls are gone
         dist.destroy_process_group()
         wrong = [f"{r['collective']} {r['algorithm']} of {r['bytes']} bytes of {r['dtype']}, {r['mode']}" for r in self.results if r.get("wrong")]
         if wrong:
@@ -414,7 +415,7 @@ class Contestant:
                 raise RuntimeError("no symmetric memory: " + case.symmetric.missing)
             contestant = contestant()
         self.source, self.call = contestant
-        self.once, self.batch, self.wrong = self.call, self.launch, 0
+        self.once, self.batch, self.wrong = self.call, launched(self.call, calls), 0
         self.call()  # libraries connect in their first call, which has no place in a capture
         bench.settle()
         if mode == "graph":
@@ -424,10 +425,6 @@ class Contestant:
         self.wrong = self.check()
         self.batch()
         self.bench.settle()
-
-    def launch(self):
-        for _ in range(self.calls):
-            self.call()
 
     def check(self):
         """Makes one call, and counts what is wrong in its result."""
@@ -454,6 +451,14 @@ class Contestant:
         ended = stamp()
         self.bench.settle()
         self.samples.append(between(started, ended) / self.calls)
+
+
+def launched(call, calls):
+    def batch():
+        for _ in range(calls):
+            call()
+
+    return batch
 
 
 def captured(call, calls):

@@ -163,8 +163,13 @@ def described(row):
 def gaps(baseline):
     for text in baseline["wrong"]:
         print(f"- **wrong**: {text}")
+    cases = {}
     for x in baseline["unavailable"]:
-        print(f"- not available: {x['column']} for {x['collective']} {x['dtype']} {x['mode']}, {', '.join(map(size, x['bytes']))}: {x['why']}")
+        rmsnorm = f" with rmsnorm of {x['hidden']}" if "hidden" in x else ""
+        what = f"{x['column']} for {x['collective']}{rmsnorm} of {x['dtype']}: {x['why']}"
+        cases.setdefault(what, []).append(f"{x['mode']} {', '.join(map(size, x['bytes']))}")
+    for what, where in cases.items():
+        print(f"- not available: {what} ({'; '.join(where)})")
 
 
 if __name__ == "__main__":
