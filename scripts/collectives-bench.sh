@@ -117,17 +117,12 @@ theirs() {
   [ ! -s "$results/torch-$turn.rows" ] || mv "$results/torch-$turn.rows" "$results/torch-$turn.json"
 }
 
-if [ "$device" = cuda ]; then
-  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n "$gpus"
-else
-  echo simulator
-fi >"$results/gpus.txt"
 for turn in $(seq "${TURNS:-3}"); do
   ours
   theirs
 done
 find "$results" -name '*.json' -empty -delete
-"$python" scripts/collectives-merge.py --gpus "$results/gpus.txt" --out "$results/baseline.json" "$results"/{gpurun,torch}-*.json &&
+"$python" scripts/collectives-merge.py --out "$results/baseline.json" "$results"/{gpurun,torch}-*.json &&
   "$python" scripts/collectives-table.py "$results/baseline.json" | tee "$results/table.md" || failures=$((failures + 1))
 if [ "$collectives" != barrier ]; then
   "$python" scripts/collectives-plot.py "$results/baseline.json" "${modes%% *}" >"$results/plot.svg" || failures=$((failures + 1))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes one baseline of what gpurun and PyTorch measured of collectives.
 
-    scripts/collectives-merge.py --gpus gpus.txt --out baseline.json gpurun-*.json torch-*.json
+    scripts/collectives-merge.py --out baseline.json gpurun-*.json torch-*.json
 
-Files are what gpurun bench writes with --output json, and collectives-peers.py with --out; gpus.txt
-is nvidia-smi --query-gpu=name,driver_version --format=csv,noheader. A baseline has a line for each
-collective, type, mode and size, with the median time of a call in each turn, in microseconds:
+Files are what gpurun bench writes with --output json, and collectives-peers.py with --out. A
+baseline has a line for each collective, type, mode and size, with the median time of a call in each
+turn, in microseconds:
 
     "gpurun NAME"    an algorithm of gpurun's, the slower of in place and out of place
     "gpurun auto"    what it chooses by itself, likewise
@@ -29,19 +29,18 @@ MODES = ("graph", "stream")
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--gpus", help="file with a line for each GPU: its name and its driver's version")
     parser.add_argument("--out", required=True, help="file for the baseline")
     parser.add_argument("--date", default=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"))
     args = parser.parse_args()
-    baseline = Baseline(args.date, args.gpus)
+    baseline = Baseline(args.date)
     for path in args.files:
         baseline.add(path)
     baseline.write(args.out)
 
 
 class Baseline:
-    def __init__(self, date, gpus):
-        self.facts = {"schema": 1, "date": date, "machine": machine(gpus)}
+    def __init__(self, date):
+        self.facts = {"schema": 1, "date": date, "machine": "unknown"}
         self.ranks, self.ceilings, self.rows, self.wrong, self.unavailable = set(), [], {}, [], {}
 
     def add(self, path):
@@ -55,7 +54,7 @@ class Baseline:
         if torch:
             self.facts["pytorch"], self.facts["pytorch_nccl"] = report["program"].removeprefix("PyTorch "), report["nccl"]
         else:
-            self.facts["gpurun"] = report["version"]
+            self.facts["gpurun"], self.facts["machine"] = report["version"], machine(report["devices"])
         out = (report.get("ceiling") or {}).get("copy_out")
         if out:
             self.ceilings.append(min(out))
@@ -122,13 +121,10 @@ def lines(values):
     return "[" + ",".join("\n  " + json.dumps(value) for value in values) + "\n ]"
 
 
-def machine(path):
+def machine(devices):
     """"2 x NVIDIA H200, driver 580.159.04"."""
-    if not path:
-        return ""
-    with open(path) as file:
-        gpus = [line.strip() for line in file if line.strip()]
-    return "; ".join(f"{gpus.count(gpu)} x {gpu.replace(', ', ', driver ', 1)}" for gpu in dict.fromkeys(gpus))
+    kinds = [d["name"] + (f", driver {d['driver']}" if d.get("driver") else "") for d in devices]
+    return "; ".join(f"{kinds.count(kind)} x {kind}" for kind in dict.fromkeys(kinds))
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def facts(baseline):
     text = ", ".join([baseline["machine"], f"{baseline['world_size']} ranks", f"gpurun {baseline['gpurun']}"] + nccl + torch + [baseline["date"]])
     text += f"; medians of {turns} turns, us."
     if "link_ceiling_gbps" in baseline:
-        text += f" By copy engines {baseline['link_ceiling_gbps']} GB/s leave each GPU while all send."
+        text += f" By copy engines {baseline['link_ceiling_gbps']:.0f} GB/s leave each GPU while all send."
     return text
 
 
