@@ -104,6 +104,7 @@ def main():
         library.define(schema)
         library.impl(name, scattered if name == "reduce_scatter_out" else reduced(name), "CPU")
     sys.argv = sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
