@@ -7,7 +7,10 @@ B is a linear layer's weight: N rows of K elements. What is timed, in bfloat16:
 
     allgather-matmul      matmul    torch.mm of what is gathered already: a floor
                           nccl      all_gather_into_tensor, then torch.mm
-                          fused     torch.ops.symm_mem.fused_all_gather_matmul
+                          fused     torch.ops.symm_mem.fused_all_gather_matmul, without
+                                    keeping what was gathered
+                          native    the same in one kernel, which PyTorch has for
+                                    more than 2048 and up to 4096 rows
     matmul-reducescatter  matmul    torch.mm of the rank's own matrices: a floor
                           nccl      torch.mm, then reduce_scatter_tensor
                           fused     torch.ops.symm_mem.fused_matmul_reduce_scatter
@@ -16,7 +19,8 @@ B is a linear layer's weight: N rows of K elements. What is timed, in bfloat16:
 
 All of an operation take turns for --rounds rounds. A sample is --calls calls between
 two CUDA events, on the slowest rank. The environment is left as it is: whether NCCL and
-symmetric memory use multicast is the caller's choice. It needs PyTorch 2.6.
+symmetric memory use multicast is the caller's choice. What PyTorch refuses is a row that
+says why. Made for PyTorch 2.11; 2.6 is the first that has these operations.
 """
 
 import argparse
@@ -31,6 +35,7 @@ import torch.distributed._symmetric_memory as symm_mem
 # A result is rounded to 8 bits of mantissa, a sum of ranks' products twice; NCCL rounds
 # after each addition.
 TOLERANCE = 1e-2
+NATIVE = "TORCH_SYMM_MEM_ENABLE_NATIVE_ASYNC_TP"
 
 
 def main():
@@ -52,9 +57,12 @@ def main():
             results += measure(args, operation.__name__.replace("_", "-"), (m, n, k), contestants, want)
             del contestants, want
             torch.cuda.empty_cache()
-    if rank == 0:
-        write(args.out, world, results)
+            if rank == 0:  # each time, so that a later case that hangs does not take it along
+                write(args.out, world, results)
     dist.destroy_process_group()
+    wrong = [f"{r['collective']} {r['algorithm']} {r['product']}" for r in results if r.get("wrong")]
+    if wrong:
+        raise SystemExit("wrong results: " + "; ".join(wrong))
 
 
 def arguments():
@@ -90,11 +98,20 @@ def allgather_matmul(m, n, k, rank, world, group, device):
         dist.all_gather_into_tensor(gathered, shard)
         return torch.mm(gathered, b, out=c)
 
-    def fused():
-        a, products = torch.ops.symm_mem.fused_all_gather_matmul(shard, [b], gather_dim=0, group_name=group)
+    def fused(keep=False):
+        _, products = torch.ops.symm_mem.fused_all_gather_matmul(shard, [b], gather_dim=0, group_name=group, return_A=keep)
         return products[0]
 
+    def native():
+        os.environ[NATIVE] = "1"  # PyTorch looks at each call
+        try:
+            return fused(keep=True)
+        finally:
+            del os.environ[NATIVE]
+
     contestants = {"matmul": lambda: torch.mm(full, b, out=c), "nccl": nccl, "fused": fused}
+    if 2048 < m <= 4096:
+        contestants["native"] = native
     want = full.float() @ b.float()
     return contestants, {name: want for name in contestants}
 
@@ -136,23 +153,39 @@ OPERATIONS = (allgather_matmul, matmul_reducescatter, matmul_allreduce)
 
 
 def measure(args, operation, dimensions, contestants, want):
-    errors = {name: error(call(), want[name]) for name, call in contestants.items()}
-    samples = {name: [] for name in contestants}
-    for _ in range(args.rounds):
-        for name, call in contestants.items():
-            samples[name].append(sample(call, args.calls))
-    for name, call in contestants.items():
-        errors[name] = max(errors[name], error(call(), want[name]))
     m, n, k = dimensions
-    return [
-        {
-            "collective": operation, "algorithm": name, "dtype": "bfloat16", "mode": "stream",
-            "product": {"m": m, "n": n, "k": k, "relative_error": errors[name]},
+    row = {"collective": operation, "dtype": "bfloat16", "mode": "stream"}
+    results, errors, samples = [], {}, {}
+    for name, call in contestants.items():
+        errors[name], problem = first(call, want[name])
+        if problem:
+            results.append({**row, "algorithm": name, "product": {"m": m, "n": n, "k": k}, "unavailable": problem})
+        else:
+            samples[name] = []
+    for _ in range(args.rounds):
+        for name in samples:
+            samples[name].append(sample(contestants[name], args.calls))
+    for name, times in samples.items():
+        relative = max(errors[name], error(contestants[name](), want[name]))
+        results.append({
+            **row, "algorithm": name, "product": {"m": m, "n": n, "k": k, "relative_error": relative},
             "time_us": {"min": min(times), "p50": statistics.median(times), "max": max(times)}, "samples_us": times,
-            "wrong": errors[name] > TOLERANCE,
-        }
-        for name, times in samples.items()
-    ]
+            "wrong": relative > TOLERANCE,
+        })
+    return results
+
+
+def first(call, want):
+    """The error of a first call, in which libraries connect and allocate, and why there is none on some rank."""
+    got, problem = None, ""
+    try:
+        got = call()
+        torch.cuda.synchronize()
+    except Exception as refused:
+        problem = f"{type(refused).__name__}: {(str(refused).strip() or 'no message').splitlines()[0][:200]}"
+    if slowest(float(bool(problem))):
+        return None, problem or "another rank could not"
+    return error(got, want), ""
 
 
 def sample(call, calls):
@@ -186,12 +219,10 @@ def write(path, world, results):
         "program": f"PyTorch {torch.__version__}", "nccl": ".".join(map(str, torch.cuda.nccl.version())),
         "device": torch.cuda.get_device_name(), "world_size": world, "results": results,
     }
-    with open(path, "w") as file:
+    with open(path + ".new", "w") as file:
         json.dump(report, file, indent=1)
         file.write("\n")
-    wrong = [f"{r['collective']} {r['algorithm']} {r['product']}" for r in results if r["wrong"]]
-    if wrong:
-        raise SystemExit("wrong results: " + "; ".join(wrong))
+    os.replace(path + ".new", path)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,17 @@ LIBRARIES = ("cublas", "nccl")  # of others
 
 
 def main(paths):
-    times, ranks = {}, set()
+    times, ranks, unavailable = {}, set(), {}
     for path in paths:
         with open(path) as file:
             report = json.load(file)
         ranks.add(report["world_size"])
         program = "torch" if report.get("program", "").startswith("PyTorch") else "gpurun"
-        for r in report["results"]:
+        for r in report["results"] or []:
             p = r["product"]
+            if "unavailable" in r:
+                unavailable.setdefault(f"{program} {r['algorithm']} of {r['collective']}: {r['unavailable']}", []).append(p)
+                continue
             splits = p.get("splits_per_rank", 1)
             column = f"{program} {r['algorithm']}" + (f"/{splits}" if splits > 1 else "")
             case = times.setdefault(r["collective"], {}).setdefault((p["n"], p["k"], p["m"]), {})
@@ -34,6 +37,8 @@ def main(paths):
     for operation, cases in times.items():
         print(f"### {operation}, {min(ranks)} ranks, us\n")
         table(cases)
+    for what, products in unavailable.items():
+        print(f"- not available in {len(products)} cases: {what}")
 
 
 def table(cases):
