@@ -20,6 +20,14 @@ FORCE_INLINE __device__ void cluster_meet() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// The thread's number, read when it is asked for: what follows from it is not worked out
+// before, to fill registers that a loop before needs for its sums.
+FORCE_INLINE __device__ uint32_t thread_id_late() {
+  uint32_t id;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));
+  return id;
+}
+
 FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 
 // All threads of the warp meet, and see what any of them has seen.

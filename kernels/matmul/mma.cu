@@ -149,14 +149,18 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, con
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(out + row * kOutPitch + column * kElementBytes), "r"(pair) : "memory");
       }
   block_all(true);
+  constexpr int32_t kAtOnce = 4, kStep = kThreads / kThreadsPerRow; // rows
   const uint32_t unit = thread_id() % kThreadsPerRow;
-  const int64_t column = t.column + unit * kPerVec;
+  const int32_t column = t.column + unit * kPerVec;
 #pragma nounroll
-  for (uint32_t row = thread_id() / kThreadsPerRow; row < kRows; row += kThreads / kThreadsPerRow) {
-    if (row >= t.rows || column >= p.n) break;
-    Vec v[1] = {ld_shared(out + row * kOutPitch + unit * kVecBytes)};
-    if (job.adds(t)) job.add(t, t.row + row, 1, column, v);
-    put(job, t, t.row + row, column, v[0]);
+  for (int32_t row = thread_id() / kThreadsPerRow; row < kRows && row < t.rows && column < p.n; row += kAtOnce * kStep) {
+    Vec v[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(out + (row + i * kStep) * kOutPitch + unit * kVecBytes);
+    if (job.adds(t)) job.add(t, t.row + row, kStep, column, v);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; i++)
+      if (row + i * kStep < t.rows) put(job, t, t.row + row + i * kStep, column, v[i]);
   }
   block_all(true);
   if (thread_id() == 0) job.end(t, t.index);
@@ -167,7 +171,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   Job job{p};
   const uint32_t shared = shared_memory(), warp = thread_id() / 32;
   const auto order = job.order();
-  for (int64_t i = block_id(); i < order.count(); i += grid_blocks()) {
+  for (int32_t i = block_id(); i < order.count(); i += grid_blocks()) {
     const Tile t = order.at(i);
     if (t.rows <= 0) continue;
     Watch watch(p, thread_id() == 0);
@@ -176,8 +180,8 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     watch.begins();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t a = Job::kGathers && !in_shard ? p.a_full : p.a;
-    const int64_t row = t.row + (in_shard ? 0 : t.shard_row);
-    const Operands o = {a + row * p.k * kElementBytes, p.b + t.column * p.k * kElementBytes, t.rows, p.n - t.column};
+    const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
+    const Operands o = {a + (int64_t)row * p.k * kElementBytes, p.b + (int64_t)t.column * p.k * kElementBytes, t.rows, p.n - t.column};
     Part part = {warp % (kRows / kWarpRows) * kWarpRows, warp / (kRows / kWarpRows) * kWarpColumns, {}};
     multiply_slices<T>(p, o, shared, part);
     put_sums<T>(p, job, t, shared, part);

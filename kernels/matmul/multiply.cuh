@@ -1,6 +1,6 @@
 // d += a x b by the four warps of a warpgroup: m64nNk16, both operands in shared
 // memory, with k innermost. d holds a thread's N/2 accumulators, as the PTX ISA lays them out:
-// for each 8 columns two of row lane / 4 and two of the row 8 below. first: d is overwritten.
+// for each 8 columns two of row lane / 4 and two of the row 8 below.
 #pragma once
 
 #include "../device/types.cuh"
@@ -31,14 +31,13 @@
 #define BOUND_112 BOUND_104, BOUND_8(104)
 #define BOUND_128 BOUND_96, BOUND_32(96)
 
-#define MULTIPLY(Type, type, N, count)                                                                            \
-  FORCE_INLINE __device__ void multiply(Type, float (&d)[count], uint64_t a, uint64_t b, bool first) {           \
-    asm volatile(                                                                                                 \
-        "{\n\t.reg .pred more;\n\tsetp.eq.s32 more, %[first], 0;\n\t"                                             \
-        "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " {" REGISTERS_##count "}, %[a], %[b], " \
-        "more, 1, 1, 0, 0;\n\t}"                                                                                  \
-        : BOUND_##count                                                                                           \
-        : [a] "l"(a), [b] "l"(b), [first] "r"((int)first));                                                       \
+#define MULTIPLY(Type, type, N, count)                                                                              \
+  FORCE_INLINE __device__ void multiply(Type, float (&d)[count], uint64_t a, uint64_t b) {                         \
+    asm volatile("{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\t"                                              \
+                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " {" REGISTERS_##count "}, %[a], " \
+                 "%[b], adds, 1, 1, 0, 0;\n\t}"                                                                     \
+                 : BOUND_##count                                                                                    \
+                 : [a] "l"(a), [b] "l"(b));                                                                         \
   }
 
 MULTIPLY(BFloat16, "bf16", 128, 64)

@@ -9,7 +9,8 @@
 //   adds(tile)            whether the peers' products are added to the tile's
 //   begin(tile, part)     one thread, before add is called for the rows of a part of such a tile
 //   add(tile, row, step, column, v)  adds them to eight elements of each of some rows of the
-//                         tile's shard, the first of which is given, and how far they are apart
+//                         tile's shard, the first of which is given, and how far they are apart;
+//                         rows behind the tile's stay as they are
 //   targets(tile), target(tile, i)  the matrices to store the tile in, by where its shard
 //                         begins in each
 //   end(tile, part)       one thread, after all rows of a part have been stored
@@ -46,7 +47,7 @@ FORCE_INLINE __device__ Vec get_row(uint64_t matrix, int64_t row, int64_t column
 
 // Where a tile's shard begins in a matrix that has those of all ranks.
 FORCE_INLINE __device__ uint64_t shard_of(const MatmulParams& p, uint64_t matrix, const Tile& t) {
-  return matrix + t.shard_row * p.n * kElementBytes;
+  return matrix + (int64_t)t.shard_row * p.n * kElementBytes;
 }
 
 // Waits until a word has a value. It gives up when the time is up, or another of this rank's
@@ -75,7 +76,7 @@ struct Product {
   FORCE_INLINE __device__ static constexpr bool adds(const Tile&) { return false; }
   FORCE_INLINE __device__ void begin(const Tile&, int64_t) const {}
   template <int kCount>
-  FORCE_INLINE __device__ void add(const Tile&, int64_t, int, int64_t, Vec (&)[kCount]) const {}
+  FORCE_INLINE __device__ void add(const Tile&, int32_t, int32_t, int32_t, Vec (&)[kCount]) const {}
 
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile&, uint32_t) const { return p.c; }
@@ -90,14 +91,14 @@ struct Gathered {
   using Order = Tiles<kRows, kColumns>;
   const MatmulParams& p;
   static constexpr bool kGathers = true;
-  int64_t there = 0; // chunks that have been waited for, in this order
+  uint32_t there = 0; // chunks that have been waited for, in this order
 
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, p.base.rank); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
 
   FORCE_INLINE __device__ void await_rows(const Tile& t, int n) {
     if (is_own(t) || t.rows <= 0) return;
-    const int64_t last = (t.row + (t.rows < n ? t.rows : n) - 1) / p.chunk_rows;
+    const uint32_t last = (t.row + (t.rows < n ? t.rows : n) - 1) / (uint32_t)p.chunk_rows;
     const uint32_t world = p.base.world, turn = (t.owner + world - p.base.rank) % world;
     for (; there <= turn * p.splits + last; there++) await_chunk(there);
   }
@@ -105,7 +106,7 @@ struct Gathered {
   FORCE_INLINE __device__ static constexpr bool adds(const Tile&) { return false; }
   FORCE_INLINE __device__ void begin(const Tile&, int64_t) const {}
   template <int kCount>
-  FORCE_INLINE __device__ void add(const Tile&, int64_t, int, int64_t, Vec (&)[kCount]) const {}
+  FORCE_INLINE __device__ void add(const Tile&, int32_t, int32_t, int32_t, Vec (&)[kCount]) const {}
 
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t) const { return shard_of(p, p.c, t); }
@@ -114,7 +115,7 @@ struct Gathered {
  private:
   // Waits for a chunk by its number in the order of their arrival. The own ones count, but
   // are not copied.
-  FORCE_INLINE __device__ void await_chunk(int64_t i) const {
+  FORCE_INLINE __device__ void await_chunk(uint32_t i) const {
     const uint32_t owner = (p.base.rank + i / p.splits) % p.base.world;
     if (owner == p.base.rank) return;
     const uint64_t word = p.progress + (owner * p.splits + i % p.splits) * sizeof(uint32_t);
@@ -146,35 +147,23 @@ struct Summed {
     *(Global<volatile uint32_t>)counter = 0;
   }
 
-  // Adds in the order of ranks, with a few loads on their way at a time.
+  // Adds in the order of ranks, with the loads of all rows on their way at a time.
   template <int kCount>
-  FORCE_INLINE __device__ void add(const Tile& t, int64_t row, int step, int64_t column, Vec (&v)[kCount]) const {
-    constexpr uint32_t kAtOnce = kCount < 4 ? 4 / kCount : 1; // ranks
-    const int64_t end = t.row + t.rows;
+  FORCE_INLINE __device__ void add(const Tile& t, int32_t row, int32_t step, int32_t column, Vec (&v)[kCount]) const {
+    const auto of = [&](uint32_t r, int i) {
+      const int32_t at = row + i * step;
+      return r == p.base.rank || at >= t.row + t.rows ? v[i] : get_row(slot(r), at, column, p.n);
+    };
     Partial<T, Vec> sums[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; i++) sums[i] = Partial<T, Vec>(of(0, i));
 #pragma nounroll
-    for (uint32_t first = 0; first < p.base.world; first += kAtOnce) {
-      Vec of[kAtOnce][kCount];
+    for (uint32_t r = 1; r < p.base.world; r++) {
+      Vec next[kCount];
 #pragma unroll
-      for (uint32_t k = 0; k < kAtOnce; k++)
+      for (int i = 0; i < kCount; i++) next[i] = of(r, i);
 #pragma unroll
-        for (int i = 0; i < kCount; i++) {
-          const int64_t at = row + i * step;
-          if (first + k == p.base.rank)
-            of[k][i] = v[i];
-          else if (first + k < p.base.world && at < end && column < p.n)
-            of[k][i] = get_row(slot(first + k), at, column, p.n);
-        }
-#pragma unroll
-      for (uint32_t k = 0; k < kAtOnce; k++)
-#pragma unroll
-        for (int i = 0; i < kCount; i++) {
-          const Partial<T, Vec> next(of[k][i]);
-          if (first + k == 0)
-            sums[i] = next;
-          else if (first + k < p.base.world)
-            sums[i].combine(Sum{}, next);
-        }
+      for (int i = 0; i < kCount; i++) sums[i].combine(Sum{}, Partial<T, Vec>(next[i]));
     }
 #pragma unroll
     for (int i = 0; i < kCount; i++) v[i] = sums[i].rounded();

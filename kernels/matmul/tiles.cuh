@@ -12,12 +12,12 @@
 // A Tile is up to so many rows and columns of the result.
 struct Tile {
   uint32_t owner;     // the rank whose shard it is in
-  int64_t row;        // its first row in the shard
-  int64_t shard_row;  // the shard's first row in the result
-  int64_t rows;       // of the shard, from row on; the tile may have fewer, or more that do not count
-  int64_t column;
-  int64_t index;      // in the shard
-  int64_t number;     // of all, in the order in which they are taken
+  int32_t row;        // its first row in the shard
+  int32_t shard_row;  // the shard's first row in the result
+  int32_t rows;       // of the shard, from row on; the tile may have fewer, or more that do not count
+  int32_t column;
+  int32_t index;      // in the shard
+  int32_t number;     // of all, in the order in which they are taken
 };
 
 // Tiles are those of a problem, kRows x kColumns each.
@@ -25,22 +25,22 @@ template <int kRows, int kColumns>
 class Tiles {
  public:
   // The shards of `shards` ranks, from that of rank `first` on.
-  FORCE_INLINE __device__ Tiles(const MatmulParams& p, uint32_t shards, uint32_t first)
+  FORCE_INLINE __device__ Tiles(const MatmulParams& p, int32_t shards, int32_t first)
       : rows_(p.m), shard_rows_((p.m + shards - 1) / shards), shards_(shards), first_(first),
         down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns) {}
 
-  FORCE_INLINE __device__ int64_t count() const { return shards_ * down_ * across_; }
+  FORCE_INLINE __device__ int32_t count() const { return shards_ * down_ * across_; }
 
-  FORCE_INLINE __device__ Tile at(int64_t i) const {
-    const int64_t per_shard = down_ * across_, shard = i / per_shard, in_shard = i % per_shard;
-    const int64_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
-    const int64_t left = down_ - group * kGroup, high = left < kGroup ? left : kGroup;
-    const int64_t y = group * kGroup + in_group % high, x = in_group / high;
+  FORCE_INLINE __device__ Tile at(int32_t i) const {
+    const int32_t per_shard = down_ * across_, shard = i / per_shard, in_shard = i % per_shard;
+    const int32_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
+    const int32_t left = down_ - group * kGroup, high = left < kGroup ? left : kGroup;
+    const int32_t y = group * kGroup + in_group % high, x = in_group / high;
     Tile t;
     t.owner = (first_ + shard) % shards_;
     t.row = y * kRows;
     t.shard_row = t.owner * shard_rows_;
-    const int64_t end = rows_ - t.shard_row < shard_rows_ ? rows_ - t.shard_row : shard_rows_;
+    const int32_t end = rows_ - t.shard_row < shard_rows_ ? rows_ - t.shard_row : shard_rows_;
     t.rows = end - t.row;
     t.column = x * kColumns;
     t.index = y * across_ + x;
@@ -49,9 +49,7 @@ class Tiles {
   }
 
  private:
-  static constexpr int64_t kGroup = 8; // rows of tiles
+  static constexpr int32_t kGroup = 8; // rows of tiles
 
-  int64_t rows_, shard_rows_;
-  uint32_t shards_, first_;
-  int64_t down_, across_;
+  int32_t rows_, shard_rows_, shards_, first_, down_, across_;
 };

@@ -79,10 +79,10 @@ struct Layout {
 template <typename Job, typename F>
 FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   const auto order = job.order();
-  for (int64_t i = block_id() / kBlocks; i < order.count(); i += grid_blocks() / kBlocks) {
+  for (int32_t i = block_id() / kBlocks; i < order.count(); i += grid_blocks() / kBlocks) {
     Tile t = order.at(i);
     if (t.rows <= 0) continue;
-    const uint32_t half = cluster_rank();
+    const int32_t half = cluster_rank();
     t.row += half * kRows;
     t.rows -= half * kRows;
     t.index = t.index * kBlocks + half;
@@ -116,7 +116,9 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   });
 }
 
-// A warpgroup's products of a tile's half.
+// A warpgroup's products of a tile's half, added to sums. They begin as zeros, set by the
+// caller for each tile: were they overwritten by the first product, compilers would keep the
+// registers until then.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
                                              typename Layout<kColumns>::Turn& turn, uint32_t part,
@@ -132,7 +134,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
     const uint64_t b = tile_descriptor(at.b(turn.stage));
     products_begin();
 #pragma unroll
-    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, a + k * kNextK, b + k * kNextK, s == 0 && k == 0);
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, a + k * kNextK, b + k * kNextK);
     products_commit();
     products_wait<1>();
     if (s > 0) release(before);
@@ -146,7 +148,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
 // Rounds a warpgroup's sums into shared memory.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, const float (&sums)[kColumns / 2]) {
-  const uint32_t thread = thread_id() % kWarpgroup, lane = thread % 32;
+  const uint32_t thread = thread_id_late() % kWarpgroup, lane = thread % 32;
   const uint32_t corner = at.out(part * kPartRows + thread / 32 * 16 + lane % 16) + lane / 16 * kVecBytes;
 #pragma unroll
   for (int c = 0; c < kColumns; c += 16) {
@@ -161,9 +163,9 @@ FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, cons
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
   constexpr int kAtOnce = 4, kThreadsPerRow = 16, kStep = kWarpgroup / kThreadsPerRow;
-  const uint32_t thread = thread_id() % kWarpgroup;
+  const uint32_t thread = thread_id_late() % kWarpgroup;
 #pragma nounroll
-  for (int64_t column = thread % kThreadsPerRow * kPerVec; column < kColumns; column += kThreadsPerRow * kPerVec) {
+  for (int32_t column = thread % kThreadsPerRow * kPerVec; column < kColumns; column += kThreadsPerRow * kPerVec) {
     if (t.column + column >= p.n) break;
 #pragma nounroll
     for (int r = part * kPartRows + thread / kThreadsPerRow; r < (int)(part + 1) * kPartRows; r += kAtOnce * kStep) {
@@ -180,9 +182,9 @@ FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, La
 }
 
 // The number of a warpgroup's part of a tile, and how many rows of it there are.
-FORCE_INLINE __device__ int64_t number_of(const Tile& t, uint32_t part) { return t.index * kParts + part; }
-FORCE_INLINE __device__ int64_t rows_of(const Tile& t, uint32_t part) {
-  const int64_t left = t.rows - part * kPartRows;
+FORCE_INLINE __device__ int32_t number_of(const Tile& t, uint32_t part) { return t.index * kParts + part; }
+FORCE_INLINE __device__ int32_t rows_of(const Tile& t, uint32_t part) {
+  const int32_t left = t.rows - part * kPartRows;
   return left < kPartRows ? left : kPartRows;
 }
 
@@ -205,17 +207,17 @@ FORCE_INLINE __device__ void hand_over(const MatmulParams& p, const Job& job, La
 // A warp's stores of rows that lie in shared memory.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  const int64_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
+  const int32_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
   const bool whole = p.n % kPerVec == 0;
-  for (int64_t r = lane_id(); r < rows; r += 32) {
-    const int64_t row = part * kPartRows + r;
+  for (int32_t r = lane_id(); r < rows; r += 32) {
+    const int32_t row = part * kPartRows + r;
     if (!whole) {
-      for (int64_t c = 0; c < columns; c += kPerVec)
+      for (int32_t c = 0; c < columns; c += kPerVec)
         put(job, t, t.row + row, t.column + c, ld_shared(at.out(row) + c * kElementBytes));
       continue;
     }
     for (uint32_t i = 0; i < job.targets(t); i++)
-      store_bulk(job.target(t, i) + ((t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
+      store_bulk(job.target(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
   }
   stores_commit();
 }
@@ -254,7 +256,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     uint32_t parity = 0;
     typename Layout<kColumns>::Turn turn;
     each_tile(job, [&](const Tile& t) {
-      float sums[kColumns / 2];
+      float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
       multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
       hand_over<T, kColumns>(p, job, at, t, part, parity, sums);

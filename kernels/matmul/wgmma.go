@@ -46,12 +46,12 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
 }
 
-// cost is how long the cluster takes that has most tiles, in the time of a column of them. A
-// slice of a tile takes the tensor cores as long as its columns, and 14 more: fitted
-// to 128, 192 and 256 columns on an H200.
+// cost is how long the cluster takes that has most tiles, in the time of a column of them: a
+// tile takes as long as its columns, and 34 more. Fitted to 128, 208, 224 and 256 columns on
+// an H200: see NOTES.md.
 func (columns wgmma) cost(p Problem, shards, sms int) int64 {
-	const slice = 14
-	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * (int64(columns) + slice)
+	const besides = 34
+	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * (int64(columns) + besides)
 }
 
 func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
