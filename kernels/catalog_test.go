@@ -69,8 +69,8 @@ var everything = map[string][]string{
 	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "multimem", "nccl", "nvshmem"},
-	"reduce":        {"naive", "p2p", "nccl"},
+	"broadcast":     {"naive", "p2p", "ll", "multimem", "nccl", "nvshmem"},
+	"reduce":        {"naive", "p2p", "ll", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }

@@ -33,7 +33,8 @@ func TestBenchPlans(t *testing.T) {
 		{"allreduce --algo twoshot,auto --against auto", "twoshot auto", "auto", 6, simulatedCeilingBytes},
 		{"allreduce --p2p off", "oneshot oneshot_ll", "oneshot", 6, simulatedCeilingBytes},
 		{"barrier --against multimem", "flag multimem", "multimem", 6, 0},
-		{"reduce --p2p off", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays
+		{"reduce --p2p off", "ll", "ll", 6, simulatedCeilingBytes},
+		{"reduce --algo naive", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays
 	} {
 		words := strings.Fields(c.line)
 		b, err := planBench(parsedOf(t, append([]string{"bench", "--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), words[:1])

@@ -164,10 +164,8 @@ func (b batch) run(m *member, own *rand.Rand) error {
 }
 
 func (b batch) once(m *member, own *rand.Rand, submit func() error) error {
-	for _, c := range b.calls {
-		if err := c.fill(m); err != nil {
-			return err
-		}
+	if err := b.fill(m); err != nil {
+		return err
 	}
 	if own.IntN(8) == 0 {
 		time.Sleep(time.Duration(own.IntN(5)) * time.Millisecond) // the lateness under test
@@ -178,6 +176,19 @@ func (b batch) once(m *member, own *rand.Rand, submit func() error) error {
 	if err := m.synchronize(); err != nil {
 		return err
 	}
+	return b.check(m)
+}
+
+func (b batch) fill(m *member) error {
+	for _, c := range b.calls {
+		if err := c.fill(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b batch) check(m *member) error {
 	for _, c := range b.calls {
 		if _, err := c.check(m); err != nil {
 			return err
