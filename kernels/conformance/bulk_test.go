@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
-	"gpurun/kernels/reference"
 )
 
 // byBulk reports whether an algorithm goes by bulk copies.
@@ -48,15 +46,18 @@ func bulkCalls(m *member, seed uint64) error {
 // Every wait and every fence of a kernel that copies in bulk is needed: without it,
 // disorder makes some result wrong.
 func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
-	for name, tt := range map[string]struct {
-		of, by     string // what takes the place of what
-		algorithms string
+	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
+	all := []string{"allgather", "allreduce", "broadcast", "reduce"}
+	for _, tt := range []struct {
+		what, of, by string // what takes the place of what
+		bytes        int64
+		collectives  []string
 	}{
-		"loads":             {`mbarrier\.try_wait[^;]*;`, "setp.eq.u32 ended, 0, 0;", "allgather allreduce broadcast reduce"},
-		"stores' reads":     {`cp\.async\.bulk\.wait_group\.read \d+;`, "", "allgather allreduce broadcast reduce"},
-		"stores' writes":    {`cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", "allgather allreduce broadcast reduce"},
-		"stores' beginning": {`cp\.async\.bulk\.commit_group;`, "", "allgather allreduce broadcast reduce"},
-		"what threads wrote": {`fence\.proxy\.async;`, "", "allreduce reduce"},
+		{"that a load ended", `mbarrier\.try_wait[^;]*;`, "setp.eq.u32 ended, 0, 0;", many, all},
+		{"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, all},
+		{"that stores were written", `cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", one, all},
+		{"the group of a store", `cp\.async\.bulk\.commit_group;`, "", one, all},
+		{"the fence behind what threads stored", `fence\.proxy\.async;`, "", one, []string{"allreduce", "reduce"}},
 	} {
 		spoilt := func(module string) ([]byte, error) {
 			text, err := ptx.Source(module)
@@ -65,43 +66,34 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 			}
 			return text, err
 		}
-		for of := range strings.FieldsSeq(tt.algorithms) {
-			t.Run(name+" of "+of, func(t *testing.T) {
-				if !goesWrong(t, of, spoilt) {
-					t.Error("no seed finds that it is missing")
+		for _, of := range tt.collectives {
+			t.Run(tt.what+", "+of, func(t *testing.T) {
+				for seed := uint64(1); seed <= 1000; seed++ {
+					if err := spoiltCall(t, of, tt.bytes, spoilt, seed); err != nil {
+						t.Logf("seed %d: %v", seed, err)
+						return
+					}
 				}
+				t.Error("no seed finds that it is missing")
 			})
 		}
 	}
 }
 
-// goesWrong reports whether some seed makes a collective by bulk copies wrong with
-// kernels from a source.
-func goesWrong(t *testing.T, of string, source collective.Source) bool {
+// spoiltCall says what is wrong with a call of a collective, with kernels from a
+// source.
+func spoiltCall(t *testing.T, of string, bytes int64, source collective.Source, seed uint64) error {
 	t.Helper()
-	var wrong errWrong
-	for seed := uint64(1); seed <= 30; seed++ {
-		g := group{world: 2, blocks: 1, source: source, timeout: time.Second, backend: sim.New(1, sim.Options{Seed: seed})}
-		results := make([]error, g.world)
-		g.run(t, func(m *member) error {
-			for _, c := range calls(m.world, byBulk) {
-				if c.collective.Name != of {
-					continue
-				}
-				c.in.Seed, c.count = seed, c.fit(bufferBytes)
-				_, results[m.rank] = c.run(m)
+	g := group{world: 3, blocks: 1, source: source, timeout: time.Second, backend: sim.New(1, sim.Options{Seed: seed})}
+	wrong := make([]error, g.world)
+	g.run(t, func(m *member) error {
+		for _, c := range calls(m.world, byBulk) {
+			if c.collective.Name == of {
+				c.in.Seed, c.count = seed, c.fit(bytes/int64(c.in.DType.Size))
+				_, wrong[m.rank] = c.run(m)
 			}
-			return nil
-		})
-		if err := errors.Join(results...); err != nil {
-			t.Logf("seed %d: %v", seed, err)
-			return true
 		}
-	}
-	return wrong
+		return nil
+	})
+	return errors.Join(wrong...)
 }
-
-type errWrong = bool
-
-var _ = bytes.Equal
-var _ reference.Pattern

@@ -52,7 +52,7 @@ type group struct {
 	// blocks bounds grids; 0 is as many as the device has multiprocessors.
 	blocks int
 	pdl    bool
-	source  collective.Source // of the kernels; nil is those of the catalog
+	source collective.Source // of the kernels; nil is those of the catalog
 	// noPeers keeps the send and receive buffers out of the peers' sight: only
 	// what comes before them is shared.
 	noPeers bool
