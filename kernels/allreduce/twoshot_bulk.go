@@ -10,7 +10,7 @@ func TwoShotBulk() *collective.Algorithm {
 		Collective: name,
 		Name:       algorithm,
 		Summary:    "each rank reduces its part and pushes it, by bulk copies; largest sizes",
-		Kernels:    collective.BulkReductions(name, algorithm, algorithm),
+		Kernels:    collective.FloatReductions(name, algorithm, algorithm),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     32,

@@ -45,18 +45,3 @@ func BulkTileOfRanks(world int) int64 {
 
 // cacheLine is what memory is read and written by.
 const cacheLine = 128
-
-// BulkReductions is Reductions for the types that bulk copies are reduced in, on the
-// architecture that has them.
-func BulkReductions(collective, algorithm, template string) []Kernel {
-	all := Reductions(collective, algorithm, template, SM90)
-	var some []Kernel
-	for _, k := range all {
-		for _, d := range EpilogueDTypes() {
-			if k.DType.Name == d.Name {
-				some = append(some, k)
-			}
-		}
-	}
-	return some
-}

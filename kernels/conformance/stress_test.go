@@ -119,6 +119,9 @@ func drawBatch(r *rand.Rand, world int) batch {
 	for i := range batchCalls {
 		c := every[r.IntN(len(every))]
 		d := []collective.DType{collective.Float, collective.Half, collective.UInt32}[r.IntN(3)]
+		if !c.algorithm.Supports(d, c.in.Op, collective.NoEpilogue) {
+			d = collective.Float
+		}
 		c.in.Seed, c.in.Pattern, c.in.DType = r.Uint64(), reference.Pattern(r.IntN(2)), d
 		c.root, c.offset = r.IntN(world), int64(i*batchBytes)
 		c.inPlace = r.IntN(2) == 0 && c.canRunInPlace()

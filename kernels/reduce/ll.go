@@ -1,6 +1,10 @@
 package reduce
 
-import "gpurun/kernels/collective"
+import (
+	"slices"
+
+	"gpurun/kernels/collective"
+)
 
 // LL pushes every input to the root as packets: ll.cu.
 func LL() *collective.Algorithm {
@@ -9,11 +13,14 @@ func LL() *collective.Algorithm {
 		Collective: name,
 		Name:       algorithm,
 		Summary:    "no barrier, push packets with flags to the root; small sizes",
-		Kernels:    collective.Reductions(name, algorithm, algorithm, collective.SM80),
-		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Packets: true},
-		Blocks:     64,
-		Threads:    128, // to have the packets of many blocks on their way
+		Kernels: slices.Concat(
+			collective.Reductions(name, algorithm, algorithm, collective.SM80),
+			collective.FloatReductions(name, algorithm, algorithm),
+		),
+		MaxRanks: collective.MaxRanks,
+		Needs:    collective.Needs{Packets: true},
+		Blocks:   64,
+		Threads:  128, // to have the packets of many blocks on their way
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.PacketTile)
 	return a
