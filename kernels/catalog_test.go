@@ -64,13 +64,13 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 }
 
 // everything is what there must be: for each collective its algorithms. Those
-// that reduce do so for all types and operations, but for multimem.
+// that reduce do so for all types and operations, but for multimem and bulk copies.
 var everything = map[string][]string{
-	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
-	"allgather":     {"naive", "pull", "push", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "twoshot_bulk", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
+	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "multimem", "nccl", "nvshmem"},
-	"reduce":        {"naive", "p2p", "nccl"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "multimem", "nccl", "nvshmem"},
+	"reduce":        {"naive", "p2p", "ll", "bulk", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
@@ -122,6 +122,8 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return []collective.Op{collective.None}
 	case a.Needs.Multicast:
 		return multimemHas[d.Name]
+	case byBulk(a) && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
+		return nil
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil
 	case a.Name == "nvshmem":
@@ -129,6 +131,10 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 	}
 	return collective.Ops()
 }
+
+// byBulk reports whether an algorithm goes by bulk copies: it is then for compute
+// capability 9.0 and up, and reduces what is common in training alone.
+func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" || a.Name == "twoshot_bulk" }
 
 func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
 	t.Helper()
@@ -139,6 +145,9 @@ func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op co
 		return
 	}
 	oldest := 80
+	if byBulk(a) {
+		oldest = 90
+	}
 	if a.Needs.Multicast {
 		oldest = 90
 		if d.SignificandBits > 0 && d.Size == 1 && op != collective.None {

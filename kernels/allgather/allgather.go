@@ -19,7 +19,7 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets all ranks' inputs, one behind the other",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), Pull(), Push(), LL(), CopyEngine(), Multimem(),
+			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },

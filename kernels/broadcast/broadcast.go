@@ -19,10 +19,19 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets the root's input",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), P2P(), Multimem(),
+			naive.Algorithm(name, shape), P2P(), LL(), Bulk(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(int) float64 { return 1 },
-		Choose:    func(int, collective.Call) string { return "p2p" },
+		Choose:    choose,
 	}
+}
+
+// choose prefers packets as long as the barriers that they save cost more than the
+// root's sending every byte to all peers, twice: an estimate.
+func choose(_ int, call collective.Call) string {
+	if call.Bytes() <= 64<<10 {
+		return "ll"
+	}
+	return "p2p"
 }

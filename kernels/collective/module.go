@@ -113,6 +113,13 @@ func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel 
 	return all
 }
 
+// FloatReductions is Reductions for SM90, of the types that epilogues are for.
+func FloatReductions(collective, algorithm, template string) []Kernel {
+	return slices.DeleteFunc(Reductions(collective, algorithm, template, SM90), func(k Kernel) bool {
+		return !slices.ContainsFunc(EpilogueDTypes(), func(d DType) bool { return d.Name == k.DType.Name })
+	})
+}
+
 // Epilogues lists the kernels that the macros EPILOGUES and RMSNORMS make, in a
 // module each.
 func Epilogues(collective, algorithm, template string, arch Arch) []Kernel {

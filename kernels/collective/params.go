@@ -13,6 +13,9 @@ const (
 	PacketSlotBytes = 128 << 10
 	MaxRowVecs      = 2048
 	MaxThreads      = 512
+	BulkStages      = 6
+	BulkStageBytes  = 16 << 10
+	BulkSharedBytes = BulkStages * (BulkStageBytes + 8)
 )
 
 // Params mirrors Params of kernels/device/params.cuh, where the fields are

@@ -52,6 +52,7 @@ type group struct {
 	// blocks bounds grids; 0 is as many as the device has multiprocessors.
 	blocks int
 	pdl    bool
+	source collective.Source // of the kernels; nil is those of the catalog
 	// noPeers keeps the send and receive buffers out of the peers' sight: only
 	// what comes before them is shared.
 	noPeers bool
@@ -87,6 +88,9 @@ func (g group) complete() group {
 	if g.timeout == 0 {
 		g.timeout = patience
 	}
+	if g.source == nil {
+		g.source = ptx.Source
+	}
 	if g.backend == nil {
 		g.backend = sim.New(1, sim.Options{})
 	}
@@ -112,7 +116,7 @@ func (g group) runMember(x *exchange, rank int, story func(m *member) error) (er
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
 	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.turnstile.wait}
 	cfg := collective.Config{
-		Device: device, Source: ptx.Source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
+		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
 	}
 	shared := m.layOut(&cfg)

@@ -8,7 +8,9 @@
 // Every block has two slots, used in turn by the parity of the epoch, with room
 // for the packets of all ranks. A slot is written again two epochs later. By
 // then the writer has had packets of the epoch between from every rank, each
-// sent after that rank's whole block was done with the slot.
+// sent after that rank's whole block was done with the slot. Where data goes one way
+// only, those that have none to give therefore send vector 0 of every tile all the
+// same, whatever it holds, and all wait for it.
 //
 // Packets are relaxed: what orders a slot's reuse is that a poll has returned
 // before the block meets and sends on, as in NCCL.
@@ -81,12 +83,18 @@ class Mail {
   // passed in.
   template <typename First, typename Each>
   FORCE_INLINE __device__ void receive(int64_t i, Vec own, First first, Each each) {
+    receive_at([&](uint32_t) { return i; }, own, first, each);
+  }
+
+  // Does so for vector at(r) from rank r.
+  template <typename At, typename First, typename Each>
+  FORCE_INLINE __device__ void receive_at(At at, Vec own, First first, Each each) {
     if constexpr (N == 0) {
-      const auto from = [&](uint32_t r) { return r == p_.rank ? own : await<1>(r, i).of[0]; };
+      const auto from = [&](uint32_t r) { return r == p_.rank ? own : await<1>(r, at).of[0]; };
       first(from(0));
       each_rank<0, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
     } else {
-      const Letters<N> letters = await<N>(0, i);
+      const Letters<N> letters = await<N>(0, at);
       const auto from = [&](uint32_t r) { return r == p_.rank ? own : letters.of[r]; };
       first(from(0));
       each_rank<N, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
@@ -102,16 +110,16 @@ class Mail {
     Vec of[kRanks];
   };
 
-  // Polls until vector i has come from kRanks ranks, without the own one. All
-  // polls are on their way before the first is looked at.
-  template <int kRanks>
-  FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first, int64_t i) {
+  // Polls until vector at(r) has come from each rank r of kRanks, without the own
+  // one. All polls are on their way before the first is looked at.
+  template <int kRanks, typename At>
+  FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first, At at) {
     for (Patience patience;;) {
       Packets seen[kRanks] = {};
       uint32_t missing = kMaxRanks, found = 0;
 #pragma unroll
       for (uint32_t k = 0; k < kRanks; k++)
-        if (first + k != p_.rank) seen[k] = poll_packets(p_.peers[p_.rank] + offset(first + k, i));
+        if (first + k != p_.rank) seen[k] = poll_packets(p_.peers[p_.rank] + offset(first + k, at(first + k)));
 #pragma unroll
       for (uint32_t k = 0; k < kRanks; k++) {
         if (first + k == p_.rank || seen[k].are_of(epoch_)) continue;

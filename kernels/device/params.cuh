@@ -11,6 +11,9 @@ constexpr int kMaxBlocks = 128;         // blocks of a grid that may meet at a b
 constexpr int kSlotBytes = 32 * 1024;   // of scratch; a block has two slots
 constexpr int kPacketSlotBytes = 128 * 1024; // of packets; a block has two slots
 constexpr int kMaxThreads = 512;             // of a block
+constexpr int kBulkStages = 6;               // of shared memory that bulk copies go through; 99 KB, the least that sm_90 and up have, hold 6
+constexpr int kBulkStageBytes = 16 * 1024;
+constexpr int kBulkSharedBytes = kBulkStages * (kBulkStageBytes + 8); // the stages, and an mbarrier for each
 constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalised
 
 struct Params {

@@ -22,3 +22,11 @@ FORCE_INLINE __device__ Range share_beside_root(int64_t items, const Params& p) 
   if (p.rank == p.root) return {0, 0};
   return part_of(items, 1, p.rank < p.root ? p.rank : p.rank - 1, p.world - 1);
 }
+
+// Calls f(r) for all ranks, beginning with the next one, so that not all turn to the
+// same one first.
+template <typename F>
+FORCE_INLINE __device__ void each_rank_from_next(const Params& p, F f) {
+#pragma nounroll
+  for (uint32_t k = 1; k <= p.world; k++) f(p.rank + k < p.world ? p.rank + k : p.rank + k - p.world);
+}

@@ -1,10 +1,10 @@
 // What compute capability 9.0 has for products of matrices: copies of tiles of
-// tensors into shared memory (TMA), barriers that count the bytes of them, clusters of
-// blocks, and products by four warps at a time (wgmma). Shared memory goes by its
-// 32-bit addresses.
+// tensors into shared memory (TMA), clusters of blocks, and products by four warps at
+// a time (wgmma). Shared memory goes by its 32-bit addresses.
 #pragma once
 
-#include "../device/cuda.cuh"
+#include "../device/bulkcopy.cuh"
+#include "../device/mbarrier.cuh"
 
 constexpr int kWarpgroup = 128; // threads that multiply together
 
@@ -49,25 +49,6 @@ FORCE_INLINE __device__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-// Barriers in shared memory. A phase ends when so many have arrived and all bytes
-// that it was told to expect are there; phases alternate between parity 0 and 1.
-FORCE_INLINE __device__ void barrier_init(uint32_t barrier, uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-
-// Makes the barriers' first state visible to the cluster and to copies.
-FORCE_INLINE __device__ void barriers_are_ready() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-FORCE_INLINE __device__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-
-FORCE_INLINE __device__ void barrier_arrive(uint32_t barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
 // Arrives at the barrier at the same place in another block of the cluster. Nothing that
 // this thread wrote goes with it: a scope of the cluster would make it wait for all that
 // it has written.
@@ -78,20 +59,6 @@ FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block)
       "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(barrier),
       "r"(block)
       : "memory");
-}
-
-// Waits until the phase of that parity has ended.
-FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
-  uint32_t done;
-  do {
-    asm volatile(
-        "{\n\t.reg .pred ended;\n\t"
-        "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n\t"
-        "selp.u32 %0, 1, 0, ended;\n\t}"
-        : "=r"(done)
-        : "r"(barrier), "r"(parity)
-        : "memory");
-  } while (done == 0);
 }
 
 // Copies the box of a tensor map at those coordinates, the innermost first, to shared
@@ -112,23 +79,6 @@ FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, uint64_t 
       "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
       : "memory");
 }
-
-// Copies so many bytes, a multiple of 16, from shared memory to global memory of any GPU;
-// both are aligned to 16 bytes. It belongs to the thread's group that is to be committed next.
-FORCE_INLINE __device__ void store_bulk(uint64_t to, uint32_t from, uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
-}
-FORCE_INLINE __device__ void stores_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-
-// Waits until all of the thread's committed stores have read what they store.
-FORCE_INLINE __device__ void stores_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
-
-// Waits until they are done, and what they wrote is seen by this thread.
-FORCE_INLINE __device__ void stores_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-
-// Orders what this thread has seen, and written, before copies that are made afterwards: by
-// itself, or by one that it meets at a barrier.
-FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // The descriptor of a tile in shared memory whose rows are 128 bytes of k, swizzled in
 // groups of eight rows (PTX ISA, "Matrix Descriptor Format"). The next 16 elements

@@ -22,6 +22,7 @@
 
 #include "../device/barrier.cuh"
 #include "../device/reduce.cuh"
+#include "../device/shared.cuh"
 #include "../device/vector.cuh"
 #include "tiles.cuh"
 #include "trace.cuh"
@@ -212,25 +213,6 @@ FORCE_INLINE __device__ uint32_t rounded_pair(Half, float first, float second) {
   uint32_t pair;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
   return pair;
-}
-
-FORCE_INLINE __device__ Vec ld_shared(uint32_t address) {
-  Vec v;
-  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "r"(address)
-               : "memory");
-  return v;
-}
-
-FORCE_INLINE __device__ void st_shared(uint32_t address, Vec v) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-}
-
-// The 32-bit address of dynamic shared memory.
-FORCE_INLINE __device__ uint32_t shared_memory() {
-  extern __shared__ __attribute__((aligned(1024))) uint8_t shared[];
-  return (uint32_t)(uint64_t)(__attribute__((address_space(3))) uint8_t*)shared;
 }
 
 // Watch notes when a tile was waited for, begun and done, if the call is recorded. One

@@ -217,9 +217,9 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
       continue;
     }
     for (uint32_t i = 0; i < job.targets(t); i++)
-      store_bulk(job.target(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
+      bulk_store(job.target(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
   }
-  stores_commit();
+  bulk_commit();
 }
 
 // A warp stores what a warpgroup hands over, and tells the job when it has arrived.
@@ -230,10 +230,10 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
     barrier_wait(at.ready(part), parity);
     parity ^= 1;
     store_rows<kColumns>(p, job, at, t, part);
-    stores_wait_read();
+    bulk_wait_read<0>();
     warp_meet();
     if (lane_id() == 0) barrier_arrive(at.stored(part));
-    stores_wait();
+    bulk_wait_written();
     warp_meet();
     if (lane_id() == 0 && rows_of(t, part) > 0) job.end(t, number_of(t, part));
   });

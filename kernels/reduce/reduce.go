@@ -18,8 +18,17 @@ func Collective() *collective.Collective {
 		Aliases:    []string{"reduce_perf"},
 		Summary:    "the root gets the reduction of all ranks' inputs",
 		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), libraries.NCCL(name, shape)},
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), Bulk(), libraries.NCCL(name, shape)},
 		BusFactor:  func(int) float64 { return 1 },
-		Choose:     func(int, collective.Call) string { return "p2p" },
+		Choose:     choose,
 	}
+}
+
+// choose prefers packets as long as the barriers that they save cost more than the
+// root's getting every byte from all peers, twice: an estimate.
+func choose(_ int, call collective.Call) string {
+	if call.Bytes() <= 64<<10 {
+		return "ll"
+	}
+	return "p2p"
 }

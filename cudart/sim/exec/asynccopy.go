@@ -157,7 +157,7 @@ func (w *warp) resolve(l *linear, dst, src *endpoint, lane int) error {
 // startInGroup leaves t to the block and to the group by which the thread learns
 // of its end.
 func (w *warp) startInGroup(t *transfer, kind groupKind) {
-	w.block.flying = append(w.block.flying, t)
+	w.block.begin(t)
 	g := w.groupsOf(kind, t.lane)
 	g.open = append(g.open, t)
 }

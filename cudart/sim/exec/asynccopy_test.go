@@ -263,3 +263,49 @@ func TestAsyncRefusals(t *testing.T) {
 		}
 	}
 }
+
+// Another block sees what a bulk copy brought to global memory if it was waited for in
+// full before the flag.
+func TestBulkStoreIsSeenOnceWritten(t *testing.T) {
+	pass := func(wait string) (lost int) {
+		for _, disorder := range seeds(30) {
+			var mem memory
+			data, out := mem.allocate(4096), mem.allocate(4096)
+			p := compileText(t, copyKernel(`
+				mov.u32 %b, %ctaid.x;
+				setp.ne.u32 p, %b, 0;
+				@p bra wait;
+				st.shared.u32 [%s], 77;
+				fence.proxy.async.shared::cta;
+				cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 16;
+				cp.async.bulk.commit_group;
+			`+wait+`
+				st.release.gpu.global.u32 [%out+64], 1;
+				bra done;
+			wait:
+				ld.acquire.gpu.global.u32 %a, [%out+64];
+				setp.eq.u32 p, %a, 0;
+				@p bra wait;
+				ld.global.u32 %a, [%out];
+				st.global.u32 [%out+128], %a;
+			done:
+			`))
+			g := launchKernel(t, p, "run", Config{Blocks: 2, Threads: 1, Params: words(data, out), Memory: &mem, Disorder: disorder})
+			if err := finish(t, g); err != nil {
+				t.Fatal(err)
+			}
+			if binary.LittleEndian.Uint32(mem.at(out)[128:]) != 77 {
+				lost++
+			}
+		}
+		return lost
+	}
+	if n := pass("cp.async.bulk.wait_group 0;"); n > 0 {
+		t.Errorf("%d copies that were waited for were not seen", n)
+	}
+	for _, wait := range []string{"", "cp.async.bulk.wait_group 1;", "cp.async.bulk.wait_group.read 0;"} {
+		if pass(wait) == 0 {
+			t.Errorf("with %q no seed finds that the copy is signalled too early", wait)
+		}
+	}
+}

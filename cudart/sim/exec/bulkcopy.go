@@ -140,6 +140,6 @@ func (w *warp) startCounted(t *transfer, barrier uint64) error {
 	}
 	t.into = w.block.cluster.blocks[rankOf(barrier)]
 	t.into.incoming++
-	w.block.flying = append(w.block.flying, t)
+	w.block.begin(t)
 	return nil
 }

@@ -3,7 +3,7 @@ package exec
 import "unsafe"
 
 // transfer is an asynchronous copy. It is done when a thread waits for it, or
-// before the next round of the block that began it.
+// before the next round of the block that began it, with disorder before a later one.
 type transfer struct {
 	warp *warp
 	lane int
@@ -11,6 +11,7 @@ type transfer struct {
 	barrier unsafe.Pointer // nil where a group waits for the copy
 	bytes   uint64         // that the barrier waits for
 	into    *block         // whose shared memory it writes, where there is a barrier
+	rest    int            // rounds of the block until it is performed unasked
 	fetched bool
 	done    bool
 }
@@ -122,8 +123,19 @@ func (g *groups) waitRead(n uint64) {
 	}
 }
 
-// transferSome performs what the block has under way: everything, or with
-// disorder each transfer or not at random.
+// lateness is the logarithm of how many rounds a copy may rest with disorder.
+const lateness = 7
+
+// begin leaves t to the block. With disorder it rests for a while; short rests are as
+// likely as long ones.
+func (b *block) begin(t *transfer) {
+	if r := b.grid.cfg.Disorder; r != nil {
+		t.rest = r.IntN(1 << r.IntN(lateness+1))
+	}
+	b.flying = append(b.flying, t)
+}
+
+// transferSome performs what the block has under way and does not rest.
 func (b *block) transferSome() {
 	if len(b.flying) == 0 {
 		return
@@ -131,7 +143,7 @@ func (b *block) transferSome() {
 	b.grid.progress = true
 	left := b.flying[:0]
 	for _, t := range b.flying {
-		if r := b.grid.cfg.Disorder; r == nil || r.IntN(3) == 0 {
+		if t.rest--; t.rest < 0 {
 			t.perform()
 		}
 		if !t.done {

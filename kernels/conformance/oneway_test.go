@@ -1,0 +1,50 @@
+package conformance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+)
+
+// Packets that go one way only are not overwritten before they have been read:
+// the root of a broadcast, which waits for no data, and the senders of a reduction
+// call again and again while a rank comes late, with another root and tiles of other
+// sizes each time. Every call has buffers of its own.
+func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
+	oneWay := func(a *collective.Algorithm) bool {
+		return a.Needs.Packets && (a.Collective == "broadcast" || a.Collective == "reduce")
+	}
+	for seed := range uint64(8) {
+		world := 2 + int(seed%3)
+		g := group{world: world, blocks: 1 + int(seed%2), backend: sim.New(1, sim.Options{Seed: seed})}
+		g.run(t, func(m *member) error {
+			common := rand.New(rand.NewPCG(seed, 1))
+			var b batch
+			for i := range batchCalls {
+				kinds := calls(m.world, oneWay)
+				c := kinds[common.IntN(len(kinds))]
+				c.in.Seed, c.root, c.offset = common.Uint64(), common.IntN(world), int64(i*batchBytes)
+				c.count = common.Int64N(c.fit(bufferBytes) / batchCalls >> common.IntN(8))
+				b.calls = append(b.calls, c)
+			}
+			if err := b.fill(m); err != nil {
+				return err
+			}
+			m.meet()
+			if m.rank == int(seed)%world {
+				time.Sleep(20 * time.Millisecond) // the lateness under test
+			}
+			if err := b.enqueue(m); err != nil {
+				return err
+			}
+			if err := m.synchronize(); err != nil {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+			return b.check(m)
+		})
+	}
+}

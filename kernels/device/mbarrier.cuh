@@ -1,0 +1,42 @@
+// Barriers in shared memory that count arrivals and the bytes of asynchronous copies
+// (PTX ISA, "mbarrier"). Shared memory goes by its 32-bit addresses. sm_90 and up.
+#pragma once
+
+#include "cuda.cuh"
+
+// A phase of a barrier ends when so many have arrived and all bytes
+// that it was told to expect are there; phases alternate between parity 0 and 1.
+FORCE_INLINE __device__ void barrier_init(uint32_t barrier, uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+// Makes the barriers' first state visible to the cluster and to copies.
+FORCE_INLINE __device__ void barriers_are_ready() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+FORCE_INLINE __device__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+FORCE_INLINE __device__ void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// Waits until the phase of that parity has ended.
+FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  do {
+    asm volatile(
+        "{\n\t.reg .pred ended;\n\t"
+        "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, ended;\n\t}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (done == 0);
+}
+
+// Orders what this thread has seen, and written, before copies that are made afterwards: by
+// itself, or by one that it meets at a barrier.
+FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }

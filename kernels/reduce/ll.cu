@@ -1,0 +1,54 @@
+// reduce, packets: every rank pushes its input to the root, as packets that carry
+// their own flags, and the root reduces what arrives. There is no barrier.
+//
+// Algorithm, for each tile that falls to this block:
+//   1. push the tile of the own input to the root, as packets; push vector 0 of it
+//      to every peer, the root its own as well
+//   2. the root waits for each vector from every peer, reduces in rank order, and
+//      stores to the output; the others wait for vector 0 from every peer
+//
+// Why vector 0 goes to all: a rank that heard nothing from the root could run ahead
+// without bound, and overwrite packets that the root has not read. A rank writes to a
+// slot of the root in epoch e, and again in epoch e+2, or in that of whoever is root
+// then. Before that its block has waited in epoch e+1 for vector 0 from that rank,
+// whose block sent it only after all of its threads had read what came in epoch e.
+// What vector 0 holds does not matter to those that are not the root. It travels
+// beside the data and costs no trip of its own.
+//
+// Buffers: input and output are local, may be the same, and need no symmetric
+// address: a thread reads the own vector again before it stores to its place. Only
+// the root's output is written. The packets' slots are symmetric; see packet.cuh.
+//
+// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+//
+// The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of
+// at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
+// 32 threads; the packets of world tiles fit into kPacketSlotBytes. Any count and
+// alignment. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/entries.cuh"
+#include "../device/packet.cuh"
+
+template <typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void ll(const Params& p) {
+  const uint64_t base = p.peers[p.rank];
+  const Buffer send(base + p.send_offset, p.bytes);
+  const auto to_root = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+    if (p.rank == p.root && at > 0) return;
+    const Vec own = send.load(i);
+    if (at > 0) return mail.send(p.root, at, own);
+    mail.each_peer([&](uint32_t peer) { mail.send(peer, 0, own); });
+  };
+  const auto store = [&](int64_t offset, int64_t i, Vec v) {
+    Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
+  };
+  trade<N>(p, to_root, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+    const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
+    if (p.rank == p.root)
+      Epilogue::drive(p, kAlone, begin, end, from_all, store);
+    else if (thread_id() == 0)
+      mail.receive(0, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
+  });
+}
+
+REDUCTIONS(ll)
