@@ -47,6 +47,20 @@ func (c *compiler) allocate() {
 	c.kernel.regs = int(next)
 }
 
+// name lists the registers of each op. Reads come before writes.
+func (c *compiler) name() {
+	for _, def := range []bool{false, true} {
+		for _, r := range c.refs {
+			if o := &c.kernel.code[r.at]; r.def == def {
+				o.names = append(o.names, *r.slot)
+				if !def {
+					o.reads++
+				}
+			}
+		}
+	}
+}
+
 // interval is the stretch of code, both ends included, in which a register
 // may hold a value that is still wanted.
 type interval struct{ reg, start, end int }

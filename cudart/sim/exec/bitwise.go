@@ -164,7 +164,7 @@ func lop3(table uint64) func(a, b, c uint64) uint64 {
 // shift compiles shl and shr.
 func (c *compiler) shift(o *op, t ptx.Type) {
 	if c.in.Op == "shl" {
-		o.alu = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64])
+		o.alu, o.ramp = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64]), shlRamps(t)
 	} else {
 		o.alu = bySign[alu](t, shrBits[uint16], shrBits[uint32], shrBits[uint64], shrBits[int16], shrBits[int32], shrBits[int64])
 	}

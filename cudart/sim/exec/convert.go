@@ -44,6 +44,9 @@ func (c *compiler) convert(o *op) {
 	c.dst(&o.d, 0, cv.to)
 	c.src(&o.a, 1, cv.from)
 	o.alu = cv.fast()
+	if o.alu != nil && !cv.to.IsFloat() {
+		o.ramp = widenRamps(cv.to, cv.from)
+	}
 	if o.alu == nil {
 		f := cv.scalar()
 		// A destination wider than its type is sign- or zero-extended.

@@ -78,13 +78,10 @@ func (c *compiler) load(o *op) {
 		c.dstOperand(&mem.vector[i], e, t)
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
-	o.kind, o.run = opRun, loadWeak
-	mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[uint8], 2: loadAll[uint16], 4: loadAll[uint32], 8: loadAll[uint64]}[mem.size]
-	if mem.signed {
-		mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[int8], 2: loadAll[int16], 4: loadAll[int32], 8: loadAll[int64]}[mem.size]
-	}
+	o.kind, o.run, o.ramps = opRun, loadWeak, true
+	mem.all, mem.even = loadsOf(mem.size, mem.signed)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
-		o.run = loadStrong
+		o.run, o.ramps = loadStrong, false
 	}
 }
 
@@ -100,24 +97,12 @@ func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
 
 func loadWeak(w *warp, o *op, mask uint32) error {
 	if mask == fullMask && w.stores.empty() {
-		if s := w.uniformSpan(o); s != nil {
-			o.mem.all(w, o, s)
+		if _, ok := w.allLanes(o); ok {
 			return nil
 		}
 	}
+	w.settleRegisters(o)
 	return w.loadLanes(o, mask, readPlain)
-}
-
-// loadAll loads elements of type T for all lanes, at w.offsets.
-func loadAll[T integer](w *warp, o *op, s *span) {
-	at := s.ptr
-	for k, slot := range o.mem.vector {
-		d, keep := &w.regs[slot], o.mem.masks[k]
-		for i := range d {
-			d[i] = uint64(*(*T)(unsafe.Add(at, w.offsets[i]))) & keep
-		}
-		at = unsafe.Add(at, o.mem.size)
-	}
 }
 
 // loadStrong also remembers what it saw, because a warp that sees the same

@@ -18,7 +18,7 @@ func (c *compiler) move(o *op) {
 	case from.Kind == ptx.Special && isClock(from.Name):
 		c.readClock(o, from.Name, t)
 	default:
-		o.alu = copyLanes
+		o.alu, o.ramp = copyLanes, sameRamp
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
 	}
@@ -96,10 +96,8 @@ func (c *compiler) convertAddress(o *op) {
 		c.fail("addresses have 64 bits")
 	}
 	c.dstSrc(o, u64, u64)
-	o.alu = copyLanes
-	if delta != 0 {
-		o.alu = lift1(func(a uint64) uint64 { return a + delta })
-	}
+	o.alu = lift1(func(a uint64) uint64 { return a + delta })
+	o.ramp = func(a, _, _ ramp) (ramp, bool) { return a.plus(ramp{base: delta}), true }
 }
 
 // isSpace compiles isspacep.space p, a.

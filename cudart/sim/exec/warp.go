@@ -12,7 +12,9 @@ type warp struct {
 	index int // within the block
 
 	stores *storeBuffer // the block's; nil without disorder
-	regs   []lanes
+	regs   []lanes      // of those in shapes that are stale, ramps has the value
+	ramps  []ramp
+	shapes []shape
 	preds  []uint32
 	local  []byte // of all lanes, one after the other
 	live   uint32 // lanes that have not exited
@@ -89,16 +91,19 @@ func (w *warp) execute(quantum int) (int, error) {
 		switch o.kind {
 		case opALU:
 			if mask == fullMask {
-				o.alu(&w.regs[o.d], &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+				w.compute(o)
 			} else {
 				w.partial(o, mask)
 			}
 			s.pc++
 		case opCompare:
 			p := &w.preds[o.p]
-			*p = *p&^mask | o.cmp(&w.regs[o.a], &w.regs[o.b])&mask
+			*p = *p&^mask | w.compare(o)&mask
 			s.pc++
 		case opRun:
+			if !o.ramps {
+				w.settleRegisters(o)
+			}
 			if err := o.run(w, o, mask); err != nil {
 				return 0, err
 			}
@@ -121,6 +126,7 @@ func (w *warp) execute(quantum int) (int, error) {
 
 // partial executes an op for some lanes only.
 func (w *warp) partial(o *op, mask uint32) {
+	w.settleRegisters(o)
 	var out lanes
 	o.alu(&out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
 	w.setReg(o.d, &out, mask)
@@ -162,6 +168,7 @@ func (w *warp) control(o *op, mask uint32) (bool, error) {
 		w.push(split{pc: s.pc + 1, mask: rest})
 		s.mask = mask
 	}
+	w.settleRegisters(o)
 	v, err := o.control(w, o, mask)
 	if err != nil {
 		return true, err
