@@ -17,8 +17,7 @@ type access struct {
 	own    bool     // only the block's own shared memory will do
 	writes bool
 	order  order
-	all    moveAll  // at w.offsets
-	even   moveEven // at addresses that count evenly
+	move   movers
 }
 
 // bytes is the size of the whole access.
@@ -138,20 +137,19 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 	return fmt.Sprintf(", which lies in an allocation of %d bytes at %#x", s.size, s.base)
 }
 
-// allLanes moves the elements of all 32 lanes with the functions of an access. It gives up,
-// and leaves it to the lane-by-lane path to say why, where the lanes are not in one
-// region, or one of them is at fault.
-func (w *warp) allLanes(o *op) (*span, bool) {
+// moveAll moves the elements of all 32 lanes. It gives up, and leaves it to the lane-by-lane
+// path to say why, where the lanes are not in one region, or one of them is at fault.
+func (w *warp) moveAll(o *op) (*span, bool) {
 	if w.shapes[o.a]&even != 0 {
 		r := w.ramps[o.a].plus(ramp{base: o.mem.bias})
 		if s, ok := w.rampSpan(o, r); ok {
-			o.mem.even(w, o, unsafe.Add(s.ptr, r.base-s.base), r.step)
+			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.step)
 			return s, true
 		}
 		w.refresh(o.a)
 	}
 	if s := w.uniformSpan(o); s != nil {
-		o.mem.all(w, o, s.ptr)
+		o.mem.move.all(w, o, s.ptr)
 		return s, true
 	}
 	return nil, false

@@ -30,7 +30,7 @@ func (c *compiler) store(o *op) {
 	}
 	mem.writes = true
 	o.kind, o.run, o.ramps = opRun, storeWeak, true
-	mem.all, mem.even = storesOf(mem.size)
+	mem.move = stores(len(elems), mem.size)
 	if order.strong() {
 		o.run, o.ramps = storeStrong, false
 	}
@@ -39,7 +39,10 @@ func (c *compiler) store(o *op) {
 func storeWeak(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0 // who writes makes progress
 	if mask == fullMask && w.stores == nil {
-		if s, ok := w.allLanes(o); ok {
+		for _, slot := range o.mem.vector {
+			w.refresh(slot)
+		}
+		if s, ok := w.moveAll(o); ok {
 			w.noteStores(o, s)
 			return nil
 		}
