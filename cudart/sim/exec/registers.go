@@ -84,8 +84,8 @@ func (w *warp) computeRamp(o *op) bool {
 	w.refresh(o.a)
 	w.refresh(o.b)
 	w.refresh(o.c)
-	var out lanes
-	o.alu(&out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+	out := &w.scratch
+	o.alu(out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
 	w.setRamp(o.d, ramp{base: out[0]})
 	return true
 }

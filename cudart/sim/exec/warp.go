@@ -31,6 +31,7 @@ type warp struct {
 
 	maxRegisters []uint64 // what its setmaxnreg have asked for
 
+	scratch lanes            // of what computes for all lanes and keeps some
 	offsets lanes            // scratch of loads and stores
 	groups  [2][]groups      // of each lane, by kind; nil until used
 	async   asyncState       // of wgmma
@@ -127,9 +128,8 @@ func (w *warp) execute(quantum int) (int, error) {
 // partial executes an op for some lanes only.
 func (w *warp) partial(o *op, mask uint32) {
 	w.settleRegisters(o)
-	var out lanes
-	o.alu(&out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
-	w.setReg(o.d, &out, mask)
+	o.alu(&w.scratch, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+	w.setReg(o.d, &w.scratch, mask)
 }
 
 // jump takes a branch for the lanes in mask and reports whether the split gave
