@@ -65,9 +65,9 @@ func newWarp(b *block, index int) *warp {
 	g := b.grid
 	w := &warp{
 		grid: g, block: b, index: index, stores: b.stores,
-		regs: make([]lanes, g.kernel.regs), ramps: make([]ramp, g.kernel.regs), shapes: g.kernel.newShapes(),
-		preds: make([]uint32, g.kernel.preds),
-		live:  uint32(widthMask(min(32, g.cfg.Threads-32*index))),
+		registers: g.kernel.takeRegisters(),
+		preds:     make([]uint32, g.kernel.preds),
+		live:      uint32(widthMask(min(32, g.cfg.Threads-32*index))),
 	}
 	if g.kernel.local > 0 {
 		w.local = zeroed(32 * g.kernel.local)

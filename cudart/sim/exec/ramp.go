@@ -58,7 +58,10 @@ func (r ramp) extended(t ptx.Type) (ramp, bool) {
 // modulo wraps a function that computes modulo 2^64 for results of type t, of which the
 // low bits depend on those of the sources alone.
 func modulo(t ptx.Type, f func(a, b, c ramp) (ramp, bool)) onRamps {
-	if t.Lanes != 1 || t.Bits != 32 && t.Bits != 64 {
+	switch {
+	case t.Lanes == 1 && t.Bits == 64:
+		return f
+	case t.Lanes != 1 || t.Bits != 32:
 		return nil
 	}
 	return func(a, b, c ramp) (ramp, bool) {
@@ -66,7 +69,7 @@ func modulo(t ptx.Type, f func(a, b, c ramp) (ramp, bool)) onRamps {
 		if !ok {
 			return r, false
 		}
-		return r.low(t.Bits)
+		return r.low(32)
 	}
 }
 

@@ -10,16 +10,35 @@ const (
 	plain                   // never a ramp: multiplications write it when no op does
 )
 
-// newShapes are those of registers that are all zero.
-func (k *Kernel) newShapes() []shape {
-	shapes := make([]shape, k.regs)
-	for i := range shapes {
-		shapes[i] = even
+// registers is the file of a warp. What is stale in regs is in ramps.
+type registers struct {
+	regs   []lanes
+	ramps  []ramp
+	shapes []shape
+}
+
+// takeRegisters returns a file of zeroes.
+func (k *Kernel) takeRegisters() registers {
+	r, ok := k.spare.Get().(*registers)
+	if !ok {
+		r = &registers{regs: make([]lanes, k.regs), ramps: make([]ramp, k.regs), shapes: make([]shape, k.regs)}
+	}
+	clear(r.ramps)
+	for i := range r.shapes {
+		r.shapes[i] = even | stale
 	}
 	for _, slot := range k.async {
-		shapes[slot] = plain
+		r.regs[slot], r.shapes[slot] = lanes{}, plain
 	}
-	return shapes
+	return *r
+}
+
+// giveRegisters takes back the files of a block that has exited.
+func (b *block) giveRegisters() {
+	for _, w := range b.warps {
+		b.grid.kernel.spare.Put(&registers{w.regs, w.ramps, w.shapes})
+		w.registers = registers{}
+	}
 }
 
 // setRamp makes all lanes of a register those of a ramp.

@@ -12,14 +12,12 @@ type warp struct {
 	index int // within the block
 
 	stores *storeBuffer // the block's; nil without disorder
-	regs   []lanes      // of those in shapes that are stale, ramps has the value
-	ramps  []ramp
-	shapes []shape
-	preds  []uint32
-	local  []byte // of all lanes, one after the other
-	live   uint32 // lanes that have not exited
-	pace   int    // in disorder, how long its turns are for a while
-	spun   bool   // what took the last backward branch had polled nothing new
+	registers
+	preds []uint32
+	local []byte // of all lanes, one after the other
+	live  uint32 // lanes that have not exited
+	pace  int    // in disorder, how long its turns are for a while
+	spun  bool   // what took the last backward branch had polled nothing new
 
 	// The running split is kept apart from those that wait for their turn.
 	current split
@@ -72,8 +70,8 @@ func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
 	horizon := w.horizon()
-	steps := 0
-	defer func() { w.grid.stats.WarpInstructions += uint64(steps) }()
+	steps, stats := 0, &w.grid.stats
+	defer func() { stats.WarpInstructions += uint64(steps) }()
 	for ; steps < quantum; steps++ {
 		if s.pc >= horizon {
 			w.push(*s)
@@ -88,7 +86,11 @@ func (w *warp) execute(quantum int) (int, error) {
 				continue
 			}
 		}
-		w.grid.stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+		if mask == fullMask {
+			stats.LaneInstructions += 32
+		} else {
+			stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+		}
 		switch o.kind {
 		case opALU:
 			if mask == fullMask {
