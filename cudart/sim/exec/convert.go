@@ -99,8 +99,9 @@ func (cv conversion) fast() alu {
 }
 
 func widen[T integer](d, a, _, _ *lanes) {
-	for i := range d {
-		d[i] = uint64(T(a[i]))
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, z := a.quadAt(at), d.quadAt(at)
+		z[0], z[1], z[2], z[3] = uint64(T(x[0])), uint64(T(x[1])), uint64(T(x[2])), uint64(T(x[3]))
 	}
 }
 
