@@ -54,7 +54,7 @@ func randomProgram(r *rand.Rand, n int) string {
 				fmt.Sprintf("cvt.u32.u64 %s, %s", reg("r"), reg("d")), fmt.Sprintf("cvt.u32.u16 %s, %s", reg("r"), reg("h")),
 				fmt.Sprintf("cvt.u16.u32 %s, %s", reg("h"), reg("r")), fmt.Sprintf("mov.b%s %s, %s", bits(kind), d, a),
 				fmt.Sprintf("mov.b64 %s, {%s, %s}", reg("d"), reg("r"), reg("r")), fmt.Sprintf("mov.b32 {%s, %s}, %s", reg("h"), reg("h"), reg("r")),
-				fmt.Sprintf("mov.b64 {%s, %s}, %s", reg("r"), reg("r"), reg("d"))))
+				fmt.Sprintf("mov.b64 {%s, %s}, %s", reg("r"), reg("r"), reg("d")), fmt.Sprintf("mov.b32 %s, {%s, %s}", reg("r"), reg("h"), reg("h"))))
 		case 9, 10:
 			relation := pick("eq", "ne", "lt", "le", "gt", "ge")
 			fmt.Fprintf(&text, "setp.%s.%s %s, %s, %s;\n", relation, t, reg("p"), a, b)
