@@ -23,6 +23,8 @@ func (r ramp) gentle() bool       { return r.step+steepest <= 2*steepest }
 func (r ramp) plus(s ramp) ramp    { return ramp{r.base + s.base, r.step + s.step} }
 func (r ramp) minus(s ramp) ramp   { return ramp{r.base - s.base, r.step - s.step} }
 func (r ramp) times(k uint64) ramp { return ramp{r.base * k, r.step * k} }
+
+// spread writes the lanes.
 func (r ramp) spread(to *lanes) {
 	v := r.base
 	for i := range to {
@@ -57,7 +59,7 @@ func (r ramp) extended(t ptx.Type) (ramp, bool) {
 
 // modulo wraps a function that computes modulo 2^64 for results of type t, of which the
 // low bits depend on those of the sources alone.
-func modulo(t ptx.Type, f func(a, b, c ramp) (ramp, bool)) onRamps {
+func modulo(t ptx.Type, f onRamps) onRamps {
 	switch {
 	case t.Lanes == 1 && t.Bits == 64:
 		return f
