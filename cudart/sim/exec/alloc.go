@@ -47,17 +47,25 @@ func (c *compiler) allocate() {
 	c.kernel.regs = int(next)
 }
 
-// name lists the registers of each op. Reads come before writes.
+// name lists the registers of each op, once each. Reads come before writes.
 func (c *compiler) name() {
-	for _, def := range []bool{false, true} {
-		for _, r := range c.refs {
-			if o := &c.kernel.code[r.at]; r.def == def {
-				o.names = append(o.names, *r.slot)
-				if !def {
-					o.reads++
-				}
-			}
+	reads, writes := make([][]int32, len(c.kernel.code)), make([][]int32, len(c.kernel.code))
+	for _, r := range c.refs {
+		if r.def {
+			writes[r.at] = append(writes[r.at], *r.slot)
+		} else {
+			reads[r.at] = append(reads[r.at], *r.slot)
 		}
+	}
+	once := func(slots []int32) []int32 {
+		slices.Sort(slots)
+		return slices.Compact(slots)
+	}
+	for i := range c.kernel.code {
+		o := &c.kernel.code[i]
+		o.names = once(reads[i])
+		o.reads = len(o.names)
+		o.names = append(o.names, once(writes[i])...)
 	}
 }
 
