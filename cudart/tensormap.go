@@ -16,7 +16,7 @@ const (
 // cp.async.bulk.tensor copies to or from shared memory. Dimension 0 is the
 // innermost, whose elements are adjacent. A load fills what of a box lies outside
 // the tensor with zeroes, a store leaves it out. The first coordinate of a copy is a multiple
-// of 16 bytes.
+// of 16 bytes, and a store has no negative ones.
 //
 // It is what cuTensorMapEncodeTiled takes, without interleaving and with element
 // strides of 1. [Device.EncodeTensorMap] turns it into what a kernel reads.
@@ -28,8 +28,8 @@ type TensorMap struct {
 	Box     []int   // in elements, 1 to 256 each; the innermost is a multiple of 16 bytes
 	// Swizzle is 0, or the innermost extent of the box in bytes: 32, 64 or 128. The
 	// copy then exchanges bits 4 and up of each shared address, 1, 2 or 3 of them, with
-	// their exclusive or with those from bit 7 on. A box begins at a multiple of 8 times as
-	// many bytes in shared memory.
+	// their exclusive or with those from bit 7 on. A box begins at any multiple of 128 bytes
+	// in shared memory, and the pattern is that of the addresses.
 	Swizzle int
 	// L2Promotion is 0, or the bytes that a read fetches to the L2 cache: 64, 128
 	// or 256.

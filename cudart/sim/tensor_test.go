@@ -127,6 +127,9 @@ func (r *tensorRig) run(entry string, c *tensorCopy, blocks int, tensor, data []
 		r.t.Fatal(err)
 	}
 	tensorAfter, dataAfter = make([]byte, len(tensor)), make([]byte, len(data))
+	if err := r.s.Synchronize(r.t.Context()); err != nil {
+		r.t.Fatalf("%s, %v: %v", entry, c, err)
+	}
 	for p, b := range map[cudart.DevicePtr][]byte{at: tensorAfter, out: dataAfter} {
 		if err := r.s.Download(b, p); err != nil {
 			r.t.Fatalf("%v: %v", c, err)
@@ -229,6 +232,9 @@ func tensorCopies() []*tensorCopy {
 		{bf16, []int64{64, 40}, []int{32, 16}, 64, []int32{48, 30}, 512 * 5},
 		{bf16, []int64{33, 33}, []int{16, 33}, 32, []int32{8, 1}, 256},
 		{bf16, []int64{33, 33}, []int{16, 1}, 32, []int32{24, 32}, 0},
+		{bf16, []int64{33, 33}, []int{16, 30}, 32, []int32{24, 2}, 128 * 3},
+		{half, []int64{101, 70}, []int{32, 40}, 64, []int32{80, 8}, 128 * 7},
+		{bf16, []int64{101, 70}, []int{64, 40}, 128, []int32{64, 8}, 128 * 5},
 		{bf16, []int64{24, 5}, []int{8, 256}, 0, []int32{8, -100}, 0},
 		{single, []int64{31, 9}, []int{32, 4}, 128, []int32{4, 7}, 0},
 		{cudart.TensorUint8, []int64{77, 9}, []int{48, 3}, 0, []int32{48, 5}, 384},
@@ -246,7 +252,9 @@ func (r *tensorRig) checkAll(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	for _, c := range tensorCopies() {
 		r.checkLoad(c, random)
-		r.checkStore(c, random)
+		if slices.Min(c.corner) >= 0 { // otherwise it is refused
+			r.checkStore(c, random)
+		}
 	}
 	r.checkMulticast(&tensorCopy{cudart.TensorBFloat16, []int64{200, 100}, []int{64, 64}, 128, []int32{128, 10}, 0}, random)
 	r.checkMulticast(&tensorCopy{cudart.TensorBFloat16, []int64{200, 20}, []int{32, 8}, 64, []int32{-8, 6}, 512}, random)

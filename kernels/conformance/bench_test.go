@@ -22,12 +22,13 @@ import (
 func BenchmarkSimulator(b *testing.B) {
 	for _, a := range []*collective.Algorithm{allreduce.OneShot(), allreduce.TwoShot()} {
 		for _, world := range []int{4, 8} {
-			b.Run(fmt.Sprintf("%s/%d", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, world) })
+			b.Run(fmt.Sprintf("%s/%d/float", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, collective.Float, world) })
+			b.Run(fmt.Sprintf("%s/%d/bfloat16", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, collective.BFloat16, world) })
 		}
 	}
 }
 
-func benchmarkAlone(b *testing.B, a *collective.Algorithm, world int) {
+func benchmarkAlone(b *testing.B, a *collective.Algorithm, dtype collective.DType, world int) {
 	const bytes = 1 << 22
 	must := func(err error) {
 		b.Helper()
@@ -55,7 +56,7 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, world int) {
 	must(err)
 	must(stream.Upload(base, arrivedForEver()))
 
-	call := collective.Call{Send: send, Recv: send + bytes, Count: bytes / 4, DType: collective.Float, Op: collective.Sum}
+	call := collective.Call{Send: send, Recv: send + bytes, Count: bytes / int64(dtype.Size), DType: dtype, Op: collective.Sum}
 	instructions, cpu := device.Stats().LaneInstructions, cpuTime(b)
 	b.SetBytes(bytes)
 	for b.Loop() {

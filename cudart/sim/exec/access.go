@@ -15,8 +15,9 @@ type access struct {
 	masks  []uint64 // of each register loaded: what its width keeps
 	signed bool     // loads extend the sign
 	own    bool     // only the block's own shared memory will do
+	writes bool
 	order  order
-	all    func(w *warp, o *op, s *span) // moves all 32 lanes, at w.offsets
+	move   movers
 }
 
 // bytes is the size of the whole access.
@@ -136,17 +137,58 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 	return fmt.Sprintf(", which lies in an allocation of %d bytes at %#x", s.size, s.base)
 }
 
+// moveAll moves the elements of all 32 lanes. It gives up, and leaves it to the lane-by-lane
+// path to say why, where the lanes are not in one region, or one of them is at fault.
+func (w *warp) moveAll(o *op) (*span, bool) {
+	if w.shapes[o.a]&even != 0 {
+		r := w.ramps[o.a].plus(ramp{base: o.mem.bias})
+		if s, ok := w.rampSpan(o, r); ok {
+			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.step)
+			return s, true
+		}
+		w.refresh(o.a)
+	}
+	if s := w.uniformSpan(o); s != nil {
+		o.mem.move.all(w, o, s.ptr)
+		return s, true
+	}
+	return nil, false
+}
+
+// rampSpan checks the accesses of all 32 lanes to generic addresses that count evenly.
+func (w *warp) rampSpan(o *op, addr ramp) (*span, bool) {
+	s, ok := w.firstSpan(o, addr.base)
+	if !ok || !addr.gentle() {
+		return nil, false
+	}
+	n := o.mem.bytes()
+	limit := s.size - n
+	inside := addr.base-s.base <= limit && addr.last()-s.base <= limit
+	return s, inside && (addr.base|addr.step)&(n-1) == 0
+}
+
+// firstSpan finds the region of the access of lane 0, which those of the other lanes may
+// share.
+func (w *warp) firstSpan(o *op, addr uint64) (*span, bool) {
+	if addr>>RegionShift == localWindow>>RegionShift {
+		return nil, false
+	}
+	s, ok := w.find(addr, 0)
+	switch {
+	case !ok || s.size < o.mem.bytes():
+		return nil, false
+	case o.mem.own && s != &w.block.shared, o.mem.writes && s == &w.grid.params:
+		return nil, false
+	}
+	return s, true
+}
+
 // uniformSpan checks the accesses of all 32 lanes at once and leaves their
-// offsets in w.offsets. It gives up where the lanes are not in one region, or
-// one of them is at fault, and leaves it to the lane-by-lane path to say why.
+// offsets in w.offsets.
 func (w *warp) uniformSpan(o *op) *span {
 	a, n := &w.regs[o.a], o.mem.bytes()
-	first := a[0] + o.mem.bias
-	if first>>RegionShift == localWindow>>RegionShift {
-		return nil
-	}
-	s, ok := w.find(first, 0)
-	if !ok || s.size < n || o.mem.own && s != &w.block.shared {
+	s, ok := w.firstSpan(o, a[0]+o.mem.bias)
+	if !ok {
 		return nil
 	}
 	limit, bias := s.size-n, o.mem.bias-s.base

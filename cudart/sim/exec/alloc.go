@@ -47,6 +47,28 @@ func (c *compiler) allocate() {
 	c.kernel.regs = int(next)
 }
 
+// name lists the registers of each op, once each. Reads come before writes.
+func (c *compiler) name() {
+	reads, writes := make([][]int32, len(c.kernel.code)), make([][]int32, len(c.kernel.code))
+	for _, r := range c.refs {
+		if r.def {
+			writes[r.at] = append(writes[r.at], *r.slot)
+		} else {
+			reads[r.at] = append(reads[r.at], *r.slot)
+		}
+	}
+	once := func(slots []int32) []int32 {
+		slices.Sort(slots)
+		return slices.Compact(slots)
+	}
+	for i := range c.kernel.code {
+		o := &c.kernel.code[i]
+		o.names = once(reads[i])
+		o.reads = len(o.names)
+		o.names = append(o.names, once(writes[i])...)
+	}
+}
+
 // interval is the stretch of code, both ends included, in which a register
 // may hold a value that is still wanted.
 type interval struct{ reg, start, end int }

@@ -44,6 +44,17 @@ func shrBits[T integer](d, a, b, _ *lanes) {
 	}
 }
 
+// shlBy shifts by a literal. A count of the width or more is left to shlBits.
+func shlBy[T unsigned](n uint64) alu {
+	return func(d, a, _, _ *lanes) {
+		for at := 0; at < lanesBytes; at += quadBytes {
+			x, z := a.quadAt(at), d.quadAt(at)
+			z[0], z[1] = uint64(T(x[0])<<(n&63)), uint64(T(x[1])<<(n&63))
+			z[2], z[3] = uint64(T(x[2])<<(n&63)), uint64(T(x[3])<<(n&63))
+		}
+	}
+}
+
 func cnot(a uint64) uint64 {
 	if a == 0 {
 		return 1
@@ -164,7 +175,10 @@ func lop3(table uint64) func(a, b, c uint64) uint64 {
 // shift compiles shl and shr.
 func (c *compiler) shift(o *op, t ptx.Type) {
 	if c.in.Op == "shl" {
-		o.alu = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64])
+		o.alu, o.ramp = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64]), shlRamps(t)
+		if n := c.arg(2); n.Kind == ptx.Immediate && n.Bits < uint64(t.Bits) {
+			o.alu = byWidth(t, shlBy[uint16](n.Bits), shlBy[uint32](n.Bits), shlBy[uint64](n.Bits))
+		}
 	} else {
 		o.alu = bySign[alu](t, shrBits[uint16], shrBits[uint32], shrBits[uint64], shrBits[int16], shrBits[int32], shrBits[int64])
 	}

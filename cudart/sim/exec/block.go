@@ -65,9 +65,9 @@ func newWarp(b *block, index int) *warp {
 	g := b.grid
 	w := &warp{
 		grid: g, block: b, index: index, stores: b.stores,
-		regs:  make([]lanes, g.kernel.regs),
-		preds: make([]uint32, g.kernel.preds),
-		live:  uint32(widthMask(min(32, g.cfg.Threads-32*index))),
+		registers: g.kernel.takeRegisters(),
+		preds:     make([]uint32, g.kernel.preds),
+		live:      uint32(widthMask(min(32, g.cfg.Threads-32*index))),
 	}
 	if g.kernel.local > 0 {
 		w.local = zeroed(32 * g.kernel.local)
@@ -81,11 +81,8 @@ func newWarp(b *block, index int) *warp {
 
 // fill gives a constant register its value.
 func (w *warp) fill(k preset) {
-	reg := &w.regs[k.slot]
 	if k.perLane != nil {
-		for i := range reg {
-			reg[i] = k.perLane(w, i)
-		}
+		w.fillLanes(k)
 		return
 	}
 	value := k.value
@@ -95,8 +92,21 @@ func (w *warp) fill(k preset) {
 	if k.shared {
 		value += uint64(w.block.rank) << rankShift
 	}
+	w.setRamp(k.slot, ramp{base: value})
+}
+
+// fillLanes is fill for a value of each lane.
+func (w *warp) fillLanes(k preset) {
+	reg := &w.regs[k.slot]
+	r := ramp{base: k.perLane(w, 0), step: k.perLane(w, 1) - k.perLane(w, 0)}
+	isRamp := true
 	for i := range reg {
-		reg[i] = value
+		reg[i] = k.perLane(w, i)
+		isRamp = isRamp && reg[i] == r.at(i)
+	}
+	w.forget(k.slot)
+	if isRamp {
+		w.setRamp(k.slot, r)
 	}
 }
 

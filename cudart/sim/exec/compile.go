@@ -71,6 +71,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	c.kernel.code[len(e.Body)] = op{kind: opControl, guard: -1, control: exitLanes, inst: end}
 	c.keepAsync()
 	c.allocate()
+	c.name()
 	c.kernel.async = asyncRegisters(c.asyncs)
 	c.kernel.preds = len(c.preds) + 1 // predicate 0 is always false
 	return c.kernel, nil

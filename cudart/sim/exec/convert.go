@@ -44,6 +44,9 @@ func (c *compiler) convert(o *op) {
 	c.dst(&o.d, 0, cv.to)
 	c.src(&o.a, 1, cv.from)
 	o.alu = cv.fast()
+	if o.alu != nil && !cv.to.IsFloat() {
+		o.ramp = widenRamps(cv.to, cv.from)
+	}
 	if o.alu == nil {
 		f := cv.scalar()
 		// A destination wider than its type is sign- or zero-extended.
@@ -96,8 +99,9 @@ func (cv conversion) fast() alu {
 }
 
 func widen[T integer](d, a, _, _ *lanes) {
-	for i := range d {
-		d[i] = uint64(T(a[i]))
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, z := a.quadAt(at), d.quadAt(at)
+		z[0], z[1], z[2], z[3] = uint64(T(x[0])), uint64(T(x[1])), uint64(T(x[2])), uint64(T(x[3]))
 	}
 }
 

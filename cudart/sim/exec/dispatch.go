@@ -131,7 +131,7 @@ func (c *compiler) arithmetic(o *op) {
 		o.alu = byWidth(t, lift1(absInt[int16]), lift1(absInt[int32]), lift1(absInt[int64]))
 		c.dstSrc(o, t, t)
 	default:
-		o.alu = c.integerBinary(t)
+		o.alu = c.integerBinary(o, t)
 		c.dstSrc(o, t, t, t)
 	}
 }

@@ -3,7 +3,9 @@
 //
 // A step executes one instruction for the 32 lanes of a warp. A register is
 // an array of 32 lanes of 64 bits; a value narrower than that is kept
-// zero-extended. A predicate is a word with a bit per lane.
+// zero-extended. A predicate is a word with a bit per lane. A register whose lanes count
+// evenly, as addresses do, is kept as a ramp, and its lanes are written when an op wants them
+// (ramp.go, registers.go).
 //
 // Lanes that take different branches become splits: a split is a program
 // counter and the set of lanes that are there. The split with the lowest

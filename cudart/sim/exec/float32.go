@@ -14,9 +14,18 @@ func f32bits(x float32) uint64 {
 	return uint64(math.Float32bits(x))
 }
 
+// addF32 looks for NaNs among four results at a time: their sum is one then. It also is if it
+// adds infinities, which does no harm.
 func addF32(d, a, b, _ *lanes) {
-	for i := range d {
-		d[i] = f32bits(f32(a[i]) + f32(b[i]))
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, y, z := a.quadF32At(at), b.quadF32At(at), d.quadAt(at)
+		p, q, r, s := x[0].low+y[0].low, x[1].low+y[1].low, x[2].low+y[2].low, x[3].low+y[3].low
+		if t := (p + q) + (r + s); t != t {
+			z[0], z[1], z[2], z[3] = f32bits(p), f32bits(q), f32bits(r), f32bits(s)
+			continue
+		}
+		z[0], z[1] = uint64(math.Float32bits(p)), uint64(math.Float32bits(q))
+		z[2], z[3] = uint64(math.Float32bits(r)), uint64(math.Float32bits(s))
 	}
 }
 
@@ -44,9 +53,9 @@ func fmaF32(d, a, b, c *lanes) {
 	}
 }
 
-// fma32 computes a*b+c with one rounding. The product of two singles is exact
+// fma32 computes a*b+c with one rounding. The product of two quadF32 is exact
 // in a double, so only the sum is rounded twice; that differs from rounding
-// once only where the double lies halfway between two singles, which its low
+// once only where the double lies halfway between two quadF32, which its low
 // bits show, or among the subnormals.
 func fma32(a, b, c float32) float32 {
 	p := float64(a) * float64(b)

@@ -41,13 +41,14 @@ func (s *genericStores) note(w *warp, addr uint64) {
 	s.writers |= 1 << w.index
 }
 
-// noteStores is note for stores of all lanes to a region, at w.offsets.
-func (w *warp) noteStores(s *span) {
+// noteStores is note for a store of all lanes to a region.
+func (w *warp) noteStores(o *op, s *span) {
 	if w.block.generic == nil || s != &w.block.shared {
 		return
 	}
-	for _, at := range w.offsets {
-		w.block.generic.note(w, s.base+at)
+	w.refresh(o.a)
+	for _, base := range w.regs[o.a] {
+		w.block.generic.note(w, base+o.mem.bias)
 	}
 }
 

@@ -143,6 +143,7 @@ func (g *Grid) Round(quantum int) (State, error) {
 			return Done, err
 		}
 		g.retire(b)
+		b.giveRegisters()
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
 	g.admit()

@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +11,20 @@ import (
 )
 
 // evaluate runs one instruction on registers d, a, b, c of the given types, a
-// lane for each row of operands, and returns d.
+// lane for each row of operands, and returns d. It does so in warps with all lanes, too,
+// and demands the same.
 func evaluate(t testing.TB, inst string, types [4]string, rows [][3]uint64) []uint64 {
+	t.Helper()
+	out := evaluateRows(t, inst, types, rows)
+	whole := slices.Repeat(rows, 32)[:(len(rows)+31)/32*32]
+	if diff := cmp.Diff(out, evaluateRows(t, inst, types, whole)[:len(rows)]); diff != "" {
+		t.Errorf("%s gives something else (+) when all lanes of a warp execute it:\n%s", inst, diff)
+	}
+	return out
+}
+
+// evaluateRows is evaluate for instructions that know the other lanes.
+func evaluateRows(t testing.TB, inst string, types [4]string, rows [][3]uint64) []uint64 {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString(`
@@ -222,7 +235,7 @@ func TestLanesKnowTheirPlace(t *testing.T) {
 		"activemask.b32 d;":        {15, 15, 15, 15},
 		"mov.u32 d, WARP_SZ;":      {32, 32, 32, 32},
 	} {
-		got := evaluate(t, inst, [4]string{"b32"}, make([][3]uint64, 4))
+		got := evaluateRows(t, inst, [4]string{"b32"}, make([][3]uint64, 4))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", inst, diff)
 		}
@@ -247,7 +260,7 @@ func TestWarpExchanges(t *testing.T) {
 		"and.b32 a, a, 1; match.any.sync.b32 d, a, 15;":                            {5, 10, 5, 10},
 		"match.all.sync.b32 d|p, a, 15; selp.b32 d, 1, d, p;":                      {0, 0, 0, 0},
 	} {
-		got := evaluate(t, inst, [4]string{"b32", "b32"}, four)
+		got := evaluateRows(t, inst, [4]string{"b32", "b32"}, four)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", inst, diff)
 		}

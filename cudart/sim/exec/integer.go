@@ -156,15 +156,17 @@ func subSat(a, b uint64) uint64 { return clampS32(int64(int32(a)) - int64(int32(
 func clampS32(x int64) uint64 { return uint64(uint32(max(-1<<31, min(1<<31-1, x)))) }
 
 // integerBinary finds the integer operation with two sources, or nil.
-func (c *compiler) integerBinary(t ptx.Type) alu {
+func (c *compiler) integerBinary(o *op, t ptx.Type) alu {
 	switch op := c.in.Op; {
 	case op == "add" && t == s32 && c.has("sat"):
 		return lift2(addSat)
 	case op == "sub" && t == s32 && c.has("sat"):
 		return lift2(subSat)
 	case op == "add":
+		o.ramp = modulo(t, addRamps)
 		return byWidth[alu](t, addInt[uint16], addInt[uint32], addInt[uint64])
 	case op == "sub":
+		o.ramp = modulo(t, subRamps)
 		return byWidth[alu](t, subInt[uint16], subInt[uint32], subInt[uint64])
 	case op == "min":
 		return bySign[alu](t, minInt[uint16], minInt[uint32], minInt[uint64], minInt[int16], minInt[int32], minInt[int64])
@@ -185,15 +187,19 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	sum := t // type of the result and of mad's addend
 	switch {
 	case part == "lo" && mad:
+		o.ramp = modulo(t, madRamps)
 		o.alu = byWidth[alu](t, madLo[uint16], madLo[uint32], madLo[uint64])
 	case part == "lo":
+		o.ramp = modulo(t, madRamps)
 		o.alu = byWidth[alu](t, mulLo[uint16], mulLo[uint32], mulLo[uint64])
 	case part == "hi":
 		o.alu = mulHigh(t, mad)
 	case part == "wide" && mad:
+		o.ramp = madWideRamps(t)
 		sum.Bits *= 2
 		o.alu = bySign[alu](t, madWide[uint16, uint32], madWide[uint32, uint64], nil, madWide[int16, int32], madWide[int32, int64], nil)
 	case part == "wide":
+		o.ramp = madWideRamps(t)
 		sum.Bits *= 2
 		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32], mulWide[int32, int64], nil)
 	}

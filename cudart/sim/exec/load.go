@@ -78,13 +78,10 @@ func (c *compiler) load(o *op) {
 		c.dstOperand(&mem.vector[i], e, t)
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
-	o.kind, o.run = opRun, loadWeak
-	mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[uint8], 2: loadAll[uint16], 4: loadAll[uint32], 8: loadAll[uint64]}[mem.size]
-	if mem.signed {
-		mem.all = map[uint64]func(*warp, *op, *span){1: loadAll[int8], 2: loadAll[int16], 4: loadAll[int32], 8: loadAll[int64]}[mem.size]
-	}
+	o.kind, o.run, o.ramps = opRun, loadWeak, true
+	mem.move = loads(len(elems), mem.size, mem.signed)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
-		o.run = loadStrong
+		o.run, o.ramps = loadStrong, false
 	}
 }
 
@@ -100,24 +97,44 @@ func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
 
 func loadWeak(w *warp, o *op, mask uint32) error {
 	if mask == fullMask && w.stores.empty() {
-		if s := w.uniformSpan(o); s != nil {
-			o.mem.all(w, o, s)
+		if w.loadUniform(o) {
+			return nil
+		}
+		if _, ok := w.moveAll(o); ok {
+			for _, slot := range o.mem.vector {
+				w.forget(slot)
+			}
 			return nil
 		}
 	}
+	w.settleRegisters(o)
 	return w.loadLanes(o, mask, readPlain)
 }
 
-// loadAll loads elements of type T for all lanes, at w.offsets.
-func loadAll[T integer](w *warp, o *op, s *span) {
-	at := s.ptr
-	for k, slot := range o.mem.vector {
-		d, keep := &w.regs[slot], o.mem.masks[k]
-		for i := range d {
-			d[i] = uint64(*(*T)(unsafe.Add(at, w.offsets[i]))) & keep
-		}
-		at = unsafe.Add(at, o.mem.size)
+// loadUniform loads for all lanes from one address.
+func (w *warp) loadUniform(o *op) bool {
+	if w.shapes[o.a]&even == 0 || !w.ramps[o.a].uniform() {
+		return false
 	}
+	addr := w.ramps[o.a].base + o.mem.bias
+	s, ok := w.rampSpan(o, ramp{base: addr})
+	if !ok {
+		return false
+	}
+	p := unsafe.Add(s.ptr, addr-s.base)
+	for k, slot := range o.mem.vector {
+		w.setRamp(slot, ramp{base: o.mem.loaded(k, readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size))})
+	}
+	return true
+}
+
+// loaded is what register k holds after a load of v.
+func (a *access) loaded(k int, v uint64) uint64 {
+	if a.signed {
+		shift := 64 - 8*a.size
+		v = uint64(int64(v<<shift) >> shift)
+	}
+	return v & a.masks[k]
 }
 
 // loadStrong also remembers what it saw, because a warp that sees the same
@@ -152,11 +169,7 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		for k, slot := range o.mem.vector {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
 			v := w.stores.see(read(at, o.mem.size), at, o.mem.size, w.thread(lane))
-			if o.mem.signed {
-				shift := 64 - 8*o.mem.size
-				v = uint64(int64(v<<shift) >> shift)
-			}
-			w.regs[slot][lane] = v & o.mem.masks[k]
+			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func (c *compiler) move(o *op) {
 	case from.Kind == ptx.Special && isClock(from.Name):
 		c.readClock(o, from.Name, t)
 	default:
-		o.alu = copyLanes
+		o.alu, o.ramp = copyLanes, sameRamp
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
 	}
@@ -37,6 +37,10 @@ func (c *compiler) pack(o *op, t ptx.Type, elems []ptx.Operand) {
 	mask := widthMask(part.Bits)
 	o.kind = opRun
 	o.run = func(w *warp, o *op, active uint32) error {
+		if active == fullMask && len(slots) == 2 {
+			packPair(&w.regs[o.d], &w.regs[slots[0]], &w.regs[slots[1]], part.Bits)
+			return nil
+		}
 		var out lanes
 		for k, slot := range slots {
 			src := &w.regs[slot]
@@ -59,6 +63,10 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 	mask := widthMask(part.Bits)
 	o.kind = opRun
 	o.run = func(w *warp, o *op, active uint32) error {
+		if active == fullMask && len(slots) == 2 {
+			unpackPair(&w.regs[slots[0]], &w.regs[slots[1]], &w.regs[o.a], part.Bits)
+			return nil
+		}
 		src := w.regs[o.a] // a copy: a destination may be the source
 		var out lanes
 		for k, slot := range slots {
@@ -68,6 +76,26 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 			w.setReg(slot, &out, active)
 		}
 		return nil
+	}
+}
+
+// packPair and unpackPair are for two parts of 8 to 32 bits. A destination may be a source.
+func packPair(d, low, high *lanes, bits int) {
+	mask, shift := widthMask(bits), bits&63
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, y, z := low.quadAt(at), high.quadAt(at), d.quadAt(at)
+		z[0], z[1] = x[0]&mask|y[0]&mask<<shift, x[1]&mask|y[1]&mask<<shift
+		z[2], z[3] = x[2]&mask|y[2]&mask<<shift, x[3]&mask|y[3]&mask<<shift
+	}
+}
+
+func unpackPair(low, high, a *lanes, bits int) {
+	mask, shift := widthMask(bits), bits&63
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, y, z := low.quadAt(at), high.quadAt(at), a.quadAt(at)
+		p, q, r, s := z[0], z[1], z[2], z[3]
+		x[0], x[1], x[2], x[3] = p&mask, q&mask, r&mask, s&mask
+		y[0], y[1], y[2], y[3] = p>>shift&mask, q>>shift&mask, r>>shift&mask, s>>shift&mask
 	}
 }
 
@@ -96,10 +124,8 @@ func (c *compiler) convertAddress(o *op) {
 		c.fail("addresses have 64 bits")
 	}
 	c.dstSrc(o, u64, u64)
-	o.alu = copyLanes
-	if delta != 0 {
-		o.alu = lift1(func(a uint64) uint64 { return a + delta })
-	}
+	o.alu = lift1(func(a uint64) uint64 { return a + delta })
+	o.ramp = func(a, _, _ ramp) (ramp, bool) { return a.plus(ramp{base: delta}), true }
 }
 
 // isSpace compiles isspacep.space p, a.

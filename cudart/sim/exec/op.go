@@ -29,6 +29,7 @@ const (
 // the warp's files.
 type op struct {
 	kind    opKind
+	ramps   bool  // run knows registers that are ramps
 	guard   int32 // predicate, or -1
 	flip    uint32
 	d       int32
@@ -38,12 +39,17 @@ type op struct {
 	table   []int  // targets of an indexed branch
 	reduce  string // of bar.red: "popc", "and" or "or"
 
-	alu     alu
-	cmp     compare
-	run     func(w *warp, o *op, mask uint32) error
-	control func(w *warp, o *op, mask uint32) (verdict, error)
-	mem     *access
-	inst    *ptx.Inst
+	alu      alu
+	ramp     onRamps // what alu does where all sources are ramps; nil if they seldom give one
+	cmp      compare
+	cmpRamps compareRamps
+	run      func(w *warp, o *op, mask uint32) error
+	control  func(w *warp, o *op, mask uint32) (verdict, error)
+	mem      *access
+	inst     *ptx.Inst
+
+	names []int32 // the registers that the op names, those that it reads first
+	reads int     // how many of them it reads
 }
 
 // verdict is what becomes of the running split after a control instruction.

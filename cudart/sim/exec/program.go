@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -34,6 +35,8 @@ type Kernel struct {
 	dynamic int     // offset of dynamic shared memory
 
 	copiesShared bool // it has bulk copies from shared memory
+
+	spare sync.Pool // register files of warps that have exited
 }
 
 // Compile compiles every entry of a module. An instruction that the executor

@@ -28,22 +28,26 @@ func (c *compiler) store(o *op) {
 	for i, e := range elems {
 		c.srcOperand(&mem.vector[i], e, t)
 	}
-	o.kind, o.run = opRun, storeWeak
-	mem.all = map[uint64]func(*warp, *op, *span){1: storeAll[uint8], 2: storeAll[uint16], 4: storeAll[uint32], 8: storeAll[uint64]}[mem.size]
+	mem.writes = true
+	o.kind, o.run, o.ramps = opRun, storeWeak, true
+	mem.move = stores(len(elems), mem.size)
 	if order.strong() {
-		o.run = storeStrong
+		o.run, o.ramps = storeStrong, false
 	}
 }
 
 func storeWeak(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0 // who writes makes progress
 	if mask == fullMask && w.stores == nil {
-		if s := w.uniformSpan(o); s != nil && s != &w.grid.params {
-			o.mem.all(w, o, s)
-			w.noteStores(s)
+		for _, slot := range o.mem.vector {
+			w.refresh(slot)
+		}
+		if s, ok := w.moveAll(o); ok {
+			w.noteStores(o, s)
 			return nil
 		}
 	}
+	w.settleRegisters(o)
 	return w.storeLanes(o, mask, writePlain)
 }
 
@@ -53,18 +57,6 @@ func storeStrong(w *warp, o *op, mask uint32) error {
 		w.release(o.mem.order.scope, mask)
 	}
 	return w.storeLanes(o, mask, writeAtomic)
-}
-
-// storeAll stores elements of type T for all lanes, at w.offsets.
-func storeAll[T unsigned](w *warp, o *op, s *span) {
-	at := s.ptr
-	for _, slot := range o.mem.vector {
-		v := &w.regs[slot]
-		for i := range v {
-			*(*T)(unsafe.Add(at, w.offsets[i])) = T(v[i])
-		}
-		at = unsafe.Add(at, o.mem.size)
-	}
 }
 
 func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size, v uint64)) error {

@@ -7,9 +7,9 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// boxAlign is what the shared address of a box is a multiple of, and cornerAlign, in
-// bytes, its first coordinate. NVIDIA does not document the latter: copies from or to elsewhere
-// are an illegal instruction on Hopper, as the authors of Triton and TileLang found.
+// boxAlign is what the shared address of a box is a multiple of, with a swizzle or
+// without, and cornerAlign, in bytes, its first coordinate. NVIDIA does not document the
+// latter: copies from or to elsewhere are an illegal instruction on Hopper.
 const (
 	boxAlign    = 128
 	cornerAlign = 16
@@ -87,18 +87,15 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 	bytes := m.row() * m.rows()
 	if k.barrier != nil {
 		return w.eachTarget(&k.bulkInst, lane, bytes, func(to uint64) (copier, error) {
-			if err := w.checkPattern(&m, to, lane); err != nil {
-				return nil, err
-			}
 			shared, err := w.writableAt(to, bytes, boxAlign, lane)
 			return &boxLoad{box{tensorMap: m, parts: parts, at: to, shared: shared}}, err
 		})
 	}
-	from, err := k.src.at(w, lane)
-	if err != nil {
+	if err := w.checkCorner(k, lane); err != nil {
 		return err
 	}
-	if err := w.checkPattern(&m, from, lane); err != nil {
+	from, err := k.src.at(w, lane)
+	if err != nil {
 		return err
 	}
 	shared, err := w.rangeAt(from, bytes, boxAlign, lane)
@@ -110,11 +107,13 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 	return nil
 }
 
-// checkPattern refuses a box that begins within the pattern of its swizzle. NVIDIA's table
-// of alignments allows it, but nobody relies on it, and no GPU has been asked.
-func (w *warp) checkPattern(m *tensorMap, addr uint64, lane int) error {
-	if period := m.period(); period != 0 && addr%boxAlign == 0 && addr%period != 0 {
-		return w.fault(IllegalInstruction, lane, "a box with a swizzle of %d bytes begins at address %#x, which is not a multiple of %d, the length of the pattern", m.swizzle, addr, period)
+// checkCorner refuses a store that begins before the tensor. The CUDA programming guide
+// demands it; on a Hopper it is an illegal instruction. Loads may begin there.
+func (w *warp) checkCorner(k *tensorInst, lane int) error {
+	for d, reg := range k.coordinates {
+		if c := int32(w.regs[reg][lane]); c < 0 {
+			return w.fault(IllegalInstruction, lane, "coordinate %d of the box is %d, and a store cannot begin before the tensor", d, c)
+		}
 	}
 	return nil
 }

@@ -68,9 +68,6 @@ func (m *tensorMap) rows() uint64 {
 	return n
 }
 
-// period is after how many bytes the pattern of the swizzle repeats, 0 without one.
-func (m *tensorMap) period() uint64 { return 8 * m.swizzle }
-
 // swizzled is where the byte at a shared address really lies: the 16-byte unit
 // within each row of the swizzle is exchanged with another, by the bits from 7 on.
 // The pattern is that of the addresses, wherever the box begins.

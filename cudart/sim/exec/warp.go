@@ -12,12 +12,12 @@ type warp struct {
 	index int // within the block
 
 	stores *storeBuffer // the block's; nil without disorder
-	regs   []lanes
-	preds  []uint32
-	local  []byte // of all lanes, one after the other
-	live   uint32 // lanes that have not exited
-	pace   int    // in disorder, how long its turns are for a while
-	spun   bool   // what took the last backward branch had polled nothing new
+	registers
+	preds []uint32
+	local []byte // of all lanes, one after the other
+	live  uint32 // lanes that have not exited
+	pace  int    // in disorder, how long its turns are for a while
+	spun  bool   // what took the last backward branch had polled nothing new
 
 	// The running split is kept apart from those that wait for their turn.
 	current split
@@ -29,6 +29,7 @@ type warp struct {
 
 	maxRegisters []uint64 // what its setmaxnreg have asked for
 
+	scratch lanes            // of what computes for all lanes and keeps some
 	offsets lanes            // scratch of loads and stores
 	groups  [2][]groups      // of each lane, by kind; nil until used
 	async   asyncState       // of wgmma
@@ -69,8 +70,8 @@ func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
 	horizon := w.horizon()
-	steps := 0
-	defer func() { w.grid.stats.WarpInstructions += uint64(steps) }()
+	steps, stats := 0, &w.grid.stats
+	defer func() { stats.WarpInstructions += uint64(steps) }()
 	for ; steps < quantum; steps++ {
 		if s.pc >= horizon {
 			w.push(*s)
@@ -85,20 +86,27 @@ func (w *warp) execute(quantum int) (int, error) {
 				continue
 			}
 		}
-		w.grid.stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+		if mask == fullMask {
+			stats.LaneInstructions += 32
+		} else {
+			stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+		}
 		switch o.kind {
 		case opALU:
 			if mask == fullMask {
-				o.alu(&w.regs[o.d], &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+				w.compute(o)
 			} else {
 				w.partial(o, mask)
 			}
 			s.pc++
 		case opCompare:
 			p := &w.preds[o.p]
-			*p = *p&^mask | o.cmp(&w.regs[o.a], &w.regs[o.b])&mask
+			*p = *p&^mask | w.compare(o)&mask
 			s.pc++
 		case opRun:
+			if !o.ramps {
+				w.settleRegisters(o)
+			}
 			if err := o.run(w, o, mask); err != nil {
 				return 0, err
 			}
@@ -121,9 +129,9 @@ func (w *warp) execute(quantum int) (int, error) {
 
 // partial executes an op for some lanes only.
 func (w *warp) partial(o *op, mask uint32) {
-	var out lanes
-	o.alu(&out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
-	w.setReg(o.d, &out, mask)
+	w.settleRegisters(o)
+	o.alu(&w.scratch, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
+	w.setReg(o.d, &w.scratch, mask)
 }
 
 // jump takes a branch for the lanes in mask and reports whether the split gave
@@ -162,6 +170,7 @@ func (w *warp) control(o *op, mask uint32) (bool, error) {
 		w.push(split{pc: s.pc + 1, mask: rest})
 		s.mask = mask
 	}
+	w.settleRegisters(o)
 	v, err := o.control(w, o, mask)
 	if err != nil {
 		return true, err

@@ -1,0 +1,22 @@
+package exec
+
+import "testing"
+
+// What a warp left in its registers, the next one to have them does not find.
+func TestRegistersBeginAsZero(t *testing.T) {
+	k := &Kernel{regs: 3, async: []int32{2}}
+	for range 100 {
+		w := &warp{grid: &Grid{kernel: k}, registers: k.takeRegisters()}
+		w.block = &block{grid: w.grid, warps: []*warp{w}}
+		for slot := range w.regs {
+			if w.refresh(int32(slot)); w.regs[slot] != (lanes{}) {
+				t.Fatalf("register %d begins as %v", slot, w.regs[slot])
+			}
+		}
+		for slot := range w.regs {
+			w.setRamp(int32(slot), ramp{base: 7, step: 3})
+		}
+		w.refresh(0)
+		w.block.giveRegisters()
+	}
+}
