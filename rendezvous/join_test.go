@@ -265,6 +265,18 @@ func TestStrangersCannotCall(t *testing.T) {
 	}
 }
 
+// To watch a server's health lasts, and is not for strangers.
+func TestHealthIsNotWatchedByStrangers(t *testing.T) {
+	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret"})
+	watch, err := healthpb.NewHealthClient(dial(t, srv.Target())).Watch(testContext(t), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err == nil || !strings.Contains(err.Error(), "token") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestHealth(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret"})
 	for _, service := range []string{"", "gpurun.rendezvous.v1.Rendezvous", "gpurun.rendezvous.v1.Store"} {

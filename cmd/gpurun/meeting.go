@@ -45,7 +45,7 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token,
+		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token, TLS: p.nodes.tls,
 		JoinTimeout: p.nodes.wait, Timeout: p.job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {

@@ -109,8 +109,8 @@ func (e *election) serve(host string) (*server, string, error) {
 	listen, advertised := "", host
 	if isLoopback(host) {
 		listen, advertised = host, ""
-	} else if e.config.Token == "" {
-		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token", host)
+	} else if !e.config.guarded() {
+		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token, or certificates", host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
 	if err != nil {

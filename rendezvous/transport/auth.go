@@ -24,8 +24,9 @@ const (
 	tokenPrefix = "Bearer "
 )
 
-// Guard refuses calls that do not carry the job's token. Health checks need
-// none: whoever watches over the machines does not know it.
+// Guard refuses calls that do not carry the job's token. A health check needs
+// none: whoever watches over the machines does not know it. To be told of changes
+// needs it, because that call lasts.
 type Guard struct {
 	Token    string            // empty: everybody may call
 	ToStatus func(error) error // makes a refusal a status error
@@ -48,7 +49,7 @@ func (g Guard) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServer
 }
 
 func (g Guard) check(ctx context.Context, method string) error {
-	if g.Token == "" || strings.HasPrefix(method, "/"+healthpb.Health_ServiceDesc.ServiceName+"/") {
+	if g.Token == "" || method == healthpb.Health_Check_FullMethodName {
 		return nil
 	}
 	got, ok := strings.CutPrefix(Header(ctx, tokenHeader), tokenPrefix)

@@ -14,10 +14,12 @@ const (
 	maxMessageBytes = 16 << 20
 	maxHeaderBytes  = 64 << 10
 	maxStreams      = 1024 // per connection
+	maxConnections  = 1 << 16
 
 	keepaliveInterval = 10 * time.Second
 	keepaliveTimeout  = 20 * time.Second
 	closeGrace        = time.Second
+	idleTimeout       = time.Minute // of a connection without a call: a member's session is one
 )
 
 // HandshakeTimeout bounds how long a new connection may stay silent.
@@ -36,7 +38,9 @@ func NewServer(creds credentials.TransportCredentials, guard Guard) *grpc.Server
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(HandshakeTimeout),
 		grpc.WaitForHandlers(true),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime:             keepaliveInterval / 2,
 			PermitWithoutStream: true,
