@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gpurun/cudart/driver"
+	"gpurun/rendezvous/transport/certtest"
 )
 
 // TestMain lets the scripts run this test binary as gpurun: testscript puts a
@@ -32,8 +33,10 @@ func TestMain(m *testing.M) {
 //	                        that run no kernels, where the loader finds them
 //
 // and the conditions gpu, cc for a C compiler, and torch for a PyTorch in
-// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on.
+// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
+// STRANGER are folders with certificates.
 func TestScripts(t *testing.T) {
+	nodes, strangers := certtest.New(t), certtest.New(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -44,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
+			setCertificates(env, nodes, strangers)
 			l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
 			if err != nil {
 				return err

@@ -18,12 +18,12 @@ import (
 	"gpurun/rendezvous/transport"
 )
 
-// Authority signs certificates. Its files are gone when its test ends.
+// Authority signs certificates. All files are gone when its test ends.
 type Authority struct {
 	tb   testing.TB
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	file string
+	pem  []byte
 }
 
 // New returns a new authority.
@@ -34,9 +34,8 @@ func New(tb testing.TB) *Authority {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}}
-	a.file = filepath.Join(tb.TempDir(), "ca.pem")
 	der := a.sign(a.cert, a.key)
-	write(tb, a.file, "CERTIFICATE", der)
+	a.pem = encode("CERTIFICATE", der)
 	var err error
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		tb.Fatal(err)
@@ -44,7 +43,8 @@ func New(tb testing.TB) *Authority {
 	return a
 }
 
-// Node returns the files of a node whose certificate is for the hosts, names or
+// Node returns the files node.pem, node.key and ca.pem, in a folder of their own, of a
+// node whose certificate is for the hosts, names or
 // addresses. It is valid for clients and servers, now, unless change says
 // otherwise; nil changes nothing.
 func (a *Authority) Node(change func(*x509.Certificate), hosts ...string) transport.TLSFiles {
@@ -66,14 +66,21 @@ func (a *Authority) Node(change func(*x509.Certificate), hosts ...string) transp
 	if change != nil {
 		change(cert)
 	}
-	folder := a.tb.TempDir()
-	files := transport.TLSFiles{Cert: filepath.Join(folder, "node.pem"), Key: filepath.Join(folder, "node.key"), CA: a.file}
-	write(a.tb, files.Cert, "CERTIFICATE", a.sign(cert, key))
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		a.tb.Fatal(err)
 	}
-	write(a.tb, files.Key, "PRIVATE KEY", der)
+	folder := a.tb.TempDir()
+	files := transport.TLSFiles{
+		Cert: filepath.Join(folder, "node.pem"), Key: filepath.Join(folder, "node.key"), CA: filepath.Join(folder, "ca.pem"),
+	}
+	for path, text := range map[string][]byte{
+		files.Cert: encode("CERTIFICATE", a.sign(cert, key)), files.Key: encode("PRIVATE KEY", der), files.CA: a.pem,
+	} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			a.tb.Fatal(err)
+		}
+	}
 	return files
 }
 
@@ -105,9 +112,6 @@ func newKey(tb testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func write(tb testing.TB, path, kind string, der []byte) {
-	tb.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
