@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 //	within TIME             the exits before took no longer than this
 //	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
+//	etcd                    starts an etcd, at ETCD
 //
-// and the conditions gpu, cc for a C compiler, and torch for a PyTorch in
+// and the conditions gpu, cc for a C compiler, etcd, and torch for a PyTorch in
 // /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
 // STRANGER are folders with certificates.
 func TestScripts(t *testing.T) {
@@ -40,7 +41,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "within": tookAtMost, "stand-ins": standIns,
+			"exits": exits, "within": tookAtMost, "stand-ins": standIns, "etcd": startEtcd,
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,
@@ -63,6 +64,8 @@ func condition(name string) (bool, error) {
 	case "gpu":
 		_, err := driver.New().Devices()
 		return err == nil, nil
+	case "etcd":
+		return hasEtcd()
 	case "cc":
 		_, err := exec.LookPath("cc")
 		if err != nil && os.Getenv("GPURUN_REQUIRE_CC") == "1" {

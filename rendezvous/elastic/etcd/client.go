@@ -165,7 +165,7 @@ func (c *Client) post(ctx context.Context, url string, body []byte, answer any) 
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("no etcd answers; does one run there, and does no firewall stand between? %w", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
