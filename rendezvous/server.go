@@ -96,7 +96,7 @@ func Serve(config ServerConfig) (*Server, error) {
 	s := &Server{
 		target:      at.target,
 		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:        transport.NewServer(at.creds, transport.Guard{Token: config.Token, ToStatus: toStatus}),
+		grpc:        transport.NewServer(at.creds, config.Token),
 		health:      health.NewServer(),
 	}
 	s.register(config)
