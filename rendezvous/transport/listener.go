@@ -3,7 +3,20 @@ package transport
 import (
 	"net"
 	"sync"
+	"syscall"
 )
+
+// MostConnections is how many connections a server takes at once: 65,536, but no more
+// than half the file descriptors that the process may have. With the others an agent
+// starts workers, whoever floods its ports.
+func MostConnections() int {
+	const most = 1 << 16
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return most
+	}
+	return int(min(most, files.Cur/2))
+}
 
 // Listener is a listener that has so many connections at most, and can end them. A grpc.Server that is
 // stopped does so only for those that have shaken hands, and waits for the
@@ -17,7 +30,7 @@ type Listener struct {
 
 // NewListener wraps l.
 func NewListener(l net.Listener) *Listener {
-	return &Listener{Listener: l, most: maxConnections, open: map[*Conn]bool{}}
+	return &Listener{Listener: l, most: MostConnections(), open: map[*Conn]bool{}}
 }
 
 // Accept implements net.Listener. It hangs up on those that are too many.

@@ -14,7 +14,6 @@ const (
 	maxMessageBytes = 16 << 20
 	maxHeaderBytes  = 64 << 10
 	maxStreams      = 1024 // per connection
-	maxConnections  = 1 << 16
 
 	keepaliveInterval = 10 * time.Second
 	keepaliveTimeout  = 20 * time.Second
