@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
@@ -22,8 +21,8 @@ type meeting struct {
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
 func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
-	if err := os.Unsetenv(tokenVariable); err != nil { // workers have no use for it
-		return nil, fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	if err := forgetToken(); err != nil {
+		return nil, err
 	}
 	if p.nodes.several() {
 		return p.meetNodes(ctx, g)

@@ -100,6 +100,15 @@ func (s *settings) token(c config) (string, error) {
 	return token, nil
 }
 
+// forgetToken takes the secret out of the environment: workers have no use for it,
+// and programs show their environment in many places.
+func forgetToken() error {
+	if err := os.Unsetenv(tokenVariable); err != nil {
+		return fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	}
+	return nil
+}
+
 // unfit notes that this machine cannot take part in a job across machines, given
 // what came of looking for its devices: then the nodes meet all the same, so that
 // none waits in vain. A slip of the user's is returned.
