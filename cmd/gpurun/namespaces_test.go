@@ -48,8 +48,10 @@ func TestNodesInNamespaces(t *testing.T) {
 // which it can make what the scripts need.
 func allowedNamespaces(t *testing.T) (uintptr, error) {
 	t.Helper()
-	const probe = `mount -t tmpfs tmpfs /run && ip netns add probe && ip link add type bridge &&
-		ip link add port type veth peer name eth0 netns probe && ip netns exec probe ip link set lo up`
+	const probe = ownRun + `ip netns add probe
+		ip link add type bridge
+		ip link add port type veth peer name eth0 netns probe
+		ip netns exec probe unshare --uts ip link set lo up`
 	var errs []error
 	for _, flags := range []uintptr{
 		syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -92,10 +94,13 @@ func runInNamespaces(t *testing.T) {
 	})
 }
 
-// network is made with names in a /run of its own.
-const network = `set -e
+// ownRun begins a script with a /run of its own, where `ip netns` keeps its names.
+const ownRun = `set -e
 	mount --make-rprivate /
 	mount -t tmpfs tmpfs /run
+	`
+
+const network = ownRun + `
 	ip link add bridge0 type bridge
 	ip link set bridge0 up
 	for n in 0 1 2; do

@@ -1,5 +1,5 @@
 // Package transport is what all gRPC servers and clients of the project
-// have in common: limits, the job's token, and listeners that can hang up.
+// have in common: limits, the job's token, mutual TLS, and listeners that can hang up.
 package transport
 
 import (
