@@ -43,17 +43,23 @@ func (e *election) find(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	why := errors.New("etcd did not answer in time")
 	for {
 		target, err := e.ask(ctx)
-		if target != "" || errors.As(err, new(*End)) {
+		switch {
+		case target != "" || errors.As(err, new(*End)):
 			return target, err
+		case err == nil:
+			why = errors.New("no agent was elected")
+		case ctx.Err() == nil: // else it says only that time is up
+			why = err
 		}
-		if err == nil {
-			err = errors.New("no agent was elected")
-		}
-		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(err))
-		if pause(ctx, electEvery) != nil {
-			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, err)
+		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(why))
+		if cause := pause(ctx, electEvery); cause != nil {
+			if !errors.Is(cause, context.DeadlineExceeded) {
+				why = cause // such as a signal
+			}
+			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, why)
 		}
 	}
 }
