@@ -49,6 +49,9 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 		port = o.RdzvEndpoint.Port
 	}
 	m.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))
+	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
+		return nil, err
+	}
 	return m, setConf(m, o.RdzvConf)
 }
 

@@ -17,6 +17,7 @@
 package elastic
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -80,6 +81,7 @@ type Config struct {
 	Hosting  Hosting
 	Token    string // of the job; beyond loopback needed without TLS
 	TLS      *transport.TLS
+	EtcdTLS  *tls.Config `json:"-"` // nil: plain text to etcd
 	RunID    string
 
 	MinNodes, MaxNodes int

@@ -27,7 +27,7 @@ type election struct {
 }
 
 func newElection(config Config) (*election, error) {
-	client, err := etcd.New(config.Endpoint)
+	client, err := etcd.New(config.Endpoint, config.EtcdTLS)
 	if err != nil {
 		return nil, err
 	}
