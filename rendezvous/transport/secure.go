@@ -47,7 +47,7 @@ func (d doorkeeper) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 	d.log.Debug("refusing a connection", zap.Stringer("from", raw.RemoteAddr()), zap.Error(err))
 	if errors.As(err, new(tls.RecordHeaderError)) {
 		_ = raw.SetWriteDeadline(time.Now().Add(lingerTimeout))
-		_, _ = raw.Write(alertHandshakeFailure) // a stranger may be gone
+		_, _ = io.WriteString(raw, alertHandshakeFailure) // a stranger may be gone
 	}
 	linger(raw)
 	return nil, nil, err
@@ -74,9 +74,9 @@ func (c *keptOpen) Close() error {
 
 // alertHandshakeFailure is a record of TLS (RFC 8446, sections 5.1 and 6): by its
 // first byte a client in plain text knows whom it talks to.
-var alertHandshakeFailure = []byte{recordAlert, 3, 3, 0, 2, 2, 40}
+const alertHandshakeFailure = "\x15\x03\x03\x00\x02\x02\x28"
 
-const recordAlert = 21
+const recordAlert = 0x15
 
 const (
 	lingerTimeout = time.Second
