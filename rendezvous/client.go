@@ -33,9 +33,10 @@ const (
 
 // Options adjust a Join.
 type Options struct {
-	Token       string        // the job's, where the server wants one
-	CallTimeout time.Duration // of calls whose context has no deadline; 0: DefaultCallTimeout
-	Logger      *zap.Logger   // nil: silent
+	Token       string         // the job's, where the server wants one
+	TLS         *transport.TLS // nil: plain text
+	CallTimeout time.Duration  // of calls whose context has no deadline; 0: DefaultCallTimeout
+	Logger      *zap.Logger    // nil: silent
 }
 
 func (o Options) withDefaults() Options {
@@ -71,10 +72,12 @@ type Group struct {
 //
 // Errors: ErrDuplicateRank, ErrWorldSize, ErrClosed (the group is complete
 // already), ErrToken, *Straggler (naming who has not come), *PeerLeft (someone
-// left while joining), *Aborted, ErrServerGone.
+// left while joining), *Aborted, ErrServerGone, [transport.ErrTLS].
 func Join(ctx context.Context, target string, who Member, options Options) (*Group, error) {
 	options = options.withDefaults()
-	conn, err := connect(target)
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	conn, err := connect(target, options.TLS, refuse)
 	if err != nil {
 		return nil, fmt.Errorf("joining the rendezvous at %s: %w", target, err)
 	}
@@ -92,8 +95,8 @@ func Join(ctx context.Context, target string, who Member, options Options) (*Gro
 	return g, nil
 }
 
-func connect(target string) (*grpc.ClientConn, error) {
-	address, creds := dialTarget(target)
+func connect(target string, tls *transport.TLS, refused func(error)) (*grpc.ClientConn, error) {
+	address, creds := dialTarget(target, tls, refused)
 	return transport.Connect(address, creds)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
 
@@ -109,6 +110,9 @@ func remaining(ctx context.Context) int64 {
 
 // joinError prefers ctx's reason over the cancellation that it led to.
 func joinError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, transport.ErrTLS) {
+		return cause
+	}
 	err = fromStatus(err)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return noAnswer(err, context.Cause(ctx))

@@ -13,10 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"gpurun/rendezvous"
+	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
 
@@ -267,11 +270,15 @@ func TestStrangersCannotCall(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret"})
+	health := healthpb.NewHealthClient(dial(t, srv.Target()))
 	for _, service := range []string{"", "gpurun.rendezvous.v1.Rendezvous", "gpurun.rendezvous.v1.Store"} {
-		response, err := healthpb.NewHealthClient(dial(t, srv.Target())).
-			Check(testContext(t), &healthpb.HealthCheckRequest{Service: service})
+		request := &healthpb.HealthCheckRequest{Service: service}
+		response, err := health.Check(transport.WithToken(testContext(t), "secret"), request)
 		if err != nil || response.Status != healthpb.HealthCheckResponse_SERVING {
 			t.Errorf("service %q: %v, %v", service, response, err)
+		}
+		if _, err := health.Check(testContext(t), request); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("service %q, without the token: %v", service, err)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
+
+	"gpurun/rendezvous/transport"
 )
 
 // abstractScheme begins the targets of abstract Unix sockets: such a socket
@@ -26,14 +27,15 @@ type endpoint struct {
 
 // listen opens "unix-abstract:NAME", "host:port", or, for an empty address, an
 // abstract Unix socket with a fresh random name.
-func listen(address, token string) (*endpoint, error) {
+func listen(config ServerConfig) (*endpoint, error) {
+	address := config.Listen
 	if address == "" {
 		address = freshAbstract()
 	}
 	if name, ok := strings.CutPrefix(address, abstractScheme); ok {
 		return listenAbstract(name)
 	}
-	return listenTCP(address, token)
+	return listenTCP(address, config)
 }
 
 func listenAbstract(name string) (*endpoint, error) {
@@ -47,20 +49,20 @@ func listenAbstract(name string) (*endpoint, error) {
 	return &endpoint{listener: l, target: abstractScheme + name, creds: samePeerUID()}, nil
 }
 
-// listenTCP refuses to be reachable from other machines without a token.
-func listenTCP(address, token string) (*endpoint, error) {
+// listenTCP refuses to be reachable from other machines without TLS or a token.
+func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %q: %w", address, err)
 	}
-	if token == "" && !addr.IP.IsLoopback() {
-		return nil, fmt.Errorf("listening on %q: an address beyond loopback needs a job token", address)
+	if config.Token == "" && config.TLS == nil && !addr.IP.IsLoopback() {
+		return nil, fmt.Errorf("listening on %q: an address beyond loopback needs TLS or a job token", address)
 	}
 	l, err := net.ListenTCP("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %q: %w", address, err)
 	}
-	return &endpoint{listener: l, target: l.Addr().String(), creds: insecure.NewCredentials()}, nil
+	return &endpoint{listener: l, target: l.Addr().String(), creds: config.TLS.Server(config.Logger)}, nil
 }
 
 // freshAbstract is an abstract socket's address that nobody can guess.
@@ -76,10 +78,11 @@ func randomHex() string {
 }
 
 // dialTarget is a target as gRPC's own resolvers understand it, with the
-// credentials that its server expects.
-func dialTarget(target string) (string, credentials.TransportCredentials) {
+// credentials that its server expects; refused hears of those that it will never
+// take.
+func dialTarget(target string, tls *transport.TLS, refused func(error)) (string, credentials.TransportCredentials) {
 	if strings.HasPrefix(target, abstractScheme) {
 		return target, samePeerUID()
 	}
-	return "passthrough:///" + target, insecure.NewCredentials()
+	return "passthrough:///" + target, tls.Client(refused)
 }

@@ -42,10 +42,11 @@ type ServerConfig struct {
 
 	// Listen is "unix-abstract:NAME", "host:port", or empty for an abstract
 	// Unix socket with a fresh random name. Unix sockets accept only processes
-	// of the same user. TCP beyond loopback needs a Token, which travels in
-	// the clear.
+	// of the same user. TCP beyond loopback needs TLS or a Token; without TLS the
+	// token travels in the clear.
 	Listen string
 	Token  string // empty: none is asked for
+	TLS    *transport.TLS
 
 	JoinTimeout      time.Duration // 0: DefaultJoinTimeout
 	HeartbeatTimeout time.Duration // 0: DefaultHeartbeatTimeout
@@ -88,14 +89,14 @@ func Serve(config ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous: %w", err)
 	}
-	at, err := listen(config.Listen, config.Token)
+	at, err := listen(config)
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous: %w", err)
 	}
 	s := &Server{
 		target:      at.target,
 		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:        transport.NewServer(at.creds, transport.Guard{Token: config.Token, ToStatus: toStatus}),
+		grpc:        transport.NewServer(at.creds, config.Token),
 		health:      health.NewServer(),
 	}
 	s.register(config)

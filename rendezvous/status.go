@@ -70,7 +70,6 @@ func refusals() []refusal {
 		{ErrAbandoned, pb.Refusal_KIND_ABANDONED, codes.Aborted},
 		{ErrKeyNotFound, pb.Refusal_KIND_KEY_NOT_FOUND, codes.NotFound},
 		{ErrNotANumber, pb.Refusal_KIND_NOT_A_NUMBER, codes.FailedPrecondition},
-		{ErrToken, pb.Refusal_KIND_TOKEN, codes.Unauthenticated},
 		{ErrServerGone, pb.Refusal_KIND_SERVER_GONE, codes.Unavailable},
 	}
 }
@@ -126,6 +125,8 @@ func fromStatus(err error) error {
 		}
 	}
 	switch st.Code() {
+	case codes.Unauthenticated: // the call did not get so far as to have a detail
+		return &remoteError{message: st.Message(), cause: ErrToken}
 	case codes.Unavailable:
 		return fmt.Errorf("%w: %s", ErrServerGone, st.Message())
 	case codes.DeadlineExceeded:

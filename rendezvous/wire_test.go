@@ -59,6 +59,7 @@ func TestRefusalsTravel(t *testing.T) {
 
 func TestOtherStatusesAreExplained(t *testing.T) {
 	tests := map[codes.Code]error{
+		codes.Unauthenticated:  ErrToken,
 		codes.Unavailable:      ErrServerGone,
 		codes.DeadlineExceeded: context.DeadlineExceeded,
 		codes.Canceled:         context.Canceled,

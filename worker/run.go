@@ -17,6 +17,7 @@ import (
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/rendezvous/transport"
 	"gpurun/worker/report"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	LocalWorldSize int
 	// Target and Token lead to the rendezvous.
 	Target, Token string
+	TLS           *transport.TLS // nil: plain text
 	// Backend opens the device with the number Ordinal.
 	Backend cudart.Backend
 	Ordinal int

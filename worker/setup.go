@@ -31,7 +31,7 @@ func (r *rank) join(ctx context.Context) (context.Context, error) {
 	joining, cancel := r.within(ctx)
 	defer cancel()
 	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: host, PID: os.Getpid()}
-	r.group, err = rendezvous.Join(joining, r.Target, member, rendezvous.Options{Token: r.Token, Logger: r.Logger})
+	r.group, err = rendezvous.Join(joining, r.Target, member, rendezvous.Options{Token: r.Token, TLS: r.TLS, Logger: r.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("joining the rendezvous: %w", err)
 	}

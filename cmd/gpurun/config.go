@@ -26,6 +26,9 @@ type config struct {
 	MasterAddr    string    `mapstructure:"master-addr"`
 	MasterPort    int       `mapstructure:"master-port"`
 	RdzvTokenFile string    `mapstructure:"rdzv-token-file"`
+	TLSCert       string    `mapstructure:"tls-cert"`
+	TLSKey        string    `mapstructure:"tls-key"`
+	TLSCA         string    `mapstructure:"tls-ca"`
 	JoinTimeout   seconds   `mapstructure:"join-timeout"`
 	LogLevel      string    `mapstructure:"log-level"`
 	LogFormat     string    `mapstructure:"log-format"`

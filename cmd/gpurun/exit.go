@@ -83,6 +83,7 @@ func exitCode(err error) int {
 		exit     *exitError
 		usage    *usageError
 		notFound *agent.NotFound
+		signal   agent.Signalled
 	)
 	switch {
 	case err == nil:
@@ -91,6 +92,8 @@ func exitCode(err error) int {
 		return exit.code
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &signal):
+		return exitSignalled + int(signal.Signal)
 	case errors.As(err, &notFound) && errors.Is(err, fs.ErrPermission):
 		return exitNotRunnable
 	case errors.As(err, &notFound):

@@ -147,6 +147,9 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		result, err := launcher.Run(ctx, job)
 		return commandEnd(result, p.argv, err, a.err)
 	}
+	if err := forgetToken(); err != nil {
+		return err
+	}
 	job.Torch.RunID = p.meeting.RunID
 	p.meeting.Logger = p.log
 	result, err := launcher.RunNodes(ctx, job, *p.meeting)

@@ -14,6 +14,9 @@ type launchConfig struct {
 	LogLevel    string  `mapstructure:"log-level"`
 	LogFormat   string  `mapstructure:"log-format"`
 	TokenFile   string  `mapstructure:"rdzv-token-file"`
+	TLSCert     string  `mapstructure:"tls-cert"`
+	TLSKey      string  `mapstructure:"tls-key"`
+	TLSCA       string  `mapstructure:"tls-ca"`
 }
 
 // launchConfig decodes these settings alone: others may have a form of torchrun's
@@ -25,7 +28,7 @@ func (s *settings) launchConfig() (launchConfig, error) {
 		return c, err
 	}
 	values := map[string]any{}
-	for _, key := range []string{"grace", "signal-grace", "log-level", "log-format", "rdzv-token-file"} {
+	for _, key := range append(tlsKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file") {
 		values[key] = s.v.Get(key)
 	}
 	err = decoder.Decode(values)

@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
+	"gpurun/rendezvous/transport"
 	"gpurun/worker/nodes"
 )
 
@@ -20,8 +21,12 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 	if err != nil {
 		return nil, err
 	}
+	tls, err := s.tls(transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
+	if err != nil {
+		return nil, err
+	}
 	m := &elastic.Config{
-		Token: token, RunID: cmp.Or(o.RdzvID, "none"),
+		Token: token, TLS: tls, RunID: cmp.Or(o.RdzvID, "none"),
 		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
 		NodeRank: o.NodeRank, Workers: workers, Role: o.Role, LocalAddr: o.LocalAddr,
 	}
@@ -37,13 +42,16 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 	if host == "" {
 		return nil, usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
-	if token == "" && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
+	if token == "" && tls == nil && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
 		return nil, noSecret(host)
 	}
 	if o.RdzvEndpoint.HasPort {
 		port = o.RdzvEndpoint.Port
 	}
 	m.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))
+	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
+		return nil, err
+	}
 	return m, setConf(m, o.RdzvConf)
 }
 

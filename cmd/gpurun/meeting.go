@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
@@ -22,8 +21,8 @@ type meeting struct {
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
 func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
-	if err := os.Unsetenv(tokenVariable); err != nil { // workers have no use for it
-		return nil, fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	if err := forgetToken(); err != nil {
+		return nil, err
 	}
 	if p.nodes.several() {
 		return p.meetNodes(ctx, g)
@@ -45,7 +44,7 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token,
+		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token, TLS: p.nodes.tls,
 		JoinTimeout: p.nodes.wait, Timeout: p.job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {

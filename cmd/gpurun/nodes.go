@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gpurun/rendezvous/transport"
 	"gpurun/worker/nodes"
 )
 
@@ -21,6 +22,7 @@ type placement struct {
 	addr        string
 	port        int
 	token       string
+	tls         *transport.TLS
 	wait        time.Duration // for the other nodes to come
 	// problem is why this machine cannot take part; the other nodes are told.
 	problem error
@@ -53,7 +55,11 @@ func (s *settings) placement(c config) (placement, error) {
 	if n.token, err = s.token(c); err != nil {
 		return n, err
 	}
-	if n.token == "" && !nodes.Loopback(n.addr) {
+	files := transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, ServerName: n.addr}
+	if n.tls, err = s.tls(files); err != nil {
+		return n, err
+	}
+	if n.token == "" && n.tls == nil && !nodes.Loopback(n.addr) {
 		return n, noSecret(n.addr)
 	}
 	return n, nil
@@ -62,7 +68,7 @@ func (s *settings) placement(c config) (placement, error) {
 // noSecret says how nodes that meet at an address beyond loopback get a secret.
 func noSecret(addr string) error {
 	return usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
-		"and give --rdzv-token-file FILE, or set %s", addr, tokenVariable)
+		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, tokenVariable)
 }
 
 // A token is long enough not to be guessed, and short enough for a header.
@@ -94,6 +100,15 @@ func (s *settings) token(c config) (string, error) {
 	return token, nil
 }
 
+// forgetToken takes the secret out of the environment: workers have no use for it,
+// and programs show their environment in many places.
+func forgetToken() error {
+	if err := os.Unsetenv(tokenVariable); err != nil {
+		return fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	}
+	return nil
+}
+
 // unfit notes that this machine cannot take part in a job across machines, given
 // what came of looking for its devices: then the nodes meet all the same, so that
 // none waits in vain. A slip of the user's is returned.
@@ -120,7 +135,7 @@ func refuseNodes(s *settings, c config, word string) error {
 	if c.NNodes > 1 || c.NodeRank > 0 {
 		return s.blame(key, fmt.Errorf("gpurun's own collectives span machines, and %s is a command", word))
 	}
-	for _, name := range []string{"master-addr", "master-port", "rdzv-token-file", "join-timeout"} {
+	for _, name := range append(tlsKeys(), "master-addr", "master-port", "rdzv-token-file", "join-timeout") {
 		if s.flags.Changed(name) {
 			return usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
 		}

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/kernels"
+	"gpurun/rendezvous/transport"
+	"gpurun/rendezvous/transport/certtest"
 	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
@@ -34,9 +36,16 @@ func TestNodeCount(t *testing.T) {
 	}
 }
 
-// Every rank has its number among all, and among those of its machine.
+// Every rank has its number among all, and among those of its machine, and its node's
+// certificate.
 func TestAssignmentsOfAnotherNode(t *testing.T) {
-	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2}}
+	files := certtest.New(t).Node(nil)
+	files.ServerName = "node0"
+	tls, err := transport.LoadTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2, tls: tls}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +57,11 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if loaded, err := got.tls(); err != nil || loaded == nil {
+			t.Errorf("its certificate: %v", err)
+		}
 		want := assignment{
-			Rank: 4 + localRank, LocalRank: localRank, WorldSize: 6, LocalWorldSize: 2, Target: "node0:1234", Token: "t",
+			Rank: 4 + localRank, LocalRank: localRank, WorldSize: 6, LocalWorldSize: 2, Target: "node0:1234", Token: "t", TLS: &files,
 			Backend: "cuda", Ordinal: localRank,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gpurun/cudart/driver"
+	"gpurun/rendezvous/transport/certtest"
 )
 
 // TestMain lets the scripts run this test binary as gpurun: testscript puts a
@@ -30,21 +31,24 @@ func TestMain(m *testing.M) {
 //	within TIME             the exits before took no longer than this
 //	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
+//	etcd                    starts an etcd, at ETCD
 //
-// and the conditions gpu, cc for a C compiler, and torch for a PyTorch in
-// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on, and SCRIPTS
-// the folder scripts.
+// and the conditions gpu, cc for a C compiler, etcd, and torch for a PyTorch in
+// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
+// STRANGER are folders with certificates, SCRIPTS is the folder scripts.
 func TestScripts(t *testing.T) {
+	nodes, strangers := certtest.New(t), certtest.New(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "within": tookAtMost, "stand-ins": standIns,
+			"exits": exits, "within": tookAtMost, "stand-ins": standIns, "etcd": startEtcd,
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
+			setCertificates(env, nodes, strangers)
 			scripts, err := filepath.Abs("../../scripts")
 			if err != nil {
 				return err
@@ -65,6 +69,8 @@ func condition(name string) (bool, error) {
 	case "gpu":
 		_, err := driver.New().Devices()
 		return err == nil, nil
+	case "etcd":
+		return hasEtcd()
 	case "cc":
 		_, err := exec.LookPath("cc")
 		if err != nil && os.Getenv("GPURUN_REQUIRE_CC") == "1" {

@@ -13,6 +13,7 @@ import (
 
 	"gpurun/cmd/gpurun/foreign"
 	"gpurun/kernels/ptx"
+	"gpurun/rendezvous/transport"
 	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/report"
@@ -32,10 +33,12 @@ type assignment struct {
 	LocalWorldSize int    `json:"local_world_size"`
 	Target         string `json:"target"` // of the rendezvous
 	Token          string `json:"token"`
-	Backend        string `json:"backend"`
-	Ordinal        int    `json:"ordinal"`
-	SimSeed        uint64 `json:"sim_seed,omitempty"`
-	LogLevel       string `json:"log_level"`
+	// TLS is what the rendezvous of several machines wants, if it wants TLS.
+	TLS      *transport.TLSFiles `json:"tls,omitempty"`
+	Backend  string              `json:"backend"`
+	Ordinal  int                 `json:"ordinal"`
+	SimSeed  uint64              `json:"sim_seed,omitempty"`
+	LogLevel string              `json:"log_level"`
 }
 
 // filesDescriptor is where the launcher leaves the socket for descriptors.
@@ -131,13 +134,17 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 	if err != nil {
 		return err
 	}
+	tls, err := part.tls()
+	if err != nil {
+		return err
+	}
 	files := os.NewFile(filesDescriptor, "descriptor socket")
 	if files == nil {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
 	}
 	return worker.Run(cmd.Context(), worker.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
-		Target: part.Target, Token: part.Token,
+		Target: part.Target, Token: part.Token, TLS: tls,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
 		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,
 		Abort:  func(err error) { os.Exit(failed(reports, err)) },

@@ -17,6 +17,7 @@
 package elastic
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,9 @@ type Config struct {
 	Backend  Backend
 	Endpoint string // host:port; of etcd one or more, separated by commas
 	Hosting  Hosting
-	Token    string // of the job; needed beyond loopback
+	Token    string // of the job; beyond loopback needed without TLS
+	TLS      *transport.TLS
+	EtcdTLS  *tls.Config `json:"-"` // nil: plain text to etcd
 	RunID    string
 
 	MinNodes, MaxNodes int
@@ -118,6 +121,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
+
+// guarded says whether strangers are kept out.
+func (c Config) guarded() bool { return c.Token != "" || c.TLS != nil }
 
 func (c Config) terms() rounds.Terms {
 	return rounds.Terms{

@@ -27,7 +27,7 @@ type election struct {
 }
 
 func newElection(config Config) (*election, error) {
-	client, err := etcd.New(config.Endpoint)
+	client, err := etcd.New(config.Endpoint, config.EtcdTLS)
 	if err != nil {
 		return nil, err
 	}
@@ -43,17 +43,23 @@ func (e *election) find(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	why := errors.New("etcd did not answer in time")
 	for {
 		target, err := e.ask(ctx)
-		if target != "" || errors.As(err, new(*End)) {
+		switch {
+		case target != "" || errors.As(err, new(*End)):
 			return target, err
+		case err == nil:
+			why = errors.New("no agent was elected")
+		case ctx.Err() == nil: // else it says only that time is up
+			why = err
 		}
-		if err == nil {
-			err = errors.New("no agent was elected")
-		}
-		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(err))
-		if pause(ctx, electEvery) != nil {
-			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, err)
+		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(why))
+		if cause := pause(ctx, electEvery); cause != nil {
+			if !errors.Is(cause, context.DeadlineExceeded) {
+				why = cause // such as a signal
+			}
+			return "", fmt.Errorf("finding the rendezvous by etcd at %s: %w", e.config.Endpoint, why)
 		}
 	}
 }
@@ -109,8 +115,8 @@ func (e *election) serve(host string) (*server, string, error) {
 	listen, advertised := "", host
 	if isLoopback(host) {
 		listen, advertised = host, ""
-	} else if e.config.Token == "" {
-		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token", host)
+	} else if !e.config.guarded() {
+		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token, or certificates", host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
 	if err != nil {

@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"errors"
-	"io"
 	"net"
 	"strings"
 	"testing"
@@ -115,22 +114,6 @@ func TestNodesOfAnotherJobAreRefused(t *testing.T) {
 	if !errors.As(err, &end) || end.Kind != Refused || !strings.Contains(end.Reason, `this is job "test"`) {
 		t.Errorf("got %v", err)
 	}
-}
-
-func TestStrangersDisturbNothing(t *testing.T) {
-	config := job(t, 2, 2)
-	members := enterAll(t, config, 2)
-	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
-		conn, err := net.Dial("tcp", config.Endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nextAll(t, members)
 }
 
 func TestNobodyServes(t *testing.T) {

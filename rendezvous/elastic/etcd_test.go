@@ -1,6 +1,8 @@
 package elastic
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"os"
@@ -10,10 +12,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gpurun/rendezvous/transport/certtest"
 )
 
 // startEtcd starts an etcd with an empty store.
 func startEtcd(t *testing.T) (endpoint string, kill func()) {
+	t.Helper()
+	endpoint = freeEndpoint(t)
+	return endpoint, startEtcdAt(t, "http://"+endpoint, nil)
+}
+
+// startEtcdAt starts one at a URL, with further flags; security is for calls to it.
+func startEtcdAt(t *testing.T, url string, security *tls.Config, flags ...string) (kill func()) {
 	t.Helper()
 	path, err := exec.LookPath("etcd")
 	if err != nil {
@@ -22,11 +33,11 @@ func startEtcd(t *testing.T) (endpoint string, kill func()) {
 		}
 		t.Skip("there is no etcd; install etcd-server to test with one")
 	}
-	client, peers := freeEndpoint(t), freeEndpoint(t)
-	cmd := exec.Command(path, "--data-dir", t.TempDir(), "--log-level", "error",
-		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client,
+	peers := freeEndpoint(t)
+	cmd := exec.Command(path, append(flags, "--data-dir", t.TempDir(), "--log-level", "error",
+		"--listen-client-urls", url, "--advertise-client-urls", url,
 		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,
-		"--initial-cluster", "default=http://"+peers)
+		"--initial-cluster", "default=http://"+peers)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -35,18 +46,18 @@ func startEtcd(t *testing.T) (endpoint string, kill func()) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 	})
-	transport := &http.Transport{DisableKeepAlives: true}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: security}
 	for begin := time.Now(); time.Since(begin) < testTimeout; time.Sleep(20 * time.Millisecond) {
-		response, err := (&http.Client{Transport: transport, Timeout: time.Second}).Get("http://" + client + "/health")
+		response, err := (&http.Client{Transport: transport, Timeout: time.Second}).Get(url + "/health")
 		if err == nil {
 			response.Body.Close()
 			if response.StatusCode == http.StatusOK {
-				return client, func() { _ = cmd.Process.Kill() }
+				return func() { _ = cmd.Process.Kill() }
 			}
 		}
 	}
 	t.Fatal("etcd does not come up")
-	return "", nil
+	return nil
 }
 
 func etcdJob(t *testing.T, minNodes, maxNodes int) (config Config, kill func()) {
@@ -132,6 +143,33 @@ func TestServerStepsDownWithoutEtcd(t *testing.T) {
 		if err := over(t, r); !errors.As(err, &again) || !strings.Contains(again.Reason, "lost its lease in etcd") {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// An etcd may want certificates of its own.
+func TestEtcdBehindTLS(t *testing.T) {
+	t.Parallel()
+	config := job(t, 1, 1)
+	config.Backend = Etcd
+	files := certtest.New(t).Node(nil, hostOf(t, config.Endpoint))
+	text, err := os.ReadFile(files.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	own, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.EtcdTLS = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}}
+	startEtcdAt(t, "https://"+config.Endpoint, config.EtcdTLS,
+		"--client-cert-auth", "--cert-file", files.Cert, "--key-file", files.Key, "--trusted-ca-file", files.CA)
+	nextAll(t, enterAll(t, config, 1))
+	config.EtcdTLS, config.Timeouts.Join = &tls.Config{RootCAs: roots}, 3*time.Second
+	_, err = enter(t, config, 1).NextRound(testContext(t))
+	if err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+		t.Errorf("without a certificate: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -63,3 +64,29 @@ type fuzzAddr struct{}
 
 func (fuzzAddr) Network() string { return "fuzz" }
 func (fuzzAddr) String() string  { return "fuzz" }
+
+// FuzzGathered: whatever a server says was gathered, the parts are what was sent, one
+// behind the other.
+func FuzzGathered(f *testing.F) {
+	for _, g := range []*pb.Gathered{
+		{Round: 1, Name: "x", Data: []byte("abc"), Sizes: []uint32{1, 0, 2}},
+		{Data: []byte("abc"), Sizes: []uint32{4}},
+		{Sizes: []uint32{1<<32 - 1, 1}},
+	} {
+		message, err := proto.Marshal(g)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(message)
+	}
+	f.Fuzz(func(t *testing.T, message []byte) {
+		g := &pb.Gathered{}
+		if proto.Unmarshal(message, g) != nil {
+			return
+		}
+		got := gatheredFromProto(g)
+		if got.err == nil && !bytes.HasPrefix(g.GetData(), bytes.Join(got.data, nil)) || got.err == nil && len(got.data) != len(g.GetSizes()) {
+			t.Errorf("%q in parts of %v became %q", g.GetData(), g.GetSizes(), got.data)
+		}
+	})
+}

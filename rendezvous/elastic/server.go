@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
@@ -46,7 +45,7 @@ func serve(config Config, l net.Listener, host string) (*server, error) {
 		host:         host,
 		closeTimeout: config.Timeouts.Close,
 		coordinator:  newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:         transport.NewServer(insecure.NewCredentials(), transport.Guard{Token: config.Token, ToStatus: refusal}),
+		grpc:         transport.NewServer(config.TLS.Server(config.Logger), config.Token),
 		listener:     transport.NewListener(l),
 	}
 	pb.RegisterElasticServer(s.grpc, s)
@@ -61,9 +60,6 @@ func serve(config Config, l net.Listener, host string) (*server, error) {
 	config.Logger.Debug("serving the rendezvous", zap.Stringer("at", l.Addr()))
 	return s, nil
 }
-
-// refusal is the status of a call without the job's token.
-func refusal(err error) error { return status.Error(codes.Unauthenticated, err.Error()) }
 
 // Attend serves a node from its first Join to its end.
 func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse]) error {

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	pb "gpurun/rendezvous/elastic/v1"
@@ -41,7 +40,9 @@ type session struct {
 
 // openSession connects to the server that was found.
 func openSession(ctx context.Context, config Config, target string, home home) (*session, error) {
-	conn, err := transport.Connect("passthrough:///"+target, insecure.NewCredentials())
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	conn, err := transport.Connect("passthrough:///"+target, config.TLS.Client(refuse))
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", target, err)
 	}

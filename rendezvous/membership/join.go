@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Join asks for a place in the group. Timeout bounds the wait for the other
@@ -44,6 +45,8 @@ func (m *Machine) admissible(who Member) error {
 		return fmt.Errorf("%w: rank %d is not in 0..%d", ErrInvalid, who.Rank, m.cfg.WorldSize-1)
 	case len(who.Host) > MaxHostBytes:
 		return fmt.Errorf("%w: a host name of %d bytes; at most %d", ErrLimit, len(who.Host), MaxHostBytes)
+	case strings.ContainsFunc(who.Host, unicode.IsControl): // it will be shown on terminals
+		return fmt.Errorf("%w: a host name with control characters: %q", ErrInvalid, who.Host)
 	case len(who.Device) > MaxDeviceBytes:
 		return fmt.Errorf("%w: a device description of %d bytes; at most %d", ErrLimit, len(who.Device), MaxDeviceBytes)
 	}

@@ -87,6 +87,9 @@ func TestLimits(t *testing.T) {
 		{"host", func(*Machine) []Effect {
 			return mustGather(t).Join(0, 1, Member{Host: strings.Repeat("h", MaxHostBytes+1)}, 0)
 		}, ErrLimit},
+		{"host for terminals", func(*Machine) []Effect {
+			return mustGather(t).Join(0, 1, Member{Host: "node0\x1b[2J"}, 0)
+		}, ErrInvalid},
 		{"device", func(*Machine) []Effect {
 			return mustGather(t).Join(0, 1, Member{Device: make([]byte, MaxDeviceBytes+1)}, 0)
 		}, ErrLimit},

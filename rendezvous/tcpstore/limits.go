@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"gpurun/rendezvous/transport"
 )
 
 // Limits bound what clients can make a server hold. Zero means the default.
 type Limits struct {
-	Connections int   // at once; a client of PyTorch 1.13 has two. 65,536
+	Connections int   // at once; a client of PyTorch 1.13 has two. As in package transport
 	KeyBytes    int   // of one key: 8 KiB, as PyTorch has it
 	ValueBytes  int   // of one value: 8 MiB, as PyTorch has it
 	RequestKeys int   // in one request: 131,072, as PyTorch has it
@@ -31,7 +33,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Connections < 0 || l.KeyBytes < 0 || l.ValueBytes < 0 || l.RequestKeys < 0 || l.TotalBytes < 0 || l.RequestTime < 0 {
 		return l, fmt.Errorf("limits of the store: negative, in %+v", l)
 	}
-	or(&l.Connections, 1<<16)
+	or(&l.Connections, transport.MostConnections())
 	or(&l.KeyBytes, 8<<10)
 	or(&l.ValueBytes, 8<<20)
 	or(&l.RequestKeys, 128<<10)

@@ -3,33 +3,60 @@ package transport
 import (
 	"net"
 	"sync"
+	"syscall"
 )
 
-// Listener is a listener that can end its connections. A grpc.Server that is
+// MostConnections is how many connections a server takes at once: 65,536, but no more
+// than half the file descriptors that the process may have. With the others an agent
+// starts workers, whoever floods its ports.
+func MostConnections() int {
+	const most = 1 << 16
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return most
+	}
+	return int(min(most, files.Cur/2))
+}
+
+// Listener is a listener that has so many connections at most, and can end them. A grpc.Server that is
 // stopped does so only for those that have shaken hands, and waits for the
 // others: whoever connects and says nothing would keep it.
 type Listener struct {
 	net.Listener
+	most int
 	mu   sync.Mutex
 	open map[*Conn]bool
 }
 
 // NewListener wraps l.
 func NewListener(l net.Listener) *Listener {
-	return &Listener{Listener: l, open: map[*Conn]bool{}}
+	return &Listener{Listener: l, most: MostConnections(), open: map[*Conn]bool{}}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It hangs up on those that are too many.
 func (a *Listener) Accept() (net.Conn, error) {
-	conn, err := a.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := a.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := a.admit(conn); c != nil {
+			return c, nil
+		}
+		_ = conn.Close() // it may try again
 	}
-	c := &Conn{Conn: conn, from: a}
+}
+
+// admit returns nil when there is no room for the connection.
+func (a *Listener) admit(conn net.Conn) *Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.open) >= a.most {
+		return nil
+	}
+	c := &Conn{Conn: conn, from: a}
 	a.open[c] = true
-	return c, nil
+	return c
 }
 
 // hangUp ends all connections. Their owners still close them.

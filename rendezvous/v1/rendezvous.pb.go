@@ -98,7 +98,6 @@ const (
 	Refusal_KIND_ABANDONED      Refusal_Kind = 8
 	Refusal_KIND_KEY_NOT_FOUND  Refusal_Kind = 9
 	Refusal_KIND_NOT_A_NUMBER   Refusal_Kind = 10
-	Refusal_KIND_TOKEN          Refusal_Kind = 11
 	Refusal_KIND_SERVER_GONE    Refusal_Kind = 12
 )
 
@@ -116,7 +115,6 @@ var (
 		8:  "KIND_ABANDONED",
 		9:  "KIND_KEY_NOT_FOUND",
 		10: "KIND_NOT_A_NUMBER",
-		11: "KIND_TOKEN",
 		12: "KIND_SERVER_GONE",
 	}
 	Refusal_Kind_value = map[string]int32{
@@ -131,7 +129,6 @@ var (
 		"KIND_ABANDONED":      8,
 		"KIND_KEY_NOT_FOUND":  9,
 		"KIND_NOT_A_NUMBER":   10,
-		"KIND_TOKEN":          11,
 		"KIND_SERVER_GONE":    12,
 	}
 )
@@ -1680,9 +1677,9 @@ const file_rendezvous_proto_rawDesc = "" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"7\n" +
 	"\vMissingKeys\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\xd2\x02\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xc8\x02\n" +
 	"\aRefusal\x126\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\".gpurun.rendezvous.v1.Refusal.KindR\x04kind\"\x8e\x02\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\".gpurun.rendezvous.v1.Refusal.KindR\x04kind\"\x84\x02\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_INVALID\x10\x01\x12\x0e\n" +
@@ -1696,10 +1693,8 @@ const file_rendezvous_proto_rawDesc = "" +
 	"\x0eKIND_ABANDONED\x10\b\x12\x16\n" +
 	"\x12KIND_KEY_NOT_FOUND\x10\t\x12\x15\n" +
 	"\x11KIND_NOT_A_NUMBER\x10\n" +
-	"\x12\x0e\n" +
-	"\n" +
-	"KIND_TOKEN\x10\v\x12\x14\n" +
-	"\x10KIND_SERVER_GONE\x10\f*p\n" +
+	"\x12\x14\n" +
+	"\x10KIND_SERVER_GONE\x10\f\"\x04\b\v\x10\v*p\n" +
 	"\tOperation\x12\x19\n" +
 	"\x15OPERATION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OPERATION_BARRIER\x10\x01\x12\x18\n" +

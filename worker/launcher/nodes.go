@@ -38,6 +38,9 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if err != nil {
 		return nil, fmt.Errorf("meeting the other nodes: %w", err)
 	}
+	if meeting.TLS != nil {
+		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, which has none: keep strangers from its port")
+	}
 	var result *Result
 	defer func() {
 		reason := "its workers have ended"

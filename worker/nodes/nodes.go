@@ -10,8 +10,8 @@
 //	                  all tell how their ranks ended; the first cause counts
 //
 // The user's token stays with the agents: the ranks' rendezvous has a secret of
-// its own, made anew for each run. Both travel in the clear, as whatever the ranks
-// send each other does.
+// its own, made anew for each run. Without TLS both travel in the clear; whatever
+// the ranks send each other by NCCL or NVSHMEM always does.
 package nodes
 
 import (
@@ -28,6 +28,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/rendezvous"
+	"gpurun/rendezvous/transport"
 )
 
 // Config is a node's place in a job.
@@ -37,8 +38,9 @@ type Config struct {
 	// reach it.
 	Addr string
 	Port int
-	// Token is the job's secret; beyond loopback it must not be empty.
+	// Token is the job's secret; beyond loopback it must not be empty without TLS.
 	Token string
+	TLS   *transport.TLS // for servers with node 0's name; nil: plain text
 	// JoinTimeout bounds the wait for all nodes to come, and Timeout any later
 	// one.
 	JoinTimeout, Timeout time.Duration
@@ -118,7 +120,7 @@ func (n *Nodes) join(ctx context.Context) error {
 	n.config.Logger.Info("waiting for the other nodes", zap.String("at", n.config.address()),
 		zap.Int("node", n.config.Rank), zap.Int("of", n.config.Count))
 	who := rendezvous.Member{Rank: n.config.Rank, WorldSize: n.config.Count, Host: host, PID: os.Getpid()}
-	n.group, err = rendezvous.Join(ctx, target, who, rendezvous.Options{Token: n.config.Token, Logger: n.config.Logger})
+	n.group, err = rendezvous.Join(ctx, target, who, rendezvous.Options{Token: n.config.Token, TLS: n.config.TLS, Logger: n.config.Logger})
 	return n.explainJoin(err)
 }
 

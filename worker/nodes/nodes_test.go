@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gpurun/rendezvous"
+	"gpurun/rendezvous/transport"
+	"gpurun/rendezvous/transport/certtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -118,6 +120,43 @@ func TestNodesMeetAndConclude(t *testing.T) {
 		if v.Code != 5 || v.Node != 2 || v.What != "rank 4 died" || !strings.HasPrefix(v.Name, "node 2 (") {
 			t.Errorf("node %d: %+v", node, v)
 		}
+	}
+}
+
+// Node 0's certificate is for the name by which all call it, whatever the address
+// that it serves at; and the ranks meet by TLS as well.
+func TestNodesMeetByTLS(t *testing.T) {
+	a := certtest.New(t)
+	files := a.Node(nil, "localhost")
+	files.ServerName = "localhost"
+	tls, err := transport.LoadTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJob(t, 2)
+	j.config.Addr, j.config.Token, j.config.TLS = "localhost", "", tls
+	all := j.meetAll(t)
+	defer closeAll(t, all...)
+	var ranks errgroup.Group
+	for rank := range 4 {
+		target, token := all[rank/2].Ranks()
+		ranks.Go(func() error {
+			who := rendezvous.Member{Rank: rank, WorldSize: 4}
+			if _, err := rendezvous.Join(t.Context(), target, who, rendezvous.Options{Token: token}); !errors.Is(err, transport.ErrTLS) {
+				return fmt.Errorf("without a certificate: %w", err)
+			}
+			g, err := rendezvous.Join(t.Context(), target, who, rendezvous.Options{Token: token, TLS: tls})
+			if err != nil {
+				return err
+			}
+			return errors.Join(g.Leave(t.Context()), g.Close())
+		})
+	}
+	if err := ranks.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := conclude(t, all, End{}, End{}); errors.Join(errs...) != nil {
+		t.Error(errs)
 	}
 }
 

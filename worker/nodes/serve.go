@@ -19,7 +19,7 @@ func (n *Nodes) serve(ctx context.Context) (target string, err error) {
 		return "", err
 	}
 	n.meeting, err = rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: n.config.Count, Listen: net.JoinHostPort(ip, strconv.Itoa(n.config.Port)), Token: n.config.Token,
+		WorldSize: n.config.Count, Listen: net.JoinHostPort(ip, strconv.Itoa(n.config.Port)), Token: n.config.Token, TLS: n.config.TLS,
 		JoinTimeout: n.config.JoinTimeout, Logger: n.config.Logger,
 	})
 	switch {
@@ -43,7 +43,7 @@ func (n *Nodes) serveRanks(world int) (theirs place, err error) {
 	secret := rand.Text()
 	for _, port := range []int{(n.config.Port + 1) % (1 << 16), 0} { // 0 is any
 		n.ranks, err = rendezvous.Serve(rendezvous.ServerConfig{
-			WorldSize: world, Listen: net.JoinHostPort(ip, strconv.Itoa(port)), Token: secret,
+			WorldSize: world, Listen: net.JoinHostPort(ip, strconv.Itoa(port)), Token: secret, TLS: n.config.TLS,
 			JoinTimeout: n.config.Timeout, Logger: n.config.Logger,
 		})
 		if !errors.Is(err, syscall.EADDRINUSE) {

@@ -8,6 +8,7 @@ package etcd
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,21 +34,27 @@ type Client struct {
 }
 
 // New returns a client of the members at the endpoints: host:port, or a URL,
-// separated by commas. Nothing is sent before the first call.
-func New(endpoints string) (*Client, error) {
+// separated by commas. Security is for URLs of https, and makes one of host:port.
+// Nothing is sent before the first call.
+func New(endpoints string, security *tls.Config) (*Client, error) {
 	c := &Client{http: &http.Client{Transport: &http.Transport{
 		Proxy:                 nil, // a proxy has no business between nodes
+		TLSClientConfig:       security,
 		ResponseHeaderTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost:   2,
 		IdleConnTimeout:       time.Minute,
 	}}}
+	scheme := "http://"
+	if security != nil {
+		scheme = "https://"
+	}
 	for endpoint := range strings.SplitSeq(endpoints, ",") {
 		endpoint = strings.TrimSuffix(strings.TrimSpace(endpoint), "/")
 		if endpoint == "" {
 			return nil, fmt.Errorf("etcd endpoints %q: want host:port, separated by commas", endpoints)
 		}
 		if !strings.Contains(endpoint, "://") {
-			endpoint = "http://" + endpoint
+			endpoint = scheme + endpoint
 		}
 		c.urls = append(c.urls, endpoint)
 	}
@@ -165,7 +172,7 @@ func (c *Client) post(ctx context.Context, url string, body []byte, answer any) 
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("no etcd answers; does one run there, and does no firewall stand between? %w", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))

@@ -36,7 +36,7 @@ func member(t *testing.T, code int, answer string, asked *[]string) string {
 
 func client(t *testing.T, endpoints ...string) *Client {
 	t.Helper()
-	c, err := New(strings.Join(endpoints, ","))
+	c, err := New(strings.Join(endpoints, ","), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

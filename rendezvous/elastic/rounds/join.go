@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Join asks for a place in the next round: of a node that is new, or of one
@@ -42,6 +43,9 @@ func (m *Machine) admissible(id NodeID, about Node) *End {
 	for what, text := range map[string]string{"name": about.Name, "role": about.Role, "address": about.Master} {
 		if len(text) > MaxNameBytes {
 			return refuse("a node's %s of %d bytes; at most %d", what, len(text), MaxNameBytes)
+		}
+		if strings.ContainsFunc(text, unicode.IsControl) { // it will be shown on terminals
+			return refuse("a node's %s with control characters: %q", what, text)
 		}
 	}
 	switch t := m.cfg.Terms; {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -316,6 +317,29 @@ func TestStaleMessages(t *testing.T) {
 	stale("a success", m.Finish(0, 1, 1))
 	if m.Ended() != nil {
 		t.Errorf("the job is over: %v", m.Ended())
+	}
+}
+
+// What nodes say of themselves is shown to people, and kept.
+func TestNamesAreBounded(t *testing.T) {
+	m, err := New(testConfig(Terms{Min: 1, Max: 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", MaxNameBytes+1)
+	for reason, about := range map[string]Node{
+		"a node's name of 256 bytes; at most 255":                 {Name: long},
+		"a node's role of 256 bytes; at most 255":                 {Role: long},
+		"a node's address of 256 bytes; at most 255":              {Master: long},
+		`a node's name with control characters: "node0\x1b[2J"`:   {Name: "node0\x1b[2J"},
+		`a node's role with control characters: "a\nb"`:           {Role: "a\nb"},
+		`a node's address with control characters: "head:99\x00"`: {Master: "head:99\x00"},
+	} {
+		about.Terms, about.Workers = m.cfg.Terms, 1
+		effects := m.Join(0, 1, about)
+		if len(effects) != 1 || effects[0].(Dismiss).End.Reason != reason {
+			t.Errorf("got %+v, want %q", effects, reason)
+		}
 	}
 }
 

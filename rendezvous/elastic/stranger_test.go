@@ -1,0 +1,111 @@
+package elastic
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "gpurun/rendezvous/elastic/v1"
+	"gpurun/rendezvous/transport"
+	"gpurun/rendezvous/transport/certtest"
+)
+
+// Strangers are hung up on, those that are silent are borne, and nodes that wait, or
+// run, notice neither.
+func TestStrangersDisturbNobody(t *testing.T) {
+	for name, secure := range map[string]bool{"plain text": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			config := job(t, 2, 2)
+			if secure {
+				config.TLS = certtest.New(t).Load(nil, hostOf(t, config.Endpoint))
+			}
+			first := next(t, enter(t, config, 0))
+			visit(t, config.Endpoint)
+			second := next(t, enter(t, config, 1))
+			rounds := []*Round{first.get(t), second.get(t)}
+			visit(t, config.Endpoint)
+			callWithoutToken(t, config)
+			gathered := make(chan error, len(rounds))
+			for _, r := range rounds {
+				go func() {
+					_, err := r.Gather(testContext(t), "after", nil)
+					gathered <- err
+				}()
+			}
+			if err := errors.Join(<-gathered, <-gathered); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Whoever comes to the master's port before a round begins gets nothing there.
+func TestStrangersAtTheMaster(t *testing.T) {
+	l, err := listenMaster(true, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := greet(l)
+	visit(t, l.Addr().String())
+	if l, err = g.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// visit says things that are none of the protocol's, and is hung up on each time. One
+// more visitor says nothing, for as long as the test lasts.
+func visit(t *testing.T, address string) {
+	t.Helper()
+	silent, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	for what, words := range map[string]string{
+		"http":    "GET / HTTP/1.1\r\nHost: rendezvous\r\n\r\n",
+		"ssh":     "SSH-2.0-OpenSSH_9.2 Debian-2+deb12u3\r\n",
+		"tls":     "\x16\x03\x01\x00\x2f\x01\x00\x00\x2b\x03\x03 this is no hello of anybody's, but a lie",
+		"preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, words) // it may have been hung up on already
+		_, err = io.Copy(io.Discard, conn) // a reset will do
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			t.Errorf("%s: the server does not hang up", what)
+		}
+	}
+}
+
+// callWithoutToken calls as one who has the certificate, but not the token: it is
+// refused before it has joined.
+func callWithoutToken(t *testing.T, config Config) {
+	t.Helper()
+	conn, err := transport.Connect("passthrough:///"+config.Endpoint, config.TLS.Client(func(err error) { t.Error(err) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stream, err := pb.NewElasticClient(conn).Attend(testContext(t), grpc.WaitForReady(true))
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if status.Code(err) != codes.Unauthenticated {
+		t.Errorf("got %v", err)
+	}
+}
