@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -70,8 +72,12 @@ func (j *Job) check() error {
 		j.Agent.Logger = zap.NewNop()
 	}
 	visible := os.Getenv("CUDA_VISIBLE_DEVICES")
-	if gpus := strings.Count(visible, ",") + 1; j.Torch.VirtualLocalRank && visible != "" && gpus < j.Torch.Workers {
-		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, j.Torch.Workers)
+	gpus, workers := strings.Count(visible, ",")+1, j.Torch.Workers
+	if t := j.Torch.Task; t != nil && gpus > 1 { // one is the worker's own
+		workers = t.LocalWorldSize
+	}
+	if j.Torch.VirtualLocalRank && visible != "" && gpus < workers {
+		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, workers)
 	}
 	return nil
 }
@@ -107,7 +113,8 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 
 // workers runs the workers of the attempt with that number.
 func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
-	folder, err := folders.attempt(attempt, torch.Workers)
+	first := torch.FirstLocalRank()
+	folder, err := folders.attempt(attempt, first, torch.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -119,27 +126,33 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	spec := j.Agent
 	spec.Workers, spec.FirstRank = torch.Workers, torch.FirstRank
 	spec.Env = j.environment(folder, torch, attempt == 0)
-	spec.ErrorFile = folder.errorFile
-	spec.Output = files.output
+	spec.ErrorFile = func(worker int) string { return folder.errorFile(first + worker) }
+	spec.Output = func(worker int) (stdout, stderr agent.Output, err error) { return files.output(first + worker) }
 	if j.Logs.Prefix != "" {
-		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-torch.FirstRank, rank) }
+		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, first+rank-torch.FirstRank, rank) }
 	}
 	if spec.Prefix != nil {
-		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank) }
+		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank - first) }
+	}
+	if torch.Task != nil {
+		spec.Argv = slices.Clone(spec.Argv)
+		for i, argument := range spec.Argv {
+			spec.Argv[i] = strings.ReplaceAll(argument, "${local_rank}", strconv.Itoa(first))
+		}
 	}
 	return agent.Run(ctx, spec)
 }
 
 // environment is what every worker finds in its environment. What is to be said
 // about it is said the first time.
-func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(localRank int) []string {
+func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(worker int) []string {
 	logger := j.Agent.Logger
 	if !first {
 		logger = zap.NewNop()
 	}
 	common := agent.TorchEnv(torch, logger)
-	return func(localRank int) []string {
-		return append(common(localRank), errorfile.Variable+"="+folder.errorFile(localRank))
+	return func(worker int) []string {
+		return append(common(worker), errorfile.Variable+"="+folder.errorFile(torch.FirstLocalRank()+worker))
 	}
 }
 
