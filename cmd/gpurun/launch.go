@@ -85,16 +85,23 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	if p.task = settings.task(); p.task != nil && options.NUMABinding != torchrun.NoBinding {
-		return nil, usagef("%s: gpurun binds the processes that it starts, and srun has started one by one: bind them by srun --cpu-bind", options.Source("numa-binding"))
-	}
-	if p.cpus, err = bindingOf(options, p.workers); err != nil {
+	p.task = settings.task()
+	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
 	if options.Several() {
 		p.meeting, err = meetingOf(settings, options, p.config, p.workers)
 	}
 	return p, err
+}
+
+// localWorkers is the number of processes on this machine, those of other gpurun
+// included.
+func (p *commandRun) localWorkers() int {
+	if p.task != nil {
+		return p.task.LocalWorldSize
+	}
+	return p.workers
 }
 
 // refuseForCommand refuses what a command cannot have.

@@ -54,9 +54,8 @@ func (job TorchJob) FirstLocalRank() int {
 // TorchEnv returns, for Spec.Env, the variables that torchrun sets for its
 // workers. Like torchrun it keeps a
 // TORCH_NCCL_ASYNC_ERROR_HANDLING that is inherited, and sets OMP_NUM_THREADS=1
-// for several workers unless it is inherited, which it notes in the log. The agent's
-// workers count from 0.
-func TorchEnv(job TorchJob, logger *zap.Logger) func(worker int) []string {
+// for several workers unless it is inherited, which it notes in the log.
+func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 	if job.RoleWorldSize == 0 {
 		job.FirstRoleRank, job.RoleWorldSize = job.FirstRank, job.WorldSize
 	}
@@ -86,9 +85,10 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(worker int) []string {
 		logger.Info("setting OMP_NUM_THREADS=1 for every worker, so that they do not overload the CPUs; set it yourself to tune it")
 		common = append(common, "OMP_NUM_THREADS=1")
 	}
-	return func(worker int) []string {
+	return func(localRank int) []string {
+		worker := localRank - job.FirstLocalRank()
 		own := []string{"RANK=" + strconv.Itoa(job.FirstRank+worker), "ROLE_RANK=" + strconv.Itoa(job.FirstRoleRank+worker)}
-		return append(job.localRank(job.FirstLocalRank()+worker), append(own, common...)...)
+		return append(job.localRank(localRank), append(own, common...)...)
 	}
 }
 

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -113,8 +111,7 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 
 // workers runs the workers of the attempt with that number.
 func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
-	first := torch.FirstLocalRank()
-	folder, err := folders.attempt(attempt, first, torch.Workers)
+	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -124,35 +121,29 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
 	spec := j.Agent
-	spec.Workers, spec.FirstRank = torch.Workers, torch.FirstRank
+	spec.Workers, spec.FirstRank, spec.FirstLocalRank = torch.Workers, torch.FirstRank, torch.FirstLocalRank()
 	spec.Env = j.environment(folder, torch, attempt == 0)
-	spec.ErrorFile = func(worker int) string { return folder.errorFile(first + worker) }
-	spec.Output = func(worker int) (stdout, stderr agent.Output, err error) { return files.output(first + worker) }
+	spec.ErrorFile = folder.errorFile
+	spec.Output = files.output
 	if j.Logs.Prefix != "" {
-		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, first+rank-torch.FirstRank, rank) }
+		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-spec.FirstRank+spec.FirstLocalRank, rank) }
 	}
 	if spec.Prefix != nil {
-		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank - first) }
-	}
-	if torch.Task != nil {
-		spec.Argv = slices.Clone(spec.Argv)
-		for i, argument := range spec.Argv {
-			spec.Argv[i] = strings.ReplaceAll(argument, "${local_rank}", strconv.Itoa(first))
-		}
+		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
 	return agent.Run(ctx, spec)
 }
 
 // environment is what every worker finds in its environment. What is to be said
 // about it is said the first time.
-func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(worker int) []string {
+func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(localRank int) []string {
 	logger := j.Agent.Logger
 	if !first {
 		logger = zap.NewNop()
 	}
 	common := agent.TorchEnv(torch, logger)
-	return func(worker int) []string {
-		return append(common(worker), errorfile.Variable+"="+folder.errorFile(torch.FirstLocalRank()+worker))
+	return func(localRank int) []string {
+		return append(common(localRank), errorfile.Variable+"="+folder.errorFile(localRank))
 	}
 }
 

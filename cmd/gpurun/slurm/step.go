@@ -9,15 +9,13 @@ package slurm
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
 // Step is a job step, as one of its tasks sees it.
 type Step struct {
-	Job, ID  int
-	Restarts int      // of the job, by Slurm
-	Hosts    []string // by node
+	Job, ID int
+	Hosts   []string // by node
 	// TasksPerNode is the number of tasks of each node.
 	TasksPerNode []int
 	// Node, Task and LocalTask are this task's node, its rank among all tasks, and
@@ -40,7 +38,6 @@ const (
 	stepVariable         = "SLURM_STEP_ID"
 	tasksPerNodeVariable = "SLURM_STEP_TASKS_PER_NODE"
 	localTaskVariable    = "SLURM_LOCALID"
-	restartsVariable     = "SLURM_RESTART_COUNT"
 	distributionVariable = "SLURM_DISTRIBUTION"
 	ptyVariable          = "SLURM_PTY_PORT"
 	jobNodesVariable     = "SLURM_JOB_NUM_NODES"
@@ -62,9 +59,6 @@ func Read(lookup func(name string) (string, bool)) (*Step, error) {
 		ID: r.number(stepVariable), Job: r.number(JobVariable),
 		Node: r.number(NodeVariable), Task: r.number(TaskVariable), LocalTask: r.number(localTaskVariable),
 		Arbitrary: strings.HasPrefix(r.text(distributionVariable), "arbitrary"),
-	}
-	if r.text(restartsVariable) != "" {
-		s.Restarts = r.number(restartsVariable)
 	}
 	s.Hosts = parsed(&r, HostsVariable, Hosts)
 	s.TasksPerNode = parsed(&r, tasksPerNodeVariable, parseTasksPerNode)
@@ -139,15 +133,9 @@ func (s *Step) LocalTasks() int { return s.TasksPerNode[s.Node] }
 // Shared reports whether a node has several tasks.
 func (s *Step) Shared() bool { return s.Tasks() > s.Nodes() }
 
-// Name tells the step apart from all others, and from what it was before
-// Slurm started its job again.
-func (s *Step) Name() string {
-	name := fmt.Sprintf("slurm-%d.%d", s.Job, s.ID)
-	if s.Restarts > 0 {
-		name += "-restart-" + strconv.Itoa(s.Restarts)
-	}
-	return name
-}
+// Name tells the step apart from all others. It stays the same when Slurm starts the
+// job again, so that a program finds what it has saved under it.
+func (s *Step) Name() string { return fmt.Sprintf("slurm-%d.%d", s.Job, s.ID) }
 
 // Ports for steps are below those that Linux gives to whoever asks for any.
 const (
