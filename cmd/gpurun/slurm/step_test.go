@@ -48,6 +48,13 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
+	// Slurm's own steps are told by their numbers, terminal or not.
+	for _, id := range []string{"4294967280", "4294967290", "4294967295"} {
+		lookup := captured(t, "interactive", "SLURM_PTY_PORT=", "SLURM_STEP_ID="+id)
+		if got, err := Read(lookup); got != nil || err != nil || NodesOutside(lookup) != 2 {
+			t.Errorf("step %s: %+v, %v, %d nodes", id, got, err, NodesOutside(lookup))
+		}
+	}
 	if got, err := Read(func(string) (string, bool) { return "", false }); got != nil || err != nil {
 		t.Errorf("without Slurm: %+v, %v", got, err)
 	}
