@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -74,6 +75,10 @@ func fallbacksOf(step *slurm.Step, given func(flag string) string) (map[string]f
 	if step.Nodes() == 1 {
 		all["master-addr"] = fallback{"127.0.0.1", slurm.HostsVariable} // strangers do not reach it
 	}
+	if given("rdzv-backend") == "c10d" {
+		endpoint := net.JoinHostPort(all["master-addr"].text, all["master-port"].text)
+		all["rdzv-endpoint"] = fallback{endpoint, slurm.HostsVariable}
+	}
 	return all, checkGiven(step, all, given)
 }
 
@@ -81,8 +86,9 @@ func fallbacksOf(step *slurm.Step, given func(flag string) string) (map[string]f
 func checkGiven(step *slurm.Step, all map[string]fallback, given func(flag string) string) error {
 	nodes, processes := given("nnodes"), given("nproc-per-node")
 	count := all["nnodes"].text
+	numbered := all["rdzv-endpoint"].text == "" // else they meet in any number and order
 	switch {
-	case nodes != "" && nodes != count && nodes != count+":"+count:
+	case numbered && nodes != "" && nodes != count && nodes != count+":"+count:
 		return usagef("--nnodes is %s, and srun has started gpurun %s times (%s): leave --nnodes out, or say by --node-rank or --rdzv-endpoint how they meet",
 			nodes, count, all["nnodes"].source)
 	case !step.Shared():
@@ -90,7 +96,7 @@ func checkGiven(step *slurm.Step, all map[string]fallback, given func(flag strin
 	case processes != "" && processes != "1":
 		return usagef("--nproc-per-node is %s, and srun has started gpurun %d times on this node, each for one process: leave --nproc-per-node out, or "+
 			"start one gpurun per node by srun --ntasks-per-node=1", processes, step.LocalTasks())
-	case step.Arbitrary && given("master-addr") == "" && given("rdzv-endpoint") == "":
+	case numbered && step.Arbitrary && given("master-addr") == "" && given("rdzv-endpoint") == "":
 		return usagef("SLURM_DISTRIBUTION is arbitrary, which does not say where the first task runs: give its node as --master-addr")
 	}
 	return nil
