@@ -13,8 +13,8 @@ type fused struct {
 	summary string
 	// kernels are those of the job.
 	kernels func(g *GEMM) []collective.Kernel
-	// gathers: A arrives meanwhile. Else products are reduced.
-	gathers bool
+	// gathers: A arrives meanwhile. Else products are reduced, for their owners, or everywhere.
+	gathers, everywhere bool
 }
 
 // algorithm describes it.
@@ -94,8 +94,8 @@ func (f fused) prepare(r *Runner, call Call) error {
 	return err
 }
 
-// enqueue meets the peers, whose operands are then there and whose results may be
-// written, multiplies while the copies are on their way, and meets them again.
+// enqueue multiplies while shards are on their way: those of A to this rank, or the
+// products of this rank to their owners.
 func (f fused) enqueue(r *Runner, call Call) error {
 	kernel, shape, p, err := f.launch(r, call)
 	if err != nil {
@@ -103,16 +103,28 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	}
 	r.epoch++
 	p.Epoch = r.epoch
+	if f.gathers {
+		return r.gatherBeside(call, &p, func() error { return r.Main.Launch(kernel, shape, p.Bytes()) })
+	}
+	// The kernel knows by itself which peers have begun. When it has ended, all products have
+	// come that it waits for; sums that go everywhere come until all kernels have ended.
+	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil || !f.everywhere {
+		return err
+	}
+	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
+}
+
+// gatherBeside meets the peers, whose shards are then there, has them copied while
+// multiply runs, and meets them again, who then have copied this rank's.
+func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
 	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
 		return err
 	}
-	join := func() error { return nil }
-	if f.gathers {
-		if join, err = r.beside(func() error { return r.gatherShards(call, &p) }); err != nil {
-			return err
-		}
+	join, err := r.beside(func() error { return r.gatherShards(call, p) })
+	if err != nil {
+		return err
 	}
-	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil {
+	if err := multiply(); err != nil {
 		return err
 	}
 	if err := join(); err != nil {
@@ -183,6 +195,6 @@ func fusedScatter() *Algorithm {
 func fusedEverywhere() *Algorithm {
 	return fused{
 		summary: "a GEMM pushes the peers' tiles to them as they are done, adds up its own, and pushes the sums to all",
-		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere },
+		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere }, everywhere: true,
 	}.algorithm()
 }

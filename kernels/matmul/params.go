@@ -17,6 +17,7 @@ type Params struct {
 	Staging   uint64
 	Counters  uint64
 	Progress  uint64
+	Ready     uint64
 	Trace     uint64
 	MapA      uint64
 	MapAFull  uint64

@@ -158,26 +158,23 @@ FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, cons
   }
 }
 
-// Adds the peers' products to a warpgroup's in shared memory: a thread takes some columns of
-// every few rows, a few of those at a time.
+// Adds the peers' products to a warpgroup's in shared memory: a warp takes every fourth row,
+// a few of them at a time.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  constexpr int kAtOnce = 4, kThreadsPerRow = 16, kStep = kWarpgroup / kThreadsPerRow;
+  constexpr int kAtOnce = 8, kStep = kWarpgroup / 32;
   const uint32_t thread = thread_id_late() % kWarpgroup;
+  const int32_t column = thread % 32 * kPerVec;
+  if (column >= kColumns || t.column + column >= p.n) return;
 #pragma nounroll
-  for (int32_t column = thread % kThreadsPerRow * kPerVec; column < kColumns; column += kThreadsPerRow * kPerVec) {
-    if (t.column + column >= p.n) break;
-#pragma nounroll
-    for (int r = part * kPartRows + thread / kThreadsPerRow; r < (int)(part + 1) * kPartRows; r += kAtOnce * kStep) {
-      if (r >= t.rows) break;
-      Vec v[kAtOnce];
-      const uint32_t from = at.out(r) + column * kElementBytes;
+  for (int32_t r = part * kPartRows + thread / 32; r < (int32_t)(part + 1) * kPartRows && r < t.rows; r += kAtOnce * kStep) {
+    Vec v[kAtOnce];
+    const uint32_t from = at.out(r) + column * kElementBytes;
 #pragma unroll
-      for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
-      job.add(t, t.row + r, kStep, t.column + column, v);
+    for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
+    job.add(t, t.row + r, kStep, t.column + column, v);
 #pragma unroll
-      for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
-    }
+    for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
   }
 }
 
@@ -224,11 +221,13 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
 
 // A warp stores what a warpgroup hands over, and tells the job when it has arrived.
 template <int kColumns, typename Job>
-FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, const Job& job, uint32_t part) {
+FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, Job job, uint32_t part) {
   uint32_t parity = 0;
   each_tile(job, [&](const Tile& t) {
     barrier_wait(at.ready(part), parity);
     parity ^= 1;
+    if (lane_id() == 0) job.await_owner(t);
+    warp_meet();
     store_rows<kColumns>(p, job, at, t, part);
     bulk_wait_read<0>();
     warp_meet();
@@ -242,6 +241,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
+  if (block_id() == 0) Job{p}.announce();
   if (thread_id() == 0) at.init_barriers();
   cluster_meet();
   const uint32_t group = thread_id() / kWarpgroup, warp = thread_id() / 32;
