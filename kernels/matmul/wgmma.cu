@@ -4,8 +4,8 @@
 // Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other:
 //   1. a thread of each block copies k-slices of the operands into a ring of stages, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
-//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers; of
-//      a shard that is gathered, rows of A are stored among the others as they pass
+//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers; where
+//      A is gathered, this rank's shard is stored among the others as it passes
 //   3. each rounds its half into shared memory, and adds the peers' to it if the job
 //      says so, while the copies for the next tiles are on their way
 //   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
@@ -118,29 +118,36 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
 }
 
 // Keeper puts rows of A that pass through shared memory where the gathered A lies: those of
-// this rank's shard, as the first tiles of their rows are multiplied. One thread has one that
-// is on, which frees the stages of its block.
-struct Keeper {
-  const MatmulParams& p;
-  int32_t row; // of the shard
-  bool on;
+// this rank's shard. All tiles of some rows see all slices of them, and each stores its part,
+// because a stage is free only when it has been read. The thread that frees the stages of its
+// block has one that is on.
+class Keeper {
+ public:
+  template <int kColumns, typename Job>
+  FORCE_INLINE __device__ Keeper(const MatmulParams& p, const Job& job, const Tile& t, uint32_t part, Layout<kColumns>)
+      : p_(p), row_(t.row), step_((p.n + kColumns - 1) / kColumns), next_(t.column / kColumns),
+        on_(Job::kGathers && part == 0 && thread_id() % kWarpgroup == cluster_rank() && job.is_own(t)) {}
 
-  template <typename Job>
-  FORCE_INLINE __device__ Keeper(const MatmulParams& p, const Job& job, const Tile& t, uint32_t part)
-      : p(p), row(t.row),
-        on(Job::kGathers && part == 0 && thread_id() % kWarpgroup == cluster_rank() && t.column == 0 && job.is_own(t)) {}
-
-  FORCE_INLINE __device__ void store(uint32_t from, int32_t slice) const {
-    if (!on) return;
-    store_box(p.map_own, slice * kSlice, row, from);
-    bulk_commit();
+  // A slice is at an address.
+  FORCE_INLINE __device__ void pass(uint32_t from, int32_t slice) {
+    if (!on_) return;
+    if (slice == next_) {
+      store_box(p_.map_own, slice * kSlice, row_, from);
+      next_ += step_;
+    }
+    bulk_commit(); // a group for each slice
   }
 
   // Waits until all but so many of the last slices have been read.
   template <int kSlices>
   FORCE_INLINE __device__ void wait_read() const {
-    if (on) bulk_wait_read<kSlices>();
+    if (on_) bulk_wait_read<kSlices>();
   }
+
+ private:
+  const MatmulParams& p_;
+  int32_t row_, step_, next_; // in the shard; slices from one to the next that is stored; that one
+  bool on_;
 };
 
 // A warpgroup's products of a tile's half, added to sums. They begin as zeros, set by the
@@ -149,7 +156,7 @@ struct Keeper {
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
                                              typename Layout<kColumns>::Turn& turn, uint32_t part,
-                                             float (&sums)[kColumns / 2], const Keeper& keeper, Watch& watch) {
+                                             float (&sums)[kColumns / 2], Keeper& keeper, Watch& watch) {
   const auto release = [&](uint32_t stage) { // in all blocks that copy here
     if (thread_id() % kWarpgroup < kBlocks) barrier_arrive_at(at.empty(stage), thread_id() % kWarpgroup);
   };
@@ -157,7 +164,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
     barrier_wait(at.full(turn.stage), turn.parity);
     if (s == 0) watch.begins();
-    keeper.store(at.a(turn.stage), s);
+    keeper.pass(at.a(turn.stage), s);
     const uint64_t a = tile_descriptor(at.a(turn.stage) + part * kPartRows * kRowBytes);
     const uint64_t b = tile_descriptor(at.b(turn.stage));
     products_begin();
@@ -288,7 +295,8 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     each_tile(job, [&](const Tile& t) {
       float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
-      multiply_slices<T, kColumns>(p, at, turn, part, sums, Keeper(p, job, t, part), watch);
+      Keeper keeper(p, job, t, part, at);
+      multiply_slices<T, kColumns>(p, at, turn, part, sums, keeper, watch);
       hand_over<T, kColumns>(p, job, at, t, part, parity, sums);
       parity ^= 1;
       watch.ends(t);
