@@ -60,28 +60,19 @@ func (f fused) rowsOfA(r *Runner, call Call) int64 {
 	return call.M
 }
 
-// fusedLaunch is a call's kernel, and what it is launched with.
-type fusedLaunch struct {
-	gemm   *GEMM
-	kernel cudart.Kernel
-	shape  cudart.Launch
-	params Params
-}
-
-func (f fused) launch(r *Runner, call Call) (*fusedLaunch, error) {
+// launch is what the kernel is launched with.
+func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Params, error) {
+	p := r.Params(call)
 	g, k, err := r.choose(GEMMs(), f.kernels, call.Problem, r.World())
 	if err != nil {
-		return nil, err
+		return nil, cudart.Launch{}, p, err
 	}
-	l := &fusedLaunch{gemm: g, shape: g.Shape(call.Problem, r.World(), r.SMs), params: r.Params(call)}
-	if l.kernel, err = r.Load(k); err != nil {
-		return nil, err
+	kernel, err := r.Load(k)
+	if err != nil {
+		return nil, cudart.Launch{}, p, err
 	}
-	return l, g.maps(r, &l.params, call.DType, f.rowsOfA(r, call), f.gathers)
+	return kernel, g.Shape(call.Problem, r.World(), r.SMs), p, g.maps(r, &p, call.DType, f.rowsOfA(r, call))
 }
-
-// on puts the kernel on a stream.
-func (l *fusedLaunch) on(s cudart.Stream) error { return s.Launch(l.kernel, l.shape, l.params.Bytes()) }
 
 func (f fused) prepare(r *Runner, call Call) error {
 	for _, k := range barrier.FlagKernels() {
@@ -99,73 +90,63 @@ func (f fused) prepare(r *Runner, call Call) error {
 		}
 		r.forks[i] = e
 	}
-	_, err := f.launch(r, call)
+	_, _, _, err := f.launch(r, call)
 	return err
 }
 
 // enqueue multiplies while shards are on their way: those of A to this rank, or the
 // products of this rank to their owners.
 func (f fused) enqueue(r *Runner, call Call) error {
-	l, err := f.launch(r, call)
+	kernel, shape, p, err := f.launch(r, call)
 	if err != nil {
 		return err
 	}
 	r.epoch++
-	l.params.Epoch = r.epoch
+	p.Epoch = r.epoch
 	if f.gathers {
-		return r.gatherBeside(call, l)
+		return r.gatherBeside(call, &p, func() error { return r.Main.Launch(kernel, shape, p.Bytes()) })
 	}
 	// The kernel knows by itself which peers have begun. When it has ended, all products have
 	// come that it waits for; sums that go everywhere come until all kernels have ended.
-	if err := l.on(r.Main); err != nil || !f.everywhere {
+	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil || !f.everywhere {
 		return err
 	}
 	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
 }
 
-// gatherBeside meets the peers, whose shards are then there, has them copied while the kernel
-// multiplies, and meets them again, who then have copied this rank's.
-func (r *Runner) gatherBeside(call Call, l *fusedLaunch) error {
+// gatherBeside meets the peers, whose shards are then there, has them copied while
+// multiply runs, and meets them again, who then have copied this rank's. The copies, which
+// take more of the host's time, are enqueued after the kernel that waits for them.
+func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
 	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
 		return err
 	}
-	join, err := r.beside(func() error { return r.gatherShards(call, l) })
-	if err != nil {
+	leave, back := r.forks[0], r.forks[1]
+	if err := r.Main.Record(leave); err != nil {
 		return err
 	}
-	if err := l.on(r.Main); err != nil {
+	if err := multiply(); err != nil {
 		return err
 	}
-	if err := join(); err != nil {
+	if err := r.Copies.Wait(leave); err != nil {
+		return err
+	}
+	if err := r.gatherShards(call, p); err != nil {
+		return err
+	}
+	if err := r.Copies.Record(back); err != nil {
+		return err
+	}
+	if err := r.Main.Wait(back); err != nil {
 		return err
 	}
 	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
-}
-
-// beside enqueues work on Copies that may begin now, and returns what makes Main wait
-// for its end.
-func (r *Runner) beside(enqueue func() error) (join func() error, err error) {
-	leave, back := r.forks[0], r.forks[1]
-	if err := r.Main.Record(leave); err != nil {
-		return nil, err
-	}
-	if err := r.Copies.Wait(leave); err != nil {
-		return nil, err
-	}
-	if err := enqueue(); err != nil {
-		return nil, err
-	}
-	if err := r.Copies.Record(back); err != nil {
-		return nil, err
-	}
-	return func() error { return r.Main.Wait(back) }, nil
 }
 
 // gatherShards enqueues the copies of the peers' shards, the next rank's first, chunk by
 // chunk, each followed by its word of progress. The own shard, which nobody waits for,
-// comes last, if the kernel does not keep it.
-func (r *Runner) gatherShards(call Call, l *fusedLaunch) error {
-	p := &l.params
+// comes last.
+func (r *Runner) gatherShards(call Call, p *Params) error {
 	row := call.K * int64(call.DType.Size)
 	shard := rowsOfShard(call.M, r.World())
 	for k := 1; k < r.World(); k++ {
@@ -184,9 +165,6 @@ func (r *Runner) gatherShards(call Call, l *fusedLaunch) error {
 				return err
 			}
 		}
-	}
-	if l.gemm.Keeps {
-		return nil
 	}
 	return r.CopyChunk(r.Rank(), 0, r.Local(call.AFull+int64(r.Rank())*shard*row), r.Local(call.A), shard*row)
 }

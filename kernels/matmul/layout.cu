@@ -19,7 +19,6 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, trace),
     AT(MatmulParams, map_a),
     AT(MatmulParams, map_a_full),
-    AT(MatmulParams, map_own),
     AT(MatmulParams, map_b),
     AT(MatmulParams, m),
     AT(MatmulParams, n),

@@ -21,7 +21,6 @@ struct MatmulParams {
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;
-  uint64_t map_own;    // of this rank's shard in a_full, if this kernel is to put it there
   uint64_t map_b;
   int64_t m;           // of the whole problem
   int64_t n;

@@ -21,7 +21,6 @@ type Params struct {
 	Trace     uint64
 	MapA      uint64
 	MapAFull  uint64
-	MapOwn    uint64
 	MapB      uint64
 	M         int64
 	N         int64

@@ -4,8 +4,7 @@
 // Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other:
 //   1. a thread of each block copies k-slices of the operands into a ring of stages, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
-//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers; where
-//      A is gathered, this rank's shard is stored among the others as it passes
+//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers
 //   3. each rounds its half into shared memory, and adds the peers' to it if the job
 //      says so, while the copies for the next tiles are on their way
 //   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
@@ -117,46 +116,13 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   });
 }
 
-// Keeper puts rows of A that pass through shared memory where the gathered A lies: those of
-// this rank's shard. All tiles of some rows see all slices of them, and each stores its part,
-// because a stage is free only when it has been read. The thread that frees the stages of its
-// block has one that is on.
-class Keeper {
- public:
-  template <int kColumns, typename Job>
-  FORCE_INLINE __device__ Keeper(const MatmulParams& p, const Job& job, const Tile& t, uint32_t part, Layout<kColumns>)
-      : p_(p), row_(t.row), step_((p.n + kColumns - 1) / kColumns), next_(t.column / kColumns),
-        on_(Job::kGathers && part == 0 && thread_id() % kWarpgroup == cluster_rank() && job.is_own(t)) {}
-
-  // A slice is at an address.
-  FORCE_INLINE __device__ void pass(uint32_t from, int32_t slice) {
-    if (!on_) return;
-    if (slice == next_) {
-      store_box(p_.map_own, slice * kSlice, row_, from);
-      next_ += step_;
-    }
-    bulk_commit(); // a group for each slice
-  }
-
-  // Waits until all but so many of the last slices have been read.
-  template <int kSlices>
-  FORCE_INLINE __device__ void wait_read() const {
-    if (on_) bulk_wait_read<kSlices>();
-  }
-
- private:
-  const MatmulParams& p_;
-  int32_t row_, step_, next_; // in the shard; slices from one to the next that is stored; that one
-  bool on_;
-};
-
 // A warpgroup's products of a tile's half, added to sums. They begin as zeros, set by the
 // caller for each tile: were they overwritten by the first product, compilers would keep the
 // registers until then.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
                                              typename Layout<kColumns>::Turn& turn, uint32_t part,
-                                             float (&sums)[kColumns / 2], Keeper& keeper, Watch& watch) {
+                                             float (&sums)[kColumns / 2], Watch& watch) {
   const auto release = [&](uint32_t stage) { // in all blocks that copy here
     if (thread_id() % kWarpgroup < kBlocks) barrier_arrive_at(at.empty(stage), thread_id() % kWarpgroup);
   };
@@ -164,7 +130,6 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
     barrier_wait(at.full(turn.stage), turn.parity);
     if (s == 0) watch.begins();
-    keeper.pass(at.a(turn.stage), s);
     const uint64_t a = tile_descriptor(at.a(turn.stage) + part * kPartRows * kRowBytes);
     const uint64_t b = tile_descriptor(at.b(turn.stage));
     products_begin();
@@ -172,13 +137,11 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
     for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, a + k * kNextK, b + k * kNextK);
     products_commit();
     products_wait<1>();
-    keeper.wait_read<1>();
     if (s > 0) release(before);
     before = turn.stage;
   }
   products_wait<0>();
   settle(sums);
-  keeper.wait_read<0>();
   release(before);
 }
 
@@ -295,13 +258,11 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     each_tile(job, [&](const Tile& t) {
       float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
-      Keeper keeper(p, job, t, part, at);
-      multiply_slices<T, kColumns>(p, at, turn, part, sums, keeper, watch);
+      multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
       hand_over<T, kColumns>(p, job, at, t, part, parity, sums);
       parity ^= 1;
       watch.ends(t);
     });
-    bulk_wait_written(); // what was kept
   }
   cluster_meet(); // no block leaves while another still copies to it
 }
