@@ -75,14 +75,16 @@ func collectiveExamples(what *collective.Collective) []string {
 	return lines
 }
 
-// runCollective checks everything that can be checked beforehand, and then
-// runs the collective in the agent.
+// runCollective checks, in the agent, everything that can be checked beforehand, and
+// then runs the collective.
 func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) error {
-	p, err := planRun(cmd, what)
-	if err != nil {
-		return a.unable("gpurun "+what.Name, cmd, err)
-	}
-	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		p, err := planRun(cmd, what)
+		if err != nil {
+			return a.unable("gpurun "+what.Name, cmd, err)
+		}
+		return p.run(cmd.Context(), a)
+	})
 }
 
 // planRun decides what runs where.

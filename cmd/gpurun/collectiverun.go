@@ -109,7 +109,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		return nil, err
 	}
 	defer sockets.close()
-	argv, err := self("worker")
+	argv, err := self(workerCommand)
 	if err != nil {
 		return nil, err
 	}

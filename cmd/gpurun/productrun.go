@@ -23,14 +23,16 @@ type productRun struct {
 	operation *matmul.Operation
 }
 
-// runProduct checks everything that can be checked beforehand, and then runs the
-// products in the agent.
+// runProduct checks, in the agent, everything that can be checked beforehand, and then
+// runs the products.
 func runProduct(cmd *cobra.Command, a *app, what *matmul.Operation) error {
-	p, err := planProductRun(cmd, what, false)
-	if err != nil {
-		return a.unable("gpurun "+what.Name, cmd, err)
-	}
-	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		p, err := planProductRun(cmd, what, false)
+		if err != nil {
+			return a.unable("gpurun "+what.Name, cmd, err)
+		}
+		return p.run(cmd.Context(), a)
+	})
 }
 
 // planProductRun decides what runs where. Errors of usage come before those of the

@@ -36,10 +36,7 @@ func run(args []string, s streams) int {
 		defer lifeline.Close()
 	}
 	a := &app{streams: s, args: args, signals: signals, lifeline: lifeline}
-	root, err := newCommand(a)
-	if err != nil {
-		return complain(s.err, err)
-	}
+	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(s.in)
 	root.SetOut(s.out)

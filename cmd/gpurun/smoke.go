@@ -68,12 +68,14 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 }
 
 func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
-	s, err := planSmoke(cmd)
-	if err != nil {
-		return a.unable("gpurun smoke", cmd, err)
-	}
-	s.examine = examine
-	return a.guarded(func() error { return s.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		s, err := planSmoke(cmd)
+		if err != nil {
+			return a.unable("gpurun smoke", cmd, err)
+		}
+		s.examine = examine
+		return s.run(cmd.Context(), a)
+	})
 }
 
 // smokeRun is a check of the machine that is about to begin.

@@ -62,11 +62,13 @@ func newTuneCommand(a *app) *cobra.Command {
 }
 
 func runTune(cmd *cobra.Command, a *app, words []string) error {
-	t, err := planTuning(cmd, words)
-	if err != nil {
-		return err
-	}
-	return a.guarded(func() error { return t.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		t, err := planTuning(cmd, words)
+		if err != nil {
+			return err
+		}
+		return t.run(cmd.Context(), a)
+	})
 }
 
 // tuningRun is a measurement of collectives that is about to begin.

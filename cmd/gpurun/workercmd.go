@@ -44,10 +44,13 @@ type assignment struct {
 // filesDescriptor is where the launcher leaves the socket for descriptors.
 const filesDescriptor = 3
 
-// newWorkerCommand makes the command that the launcher runs once per rank.
+// workerCommand is the name of the command that the launcher runs once per rank.
+const workerCommand = "worker"
+
+// newWorkerCommand makes the command by that name.
 func newWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "worker",
+		Use:    workerCommand,
 		Short:  "Be one rank of a collective (gpurun starts this itself)",
 		Hidden: true,
 		Args:   noArguments,
