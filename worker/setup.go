@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -11,14 +12,13 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/phases"
 )
 
-// join meets the other ranks. The context that it returns ends, with the cause,
-// when one of them departs.
-func (r *rank) join(ctx context.Context) (context.Context, error) {
-	if err := r.phase("joining the rendezvous"); err != nil {
-		return nil, err
-	}
+// join meets the other ranks, and meanwhile opens the device, which takes longer: that
+// it failed is said once all ranks have met, so that they know who has. The context that
+// join returns ends, with the cause, when one of them departs.
+func (r *rank) join(ctx context.Context, open func() error) (context.Context, error) {
 	host, err := os.Hostname()
 	if r.host = host; err != nil {
 		return nil, fmt.Errorf("looking up the host's name: %w", err)
@@ -28,15 +28,38 @@ func (r *rank) join(ctx context.Context) (context.Context, error) {
 		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
 	}
 	r.onClose(r.files.Close)
-	joining, cancel := r.within(ctx)
-	defer cancel()
-	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: host, PID: os.Getpid()}
-	r.group, err = rendezvous.Join(joining, r.Target, member, rendezvous.Options{Token: r.Token, TLS: r.TLS, Logger: r.Logger})
-	if err != nil {
-		return nil, fmt.Errorf("joining the rendezvous: %w", err)
+	r.onClose(r.closeGroup)
+	met := make(chan error, 1)
+	go func() { met <- r.meetRanks(ctx) }()
+	if err := open(); err != nil {
+		<-met
+		return nil, err
 	}
-	r.onClose(r.group.Close)
+	r.Phases.Begin(phases.Join)
+	if err := errors.Join(r.phase("joining the rendezvous"), <-met); err != nil {
+		return nil, err
+	}
 	return r.untilDeparture(ctx), nil
+}
+
+// meetRanks waits until all ranks are in the rendezvous.
+func (r *rank) meetRanks(ctx context.Context) (err error) {
+	defer r.Phases.Beside(phases.Join)()
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: r.host, PID: os.Getpid()}
+	r.group, err = rendezvous.Join(ctx, r.Target, member, rendezvous.Options{Token: r.Token, TLS: r.TLS, Logger: r.Logger})
+	if err != nil {
+		return fmt.Errorf("joining the rendezvous: %w", err)
+	}
+	return nil
+}
+
+func (r *rank) closeGroup() error {
+	if r.group == nil {
+		return nil
+	}
+	return r.group.Close()
 }
 
 // untilDeparture ends with ctx or with the group, whichever is first.
@@ -58,6 +81,7 @@ func (r *rank) leave(ctx context.Context) error {
 	if err := r.phase("leaving"); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Leave)
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	if err := r.comm.Close(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"gpurun/configs"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -133,6 +134,8 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	if err := p.plan(why, cmd, inject); err != nil {
 		return nil, err
 	}
+	noted := phases.FromContext(cmd.Context())
+	noted.Begin(phases.Find)
 	var err error
 	if p.machine, err = findMachine(p.config); p.nodes.several() {
 		err = p.unfit(err)
@@ -140,6 +143,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	if err != nil {
 		return nil, p.settings.blamed(err)
 	}
+	noted.Begin(phases.Prepare)
 	if p.nodes.problem != nil {
 		return p, nil // the other nodes are to hear of it
 	}

@@ -177,7 +177,7 @@ func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.OutputFile, c.Explain = "", false // they are for collectives
+	c.OutputFile, c.Explain, c.Timing = "", false, false // they are for collectives
 	job := worker.Job{
 		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,

@@ -14,6 +14,7 @@ import (
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -43,10 +44,13 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	if err := p.plan(cmd, profiles); err != nil {
 		return nil, err
 	}
+	noted := phases.FromContext(cmd.Context())
+	noted.Begin(phases.Find)
 	var err error
 	if p.machine, err = findMachine(p.config); err != nil {
 		return nil, p.settings.blamed(err)
 	}
+	noted.Begin(phases.Prepare)
 	if p.machine.backend == "sim" {
 		if err := p.plan(cmd, slices.Concat(profiles, [][]byte{configs.Simulator}, simulator)); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"gpurun/worker/agent"
+	"gpurun/worker/phases"
 )
 
 // streams are where a run reads and writes.
@@ -41,6 +42,9 @@ func run(args []string, s streams) int {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	if lifeline != nil {
+		ctx = phases.NewContext(ctx, phases.OfAgent())
+	}
 	return complain(s.err, root.ExecuteContext(ctx))
 }
 

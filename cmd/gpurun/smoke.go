@@ -133,7 +133,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 func forceSmoke(quick bool) func(*config) {
 	return func(c *config) {
 		c.Algo, c.Op, c.Epilogue = []string{wordAuto}, []string{string(collective.Sum)}, wordNone
-		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain = 1, 0, 1, false, 0, 0, false
+		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
 		c.OutputFile = ""
 		if quick {
 			c.DataType = c.DataType[:1]

@@ -111,7 +111,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 // they are of plain calls by any algorithm.
 func forceTuning(c *config) {
 	c.Algo, c.Op, c.Epilogue = []string{wordAll}, []string{string(collective.Sum)}, wordNone
-	c.Tuning, c.Explain, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, 0, 0, 1, false
+	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, false, 0, 0, 1, false
 	c.OutputFile = ""
 }
 

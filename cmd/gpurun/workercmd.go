@@ -16,6 +16,7 @@ import (
 	"gpurun/rendezvous/transport"
 	"gpurun/worker"
 	"gpurun/worker/agent"
+	"gpurun/worker/phases"
 	"gpurun/worker/report"
 )
 
@@ -39,6 +40,7 @@ type assignment struct {
 	Ordinal  int                 `json:"ordinal"`
 	SimSeed  uint64              `json:"sim_seed,omitempty"`
 	LogLevel string              `json:"log_level"`
+	Timing   bool                `json:"timing,omitempty"`
 }
 
 // filesDescriptor is where the launcher leaves the socket for descriptors.
@@ -145,6 +147,10 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 	if files == nil {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
 	}
+	var noted *phases.Recorder
+	if part.Timing {
+		noted = phases.NewRecorder()
+	}
 	return worker.Run(cmd.Context(), worker.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token, TLS: tls,
@@ -152,5 +158,6 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,
 		Abort:  func(err error) { os.Exit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
+		Phases: noted,
 	})
 }
