@@ -79,10 +79,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := r.plan(); err != nil {
 		return err
 	}
-	ctx, err = r.join(ctx, r.openDevice)
-	if err != nil {
+	if err := r.join(ctx, r.openDevice); err != nil {
 		return err
 	}
+	ctx = r.untilDeparture(ctx)
 	if err := r.meetDevices(ctx); err != nil {
 		return err
 	}

@@ -15,17 +15,16 @@ import (
 	"gpurun/worker/phases"
 )
 
-// join meets the other ranks, and meanwhile opens the device, which takes longer: that
-// it failed is said once all ranks have met, so that they know who has. The context that
-// join returns ends, with the cause, when one of them departs.
-func (r *rank) join(ctx context.Context, open func() error) (context.Context, error) {
+// join meets the other ranks, and meanwhile opens the device, which takes longer. That
+// opening failed is said once all ranks have met: the others then know who has left.
+func (r *rank) join(ctx context.Context, open func() error) error {
 	host, err := os.Hostname()
 	if r.host = host; err != nil {
-		return nil, fmt.Errorf("looking up the host's name: %w", err)
+		return fmt.Errorf("looking up the host's name: %w", err)
 	}
 	r.files, err = fdpass.Open(r.Files, r.LocalRank, r.LocalWorldSize)
 	if err != nil {
-		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
+		return fmt.Errorf("opening the descriptor socket: %w", err)
 	}
 	r.onClose(r.files.Close)
 	r.onClose(r.closeGroup)
@@ -33,13 +32,10 @@ func (r *rank) join(ctx context.Context, open func() error) (context.Context, er
 	go func() { met <- r.meetRanks(ctx) }()
 	if err := open(); err != nil {
 		<-met
-		return nil, err
+		return err
 	}
 	r.Phases.Begin(phases.Join)
-	if err := errors.Join(r.phase("joining the rendezvous"), <-met); err != nil {
-		return nil, err
-	}
-	return r.untilDeparture(ctx), nil
+	return errors.Join(r.phase("joining the rendezvous"), <-met)
 }
 
 // meetRanks waits until all ranks are in the rendezvous.
@@ -62,7 +58,7 @@ func (r *rank) closeGroup() error {
 	return r.group.Close()
 }
 
-// untilDeparture ends with ctx or with the group, whichever is first.
+// untilDeparture ends with ctx or, with the cause, when one of the other ranks departs.
 func (r *rank) untilDeparture(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(r.group.Context(), func() { cancel(context.Cause(r.group.Context())) })
