@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/phases"
@@ -124,8 +125,16 @@ type purpose struct {
 	// simulator changes them further, and the simulator's own
 	simulator [][]byte
 	force     func(*config) // changes what no source may; nil changes nothing
+	list      gpuLister     // nil: the driver's own, each time anew
 	// oneMachine says why the ranks cannot be on several machines; empty: they can.
 	oneMachine string
+}
+
+func (why purpose) lister() gpuLister {
+	if why.list == nil {
+		return driver.New().Devices
+	}
+	return why.list
 }
 
 // planRunFor plans a collective. Errors of usage come before those of the machine.
@@ -137,7 +146,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	noted := phases.FromContext(cmd.Context())
 	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config); p.nodes.several() {
+	if p.machine, err = findMachine(p.config, why.lister()); p.nodes.several() {
 		err = p.unfit(err)
 	}
 	if err != nil {

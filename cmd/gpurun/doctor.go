@@ -173,7 +173,7 @@ func listGPUs(c config) error {
 
 // planPairs plans the check of all pairs.
 func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
-	m, err := findMachine(c)
+	m, err := findMachine(c, driver.New().Devices)
 	if err != nil {
 		return nil, err
 	}

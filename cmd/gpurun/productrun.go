@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
@@ -47,7 +48,7 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	noted := phases.FromContext(cmd.Context())
 	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config); err != nil {
+	if p.machine, err = findMachine(p.config, driver.New().Devices); err != nil {
 		return nil, p.settings.blamed(err)
 	}
 	noted.Begin(phases.Prepare)

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker/gate"
@@ -112,7 +114,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	}
 	why := purpose{
 		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
-		oneMachine: "smoke checks one machine; run it on each",
+		oneMachine: "smoke checks one machine; run it on each", list: sync.OnceValues(driver.New().Devices),
 	}
 	for i, what := range kernels.Collectives() {
 		p, err := planRunFor(why, cmd, what, inject)

@@ -6,11 +6,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
@@ -93,7 +95,10 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	if err != nil {
 		return nil, hinted(err, cmd)
 	}
-	why := purpose{profiles: [][]byte{configs.Tune}, force: forceTuning, oneMachine: "a table is measured within one machine"}
+	why := purpose{
+		profiles: [][]byte{configs.Tune}, force: forceTuning,
+		oneMachine: "a table is measured within one machine", list: sync.OnceValues(driver.New().Devices),
+	}
 	for _, what := range collectives {
 		p, err := planRunFor(why, cmd, what, nil)
 		if err != nil {
