@@ -176,6 +176,15 @@ func TestFirstResultsAreThoseOfAllRanks(t *testing.T) {
 	}
 }
 
+func TestStuckWorkersNeverExit(t *testing.T) {
+	stuck := Worker{Rank: 0, Exited: At(time.Time{}), Spans: []Span{{Phase: Init, Begin: 10, End: 20}}}
+	for _, row := range Of([]Span{{Phase: Fork, End: 30}}, []Worker{stuck}).Path {
+		if row.Phase == Exit || row.Time < 0 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 func TestTableNamesWhatMatters(t *testing.T) {
 	timing := Timing{
 		Total: 30, FirstVerified: 20, FirstResult: 25.04,

@@ -47,7 +47,7 @@ type Rank struct {
 // Worker is one worker's life. Times are since the machine's boot.
 type Worker struct {
 	Rank            int
-	Started, Exited time.Duration // as the launcher saw it
+	Started, Exited time.Duration // as the launcher saw it; one that is stuck never exited
 	// Spans are what it recorded; none: it came to a bad end.
 	Spans []Span
 }
@@ -62,7 +62,10 @@ func (w Worker) spans() []Span {
 		return nil
 	}
 	all := append([]Span{{Phase: Start, Begin: w.Started, End: w.Spans[0].Begin}}, w.Spans...)
-	return append(all, Span{Phase: Exit, Begin: w.Spans[last].End, End: w.Exited})
+	if end := w.Spans[last].End; w.Exited >= end {
+		all = append(all, Span{Phase: Exit, Begin: end, End: w.Exited})
+	}
+	return all
 }
 
 // launcherRank stands for the launcher.
