@@ -174,6 +174,12 @@ func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.In
 	if err != nil {
 		return err
 	}
+	if why.oneMachine == "" {
+		p.remark = forgotten(settings.given)
+		if err := settings.takeStep(settings.given); err != nil {
+			return err
+		}
+	}
 	if p.config, err = settings.config(); err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (p *collectiveRun) assign(where *meeting) ([]string, error) {
 		text, err := json.Marshal(assignment{
 			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
 			Target: where.target, Token: where.token, TLS: p.nodes.tls.Files(),
-			Backend: p.machine.backend, Ordinal: p.machine.ordinal(localRank), SimSeed: p.config.SimSeed,
+			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.localRank(localRank)), SimSeed: p.config.SimSeed,
 			LogLevel: p.config.LogLevel, Timing: p.config.Timing,
 		})
 		if err != nil {

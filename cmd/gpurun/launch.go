@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -28,6 +29,10 @@ type commandRun struct {
 	log     *zap.Logger
 	// meeting is how the agents of several machines meet; nil for one.
 	meeting *elastic.Config
+	// task is the place of this gpurun's process on a node that it shares with others;
+	// nil: it is alone.
+	task      *agent.Task
+	forgotten string // see the function
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
 	plain bool
@@ -57,11 +62,14 @@ func (p *commandRun) temporary() bool {
 
 // planCommand checks everything that can be checked beforehand.
 func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
-	settings, err := takeOptions(cmd, options, line)
+	p := &commandRun{options: options, plain: torchrun.Named(a.args[0])}
+	settings, err := takeOptions(cmd, options, line, p.plain)
 	if err != nil {
 		return nil, err
 	}
-	p := &commandRun{options: options, plain: torchrun.Named(a.args[0])}
+	if !p.plain {
+		p.forgotten = forgotten(settings.givenIn(line))
+	}
 	if err := refuseForCommand(cmd, options); err != nil {
 		return nil, hinted(err, cmd)
 	}
@@ -77,13 +85,23 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	if p.cpus, err = bindingOf(options, p.workers); err != nil {
+	p.task = settings.task()
+	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
 	if options.Several() {
 		p.meeting, err = meetingOf(settings, options, p.config, p.workers)
 	}
 	return p, err
+}
+
+// localWorkers is the number of processes on this machine, those of other gpurun
+// included.
+func (p *commandRun) localWorkers() int {
+	if p.task != nil {
+		return p.task.LocalWorldSize
+	}
+	return p.workers
 }
 
 // refuseForCommand refuses what a command cannot have.
@@ -120,6 +138,9 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 	for _, note := range p.options.Unused() {
 		p.log.Debug(note)
 	}
+	if p.forgotten != "" {
+		p.log.Warn(p.forgotten)
+	}
 	job := launcher.Job{
 		Agent: agent.Spec{
 			Argv:        p.argv,
@@ -136,7 +157,10 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		},
 		Torch: p.torchJob(),
 	}
-	var err error
+	err := os.Unsetenv(tokenVariable) // workers have no use for it
+	if err != nil {
+		return fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+	}
 	if job.Logs, err = p.logs(); err != nil {
 		return err
 	}
@@ -167,7 +191,7 @@ func (p *commandRun) torchJob() agent.TorchJob {
 	}
 	return agent.TorchJob{
 		Workers: p.workers, WorldSize: p.workers, GroupSize: 1, Role: o.Role, RunID: id,
-		MasterAddr: addr, MasterPort: port, MaxRestarts: o.MaxRestarts, VirtualLocalRank: o.VirtualRank,
+		MasterAddr: addr, MasterPort: port, MaxRestarts: o.MaxRestarts, VirtualLocalRank: o.VirtualRank, Task: p.task,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -70,8 +71,8 @@ func explainWords(cmd *cobra.Command, err error) error {
 }
 
 // takeOptions reads a command line into gpurun's own flags and settings, and into
-// torchrun's options.
-func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line) (*settings, error) {
+// torchrun's options. A plain torchrun knows nothing of Slurm.
+func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (*settings, error) {
 	own := cmd.Flags()
 	for _, s := range line.Settings {
 		if options.Flags().Lookup(s.Flag.Name) == s.Flag {
@@ -85,6 +86,12 @@ func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Li
 	if err != nil {
 		return nil, err
 	}
+	if !plain {
+		given := settings.givenIn(line)
+		if err := settings.takeStep(given); err != nil {
+			return nil, err
+		}
+	}
 	if err := options.Take(line, settings.lookup); err != nil {
 		return nil, hinted(&usageError{err: err}, cmd)
 	}
@@ -92,7 +99,8 @@ func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Li
 }
 
 // lookup finds the value of one of torchrun's flags in the environment, by
-// gpurun's name and by torchrun's, or else in the configuration file.
+// gpurun's name and by torchrun's, or else in the configuration file, or in the
+// Slurm step.
 func (s *settings) lookup(flag string) (text, source string) {
 	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
 		if text := os.Getenv(name); text != "" {
@@ -102,5 +110,19 @@ func (s *settings) lookup(flag string) (text, source string) {
 	if s.v.InConfig(flag) {
 		return s.v.GetString(flag), cmp.Or(s.source(flag), flag)
 	}
-	return "", ""
+	f := s.fallbacks[flag]
+	return f.text, f.source
+}
+
+// givenIn returns what the user gave for a flag, on the line or elsewhere.
+func (s *settings) givenIn(line torchrun.Line) func(flag string) string {
+	return func(flag string) string {
+		for _, set := range slices.Backward(line.Settings) {
+			if set.Flag.Name == flag {
+				return set.Value
+			}
+		}
+		text, _ := s.lookup(flag)
+		return text
+	}
 }

@@ -43,7 +43,7 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 		return nil, usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
 	if token == "" && tls == nil && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
-		return nil, noSecret(host)
+		return nil, s.noSecret(host)
 	}
 	if o.RdzvEndpoint.HasPort {
 		port = o.RdzvEndpoint.Port

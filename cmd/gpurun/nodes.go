@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous/transport"
+	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
 )
 
@@ -26,6 +27,8 @@ type placement struct {
 	wait        time.Duration // for the other nodes to come
 	// problem is why this machine cannot take part; the other nodes are told.
 	problem error
+	// task is the place among several gpurun of the same machine; nil: it is alone.
+	task *agent.Task
 }
 
 func (n placement) several() bool { return n.count > 1 }
@@ -36,11 +39,19 @@ func (p *collectiveRun) world() int { return p.machine.ranks * max(p.nodes.count
 // firstRank is this machine's first rank.
 func (p *collectiveRun) firstRank() int { return p.machine.ranks * p.nodes.rank }
 
+// localRank is the rank on this machine of a process of this gpurun.
+func (n placement) localRank(own int) int {
+	if n.task == nil {
+		return own
+	}
+	return n.task.LocalRank + own
+}
+
 // placement reads what the settings say about machines.
 func (s *settings) placement(c config) (placement, error) {
 	n := placement{
 		count: int(c.NNodes), rank: c.NodeRank, addr: strings.Trim(c.MasterAddr, "[]"), port: c.MasterPort,
-		wait: time.Duration(c.JoinTimeout),
+		wait: time.Duration(c.JoinTimeout), task: s.task(),
 	}
 	switch {
 	case n.rank >= n.count:
@@ -60,13 +71,17 @@ func (s *settings) placement(c config) (placement, error) {
 		return n, err
 	}
 	if n.token == "" && n.tls == nil && !nodes.Loopback(n.addr) {
-		return n, noSecret(n.addr)
+		return n, s.noSecret(n.addr)
 	}
 	return n, nil
 }
 
 // noSecret says how nodes that meet at an address beyond loopback get a secret.
-func noSecret(addr string) error {
+func (s *settings) noSecret(addr string) error {
+	if s.slurmStep != nil {
+		return usagef("nodes that meet at %s need a secret in common: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
+			"or give --rdzv-token-file FILE in a folder that they share", addr, tokenVariable)
+	}
 	return usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
 		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, tokenVariable)
 }
@@ -119,6 +134,9 @@ func (p *collectiveRun) unfit(err error) error {
 		p.nodes.problem = lacking
 	case err != nil:
 		return err
+	case p.machine.backend == "sim" && p.nodes.task != nil:
+		p.nodes.problem = &environmentError{errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and here is the simulator: " +
+			"it wants srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
 	case p.machine.backend == "sim":
 		p.nodes.problem = &environmentError{errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
 	}

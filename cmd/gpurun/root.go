@@ -20,7 +20,8 @@ any other command, as torchrun does.
 
 Every flag of a run but --inject can also stand in the environment, as GPURUN_NPROC_PER_NODE for
 --nproc-per-node, or in a file given with --config; a flag wins over the
-environment, and that over the file.`
+environment, and that over the file. What nobody says about machines is what srun
+says, if it has started gpurun.`
 
 const rootExample = `  gpurun allreduce                                  on all GPUs, 1K to 64M
   gpurun --nproc-per-node 8 allreduce -b 1K -e 1G -f 2 -d half,bfloat16
@@ -31,6 +32,8 @@ const rootExample = `  gpurun allreduce                                  on all 
                                                     torchrun's flags work as they stand
   gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
                                                     on two machines; this is the second
+  srun --ntasks-per-node=1 gpurun --nproc-per-node gpu train.py
+                                                    on all nodes of a Slurm job
   gpurun --nproc-per-node 4 allgather-matmul        gather a matrix, and multiply it meanwhile
   gpurun tune -o table.toml                         measure what is the fastest here
   gpurun bench allreduce --against nccl             algorithms side by side

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"gpurun/cmd/gpurun/slurm"
 	"gpurun/configs"
 )
 
@@ -26,6 +27,10 @@ type settings struct {
 	v     *viper.Viper
 	flags *pflag.FlagSet
 	file  string // of --config; may be empty
+	// slurmStep is the Slurm step that places this process; nil for none. fallbacks are
+	// what it settles, by key.
+	slurmStep *slurm.Step
+	fallbacks map[string]fallback
 }
 
 const (
@@ -119,7 +124,7 @@ func (s *settings) source(key string) string {
 	case s.v.InConfig(key):
 		return "config file " + s.file + ": " + key
 	}
-	return ""
+	return s.fallbacks[key].source
 }
 
 // blame makes a usage error of what is wrong with the value of a key: it names

@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"gpurun/cudart/sim"
-	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
 )
 
-// A rank that comes and then makes no products is missed once, and not again for each
+// A rank that says that it has begun and then makes no products is missed once, and not again for each
 // tile that waits for them.
 func TestMissingProductsEndACall(t *testing.T) {
 	const (
@@ -46,7 +45,9 @@ func TestMissingProductsEndACall(t *testing.T) {
 					}
 					m.meet()
 					if m.rank == 1 {
-						return errors.Join(barrier.Meet(m.comm, m.stream, collective.StartBarrier), m.synchronize())
+						p := r.Params(room.call)
+						p.Ready += 4 * uint64(m.rank)
+						return errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Ready)-int64(m.comm.Local(0))), 1), m.synchronize())
 					}
 					return missProducts(m, r, c, room, bound)
 				})

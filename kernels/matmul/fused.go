@@ -13,8 +13,8 @@ type fused struct {
 	summary string
 	// kernels are those of the job.
 	kernels func(g *GEMM) []collective.Kernel
-	// gathers: A arrives meanwhile. Else products are reduced.
-	gathers bool
+	// gathers: A arrives meanwhile. Else products are reduced, for their owners, or everywhere.
+	gathers, everywhere bool
 }
 
 // algorithm describes it.
@@ -60,19 +60,28 @@ func (f fused) rowsOfA(r *Runner, call Call) int64 {
 	return call.M
 }
 
-// launch is what the kernel is launched with.
-func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Params, error) {
-	p := r.Params(call)
+// fusedLaunch is a call's kernel, and what it is launched with.
+type fusedLaunch struct {
+	gemm   *GEMM
+	kernel cudart.Kernel
+	shape  cudart.Launch
+	params Params
+}
+
+func (f fused) launch(r *Runner, call Call) (*fusedLaunch, error) {
 	g, k, err := r.choose(GEMMs(), f.kernels, call.Problem, r.World())
 	if err != nil {
-		return nil, cudart.Launch{}, p, err
+		return nil, err
 	}
-	kernel, err := r.Load(k)
-	if err != nil {
-		return nil, cudart.Launch{}, p, err
+	l := &fusedLaunch{gemm: g, shape: g.Shape(call.Problem, r.World(), r.SMs), params: r.Params(call)}
+	if l.kernel, err = r.Load(k); err != nil {
+		return nil, err
 	}
-	return kernel, g.Shape(call.Problem, r.World(), r.SMs), p, g.maps(r, &p, call.DType, f.rowsOfA(r, call))
+	return l, g.maps(r, &l.params, call.DType, f.rowsOfA(r, call), f.gathers)
 }
+
+// on puts the kernel on a stream.
+func (l *fusedLaunch) on(s cudart.Stream) error { return s.Launch(l.kernel, l.shape, l.params.Bytes()) }
 
 func (f fused) prepare(r *Runner, call Call) error {
 	for _, k := range barrier.FlagKernels() {
@@ -90,29 +99,41 @@ func (f fused) prepare(r *Runner, call Call) error {
 		}
 		r.forks[i] = e
 	}
-	_, _, _, err := f.launch(r, call)
+	_, err := f.launch(r, call)
 	return err
 }
 
-// enqueue meets the peers, whose operands are then there and whose results may be
-// written, multiplies while the copies are on their way, and meets them again.
+// enqueue multiplies while shards are on their way: those of A to this rank, or the
+// products of this rank to their owners.
 func (f fused) enqueue(r *Runner, call Call) error {
-	kernel, shape, p, err := f.launch(r, call)
+	l, err := f.launch(r, call)
 	if err != nil {
 		return err
 	}
 	r.epoch++
-	p.Epoch = r.epoch
+	l.params.Epoch = r.epoch
+	if f.gathers {
+		return r.gatherBeside(call, l)
+	}
+	// The kernel knows by itself which peers have begun. When it has ended, all products have
+	// come that it waits for; sums that go everywhere come until all kernels have ended.
+	if err := l.on(r.Main); err != nil || !f.everywhere {
+		return err
+	}
+	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
+}
+
+// gatherBeside meets the peers, whose shards are then there, has them copied while the kernel
+// multiplies, and meets them again, who then have copied this rank's.
+func (r *Runner) gatherBeside(call Call, l *fusedLaunch) error {
 	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
 		return err
 	}
-	join := func() error { return nil }
-	if f.gathers {
-		if join, err = r.beside(func() error { return r.gatherShards(call, &p) }); err != nil {
-			return err
-		}
+	join, err := r.beside(func() error { return r.gatherShards(call, l) })
+	if err != nil {
+		return err
 	}
-	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil {
+	if err := l.on(r.Main); err != nil {
 		return err
 	}
 	if err := join(); err != nil {
@@ -142,8 +163,9 @@ func (r *Runner) beside(enqueue func() error) (join func() error, err error) {
 
 // gatherShards enqueues the copies of the peers' shards, the next rank's first, chunk by
 // chunk, each followed by its word of progress. The own shard, which nobody waits for,
-// comes last.
-func (r *Runner) gatherShards(call Call, p *Params) error {
+// comes last, if the kernel does not keep it.
+func (r *Runner) gatherShards(call Call, l *fusedLaunch) error {
+	p := &l.params
 	row := call.K * int64(call.DType.Size)
 	shard := rowsOfShard(call.M, r.World())
 	for k := 1; k < r.World(); k++ {
@@ -162,6 +184,9 @@ func (r *Runner) gatherShards(call Call, p *Params) error {
 				return err
 			}
 		}
+	}
+	if l.gemm.Keeps {
+		return nil
 	}
 	return r.CopyChunk(r.Rank(), 0, r.Local(call.AFull+int64(r.Rank())*shard*row), r.Local(call.A), shard*row)
 }
@@ -183,6 +208,6 @@ func fusedScatter() *Algorithm {
 func fusedEverywhere() *Algorithm {
 	return fused{
 		summary: "a GEMM pushes the peers' tiles to them as they are done, adds up its own, and pushes the sums to all",
-		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere },
+		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere }, everywhere: true,
 	}.algorithm()
 }

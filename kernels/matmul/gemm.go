@@ -24,9 +24,11 @@ type GEMM struct {
 	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
 	// nil: none. See Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
-	// Maps has Params name the tensor maps that the kernel reads, of A with so many rows;
-	// nil is that it reads none.
-	Maps func(r *Runner, p *Params, d collective.DType, rowsOfA int64) error
+	// Maps has Params name the tensor maps that the kernel uses, of A with so many rows, and of
+	// AFull if it gathers; nil is that it uses none.
+	Maps func(r *Runner, p *Params, d collective.DType, rowsOfA int64, gathers bool) error
+	// Keeps: kernels that gather put this rank's shard into AFull themselves.
+	Keeps bool
 	// BLAS: a library multiplies, and none of the above is there.
 	BLAS bool
 }
@@ -113,15 +115,15 @@ func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	if _, err := r.Load(k); err != nil {
 		return err
 	}
-	return g.maps(r, &p, call.DType, what.rows)
+	return g.maps(r, &p, call.DType, what.rows, false)
 }
 
 // maps is Maps, if there is any.
-func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
+func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64, gathers bool) error {
 	if g.Maps == nil {
 		return nil
 	}
-	return g.Maps(r, p, d, rowsOfA)
+	return g.Maps(r, p, d, rowsOfA, gathers)
 }
 
 // multiply puts a product on the main stream.
@@ -139,7 +141,7 @@ func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 		return err
 	}
 	p := r.multiplication(call, what)
-	if err := g.maps(r, &p, call.DType, what.rows); err != nil {
+	if err := g.maps(r, &p, call.DType, what.rows, false); err != nil {
 		return err
 	}
 	return r.Main.Launch(kernel, g.Shape(problem, 1, r.SMs), p.Bytes())

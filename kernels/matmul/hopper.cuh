@@ -80,6 +80,14 @@ FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, uint64_t 
       : "memory");
 }
 
+// Copies a box out of shared memory to a tensor's coordinates, but for what lies outside of
+// it. Belongs to the group of bulk copies that this thread commits next.
+FORCE_INLINE __device__ void store_box(uint64_t map, int32_t x, int32_t y, uint32_t from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y),
+               "r"(from)
+               : "memory");
+}
+
 // The descriptor of a tile in shared memory whose rows are 128 bytes of k, swizzled in
 // groups of eight rows (PTX ISA, "Matrix Descriptor Format"). The next 16 elements
 // of k are 32 bytes on.

@@ -134,10 +134,13 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Operan
 
 // Puts the block's sums where the job wants them.
 template <typename T, typename Job>
-FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, const Tile& t, uint32_t out, const Part& part) {
+FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, const Part& part) {
   constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
   const uint32_t lane = thread_id() % 32;
-  if (thread_id() == 0 && job.adds(t)) job.begin(t, t.index);
+  if (thread_id() == 0) {
+    if (job.adds(t)) job.begin(t, t.index);
+    job.await_owner(t);
+  }
 #pragma unroll
   for (int y = 0; y < kDown; y++)
 #pragma unroll
@@ -169,6 +172,7 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, const Job& job, con
 template <typename T, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   Job job{p};
+  if (block_id() == 0) job.announce();
   const uint32_t shared = shared_memory(), warp = thread_id() / 32;
   const auto order = job.order();
   for (int32_t i = block_id(); i < order.count(); i += grid_blocks()) {

@@ -4,6 +4,7 @@
 // A job has
 //   Tiles order           shards in the order in which it takes them
 //   kGathers              whether A is gathered while it is multiplied
+//   announce()            all threads of the first block, before anything else
 //   is_own(tile)          whether the tile is in this rank's shard
 //   await_rows(tile, n)   one thread, before it reads n rows of A
 //   adds(tile)            whether the peers' products are added to the tile's
@@ -11,6 +12,7 @@
 //   add(tile, row, step, column, v)  adds them to eight elements of each of some rows of the
 //                         tile's shard, the first of which is given, and how far they are apart;
 //                         rows behind the tile's stay as they are
+//   await_owner(tile)     one thread, before any of a tile is stored
 //   targets(tile), target(tile, i)  the matrices to store the tile in, by where its shard
 //                         begins in each
 //   end(tile, part)       one thread, after all rows of a part have been stored
@@ -51,12 +53,13 @@ FORCE_INLINE __device__ uint64_t shard_of(const MatmulParams& p, uint64_t matrix
   return matrix + (int64_t)t.shard_row * p.n * kElementBytes;
 }
 
-// Waits until a word has a value. It gives up when the time is up, or another of this rank's
+// Waits until a word, which grows, has reached a value. It gives up when the time is up, or another of this rank's
 // waits has expired before: a tile after the other would wait in vain.
 FORCE_INLINE __device__ void await_word(const MatmulParams& p, uint64_t word, uint32_t value, Phase phase, uint32_t peer) {
+  const auto is_behind = [&](uint32_t seen) { return (int32_t)(seen - value) < 0; };
   uint32_t seen = ld_flag_acquire(word);
-  if (seen == value || ld_relaxed(claimed_address(p.base)) != 0) return;
-  for (Patience patience; seen != value; seen = ld_flag_acquire(word)) {
+  if (!is_behind(seen) || ld_relaxed(claimed_address(p.base)) != 0) return;
+  for (Patience patience; is_behind(seen); seen = ld_flag_acquire(word)) {
     if (!patience.is_over(p.base)) continue;
     record_fault(p.base, phase, peer, value, seen);
     return;
@@ -70,6 +73,7 @@ struct Product {
   const MatmulParams& p;
   static constexpr bool kGathers = false;
 
+  FORCE_INLINE __device__ void announce() const {}
   FORCE_INLINE __device__ Order order() const { return Order(p, 1, 0); }
   FORCE_INLINE __device__ bool is_own(const Tile&) const { return true; }
   FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
@@ -79,6 +83,7 @@ struct Product {
   template <int kCount>
   FORCE_INLINE __device__ void add(const Tile&, int32_t, int32_t, int32_t, Vec (&)[kCount]) const {}
 
+  FORCE_INLINE __device__ void await_owner(const Tile&) {}
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile&, uint32_t) const { return p.c; }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
@@ -94,6 +99,7 @@ struct Gathered {
   static constexpr bool kGathers = true;
   uint32_t there = 0; // chunks that have been waited for, in this order
 
+  FORCE_INLINE __device__ void announce() const {}
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, p.base.rank); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
 
@@ -109,6 +115,7 @@ struct Gathered {
   template <int kCount>
   FORCE_INLINE __device__ void add(const Tile&, int32_t, int32_t, int32_t, Vec (&)[kCount]) const {}
 
+  FORCE_INLINE __device__ void await_owner(const Tile&) {}
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t) const { return shard_of(p, p.c, t); }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
@@ -129,13 +136,19 @@ struct Gathered {
 // rank, and counts it there. The owner adds its own product and those that have
 // arrived, in the order of ranks. kEverywhere: it then pushes the sum to all.
 //
-// Counters are zero between calls: who has waited for one resets it.
+// Nobody pushes to a rank that has not begun the call: before, what was staged there may
+// still be in use, or C. Counters are zero between calls: who has waited for one resets it.
 template <typename T, int kRows, int kColumns, bool kEverywhere>
 struct Summed {
   using Order = Tiles<kRows, kColumns>;
   const MatmulParams& p;
   static constexpr bool kGathers = false;
+  uint32_t begun = kMaxRanks; // an owner that is known to have begun
 
+  FORCE_INLINE __device__ void announce() const {
+    for (uint32_t r = thread_id(); r < p.base.world; r += block_threads())
+      if (r != p.base.rank) st_flag_release(on_peer(p, ready_of(p.base.rank), r), p.epoch);
+  }
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, (p.base.rank + 1) % p.base.world); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
   FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
@@ -170,6 +183,12 @@ struct Summed {
     for (int i = 0; i < kCount; i++) v[i] = sums[i].rounded();
   }
 
+  FORCE_INLINE __device__ void await_owner(const Tile& t) {
+    if (is_own(t) || t.owner == begun) return;
+    begun = t.owner;
+    await_word(p, ready_of(t.owner), p.epoch, kStartBarrier, t.owner);
+  }
+
   // What is not its own goes to the owner's staging, its own sums to C, or to that of all.
   FORCE_INLINE __device__ uint32_t targets(const Tile& t) const { return kEverywhere && is_own(t) ? p.base.world : 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t i) const {
@@ -183,6 +202,7 @@ struct Summed {
   }
 
  private:
+  FORCE_INLINE __device__ uint64_t ready_of(uint32_t rank) const { return p.ready + rank * sizeof(uint32_t); }
   FORCE_INLINE __device__ uint64_t counter_of(int64_t part) const { return p.counters + part * sizeof(uint32_t); }
 
   // Where a rank's products for this rank's shard lie.

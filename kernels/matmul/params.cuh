@@ -17,9 +17,11 @@ struct MatmulParams {
   uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
   uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
                        // the last call that the chunk was there in, by its epoch
+  uint64_t ready;      // symmetric 32-bit words, one for each rank: the last call that it has begun, by its epoch
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;
+  uint64_t map_own;    // of this rank's shard in a_full, if this kernel is to put it there
   uint64_t map_b;
   int64_t m;           // of the whole problem
   int64_t n;

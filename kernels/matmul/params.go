@@ -17,9 +17,11 @@ type Params struct {
 	Staging   uint64
 	Counters  uint64
 	Progress  uint64
+	Ready     uint64
 	Trace     uint64
 	MapA      uint64
 	MapAFull  uint64
+	MapOwn    uint64
 	MapB      uint64
 	M         int64
 	N         int64

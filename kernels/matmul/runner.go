@@ -38,8 +38,12 @@ type Call struct {
 	Trace cudart.DevicePtr
 }
 
-// ProgressBytes is the room for the progress words of a call.
-func ProgressBytes(world, splits int) int64 { return 4 * int64(world) * int64(splits) }
+// ProgressBytes is the room for the words by which a call tells how far it is: of each rank
+// whether it has begun, and of each chunk whether it is there.
+func ProgressBytes(world, splits int) int64 { return readyBytes + 4*int64(world)*int64(splits) }
+
+// readyBytes is the room for a word of each rank, wherever the chunks' words end.
+const readyBytes = 4 * collective.MaxRanks
 
 // MaxSplits bounds the chunks of a shard.
 const MaxSplits = 256
@@ -50,7 +54,8 @@ func (r *Runner) Params(call Call) Params {
 	p := Params{
 		Params: r.Comm.Params(collective.Call{DType: call.DType}),
 		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
-		Staging: at(call.Staging), Counters: at(call.Counters), Progress: at(call.Progress),
+		Staging: at(call.Staging), Counters: at(call.Counters),
+		Ready: at(call.Progress), Progress: at(call.Progress + readyBytes),
 		Trace: uint64(call.Trace),
 		M:     call.M, N: call.N, K: call.K,
 		Splits: uint32(max(call.Splits, 1)),

@@ -76,8 +76,13 @@ func (r *Runner) CopyChunk(shard, chunk int, dst, src cudart.DevicePtr, bytes in
 	return r.recorder.copy(r.Copies, CopyTimes{Shard: shard, Chunk: chunk, Bytes: bytes}, dst, src)
 }
 
-// Record makes one call of the algorithm, which has been prepared, on all ranks, and waits
-// for it until ctx ends. It needs an algorithm whose kernels note their tiles.
+// callsBeforeRecord are what devices are busy with while the host enqueues the call that is
+// recorded, so that its parts run when they can and not when they come.
+const callsBeforeRecord = 2
+
+// Record makes a call of the algorithm, which has been prepared, on all ranks, a few times,
+// and waits until ctx ends for the last, which it returns. It needs an algorithm whose
+// kernels note their tiles.
 func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording Recording, err error) {
 	if a.Tiles == nil {
 		return recording, fmt.Errorf("%s %s notes no times of its tiles", a.Operation, a.Name)
@@ -86,6 +91,11 @@ func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording
 	defer func() { err = errors.Join(err, rec.close()) }()
 	if err := rec.open(r.Main); err != nil {
 		return recording, fmt.Errorf("making room for the times of tiles: %w", err)
+	}
+	for range callsBeforeRecord {
+		if err := r.Enqueue(a, call); err != nil {
+			return recording, err
+		}
 	}
 	if err := r.stamp(rec, call); err != nil {
 		return recording, err

@@ -4,7 +4,8 @@
 // Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other:
 //   1. a thread of each block copies k-slices of the operands into a ring of stages, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
-//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers
+//   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers; where
+//      A is gathered, this rank's shard is stored among the others as it passes
 //   3. each rounds its half into shared memory, and adds the peers' to it if the job
 //      says so, while the copies for the next tiles are on their way
 //   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
@@ -116,13 +117,46 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   });
 }
 
+// Keeper puts rows of A that pass through shared memory where the gathered A lies: those of
+// this rank's shard. All tiles of some rows see all slices of them, and each stores its part,
+// because a stage is free only when it has been read. The thread that frees the stages of its
+// block has one that is on.
+class Keeper {
+ public:
+  template <int kColumns, typename Job>
+  FORCE_INLINE __device__ Keeper(const MatmulParams& p, const Job& job, const Tile& t, uint32_t part, Layout<kColumns>)
+      : p_(p), row_(t.row), step_((p.n + kColumns - 1) / kColumns), next_(t.column / kColumns),
+        on_(Job::kGathers && part == 0 && thread_id() % kWarpgroup == cluster_rank() && job.is_own(t)) {}
+
+  // A slice is at an address.
+  FORCE_INLINE __device__ void pass(uint32_t from, int32_t slice) {
+    if (!on_) return;
+    if (slice == next_) {
+      store_box(p_.map_own, slice * kSlice, row_, from);
+      next_ += step_;
+    }
+    bulk_commit(); // a group for each slice
+  }
+
+  // Waits until all but so many of the last slices have been read.
+  template <int kSlices>
+  FORCE_INLINE __device__ void wait_read() const {
+    if (on_) bulk_wait_read<kSlices>();
+  }
+
+ private:
+  const MatmulParams& p_;
+  int32_t row_, step_, next_; // in the shard; slices from one to the next that is stored; that one
+  bool on_;
+};
+
 // A warpgroup's products of a tile's half, added to sums. They begin as zeros, set by the
 // caller for each tile: were they overwritten by the first product, compilers would keep the
 // registers until then.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
                                              typename Layout<kColumns>::Turn& turn, uint32_t part,
-                                             float (&sums)[kColumns / 2], Watch& watch) {
+                                             float (&sums)[kColumns / 2], Keeper& keeper, Watch& watch) {
   const auto release = [&](uint32_t stage) { // in all blocks that copy here
     if (thread_id() % kWarpgroup < kBlocks) barrier_arrive_at(at.empty(stage), thread_id() % kWarpgroup);
   };
@@ -130,6 +164,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
     barrier_wait(at.full(turn.stage), turn.parity);
     if (s == 0) watch.begins();
+    keeper.pass(at.a(turn.stage), s);
     const uint64_t a = tile_descriptor(at.a(turn.stage) + part * kPartRows * kRowBytes);
     const uint64_t b = tile_descriptor(at.b(turn.stage));
     products_begin();
@@ -137,11 +172,13 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
     for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, a + k * kNextK, b + k * kNextK);
     products_commit();
     products_wait<1>();
+    keeper.wait_read<1>();
     if (s > 0) release(before);
     before = turn.stage;
   }
   products_wait<0>();
   settle(sums);
+  keeper.wait_read<0>();
   release(before);
 }
 
@@ -158,26 +195,23 @@ FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, cons
   }
 }
 
-// Adds the peers' products to a warpgroup's in shared memory: a thread takes some columns of
-// every few rows, a few of those at a time.
+// Adds the peers' products to a warpgroup's in shared memory: a warp takes every fourth row,
+// a few of them at a time.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  constexpr int kAtOnce = 4, kThreadsPerRow = 16, kStep = kWarpgroup / kThreadsPerRow;
+  constexpr int kAtOnce = 8, kStep = kWarpgroup / 32;
   const uint32_t thread = thread_id_late() % kWarpgroup;
+  const int32_t column = thread % 32 * kPerVec;
+  if (column >= kColumns || t.column + column >= p.n) return;
 #pragma nounroll
-  for (int32_t column = thread % kThreadsPerRow * kPerVec; column < kColumns; column += kThreadsPerRow * kPerVec) {
-    if (t.column + column >= p.n) break;
-#pragma nounroll
-    for (int r = part * kPartRows + thread / kThreadsPerRow; r < (int)(part + 1) * kPartRows; r += kAtOnce * kStep) {
-      if (r >= t.rows) break;
-      Vec v[kAtOnce];
-      const uint32_t from = at.out(r) + column * kElementBytes;
+  for (int32_t r = part * kPartRows + thread / 32; r < (int32_t)(part + 1) * kPartRows && r < t.rows; r += kAtOnce * kStep) {
+    Vec v[kAtOnce];
+    const uint32_t from = at.out(r) + column * kElementBytes;
 #pragma unroll
-      for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
-      job.add(t, t.row + r, kStep, t.column + column, v);
+    for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
+    job.add(t, t.row + r, kStep, t.column + column, v);
 #pragma unroll
-      for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
-    }
+    for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
   }
 }
 
@@ -224,11 +258,13 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
 
 // A warp stores what a warpgroup hands over, and tells the job when it has arrived.
 template <int kColumns, typename Job>
-FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, const Job& job, uint32_t part) {
+FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, Job job, uint32_t part) {
   uint32_t parity = 0;
   each_tile(job, [&](const Tile& t) {
     barrier_wait(at.ready(part), parity);
     parity ^= 1;
+    if (lane_id() == 0) job.await_owner(t);
+    warp_meet();
     store_rows<kColumns>(p, job, at, t, part);
     bulk_wait_read<0>();
     warp_meet();
@@ -242,6 +278,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
+  if (block_id() == 0) Job{p}.announce();
   if (thread_id() == 0) at.init_barriers();
   cluster_meet();
   const uint32_t group = thread_id() / kWarpgroup, warp = thread_id() / 32;
@@ -258,11 +295,13 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     each_tile(job, [&](const Tile& t) {
       float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
-      multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
+      Keeper keeper(p, job, t, part, at);
+      multiply_slices<T, kColumns>(p, at, turn, part, sums, keeper, watch);
       hand_over<T, kColumns>(p, job, at, t, part, parity, sums);
       parity ^= 1;
       watch.ends(t);
     });
+    bulk_wait_written(); // what was kept
   }
   cluster_meet(); // no block leaves while another still copies to it
 }

@@ -35,6 +35,7 @@ func (columns wgmma) gemm() *GEMM {
 			return 2 * wgmmaCluster * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
 		Tiles: func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
+		Keeps: true,
 		Cost:  columns.cost,
 		Shape: columns.shape,
 		Maps:  columns.maps,
@@ -73,15 +74,23 @@ func (columns wgmma) shared() int {
 }
 
 // maps names tensor maps of the operands, whose boxes are what a block copies at a time.
-func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
-	for _, m := range []struct {
+func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64, gathers bool) error {
+	type mapping struct {
 		to *uint64
 		of matrix
-	}{
-		{&p.MapA, matrix{p.A, rowsOfA, p.K, wgmmaRows / wgmmaCluster, d.Name}},
-		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, d.Name}},
+	}
+	const rows = wgmmaRows / wgmmaCluster
+	maps := []mapping{
+		{&p.MapA, matrix{p.A, rowsOfA, p.K, rows, d.Name}},
 		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, d.Name}},
-	} {
+	}
+	if gathers {
+		own := p.AFull + uint64(int64(r.Rank())*rowsOfA*p.K*int64(d.Size))
+		maps = append(maps,
+			mapping{&p.MapAFull, matrix{p.AFull, p.M, p.K, rows, d.Name}},
+			mapping{&p.MapOwn, matrix{own, rowsOfA, p.K, rows, d.Name}})
+	}
+	for _, m := range maps {
 		at, err := r.mapOf(m.of)
 		if err != nil {
 			return err

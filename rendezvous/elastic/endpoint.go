@@ -79,6 +79,9 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 		config.Logger.Info("somebody on this machine has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
 		return nil, nil
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("serving the rendezvous at %s: somebody listens at that port; take another, on all nodes: %w", e.target, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous at %s: %w", e.target, err)
 	}

@@ -55,6 +55,20 @@ func TestConfigurationsThatCannotBe(t *testing.T) {
 	}
 }
 
+func TestAPortThatIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	config := job(t, 2, 2)
+	config.Backend, config.Endpoint = Static, l.Addr().String()
+	const want = "somebody listens at that port; take another, on all nodes"
+	if _, err := Enter(testContext(t), config); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestWhoServes(t *testing.T) {
 	for _, c := range []struct {
 		endpoint string

@@ -48,6 +48,9 @@ type Spec struct {
 	// FirstRank+Workers-1.
 	Workers   int
 	FirstRank int
+	// FirstLocalRank is the first one's local rank: 0, unless other agents have
+	// workers on this machine too.
+	FirstLocalRank int
 
 	// Env returns what is added to the agent's own environment for one worker.
 	// It may be nil.
@@ -177,6 +180,9 @@ func (s *Spec) cpus(localRank int) []int {
 	}
 	return s.CPUs[localRank]
 }
+
+// Rank is the rank of the worker with a local rank.
+func (s *Spec) Rank(localRank int) int { return s.FirstRank + localRank - s.FirstLocalRank }
 
 // arguments are those of one worker's command.
 func (s *Spec) arguments(localRank int) []string {

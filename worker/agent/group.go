@@ -67,13 +67,14 @@ func newGroup(spec Spec) *group {
 // start starts the workers. When one cannot be started, or ctx ends, it leaves
 // out the rest.
 func (g *group) start(ctx context.Context) {
-	for localRank := range g.spec.Workers {
+	for worker := range g.spec.Workers {
+		localRank := g.spec.FirstLocalRank + worker
 		if ctx.Err() != nil {
 			g.interrupt(context.Cause(ctx))
 			return
 		}
 		if err := g.launch(ctx, localRank); err != nil {
-			rank := g.spec.FirstRank + localRank
+			rank := g.spec.Rank(localRank)
 			g.abort(fmt.Errorf("starting rank %d: %w", rank, err))
 			return
 		}

@@ -32,6 +32,23 @@ type TorchJob struct {
 	// VirtualLocalRank gives every worker LOCAL_RANK 0 and the one GPU that is its
 	// own.
 	VirtualLocalRank bool
+	// Task is set where something else starts an agent for each worker of a node; nil:
+	// all of the node's workers are this agent's.
+	Task *Task
+}
+
+// Task is a single worker's place among those of other agents of its node.
+type Task struct {
+	LocalRank, LocalWorldSize int
+	Node, Nodes               int // its node, and how many there are
+}
+
+// FirstLocalRank is the local rank of the agent's first worker.
+func (job TorchJob) FirstLocalRank() int {
+	if job.Task == nil {
+		return 0
+	}
+	return job.Task.LocalRank
 }
 
 // TorchEnv returns, for Spec.Env, the variables that torchrun sets for its
@@ -42,10 +59,15 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 	if job.RoleWorldSize == 0 {
 		job.FirstRoleRank, job.RoleWorldSize = job.FirstRank, job.WorldSize
 	}
+	localWorldSize := job.Workers
+	if t := job.Task; t != nil {
+		localWorldSize = t.LocalWorldSize
+		job.GroupRank, job.GroupSize = t.Node, t.Nodes
+	}
 	common := []string{
 		"GROUP_RANK=" + strconv.Itoa(job.GroupRank),
 		"ROLE_NAME=" + job.Role,
-		"LOCAL_WORLD_SIZE=" + strconv.Itoa(job.Workers),
+		"LOCAL_WORLD_SIZE=" + strconv.Itoa(localWorldSize),
 		"WORLD_SIZE=" + strconv.Itoa(job.WorldSize),
 		"GROUP_WORLD_SIZE=" + strconv.Itoa(job.GroupSize),
 		"ROLE_WORLD_SIZE=" + strconv.Itoa(job.RoleWorldSize),
@@ -64,7 +86,8 @@ func TorchEnv(job TorchJob, logger *zap.Logger) func(localRank int) []string {
 		common = append(common, "OMP_NUM_THREADS=1")
 	}
 	return func(localRank int) []string {
-		own := []string{"RANK=" + strconv.Itoa(job.FirstRank+localRank), "ROLE_RANK=" + strconv.Itoa(job.FirstRoleRank+localRank)}
+		worker := localRank - job.FirstLocalRank()
+		own := []string{"RANK=" + strconv.Itoa(job.FirstRank+worker), "ROLE_RANK=" + strconv.Itoa(job.FirstRoleRank+worker)}
 		return append(job.localRank(localRank), append(own, common...)...)
 	}
 }
@@ -76,9 +99,9 @@ func (job TorchJob) localRank(localRank int) []string {
 	}
 	gpu := strconv.Itoa(localRank)
 	if visible := os.Getenv("CUDA_VISIBLE_DEVICES"); visible != "" {
-		if gpus := strings.Split(visible, ","); localRank < len(gpus) {
-			gpu = strings.TrimSpace(gpus[localRank])
-		}
+		gpus := strings.Split(visible, ",")
+		// An agent with one worker may have been given that worker's GPU alone.
+		gpu = strings.TrimSpace(gpus[localRank%len(gpus)])
 	}
 	return []string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=" + gpu}
 }

@@ -206,6 +206,33 @@ func TestTorchEnv(t *testing.T) {
 	}
 }
 
+// A worker whose node's other workers have agents of their own finds the node's
+// variables all the same.
+func TestTorchEnvOfATask(t *testing.T) {
+	t.Setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
+	t.Setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
+	job := TorchJob{
+		Workers: 1, FirstRank: 6, WorldSize: 8, GroupRank: 6, GroupSize: 8, Role: "default",
+		RunID: "none", MasterAddr: "n1", MasterPort: 29500,
+		Task: &Task{LocalRank: 2, LocalWorldSize: 4, Node: 1, Nodes: 2},
+	}
+	want := []string{
+		"LOCAL_RANK=2", "RANK=6", "ROLE_RANK=6", "GROUP_RANK=1", "ROLE_NAME=default", "LOCAL_WORLD_SIZE=4",
+		"WORLD_SIZE=8", "GROUP_WORLD_SIZE=2", "ROLE_WORLD_SIZE=8",
+	}
+	if diff := cmp.Diff(want, TorchEnv(job, zap.NewNop())(2)[:len(want)]); diff != "" {
+		t.Error(diff)
+	}
+	job.VirtualLocalRank = true
+	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=6"}, TorchEnv(job, zap.NewNop())(2)[:2]); diff != "" {
+		t.Error(diff)
+	}
+	t.Setenv("CUDA_VISIBLE_DEVICES", "3") // it has been given its own GPU alone
+	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=3"}, TorchEnv(job, zap.NewNop())(2)[:2]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCatch(t *testing.T) {
 	ctx, signals, stop := Catch(t.Context())
 	defer stop()

@@ -71,7 +71,7 @@ func (o *opening) stream(to Output) (read, write *os.File) {
 
 // open makes the worker's command and pipes.
 func (g *group) open(localRank int) (*worker, *opening) {
-	w, o := &worker{rank: g.spec.FirstRank + localRank, localRank: localRank}, &opening{}
+	w, o := &worker{rank: g.spec.Rank(localRank), localRank: localRank}, &opening{}
 	w.cmd = exec.Command(g.spec.Argv[0], g.spec.arguments(localRank)...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	w.cmd.Env = withoutReports(os.Environ())

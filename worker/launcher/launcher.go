@@ -70,8 +70,12 @@ func (j *Job) check() error {
 		j.Agent.Logger = zap.NewNop()
 	}
 	visible := os.Getenv("CUDA_VISIBLE_DEVICES")
-	if gpus := strings.Count(visible, ",") + 1; j.Torch.VirtualLocalRank && visible != "" && gpus < j.Torch.Workers {
-		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, j.Torch.Workers)
+	gpus, workers := strings.Count(visible, ",")+1, j.Torch.Workers
+	if t := j.Torch.Task; t != nil && gpus > 1 { // one is the worker's own
+		workers = t.LocalWorldSize
+	}
+	if j.Torch.VirtualLocalRank && visible != "" && gpus < workers {
+		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, workers)
 	}
 	return nil
 }
@@ -107,7 +111,7 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 
 // workers runs the workers of the attempt with that number.
 func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
-	folder, err := folders.attempt(attempt, torch.Workers)
+	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -117,15 +121,15 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
 	spec := j.Agent
-	spec.Workers, spec.FirstRank = torch.Workers, torch.FirstRank
+	spec.Workers, spec.FirstRank, spec.FirstLocalRank = torch.Workers, torch.FirstRank, torch.FirstLocalRank()
 	spec.Env = j.environment(folder, torch, attempt == 0)
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {
-		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-torch.FirstRank, rank) }
+		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-spec.FirstRank+spec.FirstLocalRank, rank) }
 	}
 	if spec.Prefix != nil {
-		files.prefix = func(localRank int) string { return spec.Prefix(spec.FirstRank + localRank) }
+		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
 	return agent.Run(ctx, spec)
 }

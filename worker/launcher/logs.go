@@ -94,11 +94,11 @@ func (f *folders) remove() error {
 	return nil
 }
 
-// attempt makes the folders of an attempt.
-func (f *folders) attempt(restart, workers int) (attemptFolder, error) {
+// attempt makes the folders of an attempt, for workers from a local rank on.
+func (f *folders) attempt(restart, first, workers int) (attemptFolder, error) {
 	folder := attemptFolder(filepath.Join(f.root, "attempt_"+strconv.Itoa(restart)))
-	for localRank := range workers {
-		if err := os.MkdirAll(folder.worker(localRank, ""), 0o755); err != nil {
+	for worker := range workers {
+		if err := os.MkdirAll(folder.worker(first+worker, ""), 0o755); err != nil {
 			return "", fmt.Errorf("making the folder for logs: %w", err)
 		}
 	}
