@@ -35,6 +35,9 @@ type Backend interface {
 	// Devices lists the visible devices without opening one. It is cheap
 	// enough for the launcher to call before it starts a worker.
 	Devices() ([]Info, error)
+	// Init does what a process does once, whichever device it opens, and takes long
+	// on GPUs. Open does it where it has not been done.
+	Init() error
 	// Open makes a device usable by the calling goroutine, which it locks to
 	// its OS thread: all further calls on the device, and on whatever the
 	// device hands out, come from that goroutine until Close.

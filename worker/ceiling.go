@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
 )
@@ -56,6 +57,7 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 	if r.Job.CeilingBytes <= 0 {
 		return nil
 	}
+	r.Phases.Begin(phases.Links)
 	found := result.Ceiling{Skipped: r.noCeiling()}
 	if found.Skipped == "" {
 		if err := r.phase("measuring what the links carry"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 )
 
 // contestant is a case of a group while that is measured.
@@ -24,6 +25,7 @@ func (c *contestant) close() {
 
 // enter verifies a case and makes what its rounds need.
 func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
+	r.Phases.Begin(phases.Load)
 	if err := r.comm.Prepare(c.algorithm, r.place(c.testCase)); err != nil {
 		return err
 	}
@@ -35,6 +37,7 @@ func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
 	if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.testCase, reference.Exact, "before timing"), c.submit); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Measure)
 	if err := r.injectAfterFirst(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -14,6 +15,11 @@ func (r *rank) openDevice() (err error) {
 	if err := r.phase("opening device %d", r.Ordinal); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Init)
+	if err := r.Backend.Init(); err != nil {
+		return fmt.Errorf("initializing the driver for device %d: %w", r.Ordinal, err)
+	}
+	r.Phases.Begin(phases.Open)
 	if r.device, err = r.Backend.Open(r.Ordinal); err != nil {
 		return fmt.Errorf("opening device %d: %w", r.Ordinal, err)
 	}
@@ -28,6 +34,7 @@ func (r *rank) openDevice() (err error) {
 // meetDevices tells all ranks what device each has, and finds out what they can
 // do together.
 func (r *rank) meetDevices(ctx context.Context) error {
+	r.Phases.Begin(phases.Compare)
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	infos, err := gather(ctx, r.group, "devices", r.device.Info())

@@ -20,6 +20,7 @@ import (
 	"gpurun/kernels/ptx"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/phases"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
 )
@@ -34,6 +35,8 @@ type ranks struct {
 	source  collective.Source             // nil: what ships
 	// libraries are those of others; nil: none.
 	libraries func(rank int) map[string]OpenLibrary
+	phases    bool           // they are noted
+	before    func(rank int) // is called before a rank's life; nil: nothing is
 }
 
 // run does a job and returns rank 0's results, and every rank's error.
@@ -100,7 +103,15 @@ func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
 		if g.source != nil {
 			o.Source = g.source
 		}
-		wg.Go(func() { errs[rank] = Run(t.Context(), o) })
+		if g.phases {
+			o.Phases = phases.NewRecorder()
+		}
+		wg.Go(func() {
+			if g.before != nil {
+				g.before(rank)
+			}
+			errs[rank] = Run(t.Context(), o)
+		})
 	}
 	wg.Wait()
 	return readMessages(t, &out), errs

@@ -7,6 +7,7 @@ import (
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/phases"
 )
 
 // Library is a library of others that is open on this rank, such as NCCL. Its
@@ -51,6 +52,7 @@ func (r *rank) openLibraries(ctx context.Context) error {
 	if err := r.phase("opening libraries"); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Libraries)
 	r.startWatchdog(ctx)
 	mine := map[string]libraryOffer{}
 	for _, name := range names {

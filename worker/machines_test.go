@@ -173,8 +173,7 @@ func TestFilesStayOnTheirMachine(t *testing.T) {
 
 // passFile joins and wants one file from the one peer on this machine.
 func (r *rank) passFile(ctx context.Context) error {
-	ctx, err := r.join(ctx)
-	if err != nil {
+	if err := r.join(ctx, func() error { return nil }); err != nil {
 		return err
 	}
 	mine, err := os.Open(os.DevNull)

@@ -9,6 +9,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -42,6 +43,7 @@ func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 	if err := r.verifyInto(ctx, &m, r.newTrial(c, reference.Exact, "before timing"), submit); err != nil {
 		return m, err
 	}
+	r.Phases.Begin(phases.Measure)
 	if err := r.injectAfterFirst(); err != nil {
 		return m, err
 	}

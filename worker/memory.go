@@ -8,6 +8,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -18,16 +19,19 @@ func (r *rank) shareMemory(ctx context.Context) error {
 	if err := r.phase("sharing memory with the peers"); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Settle)
 	if err := r.allocate(ctx); err != nil {
 		return err
 	}
 	if err := r.reportMemory(); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Enter)
 	joined, err := r.joinLibraries(ctx)
 	if err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Ready)
 	if err := r.newComm(joined); err != nil {
 		return fmt.Errorf("preparing the kernels: %w", err)
 	}
@@ -135,7 +139,9 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
-	o := symm.Options{Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast(), AcrossMachines: r.Job.spansMachines()}
+	o := symm.Options{
+		Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast(), AcrossMachines: r.Job.spansMachines(), Begins: r.begins,
+	}
 	for _, l := range r.needed() {
 		if l.HasHeap() {
 			o.Kind = symm.NVSHMEMHeap
@@ -156,6 +162,18 @@ func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 		o.Kind = symm.Host
 	}
 	return o, nil
+}
+
+// begins notes a step of the sharing of memory.
+func (r *rank) begins(step symm.Step) {
+	switch step {
+	case symm.Allocating:
+		r.Phases.Begin(phases.Allocate)
+	case symm.Exchanging:
+		r.Phases.Begin(phases.Exchange)
+	case symm.Mapping:
+		r.Phases.Begin(phases.Map)
+	}
 }
 
 // reportMemory tells the launcher what memory it came to.

@@ -9,6 +9,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -34,6 +35,7 @@ func (r *rank) runProducts(ctx context.Context) error {
 		if err := p.measureGroup(ctx, group); err != nil {
 			return err
 		}
+		r.Phases.Begin(phases.Cases)
 		done += len(group)
 	}
 	return nil
@@ -116,6 +118,7 @@ func (p *productRun) enter(ctx context.Context, c *productContestant) error {
 	if err := p.phase("preparing %s", c); err != nil {
 		return err
 	}
+	p.Phases.Begin(phases.Load)
 	c.call = p.layout.products.call
 	c.call.Problem, c.call.Splits = c.problem, c.splits
 	if err := p.prepare(c); err != nil {
@@ -124,6 +127,7 @@ func (p *productRun) enter(ctx context.Context, c *productContestant) error {
 	if err := p.verifyInto(ctx, c, reference.Exact, "before timing"); err != nil {
 		return err
 	}
+	p.Phases.Begin(phases.Measure)
 	return p.injectAfterFirst()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -23,6 +24,7 @@ func (p *productRun) verifyInto(ctx context.Context, c *productContestant, patte
 	if !p.Job.Verify {
 		return nil
 	}
+	p.Phases.Begin(phases.Verify)
 	if err := p.phase("verifying %s, %s", c, when); err != nil {
 		return err
 	}

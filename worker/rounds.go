@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
 )
@@ -32,6 +33,7 @@ func (r *rank) runRounds(ctx context.Context) error {
 		if err := r.shareGroup(ctx, group, mine); err != nil {
 			return err
 		}
+		r.Phases.Begin(phases.Cases)
 		done += len(group)
 	}
 	return nil

@@ -18,7 +18,9 @@ import (
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
 	"gpurun/rendezvous/transport"
+	"gpurun/worker/phases"
 	"gpurun/worker/report"
+	"gpurun/worker/result"
 )
 
 // Options is what a worker gets from the process that started it.
@@ -48,6 +50,9 @@ type Options struct {
 	Abort   func(error)
 	Reports *report.Writer
 	Logger  *zap.Logger
+	// Phases notes what the rank does when, and is reported in the end; nil: nobody
+	// wants to know.
+	Phases *phases.Recorder
 }
 
 // Run is the whole life of one rank. It returns when the job is done on all
@@ -68,18 +73,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		} else if closing != nil { // most likely a consequence: it must not hide the cause
 			r.Logger.Debug("closing after a failure", zap.Error(closing))
 		}
+		err = errors.Join(err, r.reportPhases())
 	}()
 
 	if err := r.plan(); err != nil {
 		return err
 	}
-	ctx, err = r.join(ctx)
-	if err != nil {
+	if err := r.join(ctx, r.openDevice); err != nil {
 		return err
 	}
-	if err := r.openDevice(); err != nil {
-		return err
-	}
+	ctx = r.untilDeparture(ctx)
 	if err := r.meetDevices(ctx); err != nil {
 		return err
 	}
@@ -144,11 +147,20 @@ func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }
 
 // close undoes the steps, the last first.
 func (r *rank) close() error {
+	r.Phases.Begin(phases.Close)
 	var errs []error
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		errs = append(errs, r.closers[i]())
 	}
 	return errors.Join(errs...)
+}
+
+// reportPhases tells the launcher where the time went, if it wants to know.
+func (r *rank) reportPhases() error {
+	if r.Phases == nil {
+		return nil
+	}
+	return r.Reports.Result(result.Update{Phases: r.Phases.Spans()})
 }
 
 // phase says what the rank does from now on; the launcher names it should the

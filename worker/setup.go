@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -11,35 +12,53 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/phases"
 )
 
-// join meets the other ranks. The context that it returns ends, with the cause,
-// when one of them departs.
-func (r *rank) join(ctx context.Context) (context.Context, error) {
-	if err := r.phase("joining the rendezvous"); err != nil {
-		return nil, err
-	}
+// join meets the other ranks, and meanwhile opens the device, which takes longer. That
+// opening failed is said once all ranks have met: the others then know who has left.
+func (r *rank) join(ctx context.Context, open func() error) error {
 	host, err := os.Hostname()
 	if r.host = host; err != nil {
-		return nil, fmt.Errorf("looking up the host's name: %w", err)
+		return fmt.Errorf("looking up the host's name: %w", err)
 	}
 	r.files, err = fdpass.Open(r.Files, r.LocalRank, r.LocalWorldSize)
 	if err != nil {
-		return nil, fmt.Errorf("opening the descriptor socket: %w", err)
+		return fmt.Errorf("opening the descriptor socket: %w", err)
 	}
 	r.onClose(r.files.Close)
-	joining, cancel := r.within(ctx)
-	defer cancel()
-	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: host, PID: os.Getpid()}
-	r.group, err = rendezvous.Join(joining, r.Target, member, rendezvous.Options{Token: r.Token, TLS: r.TLS, Logger: r.Logger})
-	if err != nil {
-		return nil, fmt.Errorf("joining the rendezvous: %w", err)
+	r.onClose(r.closeGroup)
+	met := make(chan error, 1)
+	go func() { met <- r.meetRanks(ctx) }()
+	if err := open(); err != nil {
+		<-met
+		return err
 	}
-	r.onClose(r.group.Close)
-	return r.untilDeparture(ctx), nil
+	r.Phases.Begin(phases.Join)
+	return errors.Join(r.phase("joining the rendezvous"), <-met)
 }
 
-// untilDeparture ends with ctx or with the group, whichever is first.
+// meetRanks waits until all ranks are in the rendezvous.
+func (r *rank) meetRanks(ctx context.Context) (err error) {
+	defer r.Phases.Beside(phases.Join)()
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: r.host, PID: os.Getpid()}
+	r.group, err = rendezvous.Join(ctx, r.Target, member, rendezvous.Options{Token: r.Token, TLS: r.TLS, Logger: r.Logger})
+	if err != nil {
+		return fmt.Errorf("joining the rendezvous: %w", err)
+	}
+	return nil
+}
+
+func (r *rank) closeGroup() error {
+	if r.group == nil {
+		return nil
+	}
+	return r.group.Close()
+}
+
+// untilDeparture ends with ctx or, with the cause, when one of the other ranks departs.
 func (r *rank) untilDeparture(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(r.group.Context(), func() { cancel(context.Cause(r.group.Context())) })
@@ -58,6 +77,7 @@ func (r *rank) leave(ctx context.Context) error {
 	if err := r.phase("leaving"); err != nil {
 		return err
 	}
+	r.Phases.Begin(phases.Leave)
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	if err := r.comm.Close(); err != nil {

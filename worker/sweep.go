@@ -8,6 +8,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/worker/phases"
 )
 
 // sweep is the job in terms of the catalog.
@@ -162,6 +163,7 @@ func (r *rank) runSweep(ctx context.Context) error {
 			if err := r.runCase(ctx, c); err != nil { // the phase names the case
 				return err
 			}
+			r.Phases.Begin(phases.Cases)
 			done++
 		}
 	}
@@ -170,6 +172,7 @@ func (r *rank) runSweep(ctx context.Context) error {
 
 // runCase measures a case, unless there is no hope in it.
 func (r *rank) runCase(ctx context.Context, c testCase) error {
+	r.Phases.Begin(phases.Load)
 	if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
 		return err
 	}

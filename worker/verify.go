@@ -6,6 +6,7 @@ import (
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -37,6 +38,7 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if !r.Job.Verify {
 		return nil
 	}
+	r.Phases.Begin(phases.Verify)
 	if err := r.phase("verifying %s, %s", t, t.when); err != nil {
 		return err
 	}

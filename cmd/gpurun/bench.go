@@ -40,7 +40,7 @@ const (
 // maxRounds is far more than a median needs.
 const maxRounds = 1000
 
-func newBenchCommand(a *app) *cobra.Command {
+func newBenchCommand(a *app, products []*matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     benchCommand + " COLLECTIVE",
 		Short:   "Measure algorithms side by side: medians, intervals, ratios, plots",
@@ -51,7 +51,7 @@ func newBenchCommand(a *app) *cobra.Command {
 		},
 	}
 	addBenchFlags(cmd.Flags())
-	for _, o := range matmul.Operations() {
+	for _, o := range products {
 		cmd.AddCommand(newProductBenchCommand(a, o))
 	}
 	return cmd
@@ -72,11 +72,13 @@ func addBenchFlags(f *pflag.FlagSet) {
 }
 
 func runBench(cmd *cobra.Command, a *app, words []string) error {
-	b, err := planBench(cmd, words)
-	if err != nil {
-		return a.unable("gpurun "+benchCommand, cmd, err)
-	}
-	return a.guarded(func() error { return b.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		b, err := planBench(cmd, words)
+		if err != nil {
+			return a.unable("gpurun "+benchCommand, cmd, err)
+		}
+		return b.run(cmd.Context(), a)
+	})
 }
 
 // planBench checks everything that can be checked beforehand.

@@ -29,11 +29,13 @@ func newProductBenchCommand(a *app, what *matmul.Operation) *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := "gpurun " + benchCommand + " " + what.Name
-			b, err := planProductBench(cmd, what)
-			if err != nil {
-				return a.annotated(title, a.unable(title, cmd, err))
-			}
-			return a.annotated(title, a.guarded(func() error { return b.run(cmd.Context(), a, title) }))
+			return a.annotated(title, a.guarded(func() error {
+				b, err := planProductBench(cmd, what)
+				if err != nil {
+					return a.unable(title, cmd, err)
+				}
+				return b.run(cmd.Context(), a, title)
+			}))
 		},
 	}
 	addProductFlags(cmd.Flags())

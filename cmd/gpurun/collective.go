@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -75,14 +77,16 @@ func collectiveExamples(what *collective.Collective) []string {
 	return lines
 }
 
-// runCollective checks everything that can be checked beforehand, and then
-// runs the collective in the agent.
+// runCollective checks, in the agent, everything that can be checked beforehand, and
+// then runs the collective.
 func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) error {
-	p, err := planRun(cmd, what)
-	if err != nil {
-		return a.unable("gpurun "+what.Name, cmd, err)
-	}
-	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		p, err := planRun(cmd, what)
+		if err != nil {
+			return a.unable("gpurun "+what.Name, cmd, err)
+		}
+		return p.run(cmd.Context(), a)
+	})
 }
 
 // planRun decides what runs where.
@@ -121,8 +125,16 @@ type purpose struct {
 	// simulator changes them further, and the simulator's own
 	simulator [][]byte
 	force     func(*config) // changes what no source may; nil changes nothing
+	list      gpuLister     // nil: the driver's own, each time anew
 	// oneMachine says why the ranks cannot be on several machines; empty: they can.
 	oneMachine string
+}
+
+func (why purpose) lister() gpuLister {
+	if why.list == nil {
+		return driver.New().Devices
+	}
+	return why.list
 }
 
 // planRunFor plans a collective. Errors of usage come before those of the machine.
@@ -131,13 +143,16 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	if err := p.plan(why, cmd, inject); err != nil {
 		return nil, err
 	}
+	noted := phases.FromContext(cmd.Context())
+	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config); p.nodes.several() {
+	if p.machine, err = findMachine(p.config, why.lister()); p.nodes.several() {
 		err = p.unfit(err)
 	}
 	if err != nil {
 		return nil, p.settings.blamed(err)
 	}
+	noted.Begin(phases.Prepare)
 	if p.nodes.problem != nil {
 		return p, nil // the other nodes are to hear of it
 	}

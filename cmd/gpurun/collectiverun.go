@@ -13,6 +13,7 @@ import (
 	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/gate"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -84,7 +85,7 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 		report: result.Report{
 			Schema: result.Schema, Version: version(), Command: a.args, WorldSize: p.world(),
 		},
-		renderer: renderer, progress: progress, log: log, fail: fail, first: p.firstRank(),
+		renderer: renderer, progress: progress, log: log, fail: fail, first: p.firstRank(), phases: map[int][]phases.Span{},
 	}
 	if p.config.Explain {
 		g.explain = explanation{w: stderr}
@@ -92,6 +93,9 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 	outcome, err := p.startAndWatch(ctx, a, stderr, g)
 	if outcome == nil {
 		outcome = &agent.Outcome{} // no worker was started
+	}
+	if p.config.Timing {
+		g.note(phases.FromContext(ctx), outcome)
 	}
 	err = p.finish(g, outcome, err, stderr)
 	return g.report, err
@@ -109,7 +113,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		return nil, err
 	}
 	defer sockets.close()
-	argv, err := self("worker")
+	argv, err := self(workerCommand)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +121,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 	if err != nil {
 		return nil, err
 	}
+	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
 		Argv:       argv,
 		Workers:    p.machine.ranks,
@@ -134,6 +139,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		Lifeline: a.lifeline,
 		Logger:   g.log,
 	})
+	phases.FromContext(ctx).Begin(phases.End)
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 
@@ -154,7 +160,7 @@ func (p *collectiveRun) assign(where *meeting) ([]string, error) {
 			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
 			Target: where.target, Token: where.token, TLS: p.nodes.tls.Files(),
 			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.localRank(localRank)), SimSeed: p.config.SimSeed,
-			LogLevel: p.config.LogLevel,
+			LogLevel: p.config.LogLevel, Timing: p.config.Timing,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)
@@ -204,6 +210,9 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 		}
 	}
 	explainSpeed(stderr, *r)
+	if r.Timing != nil {
+		err = errors.Join(err, r.Timing.Print(stderr))
+	}
 	if err = errors.Join(runErr, err); err != nil && r.Passed {
 		return err
 	}

@@ -56,6 +56,7 @@ type config struct {
 	Prometheus  string   `mapstructure:"prometheus"`
 	Rounds      int      `mapstructure:"rounds"`
 	Against     string   `mapstructure:"against"`
+	Timing      bool     `mapstructure:"timing"`
 
 	M             numbers `mapstructure:"m"`
 	N             numbers `mapstructure:"n"`

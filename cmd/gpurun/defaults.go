@@ -48,9 +48,22 @@ func commandProfiles() map[string][2][]byte {
 	}
 }
 
-// showDefaults adds the defaults to the flags' help, for root and the commands
-// below it.
-func showDefaults(root *cobra.Command) error {
+// showDefaultsInHelp adds the defaults to the flags of a command when its help is
+// shown, and not before: every process of a run makes the commands, and hardly one shows
+// help.
+func showDefaultsInHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if err := showDefaults(cmd); err != nil {
+			cmd.PrintErrln("gpurun:", err)
+		}
+		help(cmd, args)
+	})
+}
+
+// showDefaults adds the defaults to the help of a command's flags, and of those that it
+// inherits.
+func showDefaults(cmd *cobra.Command) error {
 	usual, err := readProfile(configs.Default)
 	if err != nil {
 		return err
@@ -62,25 +75,21 @@ func showDefaults(root *cobra.Command) error {
 	show := func(simulated map[string]any, profiles ...map[string]any) func(*pflag.Flag) {
 		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
 	}
-	root.PersistentFlags().VisitAll(show(simulated, usual))
-	commands := root.Commands()
-	for _, cmd := range commands {
-		commands = append(commands, cmd.Commands()...)
+	cmd.Root().PersistentFlags().VisitAll(show(simulated, usual))
+	if !cmd.HasParent() {
+		return nil
 	}
-	for _, cmd := range commands {
-		ownTexts, simulatedTexts := profilesOf(cmd)
-		own, err := readProfiles(ownTexts)
-		if err != nil {
-			return err
-		}
-		ownSimulated, err := readProfiles(simulatedTexts)
-		if err != nil {
-			return err
-		}
-		further := maps.Clone(simulated)
-		maps.Copy(further, ownSimulated)
-		cmd.LocalNonPersistentFlags().VisitAll(show(further, own, usual))
+	ownTexts, simulatedTexts := profilesOf(cmd)
+	own, err := readProfiles(ownTexts)
+	if err != nil {
+		return err
 	}
+	ownSimulated, err := readProfiles(simulatedTexts)
+	if err != nil {
+		return err
+	}
+	maps.Copy(simulated, ownSimulated)
+	cmd.LocalNonPersistentFlags().VisitAll(show(simulated, own, usual))
 	return nil
 }
 

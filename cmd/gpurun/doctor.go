@@ -173,11 +173,11 @@ func listGPUs(c config) error {
 
 // planPairs plans the check of all pairs.
 func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
-	m, err := findMachine(c)
+	m, err := findMachine(c, driver.New().Devices)
 	if err != nil {
 		return nil, err
 	}
-	c.OutputFile, c.Explain = "", false // they are for collectives
+	c.OutputFile, c.Explain, c.Timing = "", false, false // they are for collectives
 	job := worker.Job{
 		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,

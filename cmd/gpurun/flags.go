@@ -78,6 +78,7 @@ func sweepFlags() []sweepFlag {
 		{name: "profile", usage: "`thresholds` for a GPU model: the name of built-in ones, a file, none; or auto, the built-in ones that fit"},
 		{name: "junit", usage: "write the results as JUnit XML to this `file`"},
 		{name: "prometheus", usage: "write the results to this `file` for the textfile collector of Prometheus' node exporter"},
+		{name: "timing", boolean: true, usage: "say on stderr where the time of the run went, from the start of each process to its end; JSON has every rank's"},
 		{name: "blocks", need: needData, usage: "launch grids of up to so many `blocks`, instead of as many as were measured to be best"},
 		{name: "max-blocks", need: needData, usage: "let no grid have more `blocks`, and so take no more multiprocessors"},
 		{name: "tuning", usage: "`file` with what auto goes by, as gpurun tune writes it; none: estimates alone"},

@@ -8,7 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/agent"
 	"gpurun/worker/gate"
+	"gpurun/worker/phases"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
 )
@@ -26,7 +28,8 @@ type gatherer struct {
 
 	explain explanation
 
-	phase       string // of the first rank
+	phases      map[int][]phases.Span // by rank, of those that are done
+	phase       string                // of the first rank
 	done, total int
 }
 
@@ -39,7 +42,7 @@ func (g *gatherer) take(rank int, m report.Message) {
 	case report.KindLog:
 		err = report.Relog(g.log.With(zap.Int("rank", rank)), m.Log)
 	case report.KindResult:
-		err = g.update(m.Result)
+		err = g.update(rank, m.Result)
 	case report.KindPhase:
 		if rank == g.first {
 			g.phase = m.Phase
@@ -55,8 +58,22 @@ func (g *gatherer) take(rank int, m report.Message) {
 	}
 }
 
-// update takes the devices, or a result.
-func (g *gatherer) update(data json.RawMessage) error {
+// note says in the report where the time of the run went.
+func (g *gatherer) note(launcher *phases.Recorder, o *agent.Outcome) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var workers []phases.Worker
+	for _, w := range o.Workers {
+		workers = append(workers, phases.Worker{
+			Rank: w.Rank, Started: phases.At(w.Started), Exited: phases.At(w.Exited), Spans: g.phases[w.Rank],
+		})
+	}
+	timing := phases.Of(launcher.Spans(), workers)
+	g.report.Timing = &timing
+}
+
+// update takes the devices, a result, or what else a rank reports.
+func (g *gatherer) update(rank int, data json.RawMessage) error {
 	var u result.Update
 	if err := json.Unmarshal(data, &u); err != nil {
 		return err
@@ -64,6 +81,9 @@ func (g *gatherer) update(data json.RawMessage) error {
 	if u.Devices != nil {
 		g.report.Processes, g.report.Devices = u.Processes, u.Devices
 		return g.renderer.Begin(g.report)
+	}
+	if u.Phases != nil {
+		g.phases[rank] = u.Phases
 	}
 	if u.Memory != nil {
 		g.report.Memory = u.Memory

@@ -21,7 +21,7 @@ func TestSlowRankIsNamed(t *testing.T) {
 	for _, u := range []result.Update{{Devices: gpus}, {Result: &slow}, {Result: &even}} {
 		data, err := json.Marshal(u)
 		if err == nil {
-			err = g.update(data)
+			err = g.update(0, data)
 		}
 		if err != nil {
 			t.Fatal(err)

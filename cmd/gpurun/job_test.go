@@ -26,10 +26,7 @@ func parsed(t testing.TB, words ...string) *cobra.Command {
 
 func parsedOf(t testing.TB, words ...string) *cobra.Command {
 	t.Helper()
-	root, err := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
 	cmd, rest, err := root.Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)

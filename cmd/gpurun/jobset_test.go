@@ -133,10 +133,7 @@ func planned(t *testing.T, pod jobSetPod) *commandRun {
 		args = append(args, word.(string))
 	}
 	a := &app{streams: streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, args: args}
-	cmd, err := newLaunchCommand(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := newLaunchCommand(a)
 	options := torchrun.New()
 	line, err := options.Split(args[1:], cmd.Flags())
 	if err != nil {

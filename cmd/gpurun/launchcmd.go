@@ -20,7 +20,7 @@ underscores, shortened, or in the environment as PET_NPROC_PER_NODE for
 
 // newLaunchCommand makes the command that launches programs. It reads its words
 // itself: torchrun's rules are not cobra's.
-func newLaunchCommand(a *app) (*cobra.Command, error) {
+func newLaunchCommand(a *app) *cobra.Command {
 	name, options := a.programName(), torchrun.New()
 	cmd := &cobra.Command{
 		Use:                name + " [flags] SCRIPT|MODULE|COMMAND [args]",
@@ -47,7 +47,7 @@ func newLaunchCommand(a *app) (*cobra.Command, error) {
 	cmd.Flags().AddFlagSet(options.Flags())
 	cmd.Flags().AddFlagSet(own) // but for those that torchrun has too
 	cmd.InitDefaultHelpFlag()
-	return cmd, showDefaults(cmd)
+	return cmd
 }
 
 // forCollectives are flags that mean nothing to a program.

@@ -32,9 +32,12 @@ const simulatedRanks = 8
 const noGPUNotice = "NO GPU: running in the simulator. The answers are real, but times say nothing about hardware. " +
 	"\"gpurun list\" says why no GPU is seen."
 
-// findMachine chooses between GPUs and the simulator, and checks that there is
-// a device for every rank.
-func findMachine(c config) (machine, error) {
+// gpuLister lists the GPUs, as driver.Backend.Devices does.
+type gpuLister func() ([]cudart.Info, error)
+
+// findMachine chooses between GPUs, which it has listed if need be, and the simulator,
+// and checks that there is a device for every rank.
+func findMachine(c config, list gpuLister) (machine, error) {
 	if c.Device == "sim" && c.RequireGPU {
 		return machine{}, usagef("--device sim and --require-gpu exclude each other")
 	}
@@ -44,7 +47,7 @@ func findMachine(c config) (machine, error) {
 	if c.Device == "sim" {
 		return simulated(c, "")
 	}
-	gpus, err := driver.New().Devices()
+	gpus, err := list()
 	switch {
 	case errors.Is(err, cudart.ErrNoDevice) && c.Device == "auto" && !c.RequireGPU:
 		return simulated(c, noGPUNotice)

@@ -53,12 +53,12 @@ func TestRanksOnGPUs(t *testing.T) {
 
 func TestRanksInTheSimulator(t *testing.T) {
 	for ask, want := range map[processes]int{{}: 8, {word: "auto"}: 8, {number: 3}: 3} {
-		m, err := findMachine(config{Device: "sim", NProcPerNode: ask})
+		m, err := findMachine(config{Device: "sim", NProcPerNode: ask}, nil)
 		if err != nil || m.ranks != want || m.backend != "sim" || m.ordinal(2) != 2 {
 			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
 		}
 	}
-	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}); exitCode(err) != exitEnvironment {
+	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}, nil); exitCode(err) != exitEnvironment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
+	"gpurun/worker/phases"
 	"gpurun/worker/result"
 )
 
@@ -23,14 +25,16 @@ type productRun struct {
 	operation *matmul.Operation
 }
 
-// runProduct checks everything that can be checked beforehand, and then runs the
-// products in the agent.
+// runProduct checks, in the agent, everything that can be checked beforehand, and then
+// runs the products.
 func runProduct(cmd *cobra.Command, a *app, what *matmul.Operation) error {
-	p, err := planProductRun(cmd, what, false)
-	if err != nil {
-		return a.unable("gpurun "+what.Name, cmd, err)
-	}
-	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		p, err := planProductRun(cmd, what, false)
+		if err != nil {
+			return a.unable("gpurun "+what.Name, cmd, err)
+		}
+		return p.run(cmd.Context(), a)
+	})
 }
 
 // planProductRun decides what runs where. Errors of usage come before those of the
@@ -41,10 +45,13 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	if err := p.plan(cmd, profiles); err != nil {
 		return nil, err
 	}
+	noted := phases.FromContext(cmd.Context())
+	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config); err != nil {
+	if p.machine, err = findMachine(p.config, driver.New().Devices); err != nil {
 		return nil, p.settings.blamed(err)
 	}
+	noted.Begin(phases.Prepare)
 	if p.machine.backend == "sim" {
 		if err := p.plan(cmd, slices.Concat(profiles, [][]byte{configs.Simulator}, simulator)); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 
 // productSharedFlags are the flags of collectives that products have as well.
 var productSharedFlags = [...]string{
-	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus",
+	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
 	"p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "output",
 }
 

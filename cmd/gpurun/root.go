@@ -41,7 +41,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun smoke                                      is it right, and as fast as it should be?
   gpurun list                                       what there is to run`
 
-func newRootCommand(a *app) (*cobra.Command, error) {
+func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use: `gpurun [launcher flags] COLLECTIVE [flags]
   gpurun [launcher flags] SCRIPT.py|COMMAND [args]
@@ -65,6 +65,7 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	root.SetFlagErrorFunc(explainFlagError)
+	showDefaultsInHelp(root)
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	addLauncherFlags(root.PersistentFlags())
@@ -72,11 +73,12 @@ func newRootCommand(a *app) (*cobra.Command, error) {
 	for _, c := range kernels.Collectives() {
 		root.AddCommand(newCollectiveCommand(a, c))
 	}
-	for _, o := range matmul.Operations() {
+	products := matmul.Operations()
+	for _, o := range products {
 		root.AddCommand(newProductCommand(a, o))
 	}
-	root.AddCommand(newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, a.checks), newListCommand(a), newVersionCommand(a), newWorkerCommand())
-	return root, showDefaults(root)
+	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, a.checks), newListCommand(a), newVersionCommand(a))
+	return root
 }
 
 func addLauncherFlags(f *pflag.FlagSet) {

@@ -14,26 +14,29 @@ import (
 )
 
 // newCommand makes the command that the words belong to: torchrun's, which
-// launches a program, or gpurun's own.
-func newCommand(a *app) (*cobra.Command, error) {
+// launches a program, or gpurun's own. A worker, of which there are many, gets no other
+// commands beside its own.
+func newCommand(a *app) *cobra.Command {
 	if torchrun.Named(a.args[0]) {
 		return newLaunchCommand(a)
 	}
-	root, err := newRootCommand(a)
-	if err != nil {
-		return nil, err
+	if len(a.args) == 2 && a.args[1] == workerCommand {
+		root := &cobra.Command{Use: "gpurun", SilenceErrors: true, SilenceUsage: true}
+		root.AddCommand(newWorkerCommand())
+		return root
 	}
+	root := newRootCommand(a)
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	addLauncherFlags(own)
 	line, err := torchrun.New().Split(a.args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {
-		return root, nil // which says what is nearest
+		return root // which says what is nearest
 	}
 	if err != nil || launches(root, line) {
 		return newLaunchCommand(a)
 	}
-	return root, nil
+	return root
 }
 
 // launches reports whether a command line launches a program: what follows the

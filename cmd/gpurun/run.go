@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"gpurun/worker/agent"
+	"gpurun/worker/phases"
 )
 
 // streams are where a run reads and writes.
@@ -36,14 +37,14 @@ func run(args []string, s streams) int {
 		defer lifeline.Close()
 	}
 	a := &app{streams: s, args: args, signals: signals, lifeline: lifeline}
-	root, err := newCommand(a)
-	if err != nil {
-		return complain(s.err, err)
-	}
+	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	if lifeline != nil {
+		ctx = phases.NewContext(ctx, phases.OfAgent())
+	}
 	return complain(s.err, root.ExecuteContext(ctx))
 }
 

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker/gate"
@@ -68,12 +70,14 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 }
 
 func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
-	s, err := planSmoke(cmd)
-	if err != nil {
-		return a.unable("gpurun smoke", cmd, err)
-	}
-	s.examine = examine
-	return a.guarded(func() error { return s.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		s, err := planSmoke(cmd)
+		if err != nil {
+			return a.unable("gpurun smoke", cmd, err)
+		}
+		s.examine = examine
+		return s.run(cmd.Context(), a)
+	})
 }
 
 // smokeRun is a check of the machine that is about to begin.
@@ -110,7 +114,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	}
 	why := purpose{
 		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
-		oneMachine: "smoke checks one machine; run it on each",
+		oneMachine: "smoke checks one machine; run it on each", list: sync.OnceValues(driver.New().Devices),
 	}
 	for i, what := range kernels.Collectives() {
 		p, err := planRunFor(why, cmd, what, inject)
@@ -131,7 +135,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 func forceSmoke(quick bool) func(*config) {
 	return func(c *config) {
 		c.Algo, c.Op, c.Epilogue = []string{wordAuto}, []string{string(collective.Sum)}, wordNone
-		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain = 1, 0, 1, false, 0, 0, false
+		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
 		c.OutputFile = ""
 		if quick {
 			c.DataType = c.DataType[:1]

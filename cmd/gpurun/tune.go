@@ -6,11 +6,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/configs"
+	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
@@ -62,11 +64,13 @@ func newTuneCommand(a *app) *cobra.Command {
 }
 
 func runTune(cmd *cobra.Command, a *app, words []string) error {
-	t, err := planTuning(cmd, words)
-	if err != nil {
-		return err
-	}
-	return a.guarded(func() error { return t.run(cmd.Context(), a) })
+	return a.guarded(func() error {
+		t, err := planTuning(cmd, words)
+		if err != nil {
+			return err
+		}
+		return t.run(cmd.Context(), a)
+	})
 }
 
 // tuningRun is a measurement of collectives that is about to begin.
@@ -91,7 +95,10 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	if err != nil {
 		return nil, hinted(err, cmd)
 	}
-	why := purpose{profiles: [][]byte{configs.Tune}, force: forceTuning, oneMachine: "a table is measured within one machine"}
+	why := purpose{
+		profiles: [][]byte{configs.Tune}, force: forceTuning,
+		oneMachine: "a table is measured within one machine", list: sync.OnceValues(driver.New().Devices),
+	}
 	for _, what := range collectives {
 		p, err := planRunFor(why, cmd, what, nil)
 		if err != nil {
@@ -109,7 +116,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 // they are of plain calls by any algorithm.
 func forceTuning(c *config) {
 	c.Algo, c.Op, c.Epilogue = []string{wordAll}, []string{string(collective.Sum)}, wordNone
-	c.Tuning, c.Explain, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, 0, 0, 1, false
+	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, false, 0, 0, 1, false
 	c.OutputFile = ""
 }
 

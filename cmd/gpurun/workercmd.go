@@ -16,6 +16,7 @@ import (
 	"gpurun/rendezvous/transport"
 	"gpurun/worker"
 	"gpurun/worker/agent"
+	"gpurun/worker/phases"
 	"gpurun/worker/report"
 )
 
@@ -39,15 +40,19 @@ type assignment struct {
 	Ordinal  int                 `json:"ordinal"`
 	SimSeed  uint64              `json:"sim_seed,omitempty"`
 	LogLevel string              `json:"log_level"`
+	Timing   bool                `json:"timing,omitempty"`
 }
 
 // filesDescriptor is where the launcher leaves the socket for descriptors.
 const filesDescriptor = 3
 
-// newWorkerCommand makes the command that the launcher runs once per rank.
+// workerCommand is the name of the command that the launcher runs once per rank.
+const workerCommand = "worker"
+
+// newWorkerCommand makes the command by that name.
 func newWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "worker",
+		Use:    workerCommand,
 		Short:  "Be one rank of a collective (gpurun starts this itself)",
 		Hidden: true,
 		Args:   noArguments,
@@ -142,6 +147,10 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 	if files == nil {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
 	}
+	var noted *phases.Recorder
+	if part.Timing {
+		noted = phases.NewRecorder()
+	}
 	return worker.Run(cmd.Context(), worker.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token, TLS: tls,
@@ -149,5 +158,6 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,
 		Abort:  func(err error) { os.Exit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
+		Phases: noted,
 	})
 }

@@ -146,6 +146,15 @@ func (b *Backend) devicesByCUDA() ([]cudart.Info, error) {
 	return infos, nil
 }
 
+// Init opens libcuda and initializes CUDA.
+func (b *Backend) Init() error {
+	a, err := b.library()
+	if err != nil {
+		return err
+	}
+	return a.call(a.init, 0)
+}
+
 // Open makes a GPU's primary context current on the calling goroutine, which
 // it locks to its thread. The ordinal counts the visible GPUs, as in Devices.
 func (b *Backend) Open(ordinal int) (cudart.Device, error) {

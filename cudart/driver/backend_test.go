@@ -215,3 +215,25 @@ func TestLibraryVersion(t *testing.T) {
 		t.Errorf("without a library: %v", err)
 	}
 }
+
+func TestInitHoldsNoGPU(t *testing.T) {
+	f := newFake(t)
+	b := f.backend()
+	if err := b.Init(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"cuInit 0"}, f.calls()); diff != "" {
+		t.Error(diff)
+	}
+	if live := f.live(); live != "contexts=0" {
+		t.Errorf("left %s", live)
+	}
+	f.failNext("cuInit", cudart.ErrSystemMismatch)
+	if err := b.Init(); !errors.Is(err, cudart.ErrSystemMismatch) {
+		t.Errorf("got %v", err)
+	}
+	missing := &Backend{cudaPaths: []string{"/nowhere/libcuda.so.1"}}
+	if err := missing.Init(); !errors.Is(err, dl.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -73,6 +73,9 @@ func (b *Backend) Devices() ([]cudart.Info, error) {
 	return infos, nil
 }
 
+// Init has nothing to do.
+func (b *Backend) Init() error { return nil }
+
 // Open makes a device usable. It needs no privileges. The device may allocate
 // its share of the memory that is available now: more would have the machine
 // kill a process once all devices use theirs.

@@ -9,7 +9,7 @@ import (
 )
 
 // Options says what kind of symmetric memory to allocate. All ranks pass the
-// same. The zero value is the device's own memory without a multicast address.
+// same, but for Begins. The zero value is the device's own memory without a multicast address.
 type Options struct {
 	Kind Kind
 	// Multicast asks for an address that means the memory of all ranks. A kind
@@ -21,6 +21,24 @@ type Options struct {
 	AcrossMachines bool
 	// NVSHMEM is the library for NVSHMEMHeap, which nothing else needs.
 	NVSHMEM NVSHMEM
+	// Begins is told of each step that takes time, before it begins. It may be nil.
+	Begins func(Step)
+}
+
+// Step is one of the steps of [Allocate].
+type Step int
+
+// The steps, in their order. They begin once all ranks know how memory is shared.
+const (
+	Allocating Step = iota // the own memory
+	Exchanging             // handles, with ranks that may not be there yet
+	Mapping                // the peers' memory
+)
+
+func (o Options) begins(s Step) {
+	if o.Begins != nil {
+		o.Begins(s)
+	}
 }
 
 func (o Options) kind() Kind {

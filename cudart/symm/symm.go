@@ -110,7 +110,9 @@ func (m *Memory) allocate(ctx context.Context, dev cudart.Device) error {
 		return err
 	}
 	m.settled = true
+	m.options.begins(Allocating)
 	mine, failure := m.offer()
+	m.options.begins(Exchanging)
 	if err := m.agree(ctx, roundOffer, failure); err != nil {
 		return errors.Join(err, mine.close(), m.freeLocal())
 	}
@@ -194,6 +196,7 @@ func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 	if err != nil {
 		return fmt.Errorf("exchanging memory handles: %w", err)
 	}
+	m.options.begins(Mapping)
 	var failures []error
 	for rank, h := range handles {
 		if rank != m.ex.Rank() && m.shared() {

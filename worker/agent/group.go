@@ -85,6 +85,7 @@ func (g *group) start(ctx context.Context) {
 func (g *group) launch(ctx context.Context, localRank int) error {
 	w, opened := g.open(localRank)
 	err := opened.err
+	w.startedAt = time.Now()
 	if err == nil {
 		err = g.spawner.start(ctx, request{cmd: w.cmd, cpus: g.spec.cpus(localRank)})
 	}

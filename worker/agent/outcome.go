@@ -36,6 +36,8 @@ type WorkerState struct {
 	Signal               syscall.Signal
 	Phase                string // the last that it reported
 	Stuck                bool   // it did not die of SIGKILL
+	// Started is just before the fork; Exited is zero for one that is stuck.
+	Started, Exited time.Time
 }
 
 // ExitCode returns the code of the worker that failed first, or 128+n on
@@ -166,7 +168,7 @@ func (g *group) outcome() *Outcome {
 // ended returns how a worker ended.
 func (w *worker) ended() WorkerState {
 	phase, _ := w.state()
-	state := WorkerState{Rank: w.rank, LocalRank: w.localRank, PID: w.pid, Phase: phase, Stuck: w.exit == nil}
+	state := WorkerState{Rank: w.rank, LocalRank: w.localRank, PID: w.pid, Phase: phase, Stuck: w.exit == nil, Started: w.startedAt, Exited: w.exitedAt}
 	if w.exit != nil {
 		state.ExitCode, state.Signal = w.exit.code, w.exit.signal
 	}

@@ -23,10 +23,11 @@ type worker struct {
 	cmd             *exec.Cmd
 	pid             int // also its process group and session
 
-	exit     *exitStatus // nil while it runs
-	exitedAt time.Time   // zero while it runs
-	failedAt time.Time   // when it first failed, zero if it did not
-	failure  *report.Failure
+	startedAt time.Time
+	exit      *exitStatus // nil while it runs
+	exitedAt  time.Time   // zero while it runs
+	failedAt  time.Time   // when it first failed, zero if it did not
+	failure   *report.Failure
 	// leaving is set when the worker itself has said that it is about to exit.
 	leaving bool
 

@@ -3,6 +3,7 @@ package result
 
 import (
 	"gpurun/cudart"
+	"gpurun/worker/phases"
 	"gpurun/worker/trace"
 )
 
@@ -33,6 +34,8 @@ type Report struct {
 	Passed bool   `json:"passed"`
 	// Timeline is of the call that was recorded, if one was; it has a file of its own.
 	Timeline trace.Timeline `json:"-"`
+	// Timing is where the time of the run went, if that was asked for.
+	Timing *phases.Timing `json:"timing,omitempty"`
 	// Failure says why the run ended early; Results then holds what there was.
 	Failure  string `json:"failure,omitempty"`
 	ExitCode int    `json:"exit_code"`

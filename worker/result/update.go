@@ -2,6 +2,7 @@ package result
 
 import (
 	"gpurun/cudart"
+	"gpurun/worker/phases"
 	"gpurun/worker/trace"
 )
 
@@ -17,4 +18,5 @@ type Update struct {
 	Timeline  *trace.Rank   `json:"timeline,omitempty"` // a piece of it, of one rank
 	Pairs     []Pair        `json:"pairs,omitempty"`    // from one rank, of a check of all pairs
 	Apart     string        `json:"apart,omitempty"`    // why pairs cannot be checked: who cannot reach whom
+	Phases    []phases.Span `json:"phases,omitempty"`   // of any rank, at its end
 }

@@ -8,6 +8,8 @@
 
    FAKE_CUDA_SHARES has GPUs that reach each other and pass memory on by file
    descriptors; FAKE_CUDA_FORGETS lets a program run that nobody asks for its calls.
+   FAKE_CUDA_INIT_MS and FAKE_CUDA_CONTEXT_MS are how long the first cuInit and every
+   context take.
 
    Ranks may call from threads of their own, one at a time for most functions.
    Virtual memory management and multicast objects are in fakevmm.h.
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600 };
@@ -221,9 +224,21 @@ static int drop(enum kind kind, uintptr_t handle, int code)
 
 /* Devices. */
 
+/* Waits for as many milliseconds as a variable says. */
+static void take_ms(const char *variable)
+{
+	const char *text = getenv(variable);
+	long ms = text ? atol(text) : 0;
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+	while (ms > 0 && nanosleep(&t, &t))
+		;
+}
+
 int cuInit(unsigned flags)
 {
 	ENTER(" %u", flags);
+	if (!initialized)
+		take_ms("FAKE_CUDA_INIT_MS");
 	initialized = 1;
 	return 0;
 }
@@ -313,6 +328,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
 	ENTER(" %d", device);
 	if (!is_device(device))
 		return INVALID_DEVICE;
+	take_ms("FAKE_CUDA_CONTEXT_MS");
 	*context = &primary[device - 70];
 	contexts++;
 	return 0;

@@ -1,0 +1,40 @@
+package phases
+
+import (
+	"fmt"
+	"io"
+)
+
+// Print writes the path as a table: of each phase the rank that took longest, when it
+// began, for how long, and by how much that delayed the run.
+func (t Timing) Print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%-18s %4s %10s %10s %10s\n", "PHASE", "RANK", "BEGIN ms", "TIME ms", "PATH ms"); err != nil {
+		return err
+	}
+	for _, row := range t.Path {
+		rank, path := "-", fmt.Sprintf("%.1f", row.OnPath)
+		if row.Rank != launcherRank {
+			rank = fmt.Sprint(row.Rank)
+		}
+		if row.Beside {
+			path = "beside"
+		}
+		if _, err := fmt.Fprintf(w, "%-18s %4s %10.1f %10.1f %10s\n", row.Phase, rank, row.Begin, row.Time, path); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, t.summary())
+	return err
+}
+
+// summary says when what was reached that matters.
+func (t Timing) summary() string {
+	text := fmt.Sprintf("all of it took %.1f ms", t.Total)
+	if t.FirstResult > 0 {
+		text = fmt.Sprintf("the first result was there after %.1f ms, %s", t.FirstResult, text)
+	}
+	if t.FirstVerified > 0 {
+		text = fmt.Sprintf("the first call was verified after %.1f ms, %s", t.FirstVerified, text)
+	}
+	return text
+}

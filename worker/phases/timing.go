@@ -1,0 +1,166 @@
+package phases
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Timing is where the time of a run went, in milliseconds from the start of the
+// launcher.
+type Timing struct {
+	// FirstVerified is when the first call was verified on all ranks, and FirstResult
+	// when it had been timed, verified again and reported; 0: some rank did not get to
+	// the end of its work, or nothing was verified.
+	FirstVerified float64 `json:"first_verified_ms"`
+	FirstResult   float64 `json:"first_result_ms"`
+	Total         float64 `json:"total_ms"`
+	// Path is how the run got from phase to phase. The times on the path add up to
+	// Total.
+	Path []Row `json:"path"`
+	// Ranks is what each rank did.
+	Ranks []Rank `json:"ranks"`
+}
+
+// Row is a phase of all ranks. Ranks wait for each other, so that the longest times of
+// all phases add up to more than the run took: who is early in one phase is long in the
+// next.
+type Row struct {
+	Phase Phase `json:"phase"`
+	// Rank took longest, from Begin on and for Time; -1: it is the launcher's.
+	Rank  int     `json:"rank"`
+	Begin float64 `json:"begin_ms"`
+	Time  float64 `json:"time_ms"`
+	// OnPath is by how much the phase delayed the run: from the moment when the last
+	// rank was through with the phase before to that when the last was through with
+	// this one. What goes on beside delays nothing.
+	OnPath float64 `json:"path_ms"`
+	Beside bool    `json:"beside,omitempty"`
+}
+
+// Rank is what one rank did.
+type Rank struct {
+	Rank   int   `json:"rank"`
+	Phases []Row `json:"phases"`
+}
+
+// Worker is one worker's life. Times are since the machine's boot.
+type Worker struct {
+	Rank            int
+	Started, Exited time.Duration // as the launcher saw it; one that is stuck never exited
+	// Spans are what it recorded; none: it came to a bad end.
+	Spans []Span
+}
+
+// spans are all of the worker's, from the fork to the exit.
+func (w Worker) spans() []Span {
+	last := len(w.Spans) - 1
+	for last >= 0 && w.Spans[last].Beside {
+		last--
+	}
+	if last < 0 {
+		return nil
+	}
+	all := append([]Span{{Phase: Start, Begin: w.Started, End: w.Spans[0].Begin}}, w.Spans...)
+	if end := w.Spans[last].End; w.Exited >= end {
+		all = append(all, Span{Phase: Exit, Begin: end, End: w.Exited})
+	}
+	return all
+}
+
+// launcherRank stands for the launcher.
+const launcherRank = -1
+
+// Of puts together what the launcher recorded, and the lives of its workers.
+func Of(launcher []Span, workers []Worker) Timing {
+	t := Timing{Path: []Row{}, Ranks: []Rank{}}
+	if len(launcher) == 0 {
+		return t
+	}
+	origin := launcher[0].Begin
+	all := map[int][]Span{launcherRank: untilForked(launcher, workers)}
+	for _, w := range workers {
+		all[w.Rank] = w.spans()
+		t.Ranks = append(t.Ranks, Rank{w.Rank, rowsOf(w.Rank, all[w.Rank], origin)})
+	}
+	reached := origin // by the last of all
+	for p := Guard; p <= End; p++ {
+		if row, end, ok := longest(all, p, false, origin); ok {
+			row.OnPath = milliseconds(max(end-reached, 0))
+			reached = max(reached, end)
+			t.Path = append(t.Path, row)
+			if allLeft(workers) {
+				t.mark(p, milliseconds(reached-origin))
+			}
+		}
+		if row, _, ok := longest(all, p, true, origin); ok {
+			t.Path = append(t.Path, row)
+		}
+	}
+	t.Total = milliseconds(reached - origin)
+	return t
+}
+
+// untilForked has the launcher's Fork end with the start of the last worker: from then
+// on it only waits.
+func untilForked(launcher []Span, workers []Worker) []Span {
+	all := slices.Clone(launcher)
+	for i, s := range all {
+		if s.Phase != Fork || len(workers) == 0 {
+			continue
+		}
+		all[i].End = s.Begin
+		for _, w := range workers {
+			all[i].End = max(all[i].End, w.Started)
+		}
+	}
+	return all
+}
+
+// allLeft reports whether all workers got to the end of their work.
+func allLeft(workers []Worker) bool {
+	return !slices.ContainsFunc(workers, func(w Worker) bool {
+		return !slices.ContainsFunc(w.Spans, func(s Span) bool { return s.Phase == Leave })
+	})
+}
+
+// mark notes when a phase was over that matters most.
+func (t *Timing) mark(p Phase, reached float64) {
+	switch p {
+	case Verify:
+		t.FirstVerified = reached
+	case Measure:
+		t.FirstResult = reached
+	}
+}
+
+// longest finds who took longest for a phase, and when the last was through with it.
+func longest(all map[int][]Span, p Phase, beside bool, origin time.Duration) (row Row, end time.Duration, ok bool) {
+	for _, rank := range slices.Sorted(maps.Keys(all)) {
+		for _, s := range all[rank] {
+			if s.Phase != p || s.Beside != beside {
+				continue
+			}
+			if r := rowOf(rank, s, origin); !ok || r.Time > row.Time {
+				row = r
+			}
+			end, ok = max(end, s.End), true
+		}
+	}
+	return row, end, ok
+}
+
+func rowsOf(rank int, spans []Span, origin time.Duration) []Row {
+	rows := make([]Row, len(spans))
+	for i, s := range spans {
+		rows[i] = rowOf(rank, s, origin)
+	}
+	return rows
+}
+
+func rowOf(rank int, s Span, origin time.Duration) Row {
+	return Row{Phase: s.Phase, Rank: rank, Begin: milliseconds(s.Begin - origin), Time: milliseconds(s.End - s.Begin), Beside: s.Beside}
+}
+
+// milliseconds are rounded to whole microseconds.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
