@@ -42,6 +42,9 @@ func choose(world int, call collective.Call) string {
 	case world > 2:
 		ll, oneshot = 32<<10, 256<<10
 	}
+	if call.Epilogue.Kind == collective.RMSNorm && world > 2 {
+		ll = 0 // a block takes a row, and one block alone polls for all packets of it
+	}
 	switch bytes := call.Bytes(); {
 	case bytes <= ll && OneShotLL().Check(call, world) == nil:
 		return "oneshot_ll"

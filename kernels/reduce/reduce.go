@@ -25,9 +25,14 @@ func Collective() *collective.Collective {
 }
 
 // choose prefers packets as long as the barriers that they save cost more than the
-// root's getting every byte from all peers, twice: an estimate.
-func choose(_ int, call collective.Call) string {
-	if call.Bytes() <= 64<<10 {
+// root's getting every byte from all peers, twice. The limit is that of 2 H200s
+// (kernels/NOTES.md), and an estimate by the bytes beyond.
+func choose(world int, call collective.Call) string {
+	limit := int64(1 << 20)
+	if world > 2 {
+		limit = 512 << 10 / int64(world-1)
+	}
+	if call.Bytes() <= limit {
 		return "ll"
 	}
 	return "p2p"
