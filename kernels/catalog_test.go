@@ -66,11 +66,11 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 // everything is what there must be: for each collective its algorithms. Those
 // that reduce do so for all types and operations, but for multimem and bulk copies.
 var everything = map[string][]string{
-	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "twoshot_bulk", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
+	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "multimem", "nccl", "nvshmem"},
-	"reduce":        {"naive", "p2p", "ll", "bulk", "nccl"},
+	"reduce":        {"naive", "p2p", "ll", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
@@ -134,7 +134,7 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 
 // byBulk reports whether an algorithm goes by bulk copies: it is then for compute
 // capability 9.0 and up, and reduces what is common in training alone.
-func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" || a.Name == "twoshot_bulk" }
+func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" }
 
 func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
 	t.Helper()

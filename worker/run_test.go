@@ -119,7 +119,7 @@ func TestUnalignedAndGraphs(t *testing.T) {
 		job := everyAlgorithm(c)
 		job.Unaligned, job.GraphReplays, job.DTypes, job.Sizes = true, 2, []string{"int8"}, []int64{3001}
 		job.Algorithms = slices.DeleteFunc(job.Algorithms, func(name string) bool {
-			return strings.HasPrefix(name, "multimem") || c.Shape.Reduces && strings.HasSuffix(name, "bulk") // not of bytes
+			return strings.HasPrefix(name, "multimem") // not of bytes
 		})
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {
 			if *r.Wrong != 0 || r.Mode != "graph" {

@@ -16,11 +16,11 @@ func TestLeaveOut(t *testing.T) {
 		kept        string
 		says        string
 	}{
-		{"everything", "-d float", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot twoshot_bulk multimem_oneshot multimem_twoshot", ""},
+		{"everything", "-d float", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", ""},
 		{
 			"operation", "-d float -o prod",
 			machine{backend: "sim", ranks: 2, sm: 100},
-			"naive oneshot oneshot_ll twoshot twoshot_bulk",
+			"naive oneshot oneshot_ll twoshot",
 			"multimem_oneshot (no prod of float), multimem_twoshot (no prod of float)",
 		},
 		{"one of two types", "-d float,int8", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "(no sum of int8)"},
@@ -36,16 +36,16 @@ func TestLeaveOut(t *testing.T) {
 			"oneshot twoshot",
 			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
 		},
-		{"GPU", "-d float", machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}, "naive oneshot oneshot_ll twoshot twoshot_bulk", "which GPUs use only with --multicast on"},
+		{"GPU", "-d float", machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}, "naive oneshot oneshot_ll twoshot", "which GPUs use only with --multicast on"},
 		{
 			"old GPU", "-d float --multicast on",
 			machine{backend: "cuda", ranks: 2, gpus: 2, sm: 80},
 			"naive oneshot oneshot_ll twoshot",
-			"twoshot_bulk (float needs compute capability 9.0), multimem_oneshot (float needs compute capability 9.0)",
+			"multimem_oneshot (float needs compute capability 9.0)",
 		},
 		{"no peers", "--p2p off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll", "twoshot (it needs peer access, and --p2p is off)"},
-		{"no multicast", "--multicast off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot twoshot_bulk", "and --multicast is off"},
-		{"named", "-o prod --algo multimem_oneshot,all", machine{backend: "sim", ranks: 2, sm: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot twoshot_bulk", "multimem_twoshot (no prod"},
+		{"no multicast", "--multicast off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "and --multicast is off"},
+		{"named", "-o prod --algo multimem_oneshot,all", machine{backend: "sim", ranks: 2, sm: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot", "multimem_twoshot (no prod"},
 	} {
 		p := &collectiveRun{what: what, machine: c.machine}
 		flags := strings.Fields(c.flags)

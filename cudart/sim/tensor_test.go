@@ -43,20 +43,23 @@ func (c *tensorCopy) bytes() int {
 }
 
 // eachElement calls f with where an element of the box lies in shared memory, and
-// in the tensor; that is -1 for what is outside.
+// in the tensor; that is -1 for what is outside. A row of the tensor ends at a multiple of
+// so many bytes: of 16 for stores, which write to the padding behind it.
 //
 // A swizzle is described by what it does to units of 16 bytes in rows as long as
 // itself, counted from an address that is a multiple of 1024, as that of the tile is.
-func (c *tensorCopy) eachElement(f func(shared, tensor int)) {
+func (c *tensorCopy) eachElement(unit int, f func(shared, tensor int)) {
 	m, _ := c.shape(0)
 	size := c.typ.Bytes()
+	ends := slices.Clone(c.sizes)
+	ends[0] = int64((int(ends[0])*size + unit - 1) / unit * unit / size)
 	for i := range c.bytes() / size {
 		at, rest := 0, i
 		for d, n := range c.box {
 			x := int64(c.corner[d]) + int64(rest%n)
 			rest /= n
 			switch {
-			case x < 0 || x >= c.sizes[d]:
+			case x < 0 || x >= ends[d]:
 				at = -1 << 40
 			case d == 0:
 				at += int(x) * size
@@ -150,7 +153,7 @@ func (r *tensorRig) checkLoad(c *tensorCopy, random *rand.Rand) {
 	tensor, data := randomBytes(random, int(size)), make([]byte, c.offset+c.bytes()+256)
 	want := bytes.Repeat([]byte{0xee}, len(data))
 	n := c.typ.Bytes()
-	c.eachElement(func(shared, at int) {
+	c.eachElement(n, func(shared, at int) {
 		clear(want[shared : shared+n])
 		if at >= 0 {
 			copy(want[shared:shared+n], tensor[at:])
@@ -168,7 +171,7 @@ func (r *tensorRig) checkStore(c *tensorCopy, random *rand.Rand) {
 	tensor, data := randomBytes(random, int(size)), randomBytes(random, c.offset+c.bytes()+256)
 	want := slices.Clone(tensor)
 	n := c.typ.Bytes()
-	c.eachElement(func(shared, at int) {
+	c.eachElement(16, func(shared, at int) {
 		if at >= 0 {
 			copy(want[at:at+n], data[shared:])
 		}
@@ -190,8 +193,8 @@ func (r *tensorRig) checkMulticast(c *tensorCopy, random *rand.Rand) {
 		part := *c
 		part.offset += i * c.bytes()
 		part.corner = []int32{c.corner[0], c.corner[1] + int32(i*c.box[1])}
-		part.eachElement(func(shared, at int) {
-			n := c.typ.Bytes()
+		n := c.typ.Bytes()
+		part.eachElement(n, func(shared, at int) {
 			clear(want[shared : shared+n])
 			if at >= 0 {
 				copy(want[shared:shared+n], tensor[at:])

@@ -14,6 +14,6 @@ func Bulk() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     32,
 	}
-	a.Enqueue = collective.BulkLaunch(a, collective.WholePart, collective.BulkTile)
+	a.Enqueue = collective.BulkLaunch(a, collective.WholePart)
 	return a
 }

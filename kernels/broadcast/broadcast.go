@@ -28,9 +28,10 @@ func Collective() *collective.Collective {
 }
 
 // choose prefers packets as long as the barriers that they save cost more than the
-// root's sending every byte to all peers, twice: an estimate.
-func choose(_ int, call collective.Call) string {
-	if call.Bytes() <= 64<<10 {
+// root's sending every byte to all peers, twice. The limit is that of 2 H200s
+// (kernels/NOTES.md), and an estimate by the bytes beyond.
+func choose(world int, call collective.Call) string {
+	if call.Bytes()*int64(max(world-1, 1)) <= 512<<10 {
 		return "ll"
 	}
 	return "p2p"

@@ -15,6 +15,6 @@ func Bulk() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     32,
 	}
-	a.Enqueue = collective.BulkLaunch(a, collective.ShareBesideRoot, collective.BulkTile)
+	a.Enqueue = collective.BulkLaunch(a, collective.ShareBesideRoot)
 	return a
 }

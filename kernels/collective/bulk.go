@@ -10,9 +10,8 @@ const (
 )
 
 // BulkLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
-// share so many bytes and take chunks of them in turn, of no more than so many bytes, by
-// bulk copies.
-func BulkLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
+// share so many bytes and take chunks of them in turn, by bulk copies.
+func BulkLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {
 			return nil
@@ -26,22 +25,7 @@ func BulkLaunch(a *Algorithm, shared func(world int, call Call) int64, most func
 			Threads:     bulkThreads,
 			SharedBytes: BulkSharedBytes,
 		}
-		p.TileBytes = min(roundUp(ceilDiv(bytes, int64(shape.Blocks)), vecBytes), most(c.World()))
+		p.TileBytes = min(roundUp(ceilDiv(bytes, int64(shape.Blocks)), vecBytes), BulkStageBytes)
 		return c.launch(s, a, call, shape, &p)
 	}
 }
-
-// BulkTile is how many bytes a stage holds of what is only moved.
-func BulkTile(int) int64 { return BulkStageBytes }
-
-// BulkTileOfRanks is how many bytes of each of so many ranks a stage holds.
-func BulkTileOfRanks(world int) int64 {
-	tile := BulkStageBytes / int64(world)
-	if lines := tile / cacheLine * cacheLine; lines > 0 {
-		return lines
-	}
-	return tile / vecBytes * vecBytes
-}
-
-// cacheLine is what memory is read and written by.
-const cacheLine = 128

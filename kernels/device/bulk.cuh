@@ -6,8 +6,7 @@
 // places. A stage is loaded again when the stores that read it have done so.
 //
 // Memory order: copies go through the asynchronous proxy. What the thread has
-// acquired is behind a fence before its first load; what threads put into a stage
-// must be behind one, too (copies_see_it), before they meet who stores it. That a load
+// acquired is behind a fence before its first load. That a load
 // has ended, an mbarrier tells; that stores have been written, and not only
 // read, finish: a barrier of the ranks after it publishes them.
 //

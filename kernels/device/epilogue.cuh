@@ -19,17 +19,31 @@ struct Crew {
 FORCE_INLINE __device__ Crew whole_grid() { return {block_id(), grid_blocks()}; }
 constexpr Crew kAlone = {0, 1};
 
-// Elementwise is a drive for epilogues that look at one element at a time.
+// Elementwise is a drive for epilogues that look at one element at a time. A thread
+// reduces so many chunks before it stores the first.
 template <typename Epilogue>
 struct Elementwise {
   static constexpr bool kByRow = false;
   using Store = Buffer;
 
-  template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
+  template <int kRowVecs = kMaxRowVecs, int kInFlight = 1, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
     const int64_t step = crew.blocks * block_threads();
-    for (int64_t i = begin + crew.block * block_threads() + thread_id(); i < end; i += step) {
+    int64_t i = begin + crew.block * block_threads() + thread_id();
+    if constexpr (kInFlight > 1) {
+      for (; i + (kInFlight - 1) * step < end; i += kInFlight * step) {
+        decltype(reduce(i)) results[kInFlight];
+#pragma unroll
+        for (int k = 0; k < kInFlight; k++) results[k] = reduce(i + k * step);
+#pragma unroll
+        for (int k = 0; k < kInFlight; k++) {
+          Epilogue::apply(p, i + k * step, results[k]);
+          put(p.recv_offset, i + k * step, results[k].rounded());
+        }
+      }
+    }
+    for (; i < end; i += step) {
       auto result = reduce(i);
       Epilogue::apply(p, i, result);
       put(p.recv_offset, i, result.rounded());

@@ -1,11 +1,16 @@
 // reduce, peer to peer: every rank but the root reduces its share of the data and
-// pushes the result to the root, so that no link carries more than the data once.
+// pushes the result to the root, so that no link carries more than the data once. Of
+// two ranks the root reduces everything: the data then crosses the link one way only.
 //
 // Algorithm:
 //   1. meet the same block of all ranks
 //   2. every rank but the root: load the own 1/(n-1) share of every rank's input,
-//      reduce in rank order, store to the root's output
+//      reduce in rank order, store to the root's output; of two ranks the root does
+//      so with all of it
 //   3. meet again
+//
+// Why not so with more ranks: the root's link would have to take in n-1 inputs. Even a
+// share of its own costs it n-1 times that share, and spares it no more than once.
 //
 // Buffers: inputs, and the root's output, lie in symmetric memory at the same
 // offsets on all ranks. The root's output may be its input: who writes a place of
@@ -25,16 +30,28 @@
 #include "../device/part.cuh"
 #include "../device/reduce.cuh"
 
+// The own share of items.
+FORCE_INLINE __device__ Range share_of(int64_t items, const Params& p) {
+  if (p.world == 2) return {0, p.rank == p.root ? items : 0};
+  return share_beside_root(items, p);
+}
+
+// How many chunks a thread has on their way from every rank. Of two there is one peer
+// alone to load from, whose link has 0.7 MB on its way.
+template <int N>
+constexpr int kInFlight = N == 2 ? 2 : 1;
+
 // Reduces the own share of chunks [begin, end), vectors or elements.
 template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void reduce_share(const Params& p, int64_t begin, int64_t end) {
-  const Range share = share_beside_root(end - begin, p);
+  const Range share = share_of(end - begin, p);
   const auto from_all = [&](int64_t i) {
     return reduce_loaded<T, Op, N>(
         p, [&](uint32_t r) { return ((Global<const Chunk>)(p.peers[r] + p.send_offset))[i]; });
   };
   const auto to_root = [&](int64_t offset, int64_t i, Chunk c) { ((Global<Chunk>)(p.peers[p.root] + offset))[i] = c; };
-  Epilogue::drive(p, whole_grid(), begin + share.begin, begin + share.end, from_all, to_root);
+  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin + share.begin, begin + share.end, from_all,
+                                                      to_root);
 }
 
 template <typename T, typename Op, int N, typename Epilogue>

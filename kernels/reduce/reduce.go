@@ -18,16 +18,21 @@ func Collective() *collective.Collective {
 		Aliases:    []string{"reduce_perf"},
 		Summary:    "the root gets the reduction of all ranks' inputs",
 		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), Bulk(), libraries.NCCL(name, shape)},
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     choose,
 	}
 }
 
 // choose prefers packets as long as the barriers that they save cost more than the
-// root's getting every byte from all peers, twice: an estimate.
-func choose(_ int, call collective.Call) string {
-	if call.Bytes() <= 64<<10 {
+// root's getting every byte from all peers, twice. The limit is that of 2 H200s
+// (kernels/NOTES.md), and an estimate by the bytes beyond.
+func choose(world int, call collective.Call) string {
+	limit := int64(1 << 20)
+	if world > 2 {
+		limit = 512 << 10 / int64(world-1)
+	}
+	if call.Bytes() <= limit {
 		return "ll"
 	}
 	return "p2p"

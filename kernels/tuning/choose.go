@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gpurun/kernels/collective"
 )
 
 // Query is a call to choose for.
@@ -14,6 +16,7 @@ type Query struct {
 	SM         int    // compute capability, 10*major+minor
 	Collective string
 	World      int
+	Epilogue   collective.EpilogueKind
 	Bytes      int64 // of the larger of a rank's buffers
 	// Able reports whether an algorithm can do the call here.
 	Able func(algorithm string) bool
@@ -23,12 +26,12 @@ type Query struct {
 type Choice struct {
 	Algorithm string
 	Blocks    int    // 0 leaves it to the algorithm
-	Reason    string // for people: what was measured where
+	Reason    string // for people: what was measured where, or estimated
 }
 
 // Choose finds the rule for a call: of the GPU's own table, or else of the model
-// with the nearest compute capability; for that many ranks, or else the nearest
-// number that was measured. Where the rule's algorithm cannot do the call, those for
+// with the nearest compute capability; for the epilogue, or else for calls without; for
+// that many ranks, or else the nearest number that was measured. Where the rule's algorithm cannot do the call, those for
 // larger sizes are asked, and then those for smaller ones. It is false when there is no
 // rule for the collective, or all are passed over.
 func (ts Tables) Choose(q Query) (Choice, bool) {
@@ -36,7 +39,10 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 	if !ok {
 		return Choice{}, false
 	}
-	rules := t.rulesFor(q.World)
+	rules := t.rulesFor(q)
+	if len(rules) == 0 { // of epilogues alone
+		return Choice{}, false
+	}
 	at := slices.IndexFunc(rules, func(r Rule) bool { return r.UpTo == 0 || q.Bytes <= int64(r.UpTo) })
 	for i := at; i < len(rules); i++ {
 		if q.Able(rules[i].Algorithm) {
@@ -74,13 +80,25 @@ func (t Table) sm() int {
 	return 10*x + y
 }
 
-// rulesFor lists the rules of a table of one collective for the nearest number
-// of ranks, of two the larger.
-func (t Table) rulesFor(world int) []Rule {
-	nearest := slices.MinFunc(t.Rules, func(a, b Rule) int {
-		return cmp.Or(cmp.Compare(abs(a.World-world), abs(b.World-world)), cmp.Compare(b.World, a.World))
+// rulesFor lists the rules of a table of one collective for the epilogue, if it has any,
+// or else for none, and of these for the nearest number of ranks, of two the larger.
+func (t Table) rulesFor(q Query) []Rule {
+	rules := t.with(q.Epilogue)
+	if len(rules) == 0 {
+		rules = t.with(collective.NoEpilogue)
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	nearest := slices.MinFunc(rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(abs(a.World-q.World), abs(b.World-q.World)), cmp.Compare(b.World, a.World))
 	}).World
-	return slices.DeleteFunc(slices.Clone(t.Rules), func(r Rule) bool { return r.World != nearest })
+	return slices.DeleteFunc(rules, func(r Rule) bool { return r.World != nearest })
+}
+
+// with lists the rules for an epilogue.
+func (t Table) with(e collective.EpilogueKind) []Rule {
+	return slices.DeleteFunc(slices.Clone(t.Rules), func(r Rule) bool { return r.Epilogue != e })
 }
 
 // choice is the rule with the index i, where that with the index at is for the
@@ -88,12 +106,18 @@ func (t Table) rulesFor(world int) []Rule {
 func (t Table) choice(q Query, rules []Rule, at, i int) Choice {
 	r := rules[i]
 	reason := "measured best on " + t.GPU
+	if r.Estimated {
+		reason = "estimated for " + t.GPU
+	}
 	if t.GPU != q.GPU {
 		reason += fmt.Sprintf(" (of the models measured the nearest to %s)", q.GPU)
 	}
 	reason += fmt.Sprintf(", %d GPUs", r.World)
 	if r.World != q.World {
 		reason += fmt.Sprintf(" (the nearest to %d)", q.World)
+	}
+	if r.Epilogue != collective.NoEpilogue {
+		reason += ", with " + string(r.Epilogue)
 	}
 	reason += ", " + span(rules, i) + " (" + t.Measured + ")"
 	if i != at {

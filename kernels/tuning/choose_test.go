@@ -5,20 +5,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gpurun/kernels/collective"
 )
+
+// plain is a rule for calls without epilogue.
+func plain(collective string, world int, upTo Size, algorithm string, blocks int) Rule {
+	return Rule{Collective: collective, World: world, UpTo: upTo, Algorithm: algorithm, Blocks: blocks}
+}
 
 // measured are two models: one for 2 and 4 ranks, the other for 8.
 var measured = Tables{
 	{
 		GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-11-21",
 		Rules: []Rule{
-			{"allreduce", 2, 0, "oneshot", 64},
-			{"allreduce", 4, 16 << 10, "oneshot_ll", 4},
-			{"allreduce", 4, 256 << 10, "oneshot", 32},
-			{"allreduce", 4, 0, "twoshot", 0},
+			plain("allreduce", 2, 0, "oneshot", 64),
+			plain("allreduce", 4, 16<<10, "oneshot_ll", 4),
+			plain("allreduce", 4, 256<<10, "oneshot", 32),
+			plain("allreduce", 4, 0, "twoshot", 0),
 		},
 	},
-	{GPU: "NVIDIA A100", Compute: "8.0", Measured: "2026-10-01", Rules: []Rule{{"allreduce", 8, 0, "twoshot", 16}}},
+	{GPU: "NVIDIA A100", Compute: "8.0", Measured: "2026-10-01", Rules: []Rule{plain("allreduce", 8, 0, "twoshot", 16)}},
 }
 
 func TestChoose(t *testing.T) {
@@ -85,6 +92,44 @@ func TestChoose(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
 			t.Errorf("%s: %t %s", c.name, ok, diff)
 		}
+	}
+}
+
+// An epilogue goes by rules of its own, and where there are none by those of plain calls.
+func TestChooseByEpilogue(t *testing.T) {
+	norm := func(world int, upTo Size, algorithm string, estimated bool) Rule {
+		r := plain("allreduce", world, upTo, algorithm, 0)
+		r.Epilogue, r.Estimated = collective.RMSNorm, estimated
+		return r
+	}
+	with := measured[0]
+	with.Rules = slices.Concat(with.Rules, []Rule{
+		norm(2, 64<<10, "oneshot_ll", false), norm(2, 0, "oneshot", false), norm(8, 0, "twoshot", true),
+	})
+	for _, c := range []struct {
+		tables Tables
+		e      collective.EpilogueKind
+		world  int
+		want   Choice
+	}{
+		{Tables{with}, collective.RMSNorm, 2, Choice{"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs, with rmsnorm, up to 64K (2026-11-21)"}},
+		{Tables{with}, collective.RMSNorm, 4, Choice{"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs (the nearest to 4), with rmsnorm, up to 64K (2026-11-21)"}},
+		{Tables{with}, collective.RMSNorm, 8, Choice{"twoshot", 0, "estimated for NVIDIA H200, 8 GPUs, with rmsnorm, all sizes (2026-11-21)"}},
+		{Tables{with}, collective.Bias, 2, Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"}},
+		{Tables{with}, collective.NoEpilogue, 8, Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs (the nearest to 8), up to 16K (2026-11-21)"}},
+		{measured, collective.RMSNorm, 2, Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"}},
+	} {
+		got, ok := c.tables.Choose(Query{
+			GPU: "NVIDIA H200", SM: 90, Collective: "allreduce", World: c.world, Epilogue: c.e, Bytes: 1 << 10,
+			Able: func(string) bool { return true },
+		})
+		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+			t.Errorf("%q, %d ranks: %t %s", c.e, c.world, ok, diff)
+		}
+	}
+	onlyNorm := Tables{{GPU: "X", Rules: []Rule{norm(2, 0, "oneshot", false)}}}
+	if got, ok := onlyNorm.Choose(Query{Collective: "allreduce", World: 2, Able: func(string) bool { return true }}); ok {
+		t.Errorf("a plain call goes by %+v", got)
 	}
 }
 

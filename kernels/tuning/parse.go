@@ -3,6 +3,7 @@ package tuning
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gpurun/kernels"
@@ -11,7 +12,7 @@ import (
 )
 
 // keys are those of a table.
-const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, up_to, algorithm and blocks"
+const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, up_to, algorithm, blocks and estimated"
 
 // Parse reads a table. The name stands before errors, with the line: unknown
 // keys, words that the catalog does not have, and rules out of order.
@@ -68,10 +69,13 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	if !ok {
 		return fmt.Errorf("there is no collective %q; \"gpurun list\" has them all", r.Collective)
 	}
-	if _, ok := c.Algorithm(r.Algorithm); !ok {
+	a, ok := c.Algorithm(r.Algorithm)
+	if !ok {
 		return fmt.Errorf("%s has no algorithm %q; \"gpurun list\" has them all", r.Collective, r.Algorithm)
 	}
 	switch {
+	case r.Epilogue != collective.NoEpilogue && !slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Epilogue == r.Epilogue }):
+		return fmt.Errorf("%s %s has no epilogue %q; \"gpurun list --output json\" has them all", r.Collective, r.Algorithm, r.Epilogue)
 	case r.World < 1 || r.World > collective.MaxRanks:
 		return fmt.Errorf("world %d is not between 1 and %d", r.World, collective.MaxRanks)
 	case r.Blocks < 0 || r.Blocks > collective.MaxBlocks:
@@ -84,7 +88,7 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	}
 	last := i == len(t.Rules)-1 || !r.sameSweep(t.Rules[i+1])
 	if last && r.UpTo != 0 {
-		return fmt.Errorf("it is the last for %s among %d, so that larger sizes have none; leave out its up_to", r.Collective, r.World)
+		return fmt.Errorf("it is the last for %s among %d, so that larger sizes have none; leave out its up_to", r.sweep(), r.World)
 	}
 	return nil
 }
@@ -105,14 +109,22 @@ func (t Table) checkOrder(i int) error {
 	}
 	for _, earlier := range t.Rules[:i] {
 		if earlier.sameSweep(r) {
-			return fmt.Errorf("rules for %s among %d stand further up; put them together, the smallest sizes first", r.Collective, r.World)
+			return fmt.Errorf("rules for %s among %d stand further up; put them together, the smallest sizes first", r.sweep(), r.World)
 		}
 	}
 	return nil
 }
 
-// sameSweep reports whether two rules share their collective and number of
-// ranks.
+// sameSweep reports whether two rules share their collective, epilogue and number
+// of ranks.
 func (r Rule) sameSweep(other Rule) bool {
-	return r.Collective == other.Collective && r.World == other.World
+	return r.Collective == other.Collective && r.Epilogue == other.Epilogue && r.World == other.World
+}
+
+// sweep names the collective and the epilogue.
+func (r Rule) sweep() string {
+	if r.Epilogue == collective.NoEpilogue {
+		return r.Collective
+	}
+	return r.Collective + " with " + string(r.Epilogue)
 }

@@ -25,36 +25,36 @@ func TestRules(t *testing.T) {
 		want    []Rule
 	}{
 		{"nothing", nil, nil},
-		{"one size", [][]Sample{at(1<<10, "ll", 1, 3.0, "push", 1, 2.0)}, []Rule{{"allreduce", 4, 0, "push", 1}}},
+		{"one size", [][]Sample{at(1<<10, "ll", 1, 3.0, "push", 1, 2.0)}, []Rule{plain("allreduce", 4, 0, "push", 1)}},
 		{
 			"neighbours that agree, in whatever order",
 			[][]Sample{
 				at(64<<10, "ll", 4, 9.0, "push", 4, 5.0), at(1<<10, "push", 1, 4.0, "ll", 1, 2.0),
 				at(16<<10, "ll", 1, 3.0, "push", 1, 4.0), at(4<<10, "ll", 1, 2.0, "push", 1, 4.0),
 			},
-			[]Rule{{"allreduce", 4, 32 << 10, "ll", 1}, {"allreduce", 4, 0, "push", 4}},
+			[]Rule{plain("allreduce", 4, 32<<10, "ll", 1), plain("allreduce", 4, 0, "push", 4)},
 		},
 		{
 			"an algorithm that wins by no more than 2%",
 			[][]Sample{at(1<<10, "ll", 1, 2.0, "push", 1, 4.0), at(2<<10, "ll", 1, 2.04, "push", 1, 2.0), at(4<<10, "ll", 1, 2.05, "push", 1, 2.0)},
-			[]Rule{{"allreduce", 4, 2 << 10, "ll", 1}, {"allreduce", 4, 0, "push", 1}},
+			[]Rule{plain("allreduce", 4, 2<<10, "ll", 1), plain("allreduce", 4, 0, "push", 1)},
 		},
 		{
 			"as few blocks as will do",
 			[][]Sample{at(1<<20, "push", 16, 12.0, "push", 32, 10.1, "push", 64, 10.0, "push", 128, 10.05)},
-			[]Rule{{"allreduce", 4, 0, "push", 32}},
+			[]Rule{plain("allreduce", 4, 0, "push", 32)},
 		},
 		{
 			"more blocks for larger sizes",
 			[][]Sample{at(1<<20, "push", 8, 9.0, "push", 16, 10.0), at(16<<20, "push", 8, 99.0, "push", 16, 90.0)},
-			[]Rule{{"allreduce", 4, 4 << 20, "push", 8}, {"allreduce", 4, 0, "push", 16}},
+			[]Rule{plain("allreduce", 4, 4<<20, "push", 8), plain("allreduce", 4, 0, "push", 16)},
 		},
 		{
 			"sizes that double",
 			[][]Sample{at(1<<20, "a", 1, 1.0, "b", 1, 2.0), at(2<<20, "a", 1, 2.0, "b", 1, 1.0)},
-			[]Rule{{"allreduce", 4, 1 << 20, "a", 1}, {"allreduce", 4, 0, "b", 1}},
+			[]Rule{plain("allreduce", 4, 1<<20, "a", 1), plain("allreduce", 4, 0, "b", 1)},
 		},
-		{"no data at all", [][]Sample{at(0, "flag", 0, 2.0)}, []Rule{{"allreduce", 4, 0, "flag", 0}}},
+		{"no data at all", [][]Sample{at(0, "flag", 0, 2.0)}, []Rule{plain("allreduce", 4, 0, "flag", 0)}},
 	} {
 		if diff := cmp.Diff(c.want, Rules(slices.Concat(c.samples...))); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
@@ -68,7 +68,7 @@ func TestRulesOfSeveralSweeps(t *testing.T) {
 		{"allreduce", 4, 8, "twoshot", 1, 2},
 		{"allreduce", 2, 8, "oneshot", 1, 2},
 	})
-	want := []Rule{{"allreduce", 2, 0, "oneshot", 1}, {"allreduce", 4, 0, "twoshot", 1}, {"reduce", 2, 0, "p2p", 1}}
+	want := []Rule{plain("allreduce", 2, 0, "oneshot", 1), plain("allreduce", 4, 0, "twoshot", 1), plain("reduce", 2, 0, "p2p", 1)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -18,6 +18,8 @@
 //	blocks = 8
 package tuning
 
+import "gpurun/kernels/collective"
+
 // Table is what was measured on one GPU model.
 type Table struct {
 	GPU string `toml:"gpu" json:"gpu"` // as the driver names it
@@ -26,8 +28,8 @@ type Table struct {
 	Driver   string `toml:"driver" json:"driver"`
 	Measured string `toml:"measured" json:"measured"` // the day, as "2026-11-21"
 	DType    string `toml:"dtype" json:"dtype"`       // the element type of the calls
-	// Rules of a collective and number of ranks stand together, the one for
-	// the smallest sizes first.
+	// Rules of a collective, number of ranks and epilogue stand together, the one
+	// for the smallest sizes first.
 	Rules []Rule `toml:"rule" json:"rules"`
 }
 
@@ -35,13 +37,18 @@ type Table struct {
 type Rule struct {
 	Collective string `toml:"collective" json:"collective"`
 	World      int    `toml:"world" json:"world"` // ranks
+	// Epilogue is that of the calls. One that has no rules goes by those of calls
+	// without.
+	Epilogue collective.EpilogueKind `toml:"epilogue,omitempty" json:"epilogue,omitempty"`
 	// UpTo is the last size, of the larger of a rank's buffers, that the rule
 	// is for. It begins behind that of the rule before. 0, in the last rule of
-	// a collective and number of ranks, is no limit.
+	// those that stand together, is no limit.
 	UpTo      Size   `toml:"up_to,omitempty" json:"up_to,omitempty"`
 	Algorithm string `toml:"algorithm" json:"algorithm"`
 	// Blocks is the grid; 0 leaves it to the algorithm.
 	Blocks int `toml:"blocks,omitempty" json:"blocks,omitempty"`
+	// Estimated is a rule that was written by hand and not measured.
+	Estimated bool `toml:"estimated,omitempty" json:"estimated,omitempty"`
 }
 
 // Tables are the tables of several GPU models.

@@ -61,6 +61,9 @@ func TestParseRefuses(t *testing.T) {
 		{"algorithm", head + rule("allgather", "4", "", "twoshot"), `x.toml:6: rule 1: allgather has no algorithm "twoshot"`},
 		{"world", head + rule("allreduce", "0", "", "naive"), "world 0 is not between"},
 		{"blocks", head + last + "blocks = 100000\n", "blocks 100000 is not between"},
+		{"epilogue", head + last + "epilogue = \"rmsnrom\"\n", `allreduce twoshot has no epilogue "rmsnrom"; "gpurun list --output json"`},
+		{"epilogue of another", head + rule("allgather", "4", "", "pull") + "epilogue = \"rmsnorm\"\n", `allgather pull has no epilogue "rmsnorm"`},
+		{"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n", "it is the last for allreduce with bias among 4"},
 		{"size", head + rule("allreduce", "4", `"64KB"`, "naive") + last, `size "64KB" is not a whole number`},
 		{"negative size", head + rule("allreduce", "4", "-1", "naive") + last, "-1"},
 		{"limited", head + rule("allreduce", "4", `"64K"`, "naive"), "x.toml:6: rule 1: it is the last for allreduce among 4"},
@@ -104,7 +107,7 @@ func TestWritten(t *testing.T) {
 		want := Table{GPU: "X", Compute: "10.3", Measured: "2026-11-21", DType: "float"}
 		for _, limit := range append(limits, 0) {
 			blocks := rapid.IntRange(0, 96).Draw(t, "blocks")
-			want.Rules = append(want.Rules, Rule{"allreduce", 4, Size(limit), "oneshot", blocks})
+			want.Rules = append(want.Rules, Rule{Collective: "allreduce", World: 4, UpTo: Size(limit), Algorithm: "oneshot", Blocks: blocks})
 		}
 		text, err := toml.Marshal(want)
 		if err != nil {
@@ -143,7 +146,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, r := range table.Rules {
 			for _, bytes := range []int64{0, int64(r.UpTo), int64(r.UpTo) + 1, 1 << 62} {
-				q := Query{Collective: r.Collective, World: r.World, Bytes: bytes, Able: func(string) bool { return true }}
+				q := Query{Collective: r.Collective, World: r.World, Epilogue: r.Epilogue, Bytes: bytes, Able: func(string) bool { return true }}
 				if _, ok := (Tables{table}).Choose(q); !ok {
 					t.Fatalf("no choice for %d bytes in\n%s", bytes, text)
 				}

@@ -107,8 +107,8 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 	return nil
 }
 
-// checkCorner refuses a store that begins before the tensor. The CUDA programming guide
-// demands it; on a Hopper it is an illegal instruction. Loads may begin there.
+// checkCorner refuses a store that begins before the tensor: to an H200 it is an illegal
+// instruction. Loads may begin there.
 func (w *warp) checkCorner(k *tensorInst, lane int) error {
 	for d, reg := range k.coordinates {
 		if c := int32(w.regs[reg][lane]); c < 0 {
@@ -144,12 +144,17 @@ type box struct {
 	data   []byte // row after row, while it is on its way
 }
 
-// part is what of a row of the box lies in the tensor: bytes from to below to,
-// the first of which is at p.
+// part is what of a row of the box is copied: bytes from to below to, the first of
+// which is at p.
 type part struct {
 	p        unsafe.Pointer
 	from, to uint64
 }
+
+// storeUnit is what stores write whole: where a row of the tensor ends within so many
+// bytes, what the box has for the rest of them goes to the padding behind the row. NVIDIA
+// does not document it; an H200 does so.
+const storeUnit = 16
 
 // boxParts finds the rows of the box in the tensor, the second innermost
 // dimension first.
@@ -170,6 +175,9 @@ func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
 		}
 		p := &parts[i]
 		p.from, p.to = uint64(from)*m.element, uint64(to)*m.element
+		if k.barrier == nil { // the box ends with a unit, too
+			p.to = (p.to + storeUnit - 1) / storeUnit * storeUnit
+		}
 		var err error
 		if p.p, err = w.rangeAt(at+uint64(max(0, corner[0]))*m.element, p.to-p.from, 1, lane); err != nil {
 			return nil, err
@@ -200,7 +208,7 @@ func (b *box) eachUnit(f func(data, shared []byte)) {
 	}
 }
 
-// eachPart calls f for what of each row lies in the tensor.
+// eachPart calls f for what of each row is copied.
 func (b *box) eachPart(f func(data []byte, tensor unsafe.Pointer)) {
 	for i, p := range b.parts {
 		if row := uint64(i) * b.row(); p.p != nil {
@@ -223,7 +231,7 @@ func (b *boxLoad) deliver(*transfer) {
 	b.eachUnit(func(data, shared []byte) { copy(shared, data) })
 }
 
-// boxStore writes what of a box lies in the tensor.
+// boxStore writes what of a box lies in the tensor, in whole units.
 type boxStore struct{ box }
 
 func (b *boxStore) fetch(t *transfer) {
