@@ -14,6 +14,8 @@
 #   ROWS     M of the shapes: 1024,2048,4096,8192 by default
 #   SHAPES   N,K of the shapes: "6656,16384 3584,8192 8192,8192" by default
 #   ALGOS    of gpurun: fused,decomposed,cublas,nccl by default
+#   ROUNDS   of a turn: 15 by default of gpurun, 7 of PyTorch
+#   CHECK    0: gpurun does not verify what it times, which takes most of its time
 #   PYTHON   one that has PyTorch 2.6 or newer: python3 by default
 #
 # Output goes to $RESULTS, build/matmul by default: JSON, and the table that is printed.
@@ -50,7 +52,7 @@ ours() {
     for shape in $shapes; do
       try "gpurun-$operation-${shape/,/x}-$turn" $gpurun --device cuda bench "$operation" -d bfloat16 \
         -m "$rows" -n "${shape%,*}" -k "${shape#*,}" --algo "${ALGOS:-fused,decomposed,cublas,nccl}" \
-        --output json >"$results/gpurun-$operation-${shape/,/x}-$turn.json"
+        -c "${CHECK:-1}" --rounds "${ROUNDS:-15}" --output json >"$results/gpurun-$operation-${shape/,/x}-$turn.json"
     done
   done
 }
@@ -61,7 +63,7 @@ theirs() {
   for shape in $shapes; do
     for m in ${rows//,/ }; do all+=("$m,$shape"); done
   done
-  try "torch-$1" $gpurun -- "$python" scripts/matmul-peers.py --out "$results/torch-$1.json" --shapes "${all[@]}"
+  try "torch-$1" $gpurun -- "$python" scripts/matmul-peers.py --out "$results/torch-$1.json" --rounds "${ROUNDS:-7}" --shapes "${all[@]}"
 }
 
 [ $# -gt 0 ] || set -- allgather-matmul matmul-reducescatter matmul-allreduce
