@@ -27,7 +27,7 @@
 
 FORCE_INLINE __device__ void bulk(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
   const int64_t part = p.recv_offset + p.rank * p.bytes;
   const auto each_place = [&](auto f) {
@@ -40,7 +40,7 @@ FORCE_INLINE __device__ void bulk(const Params& p) {
   each_vec(from, vecs, vecs_in(p.bytes), [&](int64_t i, Vec v) {
     each_place([&](uint64_t to) { store_bytes(Buffer(to, p.bytes), i, v); });
   });
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(allgather_bulk, bulk)

@@ -23,10 +23,10 @@
 
 FORCE_INLINE __device__ void multimem(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
   multicast_copy(p, from, p.recv_offset + p.rank * p.bytes);
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(allgather_multimem, multimem)

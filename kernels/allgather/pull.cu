@@ -23,7 +23,7 @@
 
 FORCE_INLINE __device__ void pull(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   for (uint32_t k = 0; k < p.world; k++) {
     const uint32_t r = p.rank + k + 1 < p.world ? p.rank + k + 1 : p.rank + k + 1 - p.world;
     const Buffer from(p.peers[r] + p.send_offset + ((int64_t)r - p.rank) * p.send_step, p.bytes);
@@ -31,7 +31,7 @@ FORCE_INLINE __device__ void pull(const Params& p) {
     if (from.address == to.address) continue;
     each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });
   }
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(allgather_pull, pull)

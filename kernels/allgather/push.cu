@@ -22,13 +22,13 @@
 
 FORCE_INLINE __device__ void push(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
   const int64_t part = p.recv_offset + p.rank * p.bytes;
   each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) {
     each_rank<0, 0>(p, [&](uint32_t r) { store_bytes(Buffer(p.peers[r] + part, p.bytes), i, v); });
   });
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(allgather_push, push)

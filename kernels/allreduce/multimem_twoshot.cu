@@ -26,13 +26,13 @@
 template <typename T, typename Op>
 FORCE_INLINE __device__ void multimem_twoshot(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const auto store_vec = [&](int64_t i, Vec v) { multicast_store(p.multicast + p.recv_offset + i * kVecBytes, v); };
   const auto store_element = [&](int64_t i, auto bits) {
     each_rank<0, 0>(p, [&](uint32_t r) { ((Global<decltype(bits)>)(p.peers[r] + p.recv_offset))[i] = bits; });
   };
   multicast_reduce<T, Op>(p, p.send_offset, p.rank, p.world, store_vec, store_element);
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 MULTIMEM_REDUCTIONS(multimem_twoshot)

@@ -43,7 +43,7 @@ FORCE_INLINE __device__ void reduce_and_push(const Params& p, int64_t begin, int
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void twoshot(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, world_size<N>(p))) return;
+  if (!epochs.start(world_size<N>(p))) return;
   const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   reduce_and_push<Vec, T, Op, N, Epilogue>(p, 0, vecs, Epilogue::kByRow ? p.row_bytes / kVecBytes : 1);
@@ -52,8 +52,7 @@ FORCE_INLINE __device__ void twoshot(const Params& p) {
     constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
     reduce_and_push<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits), 1); // few, or not aligned
   }
-  if (!epochs.meet(kEndBarrier, world_size<N>(p))) return;
-  epochs.save();
+  epochs.finish(world_size<N>(p));
 }
 
 ALLREDUCES(twoshot)

@@ -22,14 +22,14 @@
 
 FORCE_INLINE __device__ void push(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   for (uint32_t k = 0; k < p.world; k++) {
     const uint32_t r = p.rank + k + 1 < p.world ? p.rank + k + 1 : p.rank + k + 1 - p.world;
     const Buffer from(p.peers[p.rank] + p.send_offset + r * p.bytes, p.bytes);
     const Buffer to(p.peers[r] + p.recv_offset + p.rank * p.bytes, p.bytes);
     each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });
   }
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(alltoall_push, push)

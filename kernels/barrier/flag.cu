@@ -16,7 +16,7 @@
 
 FORCE_INLINE __device__ void flag(const Params& p) {
   Epochs epochs(p);
-  if (epochs.meet((Phase)p.phase, p.world)) epochs.save();
+  epochs.once((Phase)p.phase, p.world);
 }
 
 ENTRY(barrier_flag, flag)

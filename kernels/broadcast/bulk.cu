@@ -44,7 +44,7 @@ FORCE_INLINE __device__ void move_share(const Params& p, int64_t begin, int64_t 
 
 FORCE_INLINE __device__ void bulk(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const Buffer from(p.peers[p.root] + p.send_offset, p.bytes);
   const int64_t vecs = is_aligned(p.recv_offset) ? from.whole : 0;
   move_share(p, 0, vecs, [&](int64_t begin, int64_t end, auto outputs) {
@@ -57,7 +57,7 @@ FORCE_INLINE __device__ void bulk(const Params& p) {
       outputs([&](uint64_t to) { store_bytes(Buffer(to, p.bytes), i, v); });
     });
   });
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(broadcast_bulk, bulk)

@@ -24,9 +24,9 @@
 
 FORCE_INLINE __device__ void multimem(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   if (p.rank == p.root) multicast_copy(p, Buffer(p.peers[p.rank] + p.send_offset, p.bytes), p.recv_offset);
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(broadcast_multimem, multimem)

@@ -43,12 +43,12 @@ FORCE_INLINE __device__ void copy_own(const Params& p) {
 
 FORCE_INLINE __device__ void p2p(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   if (p.rank == p.root)
     copy_own(p);
   else
     fetch_and_push(p);
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 ENTRY(broadcast_p2p, p2p)

@@ -9,7 +9,10 @@
 // visible to all threads of the peers' blocks after it. The block's threads
 // meet (bar), one thread per peer stores the epoch with release at system
 // scope and acquires the peer's, and the block meets again; causality order
-// carries the other threads' accesses along.
+// carries the other threads' accesses along. At the first barrier of a launch there are
+// none to carry: a fence of the thread that stores releases what the stream wrote before.
+//
+// The caller gives blocks of at least as many threads as there are ranks.
 //
 // The flags of a rank that is one barrier ahead differ by one, or where the
 // count wraps around by three: the comparison leaves room for 2^31.
@@ -24,6 +27,13 @@
 FORCE_INLINE __device__ void st_flag_release(uint64_t address, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
+
+FORCE_INLINE __device__ void st_flag_relaxed(uint64_t address, uint32_t value) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
+// Has the relaxed stores that this thread makes next release what is before it.
+FORCE_INLINE __device__ void release_to_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 FORCE_INLINE __device__ uint32_t ld_flag_acquire(uint64_t address) {
   uint32_t value;
@@ -122,26 +132,65 @@ class Epochs {
 
   FORCE_INLINE __device__ bool broken() const { return broken_; }
 
-  // Meets the same block of all ranks. False, in all threads of the block,
-  // when a peer did not come in time, now or before this launch: the kernel
-  // must then return.
-  FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
-    advance();
-    block_all(true);
-    bool ok = !broken_;
-    for (uint32_t peer = thread_id(); ok && peer < world; peer += block_threads()) {
-      st_flag_release(flag_address(p_, peer, p_.rank), epoch_);
-      ok = await_peer(p_, phase, peer, epoch_);
-    }
-    return block_all(ok);
+  // Meets the same block of all ranks for the first of several times: nothing that
+  // peers read has been written in this launch. False, in all threads of the block, when
+  // a peer did not come in time, now or before this launch: the kernel must then return.
+  FORCE_INLINE __device__ bool start(uint32_t world) {
+    release_early(world);
+    announce(world, st_flag_relaxed);
+    return block_all(await(kStartBarrier, world));
   }
 
-  // Keeps the count for the next launch. Call it last, by all threads.
+  // Meets it again.
+  FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
+    block_all(true);
+    announce(world, st_flag_release);
+    return block_all(await(phase, world));
+  }
+
+  // Meets it for the last time, and keeps the count for the next launch meanwhile. The
+  // kernel must then end: its threads do not meet again.
+  FORCE_INLINE __device__ void finish(uint32_t world) {
+    block_all(true);
+    announce(world, st_flag_release);
+    save();
+    await(kEndBarrier, world);
+  }
+
+  // Is start and finish in one.
+  FORCE_INLINE __device__ void once(Phase phase, uint32_t world) {
+    release_early(world);
+    block_all(true); // all have read the count
+    announce(world, st_flag_relaxed);
+    save();
+    await(phase, world);
+  }
+
+  // Keeps the count for the next launch, by thread 0. All threads have met since they
+  // made their Epochs.
   FORCE_INLINE __device__ void save() const {
     if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p_) = epoch_;
   }
 
  private:
+  // Releases what the stream wrote before this launch while the count is still on its
+  // way from memory, which neither waits for the other.
+  FORCE_INLINE __device__ void release_early(uint32_t world) const {
+    if (thread_id() < world) release_to_system();
+  }
+
+  // Tells all ranks that this block has come to the next barrier, a thread each.
+  template <typename Store>
+  FORCE_INLINE __device__ void announce(uint32_t world, Store store) {
+    advance();
+    if (!broken_ && thread_id() < world) store(flag_address(p_, thread_id(), p_.rank), epoch_);
+  }
+
+  // Waits for the rank of this thread's number. False when it did not come.
+  FORCE_INLINE __device__ bool await(Phase phase, uint32_t world) const {
+    return !broken_ && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_));
+  }
+
   const Params& p_;
   uint32_t epoch_;
   bool broken_; // may differ between threads where another block's wait expires meanwhile

@@ -6,9 +6,9 @@
 // places. A stage is loaded again when the stores that read it have done so.
 //
 // Memory order: copies go through the asynchronous proxy. What the thread has
-// acquired is behind a fence before its first load. That a load
-// has ended, an mbarrier tells; that stores have been written, and not only
-// read, finish: a barrier of the ranks after it publishes them.
+// acquired is behind a fence before its first load. That a load has ended, an mbarrier
+// tells. That stores have been written, and not only read, bulk_copy waits for at its
+// end: a barrier of the ranks after it publishes them.
 //
 // Addresses, of shared memory as well, and sizes are multiples of kVecBytes. sm_90
 // and up; the launch gives kBulkSharedBytes of shared memory.

@@ -7,8 +7,17 @@
 #include "params.cuh"
 #include "types.cuh"
 
+// Fetches the parameters and the way to this rank's signal pad before the wait for the
+// kernel in front: one that was launched early has them at hand when that ends.
+FORCE_INLINE __device__ void fetch_early([[maybe_unused]] const Params& p) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p.peers[p.rank]));
+#endif
+}
+
 #define ENTRY(name, call)                                                   \
   extern "C" __global__ void __launch_bounds__(kMaxThreads) name(const Params p) { \
+    fetch_early(p);                                                         \
     follow_previous_grid();                                                 \
     call(p);                                                                \
   }

@@ -167,10 +167,10 @@ FORCE_INLINE __device__ void trade(const Params& p, Send send, Receive receive) 
     if (!block_all(ok)) return; // the whole block is done with the tile before
     Mail<N> mail(p, epochs.advance());
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(mail, i, i - begin);
+    epochs.save(); // while packets are on their way
     receive(mail, begin, end);
     ok = !mail.failed();
   }
-  if (block_all(ok)) epochs.save();
 }
 
 // The reduction of vector i of the tile over all ranks.

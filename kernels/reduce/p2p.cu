@@ -58,13 +58,13 @@ template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void p2p(const Params& p) {
   using Bits = typename T::Bits;
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, world_size<N>(p))) return;
+  if (!epochs.start(world_size<N>(p))) return;
   const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
   reduce_share<Vec, T, Op, N, Epilogue>(p, 0, vecs);
   reduce_share<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
-  if (epochs.meet(kEndBarrier, world_size<N>(p))) epochs.save();
+  epochs.finish(world_size<N>(p));
 }
 
 REDUCTIONS(p2p)

@@ -27,12 +27,12 @@
 template <typename T, typename Op>
 FORCE_INLINE __device__ void multimem(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.meet(kStartBarrier, p.world)) return;
+  if (!epochs.start(p.world)) return;
   const auto store = [&](int64_t i, auto chunk) {
     ((Global<decltype(chunk)>)(p.peers[p.rank] + p.recv_offset))[i] = chunk;
   };
   multicast_reduce<T, Op>(p, p.send_offset + p.rank * p.bytes, 0, 1, store, store);
-  if (epochs.meet(kEndBarrier, p.world)) epochs.save();
+  epochs.finish(p.world);
 }
 
 MULTIMEM_REDUCTIONS(multimem)
