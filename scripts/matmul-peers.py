@@ -98,14 +98,14 @@ def allgather_matmul(m, n, k, rank, world, group, device):
         dist.all_gather_into_tensor(gathered, shard)
         return torch.mm(gathered, b, out=c)
 
-    def fused(keep=False):
-        _, products = torch.ops.symm_mem.fused_all_gather_matmul(shard, [b], gather_dim=0, group_name=group, return_A=keep)
+    def fused():  # keeps the gathered A, as gpurun does
+        _, products = torch.ops.symm_mem.fused_all_gather_matmul(shard, [b], gather_dim=0, group_name=group, return_A=True)
         return products[0]
 
     def native():
         os.environ[NATIVE] = "1"  # PyTorch looks at each call
         try:
-            return fused(keep=True)
+            return fused()
         finally:
             del os.environ[NATIVE]
 
