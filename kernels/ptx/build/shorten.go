@@ -7,16 +7,17 @@ import (
 
 // comment is what the compiler says about its output: for people, and a tenth of
 // the text.
-var comment = regexp.MustCompile(`[ \t]*//[^\n]*`)
+var comment = regexp.MustCompile(`//[^\n]*`)
 
-// shorten removes comments and empty lines. No string of the kernels' PTX holds
-// two slashes.
+// shorten removes comments, empty lines, indentation and all but one space in a
+// row, and gives labels shorter names: the text is in the binary as it is. No string
+// of the kernels' PTX holds slashes or spaces.
 func shorten(text []byte) []byte {
 	var short []byte
 	for line := range bytes.Lines(comment.ReplaceAll(text, nil)) {
-		if len(bytes.TrimSpace(line)) > 0 {
-			short = append(short, line...)
+		if words := bytes.Fields(line); len(words) > 0 {
+			short = append(append(short, bytes.Join(words, []byte(" "))...), '\n')
 		}
 	}
-	return short
+	return bytes.ReplaceAll(short, []byte("$L__BB"), []byte("$L"))
 }
