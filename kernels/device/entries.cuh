@@ -8,10 +8,11 @@
 #include "types.cuh"
 
 // Fetches the parameters and the way to this rank's signal pad before the wait for the
-// kernel in front: one that was launched early has them at hand when that ends.
+// kernel in front: one that was launched early has them at hand when that ends. One thread of
+// a block does: thousands of warps that fetch the same line wait for each other.
 FORCE_INLINE __device__ void fetch_early([[maybe_unused]] const Params& p) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(p.peers[p.rank]));
+  if (thread_id() == 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(p.peers[p.rank]));
 #endif
 }
 
