@@ -72,5 +72,5 @@ for turn in $(seq "${TURNS:-3}"); do
   theirs "$turn"
 done
 find "$results" -name '*.json' -empty -delete
-"$python" scripts/matmul-table.py "$results"/*.json | tee "$results/table.md" || failures=$((failures + 1))
+"$python" scripts/matmul-table.py --out "$results/baseline.json" "$results"/{gpurun,torch}-*.json | tee "$results/table.md" || failures=$((failures + 1))
 [ "$failures" = 0 ]

@@ -1,22 +1,37 @@
 #!/usr/bin/env python3
 """Prints what gpurun and PyTorch measured of products, side by side, as markdown.
 
-    scripts/matmul-table.py gpurun-*.json torch-*.json
+    scripts/matmul-table.py [--out baseline.json] gpurun-*.json torch-*.json
 
-Files are what gpurun bench writes with --output json, and matmul-peers.py with --out.
+With --out, the medians are written as JSON as well, a line for each product. Files are what gpurun bench writes with --output json, and matmul-peers.py with --out.
 A time is the median of the medians of all files that have the case. "of cuBLAS" is the
 time of gpurun's fastest own algorithm by that of the product alone, by cuBLAS, both
 measured by gpurun.
 """
 
+import argparse
 import json
 import statistics
-import sys
 
 LIBRARIES = ("cublas", "nccl")  # of others
 
 
-def main(paths):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--out", help="file for the medians")
+    args = parser.parse_args()
+    times, ranks, unavailable = read(args.files)
+    for operation, cases in times.items():
+        print(f"### {operation}, {min(ranks)} ranks, us\n")
+        table(cases)
+    for what, products in unavailable.items():
+        print(f"- not available in {len(products)} cases: {what}")
+    if args.out:
+        write(args.out, times, min(ranks))
+
+
+def read(paths):
     times, ranks, unavailable = {}, set(), {}
     for path in paths:
         with open(path) as file:
@@ -34,11 +49,18 @@ def main(paths):
             case.setdefault(column, []).append((r["time_us"]["p50"], bool(r["wrong"])))
     if len(ranks) != 1:
         raise SystemExit(f"the files are of {sorted(ranks)} ranks: compare those of as many")
+    return times, ranks, unavailable
+
+
+def write(path, times, ranks):
+    """Writes a line for each product: its medians in microseconds, null where a result was wrong."""
+    lines = []
     for operation, cases in times.items():
-        print(f"### {operation}, {min(ranks)} ranks, us\n")
-        table(cases)
-    for what, products in unavailable.items():
-        print(f"- not available in {len(products)} cases: {what}")
+        for (n, k, m), case in sorted(cases.items()):
+            us = {c: None if cell(t) == "wrong" else round(median(t), 1) for c, t in sorted(case.items())}
+            lines.append(json.dumps({"operation": operation, "ranks": ranks, "m": m, "n": n, "k": k, "us": us}))
+    with open(path, "w") as file:
+        file.write("[\n " + ",\n ".join(lines) + "\n]\n")
 
 
 def table(cases):
@@ -73,6 +95,4 @@ def ratio(case):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        raise SystemExit(__doc__)
-    main(sys.argv[1:])
+    main()
