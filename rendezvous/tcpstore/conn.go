@@ -110,6 +110,7 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}
 	c.answered = true
+	c.loop.served++
 	c.loop.wake()
 	return size, nil
 }

@@ -14,9 +14,8 @@ import (
 )
 
 // loop serves all clients, one after the other, in one goroutine, as PyTorch's
-// own server does. Requests take less time than it takes to wake a goroutine
-// for each, nothing needs a lock, and waiting in epoll itself, not in Go's
-// network poller, saves a third of a round trip.
+// own server does: a request takes less time than it takes to wake a goroutine
+// for it, and nothing needs a lock.
 type loop struct {
 	limits   Limits
 	log      *zap.Logger
@@ -26,6 +25,7 @@ type loop struct {
 	conns    map[int32]*conn // by file descriptor
 	hurried  hurried
 	buffer   []byte
+	served   int  // requests, since the last look at all clients
 	full     bool // and said so
 
 	mu        sync.Mutex
@@ -61,6 +61,7 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 func (l *loop) run() error {
 	defer l.end()
 	events := make([]unix.EpollEvent, 256)
+	var courtesy courtesy
 	for {
 		n, err := l.poller.wait(events, l.hangUpLate())
 		if err != nil {
@@ -73,6 +74,10 @@ func (l *loop) run() error {
 			} else if c := l.conns[e.Fd]; c != nil {
 				l.dismissOn(c.ready(), c)
 			}
+		}
+		if n > 0 {
+			courtesy.yield(l.served)
+			l.served = 0
 		}
 		// Only now may a descriptor that was closed mean somebody else.
 		if rung {

@@ -3,6 +3,7 @@ package tcpstore
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,7 +48,7 @@ func (p *poller) control(op, fd int, events uint32) error {
 func (p *poller) wait(events []unix.EpollEvent, d time.Duration) (int, error) {
 	milliseconds := -1
 	if d >= 0 { // not too early, which would be a wait for nothing
-		milliseconds = int((d + time.Millisecond - 1) / time.Millisecond)
+		milliseconds = int(min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
 	}
 	n, err := unix.EpollWait(p.epoll, events, milliseconds)
 	if errors.Is(err, unix.EINTR) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Requests arrive whole, in single bytes, or many at once: the answers are
@@ -214,4 +216,32 @@ func TestAResetWhileBlocked(t *testing.T) {
 			t.Fatal("the store has not noticed")
 		}
 	}
+}
+
+// Clients that wait, that are owed a reply, that are in the middle of a request
+// or silent, take no processor time. A store that spins takes all it gets.
+func TestAnIdleStoreSleeps(t *testing.T) {
+	s, _ := serve(t, Limits{})
+	waiting, slow, half, silent := connect(t, s, current), connect(t, s, current), connect(t, s, current), connect(t, s, legacy)
+	waiting.ask(opWait, 1, "never")
+	silent.store("large", strings.Repeat("v", 8<<20))
+	slow.write(bytes.Repeat(encode(current, opGet, "large"), 8))
+	half.write(encode(current, opSet, "k", 100))
+	slow.read(1)
+	silent.numKeys() // the others' bytes were there before
+	const window = 400 * time.Millisecond
+	before := processorTime(t)
+	<-time.After(window)
+	if used := processorTime(t) - before; used > window/4 {
+		t.Errorf("the idle process used %v within %v", used, window)
+	}
+}
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
