@@ -2,91 +2,85 @@ package tcpstore
 
 import "fmt"
 
-// answer carries out a request and sends what it is to be answered with.
+// answer carries out a request and puts what it is to be answered with in the
+// client's outbox.
 func (c *conn) answer(q request) error {
-	t := c.table
+	t, out := c.loop.table, &c.out
 	switch q.op {
-	case opSet:
-		return t.set([]string{q.key}, [][]byte{q.value})
-	case opMultiSet:
+	case opSet, opMultiSet:
 		return t.set(q.keys, q.values)
 	case opAppend:
-		return t.append(q.key, q.value)
-	case opGet:
-		return c.replyBlobs(t.get([]string{q.key})...)
-	case opMultiGet:
-		return c.replyBlobs(t.get(q.keys)...)
+		return t.append(q.keys[0], q.values[0])
+	case opGet, opMultiGet:
+		for _, key := range q.keys {
+			out.blob(t.get(key))
+		}
 	case opCompareSet:
-		value, err := t.compareSet(q.key, q.expected, q.value)
+		value, err := t.compareSet(q.keys[0], q.values[0], q.values[1])
 		if err != nil {
 			return err
 		}
-		return c.replyBlobs(value)
+		out.blob(value)
 	case opAdd:
-		sum, err := t.add(q.key, q.number)
+		sum, err := t.add(q.keys[0], q.number)
 		if err != nil {
 			return err
 		}
-		return c.replyInt(int(sum))
+		out.number(int(sum))
 	case opCheck:
 		if t.check(q.keys) {
-			return c.replyByte(ready)
+			out.bytes(ready)
+		} else {
+			out.bytes(notReady)
 		}
-		return c.replyByte(notReady)
 	case opGetNumKeys:
-		return c.replyInt(t.len())
+		out.number(t.len())
 	case opDeleteKey:
-		if t.remove(q.key) {
-			return c.replyInt(1)
-		}
-		return c.replyInt(0)
+		out.number(t.remove(q.keys[0]))
 	case opListKeys:
-		return c.replyKeys(t.keys())
+		keys := t.keys()
+		out.number(len(keys))
+		for _, key := range keys {
+			out.blob([]byte(key))
+		}
 	case opPing:
-		return c.reply(q.nonce[:])
+		out.bytes(q.nonce[:]...)
 	default:
 		return c.answerWaiting(q)
 	}
+	return nil
 }
 
 // answerWaiting is answer for waits, and for queues, which one waits for.
 func (c *conn) answerWaiting(q request) error {
-	t := c.table
+	t, out := c.loop.table, &c.out
 	switch q.op {
 	case opWait:
 		w, err := t.wait(q.keys)
 		if err != nil {
 			return err
 		}
-		return c.replyWhenDone(w)
+		c.waitFor(w)
 	case opBarrier:
-		w, err := t.barrier(q.key, q.number)
+		w, err := t.barrier(q.keys[0], q.number)
 		if err != nil {
 			return err
 		}
-		return c.replyWhenDone(w)
+		c.waitFor(w)
 	case opCancelWait:
-		return c.replyByte(waitCanceled)
+		out.bytes(waitCanceled)
 	case opQueuePush:
-		return t.push(q.key, q.value)
+		return t.push(q.keys[0], q.values[0])
 	case opQueuePop:
-		length, value := t.pop(q.key)
-		if length == 0 {
-			return c.replyInt(0)
+		length, value := t.pop(q.keys[0])
+		out.number(length)
+		if length > 0 {
+			out.blob(value)
 		}
-		return c.reply(number(length), number(len(value)), value)
 	case opQueueLen:
-		return c.replyInt(t.queueLen(q.key))
+		out.number(t.queueLen(q.keys[0]))
 	default:
 		return fmt.Errorf("%w: operation %d", errProtocol, q.op)
 	}
-}
-
-func (c *conn) replyKeys(keys []string) error {
-	all := number(len(keys))
-	for _, key := range keys {
-		all = append(all, number(len(key))...)
-		all = append(all, key...)
-	}
-	return c.reply(all)
+	return nil
 }

@@ -141,6 +141,13 @@ func awaitEnd(conn net.Conn) error {
 
 func (c *client) set(key, value string) { c.t.Helper(); c.ask(opSet, key, value) }
 
+// store is set, and waits until others see the value.
+func (c *client) store(key, value string) {
+	c.t.Helper()
+	c.set(key, value)
+	c.numKeys()
+}
+
 func (c *client) get(key string) string {
 	c.t.Helper()
 	c.ask(opGet, key)

@@ -1,194 +1,195 @@
 package tcpstore
 
 import (
-	"bufio"
-	"encoding/binary"
+	"bytes"
+	"container/list"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// readerBytes is small, since there may be many thousand connections, and
-// large values pass the reader by.
-const readerBytes = 1 << 10
+// readBytes is how much is read at once. Then it is another client's turn.
+const readBytes = 64 << 10
 
-// conn is one client's connection. A goroutine reads its requests and answers
-// them one by one; another one answers a WAIT whose keys are yet to come.
+// replyBytes is how much may be put together before it is sent.
+const replyBytes = 64 << 10
+
+// conn is one client's connection. One that is silent holds no buffers. It
+// belongs to the loop's goroutine.
 type conn struct {
-	net     net.Conn
-	table   *table
-	decoder decoder
-	timeout time.Duration
+	loop *loop
+	fd   int
+	peer net.Addr
 
-	inRequest bool // used by Read
-	hurried   bool // the request has a deadline
-	answered  bool // a request was served: this is no passing stranger
+	gen      generation
+	greeted  bool    // gen is known
+	answered bool    // a request was served: this is no passing stranger
+	scanner  scanner // of the request that in begins with; size 0 before it is begun
+	in       []byte  // requests that are incomplete, or whose turn has not come
+	out      outbox
+	blocked  bool // the client must take a reply before it is listened to
+	held     int64
 
-	replying sync.Mutex
-	wait     *pendingWait // nil while the client waits for nothing
+	waiting *waiter // nil while the client waits for nothing
+	due     time.Time
+	hurry   *list.Element // nil while nothing is due
 }
 
-// pendingWait is a WAIT or BARRIER that has not been answered.
-type pendingWait struct {
-	waiter *waiter
-	cancel chan struct{}
-	over   chan struct{} // closed when it will not be answered any more
-	err    error         // of the answer
-}
-
-func newConn(c net.Conn, t *table, arrived *budget) *conn {
-	return &conn{
-		net: c, table: t, timeout: t.limits.RequestTime,
-		decoder: decoder{limits: t.limits, arrived: arrived},
-	}
-}
-
-// serve answers requests until the client leaves, does not keep to the
-// protocol, or wants too much.
-func (c *conn) serve() error {
-	defer c.decoder.release()
-	defer c.endWait()
-	var first [1]byte // the silent need no more memory than this
-	if _, err := io.ReadFull(c.net, first[:]); err != nil {
-		return leaving(err)
-	}
-	c.decoder.r = bufio.NewReaderSize(c, readerBytes)
-	c.inRequest = true
-	gen, err := c.decoder.generation(first[0])
-	if err != nil {
-		return fmt.Errorf("reading the first request: %w", err)
-	}
-	code := first[0]
-	if gen == current {
-		if code, err = c.nextCode(); err != nil {
-			return leaving(err)
-		}
-	}
-	for {
-		if err := c.serveOne(gen, code); err != nil {
+// ready reads and answers, or goes on sending. It returns io.EOF when the
+// client has left between two requests.
+func (c *conn) ready() error {
+	if c.blocked {
+		if err := c.send(); err != nil || c.blocked {
 			return err
 		}
-		if code, err = c.nextCode(); err != nil {
-			return leaving(err)
-		}
+		return c.settle(c.serve(c.in))
 	}
+	n, err := unix.Read(c.fd, c.loop.buffer)
+	switch {
+	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
+		return nil
+	case err != nil:
+		return fmt.Errorf("waiting for a request: %w", err)
+	case n == 0 && len(c.in) > 0:
+		return fmt.Errorf("reading a request: %w", io.ErrUnexpectedEOF)
+	case n == 0:
+		return io.EOF
+	}
+	b := c.loop.buffer[:n]
+	if len(c.in) > 0 {
+		c.in = append(c.in, b...)
+		b = c.in
+	}
+	return c.settle(c.serve(b))
 }
 
-func (c *conn) serveOne(gen generation, code byte) error {
-	q, err := c.decoder.request(gen, code)
-	if err != nil {
-		return fmt.Errorf("reading a request of code %d: %w", code, err)
+// serve answers the requests at the beginning of b and returns what follows
+// them.
+func (c *conn) serve(b []byte) (rest []byte, err error) {
+	for err == nil && len(b) > 0 && !c.blocked {
+		var size int
+		if size, err = c.serveOne(b); size == 0 {
+			break
+		}
+		b = b[size:]
+		c.loop.hurried.remove(c)
+		if c.out.size >= replyBytes {
+			err = c.send()
+		}
 	}
-	// Only a client that has given up waiting asks for something else.
-	if err := c.endWait(); err != nil {
-		return err
+	if !c.blocked {
+		err = errors.Join(err, c.send())
 	}
-	if err := c.answer(q); err != nil {
-		return fmt.Errorf("answering a request of code %d: %w", code, err)
+	return b, err
+}
+
+// serveOne returns the size of what it has dealt with, 0 when it takes more
+// bytes to do so.
+func (c *conn) serveOne(b []byte) (size int, err error) {
+	if !c.greeted {
+		if c.gen, size, c.greeted = greeting(b); size > 0 || !c.greeted {
+			return size, nil
+		}
 	}
-	c.decoder.release()
+	if c.scanner.size == 0 {
+		if c.scanner, err = scan(c.gen, b[0]); err != nil {
+			return 0, fmt.Errorf("reading a request: %w", err)
+		}
+	}
+	if complete, err := c.scanner.complete(b, c.loop.limits); err != nil || !complete {
+		return 0, err
+	}
+	op, size := c.scanner.op, c.scanner.size
+	c.scanner = scanner{}
+	c.endWait() // only a client that has given up waiting asks for something else
+	if err := c.answer(decode(op, b[:size])); err != nil {
+		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
+	}
 	c.answered = true
-	return nil
+	c.loop.served++
+	c.loop.wake()
+	return size, nil
 }
 
-// nextCode waits for the next request, for as long as the client likes.
-func (c *conn) nextCode() (byte, error) {
-	c.inRequest = false
-	if c.hurried {
-		c.hurried = false
-		if err := c.net.SetReadDeadline(time.Time{}); err != nil {
-			return 0, err
-		}
+// send sends what the client takes now.
+func (c *conn) send() error {
+	if err := c.out.writeTo(c.fd); err != nil {
+		return fmt.Errorf("answering: %w", err)
 	}
-	code, err := c.decoder.r.ReadByte()
-	c.inRequest = true
-	return code, err
-}
-
-// Read is the decoder's source. The first time that a request is found to be
-// incomplete, the rest of it gets a deadline.
-func (c *conn) Read(p []byte) (int, error) {
-	if c.inRequest && !c.hurried {
-		c.hurried = true
-		if err := c.net.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
-			return 0, err
-		}
-	}
-	return c.net.Read(p)
-}
-
-// leaving is nil for a client that hung up between requests.
-func leaving(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+	blocked := !c.out.empty()
+	if blocked == c.blocked {
 		return nil
 	}
-	return fmt.Errorf("waiting for a request: %w", err)
+	c.blocked = blocked
+	c.loop.hurried.remove(c)
+	events := uint32(unix.EPOLLIN)
+	if blocked {
+		events = unix.EPOLLOUT
+	}
+	return c.loop.poller.change(c.fd, events)
 }
 
-// reply sends an answer. Whoever does not take it in time is cut off.
-func (c *conn) reply(parts ...[]byte) error {
-	c.replying.Lock()
-	defer c.replying.Unlock()
-	if err := c.net.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+// settle keeps what could not be served yet, and sees to it that it does not
+// stay for ever.
+func (c *conn) settle(rest []byte, err error) error {
+	if err != nil {
 		return err
 	}
-	if len(parts) == 1 { // a plain write takes less time
-		_, err := c.net.Write(parts[0])
+	switch len(rest) {
+	case 0:
+		c.in = nil
+	case len(c.in): // as it was: a request that grows is not copied each time
+	default:
+		c.in = bytes.Clone(rest)
+	}
+	if err := c.hold(int64(len(c.in)) + c.out.memory); err != nil {
 		return err
 	}
-	buffers := net.Buffers(parts)
-	_, err := buffers.WriteTo(c.net)
-	return err
-}
-
-func (c *conn) replyByte(b byte) error { return c.reply([]byte{b}) }
-
-func (c *conn) replyInt(n int) error { return c.reply(number(n)) }
-
-func number(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
-
-// replyBlobs sends values, each behind its length. Large ones are not copied.
-func (c *conn) replyBlobs(values ...[]byte) error {
-	if len(values) == 1 && len(values[0]) < readerBytes {
-		return c.reply(append(number(len(values[0])), values[0]...))
+	if len(c.in) > 0 || c.blocked {
+		c.loop.hurried.add(c)
 	}
-	parts := make([][]byte, 0, 2*len(values))
-	for _, value := range values {
-		parts = append(parts, number(len(value)), value)
-	}
-	return c.reply(parts...)
-}
-
-// replyWhenDone answers a wait: at once when there is no waiter.
-func (c *conn) replyWhenDone(w *waiter) error {
-	if w == nil {
-		return c.replyByte(stopWaiting)
-	}
-	p := &pendingWait{waiter: w, cancel: make(chan struct{}), over: make(chan struct{})}
-	c.wait = p
-	go func() {
-		defer close(p.over)
-		select {
-		case <-w.done:
-			p.err = c.replyByte(stopWaiting)
-		case <-p.cancel:
-		}
-	}()
 	return nil
+}
+
+// hold counts the memory that the client takes.
+func (c *conn) hold(bytes int64) error {
+	if !c.loop.underWay.change(c.held, bytes) {
+		return fmt.Errorf("%w: requests and replies under way of more than %d bytes", errLimit, c.loop.limits.TotalBytes)
+	}
+	c.held = bytes
+	return nil
+}
+
+// waitFor has the client answered when a wait is over: at once without one.
+func (c *conn) waitFor(w *waiter) {
+	if w == nil {
+		c.out.bytes(stopWaiting)
+		return
+	}
+	w.owner, c.waiting = c, w
 }
 
 // endWait makes sure that no wait will be answered from now on.
-func (c *conn) endWait() error {
-	p := c.wait
-	if p == nil {
+func (c *conn) endWait() {
+	if c.waiting != nil {
+		c.loop.table.giveUp(c.waiting)
+		c.waiting = nil
+	}
+}
+
+// woken tells the client that what it waited for has come.
+func (c *conn) woken() error {
+	c.waiting = nil
+	c.out.bytes(stopWaiting)
+	if c.blocked {
 		return nil
 	}
-	c.wait = nil
-	close(p.cancel)
-	<-p.over
-	c.table.giveUp(p.waiter)
-	return p.err
+	if err := c.send(); err != nil {
+		return err
+	}
+	return c.settle(c.in, nil)
 }

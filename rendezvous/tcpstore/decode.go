@@ -1,185 +1,139 @@
 package tcpstore
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 )
 
 // errProtocol is what somebody has run into who does not speak the protocol.
 var errProtocol = errors.New("not the protocol of PyTorch's TCPStore")
 
-// request is one request, with those arguments that its operation has.
-type request struct {
+// greeting tells by a connection's first bytes who is speaking, and how many
+// of them only say so; false when there are too few. VALIDATE and the legacy
+// SET are both 0; taken as a key's length, the magic number is over any limit.
+func greeting(b []byte) (g generation, size int, known bool) {
+	switch {
+	case len(b) > 0 && b[0] != byte(opValidate):
+		return legacy, 0, true
+	case len(b) < 5:
+		return 0, 0, false
+	case binary.LittleEndian.Uint32(b[1:]) != validateMagic:
+		return legacy, 0, true
+	default:
+		return current, 5, true
+	}
+}
+
+// scanner finds out where a request ends, while its bytes arrive. It looks at
+// a byte once, however small the pieces are.
+type scanner struct {
 	op       operation
-	key      string
-	keys     []string
-	value    []byte // COMPARE_SET: the desired one
-	expected []byte
-	values   [][]byte // as many as keys
-	number   int64    // ADD: what to add; BARRIER: the world size
-	nonce    [4]byte
+	size     int    // of what has been understood
+	fields   string // that are yet to come, before ...
+	repeated string // ... these,
+	times    uint64 // so often
 }
 
-// decoder reads requests. It holds memory for what has arrived, never for
-// what was announced.
-type decoder struct {
-	r       *bufio.Reader
-	limits  Limits
-	arrived *budget // shared by all connections
-	held    int64   // of arrived, for the present request
-}
-
-// generation tells by a connection's first bytes who is speaking. The first
-// code has been read already. VALIDATE and the legacy SET are both 0; taken as
-// a key's length, the magic number is over any limit.
-func (d *decoder) generation(first byte) (generation, error) {
-	if first != byte(opValidate) {
-		return legacy, nil
-	}
-	magic, err := d.r.Peek(4)
-	if err != nil {
-		return 0, err
-	}
-	if binary.LittleEndian.Uint32(magic) != validateMagic {
-		return legacy, nil
-	}
-	_, err = d.r.Discard(4)
-	return current, err
-}
-
-// request reads what follows a code.
-func (d *decoder) request(g generation, code byte) (request, error) {
+func scan(g generation, code byte) (scanner, error) {
 	op, ok := g.operation(code)
 	if !ok {
-		return request{}, fmt.Errorf("%w: code %d", errProtocol, code)
+		return scanner{}, fmt.Errorf("%w: code %d", errProtocol, code)
 	}
-	q := request{op: op}
-	return q, d.arguments(&q)
+	once, repeated := op.fields()
+	return scanner{op: op, size: 1, fields: once, repeated: repeated}, nil
 }
 
-func (d *decoder) arguments(q *request) (err error) {
-	switch q.op {
-	case opGet, opDeleteKey, opQueuePop, opQueueLen:
-		q.key, err = d.key()
-	case opSet, opAppend, opQueuePush:
-		err = d.keyAnd(q, &q.value)
-	case opCompareSet:
-		if err = d.keyAnd(q, &q.expected); err == nil {
-			q.value, err = d.blob(d.limits.ValueBytes)
+// complete says whether b, in which the request begins, has all of it. After
+// a false it is called again with more. Nobody waits for what is over a limit.
+func (s *scanner) complete(b []byte, limits Limits) (bool, error) {
+	for {
+		if s.fields == "" {
+			if s.times == 0 {
+				return true, nil
+			}
+			s.times--
+			s.fields = s.repeated
 		}
-	case opAdd, opBarrier:
-		if q.key, err = d.key(); err == nil {
-			var n uint64
-			n, err = d.uint64()
-			q.number = int64(n)
-		}
-	case opCheck, opWait, opMultiGet:
-		err = d.list(q, false)
-	case opMultiSet:
-		err = d.list(q, true)
-	case opPing:
-		_, err = io.ReadFull(d.r, q.nonce[:])
-	}
-	return err
-}
-
-func (d *decoder) keyAnd(q *request, value *[]byte) (err error) {
-	if q.key, err = d.key(); err == nil {
-		*value, err = d.blob(d.limits.ValueBytes)
-	}
-	return err
-}
-
-// list reads keys, each with a value or without.
-func (d *decoder) list(q *request, withValues bool) error {
-	n, err := d.uint64()
-	if err != nil {
-		return err
-	}
-	if n > uint64(d.limits.RequestKeys) {
-		return fmt.Errorf("%w: %d keys in one request; at most %d", errLimit, n, d.limits.RequestKeys)
-	}
-	for range n {
-		key, err := d.key()
+		size, err := s.field(b[s.size:], limits)
 		if err != nil {
-			return err
+			return false, err
 		}
-		q.keys = append(q.keys, key)
-		if !withValues {
+		if int64(s.size+size) > limits.TotalBytes/4 {
+			return false, fmt.Errorf("%w: a request of more than %d bytes", errLimit, limits.TotalBytes/4)
+		}
+		if size > len(b)-s.size {
+			return false, nil
+		}
+		s.size += size
+		s.fields = s.fields[1:]
+	}
+}
+
+// field returns the size of the next field, or of what must be there to know.
+func (s *scanner) field(b []byte, limits Limits) (int, error) {
+	if s.fields[0] == fieldNonce {
+		return 4, nil
+	}
+	if len(b) < 8 {
+		return 8, nil
+	}
+	n, limit := binary.LittleEndian.Uint64(b), limits.ValueBytes
+	switch s.fields[0] {
+	case fieldNumber:
+		return 8, nil
+	case fieldCount:
+		if n > uint64(limits.RequestKeys) {
+			return 0, fmt.Errorf("%w: %d keys in one request; at most %d", errLimit, n, limits.RequestKeys)
+		}
+		s.times = n
+		return 8, nil
+	case fieldKey:
+		limit = limits.KeyBytes
+	}
+	if n > uint64(limit) {
+		return 0, fmt.Errorf("%w: a key or value of %d bytes; at most %d", errLimit, n, limit)
+	}
+	return 8 + int(n), nil
+}
+
+// request is one request, with those arguments that its operation has.
+type request struct {
+	op     operation
+	keys   []string
+	values [][]byte // as many as keys; COMPARE_SET: the expected and the desired one
+	number int64    // ADD: what to add; BARRIER: the world size
+	nonce  [4]byte
+}
+
+// decode returns a copy of what a scanner has found to be complete.
+func decode(op operation, b []byte) request {
+	q := request{op: op}
+	once, repeated := op.fields()
+	b = q.take(once, b[1:])
+	for repeated != "" && len(b) > 0 {
+		b = q.take(repeated, b)
+	}
+	return q
+}
+
+// take reads some fields, and returns what follows them.
+func (q *request) take(fields string, b []byte) []byte {
+	for _, field := range fields {
+		if field == fieldNonce {
+			b = b[copy(q.nonce[:], b):]
 			continue
 		}
-		value, err := d.blob(d.limits.ValueBytes)
-		if err != nil {
-			return err
-		}
-		q.values = append(q.values, value)
-	}
-	return nil
-}
-
-func (d *decoder) key() (string, error) {
-	b, err := d.blob(d.limits.KeyBytes)
-	return string(b), err
-}
-
-// blob reads a length and that many bytes, which the caller owns.
-func (d *decoder) blob(limit int) ([]byte, error) {
-	const step = 64 << 10
-	length, err := d.uint64()
-	if err != nil {
-		return nil, err
-	}
-	if length > uint64(limit) {
-		return nil, fmt.Errorf("%w: a key or value of %d bytes; at most %d", errLimit, length, limit)
-	}
-	if err := d.hold(perEntry); err != nil {
-		return nil, err
-	}
-	var b []byte
-	for n := int(length); len(b) < n; {
-		more := min(n-len(b), step)
-		if err := d.hold(int64(more)); err != nil {
-			return nil, err
-		}
-		b = slices.Grow(b, more)[:len(b)+more]
-		if _, err := io.ReadFull(d.r, b[len(b)-more:]); err != nil {
-			return nil, err
+		n := binary.LittleEndian.Uint64(b)
+		b = b[8:]
+		switch field {
+		case fieldKey:
+			q.keys, b = append(q.keys, string(b[:n])), b[n:]
+		case fieldValue:
+			q.values, b = append(q.values, append([]byte(nil), b[:n]...)), b[n:]
+		case fieldNumber:
+			q.number = int64(n)
 		}
 	}
-	return b, nil
-}
-
-func (d *decoder) uint64() (uint64, error) {
-	var b [8]byte
-	for i := range b {
-		c, err := d.r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		b[i] = c
-	}
-	return binary.LittleEndian.Uint64(b[:]), nil
-}
-
-// hold counts n bytes of the present request. One request may take a quarter
-// of what there is for all.
-func (d *decoder) hold(n int64) error {
-	if d.held+n > d.limits.TotalBytes/4 {
-		return fmt.Errorf("%w: a request of more than %d bytes", errLimit, d.limits.TotalBytes/4)
-	}
-	if !d.arrived.take(n) {
-		return fmt.Errorf("%w: requests of more than %d bytes at once", errLimit, d.limits.TotalBytes)
-	}
-	d.held += n
-	return nil
-}
-
-// release forgets the request: it has been carried out, or refused.
-func (d *decoder) release() {
-	d.arrived.give(d.held)
-	d.held = 0
+	return b
 }

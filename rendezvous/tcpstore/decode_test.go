@@ -1,19 +1,13 @@
 package tcpstore
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func newDecoder(r io.Reader, limits Limits) *decoder {
-	return &decoder{r: bufio.NewReaderSize(r, 16), limits: limits, arrived: newBudget(limits.TotalBytes)}
-}
 
 func defaults(t testing.TB) Limits {
 	t.Helper()
@@ -29,18 +23,19 @@ func TestGenerationByTheFirstBytes(t *testing.T) {
 		name  string
 		bytes string
 		want  generation
-		err   error
+		size  int
+		known bool
 	}{
-		{"validate", "\x00\xce\xf7\x85\x3c", current, nil},
-		{"legacy set", "\x00\x01\x00\x00\x00\x00\x00\x00\x00k", legacy, nil},
-		{"legacy add", "\x03", legacy, nil},
-		{"cut short", "\x00\xce\xf7", current, io.EOF},
+		{"validate", "\x00\xce\xf7\x85\x3c\x07", current, 5, true},
+		{"legacy set", "\x00\x01\x00\x00\x00\x00\x00\x00\x00k", legacy, 0, true},
+		{"legacy add", "\x03", legacy, 0, true},
+		{"cut short", "\x00\xce\xf7\x85", 0, 0, false},
+		{"nothing", "", 0, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDecoder(strings.NewReader(tt.bytes[1:]), defaults(t))
-			got, err := d.generation(tt.bytes[0])
-			if got != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("got %v, %v, want %v, %v", got, err, tt.want, tt.err)
+			got, size, known := greeting([]byte(tt.bytes))
+			if got != tt.want || size != tt.size || known != tt.known {
+				t.Errorf("got %v, %d, %v, want %v, %d, %v", got, size, known, tt.want, tt.size, tt.known)
 			}
 		})
 	}
@@ -74,42 +69,32 @@ func TestRequestsOverLimits(t *testing.T) {
 		name      string
 		op        operation
 		arguments []any
+		complete  bool
 		err       error
 	}{
-		{"all is well", opSet, []any{"kkkk", strings.Repeat("v", 800)}, nil},
-		{"long key", opSet, []any{"kkkkk", "v"}, errLimit},
-		{"long value", opSet, []any{"k", strings.Repeat("v", 1001)}, errLimit},
-		{"negative length", opGet, []any{-1}, errLimit},
-		{"many keys", opWait, []any{4, "a", "b", "c", "d"}, errLimit},
-		{"negative count", opMultiSet, []any{-1}, errLimit},
-		{"long in all", opCompareSet, []any{"k", strings.Repeat("v", 500), strings.Repeat("w", 500)}, errLimit},
-		{"cut short", opGet, []any{3}, io.EOF},
-		{"unknown", 77, nil, errProtocol},
-		{"validate again", opValidate, nil, errProtocol},
+		{"all is well", opSet, []any{"kkkk", strings.Repeat("v", 800)}, true, nil},
+		{"long key", opSet, []any{"kkkkk", "v"}, false, errLimit},
+		{"long value", opSet, []any{"k", strings.Repeat("v", 1001)}, false, errLimit},
+		{"negative length", opGet, []any{-1}, false, errLimit},
+		{"many keys", opWait, []any{4, "a", "b", "c", "d"}, false, errLimit},
+		{"negative count", opMultiSet, []any{-1}, false, errLimit},
+		{"long in all", opCompareSet, []any{"k", strings.Repeat("v", 500), strings.Repeat("w", 500)}, false, errLimit},
+		{"long in all, announced", opCompareSet, []any{"k", strings.Repeat("v", 500), 500}, false, errLimit},
+		{"cut short", opGet, []any{3}, false, nil},
+		{"unknown", 77, nil, false, errProtocol},
+		{"validate again", opValidate, nil, false, errProtocol},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := encode(current, tt.op, tt.arguments...)
-			d := newDecoder(bytes.NewReader(b[1:]), limits)
-			if _, err := d.request(current, b[0]); !errors.Is(err, tt.err) {
-				t.Errorf("got %v, want %v", err, tt.err)
+			s, err := scan(current, b[0])
+			complete := false
+			if err == nil {
+				complete, err = s.complete(b, limits)
 			}
-			d.release()
-			if left := d.arrived.free.Load(); left != limits.TotalBytes {
-				t.Errorf("%d of %d bytes are free after the request", left, limits.TotalBytes)
+			if complete != tt.complete || !errors.Is(err, tt.err) {
+				t.Errorf("got %v, %v, want %v, %v", complete, err, tt.complete, tt.err)
 			}
 		})
-	}
-}
-
-// A length is only an announcement: memory is used for what has arrived.
-func TestAnnouncementsTakeNoMemory(t *testing.T) {
-	b := encode(current, opSet, "k", 8<<20)
-	d := newDecoder(bytes.NewReader(b[1:]), defaults(t))
-	if _, err := d.request(current, b[0]); !errors.Is(err, io.EOF) {
-		t.Fatalf("got %v", err)
-	}
-	if d.held > 100<<10 {
-		t.Errorf("%d bytes are held for nothing", d.held)
 	}
 }
 
@@ -117,67 +102,80 @@ func FuzzDecodeCurrent(f *testing.F) { fuzzDecode(f, current) }
 
 func FuzzDecodeLegacy(f *testing.F) { fuzzDecode(f, legacy) }
 
-// fuzzDecode: whatever is sent, decoding ends, stays within the limits, and
-// what was understood is what was sent.
+// fuzzDecode: whatever is sent, in pieces of whatever size, decoding ends,
+// stays within the limits, and what was understood is what was sent.
 func fuzzDecode(f *testing.F, gen generation) {
 	limits := Limits{KeyBytes: 64, ValueBytes: 256, RequestKeys: 8, TotalBytes: 8 << 10}
-	f.Add(encode(gen, opSet, "key", "value"))
-	f.Add(encode(gen, opCompareSet, "key", "", "value"))
-	f.Add(encode(gen, opAdd, "key", -1))
-	f.Add(encode(gen, opMultiSet, 2, "a", "1", "b", "2"))
-	f.Add(encode(gen, opWait, 2, "a", ""))
-	f.Add(append(encode(gen, opGetNumKeys), encode(gen, opBarrier, "b", 2)...))
-	f.Add([]byte("\x0dping\x0dpong"))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		sent := bytes.NewReader(stream)
-		d := newDecoder(sent, limits)
+	for _, stream := range [][]byte{
+		encode(gen, opSet, "key", "value"),
+		encode(gen, opCompareSet, "key", "", "value"),
+		encode(gen, opAdd, "key", -1),
+		encode(gen, opMultiSet, 2, "a", "1", "b", "2"),
+		encode(gen, opWait, 2, "a", ""),
+		append(encode(gen, opGetNumKeys), encode(gen, opBarrier, "b", 2)...),
+		[]byte("\x0dping\x0dpong"),
+	} {
+		f.Add(stream, uint8(1))
+		f.Add(stream, uint8(100))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, piece uint8) {
 		var understood []byte
 		for {
-			code, err := d.r.ReadByte()
-			if err != nil {
-				break
-			}
-			q, err := d.request(gen, code)
-			if d.held > limits.TotalBytes/4 {
-				t.Fatalf("%d bytes held", d.held)
-			}
-			d.release()
-			if err != nil {
+			q, size := decodeInPieces(t, gen, stream[len(understood):], 1+int(piece), limits)
+			if size == 0 {
 				break
 			}
 			understood = append(understood, reencode(gen, q)...)
-		}
-		if !bytes.HasPrefix(stream, understood) {
-			t.Errorf("understood\n% x\nof\n% x", understood, stream)
-		}
-		if left := d.arrived.free.Load(); left != limits.TotalBytes {
-			t.Errorf("%d of %d bytes are free in the end", left, limits.TotalBytes)
+			if !bytes.HasPrefix(stream, understood) {
+				t.Fatalf("understood\n% x\nof\n% x", understood, stream)
+			}
 		}
 	})
 }
 
+// decodeInPieces returns the first request of a stream and its size, 0 when
+// it is refused or incomplete.
+func decodeInPieces(t *testing.T, gen generation, stream []byte, piece int, limits Limits) (request, int) {
+	if len(stream) == 0 {
+		return request{}, 0
+	}
+	s, err := scan(gen, stream[0])
+	if err != nil {
+		return request{}, 0
+	}
+	for n := min(piece, len(stream)); ; n = min(n+piece, len(stream)) {
+		complete, err := s.complete(stream[:n], limits)
+		if s.size > n || int64(s.size) > limits.TotalBytes/4 {
+			t.Fatalf("%d bytes understood of %d", s.size, n)
+		}
+		if complete {
+			return decode(s.op, stream[:s.size]), s.size
+		}
+		if err != nil || n == len(stream) {
+			return request{}, 0
+		}
+	}
+}
+
 func reencode(gen generation, q request) []byte {
 	switch q.op {
-	case opSet, opAppend, opQueuePush:
-		return encode(gen, q.op, q.key, string(q.value))
 	case opCompareSet:
-		return encode(gen, q.op, q.key, string(q.expected), string(q.value))
+		return encode(gen, q.op, q.keys[0], string(q.values[0]), string(q.values[1]))
 	case opAdd, opBarrier:
-		return encode(gen, q.op, q.key, int(q.number))
-	case opCheck, opWait, opMultiGet, opMultiSet:
-		arguments := []any{len(q.keys)}
-		for i, key := range q.keys {
-			arguments = append(arguments, key)
-			if q.values != nil {
-				arguments = append(arguments, string(q.values[i]))
-			}
-		}
-		return encode(gen, q.op, arguments...)
+		return encode(gen, q.op, q.keys[0], int(q.number))
 	case opPing:
 		return append(encode(gen, q.op), q.nonce[:]...)
-	case opGetNumKeys, opCancelWait, opListKeys:
-		return encode(gen, q.op)
-	default:
-		return encode(gen, q.op, q.key)
 	}
+	var arguments []any
+	switch q.op {
+	case opCheck, opWait, opMultiGet, opMultiSet:
+		arguments = append(arguments, len(q.keys))
+	}
+	for i, key := range q.keys {
+		arguments = append(arguments, key)
+		if q.values != nil {
+			arguments = append(arguments, string(q.values[i]))
+		}
+	}
+	return encode(gen, q.op, arguments...)
 }

@@ -3,7 +3,6 @@ package tcpstore
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"gpurun/rendezvous/transport"
@@ -15,7 +14,7 @@ type Limits struct {
 	KeyBytes    int   // of one key: 8 KiB, as PyTorch has it
 	ValueBytes  int   // of one value: 8 MiB, as PyTorch has it
 	RequestKeys int   // in one request: 131,072, as PyTorch has it
-	TotalBytes  int64 // of all that is stored, and again of all requests that are being read: 256 MiB
+	TotalBytes  int64 // of all that is stored, and again of requests and replies that are under way: 256 MiB
 
 	// RequestTime is how long a request may take to arrive, and a reply to be
 	// taken: a minute. Between requests a client may be silent for ever.
@@ -50,21 +49,14 @@ func or[T comparable](value *T, otherwise T) {
 }
 
 // budget is a number of bytes that connections share.
-type budget struct{ free atomic.Int64 }
+type budget struct{ free int64 }
 
-func newBudget(n int64) *budget {
-	b := &budget{}
-	b.free.Store(n)
-	return b
-}
-
-// take returns false, and takes nothing, when less than n is left.
-func (b *budget) take(n int64) bool {
-	if b.free.Add(-n) < 0 {
-		b.free.Add(n)
+// change takes what is now more than before, and gives back what is less. It
+// returns false, and takes nothing, when less is left.
+func (b *budget) change(before, now int64) bool {
+	if now-before > b.free {
 		return false
 	}
+	b.free += before - now
 	return true
 }
-
-func (b *budget) give(n int64) { b.free.Add(n) }

@@ -93,3 +93,35 @@ func (g generation) operation(code byte) (operation, bool) {
 		return op, code > legacyWatchKey && op <= opCancelWait
 	}
 }
+
+// The fields of requests.
+const (
+	fieldKey    = 'k' // a blob
+	fieldValue  = 'v' // a blob
+	fieldNumber = 'i' // 8 bytes
+	fieldNonce  = 'p' // 4 bytes
+	fieldCount  = 'n' // 8 bytes: how often what follows is repeated
+)
+
+// fields are what follows a code: some that come once, and some that come as
+// often as a count says.
+func (op operation) fields() (once, repeated string) {
+	switch op {
+	case opGet, opDeleteKey, opQueuePop, opQueueLen:
+		return "k", ""
+	case opSet, opAppend, opQueuePush:
+		return "kv", ""
+	case opCompareSet:
+		return "kvv", ""
+	case opAdd, opBarrier:
+		return "ki", ""
+	case opCheck, opWait, opMultiGet:
+		return "n", "k"
+	case opMultiSet:
+		return "n", "kv"
+	case opPing:
+		return "p", ""
+	default:
+		return "", ""
+	}
+}

@@ -2,8 +2,6 @@ package tcpstore
 
 // push adds to the end of a queue and wakes one of those who wait for it.
 func (t *table) push(key string, value []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if err := t.grow(cost(key, value)); err != nil {
 		return err
 	}
@@ -27,8 +25,6 @@ func (t *table) wakeOne(key string) {
 // pop takes the first value off a queue. It returns how many there were; with
 // none there is no value.
 func (t *table) pop(key string) (length int, value []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	queue := t.queues[key]
 	if len(queue) == 0 {
 		return 0, nil
@@ -42,8 +38,4 @@ func (t *table) pop(key string) (length int, value []byte) {
 }
 
 // queueLen is how many values a queue has.
-func (t *table) queueLen(key string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.queues[key])
-}
+func (t *table) queueLen(key string) int { return len(t.queues[key]) }

@@ -16,11 +16,14 @@ package tcpstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 )
 
 // Options configure a server. The zero value is fine.
@@ -32,24 +35,19 @@ type Options struct {
 // Server is a store that clients connect to.
 type Server struct {
 	listener net.Listener
-	limits   Limits
 	log      *zap.Logger
-	table    *table
-	arrived  *budget
+	loop     *loop
 
-	done      chan struct{} // closed by Close
-	forget    func() bool   // of the context
+	forget    func() bool // of the context
+	shutOnce  sync.Once
+	done      chan struct{} // closed when the end begins
 	goroutine sync.WaitGroup
-
-	mu     sync.Mutex
-	conns  map[net.Conn]struct{}
-	closed bool
-	full   bool // and said so
+	err       error // of the loop, when it has ended
 }
 
-// Serve serves an empty store on a listener, which the server owns from then
-// on, until ctx ends or [Server.Close] is called. End the workers first: a
-// worker of PyTorch 1.13 that loses its store spins.
+// Serve serves an empty store on a listener of a network with sockets, which
+// the server owns from then on, until ctx ends or [Server.Close] is called.
+// End the workers first: a worker of PyTorch 1.13 that loses its store spins.
 func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	limits, err := o.Limits.withDefaults()
 	if err != nil {
@@ -58,16 +56,14 @@ func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	s := &Server{
-		listener: l,
-		limits:   limits,
-		log:      o.Logger.Named("tcpstore"),
-		table:    newTable(limits),
-		arrived:  newBudget(limits.TotalBytes),
-		done:     make(chan struct{}),
-		conns:    map[net.Conn]struct{}{},
+	log := o.Logger.Named("tcpstore")
+	loop, err := newLoop(limits, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
+	s := &Server{listener: l, log: log, loop: loop, done: make(chan struct{})}
 	s.goroutine.Go(s.accept)
+	s.goroutine.Go(s.serve)
 	s.forget = context.AfterFunc(ctx, s.shut)
 	return s, nil
 }
@@ -76,42 +72,41 @@ func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close hangs up on all clients and returns when nothing of the server runs
-// any more. It may be called again.
+// any more: why it had ended before, if it had. It may be called again.
 func (s *Server) Close() error {
 	s.forget()
 	s.shut()
 	s.goroutine.Wait()
-	return nil
+	return s.err
 }
 
 // shut begins the end.
 func (s *Server) shut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	close(s.done)
-	if err := s.listener.Close(); err != nil {
-		s.log.Debug("closing the listener", zap.Error(err))
-	}
-	for c := range s.conns {
-		hangUp(c)
-	}
+	s.shutOnce.Do(func() {
+		close(s.done)
+		if err := s.listener.Close(); err != nil {
+			s.log.Debug("closing the listener", zap.Error(err))
+		}
+		if err := s.loop.stop(); err != nil {
+			s.log.Error("stopping the store", zap.Error(err))
+		}
+	})
 }
 
-// hangUp's error says at most that the client was faster.
-func hangUp(c net.Conn) { _ = c.Close() }
+func (s *Server) serve() {
+	if s.err = s.loop.run(); s.err != nil {
+		s.log.Error("the store has ended", zap.Error(s.err))
+	}
+	s.shut()
+}
 
 func (s *Server) accept() {
 	const atMost = time.Second
 	pause := 5 * time.Millisecond
 	for {
-		c, err := s.listener.Accept()
+		err := s.acceptOne()
 		if err == nil {
 			pause = 5 * time.Millisecond
-			s.admit(c)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -128,40 +123,31 @@ func (s *Server) accept() {
 	}
 }
 
-// admit gives a connection a goroutine, or hangs up.
-func (s *Server) admit(c net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		hangUp(c)
-	case len(s.conns) >= s.limits.Connections:
-		hangUp(c)
-		if !s.full {
-			s.full = true
-			s.log.Warn("the store refuses more connections", zap.Int("at most", s.limits.Connections))
-		}
-	default:
-		s.conns[c] = struct{}{}
-		s.goroutine.Go(func() { s.attend(c) })
+// acceptOne hands a connection to the loop.
+func (s *Server) acceptOne() error {
+	c, err := s.listener.Accept()
+	if err != nil {
+		return err
 	}
+	fd, err := detach(c)
+	if err != nil {
+		return err
+	}
+	return s.loop.add(newcomer{fd: fd, peer: c.RemoteAddr()})
 }
 
-func (s *Server) attend(c net.Conn) {
-	client := newConn(c, s.table, s.arrived)
-	err := client.serve()
-	s.mu.Lock()
-	delete(s.conns, c)
-	s.full = false
-	closing := s.closed
-	s.mu.Unlock()
-	hangUp(c)
-	if err == nil || closing {
-		return
+// detach takes a connection's socket away from Go's network poller.
+func detach(c net.Conn) (fd int, err error) {
+	defer func() { err = errors.Join(err, c.Close()) }()
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return 0, fmt.Errorf("a connection of network %s has no socket", c.LocalAddr().Network())
 	}
-	say := s.log.Debug // strangers must not fill the log
-	if client.answered && errors.Is(err, errLimit) {
-		say = s.log.Warn
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return 0, err
 	}
-	say("the store hangs up on a client", zap.Stringer("client", c.RemoteAddr()), zap.Error(err))
+	var dupErr error
+	err = raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	return fd, errors.Join(err, dupErr)
 }

@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // table is what the clients share: keys with values, queues, and who waits
-// for which of them. It does no I/O and is safe for concurrent use. Values
-// that go in belong to it, and what comes out must not be written to.
+// for which of them. It does no I/O and belongs to one goroutine. Values that
+// go in belong to it, and what comes out must not be written to.
 type table struct {
-	mu      sync.Mutex
 	limits  Limits
 	values  map[string][]byte
 	queues  map[string][][]byte   // none is empty
 	waiters map[string]*list.List // of absence, the oldest first; none is empty
 	bytes   int64                 // of all three
+	woken   []*waiter             // whose wait is over, until they are taken
 }
 
 func newTable(limits Limits) *table {
@@ -32,8 +31,6 @@ func newTable(limits Limits) *table {
 
 // set stores values under their keys, each or, over a limit, none of the rest.
 func (t *table) set(keys []string, values [][]byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for i, key := range keys {
 		if err := t.put(key, values[i]); err != nil {
 			return err
@@ -47,8 +44,6 @@ func (t *table) set(keys []string, values [][]byte) error {
 // is missing and nothing is expected. It returns the value that the key has
 // then; to one who expected something of a missing key, what it expected.
 func (t *table) compareSet(key string, expected, desired []byte) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	value, exists := t.values[key]
 	switch {
 	case !bytes.Equal(value, expected) && exists:
@@ -63,21 +58,11 @@ func (t *table) compareSet(key string, expected, desired []byte) ([]byte, error)
 	return desired, nil
 }
 
-// get returns the keys' values, nil for those that are missing.
-func (t *table) get(keys []string) [][]byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	values := make([][]byte, len(keys))
-	for i, key := range keys {
-		values[i] = t.values[key]
-	}
-	return values
-}
+// get returns a key's value, nil when it is missing.
+func (t *table) get(key string) []byte { return t.values[key] }
 
 // add adds to a decimal number, 0 when the key is missing, and returns the sum.
 func (t *table) add(key string, delta int64) (int64, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	sum, err := t.plus(key, delta)
 	if err == nil {
 		t.wakeAll(key)
@@ -121,8 +106,6 @@ func parseNumber(value []byte) (int64, error) {
 
 // append adds to the end of a value, which may be missing.
 func (t *table) append(key string, more []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	old := t.values[key]
 	if len(old)+len(more) > t.limits.ValueBytes {
 		return fmt.Errorf("%w: key %.100q: a value of more than %d bytes", errLimit, key, t.limits.ValueBytes)
@@ -135,29 +118,22 @@ func (t *table) append(key string, more []byte) error {
 	return nil
 }
 
-// remove deletes a key and says whether there was one.
-func (t *table) remove(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// remove deletes a key and returns how many there were, 0 or 1.
+func (t *table) remove(key string) int {
 	value, exists := t.values[key]
-	if exists {
-		t.bytes -= cost(key, value)
-		delete(t.values, key)
+	if !exists {
+		return 0
 	}
-	return exists
+	t.bytes -= cost(key, value)
+	delete(t.values, key)
+	return 1
 }
 
 // len is the number of keys. Queues are not counted.
-func (t *table) len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.values)
-}
+func (t *table) len() int { return len(t.values) }
 
 // keys lists all keys, in no order.
 func (t *table) keys() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	keys := make([]string, 0, len(t.values))
 	for key := range t.values {
 		keys = append(keys, key)

@@ -44,15 +44,15 @@ func lastLine(out []byte) string {
 	return lines[len(lines)-1]
 }
 
-// runTorch runs a script of testdata as a rank of a job whose agent serves s.
-func runTorch(python string, s *Server, script string, rank, worldSize int) error {
+// runTorch runs a script as a rank of a job whose agent serves s.
+func runTorch(python string, s *Server, rank, worldSize int, script string, arguments ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	host, port, err := net.SplitHostPort(s.Addr().String())
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, python, "testdata/"+script)
+	cmd := exec.CommandContext(ctx, python, append([]string{script}, arguments...)...)
 	cmd.Env = append(os.Environ(),
 		"MASTER_ADDR="+host, "MASTER_PORT="+port,
 		fmt.Sprint("RANK=", rank), fmt.Sprint("WORLD_SIZE=", worldSize),
@@ -74,7 +74,7 @@ func TestGlooOverTheStore(t *testing.T) {
 	const worldSize = 4
 	var ranks errgroup.Group
 	for rank := range worldSize {
-		ranks.Go(func() error { return runTorch(python, s, "gloo.py", rank, worldSize) })
+		ranks.Go(func() error { return runTorch(python, s, rank, worldSize, "testdata/gloo.py") })
 	}
 	if err := ranks.Wait(); err != nil {
 		t.Error(err)
@@ -82,7 +82,7 @@ func TestGlooOverTheStore(t *testing.T) {
 	for _, entry := range logs.All() {
 		t.Errorf("the store said: %s %v", entry.Message, entry.ContextMap())
 	}
-	if s.table.len() == 0 {
+	if connect(t, s, current).numKeys() == 0 {
 		t.Error("nothing was stored: the ranks met elsewhere")
 	}
 }
@@ -91,7 +91,16 @@ func TestGlooOverTheStore(t *testing.T) {
 func TestPyTorchClient(t *testing.T) {
 	python := torchPython(t)
 	s, _ := serve(t, Limits{})
-	if err := runTorch(python, s, "client.py", 0, 1); err != nil {
+	if err := runTorch(python, s, 0, 1, "testdata/client.py"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The comparison with PyTorch's server, which one runs by hand, still runs.
+func TestComparisonRuns(t *testing.T) {
+	python := torchPython(t)
+	s, _ := serve(t, Limits{})
+	if err := runTorch(python, s, 0, 1, "../../scripts/store-bench.py", "--clients", "2", "--rounds", "1", "--calls", "20"); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,7 @@ import "container/list"
 // waiter waits until each of its keys has been there once. A key that is
 // deleted again still counts, as it does with PyTorch.
 type waiter struct {
-	done    chan struct{} // closed when nothing is missing any more
+	owner   *conn // whom to tell
 	missing []missing
 	left    int // how many of missing have not come
 }
@@ -17,8 +17,6 @@ type missing struct {
 
 // check says whether all keys are there. A queue is there unless it is empty.
 func (t *table) check(keys []string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, key := range keys {
 		if !t.has(key) {
 			return false
@@ -30,8 +28,6 @@ func (t *table) check(keys []string) bool {
 // wait returns who waits for those keys that are not there, nil when all are.
 // The caller ends it with giveUp unless it is done.
 func (t *table) wait(keys []string) (*waiter, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var absent []string
 	for _, key := range keys {
 		if !t.has(key) {
@@ -44,8 +40,6 @@ func (t *table) wait(keys []string) (*waiter, error) {
 // barrier counts a rank in, and returns who waits for the others: nil for the
 // last one, who wakes them.
 func (t *table) barrier(key string, worldSize int64) (*waiter, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	arrived, err := t.plus(key, 1)
 	if err != nil {
 		return nil, err
@@ -76,7 +70,7 @@ func (t *table) enlist(keys []string) (*waiter, error) {
 	if err := t.grow(bytes); err != nil {
 		return nil, err
 	}
-	w := &waiter{done: make(chan struct{}), missing: make([]missing, len(keys)), left: len(keys)}
+	w := &waiter{missing: make([]missing, len(keys)), left: len(keys)}
 	for i, key := range keys {
 		if t.waiters[key] == nil {
 			t.waiters[key] = list.New()
@@ -108,15 +102,20 @@ func (t *table) wakeNext(key string) bool {
 	t.strike(a.w, a.i)
 	a.w.left--
 	if a.w.left == 0 {
-		close(a.w.done)
+		t.woken = append(t.woken, a.w)
 	}
 	return true
 }
 
+// takeWoken returns those whose wait is over since the last call.
+func (t *table) takeWoken() []*waiter {
+	woken := t.woken
+	t.woken = nil
+	return woken
+}
+
 // giveUp ends a wait. Those who are done may give up too.
 func (t *table) giveUp(w *waiter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for i := range w.missing {
 		if w.missing[i].place != nil {
 			t.strike(w, i)

@@ -1,0 +1,199 @@
+package tcpstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// loop serves all clients, one after the other, in one goroutine, as PyTorch's
+// own server does: a request takes less time than it takes to wake a goroutine
+// for it, and nothing needs a lock.
+type loop struct {
+	limits   Limits
+	log      *zap.Logger
+	table    *table
+	underWay budget
+	poller   *poller
+	conns    map[int32]*conn // by file descriptor
+	hurried  hurried
+	buffer   []byte
+	served   int  // requests, since the last look at all clients
+	full     bool // and said so
+
+	mu        sync.Mutex
+	newcomers []newcomer
+	stopping  bool
+	ended     bool // nobody rings any more
+}
+
+// newcomer is a connection that the loop has yet to admit.
+type newcomer struct {
+	fd   int
+	peer net.Addr
+}
+
+func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	return &loop{
+		limits:   limits,
+		log:      log,
+		table:    newTable(limits),
+		underWay: budget{free: limits.TotalBytes},
+		poller:   p,
+		conns:    map[int32]*conn{},
+		hurried:  newHurried(limits.RequestTime),
+		buffer:   make([]byte, readBytes),
+	}, nil
+}
+
+// run serves until stop is called. It closes all connections.
+func (l *loop) run() error {
+	defer l.end()
+	events := make([]unix.EpollEvent, 256)
+	var courtesy courtesy
+	for {
+		n, err := l.poller.wait(events, l.hangUpLate())
+		if err != nil {
+			return err
+		}
+		rung := false
+		for _, e := range events[:n] {
+			if e.Fd == int32(l.poller.bell) {
+				rung = true
+			} else if c := l.conns[e.Fd]; c != nil {
+				l.dismissOn(c.ready(), c)
+			}
+		}
+		if n > 0 {
+			courtesy.yield(l.served)
+			l.served = 0
+		}
+		// Only now may a descriptor that was closed mean somebody else.
+		if rung {
+			if stopping, err := l.admit(); stopping || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wake tells those whose wait is over.
+func (l *loop) wake() {
+	for _, w := range l.table.takeWoken() {
+		l.dismissOn(w.owner.woken(), w.owner)
+	}
+}
+
+// hangUpLate hangs up on those whose time is over, and returns how long the
+// others have.
+func (l *loop) hangUpLate() time.Duration {
+	for {
+		c, left := l.hurried.late()
+		if c == nil {
+			return left
+		}
+		l.dismissOn(fmt.Errorf("a request was not sent, or a reply not taken, within %v: %w", l.limits.RequestTime, os.ErrDeadlineExceeded), c)
+	}
+}
+
+// dismissOn hangs up on a client that has left, or that an error is about.
+func (l *loop) dismissOn(err error, c *conn) {
+	if err == nil {
+		return
+	}
+	l.forget(c)
+	l.full = false
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	say := l.log.Debug // strangers must not fill the log
+	if c.answered && errors.Is(err, errLimit) {
+		say = l.log.Warn
+	}
+	say("the store hangs up on a client", zap.Stringer("client", c.peer), zap.Error(err))
+}
+
+func (l *loop) forget(c *conn) {
+	delete(l.conns, int32(c.fd))
+	c.endWait()
+	l.hurried.remove(c)
+	l.underWay.change(c.held, 0)
+	hangUp(c.fd)
+}
+
+// hangUp's error says at most that the client was faster.
+func hangUp(fd int) { _ = unix.Close(fd) }
+
+// admit lets newcomers in, up to the limit, and says whether the loop is to stop.
+func (l *loop) admit() (stopping bool, err error) {
+	if err := l.poller.rung(); err != nil {
+		return false, fmt.Errorf("reading the store's eventfd: %w", err)
+	}
+	l.mu.Lock()
+	newcomers := l.newcomers
+	l.newcomers, stopping = nil, l.stopping
+	l.mu.Unlock()
+	for _, n := range newcomers {
+		if len(l.conns) < l.limits.Connections {
+			c := &conn{loop: l, fd: n.fd, peer: n.peer}
+			l.conns[int32(n.fd)] = c
+			l.dismissOn(l.poller.watch(n.fd), c)
+			continue
+		}
+		hangUp(n.fd)
+		if !l.full {
+			l.full = true
+			l.log.Warn("the store refuses more connections", zap.Int("at most", l.limits.Connections))
+		}
+	}
+	return stopping, nil
+}
+
+// add gives the loop a connection. Any goroutine may call it.
+func (l *loop) add(n newcomer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		hangUp(n.fd)
+		return nil
+	}
+	l.newcomers = append(l.newcomers, n)
+	return l.poller.ring()
+}
+
+// stop ends the loop. Any goroutine may call it, more than once.
+func (l *loop) stop() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return nil
+	}
+	l.stopping = true
+	return l.poller.ring()
+}
+
+func (l *loop) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	for _, n := range l.newcomers {
+		hangUp(n.fd)
+	}
+	for _, c := range l.conns {
+		l.forget(c)
+	}
+	if err := l.poller.close(); err != nil {
+		l.log.Debug("closing the store's epoll instance", zap.Error(err))
+	}
+}
