@@ -13,7 +13,7 @@ struct TileTimes {
   uint32_t reserved;
   uint64_t wait;     // when the block began to wait for the tile's operands
   uint64_t begin;    // when the first of them were there
-  uint64_t end;      // when the tile was stored
+  uint64_t end;      // when its products were done; they may be stored later
 };
 
 // Notes the times of a tile by its number, which is below what Algorithm.Tiles says; one
