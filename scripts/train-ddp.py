@@ -25,6 +25,8 @@ def main():
     attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
     total = torch.tensor([rank + 1], device=device)
     dist.all_reduce(total)
+    if total.item() != world * (world + 1) // 2:
+        raise SystemExit(f"rank {rank}: the ranks' numbers from 1 to {world} sum to {total.item()}")
     dist.barrier()
     if sys.argv[1:] == ["crash"] and attempt == "0" and rank == world - 1:
         sys.exit(7)

@@ -41,7 +41,7 @@ func newLaunchCommand(a *app) *cobra.Command {
 	}
 	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	addLauncherFlags(own)
-	for _, name := range append(forCollectives(), "join-timeout") {
+	for _, name := range forCollectives() {
 		own.Lookup(name).Hidden = true
 	}
 	cmd.Flags().AddFlagSet(options.Flags())

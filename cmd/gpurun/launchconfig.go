@@ -17,6 +17,7 @@ type launchConfig struct {
 	TLSCert     string  `mapstructure:"tls-cert"`
 	TLSKey      string  `mapstructure:"tls-key"`
 	TLSCA       string  `mapstructure:"tls-ca"`
+	JoinTimeout seconds `mapstructure:"join-timeout"`
 }
 
 // launchConfig decodes these settings alone: others may have a form of torchrun's
@@ -28,7 +29,7 @@ func (s *settings) launchConfig() (launchConfig, error) {
 		return c, err
 	}
 	values := map[string]any{}
-	for _, key := range append(tlsKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file") {
+	for _, key := range append(tlsKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout") {
 		values[key] = s.v.Get(key)
 	}
 	err = decoder.Decode(values)
@@ -38,6 +39,9 @@ func (s *settings) launchConfig() (launchConfig, error) {
 	}
 	if err != nil {
 		return c, usagef("reading the configuration: %s", oneLine(err))
+	}
+	if s.source("join-timeout") == "" {
+		c.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer
 	}
 	return c, s.checkLogWords(c.LogLevel, c.LogFormat)
 }

@@ -52,12 +52,14 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
 		return nil, err
 	}
-	return m, setConf(m, o.RdzvConf)
+	return m, setConf(m, time.Duration(c.JoinTimeout), o.RdzvConf)
 }
 
-// setConf takes --rdzv-conf over: bounds in seconds, and who may serve.
-func setConf(m *elastic.Config, conf map[string]string) error {
+// setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its
+// join_timeout nodes wait for each other for join, or, if that is 0, as torchrun's do.
+func setConf(m *elastic.Config, join time.Duration, conf map[string]string) error {
 	m.Timeouts = elastic.DefaultTimeouts()
+	m.Timeouts.Join = cmp.Or(join, m.Timeouts.Join)
 	seconds := map[string]*time.Duration{
 		"join_timeout": &m.Timeouts.Join, "last_call_timeout": &m.Timeouts.LastCall, "close_timeout": &m.Timeouts.Close,
 		"read_timeout": &m.Timeouts.Read, "keep_alive_interval": &m.Timeouts.KeepAliveInterval, "timeout": &m.Timeouts.Join,

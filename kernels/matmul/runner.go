@@ -22,7 +22,7 @@ type Runner struct {
 	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
 	forks    [2]cudart.Event             // where Copies leaves Main, and where it comes back
 	recorder *recorder                   // of the call that is being recorded
-	epoch    uint32                      // of the last call that copied in chunks
+	epoch    uint32                      // of the last fused call
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
