@@ -69,9 +69,9 @@ var everything = map[string][]string{
 	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "nccl"},
-	"alltoall":      {"naive", "push", "ll", "nccl", "nvshmem"},
+	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
 

@@ -19,7 +19,7 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets from each rank the part that is meant for it",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), Push(), LL(),
+			naive.Algorithm(name, shape), Push(), LL(), CopyEngine(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },

@@ -16,7 +16,7 @@ func BulkLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Com
 		if call.Count == 0 {
 			return nil
 		}
-		if err := c.admit(a, call); err != nil {
+		if err := c.Admit(a, call); err != nil {
 			return err
 		}
 		p, bytes := c.Params(call), shared(c.World(), call)

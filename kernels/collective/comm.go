@@ -26,6 +26,7 @@ type Comm struct {
 	modules map[string]cudart.Module
 	entries map[[2]string]cudart.Kernel // by module and name
 	kernels map[kernelKey]loaded        // by what calls need them for
+	side    side
 }
 
 // Config is what a Comm needs to know.
@@ -102,6 +103,9 @@ func New(cfg Config) (*Comm, error) {
 	for r, p := range cfg.Peers {
 		c.base.Peers[r] = uint64(p)
 	}
+	if c.side, err = newSide(cfg.Device); err != nil {
+		return nil, errors.Join(fmt.Errorf("making a stream: %w", err), c.Close())
+	}
 	if err := c.zeroShared(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -110,17 +114,17 @@ func New(cfg Config) (*Comm, error) {
 
 // zeroShared clears the signal pad and the packets, and waits for it.
 func (c *Comm) zeroShared() error {
-	s, err := c.cfg.Device.NewStream()
-	if err != nil {
+	s := c.side.stream
+	if c.cfg.PacketBytes > 0 {
+		if err := s.Fill(c.Local(c.cfg.PacketOffset), 0, c.cfg.PacketBytes); err != nil {
+			return fmt.Errorf("zeroing the packets: %w", err)
+		}
+	}
+	// An upload waits for what is before it.
+	if err := s.Upload(c.Local(0), make([]byte, SignalPadBytes)); err != nil {
 		return fmt.Errorf("zeroing the signal pad: %w", err)
 	}
-	if c.cfg.PacketBytes > 0 {
-		err = s.Fill(c.Local(c.cfg.PacketOffset), 0, c.cfg.PacketBytes)
-	}
-	if err == nil { // an upload waits for what is before it
-		err = s.Upload(c.Local(0), make([]byte, SignalPadBytes))
-	}
-	return errors.Join(err, s.Close())
+	return nil
 }
 
 // Rank is this process's rank.
@@ -172,7 +176,7 @@ func (c *Comm) Err() error {
 	}
 }
 
-// Close unloads the kernels and frees the fault record. The symmetric memory
+// Close unloads the kernels, closes the stream and frees the fault record. The symmetric memory
 // stays the caller's.
 func (c *Comm) Close() error {
 	var errs []error
@@ -182,5 +186,5 @@ func (c *Comm) Close() error {
 		}
 	}
 	c.modules, c.entries, c.kernels = nil, nil, nil
-	return errors.Join(append(errs, c.fault.Free())...)
+	return errors.Join(append(errs, c.side.close(), c.fault.Free())...)
 }

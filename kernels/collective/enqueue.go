@@ -9,7 +9,7 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 		if call.Count == 0 {
 			return nil
 		}
-		if err := c.admit(a, call); err != nil {
+		if err := c.Admit(a, call); err != nil {
 			return err
 		}
 		p := c.Params(call)
@@ -24,7 +24,7 @@ func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.St
 		if call.Count == 0 {
 			return nil
 		}
-		if err := c.admit(a, call); err != nil {
+		if err := c.Admit(a, call); err != nil {
 			return err
 		}
 		shape := c.GridOfVecs(a, call, call.Bytes())

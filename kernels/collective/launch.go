@@ -39,7 +39,7 @@ func (c *Comm) Prepare(a *Algorithm, call Call) error {
 
 // Launch puts the algorithm's kernel for a call on the stream.
 func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
-	if err := c.admit(a, call); err != nil {
+	if err := c.Admit(a, call); err != nil {
 		return err
 	}
 	return c.launch(s, a, call, shape, p)
@@ -55,9 +55,9 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	return s.Launch(k.kernel, shape, p.Bytes())
 }
 
-// admit refuses what would write to memory that is not there, and what no kernel
+// Admit refuses what would write to memory that is not there, and what no kernel
 // could ever finish. Whether there is a kernel, its loading says.
-func (c *Comm) admit(a *Algorithm, call Call) error {
+func (c *Comm) Admit(a *Algorithm, call Call) error {
 	refuse := func(why string) error { return fmt.Errorf("%s %s cannot run: %s", a.Collective, a.Name, why) }
 	switch n := a.Needs; {
 	case n.Packets && c.cfg.PacketBytes < RoomForPackets(1):

@@ -67,7 +67,7 @@ func FromLibrary(of string, shape Shape, library, summary string, ops func() []O
 
 // library finds the one that an algorithm needs, if it does the call.
 func (c *Comm) library(a *Algorithm, call Call) (Library, error) {
-	if err := c.admit(a, call); err != nil {
+	if err := c.Admit(a, call); err != nil {
 		return nil, err
 	}
 	l, ok := c.cfg.Libraries[a.Needs.Library]

@@ -1,0 +1,55 @@
+package alltoall
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+)
+
+// CopyEngine pulls this rank's part from every peer by memory copies between two
+// barriers. Copy engines would take long for the own part, beside or behind the others:
+// a few multiprocessors copy it meanwhile (copy_engine.cu).
+func CopyEngine() *collective.Algorithm {
+	const algorithm = "copy_engine"
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       algorithm,
+		Summary:    "barriers, memory copies from all peers, the own part by a kernel",
+		Kernels:    collective.Copies(name, algorithm, collective.SM80),
+		Others:     barrier.FlagKernels(),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Peers: true, SeparateOutput: true},
+		Blocks:     32,
+	}
+	copyOwn := collective.OneLaunch(a, collective.WholePart)
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		if call.Count == 0 {
+			return nil
+		}
+		err := c.Beside(s,
+			func(side cudart.Stream) error { return copyOwn(c, side, call) },
+			func() error { return pull(c, s, call) })
+		if err != nil {
+			return err
+		}
+		return barrier.Meet(c, s, collective.EndBarrier)
+	}
+	return a
+}
+
+// pull waits until the peers' inputs are there and copies from them, beginning with
+// the next rank's, so that not all copy from the same one.
+func pull(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
+		return err
+	}
+	for k := 1; k < c.World(); k++ {
+		peer := (c.Rank() + k) % c.World()
+		to := c.Local(call.Recv + int64(peer)*call.Bytes())
+		from := c.Peer(peer, call.Send+int64(c.Rank())*call.Bytes())
+		if err := s.Copy(to, from, call.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
