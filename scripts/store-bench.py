@@ -8,7 +8,8 @@ which the script starts. Python must have PyTorch 1.13 or newer.
 
 Clients are threads, each with a connection to either server; PyTorch lets go of Python's
 interpreter lock while it talks to a store. The servers take turns, several times a
-second, so that what else the machine does meets both. A row has the median of the
+second, so that what else the machine does meets both; both are in other sessions than
+the client, as agents of gpurun and torchrun are, because Linux schedules by session. A row has the median of the
 rounds, and in brackets the quartiles; "ratio" is of two turns of one round that follow
 each other, and above 1 gpurun is faster. "p99 us" is the median round's slowest call of 100.
 
@@ -166,7 +167,9 @@ def main():
         return
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         arguments.error("no store of gpurun's: run it by gpurun, as --help says")
-    torch = subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    torch = subprocess.Popen(
+        [sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
     servers = {
         "gpurun": (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])),
         "torch": ("127.0.0.1", int(torch.stdout.readline())),

@@ -110,13 +110,17 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}
 	c.answered = true
-	c.loop.served++
+	c.loop.requests++
 	c.loop.wake()
 	return size, nil
 }
 
 // send sends what the client takes now.
 func (c *conn) send() error {
+	if c.out.empty() {
+		return nil
+	}
+	c.loop.replies++
 	if err := c.out.writeTo(c.fd); err != nil {
 		return fmt.Errorf("answering: %w", err)
 	}

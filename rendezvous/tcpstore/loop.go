@@ -25,8 +25,9 @@ type loop struct {
 	conns    map[int32]*conn // by file descriptor
 	hurried  hurried
 	buffer   []byte
-	served   int  // requests, since the last look at all clients
 	full     bool // and said so
+	requests int  // that were served since the loop last waited
+	replies  int  // that were sent since then, or several at once
 
 	mu        sync.Mutex
 	newcomers []newcomer
@@ -61,7 +62,7 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 func (l *loop) run() error {
 	defer l.end()
 	events := make([]unix.EpollEvent, 256)
-	var courtesy courtesy
+	var pace pace
 	for {
 		n, err := l.poller.wait(events, l.hangUpLate())
 		if err != nil {
@@ -76,8 +77,8 @@ func (l *loop) run() error {
 			}
 		}
 		if n > 0 {
-			courtesy.yield(l.served)
-			l.served = 0
+			pace.served(l.requests, l.replies)
+			l.requests, l.replies = 0, 0
 		}
 		// Only now may a descriptor that was closed mean somebody else.
 		if rung {
