@@ -115,17 +115,15 @@ func (f fused) enqueue(r *Runner, call Call) error {
 }
 
 // gatherBeside meets the peers, whose shards are then there, has them copied while
-// multiply runs, and meets them again, who then have copied this rank's. The copies, which
-// take more of the host's time, are enqueued after the kernel that waits for them.
+// multiply runs, and meets them again, who then have copied this rank's. The copies are
+// enqueued before the kernel that waits for them: where launches block the host
+// (CUDA_LAUNCH_BLOCKING, some tools), they would never come.
 func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
 	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
 		return err
 	}
 	leave, back := r.forks[0], r.forks[1]
 	if err := r.Main.Record(leave); err != nil {
-		return err
-	}
-	if err := multiply(); err != nil {
 		return err
 	}
 	if err := r.Copies.Wait(leave); err != nil {
@@ -135,6 +133,9 @@ func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error
 		return err
 	}
 	if err := r.Copies.Record(back); err != nil {
+		return err
+	}
+	if err := multiply(); err != nil {
 		return err
 	}
 	if err := r.Main.Wait(back); err != nil {

@@ -226,7 +226,10 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
   each_tile(job, [&](const Tile& t) {
     barrier_wait(at.ready(part), parity);
     parity ^= 1;
-    if (lane_id() == 0) job.await_owner(t);
+    if (lane_id() == 0) {
+      job.await_owner(t);
+      copies_see_it();
+    }
     warp_meet();
     store_rows<kColumns>(p, job, at, t, part);
     bulk_wait_read<0>();
