@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gpurun/worker/agent"
+	"gpurun/worker/launcher"
 	"gpurun/worker/report"
 )
 
@@ -84,6 +85,7 @@ func exitCode(err error) int {
 		usage    *usageError
 		notFound *agent.NotFound
 		signal   agent.Signalled
+		meeting  *launcher.MeetingError
 	)
 	switch {
 	case err == nil:
@@ -94,6 +96,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return exitSignalled + int(signal.Signal)
+	case errors.As(err, &meeting):
+		return exitRendezvous
 	case errors.As(err, &notFound) && errors.Is(err, fs.ErrPermission):
 		return exitNotRunnable
 	case errors.As(err, &notFound):

@@ -26,17 +26,25 @@ func (e *ElsewhereError) Error() string { return e.Err.Error() }
 // Unwrap makes the reason visible to errors.As.
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
+// MeetingError says that the nodes did not find each other, or lost who serves them.
+type MeetingError struct{ Err error }
+
+func (e *MeetingError) Error() string { return e.Err.Error() }
+
+// Unwrap makes the reason visible to errors.As.
+func (e *MeetingError) Unwrap() error { return e.Err }
+
 // RunNodes is Run together with the agents of other nodes: they meet before every
 // attempt, and a failure or departure anywhere ends it everywhere. The job's
 // ranks, restarts and master come from the meeting. When another node was the
-// reason for the end, the error is an *ElsewhereError.
+// reason for the end, the error is an *ElsewhereError; when they did not meet, a *MeetingError.
 func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, err error) {
 	if err := job.check(); err != nil {
 		return nil, err
 	}
 	member, err := elastic.Enter(ctx, meeting)
 	if err != nil {
-		return nil, fmt.Errorf("meeting the other nodes: %w", err)
+		return nil, &MeetingError{fmt.Errorf("meeting the other nodes: %w", err)}
 	}
 	if meeting.TLS != nil {
 		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, which has none: keep strangers from its port")
@@ -154,5 +162,5 @@ func elsewhere(err error) error {
 	if errors.As(err, &end) && end.Failure != nil {
 		return &ElsewhereError{Code: end.Failure.ExitCode, Err: err}
 	}
-	return err
+	return &MeetingError{err}
 }
