@@ -181,7 +181,7 @@ checks() {
   check failure 7 1 'rank +: 3 \(local_rank: 3\)' $tasks gpurun -- sh -c 'test $RANK != 3 || exit 7; sleep 60'
   check restart 0 2 '^rank [01] begins attempt 1$' $each gpurun --max-restarts 1 -- sh again.sh
   check elastic 0 2 '^rank [01] of 2: 0 of 1 on node [01] of 2, n[12], master 192.0.2.[12]' $each gpurun --nnodes 1:2 --rdzv-backend c10d -- sh ranks.sh
-  check another-secret 3 1 'wrong token for this job: give all nodes the same' $each sh -c 'GPURUN_RDZV_TOKEN=$GPURUN_RDZV_TOKEN$SLURM_NODEID exec gpurun --rdzv-conf join_timeout=5 true'
+  check another-secret 6 1 'wrong token for this job: give all nodes the same' $each sh -c 'GPURUN_RDZV_TOKEN=$GPURUN_RDZV_TOKEN$SLURM_NODEID exec gpurun --rdzv-conf join_timeout=5 true'
 
   check collective 0 1 'Out of bounds values : 0 OK' srun -N1 -n1 gpurun --device sim --nproc-per-node 2 allreduce -e 4K
   check collective-nodes 3 2 '^gpurun: node 0 \(n1\) cannot take part: jobs across machines need NCCL' $each gpurun --device sim allreduce
