@@ -129,10 +129,11 @@ func TestEveryRequestHasItsTime(t *testing.T) {
 // does not finish what it began to say; others do not notice.
 func TestSlowClientsBlockNobody(t *testing.T) {
 	s, logs := serve(t, Limits{RequestTime: 100 * time.Millisecond})
-	if err := s.loop.table.set([]string{"large"}, [][]byte{make([]byte, 8<<20)}); err != nil { // nobody is there yet
-		t.Fatal(err)
-	}
 	other, slow, unfinished := connect(t, s, current), connectSlow(t, s), connect(t, s, current)
+	for range 32 { // in pieces, each of which is there in time
+		other.ask(opAppend, "large", string(make([]byte, 256<<10)))
+	}
+	other.add("n", 0)
 	slow.write(bytes.Repeat(encode(current, opGet, "large"), 16))
 	if n := other.add("n", 1); n != 1 {
 		t.Errorf("got %d", n)
