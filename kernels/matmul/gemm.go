@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"sync"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
@@ -32,14 +33,17 @@ type GEMM struct {
 }
 
 // GEMMs lists all, the one to be preferred first, but for those of the same name: see
-// GEMM.Cost.
-func GEMMs() []*GEMM {
+// GEMM.Cost. The list is everybody's, and is not to be changed.
+func GEMMs() []*GEMM { return gemms() }
+
+// gemms is GEMMs made once: calls that are enqueued choose from it.
+var gemms = sync.OnceValue(func() []*GEMM {
 	var all []*GEMM
 	for _, columns := range wgmmaWidths() {
 		all = append(all, columns.gemm())
 	}
 	return append(all, mmaGEMM(), naiveGEMM())
-}
+})
 
 // naiveGEMM is a thread for each element of the result: naive.cu.
 func naiveGEMM() *GEMM {
