@@ -14,7 +14,7 @@
 // passes between ranks.
 //
 // The caller gives a grid of blocks that are all resident, of kThreads threads, and
-// kSharedBytes of shared memory. Any m and n, k a multiple of 8. sm_80 and up.
+// kStages * kStageBytes of shared memory. Any m and n, k a multiple of 8. sm_80 and up.
 
 #include "../device/entries.cuh"
 #include "output.cuh"

@@ -18,9 +18,9 @@
 // Memory order: mbarriers order copies, products and stores; the job orders what passes
 // between ranks. What was stored has arrived before the job is told so.
 //
-// The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and
-// kSharedBytes of shared memory. Any m, n and k. sm_90a. A module has tiles of so many
-// columns as -DCOLUMNS says.
+// The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and the
+// shared memory that Layout divides up. Any m and n, k a multiple of 8. sm_90a. A module
+// has tiles of as many columns as -DCOLUMNS says.
 
 #include "../device/entries.cuh"
 #include "hopper.cuh"
