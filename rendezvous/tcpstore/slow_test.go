@@ -152,7 +152,7 @@ func TestSlowClientsBlockNobody(t *testing.T) {
 
 // What a client is owed, and what it has not finished to say, is counted.
 func TestWhatIsUnderWayIsLimited(t *testing.T) {
-	s, _ := serve(t, Limits{TotalBytes: 1 << 20})
+	s, logs := serve(t, Limits{TotalBytes: 1 << 20})
 	var unfinished []*client
 	for range 8 { // a request may take a quarter of the total
 		c := connect(t, s, current)
@@ -162,6 +162,11 @@ func TestWhatIsUnderWayIsLimited(t *testing.T) {
 	other := connect(t, s, current)
 	if n := other.add("n", 1); n != 1 {
 		t.Errorf("got %d", n)
+	}
+	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
+		if time.Now().After(deadline) { // five have room, before any has finished
+			t.Fatalf("all are still there: %v", logs.All())
+		}
 	}
 	finished := 0
 	for _, c := range unfinished {
