@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/worker/agent"
 )
@@ -24,7 +25,7 @@ func (s *settings) takeStep(given func(flag string) string) error {
 	}
 	step, err := slurm.Read(os.LookupEnv)
 	if err != nil {
-		return &usageError{err: err}
+		return &exit.UsageError{Err: err}
 	}
 	if step == nil || step.Tasks() == 1 {
 		return nil
@@ -89,15 +90,15 @@ func checkGiven(step *slurm.Step, all map[string]fallback, given func(flag strin
 	numbered := all["rdzv-endpoint"].text == "" // else they meet in any number and order
 	switch {
 	case numbered && nodes != "" && nodes != count && nodes != count+":"+count:
-		return usagef("--nnodes is %s, and srun has started gpurun %s times (%s): leave --nnodes out, or say by --node-rank or --rdzv-endpoint how they meet",
+		return exit.Usagef("--nnodes is %s, and srun has started gpurun %s times (%s): leave --nnodes out, or say by --node-rank or --rdzv-endpoint how they meet",
 			nodes, count, all["nnodes"].source)
 	case !step.Shared():
 		return nil
 	case processes != "" && processes != "1":
-		return usagef("--nproc-per-node is %s, and srun has started gpurun %d times on this node, each for one process: leave --nproc-per-node out, or "+
+		return exit.Usagef("--nproc-per-node is %s, and srun has started gpurun %d times on this node, each for one process: leave --nproc-per-node out, or "+
 			"start one gpurun per node by srun --ntasks-per-node=1", processes, step.LocalTasks())
 	case numbered && step.Arbitrary && given("master-addr") == "" && given("rdzv-endpoint") == "":
-		return usagef("SLURM_DISTRIBUTION is arbitrary, which does not say where the first task runs: give its node as --master-addr")
+		return exit.Usagef("SLURM_DISTRIBUTION is arbitrary, which does not say where the first task runs: give its node as --master-addr")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
@@ -84,7 +86,7 @@ func runBench(cmd *cobra.Command, a *app, words []string) error {
 // planBench checks everything that can be checked beforehand.
 func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 	if len(words) != 1 {
-		return nil, hinted(usagef("bench takes one collective: %s", orList(collectiveNames())), cmd)
+		return nil, hinted(exit.Usagef("bench takes one collective: %s", phrase.OrList(collectiveNames())), cmd)
 	}
 	found, err := collectivesNamed(words)
 	if err != nil {
@@ -128,11 +130,11 @@ func forceBench(c *config) { c.RunCycles, c.Explain = 1, false }
 func refuseFlags(cmd *cobra.Command, what *collective.Collective) error {
 	for _, flag := range sweepFlags() {
 		if f := cmd.Flags().Lookup(flag.name); f != nil && f.Changed && flag.need.lacking(what) != "" {
-			return hinted(usagef("%s", noSuchFlag(what, flag.name)), cmd)
+			return hinted(exit.Usagef("%s", noSuchFlag(what, flag.name)), cmd)
 		}
 	}
 	if f := cmd.Flags().Lookup(svgFlag); f.Changed && what.Shape.Empty {
-		return hinted(usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name), cmd)
+		return hinted(exit.Usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name), cmd)
 	}
 	return nil
 }

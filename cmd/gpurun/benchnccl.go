@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
@@ -35,13 +36,13 @@ func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
 func (b *benchRun) lackingInNCCL(open worker.OpenLibrary) string {
 	l, err := open(b.config.NCCLLib)
 	if err != nil {
-		return oneLine(err)
+		return phrase.OneLine(err)
 	}
 	for _, name := range b.job.DTypes {
 		d, _ := collective.ParseDType(name)
 		for _, op := range b.job.Ops {
 			if err := l.Supports(b.what.Name, d, collective.Op(op)); err != nil {
-				return oneLine(err)
+				return phrase.OneLine(err)
 			}
 		}
 	}
@@ -53,5 +54,5 @@ func (m machine) shareGPUs() string {
 	if m.ranks <= m.gpus {
 		return ""
 	}
-	return fmt.Sprintf("it wants a GPU for every rank, and %d ranks share %s", m.ranks, count(m.gpus, "GPU", "GPUs"))
+	return fmt.Sprintf("it wants a GPU for every rank, and %d ranks share %s", m.ranks, phrase.Count(m.gpus, "GPU", "GPUs"))
 }

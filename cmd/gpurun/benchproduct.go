@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
@@ -65,7 +66,7 @@ func planProductBench(cmd *cobra.Command, what *matmul.Operation) (*productBench
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.settings.blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, orList(names)))
+		return nil, p.settings.blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
 	}
 	return b, nil
 }

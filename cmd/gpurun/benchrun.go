@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,9 @@ import (
 
 	"golang.org/x/term"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
 	"gpurun/worker/plot"
@@ -73,12 +74,12 @@ func (b *benchRun) chooseBase() error {
 	names := b.job.Algorithms
 	switch b.against = b.config.Against; {
 	case b.against != "" && !slices.Contains(names, b.against):
-		err := usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, orList(names))
+		err := exit.Usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names))
 		if b.leftOut != "" {
-			err = usagef("%w (left out: %s)", err, b.leftOut)
+			err = exit.Usagef("%w (left out: %s)", err, b.leftOut)
 		}
 		if b.against == usual && b.remark != "" {
-			err = usagef("%w; %s", err, b.remark)
+			err = exit.Usagef("%w; %s", err, b.remark)
 		}
 		return err
 	case b.against != "":
@@ -101,10 +102,10 @@ func (b *benchRun) run(ctx context.Context, a *app) error {
 	report, ended := b.measure(ctx, a, renderer, progress)
 	progress.clear()
 	sayNote(a.err, report)
-	if code := exitCode(ended); b.added && (code == exitEnvironment || code == exitTimeout) {
+	if code := exit.Code(ended); b.added && (code == exit.Environment || code == exit.Timeout) {
 		fmt.Fprintln(a.err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
 	}
-	if ended == nil || exitCode(ended) == exitThreshold {
+	if ended == nil || exit.Code(ended) == exit.Threshold {
 		panels := bench.Panels(report)
 		err = errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
 	}
@@ -171,12 +172,4 @@ func (b *benchRun) drawText(a *app, panels []plot.Panel) error {
 		}
 	}
 	return nil
-}
-
-// orList reads "a, b or c".
-func orList(words []string) string {
-	if len(words) < 2 {
-		return cmp.Or(words...)
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }

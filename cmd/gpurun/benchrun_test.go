@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
@@ -80,7 +82,7 @@ func TestBaseOfRatios(t *testing.T) {
 		}}
 		err := b.chooseBase()
 		if c.want == "" {
-			if exitCode(err) != exitUsage {
+			if exit.Code(err) != exit.Usage {
 				t.Errorf("%+v: %v", c, err)
 			}
 		} else if err != nil || b.against != c.want {
@@ -186,7 +188,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 
 func TestOrList(t *testing.T) {
 	for want, words := range map[string]string{"": "", "a": "a", "a or b": "a b", "a, b or c": "a b c"} {
-		if got := orList(strings.Fields(words)); got != want {
+		if got := phrase.OrList(strings.Fields(words)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

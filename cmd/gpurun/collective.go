@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
@@ -113,7 +114,7 @@ func (c config) checkFiles(further ...string) error {
 			continue
 		}
 		if err := result.CheckFile(file); err != nil {
-			return &usageError{err: err}
+			return &exit.UsageError{Err: err}
 		}
 	}
 	return nil

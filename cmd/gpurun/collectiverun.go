@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/agent"
@@ -178,15 +179,15 @@ func failure(g *gatherer, o *agent.Outcome, runErr error) (reason string, code i
 	case errors.As(errors.Join(runErr, o.Cause), &elsewhere):
 		return elsewhere.Error(), elsewhere.code
 	case o.First != nil:
-		return o.First.Error(), collectiveCode(o)
+		return o.First.Error(), exit.CodeOfWorkers(o)
 	case o.Cause != nil:
-		return o.Cause.Error(), collectiveCode(o)
+		return o.Cause.Error(), exit.CodeOfWorkers(o)
 	case runErr != nil:
-		return runErr.Error(), exitCode(runErr)
+		return runErr.Error(), exit.Code(runErr)
 	case g.wrong() > 0:
-		return "", exitWrongData
+		return "", exit.WrongData
 	}
-	return "", collectiveCode(o)
+	return "", exit.CodeOfWorkers(o)
 }
 
 // finish completes the report, prints it, and says what went wrong.
@@ -195,10 +196,10 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 	defer g.mu.Unlock()
 	r := &g.report
 	r.Failure, r.ExitCode = failure(g, o, runErr)
-	if p.nodes.rank == 0 && (r.ExitCode == exitOK || r.ExitCode == exitWrongData) {
+	if p.nodes.rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
 		judge(p.gate, r)
 	}
-	r.Passed = r.ExitCode == exitOK
+	r.Passed = r.ExitCode == exit.OK
 	err := g.renderer.End(*r)
 	if p.config.OutputFile != "" && p.nodes.rank == 0 {
 		err = errors.Join(err, result.WriteFile(p.config.OutputFile, *r))
@@ -219,5 +220,5 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 	if r.Passed {
 		return nil
 	}
-	return &exitError{code: r.ExitCode, err: err, said: strings.Join(r.Reasons(), "\n")}
+	return &exit.Error{Code: r.ExitCode, Err: err, Said: strings.Join(r.Reasons(), "\n")}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
 )
@@ -50,11 +52,11 @@ func newCompareCommand(a *app) *cobra.Command {
 		}[*output]
 		switch {
 		case !ok:
-			return hinted(unknown("output format", *output, []string{"table", "markdown", "json"}), cmd)
+			return hinted(phrase.Unknown("output format", *output, []string{"table", "markdown", "json"}), cmd)
 		case !(*tolerance >= 0) || math.IsInf(*tolerance, 0):
-			return hinted(usagef("--tolerance %v is not a number of percent from 0 on", *tolerance), cmd)
+			return hinted(exit.Usagef("--tolerance %v is not a number of percent from 0 on", *tolerance), cmd)
 		case len(files) != 2:
-			return hinted(usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
+			return hinted(exit.Usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
 		}
 		if err := refuseLauncherFlags(cmd); err != nil {
 			return err
@@ -76,7 +78,7 @@ func compare(a *app, oldFile, newFile string, tolerance float64, print func(benc
 	}
 	c, err := bench.Compare(before, after, tolerance)
 	if err != nil {
-		return usagef("%s and %s: %w", oldFile, newFile, err)
+		return exit.Usagef("%s and %s: %w", oldFile, newFile, err)
 	}
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(a.err, "gpurun: warning: %s\n", warning)
@@ -84,12 +86,12 @@ func compare(a *app, oldFile, newFile string, tolerance float64, print func(benc
 	if err := print(c, a.out); err != nil {
 		return err
 	}
-	if after.ExitCode != exitThreshold && 0 < after.ExitCode && after.ExitCode <= maxExitCode {
+	if after.ExitCode != exit.Threshold && 0 < after.ExitCode && after.ExitCode <= maxExitCode {
 		// What is wrong or was not reached has no time that could be slower.
-		return &exitError{code: after.ExitCode, err: fmt.Errorf("%s: %s", newFile, after.Verdict())}
+		return &exit.Error{Code: after.ExitCode, Err: fmt.Errorf("%s: %s", newFile, after.Verdict())}
 	}
 	if c.Failed > 0 {
-		return &exitError{code: exitThreshold, said: fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), tolerance)}
+		return &exit.Error{Code: exit.Threshold, Said: fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), tolerance)}
 	}
 	return nil
 }
@@ -99,18 +101,18 @@ func readReport(file string) (result.Report, error) {
 	var r result.Report
 	text, err := readRegular(file, maxReportBytes)
 	if err != nil {
-		return r, usagef("reading a report: %w", err)
+		return r, exit.Usagef("reading a report: %w", err)
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
-		return r, usagef("%s: it is no report of gpurun, as -J writes it: %w", file, err)
+		return r, exit.Usagef("%s: it is no report of gpurun, as -J writes it: %w", file, err)
 	}
 	switch r.Schema {
 	case result.Schema:
 		return r, nil
 	case 0:
-		return r, usagef("%s: it is no report of gpurun, as -J writes it: it has no schema", file)
+		return r, exit.Usagef("%s: it is no report of gpurun, as -J writes it: it has no schema", file)
 	}
-	return r, usagef("%s: it has schema %d, and this gpurun reads %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
+	return r, exit.Usagef("%s: it has schema %d, and this gpurun reads %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
 }
 
 func encodeComparison(c bench.Comparison, w io.Writer) error {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
@@ -152,7 +153,7 @@ func (s *settings) checkLogWords(level, format string) error {
 func (s *settings) checkValid(words []wordSetting) error {
 	for _, w := range words {
 		if !slices.Contains(w.valid, w.word) {
-			return s.blame(w.key, unknown("word", w.word, w.valid))
+			return s.blame(w.key, phrase.Unknown("word", w.word, w.valid))
 		}
 	}
 	return nil

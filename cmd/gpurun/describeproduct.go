@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/foreign"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
@@ -47,7 +48,7 @@ func onLibraries(names []string) string {
 	for _, name := range names {
 		l, err := foreign.Libraries()[name]("")
 		if err != nil {
-			return "no: " + oneLine(err)
+			return "no: " + phrase.OneLine(err)
 		}
 		titles = append(titles, l.Title())
 	}

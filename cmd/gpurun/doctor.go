@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/nvml"
@@ -85,7 +87,7 @@ func planDoctor(cmd *cobra.Command) (s *settings, c config, inject []worker.Inje
 		return nil, c, nil, hinted(err, cmd)
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
-		return nil, c, nil, s.blame("output", unknown("form of a diagnosis", c.Output, forms))
+		return nil, c, nil, s.blame("output", phrase.Unknown("form of a diagnosis", c.Output, forms))
 	}
 	return s, c, inject, nil
 }
@@ -111,9 +113,9 @@ func verdict(d doctor.Diagnosis) error {
 	if d.Worst() != doctor.Fail {
 		return nil
 	}
-	code := exitEnvironment
+	code := exit.Environment
 	if d.WrongData() {
-		code = exitWrongData
+		code = exit.WrongData
 	}
 	var failed []string
 	for _, f := range d.Findings {
@@ -121,7 +123,7 @@ func verdict(d doctor.Diagnosis) error {
 			failed = append(failed, f.Check+": "+f.Summary)
 		}
 	}
-	return &exitError{code: code, said: strings.Join(failed, "\n")}
+	return &exit.Error{Code: code, Said: strings.Join(failed, "\n")}
 }
 
 // examine looks at the machine and, where it has GPUs or c asks for the simulator,
@@ -132,7 +134,7 @@ func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection)
 	sources := doctorSources(c)
 	if none := listGPUs(c); none != nil {
 		if len(inject) > 0 {
-			return doctor.Diagnosis{}, usagef("--inject makes a failure in the check of pairs, and there are no GPUs to check: add --device sim")
+			return doctor.Diagnosis{}, exit.Usagef("--inject makes a failure in the check of pairs, and there are no GPUs to check: add --device sim")
 		}
 		d := doctor.Examine(sources)
 		if sources.RequireGPU || !errors.Is(none, cudart.ErrNoDevice) {
@@ -148,7 +150,7 @@ func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection)
 	progress := newProgress(a.err)
 	defer progress.clear()
 	report, err := run.measure(ctx, a, silent{}, progress)
-	if report.ExitCode > exitSignalled {
+	if report.ExitCode > exit.Signalled {
 		return d, err
 	}
 	d.AddPairs(report, run.job.Sizes[0], c.P2P == wordOff || c.Symm == string(symm.Host))

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
+
+	"gpurun/cmd/gpurun/exit"
 )
 
 // etcdTLS reads torchrun's settings for an etcd behind TLS; nil is plain text. Without
@@ -14,13 +16,13 @@ func etcdTLS(conf map[string]string) (*tls.Config, error) {
 	case "", "http":
 		for _, key := range []string{"cacert", "cert", "key"} {
 			if conf[key] != "" {
-				return nil, usagef("--rdzv-conf %s=%s: it needs protocol=https as well", key, conf[key])
+				return nil, exit.Usagef("--rdzv-conf %s=%s: it needs protocol=https as well", key, conf[key])
 			}
 		}
 		return nil, nil
 	case "https":
 	default:
-		return nil, usagef("--rdzv-conf protocol=%s: it takes http or https", protocol)
+		return nil, exit.Usagef("--rdzv-conf protocol=%s: it takes http or https", protocol)
 	}
 	roots, err := authorities(conf["cacert"])
 	if err != nil {
@@ -30,7 +32,7 @@ func etcdTLS(conf map[string]string) (*tls.Config, error) {
 	if file := conf["cert"]; file != "" {
 		own, err := tls.LoadX509KeyPair(file, cmp.Or(conf["key"], file))
 		if err != nil {
-			return nil, usagef("--rdzv-conf cert=%s: %w", file, err)
+			return nil, exit.Usagef("--rdzv-conf cert=%s: %w", file, err)
 		}
 		c.Certificates = []tls.Certificate{own}
 	}
@@ -44,11 +46,11 @@ func authorities(file string) (*x509.CertPool, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usagef("--rdzv-conf cacert: %w", err)
+		return nil, exit.Usagef("--rdzv-conf cacert: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, usagef("--rdzv-conf cacert=%s: it holds no certificate in PEM", file)
+		return nil, exit.Usagef("--rdzv-conf cacert=%s: it holds no certificate in PEM", file)
 	}
 	return roots, nil
 }

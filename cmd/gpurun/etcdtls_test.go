@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous/transport/certtest"
 )
 
@@ -31,7 +32,7 @@ func TestEtcdTLS(t *testing.T) {
 			if (c != nil) != tt.tls || (err != nil) != (tt.want != "") {
 				t.Fatalf("got %v, %v", c, err)
 			}
-			if err != nil && (exitCode(err) != exitUsage || !strings.Contains(err.Error(), tt.want)) {
+			if err != nil && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 			if tt.conf["cert"] != "" && err == nil && (len(c.Certificates) != 1 || c.RootCAs == nil) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gpurun/cmd/gpurun/doctor"
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart/cublas"
 	"gpurun/cudart/nccl"
 	"gpurun/cudart/nvshmem"
@@ -17,7 +18,7 @@ func (a *app) checks(ctx context.Context, c config) (all []result.Check, code in
 	for _, f := range d.Findings {
 		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
 	}
-	return all, exitCode(verdict(d)), err
+	return all, exit.Code(verdict(d)), err
 }
 
 // doctorLibraries are the libraries of others that gpurun can use.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/viper"
+
+	"gpurun/cmd/gpurun/exit"
 )
 
 // example reads a YAML document of the folder scripts. Keys are in lower case.
@@ -85,7 +87,7 @@ func TestJobExample(t *testing.T) {
 		}
 	}
 	for code, want := range map[int]string{
-		exitWrongData: "FailJob", exitThreshold: "FailJob", exitUsage: "FailJob", exitEnvironment: "Ignore", exitTimeout: "", exitOK: "",
+		exit.WrongData: "FailJob", exit.Threshold: "FailJob", exit.Usage: "FailJob", exit.Environment: "Ignore", exit.Timeout: "", exit.OK: "",
 	} {
 		if actions[code] != want {
 			t.Errorf("exit code %d: %q, want %q", code, actions[code], want)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/worker/result"
 )
 
@@ -33,7 +34,7 @@ func (e *explanation) add(r result.Result) {
 	}
 	grid := "its own grid"
 	if r.Blocks > 0 {
-		grid = count(r.Blocks, "block", "blocks") + " at most"
+		grid = phrase.Count(r.Blocks, "block", "blocks") + " at most"
 	}
 	words := []string{r.Collective}
 	for _, word := range []string{r.DType, r.Op} {

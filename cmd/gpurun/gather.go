@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/worker/agent"
 	"gpurun/worker/gate"
 	"gpurun/worker/phases"
@@ -128,9 +129,9 @@ func (g *gatherer) summary() string {
 	}
 	switch wrong := g.wrong(); {
 	case wrong > 0:
-		return fmt.Sprintf("%d of %s wrong elements", wrong, count(all, "result has", "results have"))
+		return fmt.Sprintf("%d of %s wrong elements", wrong, phrase.Count(all, "result has", "results have"))
 	case verified < all:
-		return count(all, "result", "results") + ", not verified"
+		return phrase.Count(all, "result", "results") + ", not verified"
 	}
-	return "all " + count(all, "result", "results") + " verified"
+	return "all " + phrase.Count(all, "result", "results") + " verified"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
@@ -94,7 +95,7 @@ func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Colle
 		if slices.Contains(uses, key) {
 			set()
 		} else if s.flags.Changed(key) {
-			return usagef("--%s means nothing to --epilogue %s", key, c.Epilogue)
+			return exit.Usagef("--%s means nothing to --epilogue %s", key, c.Epilogue)
 		}
 	}
 	job.Epilogue = c.Epilogue
@@ -104,7 +105,7 @@ func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Colle
 // checkJob asks the workers' own planning whether the ranks can do the job.
 func checkJob(job worker.Job, ranks int) error {
 	if err := job.Check(ranks); err != nil {
-		return &usageError{err: err}
+		return &exit.UsageError{Err: err}
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func injections(cmd *cobra.Command) ([]worker.Injection, error) {
 	for _, text := range texts {
 		in, err := worker.ParseInjection(text)
 		if err != nil {
-			return nil, &usageError{err: err}
+			return nil, &exit.UsageError{Err: err}
 		}
 		all = append(all, in)
 	}

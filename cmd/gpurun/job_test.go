@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/worker"
@@ -233,7 +234,7 @@ func FuzzConfigFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := jobOf(t, "--config", path+extension)
-		if err != nil && exitCode(err) != exitUsage {
+		if err != nil && exit.Code(err) != exit.Usage {
 			t.Fatalf("it is no usage error: %v", err)
 		}
 	})

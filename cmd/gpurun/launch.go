@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/agent"
@@ -108,12 +109,12 @@ func (p *commandRun) localWorkers() int {
 func refuseForCommand(cmd *cobra.Command, o *torchrun.Options) error {
 	for _, name := range forCollectives() {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s is for gpurun's own collectives, and %s is a command", name, o.Words[0])
+			return exit.Usagef("--%s is for gpurun's own collectives, and %s is a command", name, o.Words[0])
 		}
 	}
 	switch info, err := os.Stat(o.LogDir); {
 	case o.LogDir != "" && err == nil && !info.IsDir():
-		return usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
+		return exit.Usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func (p *commandRun) logs() (launcher.Logs, error) {
 func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.ElsewhereError)
 	if errors.As(err, &elsewhere) {
-		err = &exitError{code: elsewhere.Code, err: err}
+		err = &exit.Error{Code: elsewhere.Code, Err: err}
 	}
 	if r == nil || elsewhere.Err != nil {
 		return err
@@ -229,7 +230,7 @@ func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) 
 	explainFailures(stderr, argv, r.Failed)
 	explainOutcome(stderr, r.Outcome)
 	if code := r.ExitCode(); code != 0 {
-		return &exitError{code: code, err: err}
+		return &exit.Error{Code: code, Err: err}
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -58,16 +60,16 @@ func forCollectives() []string { return []string{"device", "require-gpu", "overs
 func explainWords(cmd *cobra.Command, err error) error {
 	var unknown *torchrun.UnknownFlagError
 	if !errors.As(err, &unknown) {
-		return hinted(&usageError{err: err}, cmd)
+		return hinted(&exit.UsageError{Err: err}, cmd)
 	}
 	var names []string
 	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
 	cmd.Flags().VisitAll(note)
 	text := err.Error() + instead(unknown.Flag[1:])
-	if best := nearest(unknown.Flag, names); best != "" && len(unknown.Flag) > len("-g") {
+	if best := phrase.Nearest(unknown.Flag, names); best != "" && len(unknown.Flag) > len("-g") {
 		text += "; did you mean " + best + "?"
 	}
-	return hinted(&usageError{err: errors.New(text)}, cmd)
+	return hinted(&exit.UsageError{Err: errors.New(text)}, cmd)
 }
 
 // takeOptions reads a command line into gpurun's own flags and settings, and into
@@ -79,7 +81,7 @@ func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Li
 			continue
 		}
 		if err := own.Set(s.Flag.Name, s.Value); err != nil {
-			return nil, hinted(&usageError{err: err}, cmd)
+			return nil, hinted(&exit.UsageError{Err: err}, cmd)
 		}
 	}
 	settings, err := loadSettings(cmd)
@@ -93,7 +95,7 @@ func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Li
 		}
 	}
 	if err := options.Take(line, settings.lookup); err != nil {
-		return nil, hinted(&usageError{err: err}, cmd)
+		return nil, hinted(&exit.UsageError{Err: err}, cmd)
 	}
 	return settings, nil
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 
 	"github.com/go-viper/mapstructure/v2"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 )
 
 // launchConfig is what gpurun's own settings say about a command; the rest is in
@@ -38,7 +41,7 @@ func (s *settings) launchConfig() (launchConfig, error) {
 		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
 	}
 	if err != nil {
-		return c, usagef("reading the configuration: %s", oneLine(err))
+		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))
 	}
 	if s.source("join-timeout") == "" {
 		c.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/transport"
@@ -40,7 +41,7 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 		m.Backend, port = elastic.Etcd, 2379
 	}
 	if host == "" {
-		return nil, usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
+		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
 	if token == "" && tls == nil && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
 		return nil, s.noSecret(host)
@@ -70,19 +71,19 @@ func setConf(m *elastic.Config, join time.Duration, conf map[string]string) erro
 		case known:
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil || n <= 0 || n > 1e6 {
-				return usagef("%v: it takes seconds, above 0", bad)
+				return exit.Usagef("%v: it takes seconds, above 0", bad)
 			}
 			*to = time.Duration(n * float64(time.Second))
 		case key == "keep_alive_max_attempt":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return usagef("%v: it takes a number of at least 1", bad)
+				return exit.Usagef("%v: it takes a number of at least 1", bad)
 			}
 			m.Timeouts.KeepAliveTries = n
 		case key == "is_host":
 			yes, err := strconv.ParseBool(value)
 			if err != nil {
-				return usagef("%v: it takes true or false", bad)
+				return exit.Usagef("%v: it takes true or false", bad)
 			}
 			m.Hosting = elastic.HostNever
 			if yes {

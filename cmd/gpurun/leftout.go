@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
@@ -32,7 +33,7 @@ func (p *collectiveRun) leaveOut() error {
 	}
 	p.leftOut = strings.Join(dropped, ", ")
 	if len(kept) == 0 {
-		return usagef("no algorithm of %s can do this: %s", p.what.Name, p.leftOut)
+		return exit.Usagef("no algorithm of %s can do this: %s", p.what.Name, p.leftOut)
 	}
 	p.job.Algorithms, p.job.Optional = kept, optional
 	return nil

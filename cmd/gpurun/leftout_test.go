@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels"
 )
 
@@ -92,7 +93,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if p.job, err = s.job(p.config, what, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err = p.leaveOut(); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "a row of 7 elements") {
+	if err = p.leaveOut(); exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), "a row of 7 elements") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
 	"gpurun/kernels"
@@ -39,7 +41,7 @@ func newListCommand(a *app) *cobra.Command {
 			"": listing.print, "table": listing.print, "json": listing.encode,
 		}[*output]
 		if !ok {
-			return &usageError{err: unknown("output format", *output, []string{"table", "json"})}
+			return &exit.UsageError{Err: phrase.Unknown("output format", *output, []string{"table", "json"})}
 		}
 		l, err := listAll()
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
@@ -39,7 +41,7 @@ type gpuLister func() ([]cudart.Info, error)
 // and checks that there is a device for every rank.
 func findMachine(c config, list gpuLister) (machine, error) {
 	if c.Device == "sim" && c.RequireGPU {
-		return machine{}, usagef("--device sim and --require-gpu exclude each other")
+		return machine{}, exit.Usagef("--device sim and --require-gpu exclude each other")
 	}
 	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
 		return machine{}, misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
@@ -52,9 +54,9 @@ func findMachine(c config, list gpuLister) (machine, error) {
 	case errors.Is(err, cudart.ErrNoDevice) && c.Device == "auto" && !c.RequireGPU:
 		return simulated(c, noGPUNotice)
 	case errors.Is(err, cudart.ErrNoDevice):
-		return machine{}, &environmentError{fmt.Errorf("a GPU is required and there is none: %s", whyNoGPU(err))}
+		return machine{}, &exit.EnvironmentError{Err: fmt.Errorf("a GPU is required and there is none: %s", whyNoGPU(err))}
 	case err != nil:
-		return machine{}, &environmentError{fmt.Errorf("%w; --device sim runs without a GPU", err)}
+		return machine{}, &exit.EnvironmentError{Err: fmt.Errorf("%w; --device sim runs without a GPU", err)}
 	}
 	return onGPUMachine(c, gpus)
 }
@@ -79,7 +81,7 @@ func simulated(c config, notice string) (machine, error) {
 	case c.NProcPerNode.number > 0:
 		m.ranks = c.NProcPerNode.number
 	case c.NProcPerNode.word == "gpu":
-		return m, &environmentError{errors.New("--nproc-per-node gpu: there is no GPU; give a number")}
+		return m, &exit.EnvironmentError{Err: errors.New("--nproc-per-node gpu: there is no GPU; give a number")}
 	}
 	return m, m.check(c)
 }
@@ -92,8 +94,8 @@ func onGPUMachine(c config, infos []cudart.Info) (machine, error) {
 		m.ranks = c.NProcPerNode.number
 	}
 	if m.ranks > gpus && !c.Oversubscribe {
-		return m, &environmentError{fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
-			m.ranks, count(gpus, "GPU", "GPUs"))}
+		return m, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
+			m.ranks, phrase.Count(gpus, "GPU", "GPUs"))}
 	}
 	return m, m.check(c)
 }
@@ -121,7 +123,7 @@ func (m machine) check(c config) error {
 	case m.backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
 		return misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
 	case m.backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
-		return &environmentError{fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
+		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
 	case c.NProcPerNode.word == "cpu":
 		return misfit("nproc-per-node", "cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:
@@ -141,7 +143,7 @@ func (e *misfitError) Error() string { return "--" + e.key + ": " + e.reason.Err
 
 // misfit makes a usage error of a misfitError.
 func misfit(key, format string, args ...any) error {
-	return &usageError{err: &misfitError{key, fmt.Errorf(format, args...)}}
+	return &exit.UsageError{Err: &misfitError{key, fmt.Errorf(format, args...)}}
 }
 
 // ordinal is the device of a rank.

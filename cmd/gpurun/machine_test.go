@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 )
@@ -19,18 +20,18 @@ func TestRanksOnGPUs(t *testing.T) {
 		code  int
 		text  string
 	}{
-		{"one per GPU", processes{}, false, 4, 4, exitOK, ""},
-		{"auto", processes{word: "auto"}, false, 4, 4, exitOK, ""},
-		{"fewer", processes{number: 2}, false, 4, 2, exitOK, ""},
-		{"too many", processes{number: 8}, false, 4, 0, exitEnvironment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
-		{"too many for one", processes{number: 2}, false, 1, 0, exitEnvironment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
-		{"shared", processes{number: 8}, true, 4, 8, exitOK, ""},
-		{"more than kernels take", processes{number: 73}, true, 4, 0, exitUsage, "73 is more than the 72 ranks"},
-		{"by CPUs", processes{word: "cpu"}, false, 4, 0, exitUsage, "give a number"},
+		{"one per GPU", processes{}, false, 4, 4, exit.OK, ""},
+		{"auto", processes{word: "auto"}, false, 4, 4, exit.OK, ""},
+		{"fewer", processes{number: 2}, false, 4, 2, exit.OK, ""},
+		{"too many", processes{number: 8}, false, 4, 0, exit.Environment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
+		{"too many for one", processes{number: 2}, false, 1, 0, exit.Environment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
+		{"shared", processes{number: 8}, true, 4, 8, exit.OK, ""},
+		{"more than kernels take", processes{number: 73}, true, 4, 0, exit.Usage, "73 is more than the 72 ranks"},
+		{"by CPUs", processes{word: "cpu"}, false, 4, 0, exit.Usage, "give a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := onGPUMachine(config{NProcPerNode: c.ask, Oversubscribe: c.share}, make([]cudart.Info, c.gpus))
-			if code := exitCode(err); code != c.code {
+			if code := exit.Code(err); code != c.code {
 				t.Fatalf("exit code %d for %v, want %d", code, err, c.code)
 			}
 			if err != nil {
@@ -58,13 +59,13 @@ func TestRanksInTheSimulator(t *testing.T) {
 			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
 		}
 	}
-	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}, nil); exitCode(err) != exitEnvironment {
+	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
 	}
 }
 
 func TestDisorderIsTheSimulators(t *testing.T) {
-	if _, err := onGPUMachine(config{SimSeed: 1}, make([]cudart.Info, 2)); exitCode(err) != exitUsage {
+	if _, err := onGPUMachine(config{SimSeed: 1}, make([]cudart.Info, 2)); exit.Code(err) != exit.Usage {
 		t.Errorf("error %v, want one of usage", err)
 	}
 	if m, err := simulated(config{SimSeed: 1}, ""); err != nil || m.sm != 100 || m.sms < 1 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
@@ -60,7 +61,7 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 // agent.Spec.Failed wants.
 func (m *meeting) tell(f *agent.Failure) {
 	if m.nodes != nil {
-		m.nodes.Tell(nodes.End{Code: collectiveCode(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
+		m.nodes.Tell(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
 	}
 }
 
@@ -86,18 +87,18 @@ func meetingError(problem, err error) error {
 		differ    *nodes.Disagreement
 		unfit     *nodes.Unfit
 	)
-	code := exitRendezvous
+	code := exit.Rendezvous
 	switch {
 	case errors.As(err, &signalled):
-		code = exitSignalled + int(signalled.Signal)
+		code = exit.Signalled + int(signalled.Signal)
 	case errors.As(err, &differ):
-		code = exitUsage
+		code = exit.Usage
 	case errors.As(err, &unfit):
-		code = exitEnvironment
+		code = exit.Environment
 	case problem != nil:
-		code, err = exitEnvironment, errors.Join(problem, err)
+		code, err = exit.Environment, errors.Join(problem, err)
 	}
-	return &exitError{code: code, err: err}
+	return &exit.Error{Code: code, Err: err}
 }
 
 // elsewhereError is a failure on another node, with the exit code that all nodes
@@ -114,7 +115,7 @@ func elsewhere(err error) error {
 	if failed := new(nodes.Failed); errors.As(err, &failed) {
 		return &elsewhereError{failed.Code, failed.Error()}
 	}
-	return &elsewhereError{exitRendezvous, err.Error()}
+	return &elsewhereError{exit.Rendezvous, err.Error()}
 }
 
 // conclude agrees with the other nodes how the job ended. It returns what went
@@ -129,7 +130,7 @@ func (m *meeting) conclude(ctx context.Context, g *gatherer, o *agent.Outcome, r
 	case err != nil && o != nil && o.First == nil && errors.As(o.Cause, new(*elsewhereError)):
 		return runErr // the cause says which node is lost
 	case err != nil:
-		return errors.Join(runErr, &elsewhereError{exitRendezvous, err.Error()})
+		return errors.Join(runErr, &elsewhereError{exit.Rendezvous, err.Error()})
 	case v.Node == mine:
 		return runErr
 	case v.Code != 0:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous/transport"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
@@ -79,10 +80,10 @@ func (s *settings) placement(c config) (placement, error) {
 // noSecret says how nodes that meet at an address beyond loopback get a secret.
 func (s *settings) noSecret(addr string) error {
 	if s.slurmStep != nil {
-		return usagef("nodes that meet at %s need a secret in common: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
+		return exit.Usagef("nodes that meet at %s need a secret in common: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
 			"or give --rdzv-token-file FILE in a folder that they share", addr, tokenVariable)
 	}
-	return usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
+	return exit.Usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
 		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, tokenVariable)
 }
 
@@ -103,13 +104,13 @@ func (s *settings) token(c config) (string, error) {
 		}
 		text, source = string(data), c.RdzvTokenFile
 		if strings.TrimSpace(text) == "" {
-			return "", usagef("%s is empty: \"openssl rand -hex 32\" makes a secret", source)
+			return "", exit.Usagef("%s is empty: \"openssl rand -hex 32\" makes a secret", source)
 		}
 	}
 	token := strings.TrimSpace(text)
 	printable := !strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' })
 	if token != "" && (len(token) < leastToken || len(token) > mostToken || !printable) {
-		return "", usagef("%s holds no secret of %d to %d letters, digits and signs in one line: \"openssl rand -hex 32\" makes one",
+		return "", exit.Usagef("%s holds no secret of %d to %d letters, digits and signs in one line: \"openssl rand -hex 32\" makes one",
 			source, leastToken, mostToken)
 	}
 	return token, nil
@@ -128,17 +129,17 @@ func forgetToken() error {
 // what came of looking for its devices: then the nodes meet all the same, so that
 // none waits in vain. A slip of the user's is returned.
 func (p *collectiveRun) unfit(err error) error {
-	var lacking *environmentError
+	var lacking *exit.EnvironmentError
 	switch {
 	case errors.As(err, &lacking):
 		p.nodes.problem = lacking
 	case err != nil:
 		return err
 	case p.machine.backend == "sim" && p.nodes.task != nil:
-		p.nodes.problem = &environmentError{errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and here is the simulator: " +
+		p.nodes.problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and here is the simulator: " +
 			"it wants srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
 	case p.machine.backend == "sim":
-		p.nodes.problem = &environmentError{errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
+		p.nodes.problem = &exit.EnvironmentError{Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func refuseNodes(s *settings, c config, word string) error {
 	}
 	for _, name := range append(tlsKeys(), "master-addr", "master-port", "rdzv-token-file", "join-timeout") {
 		if s.flags.Changed(name) {
-			return usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
+			return exit.Usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
 		}
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
@@ -77,15 +77,15 @@ func TestMeetingError(t *testing.T) {
 		code         int
 		text         string
 	}{
-		{nil, errors.New("nobody came"), exitRendezvous, "nobody came"},
-		{problem, errors.New("nobody came"), exitEnvironment, "no GPU\nnobody came"},
-		{problem, errors.Join(&nodes.Unfit{Reason: "node 1: no GPU"}), exitEnvironment, "node 1: no GPU"},
-		{problem, &nodes.Disagreement{Reason: "sizes"}, exitUsage, "sizes"},
-		{problem, agent.Signalled{Signal: syscall.SIGINT}, exitSignalled + 2, "received SIGINT"},
+		{nil, errors.New("nobody came"), exit.Rendezvous, "nobody came"},
+		{problem, errors.New("nobody came"), exit.Environment, "no GPU\nnobody came"},
+		{problem, errors.Join(&nodes.Unfit{Reason: "node 1: no GPU"}), exit.Environment, "node 1: no GPU"},
+		{problem, &nodes.Disagreement{Reason: "sizes"}, exit.Usage, "sizes"},
+		{problem, agent.Signalled{Signal: syscall.SIGINT}, exit.Signalled + 2, "received SIGINT"},
 	} {
 		err := meetingError(tt.problem, tt.err)
-		if exitCode(err) != tt.code || err.Error() != tt.text {
-			t.Errorf("%v: %d, %q", tt.err, exitCode(err), err)
+		if exit.Code(err) != tt.code || err.Error() != tt.text {
+			t.Errorf("%v: %d, %q", tt.err, exit.Code(err), err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestOwnEnd(t *testing.T) {
 			nil, &agent.Outcome{Signal: syscall.SIGINT, Cause: agent.Signalled{Signal: syscall.SIGINT}}, nil,
 			nodes.End{Code: 130, What: "received SIGINT"},
 		},
-		"nothing started": {nil, nil, &environmentError{errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"}},
+		"nothing started": {nil, nil, &exit.EnvironmentError{Err: errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &gatherer{report: result.Report{Results: tt.results}}
@@ -168,7 +168,7 @@ func TestElsewhere(t *testing.T) {
 		want elsewhereError
 	}{
 		{&nodes.Failed{Verdict: nodes.Verdict{Name: "node 1", End: nodes.End{Code: 5, What: "rank 9 died"}}}, elsewhereError{5, "node 1: rank 9 died"}},
-		{errors.New("node 1 departed"), elsewhereError{exitRendezvous, "node 1 departed"}},
+		{errors.New("node 1 departed"), elsewhereError{exit.Rendezvous, "node 1 departed"}},
 	} {
 		var got *elsewhereError
 		if err := elsewhere(tt.err); !errors.As(err, &got) || *got != tt.want {

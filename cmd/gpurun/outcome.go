@@ -49,14 +49,6 @@ func exitOfLibrary(f *agent.Failure) string {
 	return "  NVSHMEM ends the process by exit(-1) when something fails that it cannot handle; NVSHMEM_DEBUG=INFO says more\n"
 }
 
-// count puts a number before a noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // rankPrefix marks lines of output when there are several ranks.
 func rankPrefix(workers int) func(rank int) string {
 	return func(rank int) string {

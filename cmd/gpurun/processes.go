@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/cudart/driver"
 	"gpurun/worker/numa"
@@ -18,10 +19,10 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	}
 	gpus, err := driver.New().Devices()
 	if err != nil {
-		return nil, &environmentError{fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), whyNoGPU(err))}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), whyNoGPU(err))}
 	}
 	if workers > len(gpus) {
-		return nil, &environmentError{fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
 	}
 	var addresses []string
 	for _, gpu := range gpus[:workers] {
@@ -29,7 +30,7 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	}
 	cpus, err := numa.Bind(os.DirFS("/sys"), numa.Policy(o.NUMABinding), addresses)
 	if err != nil {
-		return nil, &environmentError{fmt.Errorf("%s: %w", o.Source("numa-binding"), err)}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: %w", o.Source("numa-binding"), err)}
 	}
 	return cpus, nil
 }
@@ -41,14 +42,14 @@ func processesOf(p torchrun.Processes) (int, error) {
 	case "cpu":
 		return runtime.NumCPU(), nil
 	case "xpu":
-		return 0, &environmentError{errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
+		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
 	case "gpu", wordAuto:
 		gpus, err := driver.New().Devices()
 		if err != nil && p.Word == wordAuto {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
-			return 0, &environmentError{fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", whyNoGPU(err))}
+			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", whyNoGPU(err))}
 		}
 		return len(gpus), nil
 	}

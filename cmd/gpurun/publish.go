@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 	"gpurun/worker/trace"
@@ -50,7 +51,7 @@ func (a *app) publish(title string, c config, r result.Report) error {
 // is published first: else who reads the files finds those of the run before, and takes
 // a machine that has lost its GPUs for a healthy one.
 func (a *app) unable(title string, cmd *cobra.Command, why error) error {
-	if exitCode(why) != exitEnvironment {
+	if exit.Code(why) != exit.Environment {
 		return why
 	}
 	settings, err := loadSettings(cmd)
@@ -62,7 +63,7 @@ func (a *app) unable(title string, cmd *cobra.Command, why error) error {
 		return why
 	}
 	r := result.Report{
-		Schema: result.Schema, Version: version(), Command: a.args, Failure: why.Error(), ExitCode: exitEnvironment,
+		Schema: result.Schema, Version: version(), Command: a.args, Failure: why.Error(), ExitCode: exit.Environment,
 	}
 	if c.OutputFile != "" {
 		err = result.WriteFile(c.OutputFile, r)
@@ -106,10 +107,10 @@ func (a *app) annotated(title string, err error) error {
 	if err == nil || !onGitHub() {
 		return err
 	}
-	text := describe(err)
-	var exit *exitError
-	if errors.As(err, &exit) && exit.said != "" {
-		text = exit.said
+	text := exit.Describe(err)
+	var ended *exit.Error
+	if errors.As(err, &ended) && ended.Said != "" {
+		text = ended.Said
 	}
 	if text != "" {
 		fmt.Fprintln(a.err, ci.Annotation(title, text))

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -56,7 +58,7 @@ func newRootCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
 				cmd.SetOut(a.err)
-				return cmp.Or(cmd.Help(), error(&exitError{code: exitUsage}))
+				return cmp.Or(cmd.Help(), error(&exit.Error{Code: exit.Usage}))
 			}
 			return unknownCommand(cmd, words[0])
 		},
@@ -107,7 +109,7 @@ func addLauncherFlags(f *pflag.FlagSet) {
 func refuseLauncherFlags(cmd *cobra.Command) (err error) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed {
-			err = hinted(usagef("--%s means nothing to %s, which launches nothing", f.Name, cmd.Name()), cmd)
+			err = hinted(exit.Usagef("--%s means nothing to %s, which launches nothing", f.Name, cmd.Name()), cmd)
 		}
 	})
 	return err
@@ -120,7 +122,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 			valid = append(append(valid, c.Name()), c.Aliases...)
 		}
 	}
-	return hinted(unknown("collective or command", word, valid), cmd)
+	return hinted(phrase.Unknown("collective or command", word, valid), cmd)
 }
 
 // explainFlagError turns what pflag says about a command line into a usage
@@ -128,26 +130,26 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return hinted(&usageError{err: err}, cmd)
+		return hinted(&exit.UsageError{Err: err}, cmd)
 	}
 	if what, ok := kernels.Find(cmd.Name()); ok {
 		if text := noSuchFlag(what, missing.GetSpecifiedName()); text != "" {
-			return hinted(usagef("%s", text), cmd)
+			return hinted(exit.Usagef("%s", text), cmd)
 		}
 	}
 	if short := missing.GetSpecifiedShortnames(); short != "" {
-		return hinted(usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
+		return hinted(exit.Usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
 	}
 	if cmd.HasParent() && torchrun.New().Flags().Lookup(missing.GetSpecifiedName()) != nil {
-		return hinted(usagef("--%s is for programs that gpurun launches, and %s is a command of its own", missing.GetSpecifiedName(), cmd.Name()), cmd)
+		return hinted(exit.Usagef("--%s is for programs that gpurun launches, and %s is a command of its own", missing.GetSpecifiedName(), cmd.Name()), cmd)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	text := "unknown flag --" + missing.GetSpecifiedName()
-	if best := nearest(missing.GetSpecifiedName(), names); best != "" {
+	if best := phrase.Nearest(missing.GetSpecifiedName(), names); best != "" {
 		text += "; did you mean --" + best + "?"
 	}
-	return hinted(usagef("%s", text), cmd)
+	return hinted(exit.Usagef("%s", text), cmd)
 }
 
 // instead names gpurun's word for a flag of nccl-tests that it does without.
@@ -161,5 +163,5 @@ func instead(shorthand string) string {
 
 // hinted says where the command's usage stands.
 func hinted(err error, cmd *cobra.Command) error {
-	return &usageError{err: err, hint: "Run '" + cmd.CommandPath() + " --help' for usage."}
+	return &exit.UsageError{Err: err, Hint: "Run '" + cmd.CommandPath() + " --help' for usage."}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/worker/agent"
 	"gpurun/worker/phases"
 )
@@ -31,7 +32,7 @@ func run(args []string, s streams) int {
 	defer release()
 	lifeline, err := agent.UnderGuard()
 	if err != nil {
-		return complain(s.err, &environmentError{err})
+		return complain(s.err, &exit.EnvironmentError{Err: err})
 	}
 	if lifeline != nil {
 		defer lifeline.Close()
@@ -51,10 +52,10 @@ func run(args []string, s streams) int {
 // complain prints an error that has not been printed yet, and returns the exit
 // code that belongs to it.
 func complain(w io.Writer, err error) int {
-	if text := describe(err); text != "" {
+	if text := exit.Describe(err); text != "" {
 		fmt.Fprintf(w, "gpurun: %s\n", text)
 	}
-	return exitCode(err)
+	return exit.Code(err)
 }
 
 // guarded runs work in a second process, the agent, which this one guards: it
@@ -66,7 +67,7 @@ func (a *app) guarded(work func() error) error {
 	}
 	code, err := agent.Guard(a.signals)
 	if code == 0 && err != nil {
-		return &environmentError{err}
+		return &exit.EnvironmentError{Err: err}
 	}
-	return &exitError{code: code, err: err}
+	return &exit.Error{Code: code, Err: err}
 }

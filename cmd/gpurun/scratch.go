@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"gpurun/cmd/gpurun/exit"
 )
 
 // scratchVariable tells the agent the folder that the guard made for it. Workers
@@ -18,7 +20,7 @@ func lendScratch() (remove func() error, err error) {
 		err = os.Setenv(scratchVariable, folder)
 	}
 	if err != nil {
-		return nil, &environmentError{fmt.Errorf("making a temporary folder: %w", err)}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("making a temporary folder: %w", err)}
 	}
 	return func() error { return os.RemoveAll(folder) }, nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/configs"
 )
@@ -82,20 +84,20 @@ func (s *settings) readFile(known []string) error {
 	}
 	extension := strings.TrimPrefix(filepath.Ext(s.file), ".")
 	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
-		return usagef("config file %s: %w", s.file, unknown("ending", extension, types))
+		return exit.Usagef("config file %s: %w", s.file, phrase.Unknown("ending", extension, types))
 	}
 	text, err := readRegular(s.file, maxConfigBytes)
 	if err != nil {
-		return usagef("reading the config file: %w", err)
+		return exit.Usagef("reading the config file: %w", err)
 	}
 	s.v.SetConfigType(extension)
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return usagef("config file %s: %s", s.file, oneLine(err))
+		return exit.Usagef("config file %s: %s", s.file, phrase.OneLine(err))
 	}
 	for _, key := range s.v.AllKeys() {
 		if !slices.Contains(known, key) {
 			slices.Sort(known)
-			return usagef("config file %s: %w", s.file, unknown("key", key, known))
+			return exit.Usagef("config file %s: %w", s.file, phrase.Unknown("key", key, known))
 		}
 	}
 	return nil
@@ -130,7 +132,7 @@ func (s *settings) source(key string) string {
 // blame makes a usage error of what is wrong with the value of a key: it names
 // the flag, the variable, or the file with the key.
 func (s *settings) blame(key string, reason error) error {
-	return usagef("%s: %w", cmp.Or(s.source(key), key), reason)
+	return exit.Usagef("%s: %w", cmp.Or(s.source(key), key), reason)
 }
 
 // blamed blames the source of a setting that does not fit the machine; other errors it
@@ -153,7 +155,7 @@ func (s *settings) config() (config, error) {
 		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
 	}
 	if err != nil {
-		return c, usagef("reading the configuration: %s", oneLine(err))
+		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))
 	}
 	return c, s.check(c)
 }
@@ -162,7 +164,7 @@ func (s *settings) config() (config, error) {
 func decodingReason(err error) error {
 	var parse *mapstructure.ParseError
 	if !errors.As(err, &parse) {
-		return errors.New(oneLine(err))
+		return errors.New(phrase.OneLine(err))
 	}
 	if parse.Expected.Kind() == reflect.Bool {
 		return fmt.Errorf("%q is neither true nor false", parse.Value)
@@ -183,6 +185,3 @@ func textHook(_, to reflect.Type, data any) (any, error) {
 	}
 	return value, reader.UnmarshalText(fmt.Append(nil, data))
 }
-
-// oneLine puts an error of several lines into one.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

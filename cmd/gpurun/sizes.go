@@ -1,6 +1,9 @@
 package main
 
-import "gpurun/worker/result"
+import (
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/result"
+)
 
 // maxSizes bounds a sweep: more sizes than this are a slip.
 const maxSizes = 4096
@@ -10,7 +13,7 @@ const maxSizes = 4096
 func (s *settings) sizes(c config) ([]int64, error) {
 	first, last := s.span(c)
 	if first > last {
-		return nil, usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
+		return nil, exit.Usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
 	}
 	next, err := s.step(c)
 	if err != nil {
@@ -19,7 +22,7 @@ func (s *settings) sizes(c config) ([]int64, error) {
 	var sizes []int64
 	for at := first; at <= last; {
 		if len(sizes) == maxSizes {
-			return nil, usagef("from %s to %s there are more than %d sizes; take larger steps",
+			return nil, exit.Usagef("from %s to %s there are more than %d sizes; take larger steps",
 				result.FormatSize(first), result.FormatSize(last), maxSizes)
 		}
 		sizes = append(sizes, at)
@@ -51,7 +54,7 @@ func (s *settings) step(c config) (func(int64) int64, error) {
 	factor, bytes := c.StepFactor, int64(c.StepBytes)
 	switch {
 	case bytes > 0 && s.source("stepfactor") != "":
-		return nil, usagef("%s and %s exclude each other", s.source("stepbytes"), s.source("stepfactor"))
+		return nil, exit.Usagef("%s and %s exclude each other", s.source("stepbytes"), s.source("stepfactor"))
 	case bytes > 0:
 		return func(at int64) int64 { return at + bytes }, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/worker/result"
@@ -17,16 +18,16 @@ import (
 
 func TestWorse(t *testing.T) {
 	for _, c := range []struct{ a, b, want int }{
-		{exitOK, exitThreshold, exitThreshold},
-		{exitThreshold, exitOK, exitThreshold},
-		{exitThreshold, exitEnvironment, exitEnvironment},
-		{exitWorkerDied, exitEnvironment, exitWorkerDied},
-		{exitTimeout, exitWrongData, exitWrongData},
-		{exitWrongData, exitThreshold, exitWrongData},
-		{exitWrongData, exitWorkerDied, exitWrongData},
-		{exitWrongData, exitSignalled + 2, exitSignalled + 2},
+		{exit.OK, exit.Threshold, exit.Threshold},
+		{exit.Threshold, exit.OK, exit.Threshold},
+		{exit.Threshold, exit.Environment, exit.Environment},
+		{exit.WorkerDied, exit.Environment, exit.WorkerDied},
+		{exit.Timeout, exit.WrongData, exit.WrongData},
+		{exit.WrongData, exit.Threshold, exit.WrongData},
+		{exit.WrongData, exit.WorkerDied, exit.WrongData},
+		{exit.WrongData, exit.Signalled + 2, exit.Signalled + 2},
 	} {
-		if got := worse(c.a, c.b); got != c.want {
+		if got := exit.Worse(c.a, c.b); got != c.want {
 			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -43,10 +44,10 @@ func TestLook(t *testing.T) {
 		code   int
 		text   string
 	}{
-		{nil, exitOK, ""},
-		{[]result.Check{fine, warned}, exitOK, "gpurun: WARN: shm: 64 MB (mount more)\n"},
-		{[]result.Check{failed}, exitWrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
-		{[]result.Check{failed, fine}, exitEnvironment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
+		{nil, exit.OK, ""},
+		{[]result.Check{fine, warned}, exit.OK, "gpurun: WARN: shm: 64 MB (mount more)\n"},
+		{[]result.Check{failed}, exit.WrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
+		{[]result.Check{failed, fine}, exit.Environment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 	} {
 		s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return c.checks, c.code, nil }}
 		var stderr bytes.Buffer
@@ -59,7 +60,7 @@ func TestLook(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return nil, exitOK, broken }}
+	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return nil, exit.OK, broken }}
 	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
@@ -74,12 +75,12 @@ func TestBlindSmoke(t *testing.T) {
 		config: config{OutputFile: file},
 		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
 		examine: func(context.Context, config) ([]result.Check, int, error) {
-			return nil, exitOK, &exitError{code: 130, err: errors.New("ended by SIGINT")}
+			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},
 	}
 	var stdout bytes.Buffer
 	err := s.run(t.Context(), &app{streams: streams{out: &stdout, err: &bytes.Buffer{}}})
-	if exitCode(err) != 130 || !strings.Contains(describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
+	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
 		t.Errorf("%v, %s", err, stdout.String())
 	}
 	if r, err := readReport(file); err != nil || r.Passed || r.ExitCode != 130 || !strings.Contains(r.Failure, "ended by SIGINT") {
@@ -123,7 +124,7 @@ PASS: not much was judged
 
 // TestAnnotationIsTheReason checks which of the errors of a run are annotated.
 func TestAnnotationIsTheReason(t *testing.T) {
-	said := &exitError{code: 99, said: "too slow"}
+	said := &exit.Error{Code: 99, Said: "too slow"}
 	for _, c := range []struct {
 		github string
 		err    error
@@ -132,8 +133,8 @@ func TestAnnotationIsTheReason(t *testing.T) {
 		{"true", nil, ""},
 		{"", said, ""},
 		{"true", said, "::error title=gpurun x::too slow\n"},
-		{"true", &exitError{code: 5}, ""}, // the guard's: the agent has said it
-		{"true", usagef("bad"), "::error title=gpurun x::bad\n"},
+		{"true", &exit.Error{Code: 5}, ""}, // the guard's: the agent has said it
+		{"true", exit.Usagef("bad"), "::error title=gpurun x::bad\n"},
 	} {
 		t.Setenv(githubActions, c.github)
 		var stderr bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/worker/gate"
 	"gpurun/worker/result"
 )
@@ -32,7 +33,7 @@ func (s *smokeRun) run(ctx context.Context, a *app) error {
 	}
 	blind := s.look(ctx, progress.beside(a.err), &all)
 	if blind != nil { // what reads the files is to know
-		all.Failure, all.ExitCode = blind.Error(), exitCode(blind)
+		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
 	rows := make([]smoked, len(s.runs))
 	for i, p := range s.runs {
@@ -44,7 +45,7 @@ func (s *smokeRun) run(ctx context.Context, a *app) error {
 	if all.Failure == "" {
 		judge(s.gate, &all)
 	}
-	all.Passed = all.ExitCode == exitOK
+	all.Passed = all.ExitCode == exit.OK
 	progress.clear()
 	return s.conclude(a, rows, all, blind)
 }
@@ -72,15 +73,15 @@ func (s *smokeRun) look(ctx context.Context, stderr io.Writer, all *result.Repor
 func (p *collectiveRun) smoke(ctx context.Context, a *app, progress *progress, all *result.Report) smoked {
 	begun := time.Now()
 	report, err := p.measure(ctx, a, silent{}, progress)
-	code := exitCode(err)
+	code := exit.Code(err)
 	if all.Devices == nil {
 		all.Devices = report.Devices
 	}
 	all.Results = append(all.Results, report.Results...)
-	if code != exitOK && code != exitWrongData {
+	if code != exit.OK && code != exit.WrongData {
 		all.Failure = p.what.Name + ": " + cmp.Or(report.Failure, err.Error())
 	}
-	all.ExitCode = worse(all.ExitCode, code)
+	all.ExitCode = exit.Worse(all.ExitCode, code)
 	return smoked{p.what.Name, true, report.Results, time.Since(begun)}
 }
 
@@ -96,7 +97,7 @@ func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report, unsaid err
 	if all.Passed {
 		return err
 	}
-	return a.endedWith(&exitError{code: all.ExitCode, err: unsaid, said: strings.Join(all.Reasons(), "\n")}, err)
+	return a.endedWith(&exit.Error{Code: all.ExitCode, Err: unsaid, Said: strings.Join(all.Reasons(), "\n")}, err)
 }
 
 // printSmoke prints a line for each collective, and the verdict.

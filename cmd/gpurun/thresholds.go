@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/worker/gate"
 	"gpurun/worker/result"
@@ -61,7 +63,7 @@ func (s *settings) setProfile(plan *gate.Plan, word string) error {
 	}
 	text, err := readRegular(word, maxProfileBytes)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(word, "/.") {
-		return s.blame("profile", unknown("profile", word, words))
+		return s.blame("profile", phrase.Unknown("profile", word, words))
 	} else if err != nil {
 		return s.blame("profile", err)
 	}
@@ -97,7 +99,7 @@ func builtInProfiles() ([]gate.Profile, error) {
 // judge holds the results of a run that came to its end against thresholds.
 func judge(plan gate.Plan, r *result.Report) {
 	if r.Gate = plan.Judge(*r); r.Gate.Failed() {
-		r.ExitCode = worse(r.ExitCode, exitThreshold)
+		r.ExitCode = exit.Worse(r.ExitCode, exit.Threshold)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous/transport"
 )
 
@@ -28,7 +29,7 @@ func (s *settings) tls(files transport.TLSFiles) (*transport.TLS, error) {
 	}
 	t, err := transport.LoadTLS(files)
 	if err != nil {
-		return nil, usagef("TLS between nodes: %w", err)
+		return nil, exit.Usagef("TLS between nodes: %w", err)
 	}
 	return t, nil
 }

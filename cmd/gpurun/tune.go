@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels"
@@ -88,7 +90,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	}
 	if t.file != "" {
 		if err := result.CheckFile(t.file); err != nil {
-			return nil, &usageError{err: err}
+			return nil, &exit.UsageError{Err: err}
 		}
 	}
 	collectives, err := collectivesNamed(words)
@@ -105,7 +107,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 			return nil, err
 		}
 		if len(p.job.DTypes) > 1 {
-			return nil, usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
+			return nil, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
 		}
 		t.runs = append(t.runs, p)
 	}
@@ -129,7 +131,7 @@ func collectivesNamed(words []string) ([]*collective.Collective, error) {
 	for _, word := range words {
 		what, ok := kernels.Find(word)
 		if !ok {
-			return nil, unknown("collective", word, collectiveNames())
+			return nil, phrase.Unknown("collective", word, collectiveNames())
 		}
 		if !slices.ContainsFunc(found, func(c *collective.Collective) bool { return c.Name == what.Name }) {
 			found = append(found, what)
@@ -185,7 +187,7 @@ func tableHead(r result.Report, dtype string) (tuning.Table, error) {
 	d := r.Devices[0]
 	for _, other := range r.Devices {
 		if other.Name != d.Name {
-			return tuning.Table{}, &environmentError{fmt.Errorf(
+			return tuning.Table{}, &exit.EnvironmentError{Err: fmt.Errorf(
 				"a table is for one model of GPU, and there are %s and %s; CUDA_VISIBLE_DEVICES chooses some", d.Name, other.Name)}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/tuning"
@@ -111,7 +112,7 @@ func TestTableHead(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = tableHead(result.Report{Devices: []cudart.Info{h200, {Name: "NVIDIA H100"}}}, "half")
-	if exitCode(err) != exitEnvironment || !strings.Contains(err.Error(), "NVIDIA H200 and NVIDIA H100") {
+	if exit.Code(err) != exit.Environment || !strings.Contains(err.Error(), "NVIDIA H200 and NVIDIA H100") {
 		t.Errorf("error %v", err)
 	}
 }

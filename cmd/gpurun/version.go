@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels/ptx"
 )
 
@@ -55,7 +56,7 @@ func version() string {
 // noArguments refuses positional arguments.
 func noArguments(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
-		return hinted(usagef("%s takes no %q", cmd.CommandPath(), words[0]), cmd)
+		return hinted(exit.Usagef("%s takes no %q", cmd.CommandPath(), words[0]), cmd)
 	}
 	return nil
 }

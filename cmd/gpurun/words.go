@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/collective"
 )
 
@@ -115,7 +116,7 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 		if word != wordAll {
 			name, ok := parse(word)
 			if !ok {
-				return nil, unknown(kind, word, valid)
+				return nil, phrase.Unknown(kind, word, valid)
 			}
 			names = []string{name}
 		}

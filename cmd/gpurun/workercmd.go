@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
 	"gpurun/kernels/ptx"
 	"gpurun/rendezvous/transport"
@@ -64,11 +65,11 @@ func newWorkerCommand() *cobra.Command {
 			}
 			reports, err := report.Open()
 			if err != nil {
-				return &usageError{err: err}
+				return &exit.UsageError{Err: err}
 			}
 			defer reports.Close()
 			if err := work(cmd, part, reports); err != nil {
-				return &exitError{code: failed(reports, err)}
+				return &exit.Error{Code: failed(reports, err)}
 			}
 			return nil
 		},
@@ -79,9 +80,9 @@ func newWorkerCommand() *cobra.Command {
 func failed(reports *report.Writer, err error) int {
 	failure := worker.Explain(err)
 	if reports.Fail(failure) != nil {
-		return exitWorkerDied // the launcher is gone
+		return exit.WorkerDied // the launcher is gone
 	}
-	return classCode(failure.Class)
+	return exit.CodeOfClass(failure.Class)
 }
 
 // librariesFor are the libraries of others that a backend has: they need GPUs.
@@ -100,7 +101,7 @@ func endBySignal(ctx context.Context) (undo func() bool) {
 	return context.AfterFunc(ctx, func() {
 		var signalled agent.Signalled
 		if errors.As(context.Cause(ctx), &signalled) {
-			os.Exit(exitSignalled + int(signalled.Signal))
+			os.Exit(exit.Signalled + int(signalled.Signal))
 		}
 	})
 }
@@ -118,13 +119,13 @@ func self(args ...string) ([]string, error) {
 func takeAssignment() (assignment, error) {
 	text, ok := os.LookupEnv(assignmentVariable)
 	if !ok {
-		return assignment{}, usagef("%s is not set: gpurun starts its workers itself", assignmentVariable)
+		return assignment{}, exit.Usagef("%s is not set: gpurun starts its workers itself", assignmentVariable)
 	}
 	var part assignment
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&part); err != nil {
-		return part, usagef("reading %s: %w", assignmentVariable, err)
+		return part, exit.Usagef("reading %s: %w", assignmentVariable, err)
 	}
 	return part, os.Unsetenv(assignmentVariable)
 }

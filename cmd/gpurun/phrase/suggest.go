@@ -1,4 +1,4 @@
-package main
+package phrase
 
 import (
 	"fmt"
@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// unknown says that there is no such word, which words there are, and which
+// Unknown says that there is no such word, which words there are, and which
 // of them is nearest.
-func unknown(what, word string, valid []string) error {
+func Unknown(what, word string, valid []string) error {
 	text := fmt.Sprintf("unknown %s %q", what, word)
-	if best := nearest(word, valid); best != "" {
+	if best := Nearest(word, valid); best != "" {
 		text += fmt.Sprintf("; did you mean %q?", best)
 	}
 	return fmt.Errorf("%s (there are: %s)", text, strings.Join(valid, ", "))
 }
 
-// nearest returns the valid word with the least edit distance, else one that
+// Nearest returns the valid word with the least edit distance, else one that
 // begins with word, or "" when none is alike.
-func nearest(word string, valid []string) string {
+func Nearest(word string, valid []string) string {
 	word = strings.ToLower(word)
 	best, least := "", max(len(word)/2, 1)+1
 	for _, candidate := range valid {

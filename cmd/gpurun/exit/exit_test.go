@@ -1,4 +1,4 @@
-package main
+package exit
 
 import (
 	"errors"
@@ -19,16 +19,16 @@ func TestExitCode(t *testing.T) {
 		text string
 	}{
 		{nil, 0, ""},
-		{&exitError{code: 143}, 143, ""},
-		{&exitError{code: 5, err: errors.New("more")}, 5, "more"},
-		{fmt.Errorf("around: %w", usagef("bad")), 2, "around: bad"},
-		{&usageError{errors.New("bad"), "read this"}, 2, "bad\nread this"},
-		{&environmentError{errors.New("no GPU")}, 3, "no GPU"},
+		{&Error{Code: 143}, 143, ""},
+		{&Error{Code: 5, Err: errors.New("more")}, 5, "more"},
+		{fmt.Errorf("around: %w", Usagef("bad")), 2, "around: bad"},
+		{&UsageError{errors.New("bad"), "read this"}, 2, "bad\nread this"},
+		{&EnvironmentError{errors.New("no GPU")}, 3, "no GPU"},
 		{&agent.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
 		{&agent.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
 		{errors.New("out of descriptors"), 3, "out of descriptors"},
 	} {
-		if code, text := exitCode(c.err), describe(c.err); code != c.code || text != c.text {
+		if code, text := Code(c.err), Describe(c.err); code != c.code || text != c.text {
 			t.Errorf("%v: %d %q, want %d %q", c.err, code, text, c.code, c.text)
 		}
 	}
@@ -54,7 +54,7 @@ func TestCollectiveCode(t *testing.T) {
 		"disk full":   {&agent.Outcome{Cause: errors.New("no space left")}, 3},
 		"signal":      {&agent.Outcome{Signal: syscall.SIGTERM, Cause: agent.Signalled{Signal: syscall.SIGTERM}}, 143},
 	} {
-		if code := collectiveCode(c.outcome); code != c.code {
+		if code := CodeOfWorkers(c.outcome); code != c.code {
 			t.Errorf("%s: %d, want %d", name, code, c.code)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package phrase
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 		"allredcue": "allreduce", "ALLREDUCE": "allreduce", "lst": "list", "versoin": "version",
 		"flaot": "float", "bf16": "", "bloat16": "bfloat16", "comp": "completion", "": "", "zzzzzzzzz": "", "x": "",
 	} {
-		if got := nearest(word, words); got != want {
+		if got := Nearest(word, words); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
 		}
 	}

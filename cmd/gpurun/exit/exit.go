@@ -1,0 +1,156 @@
+// Package exit decides how gpurun ends: with which exit code, and with which words for an
+// error that has not been said yet.
+package exit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"gpurun/worker/agent"
+	"gpurun/worker/launcher"
+	"gpurun/worker/report"
+)
+
+// Exit codes. A command that gpurun launches decides its own: gpurun ends with
+// the code of the worker that failed first. On signal n the code is 128+n.
+const (
+	OK          = 0
+	WrongData   = 1
+	Usage       = 2
+	Environment = 3 // no GPU, too few GPUs, a library or right is missing
+	Timeout     = 4 // something hung
+	WorkerDied  = 5
+	Rendezvous  = 6
+	Threshold   = 99  // all verified, and slower than allowed
+	NotRunnable = 126 // as of a shell: a command that is not executable
+	NotFound    = 127 // as of a shell: a command that is not there
+	Signalled   = 128 // and the signal's number
+)
+
+// UsageError is a command line, environment variable or configuration file
+// that makes no sense. Hint, if any, says where to read more.
+type UsageError struct {
+	Err  error
+	Hint string
+}
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// EnvironmentError is something that the machine lacks.
+type EnvironmentError struct{ Err error }
+
+func (e *EnvironmentError) Error() string { return e.Err.Error() }
+func (e *EnvironmentError) Unwrap() error { return e.Err }
+
+// Error asks for an exit code. Err is nil when all has been said; Said may
+// repeat it in short.
+type Error struct {
+	Code int
+	Err  error
+	Said string
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Describe returns what is left to be said about an error.
+func Describe(err error) string {
+	var exit *Error
+	var usage *UsageError
+	switch {
+	case err == nil, errors.As(err, &exit) && exit.Err == nil:
+		return ""
+	case errors.As(err, &usage) && usage.Hint != "":
+		return err.Error() + "\n" + usage.Hint
+	}
+	return err.Error()
+}
+
+// Code decides how gpurun ends.
+func Code(err error) int {
+	var (
+		exit     *Error
+		usage    *UsageError
+		notFound *agent.NotFound
+		signal   agent.Signalled
+		meeting  *launcher.MeetingError
+	)
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &exit):
+		return exit.Code
+	case errors.As(err, &usage):
+		return Usage
+	case errors.As(err, &signal):
+		return Signalled + int(signal.Signal)
+	case errors.As(err, &meeting):
+		return Rendezvous
+	case errors.As(err, &notFound) && errors.Is(err, fs.ErrPermission):
+		return NotRunnable
+	case errors.As(err, &notFound):
+		return NotFound
+	}
+	// What remains is the operating system refusing something.
+	return Environment
+}
+
+// CodeOfClass is the exit code for a class of failure.
+func CodeOfClass(class report.Class) int {
+	switch class {
+	case report.WrongData:
+		return WrongData
+	case report.Usage:
+		return Usage
+	case report.Environment:
+		return Environment
+	case report.Timeout:
+		return Timeout
+	case report.Rendezvous:
+		return Rendezvous
+	}
+	return WorkerDied
+}
+
+// Worse is the exit code that says more: of a signal, or else of wrong data, then
+// of what ended the run, then of what the machine lacks, then of a threshold.
+func Worse(a, b int) int {
+	order := []int{OK, Threshold, Environment, Rendezvous, WorkerDied, Timeout, WrongData}
+	severity := func(code int) int {
+		if i := slices.Index(order, code); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	if severity(b) > severity(a) {
+		return b
+	}
+	return a
+}
+
+// CodeOfWorkers is the exit code of a collective whose workers ended so.
+func CodeOfWorkers(o *agent.Outcome) int {
+	switch {
+	case o.First != nil && o.First.Report != nil:
+		return CodeOfClass(o.First.Report.Class)
+	case o.First != nil:
+		return WorkerDied
+	case o.Cause != nil && o.Signal == 0:
+		return Environment
+	}
+	return o.ExitCode()
+}
