@@ -9,6 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/worker/agent"
 )
 
@@ -16,23 +17,28 @@ import (
 // that it was made of.
 type fallback struct{ text, source string }
 
-// takeStep lets settings that nobody gave be those of the Slurm step that this
-// process is a task of, if there is one, and the user has not said how the nodes
-// meet. given returns what the user gave for a flag, or "".
-func (s *settings) takeStep(given func(flag string) string) error {
+// takeStep lets settings that nobody gave, on a line for commands or elsewhere, be those of
+// the Slurm step that this process is a task of, if there is one, and the user has not
+// said how the nodes meet. remark says that the job has more nodes than this one, or is
+// empty. line may be nil.
+func (s *settings) takeStep(line *torchrun.Line) (remark string, err error) {
+	given := s.givenIn(line)
 	if meetsBy(given) {
-		return nil
+		return "", nil
 	}
 	step, err := slurm.Read(os.LookupEnv)
 	if err != nil {
-		return &exit.UsageError{Err: err}
+		return "", &exit.UsageError{Err: err}
 	}
-	if step == nil || step.Tasks() == 1 {
-		return nil
+	switch {
+	case step == nil:
+		return forgotten(), nil
+	case step.Tasks() == 1:
+		return "", nil
 	}
 	fallbacks, err := fallbacksOf(step, given)
 	if err != nil {
-		return err
+		return "", err
 	}
 	s.slurmStep, s.fallbacks = step, fallbacks
 	for key, f := range s.fallbacks {
@@ -40,15 +46,7 @@ func (s *settings) takeStep(given func(flag string) string) error {
 			s.v.SetDefault(key, f.text)
 		}
 	}
-	return nil
-}
-
-// given returns what the user gave for a key, or "".
-func (s *settings) given(key string) string {
-	if s.source(key) == "" {
-		return ""
-	}
-	return s.v.GetString(key)
+	return "", nil
 }
 
 // meetsBy reports whether the user has said how the nodes meet, or that there is but
@@ -116,9 +114,9 @@ func (s *settings) task() *agent.Task {
 }
 
 // forgotten says that a job has more nodes than this one, or returns "".
-func forgotten(given func(flag string) string) string {
+func forgotten() string {
 	nodes := slurm.NodesOutside(os.LookupEnv)
-	if nodes <= 1 || meetsBy(given) {
+	if nodes <= 1 {
 		return ""
 	}
 	return fmt.Sprintf("this job of Slurm's has %d nodes, and gpurun was not started by srun: it runs on this one alone; srun --ntasks-per-node=1 starts it on all", nodes)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
@@ -39,9 +39,6 @@ const (
 	plotFlag = "plot"
 )
 
-// maxRounds is far more than a median needs.
-const maxRounds = 1000
-
 func newBenchCommand(a *app, products []*matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     benchCommand + " COLLECTIVE",
@@ -60,11 +57,7 @@ func newBenchCommand(a *app, products []*matmul.Operation) *cobra.Command {
 }
 
 func addBenchFlags(f *pflag.FlagSet) {
-	for _, flag := range sweepFlags() {
-		if !slices.Contains([]string{"run-cycles", "explain"}, flag.name) {
-			flag.add(f)
-		}
-	}
+	flags.AddAllBut(f, "run-cycles", "explain")
 	f.Lookup("iters").Usage = "`number` of calls that are timed together"
 	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
 	f.String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
@@ -128,10 +121,8 @@ func forceBench(c *config) { c.RunCycles, c.Explain = 1, false }
 
 // refuseFlags refuses flags that mean nothing to the collective.
 func refuseFlags(cmd *cobra.Command, what *collective.Collective) error {
-	for _, flag := range sweepFlags() {
-		if f := cmd.Flags().Lookup(flag.name); f != nil && f.Changed && flag.need.lacking(what) != "" {
-			return hinted(exit.Usagef("%s", noSuchFlag(what, flag.name)), cmd)
-		}
+	if why := flags.Meaningless(cmd.Flags(), what); why != "" {
+		return hinted(exit.Usagef("%s", why), cmd)
 	}
 	if f := cmd.Flags().Lookup(svgFlag); f.Changed && what.Shape.Empty {
 		return hinted(exit.Usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name), cmd)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
@@ -39,7 +40,7 @@ func newProductBenchCommand(a *app, what *matmul.Operation) *cobra.Command {
 			}))
 		},
 	}
-	addProductFlags(cmd.Flags())
+	flags.AddProduct(cmd.Flags())
 	cmd.Flags().Lookup("iters").Usage = "`number` of calls that are timed together"
 	cmd.Flags().String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
 	cmd.Flags().String("against", "", "`algorithm` that ratios are to; without this flag the first")

@@ -8,13 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/phases"
-	"gpurun/worker/result"
 )
 
 func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
@@ -29,7 +28,7 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 			return a.annotated("gpurun "+what.Name, runCollective(cmd, a, what))
 		},
 	}
-	addSweepFlags(cmd.Flags(), what)
+	flags.AddCollective(cmd.Flags(), what)
 	return cmd
 }
 
@@ -72,7 +71,7 @@ func collectiveExamples(what *collective.Collective) []string {
 		name + " --explain                                        what auto takes, and why",
 		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      see it fail",
 	}
-	if hasEpilogues(what) {
+	if flags.HasEpilogues(what) {
 		lines = append(lines, name+" -d bfloat16 --epilogue rmsnorm --hidden 8192")
 	}
 	return lines
@@ -92,7 +91,7 @@ func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) erro
 
 // planRun decides what runs where.
 func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, error) {
-	inject, err := injections(cmd)
+	inject, err := flags.Injections(cmd.Flags())
 	if err != nil {
 		return nil, err
 	}
@@ -104,20 +103,6 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 		return nil, err
 	}
 	return p, p.config.checkFiles()
-}
-
-// checkFiles says which of the files to write, and of the further ones, could not be
-// written.
-func (c config) checkFiles(further ...string) error {
-	for _, file := range append([]string{c.OutputFile, c.JUnit, c.Prometheus}, further...) {
-		if file == "" {
-			continue
-		}
-		if err := result.CheckFile(file); err != nil {
-			return &exit.UsageError{Err: err}
-		}
-	}
-	return nil
 }
 
 // purpose is what commands that run collectives differ in.
@@ -154,7 +139,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 		return nil, p.settings.blamed(err)
 	}
 	noted.Begin(phases.Prepare)
-	if p.nodes.problem != nil {
+	if p.problem != nil {
 		return p, nil // the other nodes are to hear of it
 	}
 	if p.machine.backend == "sim" {
@@ -171,13 +156,12 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 
 // plan turns flags, environment and file into the job.
 func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.Injection) error {
-	settings, err := loadSettings(cmd, why.profiles...)
+	settings, err := loadSettings(cmd.Flags(), why.profiles...)
 	if err != nil {
 		return err
 	}
 	if why.oneMachine == "" {
-		p.remark = forgotten(settings.given)
-		if err := settings.takeStep(settings.given); err != nil {
+		if p.remark, err = settings.takeStep(nil); err != nil {
 			return err
 		}
 	}

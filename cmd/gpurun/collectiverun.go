@@ -26,7 +26,10 @@ type collectiveRun struct {
 	job      worker.Job
 	machine  machine
 	nodes    placement
-	gate     gate.Plan // that the results are held against
+	// problem is why this machine cannot take part in a job across machines; the other
+	// nodes are told.
+	problem error
+	gate    gate.Plan // that the results are held against
 	// leftOut says which of "all" algorithms do not run, and why; or is empty.
 	leftOut string
 	// remark is something else that is to be said before the run; or is empty.
@@ -36,8 +39,8 @@ type collectiveRun struct {
 // notices are what is to be said before the run.
 func (p *collectiveRun) notices() []string {
 	var all []string
-	if p.nodes.problem != nil {
-		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.nodes.problem))
+	if p.problem != nil {
+		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.problem))
 	} else if p.machine.notice != "" {
 		all = append(all, p.machine.notice)
 	}
@@ -76,7 +79,7 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 	for _, notice := range p.notices() {
 		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
 	}
-	log, err := newLogger(p.config, stderr)
+	log, err := newLogger(p.config.LogLevel, p.config.LogFormat, stderr)
 	if err != nil {
 		return result.Report{}, err
 	}
@@ -159,7 +162,7 @@ func (p *collectiveRun) assign(where *meeting) ([]string, error) {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
 			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
-			Target: where.target, Token: where.token, TLS: p.nodes.tls.Files(),
+			Target: where.target, Token: where.token, TLS: p.nodes.trust.tls.Files(),
 			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.localRank(localRank)), SimSeed: p.config.SimSeed,
 			LogLevel: p.config.LogLevel, Timing: p.config.Timing,
 		})

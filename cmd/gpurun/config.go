@@ -196,3 +196,6 @@ func outputFormats() []string {
 	}
 	return words
 }
+
+// maxRounds is far more than a median needs.
+const maxRounds = 1000

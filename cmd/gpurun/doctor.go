@@ -13,6 +13,7 @@ import (
 
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
@@ -36,9 +37,6 @@ const doctorExample = `  gpurun doctor
   gpurun doctor --json | jq '.findings[] | select(.status != "OK")'
   gpurun --device sim --nproc-per-node 4 doctor`
 
-// doctorFlags are the flags of collectives that doctor has as well.
-var doctorFlags = [...]string{"timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "cublas-lib", "output"}
-
 const doctorTitle = "gpurun doctor"
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -49,14 +47,10 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Example: doctorExample,
 		Args:    noArguments,
 	}
-	for _, flag := range sweepFlags() {
-		if slices.Contains(doctorFlags[:], flag.name) {
-			flag.add(cmd.Flags())
-		}
-	}
+	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "cublas-lib", "output")
 	cmd.Flags().Lookup("output").Usage = "`form` of the diagnosis: table or json"
 	asJSON := cmd.Flags().Bool("json", false, "print the diagnosis as JSON, as --output json does")
-	addInjectFlag(cmd.Flags())
+	flags.AddInject(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		settings, c, inject, err := planDoctor(cmd)
 		if err != nil {
@@ -74,16 +68,16 @@ func newDoctorCommand(a *app) *cobra.Command {
 
 // planDoctor reads what the command is told.
 func planDoctor(cmd *cobra.Command) (s *settings, c config, inject []worker.Injection, err error) {
-	if inject, err = injections(cmd); err != nil {
+	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if s, err = loadSettings(cmd); err != nil {
+	if s, err = loadSettings(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
 	if c, err = s.config(); err != nil {
 		return nil, c, nil, err
 	}
-	if err := refuseNodes(s, c, cmd.Name()); err != nil {
+	if err := s.refuseNodes(c, cmd.Name()); err != nil {
 		return nil, c, nil, hinted(err, cmd)
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
@@ -83,7 +82,7 @@ func (s *settings) setData(job *worker.Job, c config, what *collective.Collectiv
 // setEpilogue sets the epilogue and what it works with, and refuses flags that
 // have nothing to do with it.
 func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Collective) error {
-	if !hasEpilogues(what) {
+	if !flags.HasEpilogues(what) {
 		return nil
 	}
 	uses := map[string][]string{"bias": {"hidden"}, "rmsnorm": {"hidden", "epsilon"}, "scale": {"scale"}}[c.Epilogue]
@@ -100,29 +99,4 @@ func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Colle
 	}
 	job.Epilogue = c.Epilogue
 	return nil
-}
-
-// checkJob asks the workers' own planning whether the ranks can do the job.
-func checkJob(job worker.Job, ranks int) error {
-	if err := job.Check(ranks); err != nil {
-		return &exit.UsageError{Err: err}
-	}
-	return nil
-}
-
-// injections reads the values of --inject.
-func injections(cmd *cobra.Command) ([]worker.Injection, error) {
-	texts, err := cmd.Flags().GetStringArray("inject")
-	if err != nil {
-		return nil, err
-	}
-	var all []worker.Injection
-	for _, text := range texts {
-		in, err := worker.ParseInjection(text)
-		if err != nil {
-			return nil, &exit.UsageError{Err: err}
-		}
-		all = append(all, in)
-	}
-	return all, nil
 }

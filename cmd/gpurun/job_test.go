@@ -45,7 +45,7 @@ func jobOf(t testing.TB, words ...string) (worker.Job, error) {
 }
 
 func jobOfCommand(cmd *cobra.Command) (worker.Job, error) {
-	s, err := loadSettings(cmd)
+	s, err := loadSettings(cmd.Flags())
 	if err != nil {
 		return worker.Job{}, err
 	}
@@ -139,7 +139,7 @@ func TestDefaultJob(t *testing.T) {
 
 // TestSimulatorProfile checks that the simulator's defaults give way to flags.
 func TestSimulatorProfile(t *testing.T) {
-	s, err := loadSettings(parsed(t, "-n", "7"), configs.Simulator)
+	s, err := loadSettings(parsed(t, "-n", "7").Flags(), configs.Simulator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestSizesClimbFromFirstToLast(t *testing.T) {
-	s, err := loadSettings(parsed(t, "-b", "1", "-e", "1"))
+	s, err := loadSettings(parsed(t, "-b", "1", "-e", "1").Flags())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,8 @@ type commandRun struct {
 	meeting *elastic.Config
 	// task is the place of this gpurun's process on a node that it shares with others;
 	// nil: it is alone.
-	task      *agent.Task
-	forgotten string // see the function
+	task   *agent.Task
+	remark string // to be said before the run; may be empty
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
 	plain bool
@@ -64,20 +64,18 @@ func (p *commandRun) temporary() bool {
 // planCommand checks everything that can be checked beforehand.
 func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
 	p := &commandRun{options: options, plain: torchrun.Named(a.args[0])}
-	settings, err := takeOptions(cmd, options, line, p.plain)
+	s, remark, err := takeOptions(cmd, options, line, p.plain)
 	if err != nil {
 		return nil, err
 	}
-	if !p.plain {
-		p.forgotten = forgotten(settings.givenIn(line))
-	}
+	p.remark = remark
 	if err := refuseForCommand(cmd, options); err != nil {
 		return nil, hinted(err, cmd)
 	}
-	if p.config, err = settings.launchConfig(); err != nil {
+	if p.config, err = s.launchConfig(); err != nil {
 		return nil, err
 	}
-	if p.log, err = newLogger(config{LogLevel: p.config.LogLevel, LogFormat: p.config.LogFormat}, a.err); err != nil {
+	if p.log, err = newLogger(p.config.LogLevel, p.config.LogFormat, a.err); err != nil {
 		return nil, err
 	}
 	if p.argv, err = commandOf(options, p.plain); err != nil {
@@ -86,12 +84,12 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	p.task = settings.task()
+	p.task = s.task()
 	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
 	if options.Several() {
-		p.meeting, err = meetingOf(settings, options, p.config, p.workers)
+		p.meeting, err = meetingOf(s, options, p.config, p.workers)
 	}
 	return p, err
 }
@@ -139,8 +137,8 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 	for _, note := range p.options.Unused() {
 		p.log.Debug(note)
 	}
-	if p.forgotten != "" {
-		p.log.Warn(p.forgotten)
+	if p.remark != "" {
+		p.log.Warn(p.remark)
 	}
 	job := launcher.Job{
 		Agent: agent.Spec{

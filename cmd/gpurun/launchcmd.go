@@ -1,16 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/torchrun"
 )
@@ -42,7 +40,7 @@ func newLaunchCommand(a *app) *cobra.Command {
 		return launch(cmd, a, options, line)
 	}
 	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	addLauncherFlags(own)
+	flags.AddLauncher(own)
 	for _, name := range forCollectives() {
 		own.Lookup(name).Hidden = true
 	}
@@ -73,58 +71,27 @@ func explainWords(cmd *cobra.Command, err error) error {
 }
 
 // takeOptions reads a command line into gpurun's own flags and settings, and into
-// torchrun's options. A plain torchrun knows nothing of Slurm.
-func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (*settings, error) {
+// torchrun's options. remark is to be said before the run, or is empty. A plain torchrun knows nothing of Slurm.
+func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (s *settings, remark string, err error) {
 	own := cmd.Flags()
-	for _, s := range line.Settings {
-		if options.Flags().Lookup(s.Flag.Name) == s.Flag {
+	for _, set := range line.Settings {
+		if options.Flags().Lookup(set.Flag.Name) == set.Flag {
 			continue
 		}
-		if err := own.Set(s.Flag.Name, s.Value); err != nil {
-			return nil, hinted(&exit.UsageError{Err: err}, cmd)
+		if err := own.Set(set.Flag.Name, set.Value); err != nil {
+			return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
 		}
 	}
-	settings, err := loadSettings(cmd)
-	if err != nil {
-		return nil, err
+	if s, err = loadSettings(own); err != nil {
+		return nil, "", err
 	}
 	if !plain {
-		given := settings.givenIn(line)
-		if err := settings.takeStep(given); err != nil {
-			return nil, err
+		if remark, err = s.takeStep(&line); err != nil {
+			return nil, "", err
 		}
 	}
-	if err := options.Take(line, settings.lookup); err != nil {
-		return nil, hinted(&exit.UsageError{Err: err}, cmd)
+	if err := options.Take(line, s.lookup); err != nil {
+		return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
 	}
-	return settings, nil
-}
-
-// lookup finds the value of one of torchrun's flags in the environment, by
-// gpurun's name and by torchrun's, or else in the configuration file, or in the
-// Slurm step.
-func (s *settings) lookup(flag string) (text, source string) {
-	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
-		if text := os.Getenv(name); text != "" {
-			return text, name
-		}
-	}
-	if s.v.InConfig(flag) {
-		return s.v.GetString(flag), cmp.Or(s.source(flag), flag)
-	}
-	f := s.fallbacks[flag]
-	return f.text, f.source
-}
-
-// givenIn returns what the user gave for a flag, on the line or elsewhere.
-func (s *settings) givenIn(line torchrun.Line) func(flag string) string {
-	return func(flag string) string {
-		for _, set := range slices.Backward(line.Settings) {
-			if set.Flag.Name == flag {
-				return set.Value
-			}
-		}
-		text, _ := s.lookup(flag)
-		return text
-	}
+	return s, remark, nil
 }

@@ -13,21 +13,16 @@ import (
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/transport"
-	"gpurun/worker/nodes"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
 func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*elastic.Config, error) {
-	token, err := s.token(config{RdzvTokenFile: c.TokenFile})
-	if err != nil {
-		return nil, err
-	}
-	tls, err := s.tls(transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
+	t, err := s.trust(c.TokenFile, transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
 	if err != nil {
 		return nil, err
 	}
 	m := &elastic.Config{
-		Token: token, TLS: tls, RunID: cmp.Or(o.RdzvID, "none"),
+		Token: t.token, TLS: t.tls, RunID: cmp.Or(o.RdzvID, "none"),
 		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
 		NodeRank: o.NodeRank, Workers: workers, Role: o.Role, LocalAddr: o.LocalAddr,
 	}
@@ -43,8 +38,10 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 	if host == "" {
 		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
-	if token == "" && tls == nil && m.Backend != elastic.Etcd && !nodes.Loopback(host) {
-		return nil, s.noSecret(host)
+	if m.Backend != elastic.Etcd {
+		if err := s.checkTrust(t, host); err != nil {
+			return nil, err
+		}
 	}
 	if o.RdzvEndpoint.HasPort {
 		port = o.RdzvEndpoint.Port

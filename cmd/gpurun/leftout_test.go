@@ -53,7 +53,7 @@ func TestLeaveOut(t *testing.T) {
 		if !strings.Contains(c.flags, "--algo") {
 			flags = append(flags, "--algo", "all")
 		}
-		s, err := loadSettings(parsed(t, flags...))
+		s, err := loadSettings(parsed(t, flags...).Flags())
 		if err == nil {
 			p.config, err = s.config()
 		}
@@ -82,7 +82,7 @@ func TestLeaveOut(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
-	s, err := loadSettings(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"))
+	s, err := loadSettings(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7").Flags())
 	if err != nil {
 		t.Fatal(err)
 	}

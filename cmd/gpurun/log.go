@@ -8,13 +8,13 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newLogger logs to w, without sampling.
-func newLogger(c config, w io.Writer) (*zap.Logger, error) {
-	level, err := zap.ParseAtomicLevel(c.LogLevel)
+// newLogger logs to w, without sampling: entries of a level or above, in the form "console" or "json".
+func newLogger(level, format string, w io.Writer) (*zap.Logger, error) {
+	least, err := zap.ParseAtomicLevel(level)
 	if err != nil {
 		return nil, fmt.Errorf("making the log: %w", err)
 	}
-	return zap.New(zapcore.NewCore(newEncoder(c.LogFormat), zapcore.Lock(zapcore.AddSync(w)), level)), nil
+	return zap.New(zapcore.NewCore(newEncoder(format), zapcore.Lock(zapcore.AddSync(w)), least)), nil
 }
 
 // newEncoder writes for people, or in the form "json" for programs.

@@ -132,20 +132,6 @@ func (m machine) check(c config) error {
 	return nil
 }
 
-// misfitError is a setting that does not fit the machine. Who knows the settings
-// says where the value comes from; see settings.blamed.
-type misfitError struct {
-	key    string
-	reason error
-}
-
-func (e *misfitError) Error() string { return "--" + e.key + ": " + e.reason.Error() }
-
-// misfit makes a usage error of a misfitError.
-func misfit(key, format string, args ...any) error {
-	return &exit.UsageError{Err: &misfitError{key, fmt.Errorf(format, args...)}}
-}
-
 // ordinal is the device of a rank.
 func (m machine) ordinal(localRank int) int {
 	if m.backend == "cuda" {

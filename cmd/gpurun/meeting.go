@@ -45,11 +45,11 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.token, TLS: p.nodes.tls,
+		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.trust.token, TLS: p.nodes.trust.tls,
 		JoinTimeout: p.nodes.wait, Timeout: p.job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {
-		return nil, meetingError(p.nodes.problem, err)
+		return nil, meetingError(p.problem, err)
 	}
 	m := &meeting{nodes: all}
 	m.target, m.token = all.Ranks()
@@ -69,8 +69,8 @@ func (m *meeting) tell(f *agent.Failure) {
 // not know how many ranks it would have had.
 func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
 	plan := nodes.Plan{Version: version(), Workers: p.machine.ranks}
-	if p.nodes.problem != nil {
-		plan.Problem, plan.Workers = p.nodes.problem.Error(), p.config.NProcPerNode.number
+	if p.problem != nil {
+		plan.Problem, plan.Workers = p.problem.Error(), p.config.NProcPerNode.number
 	}
 	job := p.job
 	job.LibraryPaths = nil // the ranks compare versions; files may lie elsewhere on each node

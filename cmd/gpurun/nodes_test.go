@@ -45,7 +45,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2, tls: tls}}
+	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2, trust: trust{tls: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
@@ -71,7 +72,7 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 
 // plan turns flags, environment and file into the job.
 func (p *productRun) plan(cmd *cobra.Command, profiles [][]byte) (err error) {
-	if p.settings, err = loadSettings(cmd, profiles...); err != nil {
+	if p.settings, err = loadSettings(cmd.Flags(), profiles...); err != nil {
 		return err
 	}
 	if p.config, err = p.settings.config(); err != nil {
@@ -84,7 +85,7 @@ func (p *productRun) plan(cmd *cobra.Command, profiles [][]byte) (err error) {
 	c.Explain = false // for collectives; a file or the environment may have it all the same
 	var inject []worker.Injection
 	if cmd.Flags().Lookup("inject") != nil {
-		if inject, err = injections(cmd); err != nil {
+		if inject, err = flags.Injections(cmd.Flags()); err != nil {
 			return err
 		}
 	}

@@ -2,21 +2,14 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 )
-
-// productSharedFlags are the flags of collectives that products have as well.
-var productSharedFlags = [...]string{
-	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
-	"p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "output",
-}
 
 func newProductCommand(a *app, what *matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
@@ -30,8 +23,8 @@ func newProductCommand(a *app, what *matmul.Operation) *cobra.Command {
 			return a.annotated("gpurun "+what.Name, runProduct(cmd, a, what))
 		},
 	}
-	addProductFlags(cmd.Flags())
-	addInjectFlag(cmd.Flags())
+	flags.AddProduct(cmd.Flags())
+	flags.AddInject(cmd.Flags())
 	return cmd
 }
 
@@ -78,29 +71,6 @@ func productExamples(what *matmul.Operation) []string {
 		"  gpurun bench " + what.Name + " --against decomposed",
 		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      see it fail",
 	}
-}
-
-// addProductFlags adds the flags of products. -n is a size here, and not --iters.
-func addProductFlags(f *pflag.FlagSet) {
-	for _, flag := range sweepFlags() {
-		if !slices.Contains(productSharedFlags[:], flag.name) {
-			continue
-		}
-		switch flag.name {
-		case "iters":
-			flag.short = ""
-		case "datatype":
-			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
-		case "algo":
-			flag.usage = "comma-separated `algorithms`; or auto, the one that should be fastest; or all of gpurun's own that can do what is asked here"
-		}
-		flag.add(f)
-	}
-	f.StringP("m", "m", "", "comma-separated `numbers` of rows of A, those of all ranks")
-	f.StringP("n", "n", "", "comma-separated `numbers` of columns of B")
-	f.StringP("k", "k", "", "comma-separated `numbers` of columns of A, multiples of 8")
-	f.String("trace", "", "draw when tiles and copies of one call ran into this `file`, for Perfetto or chrome://tracing")
-	f.String("splits-per-rank", "", "comma-separated `numbers` of chunks that a rank's rows are copied in, by algorithms that overlap copies with the product")
 }
 
 // productProfiles change the defaults of products, and further in bench: always, and in

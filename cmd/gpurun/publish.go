@@ -54,7 +54,7 @@ func (a *app) unable(title string, cmd *cobra.Command, why error) error {
 	if exit.Code(why) != exit.Environment {
 		return why
 	}
-	settings, err := loadSettings(cmd)
+	settings, err := loadSettings(cmd.Flags())
 	if err != nil {
 		return why
 	}

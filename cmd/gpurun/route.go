@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -27,7 +28,7 @@ func newCommand(a *app) *cobra.Command {
 	}
 	root := newRootCommand(a)
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
-	addLauncherFlags(own)
+	flags.AddLauncher(own)
 	line, err := torchrun.New().Split(a.args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {

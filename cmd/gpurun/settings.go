@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
@@ -42,10 +41,10 @@ const (
 	maxConfigBytes       = 1 << 20 // more is a slip
 )
 
-// loadSettings reads what a command is told. The further profiles change
-// defaults.
-func loadSettings(cmd *cobra.Command, profiles ...[]byte) (*settings, error) {
-	s := &settings{v: viper.New(), flags: cmd.Flags(), file: configFile(cmd)}
+// loadSettings reads what a command is told by its flags, the environment and a file. The
+// further profiles change defaults.
+func loadSettings(flags *pflag.FlagSet, profiles ...[]byte) (*settings, error) {
+	s := &settings{v: viper.New(), flags: flags, file: configFile(flags)}
 	if err := s.setDefaults(append([][]byte{configs.Default}, profiles...)); err != nil {
 		return nil, err
 	}
@@ -66,8 +65,8 @@ func loadSettings(cmd *cobra.Command, profiles ...[]byte) (*settings, error) {
 }
 
 // configFile is the file to read: --config, or GPURUN_CONFIG.
-func configFile(cmd *cobra.Command) string {
-	if f := cmd.Flags().Lookup(configFlag); f != nil && f.Changed {
+func configFile(flags *pflag.FlagSet) string {
+	if f := flags.Lookup(configFlag); f != nil && f.Changed {
 		return f.Value.String()
 	}
 	return os.Getenv(environmentName(configFlag))
@@ -103,18 +102,6 @@ func (s *settings) readFile(known []string) error {
 	return nil
 }
 
-// readRegular reads a regular file of so many bytes at most.
-func readRegular(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s: it is no regular file of at most %d bytes", path, most)
-	}
-	return os.ReadFile(path)
-}
-
 // source names where the value of a key comes from; "" is the defaults.
 func (s *settings) source(key string) string {
 	name := environmentName(key)
@@ -133,16 +120,6 @@ func (s *settings) source(key string) string {
 // the flag, the variable, or the file with the key.
 func (s *settings) blame(key string, reason error) error {
 	return exit.Usagef("%s: %w", cmp.Or(s.source(key), key), reason)
-}
-
-// blamed blames the source of a setting that does not fit the machine; other errors it
-// returns as they are.
-func (s *settings) blamed(err error) error {
-	var misfit *misfitError
-	if errors.As(err, &misfit) {
-		return s.blame(misfit.key, misfit.reason)
-	}
-	return err
 }
 
 // config decodes the settings and checks each by itself.

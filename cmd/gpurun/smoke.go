@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels"
@@ -32,12 +32,6 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --device sim --nproc-per-node 4 smoke         see it work without a GPU
   gpurun smoke --inject corrupt:rank=1,byte=0          see it fail`
 
-// smokeFlags are the flags of collectives that smoke has as well.
-var smokeFlags = [...]string{
-	"timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
-	"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib",
-}
-
 const (
 	smokeCommand = "smoke"
 	quickFlag    = "quick"
@@ -59,11 +53,8 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 			return a.annotated("gpurun smoke", runSmoke(cmd, a, examine))
 		},
 	}
-	for _, flag := range sweepFlags() {
-		if slices.Contains(smokeFlags[:], flag.name) {
-			flag.add(cmd.Flags())
-		}
-	}
+	flags.AddOnly(cmd.Flags(), "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
+		"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib")
 	cmd.Flags().StringArray("inject", nil, "make a `failure` in the first collective, to see it noticed, as collectives do")
 	cmd.Flags().Bool(quickFlag, false, "run only the first of the types")
 	return cmd
@@ -94,11 +85,11 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	inject, err := injections(cmd)
+	inject, err := flags.Injections(cmd.Flags())
 	if err != nil {
 		return nil, err
 	}
-	settings, err := loadSettings(cmd, configs.Smoke)
+	settings, err := loadSettings(cmd.Flags(), configs.Smoke)
 	if err != nil {
 		return nil, err
 	}

@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
 
-	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/worker/gate"
-	"gpurun/worker/result"
 )
 
 // maxProfileBytes is plenty for a profile of thresholds.
@@ -94,31 +91,4 @@ func builtInProfiles() ([]gate.Profile, error) {
 		profiles = append(profiles, p)
 	}
 	return profiles, nil
-}
-
-// judge holds the results of a run that came to its end against thresholds.
-func judge(plan gate.Plan, r *result.Report) {
-	if r.Gate = plan.Judge(*r); r.Gate.Failed() {
-		r.ExitCode = exit.Worse(r.ExitCode, exit.Threshold)
-	}
-}
-
-// sayNote says what of the speed was not judged.
-func sayNote(w io.Writer, r result.Report) {
-	if r.Gate != nil && r.Gate.Note != "" {
-		fmt.Fprintf(w, "gpurun: %s\n", r.Gate.Note)
-	}
-}
-
-// explainSpeed says which ranks were slow and which thresholds were missed.
-func explainSpeed(w io.Writer, r result.Report) {
-	sentences := gate.SlowRanks(r.Results)
-	if r.Gate != nil {
-		for _, v := range r.Gate.Violations {
-			sentences = append(sentences, v.Text)
-		}
-	}
-	for _, sentence := range sentences {
-		fmt.Fprintf(w, "gpurun: %s\n", sentence)
-	}
 }

@@ -24,7 +24,7 @@ func setCertificates(env *testscript.Env, nodes, strangers *certtest.Authority) 
 func TestPlacementWithCertificates(t *testing.T) {
 	files := certtest.New(t).Node(nil, "node0.example")
 	s, err := loadSettings(parsed(t, "--nnodes", "2", "--master-addr", "node0.example",
-		"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-ca", files.CA))
+		"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-ca", files.CA).Flags())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestPlacementWithCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	files.ServerName = "node0.example"
-	if diff := cmp.Diff(&files, p.tls.Files()); diff != "" {
+	if diff := cmp.Diff(&files, p.trust.tls.Files()); diff != "" {
 		t.Error(diff)
 	}
 }

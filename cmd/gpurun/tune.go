@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
@@ -34,12 +35,6 @@ const tuneExample = `  gpurun tune -o h200.toml
   gpurun --nproc-per-node 2 tune allreduce -b 1K -e 4M -f 2
   gpurun allreduce --tuning h200.toml --explain`
 
-// tuneFlags are the flags of collectives that tune has as well.
-var tuneFlags = [...]string{
-	"minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
-	"max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed",
-}
-
 const tuneCommand = "tune"
 
 // tableFlag names the file to write.
@@ -55,11 +50,8 @@ func newTuneCommand(a *app) *cobra.Command {
 			return a.annotated("gpurun "+tuneCommand, runTune(cmd, a, words))
 		},
 	}
-	for _, flag := range sweepFlags() {
-		if slices.Contains(tuneFlags[:], flag.name) {
-			flag.add(cmd.Flags())
-		}
-	}
+	flags.AddOnly(cmd.Flags(), "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
+		"max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
 	cmd.Flags().Lookup("datatype").Usage = "element `type` of the calls"
 	cmd.Flags().StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 	return cmd

@@ -131,3 +131,11 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 	}
 	return chosen, nil
 }
+
+func dtypeNames(types []collective.DType) []string {
+	names := make([]string, len(types))
+	for i, d := range types {
+		names[i] = d.Name
+	}
+	return names
+}

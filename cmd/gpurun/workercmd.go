@@ -162,3 +162,15 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		Phases: noted,
 	})
 }
+
+// tls is how a worker meets the ranks of other machines: with its node's files.
+func (a assignment) tls() (*transport.TLS, error) {
+	if a.TLS == nil {
+		return nil, nil
+	}
+	t, err := transport.LoadTLS(*a.TLS)
+	if err != nil {
+		return nil, fmt.Errorf("TLS between nodes: %w", err)
+	}
+	return t, nil
+}

@@ -1,42 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 )
-
-// setDefaults makes defaults of built-in profiles, of which the last wins.
-func (s *settings) setDefaults(profiles [][]byte) error {
-	for _, profile := range profiles {
-		values, err := readProfile(profile)
-		if err != nil {
-			return err
-		}
-		for key, value := range values {
-			s.v.SetDefault(key, value)
-		}
-	}
-	return nil
-}
-
-// readProfile returns the values of a built-in profile by key.
-func readProfile(profile []byte) (map[string]any, error) {
-	v := viper.New()
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(bytes.NewReader(profile)); err != nil {
-		return nil, fmt.Errorf("reading the built-in defaults: %w", err)
-	}
-	return v.AllSettings(), nil
-}
 
 // commandProfiles are the profiles of commands that have their own: what changes
 // the defaults, and what changes them further in the simulator.
@@ -101,19 +75,6 @@ func profilesOf(cmd *cobra.Command) (own, simulated [][]byte) {
 	}
 	texts := commandProfiles()[cmd.Name()]
 	return [][]byte{texts[0]}, [][]byte{texts[1]}
-}
-
-// readProfiles returns the values of profiles by key, of which the last wins.
-func readProfiles(profiles [][]byte) (map[string]any, error) {
-	all := map[string]any{}
-	for _, profile := range profiles {
-		values, err := readProfile(profile)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, values)
-	}
-	return all, nil
 }
 
 // showDefault adds to a flag's help the value of the first profile that has one.

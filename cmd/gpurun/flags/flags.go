@@ -1,4 +1,6 @@
-package main
+// Package flags lists the flags of gpurun's commands, and says which of them mean something
+// to a collective. They have no defaults of their own, which are package settings' affair.
+package flags
 
 import (
 	"slices"
@@ -8,8 +10,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// sweepFlag is a flag of a collective's command.
-type sweepFlag struct {
+// flag is a flag of commands that run collectives.
+type flag struct {
 	name, short string
 	boolean     bool
 	list        bool // may be repeated
@@ -39,7 +41,7 @@ func (n need) lacking(c *collective.Collective) string {
 		return "it does not reduce"
 	case n == needRoot && !c.Shape.Rooted:
 		return "it has no root"
-	case n == needEpilogue && !hasEpilogues(c):
+	case n == needEpilogue && !HasEpilogues(c):
 		return "it has no epilogues"
 	case n == needProduct:
 		return "it multiplies no matrices"
@@ -47,16 +49,16 @@ func (n need) lacking(c *collective.Collective) string {
 	return ""
 }
 
-// hasEpilogues reports whether any algorithm of a collective has one.
-func hasEpilogues(c *collective.Collective) bool {
+// HasEpilogues reports whether any algorithm of a collective has one.
+func HasEpilogues(c *collective.Collective) bool {
 	return slices.ContainsFunc(c.Algorithms, func(a *collective.Algorithm) bool {
 		return slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Epilogue != collective.NoEpilogue })
 	})
 }
 
-// sweepFlags lists the flags of collectives. Those of nccl-tests have its names.
-func sweepFlags() []sweepFlag {
-	return []sweepFlag{
+// list are the flags of collectives. Those of nccl-tests have its names.
+func list() []flag {
+	return []flag{
 		{name: "minbytes", short: "b", need: needData, usage: "first `size`: bytes of the larger of a rank's buffers, with K, M or G for powers of 1024"},
 		{name: "maxbytes", short: "e", need: needData, usage: "last `size`, written as for --minbytes"},
 		{name: "stepbytes", short: "i", need: needData, usage: "`bytes` from one size to the next, instead of a factor"},
@@ -100,22 +102,36 @@ func sweepFlags() []sweepFlag {
 	}
 }
 
-// addSweepFlags adds the flags that mean something to a collective.
-func addSweepFlags(f *pflag.FlagSet, what *collective.Collective) {
-	for _, flag := range sweepFlags() {
+// AddCollective adds the flags that mean something to a collective.
+func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
+	for _, flag := range list() {
 		if flag.need.lacking(what) == "" {
 			flag.add(f)
 		}
 	}
-	addInjectFlag(f)
+	AddInject(f)
 }
 
-func addInjectFlag(f *pflag.FlagSet) {
-	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
+// AddOnly adds those flags of collectives that have these names.
+func AddOnly(f *pflag.FlagSet, names ...string) {
+	for _, flag := range list() {
+		if slices.Contains(names, flag.name) {
+			flag.add(f)
+		}
+	}
+}
+
+// AddAllBut adds all flags of collectives but those that have these names.
+func AddAllBut(f *pflag.FlagSet, names ...string) {
+	for _, flag := range list() {
+		if !slices.Contains(names, flag.name) {
+			flag.add(f)
+		}
+	}
 }
 
 // add defines the flag, without a default: the configuration has it.
-func (s sweepFlag) add(f *pflag.FlagSet) {
+func (s flag) add(f *pflag.FlagSet) {
 	if s.boolean {
 		f.BoolP(s.name, s.short, false, s.usage)
 		return
@@ -127,14 +143,25 @@ func (s sweepFlag) add(f *pflag.FlagSet) {
 	f.StringP(s.name, s.short, "", s.usage)
 }
 
-// noSuchFlag says why a collective lacks a flag that others have, or returns
+// NoSuch says why a collective lacks a flag that others have, or returns
 // "". The word is a name or a shorthand.
-func noSuchFlag(what *collective.Collective, word string) string {
-	for _, flag := range sweepFlags() {
+func NoSuch(what *collective.Collective, word string) string {
+	for _, flag := range list() {
 		if word == flag.name || word == flag.short {
 			if why := flag.need.lacking(what); why != "" {
 				return what.Name + " takes no --" + flag.name + ": " + why
 			}
+		}
+	}
+	return ""
+}
+
+// Meaningless says of the first flag that was given and has no meaning for a collective
+// why it has none, or returns "".
+func Meaningless(f *pflag.FlagSet, what *collective.Collective) string {
+	for _, flag := range list() {
+		if why := NoSuch(what, flag.name); why != "" && f.Changed(flag.name) {
+			return why
 		}
 	}
 	return ""

@@ -1,0 +1,30 @@
+package flags
+
+import (
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker"
+)
+
+// AddInject adds --inject.
+func AddInject(f *pflag.FlagSet) {
+	f.StringArray("inject", nil, "make a `failure`, to see it noticed: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
+}
+
+// Injections reads the values of --inject.
+func Injections(f *pflag.FlagSet) ([]worker.Injection, error) {
+	texts, err := f.GetStringArray("inject")
+	if err != nil {
+		return nil, err
+	}
+	var all []worker.Injection
+	for _, text := range texts {
+		in, err := worker.ParseInjection(text)
+		if err != nil {
+			return nil, &exit.UsageError{Err: err}
+		}
+		all = append(all, in)
+	}
+	return all, nil
+}

@@ -1,0 +1,36 @@
+package flags
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// inProducts are the flags of collectives that products have as well.
+var inProducts = [...]string{
+	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
+	"p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "output",
+}
+
+// AddProduct adds the flags of products. -n is a size here, and not --iters.
+func AddProduct(f *pflag.FlagSet) {
+	for _, flag := range list() {
+		if !slices.Contains(inProducts[:], flag.name) {
+			continue
+		}
+		switch flag.name {
+		case "iters":
+			flag.short = ""
+		case "datatype":
+			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
+		case "algo":
+			flag.usage = "comma-separated `algorithms`; or auto, the one that should be fastest; or all of gpurun's own that can do what is asked here"
+		}
+		flag.add(f)
+	}
+	f.StringP("m", "m", "", "comma-separated `numbers` of rows of A, those of all ranks")
+	f.StringP("n", "n", "", "comma-separated `numbers` of columns of B")
+	f.StringP("k", "k", "", "comma-separated `numbers` of columns of A, multiples of 8")
+	f.String("trace", "", "draw when tiles and copies of one call ran into this `file`, for Perfetto or chrome://tracing")
+	f.String("splits-per-rank", "", "comma-separated `numbers` of chunks that a rank's rows are copied in, by algorithms that overlap copies with the product")
+}
