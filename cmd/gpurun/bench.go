@@ -9,6 +9,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
@@ -105,19 +106,19 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 		return nil, err
 	}
 	if n := b.config.CUDAGraph; n > 1 {
-		return nil, b.settings.blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
+		return nil, b.settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
 	}
-	if b.gate, err = b.settings.thresholds(b.config); err != nil {
+	if b.gate, err = b.settings.Thresholds(b.config); err != nil {
 		return nil, err
 	}
-	if err := b.config.checkFiles(b.svg); err != nil {
+	if err := b.config.CheckFiles(b.svg); err != nil {
 		return nil, err
 	}
 	return b, b.sideBySide()
 }
 
 // forceBench leaves out what has no place among rounds.
-func forceBench(c *config) { c.RunCycles, c.Explain = 1, false }
+func forceBench(c *settings.Config) { c.RunCycles, c.Explain = 1, false }
 
 // refuseFlags refuses flags that mean nothing to the collective.
 func refuseFlags(cmd *cobra.Command, what *collective.Collective) error {

@@ -16,7 +16,7 @@ import (
 // that is noted with the reason.
 func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
 	a, ok := b.what.Algorithm(libraries.NCCLName)
-	if !ok || b.machine.backend == "sim" || b.settings.source("algo") != "" {
+	if !ok || b.machine.backend == "sim" || b.settings.Source("algo") != "" {
 		return
 	}
 	why := cmp.Or(b.machine.cannot(a, b.job), b.machine.shareGPUs())

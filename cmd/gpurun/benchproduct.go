@@ -9,6 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
@@ -60,14 +61,14 @@ func planProductBench(cmd *cobra.Command, what *matmul.Operation) (*productBench
 		return nil, err
 	}
 	b := &productBench{p, p.config.Against}
-	if slices.Contains(p.config.Algo, wordAll) && len(p.job.Algorithms) > 1 && !slices.Contains(p.config.Algo, naive) {
+	if slices.Contains(p.config.Algo, settings.All) && len(p.job.Algorithms) > 1 && !slices.Contains(p.config.Algo, naive) {
 		p.job.Algorithms = slices.DeleteFunc(p.job.Algorithms, func(name string) bool { return name == naive })
 	}
 	switch names := p.job.Algorithms; {
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.settings.blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
+		return nil, p.settings.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
 	}
 	return b, nil
 }

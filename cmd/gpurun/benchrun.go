@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
 	"gpurun/worker/plot"
@@ -50,7 +51,7 @@ func (b *benchRun) sideBySide() error {
 	default:
 		b.job.CeilingBytes = ceilingBytes
 	}
-	if open := slices.Contains(b.config.Algo, wordAll); open && len(b.job.Algorithms) > 1 && !slices.Contains(b.config.Algo, naive) {
+	if open := slices.Contains(b.config.Algo, settings.All); open && len(b.job.Algorithms) > 1 && !slices.Contains(b.config.Algo, naive) {
 		if i := slices.Index(b.job.Algorithms, naive); i >= 0 {
 			b.job.Algorithms = slices.Delete(b.job.Algorithms, i, i+1)
 			b.leftOut = strings.Join(append([]string{naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
@@ -56,9 +56,10 @@ func TestBenchPlans(t *testing.T) {
 func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	t.Setenv("GPURUN_ROUNDS", "7")
 	t.Setenv("GPURUN_RUN_CYCLES", "3")
-	job, err := jobOfCommand(parsedOf(t, "allreduce"))
-	if err != nil || job.Rounds != 0 || job.CeilingBytes != 0 || job.Cycles != 3 {
-		t.Errorf("%+v, %v", job, err)
+	what, _ := kernels.Find("allreduce")
+	p, err := planRun(parsed(t, "--device", "sim"), what)
+	if err != nil || p.job.Rounds != 0 || p.job.CeilingBytes != 0 || p.job.Cycles != 3 {
+		t.Errorf("%+v, %v", p, err)
 	}
 	b, err := planBench(parsedOf(t, "bench", "--device", "sim"), []string{"allreduce"})
 	if err != nil || b.job.Rounds != 7 || b.job.Cycles != 1 {
@@ -78,7 +79,7 @@ func TestBaseOfRatios(t *testing.T) {
 		{"oneshot twoshot", "nccl", ""},
 	} {
 		b := &benchRun{collectiveRun: &collectiveRun{
-			config: config{Against: c.asked}, job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
+			config: settings.Config{Against: c.asked}, job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
 		}}
 		err := b.chooseBase()
 		if c.want == "" {
@@ -164,7 +165,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		{"json", false, false, false, false},
 	} {
 		var stdout, stderr bytes.Buffer
-		b := &benchRun{collectiveRun: &collectiveRun{config: config{Output: c.output}}, plot: c.plot, plotAsked: c.asked}
+		b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: c.output}}, plot: c.plot, plotAsked: c.asked}
 		if err := b.drawText(&app{streams: streams{out: &stdout, err: &stderr}}, panels); err != nil {
 			t.Fatal(err)
 		}
@@ -177,19 +178,11 @@ func TestWhereThePlotGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	b := &benchRun{collectiveRun: &collectiveRun{config: config{Output: "table"}}}
+	b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: "table"}}}
 	if err := b.drawText(&app{streams: streams{out: file}}, panels); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {
 		t.Errorf("a file got a plot: %v", err)
-	}
-}
-
-func TestOrList(t *testing.T) {
-	for want, words := range map[string]string{"": "", "a": "a", "a or b": "a b", "a, b or c": "a b c"} {
-		if got := phrase.OrList(strings.Fields(words)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
@@ -99,10 +100,10 @@ func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, e
 	if err != nil {
 		return nil, err
 	}
-	if p.gate, err = p.settings.thresholds(p.config); err != nil {
+	if p.gate, err = p.settings.Thresholds(p.config); err != nil {
 		return nil, err
 	}
-	return p, p.config.checkFiles()
+	return p, p.config.CheckFiles()
 }
 
 // purpose is what commands that run collectives differ in.
@@ -110,8 +111,8 @@ type purpose struct {
 	profiles [][]byte // change defaults
 	// simulator changes them further, and the simulator's own
 	simulator [][]byte
-	force     func(*config) // changes what no source may; nil changes nothing
-	list      gpuLister     // nil: the driver's own, each time anew
+	force     func(*settings.Config) // changes what no source may; nil changes nothing
+	list      gpuLister              // nil: the driver's own, each time anew
 	// oneMachine says why the ranks cannot be on several machines; empty: they can.
 	oneMachine string
 }
@@ -132,11 +133,11 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	noted := phases.FromContext(cmd.Context())
 	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config, why.lister()); p.nodes.several() {
+	if p.machine, err = findMachine(p.config, why.lister()); p.nodes.Several() {
 		err = p.unfit(err)
 	}
 	if err != nil {
-		return nil, p.settings.blamed(err)
+		return nil, p.settings.Blamed(err)
 	}
 	noted.Begin(phases.Prepare)
 	if p.problem != nil {
@@ -156,31 +157,31 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 
 // plan turns flags, environment and file into the job.
 func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.Injection) error {
-	settings, err := loadSettings(cmd.Flags(), why.profiles...)
+	s, err := settings.Load(cmd.Flags(), why.profiles...)
 	if err != nil {
 		return err
 	}
 	if why.oneMachine == "" {
-		if p.remark, err = settings.takeStep(nil); err != nil {
+		if p.remark, err = s.TakeStep(nil); err != nil {
 			return err
 		}
 	}
-	if p.config, err = settings.config(); err != nil {
+	if p.config, err = s.Config(); err != nil {
 		return err
 	}
 	if why.force != nil {
 		why.force(&p.config)
 	}
-	p.settings = settings
-	if p.nodes, err = settings.placement(p.config); err != nil {
+	p.settings = s
+	if p.nodes, err = s.Placement(p.config); err != nil {
 		return err
 	}
-	if p.nodes.several() && why.oneMachine != "" {
-		return settings.blame("nnodes", errors.New(why.oneMachine))
+	if p.nodes.Several() && why.oneMachine != "" {
+		return s.Blame("nnodes", errors.New(why.oneMachine))
 	}
-	p.job, err = settings.job(p.config, p.what, inject)
-	if p.nodes.several() {
-		p.job.Nodes = p.nodes.count
+	p.job, err = s.Job(p.config, p.what, inject)
+	if p.nodes.Several() {
+		p.job.Nodes = p.nodes.Count
 	}
 	return err
 }

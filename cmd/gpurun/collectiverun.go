@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/agent"
@@ -21,11 +22,11 @@ import (
 // collectiveRun is a collective that is about to run.
 type collectiveRun struct {
 	what     *collective.Collective
-	settings *settings
-	config   config
+	settings *settings.Sources
+	config   settings.Config
 	job      worker.Job
 	machine  machine
-	nodes    placement
+	nodes    settings.Placement
 	// problem is why this machine cannot take part in a job across machines; the other
 	// nodes are told.
 	problem error
@@ -61,11 +62,11 @@ func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if p.nodes.rank > 0 { // node 0 prints for all
+	if p.nodes.Rank > 0 { // node 0 prints for all
 		renderer = silent{}
 	}
 	report, err := p.measure(ctx, a, renderer, progress)
-	if p.nodes.rank > 0 {
+	if p.nodes.Rank > 0 {
 		return err
 	}
 	sayNote(progress.beside(a.err), report)
@@ -162,8 +163,8 @@ func (p *collectiveRun) assign(where *meeting) ([]string, error) {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
 			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
-			Target: where.target, Token: where.token, TLS: p.nodes.trust.tls.Files(),
-			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.localRank(localRank)), SimSeed: p.config.SimSeed,
+			Target: where.target, Token: where.token, TLS: p.nodes.Trust.TLS.Files(),
+			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.LocalRank(localRank)), SimSeed: p.config.SimSeed,
 			LogLevel: p.config.LogLevel, Timing: p.config.Timing,
 		})
 		if err != nil {
@@ -199,12 +200,12 @@ func (p *collectiveRun) finish(g *gatherer, o *agent.Outcome, runErr error, stde
 	defer g.mu.Unlock()
 	r := &g.report
 	r.Failure, r.ExitCode = failure(g, o, runErr)
-	if p.nodes.rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
+	if p.nodes.Rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
 		judge(p.gate, r)
 	}
 	r.Passed = r.ExitCode == exit.OK
 	err := g.renderer.End(*r)
-	if p.config.OutputFile != "" && p.nodes.rank == 0 {
+	if p.config.OutputFile != "" && p.nodes.Rank == 0 {
 		err = errors.Join(err, result.WriteFile(p.config.OutputFile, *r))
 	}
 	explainOutcome(stderr, o)

@@ -10,6 +10,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
 )
@@ -99,7 +100,7 @@ func compare(a *app, oldFile, newFile string, tolerance float64, print func(benc
 // readReport reads what -J wrote.
 func readReport(file string) (result.Report, error) {
 	var r result.Report
-	text, err := readRegular(file, maxReportBytes)
+	text, err := settings.ReadFile(file, maxReportBytes)
 	if err != nil {
 		return r, exit.Usagef("reading a report: %w", err)
 	}

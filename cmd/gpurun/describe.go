@@ -207,3 +207,11 @@ func (x listedAlgorithm) foreignNeeds() []string {
 }
 
 func allDTypes() []string { return dtypeNames(collective.DTypes()) }
+
+func dtypeNames(types []collective.DType) []string {
+	names := make([]string, len(types))
+	for i, d := range types {
+		names[i] = d.Name
+	}
+	return names
+}

@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/nvml"
@@ -52,7 +53,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print the diagnosis as JSON, as --output json does")
 	flags.AddInject(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		settings, c, inject, err := planDoctor(cmd)
+		s, c, inject, err := planDoctor(cmd)
 		if err != nil {
 			return a.annotated(doctorTitle, err)
 		}
@@ -60,34 +61,34 @@ func newDoctorCommand(a *app) *cobra.Command {
 			c.Output = "json"
 		}
 		return a.annotated(doctorTitle, a.guarded(func() error {
-			return settings.blamed(a.runDoctor(cmd.Context(), c, inject))
+			return s.Blamed(a.runDoctor(cmd.Context(), c, inject))
 		}))
 	}
 	return cmd
 }
 
 // planDoctor reads what the command is told.
-func planDoctor(cmd *cobra.Command) (s *settings, c config, inject []worker.Injection, err error) {
+func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inject []worker.Injection, err error) {
 	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if s, err = loadSettings(cmd.Flags()); err != nil {
+	if s, err = settings.Load(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if c, err = s.config(); err != nil {
+	if c, err = s.Config(); err != nil {
 		return nil, c, nil, err
 	}
-	if err := s.refuseNodes(c, cmd.Name()); err != nil {
+	if err := s.RefuseNodes(c, cmd.Name()); err != nil {
 		return nil, c, nil, hinted(err, cmd)
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
-		return nil, c, nil, s.blame("output", phrase.Unknown("form of a diagnosis", c.Output, forms))
+		return nil, c, nil, s.Blame("output", phrase.Unknown("form of a diagnosis", c.Output, forms))
 	}
 	return s, c, inject, nil
 }
 
 // runDoctor prints a diagnosis and decides the exit code.
-func (a *app) runDoctor(ctx context.Context, c config, inject []worker.Injection) error {
+func (a *app) runDoctor(ctx context.Context, c settings.Config, inject []worker.Injection) error {
 	d, err := a.examine(ctx, c, inject...)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func verdict(d doctor.Diagnosis) error {
 // checks every pair of them, with failures made on purpose if any. It must be
 // called in the agent; see guarded. What is wrong with the machine is a finding
 // and no error.
-func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection) (doctor.Diagnosis, error) {
+func (a *app) examine(ctx context.Context, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
 	sources := doctorSources(c)
 	if none := listGPUs(c); none != nil {
 		if len(inject) > 0 {
@@ -147,7 +148,7 @@ func (a *app) examine(ctx context.Context, c config, inject ...worker.Injection)
 	if report.ExitCode > exit.Signalled {
 		return d, err
 	}
-	d.AddPairs(report, run.job.Sizes[0], c.P2P == wordOff || c.Symm == string(symm.Host))
+	d.AddPairs(report, run.job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
 	return d, nil
 }
 
@@ -159,7 +160,7 @@ const (
 )
 
 // listGPUs says why there are no GPUs to check, unless the simulator is asked for.
-func listGPUs(c config) error {
+func listGPUs(c settings.Config) error {
 	if c.Device == "sim" {
 		return nil
 	}
@@ -168,7 +169,7 @@ func listGPUs(c config) error {
 }
 
 // planPairs plans the check of all pairs.
-func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
+func planPairs(c settings.Config, inject []worker.Injection) (*collectiveRun, error) {
 	m, err := findMachine(c, driver.New().Devices)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func planPairs(c config, inject []worker.Injection) (*collectiveRun, error) {
 	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.ranks)
 }
 
-func doctorSources(c config) doctor.Sources {
+func doctorSources(c settings.Config) doctor.Sources {
 	gpu := driver.New()
 	return doctor.Sources{
 		Root:            os.DirFS("/"),

@@ -5,6 +5,7 @@ import (
 
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/cublas"
 	"gpurun/cudart/nccl"
 	"gpurun/cudart/nvshmem"
@@ -13,7 +14,7 @@ import (
 
 // checks examines the machine for a command that goes on to something else.
 // The code is that with which doctor would end.
-func (a *app) checks(ctx context.Context, c config) (all []result.Check, code int, err error) {
+func (a *app) checks(ctx context.Context, c settings.Config) (all []result.Check, code int, err error) {
 	d, err := a.examine(ctx, c)
 	for _, f := range d.Findings {
 		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
@@ -22,7 +23,7 @@ func (a *app) checks(ctx context.Context, c config) (all []result.Check, code in
 }
 
 // doctorLibraries are the libraries of others that gpurun can use.
-func doctorLibraries(c config) []doctor.Library {
+func doctorLibraries(c settings.Config) []doctor.Library {
 	return []doctor.Library{
 		{Name: "NCCL", Use: "--algo nccl needs it", File: c.NCCLLib, Open: func() (path, version string, err error) {
 			l, err := nccl.Open(c.NCCLLib)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/result"
 )
 
@@ -38,7 +39,7 @@ func (e *explanation) add(r result.Result) {
 	}
 	words := []string{r.Collective}
 	for _, word := range []string{r.DType, r.Op} {
-		if word != wordNone {
+		if word != settings.None {
 			words = append(words, word)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 )
@@ -38,11 +39,11 @@ func showDefaultsInHelp(root *cobra.Command) {
 // showDefaults adds the defaults to the help of a command's flags, and of those that it
 // inherits.
 func showDefaults(cmd *cobra.Command) error {
-	usual, err := readProfile(configs.Default)
+	usual, err := settings.Defaults(configs.Default)
 	if err != nil {
 		return err
 	}
-	simulated, err := readProfile(configs.Simulator)
+	simulated, err := settings.Defaults(configs.Simulator)
 	if err != nil {
 		return err
 	}
@@ -54,11 +55,11 @@ func showDefaults(cmd *cobra.Command) error {
 		return nil
 	}
 	ownTexts, simulatedTexts := profilesOf(cmd)
-	own, err := readProfiles(ownTexts)
+	own, err := settings.Defaults(ownTexts...)
 	if err != nil {
 		return err
 	}
-	ownSimulated, err := readProfiles(simulatedTexts)
+	ownSimulated, err := settings.Defaults(simulatedTexts...)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 )
@@ -82,7 +83,7 @@ func (p jobSetPod) environment(t *testing.T, index int) map[string]string {
 
 // Whatever its environment says is a setting that gpurun has.
 func TestJobSetExampleSaysWhatThereIs(t *testing.T) {
-	known := []string{tokenVariable}
+	known := []string{settings.TokenVariable}
 	torchrun.New().Flags().VisitAll(func(f *pflag.Flag) { known = append(known, torchrun.Variable(f.Name)) })
 	names := newJobSetPod(t).environment(t, 0)
 	for name := range names {
@@ -90,7 +91,7 @@ func TestJobSetExampleSaysWhatThereIs(t *testing.T) {
 			t.Errorf("gpurun does not know %s", name)
 		}
 	}
-	if names[tokenVariable] != jobSetToken {
+	if names[settings.TokenVariable] != jobSetToken {
 		t.Error("the nodes have no secret")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/agent"
@@ -22,7 +23,7 @@ import (
 
 // commandRun is a command that is about to run in every process.
 type commandRun struct {
-	config  launchConfig
+	config  settings.Launch
 	options *torchrun.Options
 	argv    []string
 	workers int
@@ -72,7 +73,7 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if err := refuseForCommand(cmd, options); err != nil {
 		return nil, hinted(err, cmd)
 	}
-	if p.config, err = s.launchConfig(); err != nil {
+	if p.config, err = s.Launch(); err != nil {
 		return nil, err
 	}
 	if p.log, err = newLogger(p.config.LogLevel, p.config.LogFormat, a.err); err != nil {
@@ -84,7 +85,7 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	p.task = s.task()
+	p.task = s.Task()
 	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
@@ -156,9 +157,9 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		},
 		Torch: p.torchJob(),
 	}
-	err := os.Unsetenv(tokenVariable) // workers have no use for it
+	err := os.Unsetenv(settings.TokenVariable) // workers have no use for it
 	if err != nil {
-		return fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+		return fmt.Errorf("forgetting %s: %w", settings.TokenVariable, err)
 	}
 	if job.Logs, err = p.logs(); err != nil {
 		return err
@@ -170,7 +171,7 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		result, err := launcher.Run(ctx, job)
 		return commandEnd(result, p.argv, err, a.err)
 	}
-	if err := forgetToken(); err != nil {
+	if err := settings.ForgetToken(); err != nil {
 		return err
 	}
 	job.Torch.RunID = p.meeting.RunID

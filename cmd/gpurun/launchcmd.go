@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -72,7 +73,7 @@ func explainWords(cmd *cobra.Command, err error) error {
 
 // takeOptions reads a command line into gpurun's own flags and settings, and into
 // torchrun's options. remark is to be said before the run, or is empty. A plain torchrun knows nothing of Slurm.
-func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (s *settings, remark string, err error) {
+func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (s *settings.Sources, remark string, err error) {
 	own := cmd.Flags()
 	for _, set := range line.Settings {
 		if options.Flags().Lookup(set.Flag.Name) == set.Flag {
@@ -82,15 +83,15 @@ func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Li
 			return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
 		}
 	}
-	if s, err = loadSettings(own); err != nil {
+	if s, err = settings.Load(own); err != nil {
 		return nil, "", err
 	}
 	if !plain {
-		if remark, err = s.takeStep(&line); err != nil {
+		if remark, err = s.TakeStep(&line); err != nil {
 			return nil, "", err
 		}
 	}
-	if err := options.Take(line, s.lookup); err != nil {
+	if err := options.Take(line, s.Lookup); err != nil {
 		return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
 	}
 	return s, remark, nil

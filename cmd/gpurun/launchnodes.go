@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/transport"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
-func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*elastic.Config, error) {
-	t, err := s.trust(c.TokenFile, transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
+func meetingOf(s *settings.Sources, o *torchrun.Options, c settings.Launch, workers int) (*elastic.Config, error) {
+	t, err := s.Trust(c.TokenFile, transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
 	if err != nil {
 		return nil, err
 	}
 	m := &elastic.Config{
-		Token: t.token, TLS: t.tls, RunID: cmp.Or(o.RdzvID, "none"),
+		Token: t.Token, TLS: t.TLS, RunID: cmp.Or(o.RdzvID, "none"),
 		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
 		NodeRank: o.NodeRank, Workers: workers, Role: o.Role, LocalAddr: o.LocalAddr,
 	}
@@ -39,7 +40,7 @@ func meetingOf(s *settings, o *torchrun.Options, c launchConfig, workers int) (*
 		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
 	if m.Backend != elastic.Etcd {
-		if err := s.checkTrust(t, host); err != nil {
+		if err := s.CheckTrust(t, host); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
@@ -15,7 +16,7 @@ import (
 // leaveOut drops those of "all" algorithms that cannot do the job here, and
 // notes why. Algorithms that are named stay: they are errors if they cannot.
 func (p *collectiveRun) leaveOut() error {
-	if !slices.Contains(p.config.Algo, wordAll) {
+	if !slices.Contains(p.config.Algo, settings.All) {
 		return nil
 	}
 	var kept, optional, dropped []string
@@ -54,7 +55,7 @@ func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
 				return shortly(a, call, err)
 			}
 			k, ok := a.Find(d, call.Op, epilogue, world, m.sm)
-			if ok && job.PDL == wordOn && !k.Module.Arch.PDL() {
+			if ok && job.PDL == settings.On && !k.Module.Arch.PDL() {
 				return "no kernel for programmatic dependent launch"
 			}
 			if !ok {
@@ -83,19 +84,19 @@ func (m machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
 	switch {
 	case a.Needs.Library == "" && job.Nodes > 1:
 		return "it runs within one machine"
-	case a.Needs.Peers && job.P2P == wordOff:
+	case a.Needs.Peers && job.P2P == settings.Off:
 		return "it needs peer access, and --p2p is off"
 	case a.Needs.Peers && job.Symm == string(symm.Host):
 		return "it needs the peers' own memory, and --symm is host"
 	case !a.Needs.Multicast:
 		return ""
-	case job.Multicast == wordOff:
+	case job.Multicast == settings.Off:
 		return "it needs multicast, and --multicast is off"
 	case job.Symm == string(symm.IPC):
 		return "it needs multicast, which --symm ipc has not"
 	case m.backend == "sim":
 		return ""
-	case job.Multicast == wordAuto:
+	case job.Multicast == settings.Auto:
 		return "it needs NVLink multicast, which GPUs use only with --multicast on"
 	case forbidden != "":
 		return "it needs NVLink multicast, and " + forbidden + " forbids that"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
 )
 
@@ -53,12 +54,12 @@ func TestLeaveOut(t *testing.T) {
 		if !strings.Contains(c.flags, "--algo") {
 			flags = append(flags, "--algo", "all")
 		}
-		s, err := loadSettings(parsed(t, flags...).Flags())
+		s, err := settings.Load(parsed(t, flags...).Flags())
 		if err == nil {
-			p.config, err = s.config()
+			p.config, err = s.Config()
 		}
 		if err == nil {
-			p.job, err = s.job(p.config, what, nil)
+			p.job, err = s.Job(p.config, what, nil)
 		}
 		if err == nil {
 			err = p.leaveOut()
@@ -82,15 +83,15 @@ func TestLeaveOut(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
-	s, err := loadSettings(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7").Flags())
+	s, err := settings.Load(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7").Flags())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &collectiveRun{what: what, machine: machine{backend: "sim", ranks: 2, sm: 100}}
-	if p.config, err = s.config(); err != nil {
+	if p.config, err = s.Config(); err != nil {
 		t.Fatal(err)
 	}
-	if p.job, err = s.job(p.config, what, nil); err != nil {
+	if p.job, err = s.Job(p.config, what, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err = p.leaveOut(); exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), "a row of 7 elements") {

@@ -9,6 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
@@ -39,12 +40,12 @@ type gpuLister func() ([]cudart.Info, error)
 
 // findMachine chooses between GPUs, which it has listed if need be, and the simulator,
 // and checks that there is a device for every rank.
-func findMachine(c config, list gpuLister) (machine, error) {
+func findMachine(c settings.Config, list gpuLister) (machine, error) {
 	if c.Device == "sim" && c.RequireGPU {
 		return machine{}, exit.Usagef("--device sim and --require-gpu exclude each other")
 	}
 	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
-		return machine{}, misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
+		return machine{}, settings.Misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
 	}
 	if c.Device == "sim" {
 		return simulated(c, "")
@@ -70,7 +71,7 @@ func whyNoGPU(err error) string {
 	return err.Error()
 }
 
-func simulated(c config, notice string) (machine, error) {
+func simulated(c settings.Config, notice string) (machine, error) {
 	m := machine{backend: "sim", ranks: simulatedRanks, notice: notice}
 	infos, err := sim.New(1, sim.Options{}).Devices()
 	if err != nil {
@@ -78,20 +79,20 @@ func simulated(c config, notice string) (machine, error) {
 	}
 	m.sm, m.sms = least(infos)
 	switch {
-	case c.NProcPerNode.number > 0:
-		m.ranks = c.NProcPerNode.number
-	case c.NProcPerNode.word == "gpu":
+	case c.NProcPerNode.Number > 0:
+		m.ranks = c.NProcPerNode.Number
+	case c.NProcPerNode.Word == "gpu":
 		return m, &exit.EnvironmentError{Err: errors.New("--nproc-per-node gpu: there is no GPU; give a number")}
 	}
 	return m, m.check(c)
 }
 
-func onGPUMachine(c config, infos []cudart.Info) (machine, error) {
+func onGPUMachine(c settings.Config, infos []cudart.Info) (machine, error) {
 	gpus := len(infos)
 	m := machine{backend: "cuda", ranks: gpus, gpus: gpus}
 	m.sm, m.sms = least(infos)
-	if c.NProcPerNode.number > 0 {
-		m.ranks = c.NProcPerNode.number
+	if c.NProcPerNode.Number > 0 {
+		m.ranks = c.NProcPerNode.Number
 	}
 	if m.ranks > gpus && !c.Oversubscribe {
 		return m, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
@@ -116,18 +117,18 @@ func isLibrary(algorithm string) bool {
 }
 
 // check bounds the number of ranks, and refuses what only the simulator has.
-func (m machine) check(c config) error {
+func (m machine) check(c settings.Config) error {
 	switch {
 	case c.SimSeed > 0 && m.backend != "sim":
-		return misfit("sim-seed", "it is for the simulator: add --device sim")
+		return settings.Misfit("sim-seed", "it is for the simulator: add --device sim")
 	case m.backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
-		return misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
+		return settings.Misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
 	case m.backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
 		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
-	case c.NProcPerNode.word == "cpu":
-		return misfit("nproc-per-node", "cpu is for commands; give a number")
+	case c.NProcPerNode.Word == "cpu":
+		return settings.Misfit("nproc-per-node", "cpu is for commands; give a number")
 	case m.ranks > collective.MaxRanks:
-		return misfit("nproc-per-node", "%d is more than the %d ranks that the kernels take", m.ranks, collective.MaxRanks)
+		return settings.Misfit("nproc-per-node", "%d is more than the %d ranks that the kernels take", m.ranks, collective.MaxRanks)
 	}
 	return nil
 }

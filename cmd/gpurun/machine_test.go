@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 )
@@ -13,24 +14,24 @@ import (
 func TestRanksOnGPUs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		ask   processes
+		ask   settings.Processes
 		share bool
 		gpus  int
 		ranks int
 		code  int
 		text  string
 	}{
-		{"one per GPU", processes{}, false, 4, 4, exit.OK, ""},
-		{"auto", processes{word: "auto"}, false, 4, 4, exit.OK, ""},
-		{"fewer", processes{number: 2}, false, 4, 2, exit.OK, ""},
-		{"too many", processes{number: 8}, false, 4, 0, exit.Environment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
-		{"too many for one", processes{number: 2}, false, 1, 0, exit.Environment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
-		{"shared", processes{number: 8}, true, 4, 8, exit.OK, ""},
-		{"more than kernels take", processes{number: 73}, true, 4, 0, exit.Usage, "73 is more than the 72 ranks"},
-		{"by CPUs", processes{word: "cpu"}, false, 4, 0, exit.Usage, "give a number"},
+		{"one per GPU", settings.Processes{}, false, 4, 4, exit.OK, ""},
+		{"auto", settings.Processes{Word: "auto"}, false, 4, 4, exit.OK, ""},
+		{"fewer", settings.Processes{Number: 2}, false, 4, 2, exit.OK, ""},
+		{"too many", settings.Processes{Number: 8}, false, 4, 0, exit.Environment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
+		{"too many for one", settings.Processes{Number: 2}, false, 1, 0, exit.Environment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
+		{"shared", settings.Processes{Number: 8}, true, 4, 8, exit.OK, ""},
+		{"more than kernels take", settings.Processes{Number: 73}, true, 4, 0, exit.Usage, "73 is more than the 72 ranks"},
+		{"by CPUs", settings.Processes{Word: "cpu"}, false, 4, 0, exit.Usage, "give a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := onGPUMachine(config{NProcPerNode: c.ask, Oversubscribe: c.share}, make([]cudart.Info, c.gpus))
+			m, err := onGPUMachine(settings.Config{NProcPerNode: c.ask, Oversubscribe: c.share}, make([]cudart.Info, c.gpus))
 			if code := exit.Code(err); code != c.code {
 				t.Fatalf("exit code %d for %v, want %d", code, err, c.code)
 			}
@@ -53,29 +54,29 @@ func TestRanksOnGPUs(t *testing.T) {
 }
 
 func TestRanksInTheSimulator(t *testing.T) {
-	for ask, want := range map[processes]int{{}: 8, {word: "auto"}: 8, {number: 3}: 3} {
-		m, err := findMachine(config{Device: "sim", NProcPerNode: ask}, nil)
+	for ask, want := range map[settings.Processes]int{{}: 8, {Word: "auto"}: 8, {Number: 3}: 3} {
+		m, err := findMachine(settings.Config{Device: "sim", NProcPerNode: ask}, nil)
 		if err != nil || m.ranks != want || m.backend != "sim" || m.ordinal(2) != 2 {
 			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
 		}
 	}
-	if _, err := findMachine(config{Device: "sim", NProcPerNode: processes{word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
+	if _, err := findMachine(settings.Config{Device: "sim", NProcPerNode: settings.Processes{Word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
 	}
 }
 
 func TestDisorderIsTheSimulators(t *testing.T) {
-	if _, err := onGPUMachine(config{SimSeed: 1}, make([]cudart.Info, 2)); exit.Code(err) != exit.Usage {
+	if _, err := onGPUMachine(settings.Config{SimSeed: 1}, make([]cudart.Info, 2)); exit.Code(err) != exit.Usage {
 		t.Errorf("error %v, want one of usage", err)
 	}
-	if m, err := simulated(config{SimSeed: 1}, ""); err != nil || m.sm != 100 || m.sms < 1 {
+	if m, err := simulated(settings.Config{SimSeed: 1}, ""); err != nil || m.sm != 100 || m.sms < 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
 
 // TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
 func TestSeedReachesTheSimulator(t *testing.T) {
-	p := &collectiveRun{config: config{SimSeed: 7}, machine: machine{backend: "sim", ranks: 1}}
+	p := &collectiveRun{config: settings.Config{SimSeed: 7}, machine: machine{backend: "sim", ranks: 1}}
 	variables, err := p.assign(&meeting{target: "target"})
 	if err != nil {
 		t.Fatal(err)

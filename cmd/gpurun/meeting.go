@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
@@ -22,10 +23,10 @@ type meeting struct {
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
 func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
-	if err := forgetToken(); err != nil {
+	if err := settings.ForgetToken(); err != nil {
 		return nil, err
 	}
-	if p.nodes.several() {
+	if p.nodes.Several() {
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
@@ -45,8 +46,8 @@ func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, e
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.nodes.count, Rank: p.nodes.rank, Addr: p.nodes.addr, Port: p.nodes.port, Token: p.nodes.trust.token, TLS: p.nodes.trust.tls,
-		JoinTimeout: p.nodes.wait, Timeout: p.job.Timeout, Logger: g.log,
+		Count: p.nodes.Count, Rank: p.nodes.Rank, Addr: p.nodes.Addr, Port: p.nodes.Port, Token: p.nodes.Trust.Token, TLS: p.nodes.Trust.TLS,
+		JoinTimeout: p.nodes.Wait, Timeout: p.job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {
 		return nil, meetingError(p.problem, err)
@@ -70,7 +71,7 @@ func (m *meeting) tell(f *agent.Failure) {
 func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
 	plan := nodes.Plan{Version: version(), Workers: p.machine.ranks}
 	if p.problem != nil {
-		plan.Problem, plan.Workers = p.problem.Error(), p.config.NProcPerNode.number
+		plan.Problem, plan.Workers = p.problem.Error(), p.config.NProcPerNode.Number
 	}
 	job := p.job
 	job.LibraryPaths = nil // the ranks compare versions; files may lie elsewhere on each node

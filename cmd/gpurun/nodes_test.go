@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
@@ -22,20 +23,6 @@ import (
 	"gpurun/worker/result"
 )
 
-func TestNodeCount(t *testing.T) {
-	for text, want := range map[string]nodeCount{"1": 1, "16": 16, "1:1": 1, "3:3": 3} {
-		var got nodeCount
-		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
-			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "1:2", "x", "1:", ":", "2x"} {
-		if err := new(nodeCount).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q was taken", text)
-		}
-	}
-}
-
 // Every rank has its number among all, and among those of its machine, and its node's
 // certificate.
 func TestAssignmentsOfAnotherNode(t *testing.T) {
@@ -45,7 +32,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: placement{count: 3, rank: 2, trust: trust{tls: tls}}}
+	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -179,13 +166,13 @@ func TestElsewhere(t *testing.T) {
 
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
-	t.Setenv(tokenVariable, "0123456789abcdef")
+	t.Setenv(settings.TokenVariable, "0123456789abcdef")
 	p := &collectiveRun{machine: machine{ranks: 1}, job: worker.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := os.LookupEnv(tokenVariable); ok {
+	if _, ok := os.LookupEnv(settings.TokenVariable); ok {
 		t.Error("it is still there")
 	}
 	if err := m.close(); err != nil {
@@ -196,9 +183,13 @@ func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 // --algo all leaves out what runs within one machine.
 func TestLeaveOutAcrossMachines(t *testing.T) {
 	what, _ := kernels.Find("reduce")
+	var names []string
+	for _, a := range what.Algorithms {
+		names = append(names, a.Name)
+	}
 	p := &collectiveRun{
-		what: what, config: config{Algo: []string{wordAll}}, machine: machine{backend: "cuda", ranks: 2, sm: 90},
-		job: worker.Job{Collective: what.Name, Algorithms: algorithmNames(what), DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
+		what: what, config: settings.Config{Algo: []string{settings.All}}, machine: machine{backend: "cuda", ranks: 2, sm: 90},
+		job: worker.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
 	}
 	if err := p.leaveOut(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/cudart/driver"
 	"gpurun/worker/numa"
@@ -43,9 +44,9 @@ func processesOf(p torchrun.Processes) (int, error) {
 		return runtime.NumCPU(), nil
 	case "xpu":
 		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
-	case "gpu", wordAuto:
+	case "gpu", settings.Auto:
 		gpus, err := driver.New().Devices()
-		if err != nil && p.Word == wordAuto {
+		if err != nil && p.Word == settings.Auto {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
-	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
 	"gpurun/worker/phases"
@@ -50,7 +49,7 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	noted.Begin(phases.Find)
 	var err error
 	if p.machine, err = findMachine(p.config, driver.New().Devices); err != nil {
-		return nil, p.settings.blamed(err)
+		return nil, p.settings.Blamed(err)
 	}
 	noted.Begin(phases.Prepare)
 	if p.machine.backend == "sim" {
@@ -67,19 +66,19 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	if err := checkJob(p.job, p.machine.ranks); err != nil {
 		return nil, err
 	}
-	return p, p.config.checkFiles(p.config.Trace)
+	return p, p.config.CheckFiles(p.config.Trace)
 }
 
 // plan turns flags, environment and file into the job.
 func (p *productRun) plan(cmd *cobra.Command, profiles [][]byte) (err error) {
-	if p.settings, err = loadSettings(cmd.Flags(), profiles...); err != nil {
+	if p.settings, err = settings.Load(cmd.Flags(), profiles...); err != nil {
 		return err
 	}
-	if p.config, err = p.settings.config(); err != nil {
+	if p.config, err = p.settings.Config(); err != nil {
 		return err
 	}
 	if p.config.NNodes > 1 || p.config.NodeRank > 0 {
-		return p.settings.blame("nnodes", errors.New(p.operation.Name+" shares memory, and so runs within one machine"))
+		return p.settings.Blame("nnodes", errors.New(p.operation.Name+" shares memory, and so runs within one machine"))
 	}
 	c := &p.config
 	c.Explain = false // for collectives; a file or the environment may have it all the same
@@ -89,57 +88,14 @@ func (p *productRun) plan(cmd *cobra.Command, profiles [][]byte) (err error) {
 			return err
 		}
 	}
-	p.job = worker.Job{
-		Collective: p.operation.Name, Iterations: c.Iters, Warmup: c.WarmupIters, Verify: c.Check == 1,
-		Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject, P2P: c.P2P, Symm: c.Symm,
-		LibraryPaths: libraryPaths(*c), Record: c.Trace != "",
-		Products: &worker.Products{M: c.M, N: c.N, K: c.K},
-	}
-	for _, n := range c.SplitsPerRank {
-		if n > matmul.MaxSplits {
-			return p.settings.blame("splits-per-rank", fmt.Errorf("%d is not between 1 and %d", n, matmul.MaxSplits))
-		}
-		p.job.Products.Splits = append(p.job.Products.Splits, int(n))
-	}
-	return p.setWords()
-}
-
-// setWords sets algorithms and types.
-func (p *productRun) setWords() (err error) {
-	own, names := p.algorithmNames()
-	valid := append([]string{wordAuto, wordAll}, names...)
-	p.job.Algorithms, err = choose("algorithm", p.config.Algo, own, valid, func(word string) (string, bool) {
-		return word, slices.Contains(valid, word)
-	})
-	if err != nil {
-		return p.settings.blame("algo", err)
-	}
-	types := dtypeNames(matmul.DTypes())
-	p.job.DTypes, err = choose("datatype of "+p.operation.Name, p.config.DataType, types, append([]string{wordAll}, types...), func(word string) (string, bool) {
-		d, ok := collective.ParseDType(word)
-		return d.Name, ok && slices.Contains(types, d.Name)
-	})
-	if err != nil {
-		return p.settings.blame("datatype", err)
-	}
-	return nil
-}
-
-// algorithmNames lists gpurun's own, and all.
-func (p *productRun) algorithmNames() (own, all []string) {
-	for _, a := range p.operation.Algorithms {
-		all = append(all, a.Name)
-		if a.Library == "" {
-			own = append(own, a.Name)
-		}
-	}
-	return own, all
+	p.job, err = p.settings.ProductJob(*c, p.operation, inject)
+	return err
 }
 
 // leaveOut drops those of "all" algorithms that cannot do some of the job, and notes
 // why; what the devices cannot do is left out by the workers.
 func (p *productRun) leaveOut() error {
-	if !slices.Contains(p.config.Algo, wordAll) {
+	if !slices.Contains(p.config.Algo, settings.All) {
 		return nil
 	}
 	var kept, dropped []string

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 	"gpurun/worker/trace"
@@ -27,7 +28,7 @@ const (
 func onGitHub() bool { return os.Getenv(githubActions) == "true" }
 
 // publish writes what CI systems read of a report.
-func (a *app) publish(title string, c config, r result.Report) error {
+func (a *app) publish(title string, c settings.Config, r result.Report) error {
 	var err error
 	if c.JUnit != "" {
 		err = errors.Join(err, result.Replace(c.JUnit, func(w io.Writer) error { return ci.JUnit(w, title, r) }))
@@ -54,11 +55,11 @@ func (a *app) unable(title string, cmd *cobra.Command, why error) error {
 	if exit.Code(why) != exit.Environment {
 		return why
 	}
-	settings, err := loadSettings(cmd.Flags())
+	s, err := settings.Load(cmd.Flags())
 	if err != nil {
 		return why
 	}
-	c, err := settings.config()
+	c, err := s.Config()
 	if err != nil {
 		return why
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels"
@@ -38,7 +39,7 @@ const (
 )
 
 // examiner looks at the machine before anything runs on it.
-type examiner func(context.Context, config) (checks []result.Check, code int, err error)
+type examiner func(context.Context, settings.Config) (checks []result.Check, code int, err error)
 
 // newSmokeCommand makes the command. Without an examiner nothing is looked at
 // beforehand.
@@ -73,7 +74,7 @@ func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
 
 // smokeRun is a check of the machine that is about to begin.
 type smokeRun struct {
-	config  config
+	config  settings.Config
 	examine examiner // nil: there is none
 	runs    []*collectiveRun
 	gate    gate.Plan
@@ -89,18 +90,18 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := loadSettings(cmd.Flags(), configs.Smoke)
+	sources, err := settings.Load(cmd.Flags(), configs.Smoke)
 	if err != nil {
 		return nil, err
 	}
 	s := &smokeRun{}
-	if s.config, err = settings.config(); err != nil {
+	if s.config, err = sources.Config(); err != nil {
 		return nil, err
 	}
-	if s.gate, err = settings.thresholds(s.config); err != nil {
+	if s.gate, err = sources.Thresholds(s.config); err != nil {
 		return nil, err
 	}
-	if err := s.config.checkFiles(); err != nil {
+	if err := s.config.CheckFiles(); err != nil {
 		return nil, err
 	}
 	why := purpose{
@@ -123,9 +124,9 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 
 // forceSmoke keeps what a configuration says about usual runs out of smoke's:
 // they verify plain calls, and the files are about all of them.
-func forceSmoke(quick bool) func(*config) {
-	return func(c *config) {
-		c.Algo, c.Op, c.Epilogue = []string{wordAuto}, []string{string(collective.Sum)}, wordNone
+func forceSmoke(quick bool) func(*settings.Config) {
+	return func(c *settings.Config) {
+		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, settings.None
 		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
 		c.OutputFile = ""
 		if quick {

@@ -11,27 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/kernels"
+	"gpurun/kernels/libraries"
 	"gpurun/worker/result"
 )
-
-func TestWorse(t *testing.T) {
-	for _, c := range []struct{ a, b, want int }{
-		{exit.OK, exit.Threshold, exit.Threshold},
-		{exit.Threshold, exit.OK, exit.Threshold},
-		{exit.Threshold, exit.Environment, exit.Environment},
-		{exit.WorkerDied, exit.Environment, exit.WorkerDied},
-		{exit.Timeout, exit.WrongData, exit.WrongData},
-		{exit.WrongData, exit.Threshold, exit.WrongData},
-		{exit.WrongData, exit.WorkerDied, exit.WrongData},
-		{exit.WrongData, exit.Signalled + 2, exit.Signalled + 2},
-	} {
-		if got := exit.Worse(c.a, c.b); got != c.want {
-			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
 
 // TestLook checks that what the machine lacks is said and fails the run, and that a
 // warning does not.
@@ -49,7 +34,7 @@ func TestLook(t *testing.T) {
 		{[]result.Check{failed}, exit.WrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 		{[]result.Check{failed, fine}, exit.Environment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 	} {
-		s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return c.checks, c.code, nil }}
+		s := &smokeRun{examine: func(context.Context, settings.Config) ([]result.Check, int, error) { return c.checks, c.code, nil }}
 		var stderr bytes.Buffer
 		var all result.Report
 		if err := s.look(context.Background(), &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
@@ -60,7 +45,7 @@ func TestLook(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	s := &smokeRun{examine: func(context.Context, config) ([]result.Check, int, error) { return nil, exit.OK, broken }}
+	s := &smokeRun{examine: func(context.Context, settings.Config) ([]result.Check, int, error) { return nil, exit.OK, broken }}
 	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
@@ -72,9 +57,9 @@ func TestBlindSmoke(t *testing.T) {
 	t.Setenv(githubActions, "")
 	file := filepath.Join(t.TempDir(), "out.json")
 	s := &smokeRun{
-		config: config{OutputFile: file},
+		config: settings.Config{OutputFile: file},
 		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
-		examine: func(context.Context, config) ([]result.Check, int, error) {
+		examine: func(context.Context, settings.Config) ([]result.Check, int, error) {
 			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},
 	}
@@ -141,6 +126,62 @@ func TestAnnotationIsTheReason(t *testing.T) {
 		a := &app{streams: streams{err: &stderr}}
 		if err := a.annotated("gpurun x", c.err); err != c.err || stderr.String() != c.want {
 			t.Errorf("%v: %v, %q", c.err, err, stderr.String())
+		}
+	}
+}
+
+// TestBuiltInProfiles checks that no model has two profiles, and that the smoke
+// test measures what they are about: a profile beside it would guard nothing.
+func TestBuiltInProfiles(t *testing.T) {
+	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := s.gate.Auto
+	if len(profiles) == 0 {
+		t.Fatal("smoke goes by no profiles")
+	}
+	const smokeLargest = 64 << 20
+	seen := map[string]bool{}
+	for _, p := range profiles {
+		for _, gpu := range p.GPUs {
+			if seen[gpu] {
+				t.Errorf("%s has two profiles", gpu)
+			}
+			seen[gpu] = true
+		}
+		for _, r := range p.Rules {
+			if r.Algorithm == "" {
+				t.Errorf("%s: %s names no algorithm, and naive is slower than any gate", p.Name, r)
+			}
+			if r.Least > smokeLargest && r.Algorithm != libraries.NCCLName {
+				t.Errorf("%s: smoke measures nothing for %s", p.Name, r)
+			}
+			if !strings.Contains(r.Source, "measured") {
+				t.Errorf("%s: %s does not say whether it was measured: %s", p.Name, r, r.Source)
+			}
+		}
+	}
+}
+
+// TestSmokeIsOfEverything checks what smoke runs on GPUs.
+func TestSmokeIsOfEverything(t *testing.T) {
+	t.Setenv("GPURUN_EPILOGUE", "negate")
+	t.Setenv("GPURUN_UNALIGNED", "true")
+	t.Setenv("GPURUN_CUDAGRAPH", "3")
+	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim", "--quick"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.runs) != len(kernels.Collectives()) {
+		t.Fatalf("%d collectives", len(s.runs))
+	}
+	for _, p := range s.runs {
+		if j := p.job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 || j.Epilogue == "negate" {
+			t.Errorf("%s: %+v", p.what.Name, j)
+		}
+		if !p.gate.Empty() || p.config.OutputFile != "" {
+			t.Errorf("%s is judged by itself", p.what.Name)
 		}
 	}
 }

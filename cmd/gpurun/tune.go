@@ -14,6 +14,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/cudart/driver"
 	"gpurun/kernels"
@@ -108,9 +109,9 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 
 // forceTuning keeps what a configuration says about usual runs out of tables:
 // they are of plain calls by any algorithm.
-func forceTuning(c *config) {
-	c.Algo, c.Op, c.Epilogue = []string{wordAll}, []string{string(collective.Sum)}, wordNone
-	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = wordNone, false, false, 0, 0, 1, false
+func forceTuning(c *settings.Config) {
+	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, settings.None
+	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = settings.None, false, false, 0, 0, 1, false
 	c.OutputFile = ""
 }
 

@@ -59,3 +59,20 @@ func TestCollectiveCode(t *testing.T) {
 		}
 	}
 }
+
+func TestWorse(t *testing.T) {
+	for _, c := range []struct{ a, b, want int }{
+		{OK, Threshold, Threshold},
+		{Threshold, OK, Threshold},
+		{Threshold, Environment, Environment},
+		{WorkerDied, Environment, WorkerDied},
+		{Timeout, WrongData, WrongData},
+		{WrongData, Threshold, WrongData},
+		{WrongData, WorkerDied, WrongData},
+		{WrongData, Signalled + 2, Signalled + 2},
+	} {
+		if got := Worse(c.a, c.b); got != c.want {
+			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -9,24 +9,24 @@ import (
 	"gpurun/cmd/gpurun/phrase"
 )
 
-// launchConfig is what gpurun's own settings say about a command; the rest is in
+// Launch is what gpurun's own settings say about a command; the rest is in
 // torchrun's options.
-type launchConfig struct {
-	Grace       seconds `mapstructure:"grace"`
-	SignalGrace seconds `mapstructure:"signal-grace"`
+type Launch struct {
+	Grace       Seconds `mapstructure:"grace"`
+	SignalGrace Seconds `mapstructure:"signal-grace"`
 	LogLevel    string  `mapstructure:"log-level"`
 	LogFormat   string  `mapstructure:"log-format"`
 	TokenFile   string  `mapstructure:"rdzv-token-file"`
 	TLSCert     string  `mapstructure:"tls-cert"`
 	TLSKey      string  `mapstructure:"tls-key"`
 	TLSCA       string  `mapstructure:"tls-ca"`
-	JoinTimeout seconds `mapstructure:"join-timeout"`
+	JoinTimeout Seconds `mapstructure:"join-timeout"`
 }
 
-// launchConfig decodes these settings alone: others may have a form of torchrun's
+// Launch decodes these settings alone: others may have a form of torchrun's
 // that collectives do not take.
-func (s *settings) launchConfig() (launchConfig, error) {
-	var c launchConfig
+func (s *Sources) Launch() (Launch, error) {
+	var c Launch
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.DecodeHookFuncType(textHook), Result: &c})
 	if err != nil {
 		return c, err
@@ -38,12 +38,12 @@ func (s *settings) launchConfig() (launchConfig, error) {
 	err = decoder.Decode(values)
 	var failed *mapstructure.DecodeError
 	if errors.As(err, &failed) {
-		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
+		return c, s.Blame(failed.Name(), decodingReason(failed.Unwrap()))
 	}
 	if err != nil {
 		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))
 	}
-	if s.source("join-timeout") == "" {
+	if s.Source("join-timeout") == "" {
 		c.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer
 	}
 	return c, s.checkLogWords(c.LogLevel, c.LogFormat)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 // maxProfileBytes is plenty for a profile of thresholds.
 const maxProfileBytes = 1 << 20
 
-// thresholds reads what results are to be held against.
-func (s *settings) thresholds(c config) (gate.Plan, error) {
+// Thresholds reads what results are to be held against.
+func (s *Sources) Thresholds(c Config) (gate.Plan, error) {
 	var plan gate.Plan
 	for _, x := range []struct {
 		key    string
@@ -28,9 +28,9 @@ func (s *settings) thresholds(c config) (gate.Plan, error) {
 		{"max-latency", gate.Latency, c.MaxLatency},
 	} {
 		for _, text := range x.texts {
-			rule, err := gate.Parse(x.metric, text, cmp.Or(s.source(x.key), x.key))
+			rule, err := gate.Parse(x.metric, text, cmp.Or(s.Source(x.key), x.key))
 			if err != nil {
-				return plan, s.blame(x.key, err)
+				return plan, s.Blame(x.key, err)
 			}
 			plan.Rules = append(plan.Rules, rule)
 		}
@@ -39,34 +39,34 @@ func (s *settings) thresholds(c config) (gate.Plan, error) {
 }
 
 // setProfile reads the profile of a name, or of a file.
-func (s *settings) setProfile(plan *gate.Plan, word string) error {
-	if word == wordNone {
+func (s *Sources) setProfile(plan *gate.Plan, word string) error {
+	if word == None {
 		return nil
 	}
 	builtIn, err := builtInProfiles()
 	if err != nil {
 		return err
 	}
-	if word == wordAuto {
+	if word == Auto {
 		plan.Auto = builtIn
 		return nil
 	}
-	words := []string{wordAuto, wordNone}
+	words := []string{Auto, None}
 	for _, p := range builtIn {
 		if words = append(words, p.Name); p.Name == word {
 			plan.Profile = &p
 			return nil
 		}
 	}
-	text, err := readRegular(word, maxProfileBytes)
+	text, err := ReadFile(word, maxProfileBytes)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(word, "/.") {
-		return s.blame("profile", phrase.Unknown("profile", word, words))
+		return s.Blame("profile", phrase.Unknown("profile", word, words))
 	} else if err != nil {
-		return s.blame("profile", err)
+		return s.Blame("profile", err)
 	}
 	p, err := gate.ParseProfile(word, word, text)
 	if err != nil {
-		return s.blame("profile", err)
+		return s.Blame("profile", err)
 	}
 	plan.Profile = &p
 	return nil

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"gpurun/cmd/gpurun/exit"
@@ -10,7 +10,7 @@ const maxSizes = 4096
 
 // sizes lists a sweep's sizes in bytes, from -b to -e: by adding -i, or else by
 // multiplying with -f.
-func (s *settings) sizes(c config) ([]int64, error) {
+func (s *Sources) sizes(c Config) ([]int64, error) {
 	first, last := s.span(c)
 	if first > last {
 		return nil, exit.Usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
@@ -37,24 +37,24 @@ func (s *settings) sizes(c config) ([]int64, error) {
 
 // span is the first and the last size. Where only one is given, beyond the
 // other's default, it stands alone.
-func (s *settings) span(c config) (first, last int64) {
+func (s *Sources) span(c Config) (first, last int64) {
 	first, last = int64(c.MinBytes), int64(c.MaxBytes)
 	switch {
 	case first <= last:
-	case s.source("maxbytes") == "":
+	case s.Source("maxbytes") == "":
 		last = first
-	case s.source("minbytes") == "":
+	case s.Source("minbytes") == "":
 		first = last
 	}
 	return first, last
 }
 
 // step is the function from a size to the next.
-func (s *settings) step(c config) (func(int64) int64, error) {
+func (s *Sources) step(c Config) (func(int64) int64, error) {
 	factor, bytes := c.StepFactor, int64(c.StepBytes)
 	switch {
-	case bytes > 0 && s.source("stepfactor") != "":
-		return nil, exit.Usagef("%s and %s exclude each other", s.source("stepbytes"), s.source("stepfactor"))
+	case bytes > 0 && s.Source("stepfactor") != "":
+		return nil, exit.Usagef("%s and %s exclude each other", s.Source("stepbytes"), s.Source("stepfactor"))
 	case bytes > 0:
 		return func(at int64) int64 { return at + bytes }, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -13,16 +13,16 @@ import (
 	"gpurun/worker/result"
 )
 
-// config is everything that can be configured; configs/default.toml explains
+// Config is everything that can be configured; configs/default.toml explains
 // the keys. A key is also the name of a flag.
-type config struct {
-	NProcPerNode  processes `mapstructure:"nproc-per-node"`
+type Config struct {
+	NProcPerNode  Processes `mapstructure:"nproc-per-node"`
 	Device        string    `mapstructure:"device"`
 	RequireGPU    bool      `mapstructure:"require-gpu"`
 	Oversubscribe bool      `mapstructure:"oversubscribe"`
-	Grace         seconds   `mapstructure:"grace"`
-	SignalGrace   seconds   `mapstructure:"signal-grace"`
-	NNodes        nodeCount `mapstructure:"nnodes"`
+	Grace         Seconds   `mapstructure:"grace"`
+	SignalGrace   Seconds   `mapstructure:"signal-grace"`
+	NNodes        NodeCount `mapstructure:"nnodes"`
 	NodeRank      int       `mapstructure:"node-rank"`
 	MasterAddr    string    `mapstructure:"master-addr"`
 	MasterPort    int       `mapstructure:"master-port"`
@@ -30,13 +30,13 @@ type config struct {
 	TLSCert       string    `mapstructure:"tls-cert"`
 	TLSKey        string    `mapstructure:"tls-key"`
 	TLSCA         string    `mapstructure:"tls-ca"`
-	JoinTimeout   seconds   `mapstructure:"join-timeout"`
+	JoinTimeout   Seconds   `mapstructure:"join-timeout"`
 	LogLevel      string    `mapstructure:"log-level"`
 	LogFormat     string    `mapstructure:"log-format"`
 
-	MinBytes    byteSize `mapstructure:"minbytes"`
-	MaxBytes    byteSize `mapstructure:"maxbytes"`
-	StepBytes   byteSize `mapstructure:"stepbytes"`
+	MinBytes    ByteSize `mapstructure:"minbytes"`
+	MaxBytes    ByteSize `mapstructure:"maxbytes"`
+	StepBytes   ByteSize `mapstructure:"stepbytes"`
 	StepFactor  int64    `mapstructure:"stepfactor"`
 	Iters       int      `mapstructure:"iters"`
 	WarmupIters int      `mapstructure:"warmup-iters"`
@@ -45,7 +45,7 @@ type config struct {
 	DataType    []string `mapstructure:"datatype"`
 	Check       int      `mapstructure:"check"`
 	CUDAGraph   int      `mapstructure:"cudagraph"`
-	Timeout     seconds  `mapstructure:"timeout"`
+	Timeout     Seconds  `mapstructure:"timeout"`
 	Algo        []string `mapstructure:"algo"`
 	Seed        uint64   `mapstructure:"seed"`
 	Output      string   `mapstructure:"output"`
@@ -59,10 +59,10 @@ type config struct {
 	Against     string   `mapstructure:"against"`
 	Timing      bool     `mapstructure:"timing"`
 
-	M             numbers `mapstructure:"m"`
-	N             numbers `mapstructure:"n"`
-	K             numbers `mapstructure:"k"`
-	SplitsPerRank numbers `mapstructure:"splits-per-rank"`
+	M             Numbers `mapstructure:"m"`
+	N             Numbers `mapstructure:"n"`
+	K             Numbers `mapstructure:"k"`
+	SplitsPerRank Numbers `mapstructure:"splits-per-rank"`
 	Trace         string  `mapstructure:"trace"`
 
 	Root      int     `mapstructure:"root"`
@@ -87,7 +87,7 @@ type config struct {
 }
 
 // check refuses numbers out of range and words that do not exist.
-func (s *settings) check(c config) error {
+func (s *Sources) check(c Config) error {
 	for _, n := range []struct {
 		key         string
 		value       int64
@@ -108,19 +108,19 @@ func (s *settings) check(c config) error {
 		{"max-blocks", int64(c.MaxBlocks), 0, collective.MaxBlocks},
 	} {
 		if n.value < n.least || n.value > n.most {
-			return s.blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
+			return s.Blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
 	return cmp.Or(s.checkReals(c), s.checkWords(c), s.checkMulticast(c))
 }
 
 // checkReals refuses factors that would turn every result into the same.
-func (s *settings) checkReals(c config) error {
+func (s *Sources) checkReals(c Config) error {
 	if math.IsNaN(float64(c.Scale)) || math.IsInf(float64(c.Scale), 0) || c.Scale == 0 {
-		return s.blame("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
+		return s.Blame("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
 	}
 	if !(c.Epsilon >= 0) || math.IsInf(float64(c.Epsilon), 0) {
-		return s.blame("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
+		return s.Blame("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
 	}
 	return nil
 }
@@ -131,50 +131,50 @@ type wordSetting struct {
 	valid     []string
 }
 
-func (s *settings) checkWords(c config) error {
+func (s *Sources) checkWords(c Config) error {
 	return cmp.Or(s.checkLogWords(c.LogLevel, c.LogFormat), s.checkValid([]wordSetting{
-		{"device", c.Device, []string{wordAuto, "cuda", "sim"}},
+		{"device", c.Device, []string{Auto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
 		{"epilogue", c.Epilogue, epilogueWords()},
-		{"pdl", c.PDL, []string{wordAuto, wordOn, wordOff}},
-		{"p2p", c.P2P, []string{wordAuto, wordOff}},
-		{"multicast", c.Multicast, []string{wordAuto, wordOn, wordOff}},
+		{"pdl", c.PDL, []string{Auto, On, Off}},
+		{"p2p", c.P2P, []string{Auto, Off}},
+		{"multicast", c.Multicast, []string{Auto, On, Off}},
 		{"symm", c.Symm, symmWords()},
 	}))
 }
 
-func (s *settings) checkLogWords(level, format string) error {
+func (s *Sources) checkLogWords(level, format string) error {
 	return s.checkValid([]wordSetting{
 		{"log-level", level, []string{"debug", "info", "warn", "error"}},
 		{"log-format", format, []string{"console", "json"}},
 	})
 }
 
-func (s *settings) checkValid(words []wordSetting) error {
+func (s *Sources) checkValid(words []wordSetting) error {
 	for _, w := range words {
 		if !slices.Contains(w.valid, w.word) {
-			return s.blame(w.key, phrase.Unknown("word", w.word, w.valid))
+			return s.Blame(w.key, phrase.Unknown("word", w.word, w.valid))
 		}
 	}
 	return nil
 }
 
 // checkMulticast refuses multicast addresses together with what has none.
-func (s *settings) checkMulticast(c config) error {
+func (s *Sources) checkMulticast(c Config) error {
 	switch {
-	case c.Multicast != wordOn:
+	case c.Multicast != On:
 		return nil
-	case c.P2P == wordOff:
-		return s.blame("multicast", errors.New("on needs GPUs that reach each other, and p2p is off"))
+	case c.P2P == Off:
+		return s.Blame("multicast", errors.New("on needs GPUs that reach each other, and p2p is off"))
 	case c.Symm == string(symm.Host), c.Symm == string(symm.IPC):
-		return s.blame("multicast", fmt.Errorf("on needs memory that has multicast addresses, which that shared by %s has not: leave symm at auto", c.Symm))
+		return s.Blame("multicast", fmt.Errorf("on needs memory that has multicast addresses, which that shared by %s has not: leave symm at auto", c.Symm))
 	}
 	return nil
 }
 
 // symmWords are the kinds of memory that ranks can share.
 func symmWords() []string {
-	words := []string{wordAuto}
+	words := []string{Auto}
 	for _, kind := range []symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap, symm.Host} {
 		words = append(words, string(kind))
 	}
@@ -182,7 +182,7 @@ func symmWords() []string {
 }
 
 func epilogueWords() []string {
-	words := []string{wordNone}
+	words := []string{None}
 	for _, e := range collective.EpilogueKinds() {
 		words = append(words, string(e))
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"testing"
@@ -41,5 +41,23 @@ func TestBuiltInTuning(t *testing.T) {
 		if got, ok := tables.Choose(q); !ok || got.Algorithm != c.want {
 			t.Errorf("%+v: %+v", c, got)
 		}
+	}
+}
+
+// TestBuiltInTables checks that no model has two tables.
+func TestBuiltInTables(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, table := range tables {
+		if seen[table.GPU] || len(table.Rules) == 0 {
+			t.Errorf("%s has two tables, or one without rules", table.GPU)
+		}
+		seen[table.GPU] = true
+	}
+	if len(seen) == 0 {
+		t.Error("there is none")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"maps"
@@ -12,8 +12,8 @@ import (
 	"gpurun/worker"
 )
 
-// job turns the settings into what the workers do.
-func (s *settings) job(c config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
+// Job turns the settings into what the workers do.
+func (s *Sources) Job(c Config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
 	job := worker.Job{
 		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
@@ -42,26 +42,26 @@ func (s *settings) job(c config, what *collective.Collective, inject []worker.In
 }
 
 // libraryPaths are the libraries of others that a file was given for.
-func libraryPaths(c config) map[string]string {
+func libraryPaths(c Config) map[string]string {
 	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib}
 	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
 	return paths
 }
 
 // setWords sets algorithms, types and operations.
-func (s *settings) setWords(job *worker.Job, c config, what *collective.Collective) (err error) {
+func (s *Sources) setWords(job *worker.Job, c Config, what *collective.Collective) (err error) {
 	able := abilities{what: what, words: c.Algo}
 	able.epilogue, _ = collective.ParseEpilogue(job.Epilogue)
 	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
-		return s.blame("algo", err)
+		return s.Blame("algo", err)
 	}
 	if job.DTypes, err = able.chooseDTypes(c.DataType); err != nil {
-		return s.blame("datatype", err)
+		return s.Blame("datatype", err)
 	}
 	job.Ops = []string{string(collective.None)}
 	if what.Shape.Reduces {
 		if job.Ops, err = able.chooseOps(c.Op, job.DTypes); err != nil {
-			return s.blame("op", err)
+			return s.Blame("op", err)
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func (s *settings) setWords(job *worker.Job, c config, what *collective.Collecti
 
 // setData sets the sizes. What moves no data has one, of nothing, and any type
 // will do for it.
-func (s *settings) setData(job *worker.Job, c config, what *collective.Collective) (err error) {
+func (s *Sources) setData(job *worker.Job, c Config, what *collective.Collective) (err error) {
 	if what.Shape.Empty {
 		job.Sizes, job.DTypes = []int64{0}, []string{collective.Int8.Name}
 		return nil
@@ -81,7 +81,7 @@ func (s *settings) setData(job *worker.Job, c config, what *collective.Collectiv
 
 // setEpilogue sets the epilogue and what it works with, and refuses flags that
 // have nothing to do with it.
-func (s *settings) setEpilogue(job *worker.Job, c config, what *collective.Collective) error {
+func (s *Sources) setEpilogue(job *worker.Job, c Config, what *collective.Collective) error {
 	if !flags.HasEpilogues(what) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 )
 
 // misfitError is a setting that does not fit the machine. Who knows the settings
-// says where the value comes from; see settings.blamed.
+// says where the value comes from; see Blamed.
 type misfitError struct {
 	key    string
 	reason error
@@ -16,17 +16,17 @@ type misfitError struct {
 
 func (e *misfitError) Error() string { return "--" + e.key + ": " + e.reason.Error() }
 
-// misfit makes a usage error of a misfitError.
-func misfit(key, format string, args ...any) error {
+// Misfit makes a usage error of a misfitError.
+func Misfit(key, format string, args ...any) error {
 	return &exit.UsageError{Err: &misfitError{key, fmt.Errorf(format, args...)}}
 }
 
-// blamed blames the source of a setting that does not fit the machine; other errors it
+// Blamed blames the source of a setting that does not fit the machine; other errors it
 // returns as they are.
-func (s *settings) blamed(err error) error {
+func (s *Sources) Blamed(err error) error {
 	var misfit *misfitError
 	if errors.As(err, &misfit) {
-		return s.blame(misfit.key, misfit.reason)
+		return s.Blame(misfit.key, misfit.reason)
 	}
 	return err
 }

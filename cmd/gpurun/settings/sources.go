@@ -1,4 +1,7 @@
-package main
+// Package settings says what gpurun is told to do. Flags, the environment, a file, what srun
+// says about its step, and built-in profiles come together in a checked Config, and that
+// becomes the workers' job. An error names the source of the value that is wrong.
+package settings
 
 import (
 	"bytes"
@@ -22,9 +25,9 @@ import (
 	"gpurun/configs"
 )
 
-// settings are the sources of a config, brought together by viper: flags win over
+// Sources are the sources of a config, brought together by viper: flags win over
 // the environment, that over the file, and that over the defaults.
-type settings struct {
+type Sources struct {
 	v     *viper.Viper
 	flags *pflag.FlagSet
 	file  string // of --config; may be empty
@@ -41,10 +44,10 @@ const (
 	maxConfigBytes       = 1 << 20 // more is a slip
 )
 
-// loadSettings reads what a command is told by its flags, the environment and a file. The
+// Load reads what a command is told by its flags, the environment and a file. The
 // further profiles change defaults.
-func loadSettings(flags *pflag.FlagSet, profiles ...[]byte) (*settings, error) {
-	s := &settings{v: viper.New(), flags: flags, file: configFile(flags)}
+func Load(flags *pflag.FlagSet, profiles ...[]byte) (*Sources, error) {
+	s := &Sources{v: viper.New(), flags: flags, file: configFile(flags)}
 	if err := s.setDefaults(append([][]byte{configs.Default}, profiles...)); err != nil {
 		return nil, err
 	}
@@ -77,7 +80,7 @@ func environmentName(key string) string {
 }
 
 // readFile reads the file and refuses keys that are not known.
-func (s *settings) readFile(known []string) error {
+func (s *Sources) readFile(known []string) error {
 	if s.file == "" {
 		return nil
 	}
@@ -85,7 +88,7 @@ func (s *settings) readFile(known []string) error {
 	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
 		return exit.Usagef("config file %s: %w", s.file, phrase.Unknown("ending", extension, types))
 	}
-	text, err := readRegular(s.file, maxConfigBytes)
+	text, err := ReadFile(s.file, maxConfigBytes)
 	if err != nil {
 		return exit.Usagef("reading the config file: %w", err)
 	}
@@ -102,8 +105,8 @@ func (s *settings) readFile(known []string) error {
 	return nil
 }
 
-// source names where the value of a key comes from; "" is the defaults.
-func (s *settings) source(key string) string {
+// Source names where the value of a key comes from; "" is the defaults.
+func (s *Sources) Source(key string) string {
 	name := environmentName(key)
 	switch {
 	case s.flags.Changed(key):
@@ -116,20 +119,20 @@ func (s *settings) source(key string) string {
 	return s.fallbacks[key].source
 }
 
-// blame makes a usage error of what is wrong with the value of a key: it names
+// Blame makes a usage error of what is wrong with the value of a key: it names
 // the flag, the variable, or the file with the key.
-func (s *settings) blame(key string, reason error) error {
-	return exit.Usagef("%s: %w", cmp.Or(s.source(key), key), reason)
+func (s *Sources) Blame(key string, reason error) error {
+	return exit.Usagef("%s: %w", cmp.Or(s.Source(key), key), reason)
 }
 
-// config decodes the settings and checks each by itself.
-func (s *settings) config() (config, error) {
-	var c config
+// Config decodes the settings and checks each by itself.
+func (s *Sources) Config() (Config, error) {
+	var c Config
 	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
 	err := s.v.UnmarshalExact(&c, viper.DecodeHook(hooks))
 	var failed *mapstructure.DecodeError
 	if errors.As(err, &failed) {
-		return c, s.blame(failed.Name(), decodingReason(failed.Unwrap()))
+		return c, s.Blame(failed.Name(), decodingReason(failed.Unwrap()))
 	}
 	if err != nil {
 		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))

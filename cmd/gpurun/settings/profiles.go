@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -9,15 +9,13 @@ import (
 )
 
 // setDefaults makes defaults of built-in profiles, of which the last wins.
-func (s *settings) setDefaults(profiles [][]byte) error {
-	for _, profile := range profiles {
-		values, err := readProfile(profile)
-		if err != nil {
-			return err
-		}
-		for key, value := range values {
-			s.v.SetDefault(key, value)
-		}
+func (s *Sources) setDefaults(profiles [][]byte) error {
+	values, err := Defaults(profiles...)
+	if err != nil {
+		return err
+	}
+	for key, value := range values {
+		s.v.SetDefault(key, value)
 	}
 	return nil
 }
@@ -32,8 +30,8 @@ func readProfile(profile []byte) (map[string]any, error) {
 	return v.AllSettings(), nil
 }
 
-// readProfiles returns the values of profiles by key, of which the last wins.
-func readProfiles(profiles [][]byte) (map[string]any, error) {
+// Defaults returns the values of built-in profiles by key, of which the last wins.
+func Defaults(profiles ...[]byte) (map[string]any, error) {
 	all := map[string]any{}
 	for _, profile := range profiles {
 		values, err := readProfile(profile)

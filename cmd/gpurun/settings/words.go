@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 
 // Words that stand for several, or for none, or switch.
 const (
-	wordAll  = "all"
-	wordAuto = "auto"
-	wordNone = "none"
-	wordOn   = "on"
-	wordOff  = "off"
+	All  = "all"
+	Auto = "auto"
+	None = "none"
+	On   = "on"
+	Off  = "off"
 )
 
 // chooseAlgorithms checks names; "all" is every one of gpurun's own: a library of
@@ -25,8 +25,8 @@ func chooseAlgorithms(words []string, what *collective.Collective) ([]string, er
 		a, _ := what.Algorithm(name)
 		return a.Needs.Library != ""
 	})
-	return choose("algorithm", words, own, append([]string{wordAuto, wordAll}, names...), func(word string) (string, bool) {
-		return word, word == wordAuto || slices.Contains(names, word)
+	return choose("algorithm", words, own, append([]string{Auto, All}, names...), func(word string) (string, bool) {
+		return word, word == Auto || slices.Contains(names, word)
 	})
 }
 
@@ -49,7 +49,7 @@ type abilities struct {
 // can reports whether a type and operation can be had: from every algorithm
 // that is named, or, if it is left open which it will be, from any.
 func (b abilities) can(d collective.DType, op collective.Op) bool {
-	open := slices.Contains(b.words, wordAuto) || slices.Contains(b.words, wordAll)
+	open := slices.Contains(b.words, Auto) || slices.Contains(b.words, All)
 	for _, a := range b.what.Algorithms {
 		if open && a.Needs.Library != "" {
 			continue
@@ -76,7 +76,7 @@ func (b abilities) ops() []collective.Op {
 // chooseDTypes canonicalizes names; "all" are those with any operation at all.
 func (b abilities) chooseDTypes(words []string) ([]string, error) {
 	var common []string
-	valid := []string{wordAll}
+	valid := []string{All}
 	for _, d := range collective.DTypes() {
 		valid = append(append(valid, d.Name), d.Aliases...)
 		if slices.ContainsFunc(b.ops(), func(op collective.Op) bool { return b.can(d, op) }) {
@@ -92,7 +92,7 @@ func (b abilities) chooseDTypes(words []string) ([]string, error) {
 // chooseOps checks names; "all" are those that there are for all the types.
 func (b abilities) chooseOps(words, dtypes []string) ([]string, error) {
 	var common []string
-	valid := []string{wordAll}
+	valid := []string{All}
 	for _, op := range collective.Ops() {
 		valid = append(valid, string(op))
 		if !slices.ContainsFunc(dtypes, func(name string) bool {
@@ -113,7 +113,7 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 	var chosen []string
 	for _, word := range words {
 		names := all
-		if word != wordAll {
+		if word != All {
 			name, ok := parse(word)
 			if !ok {
 				return nil, phrase.Unknown(kind, word, valid)
@@ -130,12 +130,4 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 		return nil, fmt.Errorf("there is no %s left to choose", kind)
 	}
 	return chosen, nil
-}
-
-func dtypeNames(types []collective.DType) []string {
-	names := make([]string, len(types))
-	for i, d := range types {
-		names[i] = d.Name
-	}
-	return names
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"math"
@@ -13,11 +13,11 @@ import (
 )
 
 func TestByteSize(t *testing.T) {
-	for text, want := range map[string]byteSize{
+	for text, want := range map[string]ByteSize{
 		"0": 0, "28": 28, "1K": 1 << 10, "4k": 4 << 10, "64M": 64 << 20, "2g": 2 << 30, "0G": 0,
 		"9223372036854775807": math.MaxInt64, "8589934591G": 8589934591 << 30,
 	} {
-		var got byteSize
+		var got ByteSize
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
 		}
@@ -30,7 +30,7 @@ func TestByteSizeRefuses(t *testing.T) {
 		"1.5K": `"1K"`, "1KB": `"1K"`, "1KiB": `"1K"`, "2 M": `"2M"`, "1T": "4K", "1e3": "4K", "1KK": `"1K"`,
 		"8589934592G": "too large", "9223372036854775808": "too large",
 	} {
-		var got byteSize
+		var got ByteSize
 		if err := got.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q is %d, %v; want an error with %s", text, got, err, hint)
 		}
@@ -44,7 +44,7 @@ func FuzzByteSize(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var size, again byteSize
+		var size, again ByteSize
 		if size.UnmarshalText([]byte(text)) != nil {
 			return
 		}
@@ -62,13 +62,13 @@ func TestSeconds(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30": 30 * time.Second, "0.25": 250 * time.Millisecond, "1m30s": 90 * time.Second, "200ms": 200 * time.Millisecond,
 	} {
-		var got seconds
+		var got Seconds
 		if err := got.UnmarshalText([]byte(text)); err != nil || time.Duration(got) != want {
 			t.Errorf("%q is %v, %v; want %v", text, time.Duration(got), err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "0s", "soon", "1e400", "NaN"} {
-		var got seconds
+		var got Seconds
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is %v, want an error", text, time.Duration(got))
 		}
@@ -76,16 +76,16 @@ func TestSeconds(t *testing.T) {
 }
 
 func TestProcesses(t *testing.T) {
-	for text, want := range map[string]processes{
-		"": {}, "auto": {word: "auto"}, "gpu": {word: "gpu"}, "cpu": {word: "cpu"}, "1": {number: 1}, "72": {number: 72},
+	for text, want := range map[string]Processes{
+		"": {}, "auto": {Word: "auto"}, "gpu": {Word: "gpu"}, "cpu": {Word: "cpu"}, "1": {Number: 1}, "72": {Number: 72},
 	} {
-		var got processes
+		var got Processes
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"0", "-1", "1.5", "all", strconv.Itoa(math.MaxInt) + "0"} {
-		var got processes
+		var got Processes
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is %v, want an error", text, got)
 		}
@@ -94,11 +94,11 @@ func TestProcesses(t *testing.T) {
 
 // Lists of numbers are read as flags, files and the environment write them.
 func TestNumbers(t *testing.T) {
-	for text, want := range map[string]numbers{
+	for text, want := range map[string]Numbers{
 		"4096": {4096}, "1024,2048": {1024, 2048}, "1024, 2048": {1024, 2048}, "[8 16]": {8, 16},
 		"": nil, "0": nil, "-8": nil, "8,x": nil, "1.5": nil, "4K": nil, "99999999999999999999": nil,
 	} {
-		var got numbers
+		var got Numbers
 		err := got.UnmarshalText([]byte(text))
 		if (err == nil) != (want != nil) {
 			t.Errorf("%q: %v", text, err)

@@ -1,7 +1,6 @@
-package main
+package settings
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,51 +9,56 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/worker"
 )
 
-// parsed is allreduce's command after reading a command line.
-func parsed(t testing.TB, words ...string) *cobra.Command {
+// flagsOf is the flags of a collective's command after reading a command line, which
+// begins with the collective.
+func flagsOf(t testing.TB, words ...string) *pflag.FlagSet {
 	t.Helper()
-	return parsedOf(t, append([]string{"allreduce"}, words...)...)
-}
-
-func parsedOf(t testing.TB, words ...string) *cobra.Command {
-	t.Helper()
-	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
-	cmd, rest, err := root.Find(words)
-	if err == nil {
-		err = cmd.ParseFlags(rest)
+	what, ok := kernels.Find(words[0])
+	if !ok {
+		t.Fatalf("there is no %s", words[0])
 	}
-	if err != nil {
+	f := pflag.NewFlagSet(what.Name, pflag.ContinueOnError)
+	flags.AddLauncher(f)
+	flags.AddCollective(f, what)
+	if err := f.Parse(words[1:]); err != nil {
 		t.Fatal(err)
 	}
-	return cmd
+	return f
+}
+
+// allreduce is the flags of allreduce's command after reading a command line.
+func allreduce(t testing.TB, words ...string) *pflag.FlagSet {
+	t.Helper()
+	return flagsOf(t, append([]string{"allreduce"}, words...)...)
 }
 
 // jobOf is what the workers would be told to do.
 func jobOf(t testing.TB, words ...string) (worker.Job, error) {
 	t.Helper()
-	return jobOfCommand(parsed(t, words...))
+	return jobBy("allreduce", allreduce(t, words...))
 }
 
-func jobOfCommand(cmd *cobra.Command) (worker.Job, error) {
-	s, err := loadSettings(cmd.Flags())
+func jobBy(name string, f *pflag.FlagSet) (worker.Job, error) {
+	s, err := Load(f)
 	if err != nil {
 		return worker.Job{}, err
 	}
-	c, err := s.config()
+	c, err := s.Config()
 	if err != nil {
 		return worker.Job{}, err
 	}
-	what, _ := kernels.Find(cmd.Name())
-	return s.job(c, what, nil)
+	what, _ := kernels.Find(name)
+	return s.Job(c, what, nil)
 }
 
 // TestJobOfEveryCollective checks what depends on the collective.
@@ -80,7 +84,7 @@ func TestJobOfEveryCollective(t *testing.T) {
 		if words[0] != "barrier" {
 			words = append(words, "-b", "8", "-e", "8")
 		}
-		job, err := jobOfCommand(parsedOf(t, words...))
+		job, err := jobBy(words[0], flagsOf(t, words...))
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 		}
@@ -139,11 +143,11 @@ func TestDefaultJob(t *testing.T) {
 
 // TestSimulatorProfile checks that the simulator's defaults give way to flags.
 func TestSimulatorProfile(t *testing.T) {
-	s, err := loadSettings(parsed(t, "-n", "7").Flags(), configs.Simulator)
+	s, err := Load(allreduce(t, "-n", "7"), configs.Simulator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.config()
+	c, err := s.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,15 +201,15 @@ func TestSizes(t *testing.T) {
 }
 
 func TestSizesClimbFromFirstToLast(t *testing.T) {
-	s, err := loadSettings(parsed(t, "-b", "1", "-e", "1").Flags())
+	s, err := Load(allreduce(t, "-b", "1", "-e", "1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		c := config{
-			MinBytes:   byteSize(rapid.Int64Min(0).Draw(t, "first")),
-			MaxBytes:   byteSize(rapid.Int64Min(0).Draw(t, "last")),
-			StepBytes:  byteSize(rapid.Int64Min(0).Draw(t, "step")),
+		c := Config{
+			MinBytes:   ByteSize(rapid.Int64Min(0).Draw(t, "first")),
+			MaxBytes:   ByteSize(rapid.Int64Min(0).Draw(t, "last")),
+			StepBytes:  ByteSize(rapid.Int64Min(0).Draw(t, "step")),
 			StepFactor: rapid.Int64Range(2, 1<<30).Draw(t, "factor"),
 		}
 		sizes, err := s.sizes(c)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -10,41 +10,41 @@ import (
 	"gpurun/worker/nodes"
 )
 
-// tokenVariable has the secret of a job across machines. It is no flag, because
+// TokenVariable has the secret of a job across machines. It is no flag, because
 // everybody on a machine can read the others' command lines.
-const tokenVariable = "GPURUN_RDZV_TOKEN"
+const TokenVariable = "GPURUN_RDZV_TOKEN"
 
-// trust is how nodes know that they belong together: by a token, by certificates, or both.
-type trust struct {
-	token string         // empty: none
-	tls   *transport.TLS // nil: plain text
+// Trust is how nodes know that they belong together: by a token, by certificates, or both.
+type Trust struct {
+	Token string         // empty: none
+	TLS   *transport.TLS // nil: plain text
 }
 
-// trust reads the token and the certificates.
-func (s *settings) trust(tokenFile string, files transport.TLSFiles) (t trust, err error) {
-	if t.token, err = s.token(tokenFile); err != nil {
+// Trust reads the token and the certificates.
+func (s *Sources) Trust(tokenFile string, files transport.TLSFiles) (t Trust, err error) {
+	if t.Token, err = s.token(tokenFile); err != nil {
 		return t, err
 	}
-	t.tls, err = s.tls(files)
+	t.TLS, err = s.tls(files)
 	return t, err
 }
 
-// checkTrust refuses nodes that trust everybody and meet at a host beyond loopback.
-func (s *settings) checkTrust(t trust, host string) error {
-	if t.token == "" && t.tls == nil && !nodes.Loopback(host) {
+// CheckTrust refuses nodes that trust everybody and meet at a host beyond loopback.
+func (s *Sources) CheckTrust(t Trust, host string) error {
+	if t.Token == "" && t.TLS == nil && !nodes.Loopback(host) {
 		return s.noSecret(host)
 	}
 	return nil
 }
 
 // noSecret says how nodes that meet at an address beyond loopback get a secret.
-func (s *settings) noSecret(addr string) error {
+func (s *Sources) noSecret(addr string) error {
 	if s.slurmStep != nil {
 		return exit.Usagef("nodes that meet at %s need a secret in common: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
-			"or give --rdzv-token-file FILE in a folder that they share", addr, tokenVariable)
+			"or give --rdzv-token-file FILE in a folder that they share", addr, TokenVariable)
 	}
 	return exit.Usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
-		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, tokenVariable)
+		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, TokenVariable)
 }
 
 // A token is long enough not to be guessed, and short enough for a header.
@@ -55,12 +55,12 @@ const (
 
 // token reads the secret, from the file if there is one; it may be empty. No
 // message repeats it.
-func (s *settings) token(file string) (string, error) {
-	text, source := os.Getenv(tokenVariable), tokenVariable
+func (s *Sources) token(file string) (string, error) {
+	text, source := os.Getenv(TokenVariable), TokenVariable
 	if file != "" {
-		data, err := readRegular(file, mostToken)
+		data, err := ReadFile(file, mostToken)
 		if err != nil {
-			return "", s.blame("rdzv-token-file", err)
+			return "", s.Blame("rdzv-token-file", err)
 		}
 		text, source = string(data), file
 		if strings.TrimSpace(text) == "" {
@@ -76,11 +76,11 @@ func (s *settings) token(file string) (string, error) {
 	return token, nil
 }
 
-// forgetToken takes the secret out of the environment: workers have no use for it,
+// ForgetToken takes the secret out of the environment: workers have no use for it,
 // and programs show their environment in many places.
-func forgetToken() error {
-	if err := os.Unsetenv(tokenVariable); err != nil {
-		return fmt.Errorf("forgetting %s: %w", tokenVariable, err)
+func ForgetToken() error {
+	if err := os.Unsetenv(TokenVariable); err != nil {
+		return fmt.Errorf("forgetting %s: %w", TokenVariable, err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func forgetToken() error {
 func tlsKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
 
 // tls makes this node ready for mutual TLS; nil is plain text.
-func (s *settings) tls(files transport.TLSFiles) (*transport.TLS, error) {
+func (s *Sources) tls(files transport.TLSFiles) (*transport.TLS, error) {
 	var given, missing []string
 	for i, file := range []string{files.Cert, files.Key, files.CA} {
 		if key := tlsKeys()[i]; file != "" {
@@ -102,7 +102,7 @@ func (s *settings) tls(files transport.TLSFiles) (*transport.TLS, error) {
 	case len(given) == 0:
 		return nil, nil
 	case len(missing) > 0:
-		return nil, s.blame(given[0], fmt.Errorf("TLS between nodes needs %s as well", strings.Join(missing, " and ")))
+		return nil, s.Blame(given[0], fmt.Errorf("TLS between nodes needs %s as well", strings.Join(missing, " and ")))
 	}
 	t, err := transport.LoadTLS(files)
 	if err != nil {

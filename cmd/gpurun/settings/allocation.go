@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ import (
 // that it was made of.
 type fallback struct{ text, source string }
 
-// takeStep lets settings that nobody gave, on a line for commands or elsewhere, be those of
+// TakeStep lets settings that nobody gave, on a line for commands or elsewhere, be those of
 // the Slurm step that this process is a task of, if there is one, and the user has not
 // said how the nodes meet. remark says that the job has more nodes than this one, or is
 // empty. line may be nil.
-func (s *settings) takeStep(line *torchrun.Line) (remark string, err error) {
+func (s *Sources) TakeStep(line *torchrun.Line) (remark string, err error) {
 	given := s.givenIn(line)
 	if meetsBy(given) {
 		return "", nil
@@ -101,9 +101,9 @@ func checkGiven(step *slurm.Step, all map[string]fallback, given func(flag strin
 	return nil
 }
 
-// task is the place of a process that srun has started for itself alone; nil for one
+// Task is the place of a process that srun has started for itself alone; nil for one
 // that is to start all of its node.
-func (s *settings) task() *agent.Task {
+func (s *Sources) Task() *agent.Task {
 	if s.slurmStep == nil || !s.slurmStep.Shared() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -8,17 +8,17 @@ import (
 	"gpurun/cmd/gpurun/torchrun"
 )
 
-// lookup finds the value of one of torchrun's flags in the environment, by
+// Lookup finds the value of one of torchrun's flags in the environment, by
 // gpurun's name and by torchrun's, or else in the configuration file, or in the
 // Slurm step.
-func (s *settings) lookup(flag string) (text, source string) {
+func (s *Sources) Lookup(flag string) (text, source string) {
 	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
 		if text := os.Getenv(name); text != "" {
 			return text, name
 		}
 	}
 	if s.v.InConfig(flag) {
-		return s.v.GetString(flag), cmp.Or(s.source(flag), flag)
+		return s.v.GetString(flag), cmp.Or(s.Source(flag), flag)
 	}
 	f := s.fallbacks[flag]
 	return f.text, f.source
@@ -26,7 +26,7 @@ func (s *settings) lookup(flag string) (text, source string) {
 
 // givenIn finds what the user gave for a flag, on a line for commands or elsewhere. Without
 // such a line, flags are those of the sources.
-func (s *settings) givenIn(line *torchrun.Line) func(flag string) string {
+func (s *Sources) givenIn(line *torchrun.Line) func(flag string) string {
 	if line == nil {
 		return s.given
 	}
@@ -36,14 +36,14 @@ func (s *settings) givenIn(line *torchrun.Line) func(flag string) string {
 				return set.Value
 			}
 		}
-		text, _ := s.lookup(flag)
+		text, _ := s.Lookup(flag)
 		return text
 	}
 }
 
 // given returns what the user gave for a key, or "".
-func (s *settings) given(key string) string {
-	if s.source(key) == "" {
+func (s *Sources) given(key string) string {
+	if s.Source(key) == "" {
 		return ""
 	}
 	return s.v.GetString(key)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"gpurun/worker/result"
 )
 
-// checkFiles says which of the files to write, and of the further ones, could not be
+// CheckFiles says which of the files to write, and of the further ones, could not be
 // written.
-func (c config) checkFiles(further ...string) error {
+func (c Config) CheckFiles(further ...string) error {
 	for _, file := range append([]string{c.OutputFile, c.JUnit, c.Prometheus}, further...) {
 		if file == "" {
 			continue
@@ -22,8 +22,8 @@ func (c config) checkFiles(further ...string) error {
 	return nil
 }
 
-// readRegular reads a regular file of so many bytes at most.
-func readRegular(path string, most int64) ([]byte, error) {
+// ReadFile reads a regular file of so many bytes at most.
+func ReadFile(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -13,20 +13,20 @@ const maxTuningBytes = 1 << 20
 
 // tuning reads what "auto" goes by: the file of --tuning, or else the tables
 // that are built in.
-func (s *settings) tuning(c config) (tuning.Tables, error) {
+func (s *Sources) tuning(c Config) (tuning.Tables, error) {
 	switch c.Tuning {
-	case wordNone:
+	case None:
 		return nil, nil
 	case "":
 		return builtInTuning()
 	}
-	text, err := readRegular(c.Tuning, maxTuningBytes)
+	text, err := ReadFile(c.Tuning, maxTuningBytes)
 	if err != nil {
-		return nil, s.blame("tuning", err)
+		return nil, s.Blame("tuning", err)
 	}
 	t, err := tuning.Parse(c.Tuning, text)
 	if err != nil {
-		return nil, s.blame("tuning", err)
+		return nil, s.Blame("tuning", err)
 	}
 	return tuning.Tables{t}, nil
 }

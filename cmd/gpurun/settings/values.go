@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// byteSize is a number of bytes, written with K, M or G for powers of 1024.
-type byteSize int64
+// ByteSize is a number of bytes, written with K, M or G for powers of 1024.
+type ByteSize int64
 
 // UnmarshalText reads "4096", "4K", "1M" or "2g".
-func (b *byteSize) UnmarshalText(text []byte) error {
+func (b *ByteSize) UnmarshalText(text []byte) error {
 	digits := strings.TrimRight(string(text), "kKmMgG")
 	shift, ok := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30}[strings.ToLower(string(text[len(digits):]))]
 	n, err := strconv.ParseUint(digits, 10, 63)
@@ -23,15 +23,15 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	case err != nil, !ok:
 		return fmt.Errorf("size %q is not a whole number of bytes, optionally with K, M or G%s", text, nearestSize(string(text)))
 	}
-	*b = byteSize(n << shift)
+	*b = ByteSize(n << shift)
 	return nil
 }
 
-// numbers is a list of positive whole numbers.
-type numbers []int64
+// Numbers is a list of positive whole numbers.
+type Numbers []int64
 
 // UnmarshalText reads "4096", "1024,2048", or a list as a file has it.
-func (n *numbers) UnmarshalText(text []byte) error {
+func (n *Numbers) UnmarshalText(text []byte) error {
 	*n = nil
 	words := strings.FieldsFunc(strings.Trim(string(text), "[]"), func(c rune) bool { return c == ',' || c == ' ' })
 	for _, word := range words {
@@ -64,11 +64,11 @@ func nearestSize(text string) string {
 	return fmt.Sprintf("; did you mean %q?", guess)
 }
 
-// seconds is a positive length of time, written as seconds or with units.
-type seconds time.Duration
+// Seconds is a positive length of time, written as seconds or with units.
+type Seconds time.Duration
 
 // UnmarshalText reads "30", "0.5" or "1m30s".
-func (s *seconds) UnmarshalText(text []byte) error {
+func (s *Seconds) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
 		d, err = time.ParseDuration(string(text) + "s")
@@ -79,16 +79,16 @@ func (s *seconds) UnmarshalText(text []byte) error {
 	case d <= 0:
 		return fmt.Errorf("time %q is not positive: every wait has a bound", text)
 	}
-	*s = seconds(d)
+	*s = Seconds(d)
 	return nil
 }
 
-// nodeCount is a number of machines.
-type nodeCount int
+// NodeCount is a number of machines.
+type NodeCount int
 
 // UnmarshalText reads a number. A range, which torchrun takes too, is refused: the
 // ranks of a collective are the same from beginning to end.
-func (n *nodeCount) UnmarshalText(text []byte) error {
+func (n *NodeCount) UnmarshalText(text []byte) error {
 	least, most, isRange := strings.Cut(string(text), ":")
 	if isRange && least == most {
 		text = []byte(least)
@@ -99,28 +99,28 @@ func (n *nodeCount) UnmarshalText(text []byte) error {
 	if err != nil || number < 1 {
 		return fmt.Errorf("%q is not a number of machines above 0", text)
 	}
-	*n = nodeCount(number)
+	*n = NodeCount(number)
 	return nil
 }
 
-// processes is how many processes to run: a number above zero, or a word.
-type processes struct {
-	number int
-	word   string // "", "auto", "gpu" or "cpu" when number is zero
+// Processes is how many processes to run: a number above zero, or a word.
+type Processes struct {
+	Number int
+	Word   string // "", "auto", "gpu" or "cpu" when number is zero
 }
 
 // UnmarshalText reads a number, "auto", "gpu" or "cpu". Empty text stands for
 // whatever the command does by itself.
-func (p *processes) UnmarshalText(text []byte) error {
+func (p *Processes) UnmarshalText(text []byte) error {
 	switch word := string(text); word {
 	case "", "auto", "gpu", "cpu":
-		*p = processes{word: word}
+		*p = Processes{Word: word}
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 {
 		return fmt.Errorf("%q is not a number of processes; write a number above 0, auto, gpu or cpu", text)
 	}
-	*p = processes{number: n}
+	*p = Processes{Number: n}
 	return nil
 }

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// parsed is allreduce's command after reading a command line.
+func parsed(t testing.TB, words ...string) *cobra.Command {
+	t.Helper()
+	return parsedOf(t, append([]string{"allreduce"}, words...)...)
+}
+
+func parsedOf(t testing.TB, words ...string) *cobra.Command {
+	t.Helper()
+	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
+	cmd, rest, err := root.Find(words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
