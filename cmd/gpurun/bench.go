@@ -9,6 +9,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
@@ -40,14 +41,14 @@ const (
 	plotFlag = "plot"
 )
 
-func newBenchCommand(a *app, products []*matmul.Operation) *cobra.Command {
+func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     benchCommand + " COLLECTIVE",
 		Short:   "Measure algorithms side by side: medians, intervals, ratios, plots",
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.annotated("gpurun "+benchCommand, runBench(cmd, a, words))
+			return annotated(a, "gpurun "+benchCommand, runBench(cmd, a, words))
 		},
 	}
 	addBenchFlags(cmd.Flags())
@@ -67,11 +68,11 @@ func addBenchFlags(f *pflag.FlagSet) {
 	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
 }
 
-func runBench(cmd *cobra.Command, a *app, words []string) error {
-	return a.guarded(func() error {
+func runBench(cmd *cobra.Command, a *program.Invocation, words []string) error {
+	return a.Guarded(func() error {
 		b, err := planBench(cmd, words)
 		if err != nil {
-			return a.unable("gpurun "+benchCommand, cmd, err)
+			return unable(a, "gpurun "+benchCommand, cmd, err)
 		}
 		return b.run(cmd.Context(), a)
 	})

@@ -16,10 +16,10 @@ import (
 // that is noted with the reason.
 func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
 	a, ok := b.what.Algorithm(libraries.NCCLName)
-	if !ok || b.machine.backend == "sim" || b.settings.Source("algo") != "" {
+	if !ok || b.machine.Backend == "sim" || b.settings.Source("algo") != "" {
 		return
 	}
-	why := cmp.Or(b.machine.cannot(a, b.job), b.machine.shareGPUs())
+	why := cmp.Or(b.machine.Cannot(a, b.job), b.machine.ShareGPUs())
 	if why == "" {
 		why = b.lackingInNCCL(open)
 	}
@@ -47,12 +47,4 @@ func (b *benchRun) lackingInNCCL(open worker.OpenLibrary) string {
 		}
 	}
 	return ""
-}
-
-// shareGPUs says that ranks share GPUs, which NCCL refuses, or returns "".
-func (m machine) shareGPUs() string {
-	if m.ranks <= m.gpus {
-		return ""
-	}
-	return fmt.Sprintf("it wants a GPU for every rank, and %d ranks share %s", m.ranks, phrase.Count(m.gpus, "GPU", "GPUs"))
 }

@@ -9,6 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
@@ -22,7 +23,7 @@ type productBench struct {
 }
 
 // newProductBenchCommand makes the command below bench: products have flags of their own.
-func newProductBenchCommand(a *app, what *matmul.Operation) *cobra.Command {
+func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     what.Name,
 		Aliases: what.Aliases,
@@ -32,10 +33,10 @@ func newProductBenchCommand(a *app, what *matmul.Operation) *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := "gpurun " + benchCommand + " " + what.Name
-			return a.annotated(title, a.guarded(func() error {
+			return annotated(a, title, a.Guarded(func() error {
 				b, err := planProductBench(cmd, what)
 				if err != nil {
-					return a.unable(title, cmd, err)
+					return unable(a, title, cmd, err)
 				}
 				return b.run(cmd.Context(), a, title)
 			}))
@@ -74,14 +75,14 @@ func planProductBench(cmd *cobra.Command, what *matmul.Operation) (*productBench
 }
 
 // run measures, and prints the table as it grows.
-func (b *productBench) run(ctx context.Context, a *app, title string) error {
-	progress := newProgress(a.err)
+func (b *productBench) run(ctx context.Context, a *program.Invocation, title string) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
 	format := result.Format(b.config.Output)
 	if format != result.TableFormat && format != result.MarkdownFormat {
 		return b.productRun.run(ctx, a)
 	}
-	table := bench.NewTable(progress.beside(a.out), bench.Options{
+	table := bench.NewTable(progress.beside(a.Out), bench.Options{
 		Against: b.against, Rounds: b.job.Rounds, Iterations: b.job.Iterations,
 		Markdown: format == result.MarkdownFormat, Products: true,
 	})

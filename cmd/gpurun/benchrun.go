@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
@@ -46,7 +47,7 @@ func (b *benchRun) sideBySide() error {
 	b.job.Rounds = b.config.Rounds
 	switch {
 	case b.what.Shape.Empty: // there is nothing to carry
-	case b.machine.backend == "sim":
+	case b.machine.Backend == "sim":
 		b.job.CeilingBytes = simulatedCeilingBytes
 	default:
 		b.job.CeilingBytes = ceilingBytes
@@ -93,24 +94,24 @@ func (b *benchRun) chooseBase() error {
 }
 
 // run measures, prints the table as it grows, and draws.
-func (b *benchRun) run(ctx context.Context, a *app) error {
-	progress := newProgress(a.err)
+func (b *benchRun) run(ctx context.Context, a *program.Invocation) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
-	renderer, err := b.renderer(progress.beside(a.out))
+	renderer, err := b.renderer(progress.beside(a.Out))
 	if err != nil {
 		return err
 	}
 	report, ended := b.measure(ctx, a, renderer, progress)
 	progress.clear()
-	sayNote(a.err, report)
+	sayNote(a.Err, report)
 	if code := exit.Code(ended); b.added && (code == exit.Environment || code == exit.Timeout) {
-		fmt.Fprintln(a.err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
+		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
 	}
 	if ended == nil || exit.Code(ended) == exit.Threshold {
 		panels := bench.Panels(report)
 		err = errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
 	}
-	return a.endedWith(ended, errors.Join(err, a.publish("gpurun bench "+b.what.Name, b.config, report)))
+	return endedWith(a, ended, errors.Join(err, publish(a, "gpurun bench "+b.what.Name, b.config, report)))
 }
 
 // renderer prints tables of bench's own; the other forms are those of all runs.
@@ -146,10 +147,10 @@ const (
 )
 
 // drawText draws in characters: if that is asked for, or if a terminal gets a table.
-func (b *benchRun) drawText(a *app, panels []plot.Panel) error {
-	out, width, terminal := a.out, textWidth, false
+func (b *benchRun) drawText(a *program.Invocation, panels []plot.Panel) error {
+	out, width, terminal := a.Out, textWidth, false
 	if b.config.Output != string(result.TableFormat) {
-		out = a.err
+		out = a.Err
 	}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		terminal = true

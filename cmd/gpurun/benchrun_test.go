@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels"
@@ -94,10 +96,10 @@ func TestBaseOfRatios(t *testing.T) {
 
 // NCCL takes part on GPUs, unless somebody says which algorithms do.
 func TestBenchComparesWithNCCL(t *testing.T) {
-	gpus := machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}
+	gpus := machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}
 	for _, c := range []struct {
 		name, line string
-		machine    machine
+		machine    machine.Machine
 		library    oldNCCL
 		remark     string // empty: nothing is said
 		taken      bool
@@ -107,9 +109,9 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 		{"missing", "allreduce", gpus, oldNCCL{missing: true}, "nccl is not compared with: no such file lib.so", false},
 		{"too old", "allreduce -d half,f8e4m3", gpus, oldNCCL{}, "nccl is not compared with: it does not add f8e4m3", false},
 		{"no epilogues", "allreduce --epilogue negate", gpus, oldNCCL{}, "nccl is not compared with: no epilogue negate", false},
-		{"shared GPU", "allreduce", machine{backend: "cuda", ranks: 3, gpus: 2, sm: 90}, oldNCCL{}, "3 ranks share 2 GPUs", false},
+		{"shared GPU", "allreduce", machine.Machine{Backend: "cuda", Ranks: 3, GPUs: 2, SM: 90}, oldNCCL{}, "3 ranks share 2 GPUs", false},
 		{"has none", "barrier", gpus, oldNCCL{missing: true}, "", false},
-		{"simulator", "allreduce", machine{backend: "sim", ranks: 2, sm: 100}, oldNCCL{}, "", false},
+		{"simulator", "allreduce", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, oldNCCL{}, "", false},
 		{"asked for others", "allreduce --algo all", gpus, oldNCCL{}, "", false},
 	} {
 		words := strings.Fields(c.line)
@@ -166,7 +168,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: c.output}}, plot: c.plot, plotAsked: c.asked}
-		if err := b.drawText(&app{streams: streams{out: &stdout, err: &stderr}}, panels); err != nil {
+		if err := b.drawText(&program.Invocation{Out: &stdout, Err: &stderr}, panels); err != nil {
 			t.Fatal(err)
 		}
 		if stdout.Len() > 0 != c.out || stderr.Len() > 0 != c.err {
@@ -179,7 +181,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 	}
 	defer file.Close()
 	b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: "table"}}}
-	if err := b.drawText(&app{streams: streams{out: file}}, panels); err != nil {
+	if err := b.drawText(&program.Invocation{Out: file}, panels); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {

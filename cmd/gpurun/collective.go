@@ -9,15 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
-	"gpurun/cudart/driver"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 	"gpurun/worker/phases"
 )
 
-func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
+func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     what.Name,
 		Aliases: what.Aliases,
@@ -26,7 +27,7 @@ func newCollectiveCommand(a *app, what *collective.Collective) *cobra.Command {
 		Example: strings.Join(collectiveExamples(what), "\n"),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.annotated("gpurun "+what.Name, runCollective(cmd, a, what))
+			return annotated(a, "gpurun "+what.Name, runCollective(cmd, a, what))
 		},
 	}
 	flags.AddCollective(cmd.Flags(), what)
@@ -80,11 +81,11 @@ func collectiveExamples(what *collective.Collective) []string {
 
 // runCollective checks, in the agent, everything that can be checked beforehand, and
 // then runs the collective.
-func runCollective(cmd *cobra.Command, a *app, what *collective.Collective) error {
-	return a.guarded(func() error {
+func runCollective(cmd *cobra.Command, a *program.Invocation, what *collective.Collective) error {
+	return a.Guarded(func() error {
 		p, err := planRun(cmd, what)
 		if err != nil {
-			return a.unable("gpurun "+what.Name, cmd, err)
+			return unable(a, "gpurun "+what.Name, cmd, err)
 		}
 		return p.run(cmd.Context(), a)
 	})
@@ -112,14 +113,14 @@ type purpose struct {
 	// simulator changes them further, and the simulator's own
 	simulator [][]byte
 	force     func(*settings.Config) // changes what no source may; nil changes nothing
-	list      gpuLister              // nil: the driver's own, each time anew
+	list      machine.Lister         // nil: the driver's own, each time anew
 	// oneMachine says why the ranks cannot be on several machines; empty: they can.
 	oneMachine string
 }
 
-func (why purpose) lister() gpuLister {
+func (why purpose) lister() machine.Lister {
 	if why.list == nil {
-		return driver.New().Devices
+		return machine.GPUs
 	}
 	return why.list
 }
@@ -133,7 +134,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	noted := phases.FromContext(cmd.Context())
 	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config, why.lister()); p.nodes.Several() {
+	if p.machine, err = machine.Find(p.config, why.lister()); p.nodes.Several() {
 		err = p.unfit(err)
 	}
 	if err != nil {
@@ -143,7 +144,7 @@ func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, in
 	if p.problem != nil {
 		return p, nil // the other nodes are to hear of it
 	}
-	if p.machine.backend == "sim" {
+	if p.machine.Backend == "sim" {
 		why.profiles = slices.Concat(why.profiles, [][]byte{configs.Simulator}, why.simulator)
 		if err := p.plan(why, cmd, inject); err != nil {
 			return nil, err

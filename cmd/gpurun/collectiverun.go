@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
@@ -25,7 +27,7 @@ type collectiveRun struct {
 	settings *settings.Sources
 	config   settings.Config
 	job      worker.Job
-	machine  machine
+	machine  machine.Machine
 	nodes    settings.Placement
 	// problem is why this machine cannot take part in a job across machines; the other
 	// nodes are told.
@@ -42,8 +44,8 @@ func (p *collectiveRun) notices() []string {
 	var all []string
 	if p.problem != nil {
 		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.problem))
-	} else if p.machine.notice != "" {
-		all = append(all, p.machine.notice)
+	} else if p.machine.Notice != "" {
+		all = append(all, p.machine.Notice)
 	}
 	if p.leftOut != "" {
 		all = append(all, "--algo all leaves out "+p.leftOut)
@@ -55,10 +57,10 @@ func (p *collectiveRun) notices() []string {
 }
 
 // run prints the results as they come, and says how it ended.
-func (p *collectiveRun) run(ctx context.Context, a *app) error {
-	progress := newProgress(a.err)
+func (p *collectiveRun) run(ctx context.Context, a *program.Invocation) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
-	renderer, err := result.NewRenderer(result.Format(p.config.Output), progress.beside(a.out))
+	renderer, err := result.NewRenderer(result.Format(p.config.Output), progress.beside(a.Out))
 	if err != nil {
 		return err
 	}
@@ -69,18 +71,18 @@ func (p *collectiveRun) run(ctx context.Context, a *app) error {
 	if p.nodes.Rank > 0 {
 		return err
 	}
-	sayNote(progress.beside(a.err), report)
-	return a.endedWith(err, a.publish("gpurun "+p.what.Name, p.config, report))
+	sayNote(progress.beside(a.Err), report)
+	return endedWith(a, err, publish(a, "gpurun "+p.what.Name, p.config, report))
 }
 
 // measure opens the rendezvous, starts a worker for each rank, and gathers their
 // results.
-func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Renderer, progress *progress) (result.Report, error) {
-	stderr := progress.beside(a.err)
+func (p *collectiveRun) measure(ctx context.Context, a *program.Invocation, renderer result.Renderer, progress *progress) (result.Report, error) {
+	stderr := progress.beside(a.Err)
 	for _, notice := range p.notices() {
 		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
 	}
-	log, err := newLogger(p.config.LogLevel, p.config.LogFormat, stderr)
+	log, err := program.NewLogger(p.config.LogLevel, p.config.LogFormat, stderr)
 	if err != nil {
 		return result.Report{}, err
 	}
@@ -88,7 +90,7 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 	defer fail(nil)
 	g := &gatherer{
 		report: result.Report{
-			Schema: result.Schema, Version: version(), Command: a.args, WorldSize: p.world(),
+			Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: p.world(),
 		},
 		renderer: renderer, progress: progress, log: log, fail: fail, first: p.firstRank(), phases: map[int][]phases.Span{},
 	}
@@ -107,18 +109,18 @@ func (p *collectiveRun) measure(ctx context.Context, a *app, renderer result.Ren
 }
 
 // startAndWatch runs the workers, and what they need, to the end.
-func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
+func (p *collectiveRun) startAndWatch(ctx context.Context, a *program.Invocation, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
 	where, err := p.openMeeting(ctx, g)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
-	sockets, err := newSockets(p.machine.ranks, g.fail)
+	sockets, err := newSockets(p.machine.Ranks, g.fail)
 	if err != nil {
 		return nil, err
 	}
 	defer sockets.close()
-	argv, err := self(workerCommand)
+	argv, err := program.Self(workerCommand)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
 		Argv:       argv,
-		Workers:    p.machine.ranks,
+		Workers:    p.machine.Ranks,
 		FirstRank:  p.firstRank(),
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
 		ExtraFiles: sockets.worker,
@@ -137,11 +139,11 @@ func (p *collectiveRun) startAndWatch(ctx context.Context, a *app, stderr io.Wri
 		Failed:     where.tell,
 		Silence:    p.silence(),
 		Grace:      time.Duration(p.config.Grace),
-		Signals:    a.signals,
+		Signals:    a.Signals,
 		// stdout is for results alone.
 		Stdout: stderr, Stderr: stderr,
-		Prefix:   rankPrefix(p.machine.ranks),
-		Lifeline: a.lifeline,
+		Prefix:   program.RankPrefix(p.machine.Ranks),
+		Lifeline: a.Lifeline,
 		Logger:   g.log,
 	})
 	phases.FromContext(ctx).Begin(phases.End)
@@ -158,13 +160,13 @@ func (p *collectiveRun) silence() time.Duration {
 
 // assign writes every worker's assignment as an environment variable.
 func (p *collectiveRun) assign(where *meeting) ([]string, error) {
-	variables := make([]string, p.machine.ranks)
+	variables := make([]string, p.machine.Ranks)
 	for localRank := range variables {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
-			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.ranks,
+			Job: p.job, Rank: rank, LocalRank: localRank, WorldSize: p.world(), LocalWorldSize: p.machine.Ranks,
 			Target: where.target, Token: where.token, TLS: p.nodes.Trust.TLS.Files(),
-			Backend: p.machine.backend, Ordinal: p.machine.ordinal(p.nodes.LocalRank(localRank)), SimSeed: p.config.SimSeed,
+			Backend: p.machine.Backend, Ordinal: p.machine.Ordinal(p.nodes.LocalRank(localRank)), SimSeed: p.config.SimSeed,
 			LogLevel: p.config.LogLevel, Timing: p.config.Timing,
 		})
 		if err != nil {

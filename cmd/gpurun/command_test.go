@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"gpurun/cmd/gpurun/program"
 )
 
 // parsed is allreduce's command after reading a command line.
@@ -15,7 +17,7 @@ func parsed(t testing.TB, words ...string) *cobra.Command {
 
 func parsedOf(t testing.TB, words ...string) *cobra.Command {
 	t.Helper()
-	root := newRootCommand(&app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}})
+	root := newRootCommand(&program.Invocation{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 	cmd, rest, err := root.Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)

@@ -10,6 +10,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
@@ -36,7 +37,7 @@ const maxExitCode = 255
 // maxReportBytes is more than the largest sweep writes.
 const maxReportBytes = 1 << 28
 
-func newCompareCommand(a *app) *cobra.Command {
+func newCompareCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compare OLD.json NEW.json",
 		Short:   "Say what two benchmarks differ in, and what of it is noise",
@@ -62,13 +63,13 @@ func newCompareCommand(a *app) *cobra.Command {
 		if err := refuseLauncherFlags(cmd); err != nil {
 			return err
 		}
-		return a.annotated("gpurun compare", compare(a, files[0], files[1], *tolerance, print))
+		return annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, print))
 	}
 	return cmd
 }
 
 // compare prints what changed, and fails if too much did.
-func compare(a *app, oldFile, newFile string, tolerance float64, print func(bench.Comparison, io.Writer) error) error {
+func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, print func(bench.Comparison, io.Writer) error) error {
 	before, err := readReport(oldFile)
 	if err != nil {
 		return err
@@ -82,9 +83,9 @@ func compare(a *app, oldFile, newFile string, tolerance float64, print func(benc
 		return exit.Usagef("%s and %s: %w", oldFile, newFile, err)
 	}
 	for _, warning := range c.Warnings {
-		fmt.Fprintf(a.err, "gpurun: warning: %s\n", warning)
+		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", warning)
 	}
-	if err := print(c, a.out); err != nil {
+	if err := print(c, a.Out); err != nil {
 		return err
 	}
 	if after.ExitCode != exit.Threshold && 0 < after.ExitCode && after.ExitCode <= maxExitCode {

@@ -3,24 +3,23 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
-	"gpurun/cudart/driver"
-	"gpurun/cudart/nvml"
 	"gpurun/cudart/symm"
 	"gpurun/worker"
+	"gpurun/worker/result"
 )
 
 const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a
@@ -40,7 +39,7 @@ const doctorExample = `  gpurun doctor
 
 const doctorTitle = "gpurun doctor"
 
-func newDoctorCommand(a *app) *cobra.Command {
+func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
 		Short:   "Examine driver, GPUs, links, container and libraries, and say what to do",
@@ -55,13 +54,13 @@ func newDoctorCommand(a *app) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)
 		if err != nil {
-			return a.annotated(doctorTitle, err)
+			return annotated(a, doctorTitle, err)
 		}
 		if *asJSON {
 			c.Output = "json"
 		}
-		return a.annotated(doctorTitle, a.guarded(func() error {
-			return s.Blamed(a.runDoctor(cmd.Context(), c, inject))
+		return annotated(a, doctorTitle, a.Guarded(func() error {
+			return s.Blamed(runDoctor(cmd.Context(), a, c, inject))
 		}))
 	}
 	return cmd
@@ -88,8 +87,8 @@ func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inj
 }
 
 // runDoctor prints a diagnosis and decides the exit code.
-func (a *app) runDoctor(ctx context.Context, c settings.Config, inject []worker.Injection) error {
-	d, err := a.examine(ctx, c, inject...)
+func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, inject []worker.Injection) error {
+	d, err := examine(ctx, a, c, inject...)
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func (a *app) runDoctor(ctx context.Context, c settings.Config, inject []worker.
 	if c.Output == "json" {
 		write = d.JSON
 	}
-	if err := write(a.out); err != nil {
+	if err := write(a.Out); err != nil {
 		return err
 	}
 	return verdict(d)
@@ -125,9 +124,9 @@ func verdict(d doctor.Diagnosis) error {
 // checks every pair of them, with failures made on purpose if any. It must be
 // called in the agent; see guarded. What is wrong with the machine is a finding
 // and no error.
-func (a *app) examine(ctx context.Context, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
+func examine(ctx context.Context, a *program.Invocation, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
 	sources := doctorSources(c)
-	if none := listGPUs(c); none != nil {
+	if none := lackOfGPUs(c); none != nil {
 		if len(inject) > 0 {
 			return doctor.Diagnosis{}, exit.Usagef("--inject makes a failure in the check of pairs, and there are no GPUs to check: add --device sim")
 		}
@@ -142,7 +141,7 @@ func (a *app) examine(ctx context.Context, c settings.Config, inject ...worker.I
 		return doctor.Diagnosis{}, err
 	}
 	d := doctor.Examine(sources)
-	progress := newProgress(a.err)
+	progress := newProgress(a.Err)
 	defer progress.clear()
 	report, err := run.measure(ctx, a, silent{}, progress)
 	if report.ExitCode > exit.Signalled {
@@ -159,18 +158,18 @@ const (
 	simulatedPairBytes = 16 << 10
 )
 
-// listGPUs says why there are no GPUs to check, unless the simulator is asked for.
-func listGPUs(c settings.Config) error {
+// lackOfGPUs says why there are no GPUs to check, unless the simulator is asked for.
+func lackOfGPUs(c settings.Config) error {
 	if c.Device == "sim" {
 		return nil
 	}
-	_, err := driver.New().Devices()
+	_, err := machine.GPUs()
 	return err
 }
 
 // planPairs plans the check of all pairs.
 func planPairs(c settings.Config, inject []worker.Injection) (*collectiveRun, error) {
-	m, err := findMachine(c, driver.New().Devices)
+	m, err := machine.Find(c, machine.GPUs)
 	if err != nil {
 		return nil, err
 	}
@@ -179,29 +178,18 @@ func planPairs(c settings.Config, inject []worker.Injection) (*collectiveRun, er
 		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
 	}
-	if m.backend == "sim" {
+	if m.Backend == "sim" {
 		job.Sizes[0], job.PairsTogether = simulatedPairBytes, true
 	}
-	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.ranks)
+	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.Ranks)
 }
 
-func doctorSources(c settings.Config) doctor.Sources {
-	gpu := driver.New()
-	return doctor.Sources{
-		Root:            os.DirFS("/"),
-		LookupEnv:       os.LookupEnv,
-		FileSystemBytes: fileSystemBytes,
-		NVML:            func() (doctor.GPUs, error) { return nvml.Open(nvml.DefaultPaths()...) },
-		CUDA:            gpu.LibraryVersion,
-		Libraries:       doctorLibraries(c),
-		RequireGPU:      c.RequireGPU || c.Device == "cuda",
+// checks examines the machine for a command that goes on to something else.
+// The code is that with which doctor would end.
+func checks(ctx context.Context, a *program.Invocation, c settings.Config) (all []result.Check, code int, err error) {
+	d, err := examine(ctx, a, c)
+	for _, f := range d.Findings {
+		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
 	}
-}
-
-func fileSystemBytes(path string) (int64, error) {
-	var stat unix.Statfs_t
-	if err := unix.Statfs(path, &stat); err != nil {
-		return 0, &os.PathError{Op: "statfs", Path: path, Err: err}
-	}
-	return int64(stat.Blocks) * stat.Bsize, nil
+	return all, exit.Code(verdict(d)), err
 }

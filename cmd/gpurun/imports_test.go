@@ -29,16 +29,22 @@ var importRules = []importRule{
 	{"gpurun/configs", nil, "configuration is data"},
 }
 
-// libraryRule says under which folder alone a library may be imported; one that ends in $
-// is that package alone.
-type libraryRule struct{ library, folder, reason string }
+// libraryRule says by which packages alone a library, or a package of ours, may be
+// imported. Here too, one that ends in $ stands without what is below it.
+type libraryRule struct {
+	library string
+	by      []string
+	reason  string
+}
 
 var libraryRules = []libraryRule{
-	{"github.com/ebitengine/purego", "gpurun/cudart", "foreign libraries are opened under cudart only"},
-	{"github.com/spf13/cobra", "gpurun/cmd/gpurun$", "only the program itself has commands"},
-	{"github.com/spf13/viper", "gpurun/cmd/gpurun/settings$", "configuration is read in one place"},
-	{"github.com/spf13/pflag", "gpurun/cmd", "only cmd reads the command line"},
-	{"google.golang.org/grpc", "gpurun/rendezvous", "only the rendezvous speaks gRPC"},
+	{"github.com/ebitengine/purego", []string{"gpurun/cudart"}, "foreign libraries are opened under cudart only"},
+	{"github.com/spf13/cobra", []string{"gpurun/cmd/gpurun$"}, "only the program itself has commands"},
+	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is read in one place"},
+	{"github.com/spf13/pflag", []string{"gpurun/cmd"}, "only cmd reads the command line"},
+	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
+	{"gpurun/cudart/driver", []string{"gpurun/cmd/gpurun/machine$", "gpurun/cmd/gpurun/doctor$"}, "a backend is chosen in one place"},
+	{"gpurun/cudart/sim$", []string{"gpurun/cmd/gpurun/machine$"}, "a backend is chosen in one place"},
 }
 
 type listedPackage struct {
@@ -67,6 +73,7 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/worker/agent", []string{"gpurun/cudart/sim"}},
 		{"gpurun/worker", []string{"github.com/spf13/viper"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/spf13/viper"}},
+		{"gpurun/cmd/gpurun", []string{"gpurun/cudart/sim"}},
 		{"gpurun/cmd/gpurun/settings", []string{"github.com/spf13/cobra"}},
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
 	} {
@@ -85,7 +92,7 @@ func complaints(p listedPackage) []string {
 			}
 		}
 		for _, rule := range libraryRules {
-			if within(imported, rule.library) && !matches(p.ImportPath, []string{rule.folder}) {
+			if matches(imported, []string{rule.library}) && !matches(p.ImportPath, rule.by) {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
@@ -133,7 +134,7 @@ func planned(t *testing.T, pod jobSetPod) *commandRun {
 	for _, word := range pod.container["args"].([]any) {
 		args = append(args, word.(string))
 	}
-	a := &app{streams: streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, args: args}
+	a := &program.Invocation{Out: new(bytes.Buffer), Err: new(bytes.Buffer), Args: args}
 	cmd := newLaunchCommand(a)
 	options := torchrun.New()
 	line, err := options.Split(args[1:], cmd.Flags())

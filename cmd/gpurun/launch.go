@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
@@ -41,19 +42,19 @@ type commandRun struct {
 }
 
 // launch runs a program in every process, as torchrun does.
-func launch(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) error {
+func launch(cmd *cobra.Command, a *program.Invocation, options *torchrun.Options, line torchrun.Line) error {
 	p, err := planCommand(cmd, a, options, line)
 	if err != nil {
 		return err
 	}
-	if a.lifeline == nil && p.temporary() {
+	if a.Lifeline == nil && p.temporary() {
 		remove, err := lendScratch()
 		if err != nil {
 			return err
 		}
 		defer remove() // the agent has complained if it could not
 	}
-	return a.guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.Guarded(func() error { return p.run(cmd.Context(), a) })
 }
 
 // temporary reports whether nobody wants the job's files when it is over.
@@ -63,8 +64,8 @@ func (p *commandRun) temporary() bool {
 }
 
 // planCommand checks everything that can be checked beforehand.
-func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
-	p := &commandRun{options: options, plain: torchrun.Named(a.args[0])}
+func planCommand(cmd *cobra.Command, a *program.Invocation, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
+	p := &commandRun{options: options, plain: torchrun.Named(a.Args[0])}
 	s, remark, err := takeOptions(cmd, options, line, p.plain)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func planCommand(cmd *cobra.Command, a *app, options *torchrun.Options, line tor
 	if p.config, err = s.Launch(); err != nil {
 		return nil, err
 	}
-	if p.log, err = newLogger(p.config.LogLevel, p.config.LogFormat, a.err); err != nil {
+	if p.log, err = program.NewLogger(p.config.LogLevel, p.config.LogFormat, a.Err); err != nil {
 		return nil, err
 	}
 	if p.argv, err = commandOf(options, p.plain); err != nil {
@@ -134,7 +135,7 @@ func commandOf(o *torchrun.Options, plain bool) ([]string, error) {
 	return agent.Command(o.Words)
 }
 
-func (p *commandRun) run(ctx context.Context, a *app) error {
+func (p *commandRun) run(ctx context.Context, a *program.Invocation) error {
 	for _, note := range p.options.Unused() {
 		p.log.Debug(note)
 	}
@@ -145,14 +146,14 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		Agent: agent.Spec{
 			Argv:        p.argv,
 			CPUs:        p.cpus,
-			Stdin:       a.in,
+			Stdin:       a.In,
 			Grace:       time.Duration(p.config.Grace),
 			SignalGrace: time.Duration(p.config.SignalGrace),
-			Signals:     a.signals,
+			Signals:     a.Signals,
 			Handled:     append([]syscall.Signal{}, p.options.SignalsToHandle...),
-			Stdout:      a.out,
-			Stderr:      a.err,
-			Lifeline:    a.lifeline,
+			Stdout:      a.Out,
+			Stderr:      a.Err,
+			Lifeline:    a.Lifeline,
 			Logger:      p.log,
 		},
 		Torch: p.torchJob(),
@@ -165,11 +166,11 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if !p.plain {
-		job.Agent.Prefix = rankPrefix(p.workers)
+		job.Agent.Prefix = program.RankPrefix(p.workers)
 	}
 	if p.meeting == nil {
 		result, err := launcher.Run(ctx, job)
-		return commandEnd(result, p.argv, err, a.err)
+		return commandEnd(result, p.argv, err, a.Err)
 	}
 	if err := settings.ForgetToken(); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (p *commandRun) run(ctx context.Context, a *app) error {
 	job.Torch.RunID = p.meeting.RunID
 	p.meeting.Logger = p.log
 	result, err := launcher.RunNodes(ctx, job, *p.meeting)
-	return commandEnd(result, p.argv, err, a.err)
+	return commandEnd(result, p.argv, err, a.Err)
 }
 
 // torchJob is what workers are told about their job.

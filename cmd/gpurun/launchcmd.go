@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 )
@@ -21,8 +22,8 @@ underscores, shortened, or in the environment as PET_NPROC_PER_NODE for
 
 // newLaunchCommand makes the command that launches programs. It reads its words
 // itself: torchrun's rules are not cobra's.
-func newLaunchCommand(a *app) *cobra.Command {
-	name, options := a.programName(), torchrun.New()
+func newLaunchCommand(a *program.Invocation) *cobra.Command {
+	name, options := a.Name(), torchrun.New()
 	cmd := &cobra.Command{
 		Use:                name + " [flags] SCRIPT|MODULE|COMMAND [args]",
 		Long:               fmt.Sprintf(launchLong, name),

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cudart/symm"
-	"gpurun/kernels/collective"
-	"gpurun/worker"
 )
 
 // leaveOut drops those of "all" algorithms that cannot do the job here, and
@@ -26,7 +21,7 @@ func (p *collectiveRun) leaveOut() error {
 			kept = append(kept, name)
 			continue
 		}
-		if why := p.machine.cannot(a, p.job); why != "" {
+		if why := p.machine.Cannot(a, p.job); why != "" {
 			dropped = append(dropped, name+" ("+why+")")
 			continue
 		}
@@ -38,68 +33,4 @@ func (p *collectiveRun) leaveOut() error {
 	}
 	p.job.Algorithms, p.job.Optional = kept, optional
 	return nil
-}
-
-// cannot says why an algorithm cannot do a job on this machine, or returns "".
-func (m machine) cannot(a *collective.Algorithm, job worker.Job) string {
-	epilogue, _ := collective.ParseEpilogue(job.Epilogue)
-	world := m.ranks * max(job.Nodes, 1)
-	for _, name := range job.DTypes {
-		d, _ := collective.ParseDType(name)
-		for _, op := range job.Ops {
-			call := collective.Call{
-				DType: d, Op: collective.Op(op), Count: job.Row,
-				Epilogue: collective.Epilogue{Kind: epilogue, Row: job.Row},
-			}
-			if err := a.Check(call, world); err != nil {
-				return shortly(a, call, err)
-			}
-			k, ok := a.Find(d, call.Op, epilogue, world, m.sm)
-			if ok && job.PDL == settings.On && !k.Module.Arch.PDL() {
-				return "no kernel for programmatic dependent launch"
-			}
-			if !ok {
-				least := a.MinSM(d, call.Op, epilogue)
-				return fmt.Sprintf("%s needs compute capability %d.%d", d.Name, least/10, least%10)
-			}
-		}
-	}
-	return m.outOfReach(a, job)
-}
-
-// shortly says what is missing without all that there is.
-func shortly(a *collective.Algorithm, call collective.Call, err error) string {
-	switch {
-	case a.Supports(call.DType, call.Op, call.Epilogue.Kind):
-		return err.Error()
-	case call.Epilogue.Kind != collective.NoEpilogue:
-		return fmt.Sprintf("no epilogue %s for %s of %s", call.Epilogue.Kind, call.Op, call.DType.Name)
-	}
-	return fmt.Sprintf("no %s of %s", call.Op, call.DType.Name)
-}
-
-// outOfReach says what memory an algorithm needs and cannot have here.
-func (m machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
-	forbidden := symm.MulticastForbidden(os.Getenv)
-	switch {
-	case a.Needs.Library == "" && job.Nodes > 1:
-		return "it runs within one machine"
-	case a.Needs.Peers && job.P2P == settings.Off:
-		return "it needs peer access, and --p2p is off"
-	case a.Needs.Peers && job.Symm == string(symm.Host):
-		return "it needs the peers' own memory, and --symm is host"
-	case !a.Needs.Multicast:
-		return ""
-	case job.Multicast == settings.Off:
-		return "it needs multicast, and --multicast is off"
-	case job.Symm == string(symm.IPC):
-		return "it needs multicast, which --symm ipc has not"
-	case m.backend == "sim":
-		return ""
-	case job.Multicast == settings.Auto:
-		return "it needs NVLink multicast, which GPUs use only with --multicast on"
-	case forbidden != "":
-		return "it needs NVLink multicast, and " + forbidden + " forbids that"
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
 )
@@ -14,40 +15,40 @@ func TestLeaveOut(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	for _, c := range []struct {
 		name, flags string
-		machine     machine
+		machine     machine.Machine
 		kept        string
 		says        string
 	}{
-		{"everything", "-d float", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", ""},
+		{"everything", "-d float", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot multimem_oneshot multimem_twoshot", ""},
 		{
 			"operation", "-d float -o prod",
-			machine{backend: "sim", ranks: 2, sm: 100},
+			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
 			"naive oneshot oneshot_ll twoshot",
 			"multimem_oneshot (no prod of float), multimem_twoshot (no prod of float)",
 		},
-		{"one of two types", "-d float,int8", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "(no sum of int8)"},
+		{"one of two types", "-d float,int8", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot", "(no sum of int8)"},
 		{
 			"epilogue", "--epilogue negate",
-			machine{backend: "sim", ranks: 2, sm: 100},
+			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
 			"oneshot oneshot_ll twoshot",
 			"naive (no epilogue negate for sum of float)",
 		},
 		{
 			"long rows", "--epilogue rmsnorm --hidden 8192 -d float",
-			machine{backend: "sim", ranks: 8, sm: 100},
+			machine.Machine{Backend: "sim", Ranks: 8, SM: 100},
 			"oneshot twoshot",
 			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
 		},
-		{"GPU", "-d float", machine{backend: "cuda", ranks: 2, gpus: 2, sm: 90}, "naive oneshot oneshot_ll twoshot", "which GPUs use only with --multicast on"},
+		{"GPU", "-d float", machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll twoshot", "which GPUs use only with --multicast on"},
 		{
 			"old GPU", "-d float --multicast on",
-			machine{backend: "cuda", ranks: 2, gpus: 2, sm: 80},
+			machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 80},
 			"naive oneshot oneshot_ll twoshot",
 			"multimem_oneshot (float needs compute capability 9.0)",
 		},
-		{"no peers", "--p2p off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll", "twoshot (it needs peer access, and --p2p is off)"},
-		{"no multicast", "--multicast off", machine{backend: "sim", ranks: 2, sm: 100}, "naive oneshot oneshot_ll twoshot", "and --multicast is off"},
-		{"named", "-o prod --algo multimem_oneshot,all", machine{backend: "sim", ranks: 2, sm: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot", "multimem_twoshot (no prod"},
+		{"no peers", "--p2p off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll", "twoshot (it needs peer access, and --p2p is off)"},
+		{"no multicast", "--multicast off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot", "and --multicast is off"},
+		{"named", "-o prod --algo multimem_oneshot,all", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot", "multimem_twoshot (no prod"},
 	} {
 		p := &collectiveRun{what: what, machine: c.machine}
 		flags := strings.Fields(c.flags)
@@ -87,7 +88,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &collectiveRun{what: what, machine: machine{backend: "sim", ranks: 2, sm: 100}}
+	p := &collectiveRun{what: what, machine: machine.Machine{Backend: "sim", Ranks: 2, SM: 100}}
 	if p.config, err = s.Config(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cudart/driver"
-	"gpurun/cudart/sim"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
 )
@@ -26,7 +26,7 @@ type listing struct {
 	NoGPU string `json:"no_gpu,omitempty"`
 }
 
-func newListCommand(a *app) *cobra.Command {
+func newListCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List collectives and products, algorithms, types and operations, and where each can run here",
@@ -47,7 +47,7 @@ func newListCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return form(l, a.out)
+		return form(l, a.Out)
 	}
 	return cmd
 }
@@ -55,13 +55,13 @@ func newListCommand(a *app) *cobra.Command {
 // listAll asks the machine for its GPUs and the catalog for everything else.
 func listAll() (listing, error) {
 	l := listing{GPUs: []string{}}
-	simulated, err := sim.New(1, sim.Options{}).Devices()
+	simulated, err := machine.Simulated()
 	if err != nil {
 		return l, err
 	}
-	gpus, err := driver.New().Devices()
+	gpus, err := machine.GPUs()
 	if err != nil {
-		l.NoGPU = whyNoGPU(err)
+		l.NoGPU = machine.WhyNoGPU(err)
 	}
 	for _, gpu := range gpus {
 		l.GPUs = append(l.GPUs, gpu.Name)

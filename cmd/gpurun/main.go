@@ -5,5 +5,5 @@ package main
 import "os"
 
 func main() {
-	os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
@@ -30,7 +31,7 @@ func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting,
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.machine.ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
+		WorldSize: p.machine.Ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (m *meeting) tell(f *agent.Failure) {
 // nodePlan is what this node tells the others. Where it cannot take part, it may
 // not know how many ranks it would have had.
 func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
-	plan := nodes.Plan{Version: version(), Workers: p.machine.ranks}
+	plan := nodes.Plan{Version: program.Version(), Workers: p.machine.Ranks}
 	if p.problem != nil {
 		plan.Problem, plan.Workers = p.problem.Error(), p.config.NProcPerNode.Number
 	}

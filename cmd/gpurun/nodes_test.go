@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
 	"gpurun/rendezvous/transport"
@@ -32,7 +33,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &collectiveRun{machine: machine{backend: "cuda", ranks: 2, gpus: 2}, nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
+	p := &collectiveRun{machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestElsewhere(t *testing.T) {
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 	t.Setenv(settings.TokenVariable, "0123456789abcdef")
-	p := &collectiveRun{machine: machine{ranks: 1}, job: worker.Job{Timeout: time.Second}}
+	p := &collectiveRun{machine: machine.Machine{Ranks: 1}, job: worker.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestLeaveOutAcrossMachines(t *testing.T) {
 		names = append(names, a.Name)
 	}
 	p := &collectiveRun{
-		what: what, config: settings.Config{Algo: []string{settings.All}}, machine: machine{backend: "cuda", ranks: 2, sm: 90},
+		what: what, config: settings.Config{Algo: []string{settings.All}}, machine: machine.Machine{Backend: "cuda", Ranks: 2, SM: 90},
 		job: worker.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
 	}
 	if err := p.leaveOut(); err != nil {

@@ -48,13 +48,3 @@ func exitOfLibrary(f *agent.Failure) string {
 	}
 	return "  NVSHMEM ends the process by exit(-1) when something fails that it cannot handle; NVSHMEM_DEBUG=INFO says more\n"
 }
-
-// rankPrefix marks lines of output when there are several ranks.
-func rankPrefix(workers int) func(rank int) string {
-	return func(rank int) string {
-		if workers == 1 {
-			return ""
-		}
-		return fmt.Sprintf("[rank %d] ", rank)
-	}
-}

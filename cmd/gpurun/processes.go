@@ -7,9 +7,9 @@ import (
 	"runtime"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/cudart/driver"
 	"gpurun/worker/numa"
 )
 
@@ -18,9 +18,9 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	if o.NUMABinding == torchrun.NoBinding {
 		return nil, nil
 	}
-	gpus, err := driver.New().Devices()
+	gpus, err := machine.GPUs()
 	if err != nil {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), whyNoGPU(err))}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), machine.WhyNoGPU(err))}
 	}
 	if workers > len(gpus) {
 		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
@@ -45,12 +45,12 @@ func processesOf(p torchrun.Processes) (int, error) {
 	case "xpu":
 		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
 	case "gpu", settings.Auto:
-		gpus, err := driver.New().Devices()
+		gpus, err := machine.GPUs()
 		if err != nil && p.Word == settings.Auto {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
-			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", whyNoGPU(err))}
+			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", machine.WhyNoGPU(err))}
 		}
 		return len(gpus), nil
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
-	"gpurun/cudart/driver"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
 	"gpurun/worker/phases"
@@ -27,11 +28,11 @@ type productRun struct {
 
 // runProduct checks, in the agent, everything that can be checked beforehand, and then
 // runs the products.
-func runProduct(cmd *cobra.Command, a *app, what *matmul.Operation) error {
-	return a.guarded(func() error {
+func runProduct(cmd *cobra.Command, a *program.Invocation, what *matmul.Operation) error {
+	return a.Guarded(func() error {
 		p, err := planProductRun(cmd, what, false)
 		if err != nil {
-			return a.unable("gpurun "+what.Name, cmd, err)
+			return unable(a, "gpurun "+what.Name, cmd, err)
 		}
 		return p.run(cmd.Context(), a)
 	})
@@ -48,11 +49,11 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	noted := phases.FromContext(cmd.Context())
 	noted.Begin(phases.Find)
 	var err error
-	if p.machine, err = findMachine(p.config, driver.New().Devices); err != nil {
+	if p.machine, err = machine.Find(p.config, machine.GPUs); err != nil {
 		return nil, p.settings.Blamed(err)
 	}
 	noted.Begin(phases.Prepare)
-	if p.machine.backend == "sim" {
+	if p.machine.Backend == "sim" {
 		if err := p.plan(cmd, slices.Concat(profiles, [][]byte{configs.Simulator}, simulator)); err != nil {
 			return nil, err
 		}
@@ -63,7 +64,7 @@ func planProductRun(cmd *cobra.Command, what *matmul.Operation, bench bool) (*pr
 	if err := p.leaveOut(); err != nil {
 		return nil, err
 	}
-	if err := checkJob(p.job, p.machine.ranks); err != nil {
+	if err := checkJob(p.job, p.machine.Ranks); err != nil {
 		return nil, err
 	}
 	return p, p.config.CheckFiles(p.config.Trace)
@@ -103,7 +104,7 @@ func (p *productRun) leaveOut() error {
 		job := p.job
 		job.Algorithms, job.Inject = []string{name}, nil
 		named := slices.Contains(p.config.Algo, name)
-		if err := job.Check(p.machine.ranks); err != nil && !named && name != naive {
+		if err := job.Check(p.machine.Ranks); err != nil && !named && name != naive {
 			dropped = append(dropped, fmt.Sprintf("%s (%v)", name, err))
 			continue
 		}
@@ -116,10 +117,10 @@ func (p *productRun) leaveOut() error {
 }
 
 // run prints the results as they come, and says how it ended.
-func (p *productRun) run(ctx context.Context, a *app) error {
-	progress := newProgress(a.err)
+func (p *productRun) run(ctx context.Context, a *program.Invocation) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
-	renderer, err := result.NewProductRenderer(result.Format(p.config.Output), progress.beside(a.out))
+	renderer, err := result.NewProductRenderer(result.Format(p.config.Output), progress.beside(a.Out))
 	if err != nil {
 		return err
 	}
@@ -127,8 +128,8 @@ func (p *productRun) run(ctx context.Context, a *app) error {
 }
 
 // runWith measures, and publishes the report.
-func (p *productRun) runWith(ctx context.Context, a *app, title string, renderer result.Renderer, progress *progress) error {
+func (p *productRun) runWith(ctx context.Context, a *program.Invocation, title string, renderer result.Renderer, progress *progress) error {
 	report, err := p.measure(ctx, a, renderer, progress)
-	sayNote(progress.beside(a.err), report)
-	return a.endedWith(err, a.publish(title, p.config, report))
+	sayNote(progress.beside(a.Err), report)
+	return endedWith(a, err, publish(a, title, p.config, report))
 }

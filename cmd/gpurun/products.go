@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 )
 
-func newProductCommand(a *app, what *matmul.Operation) *cobra.Command {
+func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     what.Name,
 		Aliases: what.Aliases,
@@ -20,7 +21,7 @@ func newProductCommand(a *app, what *matmul.Operation) *cobra.Command {
 		Example: strings.Join(productExamples(what), "\n"),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.annotated("gpurun "+what.Name, runProduct(cmd, a, what))
+			return annotated(a, "gpurun "+what.Name, runProduct(cmd, a, what))
 		},
 	}
 	flags.AddProduct(cmd.Flags())

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
@@ -28,7 +29,7 @@ const (
 func onGitHub() bool { return os.Getenv(githubActions) == "true" }
 
 // publish writes what CI systems read of a report.
-func (a *app) publish(title string, c settings.Config, r result.Report) error {
+func publish(a *program.Invocation, title string, c settings.Config, r result.Report) error {
 	var err error
 	if c.JUnit != "" {
 		err = errors.Join(err, result.Replace(c.JUnit, func(w io.Writer) error { return ci.JUnit(w, title, r) }))
@@ -42,7 +43,7 @@ func (a *app) publish(title string, c settings.Config, r result.Report) error {
 	}
 	if file := os.Getenv(githubSummary); file != "" && onGitHub() {
 		if err := appendSummary(file, title, r); err != nil { // a summary is for people: no run fails for the lack of it
-			fmt.Fprintf(a.err, "gpurun: warning: %v\n", err)
+			fmt.Fprintf(a.Err, "gpurun: warning: %v\n", err)
 		}
 	}
 	return err
@@ -51,7 +52,7 @@ func (a *app) publish(title string, c settings.Config, r result.Report) error {
 // unable returns why a run could not begin. Where that is what the machine lacks, it
 // is published first: else who reads the files finds those of the run before, and takes
 // a machine that has lost its GPUs for a healthy one.
-func (a *app) unable(title string, cmd *cobra.Command, why error) error {
+func unable(a *program.Invocation, title string, cmd *cobra.Command, why error) error {
 	if exit.Code(why) != exit.Environment {
 		return why
 	}
@@ -64,22 +65,22 @@ func (a *app) unable(title string, cmd *cobra.Command, why error) error {
 		return why
 	}
 	r := result.Report{
-		Schema: result.Schema, Version: version(), Command: a.args, Failure: why.Error(), ExitCode: exit.Environment,
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, Failure: why.Error(), ExitCode: exit.Environment,
 	}
 	if c.OutputFile != "" {
 		err = result.WriteFile(c.OutputFile, r)
 	}
-	return a.endedWith(why, errors.Join(err, a.publish(title, c, r)))
+	return endedWith(a, why, errors.Join(err, publish(a, title, c, r)))
 }
 
 // endedWith returns how a run ended. That something could not be written is an
 // error where there is no other, and else is only said.
-func (a *app) endedWith(ended, writing error) error {
+func endedWith(a *program.Invocation, ended, writing error) error {
 	if ended == nil {
 		return writing
 	}
 	if writing != nil {
-		fmt.Fprintf(a.err, "gpurun: %v\n", writing)
+		fmt.Fprintf(a.Err, "gpurun: %v\n", writing)
 	}
 	return ended
 }
@@ -104,7 +105,7 @@ func appendSummary(file, title string, r result.Report) (err error) {
 // annotated shows an error at the top of a run of GitHub Actions, once: of the
 // two processes of an invocation only the one that knows the reason has something to
 // say.
-func (a *app) annotated(title string, err error) error {
+func annotated(a *program.Invocation, title string, err error) error {
 	if err == nil || !onGitHub() {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *app) annotated(title string, err error) error {
 		text = ended.Said
 	}
 	if text != "" {
-		fmt.Fprintln(a.err, ci.Annotation(title, text))
+		fmt.Fprintln(a.Err, ci.Annotation(title, text))
 	}
 	return err
 }

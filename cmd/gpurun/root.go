@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -44,7 +45,7 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun smoke                                      is it right, and as fast as it should be?
   gpurun list                                       what there is to run`
 
-func newRootCommand(a *app) *cobra.Command {
+func newRootCommand(a *program.Invocation) *cobra.Command {
 	root := &cobra.Command{
 		Use: `gpurun [launcher flags] COLLECTIVE [flags]
   gpurun [launcher flags] SCRIPT.py|COMMAND [args]
@@ -58,7 +59,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
-				cmd.SetOut(a.err)
+				cmd.SetOut(a.Err)
 				return cmp.Or(cmd.Help(), error(&exit.Error{Code: exit.Usage}))
 			}
 			return unknownCommand(cmd, words[0])
@@ -80,7 +81,7 @@ func newRootCommand(a *app) *cobra.Command {
 	for _, o := range products {
 		root.AddCommand(newProductCommand(a, o))
 	}
-	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, a.checks), newListCommand(a), newVersionCommand(a))
+	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, checks), newListCommand(a), newVersionCommand(a))
 	return root
 }
 

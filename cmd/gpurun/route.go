@@ -4,24 +4,24 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
 // newCommand makes the command that the words belong to: torchrun's, which
 // launches a program, or gpurun's own. A worker, of which there are many, gets no other
 // commands beside its own.
-func newCommand(a *app) *cobra.Command {
-	if torchrun.Named(a.args[0]) {
+func newCommand(a *program.Invocation) *cobra.Command {
+	if torchrun.Named(a.Args[0]) {
 		return newLaunchCommand(a)
 	}
-	if len(a.args) == 2 && a.args[1] == workerCommand {
+	if len(a.Args) == 2 && a.Args[1] == workerCommand {
 		root := &cobra.Command{Use: "gpurun", SilenceErrors: true, SilenceUsage: true}
 		root.AddCommand(newWorkerCommand())
 		return root
@@ -29,7 +29,7 @@ func newCommand(a *app) *cobra.Command {
 	root := newRootCommand(a)
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
-	line, err := torchrun.New().Split(a.args[1:], own)
+	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {
 		return root // which says what is nearest
@@ -66,6 +66,3 @@ func launchable(word string) bool {
 	info, err := os.Stat(word)
 	return err == nil && info.Mode().IsRegular()
 }
-
-// programName is what the user calls this program.
-func (a *app) programName() string { return filepath.Base(a.args[0]) }

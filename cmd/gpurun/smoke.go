@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
-	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker/gate"
@@ -39,11 +40,11 @@ const (
 )
 
 // examiner looks at the machine before anything runs on it.
-type examiner func(context.Context, settings.Config) (checks []result.Check, code int, err error)
+type examiner func(context.Context, *program.Invocation, settings.Config) (checks []result.Check, code int, err error)
 
 // newSmokeCommand makes the command. Without an examiner nothing is looked at
 // beforehand.
-func newSmokeCommand(a *app, examine examiner) *cobra.Command {
+func newSmokeCommand(a *program.Invocation, examine examiner) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     smokeCommand,
 		Short:   "Check this machine: every collective, verified and fast enough, one verdict",
@@ -51,7 +52,7 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 		Example: smokeExample,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.annotated("gpurun smoke", runSmoke(cmd, a, examine))
+			return annotated(a, "gpurun smoke", runSmoke(cmd, a, examine))
 		},
 	}
 	flags.AddOnly(cmd.Flags(), "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
@@ -61,11 +62,11 @@ func newSmokeCommand(a *app, examine examiner) *cobra.Command {
 	return cmd
 }
 
-func runSmoke(cmd *cobra.Command, a *app, examine examiner) error {
-	return a.guarded(func() error {
+func runSmoke(cmd *cobra.Command, a *program.Invocation, examine examiner) error {
+	return a.Guarded(func() error {
 		s, err := planSmoke(cmd)
 		if err != nil {
-			return a.unable("gpurun smoke", cmd, err)
+			return unable(a, "gpurun smoke", cmd, err)
 		}
 		s.examine = examine
 		return s.run(cmd.Context(), a)
@@ -106,7 +107,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	}
 	why := purpose{
 		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
-		oneMachine: "smoke checks one machine; run it on each", list: sync.OnceValues(driver.New().Devices),
+		oneMachine: "smoke checks one machine; run it on each", list: sync.OnceValues(machine.GPUs),
 	}
 	for i, what := range kernels.Collectives() {
 		p, err := planRunFor(why, cmd, what, inject)
@@ -114,7 +115,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 			return nil, err
 		}
 		if i > 0 {
-			p.machine.notice = "" // it is said once
+			p.machine.Notice = "" // it is said once
 		}
 		inject = nil
 		s.runs = append(s.runs, p)

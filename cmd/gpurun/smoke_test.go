@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/kernels"
@@ -34,10 +35,12 @@ func TestLook(t *testing.T) {
 		{[]result.Check{failed}, exit.WrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 		{[]result.Check{failed, fine}, exit.Environment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 	} {
-		s := &smokeRun{examine: func(context.Context, settings.Config) ([]result.Check, int, error) { return c.checks, c.code, nil }}
+		s := &smokeRun{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
+			return c.checks, c.code, nil
+		}}
 		var stderr bytes.Buffer
 		var all result.Report
-		if err := s.look(context.Background(), &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
+		if err := s.look(context.Background(), nil, &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
 			t.Errorf("%v: code %d, %v, %q", c.checks, all.ExitCode, err, stderr.String())
 		}
 		if diff := cmp.Diff(c.checks, all.Checks); diff != "" {
@@ -45,8 +48,10 @@ func TestLook(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	s := &smokeRun{examine: func(context.Context, settings.Config) ([]result.Check, int, error) { return nil, exit.OK, broken }}
-	if err := s.look(context.Background(), &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
+	s := &smokeRun{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
+		return nil, exit.OK, broken
+	}}
+	if err := s.look(context.Background(), nil, &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -59,12 +64,12 @@ func TestBlindSmoke(t *testing.T) {
 	s := &smokeRun{
 		config: settings.Config{OutputFile: file},
 		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
-		examine: func(context.Context, settings.Config) ([]result.Check, int, error) {
+		examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},
 	}
 	var stdout bytes.Buffer
-	err := s.run(t.Context(), &app{streams: streams{out: &stdout, err: &bytes.Buffer{}}})
+	err := s.run(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}})
 	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
 		t.Errorf("%v, %s", err, stdout.String())
 	}
@@ -123,8 +128,8 @@ func TestAnnotationIsTheReason(t *testing.T) {
 	} {
 		t.Setenv(githubActions, c.github)
 		var stderr bytes.Buffer
-		a := &app{streams: streams{err: &stderr}}
-		if err := a.annotated("gpurun x", c.err); err != c.err || stderr.String() != c.want {
+		a := &program.Invocation{Err: &stderr}
+		if err := annotated(a, "gpurun x", c.err); err != c.err || stderr.String() != c.want {
 			t.Errorf("%v: %v, %q", c.err, err, stderr.String())
 		}
 	}

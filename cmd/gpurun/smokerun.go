@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/worker/gate"
 	"gpurun/worker/result"
 )
@@ -25,13 +26,13 @@ type smoked struct {
 
 // run examines the machine, runs one collective after the other, and says how it
 // ended.
-func (s *smokeRun) run(ctx context.Context, a *app) error {
-	progress := newProgress(a.err)
+func (s *smokeRun) run(ctx context.Context, a *program.Invocation) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
 	all := result.Report{
-		Schema: result.Schema, Version: version(), Command: a.args, WorldSize: s.runs[0].machine.ranks,
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].machine.Ranks,
 	}
-	blind := s.look(ctx, progress.beside(a.err), &all)
+	blind := s.look(ctx, a, progress.beside(a.Err), &all)
 	if blind != nil { // what reads the files is to know
 		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
@@ -52,11 +53,11 @@ func (s *smokeRun) run(ctx context.Context, a *app) error {
 
 // look examines the machine. A check that failed does not keep the collectives
 // from running: what they find says what it means.
-func (s *smokeRun) look(ctx context.Context, stderr io.Writer, all *result.Report) error {
+func (s *smokeRun) look(ctx context.Context, a *program.Invocation, stderr io.Writer, all *result.Report) error {
 	if s.examine == nil {
 		return nil
 	}
-	checks, code, err := s.examine(ctx, s.config)
+	checks, code, err := s.examine(ctx, a, s.config)
 	if err != nil {
 		return fmt.Errorf("examining the machine: %w", err)
 	}
@@ -70,7 +71,7 @@ func (s *smokeRun) look(ctx context.Context, stderr io.Writer, all *result.Repor
 }
 
 // smoke runs one collective and adds what it found to the report of all.
-func (p *collectiveRun) smoke(ctx context.Context, a *app, progress *progress, all *result.Report) smoked {
+func (p *collectiveRun) smoke(ctx context.Context, a *program.Invocation, progress *progress, all *result.Report) smoked {
 	begun := time.Now()
 	report, err := p.measure(ctx, a, silent{}, progress)
 	code := exit.Code(err)
@@ -87,17 +88,17 @@ func (p *collectiveRun) smoke(ctx context.Context, a *app, progress *progress, a
 
 // conclude prints the table and the verdict, and writes the files. What has not been
 // said yet of why the run failed is unsaid.
-func (s *smokeRun) conclude(a *app, rows []smoked, all result.Report, unsaid error) error {
-	explainSpeed(a.err, all)
-	err := printSmoke(a.out, rows, all)
+func (s *smokeRun) conclude(a *program.Invocation, rows []smoked, all result.Report, unsaid error) error {
+	explainSpeed(a.Err, all)
+	err := printSmoke(a.Out, rows, all)
 	if s.config.OutputFile != "" {
 		err = errors.Join(err, result.WriteFile(s.config.OutputFile, all))
 	}
-	err = errors.Join(err, a.publish("gpurun smoke", s.config, all))
+	err = errors.Join(err, publish(a, "gpurun smoke", s.config, all))
 	if all.Passed {
 		return err
 	}
-	return a.endedWith(&exit.Error{Code: all.ExitCode, Err: unsaid, Said: strings.Join(all.Reasons(), "\n")}, err)
+	return endedWith(a, &exit.Error{Code: all.ExitCode, Err: unsaid, Said: strings.Join(all.Reasons(), "\n")}, err)
 }
 
 // printSmoke prints a line for each collective, and the verdict.

@@ -13,10 +13,11 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
-	"gpurun/cudart/driver"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
@@ -41,14 +42,14 @@ const tuneCommand = "tune"
 // tableFlag names the file to write.
 const tableFlag = "output-table"
 
-func newTuneCommand(a *app) *cobra.Command {
+func newTuneCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     tuneCommand + " [COLLECTIVE...]",
 		Short:   "Measure which algorithm is the fastest for what, for --tuning",
 		Long:    tuneLong,
 		Example: tuneExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.annotated("gpurun "+tuneCommand, runTune(cmd, a, words))
+			return annotated(a, "gpurun "+tuneCommand, runTune(cmd, a, words))
 		},
 	}
 	flags.AddOnly(cmd.Flags(), "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
@@ -58,8 +59,8 @@ func newTuneCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func runTune(cmd *cobra.Command, a *app, words []string) error {
-	return a.guarded(func() error {
+func runTune(cmd *cobra.Command, a *program.Invocation, words []string) error {
+	return a.Guarded(func() error {
 		t, err := planTuning(cmd, words)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	}
 	why := purpose{
 		profiles: [][]byte{configs.Tune}, force: forceTuning,
-		oneMachine: "a table is measured within one machine", list: sync.OnceValues(driver.New().Devices),
+		oneMachine: "a table is measured within one machine", list: sync.OnceValues(machine.GPUs),
 	}
 	for _, what := range collectives {
 		p, err := planRunFor(why, cmd, what, nil)
@@ -142,14 +143,14 @@ func collectiveNames() []string {
 }
 
 // run measures one collective after the other and writes the table.
-func (t *tuningRun) run(ctx context.Context, a *app) error {
-	progress := newProgress(a.err)
+func (t *tuningRun) run(ctx context.Context, a *program.Invocation) error {
+	progress := newProgress(a.Err)
 	defer progress.clear()
 	var samples []tuning.Sample
 	var table tuning.Table
 	for i, p := range t.runs {
 		if i > 0 {
-			p.machine.notice = "" // it has been said
+			p.machine.Notice = "" // it has been said
 		}
 		report, err := p.tune(ctx, a, progress)
 		if err != nil {
@@ -169,7 +170,7 @@ func (t *tuningRun) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if t.file == "" {
-		_, err = a.out.Write(text)
+		_, err = a.Out.Write(text)
 		return err
 	}
 	return os.WriteFile(t.file, text, 0o644)

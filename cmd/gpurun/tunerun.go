@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/cmd/gpurun/program"
 	"gpurun/kernels/tuning"
 	"gpurun/worker/result"
 )
@@ -15,9 +16,9 @@ import (
 const hopeless = 2
 
 // tune verifies every candidate at one size and then times all at all sizes.
-func (p *collectiveRun) tune(ctx context.Context, a *app, progress *progress) (result.Report, error) {
+func (p *collectiveRun) tune(ctx context.Context, a *program.Invocation, progress *progress) (result.Report, error) {
 	p.setCandidates()
-	fmt.Fprintf(progress.beside(a.err), "gpurun: tuning %s: %s\n", p.job.Collective, strings.Join(p.job.Algorithms, ", "))
+	fmt.Fprintf(progress.beside(a.Err), "gpurun: tuning %s: %s\n", p.job.Collective, strings.Join(p.job.Algorithms, ", "))
 	if report, err := p.verification().measure(ctx, a, silent{}, progress); err != nil {
 		return report, err
 	}
@@ -35,7 +36,7 @@ func (p *collectiveRun) verification() *collectiveRun {
 // timing runs every candidate that is not hopeless at all sizes.
 func (p *collectiveRun) timing() *collectiveRun {
 	t := *p
-	t.machine.notice, t.leftOut = "", "" // they have been said
+	t.machine.Notice, t.leftOut = "", "" // they have been said
 	t.job.Verify, t.job.Hopeless = false, hopeless
 	return &t
 }
@@ -56,7 +57,7 @@ func (p *collectiveRun) setCandidates() {
 	if p.what.Shape.Empty {
 		return // one block always
 	}
-	for _, bound := range []int{p.machine.sms, p.job.MaxBlocks} {
+	for _, bound := range []int{p.machine.SMs, p.job.MaxBlocks} {
 		if bound > 0 { // else it is unknown, or there is none
 			most = min(most, bound)
 		}
@@ -103,7 +104,7 @@ func (p *collectiveRun) samples(results []result.Result) []tuning.Sample {
 			continue
 		}
 		s := tuning.Sample{
-			Collective: r.Collective, World: p.machine.ranks, Bytes: r.Bytes, Algorithm: r.Algorithm, Blocks: r.Blocks,
+			Collective: r.Collective, World: p.machine.Ranks, Bytes: r.Bytes, Algorithm: r.Algorithm, Blocks: r.Blocks,
 		}
 		if times[s] == nil {
 			order = append(order, s)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/tuning"
@@ -31,7 +32,7 @@ func TestCandidates(t *testing.T) {
 	} {
 		what, _ := kernels.Find(c.collective)
 		p := &collectiveRun{
-			what: what, machine: machine{sms: c.sms},
+			what: what, machine: machine.Machine{SMs: c.sms},
 			job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
 		}
 		p.setCandidates()
@@ -84,7 +85,7 @@ func TestVerificationSize(t *testing.T) {
 // hopeless in one place is none, and neither is a grid beyond the algorithm's.
 func TestSamples(t *testing.T) {
 	what, _ := kernels.Find("allgather")
-	p := &collectiveRun{what: what, machine: machine{ranks: 4}}
+	p := &collectiveRun{what: what, machine: machine.Machine{Ranks: 4}}
 	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
 		return result.Result{
 			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/foreign"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/kernels/ptx"
 	"gpurun/rendezvous/transport"
 	"gpurun/worker"
@@ -85,14 +85,6 @@ func failed(reports *report.Writer, err error) int {
 	return exit.CodeOfClass(failure.Class)
 }
 
-// librariesFor are the libraries of others that a backend has: they need GPUs.
-func librariesFor(backend string) map[string]worker.OpenLibrary {
-	if backend != "cuda" {
-		return nil
-	}
-	return foreign.Libraries()
-}
-
 // endBySignal makes this process end at once when a signal ends ctx: the
 // launcher does everything that is to be done then. Handing the signals back
 // to the kernel instead would lose one that arrives meanwhile. The function
@@ -104,15 +96,6 @@ func endBySignal(ctx context.Context) (undo func() bool) {
 			os.Exit(exit.Signalled + int(signalled.Signal))
 		}
 	})
-}
-
-// self is the command line of this program.
-func self(args ...string) ([]string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
-	}
-	return append([]string{path}, args...), nil
 }
 
 // takeAssignment reads the variable and removes it, so that no child sees it.
@@ -136,7 +119,7 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 	if err != nil {
 		return err
 	}
-	backend, err := openBackend(part.Backend, part.WorldSize, part.SimSeed)
+	backend, err := machine.Open(part.Backend, part.WorldSize, part.SimSeed)
 	if err != nil {
 		return err
 	}
@@ -156,7 +139,7 @@ func work(cmd *cobra.Command, part assignment, reports *report.Writer) error {
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token, TLS: tls,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
-		Source: ptx.Source, Libraries: librariesFor(part.Backend), Reports: reports,
+		Source: ptx.Source, Libraries: machine.Libraries(part.Backend), Reports: reports,
 		Abort:  func(err error) { os.Exit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
 		Phases: noted,

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newLogger logs to w, without sampling: entries of a level or above, in the form "console" or "json".
-func newLogger(level, format string, w io.Writer) (*zap.Logger, error) {
+// NewLogger logs to w, without sampling: entries of a level or above, in the form "console" or "json".
+func NewLogger(level, format string, w io.Writer) (*zap.Logger, error) {
 	least, err := zap.ParseAtomicLevel(level)
 	if err != nil {
 		return nil, fmt.Errorf("making the log: %w", err)
@@ -32,4 +32,14 @@ func newEncoder(format string) zapcore.Encoder {
 	keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 	keys.ConsoleSeparator = " "
 	return zapcore.NewConsoleEncoder(keys)
+}
+
+// RankPrefix marks lines of output when there are several ranks.
+func RankPrefix(workers int) func(rank int) string {
+	return func(rank int) string {
+		if workers == 1 {
+			return ""
+		}
+		return fmt.Sprintf("[rank %d] ", rank)
+	}
 }

@@ -1,26 +1,18 @@
 package main
 
 import (
-	"context"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"gpurun/cmd/gpurun/doctor"
-	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/cublas"
 	"gpurun/cudart/nccl"
+	"gpurun/cudart/nvml"
 	"gpurun/cudart/nvshmem"
-	"gpurun/worker/result"
 )
-
-// checks examines the machine for a command that goes on to something else.
-// The code is that with which doctor would end.
-func (a *app) checks(ctx context.Context, c settings.Config) (all []result.Check, code int, err error) {
-	d, err := a.examine(ctx, c)
-	for _, f := range d.Findings {
-		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
-	}
-	return all, exit.Code(verdict(d)), err
-}
 
 // doctorLibraries are the libraries of others that gpurun can use.
 func doctorLibraries(c settings.Config) []doctor.Library {
@@ -47,4 +39,24 @@ func doctorLibraries(c settings.Config) []doctor.Library {
 			return l.Path(), l.Version().String(), nil
 		}},
 	}
+}
+
+func doctorSources(c settings.Config) doctor.Sources {
+	return doctor.Sources{
+		Root:            os.DirFS("/"),
+		LookupEnv:       os.LookupEnv,
+		FileSystemBytes: fileSystemBytes,
+		NVML:            func() (doctor.GPUs, error) { return nvml.Open(nvml.DefaultPaths()...) },
+		CUDA:            machine.DriverVersion,
+		Libraries:       doctorLibraries(c),
+		RequireGPU:      c.RequireGPU || c.Device == "cuda",
+	}
+}
+
+func fileSystemBytes(path string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(stat.Blocks) * stat.Bsize, nil
 }

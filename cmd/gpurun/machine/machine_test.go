@@ -1,14 +1,12 @@
-package main
+package machine
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
-	"gpurun/cudart/sim"
 )
 
 func TestRanksOnGPUs(t *testing.T) {
@@ -41,11 +39,11 @@ func TestRanksOnGPUs(t *testing.T) {
 				}
 				return
 			}
-			if m.ranks != c.ranks {
-				t.Errorf("%d ranks, want %d", m.ranks, c.ranks)
+			if m.Ranks != c.ranks {
+				t.Errorf("%d ranks, want %d", m.Ranks, c.ranks)
 			}
-			for rank := range m.ranks {
-				if got := m.ordinal(rank); got != rank%c.gpus {
+			for rank := range m.Ranks {
+				if got := m.Ordinal(rank); got != rank%c.gpus {
 					t.Errorf("rank %d has GPU %d, want %d", rank, got, rank%c.gpus)
 				}
 			}
@@ -55,12 +53,12 @@ func TestRanksOnGPUs(t *testing.T) {
 
 func TestRanksInTheSimulator(t *testing.T) {
 	for ask, want := range map[settings.Processes]int{{}: 8, {Word: "auto"}: 8, {Number: 3}: 3} {
-		m, err := findMachine(settings.Config{Device: "sim", NProcPerNode: ask}, nil)
-		if err != nil || m.ranks != want || m.backend != "sim" || m.ordinal(2) != 2 {
+		m, err := Find(settings.Config{Device: "sim", NProcPerNode: ask}, nil)
+		if err != nil || m.Ranks != want || m.Backend != "sim" || m.Ordinal(2) != 2 {
 			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
 		}
 	}
-	if _, err := findMachine(settings.Config{Device: "sim", NProcPerNode: settings.Processes{Word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
+	if _, err := Find(settings.Config{Device: "sim", NProcPerNode: settings.Processes{Word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
 	}
 }
@@ -69,26 +67,7 @@ func TestDisorderIsTheSimulators(t *testing.T) {
 	if _, err := onGPUMachine(settings.Config{SimSeed: 1}, make([]cudart.Info, 2)); exit.Code(err) != exit.Usage {
 		t.Errorf("error %v, want one of usage", err)
 	}
-	if m, err := simulated(settings.Config{SimSeed: 1}, ""); err != nil || m.sm != 100 || m.sms < 1 {
+	if m, err := simulated(settings.Config{SimSeed: 1}, ""); err != nil || m.SM != 100 || m.SMs < 1 {
 		t.Errorf("%+v, %v", m, err)
-	}
-}
-
-// TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
-func TestSeedReachesTheSimulator(t *testing.T) {
-	p := &collectiveRun{config: settings.Config{SimSeed: 7}, machine: machine{backend: "sim", ranks: 1}}
-	variables, err := p.assign(&meeting{target: "target"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name, value, _ := strings.Cut(variables[0], "=")
-	t.Setenv(name, value)
-	part, err := takeAssignment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := openBackend(part.Backend, part.WorldSize, part.SimSeed)
-	if err != nil || !reflect.DeepEqual(got, cudart.Backend(sim.New(1, sim.Options{Seed: 7}))) {
-		t.Errorf("%+v, %v", got, err)
 	}
 }

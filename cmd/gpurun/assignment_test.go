@@ -1,0 +1,31 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+)
+
+// TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
+func TestSeedReachesTheSimulator(t *testing.T) {
+	p := &collectiveRun{config: settings.Config{SimSeed: 7}, machine: machine.Machine{Backend: "sim", Ranks: 1}}
+	variables, err := p.assign(&meeting{target: "target"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(variables[0], "=")
+	t.Setenv(name, value)
+	part, err := takeAssignment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := machine.Open(part.Backend, part.WorldSize, part.SimSeed)
+	if err != nil || !reflect.DeepEqual(got, cudart.Backend(sim.New(1, sim.Options{Seed: 7}))) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

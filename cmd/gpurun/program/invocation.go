@@ -1,0 +1,49 @@
+// Package program is what all work of one invocation of gpurun shares: its streams and words,
+// the two processes that it takes, its log and its version.
+package program
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/agent"
+)
+
+// Invocation is one invocation of gpurun, in the guard or in the agent.
+type Invocation struct {
+	In       *os.File
+	Out, Err io.Writer
+	Args     []string         // the program first
+	Signals  <-chan os.Signal // those that this process receives
+	// Lifeline is set in the agent, the process that does the work; see Guarded.
+	Lifeline *agent.Lifeline
+}
+
+// Name is what the user calls this program.
+func (a *Invocation) Name() string { return filepath.Base(a.Args[0]) }
+
+// Guarded runs work in a second process, the agent, which this one guards: it
+// sees to it that nothing is left of the agent's work, however it ends. In the
+// agent it calls work. See package agent.
+func (a *Invocation) Guarded(work func() error) error {
+	if a.Lifeline != nil {
+		return work()
+	}
+	code, err := agent.Guard(a.Signals)
+	if code == 0 && err != nil {
+		return &exit.EnvironmentError{Err: err}
+	}
+	return &exit.Error{Code: code, Err: err}
+}
+
+// Self is the command line of this program.
+func Self(args ...string) ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	return append([]string{path}, args...), nil
+}
