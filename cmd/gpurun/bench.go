@@ -9,6 +9,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
@@ -48,7 +49,7 @@ func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return annotated(a, "gpurun "+benchCommand, runBench(cmd, a, words))
+			return perform(cmd, a, "gpurun "+benchCommand, func() (*benchRun, error) { return planBench(cmd, words) }, showBench)
 		},
 	}
 	addBenchFlags(cmd.Flags())
@@ -66,16 +67,6 @@ func addBenchFlags(f *pflag.FlagSet) {
 	f.String("against", "", "`algorithm` that ratios are to; without this flag nccl if it takes part, else the first")
 	f.String(svgFlag, "", "draw times and bandwidths by size into this `file`")
 	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
-}
-
-func runBench(cmd *cobra.Command, a *program.Invocation, words []string) error {
-	return a.Guarded(func() error {
-		b, err := planBench(cmd, words)
-		if err != nil {
-			return unable(a, "gpurun "+benchCommand, cmd, err)
-		}
-		return b.run(cmd.Context(), a)
-	})
 }
 
 // planBench checks everything that can be checked beforehand.
@@ -99,20 +90,17 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 		return nil, err
 	}
 	b.plotAsked = cmd.Flags().Changed(plotFlag)
-	why := purpose{
-		profiles: [][]byte{configs.Bench}, simulator: [][]byte{configs.BenchSimulator}, force: forceBench,
-		oneMachine: "bench lines the GPUs up through each other's memory, within one machine",
+	why := plan.Purpose{
+		Profiles: [][]byte{configs.Bench}, Simulator: [][]byte{configs.BenchSimulator}, Force: forceBench,
+		OneMachine: "bench lines the GPUs up through each other's memory, within one machine",
 	}
-	if b.collectiveRun, err = planRunFor(why, cmd, what, nil); err != nil {
+	if b.Collective, err = plan.NewCollective(cmd.Context(), cmd.Flags(), what, why, nil); err != nil {
 		return nil, err
 	}
-	if n := b.config.CUDAGraph; n > 1 {
-		return nil, b.settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
+	if n := b.Config.CUDAGraph; n > 1 {
+		return nil, b.Settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
 	}
-	if b.gate, err = b.settings.Thresholds(b.config); err != nil {
-		return nil, err
-	}
-	if err := b.config.CheckFiles(b.svg); err != nil {
+	if err := b.Judge(b.svg); err != nil {
 		return nil, err
 	}
 	return b, b.sideBySide()

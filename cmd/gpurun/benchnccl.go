@@ -15,33 +15,33 @@ import (
 // algorithms to measure: it is what most would use instead. Where it cannot take part,
 // that is noted with the reason.
 func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
-	a, ok := b.what.Algorithm(libraries.NCCLName)
-	if !ok || b.machine.Backend == "sim" || b.settings.Source("algo") != "" {
+	a, ok := b.What.Algorithm(libraries.NCCLName)
+	if !ok || b.Machine.Backend == "sim" || b.Settings.Source("algo") != "" {
 		return
 	}
-	why := cmp.Or(b.machine.Cannot(a, b.job), b.machine.ShareGPUs())
+	why := cmp.Or(b.Machine.Cannot(a, b.Job), b.Machine.ShareGPUs())
 	if why == "" {
 		why = b.lackingInNCCL(open)
 	}
 	if why != "" {
-		b.remark = fmt.Sprintf("%s is not compared with: %s", a.Name, why)
+		b.Remark = fmt.Sprintf("%s is not compared with: %s", a.Name, why)
 		return
 	}
 	b.added = true
-	b.job.Algorithms = append(slices.Clone(b.job.Algorithms), a.Name)
-	b.job.Optional = append(slices.Clone(b.job.Optional), a.Name)
+	b.Job.Algorithms = append(slices.Clone(b.Job.Algorithms), a.Name)
+	b.Job.Optional = append(slices.Clone(b.Job.Optional), a.Name)
 }
 
 // lackingInNCCL says why the library cannot do the job, or returns "".
 func (b *benchRun) lackingInNCCL(open worker.OpenLibrary) string {
-	l, err := open(b.config.NCCLLib)
+	l, err := open(b.Config.NCCLLib)
 	if err != nil {
 		return phrase.OneLine(err)
 	}
-	for _, name := range b.job.DTypes {
+	for _, name := range b.Job.DTypes {
 		d, _ := collective.ParseDType(name)
-		for _, op := range b.job.Ops {
-			if err := l.Supports(b.what.Name, d, collective.Op(op)); err != nil {
+		for _, op := range b.Job.Ops {
+			if err := l.Supports(b.What.Name, d, collective.Op(op)); err != nil {
 				return phrase.OneLine(err)
 			}
 		}

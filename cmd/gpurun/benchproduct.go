@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/configs"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
@@ -18,7 +22,7 @@ import (
 
 // productBench is algorithms for products that are about to be measured side by side.
 type productBench struct {
-	*productRun
+	*plan.Product
 	against string
 }
 
@@ -33,13 +37,7 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := "gpurun " + benchCommand + " " + what.Name
-			return annotated(a, title, a.Guarded(func() error {
-				b, err := planProductBench(cmd, what)
-				if err != nil {
-					return unable(a, title, cmd, err)
-				}
-				return b.run(cmd.Context(), a, title)
-			}))
+			return perform(cmd, a, title, func() (*productBench, error) { return planProductBench(cmd, what) }, showProductBench)
 		},
 	}
 	flags.AddProduct(cmd.Flags())
@@ -57,34 +55,44 @@ With --algo all, naive is left out, which takes far longer.`
 
 // planProductBench checks everything that can be checked beforehand.
 func planProductBench(cmd *cobra.Command, what *matmul.Operation) (*productBench, error) {
-	p, err := planProductRun(cmd, what, true)
+	p, err := plan.NewProduct(cmd.Context(), cmd.Flags(), what, productBenchPurpose(), nil)
 	if err != nil {
 		return nil, err
 	}
-	b := &productBench{p, p.config.Against}
-	if slices.Contains(p.config.Algo, settings.All) && len(p.job.Algorithms) > 1 && !slices.Contains(p.config.Algo, naive) {
-		p.job.Algorithms = slices.DeleteFunc(p.job.Algorithms, func(name string) bool { return name == naive })
+	p.Job.Rounds = p.Config.Rounds
+	b := &productBench{p, p.Config.Against}
+	if slices.Contains(p.Config.Algo, settings.All) && len(p.Job.Algorithms) > 1 && !slices.Contains(p.Config.Algo, plan.Naive) {
+		p.Job.Algorithms = slices.DeleteFunc(p.Job.Algorithms, func(name string) bool { return name == plan.Naive })
 	}
-	switch names := p.job.Algorithms; {
+	switch names := p.Job.Algorithms; {
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.settings.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
+		return nil, p.Settings.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
 	}
 	return b, nil
 }
 
-// run measures, and prints the table as it grows.
-func (b *productBench) run(ctx context.Context, a *program.Invocation, title string) error {
-	progress := newProgress(a.Err)
-	defer progress.clear()
-	format := result.Format(b.config.Output)
-	if format != result.TableFormat && format != result.MarkdownFormat {
-		return b.productRun.run(ctx, a)
+// productBenchPurpose changes the defaults further, to those of rounds.
+func productBenchPurpose() plan.Purpose {
+	return plan.Purpose{
+		Profiles:  [][]byte{configs.Bench, configs.Products, configs.BenchProducts},
+		Simulator: [][]byte{configs.BenchProductsSimulator},
 	}
-	table := bench.NewTable(progress.beside(a.Out), bench.Options{
-		Against: b.against, Rounds: b.job.Rounds, Iterations: b.job.Iterations,
+}
+
+// showProductBench measures, and prints the table as it grows.
+func showProductBench(ctx context.Context, a *program.Invocation, b *productBench) error {
+	return b.Show(ctx, a, session.Show{Title: "gpurun " + benchCommand + " " + b.What.Name, Renderer: b.renderer})
+}
+
+func (b *productBench) renderer(stdout io.Writer) (result.Renderer, error) {
+	format := result.Format(b.Config.Output)
+	if format != result.TableFormat && format != result.MarkdownFormat {
+		return result.NewProductRenderer(format, stdout)
+	}
+	return bench.NewTable(stdout, bench.Options{
+		Against: b.against, Rounds: b.Job.Rounds, Iterations: b.Job.Iterations,
 		Markdown: format == result.MarkdownFormat, Products: true,
-	})
-	return b.runWith(ctx, a, title, table, progress)
+	}), nil
 }

@@ -15,7 +15,9 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
@@ -25,7 +27,7 @@ import (
 
 // benchRun is algorithms that are about to be measured side by side.
 type benchRun struct {
-	*collectiveRun
+	*plan.Collective
 	against   string
 	svg       string // a file; empty: none
 	plot      bool
@@ -39,23 +41,21 @@ const (
 	simulatedCeilingBytes = 1 << 20
 )
 
-// naive is measured only when it is named, or alone: it takes far longer than the others.
-const naive = "naive"
-
-// sideBySide makes rounds of the job.
+// sideBySide makes rounds of the job. The naive algorithm is measured only when it is named,
+// or alone.
 func (b *benchRun) sideBySide() error {
-	b.job.Rounds = b.config.Rounds
+	b.Job.Rounds = b.Config.Rounds
 	switch {
-	case b.what.Shape.Empty: // there is nothing to carry
-	case b.machine.Backend == "sim":
-		b.job.CeilingBytes = simulatedCeilingBytes
+	case b.What.Shape.Empty: // there is nothing to carry
+	case b.Machine.Backend == "sim":
+		b.Job.CeilingBytes = simulatedCeilingBytes
 	default:
-		b.job.CeilingBytes = ceilingBytes
+		b.Job.CeilingBytes = ceilingBytes
 	}
-	if open := slices.Contains(b.config.Algo, settings.All); open && len(b.job.Algorithms) > 1 && !slices.Contains(b.config.Algo, naive) {
-		if i := slices.Index(b.job.Algorithms, naive); i >= 0 {
-			b.job.Algorithms = slices.Delete(b.job.Algorithms, i, i+1)
-			b.leftOut = strings.Join(append([]string{naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")
+	if open := slices.Contains(b.Config.Algo, settings.All); open && len(b.Job.Algorithms) > 1 && !slices.Contains(b.Config.Algo, plan.Naive) {
+		if i := slices.Index(b.Job.Algorithms, plan.Naive); i >= 0 {
+			b.Job.Algorithms = slices.Delete(b.Job.Algorithms, i, i+1)
+			b.LeftOut = strings.Join(append([]string{plan.Naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")
 		}
 	}
 	b.compareWithNCCL(foreign.Libraries()[libraries.NCCLName])
@@ -64,24 +64,24 @@ func (b *benchRun) sideBySide() error {
 
 // leftOuts is what is left out already, if anything.
 func (b *benchRun) leftOuts() []string {
-	if b.leftOut == "" {
+	if b.LeftOut == "" {
 		return nil
 	}
-	return []string{b.leftOut}
+	return []string{b.LeftOut}
 }
 
 // chooseBase decides what ratios are to.
 func (b *benchRun) chooseBase() error {
 	const usual = libraries.NCCLName
-	names := b.job.Algorithms
-	switch b.against = b.config.Against; {
+	names := b.Job.Algorithms
+	switch b.against = b.Config.Against; {
 	case b.against != "" && !slices.Contains(names, b.against):
 		err := exit.Usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names))
-		if b.leftOut != "" {
-			err = exit.Usagef("%w (left out: %s)", err, b.leftOut)
+		if b.LeftOut != "" {
+			err = exit.Usagef("%w (left out: %s)", err, b.LeftOut)
 		}
-		if b.against == usual && b.remark != "" {
-			err = exit.Usagef("%w; %s", err, b.remark)
+		if b.against == usual && b.Remark != "" {
+			err = exit.Usagef("%w; %s", err, b.Remark)
 		}
 		return err
 	case b.against != "":
@@ -93,35 +93,35 @@ func (b *benchRun) chooseBase() error {
 	return nil
 }
 
-// run measures, prints the table as it grows, and draws.
-func (b *benchRun) run(ctx context.Context, a *program.Invocation) error {
-	progress := newProgress(a.Err)
-	defer progress.clear()
-	renderer, err := b.renderer(progress.beside(a.Out))
-	if err != nil {
-		return err
-	}
-	report, ended := b.measure(ctx, a, renderer, progress)
-	progress.clear()
-	sayNote(a.Err, report)
-	if code := exit.Code(ended); b.added && (code == exit.Environment || code == exit.Timeout) {
+// showBench measures, prints the table as it grows, and draws.
+func showBench(ctx context.Context, a *program.Invocation, b *benchRun) error {
+	return b.Show(ctx, a, session.Show{
+		Title: "gpurun " + benchCommand + " " + b.What.Name, Renderer: b.renderer,
+		Then: func(r result.Report, ended error) error { return b.draw(a, r, ended) },
+	})
+}
+
+// draw draws what was measured, however fast it was.
+func (b *benchRun) draw(a *program.Invocation, r result.Report, ended error) error {
+	code := exit.Code(ended)
+	if b.added && (code == exit.Environment || code == exit.Timeout) {
 		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
 	}
-	if ended == nil || exit.Code(ended) == exit.Threshold {
-		panels := bench.Panels(report)
-		err = errors.Join(b.drawSVG(report, panels), b.drawText(a, panels))
+	if ended != nil && code != exit.Threshold {
+		return nil
 	}
-	return endedWith(a, ended, errors.Join(err, publish(a, "gpurun bench "+b.what.Name, b.config, report)))
+	panels := bench.Panels(r)
+	return errors.Join(b.drawSVG(r, panels), b.drawText(a, panels))
 }
 
 // renderer prints tables of bench's own; the other forms are those of all runs.
 func (b *benchRun) renderer(w io.Writer) (result.Renderer, error) {
-	format := result.Format(b.config.Output)
+	format := result.Format(b.Config.Output)
 	if format != result.TableFormat && format != result.MarkdownFormat {
 		return result.NewRenderer(format, w)
 	}
 	return bench.NewTable(w, bench.Options{
-		Against: b.against, Rounds: b.job.Rounds, Iterations: b.job.Iterations, Graph: b.job.GraphReplays > 0,
+		Against: b.against, Rounds: b.Job.Rounds, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
 		Markdown: format == result.MarkdownFormat,
 	}), nil
 }
@@ -131,7 +131,7 @@ func (b *benchRun) drawSVG(r result.Report, panels []plot.Panel) error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := plot.SVG(&text, b.what.Name+" on "+result.Machines(r.Devices), panels); err != nil {
+	if err := plot.SVG(&text, b.What.Name+" on "+result.Machines(r.Devices), panels); err != nil {
 		return err
 	}
 	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {
@@ -149,7 +149,7 @@ const (
 // drawText draws in characters: if that is asked for, or if a terminal gets a table.
 func (b *benchRun) drawText(a *program.Invocation, panels []plot.Panel) error {
 	out, width, terminal := a.Out, textWidth, false
-	if b.config.Output != string(result.TableFormat) {
+	if b.Config.Output != string(result.TableFormat) {
 		out = a.Err
 	}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -160,7 +160,7 @@ func (b *benchRun) drawText(a *program.Invocation, panels []plot.Panel) error {
 	}
 	show := b.plot
 	if !b.plotAsked {
-		show = terminal && b.config.Output == string(result.TableFormat)
+		show = terminal && b.Config.Output == string(result.TableFormat)
 	}
 	if !show {
 		return nil

@@ -12,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
+	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
@@ -46,7 +48,7 @@ func TestBenchPlans(t *testing.T) {
 			t.Errorf("%s: %v", c.line, err)
 			continue
 		}
-		got := worker.Job{Algorithms: b.job.Algorithms, Rounds: b.job.Rounds, CeilingBytes: b.job.CeilingBytes, Cycles: b.job.Cycles}
+		got := worker.Job{Algorithms: b.Job.Algorithms, Rounds: b.Job.Rounds, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
 		want := worker.Job{Algorithms: strings.Fields(c.algorithms), Rounds: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
 		if diff := cmp.Diff(want, got); diff != "" || b.against != c.against {
 			t.Errorf("%s: against %s: %s", c.line, b.against, diff)
@@ -60,11 +62,11 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	t.Setenv("GPURUN_RUN_CYCLES", "3")
 	what, _ := kernels.Find("allreduce")
 	p, err := planRun(parsed(t, "--device", "sim"), what)
-	if err != nil || p.job.Rounds != 0 || p.job.CeilingBytes != 0 || p.job.Cycles != 3 {
+	if err != nil || p.Job.Rounds != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	b, err := planBench(parsedOf(t, "bench", "--device", "sim"), []string{"allreduce"})
-	if err != nil || b.job.Rounds != 7 || b.job.Cycles != 1 {
+	if err != nil || b.Job.Rounds != 7 || b.Job.Cycles != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -80,9 +82,9 @@ func TestBaseOfRatios(t *testing.T) {
 		{"oneshot twoshot", "", "oneshot"},
 		{"oneshot twoshot", "nccl", ""},
 	} {
-		b := &benchRun{collectiveRun: &collectiveRun{
-			config: settings.Config{Against: c.asked}, job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
-		}}
+		b := &benchRun{Collective: &plan.Collective{Run: session.Run{
+			Config: settings.Config{Against: c.asked}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
+		}}}
 		err := b.chooseBase()
 		if c.want == "" {
 			if exit.Code(err) != exit.Usage {
@@ -96,38 +98,40 @@ func TestBaseOfRatios(t *testing.T) {
 
 // NCCL takes part on GPUs, unless somebody says which algorithms do.
 func TestBenchComparesWithNCCL(t *testing.T) {
-	gpus := machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}
+	gpu := cudart.Info{Name: "x", Major: 9, SMs: 132}
+	why := plan.Purpose{Profiles: [][]byte{configs.Bench}, List: func() ([]cudart.Info, error) { return []cudart.Info{gpu, gpu}, nil }}
 	for _, c := range []struct {
 		name, line string
-		machine    machine.Machine
 		library    oldNCCL
 		remark     string // empty: nothing is said
 		taken      bool
 	}{
-		{"there", "allreduce", gpus, oldNCCL{}, "", true},
-		{"moves", "alltoall -d int8", gpus, oldNCCL{}, "", true},
-		{"missing", "allreduce", gpus, oldNCCL{missing: true}, "nccl is not compared with: no such file lib.so", false},
-		{"too old", "allreduce -d half,f8e4m3", gpus, oldNCCL{}, "nccl is not compared with: it does not add f8e4m3", false},
-		{"no epilogues", "allreduce --epilogue negate", gpus, oldNCCL{}, "nccl is not compared with: no epilogue negate", false},
-		{"shared GPU", "allreduce", machine.Machine{Backend: "cuda", Ranks: 3, GPUs: 2, SM: 90}, oldNCCL{}, "3 ranks share 2 GPUs", false},
-		{"has none", "barrier", gpus, oldNCCL{missing: true}, "", false},
-		{"simulator", "allreduce", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, oldNCCL{}, "", false},
-		{"asked for others", "allreduce --algo all", gpus, oldNCCL{}, "", false},
+		{"there", "allreduce", oldNCCL{}, "", true},
+		{"moves", "alltoall -d int8", oldNCCL{}, "", true},
+		{"missing", "allreduce", oldNCCL{missing: true}, "nccl is not compared with: no such file lib.so", false},
+		{"too old", "allreduce -d half,f8e4m3", oldNCCL{}, "nccl is not compared with: it does not add f8e4m3", false},
+		{"no epilogues", "allreduce --epilogue negate", oldNCCL{}, "nccl is not compared with: no epilogue negate", false},
+		{"shared GPU", "allreduce --nproc-per-node 3 --oversubscribe", oldNCCL{}, "3 ranks share 2 GPUs", false},
+		{"has none", "barrier", oldNCCL{missing: true}, "", false},
+		{"simulator", "allreduce --device sim", oldNCCL{}, "", false},
+		{"asked for others", "allreduce --algo all", oldNCCL{}, "", false},
 	} {
 		words := strings.Fields(c.line)
-		b := &benchRun{collectiveRun: &collectiveRun{machine: c.machine}}
-		b.what, _ = kernels.Find(words[0])
-		if err := b.plan(purpose{profiles: [][]byte{configs.Bench}}, parsedOf(t, append([]string{"bench", "--nccl-lib", "lib.so"}, words[1:]...)...), nil); err != nil {
+		what, _ := kernels.Find(words[0])
+		cmd := parsedOf(t, append([]string{"bench", "--nccl-lib", "lib.so"}, words[1:]...)...)
+		p, err := plan.NewCollective(t.Context(), cmd.Flags(), what, why, nil)
+		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		before := len(b.job.Algorithms)
+		b := &benchRun{Collective: p}
+		before := len(b.Job.Algorithms)
 		b.compareWithNCCL(c.library.open)
-		taken := slices.Contains(b.job.Algorithms, "nccl") && slices.Contains(b.job.Optional, "nccl")
-		if taken != c.taken || len(b.job.Algorithms) != before+map[bool]int{true: 1}[c.taken] {
-			t.Errorf("%s: %q, optional %q", c.name, b.job.Algorithms, b.job.Optional)
+		taken := slices.Contains(b.Job.Algorithms, "nccl") && slices.Contains(b.Job.Optional, "nccl")
+		if taken != c.taken || len(b.Job.Algorithms) != before+map[bool]int{true: 1}[c.taken] {
+			t.Errorf("%s: %q, optional %q", c.name, b.Job.Algorithms, b.Job.Optional)
 		}
-		if said := b.notices(); c.remark == "" && len(said) > 0 || c.remark != "" && (len(said) != 1 || !strings.Contains(said[0], c.remark)) {
-			t.Errorf("%s: %q, want %q", c.name, said, c.remark)
+		if !strings.Contains(b.Remark, c.remark) || (c.remark == "") != (b.Remark == "") {
+			t.Errorf("%s: %q, want %q", c.name, b.Remark, c.remark)
 		}
 	}
 }
@@ -167,7 +171,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		{"json", false, false, false, false},
 	} {
 		var stdout, stderr bytes.Buffer
-		b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: c.output}}, plot: c.plot, plotAsked: c.asked}
+		b := &benchRun{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: c.output}}}, plot: c.plot, plotAsked: c.asked}
 		if err := b.drawText(&program.Invocation{Out: &stdout, Err: &stderr}, panels); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +184,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	b := &benchRun{collectiveRun: &collectiveRun{config: settings.Config{Output: "table"}}}
+	b := &benchRun{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: "table"}}}}
 	if err := b.drawText(&program.Invocation{Out: file}, panels); err != nil {
 		t.Fatal(err)
 	}

@@ -1,21 +1,19 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
-	"gpurun/configs"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
-	"gpurun/worker/phases"
+	"gpurun/worker/result"
 )
 
 func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *cobra.Command {
@@ -27,7 +25,7 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 		Example: strings.Join(collectiveExamples(what), "\n"),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return annotated(a, "gpurun "+what.Name, runCollective(cmd, a, what))
+			return perform(cmd, a, "gpurun "+what.Name, func() (*plan.Collective, error) { return planRun(cmd, what) }, showRun)
 		},
 	}
 	flags.AddCollective(cmd.Flags(), what)
@@ -79,110 +77,22 @@ func collectiveExamples(what *collective.Collective) []string {
 	return lines
 }
 
-// runCollective checks, in the agent, everything that can be checked beforehand, and
-// then runs the collective.
-func runCollective(cmd *cobra.Command, a *program.Invocation, what *collective.Collective) error {
-	return a.Guarded(func() error {
-		p, err := planRun(cmd, what)
-		if err != nil {
-			return unable(a, "gpurun "+what.Name, cmd, err)
-		}
-		return p.run(cmd.Context(), a)
-	})
-}
-
-// planRun decides what runs where.
-func planRun(cmd *cobra.Command, what *collective.Collective) (*collectiveRun, error) {
+// planRun plans a run whose results are held against thresholds.
+func planRun(cmd *cobra.Command, what *collective.Collective) (*plan.Collective, error) {
 	inject, err := flags.Injections(cmd.Flags())
 	if err != nil {
 		return nil, err
 	}
-	p, err := planRunFor(purpose{}, cmd, what, inject)
+	p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Purpose{}, inject)
 	if err != nil {
 		return nil, err
 	}
-	if p.gate, err = p.settings.Thresholds(p.config); err != nil {
-		return nil, err
-	}
-	return p, p.config.CheckFiles()
+	return p, p.Judge()
 }
 
-// purpose is what commands that run collectives differ in.
-type purpose struct {
-	profiles [][]byte // change defaults
-	// simulator changes them further, and the simulator's own
-	simulator [][]byte
-	force     func(*settings.Config) // changes what no source may; nil changes nothing
-	list      machine.Lister         // nil: the driver's own, each time anew
-	// oneMachine says why the ranks cannot be on several machines; empty: they can.
-	oneMachine string
-}
-
-func (why purpose) lister() machine.Lister {
-	if why.list == nil {
-		return machine.GPUs
-	}
-	return why.list
-}
-
-// planRunFor plans a collective. Errors of usage come before those of the machine.
-func planRunFor(why purpose, cmd *cobra.Command, what *collective.Collective, inject []worker.Injection) (*collectiveRun, error) {
-	p := &collectiveRun{what: what}
-	if err := p.plan(why, cmd, inject); err != nil {
-		return nil, err
-	}
-	noted := phases.FromContext(cmd.Context())
-	noted.Begin(phases.Find)
-	var err error
-	if p.machine, err = machine.Find(p.config, why.lister()); p.nodes.Several() {
-		err = p.unfit(err)
-	}
-	if err != nil {
-		return nil, p.settings.Blamed(err)
-	}
-	noted.Begin(phases.Prepare)
-	if p.problem != nil {
-		return p, nil // the other nodes are to hear of it
-	}
-	if p.machine.Backend == "sim" {
-		why.profiles = slices.Concat(why.profiles, [][]byte{configs.Simulator}, why.simulator)
-		if err := p.plan(why, cmd, inject); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.leaveOut(); err != nil {
-		return nil, err
-	}
-	return p, checkJob(p.job, p.world())
-}
-
-// plan turns flags, environment and file into the job.
-func (p *collectiveRun) plan(why purpose, cmd *cobra.Command, inject []worker.Injection) error {
-	s, err := settings.Load(cmd.Flags(), why.profiles...)
-	if err != nil {
-		return err
-	}
-	if why.oneMachine == "" {
-		if p.remark, err = s.TakeStep(nil); err != nil {
-			return err
-		}
-	}
-	if p.config, err = s.Config(); err != nil {
-		return err
-	}
-	if why.force != nil {
-		why.force(&p.config)
-	}
-	p.settings = s
-	if p.nodes, err = s.Placement(p.config); err != nil {
-		return err
-	}
-	if p.nodes.Several() && why.oneMachine != "" {
-		return s.Blame("nnodes", errors.New(why.oneMachine))
-	}
-	p.job, err = s.Job(p.config, p.what, inject)
-	if p.nodes.Several() {
-		p.job.Nodes = p.nodes.Count
-	}
-	return err
+// showRun prints the results as they come.
+func showRun(ctx context.Context, a *program.Invocation, p *plan.Collective) error {
+	return p.Show(ctx, a, session.Show{Title: "gpurun " + p.What.Name, Renderer: func(stdout io.Writer) (result.Renderer, error) {
+		return result.NewRenderer(result.Format(p.Config.Output), stdout)
+	}})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -63,7 +64,7 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		if err := refuseLauncherFlags(cmd); err != nil {
 			return err
 		}
-		return annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, print))
+		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, print))
 	}
 	return cmd
 }

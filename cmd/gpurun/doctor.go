@@ -13,8 +13,10 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
@@ -54,12 +56,12 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)
 		if err != nil {
-			return annotated(a, doctorTitle, err)
+			return outcome.Annotated(a, doctorTitle, err)
 		}
 		if *asJSON {
 			c.Output = "json"
 		}
-		return annotated(a, doctorTitle, a.Guarded(func() error {
+		return outcome.Annotated(a, doctorTitle, a.Guarded(func() error {
 			return s.Blamed(runDoctor(cmd.Context(), a, c, inject))
 		}))
 	}
@@ -141,13 +143,13 @@ func examine(ctx context.Context, a *program.Invocation, c settings.Config, inje
 		return doctor.Diagnosis{}, err
 	}
 	d := doctor.Examine(sources)
-	progress := newProgress(a.Err)
-	defer progress.clear()
-	report, err := run.measure(ctx, a, silent{}, progress)
+	progress := session.NewProgress(a.Err)
+	defer progress.Clear()
+	report, err := run.Measure(ctx, a, nil, progress)
 	if report.ExitCode > exit.Signalled {
 		return d, err
 	}
-	d.AddPairs(report, run.job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
+	d.AddPairs(report, run.Job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
 	return d, nil
 }
 
@@ -168,12 +170,12 @@ func lackOfGPUs(c settings.Config) error {
 }
 
 // planPairs plans the check of all pairs.
-func planPairs(c settings.Config, inject []worker.Injection) (*collectiveRun, error) {
+func planPairs(c settings.Config, inject []worker.Injection) (*session.Run, error) {
 	m, err := machine.Find(c, machine.GPUs)
 	if err != nil {
 		return nil, err
 	}
-	c.OutputFile, c.Explain, c.Timing = "", false, false // they are for collectives
+	c.Explain, c.Timing = false, false // they are for collectives
 	job := worker.Job{
 		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
@@ -181,7 +183,10 @@ func planPairs(c settings.Config, inject []worker.Injection) (*collectiveRun, er
 	if m.Backend == "sim" {
 		job.Sizes[0], job.PairsTogether = simulatedPairBytes, true
 	}
-	return &collectiveRun{config: c, job: job, machine: m}, checkJob(job, m.Ranks)
+	if err := job.Check(m.Ranks); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	return &session.Run{Config: c, Job: job, Machine: m}, nil
 }
 
 // checks examines the machine for a command that goes on to something else.

@@ -72,7 +72,11 @@ func showDefaults(cmd *cobra.Command) error {
 // them further in the simulator.
 func profilesOf(cmd *cobra.Command) (own, simulated [][]byte) {
 	if _, ok := matmul.Find(cmd.Name()); ok {
-		return productProfiles(cmd.Parent().Name() == benchCommand)
+		why := productPurpose()
+		if cmd.Parent().Name() == benchCommand {
+			why = productBenchPurpose()
+		}
+		return why.Profiles, why.Simulator
 	}
 	texts := commandProfiles()[cmd.Name()]
 	return [][]byte{texts[0]}, [][]byte{texts[1]}

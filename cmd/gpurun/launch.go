@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
@@ -228,7 +229,7 @@ func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) 
 		return err
 	}
 	explainFailures(stderr, argv, r.Failed)
-	explainOutcome(stderr, r.Outcome)
+	outcome.ExplainWorkers(stderr, r.Outcome)
 	if code := r.ExitCode(); code != 0 {
 		return &exit.Error{Code: code, Err: err}
 	}

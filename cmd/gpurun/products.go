@@ -1,15 +1,20 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/result"
 )
 
 func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Command {
@@ -21,7 +26,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 		Example: strings.Join(productExamples(what), "\n"),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return annotated(a, "gpurun "+what.Name, runProduct(cmd, a, what))
+			return perform(cmd, a, "gpurun "+what.Name, func() (*plan.Product, error) { return planProductRun(cmd, what) }, showProducts)
 		},
 	}
 	flags.AddProduct(cmd.Flags())
@@ -74,11 +79,20 @@ func productExamples(what *matmul.Operation) []string {
 	}
 }
 
-// productProfiles change the defaults of products, and further in bench: always, and in
-// the simulator.
-func productProfiles(bench bool) (profiles, simulator [][]byte) {
-	if !bench {
-		return [][]byte{configs.Products}, nil
+// productPurpose changes the defaults of collectives to those of products.
+func productPurpose() plan.Purpose { return plan.Purpose{Profiles: [][]byte{configs.Products}} }
+
+func planProductRun(cmd *cobra.Command, what *matmul.Operation) (*plan.Product, error) {
+	inject, err := flags.Injections(cmd.Flags())
+	if err != nil {
+		return nil, err
 	}
-	return [][]byte{configs.Bench, configs.Products, configs.BenchProducts}, [][]byte{configs.BenchProductsSimulator}
+	return plan.NewProduct(cmd.Context(), cmd.Flags(), what, productPurpose(), inject)
+}
+
+// showProducts prints the results as they come.
+func showProducts(ctx context.Context, a *program.Invocation, p *plan.Product) error {
+	return p.Show(ctx, a, session.Show{Title: "gpurun " + p.What.Name, Renderer: func(stdout io.Writer) (result.Renderer, error) {
+		return result.NewProductRenderer(result.Format(p.Config.Output), stdout)
+	}})
 }

@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -21,7 +22,7 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	if torchrun.Named(a.Args[0]) {
 		return newLaunchCommand(a)
 	}
-	if len(a.Args) == 2 && a.Args[1] == workerCommand {
+	if len(a.Args) == 2 && a.Args[1] == session.WorkerCommand {
 		root := &cobra.Command{Use: "gpurun", SilenceErrors: true, SilenceUsage: true}
 		root.AddCommand(newWorkerCommand())
 		return root

@@ -6,7 +6,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/worker/agent"
 	"gpurun/worker/phases"
@@ -40,4 +43,16 @@ func complain(w io.Writer, err error) int {
 		fmt.Fprintf(w, "gpurun: %s\n", text)
 	}
 	return exit.Code(err)
+}
+
+// perform plans work in the agent, where everything is checked that can be checked
+// beforehand, and then does it. CI systems hear under the title how it ended.
+func perform[P any](cmd *cobra.Command, a *program.Invocation, title string, plan func() (P, error), do func(context.Context, *program.Invocation, P) error) error {
+	return outcome.Annotated(a, title, a.Guarded(func() error {
+		p, err := plan()
+		if err != nil {
+			return outcome.Unable(a, title, cmd.Flags(), err)
+		}
+		return do(cmd.Context(), a, p)
+	}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
@@ -36,6 +37,7 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
 
 const (
 	smokeCommand = "smoke"
+	smokeTitle   = "gpurun " + smokeCommand
 	quickFlag    = "quick"
 )
 
@@ -52,7 +54,7 @@ func newSmokeCommand(a *program.Invocation, examine examiner) *cobra.Command {
 		Example: smokeExample,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return annotated(a, "gpurun smoke", runSmoke(cmd, a, examine))
+			return perform(cmd, a, smokeTitle, func() (*smokeRun, error) { return planSmoke(cmd, examine) }, showSmoke)
 		},
 	}
 	flags.AddOnly(cmd.Flags(), "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
@@ -62,27 +64,16 @@ func newSmokeCommand(a *program.Invocation, examine examiner) *cobra.Command {
 	return cmd
 }
 
-func runSmoke(cmd *cobra.Command, a *program.Invocation, examine examiner) error {
-	return a.Guarded(func() error {
-		s, err := planSmoke(cmd)
-		if err != nil {
-			return unable(a, "gpurun smoke", cmd, err)
-		}
-		s.examine = examine
-		return s.run(cmd.Context(), a)
-	})
-}
-
 // smokeRun is a check of the machine that is about to begin.
 type smokeRun struct {
 	config  settings.Config
 	examine examiner // nil: there is none
-	runs    []*collectiveRun
+	runs    []*plan.Collective
 	gate    gate.Plan
 }
 
 // planSmoke checks everything that can be checked beforehand.
-func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
+func planSmoke(cmd *cobra.Command, examine examiner) (*smokeRun, error) {
 	quick, err := cmd.Flags().GetBool(quickFlag)
 	if err != nil {
 		return nil, err
@@ -95,7 +86,7 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &smokeRun{}
+	s := &smokeRun{examine: examine}
 	if s.config, err = sources.Config(); err != nil {
 		return nil, err
 	}
@@ -105,17 +96,17 @@ func planSmoke(cmd *cobra.Command) (*smokeRun, error) {
 	if err := s.config.CheckFiles(); err != nil {
 		return nil, err
 	}
-	why := purpose{
-		profiles: [][]byte{configs.Smoke}, simulator: [][]byte{configs.SmokeSimulator}, force: forceSmoke(quick),
-		oneMachine: "smoke checks one machine; run it on each", list: sync.OnceValues(machine.GPUs),
+	why := plan.Purpose{
+		Profiles: [][]byte{configs.Smoke}, Simulator: [][]byte{configs.SmokeSimulator}, Force: forceSmoke(quick),
+		OneMachine: "smoke checks one machine; run it on each", List: sync.OnceValues(machine.GPUs),
 	}
 	for i, what := range kernels.Collectives() {
-		p, err := planRunFor(why, cmd, what, inject)
+		p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, why, inject)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
-			p.machine.Notice = "" // it is said once
+			p.Machine.Notice = "" // it is said once
 		}
 		inject = nil
 		s.runs = append(s.runs, p)
@@ -129,7 +120,6 @@ func forceSmoke(quick bool) func(*settings.Config) {
 	return func(c *settings.Config) {
 		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, settings.None
 		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
-		c.OutputFile = ""
 		if quick {
 			c.DataType = c.DataType[:1]
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
@@ -59,17 +60,17 @@ func TestLook(t *testing.T) {
 // TestBlindSmoke checks that a machine that cannot be examined fails the run, in the files
 // as well.
 func TestBlindSmoke(t *testing.T) {
-	t.Setenv(githubActions, "")
+	t.Setenv("GITHUB_ACTIONS", "")
 	file := filepath.Join(t.TempDir(), "out.json")
 	s := &smokeRun{
 		config: settings.Config{OutputFile: file},
-		runs:   []*collectiveRun{{what: kernels.Collectives()[0]}},
+		runs:   []*plan.Collective{{What: kernels.Collectives()[0]}},
 		examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},
 	}
 	var stdout bytes.Buffer
-	err := s.run(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}})
+	err := showSmoke(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}}, s)
 	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
 		t.Errorf("%v, %s", err, stdout.String())
 	}
@@ -112,33 +113,10 @@ PASS: not much was judged
 	}
 }
 
-// TestAnnotationIsTheReason checks which of the errors of a run are annotated.
-func TestAnnotationIsTheReason(t *testing.T) {
-	said := &exit.Error{Code: 99, Said: "too slow"}
-	for _, c := range []struct {
-		github string
-		err    error
-		want   string
-	}{
-		{"true", nil, ""},
-		{"", said, ""},
-		{"true", said, "::error title=gpurun x::too slow\n"},
-		{"true", &exit.Error{Code: 5}, ""}, // the guard's: the agent has said it
-		{"true", exit.Usagef("bad"), "::error title=gpurun x::bad\n"},
-	} {
-		t.Setenv(githubActions, c.github)
-		var stderr bytes.Buffer
-		a := &program.Invocation{Err: &stderr}
-		if err := annotated(a, "gpurun x", c.err); err != c.err || stderr.String() != c.want {
-			t.Errorf("%v: %v, %q", c.err, err, stderr.String())
-		}
-	}
-}
-
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
 // test measures what they are about: a profile beside it would guard nothing.
 func TestBuiltInProfiles(t *testing.T) {
-	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim"))
+	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +152,7 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "negate")
 	t.Setenv("GPURUN_UNALIGNED", "true")
 	t.Setenv("GPURUN_CUDAGRAPH", "3")
-	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim", "--quick"))
+	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim", "--quick"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,11 +160,11 @@ func TestSmokeIsOfEverything(t *testing.T) {
 		t.Fatalf("%d collectives", len(s.runs))
 	}
 	for _, p := range s.runs {
-		if j := p.job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 || j.Epilogue == "negate" {
-			t.Errorf("%s: %+v", p.what.Name, j)
+		if j := p.Job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 || j.Epilogue == "negate" {
+			t.Errorf("%s: %+v", p.What.Name, j)
 		}
-		if !p.gate.Empty() || p.config.OutputFile != "" {
-			t.Errorf("%s is judged by itself", p.what.Name)
+		if !p.Gate.Empty() {
+			t.Errorf("%s is judged by itself", p.What.Name)
 		}
 	}
 }

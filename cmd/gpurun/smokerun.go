@@ -3,15 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/worker/gate"
 	"gpurun/worker/result"
 )
@@ -24,31 +25,32 @@ type smoked struct {
 	took  time.Duration
 }
 
-// run examines the machine, runs one collective after the other, and says how it
+// showSmoke examines the machine, runs one collective after the other, and says how it
 // ended.
-func (s *smokeRun) run(ctx context.Context, a *program.Invocation) error {
-	progress := newProgress(a.Err)
-	defer progress.clear()
+func showSmoke(ctx context.Context, a *program.Invocation, s *smokeRun) error {
+	progress := session.NewProgress(a.Err)
+	defer progress.Clear()
 	all := result.Report{
-		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].machine.Ranks,
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].Machine.Ranks,
 	}
-	blind := s.look(ctx, a, progress.beside(a.Err), &all)
+	blind := s.look(ctx, a, progress.Beside(a.Err), &all)
 	if blind != nil { // what reads the files is to know
 		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
 	rows := make([]smoked, len(s.runs))
 	for i, p := range s.runs {
-		rows[i].name = p.what.Name
+		rows[i].name = p.What.Name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
-			rows[i] = p.smoke(ctx, a, progress, &all)
+			rows[i] = smokeOne(ctx, a, p, progress, &all)
 		}
 	}
 	if all.Failure == "" {
-		judge(s.gate, &all)
+		outcome.Judge(s.gate, &all)
 	}
 	all.Passed = all.ExitCode == exit.OK
-	progress.clear()
-	return s.conclude(a, rows, all, blind)
+	progress.Clear()
+	outcome.ExplainSpeed(a.Err, all)
+	return outcome.Conclude(a, smokeTitle, s.config, all, outcome.Of(all, blind), printSmoke(a.Out, rows, all))
 }
 
 // look examines the machine. A check that failed does not keep the collectives
@@ -70,35 +72,20 @@ func (s *smokeRun) look(ctx context.Context, a *program.Invocation, stderr io.Wr
 	return nil
 }
 
-// smoke runs one collective and adds what it found to the report of all.
-func (p *collectiveRun) smoke(ctx context.Context, a *program.Invocation, progress *progress, all *result.Report) smoked {
+// smokeOne runs one collective and adds what it found to the report of all.
+func smokeOne(ctx context.Context, a *program.Invocation, p *plan.Collective, progress *session.Progress, all *result.Report) smoked {
 	begun := time.Now()
-	report, err := p.measure(ctx, a, silent{}, progress)
+	report, err := p.Measure(ctx, a, nil, progress)
 	code := exit.Code(err)
 	if all.Devices == nil {
 		all.Devices = report.Devices
 	}
 	all.Results = append(all.Results, report.Results...)
 	if code != exit.OK && code != exit.WrongData {
-		all.Failure = p.what.Name + ": " + cmp.Or(report.Failure, err.Error())
+		all.Failure = p.What.Name + ": " + cmp.Or(report.Failure, err.Error())
 	}
 	all.ExitCode = exit.Worse(all.ExitCode, code)
-	return smoked{p.what.Name, true, report.Results, time.Since(begun)}
-}
-
-// conclude prints the table and the verdict, and writes the files. What has not been
-// said yet of why the run failed is unsaid.
-func (s *smokeRun) conclude(a *program.Invocation, rows []smoked, all result.Report, unsaid error) error {
-	explainSpeed(a.Err, all)
-	err := printSmoke(a.Out, rows, all)
-	if s.config.OutputFile != "" {
-		err = errors.Join(err, result.WriteFile(s.config.OutputFile, all))
-	}
-	err = errors.Join(err, publish(a, "gpurun smoke", s.config, all))
-	if all.Passed {
-		return err
-	}
-	return endedWith(a, &exit.Error{Code: all.ExitCode, Err: unsaid, Said: strings.Join(all.Reasons(), "\n")}, err)
+	return smoked{p.What.Name, true, report.Results, time.Since(begun)}
 }
 
 // printSmoke prints a line for each collective, and the verdict.

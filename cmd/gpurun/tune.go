@@ -14,8 +14,11 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels"
@@ -49,7 +52,13 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 		Long:    tuneLong,
 		Example: tuneExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return annotated(a, "gpurun "+tuneCommand, runTune(cmd, a, words))
+			return outcome.Annotated(a, "gpurun "+tuneCommand, a.Guarded(func() error {
+				t, err := planTuning(cmd, words)
+				if err != nil {
+					return err
+				}
+				return t.run(cmd.Context(), a)
+			}))
 		},
 	}
 	flags.AddOnly(cmd.Flags(), "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
@@ -59,20 +68,10 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 	return cmd
 }
 
-func runTune(cmd *cobra.Command, a *program.Invocation, words []string) error {
-	return a.Guarded(func() error {
-		t, err := planTuning(cmd, words)
-		if err != nil {
-			return err
-		}
-		return t.run(cmd.Context(), a)
-	})
-}
-
 // tuningRun is a measurement of collectives that is about to begin.
 type tuningRun struct {
 	file string // to write; empty is stdout
-	runs []*collectiveRun
+	runs []tuned
 }
 
 // planTuning checks everything that can be checked beforehand.
@@ -91,19 +90,19 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 	if err != nil {
 		return nil, hinted(err, cmd)
 	}
-	why := purpose{
-		profiles: [][]byte{configs.Tune}, force: forceTuning,
-		oneMachine: "a table is measured within one machine", list: sync.OnceValues(machine.GPUs),
+	why := plan.Purpose{
+		Profiles: [][]byte{configs.Tune}, Force: forceTuning,
+		OneMachine: "a table is measured within one machine", List: sync.OnceValues(machine.GPUs),
 	}
 	for _, what := range collectives {
-		p, err := planRunFor(why, cmd, what, nil)
+		p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, why, nil)
 		if err != nil {
 			return nil, err
 		}
-		if len(p.job.DTypes) > 1 {
-			return nil, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.job.DTypes, ", "))
+		if len(p.Job.DTypes) > 1 {
+			return nil, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
 		}
-		t.runs = append(t.runs, p)
+		t.runs = append(t.runs, tuned{p})
 	}
 	return t, nil
 }
@@ -113,7 +112,6 @@ func planTuning(cmd *cobra.Command, words []string) (*tuningRun, error) {
 func forceTuning(c *settings.Config) {
 	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, settings.None
 	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = settings.None, false, false, 0, 0, 1, false
-	c.OutputFile = ""
 }
 
 // collectivesNamed finds collectives; no name stands for all.
@@ -144,26 +142,26 @@ func collectiveNames() []string {
 
 // run measures one collective after the other and writes the table.
 func (t *tuningRun) run(ctx context.Context, a *program.Invocation) error {
-	progress := newProgress(a.Err)
-	defer progress.clear()
+	progress := session.NewProgress(a.Err)
+	defer progress.Clear()
 	var samples []tuning.Sample
 	var table tuning.Table
 	for i, p := range t.runs {
 		if i > 0 {
-			p.machine.Notice = "" // it has been said
+			p.Machine.Notice = "" // it has been said
 		}
 		report, err := p.tune(ctx, a, progress)
 		if err != nil {
 			return err
 		}
-		if i == 0 || !p.what.Shape.Empty { // what moves nothing does not know the type
-			if table, err = tableHead(report, p.job.DTypes[0]); err != nil {
+		if i == 0 || !p.What.Shape.Empty { // what moves nothing does not know the type
+			if table, err = tableHead(report, p.Job.DTypes[0]); err != nil {
 				return err
 			}
 		}
 		samples = append(samples, p.samples(report.Results)...)
 	}
-	progress.clear()
+	progress.Clear()
 	table.Rules = tuning.Rules(samples)
 	text, err := tuning.Format(table, samples)
 	if err != nil {

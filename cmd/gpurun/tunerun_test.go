@@ -8,6 +8,8 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/tuning"
@@ -31,15 +33,14 @@ func TestCandidates(t *testing.T) {
 		{"barrier", "flag", 132, 0, "flag", nil},
 	} {
 		what, _ := kernels.Find(c.collective)
-		p := &collectiveRun{
-			what: what, machine: machine.Machine{SMs: c.sms},
-			job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
-		}
+		p := tuned{&plan.Collective{What: what, Run: session.Run{
+			Machine: machine.Machine{SMs: c.sms}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
+		}}}
 		p.setCandidates()
-		if got := strings.Join(p.job.Algorithms, " "); got != c.wantAlgorithms {
+		if got := strings.Join(p.Job.Algorithms, " "); got != c.wantAlgorithms {
 			t.Errorf("%+v: %s", c, got)
 		}
-		if diff := cmp.Diff(c.wantBlocks, p.job.Blocks); diff != "" {
+		if diff := cmp.Diff(c.wantBlocks, p.Job.Blocks); diff != "" {
 			t.Errorf("%+v: %s", c, diff)
 		}
 	}
@@ -48,20 +49,20 @@ func TestCandidates(t *testing.T) {
 // TestTuningVerifiesFirst checks that every candidate that is timed has been
 // verified, replayed from a graph.
 func TestTuningVerifiesFirst(t *testing.T) {
-	p := &collectiveRun{leftOut: "naive", job: worker.Job{
+	p := tuned{&plan.Collective{Run: session.Run{LeftOut: "naive", Job: worker.Job{
 		Algorithms: []string{"pull"}, Blocks: []int{2, 1}, Sizes: []int64{1 << 10, 4 << 10}, Iterations: 10, GraphReplays: 5,
-	}}
-	want := p.job
+	}}}}
+	want := p.Job
 	want.Verify, want.Sizes, want.Iterations, want.GraphReplays = true, []int64{4 << 10}, 1, 1
-	if diff := cmp.Diff(want, p.verification().job); diff != "" {
+	if diff := cmp.Diff(want, p.verification().Job); diff != "" {
 		t.Error("verification:", diff)
 	}
-	want = p.job
+	want = p.Job
 	want.Hopeless = 2
-	if diff := cmp.Diff(want, p.timing().job); diff != "" {
+	if diff := cmp.Diff(want, p.timing().Job); diff != "" {
 		t.Error("timing:", diff)
 	}
-	if len(p.timing().notices()) > 0 {
+	if p.timing().LeftOut != "" {
 		t.Error("what was left out is said twice")
 	}
 }
@@ -85,7 +86,7 @@ func TestVerificationSize(t *testing.T) {
 // hopeless in one place is none, and neither is a grid beyond the algorithm's.
 func TestSamples(t *testing.T) {
 	what, _ := kernels.Find("allgather")
-	p := &collectiveRun{what: what, machine: machine.Machine{Ranks: 4}}
+	p := tuned{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
 	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
 		return result.Result{
 			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},
@@ -127,14 +128,14 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 	} {
 		t.Setenv("GPURUN_"+name, value)
 	}
-	tuned, err := planTuning(parsedOf(t, "tune", "-e", "4K"), []string{"allreduce", "reduce", "all-reduce"})
+	planned, err := planTuning(parsedOf(t, "tune", "-e", "4K"), []string{"allreduce", "reduce", "all-reduce"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tuned.runs) != 2 {
-		t.Fatalf("%d collectives", len(tuned.runs))
+	if len(planned.runs) != 2 {
+		t.Fatalf("%d collectives", len(planned.runs))
 	}
-	job := tuned.runs[1].job
+	job := planned.runs[1].Job
 	got := worker.Job{
 		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,

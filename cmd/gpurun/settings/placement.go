@@ -18,7 +18,7 @@ type Placement struct {
 	Port        int
 	Trust       Trust
 	Wait        time.Duration // for the other nodes to come
-	// task is the place among several gpurun of the same machine; nil: it is alone.
+	// Task is the place among several gpurun of the same machine; nil: it is alone.
 	Task *agent.Task
 }
 

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows on a terminal's last line how far a long run has come. It is
+// Progress shows on a terminal's last line how far a long run has come. It is
 // safe for concurrent use.
-type progress struct {
+type Progress struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: no terminal, and nothing is shown
 	width int
@@ -27,9 +27,9 @@ const (
 	progressInterval = 50 * time.Millisecond
 )
 
-// newProgress shows progress on w if that is a terminal.
-func newProgress(w io.Writer) *progress {
-	p := &progress{due: time.Now().Add(progressDelay)}
+// NewProgress shows progress on w if that is a terminal.
+func NewProgress(w io.Writer) *Progress {
+	p := &Progress{due: time.Now().Add(progressDelay)}
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return p
@@ -42,7 +42,7 @@ func newProgress(w io.Writer) *progress {
 }
 
 // show replaces the line.
-func (p *progress) show(done, total int, doing string) {
+func (p *Progress) show(done, total int, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -58,26 +58,26 @@ func (p *progress) show(done, total int, doing string) {
 	p.shown = true
 }
 
-// clear removes the line until the next show.
-func (p *progress) clear() {
+// Clear removes the line until the next show.
+func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
 }
 
-func (p *progress) erase() {
+func (p *Progress) erase() {
 	if p.shown {
 		io.WriteString(p.out, "\r\x1b[K")
 		p.shown = false
 	}
 }
 
-// beside returns a writer to w that removes the line first: w may well be the
+// Beside returns a writer to w that removes the line first: w may well be the
 // same terminal.
-func (p *progress) beside(w io.Writer) io.Writer { return besideProgress{p, w} }
+func (p *Progress) Beside(w io.Writer) io.Writer { return besideProgress{p, w} }
 
 type besideProgress struct {
-	p *progress
+	p *Progress
 	w io.Writer
 }
 

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -23,15 +23,15 @@ type meeting struct {
 }
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
-func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
+func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
 	if err := settings.ForgetToken(); err != nil {
 		return nil, err
 	}
-	if p.nodes.Several() {
+	if p.Nodes.Several() {
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.machine.Ranks, JoinTimeout: p.job.Timeout, Logger: g.log,
+		WorldSize: p.Machine.Ranks, JoinTimeout: p.Job.Timeout, Logger: g.log,
 	})
 	if err != nil {
 		return nil, err
@@ -41,17 +41,17 @@ func (p *collectiveRun) openMeeting(ctx context.Context, g *gatherer) (*meeting,
 
 // meetNodes waits for the other nodes. From then on, a node that has failed, or is
 // lost, ends the run.
-func (p *collectiveRun) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
+func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 	plan, err := p.nodePlan()
 	if err != nil {
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.nodes.Count, Rank: p.nodes.Rank, Addr: p.nodes.Addr, Port: p.nodes.Port, Token: p.nodes.Trust.Token, TLS: p.nodes.Trust.TLS,
-		JoinTimeout: p.nodes.Wait, Timeout: p.job.Timeout, Logger: g.log,
+		Count: p.Nodes.Count, Rank: p.Nodes.Rank, Addr: p.Nodes.Addr, Port: p.Nodes.Port, Token: p.Nodes.Trust.Token, TLS: p.Nodes.Trust.TLS,
+		JoinTimeout: p.Nodes.Wait, Timeout: p.Job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {
-		return nil, meetingError(p.problem, err)
+		return nil, meetingError(p.Problem, err)
 	}
 	m := &meeting{nodes: all}
 	m.target, m.token = all.Ranks()
@@ -69,12 +69,12 @@ func (m *meeting) tell(f *agent.Failure) {
 
 // nodePlan is what this node tells the others. Where it cannot take part, it may
 // not know how many ranks it would have had.
-func (p *collectiveRun) nodePlan() (nodes.Plan, error) {
-	plan := nodes.Plan{Version: program.Version(), Workers: p.machine.Ranks}
-	if p.problem != nil {
-		plan.Problem, plan.Workers = p.problem.Error(), p.config.NProcPerNode.Number
+func (p *Run) nodePlan() (nodes.Plan, error) {
+	plan := nodes.Plan{Version: program.Version(), Workers: p.Machine.Ranks}
+	if p.Problem != nil {
+		plan.Problem, plan.Workers = p.Problem.Error(), p.Config.NProcPerNode.Number
 	}
-	job := p.job
+	job := p.Job
 	job.LibraryPaths = nil // the ranks compare versions; files may lie elsewhere on each node
 	var err error
 	plan.Job, err = nodes.Fields(job)

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -14,7 +14,6 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/kernels"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
 	"gpurun/worker"
@@ -33,7 +32,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &collectiveRun{machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
+	p := &Run{Machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, Nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -82,12 +81,12 @@ func TestMeetingError(t *testing.T) {
 func TestNodePlanLeavesOutLibraryPaths(t *testing.T) {
 	var plans []nodes.Plan
 	for _, path := range []string{"/opt/a/libnccl.so.2", "/opt/b/libnccl.so.2"} {
-		p := &collectiveRun{job: worker.Job{Collective: "allreduce", LibraryPaths: map[string]string{"nccl": path}}}
+		p := &Run{Job: worker.Job{Collective: "allreduce", LibraryPaths: map[string]string{"nccl": path}}}
 		plan, err := p.nodePlan()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.job.LibraryPaths["nccl"] != path {
+		if p.Job.LibraryPaths["nccl"] != path {
 			t.Error("the job itself has lost the path")
 		}
 		plans = append(plans, plan)
@@ -168,7 +167,7 @@ func TestElsewhere(t *testing.T) {
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 	t.Setenv(settings.TokenVariable, "0123456789abcdef")
-	p := &collectiveRun{machine: machine.Machine{Ranks: 1}, job: worker.Job{Timeout: time.Second}}
+	p := &Run{Machine: machine.Machine{Ranks: 1}, Job: worker.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -178,24 +177,5 @@ func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 	}
 	if err := m.close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// --algo all leaves out what runs within one machine.
-func TestLeaveOutAcrossMachines(t *testing.T) {
-	what, _ := kernels.Find("reduce")
-	var names []string
-	for _, a := range what.Algorithms {
-		names = append(names, a.Name)
-	}
-	p := &collectiveRun{
-		what: what, config: settings.Config{Algo: []string{settings.All}}, machine: machine.Machine{Backend: "cuda", Ranks: 2, SM: 90},
-		job: worker.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
-	}
-	if err := p.leaveOut(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"nccl"}, p.job.Algorithms); diff != "" {
-		t.Error(diff, p.leftOut)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cudart"
 	"gpurun/worker/result"
 )
@@ -31,7 +32,7 @@ func TestSlowRankIsNamed(t *testing.T) {
 		t.Errorf("slow ranks %v and %v, want 1 and none", got, g.report.Results[1].SlowRank)
 	}
 	var stderr bytes.Buffer
-	explainSpeed(&stderr, g.report)
+	outcome.ExplainSpeed(&stderr, g.report)
 	if !strings.HasPrefix(stderr.String(), "gpurun: rank 1 was slower than the others in 1 of 2 results of 1M and more") {
 		t.Errorf("%q", stderr.String())
 	}

@@ -1,4 +1,4 @@
-package main
+package outcome
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func TestExplainOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			explainOutcome(&got, &c.outcome)
+			ExplainWorkers(&got, &c.outcome)
 			if diff := cmp.Diff(c.want, got.String()); diff != "" {
 				t.Error(diff)
 			}

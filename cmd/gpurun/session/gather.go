@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type gatherer struct {
 	mu       sync.Mutex
 	report   result.Report
 	renderer result.Renderer
-	progress *progress
+	progress *Progress
 	log      *zap.Logger
 	first    int // this machine's first rank
 	// fail ends the run; it is called when a report cannot be used.
@@ -135,3 +135,10 @@ func (g *gatherer) summary() string {
 	}
 	return "all " + phrase.Count(all, "result", "results") + " verified"
 }
+
+// silent prints nothing.
+type silent struct{}
+
+func (silent) Begin(result.Report) error { return nil }
+func (silent) Add(result.Result) error   { return nil }
+func (silent) End(result.Report) error   { return nil }

@@ -1,4 +1,6 @@
-package main
+// Package outcome says how a run ended: to people on stderr, in files, to CI systems, and by
+// the error that decides the exit code.
+package outcome
 
 import (
 	"fmt"
@@ -9,9 +11,9 @@ import (
 	"gpurun/worker/agent"
 )
 
-// explainOutcome names the first failure with the worker's last words, and in
+// ExplainWorkers names the first failure with the worker's last words, and in
 // short what became of the others.
-func explainOutcome(w io.Writer, o *agent.Outcome) {
+func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 	var b strings.Builder
 	switch {
 	case o.First != nil:

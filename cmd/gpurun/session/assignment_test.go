@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"reflect"
@@ -13,7 +13,7 @@ import (
 
 // TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
 func TestSeedReachesTheSimulator(t *testing.T) {
-	p := &collectiveRun{config: settings.Config{SimSeed: 7}, machine: machine.Machine{Backend: "sim", Ranks: 1}}
+	p := &Run{Config: settings.Config{SimSeed: 7}, Machine: machine.Machine{Backend: "sim", Ranks: 1}}
 	variables, err := p.assign(&meeting{target: "target"})
 	if err != nil {
 		t.Fatal(err)

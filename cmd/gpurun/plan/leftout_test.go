@@ -1,14 +1,21 @@
-package main
+package plan
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/worker"
 )
 
 func TestLeaveOut(t *testing.T) {
@@ -50,52 +57,71 @@ func TestLeaveOut(t *testing.T) {
 		{"no multicast", "--multicast off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot", "and --multicast is off"},
 		{"named", "-o prod --algo multimem_oneshot,all", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot", "multimem_twoshot (no prod"},
 	} {
-		p := &collectiveRun{what: what, machine: c.machine}
-		flags := strings.Fields(c.flags)
+		p := &Collective{What: what, Run: session.Run{Machine: c.machine}}
+		words := strings.Fields(c.flags)
 		if !strings.Contains(c.flags, "--algo") {
-			flags = append(flags, "--algo", "all")
+			words = append(words, "--algo", "all")
 		}
-		s, err := settings.Load(parsed(t, flags...).Flags())
-		if err == nil {
-			p.config, err = s.Config()
-		}
-		if err == nil {
-			p.job, err = s.Job(p.config, what, nil)
-		}
+		_, err := p.read(Purpose{}, nil, flagsOf(t, what, words...), nil)
 		if err == nil {
 			err = p.leaveOut()
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if got := strings.Join(p.job.Algorithms, " "); got != c.kept {
+		if got := strings.Join(p.Job.Algorithms, " "); got != c.kept {
 			t.Errorf("%s: %s, want %s", c.name, got, c.kept)
 		}
-		for _, name := range p.job.Algorithms {
-			if named := slices.Contains(p.config.Algo, name); slices.Contains(p.job.Optional, name) == named {
-				t.Errorf("%s: %s is named: %t, and optional are %q", c.name, name, named, p.job.Optional)
+		for _, name := range p.Job.Algorithms {
+			if named := slices.Contains(p.Config.Algo, name); slices.Contains(p.Job.Optional, name) == named {
+				t.Errorf("%s: %s is named: %t, and optional are %q", c.name, name, named, p.Job.Optional)
 			}
 		}
-		if !strings.Contains(p.leftOut, c.says) || (c.says == "") != (p.leftOut == "") {
-			t.Errorf("%s: %q, want %q", c.name, p.leftOut, c.says)
+		if !strings.Contains(p.LeftOut, c.says) || (c.says == "") != (p.LeftOut == "") {
+			t.Errorf("%s: %q, want %q", c.name, p.LeftOut, c.says)
 		}
 	}
 }
 
 func TestNothingIsLeft(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
-	s, err := settings.Load(parsed(t, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7").Flags())
+	p := &Collective{What: what, Run: session.Run{Machine: machine.Machine{Backend: "sim", Ranks: 2, SM: 100}}}
+	_, err := p.read(Purpose{}, nil, flagsOf(t, what, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"), nil)
 	if err != nil {
-		t.Fatal(err)
-	}
-	p := &collectiveRun{what: what, machine: machine.Machine{Backend: "sim", Ranks: 2, SM: 100}}
-	if p.config, err = s.Config(); err != nil {
-		t.Fatal(err)
-	}
-	if p.job, err = s.Job(p.config, what, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err = p.leaveOut(); exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), "a row of 7 elements") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// --algo all leaves out what runs within one machine.
+func TestLeaveOutAcrossMachines(t *testing.T) {
+	what, _ := kernels.Find("reduce")
+	var names []string
+	for _, a := range what.Algorithms {
+		names = append(names, a.Name)
+	}
+	p := &Collective{What: what, Run: session.Run{
+		Config: settings.Config{Algo: []string{settings.All}}, Machine: machine.Machine{Backend: "cuda", Ranks: 2, SM: 90},
+		Job: worker.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
+	}}
+	if err := p.leaveOut(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"nccl"}, p.Job.Algorithms); diff != "" {
+		t.Error(diff, p.LeftOut)
+	}
+}
+
+// flagsOf is the flags of a collective's command after reading a command line.
+func flagsOf(t *testing.T, what *collective.Collective, words ...string) *pflag.FlagSet {
+	t.Helper()
+	f := pflag.NewFlagSet(what.Name, pflag.ContinueOnError)
+	flags.AddLauncher(f)
+	flags.AddCollective(f, what)
+	if err := f.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

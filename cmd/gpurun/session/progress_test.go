@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 // terminal is a progress on something that counts as a terminal of 30 columns.
-func terminal(out *bytes.Buffer) *progress { return &progress{out: out, width: 30} }
+func terminal(out *bytes.Buffer) *Progress { return &Progress{out: out, width: 30} }
 
 func TestProgressIsCutToTheTerminal(t *testing.T) {
 	var out bytes.Buffer
@@ -23,9 +23,9 @@ func TestProgressMakesRoomForOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	p := terminal(&out)
 	p.show(1, 2, "x")
-	fmt.Fprintln(p.beside(&out), "row 1")
-	fmt.Fprintln(p.beside(&out), "row 2")
-	p.clear()
+	fmt.Fprintln(p.Beside(&out), "row 1")
+	fmt.Fprintln(p.Beside(&out), "row 2")
+	p.Clear()
 	if got, want := out.String(), "\rgpurun: 1 of 2: x\x1b[K"+"\r\x1b[K"+"row 1\nrow 2\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -36,7 +36,7 @@ func TestProgressWaitsForALongRun(t *testing.T) {
 	p := terminal(&out)
 	p.due = time.Now().Add(time.Hour)
 	p.show(1, 2, "x")
-	p.clear()
+	p.Clear()
 	if out.Len() > 0 {
 		t.Errorf("it printed %q", &out)
 	}
@@ -48,10 +48,10 @@ func TestProgressNeedsATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	p := newProgress(write)
+	p := NewProgress(write)
 	p.due = time.Time{}
 	p.show(1, 2, "x")
-	p.clear()
+	p.Clear()
 	write.Close()
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(read); err != nil || out.Len() > 0 {

@@ -1,0 +1,71 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/worker/result"
+	"gpurun/worker/result/ci"
+	"gpurun/worker/trace"
+)
+
+// Conclude writes what a run is asked to leave: its report, what CI systems read, and a trace.
+// It returns how gpurun ends, given how the run has ended. That something could not be
+// written, here or before, is an error where there is no other, and else is only said.
+func Conclude(a *program.Invocation, title string, c settings.Config, r result.Report, ended error, unwritten ...error) error {
+	unwritten = append(unwritten, writeFiles(title, c, r))
+	summarize(a.Err, title, r)
+	writing := errors.Join(unwritten...)
+	if ended == nil {
+		return writing
+	}
+	if writing != nil {
+		fmt.Fprintf(a.Err, "gpurun: %v\n", writing)
+	}
+	return ended
+}
+
+// Unable returns why a run could not begin. Where that is what the machine lacks, it
+// is published first: else who reads the files finds those of the run before, and takes
+// a machine that has lost its GPUs for a healthy one.
+func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error) error {
+	if exit.Code(why) != exit.Environment {
+		return why
+	}
+	s, err := settings.Load(flags)
+	if err != nil {
+		return why
+	}
+	c, err := s.Config()
+	if err != nil {
+		return why
+	}
+	return Conclude(a, title, c, result.Report{
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, Failure: why.Error(), ExitCode: exit.Environment,
+	}, why)
+}
+
+func writeFiles(title string, c settings.Config, r result.Report) error {
+	var all []error
+	if c.OutputFile != "" {
+		all = append(all, result.WriteFile(c.OutputFile, r))
+	}
+	if c.JUnit != "" {
+		all = append(all, result.Replace(c.JUnit, func(w io.Writer) error { return ci.JUnit(w, title, r) }))
+	}
+	if c.Prometheus != "" {
+		all = append(all, result.Replace(c.Prometheus, func(w io.Writer) error { return ci.Prometheus(w, r) }))
+	}
+	if c.Trace != "" && len(r.Timeline.Ranks) > 0 {
+		r.Timeline.Title = strings.Join(append([]string{"gpurun"}, r.Command[min(1, len(r.Command)):]...), " ")
+		all = append(all, result.Replace(c.Trace, func(w io.Writer) error { return trace.Write(w, r.Timeline) }))
+	}
+	return errors.Join(all...)
+}

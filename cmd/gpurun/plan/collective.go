@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/kernels/collective"
+	"gpurun/worker"
+)
+
+// Collective is a collective that is about to run.
+type Collective struct {
+	session.Run
+	What     *collective.Collective
+	Settings *settings.Sources
+}
+
+// NewCollective plans a collective by the flags of a command, with failures made on purpose
+// if any.
+func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, why Purpose, inject []worker.Injection) (*Collective, error) {
+	p := &Collective{What: what}
+	var err error
+	p.Settings, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*settings.Sources, error) {
+		return p.read(why, profiles, f, inject)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.Problem != nil {
+		return p, nil // the other nodes are to hear of it
+	}
+	if err := p.leaveOut(); err != nil {
+		return nil, err
+	}
+	return p, check(&p.Run)
+}
+
+// read turns flags, environment and file into the job.
+func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*settings.Sources, error) {
+	s, err := settings.Load(f, profiles...)
+	if err != nil {
+		return nil, err
+	}
+	if why.OneMachine == "" {
+		if p.Remark, err = s.TakeStep(nil); err != nil {
+			return nil, err
+		}
+	}
+	if p.Config, err = s.Config(); err != nil {
+		return nil, err
+	}
+	if why.Force != nil {
+		why.Force(&p.Config)
+	}
+	if p.Nodes, err = s.Placement(p.Config); err != nil {
+		return nil, err
+	}
+	if p.Nodes.Several() && why.OneMachine != "" {
+		return nil, s.Blame("nnodes", errors.New(why.OneMachine))
+	}
+	p.Job, err = s.Job(p.Config, p.What, inject)
+	if p.Nodes.Several() {
+		p.Job.Nodes = p.Nodes.Count
+	}
+	return s, err
+}
+
+// Judge has the results held against thresholds, and checks that the files that are asked for
+// can be written, and the further ones.
+func (p *Collective) Judge(further ...string) (err error) {
+	if p.Gate, err = p.Settings.Thresholds(p.Config); err != nil {
+		return err
+	}
+	return p.Config.CheckFiles(further...)
+}
+
+// leaveOut drops those of "all" algorithms that cannot do the job here, and
+// notes why. Algorithms that are named stay: they are errors if they cannot.
+func (p *Collective) leaveOut() error {
+	if !slices.Contains(p.Config.Algo, settings.All) {
+		return nil
+	}
+	var kept, optional, dropped []string
+	for _, name := range p.Job.Algorithms {
+		a, ok := p.What.Algorithm(name)
+		if !ok || slices.Contains(p.Config.Algo, name) {
+			kept = append(kept, name)
+			continue
+		}
+		if why := p.Machine.Cannot(a, p.Job); why != "" {
+			dropped = append(dropped, name+" ("+why+")")
+			continue
+		}
+		kept, optional = append(kept, name), append(optional, name)
+	}
+	p.LeftOut = strings.Join(dropped, ", ")
+	if len(kept) == 0 {
+		return exit.Usagef("no algorithm of %s can do this: %s", p.What.Name, p.LeftOut)
+	}
+	p.Job.Algorithms, p.Job.Optional = kept, optional
+	return nil
+}

@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/kernels/matmul"
+	"gpurun/worker"
+)
+
+// Product is products of matrices that are about to run.
+type Product struct {
+	session.Run
+	What     *matmul.Operation
+	Settings *settings.Sources
+}
+
+// NewProduct plans products by the flags of a command, with failures made on purpose if any.
+func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, why Purpose, inject []worker.Injection) (*Product, error) {
+	p := &Product{What: what}
+	var err error
+	p.Settings, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*settings.Sources, error) {
+		return p.read(profiles, f, inject)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.leaveOut()
+	if err := check(&p.Run); err != nil {
+		return nil, err
+	}
+	return p, p.Config.CheckFiles(p.Config.Trace)
+}
+
+// read turns flags, environment and file into the job.
+func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*settings.Sources, error) {
+	s, err := settings.Load(f, profiles...)
+	if err != nil {
+		return nil, err
+	}
+	if p.Config, err = s.Config(); err != nil {
+		return nil, err
+	}
+	if p.Config.NNodes > 1 || p.Config.NodeRank > 0 {
+		return nil, s.Blame("nnodes", errors.New(p.What.Name+" shares memory, and so runs within one machine"))
+	}
+	p.Config.Explain = false // for collectives; a file or the environment may have it all the same
+	p.Job, err = s.ProductJob(p.Config, p.What, inject)
+	return s, err
+}
+
+// leaveOut drops those of "all" algorithms that cannot do some of the job, and notes
+// why; what the devices cannot do is left out by the workers.
+func (p *Product) leaveOut() {
+	if !slices.Contains(p.Config.Algo, settings.All) {
+		return
+	}
+	var kept, dropped []string
+	for _, name := range p.Job.Algorithms {
+		job := p.Job
+		job.Algorithms, job.Inject = []string{name}, nil
+		named := slices.Contains(p.Config.Algo, name)
+		if err := job.Check(p.Machine.Ranks); err != nil && !named && name != Naive {
+			dropped = append(dropped, fmt.Sprintf("%s (%v)", name, err))
+			continue
+		}
+		if kept = append(kept, name); !named {
+			p.Job.Optional = append(p.Job.Optional, name)
+		}
+	}
+	p.Job.Algorithms, p.LeftOut = kept, strings.Join(dropped, ", ")
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"go.uber.org/zap"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/kernels/ptx"
+	"gpurun/worker"
+	"gpurun/worker/phases"
+	"gpurun/worker/report"
+)
+
+// filesDescriptor is where the launcher leaves the socket for descriptors.
+const filesDescriptor = 3
+
+// WorkerCommand is the name of the command that a run starts once per rank. It is to call
+// Work.
+const WorkerCommand = "worker"
+
+// Work makes this process the rank that a run has assigned to it. quit ends the process at
+// once, with an exit code.
+func Work(ctx context.Context, quit func(code int)) error {
+	part, err := takeAssignment()
+	if err != nil {
+		return err
+	}
+	reports, err := report.Open()
+	if err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	defer reports.Close()
+	if err := runRank(ctx, part, reports, quit); err != nil {
+		return &exit.Error{Code: failed(reports, err)}
+	}
+	return nil
+}
+
+// runRank runs the rank with what the launcher left for it.
+func runRank(ctx context.Context, part assignment, reports *report.Writer, quit func(code int)) error {
+	level, err := zap.ParseAtomicLevel(part.LogLevel)
+	if err != nil {
+		return err
+	}
+	backend, err := machine.Open(part.Backend, part.WorldSize, part.SimSeed)
+	if err != nil {
+		return err
+	}
+	tls, err := part.tls()
+	if err != nil {
+		return err
+	}
+	files := os.NewFile(filesDescriptor, "descriptor socket")
+	if files == nil {
+		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
+	}
+	var noted *phases.Recorder
+	if part.Timing {
+		noted = phases.NewRecorder()
+	}
+	return worker.Run(ctx, worker.Options{
+		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
+		Target: part.Target, Token: part.Token, TLS: tls,
+		Backend: backend, Ordinal: part.Ordinal, Files: files,
+		Source: ptx.Source, Libraries: machine.Libraries(part.Backend), Reports: reports,
+		Abort:  func(err error) { quit(failed(reports, err)) },
+		Logger: zap.New(reports.Core(level)),
+		Phases: noted,
+	})
+}
+
+// failed tells the launcher why the worker gives up, and returns its exit code.
+func failed(reports *report.Writer, err error) int {
+	failure := worker.Explain(err)
+	if reports.Fail(failure) != nil {
+		return exit.WorkerDied // the launcher is gone
+	}
+	return exit.CodeOfClass(failure.Class)
+}

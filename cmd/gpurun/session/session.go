@@ -1,0 +1,212 @@
+// Package session runs a job of built-in kernels on this node: it meets the other nodes, if
+// there are any, starts a worker for each rank, gathers what they report, and says how it
+// ended.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/outcome"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/worker"
+	"gpurun/worker/agent"
+	"gpurun/worker/gate"
+	"gpurun/worker/phases"
+	"gpurun/worker/result"
+)
+
+// Run is a job of built-in kernels that is about to run on this node.
+type Run struct {
+	Config  settings.Config
+	Job     worker.Job
+	Machine machine.Machine
+	Nodes   settings.Placement
+	// Problem is why this machine cannot take part in a job across machines; the other
+	// nodes are told.
+	Problem error
+	Gate    gate.Plan // that the results are held against
+	// LeftOut says which of "all" algorithms do not run, and why; or is empty.
+	LeftOut string
+	// Remark is something else that is to be said before the run; or is empty.
+	Remark string
+}
+
+// Show is what a command makes of a run's results.
+type Show struct {
+	Title string // for CI systems
+	// Renderer prints the results as they come.
+	Renderer func(stdout io.Writer) (result.Renderer, error)
+	// Then is called when they are there, with how the run ended; nil: nothing is left to do.
+	Then func(r result.Report, ended error) error
+}
+
+// World is the number of ranks on all machines.
+func (p *Run) World() int { return p.Machine.Ranks * max(p.Nodes.Count, 1) }
+
+// firstRank is this machine's first rank.
+func (p *Run) firstRank() int { return p.Machine.Ranks * p.Nodes.Rank }
+
+// Show shows the results as they come, writes the files that are asked for, and returns how
+// gpurun ends.
+func (p *Run) Show(ctx context.Context, a *program.Invocation, show Show) error {
+	progress := NewProgress(a.Err)
+	defer progress.Clear()
+	if p.Nodes.Rank > 0 { // node 0 prints and writes for all
+		_, err := p.Measure(ctx, a, nil, progress)
+		return err
+	}
+	renderer, err := show.Renderer(progress.Beside(a.Out))
+	if err != nil {
+		return err
+	}
+	report, ended := p.Measure(ctx, a, renderer, progress)
+	progress.Clear()
+	var unwritten error
+	if show.Then != nil {
+		unwritten = show.Then(report, ended)
+	}
+	return outcome.Conclude(a, show.Title, p.Config, report, ended, unwritten)
+}
+
+// notices are what is to be said before the run.
+func (p *Run) notices() []string {
+	var all []string
+	if p.Problem != nil {
+		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.Problem))
+	} else if p.Machine.Notice != "" {
+		all = append(all, p.Machine.Notice)
+	}
+	if p.LeftOut != "" {
+		all = append(all, "--algo all leaves out "+p.LeftOut)
+	}
+	if p.Remark != "" {
+		all = append(all, p.Remark)
+	}
+	return all
+}
+
+// Measure opens the rendezvous, starts a worker for each rank, and gathers their
+// results. The error is how gpurun ends by the report. Without a renderer nothing is printed
+// but what went wrong.
+func (p *Run) Measure(ctx context.Context, a *program.Invocation, renderer result.Renderer, progress *Progress) (result.Report, error) {
+	if renderer == nil {
+		renderer = silent{}
+	}
+	stderr := progress.Beside(a.Err)
+	for _, notice := range p.notices() {
+		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
+	}
+	log, err := program.NewLogger(p.Config.LogLevel, p.Config.LogFormat, stderr)
+	if err != nil {
+		return result.Report{}, err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	g := &gatherer{
+		report: result.Report{
+			Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: p.World(),
+		},
+		renderer: renderer, progress: progress, log: log, fail: fail, first: p.firstRank(), phases: map[int][]phases.Span{},
+	}
+	if p.Config.Explain {
+		g.explain = explanation{w: stderr}
+	}
+	outcome, err := p.startAndWatch(ctx, a, stderr, g)
+	if outcome == nil {
+		outcome = &agent.Outcome{} // no worker was started
+	}
+	if p.Config.Timing {
+		g.note(phases.FromContext(ctx), outcome)
+	}
+	return p.finish(g, outcome, err, stderr)
+}
+
+// startAndWatch runs the workers, and what they need, to the end.
+func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
+	where, err := p.openMeeting(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, where.close()) }()
+	sockets, err := newSockets(p.Machine.Ranks, g.fail)
+	if err != nil {
+		return nil, err
+	}
+	defer sockets.close()
+	argv, err := program.Self(WorkerCommand)
+	if err != nil {
+		return nil, err
+	}
+	assignments, err := p.assign(where)
+	if err != nil {
+		return nil, err
+	}
+	phases.FromContext(ctx).Begin(phases.Fork)
+	outcome, err := agent.Run(ctx, agent.Spec{
+		Argv:       argv,
+		Workers:    p.Machine.Ranks,
+		FirstRank:  p.firstRank(),
+		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
+		ExtraFiles: sockets.worker,
+		Reports:    g.take,
+		Failed:     where.tell,
+		Silence:    p.silence(),
+		Grace:      time.Duration(p.Config.Grace),
+		Signals:    a.Signals,
+		// stdout is for results alone.
+		Stdout: stderr, Stderr: stderr,
+		Prefix:   program.RankPrefix(p.Machine.Ranks),
+		Lifeline: a.Lifeline,
+		Logger:   g.log,
+	})
+	phases.FromContext(ctx).Begin(phases.End)
+	return outcome, where.conclude(ctx, g, outcome, err, stderr)
+}
+
+// silence is after how long a worker that says nothing counts as hung. It is
+// the last resort: a peer or a kernel that waits gives up earlier and knows
+// more. A worker that verifies or times large sizes is rightly silent for a
+// while.
+func (p *Run) silence() time.Duration {
+	return max(4*p.Job.Timeout, time.Minute)
+}
+
+// failure says why a run ended early, if it did, and its exit code. What another
+// node says explains what happened here.
+func failure(g *gatherer, o *agent.Outcome, runErr error) (reason string, code int) {
+	var elsewhere *elsewhereError
+	switch {
+	case errors.As(errors.Join(runErr, o.Cause), &elsewhere):
+		return elsewhere.Error(), elsewhere.code
+	case o.First != nil:
+		return o.First.Error(), exit.CodeOfWorkers(o)
+	case o.Cause != nil:
+		return o.Cause.Error(), exit.CodeOfWorkers(o)
+	case runErr != nil:
+		return runErr.Error(), exit.Code(runErr)
+	case g.wrong() > 0:
+		return "", exit.WrongData
+	}
+	return "", exit.CodeOfWorkers(o)
+}
+
+// finish completes the report, prints it, and says what went wrong.
+func (p *Run) finish(g *gatherer, o *agent.Outcome, runErr error, stderr io.Writer) (result.Report, error) {
+	g.mu.Lock() // a worker that could not be killed may still report
+	defer g.mu.Unlock()
+	r := &g.report
+	r.Failure, r.ExitCode = failure(g, o, runErr)
+	if p.Nodes.Rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
+		outcome.Judge(p.Gate, r)
+	}
+	r.Passed = r.ExitCode == exit.OK
+	err := errors.Join(runErr, g.renderer.End(*r), outcome.Explain(stderr, o, *r))
+	return *r, outcome.Of(*r, err)
+}
