@@ -8,10 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/launch"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -39,21 +38,12 @@ func newLaunchCommand(a *program.Invocation) *cobra.Command {
 		case err != nil:
 			return explainWords(cmd, err)
 		}
-		return launch(cmd, a, options, line)
+		return launch.Run(cmd.Context(), a, launch.Words{Own: cmd.Flags(), Options: options, Line: line, Hint: hint(cmd)})
 	}
-	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	flags.AddLauncher(own)
-	for _, name := range forCollectives() {
-		own.Lookup(name).Hidden = true
-	}
-	cmd.Flags().AddFlagSet(options.Flags())
-	cmd.Flags().AddFlagSet(own) // but for those that torchrun has too
+	launch.AddFlags(cmd.Flags(), options)
 	cmd.InitDefaultHelpFlag()
 	return cmd
 }
-
-// forCollectives are flags that mean nothing to a program.
-func forCollectives() []string { return []string{"device", "require-gpu", "oversubscribe"} }
 
 // explainWords makes a usage error of what is wrong with the flags, with the
 // nearest flag.
@@ -70,30 +60,4 @@ func explainWords(cmd *cobra.Command, err error) error {
 		text += "; did you mean " + best + "?"
 	}
 	return hinted(&exit.UsageError{Err: errors.New(text)}, cmd)
-}
-
-// takeOptions reads a command line into gpurun's own flags and settings, and into
-// torchrun's options. remark is to be said before the run, or is empty. A plain torchrun knows nothing of Slurm.
-func takeOptions(cmd *cobra.Command, options *torchrun.Options, line torchrun.Line, plain bool) (s *settings.Sources, remark string, err error) {
-	own := cmd.Flags()
-	for _, set := range line.Settings {
-		if options.Flags().Lookup(set.Flag.Name) == set.Flag {
-			continue
-		}
-		if err := own.Set(set.Flag.Name, set.Value); err != nil {
-			return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
-		}
-	}
-	if s, err = settings.Load(own); err != nil {
-		return nil, "", err
-	}
-	if !plain {
-		if remark, err = s.TakeStep(&line); err != nil {
-			return nil, "", err
-		}
-	}
-	if err := options.Take(line, s.Lookup); err != nil {
-		return nil, "", hinted(&exit.UsageError{Err: err}, cmd)
-	}
-	return s, remark, nil
 }

@@ -142,7 +142,10 @@ func instead(shorthand string) string {
 	return ""
 }
 
-// hinted says where the command's usage stands.
+// hinted makes a usage error that says where the command's usage stands.
 func hinted(err error, cmd *cobra.Command) error {
-	return &exit.UsageError{Err: err, Hint: "Run '" + cmd.CommandPath() + " --help' for usage."}
+	return &exit.UsageError{Err: err, Hint: hint(cmd)}
 }
+
+// hint says where the command's usage stands.
+func hint(cmd *cobra.Command) string { return "Run '" + cmd.CommandPath() + " --help' for usage." }

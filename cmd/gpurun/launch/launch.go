@@ -1,16 +1,17 @@
-package main
+// Package launch runs any command in several processes, as torchrun does: it decides by the
+// command line how many there are, where they run and how nodes meet, and passes on how
+// they ended.
+package launch
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
@@ -23,8 +24,8 @@ import (
 	"gpurun/worker/launcher"
 )
 
-// commandRun is a command that is about to run in every process.
-type commandRun struct {
+// command is a command that is about to run in every process.
+type command struct {
 	config  settings.Launch
 	options *torchrun.Options
 	argv    []string
@@ -42,9 +43,9 @@ type commandRun struct {
 	plain bool
 }
 
-// launch runs a program in every process, as torchrun does.
-func launch(cmd *cobra.Command, a *program.Invocation, options *torchrun.Options, line torchrun.Line) error {
-	p, err := planCommand(cmd, a, options, line)
+// Run runs a program in every process, as torchrun does.
+func Run(ctx context.Context, a *program.Invocation, w Words) error {
+	p, err := plan(a, w)
 	if err != nil {
 		return err
 	}
@@ -55,25 +56,26 @@ func launch(cmd *cobra.Command, a *program.Invocation, options *torchrun.Options
 		}
 		defer remove() // the agent has complained if it could not
 	}
-	return a.Guarded(func() error { return p.run(cmd.Context(), a) })
+	return a.Guarded(func() error { return p.run(ctx, a) })
 }
 
 // temporary reports whether nobody wants the job's files when it is over.
-func (p *commandRun) temporary() bool {
+func (p *command) temporary() bool {
 	o := p.options
 	return o.LogDir == "" && !o.Redirects.Any() && !o.Tee.Any() && len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) == 0
 }
 
-// planCommand checks everything that can be checked beforehand.
-func planCommand(cmd *cobra.Command, a *program.Invocation, options *torchrun.Options, line torchrun.Line) (*commandRun, error) {
-	p := &commandRun{options: options, plain: torchrun.Named(a.Args[0])}
-	s, remark, err := takeOptions(cmd, options, line, p.plain)
+// plan checks everything that can be checked beforehand.
+func plan(a *program.Invocation, w Words) (*command, error) {
+	options := w.Options
+	p := &command{options: options, plain: torchrun.Named(a.Args[0])}
+	s, remark, err := w.take(p.plain)
 	if err != nil {
 		return nil, err
 	}
 	p.remark = remark
-	if err := refuseForCommand(cmd, options); err != nil {
-		return nil, hinted(err, cmd)
+	if err := w.refuse(); err != nil {
+		return nil, err
 	}
 	if p.config, err = s.Launch(); err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func planCommand(cmd *cobra.Command, a *program.Invocation, options *torchrun.Op
 	if p.log, err = program.NewLogger(p.config.LogLevel, p.config.LogFormat, a.Err); err != nil {
 		return nil, err
 	}
-	if p.argv, err = commandOf(options, p.plain); err != nil {
+	if p.argv, err = argvOf(options, p.plain); err != nil {
 		return nil, err
 	}
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
@@ -99,30 +101,16 @@ func planCommand(cmd *cobra.Command, a *program.Invocation, options *torchrun.Op
 
 // localWorkers is the number of processes on this machine, those of other gpurun
 // included.
-func (p *commandRun) localWorkers() int {
+func (p *command) localWorkers() int {
 	if p.task != nil {
 		return p.task.LocalWorldSize
 	}
 	return p.workers
 }
 
-// refuseForCommand refuses what a command cannot have.
-func refuseForCommand(cmd *cobra.Command, o *torchrun.Options) error {
-	for _, name := range forCollectives() {
-		if cmd.Flags().Changed(name) {
-			return exit.Usagef("--%s is for gpurun's own collectives, and %s is a command", name, o.Words[0])
-		}
-	}
-	switch info, err := os.Stat(o.LogDir); {
-	case o.LogDir != "" && err == nil && !info.IsDir():
-		return exit.Usagef("--log-dir: %s is a file, and logs need a folder", o.LogDir)
-	}
-	return nil
-}
-
-// commandOf is what to execute: a script, a module or a program. Torchrun takes
+// argvOf is what to execute: a script, a module or a program. Torchrun takes
 // every bare word for a script.
-func commandOf(o *torchrun.Options, plain bool) ([]string, error) {
+func argvOf(o *torchrun.Options, plain bool) ([]string, error) {
 	switch {
 	case o.RunPath:
 		return agent.Script(o.Words)
@@ -136,7 +124,7 @@ func commandOf(o *torchrun.Options, plain bool) ([]string, error) {
 	return agent.Command(o.Words)
 }
 
-func (p *commandRun) run(ctx context.Context, a *program.Invocation) error {
+func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	for _, note := range p.options.Unused() {
 		p.log.Debug(note)
 	}
@@ -159,10 +147,10 @@ func (p *commandRun) run(ctx context.Context, a *program.Invocation) error {
 		},
 		Torch: p.torchJob(),
 	}
-	err := os.Unsetenv(settings.TokenVariable) // workers have no use for it
-	if err != nil {
-		return fmt.Errorf("forgetting %s: %w", settings.TokenVariable, err)
+	if err := settings.ForgetToken(); err != nil {
+		return err
 	}
+	var err error
 	if job.Logs, err = p.logs(); err != nil {
 		return err
 	}
@@ -171,19 +159,16 @@ func (p *commandRun) run(ctx context.Context, a *program.Invocation) error {
 	}
 	if p.meeting == nil {
 		result, err := launcher.Run(ctx, job)
-		return commandEnd(result, p.argv, err, a.Err)
-	}
-	if err := settings.ForgetToken(); err != nil {
-		return err
+		return ended(result, p.argv, err, a.Err)
 	}
 	job.Torch.RunID = p.meeting.RunID
 	p.meeting.Logger = p.log
 	result, err := launcher.RunNodes(ctx, job, *p.meeting)
-	return commandEnd(result, p.argv, err, a.Err)
+	return ended(result, p.argv, err, a.Err)
 }
 
 // torchJob is what workers are told about their job.
-func (p *commandRun) torchJob() agent.TorchJob {
+func (p *command) torchJob() agent.TorchJob {
 	o := p.options
 	addr, port := o.Master()
 	id := o.RdzvID
@@ -201,7 +186,7 @@ func (p *commandRun) torchJob() agent.TorchJob {
 const prefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
 
 // logs says where output goes. A torchrun that tees marks lines.
-func (p *commandRun) logs() (launcher.Logs, error) {
+func (p *command) logs() (launcher.Logs, error) {
 	o := p.options
 	l := launcher.Logs{
 		Dir: o.LogDir, Redirects: o.Redirects.Of, Tee: o.Tee.Of, Shown: o.LocalRanksFilter.Has,
@@ -219,8 +204,8 @@ func (p *commandRun) logs() (launcher.Logs, error) {
 	return l, err
 }
 
-// commandEnd says how a command ended and passes its exit code on.
-func commandEnd(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
+// ended says how a command ended and passes its exit code on.
+func ended(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.ElsewhereError)
 	if errors.As(err, &elsewhere) {
 		err = &exit.Error{Code: elsewhere.Code, Err: err}

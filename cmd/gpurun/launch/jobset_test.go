@@ -1,8 +1,9 @@
-package main
+package launch
 
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -31,7 +33,7 @@ type jobSetPod struct {
 
 func newJobSetPod(t *testing.T) jobSetPod {
 	t.Helper()
-	jobs := example(t, "kubernetes-jobset.yaml").Get("spec replicatedjobs").([]any)
+	jobs := readExample(t, "kubernetes-jobset.yaml").Get("spec replicatedjobs").([]any)
 	if len(jobs) != 1 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
@@ -128,16 +130,17 @@ func TestJobSetExampleIsSettled(t *testing.T) {
 }
 
 // planned reads the pod's command line as gpurun does.
-func planned(t *testing.T, pod jobSetPod) *commandRun {
+func planned(t *testing.T, pod jobSetPod) *command {
 	t.Helper()
 	args := []string{pod.container["command"].([]any)[0].(string)}
 	for _, word := range pod.container["args"].([]any) {
 		args = append(args, word.(string))
 	}
 	a := &program.Invocation{Out: new(bytes.Buffer), Err: new(bytes.Buffer), Args: args}
-	cmd := newLaunchCommand(a)
 	options := torchrun.New()
-	line, err := options.Split(args[1:], cmd.Flags())
+	own := pflag.NewFlagSet(args[0], pflag.ContinueOnError)
+	AddFlags(own, options)
+	line, err := options.Split(args[1:], own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +150,7 @@ func planned(t *testing.T, pod jobSetPod) *commandRun {
 		t.Fatal(err)
 	}
 	t.Setenv("PYTHON_EXEC", "/bin/sh")
-	p, err := planCommand(cmd, a, options, line)
+	p, err := plan(a, Words{Own: own, Options: options, Line: line})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +158,7 @@ func planned(t *testing.T, pod jobSetPod) *commandRun {
 }
 
 func TestJobSetExampleFitsItself(t *testing.T) {
-	v, pod := example(t, "kubernetes-jobset.yaml"), newJobSetPod(t)
+	v, pod := readExample(t, "kubernetes-jobset.yaml"), newJobSetPod(t)
 	name := v.GetString("metadata name")
 	host, _, _ := strings.Cut(pod.environment(t, 0)["PET_RDZV_ENDPOINT"], ":")
 	job := field(t, v.Get("spec replicatedjobs").([]any)[0], "name").(string)
@@ -172,4 +175,20 @@ func TestJobSetExampleFitsItself(t *testing.T) {
 	if mount["name"] != volume["name"] || mount["mountpath"] != "/dev/shm" || field(t, volume, "emptydir", "medium") != "Memory" {
 		t.Errorf("%v of %v", mount, volume)
 	}
+}
+
+// readExample reads a YAML document of the folder scripts. Keys are in lower case.
+func readExample(t *testing.T, name string) *viper.Viper {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	v := viper.NewWithOptions(viper.KeyDelimiter(" ")) // names have dots
+	v.SetConfigType("yaml")
+	if err := v.ReadConfig(f); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

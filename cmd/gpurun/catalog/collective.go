@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// listedAlgorithm is what there is to know of an algorithm.
-type listedAlgorithm struct {
+// algorithm is what there is to know of an algorithm.
+type algorithm struct {
 	Collective string   `json:"collective"`
 	Aliases    []string `json:"aliases"`
 	Algorithm  string   `json:"algorithm"`
@@ -22,9 +22,9 @@ type listedAlgorithm struct {
 	DTypes     []string `json:"dtypes"`
 	Ops        []string `json:"ops"` // with some type
 	// ByDType says which operations and epilogues there are for each type.
-	ByDType  []listedDType `json:"by_dtype"`
-	MaxRanks int           `json:"max_ranks"`
-	Needs    listedNeeds   `json:"needs"`
+	ByDType  []dtype      `json:"by_dtype"`
+	MaxRanks int          `json:"max_ranks"`
+	Needs    requirements `json:"needs"`
 	// CUDA and Sim are "yes", or "no" with the reason.
 	CUDA string `json:"cuda"`
 	Sim  string `json:"sim"`
@@ -33,7 +33,7 @@ type listedAlgorithm struct {
 	product bool // of matrices
 }
 
-type listedDType struct {
+type dtype struct {
 	DType     string   `json:"dtype"`
 	Ops       []string `json:"ops"`
 	Epilogues []string `json:"epilogues"` // with the operation sum
@@ -43,19 +43,19 @@ type listedDType struct {
 	sm int // MinCompute, 10*major+minor
 }
 
-// listedNeeds is what the memory must offer.
-type listedNeeds struct {
+// requirements is what the memory must offer.
+type requirements struct {
 	Peers          bool   `json:"peer_access"`
 	Multicast      bool   `json:"multicast"`
 	Library        string `json:"library,omitempty"` // of others, that does it
 	SeparateOutput bool   `json:"separate_output"`   // it does not run in place
 }
 
-func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) listedAlgorithm {
-	listed := listedAlgorithm{
+func describe(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) algorithm {
+	listed := algorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: listedNeeds{a.Needs.Peers, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
+		Needs: requirements{a.Needs.Peers, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))
@@ -71,8 +71,8 @@ func describeAlgorithm(c *collective.Collective, a *collective.Algorithm, gpus [
 	return listed
 }
 
-func describeDType(a *collective.Algorithm, d collective.DType) listedDType {
-	listed := listedDType{DType: d.Name, Epilogues: []string{}}
+func describeDType(a *collective.Algorithm, d collective.DType) dtype {
+	listed := dtype{DType: d.Name, Epilogues: []string{}}
 	for _, op := range a.Ops() {
 		if !a.Supports(d, op, collective.NoEpilogue) {
 			continue
@@ -125,7 +125,7 @@ func onAll(a *collective.Algorithm, devices []cudart.Info) string {
 
 // opsAndTypes reads "sum,avg: float,double; sum: half". A collective that does
 // not reduce moves any type.
-func (x listedAlgorithm) opsAndTypes() string {
+func (x algorithm) opsAndTypes() string {
 	switch {
 	case x.empty:
 		return "-"
@@ -154,7 +154,7 @@ func (x listedAlgorithm) opsAndTypes() string {
 }
 
 // epilogues lists those that there are for some type.
-func (x listedAlgorithm) epilogues() []string {
+func (x algorithm) epilogues() []string {
 	var all []string
 	for _, d := range x.ByDType {
 		for _, e := range d.Epilogues {
@@ -168,7 +168,7 @@ func (x listedAlgorithm) epilogues() []string {
 
 // needs lists what not every machine has, or not every call: first the compute
 // capability, and the types that need a later one.
-func (x listedAlgorithm) needs() []string {
+func (x algorithm) needs() []string {
 	if x.Needs.Library != "" {
 		return x.foreignNeeds()
 	}
@@ -198,7 +198,7 @@ func (x listedAlgorithm) needs() []string {
 }
 
 // foreignNeeds is needs of what a library does.
-func (x listedAlgorithm) foreignNeeds() []string {
+func (x algorithm) foreignNeeds() []string {
 	all := []string{x.Needs.Library}
 	if x.Needs.SeparateOutput {
 		all = append(all, "separate output")

@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"errors"
@@ -13,16 +13,16 @@ import (
 )
 
 // describeProduct says what there is to know of an algorithm for products of matrices.
-func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) listedAlgorithm {
-	listed := listedAlgorithm{
+func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) algorithm {
+	listed := algorithm{
 		Collective: o.Name, Aliases: o.Aliases, Algorithm: a.Name, Summary: a.Summary, Ops: []string{result.None},
-		MaxRanks: a.MaxRanks, Needs: listedNeeds{Peers: a.Peers, Library: strings.Join(a.Libraries(), " and ")}, product: true,
+		MaxRanks: a.MaxRanks, Needs: requirements{Peers: a.Peers, Library: strings.Join(a.Libraries(), " and ")}, product: true,
 		Sim: onAllForProduct(a, simulated),
 	}
 	for _, d := range matmul.DTypes() {
 		sm := a.MinSM(d)
 		listed.DTypes = append(listed.DTypes, d.Name)
-		listed.ByDType = append(listed.ByDType, listedDType{
+		listed.ByDType = append(listed.ByDType, dtype{
 			DType: d.Name, Ops: listed.Ops, Epilogues: []string{}, MinCompute: fmt.Sprintf("%d.%d", sm/10, sm%10), sm: sm,
 		})
 	}

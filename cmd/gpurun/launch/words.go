@@ -1,0 +1,81 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+// Words are the words of a command line that launches a program.
+type Words struct {
+	// own has gpurun's flags and torchrun's; those of the line are not yet set.
+	Own *pflag.FlagSet
+	// options are torchrun's, which are yet to be taken from the line.
+	Options *torchrun.Options
+	Line    torchrun.Line
+	Hint    string // where the usage of the command stands
+}
+
+// bad makes a usage error of what is wrong with the words.
+func (w Words) bad(err error) error { return &exit.UsageError{Err: err, Hint: w.Hint} }
+
+// take reads the line into gpurun's own flags and settings, and into torchrun's options.
+// remark is to be said before the run, or is empty. A plain torchrun knows nothing of
+// Slurm.
+func (w Words) take(plain bool) (s *settings.Sources, remark string, err error) {
+	for _, set := range w.Line.Settings {
+		if w.Options.Flags().Lookup(set.Flag.Name) == set.Flag {
+			continue
+		}
+		if err := w.Own.Set(set.Flag.Name, set.Value); err != nil {
+			return nil, "", w.bad(err)
+		}
+	}
+	if s, err = settings.Load(w.Own); err != nil {
+		return nil, "", err
+	}
+	if !plain {
+		if remark, err = s.TakeStep(&w.Line); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := w.Options.Take(w.Line, s.Lookup); err != nil {
+		return nil, "", w.bad(err)
+	}
+	return s, remark, nil
+}
+
+// forCollectives are those of gpurun's flags that mean nothing to a program.
+func forCollectives() []string { return []string{"device", "require-gpu", "oversubscribe"} }
+
+// refuse refuses what a program cannot have.
+func (w Words) refuse() error {
+	for _, name := range forCollectives() {
+		if w.Own.Changed(name) {
+			return w.bad(fmt.Errorf("--%s is for gpurun's own collectives, and %s is a command", name, w.Options.Words[0]))
+		}
+	}
+	folder := w.Options.LogDir
+	if info, err := os.Stat(folder); folder != "" && err == nil && !info.IsDir() {
+		return w.bad(fmt.Errorf("--log-dir: %s is a file, and logs need a folder", folder))
+	}
+	return nil
+}
+
+// AddFlags adds torchrun's flags, and those of gpurun's that torchrun has not. Those that mean
+// nothing to a program are hidden.
+func AddFlags(f *pflag.FlagSet, options *torchrun.Options) {
+	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
+	flags.AddLauncher(own)
+	for _, name := range forCollectives() {
+		own.Lookup(name).Hidden = true
+	}
+	f.AddFlagSet(options.Flags())
+	f.AddFlagSet(own)
+}
