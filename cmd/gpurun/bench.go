@@ -1,19 +1,12 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
-	"gpurun/configs"
-	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 )
 
@@ -36,12 +29,6 @@ const benchExample = `  gpurun bench allreduce
 
 const benchCommand = "bench"
 
-// Flags of bench that are about its own output.
-const (
-	svgFlag  = "svg"
-	plotFlag = "plot"
-)
-
 func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     benchCommand + " COLLECTIVE",
@@ -49,28 +36,18 @@ func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return perform(cmd, a, "gpurun "+benchCommand, func() (*benchRun, error) { return planBench(cmd, words) }, showBench)
+			return perform(cmd, a, "gpurun "+benchCommand, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
 		},
 	}
-	addBenchFlags(cmd.Flags())
+	bench.AddFlags(cmd.Flags())
 	for _, o := range products {
 		cmd.AddCommand(newProductBenchCommand(a, o))
 	}
 	return cmd
 }
 
-func addBenchFlags(f *pflag.FlagSet) {
-	flags.AddAllBut(f, "run-cycles", "explain")
-	f.Lookup("iters").Usage = "`number` of calls that are timed together"
-	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
-	f.String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
-	f.String("against", "", "`algorithm` that ratios are to; without this flag nccl if it takes part, else the first")
-	f.String(svgFlag, "", "draw times and bandwidths by size into this `file`")
-	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
-}
-
-// planBench checks everything that can be checked beforehand.
-func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
+// planBench finds the collective, and plans it.
+func planBench(cmd *cobra.Command, words []string) (*bench.Run, error) {
 	if len(words) != 1 {
 		return nil, hinted(exit.Usagef("bench takes one collective: %s", phrase.OrList(collectiveNames())), cmd)
 	}
@@ -79,43 +56,32 @@ func planBench(cmd *cobra.Command, words []string) (*benchRun, error) {
 		return nil, hinted(err, cmd)
 	}
 	what := found[0]
-	if err := refuseFlags(cmd, what); err != nil {
-		return nil, err
+	if err := bench.Refuse(cmd.Flags(), what); err != nil {
+		return nil, hinted(err, cmd)
 	}
-	b := &benchRun{}
-	if b.svg, err = cmd.Flags().GetString(svgFlag); err != nil {
-		return nil, err
-	}
-	if b.plot, err = cmd.Flags().GetBool(plotFlag); err != nil {
-		return nil, err
-	}
-	b.plotAsked = cmd.Flags().Changed(plotFlag)
-	why := plan.Purpose{
-		Profiles: [][]byte{configs.Bench}, Simulator: [][]byte{configs.BenchSimulator}, Force: forceBench,
-		OneMachine: "bench lines the GPUs up through each other's memory, within one machine",
-	}
-	if b.Collective, err = plan.NewCollective(cmd.Context(), cmd.Flags(), what, why, nil); err != nil {
-		return nil, err
-	}
-	if n := b.Config.CUDAGraph; n > 1 {
-		return nil, b.Settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
-	}
-	if err := b.Judge(b.svg); err != nil {
-		return nil, err
-	}
-	return b, b.sideBySide()
+	return bench.Plan(cmd.Context(), cmd.Flags(), what)
 }
 
-// forceBench leaves out what has no place among rounds.
-func forceBench(c *settings.Config) { c.RunCycles, c.Explain = 1, false }
-
-// refuseFlags refuses flags that mean nothing to the collective.
-func refuseFlags(cmd *cobra.Command, what *collective.Collective) error {
-	if why := flags.Meaningless(cmd.Flags(), what); why != "" {
-		return hinted(exit.Usagef("%s", why), cmd)
+// newProductBenchCommand makes the command below bench: products have flags of their own.
+func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     what.Name,
+		Aliases: what.Aliases,
+		Short:   "Measure algorithms of " + what.Name + " side by side",
+		Long:    benchProductLong,
+		Example: "  gpurun --nproc-per-node 4 bench " + what.Name + " -m 4096 -n 6656 -k 16384 --against decomposed",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			title := "gpurun " + benchCommand + " " + what.Name
+			return perform(cmd, a, title, func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
+		},
 	}
-	if f := cmd.Flags().Lookup(svgFlag); f.Changed && what.Shape.Empty {
-		return hinted(exit.Usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name), cmd)
-	}
-	return nil
+	bench.AddProductFlags(cmd.Flags())
+	return cmd
 }
+
+const benchProductLong = `In every round each algorithm is timed once, in an order that changes, so that whatever
+drifts hits all alike. Every algorithm is verified before and after. A sample is the time of
+--iters calls over their number, on the slowest rank of the round. Medians have intervals of 95%
+confidence; a ratio is marked with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05).
+With --algo all, naive is left out, which takes far longer.`

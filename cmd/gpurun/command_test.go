@@ -7,14 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/program"
+	"gpurun/kernels"
 )
 
-// parsed is allreduce's command after reading a command line.
-func parsed(t testing.TB, words ...string) *cobra.Command {
-	t.Helper()
-	return parsedOf(t, append([]string{"allreduce"}, words...)...)
-}
-
+// parsedOf is a command after reading a command line, which begins with its name.
 func parsedOf(t testing.TB, words ...string) *cobra.Command {
 	t.Helper()
 	root := newRootCommand(&program.Invocation{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
@@ -26,4 +22,20 @@ func parsedOf(t testing.TB, words ...string) *cobra.Command {
 		t.Fatal(err)
 	}
 	return cmd
+}
+
+// A collective is found by each of its names, and once; no name stands for all.
+func TestCollectivesNamed(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  int
+	}{
+		{nil, len(kernels.Collectives())},
+		{[]string{"allreduce", "reduce", "all-reduce"}, 2},
+		{[]string{"allreduce", "nosuch"}, 0},
+	} {
+		if got, err := collectivesNamed(c.words); len(got) != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%q: %d collectives, %v", c.words, len(got), err)
+		}
+	}
 }

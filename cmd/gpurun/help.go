@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
@@ -74,7 +75,7 @@ func profilesOf(cmd *cobra.Command) (own, simulated [][]byte) {
 	if _, ok := matmul.Find(cmd.Name()); ok {
 		why := productPurpose()
 		if cmd.Parent().Name() == benchCommand {
-			why = productBenchPurpose()
+			why = bench.ProductPurpose()
 		}
 		return why.Profiles, why.Simulator
 	}

@@ -1,4 +1,4 @@
-package main
+package smoke
 
 import (
 	"cmp"
@@ -17,17 +17,17 @@ import (
 	"gpurun/worker/result"
 )
 
-// smoked is what came of one collective.
-type smoked struct {
+// row is what came of one collective.
+type row struct {
 	name  string
 	ran   bool
 	cases []result.Result
 	took  time.Duration
 }
 
-// showSmoke examines the machine, runs one collective after the other, and says how it
+// Show examines the machine, runs one collective after the other, and says how it
 // ended.
-func showSmoke(ctx context.Context, a *program.Invocation, s *smokeRun) error {
+func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	progress := session.NewProgress(a.Err)
 	defer progress.Clear()
 	all := result.Report{
@@ -37,11 +37,11 @@ func showSmoke(ctx context.Context, a *program.Invocation, s *smokeRun) error {
 	if blind != nil { // what reads the files is to know
 		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
-	rows := make([]smoked, len(s.runs))
+	rows := make([]row, len(s.runs))
 	for i, p := range s.runs {
 		rows[i].name = p.What.Name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
-			rows[i] = smokeOne(ctx, a, p, progress, &all)
+			rows[i] = one(ctx, a, p, progress, &all)
 		}
 	}
 	if all.Failure == "" {
@@ -50,12 +50,12 @@ func showSmoke(ctx context.Context, a *program.Invocation, s *smokeRun) error {
 	all.Passed = all.ExitCode == exit.OK
 	progress.Clear()
 	outcome.ExplainSpeed(a.Err, all)
-	return outcome.Conclude(a, smokeTitle, s.config, all, outcome.Of(all, blind), printSmoke(a.Out, rows, all))
+	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), write(a.Out, rows, all))
 }
 
 // look examines the machine. A check that failed does not keep the collectives
 // from running: what they find says what it means.
-func (s *smokeRun) look(ctx context.Context, a *program.Invocation, stderr io.Writer, all *result.Report) error {
+func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer, all *result.Report) error {
 	if s.examine == nil {
 		return nil
 	}
@@ -72,8 +72,8 @@ func (s *smokeRun) look(ctx context.Context, a *program.Invocation, stderr io.Wr
 	return nil
 }
 
-// smokeOne runs one collective and adds what it found to the report of all.
-func smokeOne(ctx context.Context, a *program.Invocation, p *plan.Collective, progress *session.Progress, all *result.Report) smoked {
+// one runs one collective and adds what it found to the report of all.
+func one(ctx context.Context, a *program.Invocation, p *plan.Collective, progress *session.Progress, all *result.Report) row {
 	begun := time.Now()
 	report, err := p.Measure(ctx, a, nil, progress)
 	code := exit.Code(err)
@@ -85,11 +85,11 @@ func smokeOne(ctx context.Context, a *program.Invocation, p *plan.Collective, pr
 		all.Failure = p.What.Name + ": " + cmp.Or(report.Failure, err.Error())
 	}
 	all.ExitCode = exit.Worse(all.ExitCode, code)
-	return smoked{p.What.Name, true, report.Results, time.Since(begun)}
+	return row{p.What.Name, true, report.Results, time.Since(begun)}
 }
 
-// printSmoke prints a line for each collective, and the verdict.
-func printSmoke(w io.Writer, rows []smoked, all result.Report) error {
+// write prints a line for each collective, and the verdict.
+func write(w io.Writer, rows []row, all result.Report) error {
 	if machines := all.Machines(); machines != "" {
 		fmt.Fprintf(w, "%s\n\n", machines)
 	}

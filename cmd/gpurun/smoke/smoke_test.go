@@ -1,16 +1,20 @@
-package main
+package smoke
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -36,7 +40,7 @@ func TestLook(t *testing.T) {
 		{[]result.Check{failed}, exit.WrongData, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 		{[]result.Check{failed, fine}, exit.Environment, "gpurun: FAIL: peers: GPU 0 cannot reach GPU 1\n"},
 	} {
-		s := &smokeRun{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
+		s := &Run{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 			return c.checks, c.code, nil
 		}}
 		var stderr bytes.Buffer
@@ -49,7 +53,7 @@ func TestLook(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	s := &smokeRun{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
+	s := &Run{examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 		return nil, exit.OK, broken
 	}}
 	if err := s.look(context.Background(), nil, &bytes.Buffer{}, &result.Report{}); !errors.Is(err, broken) {
@@ -62,7 +66,7 @@ func TestLook(t *testing.T) {
 func TestBlindSmoke(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "")
 	file := filepath.Join(t.TempDir(), "out.json")
-	s := &smokeRun{
+	s := &Run{
 		config: settings.Config{OutputFile: file},
 		runs:   []*plan.Collective{{What: kernels.Collectives()[0]}},
 		examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
@@ -70,11 +74,12 @@ func TestBlindSmoke(t *testing.T) {
 		},
 	}
 	var stdout bytes.Buffer
-	err := showSmoke(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}}, s)
+	err := Show(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}}, s)
 	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
 		t.Errorf("%v, %s", err, stdout.String())
 	}
-	if r, err := readReport(file); err != nil || r.Passed || r.ExitCode != 130 || !strings.Contains(r.Failure, "ended by SIGINT") {
+	var r result.Report
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &r) != nil || r.Passed || r.ExitCode != 130 || !strings.Contains(r.Failure, "ended by SIGINT") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -82,7 +87,7 @@ func TestBlindSmoke(t *testing.T) {
 func TestSmokeTable(t *testing.T) {
 	value := func(x float64) *float64 { return &x }
 	wrong := int64(1)
-	rows := []smoked{
+	rows := []row{
 		{name: "allreduce", ran: true, cases: []result.Result{{}, {Wrong: &wrong}}, took: 1500e6},
 		{name: "reduce", ran: true, cases: []result.Result{{}}},
 		{name: "barrier"},
@@ -96,7 +101,7 @@ func TestSmokeTable(t *testing.T) {
 		}},
 	}
 	var got bytes.Buffer
-	if err := printSmoke(&got, rows, report); err != nil {
+	if err := write(&got, rows, report); err != nil {
 		t.Fatal(err)
 	}
 	want := `1 x x (cuda)
@@ -116,7 +121,7 @@ PASS: not much was judged
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
 // test measures what they are about: a profile beside it would guard nothing.
 func TestBuiltInProfiles(t *testing.T) {
-	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim"), nil)
+	s, err := Plan(t.Context(), flagsOf(t, "--device", "sim"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +157,7 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "negate")
 	t.Setenv("GPURUN_UNALIGNED", "true")
 	t.Setenv("GPURUN_CUDAGRAPH", "3")
-	s, err := planSmoke(parsedOf(t, "smoke", "--device", "sim", "--quick"), nil)
+	s, err := Plan(t.Context(), flagsOf(t, "--device", "sim", "--quick"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,4 +172,16 @@ func TestSmokeIsOfEverything(t *testing.T) {
 			t.Errorf("%s is judged by itself", p.What.Name)
 		}
 	}
+}
+
+// flagsOf is the flags of smoke after reading a command line.
+func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
+	t.Helper()
+	f := pflag.NewFlagSet("smoke", pflag.ContinueOnError)
+	flags.AddLauncher(f)
+	AddFlags(f)
+	if err := f.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

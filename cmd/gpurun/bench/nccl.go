@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // compareWithNCCL adds NCCL to what is measured on GPUs, where nobody says which
 // algorithms to measure: it is what most would use instead. Where it cannot take part,
 // that is noted with the reason.
-func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
+func (b *Run) compareWithNCCL(open worker.OpenLibrary) {
 	a, ok := b.What.Algorithm(libraries.NCCLName)
 	if !ok || b.Machine.Backend == "sim" || b.Settings.Source("algo") != "" {
 		return
@@ -33,7 +33,7 @@ func (b *benchRun) compareWithNCCL(open worker.OpenLibrary) {
 }
 
 // lackingInNCCL says why the library cannot do the job, or returns "".
-func (b *benchRun) lackingInNCCL(open worker.OpenLibrary) string {
+func (b *Run) lackingInNCCL(open worker.OpenLibrary) string {
 	l, err := open(b.Config.NCCLLib)
 	if err != nil {
 		return phrase.OneLine(err)

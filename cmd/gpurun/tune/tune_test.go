@@ -1,17 +1,20 @@
-package main
+package tune
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cudart"
 	"gpurun/kernels"
+	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 	"gpurun/worker"
 	"gpurun/worker/result"
@@ -33,7 +36,7 @@ func TestCandidates(t *testing.T) {
 		{"barrier", "flag", 132, 0, "flag", nil},
 	} {
 		what, _ := kernels.Find(c.collective)
-		p := tuned{&plan.Collective{What: what, Run: session.Run{
+		p := subject{&plan.Collective{What: what, Run: session.Run{
 			Machine: machine.Machine{SMs: c.sms}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
 		}}}
 		p.setCandidates()
@@ -49,7 +52,7 @@ func TestCandidates(t *testing.T) {
 // TestTuningVerifiesFirst checks that every candidate that is timed has been
 // verified, replayed from a graph.
 func TestTuningVerifiesFirst(t *testing.T) {
-	p := tuned{&plan.Collective{Run: session.Run{LeftOut: "naive", Job: worker.Job{
+	p := subject{&plan.Collective{Run: session.Run{LeftOut: "naive", Job: worker.Job{
 		Algorithms: []string{"pull"}, Blocks: []int{2, 1}, Sizes: []int64{1 << 10, 4 << 10}, Iterations: 10, GraphReplays: 5,
 	}}}}
 	want := p.Job
@@ -86,7 +89,7 @@ func TestVerificationSize(t *testing.T) {
 // hopeless in one place is none, and neither is a grid beyond the algorithm's.
 func TestSamples(t *testing.T) {
 	what, _ := kernels.Find("allgather")
-	p := tuned{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
+	p := subject{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
 	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
 		return result.Result{
 			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},
@@ -128,14 +131,12 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 	} {
 		t.Setenv("GPURUN_"+name, value)
 	}
-	planned, err := planTuning(parsedOf(t, "tune", "-e", "4K"), []string{"allreduce", "reduce", "all-reduce"})
+	what, _ := kernels.Find("reduce")
+	planned, err := newMeasurement(t.Context(), flagsOf(t, "-e", "4K"), []*collective.Collective{what})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(planned.runs) != 2 {
-		t.Fatalf("%d collectives", len(planned.runs))
-	}
-	job := planned.runs[1].Job
+	job := planned.runs[0].Job
 	got := worker.Job{
 		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
@@ -144,4 +145,16 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// flagsOf is the flags of tune after reading a command line.
+func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
+	t.Helper()
+	f := pflag.NewFlagSet("tune", pflag.ContinueOnError)
+	flags.AddLauncher(f)
+	AddFlags(f)
+	if err := f.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

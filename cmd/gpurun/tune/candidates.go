@@ -1,4 +1,4 @@
-package main
+package tune
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 // short look.
 const hopeless = 2
 
-// tuned is a collective that is about to be measured for a table.
-type tuned struct{ *plan.Collective }
+// subject is a collective that is about to be measured for a table.
+type subject struct{ *plan.Collective }
 
 // tune verifies every candidate at one size and then times all at all sizes.
-func (p tuned) tune(ctx context.Context, a *program.Invocation, progress *session.Progress) (result.Report, error) {
+func (p subject) tune(ctx context.Context, a *program.Invocation, progress *session.Progress) (result.Report, error) {
 	p.setCandidates()
 	fmt.Fprintf(progress.Beside(a.Err), "gpurun: tuning %s: %s\n", p.Job.Collective, strings.Join(p.Job.Algorithms, ", "))
 	if report, err := p.verification().Measure(ctx, a, nil, progress); err != nil {
@@ -31,7 +31,7 @@ func (p tuned) tune(ctx context.Context, a *program.Invocation, progress *sessio
 }
 
 // verification runs every candidate at one size, with little timing.
-func (p tuned) verification() *session.Run {
+func (p subject) verification() *session.Run {
 	v := p.Run
 	v.Job.Verify, v.Job.GraphReplays, v.Job.Iterations, v.Job.Warmup = true, 1, 1, 0
 	v.Job.Sizes = []int64{verificationSize(p.Job.Sizes)}
@@ -39,7 +39,7 @@ func (p tuned) verification() *session.Run {
 }
 
 // timing runs every candidate that is not hopeless at all sizes.
-func (p tuned) timing() *session.Run {
+func (p subject) timing() *session.Run {
 	t := p.Run
 	t.Machine.Notice, t.LeftOut = "", "" // they have been said
 	t.Job.Verify, t.Job.Hopeless = false, hopeless
@@ -48,7 +48,7 @@ func (p tuned) timing() *session.Run {
 
 // setCandidates chooses the algorithms and the grids. Those that are most likely
 // fast for large sizes come first: the others are then found hopeless soon.
-func (p tuned) setCandidates() {
+func (p subject) setCandidates() {
 	if rest := slices.DeleteFunc(slices.Clone(p.Job.Algorithms), p.lastResort); len(rest) > 0 {
 		p.Job.Algorithms = rest
 	}
@@ -72,13 +72,13 @@ func (p tuned) setCandidates() {
 
 // lastResort reports whether an algorithm is no candidate beside others: it is
 // naive, a library's, which auto never takes, or does not run in place where others do.
-func (p tuned) lastResort(name string) bool {
+func (p subject) lastResort(name string) bool {
 	a, ok := p.What.Algorithm(name)
 	return ok && (name == "naive" || a.Needs.Library != "" || a.Needs.SeparateOutput && p.places() > 1)
 }
 
 // places counts the ways to place a call's buffers: out of place and in place.
-func (p tuned) places() int {
+func (p subject) places() int {
 	if _, _, _, ok := p.What.Shape.InPlace(0); ok {
 		return 2
 	}
@@ -101,7 +101,7 @@ func verificationSize(sizes []int64) int64 {
 // samples are what the results say about candidates that make sense: a grid much
 // larger than the algorithm's own is no larger in truth. Of a call out of place
 // and in place counts the slower, and neither if the other was hopeless.
-func (p tuned) samples(results []result.Result) []tuning.Sample {
+func (p subject) samples(results []result.Result) []tuning.Sample {
 	times := map[tuning.Sample][]float64{}
 	var order []tuning.Sample
 	for _, r := range results {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -25,8 +25,8 @@ import (
 	"gpurun/worker/result"
 )
 
-// benchRun is algorithms that are about to be measured side by side.
-type benchRun struct {
+// Run is algorithms that are about to be measured side by side.
+type Run struct {
 	*plan.Collective
 	against   string
 	svg       string // a file; empty: none
@@ -43,7 +43,7 @@ const (
 
 // sideBySide makes rounds of the job. The naive algorithm is measured only when it is named,
 // or alone.
-func (b *benchRun) sideBySide() error {
+func (b *Run) sideBySide() error {
 	b.Job.Rounds = b.Config.Rounds
 	switch {
 	case b.What.Shape.Empty: // there is nothing to carry
@@ -63,7 +63,7 @@ func (b *benchRun) sideBySide() error {
 }
 
 // leftOuts is what is left out already, if anything.
-func (b *benchRun) leftOuts() []string {
+func (b *Run) leftOuts() []string {
 	if b.LeftOut == "" {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (b *benchRun) leftOuts() []string {
 }
 
 // chooseBase decides what ratios are to.
-func (b *benchRun) chooseBase() error {
+func (b *Run) chooseBase() error {
 	const usual = libraries.NCCLName
 	names := b.Job.Algorithms
 	switch b.against = b.Config.Against; {
@@ -93,16 +93,16 @@ func (b *benchRun) chooseBase() error {
 	return nil
 }
 
-// showBench measures, prints the table as it grows, and draws.
-func showBench(ctx context.Context, a *program.Invocation, b *benchRun) error {
+// Show measures, prints the table as it grows, and draws.
+func Show(ctx context.Context, a *program.Invocation, b *Run) error {
 	return b.Show(ctx, a, session.Show{
-		Title: "gpurun " + benchCommand + " " + b.What.Name, Renderer: b.renderer,
+		Title: Title + " " + b.What.Name, Renderer: b.renderer,
 		Then: func(r result.Report, ended error) error { return b.draw(a, r, ended) },
 	})
 }
 
 // draw draws what was measured, however fast it was.
-func (b *benchRun) draw(a *program.Invocation, r result.Report, ended error) error {
+func (b *Run) draw(a *program.Invocation, r result.Report, ended error) error {
 	code := exit.Code(ended)
 	if b.added && (code == exit.Environment || code == exit.Timeout) {
 		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
@@ -115,7 +115,7 @@ func (b *benchRun) draw(a *program.Invocation, r result.Report, ended error) err
 }
 
 // renderer prints tables of bench's own; the other forms are those of all runs.
-func (b *benchRun) renderer(w io.Writer) (result.Renderer, error) {
+func (b *Run) renderer(w io.Writer) (result.Renderer, error) {
 	format := result.Format(b.Config.Output)
 	if format != result.TableFormat && format != result.MarkdownFormat {
 		return result.NewRenderer(format, w)
@@ -126,7 +126,7 @@ func (b *benchRun) renderer(w io.Writer) (result.Renderer, error) {
 	}), nil
 }
 
-func (b *benchRun) drawSVG(r result.Report, panels []plot.Panel) error {
+func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
 	if b.svg == "" {
 		return nil
 	}
@@ -147,7 +147,7 @@ const (
 )
 
 // drawText draws in characters: if that is asked for, or if a terminal gets a table.
-func (b *benchRun) drawText(a *program.Invocation, panels []plot.Panel) error {
+func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
 	out, width, terminal := a.Out, textWidth, false
 	if b.Config.Output != string(result.TableFormat) {
 		out = a.Err

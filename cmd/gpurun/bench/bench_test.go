@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
@@ -43,7 +45,8 @@ func TestBenchPlans(t *testing.T) {
 		{"reduce --algo naive", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays
 	} {
 		words := strings.Fields(c.line)
-		b, err := planBench(parsedOf(t, append([]string{"bench", "--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), words[:1])
+		what, _ := kernels.Find(words[0])
+		b, err := Plan(t.Context(), flagsOf(t, append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 			continue
@@ -61,11 +64,12 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	t.Setenv("GPURUN_ROUNDS", "7")
 	t.Setenv("GPURUN_RUN_CYCLES", "3")
 	what, _ := kernels.Find("allreduce")
-	p, err := planRun(parsed(t, "--device", "sim"), what)
+	f := flagsOf(t, "--device", "sim")
+	p, err := plan.NewCollective(t.Context(), f, what, plan.Purpose{}, nil)
 	if err != nil || p.Job.Rounds != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	b, err := planBench(parsedOf(t, "bench", "--device", "sim"), []string{"allreduce"})
+	b, err := Plan(t.Context(), f, what)
 	if err != nil || b.Job.Rounds != 7 || b.Job.Cycles != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -82,7 +86,7 @@ func TestBaseOfRatios(t *testing.T) {
 		{"oneshot twoshot", "", "oneshot"},
 		{"oneshot twoshot", "nccl", ""},
 	} {
-		b := &benchRun{Collective: &plan.Collective{Run: session.Run{
+		b := &Run{Collective: &plan.Collective{Run: session.Run{
 			Config: settings.Config{Against: c.asked}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
 		}}}
 		err := b.chooseBase()
@@ -118,12 +122,12 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 	} {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
-		cmd := parsedOf(t, append([]string{"bench", "--nccl-lib", "lib.so"}, words[1:]...)...)
-		p, err := plan.NewCollective(t.Context(), cmd.Flags(), what, why, nil)
+		f := flagsOf(t, append([]string{"--nccl-lib", "lib.so"}, words[1:]...)...)
+		p, err := plan.NewCollective(t.Context(), f, what, why, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		b := &benchRun{Collective: p}
+		b := &Run{Collective: p}
 		before := len(b.Job.Algorithms)
 		b.compareWithNCCL(c.library.open)
 		taken := slices.Contains(b.Job.Algorithms, "nccl") && slices.Contains(b.Job.Optional, "nccl")
@@ -171,7 +175,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		{"json", false, false, false, false},
 	} {
 		var stdout, stderr bytes.Buffer
-		b := &benchRun{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: c.output}}}, plot: c.plot, plotAsked: c.asked}
+		b := &Run{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: c.output}}}, plot: c.plot, plotAsked: c.asked}
 		if err := b.drawText(&program.Invocation{Out: &stdout, Err: &stderr}, panels); err != nil {
 			t.Fatal(err)
 		}
@@ -184,11 +188,23 @@ func TestWhereThePlotGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	b := &benchRun{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: "table"}}}}
+	b := &Run{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: "table"}}}}
 	if err := b.drawText(&program.Invocation{Out: file}, panels); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {
 		t.Errorf("a file got a plot: %v", err)
 	}
+}
+
+// flagsOf is the flags of bench after reading a command line.
+func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
+	t.Helper()
+	f := pflag.NewFlagSet("bench", pflag.ContinueOnError)
+	flags.AddLauncher(f)
+	AddFlags(f)
+	if err := f.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -1,0 +1,98 @@
+// Package smoke checks this machine: every collective, verified and fast enough, one verdict.
+package smoke
+
+import (
+	"context"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/configs"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/worker/gate"
+	"gpurun/worker/result"
+)
+
+// Title is by what CI systems know the check.
+const Title = "gpurun smoke"
+
+const quickFlag = "quick"
+
+// AddFlags adds the flags of the check.
+func AddFlags(f *pflag.FlagSet) {
+	flags.AddOnly(f, "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
+		"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib")
+	f.StringArray("inject", nil, "make a `failure` in the first collective, to see it noticed, as collectives do")
+	f.Bool(quickFlag, false, "run only the first of the types")
+}
+
+// Examiner looks at the machine before anything runs on it.
+type Examiner func(context.Context, *program.Invocation, settings.Config) (checks []result.Check, code int, err error)
+
+// Run is a check of the machine that is about to begin.
+type Run struct {
+	config  settings.Config
+	examine Examiner // nil: there is none
+	runs    []*plan.Collective
+	gate    gate.Plan
+}
+
+// Plan checks everything that can be checked beforehand.
+func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error) {
+	quick, err := f.GetBool(quickFlag)
+	if err != nil {
+		return nil, err
+	}
+	inject, err := flags.Injections(f)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := settings.Load(f, configs.Smoke)
+	if err != nil {
+		return nil, err
+	}
+	s := &Run{examine: examine}
+	if s.config, err = sources.Config(); err != nil {
+		return nil, err
+	}
+	if s.gate, err = sources.Thresholds(s.config); err != nil {
+		return nil, err
+	}
+	if err := s.config.CheckFiles(); err != nil {
+		return nil, err
+	}
+	why := plan.Purpose{
+		Profiles: [][]byte{configs.Smoke}, Simulator: [][]byte{configs.SmokeSimulator}, Force: force(quick),
+		OneMachine: "smoke checks one machine; run it on each", List: sync.OnceValues(machine.GPUs),
+	}
+	for i, what := range kernels.Collectives() {
+		p, err := plan.NewCollective(ctx, f, what, why, inject)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			p.Machine.Notice = "" // it is said once
+		}
+		inject = nil
+		s.runs = append(s.runs, p)
+	}
+	return s, nil
+}
+
+// force keeps what a configuration says about usual runs out of smoke's:
+// they verify plain calls, and the files are about all of them.
+func force(quick bool) func(*settings.Config) {
+	return func(c *settings.Config) {
+		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, settings.None
+		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
+		if quick {
+			c.DataType = c.DataType[:1]
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// Package tune measures which algorithm is the fastest for what, and writes it as a table.
+package tune
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/plan"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/configs"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/tuning"
+	"gpurun/worker/result"
+)
+
+// tableFlag names the file to write.
+const tableFlag = "output-table"
+
+// AddFlags adds the flags of a measurement.
+func AddFlags(f *pflag.FlagSet) {
+	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
+		"max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
+	f.Lookup("datatype").Usage = "element `type` of the calls"
+	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
+}
+
+// Run measures collectives as flags say, and writes the table. It is called in the agent.
+func Run(ctx context.Context, a *program.Invocation, f *pflag.FlagSet, collectives []*collective.Collective) error {
+	t, err := newMeasurement(ctx, f, collectives)
+	if err != nil {
+		return err
+	}
+	return t.run(ctx, a)
+}
+
+// measurement is a measurement of collectives that is about to begin.
+type measurement struct {
+	file string // to write; empty is stdout
+	runs []subject
+}
+
+// newMeasurement checks everything that can be checked beforehand.
+func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collective.Collective) (*measurement, error) {
+	t := &measurement{}
+	var err error
+	if t.file, err = f.GetString(tableFlag); err != nil {
+		return nil, err
+	}
+	if t.file != "" {
+		if err := result.CheckFile(t.file); err != nil {
+			return nil, &exit.UsageError{Err: err}
+		}
+	}
+	why := plan.Purpose{
+		Profiles: [][]byte{configs.Tune}, Force: force,
+		OneMachine: "a table is measured within one machine", List: sync.OnceValues(machine.GPUs),
+	}
+	for _, what := range collectives {
+		p, err := plan.NewCollective(ctx, f, what, why, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Job.DTypes) > 1 {
+			return nil, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
+		}
+		t.runs = append(t.runs, subject{p})
+	}
+	return t, nil
+}
+
+// force keeps what a configuration says about usual runs out of tables:
+// they are of plain calls by any algorithm.
+func force(c *settings.Config) {
+	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, settings.None
+	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = settings.None, false, false, 0, 0, 1, false
+}
+
+// run measures one collective after the other and writes the table.
+func (t *measurement) run(ctx context.Context, a *program.Invocation) error {
+	progress := session.NewProgress(a.Err)
+	defer progress.Clear()
+	var samples []tuning.Sample
+	var table tuning.Table
+	for i, p := range t.runs {
+		if i > 0 {
+			p.Machine.Notice = "" // it has been said
+		}
+		report, err := p.tune(ctx, a, progress)
+		if err != nil {
+			return err
+		}
+		if i == 0 || !p.What.Shape.Empty { // what moves nothing does not know the type
+			if table, err = tableHead(report, p.Job.DTypes[0]); err != nil {
+				return err
+			}
+		}
+		samples = append(samples, p.samples(report.Results)...)
+	}
+	progress.Clear()
+	table.Rules = tuning.Rules(samples)
+	text, err := tuning.Format(table, samples)
+	if err != nil {
+		return err
+	}
+	if t.file == "" {
+		_, err = a.Out.Write(text)
+		return err
+	}
+	return os.WriteFile(t.file, text, 0o644)
+}
+
+// tableHead says where a table was measured: on devices of one model.
+func tableHead(r result.Report, dtype string) (tuning.Table, error) {
+	d := r.Devices[0]
+	for _, other := range r.Devices {
+		if other.Name != d.Name {
+			return tuning.Table{}, &exit.EnvironmentError{Err: fmt.Errorf(
+				"a table is for one model of GPU, and there are %s and %s; CUDA_VISIBLE_DEVICES chooses some", d.Name, other.Name)}
+		}
+	}
+	return tuning.Table{
+		GPU: d.Name, Compute: fmt.Sprintf("%d.%d", d.Major, d.Minor), Driver: d.Driver,
+		Measured: time.Now().Format(time.DateOnly), DType: dtype,
+	}, nil
+}
