@@ -36,7 +36,7 @@ func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return perform(cmd, a, "gpurun "+benchCommand, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
+			return perform(cmd, a, bench.Title, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
 		},
 	}
 	bench.AddFlags(cmd.Flags())
@@ -72,7 +72,7 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 		Example: "  gpurun --nproc-per-node 4 bench " + what.Name + " -m 4096 -n 6656 -k 16384 --against decomposed",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			title := "gpurun " + benchCommand + " " + what.Name
+			title := bench.Title + " " + what.Name
 			return perform(cmd, a, title, func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
 		},
 	}

@@ -2,26 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"gpurun/cmd/gpurun/doctor"
-	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/examine"
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cudart"
-	"gpurun/cudart/symm"
 	"gpurun/worker"
-	"gpurun/worker/result"
 )
 
 const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a
@@ -90,7 +81,7 @@ func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inj
 
 // runDoctor prints a diagnosis and decides the exit code.
 func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, inject []worker.Injection) error {
-	d, err := examine(ctx, a, c, inject...)
+	d, err := examine.Machine(ctx, a, c, inject...)
 	if err != nil {
 		return err
 	}
@@ -101,100 +92,5 @@ func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, in
 	if err := write(a.Out); err != nil {
 		return err
 	}
-	return verdict(d)
-}
-
-// verdict is the exit code of a diagnosis, and what has failed.
-func verdict(d doctor.Diagnosis) error {
-	if d.Worst() != doctor.Fail {
-		return nil
-	}
-	code := exit.Environment
-	if d.WrongData() {
-		code = exit.WrongData
-	}
-	var failed []string
-	for _, f := range d.Findings {
-		if f.Status == doctor.Fail {
-			failed = append(failed, f.Check+": "+f.Summary)
-		}
-	}
-	return &exit.Error{Code: code, Said: strings.Join(failed, "\n")}
-}
-
-// examine looks at the machine and, where it has GPUs or c asks for the simulator,
-// checks every pair of them, with failures made on purpose if any. It must be
-// called in the agent; see guarded. What is wrong with the machine is a finding
-// and no error.
-func examine(ctx context.Context, a *program.Invocation, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
-	sources := doctorSources(c)
-	if none := lackOfGPUs(c); none != nil {
-		if len(inject) > 0 {
-			return doctor.Diagnosis{}, exit.Usagef("--inject makes a failure in the check of pairs, and there are no GPUs to check: add --device sim")
-		}
-		d := doctor.Examine(sources)
-		if sources.RequireGPU || !errors.Is(none, cudart.ErrNoDevice) {
-			d.AddNoGPU(none)
-		}
-		return d, nil
-	}
-	run, err := planPairs(c, inject)
-	if err != nil {
-		return doctor.Diagnosis{}, err
-	}
-	d := doctor.Examine(sources)
-	progress := session.NewProgress(a.Err)
-	defer progress.Clear()
-	report, err := run.Measure(ctx, a, nil, progress)
-	if report.ExitCode > exit.Signalled {
-		return d, err
-	}
-	d.AddPairs(report, run.Job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
-	return d, nil
-}
-
-// The bytes that are written over each link, and the copies that are timed.
-const (
-	pairBytes          = 64 << 20
-	pairCopies         = 5
-	simulatedPairBytes = 16 << 10
-)
-
-// lackOfGPUs says why there are no GPUs to check, unless the simulator is asked for.
-func lackOfGPUs(c settings.Config) error {
-	if c.Device == "sim" {
-		return nil
-	}
-	_, err := machine.GPUs()
-	return err
-}
-
-// planPairs plans the check of all pairs.
-func planPairs(c settings.Config, inject []worker.Injection) (*session.Run, error) {
-	m, err := machine.Find(c, machine.GPUs)
-	if err != nil {
-		return nil, err
-	}
-	c.Explain, c.Timing = false, false // they are for collectives
-	job := worker.Job{
-		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
-		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
-	}
-	if m.Backend == "sim" {
-		job.Sizes[0], job.PairsTogether = simulatedPairBytes, true
-	}
-	if err := job.Check(m.Ranks); err != nil {
-		return nil, &exit.UsageError{Err: err}
-	}
-	return &session.Run{Config: c, Job: job, Machine: m}, nil
-}
-
-// checks examines the machine for a command that goes on to something else.
-// The code is that with which doctor would end.
-func checks(ctx context.Context, a *program.Invocation, c settings.Config) (all []result.Check, code int, err error) {
-	d, err := examine(ctx, a, c)
-	for _, f := range d.Findings {
-		all = append(all, result.Check{Name: f.Check, Status: f.Status, Summary: f.Summary, Advice: f.Advice})
-	}
-	return all, exit.Code(verdict(d)), err
+	return examine.Verdict(d)
 }

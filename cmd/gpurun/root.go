@@ -81,7 +81,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	for _, o := range products {
 		root.AddCommand(newProductCommand(a, o))
 	}
-	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a, checks), newListCommand(a), newVersionCommand(a))
+	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a), newListCommand(a), newVersionCommand(a))
 	return root
 }
 

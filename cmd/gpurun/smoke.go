@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/examine"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
 )
@@ -26,9 +27,7 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
 
 const smokeCommand = "smoke"
 
-// newSmokeCommand makes the command. Without an examiner nothing is looked at
-// beforehand.
-func newSmokeCommand(a *program.Invocation, examine smoke.Examiner) *cobra.Command {
+func newSmokeCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     smokeCommand,
 		Short:   "Check this machine: every collective, verified and fast enough, one verdict",
@@ -36,7 +35,7 @@ func newSmokeCommand(a *program.Invocation, examine smoke.Examiner) *cobra.Comma
 		Example: smokeExample,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return perform(cmd, a, smoke.Title, func() (*smoke.Run, error) { return smoke.Plan(cmd.Context(), cmd.Flags(), examine) }, smoke.Show)
+			return perform(cmd, a, smoke.Title, func() (*smoke.Run, error) { return smoke.Plan(cmd.Context(), cmd.Flags(), examine.Checks) }, smoke.Show)
 		},
 	}
 	smoke.AddFlags(cmd.Flags())

@@ -1,4 +1,4 @@
-package main
+package examine
 
 import (
 	"os"
@@ -14,8 +14,8 @@ import (
 	"gpurun/cudart/nvshmem"
 )
 
-// doctorLibraries are the libraries of others that gpurun can use.
-func doctorLibraries(c settings.Config) []doctor.Library {
+// librariesFor are the libraries of others that gpurun can use.
+func librariesFor(c settings.Config) []doctor.Library {
 	return []doctor.Library{
 		{Name: "NCCL", Use: "--algo nccl needs it", File: c.NCCLLib, Open: func() (path, version string, err error) {
 			l, err := nccl.Open(c.NCCLLib)
@@ -41,14 +41,14 @@ func doctorLibraries(c settings.Config) []doctor.Library {
 	}
 }
 
-func doctorSources(c settings.Config) doctor.Sources {
+func sourcesFor(c settings.Config) doctor.Sources {
 	return doctor.Sources{
 		Root:            os.DirFS("/"),
 		LookupEnv:       os.LookupEnv,
 		FileSystemBytes: fileSystemBytes,
 		NVML:            func() (doctor.GPUs, error) { return nvml.Open(nvml.DefaultPaths()...) },
 		CUDA:            machine.DriverVersion,
-		Libraries:       doctorLibraries(c),
+		Libraries:       librariesFor(c),
 		RequireGPU:      c.RequireGPU || c.Device == "cuda",
 	}
 }
