@@ -9,20 +9,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/bench"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/smoke"
+	"gpurun/cmd/gpurun/tune"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 )
-
-// commandProfiles are the profiles of commands that have their own: what changes
-// the defaults, and what changes them further in the simulator.
-func commandProfiles() map[string][2][]byte {
-	return map[string][2][]byte{
-		tuneCommand:  {configs.Tune, nil},
-		benchCommand: {configs.Bench, configs.BenchSimulator},
-		smokeCommand: {configs.Smoke, configs.SmokeSimulator},
-	}
-}
 
 // showDefaultsInHelp adds the defaults to the flags of a command when its help is
 // shown, and not before: every process of a run makes the commands, and hardly one shows
@@ -55,12 +48,12 @@ func showDefaults(cmd *cobra.Command) error {
 	if !cmd.HasParent() {
 		return nil
 	}
-	ownTexts, simulatedTexts := profilesOf(cmd)
-	own, err := settings.Defaults(ownTexts...)
+	why := purposeOf(cmd)
+	own, err := settings.Defaults(why.Profiles...)
 	if err != nil {
 		return err
 	}
-	ownSimulated, err := settings.Defaults(simulatedTexts...)
+	ownSimulated, err := settings.Defaults(why.Simulator...)
 	if err != nil {
 		return err
 	}
@@ -69,18 +62,22 @@ func showDefaults(cmd *cobra.Command) error {
 	return nil
 }
 
-// profilesOf are the profiles of a command: what changes the defaults, and what changes
-// them further in the simulator.
-func profilesOf(cmd *cobra.Command) (own, simulated [][]byte) {
-	if _, ok := matmul.Find(cmd.Name()); ok {
-		why := productPurpose()
-		if cmd.Parent().Name() == benchCommand {
-			why = bench.ProductPurpose()
-		}
-		return why.Profiles, why.Simulator
+// purposeOf is what sets a command's runs apart: it changes the defaults.
+func purposeOf(cmd *cobra.Command) plan.Purpose {
+	_, product := matmul.Find(cmd.Name())
+	switch name := cmd.Name(); {
+	case product && cmd.Parent().Name() == benchCommand:
+		return bench.ProductPurpose()
+	case product:
+		return productPurpose()
+	case name == benchCommand:
+		return bench.Purpose()
+	case name == tuneCommand:
+		return tune.Purpose()
+	case name == smokeCommand:
+		return smoke.Purpose()
 	}
-	texts := commandProfiles()[cmd.Name()]
-	return [][]byte{texts[0]}, [][]byte{texts[1]}
+	return plan.Purpose{}
 }
 
 // showDefault adds to a flag's help the value of the first profile that has one.

@@ -79,7 +79,7 @@ func productExamples(what *matmul.Operation) []string {
 	}
 }
 
-// productPurpose changes the defaults of collectives to those of products.
+// productPurpose is what sets products apart from collectives.
 func productPurpose() plan.Purpose { return plan.Purpose{Profiles: [][]byte{configs.Products}} }
 
 func planProductRun(cmd *cobra.Command, what *matmul.Operation) (*plan.Product, error) {

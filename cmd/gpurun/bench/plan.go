@@ -15,7 +15,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Title is by what CI systems know a measurement, and the collective.
+// Title and the name of a collective are by what CI systems know a measurement.
 const Title = "gpurun bench"
 
 // Flags of bench that are about its own output.
@@ -46,11 +46,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	b.plotAsked = f.Changed(plotFlag)
-	why := plan.Purpose{
-		Profiles: [][]byte{configs.Bench}, Simulator: [][]byte{configs.BenchSimulator}, Force: force,
-		OneMachine: "bench lines the GPUs up through each other's memory, within one machine",
-	}
-	if b.Collective, err = plan.NewCollective(ctx, f, what, why, nil); err != nil {
+	if b.Collective, err = plan.NewCollective(ctx, f, what, Purpose(), nil); err != nil {
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {
@@ -60,6 +56,14 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	return b, b.sideBySide()
+}
+
+// Purpose is what sets a measurement apart from the usual run.
+func Purpose() plan.Purpose {
+	return plan.Purpose{
+		Profiles: [][]byte{configs.Bench}, Simulator: [][]byte{configs.BenchSimulator}, Force: force,
+		OneMachine: "bench lines the GPUs up through each other's memory, within one machine",
+	}
 }
 
 // force leaves out what has no place among rounds.

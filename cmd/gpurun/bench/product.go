@@ -13,7 +13,6 @@ import (
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
-	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/bench"
@@ -42,9 +41,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	}
 	p.Job.Rounds = p.Config.Rounds
 	b := &Product{p, p.Config.Against}
-	if slices.Contains(p.Config.Algo, settings.All) && len(p.Job.Algorithms) > 1 && !slices.Contains(p.Config.Algo, plan.Naive) {
-		p.Job.Algorithms = slices.DeleteFunc(p.Job.Algorithms, func(name string) bool { return name == plan.Naive })
-	}
+	dropNaive(&p.Run)
 	switch names := p.Job.Algorithms; {
 	case b.against == "":
 		b.against = names[0]
@@ -54,7 +51,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	return b, nil
 }
 
-// ProductPurpose changes the defaults further, to those of rounds.
+// ProductPurpose is Purpose for products.
 func ProductPurpose() plan.Purpose {
 	return plan.Purpose{
 		Profiles:  [][]byte{configs.Bench, configs.Products, configs.BenchProducts},

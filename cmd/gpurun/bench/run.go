@@ -1,16 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
-
-	"golang.org/x/term"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
@@ -21,7 +14,6 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/bench"
-	"gpurun/worker/plot"
 	"gpurun/worker/result"
 )
 
@@ -41,8 +33,7 @@ const (
 	simulatedCeilingBytes = 1 << 20
 )
 
-// sideBySide makes rounds of the job. The naive algorithm is measured only when it is named,
-// or alone.
+// sideBySide makes rounds of the job.
 func (b *Run) sideBySide() error {
 	b.Job.Rounds = b.Config.Rounds
 	switch {
@@ -52,22 +43,25 @@ func (b *Run) sideBySide() error {
 	default:
 		b.Job.CeilingBytes = ceilingBytes
 	}
-	if open := slices.Contains(b.Config.Algo, settings.All); open && len(b.Job.Algorithms) > 1 && !slices.Contains(b.Config.Algo, plan.Naive) {
-		if i := slices.Index(b.Job.Algorithms, plan.Naive); i >= 0 {
-			b.Job.Algorithms = slices.Delete(b.Job.Algorithms, i, i+1)
-			b.LeftOut = strings.Join(append([]string{plan.Naive + " (it is slow; name it to have it measured)"}, b.leftOuts()...), ", ")
+	if dropNaive(&b.Collective.Run) {
+		others := b.LeftOut
+		if b.LeftOut = plan.Naive + " (it is slow; name it to have it measured)"; others != "" {
+			b.LeftOut += ", " + others
 		}
 	}
 	b.compareWithNCCL(foreign.Libraries()[libraries.NCCLName])
 	return b.chooseBase()
 }
 
-// leftOuts is what is left out already, if anything.
-func (b *Run) leftOuts() []string {
-	if b.LeftOut == "" {
-		return nil
+// dropNaive leaves the naive algorithm out of all that can be measured: it takes far longer than
+// the others. It stays where it is named, or alone.
+func dropNaive(r *session.Run) bool {
+	i := slices.Index(r.Job.Algorithms, plan.Naive)
+	if i < 0 || len(r.Job.Algorithms) == 1 || !slices.Contains(r.Config.Algo, settings.All) || slices.Contains(r.Config.Algo, plan.Naive) {
+		return false
 	}
-	return []string{b.LeftOut}
+	r.Job.Algorithms = slices.Delete(r.Job.Algorithms, i, i+1)
+	return true
 }
 
 // chooseBase decides what ratios are to.
@@ -101,19 +95,6 @@ func Show(ctx context.Context, a *program.Invocation, b *Run) error {
 	})
 }
 
-// draw draws what was measured, however fast it was.
-func (b *Run) draw(a *program.Invocation, r result.Report, ended error) error {
-	code := exit.Code(ended)
-	if b.added && (code == exit.Environment || code == exit.Timeout) {
-		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
-	}
-	if ended != nil && code != exit.Threshold {
-		return nil
-	}
-	panels := bench.Panels(r)
-	return errors.Join(b.drawSVG(r, panels), b.drawText(a, panels))
-}
-
 // renderer prints tables of bench's own; the other forms are those of all runs.
 func (b *Run) renderer(w io.Writer) (result.Renderer, error) {
 	format := result.Format(b.Config.Output)
@@ -124,54 +105,4 @@ func (b *Run) renderer(w io.Writer) (result.Renderer, error) {
 		Against: b.against, Rounds: b.Job.Rounds, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
 		Markdown: format == result.MarkdownFormat,
 	}), nil
-}
-
-func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
-	if b.svg == "" {
-		return nil
-	}
-	var text bytes.Buffer
-	if err := plot.SVG(&text, b.What.Name+" on "+result.Machines(r.Devices), panels); err != nil {
-		return err
-	}
-	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("drawing: %w", err)
-	}
-	return nil
-}
-
-// A plot in characters is no wider than textWidth, wherever there is more room.
-const (
-	textWidth  = 96
-	textHeight = 14
-)
-
-// drawText draws in characters: if that is asked for, or if a terminal gets a table.
-func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
-	out, width, terminal := a.Out, textWidth, false
-	if b.Config.Output != string(result.TableFormat) {
-		out = a.Err
-	}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		terminal = true
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
-			width = min(width, columns-1)
-		}
-	}
-	show := b.plot
-	if !b.plotAsked {
-		show = terminal && b.Config.Output == string(result.TableFormat)
-	}
-	if !show {
-		return nil
-	}
-	for _, p := range panels {
-		if _, err := fmt.Fprintln(out); err != nil {
-			return err
-		}
-		if err := plot.Text(out, p, width, textHeight); err != nil {
-			return err
-		}
-	}
-	return nil
 }

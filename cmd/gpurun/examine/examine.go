@@ -22,7 +22,7 @@ import (
 
 // Machine looks at the machine and, where it has GPUs or c asks for the simulator,
 // checks every pair of them, with failures made on purpose if any. It must be
-// called in the agent; see guarded. What is wrong with the machine is a finding
+// called in the agent; see program.Invocation.Guarded. What is wrong with the machine is a finding
 // and no error.
 func Machine(ctx context.Context, a *program.Invocation, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
 	sources := sourcesFor(c)

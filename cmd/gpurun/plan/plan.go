@@ -79,5 +79,5 @@ func check(r *session.Run) error {
 	return nil
 }
 
-// Naive is the algorithm that takes far longer than the others.
+// Naive is the algorithm, of every collective and product, that takes far longer than the others.
 const Naive = "naive"

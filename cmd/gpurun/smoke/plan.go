@@ -67,10 +67,8 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 	if err := s.config.CheckFiles(); err != nil {
 		return nil, err
 	}
-	why := plan.Purpose{
-		Profiles: [][]byte{configs.Smoke}, Simulator: [][]byte{configs.SmokeSimulator}, Force: force(quick),
-		OneMachine: "smoke checks one machine; run it on each", List: sync.OnceValues(machine.GPUs),
-	}
+	why := Purpose()
+	why.Force, why.List = force(quick), sync.OnceValues(machine.GPUs)
 	for i, what := range kernels.Collectives() {
 		p, err := plan.NewCollective(ctx, f, what, why, inject)
 		if err != nil {
@@ -83,6 +81,14 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 		s.runs = append(s.runs, p)
 	}
 	return s, nil
+}
+
+// Purpose is what sets the collectives of a check apart from usual runs, but for --quick.
+func Purpose() plan.Purpose {
+	return plan.Purpose{
+		Profiles: [][]byte{configs.Smoke}, Simulator: [][]byte{configs.SmokeSimulator}, Force: force(false),
+		OneMachine: "smoke checks one machine; run it on each",
+	}
 }
 
 // force keeps what a configuration says about usual runs out of smoke's:

@@ -74,7 +74,7 @@ func (p subject) setCandidates() {
 // naive, a library's, which auto never takes, or does not run in place where others do.
 func (p subject) lastResort(name string) bool {
 	a, ok := p.What.Algorithm(name)
-	return ok && (name == "naive" || a.Needs.Library != "" || a.Needs.SeparateOutput && p.places() > 1)
+	return ok && (name == plan.Naive || a.Needs.Library != "" || a.Needs.SeparateOutput && p.places() > 1)
 }
 
 // places counts the ways to place a call's buffers: out of place and in place.

@@ -62,10 +62,8 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
-	why := plan.Purpose{
-		Profiles: [][]byte{configs.Tune}, Force: force,
-		OneMachine: "a table is measured within one machine", List: sync.OnceValues(machine.GPUs),
-	}
+	why := Purpose()
+	why.List = sync.OnceValues(machine.GPUs)
 	for _, what := range collectives {
 		p, err := plan.NewCollective(ctx, f, what, why, nil)
 		if err != nil {
@@ -77,6 +75,11 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 		t.runs = append(t.runs, subject{p})
 	}
 	return t, nil
+}
+
+// Purpose is what sets a measurement apart from the usual run.
+func Purpose() plan.Purpose {
+	return plan.Purpose{Profiles: [][]byte{configs.Tune}, Force: force, OneMachine: "a table is measured within one machine"}
 }
 
 // force keeps what a configuration says about usual runs out of tables:

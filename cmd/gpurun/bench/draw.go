@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/worker/bench"
+	"gpurun/worker/plot"
+	"gpurun/worker/result"
+)
+
+// draw draws what was measured, however fast it was.
+func (b *Run) draw(a *program.Invocation, r result.Report, ended error) error {
+	code := exit.Code(ended)
+	if b.added && (code == exit.Environment || code == exit.Timeout) {
+		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
+	}
+	if ended != nil && code != exit.Threshold {
+		return nil
+	}
+	panels := bench.Panels(r)
+	return errors.Join(b.drawSVG(r, panels), b.drawText(a, panels))
+}
+
+func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
+	if b.svg == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := plot.SVG(&text, b.What.Name+" on "+result.Machines(r.Devices), panels); err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("drawing: %w", err)
+	}
+	return nil
+}
+
+// A plot in characters is no wider than textWidth, wherever there is more room.
+const (
+	textWidth  = 96
+	textHeight = 14
+)
+
+// drawText draws in characters: if that is asked for, or if a terminal gets a table.
+func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
+	out, width, terminal := a.Out, textWidth, false
+	if b.Config.Output != string(result.TableFormat) {
+		out = a.Err
+	}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		terminal = true
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			width = min(width, columns-1)
+		}
+	}
+	show := b.plot
+	if !b.plotAsked {
+		show = terminal && b.Config.Output == string(result.TableFormat)
+	}
+	if !show {
+		return nil
+	}
+	for _, p := range panels {
+		if _, err := fmt.Fprintln(out); err != nil {
+			return err
+		}
+		if err := plot.Text(out, p, width, textHeight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
