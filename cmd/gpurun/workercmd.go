@@ -27,7 +27,7 @@ func newWorkerCommand() *cobra.Command {
 }
 
 // endBySignal makes this process end at once when a signal ends ctx: the
-// launcher does everything that is to be done then. Handing the signals back
+// agent does everything that is to be done then. Handing the signals back
 // to the kernel instead would lose one that arrives meanwhile. The function
 // that it returns undoes it.
 func endBySignal(ctx context.Context) (undo func() bool) {

@@ -13,12 +13,11 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/rendezvous/elastic"
-	"gpurun/rendezvous/transport"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
 func meetingOf(s *settings.Sources, o *torchrun.Options, c settings.Launch, workers int) (*elastic.Config, error) {
-	t, err := s.Trust(c.TokenFile, transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA})
+	t, err := s.Trust(c.Trust, "")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"gpurun/worker"
 )
 
-// assignmentVariable names the environment variable by which the launcher tells
+// assignmentVariable names the environment variable by which the agent tells
 // a worker what to do: an assignment as JSON.
 const assignmentVariable = "GPURUN_ASSIGNMENT"
 

@@ -15,7 +15,7 @@ import (
 	"gpurun/worker/report"
 )
 
-// filesDescriptor is where the launcher leaves the socket for descriptors.
+// filesDescriptor is where the agent leaves the socket for descriptors.
 const filesDescriptor = 3
 
 // WorkerCommand is the name of the command that a run starts once per rank. It is to call
@@ -40,7 +40,7 @@ func Work(ctx context.Context, quit func(code int)) error {
 	return nil
 }
 
-// runRank runs the rank with what the launcher left for it.
+// runRank runs the rank with what the agent left for it.
 func runRank(ctx context.Context, part assignment, reports *report.Writer, quit func(code int)) error {
 	level, err := zap.ParseAtomicLevel(part.LogLevel)
 	if err != nil {
@@ -73,11 +73,11 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	})
 }
 
-// failed tells the launcher why the worker gives up, and returns its exit code.
+// failed tells the agent why the worker gives up, and returns its exit code.
 func failed(reports *report.Writer, err error) int {
 	failure := worker.Explain(err)
 	if reports.Fail(failure) != nil {
-		return exit.WorkerDied // the launcher is gone
+		return exit.WorkerDied // the agent is gone
 	}
 	return exit.CodeOfClass(failure.Class)
 }

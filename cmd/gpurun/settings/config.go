@@ -16,23 +16,16 @@ import (
 // Config is everything that can be configured; configs/default.toml explains
 // the keys. A key is also the name of a flag.
 type Config struct {
+	Launch `mapstructure:",squash"`
+
 	NProcPerNode  Processes `mapstructure:"nproc-per-node"`
 	Device        string    `mapstructure:"device"`
 	RequireGPU    bool      `mapstructure:"require-gpu"`
 	Oversubscribe bool      `mapstructure:"oversubscribe"`
-	Grace         Seconds   `mapstructure:"grace"`
-	SignalGrace   Seconds   `mapstructure:"signal-grace"`
 	NNodes        NodeCount `mapstructure:"nnodes"`
 	NodeRank      int       `mapstructure:"node-rank"`
 	MasterAddr    string    `mapstructure:"master-addr"`
 	MasterPort    int       `mapstructure:"master-port"`
-	RdzvTokenFile string    `mapstructure:"rdzv-token-file"`
-	TLSCert       string    `mapstructure:"tls-cert"`
-	TLSKey        string    `mapstructure:"tls-key"`
-	TLSCA         string    `mapstructure:"tls-ca"`
-	JoinTimeout   Seconds   `mapstructure:"join-timeout"`
-	LogLevel      string    `mapstructure:"log-level"`
-	LogFormat     string    `mapstructure:"log-format"`
 
 	MinBytes    ByteSize `mapstructure:"minbytes"`
 	MaxBytes    ByteSize `mapstructure:"maxbytes"`
@@ -132,7 +125,7 @@ type wordSetting struct {
 }
 
 func (s *Sources) checkWords(c Config) error {
-	return cmp.Or(s.checkLogWords(c.LogLevel, c.LogFormat), s.checkValid([]wordSetting{
+	return cmp.Or(s.checkLaunch(c.Launch), s.checkValid([]wordSetting{
 		{"device", c.Device, []string{Auto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
 		{"epilogue", c.Epilogue, epilogueWords()},
@@ -143,10 +136,10 @@ func (s *Sources) checkWords(c Config) error {
 	}))
 }
 
-func (s *Sources) checkLogWords(level, format string) error {
+func (s *Sources) checkLaunch(l Launch) error {
 	return s.checkValid([]wordSetting{
-		{"log-level", level, []string{"debug", "info", "warn", "error"}},
-		{"log-format", format, []string{"console", "json"}},
+		{"log-level", l.LogLevel, []string{"debug", "info", "warn", "error"}},
+		{"log-format", l.LogFormat, []string{"console", "json"}},
 	})
 }
 

@@ -9,18 +9,15 @@ import (
 	"gpurun/cmd/gpurun/phrase"
 )
 
-// Launch is what gpurun's own settings say about a command; the rest is in
-// torchrun's options.
+// Launch is what can be configured about launching anything. Of a command gpurun's own
+// settings say no more; the rest is in torchrun's options.
 type Launch struct {
-	Grace       Seconds `mapstructure:"grace"`
-	SignalGrace Seconds `mapstructure:"signal-grace"`
-	LogLevel    string  `mapstructure:"log-level"`
-	LogFormat   string  `mapstructure:"log-format"`
-	TokenFile   string  `mapstructure:"rdzv-token-file"`
-	TLSCert     string  `mapstructure:"tls-cert"`
-	TLSKey      string  `mapstructure:"tls-key"`
-	TLSCA       string  `mapstructure:"tls-ca"`
-	JoinTimeout Seconds `mapstructure:"join-timeout"`
+	Grace       Seconds    `mapstructure:"grace"`
+	SignalGrace Seconds    `mapstructure:"signal-grace"`
+	LogLevel    string     `mapstructure:"log-level"`
+	LogFormat   string     `mapstructure:"log-format"`
+	JoinTimeout Seconds    `mapstructure:"join-timeout"`
+	Trust       TrustFiles `mapstructure:",squash"`
 }
 
 // Launch decodes these settings alone: others may have a form of torchrun's
@@ -46,5 +43,5 @@ func (s *Sources) Launch() (Launch, error) {
 	if s.Source("join-timeout") == "" {
 		c.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer
 	}
-	return c, s.checkLogWords(c.LogLevel, c.LogFormat)
+	return c, s.checkLaunch(c)
 }

@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/rendezvous/transport"
 	"gpurun/worker/agent"
 )
 
 // Placement is this machine's place among those of a job.
 type Placement struct {
 	Count, Rank int
-	Addr        string
+	Addr        string // of node 0
 	Port        int
 	Trust       Trust
 	Wait        time.Duration // for the other nodes to come
@@ -22,6 +21,7 @@ type Placement struct {
 	Task *agent.Task
 }
 
+// Several reports whether a job has more nodes than this one.
 func (n Placement) Several() bool { return n.Count > 1 }
 
 // LocalRank is the rank on this machine of a process of this gpurun.
@@ -48,7 +48,7 @@ func (s *Sources) Placement(c Config) (Placement, error) {
 		return n, s.Blame("master-addr", fmt.Errorf("%q is no address by which the other nodes reach node 0", c.MasterAddr))
 	}
 	var err error
-	if n.Trust, err = s.Trust(c.RdzvTokenFile, transport.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, ServerName: n.Addr}); err != nil {
+	if n.Trust, err = s.Trust(c.Trust, n.Addr); err != nil {
 		return n, err
 	}
 	return n, s.CheckTrust(n.Trust, n.Addr)

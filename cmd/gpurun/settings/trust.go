@@ -20,12 +20,21 @@ type Trust struct {
 	TLS   *transport.TLS // nil: plain text
 }
 
-// Trust reads the token and the certificates.
-func (s *Sources) Trust(tokenFile string, files transport.TLSFiles) (t Trust, err error) {
-	if t.Token, err = s.token(tokenFile); err != nil {
+// TrustFiles are the files that a Trust is read from; each may be empty.
+type TrustFiles struct {
+	Token string `mapstructure:"rdzv-token-file"`
+	Cert  string `mapstructure:"tls-cert"`
+	Key   string `mapstructure:"tls-key"`
+	CA    string `mapstructure:"tls-ca"`
+}
+
+// Trust reads the token and the certificates. Node 0's certificate must be for serverName, or,
+// if that is empty, for the host by which it is called.
+func (s *Sources) Trust(f TrustFiles, serverName string) (t Trust, err error) {
+	if t.Token, err = s.token(f.Token); err != nil {
 		return t, err
 	}
-	t.TLS, err = s.tls(files)
+	t.TLS, err = s.tls(transport.TLSFiles{Cert: f.Cert, Key: f.Key, CA: f.CA, ServerName: serverName})
 	return t, err
 }
 
