@@ -1,0 +1,51 @@
+package session
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/worker"
+	"gpurun/worker/result"
+)
+
+// Node 0 alone prints and writes, here of a job to which no other node comes.
+func TestNodeZeroShows(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody listens there after this
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GITHUB_ACTIONS", "")
+	for node, shows := range []bool{true, false} {
+		file := filepath.Join(t.TempDir(), "out.json")
+		p := &Run{
+			Config:  settings.Config{Launch: settings.Launch{LogLevel: "error", LogFormat: "console"}, OutputFile: file},
+			Job:     worker.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
+			Machine: machine.Machine{Backend: "cuda", Ranks: 1, GPUs: 1},
+			Nodes:   settings.Placement{Count: 2, Rank: node, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
+		}
+		rendered := false
+		err := p.Show(t.Context(), &program.Invocation{Out: io.Discard, Err: &bytes.Buffer{}}, Show{Renderer: func(io.Writer) (result.Renderer, error) {
+			rendered = true
+			return silent{}, nil
+		}})
+		if exit.Code(err) != exit.Rendezvous {
+			t.Errorf("node %d: %v, and nobody came", node, err)
+		}
+		if _, err := os.Stat(file); (err == nil) != shows || rendered != shows {
+			t.Errorf("node %d: rendered %t, file %v", node, rendered, err)
+		}
+	}
+}
