@@ -14,9 +14,9 @@ import (
 
 // Words are the words of a command line that launches a program.
 type Words struct {
-	// own has gpurun's flags and torchrun's; those of the line are not yet set.
+	// Own has gpurun's flags and torchrun's; those of the line are not yet set.
 	Own *pflag.FlagSet
-	// options are torchrun's, which are yet to be taken from the line.
+	// Options are torchrun's, which are yet to be taken from the line.
 	Options *torchrun.Options
 	Line    torchrun.Line
 	Hint    string // where the usage of the command stands
