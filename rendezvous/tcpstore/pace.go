@@ -14,8 +14,8 @@ import (
 type pace struct {
 	rescheduled time.Time // when Go's scheduler had its last turn
 	dense       bool      // requests come so fast that looking may find the next
-	vain        int       // how often looking found none, halved when it does
-	skip        int       // how often to sleep at once, before looking again
+	vain        int       // sleeps after the last look in vain, less the looks that paid since
+	skip        int       // how many of them are yet to come, before looking again
 	unanswered  int       // requests in a row that nobody was sent a reply for
 }
 
@@ -30,8 +30,9 @@ const (
 	lookFor = 20 * time.Microsecond
 
 	// A client on the store's own processor cannot send while the store looks.
-	// After each look in vain the loop sleeps at once for twice as many times as
-	// after the one before, but at most for these.
+	// After each look in vain the loop sleeps at once twice as often as after
+	// the one before, but at most so often. A look that pays takes one off that,
+	// since it saves much less than one in vain costs.
 	mostSkipped = 256
 
 	// Somebody who sends this many SETs, and nothing that has an answer, waits for
@@ -74,11 +75,11 @@ func (p *pace) looks() bool {
 // looked is called with what looking has led to.
 func (p *pace) looked(found bool) {
 	if found {
-		p.vain /= 2
+		p.vain = max(0, p.vain-1)
 		return
 	}
 	p.dense = false
-	p.vain = max(1, min(2*p.vain, mostSkipped))
+	p.vain = min(2*p.vain+1, mostSkipped)
 	p.skip = p.vain
 }
 

@@ -18,8 +18,8 @@ func TestPaceLooksWhileItPays(t *testing.T) {
 		{"an idle store sleeps", "sssss", "sssss"},
 		{"dense requests are looked for, from the second on", "dffff", "dFFFF"},
 		{"and no more once they are rare", "dffsssfs", "dFFSssfS"},
-		{"in vain: after 1, 2, 4 sleeps", "ddddddddddddd", "dDdDddDddddDd"},
-		{"what is found makes up for what was not", "dddddddfffffffddddd", "dDdDddDffffFFFDdDdd"},
+		{"in vain: after 1, 3, 7 sleeps", "ddddddddddddddddd", "dDdDdddDdddddddDd"},
+		{"what is found makes up for what was not", "dddddddd" + "fffffff" + "fffffff" + "dddddd", "dDdDdddD" + "fffffff" + "FFFFFFF" + "DdDddd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var p pace
