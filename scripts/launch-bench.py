@@ -16,6 +16,7 @@ rendezvous and launch. --python is one that has PyTorch: without it torchrun and
 import argparse
 import contextlib
 import datetime
+import math
 import os
 import platform
 import re
@@ -198,10 +199,13 @@ def draw(title, across, up, series):
     everything = [value for points in series.values() for values in points.values() for value in quartiles(values)]
     x = Axis([at for points in series.values() for at in points], LEFT, WIDTH - RIGHT)
     y = Axis([*everything, max(everything) / 10], HEIGHT - BOTTOM, TOP)  # a decade at least: flat is to look flat
-    text(WIDTH / 2, -14, "middle", title)
-    for at in sorted({at for points in series.values() for at in points}):
+    text((LEFT + WIDTH) / 2, -14, "middle", title)
+    labelled = math.inf
+    for at in sorted({at for points in series.values() for at in points}, reverse=True):
         grid(x.at(at), y.low, x.at(at), y.high)
-        text(x.at(at), y.low + 16, "middle", str(at))
+        if labelled - x.at(at) > 40:
+            labelled = x.at(at)
+            text(labelled, y.low + 16, "middle", str(at))
     for value in (digit * 10**power for power in range(-1, 7) for digit in (1, 2, 5)):
         if y.shows(value):
             grid(x.low, y.at(value), x.high, y.at(value))
