@@ -8,11 +8,12 @@ launched, it shows the fastest of gpurun's algorithms, NCCL in the same process,
 PyTorch's process group and symmetric memory. The same input gives the same bytes.
 """
 
-import html
 import json
 import math
 import statistics
 import sys
+
+from drawing import INK, Axis, begin, rule, stroke, text, upwards
 
 COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce")
 # Colours that the colour-blind can tell apart (Okabe and Ito), on white and on black; dashes are for everybody.
@@ -22,7 +23,6 @@ SERIES = (
     ("PyTorch NCCL", "#b8860b", "2 3", lambda column: column in ("torch nccl", "torch gloo")),
     ("PyTorch symmetric memory", "#009e73", "8 3 2 3", lambda column: column.startswith("torch ") and column not in ("torch nccl", "torch gloo")),
 )
-INK = "#7d7d7d"
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 400, 270, 3
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 30, 40
 HEAD = 56
@@ -38,10 +38,7 @@ def main(path, mode="graph"):
     width = PANEL_WIDTH * min(COLUMNS, len(panels))
     height = HEAD + PANEL_HEIGHT * math.ceil(len(panels) / COLUMNS)
     title = f"{baseline['machine']}, {baseline['world_size']} ranks, bfloat16, {mode}, {baseline['date']}"
-    print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-          f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}">')
-    print(f"<title>{html.escape(title)}</title>")
-    text(width / 2, 18, "middle", title)
+    begin(width, height, title)
     legend(width, [name for name, *_ in SERIES if any(series[name] for _, series in panels)], baseline.get("link_ceiling_gbps"))
     for i, (name, series) in enumerate(panels):
         print(f'<g transform="translate({i % COLUMNS * PANEL_WIDTH} {HEAD + i // COLUMNS * PANEL_HEIGHT})">')
@@ -65,20 +62,6 @@ def points(baseline, collective, mode):
     return found
 
 
-class Axis:
-    def __init__(self, values, low, high):
-        least, most = min(values), max(values)
-        least, most = (least / 2, most * 2) if least == most else (least, most)
-        room = (most / least) ** 0.04
-        self.least, self.most, self.low, self.high = math.log(least / room), math.log(most * room), low, high
-
-    def at(self, value):
-        return self.low + (math.log(value) - self.least) / (self.most - self.least) * (self.high - self.low)
-
-    def shows(self, value):
-        return self.least <= math.log(value) <= self.most
-
-
 def panel(name, series, ceiling):
     everything = [point for line in series.values() for point in line]
     x = Axis([at for at, _ in everything], LEFT, PANEL_WIDTH - RIGHT)
@@ -96,7 +79,7 @@ def panel(name, series, ceiling):
     rule(x.low, y.low, x.low, y.high)
     text((x.low + x.high) / 2, y.low + 33, "middle", "bytes")
     middle = (y.low + y.high) / 2
-    print(f'<text x="12" y="{middle:.1f}" text-anchor="middle" transform="rotate(-90 12 {middle:.1f})">bus bandwidth, GB/s</text>')
+    upwards(12, middle, "bus bandwidth, GB/s")
     if ceiling:
         rule(x.low, y.at(ceiling), x.high, y.at(ceiling), 'stroke-dasharray="1 3"')
     for name, colour, dashes, _ in reversed(SERIES):  # ours on top
@@ -113,18 +96,6 @@ def legend(width, names, ceiling):
         left = i * step + 20
         stroke(f"M{left:.1f} 38L{left + 26:.1f} 38", colour, dashes)
         text(left + 32, 42, "start", name)
-
-
-def stroke(path, colour, dashes):
-    print(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes or "none"}" stroke-linejoin="round"/>')
-
-
-def rule(x1, y1, x2, y2, style=""):
-    print(f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{INK}" {style}/>')
-
-
-def text(x, y, anchor, words):
-    print(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>')
 
 
 def size(nbytes):

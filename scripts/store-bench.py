@@ -6,60 +6,67 @@
 The store that gpurun serves its workers is measured, and PyTorch's TCPStore server,
 which the script starts. Python must have PyTorch 1.13 or newer.
 
-Clients are threads, each with a connection to either server; PyTorch lets go of Python's
-interpreter lock while it talks to a store. The servers take turns, several times a
-second, so that what else the machine does meets both; both are in other sessions than
-the client, as agents of gpurun and torchrun are, because Linux schedules by session. A row has the median of the
-rounds, and in brackets the quartiles; "ratio" is of two turns of one round that follow
-each other, and above 1 gpurun is faster. "p99 us" is the median round's slowest call of 100.
+Clients are processes, as workers are, each with a connection to either server. The servers take
+turns, several times a second, so that what else the machine does meets both; both are in other
+sessions than the clients, as agents of gpurun and torchrun are, because Linux schedules by session.
+It prints markdown: medians of the rounds, and in brackets the quartiles; "ratio" is of two turns
+of one round that follow each other, and above 1 gpurun is faster. "p99 us" is the slowest call of
+100, and "cpu us" the server's processor time for a call, in all turns; either has gpurun's first.
 
     set          is not answered: the rate at which the server takes what is sent
     get          with PyTorch 1.13 two requests, a WAIT and a GET
     wait         for a key that is there
     wake         a client sets a key that another one waits for, and the other way round
-
-Below that is the processor time of either server, for each call of all these.
 """
 
 import argparse
 import datetime
+import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
-import threading
 import time
 
+import torch
 from torch.distributed import TCPStore
 
 TIMEOUT = datetime.timedelta(seconds=300)
+fork = multiprocessing.get_context("fork")  # PyTorch is imported once
 
 
-class Client(threading.Thread):
-    """A client of both servers, which does what it is told together with the others."""
+class Client:
+    """A client of both servers, in a process of its own, which does what it is told together with the others."""
 
     def __init__(self, me, bench):
-        super().__init__(daemon=True)
         self.me, self.bench = me, bench
-        self.stores = {}
-        for name, (host, port) in bench.servers.items():
-            self.stores[name] = TCPStore(host, port, 1, False, TIMEOUT, False)
-            self.stores[name].set(f"get{me}", "value")
-        self.latencies = []
+        self.stores = []
+        for host, port in bench.servers.values():
+            self.stores.append(TCPStore(host, port, 1, False, TIMEOUT, False))
+            self.stores[-1].set(f"get{me}", "value")
 
     def run(self):
         while True:
             self.bench.meet.wait()
-            store = self.stores[self.bench.server]
-            call = getattr(self, self.bench.operation)
-            self.latencies = []
-            for i in range(self.bench.calls):
-                before = time.perf_counter()
-                call(store, i)
-                self.latencies.append(time.perf_counter() - before)
-            if self.bench.operation == "set":
-                store.num_keys()  # has an answer: now all are done
+            server, calls, self.turn = self.bench.order
+            if calls == 0:
+                return
+            self.bench.times[4 * self.me : 4 * self.me + 4] = self.time(self.stores[server], calls)
             self.bench.meet.wait()
+
+    def time(self, store, calls):
+        """Returns when it began and when it was done, and the median and the 99th percentile of the calls, in s."""
+        call, latencies = getattr(self, self.bench.operation), []
+        begin = time.perf_counter()
+        for i in range(calls):
+            before = time.perf_counter()
+            call(store, i)
+            latencies.append(time.perf_counter() - before)
+        if self.bench.operation == "set":
+            store.num_keys()  # has an answer: now all are done
+        end = time.perf_counter()
+        latencies.sort()
+        return begin, end, latencies[calls // 2], latencies[calls * 99 // 100]
 
     def set(self, store, i):
         store.set(f"set{self.me}", "value")
@@ -78,7 +85,7 @@ class Client(threading.Thread):
 
     def wake(self, store, i):
         """Clients 2n and 2n+1 play ping-pong. Keys are new each time."""
-        mine, peers = (f"wake{self.bench.turn}.{who}.{i}" for who in (self.me, self.me ^ 1))
+        mine, peers = (f"wake{self.turn}.{who}.{i}" for who in (self.me, self.me ^ 1))
         if self.me % 2 == 0:
             store.set(mine, "")
             store.wait([peers], TIMEOUT)
@@ -90,24 +97,34 @@ class Client(threading.Thread):
 
 
 class Bench:
-    def __init__(self, servers, clients):
-        self.servers = servers
-        self.turn = 0
-        self.meet = threading.Barrier(clients + 1)
-        self.clients = [Client(me, self) for me in range(clients)]
-        for client in self.clients:
-            client.start()
+    """Clients that all do one operation."""
 
-    def measure(self, server, operation, calls):
-        """Returns calls per second, and the median and the 99th percentile in us."""
-        self.server, self.operation, self.calls = server, operation, calls
-        self.turn += 1
-        self.meet.wait()
-        before = time.perf_counter()
-        self.meet.wait()
-        took = time.perf_counter() - before
-        latencies = sorted(latency * 1e6 for client in self.clients for latency in client.latencies)
-        return len(latencies) / took, latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100]
+    def __init__(self, servers, operation, clients):
+        self.servers, self.operation, self.clients = servers, operation, clients
+        self.meet = fork.Barrier(clients + 1)
+        self.order = fork.RawArray("q", 3)  # which server, how many calls or 0 for the end, number of the turn
+        self.times = fork.RawArray("d", 4 * clients)
+        self.processes = [fork.Process(target=self.client, args=(me,), daemon=True) for me in range(clients)]
+        for process in self.processes:
+            process.start()
+
+    def client(self, me):
+        Client(me, self).run()
+
+    def measure(self, server, calls):
+        """Returns calls per second, and the clients' median of their medians and of their 99th percentiles in us."""
+        self.order[:] = server, calls, self.order[2] + 1
+        self.meet.wait(300)
+        self.meet.wait(300)
+        begin, end, median, p99 = (self.times[i::4] for i in range(4))
+        rate = calls * self.clients / (max(end) - min(begin))
+        return rate, statistics.median(median) * 1e6, statistics.median(p99) * 1e6
+
+    def close(self):
+        self.order[1] = 0
+        self.meet.wait(300)
+        for process in self.processes:
+            process.join(60)
 
 
 def operations():
@@ -115,29 +132,30 @@ def operations():
     return all + ["check"] if hasattr(TCPStore, "check") else all
 
 
-def compare(servers, clients, rounds, calls):
-    print(f"\n{clients} client{'s' if clients > 1 else ''}")
-    print(f"  {'':12}{'gpurun calls/s':>30}{'PyTorch calls/s':>30}{'ratio':>22}{'median us':>16}{'p99 us':>16}")
-    benches = {False: Bench(servers, clients), True: Bench(servers, max(2, clients - clients % 2))}
+def compare(servers, pids, clients, rounds, calls):
+    print(f"\n| {clients} client{'s' if clients > 1 else ''} | gpurun calls/s | PyTorch calls/s | ratio | median us | p99 us | cpu us |")
+    print("|---|---|---|---|---|---|---|")
     for operation in operations():
-        bench = benches[operation == "wake"]
-        each = max(10, calls // len(bench.clients) * (5 if operation == "set" else 1))
-        results = {name: [] for name in servers}
+        bench = Bench(servers, operation, max(2, clients - clients % 2) if operation == "wake" else clients)
+        each = max(10, calls // bench.clients * (5 if operation == "set" else 1))
+        results, used = [[], []], [0, 0]
         for number in range(rounds + 1):
-            for name in sorted(servers, reverse=number % 2 == 1):  # either goes first
-                result = bench.measure(name, operation, each)
+            for server in (0, 1) if number % 2 else (1, 0):  # either goes first
+                before = processor_seconds(pids[server])
+                result = bench.measure(server, each)
                 if number > 0:  # the first is to get warm
-                    results[name].append(result)
-        row(operation, results["gpurun"], results["torch"])
+                    results[server].append(result)
+                    used[server] += processor_seconds(pids[server]) - before
+        bench.close()
+        row(operation, *results, [u / (rounds * each * bench.clients) * 1e6 for u in used])
 
 
-def row(operation, ours, theirs):
-    rate = [spread([r[0] for r in results], "{:,.0f}") for results in (ours, theirs)]
+def row(operation, ours, theirs, used):
+    rates = [spread([r[0] for r in results], "{:,.0f}") for results in (ours, theirs)]
     ratio = spread([a[0] / b[0] for a, b in zip(ours, theirs)], "{:.2f}")
-    latency = [
-        " : ".join(f"{statistics.median(r[i] for r in results):.0f}" for results in (ours, theirs)) for i in (1, 2)
-    ]
-    print(f"  {operation:12}{rate[0]:>30}{rate[1]:>30}{ratio:>22}{latency[0]:>16}{latency[1]:>16}", flush=True)
+    latencies = [", ".join(f"{statistics.median(r[i] for r in results):.0f}" for results in (ours, theirs)) for i in (1, 2)]
+    cells = [operation, *rates, ratio, *latencies, ", ".join(f"{u:.1f}" for u in used)]
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def spread(values, how):
@@ -148,9 +166,15 @@ def spread(values, how):
 
 
 def processor_seconds(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """What all threads of a process have used."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                total += int(file.read().split()[0])
+        except (FileNotFoundError, ProcessLookupError):  # it has just ended
+            continue
+    return total / 1e9
 
 
 def main():
@@ -167,19 +191,17 @@ def main():
         return
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         arguments.error("no store of gpurun's: run it by gpurun, as --help says")
-    torch = subprocess.Popen(
+    peer = subprocess.Popen(
         [sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
     servers = {
         "gpurun": (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])),
-        "torch": ("127.0.0.1", int(torch.stdout.readline())),
+        "torch": ("127.0.0.1", int(peer.stdout.readline())),
     }
-    before = [processor_seconds(pid) for pid in (os.getppid(), torch.pid)]
+    print(f"gpurun's store and that of PyTorch {torch.__version__}, {os.cpu_count()} CPUs, {options.rounds} rounds")
     for clients in options.clients.split(","):
-        compare(servers, int(clients), options.rounds, options.calls)
-    used = [processor_seconds(pid) - b for pid, b in zip((os.getppid(), torch.pid), before)]
-    print(f"\nprocessor time: gpurun {used[0]:.2f} s, PyTorch {used[1]:.2f} s")
-    torch.communicate()
+        compare(servers, (os.getppid(), peer.pid), int(clients), options.rounds, options.calls)
+    peer.communicate()
 
 
 main()

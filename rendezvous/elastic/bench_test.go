@@ -14,7 +14,7 @@ import (
 // BenchmarkJob measures how long agents take to join, gather 128 bytes from
 // each, and leave together, all in one process, over loopback TCP.
 func BenchmarkJob(b *testing.B) {
-	for _, nodes := range []int{13, 125, 1000, 1250} {
+	for _, nodes := range []int{13, 38, 125, 375, 1000, 1250} {
 		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
 			before := cpuTime(b)
 			for b.Loop() {

@@ -26,8 +26,9 @@ type loop struct {
 	hurried  hurried
 	buffer   []byte
 	full     bool // and said so
-	requests int  // that were served since the loop last waited
-	replies  int  // that were sent since then, or several at once
+	pace     pace
+	requests int // that were served since the loop last waited
+	replies  int // that were sent since then, or several at once
 
 	mu        sync.Mutex
 	newcomers []newcomer
@@ -62,9 +63,8 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 func (l *loop) run() error {
 	defer l.end()
 	events := make([]unix.EpollEvent, 256)
-	var pace pace
 	for {
-		n, err := l.poller.wait(events, l.hangUpLate())
+		n, err := l.next(events)
 		if err != nil {
 			return err
 		}
@@ -73,11 +73,11 @@ func (l *loop) run() error {
 			if e.Fd == int32(l.poller.bell) {
 				rung = true
 			} else if c := l.conns[e.Fd]; c != nil {
-				l.dismissOn(c.ready(), c)
+				l.dismissOn(c.ready(n == 1), c)
 			}
 		}
 		if n > 0 {
-			pace.served(l.requests, l.replies)
+			l.pace.served(l.requests, l.replies)
 			l.requests, l.replies = 0, 0
 		}
 		// Only now may a descriptor that was closed mean somebody else.
@@ -85,6 +85,33 @@ func (l *loop) run() error {
 			if stopping, err := l.admit(); stopping || err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// next returns what clients, and the bell, have for the loop, or nothing when
+// somebody's time is over.
+func (l *loop) next(events []unix.EpollEvent) (int, error) {
+	left := l.hangUpLate()
+	if l.pace.looks() {
+		n, err := l.look(events)
+		l.pace.looked(n > 0)
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+	asleep := time.Now()
+	n, err := l.poller.wait(events, left)
+	l.pace.slept(time.Since(asleep))
+	return n, err
+}
+
+// look is a wait that stays awake, for a short time.
+func (l *loop) look(events []unix.EpollEvent) (int, error) {
+	for end := time.Now().Add(lookFor); ; {
+		n, err := l.poller.wait(events, 0)
+		if n > 0 || err != nil || time.Now().After(end) {
+			return n, err
 		}
 	}
 }

@@ -7,10 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pace is what the loop does between serving clients and waiting for them. An
-// idle store does none of it.
+// pace is what the loop does between serving clients and waiting for them. To
+// be woken costs store and client several times what a request does, so that
+// the loop goes on looking for a while, as long as that pays, and lets requests
+// that nobody waits for come together. An idle store does none of it.
 type pace struct {
 	rescheduled time.Time // when Go's scheduler had its last turn
+	dense       bool      // requests come so fast that looking may find the next
+	vain        int       // sleeps after the last look in vain, less the looks that paid since
+	skip        int       // how many of them are yet to come, before looking again
 	unanswered  int       // requests in a row that nobody was sent a reply for
 }
 
@@ -20,12 +25,24 @@ const (
 	// in every system call.
 	rescheduleAfter = 4 * time.Millisecond
 
+	// lookFor is about what a sleep and a wake-up cost, so that a look in vain
+	// at most doubles that.
+	lookFor = 20 * time.Microsecond
+
+	// A client on the store's own processor cannot send while the store looks.
+	// After each look in vain the loop sleeps at once twice as often as after
+	// the one before, but at most so often. A look that pays takes one off that,
+	// since it saves much less than one in vain costs.
+	mostSkipped = 256
+
 	// Somebody who sends this many SETs, and nothing that has an answer, waits for
 	// nothing, and is slowed down most by having to wake the store for each. What
 	// comes during a nap is served together. The request at the end of such a
-	// stream may have to wait for the end of the nap.
-	streamLength = 32
-	nap          = 20 * time.Microsecond // and what Linux adds, some 50
+	// stream may have to wait for the end of the nap, which therefore grows with
+	// the stream. Linux adds some 50 us.
+	streamLength  = 32
+	napPerRequest = 200 * time.Nanosecond
+	longestNap    = 200 * time.Microsecond
 )
 
 // served is called when clients have been served, with the numbers of requests
@@ -40,7 +57,31 @@ func (p *pace) served(requests, replies int) {
 		p.unanswered = 0
 	}
 	if p.unanswered >= streamLength {
+		nap := min(time.Duration(p.unanswered)*napPerRequest, longestNap)
 		ts := unix.NsecToTimespec(int64(nap))
 		_ = unix.Nanosleep(&ts, nil) // a signal may end it
 	}
 }
+
+// looks says whether to look before the next sleep.
+func (p *pace) looks() bool {
+	if p.skip > 0 {
+		p.skip--
+		return false
+	}
+	return p.dense
+}
+
+// looked is called with what looking has led to.
+func (p *pace) looked(found bool) {
+	if found {
+		p.vain = max(0, p.vain-1)
+		return
+	}
+	p.dense = false
+	p.vain = min(2*p.vain+1, mostSkipped)
+	p.skip = p.vain
+}
+
+// slept is called with the time that the loop slept for.
+func (p *pace) slept(d time.Duration) { p.dense = d < 2*lookFor }
