@@ -191,6 +191,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     put_sums<T>(p, job, t, shared, part);
     watch.ends(t);
   }
+  if (block_id() == grid_blocks() - 1 && thread_id() == 0) job.await_peers(); // no block has fewer tiles
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {

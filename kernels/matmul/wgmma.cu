@@ -252,6 +252,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
     if (warp == 1 || warp == 2) store_tiles<kColumns>(p, at, Job{p}, warp - 1);
+    if (block_id() == 0 && thread_id() == 3 * 32) Job{p}.await_peers();
   } else {
     take_registers<232>();
     const Job job{p};
