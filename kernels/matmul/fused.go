@@ -75,13 +75,17 @@ func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Param
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
-	for _, k := range barrier.FlagKernels() {
-		if _, err := r.Load(k); err != nil {
-			return err
+	if f.everywhere {
+		for _, k := range barrier.FlagKernels() {
+			if _, err := r.Load(k); err != nil {
+				return err
+			}
 		}
 	}
-	if err := r.prepareForks(); err != nil {
-		return err
+	if f.gathers {
+		if err := r.prepareForks(); err != nil {
+			return err
+		}
 	}
 	_, _, _, err := f.launch(r, call)
 	return err
@@ -94,8 +98,8 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	if err != nil {
 		return err
 	}
-	r.epoch++
-	p.Epoch = r.epoch
+	r.Epoch++
+	p.Epoch = r.Epoch
 	if f.gathers {
 		return r.gatherBeside(call, &p, func() error { return r.Main.Launch(kernel, shape, p.Bytes()) })
 	}

@@ -123,7 +123,7 @@ func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
 // output.cuh.
 func (r *Runner) letCopiesGo(call Call) error {
 	for peer := range r.World() {
-		if err := r.Main.WriteValue(r.Local(call.ready(peer)), r.epoch); err != nil {
+		if err := r.Main.WriteValue(r.Local(call.ready(peer)), r.Epoch); err != nil {
 			return fmt.Errorf("letting go of the copies: %w", err)
 		}
 	}

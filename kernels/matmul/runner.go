@@ -16,6 +16,8 @@ type Runner struct {
 	Main, Copies cudart.Stream
 	// SMs is the number of multiprocessors, the least of all ranks' devices.
 	SMs int
+	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
+	Epoch uint32
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
 
@@ -23,12 +25,11 @@ type Runner struct {
 	forks    [2]cudart.Event             // where Copies and own leave Main, and where own comes back
 	own      cudart.Stream               // for the copy of the own shard; it goes with the device, too
 	recorder *recorder                   // of the call that is being recorded
-	epoch    uint32                      // of the last fused call
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
-// the base of symmetric memory. Counters and Progress belong to all calls of a runner,
-// and are zero before the first.
+// the base of symmetric memory. Counters and Progress belong to all calls of a runner;
+// before the first, counters are zero, and so is progress, as Runner.Epoch is.
 type Call struct {
 	Problem
 	A, AFull, B, C              int64
