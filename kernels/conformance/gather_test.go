@@ -156,10 +156,16 @@ func (m *member) missesAGather(r *matmul.Runner, missing int) error {
 	if expired.Peer != missing || expired.Expected != 1 || expired.Phase != collective.StartBarrier && expired.Phase != collective.Chunk {
 		return fmt.Errorf("the wrong wait is named: %w", expired)
 	}
+	return m.wantNoCopies(r)
+}
+
+// wantNoCopies wants the copies of a call that failed to have ended. Where they have not, the
+// device is closed, which ends them: to free memory one would wait for them.
+func (m *member) wantNoCopies(r *matmul.Runner) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := r.Copies.Synchronize(ctx); err != nil {
-		return fmt.Errorf("the copies of a call that failed: %w", err)
+		return errors.Join(fmt.Errorf("the copies of a call that failed: %w", err), m.device.Close())
 	}
 	return nil
 }
@@ -194,8 +200,6 @@ func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
 		if err := r.Enqueue(calls[0].algorithm, room.call); err == nil {
 			return errors.New("a grid of -1 blocks was launched")
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		return errors.Join(r.Copies.Synchronize(ctx), m.synchronize())
+		return errors.Join(m.synchronize(), m.wantNoCopies(r))
 	})
 }

@@ -30,14 +30,15 @@ func (r *Runner) prepareForks() error {
 	return nil
 }
 
-// gatherBeside has the peers' shards copied while multiply runs, and the own one, which is
-// slow and which nobody waits for, beside both. There is no barrier: copies from a peer
-// wait until it says that it has begun, and the kernel of multiply ends when the peers' copies
-// have come, and theirs have been made. So nothing is left to be joined but the own one.
+// gatherBeside has the peers' shards copied while multiply runs, and beside both the own
+// one, which is slow and which nobody waits for. There is no barrier: the copies from a peer
+// wait until it says that its shard is there, and the kernel ends when all peers have said that they
+// have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the
-// host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. That the streams meet and
-// not the kernels lets both go through one queue of the hardware, where nothing overtakes.
+// host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
+// they have begun, and not kernels: a copy that waits may be in a kernel's way, where both go
+// through one queue of the hardware.
 func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
 	err := r.copyBeside(call, p)
 	if err == nil {

@@ -100,9 +100,8 @@ struct Product {
 // progress say that the chunk is there.
 //
 // The stream of the copies tells the peers that this rank's shard is there, waits for them to say
-// so of theirs, and says when it has copied one. It does not give up. When the kernel does, it
-// lets the copies go, whatever is there: the call has failed, and memory cannot be freed
-// while a stream waits.
+// so of theirs, and tells them when it has copied them. Only the kernel gives up waiting: it then
+// lets the copies go, whatever is there, for memory cannot be freed while a stream waits.
 template <typename T, int kRows, int kColumns>
 struct Gathered {
   using Order = Tiles<kRows, kColumns>;
