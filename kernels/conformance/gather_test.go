@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
@@ -109,42 +110,54 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 // A rank that does not come to a gather is named, the calls behind it end at once, and
 // no copy waits for the rank any more: memory could not be freed.
 func TestGatherMissesARank(t *testing.T) {
+	for _, major := range []int{8, 9} {
+		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			missARank(t, sim.New(1, sim.Options{Major: major}))
+		})
+	}
+}
+
+// So it is on a GPU, which the ranks share, and whose driver waits for the copies.
+func TestGatherMissesARankOnGPU(t *testing.T) {
+	sideBySide(t)
+	missARank(t, requireGPU(t))
+}
+
+// missARank has all ranks but one make gathers.
+func missARank(t *testing.T, backend cudart.Backend) {
+	t.Helper()
 	const (
 		world, missing, count = 3, 2, 30
 		timeout               = time.Second
 		bound                 = count * timeout / 2
 	)
 	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
-	for _, major := range []int{8, 9} {
-		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
-			t.Parallel() // they mostly wait
-			calls := gathers(p, world, 1, 0)
-			g := groupFor(world, sim.New(1, sim.Options{Major: major}), calls)
-			g.timeout = timeout
-			g.run(t, func(m *member) error {
-				r, err := newRunner(m)
-				if err != nil {
-					return err
-				}
-				defer m.meet() // memory stays until all are done
-				room := calls[0].room(m.send, m.sharedRoom())
-				if err := errors.Join(calls[0].prepare(m, room), r.Prepare(calls[0].algorithm, room.call)); err != nil {
-					return err
-				}
-				m.meet()
-				if m.rank == missing {
-					return nil
-				}
-				began := time.Now()
-				for range count {
-					if err := r.Enqueue(calls[0].algorithm, room.call); err != nil {
-						return err
-					}
-				}
-				return errors.Join(m.missesAGather(r, missing), within(bound, time.Since(began)))
-			})
-		})
-	}
+	calls := gathers(p, world, 1, 0)
+	g := groupFor(world, backend, calls)
+	g.timeout = timeout
+	g.run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		defer m.meet() // memory stays until all are done
+		room := calls[0].room(m.send, m.sharedRoom())
+		if err := errors.Join(calls[0].prepare(m, room), r.Prepare(calls[0].algorithm, room.call)); err != nil {
+			return err
+		}
+		m.meet()
+		if m.rank == missing {
+			return nil
+		}
+		began := time.Now()
+		for range count {
+			if err := r.Enqueue(calls[0].algorithm, room.call); err != nil {
+				return err
+			}
+		}
+		return errors.Join(m.missesAGather(r, missing), within(bound, time.Since(began)))
+	})
 }
 
 // missesAGather wants the calls to have failed for want of a rank, and the copies to have ended.
