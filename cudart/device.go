@@ -136,6 +136,13 @@ type Stream interface {
 	// The device does not know that the kernel waits, so enqueue the write first
 	// where the order is free: streams may share a hardware queue.
 	WriteValue(dst DevicePtr, value uint32) error
+	// WaitValue has what is enqueued from now on begin only when the 32-bit word at
+	// addr, a multiple of 4, is at or beyond a value: when their difference, as a
+	// signed number, is not negative, so that counts may wrap around. What was
+	// visible to the system before the word was written is visible then. Nothing bounds
+	// the wait: who waits for a peer sees to it that somebody writes the word should
+	// the peer not come.
+	WaitValue(addr DevicePtr, value uint32) error
 	// Record enqueues the taking of a time stamp. In a capture the event only marks
 	// the place for Wait, and takes no time.
 	Record(e Event) error

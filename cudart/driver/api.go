@@ -32,7 +32,7 @@ type api struct {
 	streamCreate, streamDestroy, streamQuery, streamSynchronize   dl.Func
 	streamBeginCapture, streamEndCapture                          dl.Func
 	streamCreateWithPriority, streamPriorityRange                 dl.Func
-	streamWaitEvent, streamWriteValue                             dl.Func
+	streamWaitEvent, streamWriteValue, streamWaitValue            dl.Func
 	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
 	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch dl.Func
 
@@ -136,6 +136,7 @@ func (a *api) coreEntries() []entry {
 		one(&a.streamSynchronize, "cuStreamSynchronize"),
 		one(&a.streamWaitEvent, "cuStreamWaitEvent"),
 		optional(&a.streamWriteValue, "cuStreamWriteValue32_v2"), // since CUDA 11.7
+		optional(&a.streamWaitValue, "cuStreamWaitValue32_v2"),   // likewise
 		one(&a.streamBeginCapture, "cuStreamBeginCapture_v2"),
 		one(&a.streamEndCapture, "cuStreamEndCapture"),
 		one(&a.eventCreate, "cuEventCreate"),

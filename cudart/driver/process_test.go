@@ -91,7 +91,8 @@ func fillVMM() error {
 	})
 }
 
-// addTo adds 500 to 1000 words of memory that came from another process.
+// addTo adds 500 to 1000 words of memory that came from another process, and then writes
+// the word behind them.
 func addTo(memory func(*device) (cudart.DevicePtr, error)) (err error) {
 	ordinal, err := strconv.Atoi(os.Getenv(gpuVariable))
 	if err != nil {
@@ -110,7 +111,7 @@ func addTo(memory func(*device) (cudart.DevicePtr, error)) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := g.launchAdd(ptr, ptr, 1000, 500); err != nil {
+	if err := errors.Join(g.launchAdd(ptr, ptr, 1000, 500), g.stream.WriteValue(ptr+toldAt, 1)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -148,22 +149,49 @@ func crash() error {
 	return nil
 }
 
+// toldAt is where the word lies that says that the 1000 words before it were added to.
+const toldAt = 4 * 1000
+
+// copyWhenTold has a stream of its own copy 1000 words when another process, which play
+// runs, has written the word behind them. It returns the copy.
+func (g *gpu) copyWhenTold(ptr cudart.DevicePtr, play func() (output string, err error)) cudart.DevicePtr {
+	g.t.Helper()
+	s, to := must[cudart.Stream](g.t)(g.dev.NewStream()), g.malloc(1000)
+	if err := g.stream.WriteValue(ptr+toldAt, 0); err != nil {
+		g.t.Fatal(err)
+	}
+	g.synchronize()
+	if err := errors.Join(s.WaitValue(ptr+toldAt, 1), s.Copy(to, ptr, toldAt)); err != nil {
+		g.t.Fatal(err)
+	}
+	output, err := play()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second)
+		defer cancel()
+		err = s.Synchronize(ctx)
+	}
+	if err != nil {
+		err = errors.Join(err, g.stream.WriteValue(ptr+toldAt, 1)) // the device could not be closed while a stream waits
+		g.t.Fatalf("%v: %s", err, output)
+	}
+	return to
+}
+
 // TestGPUMemoryOfAnotherProcess shares an allocation with a process on the
 // same GPU, and with one on the next GPU where there is one.
 func TestGPUMemoryOfAnotherProcess(t *testing.T) {
 	g := openGPU(t)
-	buffer := g.malloc(1000)
+	buffer := g.malloc(1001)
 	handle := must[[64]byte](t)(g.dev.ExportIPC(buffer))
 	for ordinal := range min(2, len(must[[]cudart.Info](t)(New().Devices()))) {
 		if err := g.stream.Upload(buffer, words(1000, 0, 7)); err != nil {
 			t.Fatal(err)
 		}
-		output, err := runRole(t, "fill", nil,
-			handleVariable+"="+hex.EncodeToString(handle[:]), gpuVariable+"="+strconv.Itoa(ordinal))
-		if err != nil {
-			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
-		}
+		copied := g.copyWhenTold(buffer, func() (string, error) {
+			return runRole(t, "fill", nil, handleVariable+"="+hex.EncodeToString(handle[:]), gpuVariable+"="+strconv.Itoa(ordinal))
+		})
 		g.wantWords(buffer, words(1000, 500, 7))
+		g.wantWords(copied, words(1000, 500, 7))
 	}
 }
 
@@ -183,11 +211,11 @@ func TestGPUVirtualMemoryOfAnotherProcess(t *testing.T) {
 		if err := g.stream.Upload(ptr, words(1000, 0, 7)); err != nil {
 			t.Fatal(err)
 		}
-		output, err := runRole(t, "fill-vmm", []*os.File{file}, gpuVariable+"="+strconv.Itoa(ordinal))
-		if err != nil {
-			t.Fatalf("from GPU %d: %v: %s", ordinal, err, output)
-		}
+		copied := g.copyWhenTold(ptr, func() (string, error) {
+			return runRole(t, "fill-vmm", []*os.File{file}, gpuVariable+"="+strconv.Itoa(ordinal))
+		})
 		g.wantWords(ptr, words(1000, 500, 7))
+		g.wantWords(copied, words(1000, 500, 7))
 	}
 	if err := errors.Join(g.dev.UnmapMemory(ptr), g.dev.ReleaseMemory(memory)); err != nil {
 		t.Error(err)

@@ -80,24 +80,6 @@ func (s *stream) Fill(dst cudart.DevicePtr, value byte, bytes int64) error {
 	return s.dev.api.call(s.dev.api.memsetD8, uintptr(dst), uintptr(value), uintptr(bytes), s.handle)
 }
 
-// writeDefault is CU_STREAM_WRITE_VALUE_DEFAULT: everything before the write in
-// the stream is visible to the whole system before it.
-const writeDefault = 0
-
-// WriteValue enqueues the writing of a word. No attribute of a device says
-// whether it can: where the second version of these operations is there, it
-// needs no module parameter of the driver and works on every GPU.
-func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
-	a := s.dev.api
-	if !a.streamWriteValue.Found() {
-		return unsupported("cuStreamWriteValue32_v2", "streams write values with a driver for CUDA 11.7 or newer, and this one is older; update the NVIDIA driver")
-	}
-	if dst%4 != 0 {
-		return &cudart.Error{Op: "cuStreamWriteValue32_v2", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is not a multiple of 4", uint64(dst))}
-	}
-	return a.call(a.streamWriteValue, s.handle, uintptr(dst), uintptr(value), writeDefault)
-}
-
 // Upload copies host memory to the device.
 func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
 	if err := s.drain("cuMemcpyHtoDAsync_v2"); err != nil || len(src) == 0 {

@@ -142,6 +142,22 @@ func TestWriteValue(t *testing.T) {
 	wantCode(t, s.WriteValue(word, 1), cudart.ErrNotSupported, "a driver for CUDA 11.7 or newer")
 }
 
+func TestWaitValue(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	word := must[cudart.DevicePtr](t)(d.Malloc(12))
+	f.calls()
+	if err := s.WaitValue(word+8, 0xffffffff); err != nil {
+		t.Error(err)
+	}
+	wantCalls(t, f, "cuStreamWaitValue32_v2 0xffffffff 0")
+	wantCode(t, s.WaitValue(word+2, 1), cudart.ErrInvalidValue, "not a multiple of 4")
+	wantCode(t, s.WaitValue(word+12, 1), cudart.ErrInvalidValue, "cuStreamWaitValue32_v2")
+	d.api.streamWaitValue = dl.Func{}
+	wantCode(t, s.WaitValue(word, 1), cudart.ErrNotSupported, "a driver for CUDA 11.7 or newer")
+}
+
 func TestStreamsWaitForEvents(t *testing.T) {
 	f := newFake(t)
 	d := f.open()

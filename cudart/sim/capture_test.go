@@ -97,30 +97,6 @@ func TestStreamsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestWriteValueIsChecked(t *testing.T) {
-	d := openDevice(t)
-	s, word := mustStream(t, d), mustMalloc(t, d, 256)
-	for name, at := range map[string]cudart.DevicePtr{"null": 0, "unaligned": word + 2, "behind the end": word + 256} {
-		if err := s.WriteValue(at, 1); !isResult(err, cudart.ErrInvalidValue) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	got := make([]byte, 12)
-	if err := errors.Join(s.Fill(word, 0xee, 12), s.WriteValue(word+4, 0x84030201), s.Download(got, word)); err != nil {
-		t.Fatal(err)
-	}
-	if want := []byte("\xee\xee\xee\xee\x01\x02\x03\x84\xee\xee\xee\xee"); !bytes.Equal(got, want) {
-		t.Errorf("got %x, want %x", got, want)
-	}
-	g, err := s.Capture(func() error { return s.WriteValue(word, 1) })
-	if err := errors.Join(err, d.Free(word), g.Launch(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := synchronize(t, s); !isResult(err, cudart.ErrInvalidValue) {
-		t.Errorf("a word that was freed: %v", err)
-	}
-}
-
 func TestCapturesOfTwoStreams(t *testing.T) {
 	d := openDevice(t)
 	first, second, third := mustStream(t, d), mustStream(t, d), mustStream(t, d)

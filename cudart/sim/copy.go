@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"gpurun/cudart"
@@ -99,31 +98,4 @@ func (e *engine) step() (exec.State, error) {
 	}
 	e.stream.delay(betweenPieces)
 	return exec.Running, nil
-}
-
-// write is a stream memory operation.
-type write struct {
-	dst   cudart.DevicePtr
-	value uint32
-}
-
-// storing is one under way.
-type storing struct {
-	word  *uint32
-	value uint32
-}
-
-func (w write) begin(s *stream) (task, error) {
-	to, err := s.device.memory.bytes(w.dst, 4)
-	if err != nil {
-		return nil, failure("writing a value", cudart.ErrInvalidValue, "%v", err)
-	}
-	return storing{(*uint32)(unsafe.Pointer(unsafe.SliceData(to))), w.value}, nil
-}
-
-// step stores the word as a release does: Go's atomics are sequentially
-// consistent, and the copies and kernels before it in the stream are complete.
-func (w storing) step() (exec.State, error) {
-	atomic.StoreUint32(w.word, w.value)
-	return exec.Done, nil
 }

@@ -23,18 +23,6 @@ func (s *stream) transfer(t transfer, ptrs ...cudart.DevicePtr) error {
 	return s.enqueue(t)
 }
 
-// WriteValue enqueues the writing of a word.
-func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
-	const op = "enqueueing the writing of a value"
-	if _, err := s.device.memory.bytes(dst, 4); err != nil {
-		return failure(op, cudart.ErrInvalidValue, "%v", err)
-	}
-	if dst%4 != 0 {
-		return failure(op, cudart.ErrInvalidValue, "%#x is not a multiple of 4", uint64(dst))
-	}
-	return s.enqueue(write{dst, value})
-}
-
 // Upload waits for earlier work, and copies from the host.
 func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
 	if err := s.settle(); err != nil {

@@ -104,6 +104,12 @@ func (c matmulCall) run(m *member, r *matmul.Runner) error { return runMatmuls(m
 // before has ended on this rank, and its results from there, so that a rank that
 // begins before its peers, or goes on before they have ended, is seen to.
 func runMatmuls(m *member, r *matmul.Runner, calls []matmulCall) error {
+	return runMatmulsLate(m, r, calls, func() error { return nil })
+}
+
+// runMatmulsLate is runMatmuls of a rank that makes its calls when await returns, and
+// the peers whenever theirs does.
+func runMatmulsLate(m *member, r *matmul.Runner, calls []matmulCall, await func() error) error {
 	images, at := make([]image, len(calls)), m.send
 	for i, c := range calls {
 		images[i] = image{image: c.room(at, m.sharedRoom()), work: c.room(m.recv, m.sharedRoom())}
@@ -114,6 +120,9 @@ func runMatmuls(m *member, r *matmul.Runner, calls []matmulCall) error {
 		}
 	}
 	m.meet() // nobody loads a module any more while kernels wait: see loadKernels
+	if err := await(); err != nil {
+		return err
+	}
 	for i, c := range calls {
 		if err := c.enqueue(m, r, images[i]); err != nil {
 			return fmt.Errorf("%s: %w", c, err)
@@ -271,7 +280,7 @@ func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	const world = 2
 	for i, n := range []int64{250, 220, 200, 100} {
 		p := matmul.Problem{M: 140 * world, N: n, K: 72, DType: matmul.DTypes()[i%2]}
-		calls := slices.DeleteFunc(matmulCalls(p, world, uint64(i)), notFused)
+		calls := fusedCalls(p, world, uint64(i))
 		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 9}), [][]matmulCall{calls})
 	}
 }
@@ -293,11 +302,14 @@ func TestFusedMatmulsInDisorder(t *testing.T) {
 		world := 2 + int(seed/2%2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
 		p := matmul.Problem{M: 9 * int64(world), N: 40, K: 8, DType: matmul.DTypes()[seed/4%2]}
-		runMatmulGroup(t, world, backend, [][]matmulCall{slices.DeleteFunc(matmulCalls(p, world, seed), notFused)})
+		runMatmulGroup(t, world, backend, [][]matmulCall{fusedCalls(p, world, seed)})
 	}
 }
 
-func notFused(c matmulCall) bool { return c.algorithm.Name != "fused" }
+// fusedCalls are those of matmulCalls that communicate while they multiply.
+func fusedCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
+	return slices.DeleteFunc(matmulCalls(p, world, seed), func(c matmulCall) bool { return c.algorithm.Name != "fused" })
+}
 
 // So are all on a GPU, which the ranks share.
 func TestEveryMatmulOnGPU(t *testing.T) {
@@ -318,10 +330,8 @@ func runEveryMatmul(t *testing.T, world int, backend cudart.Backend, seed uint64
 	runMatmulGroup(t, world, backend, batches)
 }
 
-// runMatmulGroup runs batches of calls, one after the other, in a group that has memory
-// for each.
-func runMatmulGroup(t *testing.T, world int, backend cudart.Backend, batches [][]matmulCall) {
-	t.Helper()
+// groupFor has memory for each of some batches of calls.
+func groupFor(world int, backend cudart.Backend, batches ...[]matmulCall) group {
 	g := group{world: world, backend: backend}
 	for _, calls := range batches {
 		room := int64(0)
@@ -330,7 +340,14 @@ func runMatmulGroup(t *testing.T, world int, backend cudart.Backend, batches [][
 			g.bytes = max(g.bytes, room, c.stagingBytes())
 		}
 	}
-	g.run(t, func(m *member) error {
+	return g
+}
+
+// runMatmulGroup runs batches of calls, one after the other, in a group that has memory
+// for each.
+func runMatmulGroup(t *testing.T, world int, backend cudart.Backend, batches [][]matmulCall) {
+	t.Helper()
+	groupFor(world, backend, batches...).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {
 			return err

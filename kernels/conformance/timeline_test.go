@@ -102,7 +102,7 @@ func gap(begins map[uint32]bool, end int64) (longest int64) {
 }
 
 // checkCopies wants the chunks of an algorithm that copies them: the peer's, one after
-// the other, and the own rows.
+// the other, and beside them the own rows.
 func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 	var want []matmul.CopyTimes
 	if c.algorithm.Chunked {
@@ -111,13 +111,14 @@ func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 			{Shard: peer, Chunk: 0, Bytes: shard / 2}, {Shard: peer, Chunk: 1, Bytes: shard / 2}, {Shard: m.rank, Bytes: shard},
 		}
 	}
-	before := recording.Met
+	before := map[bool]uint64{false: recording.Met, true: recording.Met} // of the own rows, and others
 	var got []matmul.CopyTimes
 	for _, x := range recording.Copies {
-		if x.Begin < before || x.End < x.Begin {
-			return fmt.Errorf("before is %d, and a copy %+v", before, x)
+		own := x.Shard == m.rank
+		if x.Begin < before[own] || x.End < x.Begin {
+			return fmt.Errorf("before is %d, and a copy %+v", before[own], x)
 		}
-		before = x.End
+		before[own] = x.End
 		x.Begin, x.End = 0, 0
 		got = append(got, x)
 	}

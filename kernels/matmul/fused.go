@@ -75,20 +75,17 @@ func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Param
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
-	for _, k := range barrier.FlagKernels() {
-		if _, err := r.Load(k); err != nil {
-			return err
+	if f.everywhere {
+		for _, k := range barrier.FlagKernels() {
+			if _, err := r.Load(k); err != nil {
+				return err
+			}
 		}
 	}
-	for i, e := range r.forks {
-		if e != nil {
-			continue
-		}
-		e, err := r.Device.NewEvent()
-		if err != nil {
+	if f.gathers {
+		if err := r.prepareForks(); err != nil {
 			return err
 		}
-		r.forks[i] = e
 	}
 	_, _, _, err := f.launch(r, call)
 	return err
@@ -101,8 +98,8 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	if err != nil {
 		return err
 	}
-	r.epoch++
-	p.Epoch = r.epoch
+	r.Epoch++
+	p.Epoch = r.Epoch
 	if f.gathers {
 		return r.gatherBeside(call, &p, func() error { return r.Main.Launch(kernel, shape, p.Bytes()) })
 	}
@@ -112,62 +109,6 @@ func (f fused) enqueue(r *Runner, call Call) error {
 		return err
 	}
 	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
-}
-
-// gatherBeside meets the peers, whose shards are then there, has them copied while
-// multiply runs, and meets them again, who then have copied this rank's. The copies are
-// enqueued before the kernel that waits for them: where launches block the host
-// (CUDA_LAUNCH_BLOCKING, some tools), they would never come.
-func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
-	if err := barrier.Meet(r.Comm, r.Main, collective.StartBarrier); err != nil {
-		return err
-	}
-	leave, back := r.forks[0], r.forks[1]
-	if err := r.Main.Record(leave); err != nil {
-		return err
-	}
-	if err := r.Copies.Wait(leave); err != nil {
-		return err
-	}
-	if err := r.gatherShards(call, p); err != nil {
-		return err
-	}
-	if err := r.Copies.Record(back); err != nil {
-		return err
-	}
-	if err := multiply(); err != nil {
-		return err
-	}
-	if err := r.Main.Wait(back); err != nil {
-		return err
-	}
-	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
-}
-
-// gatherShards enqueues the copies of the peers' shards, the next rank's first, chunk by
-// chunk, each followed by its word of progress. The own shard, which nobody waits for,
-// comes last.
-func (r *Runner) gatherShards(call Call, p *Params) error {
-	row := call.K * int64(call.DType.Size)
-	shard := rowsOfShard(call.M, r.World())
-	for k := 1; k < r.World(); k++ {
-		owner := (r.Rank() + k) % r.World()
-		to := r.Local(call.AFull + int64(owner)*shard*row)
-		for c := range int64(p.Splits) {
-			first := min(c*p.ChunkRows, shard)
-			if rows := min(p.ChunkRows, shard-first); rows > 0 {
-				at := cudart.DevicePtr(first * row)
-				if err := r.CopyChunk(owner, int(c), to+at, r.Peer(owner, call.A)+at, rows*row); err != nil {
-					return err
-				}
-			}
-			word := cudart.DevicePtr(p.Progress) + cudart.DevicePtr(4*(int64(owner)*int64(p.Splits)+c))
-			if err := r.Copies.WriteValue(word, p.Epoch); err != nil {
-				return err
-			}
-		}
-	}
-	return r.CopyChunk(r.Rank(), 0, r.Local(call.AFull+int64(r.Rank())*shard*row), r.Local(call.A), shard*row)
 }
 
 func fusedGather() *Algorithm {

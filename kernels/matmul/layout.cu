@@ -15,7 +15,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, c),
     AT(MatmulParams, staging),
     AT(MatmulParams, counters),
-    AT(MatmulParams, progress), AT(MatmulParams, ready),
+    AT(MatmulParams, progress), AT(MatmulParams, ready), AT(MatmulParams, taken),
     AT(MatmulParams, trace),
     AT(MatmulParams, map_a),
     AT(MatmulParams, map_a_full),

@@ -7,6 +7,8 @@
 //   2. each warp multiplies a part of the tile, accumulating in registers
 //   3. the sums are rounded, pass through shared memory, and whole rows of them are put
 //      where the job wants them
+// A thread of the last block, which has the fewest tiles, then waits until the peers need nothing
+// more.
 //
 // Buffers: A and C lie by rows, B by columns, all aligned to 16 bytes.
 //
@@ -191,6 +193,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     put_sums<T>(p, job, t, shared, part);
     watch.ends(t);
   }
+  if (block_id() == grid_blocks() - 1 && thread_id() == 0) job.await_peers();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {

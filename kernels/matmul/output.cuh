@@ -16,6 +16,8 @@
 //   targets(tile), target(tile, i)  the matrices to store the tile in, by where its shard
 //                         begins in each
 //   end(tile, part)       one thread, after all rows of a part have been stored
+//   await_peers()         one thread of the grid, at any time: returns when the peers need no more
+//                         of this rank's
 // Parts are what one group of threads finishes; all kernels of a job count them alike.
 //
 // A module has one kernel, for the job and the element type that are macros of the
@@ -53,6 +55,9 @@ FORCE_INLINE __device__ uint64_t shard_of(const MatmulParams& p, uint64_t matrix
   return matrix + (int64_t)t.shard_row * p.n * kElementBytes;
 }
 
+// The word of a rank among those of all.
+FORCE_INLINE __device__ uint64_t word_of(uint64_t words, uint32_t rank) { return words + rank * sizeof(uint32_t); }
+
 // Waits until a word, which grows, has reached a value. It gives up when the time is up, or another of this rank's
 // waits has expired before: a tile after the other would wait in vain.
 FORCE_INLINE __device__ void await_word(const MatmulParams& p, uint64_t word, uint32_t value, Phase phase, uint32_t peer) {
@@ -87,11 +92,16 @@ struct Product {
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile&, uint32_t) const { return p.c; }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
+  FORCE_INLINE __device__ void await_peers() const {}
 };
 
 // Gathered multiplies the shards of all ranks, in the order in which they arrive: its
 // own at once, from where it lies, then those of the ranks after it, as soon as the words of
 // progress say that the chunk is there.
+//
+// The stream of the copies tells the peers that this rank's shard is there, waits for them to say
+// so of theirs, and tells them when it has copied them. Only the kernel gives up waiting: it then
+// lets the copies go, whatever is there, for memory cannot be freed while a stream waits.
 template <typename T, int kRows, int kColumns>
 struct Gathered {
   using Order = Tiles<kRows, kColumns>;
@@ -120,7 +130,22 @@ struct Gathered {
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t) const { return shard_of(p, p.c, t); }
   FORCE_INLINE __device__ void end(const Tile&, int64_t) const {}
 
+  // Waits first for the peers to begin, so that one that does not come is missed for that.
+  FORCE_INLINE __device__ void await_peers() const {
+    each_peer([&](uint32_t r) { await_word(p, word_of(p.ready, r), p.epoch, kStartBarrier, r); });
+    each_peer([&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
+    if (ld_relaxed(claimed_address(p.base)) == 0) return;
+    each_peer([&](uint32_t r) { st_flag_release(word_of(p.ready, r), p.epoch); });
+  }
+
  private:
+  // Calls f for all other ranks, from that after this one on.
+  template <typename F>
+  FORCE_INLINE __device__ void each_peer(F f) const {
+#pragma nounroll
+    for (uint32_t i = 1; i < p.base.world; i++) f((p.base.rank + i) % p.base.world);
+  }
+
   // Waits for a chunk by its number in the order of their arrival. The own ones count, but
   // are not copied.
   FORCE_INLINE __device__ void await_chunk(uint32_t i) const {
@@ -147,7 +172,7 @@ struct Summed {
 
   FORCE_INLINE __device__ void announce() const {
     for (uint32_t r = thread_id(); r < p.base.world; r += block_threads())
-      if (r != p.base.rank) st_flag_release(on_peer(p, ready_of(p.base.rank), r), p.epoch);
+      if (r != p.base.rank) st_flag_release(on_peer(p, word_of(p.ready, p.base.rank), r), p.epoch);
   }
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, (p.base.rank + 1) % p.base.world); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
@@ -186,7 +211,7 @@ struct Summed {
   FORCE_INLINE __device__ void await_owner(const Tile& t) {
     if (is_own(t) || t.owner == begun) return;
     begun = t.owner;
-    await_word(p, ready_of(t.owner), p.epoch, kStartBarrier, t.owner);
+    await_word(p, word_of(p.ready, t.owner), p.epoch, kStartBarrier, t.owner);
   }
 
   // What is not its own goes to the owner's staging, its own sums to C, or to that of all.
@@ -200,9 +225,9 @@ struct Summed {
     if (is_own(t)) return;
     asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, counter_of(part), t.owner)) : "memory");
   }
+  FORCE_INLINE __device__ void await_peers() const {}
 
  private:
-  FORCE_INLINE __device__ uint64_t ready_of(uint32_t rank) const { return p.ready + rank * sizeof(uint32_t); }
   FORCE_INLINE __device__ uint64_t counter_of(int64_t part) const { return p.counters + part * sizeof(uint32_t); }
 
   // Where a rank's products for this rank's shard lie.

@@ -18,6 +18,7 @@ struct MatmulParams {
   uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
                        // the last call that the chunk was there in, by its epoch
   uint64_t ready;      // symmetric 32-bit words, one for each rank: the last call that it has begun, by its epoch
+  uint64_t taken;      // likewise: the last call in which it has copied this rank's shard of A
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;

@@ -18,6 +18,7 @@ type Params struct {
 	Counters  uint64
 	Progress  uint64
 	Ready     uint64
+	Taken     uint64
 	Trace     uint64
 	MapA      uint64
 	MapAFull  uint64

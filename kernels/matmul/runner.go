@@ -16,18 +16,20 @@ type Runner struct {
 	Main, Copies cudart.Stream
 	// SMs is the number of multiprocessors, the least of all ranks' devices.
 	SMs int
+	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
+	Epoch uint32
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
 
 	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
-	forks    [2]cudart.Event             // where Copies leaves Main, and where it comes back
+	forks    [2]cudart.Event             // where Copies and own leave Main, and where own comes back
+	own      cudart.Stream               // for the copy of the own shard; it goes with the device, too
 	recorder *recorder                   // of the call that is being recorded
-	epoch    uint32                      // of the last fused call
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
-// the base of symmetric memory. Counters and Progress belong to all calls of a runner,
-// and are zero before the first.
+// the base of symmetric memory. Counters and Progress belong to all calls of a runner;
+// before the first, counters are zero, and so is progress, as Runner.Epoch is.
 type Call struct {
 	Problem
 	A, AFull, B, C              int64
@@ -39,11 +41,17 @@ type Call struct {
 }
 
 // ProgressBytes is the room for the words by which a call tells how far it is: of each rank
-// whether it has begun, and of each chunk whether it is there.
-func ProgressBytes(world, splits int) int64 { return readyBytes + 4*int64(world)*int64(splits) }
+// whether it has begun, and whether it has copied this rank's shard, and of each chunk
+// whether it is there.
+func ProgressBytes(world, splits int) int64 { return 2*rankWords + 4*int64(world)*int64(splits) }
 
-// readyBytes is the room for a word of each rank, wherever the chunks' words end.
-const readyBytes = 4 * collective.MaxRanks
+// rankWords is the room for a word of each rank, wherever the chunks' words end.
+const rankWords = 4 * collective.MaxRanks
+
+// ready and taken are where the words of a rank lie, in bytes from the base of symmetric
+// memory; see Params.
+func (c Call) ready(rank int) int64 { return c.Progress + 4*int64(rank) }
+func (c Call) taken(rank int) int64 { return c.ready(rank) + rankWords }
 
 // MaxSplits bounds the chunks of a shard.
 const MaxSplits = 256
@@ -55,7 +63,7 @@ func (r *Runner) Params(call Call) Params {
 		Params: r.Comm.Params(collective.Call{DType: call.DType}),
 		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
 		Staging: at(call.Staging), Counters: at(call.Counters),
-		Ready: at(call.Progress), Progress: at(call.Progress + readyBytes),
+		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Progress: at(call.Progress + 2*rankWords),
 		Trace: uint64(call.Trace),
 		M:     call.M, N: call.N, K: call.K,
 		Splits: uint32(max(call.Splits, 1)),

@@ -67,13 +67,13 @@ func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	}
 }
 
-// CopyChunk enqueues the copy of a chunk of a rank's shard on Copies, and has it timed if
-// the call is being recorded.
-func (r *Runner) CopyChunk(shard, chunk int, dst, src cudart.DevicePtr, bytes int64) error {
+// copyChunk enqueues the copy of a chunk of a rank's shard, and has it timed if the call is
+// being recorded.
+func (r *Runner) copyChunk(s cudart.Stream, shard, chunk int, dst, src cudart.DevicePtr, bytes int64) error {
 	if r.recorder == nil {
-		return r.Copies.Copy(dst, src, bytes)
+		return s.Copy(dst, src, bytes)
 	}
-	return r.recorder.copy(r.Copies, CopyTimes{Shard: shard, Chunk: chunk, Bytes: bytes}, dst, src)
+	return r.recorder.copy(s, CopyTimes{Shard: shard, Chunk: chunk, Bytes: bytes}, dst, src)
 }
 
 // callsBeforeRecord are what devices are busy with while the host enqueues the call that is

@@ -9,6 +9,8 @@
 //      says so, while the copies for the next tiles are on their way
 //   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
 //      by bulk copies, while the next tile is multiplied
+// Meanwhile a thread of the last block, which has the fewest tiles, waits until the peers need
+// nothing more. It has no part in the above, so that it delays nothing.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
 // elements of k by kRows rows of A, or by kColumns / 2 of B, swizzled by 128 bytes. What the
@@ -252,6 +254,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
     if (warp == 1 || warp == 2) store_tiles<kColumns>(p, at, Job{p}, warp - 1);
+    if (warp == 3 && lane_id() == 0 && block_id() == grid_blocks() - 1) Job{p}.await_peers();
   } else {
     take_registers<232>();
     const Job job{p};

@@ -1,7 +1,7 @@
 // Package trace draws timelines of products that overlap with communication, as Chrome
 // trace events, which chrome://tracing and Perfetto open.
 //
-// A process of the picture is a rank. Its threads are the stream of copies, with a slice
+// A process of the picture is a rank. Its threads are the streams of copies, with a slice
 // for each chunk, and the blocks of the kernel, with a slice for each tile and one for
 // each wait before it. The format is that of the document "Trace Event Format":
 // complete events (ph X) and metadata (ph M), times in microseconds.

@@ -27,6 +27,7 @@ func example() Timeline {
 			Copies: []Copy{
 				{Shard: peer, Chunk: 0, Bytes: 1 << 20, Begin: met + 500, End: met + 3500},
 				{Shard: peer, Chunk: 1, Bytes: 1 << 19, Begin: met + 3500, End: met + 7001},
+				{Shard: r, Chunk: 0, Bytes: 3 << 19, Begin: met + 400, End: met + 8000},
 			},
 		}
 	}

@@ -8,9 +8,13 @@ import (
 	"strconv"
 )
 
-// copyThread is the thread of a rank that stands for the stream of copies; block b is
-// thread b + 1.
-const copyThread = 0
+// The threads of a rank: the stream of the copies from its peers, that of the copy of its own
+// shard, which goes on beside them, and from blockThread on the blocks.
+const (
+	copyThread = iota
+	ownThread
+	blockThread
+)
 
 // micros are nanoseconds, written as the format's microseconds.
 type micros int64
@@ -98,13 +102,25 @@ func (w *writer) rank(r Rank) {
 	name := fmt.Sprintf("rank %d, %s", r.Rank, r.Device)
 	w.event(label{"process_name", "M", r.Rank, 0, map[string]any{"name": name}})
 	w.event(label{"process_sort_index", "M", r.Rank, 0, map[string]any{"sort_index": r.Rank}})
-	if len(r.Copies) > 0 {
-		w.thread(r.Rank, copyThread, "copies")
-	}
-	for _, c := range r.Copies {
-		w.slice(r, copyThread, shard(c.Shard), "copy", c.Begin, c.End, map[string]any{"chunk": c.Chunk, "bytes": c.Bytes})
-	}
+	w.copies(r)
 	w.tiles(r)
+}
+
+// copies draws those of the peers' shards, and that of the own one.
+func (w *writer) copies(r Rank) {
+	names := [...]string{copyThread: "copies", ownThread: "copy of the own shard"}
+	named := [len(names)]bool{}
+	for _, c := range r.Copies {
+		thread := copyThread
+		if c.Shard == r.Rank {
+			thread = ownThread
+		}
+		if !named[thread] {
+			w.thread(r.Rank, thread, names[thread])
+			named[thread] = true
+		}
+		w.slice(r, thread, shard(c.Shard), "copy", c.Begin, c.End, map[string]any{"chunk": c.Chunk, "bytes": c.Bytes})
+	}
 }
 
 // tiles draws what the blocks did. A kernel fetches a tile while it computes the one
@@ -113,7 +129,7 @@ func (w *writer) rank(r Rank) {
 func (w *writer) tiles(r Rank) {
 	named, end := copyThread, int64(0)
 	for _, t := range r.inOrder() {
-		thread := t.Block + 1
+		thread := blockThread + t.Block
 		if thread != named {
 			w.thread(r.Rank, thread, fmt.Sprintf("block %d", t.Block))
 			named, end = thread, t.Wait

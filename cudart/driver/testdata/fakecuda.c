@@ -465,6 +465,17 @@ int cuStreamWriteValue32_v2(uintptr_t stream, uint64_t to, uint32_t value, unsig
 	return INVALID_VALUE;
 }
 
+/* A word that is not there yet would keep a stream waiting: this one does nothing meanwhile. */
+int cuStreamWaitValue32_v2(uintptr_t stream, uint64_t at, uint32_t value, unsigned flags)
+{
+	ENTER(" %#x %u", value, flags);
+	LIVE(STREAM, stream);
+	for (int i = 0; i < 256; i++)
+		if (objects[i].kind == MEMORY && at >= objects[i].handle && at + 4 <= objects[i].handle + objects[i].bytes)
+			return 0;
+	return INVALID_VALUE;
+}
+
 /* Memory of other processes: a handle is the address and a pattern. */
 
 typedef struct {

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+)
+
+// WriteValue enqueues the writing of a word.
+func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
+	if err := s.checkWord("enqueueing the writing of a value", dst); err != nil {
+		return err
+	}
+	return s.enqueue(write{dst, value})
+}
+
+// WaitValue has what is enqueued from now on wait for a word.
+func (s *stream) WaitValue(addr cudart.DevicePtr, value uint32) error {
+	if err := s.checkWord("enqueueing a wait for a value", addr); err != nil {
+		return err
+	}
+	return s.enqueue(wait{addr, value})
+}
+
+// checkWord refuses an address that no word can have.
+func (s *stream) checkWord(op string, at cudart.DevicePtr) error {
+	if _, err := s.word(at); err != nil {
+		return failure(op, cudart.ErrInvalidValue, "%v", err)
+	}
+	if at%4 != 0 {
+		return failure(op, cudart.ErrInvalidValue, "%#x is not a multiple of 4", uint64(at))
+	}
+	return nil
+}
+
+// word is the host's view of a word in device memory.
+func (s *stream) word(at cudart.DevicePtr) (*uint32, error) {
+	bytes, err := s.device.memory.bytes(at, 4)
+	if err != nil {
+		return nil, err
+	}
+	return (*uint32)(unsafe.Pointer(unsafe.SliceData(bytes))), nil
+}
+
+// write is an enqueued WriteValue.
+type write struct {
+	dst   cudart.DevicePtr
+	value uint32
+}
+
+// storing is one under way.
+type storing struct {
+	word  *uint32
+	value uint32
+}
+
+func (w write) begin(s *stream) (task, error) {
+	to, err := s.word(w.dst)
+	if err != nil {
+		return nil, failure("writing a value", cudart.ErrInvalidValue, "%v", err)
+	}
+	return storing{to, w.value}, nil
+}
+
+// step stores the word as a release does: Go's atomics are sequentially
+// consistent, and the copies and kernels before it in the stream are complete.
+func (w storing) step() (exec.State, error) {
+	atomic.StoreUint32(w.word, w.value)
+	return exec.Done, nil
+}
+
+// wait is an enqueued WaitValue.
+type wait struct {
+	addr  cudart.DevicePtr
+	value uint32
+}
+
+// polling is one under way.
+type polling struct {
+	device *Device
+	word   *uint32
+	value  uint32
+}
+
+func (w wait) begin(s *stream) (task, error) {
+	at, err := s.word(w.addr)
+	if err != nil {
+		return nil, failure("waiting for a value", cudart.ErrInvalidValue, "%v", err)
+	}
+	return polling{s.device, at, w.value}, nil
+}
+
+// step looks at the word. Nobody waits on a device that is broken: what would write the
+// word may have been passed over.
+func (w polling) step() (exec.State, error) {
+	if int32(atomic.LoadUint32(w.word)-w.value) < 0 && w.device.sticky() == nil {
+		return exec.Idle, nil
+	}
+	return exec.Done, nil
+}

@@ -1,0 +1,218 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// gathers are so many fused gathers of a problem, each with an A and a B of its own.
+func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall) {
+	for _, o := range matmul.Operations() {
+		a, ok := o.Algorithm("fused")
+		if !o.Gathers || !ok {
+			continue
+		}
+		for i := range count {
+			in := product(o, p, world, reference.Exact, seed<<8|uint64(i))
+			all = append(all, matmulCall{operation: o, algorithm: a, problem: p, splits: 1 + i%3, in: in})
+		}
+	}
+	return all
+}
+
+// No barrier is between gathers: a shard is copied when its owner is at the call, and
+// written again when all have copied it. In disorder copies come late and kernels early.
+func TestGathersBackToBackInDisorder(t *testing.T) {
+	for seed := range uint64(6) {
+		world := 2 + int(seed/2)
+		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
+		p := matmul.Problem{M: 5 * int64(world), N: 8, K: 8, DType: matmul.DTypes()[seed/2%2]}
+		runMatmulGroup(t, world, backend, [][]matmulCall{gathers(p, world, 8, seed)})
+	}
+}
+
+// A rank that comes when the peers wait for it already finds its shard not copied yet.
+func TestGatherAwaitsALateRank(t *testing.T) {
+	const world = 3
+	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: matmul.DTypes()[0]}
+	for late := range world {
+		calls := gathers(p, world, 4, uint64(late))
+		groupFor(world, sim.New(1, sim.Options{Major: 8 + late%2}), calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			return runMatmulsLate(m, r, calls, func() error {
+				if m.rank != late {
+					return nil
+				}
+				return awaitPeersBegin(m)
+			})
+		})
+	}
+}
+
+// awaitPeersBegin returns when all peers have begun their first call.
+func awaitPeersBegin(m *member) error {
+	words := make([]byte, 4*m.world)
+	for deadline := time.Now().Add(patience); ; {
+		if err := m.stream.Download(words, m.comm.Local(m.sharedRoom().progress)); err != nil {
+			return err
+		}
+		begun := 0
+		for r := range m.world {
+			begun += int(binary.LittleEndian.Uint32(words[4*r:]))
+		}
+		if begun == m.world-1 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d peers have begun", begun, m.world-1)
+		}
+	}
+}
+
+// Fused calls go on where their epochs wrap around.
+func TestFusedEpochsWrapAround(t *testing.T) {
+	const world = 2
+	for before := range uint32(4) {
+		p := matmul.Problem{M: 5 * world, N: 8, K: 8, DType: matmul.DTypes()[before%2]}
+		calls := append(gathers(p, world, 4, uint64(before)), fusedCalls(p, world, uint64(before))...)
+		backend := sim.New(1, sim.Options{Seed: 1 + uint64(before), Major: 8 + int(before%2)})
+		groupFor(world, backend, calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			r.Epoch = -before
+			shared := m.sharedRoom()
+			words := bytes.Repeat(binary.LittleEndian.AppendUint32(nil, r.Epoch), int(shared.staging-shared.progress)/4)
+			if err := m.stream.Upload(m.comm.Local(shared.progress), words); err != nil {
+				return err
+			}
+			m.meet()
+			return runMatmuls(m, r, calls)
+		})
+	}
+}
+
+// A rank that does not come to a gather is named, the calls behind it end at once, and
+// no copy waits for the rank any more: memory could not be freed.
+func TestGatherMissesARank(t *testing.T) {
+	for _, major := range []int{8, 9} {
+		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			missARank(t, sim.New(1, sim.Options{Major: major}))
+		})
+	}
+}
+
+// So it is on a GPU, which the ranks share, and whose driver waits for the copies.
+func TestGatherMissesARankOnGPU(t *testing.T) {
+	sideBySide(t)
+	missARank(t, requireGPU(t))
+}
+
+// missARank has all ranks but one make gathers.
+func missARank(t *testing.T, backend cudart.Backend) {
+	t.Helper()
+	const (
+		world, missing, count = 3, 2, 30
+		timeout               = time.Second
+		bound                 = count * timeout / 2
+	)
+	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
+	calls := gathers(p, world, 1, 0)
+	g := groupFor(world, backend, calls)
+	g.timeout = timeout
+	g.run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		defer m.meet() // memory stays until all are done
+		room := calls[0].room(m.send, m.sharedRoom())
+		if err := errors.Join(calls[0].prepare(m, room), r.Prepare(calls[0].algorithm, room.call)); err != nil {
+			return err
+		}
+		m.meet()
+		if m.rank == missing {
+			return nil
+		}
+		began := time.Now()
+		for range count {
+			if err := r.Enqueue(calls[0].algorithm, room.call); err != nil {
+				return err
+			}
+		}
+		return errors.Join(m.missesAGather(r, missing), within(bound, time.Since(began)))
+	})
+}
+
+// missesAGather wants the calls to have failed for want of a rank, and the copies to have ended.
+func (m *member) missesAGather(r *matmul.Runner, missing int) error {
+	var expired *collective.TimeoutError
+	if err := m.synchronize(); !errors.As(err, &expired) {
+		return fmt.Errorf("want a TimeoutError, got %w", err)
+	}
+	if expired.Peer != missing || expired.Expected != 1 || expired.Phase != collective.StartBarrier && expired.Phase != collective.Chunk {
+		return fmt.Errorf("the wrong wait is named: %w", expired)
+	}
+	return m.wantNoCopies(r)
+}
+
+// wantNoCopies wants the copies of a call that failed to have ended. Where they have not, the
+// device is closed, which ends them: to free memory one would wait for them.
+func (m *member) wantNoCopies(r *matmul.Runner) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.Copies.Synchronize(ctx); err != nil {
+		return errors.Join(fmt.Errorf("the copies of a call that failed: %w", err), m.device.Close())
+	}
+	return nil
+}
+
+// within says that something took longer than it may have.
+func within(bound, took time.Duration) error {
+	if took > bound {
+		return fmt.Errorf("it took %v, more than %v", took, bound)
+	}
+	return nil
+}
+
+// A gather that cannot be launched leaves no copy that waits.
+func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
+	const world = 2
+	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
+	calls := gathers(p, world, 1, 0)
+	groupFor(world, sim.New(1, sim.Options{}), calls).run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		defer m.meet() // memory stays until all are done
+		if m.rank > 0 {
+			return nil
+		}
+		room := calls[0].room(m.send, m.sharedRoom())
+		if err := r.Prepare(calls[0].algorithm, room.call); err != nil {
+			return err
+		}
+		r.SMs = -1 // so that no launch has a shape that can be
+		if err := r.Enqueue(calls[0].algorithm, room.call); err == nil {
+			return errors.New("a grid of -1 blocks was launched")
+		}
+		return errors.Join(m.synchronize(), m.wantNoCopies(r))
+	})
+}
