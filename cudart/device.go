@@ -26,6 +26,8 @@ type Info struct {
 	SMs         int    `json:"sms"`          // streaming multiprocessors
 	TotalMemory int64  `json:"total_memory"` // bytes
 	Driver      string `json:"driver,omitempty"`
+	// LaunchesBlock: a launch returns when the kernel has ended, as with CUDA_LAUNCH_BLOCKING=1.
+	LaunchesBlock bool `json:"launches_block,omitempty"`
 }
 
 // Backend finds and opens devices.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -146,7 +147,15 @@ func (a *api) describe(ordinal int) (int32, cudart.Info, error) {
 		SMs:         int(value[attrSMs]),
 		TotalMemory: int64(bytes),
 		Driver:      version,
+
+		LaunchesBlock: launchesBlock(os.Getenv("CUDA_LAUNCH_BLOCKING")),
 	}, errors.Join(append(failures, err)...)
+}
+
+// launchesBlock reads the value of CUDA_LAUNCH_BLOCKING.
+func launchesBlock(value string) bool {
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
 }
 
 // version is the kernel driver's version, as NVML gives it, or where the

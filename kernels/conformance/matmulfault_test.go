@@ -21,13 +21,14 @@ func TestMissingProductsEndACall(t *testing.T) {
 		bound   = tiles / 4 * timeout / 2 // of as many as each of the simulator's multiprocessors has, half
 	)
 	for _, o := range matmul.Operations() {
-		for _, major := range []int{8, 9} {
+		for i := range 4 {
 			if !o.Reduces {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s on %d.0", o.Name, major), func(t *testing.T) {
+			major, name := 8+i%2, []string{"fused_push", "fused_copy"}[i/2]
+			t.Run(fmt.Sprintf("%s %s on %d.0", o.Name, name, major), func(t *testing.T) {
 				t.Parallel() // they mostly wait
-				a, _ := o.Algorithm("fused")
+				a, _ := o.Algorithm(name)
 				columns := map[int]int64{8: 128, 9: 256}[major]
 				p := matmul.Problem{M: 2, N: tiles * columns, K: 8, DType: collective.Half}
 				c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, 2, reference.Exact, 1)}
@@ -56,7 +57,8 @@ func TestMissingProductsEndACall(t *testing.T) {
 	}
 }
 
-// missProducts makes a call that must fail in time for want of the peers' products.
+// missProducts makes a call that must fail in time for want of the peers' products, and leaves no copy
+// waiting for them.
 func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound time.Duration) error {
 	began := time.Now()
 	if err := r.Enqueue(c.algorithm, room.call); err != nil {
@@ -68,6 +70,9 @@ func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound ti
 	}
 	if expired.Phase != collective.Products || expired.Seen != 0 {
 		return fmt.Errorf("the wrong wait is named: %w", expired)
+	}
+	if err := m.wantNoCopies(r); err != nil {
+		return err
 	}
 	if took := time.Since(began); took > bound {
 		return fmt.Errorf("a call without products took %v, more than %v", took, bound)

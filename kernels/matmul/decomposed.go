@@ -1,6 +1,8 @@
 package matmul
 
 import (
+	"slices"
+
 	"gpurun/kernels/allgather"
 	"gpurun/kernels/allreduce"
 	"gpurun/kernels/collective"
@@ -114,23 +116,23 @@ func allGatherAlgorithms() []*Algorithm {
 }
 
 func reduceScatterAlgorithms() []*Algorithm {
-	return []*Algorithm{
+	return slices.Concat([]*Algorithm{
 		reduceLast(naiveOf(reducescatter.Collective()), collective.PartPerRank, onlyNaiveGEMM).algorithm("naive", naiveSummary),
 		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
-		fusedScatter(),
+	}, fusedScatter(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
 		aloneByBLAS(local, wholeProduct),
-	}
+	})
 }
 
 func allReduceAlgorithms() []*Algorithm {
-	return []*Algorithm{
+	return slices.Concat([]*Algorithm{
 		reduceLast(naiveOf(allreduce.Collective()), collective.OnePart, onlyNaiveGEMM).algorithm("naive", naiveSummary),
 		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
-		fusedEverywhere(),
+	}, fusedEverywhere(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
 		aloneByBLAS(local, wholeProduct),
-	}
+	})
 }
 
 // naiveOf is the naive algorithm of a collective, which has it first.

@@ -1,6 +1,8 @@
 package matmul
 
 import (
+	"fmt"
+
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
@@ -10,17 +12,27 @@ import (
 
 // fused is a GEMM whose kernel has a job beyond the product: see output.cuh.
 type fused struct {
-	summary string
+	name, summary string
 	// kernels are those of the job.
 	kernels func(g *GEMM) []collective.Kernel
 	// gathers: A arrives meanwhile. Else products are reduced, for their owners, or everywhere.
 	gathers, everywhere bool
+	sending             sending
 }
+
+// sending is how products get to their owners.
+type sending int
+
+const (
+	asSuits sending = iota
+	pushed          // by kernels
+	copied          // by copy engines
+)
 
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: "fused", Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
 		Prepare: f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
@@ -38,18 +50,22 @@ func (f fused) algorithm() *Algorithm {
 		return a
 	}
 	a.Staging = func(p Problem, world int) int64 {
-		return int64(world) * rowsOfShard(p.M, world) * p.N * int64(p.DType.Size)
+		return f.most(func(g *GEMM) int64 { return inboxAndOutbox * g.boxBytes(p, world) })
 	}
 	a.Counters = func(p Problem, world int) int64 {
-		most := int64(0)
-		for _, g := range GEMMs() {
-			if len(f.kernels(g)) > 0 {
-				most = max(most, g.Counters(rowsOfShard(p.M, world), p.N))
-			}
-		}
-		return most
+		return max(int64(world)*maxProductChunks, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
 	}
 	return a
+}
+
+// most is the most that any GEMM with the job has of something.
+func (f fused) most(of func(*GEMM) int64) (most int64) {
+	for _, g := range GEMMs() {
+		if len(f.kernels(g)) > 0 {
+			most = max(most, of(g))
+		}
+	}
+	return most
 }
 
 // rowsOfA is how many a rank has.
@@ -60,21 +76,45 @@ func (f fused) rowsOfA(r *Runner, call Call) int64 {
 	return call.M
 }
 
-// launch is what the kernel is launched with.
-func (f fused) launch(r *Runner, call Call) (cudart.Kernel, cudart.Launch, Params, error) {
-	p := r.Params(call)
+// launching is what a kernel is launched with.
+type launching struct {
+	gemm   *GEMM
+	kernel cudart.Kernel
+	shape  cudart.Launch
+	Params
+}
+
+func (f fused) launch(r *Runner, call Call) (launching, error) {
+	l := launching{Params: r.Params(call)}
 	g, k, err := r.choose(GEMMs(), f.kernels, call.Problem, r.World())
 	if err != nil {
-		return nil, cudart.Launch{}, p, err
+		return l, err
 	}
-	kernel, err := r.Load(k)
-	if err != nil {
-		return nil, cudart.Launch{}, p, err
+	if l.kernel, err = r.Load(k); err != nil {
+		return l, err
 	}
-	return kernel, g.Shape(call.Problem, r.World(), r.SMs), p, g.maps(r, &p, call.DType, f.rowsOfA(r, call))
+	l.gemm, l.shape = g, g.Shape(call.Problem, r.World(), r.SMs)
+	if f.copies(r, call, l) {
+		l.copyProducts(call.Problem, r.World())
+	}
+	return l, g.maps(r, &l.Params, call.DType, f.rowsOfA(r, call))
+}
+
+// copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
+// from the multiprocessors: it suits where they multiply more tiles meanwhile. Copies come
+// behind the kernel that they wait for, and so never, where a launch blocks the host.
+func (f fused) copies(r *Runner, call Call, l launching) bool {
+	if f.gathers || r.World() == 1 || f.sending == pushed {
+		return false
+	}
+	several := l.gemm.Tiles(call.Problem, r.World()) > int64(l.shape.Blocks)
+	return f.sending == copied || several && !r.Device.Info().LaunchesBlock
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
+	if f.sending == copied && r.Device.Info().LaunchesBlock {
+		return fmt.Errorf("%s enqueues copies behind the kernel that waits for them, and launches block here: unset CUDA_LAUNCH_BLOCKING, or take fused", f.name)
+	}
 	if f.everywhere {
 		for _, k := range barrier.FlagKernels() {
 			if _, err := r.Load(k); err != nil {
@@ -82,30 +122,34 @@ func (f fused) prepare(r *Runner, call Call) error {
 			}
 		}
 	}
-	if f.gathers {
-		if err := r.prepareForks(); err != nil {
-			return err
-		}
+	if err := r.prepareForks(); err != nil {
+		return err
 	}
-	_, _, _, err := f.launch(r, call)
+	_, err := f.launch(r, call)
 	return err
 }
 
 // enqueue multiplies while shards are on their way: those of A to this rank, or the
 // products of this rank to their owners.
 func (f fused) enqueue(r *Runner, call Call) error {
-	kernel, shape, p, err := f.launch(r, call)
+	l, err := f.launch(r, call)
 	if err != nil {
 		return err
 	}
 	r.Epoch++
-	p.Epoch = r.Epoch
-	if f.gathers {
-		return r.gatherBeside(call, &p, func() error { return r.Main.Launch(kernel, shape, p.Bytes()) })
+	l.Epoch = r.Epoch
+	launch := func() error { return r.Main.Launch(l.kernel, l.shape, l.Bytes()) }
+	switch {
+	case f.gathers:
+		return r.gatherBeside(call, &l.Params, launch)
+	case l.Outbox != 0:
+		err = r.pullBeside(call, &l, launch)
+	default:
+		err = launch()
 	}
 	// The kernel knows by itself which peers have begun. When it has ended, all products have
 	// come that it waits for; sums that go everywhere come until all kernels have ended.
-	if err := r.Main.Launch(kernel, shape, p.Bytes()); err != nil || !f.everywhere {
+	if err != nil || !f.everywhere {
 		return err
 	}
 	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
@@ -113,21 +157,30 @@ func (f fused) enqueue(r *Runner, call Call) error {
 
 func fusedGather() *Algorithm {
 	return fused{
-		summary: "copy engines gather A while a GEMM multiplies what has arrived",
+		name: "fused", summary: "copy engines gather A while a GEMM multiplies what has arrived",
 		kernels: func(g *GEMM) []collective.Kernel { return g.Gathered }, gathers: true,
 	}.algorithm()
 }
 
-func fusedScatter() *Algorithm {
-	return fused{
-		summary: "a GEMM pushes the peers' tiles to them as they are done, and adds up its own",
-		kernels: func(g *GEMM) []collective.Kernel { return g.Scattered },
-	}.algorithm()
+// fusedReductions are the ways to send products to their owners, what suits the shape last; then says what
+// becomes of the sums.
+func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
+	var all []*Algorithm
+	for _, f := range []fused{
+		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: pushed},
+		{name: "fused_copy", summary: "copy engines pull the peers' tiles as they are done", sending: copied},
+		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
+	} {
+		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then
+		all = append(all, f.algorithm())
+	}
+	return all
 }
 
-func fusedEverywhere() *Algorithm {
-	return fused{
-		summary: "a GEMM pushes the peers' tiles to them as they are done, adds up its own, and pushes the sums to all",
-		kernels: func(g *GEMM) []collective.Kernel { return g.Everywhere }, everywhere: true,
-	}.algorithm()
+func fusedScatter() []*Algorithm {
+	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Scattered }, false, ", and adds up its own")
+}
+
+func fusedEverywhere() []*Algorithm {
+	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Everywhere }, true, ", adds up its own, and pushes the sums to all")
 }

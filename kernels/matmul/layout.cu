@@ -14,6 +14,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, b),
     AT(MatmulParams, c),
     AT(MatmulParams, staging),
+    AT(MatmulParams, outbox),
     AT(MatmulParams, counters),
     AT(MatmulParams, progress), AT(MatmulParams, ready), AT(MatmulParams, taken),
     AT(MatmulParams, trace),
@@ -25,6 +26,8 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, k),
     AT(MatmulParams, chunk_rows),
     AT(MatmulParams, splits),
+    AT(MatmulParams, chunk_parts),
+    AT(MatmulParams, epoch),
 };
 
 LAYOUT check_layout[] = {

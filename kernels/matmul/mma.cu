@@ -5,7 +5,8 @@
 //   1. all threads copy k-slices of the operands into a ring of stages, by cp.async,
 //      kStages - 1 ahead
 //   2. each warp multiplies a part of the tile, accumulating in registers
-//   3. the sums are rounded, pass through shared memory, and whole rows of them are put
+//   3. the peers' products pass through shared memory and are added, if the job says so
+//   4. the sums are rounded, pass through shared memory, and whole rows of them are put
 //      where the job wants them
 // A thread of the last block, which has the fewest tiles, then waits until the peers need nothing
 // more.
@@ -19,14 +20,16 @@
 // kStages * kStageBytes of shared memory. Any m and n, k a multiple of 8. sm_80 and up.
 
 #include "../device/entries.cuh"
-#include "output.cuh"
+#include "fragments.cuh"
+#include "summed.cuh"
 
 constexpr int kRows = 128, kColumns = 128, kSlice = 32, kStages = 4;
 constexpr int kWarpRows = 64, kWarpColumns = 32; // that a warp multiplies
 constexpr int kThreads = kRows / kWarpRows * (kColumns / kWarpColumns) * 32;
 constexpr int kUnits = kSlice / kPerVec; // units of 16 bytes of a row in a stage
 constexpr int kStageBytes = (kRows + kColumns) * kSlice * kElementBytes;
-constexpr int kOutPitch = kColumns * kElementBytes + kVecBytes; // rows lie a little apart, to use all banks
+constexpr uint32_t kPitch = kOutPitch<kColumns>;
+static_assert(kRows * kPitch <= kStages * kStageBytes, "a tile on its way out takes the place of the stages");
 
 // Where a unit of a row lies in a stage: swizzled, so that the eight rows that ldmatrix
 // reads at a time use all banks.
@@ -68,15 +71,6 @@ FORCE_INLINE __device__ void copy_rows(const MatmulParams& p, uint32_t to, uint6
 FORCE_INLINE __device__ void copy_slice(const MatmulParams& p, const Operands& o, uint32_t stage, int64_t s) {
   copy_rows<kRows>(p, stage, o.a, o.rows, s);
   copy_rows<kColumns>(p, stage + kRows * kSlice * kElementBytes, o.b, o.columns, s);
-}
-
-// Four 8 x 8 matrices out of shared memory: lane l gives the address of row l % 8 of
-// matrix l / 8.
-FORCE_INLINE __device__ void load_matrices(uint32_t (&m)[4], uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-               : "r"(address)
-               : "memory");
 }
 
 #define MULTIPLY(Type, type)                                                                                             \
@@ -134,15 +128,10 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Operan
   block_all(true);
 }
 
-// Puts the block's sums where the job wants them.
-template <typename T, typename Job>
-FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, const Part& part) {
-  constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
+// Calls f(place, first, second) for every pair of a thread's sums, and where it lies on its way out.
+template <typename F>
+FORCE_INLINE __device__ void each_pair(Part& part, uint32_t out, F f) {
   const uint32_t lane = thread_id() % 32;
-  if (thread_id() == 0) {
-    if (job.adds(t)) job.begin(t, t.index);
-    job.await_owner(t);
-  }
 #pragma unroll
   for (int y = 0; y < kDown; y++)
 #pragma unroll
@@ -150,25 +139,66 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Til
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         const uint32_t row = part.row + y * 16 + h * 8 + lane / 4, column = part.column + x * 8 + lane % 4 * 2;
-        const uint32_t pair = rounded_pair(T{}, part.sums[y][x][2 * h], part.sums[y][x][2 * h + 1]);
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(out + row * kOutPitch + column * kElementBytes), "r"(pair) : "memory");
+        f(out + row * kPitch + column * kElementBytes, part.sums[y][x][2 * h], part.sums[y][x][2 * h + 1]);
       }
+}
+
+// Adds the peers' products to the block's, which are rounded as theirs are.
+template <typename T, typename Job>
+FORCE_INLINE __device__ void add_peers(const Job& job, const Tile& t, uint32_t out, Part& part) {
+  if (thread_id() == 0) job.await_products(t.index);
+  each_pair(part, out, [](uint32_t, float& first, float& second) { round_pair(T{}, first, second); });
   block_all(true);
-  constexpr int32_t kAtOnce = 4, kStep = kThreads / kThreadsPerRow; // rows
+  const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
+#pragma nounroll
+  for (uint32_t i = 0; i < job.peers(); i++) {
+    const uint64_t from = job.products(t.index, i);
+    for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) copy_unit(out + at, from + at, true);
+    copies_commit();
+    copies_wait<0>();
+    block_all(true);
+    each_pair(part, out, [](uint32_t at, float& first, float& second) { add_pair(T{}, first, second, ld_shared_word(at)); });
+    block_all(true);
+  }
+}
+
+// Rounds the block's sums into shared memory.
+template <typename T>
+FORCE_INLINE __device__ void round_sums(uint32_t out, Part& part) {
+  each_pair(part, out, [](uint32_t at, float& first, float& second) { st_shared_word(at, rounded_pair(T{}, first, second)); });
+  block_all(true);
+}
+
+// Stores the rows of a tile, units of 16 bytes by a thread each.
+template <typename Job>
+FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, const Tile& t, uint32_t out) {
+  constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
   const uint32_t unit = thread_id() % kThreadsPerRow;
   const int32_t column = t.column + unit * kPerVec;
-#pragma nounroll
-  for (int32_t row = thread_id() / kThreadsPerRow; row < kRows && row < t.rows && column < p.n; row += kAtOnce * kStep) {
-    Vec v[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(out + (row + i * kStep) * kOutPitch + unit * kVecBytes);
-    if (job.adds(t)) job.add(t, t.row + row, kStep, column, v);
-#pragma unroll
-    for (int i = 0; i < kAtOnce; i++)
-      if (row + i * kStep < t.rows) put(job, t, t.row + row + i * kStep, column, v[i]);
-  }
+  for (int32_t row = thread_id() / kThreadsPerRow; row < kRows && row < t.rows && column < p.n; row += kThreads / kThreadsPerRow)
+    put(job, t, t.row + row, column, ld_shared(out + row * kPitch + unit * kVecBytes));
+}
+
+// Stores a tile that another rank owns.
+template <typename Job>
+FORCE_INLINE __device__ void send_tile(Job& job, const Tile& t, uint32_t out) {
+  if (thread_id() == 0) job.await_owner(t);
   block_all(true);
-  if (thread_id() == 0) job.end(t, t.index);
+  const uint64_t to = job.owners(t, t.index);
+  const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
+  for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) st(to + at, ld_shared(out + at));
+}
+
+// Puts the block's sums where the job wants them. The stages are free again when it returns.
+template <typename T, typename Job>
+FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, Part& part) {
+  if (job.adds(t)) add_peers<T>(job, t, out, part);
+  round_sums<T>(out, part);
+  if (job.sends(t))
+    send_tile(job, t, out);
+  else
+    store_rows(p, job, t, out);
+  block_all(true);
 }
 
 template <typename T, typename Job>
@@ -179,7 +209,10 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const auto order = job.order();
   for (int32_t i = block_id(); i < order.count(); i += grid_blocks()) {
     const Tile t = order.at(i);
-    if (t.rows <= 0) continue;
+    if (t.rows <= 0) {
+      if (job.sends(t) && thread_id() == 0) job.sent(t, t.index, false);
+      continue;
+    }
     Watch watch(p, thread_id() == 0);
     if (thread_id() == 0) job.await_rows(t, kRows);
     block_all(true);
@@ -191,11 +224,12 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     Part part = {warp % (kRows / kWarpRows) * kWarpRows, warp / (kRows / kWarpRows) * kWarpColumns, {}};
     multiply_slices<T>(p, o, shared, part);
     put_sums<T>(p, job, t, shared, part);
+    if (job.sends(t) && thread_id() == 0) job.sent(t, t.index, true);
     watch.ends(t);
   }
   if (block_id() == grid_blocks() - 1 && thread_id() == 0) job.await_peers();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {
-  multiply_tiles<ELEMENT, JOB<ELEMENT, kRows, kColumns>>(p);
+  multiply_tiles<ELEMENT, JOB<ELEMENT, kRows, kColumns, kRows>>(p);
 }

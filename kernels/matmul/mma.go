@@ -12,7 +12,8 @@ func mmaGEMM() *GEMM {
 	return &GEMM{
 		Name: "mma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
-		Counters: func(r, n int64) int64 { return tiles(r, rows) * tiles(n, columns) },
+		Parts:     func(r, n int64) int64 { return tiles(r, rows) * tiles(n, columns) },
+		PartBytes: rows * outPitch(columns),
 		Tiles: func(p Problem, shards int) int64 {
 			return int64(shards) * tiles(rowsOfShard(p.M, shards), rows) * tiles(p.N, columns)
 		},
@@ -23,6 +24,10 @@ func mmaGEMM() *GEMM {
 		},
 	}
 }
+
+// outPitch is how many bytes the rows of a tile of so many columns are apart in shared memory, on
+// its way out: kOutPitch in output.cuh.
+func outPitch(columns int64) int64 { return 2*columns + 16 }
 
 // tiles is how many tiles of a size it takes to cover a matrix's side.
 func tiles(side, tile int64) int64 { return (side + tile - 1) / tile }

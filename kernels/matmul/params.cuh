@@ -13,7 +13,8 @@ struct MatmulParams {
   uint64_t a_full;     // where the shards of all ranks are gathered: m rows of k
   uint64_t b;          // n rows of k
   uint64_t c;          // the result: m, or of an operation that scatters, m / world rows of n
-  uint64_t staging;    // symmetric memory for products that are to be reduced; see Algorithm.Staging
+  uint64_t staging;    // symmetric memory for the peers' products, or for all of a rank's; see Algorithm.Staging
+  uint64_t outbox;     // the same for products that peers copy from here, or 0: they are pushed
   uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
   uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
                        // the last call that the chunk was there in, by its epoch
@@ -28,7 +29,9 @@ struct MatmulParams {
   int64_t k;           // a multiple of 8
   int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
   uint32_t splits;     // chunks of a shard
+  uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
+  uint32_t reserved;
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

@@ -43,7 +43,9 @@ type Call struct {
 // ProgressBytes is the room for the words by which a call tells how far it is: of each rank
 // whether it has begun, and whether it has copied this rank's shard, and of each chunk
 // whether it is there.
-func ProgressBytes(world, splits int) int64 { return 2*rankWords + 4*int64(world)*int64(splits) }
+func ProgressBytes(world, splits int) int64 {
+	return 2*rankWords + 4*int64(world)*int64(max(splits, maxProductChunks))
+}
 
 // rankWords is the room for a word of each rank, wherever the chunks' words end.
 const rankWords = 4 * collective.MaxRanks

@@ -16,7 +16,7 @@ struct Tile {
   int32_t shard_row;  // the shard's first row in the result
   int32_t rows;       // of the shard, from row on; the tile may have fewer, or more that do not count
   int32_t column;
-  int32_t index;      // in the shard
+  int32_t index;      // in the shard, in the order in which they are taken
   int32_t number;     // of all, in the order in which they are taken
 };
 
@@ -29,10 +29,11 @@ class Tiles {
       : rows_(p.m), shard_rows_((p.m + shards - 1) / shards), shards_(shards), first_(first),
         down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns) {}
 
-  FORCE_INLINE __device__ int32_t count() const { return shards_ * down_ * across_; }
+  FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
+  FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
 
   FORCE_INLINE __device__ Tile at(int32_t i) const {
-    const int32_t per_shard = down_ * across_, shard = i / per_shard, in_shard = i % per_shard;
+    const int32_t shard = i / per_shard(), in_shard = i % per_shard();
     const int32_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
     const int32_t left = down_ - group * kGroup, high = left < kGroup ? left : kGroup;
     const int32_t y = group * kGroup + in_group % high, x = in_group / high;
@@ -43,7 +44,7 @@ class Tiles {
     const int32_t end = rows_ - t.shard_row < shard_rows_ ? rows_ - t.shard_row : shard_rows_;
     t.rows = end - t.row;
     t.column = x * kColumns;
-    t.index = y * across_ + x;
+    t.index = in_shard;
     t.number = i;
     return t;
   }

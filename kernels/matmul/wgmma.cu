@@ -5,10 +5,10 @@
 //   1. a thread of each block copies k-slices of the operands into a ring of stages, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
 //   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers
-//   3. each rounds its half into shared memory, and adds the peers' to it if the job
-//      says so, while the copies for the next tiles are on their way
-//   4. a warp for each half stores its rows where the job wants them, on this GPU or others,
-//      by bulk copies, while the next tile is multiplied
+//   3. each rounds its half into shared memory, while the copies for the next tiles are on
+//      their way; before, it adds the peers' products if the job says so
+//   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
+//      copies, while the next tile is multiplied, and then fetches what the peers have of that one
 // Meanwhile a thread of the last block, which has the fewest tiles, waits until the peers need
 // nothing more. It has no part in the above, so that it delays nothing.
 //
@@ -25,9 +25,10 @@
 // has tiles of as many columns as -DCOLUMNS says.
 
 #include "../device/entries.cuh"
+#include "fragments.cuh"
 #include "hopper.cuh"
 #include "multiply.cuh"
-#include "output.cuh"
+#include "summed.cuh"
 
 constexpr int kBlocks = 2; // of a cluster
 constexpr int kRows = 128, kSlice = 64;
@@ -42,18 +43,20 @@ template <int kColumns>
 struct Layout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes;
   static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB;                     // of a stage
-  static constexpr uint32_t kOutPitch = kColumns * kElementBytes + kVecBytes;   // rows lie a little apart, to use all banks
-  static constexpr uint32_t kOutBytes = kRows * kOutPitch, kBarrierBytes = 256; // at most
+  static constexpr uint32_t kPitch = kOutPitch<kColumns>;
+  static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 256; // at most
   static constexpr uint32_t kStages = (kMostShared - kOutBytes - kBarrierBytes) / kBytes;
   uint32_t base;
 
   FORCE_INLINE __device__ uint32_t a(uint32_t stage) const { return base + stage * kBytes; }
   FORCE_INLINE __device__ uint32_t b(uint32_t stage) const { return a(stage) + kBytesOfA; }
-  FORCE_INLINE __device__ uint32_t out(uint32_t row) const { return base + kStages * kBytes + row * kOutPitch; }
+  FORCE_INLINE __device__ uint32_t out(uint32_t row) const { return base + kStages * kBytes + row * kPitch; }
   FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return out(kRows) + stage * 8; }
   FORCE_INLINE __device__ uint32_t empty(uint32_t stage) const { return full(kStages) + stage * 8; }
   FORCE_INLINE __device__ uint32_t ready(uint32_t part) const { return empty(kStages) + part * 8; } // to be stored
   FORCE_INLINE __device__ uint32_t stored(uint32_t part) const { return ready(kParts) + part * 8; } // and out of the way
+  FORCE_INLINE __device__ uint32_t fetched(uint32_t part) const { return stored(kParts) + part * 8; } // a peer's, to be added
+  FORCE_INLINE __device__ uint32_t added(uint32_t part) const { return fetched(kParts) + part * 8; } // with more to come
 
   FORCE_INLINE __device__ void init_barriers() const {
     for (uint32_t s = 0; s < kStages; s++) {
@@ -63,6 +66,8 @@ struct Layout {
     for (uint32_t part = 0; part < kParts; part++) {
       barrier_init(ready(part), kWarpgroup);
       barrier_init(stored(part), 1);
+      barrier_init(fetched(part), 1);
+      barrier_init(added(part), kWarpgroup);
     }
     barriers_are_ready();
   }
@@ -77,13 +82,13 @@ struct Layout {
 };
 
 // The pairs of tiles of a cluster, one after the other: f(tile), with the block's own
-// of the two. A pair without rows is left out by all.
-template <typename Job, typename F>
+// of the two. One without rows is left out by all but those who count what was sent.
+template <bool kAll = false, typename Job, typename F>
 FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   const auto order = job.order();
   for (int32_t i = block_id() / kBlocks; i < order.count(); i += grid_blocks() / kBlocks) {
     Tile t = order.at(i);
-    if (t.rows <= 0) continue;
+    if (!kAll && t.rows <= 0) continue;
     const int32_t half = cluster_rank();
     t.row += half * kRows;
     t.rows -= half * kRows;
@@ -92,6 +97,9 @@ FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
     f(t);
   }
 }
+
+// Whether the tile, or that of the other block of the cluster, has rows.
+FORCE_INLINE __device__ bool pair_has_rows(const Tile& t) { return t.rows + (int32_t)cluster_rank() * kRows > 0; }
 
 FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
 
@@ -147,11 +155,39 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   release(before);
 }
 
+// Where a lane's row of the first four matrices of its warp's fragments lies.
+template <int kColumns>
+FORCE_INLINE __device__ uint32_t fragments_at(Layout<kColumns> at, uint32_t part) {
+  const uint32_t thread = thread_id_late() % kWarpgroup, lane = thread % 32;
+  return at.out(part * kPartRows + thread / 32 * 16 + lane % 16) + lane / 16 * kVecBytes;
+}
+
+// Adds the peers' products to a warpgroup's, which are rounded as theirs are, when they have been
+// fetched into shared memory: each warp those rows that it writes afterwards.
+template <typename T, int kColumns, typename Job>
+FORCE_INLINE __device__ void add_peers(const Job& job, Layout<kColumns> at, uint32_t part, uint32_t& parity,
+                                       float (&sums)[kColumns / 2]) {
+  const uint32_t from = fragments_at(at, part);
+#pragma unroll
+  for (int i = 0; i < kColumns / 2; i += 2) round_pair(T{}, sums[i], sums[i + 1]);
+#pragma nounroll
+  for (uint32_t i = 0; i < job.peers(); i++, parity ^= 1) {
+    if (i > 0) barrier_arrive(at.added(part));
+    barrier_wait(at.fetched(part), parity);
+#pragma unroll
+    for (int c = 0; c < kColumns; c += 16) {
+      uint32_t pairs[4];
+      load_matrices(pairs, from + c * kElementBytes);
+#pragma unroll
+      for (int k = 0; k < 4; k++) add_pair(T{}, sums[c / 2 + 2 * k], sums[c / 2 + 2 * k + 1], pairs[k]);
+    }
+  }
+}
+
 // Rounds a warpgroup's sums into shared memory.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, const float (&sums)[kColumns / 2]) {
-  const uint32_t thread = thread_id_late() % kWarpgroup, lane = thread % 32;
-  const uint32_t corner = at.out(part * kPartRows + thread / 32 * 16 + lane % 16) + lane / 16 * kVecBytes;
+  const uint32_t corner = fragments_at(at, part);
 #pragma unroll
   for (int c = 0; c < kColumns; c += 16) {
     const float* s = sums + c / 2;
@@ -160,25 +196,10 @@ FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, cons
   }
 }
 
-// Adds the peers' products to a warpgroup's in shared memory: a warp takes every fourth row,
-// a few of them at a time.
-template <int kColumns, typename Job>
-FORCE_INLINE __device__ void add_peers(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  constexpr int kAtOnce = 8, kStep = kWarpgroup / 32;
-  const uint32_t thread = thread_id_late() % kWarpgroup;
-  const int32_t column = thread % 32 * kPerVec;
-  if (column >= kColumns || t.column + column >= p.n) return;
-#pragma nounroll
-  for (int32_t r = part * kPartRows + thread / 32; r < (int32_t)(part + 1) * kPartRows && r < t.rows; r += kAtOnce * kStep) {
-    Vec v[kAtOnce];
-    const uint32_t from = at.out(r) + column * kElementBytes;
-#pragma unroll
-    for (int i = 0; i < kAtOnce; i++) v[i] = ld_shared(from + i * kStep * at.kOutPitch);
-    job.add(t, t.row + r, kStep, t.column + column, v);
-#pragma unroll
-    for (int i = 0; i < kAtOnce; i++) st_shared(from + i * kStep * at.kOutPitch, v[i]);
-  }
-}
+// The parities of the phases that come next, of what passes once a tile, and once a peer.
+struct Parities {
+  uint32_t tile = 0, peer = 0;
+};
 
 // The number of a warpgroup's part of a tile, and how many rows of it there are.
 FORCE_INLINE __device__ int32_t number_of(const Tile& t, uint32_t part) { return t.index * kParts + part; }
@@ -190,20 +211,32 @@ FORCE_INLINE __device__ int32_t rows_of(const Tile& t, uint32_t part) {
 // Hands a warpgroup's sums to the warp that stores them, when it has stored those of the
 // tile before.
 template <typename T, int kColumns, typename Job>
-FORCE_INLINE __device__ void hand_over(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part,
-                                       uint32_t parity, const float (&sums)[kColumns / 2]) {
-  barrier_wait(at.stored(part), parity ^ 1);
+FORCE_INLINE __device__ void hand_over(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
+                                       float (&sums)[kColumns / 2]) {
+  barrier_wait(at.stored(part), parity.tile ^ 1);
+  if (job.adds(t) && rows_of(t, part) > 0) add_peers<T, kColumns>(job, at, part, parity.peer, sums);
   round_sums<T, kColumns>(at, part, sums);
-  if (job.adds(t) && rows_of(t, part) > 0) {
-    if (thread_id() % kWarpgroup == 0) job.begin(t, number_of(t, part));
-    warpgroup_meet(1 + part);
-    add_peers<kColumns>(p, job, at, t, part);
-  }
   copies_see_it();
   barrier_arrive(at.ready(part));
+  parity.tile ^= 1;
 }
 
-// A warp's stores of rows that lie in shared memory.
+// One thread's copies of what the peers have of a part, the next one's when the
+// warpgroup has added that of the one before.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void fetch_products(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, uint32_t& parity) {
+  const int32_t number = number_of(t, part), bytes = rows_of(t, part) * at.kPitch;
+  job.await_products(number);
+  copies_see_it();
+#pragma nounroll
+  for (uint32_t i = 0; i < job.peers(); i++) {
+    if (i > 0) barrier_wait(at.added(part), parity), parity ^= 1;
+    barrier_expect(at.fetched(part), bytes);
+    bulk_load(at.out(part * kPartRows), job.products(number, i), bytes, at.fetched(part));
+  }
+}
+
+// A warp's stores of the rows of a part that lie in shared memory.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
   const int32_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
@@ -218,28 +251,38 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
     for (uint32_t i = 0; i < job.targets(t); i++)
       bulk_store(job.target(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
   }
-  bulk_commit();
+}
+
+// One thread's store of a part that another rank owns.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
+  if (rows_of(t, part) <= 0) return;
+  job.await_owner(t);
+  copies_see_it();
+  bulk_store(job.owners(t, number_of(t, part)), at.out(part * kPartRows), rows_of(t, part) * at.kPitch);
 }
 
 // A warp stores what a warpgroup hands over, and tells the job when it has arrived.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, Job job, uint32_t part) {
-  uint32_t parity = 0;
-  each_tile(job, [&](const Tile& t) {
-    barrier_wait(at.ready(part), parity);
-    parity ^= 1;
-    if (lane_id() == 0) {
-      job.await_owner(t);
-      copies_see_it();
+  Parities parity;
+  const bool leads = lane_id() == 0;
+  each_tile<true>(job, [&](const Tile& t) {
+    if (pair_has_rows(t)) {
+      if (leads && job.adds(t) && rows_of(t, part) > 0) fetch_products(job, at, t, part, parity.peer);
+      barrier_wait(at.ready(part), parity.tile);
+      parity.tile ^= 1;
+      if (!job.sends(t))
+        store_rows<kColumns>(p, job, at, t, part);
+      else if (leads)
+        send_part(job, at, t, part);
+      bulk_commit();
+      bulk_wait_read<0>();
+      warp_meet();
+      if (leads) barrier_arrive(at.stored(part));
+      bulk_wait_written();
     }
-    warp_meet();
-    store_rows<kColumns>(p, job, at, t, part);
-    bulk_wait_read<0>();
-    warp_meet();
-    if (lane_id() == 0) barrier_arrive(at.stored(part));
-    bulk_wait_written();
-    warp_meet();
-    if (lane_id() == 0 && rows_of(t, part) > 0) job.end(t, number_of(t, part));
+    if (leads && job.sends(t)) job.sent(t, number_of(t, part), rows_of(t, part) > 0);
   });
 }
 
@@ -259,14 +302,13 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     take_registers<232>();
     const Job job{p};
     const uint32_t part = group - 1;
-    uint32_t parity = 0;
+    Parities parity;
     typename Layout<kColumns>::Turn turn;
     each_tile(job, [&](const Tile& t) {
       float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
       multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
-      hand_over<T, kColumns>(p, job, at, t, part, parity, sums);
-      parity ^= 1;
+      hand_over<T, kColumns>(job, at, t, part, parity, sums);
       watch.ends(t);
     });
   }
@@ -274,5 +316,5 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const MatmulParams p) {
-  multiply_tiles<ELEMENT, COLUMNS, JOB<ELEMENT, kBlocks * kRows, COLUMNS>>(p);
+  multiply_tiles<ELEMENT, COLUMNS, JOB<ELEMENT, kBlocks * kRows, COLUMNS, kPartRows>>(p);
 }

@@ -10,9 +10,10 @@ import (
 
 // What the kernels of wgmma.cu are made of.
 const (
-	wgmmaCluster = 2                  // blocks that share the columns of B
-	wgmmaRows    = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaSlice   = 64                 // elements of k in a stage
+	wgmmaCluster  = 2                  // blocks that share the columns of B
+	wgmmaRows     = 128 * wgmmaCluster // of a cluster's tiles
+	wgmmaPartRows = 64                 // of what a warpgroup multiplies
+	wgmmaSlice    = 64                 // elements of k in a stage
 )
 
 // wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
@@ -31,13 +32,14 @@ func (columns wgmma) gemm() *GEMM {
 	return &GEMM{
 		Name: "wgmma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
-		Counters: func(r, n int64) int64 { // one for each warpgroup that multiplies
-			return 2 * wgmmaCluster * tiles(r, wgmmaRows) * tiles(n, int64(columns))
+		Parts: func(r, n int64) int64 {
+			return wgmmaRows / wgmmaPartRows * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
-		Tiles: func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
-		Cost:  columns.cost,
-		Shape: columns.shape,
-		Maps:  columns.maps,
+		PartBytes: wgmmaPartRows * columns.pitch(),
+		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
+		Cost:      columns.cost,
+		Shape:     columns.shape,
+		Maps:      columns.maps,
 	}
 }
 
@@ -68,9 +70,12 @@ func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 func (columns wgmma) shared() int {
 	const most, rows, barriers = 227 << 10, wgmmaRows / wgmmaCluster, 256
 	stage := 2 * wgmmaSlice * (rows + int(columns))
-	out := rows * (2*int(columns) + 16)
+	out := rows * int(columns.pitch())
 	return (most-out-barriers)/stage*stage + out + barriers
 }
+
+// pitch is how many bytes the rows of a tile are apart on its way out.
+func (columns wgmma) pitch() int64 { return outPitch(int64(columns)) }
 
 // maps names tensor maps of the operands, whose boxes are what a block copies at a time.
 func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {

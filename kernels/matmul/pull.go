@@ -1,0 +1,86 @@
+package matmul
+
+import (
+	"errors"
+	"fmt"
+
+	"gpurun/cudart"
+)
+
+// Products on their way to their owners. Each rank has an inbox, with a place for all ranks' products of its own shard,
+// and behind it an outbox, for its products of all shards; both consist of parts of tiles, as they lie in
+// shared memory, in the order in which they are made. See Summed in summed.cuh.
+
+// inboxAndOutbox is how many boxes the staging has.
+const inboxAndOutbox = 2
+
+// Products are copied in chunks of about productChunk bytes: while the next ones are made, and large enough for a
+// copy engine to be busy with them; and in no more than maxProductChunks for each rank, for the host's sake.
+const (
+	productChunk     = 2 << 20
+	maxProductChunks = 16
+)
+
+// partsOfShard is in how many parts each rank's products of a shard come.
+func (g *GEMM) partsOfShard(p Problem, world int) int64 { return g.Parts(rowsOfShard(p.M, world), p.N) }
+
+// boxBytes is the size of an inbox or outbox.
+func (g *GEMM) boxBytes(p Problem, world int) int64 {
+	return int64(world) * g.partsOfShard(p, world) * g.PartBytes
+}
+
+// copyProducts has the kernel leave its products in the outbox.
+func (l *launching) copyProducts(p Problem, world int) {
+	parts := l.gemm.partsOfShard(p, world)
+	chunks := min(tiles(parts*l.gemm.PartBytes, productChunk), maxProductChunks)
+	l.Outbox = l.Staging + uint64(l.gemm.boxBytes(p, world))
+	l.Splits, l.ChunkParts = uint32(chunks), uint32(tiles(parts, chunks))
+}
+
+// pullBeside launches the kernel that makes products, and has copies of the peers' products for this rank made
+// meanwhile. They wait for the kernels, those of the peers and by them this one, and so come behind
+// it, should both go through one queue of the hardware, where nothing overtakes.
+func (r *Runner) pullBeside(call Call, l *launching, launch func() error) error {
+	leave := r.forks[0]
+	if err := r.Main.Record(leave); err != nil {
+		return err
+	}
+	if err := launch(); err != nil {
+		return err
+	}
+	// The counters that the copies wait for counted for other calls before.
+	if err := r.Copies.Wait(leave); err != nil {
+		return err
+	}
+	for k := 1; k < r.World(); k++ {
+		from := (r.Rank() + r.World() - k) % r.World() // the rank before makes this one's first
+		if err := r.pullProducts(call, l, from); err != nil {
+			return fmt.Errorf("copying the products of rank %d: %w", from, err)
+		}
+	}
+	return nil
+}
+
+// pullProducts copies a peer's products for this rank when they are there, chunk by chunk, each followed by its word of
+// progress, and tells the peer.
+func (r *Runner) pullProducts(call Call, l *launching, from int) error {
+	parts := l.gemm.partsOfShard(call.Problem, r.World())
+	place := func(rank int, part int64) int64 { return (int64(rank)*parts + part) * l.gemm.PartBytes }
+	outbox := call.Staging + l.gemm.boxBytes(call.Problem, r.World())
+	for chunk, first := int64(0), int64(0); first < parts; chunk, first = chunk+1, first+int64(l.ChunkParts) {
+		count := min(int64(l.ChunkParts), parts-first)
+		word := 4 * (int64(from)*int64(l.Splits) + chunk)
+		counter := r.Local(call.Counters + word)
+		to, source := r.Local(call.Staging+place(from, first)), r.Peer(from, outbox+place(r.Rank(), first))
+		err := errors.Join(
+			r.Copies.WaitValue(counter, uint32(count)),
+			r.Copies.WriteValue(counter, 0),
+			r.copyChunk(r.Copies, from, int(chunk), to, source, count*l.gemm.PartBytes),
+			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(word), l.Epoch),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return r.Copies.WriteValue(r.Peer(from, call.taken(r.Rank())), l.Epoch)
+}

@@ -1,0 +1,112 @@
+// A job of output.cuh: products that are added up over the ranks.
+#pragma once
+
+#include "output.cuh"
+
+// Summed adds the products of all ranks. Every rank makes those of the rank after it
+// first, and its own shard last. What is not its own it sends to the owner, part by part, who
+// has a place in its staging for each part of each rank, and adds to its own sums what has arrived, in
+// the order of ranks. kEverywhere: it then stores the sum in all ranks' C.
+//
+// A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
+// stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
+// Either way the sender counts it at the owner: for the owner's kernel, in the counter of the part, or
+// for the owner's stream, in that of the chunk. The stream tells the kernel by a word of progress, and at the end the
+// sender, whose kernel waits for that.
+//
+// Nobody sends to a rank that has not begun the call: before, what it was sent may still be in use, wherever it
+// lies, or C. Counters are zero between calls: who has waited for one resets it.
+template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
+struct Summed {
+  using Order = Tiles<kRows, kColumns>;
+  const MatmulParams& p;
+  static constexpr bool kGathers = false;
+  uint32_t begun = kMaxRanks; // an owner that is known to have begun
+  FORCE_INLINE __device__ explicit Summed(const MatmulParams& p) : p(p) {}
+
+  FORCE_INLINE __device__ void announce() const {
+    for (uint32_t r = thread_id(); r < p.base.world; r += block_threads())
+      if (r != p.base.rank) st_flag_release(on_peer(p, word_of(p.ready, p.base.rank), r), p.epoch);
+  }
+  FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, (p.base.rank + 1) % p.base.world); }
+  FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
+  FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
+
+  FORCE_INLINE __device__ bool adds(const Tile& t) const { return is_own(t); }
+  FORCE_INLINE __device__ uint32_t peers() const { return p.base.world - 1; }
+  FORCE_INLINE __device__ uint64_t products(int32_t part, uint32_t i) const { return p.staging + place(peer(i), part); }
+
+  FORCE_INLINE __device__ void await_products(int32_t part) const {
+    if (is_copied()) {
+      for (uint32_t i = 0; i < peers(); i++)
+        await_word(p, word_of(p.progress, chunk_of(peer(i), part)), p.epoch, kProducts, peer(i));
+      return;
+    }
+    const uint64_t counter = word_of(p.counters, part);
+    await_word(p, counter, peers(), kProducts, kMaxRanks);
+    *(Global<volatile uint32_t>)counter = 0;
+  }
+
+  FORCE_INLINE __device__ bool sends(const Tile& t) const { return !is_own(t); }
+  FORCE_INLINE __device__ void await_owner(const Tile& t) {
+    if (t.owner == begun) return;
+    begun = t.owner;
+    await_word(p, word_of(p.ready, t.owner), p.epoch, kStartBarrier, t.owner);
+  }
+  FORCE_INLINE __device__ uint64_t owners(const Tile& t, int32_t part) const {
+    return is_copied() ? p.outbox + place(t.owner, part) : on_peer(p, p.staging + place(p.base.rank, part), t.owner);
+  }
+  FORCE_INLINE __device__ void sent(const Tile& t, int32_t part, bool has_rows) {
+    if (!has_rows) {
+      if (!is_copied()) return; // nobody waits for it
+      await_owner(t);
+    }
+    const uint64_t counter = word_of(p.counters, is_copied() ? chunk_of(p.base.rank, part) : part);
+    asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, counter, t.owner)) : "memory");
+  }
+
+  FORCE_INLINE __device__ uint32_t targets(const Tile&) const { return kEverywhere ? p.base.world : 1; }
+  FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t i) const {
+    return kEverywhere ? on_peer(p, shard_of(p, p.c, t), (p.base.rank + i) % p.base.world) : p.c;
+  }
+
+  // Only the kernel gives up waiting: it then lets the copies to this rank go, whatever is there, for memory cannot
+  // be freed while a stream waits.
+  FORCE_INLINE __device__ void await_peers() const {
+    if (!is_copied()) return;
+    each_chunk([&](uint32_t r, uint32_t chunk) { await_word(p, word_of(p.progress, chunk), p.epoch, kProducts, r); });
+    each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
+    if (ld_relaxed(claimed_address(p.base)) == 0) return;
+    each_chunk([&](uint32_t, uint32_t chunk) { st_flag_release(word_of(p.counters, chunk), kAllParts); });
+  }
+
+ private:
+  static constexpr uint32_t kAllParts = 1u << 30; // of any chunk, and more
+
+  // Calls f(rank, chunk) for all chunks of the peers.
+  template <typename F>
+  FORCE_INLINE __device__ void each_chunk(F f) const {
+    const uint32_t last = chunk_of(0, parts() - 1);
+    each_peer(p, [&](uint32_t r) {
+#pragma nounroll
+      for (uint32_t c = 0; c <= last; c++) f(r, r * p.splits + c);
+    });
+  }
+
+  FORCE_INLINE __device__ bool is_copied() const { return p.outbox != 0; }
+
+  // The peers' ranks, in order.
+  FORCE_INLINE __device__ uint32_t peer(uint32_t i) const { return i < p.base.rank ? i : i + 1; }
+
+  // The place of a rank's part among those of all ranks.
+  FORCE_INLINE __device__ int64_t place(uint32_t rank, int32_t part) const {
+    return ((int64_t)rank * parts() + part) * (kPartRows * kOutPitch<kColumns>);
+  }
+  FORCE_INLINE __device__ int32_t parts() const { return order().per_shard() * (kRows / kPartRows); } // of a shard
+  FORCE_INLINE __device__ uint32_t chunk_of(uint32_t rank, int32_t part) const { return rank * p.splits + part / p.chunk_parts; }
+};
+
+template <typename T, int kRows, int kColumns, int kPartRows>
+using Scattered = Summed<T, kRows, kColumns, kPartRows, false>;
+template <typename T, int kRows, int kColumns, int kPartRows>
+using Everywhere = Summed<T, kRows, kColumns, kPartRows, true>;
