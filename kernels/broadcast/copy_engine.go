@@ -6,19 +6,23 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// CopyEngine has every rank pull the root's input by a memory copy between two
-// barriers, which leaves the multiprocessors to others. The root's link carries the
-// data once for each peer. In place the root copies nothing.
+// CopyEngine has every other rank pull the root's input by a memory copy between two
+// barriers. The root's link carries the data once for each peer. The root's own output, if it
+// is not the input, a few multiprocessors write meanwhile (copy_engine.cu): its copy engine
+// would be done early, and take the memory from the peers as long.
 func CopyEngine() *collective.Algorithm {
+	const algorithm = "copy_engine"
 	a := &collective.Algorithm{
 		Collective: name,
-		Name:       "copy_engine",
-		Summary:    "barriers, memory copies from the root; takes no multiprocessors",
-		Kernels:    barrier.FlagKernels(),
+		Name:       algorithm,
+		Summary:    "barriers, memory copies from the root, whose own is made by a kernel",
+		Kernels:    collective.Copies(name, algorithm, collective.SM80),
+		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},
-		Blocks:     1,
+		Blocks:     16,
 	}
+	copyOwn := collective.OneLaunch(a, collective.WholePart)
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
@@ -26,16 +30,25 @@ func CopyEngine() *collective.Algorithm {
 		if err := c.Admit(a, call); err != nil {
 			return err
 		}
-		if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
-			return err
+		pulls := func() error { return pull(c, s, call) }
+		if c.Rank() != call.Root || call.Send == call.Recv {
+			return pulls()
 		}
-		to, from := c.Local(call.Recv), c.Peer(call.Root, call.Send)
-		if to != from {
-			if err := s.Copy(to, from, call.Bytes()); err != nil {
-				return err
-			}
-		}
-		return barrier.Meet(c, s, collective.EndBarrier)
+		return c.Beside(s, func(side cudart.Stream) error { return copyOwn(c, side, call) }, pulls)
 	}
 	return a
+}
+
+// pull waits until the root's input is there, copies it to a rank that is not the root, and
+// waits until all have.
+func pull(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
+		return err
+	}
+	if c.Rank() != call.Root {
+		if err := s.Copy(c.Local(call.Recv), c.Peer(call.Root, call.Send), call.Bytes()); err != nil {
+			return err
+		}
+	}
+	return barrier.Meet(c, s, collective.EndBarrier)
 }

@@ -1,0 +1,23 @@
+// broadcast, copy engine: the output of the root. Its peers' come by memory copies at the
+// same time.
+//
+// Algorithm: copy the own input to the own output.
+//
+// Buffers: both are local, and must not be the same.
+//
+// Memory order: nobody else writes either of them, so nobody is waited for; the stream
+// orders the rest.
+//
+// The caller gives any grid of any blocks, a small one, whose loads and stores leave
+// the peers theirs. Any count and alignment. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/copy.cuh"
+#include "../device/entries.cuh"
+
+FORCE_INLINE __device__ void copy_own(const Params& p) {
+  const uint64_t own = p.peers[p.rank];
+  const Buffer from(own + p.send_offset, p.bytes), to(own + p.recv_offset, p.bytes);
+  each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });
+}
+
+ENTRY(broadcast_copy_engine, copy_own)
