@@ -4,8 +4,8 @@
     scripts/collectives-table.py baseline.json > table.md
 
 A time is the median of all turns, in microseconds, with half the distance between the fastest
-and the slowest turn behind it. Where gpurun's fastest algorithm takes at most 1% longer or shorter than the
-fastest peer they are level; what is behind is in bold.
+and the slowest turn behind it. Where gpurun's fastest algorithm, by its own grid or by auto's, takes at most 1%
+longer or shorter than the fastest peer they are level; what is behind is in bold.
 """
 
 import json
@@ -51,6 +51,11 @@ def put_together(rows):
 
 def own(column):
     return column.startswith("gpurun ") and column != "gpurun auto"
+
+
+def ours(column):
+    """An algorithm by name has a grid of its own, auto that of the tuning table."""
+    return column.startswith("gpurun ")
 
 
 def best(row, competes):
@@ -114,7 +119,7 @@ def ahead(row):
     found = peer(row)
     if not found:
         return ""
-    ratio = found[0] / best(row, own)[0]
+    ratio = found[0] / best(row, ours)[0]
     if abs(ratio - 1) <= LEVEL:
         return "level"
     return f"{ratio:.2f}x" if ratio > 1 else f"**{ratio:.2f}x**"
