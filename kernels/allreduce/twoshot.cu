@@ -25,6 +25,11 @@
 #include "../device/part.cuh"
 #include "../device/reduce.cuh"
 
+// How many chunks a thread has on their way from every rank: of two, there is one peer alone
+// to load from.
+template <int N>
+constexpr int kInFlight = N == 2 ? 4 : 1;
+
 // Reduces chunks [begin, end) of the data, vectors or elements, and pushes the
 // results to all.
 template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
@@ -37,7 +42,7 @@ FORCE_INLINE __device__ void reduce_and_push(const Params& p, int64_t begin, int
     each_rank<N, 0>(p, [&](uint32_t r) { ((Global<Chunk>)(p.peers[r] + offset))[i] = c; });
   };
   const Range part = part_of(end - begin, row, p.rank, world_size<N>(p));
-  Epilogue::drive(p, whole_grid(), begin + part.begin, begin + part.end, from_all, to_all);
+  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin + part.begin, begin + part.end, from_all, to_all);
 }
 
 template <typename T, typename Op, int N, typename Epilogue>

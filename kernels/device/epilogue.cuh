@@ -112,7 +112,8 @@ struct RMSNorm {
   static constexpr bool kByRow = true;
   using Store = Rows;
 
-  template <int kRowVecs = kMaxRowVecs, typename Reduce, typename Put>
+  // All of a row is on its way at once, whatever kInFlight is.
+  template <int kRowVecs = kMaxRowVecs, int kInFlight = 1, typename Reduce, typename Put>
   static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
     const int64_t row_vecs = p.row_bytes / kVecBytes;
