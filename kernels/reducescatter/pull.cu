@@ -21,6 +21,11 @@
 #include "../device/entries.cuh"
 #include "../device/reduce.cuh"
 
+// How many chunks a thread has on their way from every rank: of two, there is one peer alone
+// to load from.
+template <int N>
+constexpr int kInFlight = N == 2 ? 4 : 1;
+
 // Reduces chunks [begin, end) of the part, vectors or elements.
 template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void pull_chunks(const Params& p, int64_t begin, int64_t end) {
@@ -29,7 +34,7 @@ FORCE_INLINE __device__ void pull_chunks(const Params& p, int64_t begin, int64_t
     return reduce_loaded<T, Op, N>(p, [&](uint32_t r) { return ((Global<const Chunk>)(p.peers[r] + part))[i]; });
   };
   const auto store = [&](int64_t offset, int64_t i, Chunk c) { ((Global<Chunk>)(p.peers[p.rank] + offset))[i] = c; };
-  Epilogue::drive(p, whole_grid(), begin, end, from_all, store);
+  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin, end, from_all, store);
 }
 
 template <typename T, typename Op, int N, typename Epilogue>
