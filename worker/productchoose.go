@@ -82,6 +82,9 @@ func (s surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error
 			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
 				name, first.Name, d.Name, rank)}
 		}
+		if a.CopiesBehind && d.LaunchesBlock {
+			return &Unavailable{fmt.Sprintf("%s cannot run: launches block rank %d; unset CUDA_LAUNCH_BLOCKING, or take fused", name, rank)}
+		}
 	}
 	for _, library := range a.Libraries() {
 		if why := s.lacking(library); why != "" {

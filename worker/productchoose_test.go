@@ -41,3 +41,33 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 		}
 	}
 }
+
+// Copies that come behind the kernel which waits for them are refused where launches block: auto
+// does without.
+func TestCopiesBehindLaunchesThatBlock(t *testing.T) {
+	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9}
+	blocks := h200
+	blocks.LaunchesBlock = true
+	problem := matmul.Problem{M: 64, N: 64, K: 64, DType: collective.BFloat16}
+	for _, o := range matmul.Operations() {
+		for _, tt := range []struct {
+			name    string
+			devices []cudart.Info
+			refused bool
+		}{
+			{"fused_copy", []cudart.Info{h200, h200}, false},
+			{"fused_copy", []cudart.Info{h200, blocks}, true},
+			{"fused_push", []cudart.Info{h200, blocks}, false},
+			{"fused", []cudart.Info{h200, blocks}, false},
+		} {
+			if _, ok := o.Algorithm(tt.name); !ok {
+				continue
+			}
+			s := surroundings{devices: tt.devices}
+			asked := productCase{operation: o, problem: problem, asked: tt.name}
+			if err := s.chooseProduct(&asked); isMachines(err) != tt.refused {
+				t.Errorf("%s %s on %v: %v, want it refused: %t", o.Name, tt.name, tt.devices, err, tt.refused)
+			}
+		}
+	}
+}

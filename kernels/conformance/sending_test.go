@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -68,28 +67,5 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 				return nil
 			})
 		}
-	}
-}
-
-// To ask for copies where launches block is refused: the kernel would wait in vain.
-func TestCopiesOfProductsAreRefusedWhereLaunchesBlock(t *testing.T) {
-	for _, o := range matmul.Operations() {
-		a, ok := o.Algorithm("fused_copy")
-		if !ok {
-			continue
-		}
-		p := matmul.Problem{M: 8, N: 8, K: 8, DType: collective.Half}
-		c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, 1, reference.Exact, 1)}
-		groupFor(1, sim.New(1, sim.Options{}), []matmulCall{c}).run(t, func(m *member) error {
-			r, err := newRunner(m)
-			if err != nil {
-				return err
-			}
-			r.Device = blocking{r.Device}
-			if err := r.Prepare(a, c.room(m.send, m.sharedRoom()).call); err == nil {
-				return errors.New("it was not refused")
-			}
-			return nil
-		})
 	}
 }

@@ -23,6 +23,9 @@ type Algorithm struct {
 	Peers bool
 	// Chunked: it copies shards in Call.Splits chunks.
 	Chunked bool
+	// CopiesBehind: it enqueues copies behind a kernel that waits for them, and so hangs until
+	// the kernel gives up where launches block.
+	CopiesBehind bool
 	// Library names the library of others that does it; empty is gpurun's own kernels. It
 	// may need another one to multiply: see Libraries.
 	Library string

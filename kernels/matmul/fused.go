@@ -1,8 +1,6 @@
 package matmul
 
 import (
-	"fmt"
-
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
@@ -32,7 +30,7 @@ const (
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesBehind: f.sending == copied,
 		Prepare: f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
@@ -112,9 +110,6 @@ func (f fused) copies(r *Runner, call Call, l launching) bool {
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
-	if f.sending == copied && r.Device.Info().LaunchesBlock {
-		return fmt.Errorf("%s enqueues copies behind the kernel that waits for them, and launches block here: unset CUDA_LAUNCH_BLOCKING, or take fused", f.name)
-	}
 	if f.everywhere {
 		for _, k := range barrier.FlagKernels() {
 			if _, err := r.Load(k); err != nil {
