@@ -75,7 +75,7 @@ func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 		err := errors.Join(
 			r.Copies.WaitValue(counter, uint32(count)),
 			r.Copies.WriteValue(counter, 0),
-			r.copyChunk(r.Copies, from, int(chunk), to, source, count*l.gemm.PartBytes),
+			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to, source),
 			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(word), l.Epoch),
 		)
 		if err != nil {
