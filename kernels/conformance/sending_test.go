@@ -71,6 +71,39 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 	}
 }
 
+// Products that are copied in several chunks, the last of which has fewer parts than others, arrive whole, call after
+// call, beside others that are pushed and count with the same words.
+func TestProductsAreCopiedInChunks(t *testing.T) {
+	const world, chunks = 2, 2
+	for _, major := range []int{8, 9} {
+		p := matmul.Problem{M: world, N: map[int]int64{8: 73 * 128, 9: 19 * 208}[major], K: 8, DType: collective.Half}
+		var calls []matmulCall
+		for i, o := range matmul.Operations() {
+			for _, name := range []string{"fused_copy", "fused_push", "fused_copy"} {
+				if a, ok := o.Algorithm(name); ok {
+					in := product(o, p, world, reference.Exact, uint64(i))
+					calls = append(calls, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: in})
+				}
+			}
+		}
+		groupFor(world, sim.New(1, sim.Options{Major: major}), calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			copies := &waits{Stream: r.Copies}
+			r.Copies = copies
+			if err := runMatmuls(m, r, calls); err != nil {
+				return err
+			}
+			if want := chunks * 4 * (world - 1); copies.count != want {
+				return fmt.Errorf("%d.0: products came in %d chunks, want %d", major, copies.count, want)
+			}
+			return nil
+		})
+	}
+}
+
 // To ask for copies where launches block is refused: the kernel would wait in vain.
 func TestCopiesOfProductsAreRefusedWhereLaunchesBlock(t *testing.T) {
 	for _, o := range matmul.Operations() {
