@@ -33,7 +33,8 @@ func (r *Runner) prepareForks() error {
 // gatherBeside has the peers' shards copied while multiply runs, and beside both the own
 // one, which is slow and which nobody waits for. There is no barrier: the copies from a peer
 // wait until it says that its shard is there, and the kernel ends when all peers have said that they
-// have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
+// have copied this rank's. It has met all chunks by then that have rows, so that only the own
+// copy is joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the
 // host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
