@@ -1,8 +1,10 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gpurun/cudart"
@@ -101,6 +103,66 @@ func TestProductsAreCopiedInChunks(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
+// does not ask whether the peers have begun.
+func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
+	for seed := range uint64(4) {
+		world := 2 + int(seed/2)
+		p := matmul.Problem{M: 2 * int64(world), N: 8, K: 8, DType: collective.Half}
+		var calls []matmulCall
+		for _, c := range slices.Concat(fusedCalls(p, world, seed), fusedCalls(p, world, seed+1)) {
+			if c.operation.Reduces {
+				a := *c.algorithm
+				a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
+					err := c.algorithm.Enqueue(r, call)
+					return errors.Join(err, r.Main.Fill(r.Local(call.Staging), 0xff, a.Staging(p, world)))
+				}
+				calls = append(calls, matmulCall{c.operation, &a, p, c.splits, c.in})
+			}
+		}
+		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 8 + int(seed%2), Seed: seed + 1}), [][]matmulCall{calls})
+	}
+}
+
+// Each product is rounded once, also that of who adds them up: two ranks' sums are the same bits whether they are
+// made meanwhile or afterwards.
+func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
+	const world = 2
+	for _, major := range []int{8, 9} {
+		for _, o := range matmul.Operations() {
+			if !o.Reduces {
+				continue
+			}
+			p := matmul.Problem{M: 16 * world, N: 40, K: 72, DType: collective.BFloat16}
+			var calls []matmulCall
+			for _, name := range []string{"decomposed", "fused"} {
+				a, _ := o.Algorithm(name)
+				calls = append(calls, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1)})
+			}
+			groupFor(world, sim.New(1, sim.Options{Major: major}), calls).run(t, func(m *member) error {
+				r, err := newRunner(m)
+				if err != nil {
+					return err
+				}
+				var results [2][]byte
+				for i, c := range calls {
+					err := c.run(m, r)
+					room := c.room(m.send, m.sharedRoom())
+					results[i] = make([]byte, room.C)
+					if err := errors.Join(err, m.stream.Download(results[i], m.comm.Local(room.call.C))); err != nil {
+						return err
+					}
+					m.meet()
+				}
+				if !bytes.Equal(results[0], results[1]) {
+					return fmt.Errorf("%s on %d.0: fused sums are not those of decomposed", o.Name, major)
+				}
+				return nil
+			})
+		}
 	}
 }
 
