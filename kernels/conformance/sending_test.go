@@ -127,6 +127,19 @@ func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
 	}
 }
 
+// Ranks whose shard has no rows get parts without any, which are counted all the same where they are copied.
+func TestShardsWithoutRows(t *testing.T) {
+	const world = 3
+	for _, major := range []int{8, 9} {
+		var batches [][]matmulCall
+		for _, rows := range []int64{world + 1, 1} {
+			p := matmul.Problem{M: rows, N: 8, K: 8, DType: collective.Half}
+			batches = append(batches, fusedCalls(p, world, uint64(rows)))
+		}
+		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: major}), batches)
+	}
+}
+
 // Each product is rounded once, also that of who adds them up: two ranks' sums are the same bits whether they are
 // made meanwhile or afterwards.
 func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
