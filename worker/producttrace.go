@@ -80,7 +80,7 @@ func drawing(recording matmul.Recording, problem matmul.Problem, world int) trac
 	}
 	for _, c := range recording.Copies {
 		r.Copies = append(r.Copies, trace.Copy{
-			Shard: c.Shard, Chunk: c.Chunk, Bytes: c.Bytes, Begin: int64(c.Begin), End: int64(c.End),
+			Shard: c.Shard, From: c.From, Chunk: c.Chunk, Bytes: c.Bytes, Begin: int64(c.Begin), End: int64(c.End),
 		})
 	}
 	return r

@@ -21,7 +21,7 @@ func TestDrawing(t *testing.T) {
 			{Block: 2, Row: 4, Wait: 111, Begin: 112, End: 113},
 			{Block: 1, Row: 9, Wait: 131, Begin: 132, End: 133},
 		},
-		Copies: []matmul.CopyTimes{{Shard: 2, Chunk: 1, Bytes: 64, Begin: 105, End: 125}},
+		Copies: []matmul.CopyTimes{{Shard: 2, From: 3, Chunk: 1, Bytes: 64, Begin: 105, End: 125}},
 	}
 	want := trace.Rank{
 		Met: 100,
@@ -30,7 +30,7 @@ func TestDrawing(t *testing.T) {
 			{Number: 2, Block: 2, Row: 4, Shard: 1, Wait: 111, Begin: 112, End: 113},
 			{Number: 3, Block: 1, Row: 9, Shard: 2, Wait: 131, Begin: 132, End: 133},
 		},
-		Copies: []trace.Copy{{Shard: 2, Chunk: 1, Bytes: 64, Begin: 105, End: 125}},
+		Copies: []trace.Copy{{Shard: 2, From: 3, Chunk: 1, Bytes: 64, Begin: 105, End: 125}},
 	}
 	got := drawing(recording, matmul.Problem{M: 10, N: 16, K: 8, DType: collective.Half}, 3)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -40,8 +40,8 @@ func TestDrawing(t *testing.T) {
 
 func TestWhatIsNotRecorded(t *testing.T) {
 	for want, algorithms := range map[string][]string{
-		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases":                            {"naive", "decomposed"},
-		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; there is of naive, decomposed, fused": {"cublas"},
+		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases":                                                    {"naive", "decomposed"},
+		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; there is of naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
 	} {
 		job := productsJob("matmul-allreduce")
 		job.Record, job.Algorithms = true, algorithms

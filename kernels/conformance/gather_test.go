@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -113,7 +114,7 @@ func TestGatherMissesARank(t *testing.T) {
 	for _, major := range []int{8, 9} {
 		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
 			t.Parallel() // they mostly wait
-			missARank(t, sim.New(1, sim.Options{Major: major}))
+			missARank(t, sim.New(1, sim.Options{Major: major}), smallGather(), collective.StartBarrier, collective.Chunk)
 		})
 	}
 }
@@ -121,20 +122,24 @@ func TestGatherMissesARank(t *testing.T) {
 // So it is on a GPU, which the ranks share, and whose driver waits for the copies.
 func TestGatherMissesARankOnGPU(t *testing.T) {
 	sideBySide(t)
-	missARank(t, requireGPU(t))
+	missARank(t, requireGPU(t), smallGather(), collective.StartBarrier, collective.Chunk)
 }
 
-// missARank has all ranks but one make gathers.
-func missARank(t *testing.T, backend cudart.Backend) {
+func smallGather() matmulCall {
+	const world = 3
+	return gathers(matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}, world, 1, 0)[0]
+}
+
+// missARank has all ranks but the last make a call many times, and wants one of these waits to be named.
+func missARank(t *testing.T, backend cudart.Backend, c matmulCall, phases ...collective.Phase) {
 	t.Helper()
 	const (
-		world, missing, count = 3, 2, 30
-		timeout               = time.Second
-		bound                 = count * timeout / 2
+		count   = 30
+		timeout = time.Second
+		bound   = count * timeout / 2
 	)
-	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
-	calls := gathers(p, world, 1, 0)
-	g := groupFor(world, backend, calls)
+	missing := c.in.World - 1
+	g := groupFor(c.in.World, backend, []matmulCall{c})
 	g.timeout = timeout
 	g.run(t, func(m *member) error {
 		r, err := newRunner(m)
@@ -142,8 +147,8 @@ func missARank(t *testing.T, backend cudart.Backend) {
 			return err
 		}
 		defer m.meet() // memory stays until all are done
-		room := calls[0].room(m.send, m.sharedRoom())
-		if err := errors.Join(calls[0].prepare(m, room), r.Prepare(calls[0].algorithm, room.call)); err != nil {
+		room := c.room(m.send, m.sharedRoom())
+		if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
 			return err
 		}
 		m.meet()
@@ -152,24 +157,29 @@ func missARank(t *testing.T, backend cudart.Backend) {
 		}
 		began := time.Now()
 		for range count {
-			if err := r.Enqueue(calls[0].algorithm, room.call); err != nil {
+			if err := r.Enqueue(c.algorithm, room.call); err != nil {
 				return err
 			}
 		}
-		return errors.Join(m.missesAGather(r, missing), within(bound, time.Since(began)))
+		return errors.Join(m.missesACall(r, missing, phases), within(bound, time.Since(began)))
 	})
 }
 
-// missesAGather wants the calls to have failed for want of a rank, and the copies to have ended.
-func (m *member) missesAGather(r *matmul.Runner, missing int) error {
+// missesACall wants the calls to have failed for want of a rank, in one of these waits, and the copies to have ended.
+func (m *member) missesACall(r *matmul.Runner, missing int, phases []collective.Phase) error {
 	var expired *collective.TimeoutError
-	if err := m.synchronize(); !errors.As(err, &expired) {
+	err := m.synchronize()
+	if err := m.wantNoCopies(r); err != nil {
+		return err
+	}
+	if !errors.As(err, &expired) {
 		return fmt.Errorf("want a TimeoutError, got %w", err)
 	}
-	if expired.Peer != missing || expired.Expected != 1 || expired.Phase != collective.StartBarrier && expired.Phase != collective.Chunk {
+	late := expired.Phase == collective.Products // by who waits for the missing one before making this rank's
+	if expired.Peer != missing && !late || expired.Expected != 1 || !slices.Contains(phases, expired.Phase) {
 		return fmt.Errorf("the wrong wait is named: %w", expired)
 	}
-	return m.wantNoCopies(r)
+	return nil
 }
 
 // wantNoCopies wants the copies of a call that failed to have ended. Where they have not, the

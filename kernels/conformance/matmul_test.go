@@ -307,6 +307,25 @@ func TestFusedMatmulsInDisorder(t *testing.T) {
 	}
 }
 
+// A block that has one tile after the other stores each while it multiplies the next, and fetches what the peers have of
+// it into the same place.
+func TestFusedMatmulsOfFewBlocksInDisorder(t *testing.T) {
+	for seed := range uint64(4) {
+		world := 2 + int(seed/2%2)
+		p := matmul.Problem{M: 70 * int64(world), N: 264 - int64(seed/2), K: 8, DType: matmul.DTypes()[seed/2%2]}
+		calls := fusedCalls(p, world, seed)
+		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
+		groupFor(world, backend, calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			r.SMs = 2 // a cluster
+			return runMatmuls(m, r, calls)
+		})
+	}
+}
+
 // fusedCalls are those of matmulCalls that communicate while they multiply.
 func fusedCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 	return slices.DeleteFunc(matmulCalls(p, world, seed), func(c matmulCall) bool { return !strings.HasPrefix(c.algorithm.Name, "fused") })

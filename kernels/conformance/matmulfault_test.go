@@ -57,6 +57,22 @@ func TestMissingProductsEndACall(t *testing.T) {
 	}
 }
 
+// Calls that are enqueued behind one that misses a rank end at once, and none leaves a copy that waits: what lets the
+// copies of a call go must not be lost on those of the call before.
+func TestReductionsBackToBackMissARank(t *testing.T) {
+	for i := range 4 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			o, _ := matmul.Find([]string{"matmul-rs", "matmul-ar"}[i/2])
+			a, _ := o.Algorithm("fused_copy")
+			const world = 3
+			p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
+			c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, 1)}
+			missARank(t, sim.New(1, sim.Options{Major: 8 + i%2, Seed: uint64(i + 1)}), c, collective.StartBarrier, collective.Products)
+		})
+	}
+}
+
 // missProducts makes a call that must fail in time for want of the peers' products, and leaves no copy
 // waiting for them.
 func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound time.Duration) error {

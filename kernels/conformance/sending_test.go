@@ -1,7 +1,10 @@
 package conformance
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gpurun/cudart"
@@ -69,3 +72,110 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 		}
 	}
 }
+
+// Products that are copied in several chunks, the last of which has fewer parts than others, arrive whole, call after
+// call, beside others that are pushed and count with the same words.
+func TestProductsAreCopiedInChunks(t *testing.T) {
+	const world, chunks = 2, 2
+	for _, major := range []int{8, 9} {
+		p := matmul.Problem{M: world, N: map[int]int64{8: 73 * 128, 9: 19 * 208}[major], K: 8, DType: collective.Half}
+		var calls []matmulCall
+		for i, o := range matmul.Operations() {
+			for _, name := range []string{"fused_copy", "fused_push", "fused_copy"} {
+				if a, ok := o.Algorithm(name); ok {
+					in := product(o, p, world, reference.Exact, uint64(i))
+					calls = append(calls, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: in})
+				}
+			}
+		}
+		groupFor(world, sim.New(1, sim.Options{Major: major}), calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			copies := &waits{Stream: r.Copies}
+			r.Copies = copies
+			if err := runMatmuls(m, r, calls); err != nil {
+				return err
+			}
+			if want := chunks * 4 * (world - 1); copies.count != want {
+				return fmt.Errorf("%d.0: products came in %d chunks, want %d", major, copies.count, want)
+			}
+			return nil
+		})
+	}
+}
+
+// When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
+// does not ask whether the peers have begun.
+func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
+	for seed := range uint64(4) {
+		world := 2 + int(seed/2)
+		p := matmul.Problem{M: 2 * int64(world), N: 8, K: 8, DType: collective.Half}
+		var calls []matmulCall
+		for _, c := range slices.Concat(fusedCalls(p, world, seed), fusedCalls(p, world, seed+1)) {
+			if c.operation.Reduces {
+				a := *c.algorithm
+				a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
+					err := c.algorithm.Enqueue(r, call)
+					return errors.Join(err, r.Main.Fill(r.Local(call.Staging), 0xff, a.Staging(p, world)))
+				}
+				calls = append(calls, matmulCall{c.operation, &a, p, c.splits, c.in})
+			}
+		}
+		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 8 + int(seed%2), Seed: seed + 1}), [][]matmulCall{calls})
+	}
+}
+
+// Ranks whose shard has no rows get parts without any, which are counted all the same where they are copied.
+func TestShardsWithoutRows(t *testing.T) {
+	const world = 3
+	for _, major := range []int{8, 9} {
+		var batches [][]matmulCall
+		for _, rows := range []int64{world + 1, 1} {
+			p := matmul.Problem{M: rows, N: 8, K: 8, DType: collective.Half}
+			batches = append(batches, fusedCalls(p, world, uint64(rows)))
+		}
+		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: major}), batches)
+	}
+}
+
+// Each product is rounded once, also that of who adds them up: two ranks' sums are the same bits whether they are
+// made meanwhile or afterwards.
+func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
+	const world = 2
+	for _, major := range []int{8, 9} {
+		for _, o := range matmul.Operations() {
+			if !o.Reduces {
+				continue
+			}
+			p := matmul.Problem{M: 16 * world, N: 40, K: 72, DType: collective.BFloat16}
+			var calls []matmulCall
+			for _, name := range []string{"decomposed", "fused"} {
+				a, _ := o.Algorithm(name)
+				calls = append(calls, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1)})
+			}
+			groupFor(world, sim.New(1, sim.Options{Major: major}), calls).run(t, func(m *member) error {
+				r, err := newRunner(m)
+				if err != nil {
+					return err
+				}
+				var results [2][]byte
+				for i, c := range calls {
+					err := c.run(m, r)
+					room := c.room(m.send, m.sharedRoom())
+					results[i] = make([]byte, room.C)
+					if err := errors.Join(err, m.stream.Download(results[i], m.comm.Local(room.call.C))); err != nil {
+						return err
+					}
+					m.meet()
+				}
+				if !bytes.Equal(results[0], results[1]) {
+					return fmt.Errorf("%s on %d.0: fused sums are not those of decomposed", o.Name, major)
+				}
+				return nil
+			})
+		}
+	}
+}
+

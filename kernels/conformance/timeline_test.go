@@ -101,25 +101,33 @@ func gap(begins map[uint32]bool, end int64) (longest int64) {
 	return longest
 }
 
-// checkCopies wants the chunks of an algorithm that copies them: the peer's, one after
-// the other, and beside them the own rows.
+// checkCopies wants the chunks of an algorithm that copies them: the peer's rows, one after the other, and beside
+// them the own ones, or the peer's products for this rank, which fit into one.
 func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 	var want []matmul.CopyTimes
-	if c.algorithm.Chunked {
-		shard, peer := c.problem.M/int64(m.world)*c.problem.K*2, 1-m.rank
+	peer := 1 - m.rank
+	switch shard := c.problem.M / int64(m.world) * c.problem.K * 2; {
+	case c.algorithm.Chunked:
 		want = []matmul.CopyTimes{
-			{Shard: peer, Chunk: 0, Bytes: shard / 2}, {Shard: peer, Chunk: 1, Bytes: shard / 2}, {Shard: m.rank, Bytes: shard},
+			{Shard: peer, From: peer, Chunk: 0, Bytes: shard / 2},
+			{Shard: peer, From: peer, Chunk: 1, Bytes: shard / 2},
+			{Shard: m.rank, From: m.rank, Bytes: shard},
 		}
+	case c.algorithm.Name == "fused_copy", c.algorithm.Name == "fused" && len(recording.Copies) > 0: // as suits
+		want = []matmul.CopyTimes{{Shard: m.rank, From: peer}}
 	}
 	before := map[bool]uint64{false: recording.Met, true: recording.Met} // of the own rows, and others
 	var got []matmul.CopyTimes
 	for _, x := range recording.Copies {
-		own := x.Shard == m.rank
+		own := x.From == m.rank
 		if x.Begin < before[own] || x.End < x.Begin {
 			return fmt.Errorf("before is %d, and a copy %+v", before[own], x)
 		}
 		before[own] = x.End
 		x.Begin, x.End = 0, 0
+		if x.From != x.Shard && x.Bytes >= c.problem.M/int64(m.world)*c.problem.N*2 {
+			x.Bytes = 0 // whole tiles, whose size is the kernel's affair
+		}
 		got = append(got, x)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

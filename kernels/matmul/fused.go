@@ -48,7 +48,7 @@ func (f fused) algorithm() *Algorithm {
 		return a
 	}
 	a.Staging = func(p Problem, world int) int64 {
-		return f.most(func(g *GEMM) int64 { return inboxAndOutbox * g.boxBytes(p, world) })
+		return f.most(func(g *GEMM) int64 { return f.boxes() * g.boxBytes(p, world) })
 	}
 	a.Counters = func(p Problem, world int) int64 {
 		return max(int64(world)*maxProductChunks, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
@@ -64,6 +64,14 @@ func (f fused) most(of func(*GEMM) int64) (most int64) {
 		}
 	}
 	return most
+}
+
+// boxes is how many the staging has: an inbox, and an outbox where products may be copied.
+func (f fused) boxes() int64 {
+	if f.sending == pushed {
+		return 1
+	}
+	return 2
 }
 
 // rowsOfA is how many a rank has.

@@ -33,7 +33,8 @@ func (r *Runner) prepareForks() error {
 // gatherBeside has the peers' shards copied while multiply runs, and beside both the own
 // one, which is slow and which nobody waits for. There is no barrier: the copies from a peer
 // wait until it says that its shard is there, and the kernel ends when all peers have said that they
-// have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
+// have copied this rank's. It has met all chunks by then that have rows, so that only the own
+// copy is joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the
 // host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
@@ -66,7 +67,7 @@ func (r *Runner) copyBeside(call Call, p *Params) error {
 	}
 	bytes := shardBytes(call, r.World())
 	to := r.Local(call.AFull + int64(r.Rank())*bytes)
-	if err := r.copyChunk(r.own, r.Rank(), 0, to, r.Local(call.A), bytes); err != nil {
+	if err := r.copyChunk(r.own, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to, r.Local(call.A)); err != nil {
 		return err
 	}
 	return r.own.Record(back)
@@ -108,7 +109,8 @@ func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
 		first := min(c*p.ChunkRows, shard)
 		if rows := min(p.ChunkRows, shard-first); rows > 0 {
 			at := cudart.DevicePtr(first * row)
-			if err := r.copyChunk(r.Copies, owner, int(c), to+at, r.Peer(owner, call.A)+at, rows*row); err != nil {
+			chunk := CopyTimes{Shard: owner, From: owner, Chunk: int(c), Bytes: rows * row}
+			if err := r.copyChunk(r.Copies, chunk, to+at, r.Peer(owner, call.A)+at); err != nil {
 				return err
 			}
 		}

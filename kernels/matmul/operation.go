@@ -22,7 +22,8 @@ type Operation struct {
 	// gets all of A and A times its B. Otherwise it has all M rows of an A of its own.
 	Gathers bool
 	// Reduces: the result is the sum of all ranks' products. Each is rounded to the element
-	// type once; they are added in fp32 in the order of the ranks, and rounded again.
+	// type once; they are added in fp32 in the order of the ranks, by fused algorithms after that
+	// of the rows' owner, and rounded again.
 	Reduces bool
 	// Scatters: rank r gets M/world rows of the result, those from r*M/world on.
 	Scatters bool

@@ -60,13 +60,15 @@ FORCE_INLINE __device__ void each_peer(const MatmulParams& p, F f) {
   for (uint32_t i = 1; i < p.base.world; i++) f((p.base.rank + i) % p.base.world);
 }
 
+// Whether a word, which grows, has not reached a value yet.
+FORCE_INLINE __device__ bool is_behind(uint32_t seen, uint32_t value) { return (int32_t)(seen - value) < 0; }
+
 // Waits until a word, which grows, has reached a value. It gives up when the time is up, or another of this rank's
 // waits has expired before: a tile after the other would wait in vain.
 FORCE_INLINE __device__ void await_word(const MatmulParams& p, uint64_t word, uint32_t value, Phase phase, uint32_t peer) {
-  const auto is_behind = [&](uint32_t seen) { return (int32_t)(seen - value) < 0; };
   uint32_t seen = ld_flag_acquire(word);
-  if (!is_behind(seen) || ld_relaxed(claimed_address(p.base)) != 0) return;
-  for (Patience patience; is_behind(seen); seen = ld_flag_acquire(word)) {
+  if (!is_behind(seen, value) || ld_relaxed(claimed_address(p.base)) != 0) return;
+  for (Patience patience; is_behind(seen, value); seen = ld_flag_acquire(word)) {
     if (!patience.is_over(p.base)) continue;
     record_fault(p.base, phase, peer, value, seen);
     return;

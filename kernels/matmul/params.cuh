@@ -16,10 +16,10 @@ struct MatmulParams {
   uint64_t staging;    // symmetric memory for the peers' products, or for all of a rank's; see Algorithm.Staging
   uint64_t outbox;     // the same for products that peers copy from here, or 0: they are pushed
   uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
-  uint64_t progress;   // 32-bit words of this rank, one for each chunk of each rank's shard: [world][splits]
-                       // the last call that the chunk was there in, by its epoch
+  uint64_t progress;   // 32-bit words of this rank, one for each chunk that comes from a rank, of A or of
+                       // products: [world][splits] the last call that the chunk was there in, by its epoch
   uint64_t ready;      // symmetric 32-bit words, one for each rank: the last call that it has begun, by its epoch
-  uint64_t taken;      // likewise: the last call in which it has copied this rank's shard of A
+  uint64_t taken;      // likewise: the last call in which it has copied all that it gets from this rank
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;
@@ -28,7 +28,7 @@ struct MatmulParams {
   int64_t n;
   int64_t k;           // a multiple of 8
   int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
-  uint32_t splits;     // chunks of a shard
+  uint32_t splits;     // chunks that come from each rank; of products there may be fewer
   uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
   uint32_t reserved;

@@ -8,11 +8,8 @@ import (
 )
 
 // Products on their way to their owners. Each rank has an inbox, with a place for all ranks' products of its own shard,
-// and behind it an outbox, for its products of all shards; both consist of parts of tiles, as they lie in
+// and behind it, for copies, an outbox, for its products of all shards; both consist of parts of tiles, as they lie in
 // shared memory, in the order in which they are made. See Summed in summed.cuh.
-
-// inboxAndOutbox is how many boxes the staging has.
-const inboxAndOutbox = 2
 
 // Products are copied in chunks of about productChunk bytes: while the next ones are made, and large enough for a
 // copy engine to be busy with them; and in no more than maxProductChunks for each rank, for the host's sake.
@@ -75,7 +72,7 @@ func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 		err := errors.Join(
 			r.Copies.WaitValue(counter, uint32(count)),
 			r.Copies.WriteValue(counter, 0),
-			r.copyChunk(r.Copies, from, int(chunk), to, source, count*l.gemm.PartBytes),
+			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to, source),
 			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(word), l.Epoch),
 		)
 		if err != nil {

@@ -34,15 +34,15 @@ type Call struct {
 	Problem
 	A, AFull, B, C              int64
 	Staging, Counters, Progress int64
-	// Splits is how many chunks each rank's shard is copied in; at least 1.
+	// Splits is how many chunks each rank's shard of A is copied in; at least 1.
 	Splits int
 	// Trace is where kernels note when they did what, or 0.
 	Trace cudart.DevicePtr
 }
 
 // ProgressBytes is the room for the words by which a call tells how far it is: of each rank
-// whether it has begun, and whether it has copied this rank's shard, and of each chunk
-// whether it is there.
+// whether it has begun, and whether it has copied what it gets from this one, and of each
+// chunk, of A or of products, whether it is there.
 func ProgressBytes(world, splits int) int64 {
 	return 2*rankWords + 4*int64(world)*int64(max(splits, maxProductChunks))
 }

@@ -71,13 +71,18 @@ struct Summed {
   }
 
   // Only the kernel gives up waiting: it then lets the copies to this rank go, whatever is there, for memory cannot
-  // be freed while a stream waits.
+  // be freed while a stream waits. It ends behind them: they reset counters, and would take from the next call's copies
+  // what lets those go.
   FORCE_INLINE __device__ void await_peers() const {
     if (!is_copied()) return;
     each_chunk([&](uint32_t r, uint32_t chunk) { await_word(p, word_of(p.progress, chunk), p.epoch, kProducts, r); });
     each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
     if (ld_relaxed(claimed_address(p.base)) == 0) return;
     each_chunk([&](uint32_t, uint32_t chunk) { st_flag_release(word_of(p.counters, chunk), kAllParts); });
+    Patience patience;
+    each_chunk([&](uint32_t, uint32_t chunk) {
+      while (is_behind(ld_flag_acquire(word_of(p.progress, chunk)), p.epoch) && !patience.is_over(p.base)) {}
+    });
   }
 
  private:

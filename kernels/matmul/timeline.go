@@ -38,12 +38,12 @@ type TileTimes struct {
 // tileTimesBytes is the size of a record.
 const tileTimesBytes = int64(unsafe.Sizeof(TileTimes{}))
 
-// CopyTimes is when a chunk of a rank's shard was copied. Events timed it, from the
-// barrier on.
+// CopyTimes is when a chunk was copied from a rank: of its rows of A, which are its shard, or of its products for
+// the shard of this one. Events timed it, from the barrier on.
 type CopyTimes struct {
-	Shard, Chunk int
-	Bytes        int64
-	Begin, End   uint64
+	Shard, From, Chunk int
+	Bytes              int64
+	Begin, End         uint64
 }
 
 // stampKernel is the barrier that a recorded call begins with.
@@ -67,13 +67,12 @@ func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	}
 }
 
-// copyChunk enqueues the copy of a chunk of a rank's shard, and has it timed if the call is
-// being recorded.
-func (r *Runner) copyChunk(s cudart.Stream, shard, chunk int, dst, src cudart.DevicePtr, bytes int64) error {
+// copyChunk enqueues the copy of a chunk, and has it timed if the call is being recorded.
+func (r *Runner) copyChunk(s cudart.Stream, c CopyTimes, dst, src cudart.DevicePtr) error {
 	if r.recorder == nil {
-		return s.Copy(dst, src, bytes)
+		return s.Copy(dst, src, c.Bytes)
 	}
-	return r.recorder.copy(s, CopyTimes{Shard: shard, Chunk: chunk, Bytes: bytes}, dst, src)
+	return r.recorder.copy(s, c, dst, src)
 }
 
 // callsBeforeRecord are what devices are busy with while the host enqueues the call that is

@@ -47,9 +47,11 @@ type Tile struct {
 	End    int64 `json:"end"`
 }
 
-// Copy is a chunk of the rows of rank Shard on its way to this rank.
+// Copy is a chunk on its way from a rank to this one: of its rows of A, which are its shard, or of its products for
+// the shard of this one.
 type Copy struct {
 	Shard int   `json:"shard"`
+	From  int   `json:"from"`
 	Chunk int   `json:"chunk"`
 	Bytes int64 `json:"bytes"`
 	Begin int64 `json:"begin"`
@@ -71,8 +73,8 @@ func (t Timeline) Check() error {
 		}
 		for _, c := range r.Copies {
 			if c.Begin > c.End {
-				return fmt.Errorf("drawing a timeline: on rank %d, chunk %d of shard %d begins at %d ns and ends at %d",
-					r.Rank, c.Chunk, c.Shard, c.Begin, c.End)
+				return fmt.Errorf("drawing a timeline: on rank %d, chunk %d from rank %d begins at %d ns and ends at %d",
+					r.Rank, c.Chunk, c.From, c.Begin, c.End)
 			}
 		}
 	}

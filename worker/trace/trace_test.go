@@ -25,9 +25,9 @@ func example() Timeline {
 				{Number: 1, Block: 1, Row: int64(r) * 128, Column: 256, Shard: r, Wait: met + 1000, Begin: met + 1032, End: met + 5064},
 			},
 			Copies: []Copy{
-				{Shard: peer, Chunk: 0, Bytes: 1 << 20, Begin: met + 500, End: met + 3500},
-				{Shard: peer, Chunk: 1, Bytes: 1 << 19, Begin: met + 3500, End: met + 7001},
-				{Shard: r, Chunk: 0, Bytes: 3 << 19, Begin: met + 400, End: met + 8000},
+				{Shard: peer, From: peer, Chunk: 0, Bytes: 1 << 20, Begin: met + 500, End: met + 3500},
+				{Shard: peer, From: peer, Chunk: 1, Bytes: 1 << 19, Begin: met + 3500, End: met + 7001},
+				{Shard: r, From: r, Chunk: 0, Bytes: 3 << 19, Begin: met + 400, End: met + 8000},
 			},
 		}
 	}
@@ -64,7 +64,7 @@ func TestWhatCannotBe(t *testing.T) {
 		"no barrier":       {func(r *Rank) { r.Met = 0 }, "rank 1 did not say when it left the barrier"},
 		"tile ends early":  {func(r *Rank) { r.Tiles[0].End = 1 }, "on rank 1, tile 2 waits from 5042 ns, begins at 7167 and ends at 1"},
 		"tile waits late":  {func(r *Rank) { r.Tiles[0].Wait = 8000 }, "tile 2 waits from 8000 ns"},
-		"copy ends before": {func(r *Rank) { r.Copies[1].End = 9 }, "chunk 1 of shard 0 begins at 3542 ns and ends at 9"},
+		"copy ends before": {func(r *Rank) { r.Copies[1].End = 9 }, "chunk 1 from rank 0 begins at 3542 ns and ends at 9"},
 	} {
 		timeline := example()
 		tt.spoil(&timeline.Ranks[1])
@@ -177,4 +177,17 @@ func TestEverySliceIsThere(t *testing.T) {
 			t.Errorf("%v of %d tiles and %d copies", count, len(r.Tiles), len(r.Copies))
 		}
 	})
+}
+
+// A slice of products names the rank that they come from, and not a shard.
+func TestCopiesOfProducts(t *testing.T) {
+	timeline := example()
+	timeline.Ranks[0].Copies[0].Shard = 0
+	var out bytes.Buffer
+	if err := Write(&out, timeline); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"products of rank 1","cat":"copy","ph":"X","pid":0,"tid":0,"ts":0.5,`; !strings.Contains(out.String(), want) {
+		t.Errorf("no %s in %s", want, out.String())
+	}
 }

@@ -106,21 +106,29 @@ func (w *writer) rank(r Rank) {
 	w.tiles(r)
 }
 
-// copies draws those of the peers' shards, and that of the own one.
+// copies draws those from the peers, and that of the own shard.
 func (w *writer) copies(r Rank) {
 	names := [...]string{copyThread: "copies", ownThread: "copy of the own shard"}
 	named := [len(names)]bool{}
 	for _, c := range r.Copies {
 		thread := copyThread
-		if c.Shard == r.Rank {
+		if c.From == r.Rank {
 			thread = ownThread
 		}
 		if !named[thread] {
 			w.thread(r.Rank, thread, names[thread])
 			named[thread] = true
 		}
-		w.slice(r, thread, shard(c.Shard), "copy", c.Begin, c.End, map[string]any{"chunk": c.Chunk, "bytes": c.Bytes})
+		w.slice(r, thread, c.name(), "copy", c.Begin, c.End, map[string]any{"chunk": c.Chunk, "bytes": c.Bytes})
 	}
+}
+
+// name says what is copied.
+func (c Copy) name() string {
+	if c.From == c.Shard {
+		return shard(c.Shard)
+	}
+	return fmt.Sprintf("products of rank %d", c.From)
 }
 
 // tiles draws what the blocks did. A kernel fetches a tile while it computes the one
