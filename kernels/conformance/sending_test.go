@@ -178,4 +178,3 @@ func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
 		}
 	}
 }
-
