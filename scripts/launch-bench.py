@@ -68,7 +68,7 @@ def main():
         if "store" in parts and torch:
             bench = (args.python, os.path.join(ROOT, "scripts/store-bench.py"), "--rounds", str(args.store_rounds))
             sections.append("### The store\n\n" + checked(gpurun, "--nproc-per-node", "1", "--no-python", *bench))
-    title = f"{os.cpu_count()} CPUs, Linux {platform.release().split("-")[0]}, {datetime.date.today()}"
+    title = f"{os.cpu_count()} CPUs, Linux {platform.release().split('-')[0]}, {datetime.date.today()}"
     versions = [output("go", "version"), first_line("mpirun", "--version"), torch and f"PyTorch {torch}"]
     with open(args.out + ".md", "w") as file:
         print(", ".join([title, *filter(None, versions)]), *sections, sep="\n\n", file=file)
