@@ -130,3 +130,12 @@ func TestCloseReleasesEverything(t *testing.T) {
 		t.Errorf("left behind: %s and %d mappings", live, mapped(t))
 	}
 }
+
+func TestInfoSaysWhetherLaunchesBlock(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "0": false, "1": true, "no": false} {
+		t.Setenv("CUDA_LAUNCH_BLOCKING", value)
+		if got := newFake(t).open().Info().LaunchesBlock; got != want {
+			t.Errorf("CUDA_LAUNCH_BLOCKING=%q: launches block: %t, want %t", value, got, want)
+		}
+	}
+}

@@ -33,11 +33,6 @@ FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 // All threads of the warp meet, and see what any of them has seen.
 FORCE_INLINE __device__ void warp_meet() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
-// A named barrier of the threads of a warpgroup, which no other uses.
-FORCE_INLINE __device__ void warpgroup_meet(uint32_t name) {
-  asm volatile("bar.sync %0, 128;" ::"r"(name) : "memory");
-}
-
 // A warpgroup's registers per thread go to other warpgroups of the block, or come
 // from them.
 template <int kRegisters>

@@ -27,7 +27,6 @@
 #pragma once
 
 #include "../device/barrier.cuh"
-#include "../device/reduce.cuh"
 #include "../device/shared.cuh"
 #include "../device/vector.cuh"
 #include "tiles.cuh"
