@@ -4,41 +4,55 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/copyengine"
 )
 
-// CopyEngine pulls every peer's part by memory copies between two barriers,
-// which leaves the multiprocessors to others. It begins with the next rank's, so
-// that not all copy from the same one. The barriers order the copies like any
-// work of the stream. In place the own part is not copied.
+// CopyEngine pulls every peer's part by memory copies between two barriers. The own part,
+// which in place is there already, a few multiprocessors copy meanwhile: a copy engine would
+// take long for it.
 func CopyEngine() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       "copy_engine",
-		Summary:    "barriers, memory copies from all peers; takes no multiprocessors",
-		Kernels:    barrier.FlagKernels(),
+		Summary:    "barriers, memory copies from all peers, the own part by a kernel",
+		Kernels:    copyengine.OwnKernels(),
+		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},
-		Blocks:     1,
+		Blocks:     16, // whose loads and stores leave the peers theirs
 	}
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
 		}
-		if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
+		if err := c.Admit(a, call); err != nil {
 			return err
 		}
-		for k := range c.World() {
-			peer := (c.Rank() + k + 1) % c.World()
-			to := c.Local(call.Recv + int64(peer)*call.Bytes())
-			from := c.Peer(peer, call.Send+int64(peer-c.Rank())*call.SendStep)
-			if to == from {
-				continue
-			}
-			if err := s.Copy(to, from, call.Bytes()); err != nil {
-				return err
-			}
+		pulls := func() error { return pull(c, s, call) }
+		own := call.Recv + int64(c.Rank())*call.Bytes()
+		if call.Send == own {
+			return pulls()
 		}
-		return barrier.Meet(c, s, collective.EndBarrier)
+		return c.Beside(s,
+			func(side cudart.Stream) error { return copyengine.CopyOwn(a, c, side, call, call.Send, own) },
+			pulls)
 	}
 	return a
+}
+
+// pull copies the peers' parts, beginning with the next rank's, so that not all copy from
+// the same one.
+func pull(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
+		return err
+	}
+	for k := 1; k < c.World(); k++ {
+		peer := (c.Rank() + k) % c.World()
+		to := c.Local(call.Recv + int64(peer)*call.Bytes())
+		from := c.Peer(peer, call.Send+int64(peer-c.Rank())*call.SendStep)
+		if err := s.Copy(to, from, call.Bytes()); err != nil {
+			return err
+		}
+	}
+	return barrier.Meet(c, s, collective.EndBarrier)
 }

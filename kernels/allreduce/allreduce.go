@@ -22,7 +22,7 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), MultimemOneShot(), MultimemTwoShot(),
+			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), CopyEngine(), MultimemOneShot(), MultimemTwoShot(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },

@@ -4,30 +4,32 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/copyengine"
 )
 
 // CopyEngine pulls this rank's part from every peer by memory copies between two
 // barriers. Copy engines would take long for the own part, beside or behind the others:
-// a few multiprocessors copy it meanwhile (copy_engine.cu).
+// a few multiprocessors copy it meanwhile.
 func CopyEngine() *collective.Algorithm {
-	const algorithm = "copy_engine"
 	a := &collective.Algorithm{
 		Collective: name,
-		Name:       algorithm,
+		Name:       "copy_engine",
 		Summary:    "barriers, memory copies from all peers, the own part by a kernel",
-		Kernels:    collective.Copies(name, algorithm, collective.SM80),
+		Kernels:    copyengine.OwnKernels(),
 		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true, SeparateOutput: true},
 		Blocks:     32,
 	}
-	copyOwn := collective.OneLaunch(a, collective.WholePart)
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
 		}
+		own := int64(c.Rank()) * call.Bytes()
 		err := c.Beside(s,
-			func(side cudart.Stream) error { return copyOwn(c, side, call) },
+			func(side cudart.Stream) error {
+				return copyengine.CopyOwn(a, c, side, call, call.Send+own, call.Recv+own)
+			},
 			func() error { return pull(c, s, call) })
 		if err != nil {
 			return err

@@ -4,25 +4,24 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/copyengine"
 )
 
 // CopyEngine has every other rank pull the root's input by a memory copy between two
 // barriers. The root's link carries the data once for each peer. The root's own output, if it
-// is not the input, a few multiprocessors write meanwhile (copy_engine.cu): its copy engine
+// is not the input, a few multiprocessors write meanwhile: its copy engine
 // would be done early, and take the memory from the peers as long.
 func CopyEngine() *collective.Algorithm {
-	const algorithm = "copy_engine"
 	a := &collective.Algorithm{
 		Collective: name,
-		Name:       algorithm,
+		Name:       "copy_engine",
 		Summary:    "barriers, memory copies from the root, whose own is made by a kernel",
-		Kernels:    collective.Copies(name, algorithm, collective.SM80),
+		Kernels:    copyengine.OwnKernels(),
 		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},
-		Blocks:     16,
+		Blocks:     16, // whose loads and stores leave the peers theirs
 	}
-	copyOwn := collective.OneLaunch(a, collective.WholePart)
 	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
@@ -34,7 +33,10 @@ func CopyEngine() *collective.Algorithm {
 		if c.Rank() != call.Root || call.Send == call.Recv {
 			return pulls()
 		}
-		return c.Beside(s, func(side cudart.Stream) error { return copyOwn(c, side, call) }, pulls)
+		return c.Beside(s,
+			func(side cudart.Stream) error {
+				return copyengine.CopyOwn(a, c, side, call, call.Send, call.Recv)
+			}, pulls)
 	}
 	return a
 }

@@ -77,6 +77,38 @@ func firstWait(a *collective.Algorithm) collective.Phase {
 	return collective.StartBarrier
 }
 
+// Nothing is written to the output of a rank that never comes, whose memory may be in use.
+func TestMissingRankIsLeftAlone(t *testing.T) {
+	const missing = 0 // the root, where there is one
+	for _, a := range algorithms() {
+		t.Run(a.Collective+" "+a.Name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			group{world: 3, timeout: 200 * time.Millisecond}.run(t, func(m *member) error {
+				untouched := bytes.Repeat([]byte{guardByte}, int(m.bytes))
+				if err := m.stream.Upload(m.comm.Local(m.recv), untouched); err != nil {
+					return err
+				}
+				m.meet()
+				defer m.meet() // memory stays until all are done
+				if m.rank != missing {
+					_, err := m.expectTimeout(a)
+					m.meet()
+					return err
+				}
+				m.meet()
+				got := make([]byte, m.bytes)
+				if err := m.stream.Download(got, m.comm.Local(m.recv)); err != nil {
+					return err
+				}
+				if !bytes.Equal(got, untouched) {
+					return errors.New("its output was written to")
+				}
+				return nil
+			})
+		})
+	}
+}
+
 // Epochs wrap around: after 2^32 barriers, flags and slots go on as before.
 func TestEpochsWrapAround(t *testing.T) {
 	for before := range uint32(4) {

@@ -18,7 +18,7 @@ func Collective() *collective.Collective {
 		Aliases:    []string{"reduce_perf"},
 		Summary:    "the root gets the reduction of all ranks' inputs",
 		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape)},
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     choose,
 	}

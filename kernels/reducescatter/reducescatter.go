@@ -19,7 +19,7 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets its part of the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), Pull(), LL(), Multimem(),
+			naive.Algorithm(name, shape), Pull(), LL(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -128,10 +129,21 @@ func compile(root string, m collective.Module) error {
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)\n%s", m.Name, err, compiler, messages.String())
 	}
-	if bytes.Contains(text, []byte("call.uni")) {
-		return fmt.Errorf("compiling %s: not everything was inlined", m.Name)
+	if err := check(text); err != nil {
+		return fmt.Errorf("compiling %s: %w", m.Name, err)
 	}
 	return os.WriteFile(filepath.Join(root, "ptx", m.Name+".ptx"), shorten(text), 0o644)
+}
+
+// check refuses what would be slow without being wrong.
+func check(text []byte) error {
+	switch {
+	case bytes.Contains(text, []byte("call.uni")):
+		return errors.New("not everything was inlined")
+	case bytes.Contains(text, []byte("__local_depot")):
+		return errors.New("a thread keeps something in local memory: a copy of the parameters, perhaps, where code chooses between addresses of them (choose between their values)")
+	}
+	return nil
 }
 
 func writeManifest(path string, m ptx.Manifest) error {

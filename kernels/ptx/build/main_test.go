@@ -45,6 +45,19 @@ func TestNoPTXIsLeftOver(t *testing.T) {
 	}
 }
 
+// Neither calls nor local memory get into PTX.
+func TestSlowCodeIsRefused(t *testing.T) {
+	for text, wrong := range map[string]bool{
+		"ld.global.b32 %r1, [%rd1];":               false,
+		"call.uni _Z4helpv, ();":                   true,
+		".local .align 8 .b8 __local_depot1[720];": true,
+	} {
+		if err := check([]byte(text)); (err != nil) != wrong {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // A change of any header, or of the file itself, changes the hash.
 func TestHashSeesEveryFile(t *testing.T) {
 	base, err := hash(sources("a", "b"), "x.cu")

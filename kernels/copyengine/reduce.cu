@@ -1,0 +1,75 @@
+// Reduces what lies on this GPU: a piece of the own input and the peers' pieces, which
+// memory copies have brought to the scratch.
+//
+// Algorithm: load a chunk from every rank's piece, reduce in rank order, store to the
+// outputs.
+//
+// Buffers: the own piece begins at send_offset, those of the other ranks lie in the
+// scratch, in rank order, send_step bytes apart. The result goes to recv_offset on the
+// rank p.root, or on all ranks where p.root is p.world. There it may replace the own
+// piece: a thread reads a place before it writes there.
+//
+// Memory order: the stream orders the copies before the launch. No peer touches the
+// pieces meanwhile; that results are seen, a barrier after the launch sees to. Where the
+// barrier before it missed a rank, whose memory may not be ready, nothing is written.
+//
+// The caller gives a grid of at most kMaxBlocks blocks; no block waits for another. Any count and
+// alignment; aligned buffers run on vectors. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/barrier.cuh"
+#include "../device/entries.cuh"
+#include "../device/reduce.cuh"
+
+// How many chunks of every rank a thread has on their way: of two ranks, they are few.
+template <int N>
+constexpr int kInFlight = N == 2 ? 4 : 1;
+
+// Where the ranks' pieces lie, in values: a choice among parameters by address would have
+// all of them copied to local memory.
+class Pieces {
+ public:
+  FORCE_INLINE __device__ explicit Pieces(const Params& p)
+      : rank_(p.rank),
+        step_(p.send_step),
+        own_(p.peers[p.rank] + p.send_offset),
+        scratch_(p.peers[p.rank] + p.scratch_offset) {}
+
+  FORCE_INLINE __device__ uint64_t of(uint32_t rank) const {
+    const uint64_t slot = scratch_ + (rank < rank_ ? rank : rank - 1) * step_;
+    return rank == rank_ ? own_ : slot;
+  }
+
+ private:
+  uint32_t rank_;
+  int64_t step_;
+  uint64_t own_, scratch_;
+};
+
+// Reduces chunks [begin, end) of the pieces, vectors or elements.
+template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void reduce_chunks(const Params& p, int64_t begin, int64_t end) {
+  const Pieces pieces(p);
+  const auto from_all = [&](int64_t i) {
+    return reduce_loaded<T, Op, N>(p, [&](uint32_t r) { return ((Global<const Chunk>)pieces.of(r))[i]; });
+  };
+  const uint32_t world = world_size<N>(p);
+  const auto put = [&](int64_t offset, int64_t i, Chunk c) {
+    each_rank<N, 0>(p, [&](uint32_t r) {
+      if (p.root == world || p.root == r) ((Global<Chunk>)(p.peers[r] + offset))[i] = c;
+    });
+  };
+  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin, end, from_all, put);
+}
+
+template <typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ void copyengine_reduce(const Params& p) {
+  using Bits = typename T::Bits;
+  if (Epochs(p).broken()) return;
+  const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
+  const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
+  constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
+  reduce_chunks<Vec, T, Op, N, Epilogue>(p, 0, vecs);
+  reduce_chunks<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
+}
+
+REDUCTIONS(copyengine_reduce)

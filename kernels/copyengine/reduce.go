@@ -1,0 +1,153 @@
+package copyengine
+
+import (
+	"gpurun/cudart"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+)
+
+// Share is the range of all inputs that a rank reduces, in bytes from where they begin,
+// and where the result goes.
+type Share struct {
+	Begin, Bytes int64
+	// To is the only rank that gets it, or the number of ranks where all do.
+	To int
+	// Recv is its place there, in bytes from the base of symmetric memory.
+	Recv   int64
+	Pieces Pieces
+}
+
+// Pieces is how a share is cut. A few large pieces are best, since between copies an engine
+// pauses for some 7 us.
+type Pieces int
+
+const (
+	// Pushed is for results that cross the links as well: while the second piece is pulled,
+	// the first is pushed, so that they are full from beginning to end.
+	Pushed Pieces = iota
+	// Kept is for results that stay: nothing hides the reduction of the last piece, a small one.
+	Kept
+)
+
+// ends says at how many sixteenths of a share each piece ends: what was best on H200s.
+func (p Pieces) ends() []int64 {
+	if p == Kept {
+		return []int64{8, 12, 15, 16}
+	}
+	return []int64{12, 16}
+}
+
+// ReduceKernels lists the kernels of Reduce: reduce.cu.
+func ReduceKernels() []collective.Kernel {
+	return collective.Reductions("copyengine", "reduce", "copyengine_reduce", collective.SM80)
+}
+
+// Part is the rank's part of so many bytes, split into whole vectors as evenly as can be. What
+// is left over goes to the last rank, whose part is the largest.
+func Part(rank, world int, bytes int64) (begin, size int64) {
+	vecs := bytes / vecBytes
+	begin = vecs * int64(rank) / int64(world) * vecBytes
+	if rank == world-1 {
+		return begin, bytes - begin
+	}
+	return begin, vecs*int64(rank+1)/int64(world)*vecBytes - begin
+}
+
+// ScratchBytes is the scratch of a rank that reduces so many bytes of all inputs.
+func ScratchBytes(world int, bytes int64) int64 { return int64(world-1) * wholeVecs(bytes) }
+
+// Reduce is the Enqueue of an algorithm that has ReduceKernels, and barrier.FlagKernels as its
+// Others: each rank has copy engines pull its share of a call from the peers, piece by piece,
+// and kernels reduce a piece while the next one is on its way.
+//
+// Links that carry loads and stores of multiprocessors at once give less than those that
+// copy engines fill (kernels/NOTES.md).
+func Reduce(a *collective.Algorithm, share func(rank, world int, call collective.Call) Share) func(*collective.Comm, cudart.Stream, collective.Call) error {
+	return func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+		if call.Count == 0 {
+			return nil
+		}
+		if err := c.Admit(a, call); err != nil {
+			return err
+		}
+		if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
+			return err
+		}
+		if err := newPulling(a, c, call, share(c.Rank(), c.World(), call)).from(s, 0); err != nil {
+			return err
+		}
+		return barrier.Meet(c, s, collective.EndBarrier)
+	}
+}
+
+// pulling is one call of Reduce on one rank.
+type pulling struct {
+	a     *collective.Algorithm
+	c     *collective.Comm
+	call  collective.Call
+	share Share
+	edges []int64 // piece i is the share's bytes [edges[i], edges[i+1])
+}
+
+func newPulling(a *collective.Algorithm, c *collective.Comm, call collective.Call, share Share) *pulling {
+	edges := []int64{0}
+	for _, sixteenths := range share.Pieces.ends() {
+		edges = append(edges, min(wholeVecs(share.Bytes*sixteenths/16), share.Bytes))
+	}
+	return &pulling{a, c, call, share, edges}
+}
+
+// from does the pieces from i on: copies follow each other on s, and kernels on a stream
+// beside it, but for the last one.
+func (r *pulling) from(s cudart.Stream, i int) error {
+	if err := r.pull(s, i); err != nil {
+		return err
+	}
+	if i == len(r.edges)-2 {
+		return r.reduce(s, i)
+	}
+	return r.c.Beside(s,
+		func(side cudart.Stream) error { return r.reduce(side, i) },
+		func() error { return r.from(s, i+1) })
+}
+
+// pull copies piece i from all peers, beginning with the next rank, so that not all copy
+// from the same one.
+func (r *pulling) pull(s cudart.Stream, i int) error {
+	begin, end := r.edges[i], r.edges[i+1]
+	if begin == end {
+		return nil
+	}
+	for k := 1; k < r.c.World(); k++ {
+		peer := (r.c.Rank() + k) % r.c.World()
+		slot := peer
+		if peer > r.c.Rank() {
+			slot--
+		}
+		to := r.c.Local(r.c.Scratch() + int64(slot)*wholeVecs(r.share.Bytes) + begin)
+		if err := s.Copy(to, r.c.Peer(peer, r.call.Send+r.share.Begin+begin), end-begin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reduce launches the kernel for piece i.
+func (r *pulling) reduce(s cudart.Stream, i int) error {
+	begin, end := r.edges[i], r.edges[i+1]
+	if begin == end {
+		return nil
+	}
+	p := r.c.Params(r.call)
+	p.PartBytes = end - begin
+	p.SendOffset += r.share.Begin + begin
+	p.SendStep = wholeVecs(r.share.Bytes)
+	p.ScratchOffset += begin
+	p.RecvOffset = r.share.Recv + begin
+	p.Root = uint32(r.share.To)
+	return r.c.Launch(s, r.a, r.call, r.c.Grid(r.a, r.call, (end-begin+vecBytes-1)/vecBytes), &p)
+}
+
+const vecBytes = 16
+
+func wholeVecs(bytes int64) int64 { return (bytes + vecBytes - 1) / vecBytes * vecBytes }

@@ -1,0 +1,47 @@
+package reduce
+
+import (
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/copyengine"
+)
+
+// CopyEngine has every rank but the root reduce its share of all inputs, which copy engines
+// pull, and push the result to the root; of two ranks the root reduces everything. No link
+// then carries more than the data once each way: see p2p.cu.
+func CopyEngine() *collective.Algorithm {
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       "copy_engine",
+		Summary:    "copy engines pull a share, kernels push its reduction to the root; the largest sizes",
+		Kernels:    copyengine.ReduceKernels(),
+		Others:     barrier.FlagKernels(),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Peers: true},
+		Blocks:     128,
+		ScratchBytes: func(world int, bytes int64) int64 {
+			reducers := max(world-1, 1)
+			_, most := copyengine.Part(reducers-1, reducers, bytes)
+			return copyengine.ScratchBytes(world, most)
+		},
+	}
+	a.Enqueue = copyengine.Reduce(a, shareOf)
+	return a
+}
+
+// shareOf is what a rank reduces.
+func shareOf(rank, world int, call collective.Call) copyengine.Share {
+	share := copyengine.Share{To: call.Root, Pieces: copyengine.Pushed}
+	switch {
+	case world <= 2 && rank == call.Root:
+		share.Bytes, share.Pieces = call.Bytes(), copyengine.Kept
+	case world > 2 && rank != call.Root:
+		reducer := rank
+		if rank > call.Root {
+			reducer--
+		}
+		share.Begin, share.Bytes = copyengine.Part(reducer, world-1, call.Bytes())
+	}
+	share.Recv = call.Recv + share.Begin
+	return share
+}
