@@ -26,7 +26,7 @@ func Format(t Table, samples []Sample) ([]byte, error) {
 	}) {
 		slices.SortStableFunc(size, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
 		s := size[0]
-		fmt.Fprintf(&b, "# %s %d %s:", callsOf(s.Collective, s.Epilogue, s.Hidden), s.World, Size(s.Bytes))
+		fmt.Fprintf(&b, "# %s %d %s:", s.Calls(), s.World, Size(s.Bytes))
 		for _, s := range size {
 			fmt.Fprintf(&b, " %s/%d %.2f", s.Algorithm, s.Blocks, s.Micros)
 		}

@@ -20,6 +20,9 @@ type Sample struct {
 	Micros     float64 // median, in microseconds
 }
 
+// Calls names the collective, the epilogue if there is one, and the length of its rows.
+func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidden) }
+
 // margin is by how much another algorithm, or more blocks, must be faster to be
 // worth a rule of their own: what is less may be chance.
 const margin = 1.02
