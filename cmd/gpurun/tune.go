@@ -14,9 +14,9 @@ writes which was the fastest for what: a table that --tuning makes "auto" go by.
 a name it measures all collectives. Every algorithm and grid is verified first; what a short look
 finds to take twice as long as another is not measured further.
 
-With --epilogue it measures calls with these epilogues; none among them is the plain ones. Of
-several lengths of rows the first also stands for all others, and the table has rules for
-another one only as far as those cost it more than 2%.
+With --epilogue it measures calls with these epilogues instead of plain ones, which the word
+none adds. Of several lengths of rows in --hidden the first stands for any; another gets rules
+of its own only up to the last size where those of the first cost it more than 2%.
 
 The calls are replayed from a graph. The table is TOML, with all medians as
 comments at its end. In the simulator the times mean nothing.`

@@ -146,7 +146,7 @@ func TestChooseByRows(t *testing.T) {
 		norm(2, 0, 64<<10, "oneshot_ll"), norm(2, 0, 8<<20, "oneshot"), norm(2, 0, 0, "twoshot"),
 		norm(2, 8192, 128<<10, "oneshot_ll"), norm(2, 1024, 0, "multimem"),
 		norm(2, 2048, 4<<10, "twoshot"), norm(2, 2048, 16<<20, "oneshot"),
-		norm(4, 0, 0, "twoshot"),
+		norm(4, 0, 64<<10, "oneshot"), norm(4, 0, 0, "twoshot"),
 	}}}
 	for _, c := range []struct {
 		world     int
@@ -167,15 +167,16 @@ func TestChooseByRows(t *testing.T) {
 		{2, 2048, 8 << 10, "", "oneshot", "with rmsnorm of 2048, up to 16M"},
 		{2, 2048, 32 << 20, "", "twoshot", "with rmsnorm, beyond 16M"},
 		{2, 2048, 32 << 20, "twoshot", "oneshot", "with rmsnorm of 2048, up to 16M (2026-11-21); twoshot, which is for beyond 16M, cannot"},
-		{3, 8192, 1 << 10, "", "twoshot", "4 GPUs (the nearest to 3), with rmsnorm, all sizes"},
-		{4, 8192, 1 << 10, "", "twoshot", "4 GPUs, with rmsnorm, all sizes"},
+		{3, 8192, 1 << 10, "", "oneshot", "4 GPUs (the nearest to 3), with rmsnorm, up to 64K"},
+		{4, 8192, 1 << 10, "", "oneshot", "4 GPUs, with rmsnorm, up to 64K"},
+		{2, 1024, 1 << 10, "multimem", "", ""},
 		{2, 0, 64 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm, up to 64K"},
 	} {
 		got, ok := tables.Choose(Query{
 			GPU: "X", Collective: "allreduce", World: c.world, Epilogue: collective.RMSNorm, Hidden: c.hidden, Bytes: c.bytes,
 			Able: func(a string) bool { return a != c.unable },
 		})
-		if !ok || got.Algorithm != c.algorithm || !strings.Contains(got.Reason, c.says) {
+		if ok != (c.says != "") || got.Algorithm != c.algorithm || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%+v: %t %+v", c, ok, got)
 		}
 	}

@@ -32,8 +32,8 @@ func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
 		epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
 	f.Lookup("datatype").Usage = "element `type` of the calls"
-	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none among them: plain calls too"
-	f.Lookup(hiddenFlag).Usage = "comma-separated lengths of rows in `elements`, for the epilogues bias and rmsnorm; the first also stands for all others"
+	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none is plain calls"
+	f.Lookup(hiddenFlag).Usage = "comma-separated lengths of rows in `elements`, for the epilogues bias and rmsnorm; the first stands for any other too"
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
@@ -96,7 +96,9 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 	if len(p.Job.DTypes) > 1 {
 		return subject{}, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
 	}
-	return subject{p}, nil
+	s := subject{p}
+	s.keepRows()
+	return s, nil
 }
 
 // Purpose is what sets a measurement apart from the usual run.

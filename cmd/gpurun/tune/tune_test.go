@@ -127,20 +127,20 @@ func TestSamplesOfRows(t *testing.T) {
 
 // Sizes that come to the same rows are measured once.
 func TestRowsAreKept(t *testing.T) {
-	for _, c := range []struct {
-		epilogue string
-		want     []int64
-	}{
-		{"rmsnorm", []int64{1 << 10, 32 << 10, 48 << 10}},
-		{"bias", []int64{1 << 10, 4 << 10, 16 << 10, 24 << 10, 32 << 10, 48 << 10}},
-		{"none", []int64{1 << 10, 4 << 10, 16 << 10, 24 << 10, 32 << 10, 48 << 10}},
+	t.Setenv("GPURUN_DEVICE", "sim")
+	what, _ := kernels.Find("allreduce")
+	all := []int64{8 << 10, 16 << 10, 24 << 10, 32 << 10, 40 << 10}
+	for line, want := range map[string][]int64{
+		"--epilogue rmsnorm --hidden 8192": {8 << 10, 32 << 10},
+		"--epilogue bias --hidden 8192":    all,
+		"--epilogue none":                  all,
 	} {
-		p := subject{&plan.Collective{Run: session.Run{Job: worker.Job{
-			Epilogue: c.epilogue, Row: 8192, DTypes: []string{"bfloat16"}, Sizes: []int64{1 << 10, 4 << 10, 16 << 10, 24 << 10, 32 << 10, 48 << 10},
-		}}}}
-		p.keepRows()
-		if diff := cmp.Diff(c.want, p.Job.Sizes); diff != "" {
-			t.Errorf("%s: %s", c.epilogue, diff)
+		planned, err := newMeasurement(t.Context(), flagsOf(t, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(want, planned.runs[0].Job.Sizes); diff != "" {
+			t.Errorf("%s: %s", line, diff)
 		}
 	}
 }
@@ -205,6 +205,7 @@ func TestKinds(t *testing.T) {
 		{"allreduce", "--epilogue none,relu", nil, `unknown word "relu"`},
 		{"allreduce", "--epilogue rmsnorm --hidden 64,x", nil, `--hidden: "x" is no positive whole number`},
 		{"allreduce", "--epilogue rmsnorm --hidden 64,7", nil, "a row of 7 elements"},
+		{"allreduce", "--epilogue bias --hidden 64,2000000000", nil, "--hidden: 2000000000 is not between 1 and"},
 	} {
 		var all []*collective.Collective
 		for _, name := range strings.Fields(c.collectives) {
