@@ -58,20 +58,23 @@ type Config struct {
 	SplitsPerRank Numbers `mapstructure:"splits-per-rank"`
 	Trace         string  `mapstructure:"trace"`
 
-	Root      int     `mapstructure:"root"`
-	Unaligned bool    `mapstructure:"unaligned"`
-	Epilogue  string  `mapstructure:"epilogue"`
-	Hidden    int64   `mapstructure:"hidden"`
-	Scale     float32 `mapstructure:"scale"`
-	Epsilon   float32 `mapstructure:"epsilon"`
-	Blocks    int     `mapstructure:"blocks"`
-	MaxBlocks int     `mapstructure:"max-blocks"`
-	Tuning    string  `mapstructure:"tuning"`
-	Explain   bool    `mapstructure:"explain"`
-	PDL       string  `mapstructure:"pdl"`
-	P2P       string  `mapstructure:"p2p"`
-	Multicast string  `mapstructure:"multicast"`
-	SimSeed   uint64  `mapstructure:"sim-seed"`
+	Root      int  `mapstructure:"root"`
+	Unaligned bool `mapstructure:"unaligned"`
+
+	// Only gpurun tune takes several epilogues and lengths of rows.
+	Epilogue []string `mapstructure:"epilogue"`
+	Hidden   Numbers  `mapstructure:"hidden"`
+	Scale    float32  `mapstructure:"scale"`
+	Epsilon  float32  `mapstructure:"epsilon"`
+
+	Blocks    int    `mapstructure:"blocks"`
+	MaxBlocks int    `mapstructure:"max-blocks"`
+	Tuning    string `mapstructure:"tuning"`
+	Explain   bool   `mapstructure:"explain"`
+	PDL       string `mapstructure:"pdl"`
+	P2P       string `mapstructure:"p2p"`
+	Multicast string `mapstructure:"multicast"`
+	SimSeed   uint64 `mapstructure:"sim-seed"`
 
 	Symm       string `mapstructure:"symm"`
 	NCCLLib    string `mapstructure:"nccl-lib"`
@@ -96,7 +99,7 @@ func (s *Sources) check(c Config) error {
 		{"cudagraph", int64(c.CUDAGraph), 0, 1 << 20},
 		{"rounds", int64(c.Rounds), 1, maxRounds},
 		{"root", int64(c.Root), 0, collective.MaxRanks - 1},
-		{"hidden", c.Hidden, 1, 1 << 30},
+		{"hidden", slices.Max(c.Hidden), 1, 1 << 30},
 		{"blocks", int64(c.Blocks), 0, collective.MaxBlocks},
 		{"max-blocks", int64(c.MaxBlocks), 0, collective.MaxBlocks},
 	} {
@@ -104,7 +107,7 @@ func (s *Sources) check(c Config) error {
 			return s.Blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
-	return cmp.Or(s.checkReals(c), s.checkWords(c), s.checkMulticast(c))
+	return cmp.Or(s.checkReals(c), s.checkWords(c), s.checkEpilogues(c), s.checkMulticast(c))
 }
 
 // checkReals refuses factors that would turn every result into the same.
@@ -128,7 +131,6 @@ func (s *Sources) checkWords(c Config) error {
 	return cmp.Or(s.checkLaunch(c.Launch), s.checkValid([]wordSetting{
 		{"device", c.Device, []string{Auto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
-		{"epilogue", c.Epilogue, epilogueWords()},
 		{"pdl", c.PDL, []string{Auto, On, Off}},
 		{"p2p", c.P2P, []string{Auto, Off}},
 		{"multicast", c.Multicast, []string{Auto, On, Off}},
@@ -170,14 +172,6 @@ func symmWords() []string {
 	words := []string{Auto}
 	for _, kind := range []symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap, symm.Host} {
 		words = append(words, string(kind))
-	}
-	return words
-}
-
-func epilogueWords() []string {
-	words := []string{None}
-	for _, e := range collective.EpilogueKinds() {
-		words = append(words, string(e))
 	}
 	return words
 }

@@ -2,11 +2,8 @@ package settings
 
 import (
 	"maps"
-	"slices"
 	"time"
 
-	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
@@ -77,26 +74,4 @@ func (s *Sources) setData(job *worker.Job, c Config, what *collective.Collective
 	job.Unaligned = c.Unaligned
 	job.Sizes, err = s.sizes(c)
 	return err
-}
-
-// setEpilogue sets the epilogue and what it works with, and refuses flags that
-// have nothing to do with it.
-func (s *Sources) setEpilogue(job *worker.Job, c Config, what *collective.Collective) error {
-	if !flags.HasEpilogues(what) {
-		return nil
-	}
-	uses := map[string][]string{"bias": {"hidden"}, "rmsnorm": {"hidden", "epsilon"}, "scale": {"scale"}}[c.Epilogue]
-	for key, set := range map[string]func(){
-		"hidden":  func() { job.Row = c.Hidden },
-		"scale":   func() { job.Scale = c.Scale },
-		"epsilon": func() { job.Epsilon = c.Epsilon },
-	} {
-		if slices.Contains(uses, key) {
-			set()
-		} else if s.flags.Changed(key) {
-			return exit.Usagef("--%s means nothing to --epilogue %s", key, c.Epilogue)
-		}
-	}
-	job.Epilogue = c.Epilogue
-	return nil
 }

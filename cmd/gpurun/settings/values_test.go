@@ -107,4 +107,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
+	if got := (Numbers{4096, 8192}).String(); got != "4096,8192" {
+		t.Errorf("written %q", got)
+	}
 }
