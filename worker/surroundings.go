@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gpurun/cudart"
@@ -106,6 +107,11 @@ func (s surroundings) leastSMs() int {
 		least = min(least, d.SMs)
 	}
 	return least
+}
+
+// launchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
+func (s surroundings) launchesBlock() bool {
+	return slices.ContainsFunc(s.devices, func(d cudart.Info) bool { return d.LaunchesBlock })
 }
 
 func sm(d cudart.Info) int { return 10*d.Major + d.Minor }

@@ -94,7 +94,11 @@ func newRunner(m *member) (*matmul.Runner, error) {
 	}
 	err = m.stream.Fill(m.comm.Local(m.extra), 0, m.sharedRoom().staging-m.extra)
 	m.meet()
-	return &matmul.Runner{Comm: m.comm, Device: m.device, Main: m.stream, Copies: copies, SMs: multiprocessors(m.device.Info(), m.world)}, err
+	info := m.device.Info()
+	return &matmul.Runner{
+		Comm: m.comm, Device: m.device, Main: m.stream, Copies: copies,
+		SMs: multiprocessors(info, m.world), LaunchesBlock: info.LaunchesBlock,
+	}, err
 }
 
 // run makes a call and judges its result, and says what is wrong with it.

@@ -13,7 +13,7 @@ import (
 )
 
 // A rank that says that it has begun and then makes no products is missed once, and not again for each
-// tile that waits for them.
+// tile that waits for them. Sums without them go nowhere.
 func TestMissingProductsEndACall(t *testing.T) {
 	const (
 		tiles   = 64
@@ -48,9 +48,13 @@ func TestMissingProductsEndACall(t *testing.T) {
 					if m.rank == 1 {
 						p := r.Params(room.call)
 						p.Ready += 4 * uint64(m.rank)
-						return errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Ready)-int64(m.comm.Local(0))), 1), m.synchronize())
+						err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Ready)-int64(m.comm.Local(0))), 1), m.synchronize())
+						m.meet()
+						return errors.Join(err, m.wantUntouched("C, which lacks its own products,", room.call.C, room.C))
 					}
-					return missProducts(m, r, c, room, bound)
+					err = missProducts(m, r, c, room, bound)
+					m.meet()
+					return err
 				})
 			})
 		}

@@ -25,16 +25,6 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	return w.Stream.WaitValue(addr, value)
 }
 
-// blocking is a device whose launches return when the kernel has ended: what it waits for would never be
-// enqueued behind them.
-type blocking struct{ cudart.Device }
-
-func (b blocking) Info() cudart.Info {
-	info := b.Device.Info()
-	info.LaunchesBlock = true
-	return info
-}
-
 // Products are copied to their owners where there are tiles to multiply meanwhile, and launches do not block; else
 // kernels push them.
 func TestProductsAreSentAsSuits(t *testing.T) {
@@ -58,9 +48,7 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 				r.SMs = world // a tile of each shard at a time
 				copies := &waits{Stream: r.Copies}
 				r.Copies = copies
-				if c.blocks {
-					r.Device = blocking{r.Device}
-				}
+				r.LaunchesBlock = c.blocks
 				if err := call.run(m, r); err != nil {
 					return err
 				}

@@ -70,10 +70,8 @@ FORCE_INLINE __device__ uint64_t flag_address(const Params& p, uint32_t owner, u
          (block_id() * kMaxRanks + from) * sizeof(uint32_t);
 }
 
-// Records which wait expired, for the host to read.
-FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected,
-                                          uint32_t seen) {
-  if (!claim(claimed_address(p))) return;
+// Writes which wait expired, for the host to read. The thread has claimed the record.
+FORCE_INLINE __device__ void write_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected, uint32_t seen) {
   auto* fault = (Global<volatile Fault>)p.fault;
   fault->rank = p.rank;
   fault->phase = phase;
@@ -82,6 +80,12 @@ FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t
   fault->expected = expected;
   fault->seen = seen;
   st_flag_release(p.fault + __builtin_offsetof(Fault, state), 1);
+}
+
+// Records which wait expired, if none has before.
+FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected,
+                                          uint32_t seen) {
+  if (claim(claimed_address(p))) write_fault(p, phase, peer, expected, seen);
 }
 
 // Patience says when a wait has lasted too long. It looks at the clock once in

@@ -48,7 +48,7 @@ enum Operation : uint32_t { kSum, kProd, kMin, kMax, kAvg };
 // SignalPad opens every rank's symmetric memory. It starts as zeros.
 struct SignalPad {
   uint32_t epoch[kMaxBlocks];            // barriers that block b has passed
-  uint32_t claimed;                      // 1 once a thread owns the fault record
+  uint32_t claimed;                      // not 0 once a thread owns the fault record: 1, or what says in which call
   uint32_t reserved[31];
   uint32_t rounds[kMaxBlocks];           // multicast barriers that block b has passed
   uint32_t arrivals[kMaxBlocks];         // ranks that have come to them, all told

@@ -108,13 +108,13 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 
 // copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
 // from the multiprocessors: it suits where they multiply more tiles meanwhile. Copies come
-// behind the kernel that they wait for, and so never, where a launch blocks the host.
+// behind the kernel that they wait for, and so never, where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, l launching) bool {
 	if f.gathers || r.World() == 1 || f.sending == pushed {
 		return false
 	}
 	several := l.gemm.Tiles(call.Problem, r.World()) > int64(l.shape.Blocks)
-	return f.sending == copied || several && !r.Device.Info().LaunchesBlock
+	return f.sending == copied || several && !r.LaunchesBlock
 }
 
 func (f fused) prepare(r *Runner, call Call) error {

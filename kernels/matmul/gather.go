@@ -33,8 +33,7 @@ func (r *Runner) prepareForks() error {
 // gatherBeside has the peers' shards copied while multiply runs, and beside both the own
 // one, which is slow and which nobody waits for. There is no barrier: the copies from a peer
 // wait until it says that its shard is there, and the kernel ends when all peers have said that they
-// have copied this rank's. It has met all chunks by then that have rows, so that only the own
-// copy is joined.
+// have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the
 // host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
@@ -98,7 +97,7 @@ func (r *Runner) gatherShards(call Call, p *Params) error {
 }
 
 // gatherShard copies a peer's shard when it is there, chunk by chunk, each followed by its
-// word of progress, and tells the peer.
+// word of progress.
 func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
 	if err := r.Copies.WaitValue(r.Local(call.ready(owner)), p.Epoch); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
 			return err
 		}
 	}
-	return r.Copies.WriteValue(r.Peer(owner, call.taken(r.Rank())), p.Epoch)
+	return nil
 }
 
 // letCopiesGo ends the waits of copies for the peers where no kernel will: see Gathered in

@@ -33,6 +33,9 @@ FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 // All threads of the warp meet, and see what any of them has seen.
 FORCE_INLINE __device__ void warp_meet() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
+// Whether it is so for all threads of the warp, which meet.
+FORCE_INLINE __device__ bool warp_all(bool so) { return __nvvm_vote_all_sync(0xffffffff, so); }
+
 // A warpgroup's registers per thread go to other warpgroups of the block, or come
 // from them.
 template <int kRegisters>

@@ -9,7 +9,7 @@
 //   4. the sums are rounded, pass through shared memory, and whole rows of them are put
 //      where the job wants them
 // A thread of the last block, which has the fewest tiles, then waits until the peers need nothing
-// more.
+// more. Behind a call whose wait has expired, nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns, all aligned to 16 bytes.
 //
@@ -143,12 +143,12 @@ FORCE_INLINE __device__ void each_pair(Part& part, uint32_t out, F f) {
       }
 }
 
-// Adds the peers' products to the block's, which are rounded as theirs are.
+// Adds the peers' products to the block's, which are rounded as theirs are. False, in all threads, if they have not come.
 template <typename T, typename Job>
-FORCE_INLINE __device__ void add_peers(const Job& job, const Tile& t, uint32_t out, Part& part) {
-  if (thread_id() == 0) job.await_products(t.index);
+FORCE_INLINE __device__ bool add_peers(const Job& job, const Tile& t, uint32_t out, Part& part) {
+  const bool have_come = thread_id() != 0 || job.await_products(t.index);
   each_pair(part, out, [](uint32_t, float& first, float& second) { round_pair(T{}, first, second); });
-  block_all(true);
+  if (!block_all(have_come)) return false;
   const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
 #pragma nounroll
   for (uint32_t i = 0; i < job.peers(); i++) {
@@ -160,6 +160,7 @@ FORCE_INLINE __device__ void add_peers(const Job& job, const Tile& t, uint32_t o
     each_pair(part, out, [](uint32_t at, float& first, float& second) { add_pair(T{}, first, second, ld_shared_word(at)); });
     block_all(true);
   }
+  return true;
 }
 
 // Rounds the block's sums into shared memory.
@@ -179,11 +180,10 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, c
     put(job, t, t.row + row, column, ld_shared(out + row * kPitch + unit * kVecBytes));
 }
 
-// Stores a tile that another rank owns.
+// Stores a tile that another rank owns, if that has begun.
 template <typename Job>
 FORCE_INLINE __device__ void send_tile(Job& job, const Tile& t, uint32_t out) {
-  if (thread_id() == 0) job.await_owner(t);
-  block_all(true);
+  if (!block_all(thread_id() != 0 || job.await_owner(t))) return;
   const uint64_t to = job.owners(t, t.index);
   const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
   for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) st(to + at, ld_shared(out + at));
@@ -192,7 +192,7 @@ FORCE_INLINE __device__ void send_tile(Job& job, const Tile& t, uint32_t out) {
 // Puts the block's sums where the job wants them. The stages are free again when it returns.
 template <typename T, typename Job>
 FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, Part& part) {
-  if (job.adds(t)) add_peers<T>(job, t, out, part);
+  if (job.adds(t) && !add_peers<T>(job, t, out, part)) return;
   round_sums<T>(out, part);
   if (job.sends(t))
     send_tile(job, t, out);
@@ -204,6 +204,11 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Til
 template <typename T, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   Job job{p};
+  const bool is_last = block_id() == grid_blocks() - 1 && thread_id() == 0;
+  if (job.stops()) {
+    if (is_last) job.let_copies_go();
+    return;
+  }
   if (block_id() == 0) job.announce();
   const uint32_t shared = shared_memory(), warp = thread_id() / 32;
   const auto order = job.order();
@@ -214,8 +219,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
       continue;
     }
     Watch watch(p, thread_id() == 0);
-    if (thread_id() == 0) job.await_rows(t, kRows);
-    block_all(true);
+    if (!block_all(thread_id() != 0 || job.await_rows(t, kRows))) continue;
     watch.begins();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t a = Job::kGathers && !in_shard ? p.a_full : p.a;
@@ -227,7 +231,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     if (job.sends(t) && thread_id() == 0) job.sent(t, t.index, true);
     watch.ends(t);
   }
-  if (block_id() == grid_blocks() - 1 && thread_id() == 0) job.await_peers();
+  if (is_last) job.await_peers();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {

@@ -59,7 +59,7 @@ func (r *Runner) pullBeside(call Call, l *launching, launch func() error) error 
 }
 
 // pullProducts copies a peer's products for this rank when they are there, chunk by chunk, each followed by its word of
-// progress, and tells the peer.
+// progress.
 func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 	parts := l.gemm.partsOfShard(call.Problem, r.World())
 	place := func(rank int, part int64) int64 { return (int64(rank)*parts + part) * l.gemm.PartBytes }
@@ -79,5 +79,5 @@ func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 			return err
 		}
 	}
-	return r.Copies.WriteValue(r.Peer(from, call.taken(r.Rank())), l.Epoch)
+	return nil
 }

@@ -16,6 +16,9 @@ type Runner struct {
 	Main, Copies cudart.Stream
 	// SMs is the number of multiprocessors, the least of all ranks' devices.
 	SMs int
+	// LaunchesBlock: on some rank's device a launch returns when the kernel has ended. All ranks say the same, as they
+	// choose by it how to send, and what one pushes no other copies.
+	LaunchesBlock bool
 	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
 	Epoch uint32
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.

@@ -11,8 +11,8 @@
 // A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
 // stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
 // Either way the sender counts it at the owner: for the owner's kernel, in the counter of the part, or
-// for the owner's stream, in that of the chunk. The stream tells the kernel by a word of progress, and at the end the
-// sender, whose kernel waits for that.
+// for the owner's stream, in that of the chunk. The stream tells the kernel by a word of progress, and the kernel at
+// the end the sender, who waits for that.
 //
 // Nobody sends to a rank that has not begun the call: before, what it was sent may still be in use, wherever it
 // lies, or C. Counters are zero between calls: who has waited for one resets it.
@@ -24,43 +24,44 @@ struct Summed {
   uint32_t begun = kMaxRanks; // an owner that is known to have begun
   FORCE_INLINE __device__ explicit Summed(const MatmulParams& p) : p(p) {}
 
+  FORCE_INLINE __device__ bool stops() const { return failed_before(p); }
   FORCE_INLINE __device__ void announce() const {
     for (uint32_t r = thread_id(); r < p.base.world; r += block_threads())
-      if (r != p.base.rank) st_flag_release(on_peer(p, word_of(p.ready, p.base.rank), r), p.epoch);
+      if (r != p.base.rank) tell(p, p.ready, r);
   }
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, (p.base.rank + 1) % p.base.world); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
-  FORCE_INLINE __device__ void await_rows(const Tile&, int) {}
+  FORCE_INLINE __device__ static constexpr bool await_rows(const Tile&, int) { return true; }
 
   FORCE_INLINE __device__ bool adds(const Tile& t) const { return is_own(t); }
   FORCE_INLINE __device__ uint32_t peers() const { return p.base.world - 1; }
   FORCE_INLINE __device__ uint64_t products(int32_t part, uint32_t i) const { return p.staging + place(peer(i), part); }
 
-  FORCE_INLINE __device__ void await_products(int32_t part) const {
+  FORCE_INLINE __device__ bool await_products(int32_t part) const {
     if (is_copied()) {
       for (uint32_t i = 0; i < peers(); i++)
-        await_word(p, word_of(p.progress, chunk_of(peer(i), part)), p.epoch, kProducts, peer(i));
-      return;
+        if (!await_word(p, word_of(p.progress, chunk_of(peer(i), part)), p.epoch, kProducts, peer(i))) return false;
+      return !has_failed(p); // else copies that were let go may have written the words
     }
     const uint64_t counter = word_of(p.counters, part);
-    await_word(p, counter, peers(), kProducts, kMaxRanks);
+    if (!await_word(p, counter, peers(), kProducts, kMaxRanks)) return false;
     *(Global<volatile uint32_t>)counter = 0;
+    return true;
   }
 
   FORCE_INLINE __device__ bool sends(const Tile& t) const { return !is_own(t); }
-  FORCE_INLINE __device__ void await_owner(const Tile& t) {
-    if (t.owner == begun) return;
+  FORCE_INLINE __device__ bool await_owner(const Tile& t) {
+    if (t.owner == begun) return true;
+    if (!await_word(p, word_of(p.ready, t.owner), p.epoch, kStartBarrier, t.owner)) return false;
     begun = t.owner;
-    await_word(p, word_of(p.ready, t.owner), p.epoch, kStartBarrier, t.owner);
+    return true;
   }
   FORCE_INLINE __device__ uint64_t owners(const Tile& t, int32_t part) const {
     return is_copied() ? p.outbox + place(t.owner, part) : on_peer(p, p.staging + place(p.base.rank, part), t.owner);
   }
   FORCE_INLINE __device__ void sent(const Tile& t, int32_t part, bool has_rows) {
-    if (!has_rows) {
-      if (!is_copied()) return; // nobody waits for it
-      await_owner(t);
-    }
+    if (!has_rows && !is_copied()) return; // nobody waits for it
+    if (!await_owner(t)) return;
     const uint64_t counter = word_of(p.counters, is_copied() ? chunk_of(p.base.rank, part) : part);
     asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, counter, t.owner)) : "memory");
   }
@@ -70,33 +71,35 @@ struct Summed {
     return kEverywhere ? on_peer(p, shard_of(p, p.c, t), (p.base.rank + i) % p.base.world) : p.c;
   }
 
-  // Only the kernel gives up waiting: it then lets the copies to this rank go, whatever is there, for memory cannot
-  // be freed while a stream waits. It ends behind them: they reset counters, and would take from the next call's copies
-  // what lets those go.
+  // Only the kernel gives up waiting: it then lets the copies to this rank go. It ends behind them: they reset counters,
+  // and would take from the next call's copies what lets those go.
   FORCE_INLINE __device__ void await_peers() const {
     if (!is_copied()) return;
-    each_chunk([&](uint32_t r, uint32_t chunk) { await_word(p, word_of(p.progress, chunk), p.epoch, kProducts, r); });
+    each_peer(p, [&](uint32_t r) {
+      if (await_word(p, last_word(r), p.epoch, kProducts, r)) tell(p, p.taken, r);
+    });
     each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
-    if (ld_relaxed(claimed_address(p.base)) == 0) return;
-    each_chunk([&](uint32_t, uint32_t chunk) { st_flag_release(word_of(p.counters, chunk), kAllParts); });
+    if (has_failed(p)) let_copies_go();
+  }
+
+  FORCE_INLINE __device__ void let_copies_go() const {
+    if (!is_copied()) return;
+    each_peer(p, [&](uint32_t r) {
+#pragma nounroll
+      for (uint32_t c = r * p.splits; c <= last_chunk(r); c++) st_flag_release(word_of(p.counters, c), kAllParts);
+    });
     Patience patience;
-    each_chunk([&](uint32_t, uint32_t chunk) {
-      while (is_behind(ld_flag_acquire(word_of(p.progress, chunk)), p.epoch) && !patience.is_over(p.base)) {}
+    each_peer(p, [&](uint32_t r) {
+      while (is_behind(ld_flag_acquire(last_word(r)), p.epoch) && !patience.is_over(p.base)) {}
     });
   }
 
  private:
   static constexpr uint32_t kAllParts = 1u << 30; // of any chunk, and more
 
-  // Calls f(rank, chunk) for all chunks of the peers.
-  template <typename F>
-  FORCE_INLINE __device__ void each_chunk(F f) const {
-    const uint32_t last = chunk_of(0, parts() - 1);
-    each_peer(p, [&](uint32_t r) {
-#pragma nounroll
-      for (uint32_t c = 0; c <= last; c++) f(r, r * p.splits + c);
-    });
-  }
+  // The last chunk of a rank's products for this one, and its word of progress: a stream copies one after the other.
+  FORCE_INLINE __device__ uint32_t last_chunk(uint32_t rank) const { return chunk_of(rank, parts() - 1); }
+  FORCE_INLINE __device__ uint64_t last_word(uint32_t rank) const { return word_of(p.progress, last_chunk(rank)); }
 
   FORCE_INLINE __device__ bool is_copied() const { return p.outbox != 0; }
 

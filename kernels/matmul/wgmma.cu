@@ -10,7 +10,8 @@
 //   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
 //      copies, while the next tile is multiplied, and then fetches what the peers have of that one
 // Meanwhile a thread of the last block, which has the fewest tiles, waits until the peers need
-// nothing more. It has no part in the above, so that it delays nothing.
+// nothing more. It has no part in the above, so that it delays nothing. Behind a call whose wait has expired,
+// nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
 // elements of k by kRows rows of A, or by kColumns / 2 of B, swizzled by 128 bytes. What the
@@ -222,11 +223,11 @@ FORCE_INLINE __device__ void hand_over(const Job& job, Layout<kColumns> at, cons
 }
 
 // One thread's copies of what the peers have of a part, the next one's when the
-// warpgroup has added that of the one before.
+// warpgroup has added that of the one before. False if that has not come: it adds what is there.
 template <int kColumns, typename Job>
-FORCE_INLINE __device__ void fetch_products(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, uint32_t& parity) {
+FORCE_INLINE __device__ bool fetch_products(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, uint32_t& parity) {
   const int32_t number = number_of(t, part), bytes = rows_of(t, part) * at.kPitch;
-  job.await_products(number);
+  const bool have_come = job.await_products(number);
   copies_see_it();
 #pragma nounroll
   for (uint32_t i = 0; i < job.peers(); i++) {
@@ -234,6 +235,7 @@ FORCE_INLINE __device__ void fetch_products(const Job& job, Layout<kColumns> at,
     barrier_expect(at.fetched(part), bytes);
     bulk_load(at.out(part * kPartRows), job.products(number, i), bytes, at.fetched(part));
   }
+  return have_come;
 }
 
 // A warp's stores of the rows of a part that lie in shared memory.
@@ -253,11 +255,10 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
   }
 }
 
-// One thread's store of a part that another rank owns.
+// One thread's store of a part that another rank owns, if that has begun.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  if (rows_of(t, part) <= 0) return;
-  job.await_owner(t);
+  if (rows_of(t, part) <= 0 || !job.await_owner(t)) return;
   copies_see_it();
   bulk_store(job.owners(t, number_of(t, part)), at.out(part * kPartRows), rows_of(t, part) * at.kPitch);
 }
@@ -269,13 +270,15 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
   const bool leads = lane_id() == 0;
   each_tile<true>(job, [&](const Tile& t) {
     if (pair_has_rows(t)) {
-      if (leads && job.adds(t) && rows_of(t, part) > 0) fetch_products(job, at, t, part, parity.peer);
+      bool is_right = true;
+      if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);
       barrier_wait(at.ready(part), parity.tile);
       parity.tile ^= 1;
-      if (!job.sends(t))
+      if (job.sends(t)) {
+        if (leads) send_part(job, at, t, part);
+      } else if (!job.adds(t) || warp_all(is_right)) {
         store_rows<kColumns>(p, job, at, t, part);
-      else if (leads)
-        send_part(job, at, t, part);
+      }
       bulk_commit();
       bulk_wait_read<0>();
       warp_meet();
@@ -289,9 +292,14 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
-  if (block_id() == 0) Job{p}.announce();
+  const bool stops = Job{p}.stops();
   if (thread_id() == 0) at.init_barriers();
+  if (block_id() == 0 && !stops) Job{p}.announce();
   cluster_meet();
+  if (stops) {
+    if (thread_id() == 0 && block_id() == grid_blocks() - 1) Job{p}.let_copies_go();
+    return;
+  }
   const uint32_t group = thread_id() / kWarpgroup, warp = thread_id() / 32;
   if (group == 0) {
     give_registers<40>();
