@@ -29,7 +29,7 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"allreduce", "naive oneshot twoshot multimem_oneshot", 132, 0, "twoshot oneshot", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
 		{"allreduce", "naive", 132, 0, "naive", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
-		{"allgather", "naive copy_engine", 132, 0, "copy_engine", []int{2, 1}},
+		{"allgather", "naive copy_engine", 132, 0, "copy_engine", []int{32, 16, 8, 4, 2, 1}},
 		{"allgather", "naive pull", 4, 0, "pull", []int{4, 2, 1}},
 		{"allgather", "naive pull", 132, 3, "pull", []int{2, 1}},
 		{"alltoall", "naive push ll", 1, 0, "ll push", []int{1}},
@@ -99,7 +99,7 @@ func TestSamples(t *testing.T) {
 		one("pull", 8, false, 3), one("pull", 8, true, 4),
 		one("pull", 1, false, 3),
 		one("copy_engine", 2, false, 6), one("copy_engine", 2, true, 5),
-		one("copy_engine", 4, false, 1), one("copy_engine", 4, true, 1),
+		one("copy_engine", 64, false, 1), one("copy_engine", 64, true, 1),
 	})
 	want := []tuning.Sample{
 		{Collective: "allgather", World: 4, Bytes: 8, Algorithm: "pull", Blocks: 8, Micros: 4},
@@ -176,7 +176,7 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
 	}
-	want := worker.Job{Algorithms: []string{"naive", "p2p", "ll"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
+	want := worker.Job{Algorithms: []string{"naive", "p2p", "ll", "copy_engine"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
