@@ -50,7 +50,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {
-		return nil, b.Settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
+		return nil, b.Sources.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
 	}
 	if err := b.Judge(b.svg); err != nil {
 		return nil, err

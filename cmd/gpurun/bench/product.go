@@ -46,7 +46,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.Settings.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
+		return nil, p.Sources.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
 	}
 	return b, nil
 }

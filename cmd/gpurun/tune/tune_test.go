@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/flags/flagtest"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/session"
@@ -132,7 +131,7 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		t.Setenv("GPURUN_"+name, value)
 	}
 	what, _ := kernels.Find("reduce")
-	planned, err := newMeasurement(t.Context(), flagsOf(t, "-e", "4K"), []*collective.Collective{what})
+	planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, "-e", "4K"), []*collective.Collective{what})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,16 +144,4 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// flagsOf is the flags of tune after reading a command line.
-func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
-	t.Helper()
-	f := pflag.NewFlagSet("tune", pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	AddFlags(f)
-	if err := f.Parse(words); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
