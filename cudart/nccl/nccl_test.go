@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestOpen(t *testing.T) {
@@ -66,16 +67,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function ncclGetVersion", "install it anew"}},
 	} {
 		_, err := Open(test.path)
-		var load *dl.LoadError
-		if !errors.As(err, &load) {
-			t.Errorf("%s: got %v", name, err)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
-			}
-		}
+		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
 		if missing := errors.Is(err, dl.ErrNotFound); missing != (name == "missing") {
 			t.Errorf("%s: errors.Is(ErrNotFound) is %t", name, missing)
 		}

@@ -1,7 +1,6 @@
 package nvshmem
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestOpenSearches(t *testing.T) {
@@ -51,16 +51,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function nvshmemx_vendor_get_version_info", "--nvshmem-lib FILE"}},
 	} {
 		_, err := Open(test.path)
-		var load *dl.LoadError
-		if !errors.As(err, &load) {
-			t.Errorf("%s: got %v", name, err)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
-			}
-		}
+		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
 	}
 }
 
