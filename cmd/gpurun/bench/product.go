@@ -33,7 +33,7 @@ func AddProductFlags(f *pflag.FlagSet) {
 	f.String("against", "", "`algorithm` that ratios are to; without this flag the first")
 }
 
-// PlanProduct checks everything that can be checked beforehand.
+// PlanProduct is Plan for products.
 func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) (*Product, error) {
 	p, err := plan.NewProduct(ctx, f, what, ProductPurpose(), nil)
 	if err != nil {

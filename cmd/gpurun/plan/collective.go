@@ -24,11 +24,11 @@ import (
 type Collective struct {
 	session.Run
 	What    *collective.Collective
-	Sources *sources.Sources // of the settings
+	Sources *sources.Sources // says where the settings come from
 }
 
 // NewCollective plans a collective by the flags of a command, with failures made on purpose
-// if any.
+// if any. Its results are held against nothing, unless Judge is called.
 func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, why Purpose, inject []worker.Injection) (*Collective, error) {
 	p := &Collective{What: what}
 	var err error

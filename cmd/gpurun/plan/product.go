@@ -21,10 +21,11 @@ import (
 type Product struct {
 	session.Run
 	What    *matmul.Operation
-	Sources *sources.Sources // of the settings
+	Sources *sources.Sources // says where the settings come from
 }
 
-// NewProduct plans products by the flags of a command, with failures made on purpose if any.
+// NewProduct plans products by the flags of a command, with failures made on purpose if any,
+// and checks that the files that are asked for can be written.
 func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, why Purpose, inject []worker.Injection) (*Product, error) {
 	p := &Product{What: what}
 	var err error

@@ -45,7 +45,8 @@ type Run struct {
 	gate    gate.Plan
 }
 
-// Plan checks everything that can be checked beforehand.
+// Plan makes runs of all collectives as smoke's flags say, and checks everything that can be
+// checked beforehand. With a nil Examiner the machine is not looked at.
 func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error) {
 	quick, err := f.GetBool(quickFlag)
 	if err != nil {
