@@ -89,6 +89,25 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
+// What helps tests may register flags and end the process: nothing else may import it.
+func TestNobodyImportsWhatIsForTests(t *testing.T) {
+	packages := listPackages(t)
+	forTests := map[string]bool{}
+	for _, p := range packages {
+		forTests[p.ImportPath] = slices.Contains(p.Imports, "testing")
+	}
+	if !forTests["gpurun/worker/golden"] {
+		t.Error("it is not seen that a package is for tests")
+	}
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if forTests[imported] && !forTests[p.ImportPath] {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
 // The rules do say no: a check that cannot fail checks nothing.
 func TestImportRulesSayNo(t *testing.T) {
 	for _, bad := range []listedPackage{
