@@ -103,7 +103,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	}
 	measured, ok := c.tables.Choose(tuning.Query{
 		GPU: c.around.devices[0].Name, SM: c.around.leastSM(), Collective: c.collective.Name, World: c.world(),
-		Epilogue: call.Epilogue.Kind, Bytes: testCase{shape: c.collective.Shape, world: c.world(), call: call}.bytes(),
+		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row, Bytes: testCase{shape: c.collective.Shape, world: c.world(), call: call}.bytes(),
 		Able: func(name string) bool { return c.refuse(name, call) == nil },
 	})
 	if ok {

@@ -96,6 +96,32 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// The length of a call's rows reaches the tables, also from a job.
+func TestChooseByRows(t *testing.T) {
+	job := small()
+	job.Algorithms, job.DTypes, job.Ops, job.Epilogue = []string{auto}, []string{"bfloat16"}, []string{"sum"}, string(collective.RMSNorm)
+	job.Tuning = tables(
+		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Algorithm: "twoshot", Blocks: 24},
+		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Hidden: 8192, UpTo: 128 << 10, Algorithm: "oneshot", Blocks: 8},
+	)
+	for _, tt := range []struct {
+		row, bytes int64
+		want       string
+		blocks     int
+	}{
+		{4096, 128 << 10, "twoshot", 24},
+		{8192, 128 << 10, "oneshot", 8},
+		{8192, 256 << 10, "twoshot", 24},
+	} {
+		job.Row, job.Sizes = tt.row, []int64{tt.bytes}
+		for _, c := range casesOf(t, job, gpus(4, 9)) {
+			if c.algorithm.Name != tt.want || c.call.Blocks != tt.blocks {
+				t.Errorf("%+v: %s with %d blocks", tt, c.algorithm.Name, c.call.Blocks)
+			}
+		}
+	}
+}
+
 // Blocks that are asked for go before those that were measured.
 func TestBlocksAskedFor(t *testing.T) {
 	job := small()

@@ -14,11 +14,16 @@ writes which was the fastest for what: a table that --tuning makes "auto" go by.
 a name it measures all collectives. Every algorithm and grid is verified first; what a short look
 finds to take twice as long as another is not measured further.
 
+With --epilogue it measures calls with these epilogues instead of plain ones, which the word
+none adds. Of several lengths of rows in --hidden the first stands for any; another gets rules
+of its own only up to the last size where those of the first cost it more than 2%.
+
 The calls are replayed from a graph. The table is TOML, with all medians as
 comments at its end. In the simulator the times mean nothing.`
 
 const tuneExample = `  gpurun tune -o h200.toml
   gpurun --nproc-per-node 2 tune allreduce -b 1K -e 4M -f 2
+  gpurun tune allreduce --epilogue none,rmsnorm --hidden 4096,8192 -f 2 -o norm.toml
   gpurun allreduce --tuning h200.toml --explain`
 
 const tuneCommand = "tune"

@@ -43,8 +43,8 @@ type Epilogue struct {
 	Weight, Residual, ResidualOut int64
 }
 
-// byRow reports whether the data is cut into rows.
-func (e EpilogueKind) byRow() bool { return e == Bias || e == RMSNorm }
+// ByRow reports whether the data is cut into rows.
+func (e EpilogueKind) ByRow() bool { return e == Bias || e == RMSNorm }
 
 // MaxRowBytes is how long a row that is normalised may be, maxBiasBytes any other.
 const (
@@ -56,7 +56,7 @@ const (
 func (e Epilogue) check(call Call) error {
 	row := e.Row * int64(call.DType.Size)
 	switch {
-	case !e.Kind.byRow():
+	case !e.Kind.ByRow():
 		return nil
 	case row <= 0 || row%vecBytes != 0:
 		return fmt.Errorf("epilogue %s: a row of %d elements is not a multiple of %d bytes", e.Kind, e.Row, vecBytes)

@@ -17,6 +17,7 @@ type Query struct {
 	Collective string
 	World      int
 	Epilogue   collective.EpilogueKind
+	Hidden     int64 // elements of the epilogue's rows; 0: it has none
 	Bytes      int64 // of the larger of a rank's buffers
 	// Able reports whether an algorithm can do the call here.
 	Able func(algorithm string) bool
@@ -31,7 +32,8 @@ type Choice struct {
 
 // Choose finds the rule for a call: of the GPU's own table, or else of the model
 // with the nearest compute capability; for the epilogue, or else for calls without; for
-// that many ranks, or else the nearest number that was measured. Where the rule's algorithm cannot do the call, those for
+// that many ranks, or else the nearest number that was measured; and of these for rows
+// that long, as far as they go, or else for any. Where the rule's algorithm cannot do the call, those for
 // larger sizes are asked, and then those for smaller ones. It is false when there is no
 // rule for the collective, or all are passed over.
 func (ts Tables) Choose(q Query) (Choice, bool) {
@@ -43,7 +45,7 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 	if len(rules) == 0 { // of epilogues alone
 		return Choice{}, false
 	}
-	at := slices.IndexFunc(rules, func(r Rule) bool { return r.UpTo == 0 || q.Bytes <= int64(r.UpTo) })
+	at := ruleOf(rules, q.Bytes)
 	for i := at; i < len(rules); i++ {
 		if q.Able(rules[i].Algorithm) {
 			return t.choice(q, rules, at, i), true
@@ -80,8 +82,14 @@ func (t Table) sm() int {
 	return 10*x + y
 }
 
+// ruleOf is the index of the rule for a size, of rules for all sizes.
+func ruleOf(rules []Rule, bytes int64) int {
+	return slices.IndexFunc(rules, func(r Rule) bool { return r.UpTo == 0 || bytes <= int64(r.UpTo) })
+}
+
 // rulesFor lists the rules of a table of one collective for the epilogue, if it has any,
-// or else for none, and of these for the nearest number of ranks, of two the larger.
+// or else for none, of these for the nearest number of ranks, of two the larger, and of
+// these for the length of rows.
 func (t Table) rulesFor(q Query) []Rule {
 	rules := t.with(q.Epilogue)
 	if len(rules) == 0 {
@@ -93,7 +101,26 @@ func (t Table) rulesFor(q Query) []Rule {
 	nearest := slices.MinFunc(rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(abs(a.World-q.World), abs(b.World-q.World)), cmp.Compare(b.World, a.World))
 	}).World
-	return slices.DeleteFunc(rules, func(r Rule) bool { return r.World != nearest })
+	return ofRows(slices.DeleteFunc(rules, func(r Rule) bool { return r.World != nearest }), q.Hidden)
+}
+
+// ofRows lists the rules for rows of a length, of rules that share all else but sizes:
+// its own, and from where they end those for any length.
+func ofRows(rules []Rule, hidden int64) []Rule {
+	var own, others []Rule
+	for _, r := range rules {
+		switch r.Hidden {
+		case 0:
+			others = append(others, r)
+		case hidden:
+			own = append(own, r)
+		}
+	}
+	if len(own) == 0 {
+		return others
+	}
+	end := own[len(own)-1].UpTo
+	return append(own, slices.DeleteFunc(others, func(r Rule) bool { return end == 0 || r.UpTo != 0 && r.UpTo <= end })...)
 }
 
 // with lists the rules for an epilogue.
@@ -117,13 +144,21 @@ func (t Table) choice(q Query, rules []Rule, at, i int) Choice {
 		reason += fmt.Sprintf(" (the nearest to %d)", q.World)
 	}
 	if r.Epilogue != collective.NoEpilogue {
-		reason += ", with " + string(r.Epilogue)
+		reason += ", with " + epilogue(r.Epilogue, r.Hidden)
 	}
 	reason += ", " + span(rules, i) + " (" + t.Measured + ")"
 	if i != at {
 		reason += fmt.Sprintf("; %s, which is for %s, cannot do this", rules[at].Algorithm, span(rules, at))
 	}
 	return Choice{Algorithm: r.Algorithm, Blocks: r.Blocks, Reason: reason}
+}
+
+// epilogue names an epilogue, with the length of its rows unless that is 0.
+func epilogue(e collective.EpilogueKind, hidden int64) string {
+	if hidden == 0 {
+		return string(e)
+	}
+	return fmt.Sprintf("%s of %d", e, hidden)
 }
 
 // span says which sizes a rule is for.

@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,6 +131,54 @@ func TestChooseByEpilogue(t *testing.T) {
 	onlyNorm := Tables{{GPU: "X", Rules: []Rule{norm(2, 0, "oneshot", false)}}}
 	if got, ok := onlyNorm.Choose(Query{Collective: "allreduce", World: 2, Able: func(string) bool { return true }}); ok {
 		t.Errorf("a plain call goes by %+v", got)
+	}
+}
+
+// Rows of a length go by rules of their own as far as these go, and beyond by those for
+// any, as other rows do. A number of ranks that was measured comes before a length.
+func TestChooseByRows(t *testing.T) {
+	norm := func(world int, hidden int64, upTo Size, algorithm string) Rule {
+		r := plain("allreduce", world, upTo, algorithm, 0)
+		r.Epilogue, r.Hidden = collective.RMSNorm, hidden
+		return r
+	}
+	tables := Tables{{GPU: "X", Measured: "2026-11-21", Rules: []Rule{
+		norm(2, 0, 64<<10, "oneshot_ll"), norm(2, 0, 8<<20, "oneshot"), norm(2, 0, 0, "twoshot"),
+		norm(2, 8192, 128<<10, "oneshot_ll"), norm(2, 1024, 0, "multimem"),
+		norm(2, 2048, 4<<10, "twoshot"), norm(2, 2048, 16<<20, "oneshot"),
+		norm(4, 0, 64<<10, "oneshot"), norm(4, 0, 0, "twoshot"),
+	}}}
+	for _, c := range []struct {
+		world     int
+		hidden    int64
+		bytes     int64
+		unable    string
+		algorithm string
+		says      string
+	}{
+		{2, 4096, 64 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm, up to 64K"},
+		{2, 4096, 128 << 10, "", "oneshot", "2 GPUs, with rmsnorm, up to 8M"},
+		{2, 8192, 64 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm of 8192, up to 128K"},
+		{2, 8192, 128 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm of 8192, up to 128K"},
+		{2, 8192, 128<<10 + 1, "", "oneshot", "2 GPUs, with rmsnorm, up to 8M"},
+		{2, 8192, 1 << 30, "", "twoshot", "2 GPUs, with rmsnorm, beyond 8M"},
+		{2, 8192, 1 << 10, "oneshot_ll", "oneshot", "with rmsnorm, up to 8M (2026-11-21); oneshot_ll, which is for up to 128K, cannot"},
+		{2, 1024, 1 << 30, "", "multimem", "2 GPUs, with rmsnorm of 1024, all sizes"},
+		{2, 2048, 8 << 10, "", "oneshot", "with rmsnorm of 2048, up to 16M"},
+		{2, 2048, 32 << 20, "", "twoshot", "with rmsnorm, beyond 16M"},
+		{2, 2048, 32 << 20, "twoshot", "oneshot", "with rmsnorm of 2048, up to 16M (2026-11-21); twoshot, which is for beyond 16M, cannot"},
+		{3, 8192, 1 << 10, "", "oneshot", "4 GPUs (the nearest to 3), with rmsnorm, up to 64K"},
+		{4, 8192, 1 << 10, "", "oneshot", "4 GPUs, with rmsnorm, up to 64K"},
+		{2, 1024, 1 << 10, "multimem", "", ""},
+		{2, 0, 64 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm, up to 64K"},
+	} {
+		got, ok := tables.Choose(Query{
+			GPU: "X", Collective: "allreduce", World: c.world, Epilogue: collective.RMSNorm, Hidden: c.hidden, Bytes: c.bytes,
+			Able: func(a string) bool { return a != c.unable },
+		})
+		if ok != (c.says != "") || got.Algorithm != c.algorithm || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%+v: %t %+v", c, ok, got)
+		}
 	}
 }
 

@@ -21,10 +21,12 @@ func Format(t Table, samples []Sample) ([]byte, error) {
 	b.Write(text)
 	b.WriteString("\n# The medians, in us: collective, ranks, size: algorithm/blocks time.\n")
 	for _, size := range groupBy(samples, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World), cmp.Compare(a.Bytes, b.Bytes))
+		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World),
+			cmp.Compare(a.Epilogue, b.Epilogue), cmp.Compare(a.Hidden, b.Hidden), cmp.Compare(a.Bytes, b.Bytes))
 	}) {
 		slices.SortStableFunc(size, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
-		fmt.Fprintf(&b, "# %s %d %s:", size[0].Collective, size[0].World, Size(size[0].Bytes))
+		s := size[0]
+		fmt.Fprintf(&b, "# %s %d %s:", s.Calls(), s.World, Size(s.Bytes))
 		for _, s := range size {
 			fmt.Fprintf(&b, " %s/%d %.2f", s.Algorithm, s.Blocks, s.Micros)
 		}

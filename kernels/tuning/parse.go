@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,10 @@ import (
 )
 
 // keys are those of a table.
-const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, up_to, algorithm, blocks and estimated"
+const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, hidden, up_to, algorithm, blocks and estimated"
+
+// maxHidden is how many elements --hidden takes.
+const maxHidden = 1 << 30
 
 // Parse reads a table. The name stands before errors, with the line: unknown
 // keys, words that the catalog does not have, and rules out of order.
@@ -83,12 +87,40 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	case r.UpTo < 0:
 		return fmt.Errorf("up_to %d is negative", r.UpTo)
 	}
-	if err := t.checkOrder(i); err != nil {
+	if err := cmp.Or(t.checkHidden(r, a), t.checkOrder(i)); err != nil {
 		return err
 	}
 	last := i == len(t.Rules)-1 || !r.sameSweep(t.Rules[i+1])
-	if last && r.UpTo != 0 {
-		return fmt.Errorf("it is the last for %s among %d, so that larger sizes have none; leave out its up_to", r.sweep(), r.World)
+	if last && r.UpTo != 0 && r.Hidden == 0 {
+		return fmt.Errorf("it is the last for %s among %d, so that larger sizes have none; leave out its up_to", r.calls(), r.World)
+	}
+	return nil
+}
+
+// checkHidden checks the length of rows that a rule is for: that there are rows, that the
+// algorithm takes those, and that rows of other lengths have rules too.
+func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
+	anyLength := r
+	anyLength.Hidden = 0
+	switch {
+	case r.Hidden == 0:
+		return nil
+	case r.Hidden < 1 || r.Hidden > maxHidden:
+		return fmt.Errorf("hidden %d is not between 1 and %d; leave the key out for rows of any length", r.Hidden, maxHidden)
+	case !r.Epilogue.ByRow():
+		return fmt.Errorf("hidden %d is the length of an epilogue's rows, and %s has none; leave it out, or name the epilogue, %q or %q",
+			r.Hidden, anyLength.calls(), collective.Bias, collective.RMSNorm)
+	}
+	dtype, _ := collective.ParseDType(t.DType) // checkHead has read it
+	call := collective.Call{
+		Count: r.Hidden, DType: dtype, Op: collective.Sum,
+		Epilogue: collective.Epilogue{Kind: r.Epilogue, Row: r.Hidden},
+	}
+	if err := a.Check(call, r.World); err != nil {
+		return fmt.Errorf("hidden %d is of no use here: %w; correct it, or take another algorithm", r.Hidden, err)
+	}
+	if !slices.ContainsFunc(t.Rules, anyLength.sameSweep) {
+		return fmt.Errorf("rows of other lengths have no rules for %s among %d; add some without hidden, or leave hidden out here", anyLength.calls(), r.World)
 	}
 	return nil
 }
@@ -109,22 +141,26 @@ func (t Table) checkOrder(i int) error {
 	}
 	for _, earlier := range t.Rules[:i] {
 		if earlier.sameSweep(r) {
-			return fmt.Errorf("rules for %s among %d stand further up; put them together, the smallest sizes first", r.sweep(), r.World)
+			return fmt.Errorf("rules for %s among %d stand further up; put them together, the smallest sizes first", r.calls(), r.World)
 		}
 	}
 	return nil
 }
 
-// sameSweep reports whether two rules share their collective, epilogue and number
-// of ranks.
+// sameSweep reports whether two rules share their collective, epilogue, length of rows
+// and number of ranks.
 func (r Rule) sameSweep(other Rule) bool {
-	return r.Collective == other.Collective && r.Epilogue == other.Epilogue && r.World == other.World
+	return r.Collective == other.Collective && r.Epilogue == other.Epilogue && r.Hidden == other.Hidden && r.World == other.World
 }
 
-// sweep names the collective and the epilogue.
-func (r Rule) sweep() string {
-	if r.Epilogue == collective.NoEpilogue {
-		return r.Collective
+// calls names the collective and the epilogue.
+func (r Rule) calls() string { return callsOf(r.Collective, r.Epilogue, r.Hidden) }
+
+// callsOf names a collective, its epilogue if there is one, and the length of its rows if
+// that is known.
+func callsOf(name string, e collective.EpilogueKind, hidden int64) string {
+	if e == collective.NoEpilogue {
+		return name
 	}
-	return r.Collective + " with " + string(r.Epilogue)
+	return name + " with " + epilogue(e, hidden)
 }

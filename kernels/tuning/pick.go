@@ -4,72 +4,131 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gpurun/kernels/collective"
 )
 
 // Sample is how long one call took.
 type Sample struct {
 	Collective string
 	World      int
+	Epilogue   collective.EpilogueKind
+	Hidden     int64 // elements of the epilogue's rows; 0: it has none
 	Bytes      int64 // of the larger of a rank's buffers
 	Algorithm  string
 	Blocks     int
 	Micros     float64 // median, in microseconds
 }
 
+// Calls names the collective, the epilogue if there is one, and the length of its rows.
+func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidden) }
+
 // margin is by how much another algorithm, or more blocks, must be faster to be
 // worth a rule of their own: what is less may be chance.
 const margin = 1.02
 
-// Rules picks, for every collective, number of ranks and size, the fastest of
+// Rules picks, for every collective, number of ranks, epilogue and size, the fastest of
 // the samples, with as few blocks as are no slower by more than 2%, and makes a
 // rule of neighbouring sizes that agree. From one size to the next the
 // algorithm changes only where that wins more than 2%, and then in between them.
+// Of lengths of rows, the one that comes first stands for any. Another has rules of its
+// own up to the last size at which what it stands for is more than 2% behind.
 func Rules(samples []Sample) []Rule {
 	var all []Rule
-	for _, sweep := range groupBy(samples, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World))
+	for _, calls := range groupBy(samples, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World), cmp.Compare(a.Epilogue, b.Epilogue))
 	}) {
-		all = append(all, sweepRules(sweep)...)
+		all = append(all, rulesByRow(calls)...)
 	}
 	return all
 }
 
-// sweepRules makes the rules of one collective and number of ranks.
-func sweepRules(samples []Sample) []Rule {
-	var rules []Rule
-	var previous int64
-	sizes := groupBy(samples, func(a, b Sample) int { return cmp.Compare(a.Bytes, b.Bytes) })
-	for i, size := range sizes {
-		usual := ""
-		if i > 0 {
-			usual = rules[len(rules)-1].Algorithm
-		}
-		s := fastest(size, usual)
-		r := Rule{Collective: s.Collective, World: s.World, Algorithm: s.Algorithm, Blocks: s.Blocks}
-		if i > 0 {
-			last := &rules[len(rules)-1]
-			if r.Algorithm == last.Algorithm && r.Blocks == last.Blocks {
-				previous = s.Bytes
-				continue
-			}
-			last.UpTo = between(previous, s.Bytes)
-		}
-		rules, previous = append(rules, r), s.Bytes
+// rulesByRow makes the rules of one collective, number of ranks and epilogue.
+func rulesByRow(samples []Sample) []Rule {
+	lengths := groupBy(samples, func(a, b Sample) int { return cmp.Compare(a.Hidden, b.Hidden) })
+	first := slices.IndexFunc(lengths, func(l []Sample) bool { return l[0].Hidden == samples[0].Hidden })
+	anyLength := sweepRules(lengths[first])
+	rules := anyLength
+	for _, length := range slices.Delete(lengths, first, first+1) {
+		rules = append(rules, ownRules(length, anyLength)...)
 	}
 	return rules
+}
+
+// sweepRules makes the rules of calls that differ in size alone.
+func sweepRules(samples []Sample) []Rule {
+	var best []Sample
+	for _, size := range bySize(samples) {
+		best = append(best, fastest(size, usual(best)))
+	}
+	return join(best)
+}
+
+// ownRules makes the rules of one length of rows, as far as those for any length are not
+// good enough for it.
+func ownRules(samples []Sample, anyLength []Rule) []Rule {
+	var best []Sample
+	own := 0 // sizes up to the last that needs another rule
+	for i, size := range bySize(samples) {
+		r := anyLength[ruleOf(anyLength, size[0].Bytes)]
+		good := near(size)
+		at := slices.IndexFunc(good, func(s Sample) bool { return s.Algorithm == r.Algorithm && s.Blocks == r.Blocks })
+		if at >= 0 {
+			best = append(best, good[at])
+			continue
+		}
+		best, own = append(best, fastest(size, usual(best))), i+1
+	}
+	rules := join(best[:own])
+	for i := range rules {
+		rules[i].Hidden = samples[0].Hidden
+	}
+	if 0 < own && own < len(best) {
+		rules[len(rules)-1].UpTo = between(best[own-1].Bytes, best[own].Bytes)
+	}
+	return rules
+}
+
+// join makes rules of what is best for sizes, and one of neighbours that agree.
+func join(best []Sample) []Rule {
+	var rules []Rule
+	for i, s := range best {
+		if i > 0 {
+			last := &rules[len(rules)-1]
+			if s.Algorithm == last.Algorithm && s.Blocks == last.Blocks {
+				continue
+			}
+			last.UpTo = between(best[i-1].Bytes, s.Bytes)
+		}
+		rules = append(rules, Rule{Collective: s.Collective, World: s.World, Epilogue: s.Epilogue, Algorithm: s.Algorithm, Blocks: s.Blocks})
+	}
+	return rules
+}
+
+// usual is the algorithm for the size before, or "".
+func usual(best []Sample) string {
+	if len(best) == 0 {
+		return ""
+	}
+	return best[len(best)-1].Algorithm
+}
+
+// near lists the samples of one size that only chance may set apart from the best.
+func near(samples []Sample) []Sample {
+	best := slices.MinFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Micros > best.Micros*margin })
 }
 
 // fastest finds the best of the samples of one size, and prefers the usual
 // algorithm, and few blocks, to what may be chance.
 func fastest(samples []Sample, usual string) Sample {
-	best := slices.MinFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
-	near := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Micros > best.Micros*margin })
-	algorithm := best.Algorithm
-	if slices.ContainsFunc(near, func(s Sample) bool { return s.Algorithm == usual }) {
+	good := near(samples)
+	algorithm := slices.MinFunc(good, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) }).Algorithm
+	if slices.ContainsFunc(good, func(s Sample) bool { return s.Algorithm == usual }) {
 		algorithm = usual
 	}
-	near = slices.DeleteFunc(near, func(s Sample) bool { return s.Algorithm != algorithm })
-	return slices.MinFunc(near, func(a, b Sample) int { return cmp.Compare(a.Blocks, b.Blocks) })
+	good = slices.DeleteFunc(good, func(s Sample) bool { return s.Algorithm != algorithm })
+	return slices.MinFunc(good, func(a, b Sample) int { return cmp.Compare(a.Blocks, b.Blocks) })
 }
 
 // between is a limit in the middle of two sizes, in proportion: the smaller one
@@ -80,6 +139,11 @@ func between(a, b int64) Size {
 		limit *= 2
 	}
 	return Size(limit)
+}
+
+// bySize cuts samples into those of each size.
+func bySize(samples []Sample) [][]Sample {
+	return groupBy(samples, func(a, b Sample) int { return cmp.Compare(a.Bytes, b.Bytes) })
 }
 
 // groupBy sorts samples and cuts them into runs of equal ones.

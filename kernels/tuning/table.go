@@ -16,6 +16,14 @@
 //	up_to = "64K"
 //	algorithm = "oneshot"
 //	blocks = 8
+//
+// A rule may be for calls with an epilogue, and of these for rows of one length:
+//
+//	epilogue = "rmsnorm"
+//	hidden = 8192
+//
+// [Tables.Choose] looks for the model first, then for the epilogue, the number of
+// ranks, the length of rows, and the size.
 package tuning
 
 import "gpurun/kernels/collective"
@@ -28,8 +36,8 @@ type Table struct {
 	Driver   string `toml:"driver" json:"driver"`
 	Measured string `toml:"measured" json:"measured"` // the day, as "2026-11-21"
 	DType    string `toml:"dtype" json:"dtype"`       // the element type of the calls
-	// Rules of a collective, number of ranks and epilogue stand together, the one
-	// for the smallest sizes first.
+	// Rules of a collective, number of ranks, epilogue and length of rows stand
+	// together, the one for the smallest sizes first.
 	Rules []Rule `toml:"rule" json:"rules"`
 }
 
@@ -40,9 +48,14 @@ type Rule struct {
 	// Epilogue is that of the calls. One that has no rules goes by those of calls
 	// without.
 	Epilogue collective.EpilogueKind `toml:"epilogue,omitempty" json:"epilogue,omitempty"`
+	// Hidden is how many elements the epilogue's rows have; 0 is any number. Calls
+	// with rows of that length go by these rules up to the last of their sizes,
+	// and beyond by those for any.
+	Hidden int64 `toml:"hidden,omitempty" json:"hidden,omitempty"`
 	// UpTo is the last size, of the larger of a rank's buffers, that the rule
 	// is for. It begins behind that of the rule before. 0, in the last rule of
-	// those that stand together, is no limit.
+	// those that stand together, is no limit; only where these say Hidden may the
+	// last have one.
 	UpTo      Size   `toml:"up_to,omitempty" json:"up_to,omitempty"`
 	Algorithm string `toml:"algorithm" json:"algorithm"`
 	// Blocks is the grid; 0 leaves it to the algorithm.

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 	"pgregory.net/rapid"
+
+	"gpurun/kernels/collective"
 )
 
 const head = `gpu = "NVIDIA H200"
@@ -23,6 +25,15 @@ func rule(collective, world, upTo, algorithm string) string {
 	text := "[[rule]]\ncollective = \"" + collective + "\"\nworld = " + world + "\nalgorithm = \"" + algorithm + "\"\n"
 	if upTo != "" {
 		text += "up_to = " + upTo + "\n"
+	}
+	return text
+}
+
+// norm writes a rule for rows that are normalised; upTo and hidden may be empty.
+func norm(upTo, hidden string) string {
+	text := rule("allreduce", "4", upTo, "oneshot_ll") + "epilogue = \"rmsnorm\"\n"
+	if hidden != "" {
+		text += "hidden = " + hidden + "\n"
 	}
 	return text
 }
@@ -66,6 +77,18 @@ func TestParseRefuses(t *testing.T) {
 		{"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n", "it is the last for allreduce with bias among 4"},
 		{"size", head + rule("allreduce", "4", `"64KB"`, "naive") + last, `size "64KB" is not a whole number`},
 		{"negative size", head + rule("allreduce", "4", "-1", "naive") + last, "-1"},
+		{"negative row", head + norm("", "-8"), "x.toml:6: rule 1: hidden -8 is not between 1 and 1073741824; leave the key out"},
+		{"endless row", head + norm("", "") + norm("", "4611686018427387912"), "rule 2: hidden 4611686018427387912 is not between"},
+		{"row without epilogue", head + last + "hidden = 8192\n", `is the length of an epilogue's rows, and allreduce has none; leave it out, or name the epilogue`},
+		{"row of an epilogue without", head + last + "epilogue = \"negate\"\nhidden = 8192\n", `and allreduce with negate has none`},
+		{"row that is no number", head + last + "epilogue = \"bias\"\nhidden = \"8K\"\n", "x.toml:11: "},
+		{"cut row", head + norm("", "") + norm("", "8188"), "x.toml:11: rule 2: hidden 8188 is of no use here: epilogue rmsnorm: a row of 8188 elements is not a multiple of 16 bytes; correct it"},
+		{"long row", head + norm("", "") + norm("", "32768"), "hidden 32768 is of no use here: allreduce oneshot_ll normalises rows of up to"},
+		{"other rows", head + last + norm(`"4K"`, "8192"), "x.toml:10: rule 2: rows of other lengths have no rules for allreduce with rmsnorm among 4; add some without hidden"},
+		{"other rows of other ranks", head + strings.Replace(norm("", ""), "4", "2", 1) + norm(`"4K"`, "8192"), "rows of other lengths have no rules"},
+		{"unsorted rows", head + norm("", "") + norm(`"4K"`, "8192") + norm(`"2K"`, "8192"), `rule 3: up_to "2K" is not above the "4K"`},
+		{"scattered rows", head + norm(`"4K"`, "8192") + norm("", "") + norm("", "8192"), "rule 3: rules for allreduce with rmsnorm of 8192 among 4 stand further up"},
+		{"limited, but for some rows", head + norm(`"4K"`, ""), "it is the last for allreduce with rmsnorm among 4"},
 		{"limited", head + rule("allreduce", "4", `"64K"`, "naive"), "x.toml:6: rule 1: it is the last for allreduce among 4"},
 		{"unlimited in between", head + last + last, "x.toml:10: rule 2: the rule before has no up_to"},
 		{
@@ -109,6 +132,13 @@ func TestWritten(t *testing.T) {
 			blocks := rapid.IntRange(0, 96).Draw(t, "blocks")
 			want.Rules = append(want.Rules, Rule{Collective: "allreduce", World: 4, UpTo: Size(limit), Algorithm: "oneshot", Blocks: blocks})
 		}
+		want.Rules = append(want.Rules, Rule{Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Algorithm: "twoshot"})
+		for _, hidden := range rapid.SliceOfNDistinct(rapid.Int64Range(1, 1024), 0, 3, rapid.ID).Draw(t, "hidden") {
+			want.Rules = append(want.Rules, Rule{
+				Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8 * hidden,
+				UpTo: Size(rapid.Int64Range(0, 1<<40).Draw(t, "up to")), Algorithm: "oneshot",
+			})
+		}
 		text, err := toml.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -138,6 +168,7 @@ func TestWritten(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head))
 	f.Add([]byte(head + rule("allreduce", "4", `"64K"`, "oneshot") + rule("allreduce", "4", "", "twoshot")))
+	f.Add([]byte(head + norm(`"2M"`, "4096") + norm(`"64K"`, "") + norm("", "")))
 	f.Add([]byte(head + rule("allgather", "2", "-5", "pull") + rule("allgather", "2", "12", "pull")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		table, err := Parse("x", text)
@@ -146,7 +177,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, r := range table.Rules {
 			for _, bytes := range []int64{0, int64(r.UpTo), int64(r.UpTo) + 1, 1 << 62} {
-				q := Query{Collective: r.Collective, World: r.World, Epilogue: r.Epilogue, Bytes: bytes, Able: func(string) bool { return true }}
+				q := Query{Collective: r.Collective, World: r.World, Epilogue: r.Epilogue, Hidden: r.Hidden, Bytes: bytes, Able: func(string) bool { return true }}
 				if _, ok := (Tables{table}).Choose(q); !ok {
 					t.Fatalf("no choice for %d bytes in\n%s", bytes, text)
 				}

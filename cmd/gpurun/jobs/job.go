@@ -4,11 +4,8 @@ package jobs
 
 import (
 	"maps"
-	"slices"
 	"time"
 
-	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
@@ -83,26 +80,4 @@ func setData(s *sources.Sources, job *worker.Job, c settings.Config, what *colle
 	job.Unaligned = c.Unaligned
 	job.Sizes, err = sizes(s, c)
 	return err
-}
-
-// setEpilogue sets the epilogue and what it works with, and refuses flags that
-// have nothing to do with it.
-func setEpilogue(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) error {
-	if !flags.HasEpilogues(what) {
-		return nil
-	}
-	uses := map[string][]string{"bias": {"hidden"}, "rmsnorm": {"hidden", "epsilon"}, "scale": {"scale"}}[c.Epilogue]
-	for key, set := range map[string]func(){
-		"hidden":  func() { job.Row = c.Hidden },
-		"scale":   func() { job.Scale = c.Scale },
-		"epsilon": func() { job.Epsilon = c.Epsilon },
-	} {
-		if slices.Contains(uses, key) {
-			set()
-		} else if s.Flagged(key) {
-			return exit.Usagef("--%s means nothing to --epilogue %s", key, c.Epilogue)
-		}
-	}
-	job.Epilogue = c.Epilogue
-	return nil
 }

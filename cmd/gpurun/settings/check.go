@@ -33,7 +33,7 @@ func check(s *sources.Sources, c Config) error {
 		{"cudagraph", int64(c.CUDAGraph), 0, 1 << 20},
 		{"rounds", int64(c.Rounds), 1, maxRounds},
 		{"root", int64(c.Root), 0, collective.MaxRanks - 1},
-		{"hidden", c.Hidden, 1, 1 << 30},
+		{"hidden", slices.Max(c.Hidden), 1, 1 << 30},
 		{"blocks", int64(c.Blocks), 0, collective.MaxBlocks},
 		{"max-blocks", int64(c.MaxBlocks), 0, collective.MaxBlocks},
 	} {
@@ -41,7 +41,7 @@ func check(s *sources.Sources, c Config) error {
 			return s.Blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
-	return cmp.Or(checkReals(s, c), checkWords(s, c), checkMulticast(s, c))
+	return cmp.Or(checkReals(s, c), checkWords(s, c), checkEpilogues(s, c), checkMulticast(s, c))
 }
 
 // checkReals refuses factors that would turn every result into the same.
@@ -65,7 +65,6 @@ func checkWords(s *sources.Sources, c Config) error {
 	return cmp.Or(checkLaunch(s, c.Launch), checkValid(s, []wordSetting{
 		{"device", c.Device, []string{Auto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
-		{"epilogue", c.Epilogue, epilogueWords()},
 		{"pdl", c.PDL, []string{Auto, On, Off}},
 		{"p2p", c.P2P, []string{Auto, Off}},
 		{"multicast", c.Multicast, []string{Auto, On, Off}},

@@ -49,20 +49,23 @@ type Config struct {
 	SplitsPerRank Numbers `mapstructure:"splits-per-rank"`
 	Trace         string  `mapstructure:"trace"`
 
-	Root      int     `mapstructure:"root"`
-	Unaligned bool    `mapstructure:"unaligned"`
-	Epilogue  string  `mapstructure:"epilogue"`
-	Hidden    int64   `mapstructure:"hidden"`
-	Scale     float32 `mapstructure:"scale"`
-	Epsilon   float32 `mapstructure:"epsilon"`
-	Blocks    int     `mapstructure:"blocks"`
-	MaxBlocks int     `mapstructure:"max-blocks"`
-	Tuning    string  `mapstructure:"tuning"`
-	Explain   bool    `mapstructure:"explain"`
-	PDL       string  `mapstructure:"pdl"`
-	P2P       string  `mapstructure:"p2p"`
-	Multicast string  `mapstructure:"multicast"`
-	SimSeed   uint64  `mapstructure:"sim-seed"`
+	Root      int  `mapstructure:"root"`
+	Unaligned bool `mapstructure:"unaligned"`
+
+	// Only gpurun tune takes several epilogues and lengths of rows.
+	Epilogue []string `mapstructure:"epilogue"`
+	Hidden   Numbers  `mapstructure:"hidden"`
+	Scale    float32  `mapstructure:"scale"`
+	Epsilon  float32  `mapstructure:"epsilon"`
+
+	Blocks    int    `mapstructure:"blocks"`
+	MaxBlocks int    `mapstructure:"max-blocks"`
+	Tuning    string `mapstructure:"tuning"`
+	Explain   bool   `mapstructure:"explain"`
+	PDL       string `mapstructure:"pdl"`
+	P2P       string `mapstructure:"p2p"`
+	Multicast string `mapstructure:"multicast"`
+	SimSeed   uint64 `mapstructure:"sim-seed"`
 
 	Symm       string `mapstructure:"symm"`
 	NCCLLib    string `mapstructure:"nccl-lib"`

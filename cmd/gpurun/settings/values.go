@@ -47,6 +47,15 @@ func (n *Numbers) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// String writes the numbers as UnmarshalText reads them.
+func (n Numbers) String() string {
+	var words []string
+	for _, x := range n {
+		words = append(words, strconv.FormatInt(x, 10))
+	}
+	return strings.Join(words, ",")
+}
+
 // nearestSize guesses what was meant: "1KiB" and "1.5K" begin like sizes.
 func nearestSize(text string) string {
 	end := 0

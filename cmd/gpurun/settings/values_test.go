@@ -107,6 +107,9 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
+	if got := (Numbers{4096, 8192}).String(); got != "4096,8192" {
+		t.Errorf("written %q", got)
+	}
 }
 
 func TestNodeCount(t *testing.T) {

@@ -98,7 +98,7 @@ func Purpose() plan.Purpose {
 // they verify plain calls, and the files are about all of them.
 func force(quick bool) func(*settings.Config) {
 	return func(c *settings.Config) {
-		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, settings.None
+		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, []string{settings.None}
 		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
 		if quick {
 			c.DataType = c.DataType[:1]

@@ -7,8 +7,8 @@ import (
 	"gpurun/kernels/tuning"
 )
 
-// The built-in tables say something else for calls that normalise rows, and for small
-// ones with a root.
+// The built-in tables say something else for calls that normalise rows, for long rows
+// something else than for short ones, and for small calls with a root.
 func TestBuiltInTuning(t *testing.T) {
 	tables, err := builtInTuning()
 	if err != nil {
@@ -17,25 +17,31 @@ func TestBuiltInTuning(t *testing.T) {
 	for _, c := range []struct {
 		collective string
 		epilogue   collective.EpilogueKind
+		hidden     int64
 		world      int
 		bytes      int64
 		want       string
 	}{
-		{"allreduce", collective.NoEpilogue, 2, 256 << 10, "oneshot_ll"},
-		{"allreduce", collective.Bias, 2, 256 << 10, "oneshot_ll"},
-		{"allreduce", collective.RMSNorm, 2, 64 << 10, "oneshot_ll"},
-		{"allreduce", collective.RMSNorm, 2, 128 << 10, "oneshot"},
-		{"allreduce", collective.RMSNorm, 2, 8 << 20, "oneshot"},
-		{"allreduce", collective.RMSNorm, 2, 16 << 20, "twoshot"},
-		{"allreduce", collective.RMSNorm, 4, 8 << 10, "oneshot"},
-		{"broadcast", collective.NoEpilogue, 2, 256 << 10, "ll"},
-		{"broadcast", collective.NoEpilogue, 2, 1 << 20, "p2p"},
-		{"broadcast", collective.NoEpilogue, 4, 64 << 10, "ll"},
-		{"reduce", collective.NoEpilogue, 2, 1 << 20, "ll"},
-		{"reduce", collective.NoEpilogue, 2, 4 << 20, "p2p"},
+		{"allreduce", collective.NoEpilogue, 0, 2, 256 << 10, "oneshot_ll"},
+		{"allreduce", collective.Bias, 4096, 2, 256 << 10, "oneshot_ll"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 64 << 10, "oneshot_ll"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 128 << 10, "oneshot"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 8 << 20, "oneshot"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 64 << 10, "oneshot_ll"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 128 << 10, "oneshot_ll"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 256 << 10, "oneshot"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 16 << 20, "twoshot"},
+		{"allreduce", collective.RMSNorm, 8192, 4, 128 << 10, "oneshot"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 16 << 20, "twoshot"},
+		{"allreduce", collective.RMSNorm, 4096, 4, 8 << 10, "oneshot"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 256 << 10, "ll"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 1 << 20, "p2p"},
+		{"broadcast", collective.NoEpilogue, 0, 4, 64 << 10, "ll"},
+		{"reduce", collective.NoEpilogue, 0, 2, 1 << 20, "ll"},
+		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "p2p"},
 	} {
 		q := tuning.Query{
-			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Bytes: c.bytes,
+			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden, Bytes: c.bytes,
 			Able: func(string) bool { return true },
 		}
 		if got, ok := tables.Choose(q); !ok || got.Algorithm != c.want {

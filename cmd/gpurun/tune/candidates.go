@@ -9,6 +9,7 @@ import (
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
+	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 	"gpurun/worker/result"
 )
@@ -23,7 +24,7 @@ type subject struct{ *plan.Collective }
 // tune verifies every candidate at one size and then times all at all sizes.
 func (p subject) tune(ctx context.Context, a *program.Invocation, progress *session.Progress) (result.Report, error) {
 	p.setCandidates()
-	fmt.Fprintf(progress.Beside(a.Err), "gpurun: tuning %s: %s\n", p.Job.Collective, strings.Join(p.Job.Algorithms, ", "))
+	fmt.Fprintf(progress.Beside(a.Err), "gpurun: tuning %s: %s\n", p.sample().Calls(), strings.Join(p.Job.Algorithms, ", "))
 	if report, err := p.verification().Measure(ctx, a, nil, progress); err != nil {
 		return report, err
 	}
@@ -70,6 +71,23 @@ func (p subject) setCandidates() {
 	p.Job.Blocks = slices.DeleteFunc([]int{128, 96, 64, 32, 16, 8, 4, 2, 1}, func(n int) bool { return n > most })
 }
 
+// keepRows leaves out sizes that come to as many rows as the one before: rows that are
+// normalised stay whole, and there is one at least.
+func (p subject) keepRows() {
+	if p.Job.Epilogue != string(collective.RMSNorm) {
+		return
+	}
+	d, _ := collective.ParseDType(p.Job.DTypes[0])
+	rows := func(bytes int64) int64 { return max(bytes/(p.Job.Row*int64(d.Size)), 1) }
+	p.Job.Sizes = slices.CompactFunc(p.Job.Sizes, func(a, b int64) bool { return rows(a) == rows(b) })
+}
+
+// sample is what all samples of the calls have in common.
+func (p subject) sample() tuning.Sample {
+	e, _ := collective.ParseEpilogue(p.Job.Epilogue) // it is empty where there are none
+	return tuning.Sample{Collective: p.What.Name, World: p.Machine.Ranks, Epilogue: e, Hidden: p.Job.Row}
+}
+
 // lastResort reports whether an algorithm is no candidate beside others: it is
 // naive, a library's, which auto never takes, or does not run in place where others do.
 func (p subject) lastResort(name string) bool {
@@ -108,9 +126,8 @@ func (p subject) samples(results []result.Result) []tuning.Sample {
 		if a, ok := p.What.Algorithm(r.Algorithm); ok && r.Blocks > 2*a.Blocks {
 			continue
 		}
-		s := tuning.Sample{
-			Collective: r.Collective, World: p.Machine.Ranks, Bytes: r.Bytes, Algorithm: r.Algorithm, Blocks: r.Blocks,
-		}
+		s := p.sample()
+		s.Bytes, s.Algorithm, s.Blocks = r.Bytes, r.Algorithm, r.Blocks
 		if times[s] == nil {
 			order = append(order, s)
 		}

@@ -30,8 +30,10 @@ const tableFlag = "output-table"
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
-		"max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
+		epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
 	f.Lookup("datatype").Usage = "element `type` of the calls"
+	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none is plain calls"
+	f.Lookup(hiddenFlag).Usage = "comma-separated lengths of rows in `elements`, for the epilogues bias and rmsnorm; the first stands for any other too"
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
@@ -62,19 +64,41 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
-	why := Purpose()
-	why.List = sync.OnceValues(machine.GPUs)
+	asked, err := kindsAsked(f)
+	if err != nil {
+		return nil, err
+	}
+	list := sync.OnceValues(machine.GPUs)
 	for _, what := range collectives {
-		p, err := plan.NewCollective(ctx, f, what, why, nil)
+		kinds, err := kindsOf(what, asked)
 		if err != nil {
 			return nil, err
 		}
-		if len(p.Job.DTypes) > 1 {
-			return nil, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
+		for _, k := range kinds {
+			p, err := newSubject(ctx, f, what, k, list)
+			if err != nil {
+				return nil, err
+			}
+			t.runs = append(t.runs, p)
 		}
-		t.runs = append(t.runs, subject{p})
 	}
 	return t, nil
+}
+
+// newSubject plans calls of one kind.
+func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, k kind, list machine.Lister) (subject, error) {
+	why := k.purpose()
+	why.List = list
+	p, err := plan.NewCollective(ctx, f, what, why, nil)
+	if err != nil {
+		return subject{}, err
+	}
+	if len(p.Job.DTypes) > 1 {
+		return subject{}, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
+	}
+	s := subject{p}
+	s.keepRows()
+	return s, nil
 }
 
 // Purpose is what sets a measurement apart from the usual run.
@@ -83,9 +107,9 @@ func Purpose() plan.Purpose {
 }
 
 // force keeps what a configuration says about usual runs out of tables:
-// they are of plain calls by any algorithm.
+// they are of calls by any algorithm, plain ones unless flags say otherwise.
 func force(c *settings.Config) {
-	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, settings.None
+	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, []string{settings.None}
 	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = settings.None, false, false, 0, 0, 1, false
 }
 

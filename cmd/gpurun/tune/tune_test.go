@@ -109,6 +109,41 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// Samples know the epilogue and the length of its rows.
+func TestSamplesOfRows(t *testing.T) {
+	what, _ := kernels.Find("allreduce")
+	p := subject{&plan.Collective{What: what, Run: session.Run{
+		Machine: machine.Machine{Ranks: 2}, Job: worker.Job{Epilogue: "rmsnorm", Row: 8192},
+	}}}
+	r := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
+	want := []tuning.Sample{{
+		Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8192, Bytes: 128 << 10, Algorithm: "oneshot", Blocks: 8, Micros: 7,
+	}}
+	if diff := cmp.Diff(want, p.samples([]result.Result{r, r})); diff != "" { // out of place and in place
+		t.Error(diff)
+	}
+}
+
+// Sizes that come to the same rows are measured once.
+func TestRowsAreKept(t *testing.T) {
+	t.Setenv("GPURUN_DEVICE", "sim")
+	what, _ := kernels.Find("allreduce")
+	all := []int64{8 << 10, 16 << 10, 24 << 10, 32 << 10, 40 << 10}
+	for line, want := range map[string][]int64{
+		"--epilogue rmsnorm --hidden 8192": {8 << 10, 32 << 10},
+		"--epilogue bias --hidden 8192":    all,
+		"--epilogue none":                  all,
+	} {
+		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(want, planned.runs[0].Job.Sizes); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}
+
 func TestTableHead(t *testing.T) {
 	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, Driver: "580.159.04"}
 	got, err := tableHead(result.Report{Devices: []cudart.Info{h200, h200}}, "half")
@@ -126,7 +161,7 @@ func TestTableHead(t *testing.T) {
 func TestTuningIsOfPlainCalls(t *testing.T) {
 	for name, value := range map[string]string{
 		"ALGO": "naive", "OP": "max", "EPILOGUE": "negate", "BLOCKS": "3", "UNALIGNED": "true", "ROOT": "1", "DEVICE": "sim",
-		"NPROC_PER_NODE": "2", "DATATYPE": "half",
+		"NPROC_PER_NODE": "2", "DATATYPE": "half", "HIDDEN": "4096,8192",
 	} {
 		t.Setenv("GPURUN_"+name, value)
 	}
@@ -143,5 +178,52 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 	want := worker.Job{Algorithms: []string{"naive", "p2p", "ll"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestKinds checks which calls a line has measured, collective for collective.
+func TestKinds(t *testing.T) {
+	t.Setenv("GPURUN_DEVICE", "sim")
+	t.Setenv("GPURUN_NPROC_PER_NODE", "2")
+	for _, c := range []struct {
+		collectives, line string
+		want              []string
+		refused           string
+	}{
+		{"allreduce broadcast", "", []string{"allreduce", "broadcast"}, ""},
+		{"allreduce", "--epilogue rmsnorm", []string{"allreduce with rmsnorm of 4096"}, ""},
+		{"allreduce", "--epilogue rmsnorm --hidden 8192,4096,8192", []string{"allreduce with rmsnorm of 8192", "allreduce with rmsnorm of 4096"}, ""},
+		{
+			"allreduce broadcast", "--epilogue none,negate,bias --hidden 64,128",
+			[]string{"allreduce", "allreduce with negate", "allreduce with bias of 64", "allreduce with bias of 128", "broadcast"},
+			"",
+		},
+		{"allreduce broadcast", "--epilogue rmsnorm", nil, "broadcast takes no --epilogue"},
+		{"allreduce", "--hidden 64", nil, "--hidden means nothing to --epilogue none"},
+		{"allreduce", "--epilogue negate --hidden 64", nil, "--hidden means nothing to --epilogue negate"},
+		{"allreduce", "--epilogue none,relu", nil, `unknown word "relu"`},
+		{"allreduce", "--epilogue rmsnorm --hidden 64,x", nil, `--hidden: "x" is no positive whole number`},
+		{"allreduce", "--epilogue rmsnorm --hidden 64,7", nil, "a row of 7 elements"},
+		{"allreduce", "--epilogue bias --hidden 64,2000000000", nil, "--hidden: 2000000000 is not between 1 and"},
+	} {
+		var all []*collective.Collective
+		for _, name := range strings.Fields(c.collectives) {
+			what, _ := kernels.Find(name)
+			all = append(all, what)
+		}
+		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(c.line)...), all)
+		if err != nil {
+			if c.refused == "" || !strings.Contains(err.Error(), c.refused) || exit.Code(err) != exit.Usage {
+				t.Errorf("%s: %v, want %q", c.line, err, c.refused)
+			}
+			continue
+		}
+		var got []string
+		for _, p := range planned.runs {
+			got = append(got, p.sample().Calls())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.line, diff)
+		}
 	}
 }

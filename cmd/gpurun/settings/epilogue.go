@@ -1,0 +1,40 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/kernels/collective"
+)
+
+// WorksWith reports whether the epilogue of that word works with what a key sets.
+func WorksWith(word, key string) bool {
+	e, _ := collective.ParseEpilogue(word)
+	switch key {
+	case "hidden":
+		return e.ByRow()
+	case "epsilon":
+		return e == collective.RMSNorm
+	}
+	return e == collective.Scale && key == "scale"
+}
+
+// checkEpilogues refuses words that are no epilogues, and flags that have nothing to do
+// with those that are asked for.
+func checkEpilogues(s *sources.Sources, c Config) error {
+	for _, word := range c.Epilogue {
+		if words := epilogueWords(); !slices.Contains(words, word) {
+			return s.Blame("epilogue", phrase.Unknown("word", word, words))
+		}
+	}
+	for _, key := range []string{"hidden", "scale", "epsilon"} {
+		used := slices.ContainsFunc(c.Epilogue, func(word string) bool { return WorksWith(word, key) })
+		if !used && s.Flagged(key) {
+			return exit.Usagef("--%s means nothing to --epilogue %s", key, strings.Join(c.Epilogue, ","))
+		}
+	}
+	return nil
+}
