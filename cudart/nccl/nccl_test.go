@@ -31,16 +31,9 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenSearches(t *testing.T) {
-	path := compile(t)
 	home := t.TempDir()
 	t.Setenv("NCCL_HOME", home)
-	if err := os.Mkdir(filepath.Join(home, "lib"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(home, "lib", "libnccl.so.2")
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
+	moved := dltest.Install(t, filepath.Join(home, "lib"), compile(t))
 	l, err := Open("")
 	if err != nil {
 		t.Fatal(err)

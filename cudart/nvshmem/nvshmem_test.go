@@ -13,16 +13,9 @@ import (
 )
 
 func TestOpenSearches(t *testing.T) {
-	path := compile(t)
 	home := t.TempDir()
 	t.Setenv("NVSHMEM_HOME", home)
-	if err := os.Mkdir(filepath.Join(home, "lib"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(home, "lib", "libnvshmem_host.so.3")
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
+	moved := dltest.Install(t, filepath.Join(home, "lib"), compile(t))
 	l, err := Open("")
 	if err != nil {
 		t.Fatal(err)
