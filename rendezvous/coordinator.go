@@ -7,15 +7,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/rendezvous/clock"
 	"gpurun/rendezvous/membership"
 )
 
 // coordinator runs the membership machine: it feeds in the time and what
 // members say, and carries out the effects.
 type coordinator struct {
-	start time.Time
+	clock *clock.Clock
 	log   *zap.Logger
-	wake  chan struct{} // the machine's next deadline may have changed
 
 	mu       sync.Mutex
 	machine  *membership.Machine
@@ -42,9 +42,8 @@ type outcome struct {
 
 func newCoordinator(machine *membership.Machine, log *zap.Logger) *coordinator {
 	return &coordinator{
-		start:    time.Now(),
+		clock:    clock.New(),
 		log:      log,
-		wake:     make(chan struct{}, 1),
 		machine:  machine,
 		sessions: map[membership.SessionID]*session{},
 		calls:    map[membership.CallID]chan<- outcome{},
@@ -56,13 +55,10 @@ func newCoordinator(machine *membership.Machine, log *zap.Logger) *coordinator {
 func (c *coordinator) step(input func(m *membership.Machine, now membership.Time) []membership.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, effect := range input(c.machine, time.Since(c.start)) {
+	for _, effect := range input(c.machine, c.clock.Now()) {
 		c.perform(effect)
 	}
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.clock.Changed()
 }
 
 func (c *coordinator) perform(effect membership.Effect) {
@@ -94,29 +90,16 @@ func (c *coordinator) answer(call membership.CallID, o outcome) {
 
 // run lets the machine's deadlines expire until ctx ends.
 func (c *coordinator) run(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(c.untilNext())
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.wake:
-		case <-timer.C:
-			c.step(func(m *membership.Machine, now membership.Time) []membership.Effect { return m.Tick(now) })
-		}
-	}
+	c.clock.Run(ctx, c.next, func() {
+		c.step(func(m *membership.Machine, now membership.Time) []membership.Effect { return m.Tick(now) })
+	})
 }
 
-// untilNext is how long the machine wants to be left alone.
-func (c *coordinator) untilNext() time.Duration {
+// next is the machine's next deadline, if it has one.
+func (c *coordinator) next() (membership.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next, ok := c.machine.Next()
-	if !ok {
-		return time.Hour
-	}
-	return next - time.Since(c.start)
+	return c.machine.Next()
 }
 
 // join begins a session for a newcomer.

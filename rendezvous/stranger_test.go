@@ -1,10 +1,7 @@
 package rendezvous_test
 
 import (
-	"io"
-	"net"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,6 +10,7 @@ import (
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
+	"gpurun/rendezvous/transport/strangertest"
 	pb "gpurun/rendezvous/v1"
 )
 
@@ -23,39 +21,12 @@ func TestStrangersDisturbNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret", TLS: tls})
 			members := joinAll(t, srv.Target(), 1, rendezvous.Options{Token: "secret", TLS: tls})
-			for what, words := range map[string]string{
-				"http":    "GET / HTTP/1.1\r\nHost: rendezvous\r\n\r\n",
-				"ssh":     "SSH-2.0-OpenSSH_9.2 Debian-2+deb12u3\r\n",
-				"tls":     "\x16\x03\x01\x00\x2f\x01\x00\x00\x2b\x03\x03 this is no hello of anybody's, but a lie",
-				"preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-				"store":   "\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v",
-			} {
-				hungUpOn(t, what, srv.Target(), words)
-			}
+			strangertest.Visit(t, srv.Target())
+			strangertest.Say(t, srv.Target(), "store", "\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v")
 			if err := members[0].Barrier(testContext(t), "after"); err != nil {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// hungUpOn says something and waits for the end of the connection.
-func hungUpOn(t *testing.T, what, address, words string) {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, words); err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(io.Discard, conn) // a reset will do
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-		t.Errorf("%s: the server does not hang up", what)
 	}
 }
 

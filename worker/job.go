@@ -49,6 +49,7 @@ type Job struct {
 	// algorithm and blocks alone.
 	Hopeless float64 `json:"hopeless,omitempty"`
 
+	// Root is the rank that everything comes from or goes to, if the collective has one.
 	Root int `json:"root,omitempty"`
 	// Unaligned lets the buffers begin one element off their alignment, and
 	// counts end anywhere.
@@ -75,12 +76,12 @@ type Job struct {
 	// the only one of Sizes is what is written and copied, and Iterations is how
 	// many copies are timed.
 	Pairs bool `json:"pairs,omitempty"`
+	// PairsTogether has all ranks write at the same time, each to another, where
+	// bandwidths mean nothing: one pair after the other takes many ranks very long.
+	PairsTogether bool `json:"pairs_together,omitempty"`
 	// Products makes the job about products of matrices, and Collective one of
 	// matmul.Operations: see products.go. It has no Ops, Sizes, Cycles or graphs.
 	Products *Products `json:"products,omitempty"`
 	// Record has the only case of Products recorded, in one more call, for a timeline.
 	Record bool `json:"record,omitempty"`
-	// PairsTogether has all ranks write at the same time, each to another, where
-	// bandwidths mean nothing: one pair after the other takes many ranks very long.
-	PairsTogether bool `json:"pairs_together,omitempty"`
 }

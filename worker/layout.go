@@ -40,18 +40,26 @@ func layOut(cases []testCase, sms int) layout {
 			residual = max(residual, c.call.Bytes())
 		}
 	}
-	l := layout{packetBytes: collective.RoomForPackets(sms)}
-	take := func(bytes int64) int64 {
-		begin := l.total
-		l.total += roundUp(bytes)
-		return begin
-	}
-	take(collective.SignalPadBytes)
-	l.packets, l.scratch = take(l.packetBytes), take(scratch)
-	l.shared = l.total
-	l.send, l.recv = take(send), take(recv)
-	l.weight, l.residual, l.residualOut = take(row), take(residual), take(residual)
+	l := newLayout(scratch, sms)
+	l.send, l.recv = l.take(send), l.take(recv)
+	l.weight, l.residual, l.residualOut = l.take(row), l.take(residual), l.take(residual)
 	return l
+}
+
+// newLayout has what is shared, and nothing behind it as yet.
+func newLayout(scratch int64, sms int) layout {
+	l := layout{packetBytes: collective.RoomForPackets(sms)}
+	l.take(collective.SignalPadBytes)
+	l.packets, l.scratch = l.take(l.packetBytes), l.take(scratch)
+	l.shared = l.total
+	return l
+}
+
+// take makes room for so many bytes behind all that there is, and says where it begins.
+func (l *layout) take(bytes int64) (begin int64) {
+	begin = l.total
+	l.total += roundUp(bytes)
+	return begin
 }
 
 // apart moves the buffers to memory that begins so many bytes from the base.

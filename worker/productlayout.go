@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 )
 
@@ -37,17 +36,9 @@ func layOutProducts(p products, world, sms int) layout {
 			sizes[i] = max(sizes[i], bytes)
 		}
 	}
-	l := layout{packetBytes: collective.RoomForPackets(sms)}
-	take := func(bytes int64) int64 {
-		begin := l.total
-		l.total += roundUp(bytes)
-		return begin
-	}
-	take(collective.SignalPadBytes)
-	l.packets, l.scratch = take(l.packetBytes), take(scratch)
-	l.shared = l.total
+	l := newLayout(scratch, sms)
 	for i, offset := range l.products.offsets() {
-		*offset = take(sizes[i])
+		*offset = l.take(sizes[i])
 		if offset == &l.products.call.Progress {
 			l.products.words = l.total - l.products.call.Counters
 		}

@@ -1,6 +1,6 @@
 // Package worker is the story of one rank: it joins the rendezvous, opens its
-// device, shares memory with its peers, runs the job's collectives, verifies
-// and times them, and reports.
+// device, shares memory with its peers, runs the job's collectives or products of
+// matrices, verifies and times them, and reports. Or it checks the links.
 package worker
 
 import (

@@ -46,6 +46,17 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 	if r.Job.GraphReplays > 0 {
 		res.Mode = "graph"
 	}
+	r.combine(&res, all)
+	if us := res.Time.P50; us > 0 {
+		res.AlgBW = float64(res.Bytes) / us / 1e3
+		res.BusBW = res.AlgBW * r.sweep.collective.BusFactor(r.WorldSize)
+	}
+	return res
+}
+
+// combine sets what a result has of all ranks' measurements: the times of the slowest rank, by
+// the median, and all that was found wrong.
+func (r *rank) combine(res *result.Result, all []measurement) {
 	var wrong int64
 	for rank, m := range all {
 		res.RankTimes = append(res.RankTimes, m.Time.P50)
@@ -60,11 +71,6 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 	}
 	res.Time = all[res.SlowestRank].Time
 	if r.Job.Rounds > 0 {
-		setSamples(&res, all)
+		setSamples(res, all)
 	}
-	if us := res.Time.P50; us > 0 {
-		res.AlgBW = float64(res.Bytes) / us / 1e3
-		res.BusBW = res.AlgBW * r.sweep.collective.BusFactor(r.WorldSize)
-	}
-	return res
 }

@@ -12,7 +12,7 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/textfile"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
 )
@@ -102,7 +102,7 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 // readReport reads what -J wrote.
 func readReport(file string) (result.Report, error) {
 	var r result.Report
-	text, err := settings.ReadFile(file, maxReportBytes)
+	text, err := textfile.Read(file, maxReportBytes)
 	if err != nil {
 		return r, exit.Usagef("reading a report: %w", err)
 	}

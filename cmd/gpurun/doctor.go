@@ -10,8 +10,10 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker"
 )
 
@@ -60,17 +62,17 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 }
 
 // planDoctor reads what the command is told.
-func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inject []worker.Injection, err error) {
+func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inject []worker.Injection, err error) {
 	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if s, err = settings.Load(cmd.Flags()); err != nil {
+	if s, err = sources.Load(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if c, err = s.Config(); err != nil {
+	if c, err = settings.Read(s); err != nil {
 		return nil, c, nil, err
 	}
-	if err := s.RefuseNodes(c, cmd.Name()); err != nil {
+	if err := placement.Refuse(s, c, cmd.Name()); err != nil {
 		return nil, c, nil, hinted(err, cmd)
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {

@@ -10,8 +10,8 @@ import (
 
 	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/plan"
-	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/smoke"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tune"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
@@ -33,11 +33,11 @@ func showDefaultsInHelp(root *cobra.Command) {
 // showDefaults adds the defaults to the help of a command's flags, and of those that it
 // inherits.
 func showDefaults(cmd *cobra.Command) error {
-	usual, err := settings.Defaults(configs.Default)
+	usual, err := sources.Defaults(configs.Default)
 	if err != nil {
 		return err
 	}
-	simulated, err := settings.Defaults(configs.Simulator)
+	simulated, err := sources.Defaults(configs.Simulator)
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func showDefaults(cmd *cobra.Command) error {
 		return nil
 	}
 	why := purposeOf(cmd)
-	own, err := settings.Defaults(why.Profiles...)
+	own, err := sources.Defaults(why.Profiles...)
 	if err != nil {
 		return err
 	}
-	ownSimulated, err := settings.Defaults(why.Simulator...)
+	ownSimulated, err := sources.Defaults(why.Simulator...)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,25 @@ var importRules = []importRule{
 		[]string{"gpurun/cmd/gpurun", "gpurun/worker", "gpurun/kernels", "gpurun/configs"},
 		"commands read words, and leave devices to the packages below them",
 	},
+	{
+		"gpurun/cmd/gpurun/sources$",
+		[]string{"gpurun/cmd/gpurun/exit", "gpurun/cmd/gpurun/phrase", "gpurun/cmd/gpurun/textfile", "gpurun/cmd/gpurun/torchrun", "gpurun/configs"},
+		"who knows where a value comes from need not know what it means",
+	},
 	{"gpurun/configs", nil, "configuration is data"},
+}
+
+// floors are the packages below this one, from the ground up. Each may import those of the
+// floors below its own, and no neighbour.
+var floors = [][]string{
+	{"exit", "phrase", "textfile", "slurm", "torchrun", "foreign", "doctor"},
+	{"flags", "sources", "program"},
+	{"settings", "flags/flagtest"},
+	{"machine", "tables", "trust", "outcome"},
+	{"jobs", "placement", "catalog"},
+	{"session"},
+	{"plan", "examine"},
+	{"bench", "smoke", "tune", "launch"},
 }
 
 // libraryRule says by which packages alone a library, or a package of ours, may be
@@ -45,7 +64,8 @@ type libraryRule struct {
 var libraryRules = []libraryRule{
 	{"github.com/ebitengine/purego", []string{"gpurun/cudart"}, "foreign libraries are opened under cudart only"},
 	{"github.com/spf13/cobra", []string{"gpurun/cmd/gpurun$"}, "only the program itself has commands"},
-	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is read in one place"},
+	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/sources$"}, "configuration is read in one place"},
+	{"github.com/go-viper/mapstructure", []string{"gpurun/cmd/gpurun/sources$"}, "configuration is decoded in one place"},
 	{"github.com/spf13/pflag", []string{"gpurun/cmd"}, "only cmd reads the command line"},
 	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
 	{"gpurun/cudart/driver", []string{"gpurun/cmd/gpurun/machine$", "gpurun/cmd/gpurun/doctor$"}, "a backend is chosen in one place"},
@@ -69,6 +89,25 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
+// What helps tests may register flags and end the process: nothing else may import it.
+func TestNobodyImportsWhatIsForTests(t *testing.T) {
+	packages := listPackages(t)
+	forTests := map[string]bool{}
+	for _, p := range packages {
+		forTests[p.ImportPath] = slices.Contains(p.Imports, "testing")
+	}
+	if !forTests["gpurun/worker/golden"] {
+		t.Error("it is not seen that a package is for tests")
+	}
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if forTests[imported] && !forTests[p.ImportPath] {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
 // The rules do say no: a check that cannot fail checks nothing.
 func TestImportRulesSayNo(t *testing.T) {
 	for _, bad := range []listedPackage{
@@ -81,6 +120,12 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/cmd/gpurun", []string{"gpurun/cudart/nvml"}},
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cudart/sim"}},
 		{"gpurun/cmd/gpurun/settings", []string{"github.com/spf13/cobra"}},
+		{"gpurun/cmd/gpurun/settings", []string{"github.com/spf13/viper"}},
+		{"gpurun/cmd/gpurun/settings", []string{"gpurun/cmd/gpurun/jobs"}},
+		{"gpurun/cmd/gpurun/jobs", []string{"gpurun/cmd/gpurun/placement"}},
+		{"gpurun/cmd/gpurun/sources", []string{"gpurun/kernels/collective"}},
+		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cmd/gpurun/attic"}},
+		{"gpurun/cmd/gpurun", []string{"gpurun/cmd/gpurun/attic"}},
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
 	} {
 		if len(complaints(bad)) == 0 {
@@ -102,8 +147,24 @@ func complaints(p listedPackage) []string {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
 		}
+		if within(imported, mainPackage) && floorOf(imported) >= floorOf(p.ImportPath) {
+			all = append(all, p.ImportPath+" imports "+imported+", which is on no floor below it")
+		}
 	}
 	return all
+}
+
+// mainPackage is the path of the package that stands above all floors.
+const mainPackage = "gpurun/cmd/gpurun"
+
+// floorOf is the floor of a package. One that has none is where nobody may import it.
+func floorOf(path string) int {
+	name := strings.TrimPrefix(path, mainPackage+"/")
+	floor := slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+	if floor < 0 {
+		return len(floors)
+	}
+	return floor
 }
 
 func matches(path string, allowed []string) bool {

@@ -48,15 +48,7 @@ func TestOpen(t *testing.T) {
 // wheel puts a library where pip puts it, in a virtual environment.
 func wheel(t *testing.T, venv, folder, path string) string {
 	t.Helper()
-	to := filepath.Join(venv, "lib/python3.12/site-packages", folder)
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(to, filepath.Base(path))
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
-	return moved
+	return dltest.Install(t, filepath.Join(venv, "lib/python3.12/site-packages", folder), path)
 }
 
 // That of CUDA 13 is preferred to that of CUDA 12, in whichever wheel they are.
@@ -120,16 +112,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function cublasGetProperty", "install it anew"}},
 	} {
 		_, err := Open(test.path)
-		var load *dl.LoadError
-		if !errors.As(err, &load) {
-			t.Errorf("%s: got %v", name, err)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
-			}
-		}
+		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
 		if missing := errors.Is(err, dl.ErrNotFound); missing != (name == "missing") {
 			t.Errorf("%s: errors.Is(ErrNotFound) is %t", name, missing)
 		}

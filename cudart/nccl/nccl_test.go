@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestOpen(t *testing.T) {
@@ -30,16 +31,9 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenSearches(t *testing.T) {
-	path := compile(t)
 	home := t.TempDir()
 	t.Setenv("NCCL_HOME", home)
-	if err := os.Mkdir(filepath.Join(home, "lib"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(home, "lib", "libnccl.so.2")
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
+	moved := dltest.Install(t, filepath.Join(home, "lib"), compile(t))
 	l, err := Open("")
 	if err != nil {
 		t.Fatal(err)
@@ -66,16 +60,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function ncclGetVersion", "install it anew"}},
 	} {
 		_, err := Open(test.path)
-		var load *dl.LoadError
-		if !errors.As(err, &load) {
-			t.Errorf("%s: got %v", name, err)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
-			}
-		}
+		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
 		if missing := errors.Is(err, dl.ErrNotFound); missing != (name == "missing") {
 			t.Errorf("%s: errors.Is(ErrNotFound) is %t", name, missing)
 		}

@@ -1,7 +1,6 @@
 package nvshmem
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,19 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart/dl"
+	"gpurun/cudart/dl/dltest"
 )
 
 func TestOpenSearches(t *testing.T) {
-	path := compile(t)
 	home := t.TempDir()
 	t.Setenv("NVSHMEM_HOME", home)
-	if err := os.Mkdir(filepath.Join(home, "lib"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	moved := filepath.Join(home, "lib", "libnvshmem_host.so.3")
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
+	moved := dltest.Install(t, filepath.Join(home, "lib"), compile(t))
 	l, err := Open("")
 	if err != nil {
 		t.Fatal(err)
@@ -51,16 +44,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function nvshmemx_vendor_get_version_info", "--nvshmem-lib FILE"}},
 	} {
 		_, err := Open(test.path)
-		var load *dl.LoadError
-		if !errors.As(err, &load) {
-			t.Errorf("%s: got %v", name, err)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
-			}
-		}
+		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
 	}
 }
 

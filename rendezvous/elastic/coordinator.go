@@ -3,10 +3,10 @@ package elastic
 import (
 	"context"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
+	"gpurun/rendezvous/clock"
 	"gpurun/rendezvous/elastic/rounds"
 	pb "gpurun/rendezvous/elastic/v1"
 )
@@ -24,9 +24,8 @@ type attendant struct {
 // coordinator runs the machine: it feeds in the time and what nodes say, and
 // carries out the effects.
 type coordinator struct {
-	start time.Time
+	clock *clock.Clock
 	log   *zap.Logger
-	wake  chan struct{} // the machine's next deadline may have changed
 	over  chan struct{} // closed when the job is over
 
 	mu         sync.Mutex
@@ -40,9 +39,8 @@ type coordinator struct {
 
 func newCoordinator(machine *rounds.Machine, log *zap.Logger) *coordinator {
 	return &coordinator{
-		start:      time.Now(),
+		clock:      clock.New(),
 		log:        log,
-		wake:       make(chan struct{}, 1),
 		over:       make(chan struct{}),
 		machine:    machine,
 		attendants: map[rounds.NodeID]*attendant{},
@@ -89,7 +87,7 @@ func (c *coordinator) untilDrained() <-chan struct{} {
 func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []rounds.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, ended := time.Since(c.start), c.machine.Ended() != nil
+	now, ended := c.clock.Now(), c.machine.Ended() != nil
 	c.perform(input(c.machine, now))
 	for len(c.deaf) > 0 {
 		id := c.deaf[0]
@@ -99,10 +97,7 @@ func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []roun
 	if !ended && c.machine.Ended() != nil {
 		close(c.over)
 	}
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.clock.Changed()
 }
 
 func (c *coordinator) perform(effects []rounds.Effect) {
@@ -165,27 +160,14 @@ func (c *coordinator) lose(a *attendant, reason string) {
 
 // run lets the machine's deadlines expire until ctx ends.
 func (c *coordinator) run(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(c.untilNext())
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.wake:
-		case <-timer.C:
-			c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
-		}
-	}
+	c.clock.Run(ctx, c.next, func() {
+		c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
+	})
 }
 
-// untilNext is how long the machine wants to be left alone.
-func (c *coordinator) untilNext() time.Duration {
+// next is the machine's next deadline, if it has one.
+func (c *coordinator) next() (rounds.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next, ok := c.machine.Next()
-	if !ok {
-		return time.Hour
-	}
-	return next - time.Since(c.start)
+	return c.machine.Next()
 }

@@ -2,10 +2,8 @@ package elastic
 
 import (
 	"errors"
-	"io"
 	"net"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -14,6 +12,7 @@ import (
 	pb "gpurun/rendezvous/elastic/v1"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
+	"gpurun/rendezvous/transport/strangertest"
 )
 
 // Strangers are hung up on, those that are silent are borne, and nodes that wait, or
@@ -61,8 +60,8 @@ func TestStrangersAtTheMaster(t *testing.T) {
 	}
 }
 
-// visit says things that are none of the protocol's, and is hung up on each time. One
-// more visitor says nothing, for as long as the test lasts.
+// visit sends strangers, and one more visitor, who says nothing for as long as the test
+// lasts.
 func visit(t *testing.T, address string) {
 	t.Helper()
 	silent, err := net.Dial("tcp", address)
@@ -70,26 +69,7 @@ func visit(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
-	for what, words := range map[string]string{
-		"http":    "GET / HTTP/1.1\r\nHost: rendezvous\r\n\r\n",
-		"ssh":     "SSH-2.0-OpenSSH_9.2 Debian-2+deb12u3\r\n",
-		"tls":     "\x16\x03\x01\x00\x2f\x01\x00\x00\x2b\x03\x03 this is no hello of anybody's, but a lie",
-		"preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-	} {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(conn, words) // it may have been hung up on already
-		_, err = io.Copy(io.Discard, conn) // a reset will do
-		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-			t.Errorf("%s: the server does not hang up", what)
-		}
-	}
+	strangertest.Visit(t, address)
 }
 
 // callWithoutToken calls as one who has the certificate, but not the token: it is

@@ -1,23 +1,16 @@
 package membership
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gpurun/rendezvous/transcript"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts with what the machine does now")
-
-// TestTranscripts replays the stories under testdata. A line is an input to
-// the machine; the indented lines below it are the effects, which the test
-// compares, and rewrites with -update:
+// TestTranscripts replays the stories under testdata, as package transcript does. Inputs are
 //
 //	group world=3 [generation=1] [join=30s] [heartbeat=5s]
 //	A joins as 0|any [world=N] [host=H] [pid=N] [local=N] [timeout=D]
@@ -29,30 +22,12 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the m
 //	abort REASON
 //	after D
 //
-// Sessions are capital letters. A # begins a comment.
+// Sessions are capital letters.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("transcript (-want +got):\n%s", diff)
-			}
-		})
-	}
+	transcript.Replay(t, func(t *testing.T) func(string) []string {
+		s := &story{t: t}
+		return s.tell
+	})
 }
 
 // story is a transcript as far as it has been told.
@@ -69,26 +44,15 @@ type pendingCall struct {
 	name string
 }
 
-// replay returns the transcript's inputs with the effects that they have.
-func replay(t *testing.T, transcript string) string {
-	t.Helper()
-	s := &story{t: t}
-	var out strings.Builder
-	for line := range strings.Lines(transcript) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "    ") {
-			continue // an effect of the last time
-		}
-		fmt.Fprintln(&out, line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		for _, effect := range s.input(line) {
-			fmt.Fprintln(&out, "    "+s.describe(effect))
-		}
-		s.checkDeadline(line)
+// tell gives the machine an input, and returns its effects.
+func (s *story) tell(line string) []string {
+	s.t.Helper()
+	var effects []string
+	for _, effect := range s.input(line) {
+		effects = append(effects, s.describe(effect))
 	}
-	return out.String()
+	s.checkDeadline(line)
+	return effects
 }
 
 // checkDeadline makes sure that a driver which waits for Next makes progress.
@@ -106,7 +70,7 @@ func (s *story) input(line string) []Effect {
 		s.begin(words[1:])
 		return nil
 	case "after":
-		s.now += s.duration(words[1])
+		s.now += transcript.Duration(s.t, words[1])
 		return s.machine.Tick(s.now)
 	case "abort":
 		return s.machine.Abort(&Aborted{Reason: strings.Join(words[1:], " ")})
@@ -114,9 +78,9 @@ func (s *story) input(line string) []Effect {
 	id := SessionID(words[0][0])
 	switch words[1] {
 	case "joins":
-		return s.join(id, words[3], s.settings(words[4:]))
+		return s.join(id, words[3], transcript.Set(s.t, words[4:]))
 	case "calls":
-		return s.arrive(id, words[0], words[2], words[3], s.settings(words[4:]))
+		return s.arrive(id, words[0], words[2], words[3], transcript.Set(s.t, words[4:]))
 	case "cancels":
 		return s.machine.Cancel(s.findCall(words[0], words[2]))
 	case "beats":
@@ -132,12 +96,12 @@ func (s *story) input(line string) []Effect {
 }
 
 func (s *story) begin(words []string) {
-	set := s.settings(words)
+	set := transcript.Set(s.t, words)
 	machine, err := New(Config{
-		WorldSize:        s.number(set.get("world", "0")),
-		Generation:       s.number(set.get("generation", "1")),
-		JoinTimeout:      s.duration(set.get("join", "30s")),
-		HeartbeatTimeout: s.duration(set.get("heartbeat", "1h")),
+		WorldSize:        set.Number("world", 0),
+		Generation:       set.Number("generation", 1),
+		JoinTimeout:      set.Duration("join", 30*time.Second),
+		HeartbeatTimeout: set.Duration("heartbeat", time.Hour),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -145,31 +109,31 @@ func (s *story) begin(words []string) {
 	s.machine, s.now, s.calls = machine, 0, nil
 }
 
-func (s *story) join(id SessionID, rank string, set settings) []Effect {
+func (s *story) join(id SessionID, rank string, set transcript.Settings) []Effect {
 	who := Member{
 		Rank:      AnyRank,
-		LocalRank: s.number(set.get("local", "0")),
-		WorldSize: s.number(set.get("world", "0")),
-		Host:      set.get("host", "node0"),
-		PID:       s.number(set.get("pid", fmt.Sprint(int(id-'A')+100))),
+		LocalRank: set.Number("local", 0),
+		WorldSize: set.Number("world", 0),
+		Host:      set.Text("host", "node0"),
+		PID:       set.Number("pid", int(id-'A')+100),
 	}
 	if rank != "any" {
-		who.Rank = s.number(rank)
+		who.Rank = transcript.Number(s.t, rank)
 	}
-	return s.machine.Join(s.now, id, who, s.duration(set.get("timeout", "0")))
+	return s.machine.Join(s.now, id, who, set.Duration("timeout", 0))
 }
 
-func (s *story) arrive(id SessionID, who, op, name string, set settings) []Effect {
+func (s *story) arrive(id SessionID, who, op, name string, set transcript.Settings) []Effect {
 	ops := map[string]Operation{"barrier": Barrier, "all-gather": AllGather, "broadcast": Broadcast}
 	call := CallID(len(s.calls))
 	s.calls = append(s.calls, pendingCall{who, op + " " + name, name})
 	return s.machine.Arrive(s.now, id, call, Arrival{
 		Op:       ops[op],
 		Name:     name,
-		Sequence: uint64(s.number(set.get("number", "0"))),
-		Root:     s.number(set.get("root", "0")),
-		Data:     []byte(set.get("data", "")),
-		Timeout:  s.duration(set.get("timeout", "10s")),
+		Sequence: uint64(set.Number("number", 0)),
+		Root:     set.Number("root", 0),
+		Data:     []byte(set.Text("data", "")),
+		Timeout:  set.Duration("timeout", 10*time.Second),
 	})
 }
 
@@ -210,42 +174,4 @@ func quoteAll(data [][]byte) string {
 		quoted[i] = strconv.Quote(string(d))
 	}
 	return strings.Join(quoted, " ")
-}
-
-// settings are the KEY=VALUE words of a line.
-type settings map[string]string
-
-func (s *story) settings(words []string) settings {
-	set := settings{}
-	for _, word := range words {
-		key, value, ok := strings.Cut(word, "=")
-		if !ok {
-			s.t.Fatalf("cannot read %q: want KEY=VALUE", word)
-		}
-		set[key] = value
-	}
-	return set
-}
-
-func (set settings) get(key, otherwise string) string {
-	if value, ok := set[key]; ok {
-		return value
-	}
-	return otherwise
-}
-
-func (s *story) number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return n
-}
-
-func (s *story) duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return d
 }

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/worker/golden"
 	"gpurun/worker/plot"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // one is a result with samples around a time, 1% apart.
 func one(algorithm string, bytes int64, us float64, rounds int) result.Result {
@@ -93,10 +89,10 @@ func render(t *testing.T, r result.Report, o Options) []byte {
 
 func TestTablesGolden(t *testing.T) {
 	o := Options{Against: "nccl", Rounds: 9, Iterations: 20, Graph: true}
-	golden(t, "run.table", render(t, run(), o))
-	golden(t, "odd.table", render(t, odd(), o))
+	golden.Check(t, "run.table.golden", render(t, run(), o))
+	golden.Check(t, "odd.table.golden", render(t, odd(), o))
 	o.Markdown = true
-	golden(t, "run.markdown", render(t, run(), o))
+	golden.Check(t, "run.markdown.golden", render(t, run(), o))
 }
 
 // Lines are in columns, whatever is in them.
@@ -322,7 +318,7 @@ func TestComparisonGolden(t *testing.T) {
 		if err := c.Print(&out, markdown); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, out.Bytes())
+		golden.Check(t, name+".golden", out.Bytes())
 	}
 	if _, err := json.Marshal(c); err != nil {
 		t.Error(err)
@@ -432,22 +428,5 @@ func TestVersus(t *testing.T) {
 	}
 	if fmt.Sprint(percentOf(0.0123)) != "1.2%" {
 		t.Error(percentOf(0.0123))
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", path, diff)
 	}
 }

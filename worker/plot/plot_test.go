@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"gpurun/worker/golden"
+)
 
 func kilobytes(x float64) string { return fmt.Sprintf("%gK", x/1024) }
 
@@ -51,7 +48,7 @@ func TestSVGGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	wellFormed(t, out.Bytes())
-	golden(t, "panels.svg", out.Bytes())
+	golden.Check(t, "panels.svg", out.Bytes())
 }
 
 func wellFormed(t *testing.T, text []byte) {
@@ -75,7 +72,7 @@ func TestTextGolden(t *testing.T) {
 			fmt.Fprintln(&out)
 		}
 	}
-	golden(t, "panels.txt", out.Bytes())
+	golden.Check(t, "panels.txt", out.Bytes())
 }
 
 // Whatever the points, nothing is wider than asked for, nothing fails, and every
@@ -146,22 +143,5 @@ func TestDecimal(t *testing.T) {
 		if got := decimal(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", path, diff)
 	}
 }

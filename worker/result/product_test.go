@@ -3,6 +3,8 @@ package result
 import (
 	"bytes"
 	"testing"
+
+	"gpurun/worker/golden"
 )
 
 // multiplied is a run of products on two GPUs: right, wrong, and not verified.
@@ -52,7 +54,7 @@ func TestProductsGolden(t *testing.T) {
 		if err := renderer.End(report); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "products."+string(format)+".golden", out.Bytes())
+		golden.Check(t, "products."+string(format)+".golden", out.Bytes())
 	}
 }
 

@@ -2,17 +2,13 @@ package result
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/worker/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func pointer(n int64) *int64 { return &n }
 
@@ -95,7 +91,7 @@ func TestRenderersGolden(t *testing.T) {
 	for name, run := range runs {
 		for _, format := range Formats() {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
-				golden(t, name+"."+string(format)+".golden", render(t, format, run()))
+				golden.Check(t, name+"."+string(format)+".golden", render(t, format, run()))
 			})
 		}
 	}
@@ -124,23 +120,6 @@ func render(t *testing.T, format Format, r Report) []byte {
 		}
 	}
 	return out.Bytes()
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", path, diff)
-	}
 }
 
 func TestUnknownFormat(t *testing.T) {

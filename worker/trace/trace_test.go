@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gpurun/worker/golden"
 )
 
 // example is two ranks whose clocks are far apart, which both wait for the other's rows.
@@ -34,26 +34,12 @@ func example() Timeline {
 	return Timeline{Title: "allgather-matmul fused, 256 x 512 x 64 bfloat16", Ranks: []Rank{rank(0, 1763737000000000001), rank(1, 42)}}
 }
 
-var update = flag.Bool("update", false, "rewrite the golden file")
-
 func TestWrite(t *testing.T) {
 	var got bytes.Buffer
 	if err := Write(&got, example()); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/two.json"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", golden, diff)
-	}
+	golden.Check(t, "two.json", got.Bytes())
 }
 
 func TestWhatCannotBe(t *testing.T) {

@@ -10,10 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/flags/flagtest"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
@@ -46,7 +45,7 @@ func TestBenchPlans(t *testing.T) {
 	} {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
-		b, err := Plan(t.Context(), flagsOf(t, append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
+		b, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 			continue
@@ -64,7 +63,7 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	t.Setenv("GPURUN_ROUNDS", "7")
 	t.Setenv("GPURUN_RUN_CYCLES", "3")
 	what, _ := kernels.Find("allreduce")
-	f := flagsOf(t, "--device", "sim")
+	f := flagtest.Parse(t, AddFlags, "--device", "sim")
 	p, err := plan.NewCollective(t.Context(), f, what, plan.Purpose{}, nil)
 	if err != nil || p.Job.Rounds != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
@@ -122,7 +121,7 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 	} {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
-		f := flagsOf(t, append([]string{"--nccl-lib", "lib.so"}, words[1:]...)...)
+		f := flagtest.Parse(t, AddFlags, append([]string{"--nccl-lib", "lib.so"}, words[1:]...)...)
 		p, err := plan.NewCollective(t.Context(), f, what, why, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
@@ -195,16 +194,4 @@ func TestWhereThePlotGoes(t *testing.T) {
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {
 		t.Errorf("a file got a plot: %v", err)
 	}
-}
-
-// flagsOf is the flags of bench after reading a command line.
-func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
-	t.Helper()
-	f := pflag.NewFlagSet("bench", pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	AddFlags(f)
-	if err := f.Parse(words); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }

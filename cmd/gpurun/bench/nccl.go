@@ -16,7 +16,7 @@ import (
 // that is noted with the reason.
 func (b *Run) compareWithNCCL(open worker.OpenLibrary) {
 	a, ok := b.What.Algorithm(libraries.NCCLName)
-	if !ok || b.Machine.Backend == "sim" || b.Settings.Source("algo") != "" {
+	if !ok || b.Machine.Backend == "sim" || b.Sources.Source("algo") != "" {
 		return
 	}
 	why := cmp.Or(b.Machine.Cannot(a, b.Job), b.Machine.ShareGPUs())

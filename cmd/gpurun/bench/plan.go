@@ -15,7 +15,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Title and the name of a collective are by what CI systems know a measurement.
+// Title, with the name of what is measured behind it, is by what CI systems know a measurement.
 const Title = "gpurun bench"
 
 // Flags of bench that are about its own output.
@@ -35,7 +35,8 @@ func AddFlags(f *pflag.FlagSet) {
 	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
 }
 
-// Plan checks everything that can be checked beforehand.
+// Plan makes rounds of a collective as a command's flags say, and checks everything that can be
+// checked beforehand.
 func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*Run, error) {
 	b := &Run{}
 	var err error
@@ -50,7 +51,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {
-		return nil, b.Settings.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
+		return nil, b.Sources.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
 	}
 	if err := b.Judge(b.svg); err != nil {
 		return nil, err

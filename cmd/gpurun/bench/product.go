@@ -33,7 +33,7 @@ func AddProductFlags(f *pflag.FlagSet) {
 	f.String("against", "", "`algorithm` that ratios are to; without this flag the first")
 }
 
-// PlanProduct checks everything that can be checked beforehand.
+// PlanProduct is Plan for products.
 func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) (*Product, error) {
 	p, err := plan.NewProduct(ctx, f, what, ProductPurpose(), nil)
 	if err != nil {
@@ -46,7 +46,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.Settings.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
+		return nil, p.Sources.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
 	}
 	return b, nil
 }

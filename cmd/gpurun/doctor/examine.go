@@ -6,7 +6,7 @@ import (
 	"gpurun/cudart/nvml"
 )
 
-// GPUs is what tells about GPUs. *nvml.Library is one.
+// GPUs is what tells about GPUs, in the forms of *nvml.Library, which is one.
 type GPUs interface {
 	DriverVersion() (string, error)
 	LibraryVersion() (string, error)

@@ -51,7 +51,8 @@ func Machine(ctx context.Context, a *program.Invocation, c settings.Config, inje
 	return d, nil
 }
 
-// Verdict is the exit code of a diagnosis, and what has failed.
+// Verdict is how gpurun ends by a diagnosis: nil where nothing has failed, else an exit.Error
+// that says what has.
 func Verdict(d doctor.Diagnosis) error {
 	if d.Worst() != doctor.Fail {
 		return nil

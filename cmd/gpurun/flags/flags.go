@@ -1,5 +1,5 @@
 // Package flags lists the flags of gpurun's commands, and says which of them mean something
-// to a collective. They have no defaults of their own, which are package settings' affair.
+// to a collective. They have no defaults of their own: package sources reads those.
 package flags
 
 import (
@@ -102,7 +102,7 @@ func list() []flag {
 	}
 }
 
-// AddCollective adds the flags that mean something to a collective.
+// AddCollective adds the flags that mean something to a collective, and --inject.
 func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
 	for _, flag := range list() {
 		if flag.need.lacking(what) == "" {

@@ -10,7 +10,7 @@ import (
 	"gpurun/worker"
 )
 
-// Libraries opens each library, by the name of its algorithms.
+// Libraries is what opens each library, by the name of its algorithms. Nothing is opened yet.
 func Libraries() map[string]worker.OpenLibrary {
 	return map[string]worker.OpenLibrary{
 		libraries.NCCLName:    openNCCL,

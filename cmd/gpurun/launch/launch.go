@@ -16,9 +16,11 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/agent"
 	"gpurun/worker/launcher"
@@ -69,15 +71,15 @@ func (p *command) temporary() bool {
 func plan(a *program.Invocation, w Words) (*command, error) {
 	options := w.Options
 	p := &command{options: options, plain: torchrun.Named(a.Args[0])}
-	s, remark, err := w.take(p.plain)
+	s, err := w.take(p.plain)
 	if err != nil {
 		return nil, err
 	}
-	p.remark = remark
+	p.remark, p.task = s.remark, placement.TaskOf(s.step)
 	if err := w.refuse(); err != nil {
 		return nil, err
 	}
-	if p.config, err = s.Launch(); err != nil {
+	if p.config, err = settings.ReadLaunch(s.sources); err != nil {
 		return nil, err
 	}
 	if p.log, err = program.NewLogger(p.config.LogLevel, p.config.LogFormat, a.Err); err != nil {
@@ -89,12 +91,11 @@ func plan(a *program.Invocation, w Words) (*command, error) {
 	if p.workers, err = processesOf(options.NProcPerNode); err != nil {
 		return nil, err
 	}
-	p.task = s.Task()
 	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
 	if options.Several() {
-		p.meeting, err = meetingOf(s, options, p.config, p.workers)
+		p.meeting, err = p.meetingOf(s)
 	}
 	return p, err
 }
@@ -147,7 +148,7 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 		},
 		Torch: p.torchJob(),
 	}
-	if err := settings.ForgetToken(); err != nil {
+	if err := trust.ForgetToken(); err != nil {
 		return err
 	}
 	var err error

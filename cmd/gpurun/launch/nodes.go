@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
-func meetingOf(s *settings.Sources, o *torchrun.Options, c settings.Launch, workers int) (*elastic.Config, error) {
-	t, err := s.Trust(c.Trust, "")
+func (p *command) meetingOf(s told) (*elastic.Config, error) {
+	t, err := trust.Read(s.sources, p.config.Trust, "")
 	if err != nil {
 		return nil, err
 	}
+	o := p.options
 	m := &elastic.Config{
 		Token: t.Token, TLS: t.TLS, RunID: cmp.Or(o.RdzvID, "none"),
 		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
-		NodeRank: o.NodeRank, Workers: workers, Role: o.Role, LocalAddr: o.LocalAddr,
+		NodeRank: o.NodeRank, Workers: p.workers, Role: o.Role, LocalAddr: o.LocalAddr,
 	}
 	host, port := o.RdzvEndpoint.Host, 0
 	switch o.RdzvBackend {
@@ -39,7 +39,7 @@ func meetingOf(s *settings.Sources, o *torchrun.Options, c settings.Launch, work
 		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
 	if m.Backend != elastic.Etcd {
-		if err := s.CheckTrust(t, host); err != nil {
+		if err := t.Check(host, s.step != nil); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func meetingOf(s *settings.Sources, o *torchrun.Options, c settings.Launch, work
 	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
 		return nil, err
 	}
-	return m, setConf(m, time.Duration(c.JoinTimeout), o.RdzvConf)
+	return m, setConf(m, time.Duration(p.config.JoinTimeout), o.RdzvConf)
 }
 
 // setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its

@@ -8,7 +8,9 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/placement"
+	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -25,30 +27,36 @@ type Words struct {
 // bad makes a usage error of what is wrong with the words.
 func (w Words) bad(err error) error { return &exit.UsageError{Err: err, Hint: w.Hint} }
 
-// take reads the line into gpurun's own flags and settings, and into torchrun's options.
-// remark is to be said before the run, or is empty. A plain torchrun knows nothing of
-// Slurm.
-func (w Words) take(plain bool) (s *settings.Sources, remark string, err error) {
+// told is what the line, and what surrounds it, say of gpurun's own settings.
+type told struct {
+	sources *sources.Sources
+	step    *slurm.Step // whose task this process is; nil for none
+	remark  string      // to be said before the run; may be empty
+}
+
+// take reads the line into gpurun's own flags and settings, and into torchrun's options. A
+// plain torchrun knows nothing of Slurm.
+func (w Words) take(plain bool) (s told, err error) {
 	for _, set := range w.Line.Settings {
 		if w.Options.Flags().Lookup(set.Flag.Name) == set.Flag {
 			continue
 		}
 		if err := w.Own.Set(set.Flag.Name, set.Value); err != nil {
-			return nil, "", w.bad(err)
+			return s, w.bad(err)
 		}
 	}
-	if s, err = settings.Load(w.Own); err != nil {
-		return nil, "", err
+	if s.sources, err = sources.Load(w.Own); err != nil {
+		return s, err
 	}
 	if !plain {
-		if remark, err = s.TakeStep(&w.Line); err != nil {
-			return nil, "", err
+		if s.step, s.remark, err = placement.TakeStep(s.sources, &w.Line); err != nil {
+			return s, err
 		}
 	}
-	if err := w.Options.Take(w.Line, s.Lookup); err != nil {
-		return nil, "", w.bad(err)
+	if err := w.Options.Take(w.Line, s.sources.Lookup); err != nil {
+		return s, w.bad(err)
 	}
-	return s, remark, nil
+	return s, nil
 }
 
 // forCollectives are those of gpurun's flags that mean nothing to a program.

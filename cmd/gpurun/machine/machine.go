@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -42,7 +43,7 @@ func Find(c settings.Config, list Lister) (Machine, error) {
 		return Machine{}, exit.Usagef("--device sim and --require-gpu exclude each other")
 	}
 	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
-		return Machine{}, settings.Misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
+		return Machine{}, sources.Misfit("sim-seed", "it means something to the simulator alone, and a GPU is asked for")
 	}
 	if c.Device == "sim" {
 		return simulated(c, "")
@@ -108,15 +109,15 @@ func isLibrary(algorithm string) bool {
 func (m Machine) check(c settings.Config) error {
 	switch {
 	case c.SimSeed > 0 && m.Backend != "sim":
-		return settings.Misfit("sim-seed", "it is for the simulator: add --device sim")
+		return sources.Misfit("sim-seed", "it is for the simulator: add --device sim")
 	case m.Backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
-		return settings.Misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
+		return sources.Misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
 	case m.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
 		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}
 	case c.NProcPerNode.Word == "cpu":
-		return settings.Misfit("nproc-per-node", "cpu is for commands; give a number")
+		return sources.Misfit("nproc-per-node", "cpu is for commands; give a number")
 	case m.Ranks > collective.MaxRanks:
-		return settings.Misfit("nproc-per-node", "%d is more than the %d ranks that the kernels take", m.Ranks, collective.MaxRanks)
+		return sources.Misfit("nproc-per-node", "%d is more than the %d ranks that the kernels take", m.Ranks, collective.MaxRanks)
 	}
 	return nil
 }

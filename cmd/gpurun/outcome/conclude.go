@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 	"gpurun/worker/trace"
@@ -39,11 +40,11 @@ func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error
 	if exit.Code(why) != exit.Environment {
 		return why
 	}
-	s, err := settings.Load(flags)
+	s, err := sources.Load(flags)
 	if err != nil {
 		return why
 	}
-	c, err := s.Config()
+	c, err := settings.Read(s)
 	if err != nil {
 		return why
 	}

@@ -9,8 +9,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/jobs"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
 )
@@ -18,16 +23,16 @@ import (
 // Collective is a collective that is about to run.
 type Collective struct {
 	session.Run
-	What     *collective.Collective
-	Settings *settings.Sources
+	What    *collective.Collective
+	Sources *sources.Sources // says where the settings come from
 }
 
 // NewCollective plans a collective by the flags of a command, with failures made on purpose
-// if any.
+// if any. Its results are held against nothing, unless Judge is called.
 func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, why Purpose, inject []worker.Injection) (*Collective, error) {
 	p := &Collective{What: what}
 	var err error
-	p.Settings, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*settings.Sources, error) {
+	p.Sources, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*sources.Sources, error) {
 		return p.read(why, profiles, f, inject)
 	})
 	if err != nil {
@@ -43,29 +48,30 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Colle
 }
 
 // read turns flags, environment and file into the job.
-func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*settings.Sources, error) {
-	s, err := settings.Load(f, profiles...)
+func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*sources.Sources, error) {
+	s, err := sources.Load(f, profiles...)
 	if err != nil {
 		return nil, err
 	}
+	var step *slurm.Step
 	if why.OneMachine == "" {
-		if p.Remark, err = s.TakeStep(nil); err != nil {
+		if step, p.Remark, err = placement.TakeStep(s, nil); err != nil {
 			return nil, err
 		}
 	}
-	if p.Config, err = s.Config(); err != nil {
+	if p.Config, err = settings.Read(s); err != nil {
 		return nil, err
 	}
 	if why.Force != nil {
 		why.Force(&p.Config)
 	}
-	if p.Nodes, err = s.Placement(p.Config); err != nil {
+	if p.Nodes, err = placement.Read(s, p.Config, step); err != nil {
 		return nil, err
 	}
 	if p.Nodes.Several() && why.OneMachine != "" {
 		return nil, s.Blame("nnodes", errors.New(why.OneMachine))
 	}
-	p.Job, err = s.Job(p.Config, p.What, inject)
+	p.Job, err = jobs.Collective(s, p.Config, p.What, inject)
 	if p.Nodes.Several() {
 		p.Job.Nodes = p.Nodes.Count
 	}
@@ -75,7 +81,7 @@ func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inje
 // Judge has the results held against thresholds, and checks that the files that are asked for
 // can be written, and the further ones.
 func (p *Collective) Judge(further ...string) (err error) {
-	if p.Gate, err = p.Settings.Thresholds(p.Config); err != nil {
+	if p.Gate, err = tables.Thresholds(p.Sources, p.Config); err != nil {
 		return err
 	}
 	return p.Config.CheckFiles(further...)

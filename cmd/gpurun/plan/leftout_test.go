@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/flags/flagtest"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
-	"gpurun/kernels/collective"
 	"gpurun/worker"
 )
 
@@ -62,7 +60,7 @@ func TestLeaveOut(t *testing.T) {
 		if !strings.Contains(c.flags, "--algo") {
 			words = append(words, "--algo", "all")
 		}
-		_, err := p.read(Purpose{}, nil, flagsOf(t, what, words...), nil)
+		_, err := p.read(Purpose{}, nil, flagtest.Collective(t, what.Name, words...), nil)
 		if err == nil {
 			err = p.leaveOut()
 		}
@@ -86,7 +84,7 @@ func TestLeaveOut(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	p := &Collective{What: what, Run: session.Run{Machine: machine.Machine{Backend: "sim", Ranks: 2, SM: 100}}}
-	_, err := p.read(Purpose{}, nil, flagsOf(t, what, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"), nil)
+	_, err := p.read(Purpose{}, nil, flagtest.Collective(t, what.Name, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,16 +110,4 @@ func TestLeaveOutAcrossMachines(t *testing.T) {
 	if diff := cmp.Diff([]string{"nccl"}, p.Job.Algorithms); diff != "" {
 		t.Error(diff, p.LeftOut)
 	}
-}
-
-// flagsOf is the flags of a collective's command after reading a command line.
-func flagsOf(t *testing.T, what *collective.Collective, words ...string) *pflag.FlagSet {
-	t.Helper()
-	f := pflag.NewFlagSet(what.Name, pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	flags.AddCollective(f, what)
-	if err := f.Parse(words); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }

@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/configs"
 	"gpurun/worker/phases"
 )
@@ -28,7 +29,7 @@ type Purpose struct {
 
 // settle reads the settings for a run, and finds the machine for it. Errors of usage come
 // before those of the machine.
-func (why Purpose) settle(ctx context.Context, r *session.Run, read func(profiles [][]byte) (*settings.Sources, error)) (*settings.Sources, error) {
+func (why Purpose) settle(ctx context.Context, r *session.Run, read func(profiles [][]byte) (*sources.Sources, error)) (*sources.Sources, error) {
 	s, err := read(why.Profiles)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/jobs"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
 )
@@ -18,15 +20,16 @@ import (
 // Product is products of matrices that are about to run.
 type Product struct {
 	session.Run
-	What     *matmul.Operation
-	Settings *settings.Sources
+	What    *matmul.Operation
+	Sources *sources.Sources // says where the settings come from
 }
 
-// NewProduct plans products by the flags of a command, with failures made on purpose if any.
+// NewProduct plans products by the flags of a command, with failures made on purpose if any,
+// and checks that the files that are asked for can be written.
 func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, why Purpose, inject []worker.Injection) (*Product, error) {
 	p := &Product{What: what}
 	var err error
-	p.Settings, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*settings.Sources, error) {
+	p.Sources, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*sources.Sources, error) {
 		return p.read(profiles, f, inject)
 	})
 	if err != nil {
@@ -40,19 +43,19 @@ func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, w
 }
 
 // read turns flags, environment and file into the job.
-func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*settings.Sources, error) {
-	s, err := settings.Load(f, profiles...)
+func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*sources.Sources, error) {
+	s, err := sources.Load(f, profiles...)
 	if err != nil {
 		return nil, err
 	}
-	if p.Config, err = s.Config(); err != nil {
+	if p.Config, err = settings.Read(s); err != nil {
 		return nil, err
 	}
 	if p.Config.NNodes > 1 || p.Config.NodeRank > 0 {
 		return nil, s.Blame("nnodes", errors.New(p.What.Name+" shares memory, and so runs within one machine"))
 	}
 	p.Config.Explain = false // for collectives; a file or the environment may have it all the same
-	p.Job, err = s.ProductJob(p.Config, p.What, inject)
+	p.Job, err = jobs.Product(s, p.Config, p.What, inject)
 	return s, err
 }
 

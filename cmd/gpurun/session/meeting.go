@@ -8,7 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
@@ -24,7 +24,7 @@ type meeting struct {
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
 func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
-	if err := settings.ForgetToken(); err != nil {
+	if err := trust.ForgetToken(); err != nil {
 		return nil, err
 	}
 	if p.Nodes.Several() {

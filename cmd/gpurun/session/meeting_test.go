@@ -13,7 +13,8 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
-	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/placement"
+	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
 	"gpurun/worker"
@@ -32,7 +33,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Run{Machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, Nodes: settings.Placement{Count: 3, Rank: 2, Trust: settings.Trust{TLS: tls}}}
+	p := &Run{Machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, Nodes: placement.Placement{Count: 3, Rank: 2, Trust: trust.Trust{TLS: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -166,13 +167,13 @@ func TestElsewhere(t *testing.T) {
 
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
-	t.Setenv(settings.TokenVariable, "0123456789abcdef")
+	t.Setenv(trust.TokenVariable, "0123456789abcdef")
 	p := &Run{Machine: machine.Machine{Ranks: 1}, Job: worker.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := os.LookupEnv(settings.TokenVariable); ok {
+	if _, ok := os.LookupEnv(trust.TokenVariable); ok {
 		t.Error("it is still there")
 	}
 	if err := m.close(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/outcome"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker"
@@ -27,7 +28,7 @@ type Run struct {
 	Config  settings.Config
 	Job     worker.Job
 	Machine machine.Machine
-	Nodes   settings.Placement
+	Nodes   placement.Placement
 	// Problem is why this machine cannot take part in a job across machines; the other
 	// nodes are told.
 	Problem error

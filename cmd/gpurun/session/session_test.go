@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker"
@@ -34,7 +35,7 @@ func TestNodeZeroShows(t *testing.T) {
 			Config:  settings.Config{Launch: settings.Launch{LogLevel: "error", LogFormat: "console"}, OutputFile: file},
 			Job:     worker.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
 			Machine: machine.Machine{Backend: "cuda", Ranks: 1, GPUs: 1},
-			Nodes:   settings.Placement{Count: 2, Rank: node, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
+			Nodes:   placement.Placement{Count: 2, Rank: node, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
 		}
 		rendered := false
 		err := p.Show(t.Context(), &program.Invocation{Out: io.Discard, Err: &bytes.Buffer{}}, Show{Renderer: func(io.Writer) (result.Renderer, error) {

@@ -1,9 +1,6 @@
 package settings
 
 import (
-	"fmt"
-	"os"
-
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/worker/result"
 )
@@ -20,16 +17,4 @@ func (c Config) CheckFiles(further ...string) error {
 		}
 	}
 	return nil
-}
-
-// ReadFile reads a regular file of so many bytes at most.
-func ReadFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s: it is no regular file of at most %d bytes", path, most)
-	}
-	return os.ReadFile(path)
 }

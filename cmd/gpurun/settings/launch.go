@@ -1,13 +1,6 @@
 package settings
 
-import (
-	"errors"
-
-	"github.com/go-viper/mapstructure/v2"
-
-	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/phrase"
-)
+import "gpurun/cmd/gpurun/sources"
 
 // Launch is what can be configured about launching anything. Of a command gpurun's own
 // settings say no more; the rest is in torchrun's options.
@@ -20,28 +13,27 @@ type Launch struct {
 	Trust       TrustFiles `mapstructure:",squash"`
 }
 
-// Launch decodes these settings alone: others may have a form of torchrun's
+// TrustFiles are the files by which nodes know that they belong together; each may be empty.
+type TrustFiles struct {
+	Token string `mapstructure:"rdzv-token-file"`
+	Cert  string `mapstructure:"tls-cert"`
+	Key   string `mapstructure:"tls-key"`
+	CA    string `mapstructure:"tls-ca"`
+}
+
+// TLSKeys are the keys of a node's certificate, of the key to it, and of the authorities.
+func TLSKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
+
+// ReadLaunch decodes these settings alone: others may have a form of torchrun's
 // that collectives do not take.
-func (s *Sources) Launch() (Launch, error) {
-	var c Launch
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.DecodeHookFuncType(textHook), Result: &c})
-	if err != nil {
-		return c, err
-	}
-	values := map[string]any{}
-	for _, key := range append(tlsKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout") {
-		values[key] = s.v.Get(key)
-	}
-	err = decoder.Decode(values)
-	var failed *mapstructure.DecodeError
-	if errors.As(err, &failed) {
-		return c, s.Blame(failed.Name(), decodingReason(failed.Unwrap()))
-	}
-	if err != nil {
-		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))
+func ReadLaunch(s *sources.Sources) (Launch, error) {
+	var l Launch
+	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout")
+	if err := s.DecodeOnly(&l, keys...); err != nil {
+		return l, err
 	}
 	if s.Source("join-timeout") == "" {
-		c.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer
+		l.JoinTimeout = 0 // the default is that of collectives; torchrun's is longer
 	}
-	return c, s.checkLaunch(c)
+	return l, checkLaunch(s, l)
 }

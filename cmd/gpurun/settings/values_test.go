@@ -111,3 +111,17 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("written %q", got)
 	}
 }
+
+func TestNodeCount(t *testing.T) {
+	for text, want := range map[string]NodeCount{"1": 1, "16": 16, "1:1": 1, "3:3": 3} {
+		var got NodeCount
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "1:2", "x", "1:", ":", "2x"} {
+		if err := new(NodeCount).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/tables"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
@@ -43,7 +45,8 @@ type Run struct {
 	gate    gate.Plan
 }
 
-// Plan checks everything that can be checked beforehand.
+// Plan makes runs of all collectives as smoke's flags say, and checks everything that can be
+// checked beforehand. With a nil Examiner the machine is not looked at.
 func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error) {
 	quick, err := f.GetBool(quickFlag)
 	if err != nil {
@@ -53,15 +56,15 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := settings.Load(f, configs.Smoke)
+	told, err := sources.Load(f, configs.Smoke)
 	if err != nil {
 		return nil, err
 	}
 	s := &Run{examine: examine}
-	if s.config, err = sources.Config(); err != nil {
+	if s.config, err = settings.Read(told); err != nil {
 		return nil, err
 	}
-	if s.gate, err = sources.Thresholds(s.config); err != nil {
+	if s.gate, err = tables.Thresholds(told, s.config); err != nil {
 		return nil, err
 	}
 	if err := s.config.CheckFiles(); err != nil {

@@ -11,10 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/flags/flagtest"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -121,7 +120,7 @@ PASS: not much was judged
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
 // test measures what they are about: a profile beside it would guard nothing.
 func TestBuiltInProfiles(t *testing.T) {
-	s, err := Plan(t.Context(), flagsOf(t, "--device", "sim"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "negate")
 	t.Setenv("GPURUN_UNALIGNED", "true")
 	t.Setenv("GPURUN_CUDAGRAPH", "3")
-	s, err := Plan(t.Context(), flagsOf(t, "--device", "sim", "--quick"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim", "--quick"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,16 +171,4 @@ func TestSmokeIsOfEverything(t *testing.T) {
 			t.Errorf("%s is judged by itself", p.What.Name)
 		}
 	}
-}
-
-// flagsOf is the flags of smoke after reading a command line.
-func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
-	t.Helper()
-	f := pflag.NewFlagSet("smoke", pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	AddFlags(f)
-	if err := f.Parse(words); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }

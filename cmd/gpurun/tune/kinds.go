@@ -9,6 +9,7 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
 )
@@ -31,11 +32,11 @@ func plain() kind { return kind{epilogue: settings.None} }
 // kindsAsked lists the kinds that flags ask for. What a configuration says about usual
 // runs does not count.
 func kindsAsked(f *pflag.FlagSet) ([]kind, error) {
-	s, err := settings.Load(f, configs.Tune)
+	s, err := sources.Load(f, configs.Tune)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Config()
+	c, err := settings.Read(s)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/flags/flagtest"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/session"
@@ -135,7 +134,7 @@ func TestRowsAreKept(t *testing.T) {
 		"--epilogue bias --hidden 8192":    all,
 		"--epilogue none":                  all,
 	} {
-		planned, err := newMeasurement(t.Context(), flagsOf(t, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
+		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -167,7 +166,7 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		t.Setenv("GPURUN_"+name, value)
 	}
 	what, _ := kernels.Find("reduce")
-	planned, err := newMeasurement(t.Context(), flagsOf(t, "-e", "4K"), []*collective.Collective{what})
+	planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, "-e", "4K"), []*collective.Collective{what})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +211,7 @@ func TestKinds(t *testing.T) {
 			what, _ := kernels.Find(name)
 			all = append(all, what)
 		}
-		planned, err := newMeasurement(t.Context(), flagsOf(t, strings.Fields(c.line)...), all)
+		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(c.line)...), all)
 		if err != nil {
 			if c.refused == "" || !strings.Contains(err.Error(), c.refused) || exit.Code(err) != exit.Usage {
 				t.Errorf("%s: %v, want %q", c.line, err, c.refused)
@@ -227,16 +226,4 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %s", c.line, diff)
 		}
 	}
-}
-
-// flagsOf is the flags of tune after reading a command line.
-func flagsOf(t *testing.T, words ...string) *pflag.FlagSet {
-	t.Helper()
-	f := pflag.NewFlagSet("tune", pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	AddFlags(f)
-	if err := f.Parse(words); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }

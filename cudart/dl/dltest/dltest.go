@@ -1,4 +1,4 @@
-// Package dltest builds shared libraries that stand in for a vendor's in tests.
+// Package dltest builds and installs shared libraries that stand in for a vendor's in tests.
 package dltest
 
 import (
@@ -26,4 +26,17 @@ func Build(t testing.TB, name, source string, flags ...string) string {
 		t.Fatalf("compiling %s: %v\n%s", source, err, out)
 	}
 	return path
+}
+
+// Install moves a library into a folder, which it makes, and returns its path there.
+func Install(t testing.TB, folder, path string) (moved string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	moved = filepath.Join(folder, filepath.Base(path))
+	if err := os.Rename(path, moved); err != nil {
+		t.Fatal(err)
+	}
+	return moved
 }

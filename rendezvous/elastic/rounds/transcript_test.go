@@ -1,23 +1,15 @@
 package rounds
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gpurun/rendezvous/transcript"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts with what the machine does now")
-
-// TestTranscripts replays the stories under testdata. A line is an input to
-// the machine; the indented lines below it are the effects, which the test
-// compares, and rewrites with -update:
+// TestTranscripts replays the stories under testdata, as package transcript does. Inputs are
 //
 //	job MIN:MAX [restarts=N] [static=true]
 //	A joins [host=H] [rank=N] [workers=N] [role=R] [job=ID] [round=N]
@@ -29,31 +21,13 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the m
 //	close REASON
 //
 // Nodes are capital letters, and their hosts the same small ones; they are
-// alive until they are said to be silent, by "A falls silent". A # begins a
-// comment. The timeouts are torchrun's.
+// alive until they are said to be silent, by "A falls silent". The
+// timeouts are torchrun's.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("transcript (-want +got):\n%s", diff)
-			}
-		})
-	}
+	transcript.Replay(t, func(t *testing.T) func(string) []string {
+		s := &story{t: t}
+		return s.tell
+	})
 }
 
 // story is a transcript as far as it has been told.
@@ -72,28 +46,17 @@ func testConfig(terms Terms) Config {
 	}
 }
 
-// replay returns the transcript's inputs with the effects that they have.
-func replay(t *testing.T, transcript string) string {
-	t.Helper()
-	s := &story{t: t}
-	var out strings.Builder
-	for line := range strings.Lines(transcript) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "    ") {
-			continue // an effect of the last time
-		}
-		fmt.Fprintln(&out, line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		for _, effect := range s.input(line) {
-			fmt.Fprintln(&out, "    "+describe(effect))
-		}
-		if next, ok := s.machine.Next(); ok && next <= s.now {
-			t.Errorf("after %q at %v: the next deadline, %v, is not in the future", line, s.now, next)
-		}
+// tell gives the machine an input, and returns its effects.
+func (s *story) tell(line string) []string {
+	s.t.Helper()
+	var effects []string
+	for _, effect := range s.input(line) {
+		effects = append(effects, describe(effect))
 	}
-	return out.String()
+	if next, ok := s.machine.Next(); ok && next <= s.now {
+		s.t.Errorf("after %q at %v: the next deadline, %v, is not in the future", line, s.now, next)
+	}
+	return effects
 }
 
 func (s *story) input(line string) []Effect {
@@ -101,7 +64,7 @@ func (s *story) input(line string) []Effect {
 	_, reason, _ := strings.Cut(line, ": ")
 	switch words[0] {
 	case "job":
-		s.begin(words[1], s.settings(words[2:]))
+		s.begin(words[1], transcript.Set(s.t, words[2:]))
 		return nil
 	case "after":
 		return s.pass(words[1])
@@ -112,7 +75,7 @@ func (s *story) input(line string) []Effect {
 	switch round := s.machine.number; words[1] {
 	case "joins":
 		s.alive[id] = true
-		return s.machine.Join(s.now, id, s.node(words[0], s.settings(words[2:])))
+		return s.machine.Join(s.now, id, s.node(words[0], transcript.Set(s.t, words[2:])))
 	case "confirms":
 		return s.machine.Confirm(s.now, id, round, "")
 	case "cannot":
@@ -120,7 +83,7 @@ func (s *story) input(line string) []Effect {
 	case "gathers":
 		return s.machine.Contribute(s.now, id, round, words[2], []byte(words[3]))
 	case "fails":
-		code := s.number(strings.TrimSuffix(words[3], ":"))
+		code := transcript.Number(s.t, strings.TrimSuffix(words[3], ":"))
 		return s.machine.Fail(s.now, id, round, Failure{Reason: reason, ExitCode: code})
 	case "finishes":
 		return s.machine.Finish(s.now, id, round)
@@ -136,11 +99,11 @@ func (s *story) input(line string) []Effect {
 	return nil
 }
 
-func (s *story) begin(nodes string, set settings) {
+func (s *story) begin(nodes string, set transcript.Settings) {
 	low, high, _ := strings.Cut(nodes, ":")
 	s.terms = Terms{
-		RunID: "job", Min: s.number(low), Max: s.number(high),
-		MaxRestarts: s.number(set.get("restarts", "0")), Static: set.get("static", "false") == "true",
+		RunID: "job", Min: transcript.Number(s.t, low), Max: transcript.Number(s.t, high),
+		MaxRestarts: set.Number("restarts", 0), Static: set.Text("static", "false") == "true",
 	}
 	machine, err := New(testConfig(s.terms))
 	if err != nil {
@@ -149,24 +112,20 @@ func (s *story) begin(nodes string, set settings) {
 	s.machine, s.now, s.alive = machine, 0, map[NodeID]bool{}
 }
 
-func (s *story) node(name string, set settings) Node {
-	host := set.get("host", strings.ToLower(name))
+func (s *story) node(name string, set transcript.Settings) Node {
+	host := set.Text("host", strings.ToLower(name))
 	terms := s.terms
-	terms.RunID = set.get("job", "job")
+	terms.RunID = set.Text("job", "job")
 	return Node{
-		Terms: terms, Name: host, Rank: s.number(set.get("rank", "-1")), Workers: s.number(set.get("workers", "2")),
-		Role: set.get("role", "default"), Master: host + ":1", Round: s.number(set.get("round", "0")),
+		Terms: terms, Name: host, Rank: set.Number("rank", -1), Workers: set.Number("workers", 2),
+		Role: set.Text("role", "default"), Master: host + ":1", Round: set.Number("round", 0),
 	}
 }
 
 // pass lets time pass in steps in which nodes that are there say so.
 func (s *story) pass(text string) []Effect {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	var effects []Effect
-	for end := s.now + d; s.now < end; {
+	for end := s.now + transcript.Duration(s.t, text); s.now < end; {
 		s.now = min(s.now+time.Second, end)
 		for id, alive := range s.alive {
 			if alive {
@@ -217,34 +176,4 @@ func texts(data [][]byte) []string {
 		all = append(all, string(d))
 	}
 	return all
-}
-
-// settings are the KEY=VALUE words of a line.
-type settings map[string]string
-
-func (s *story) settings(words []string) settings {
-	set := settings{}
-	for _, word := range words {
-		key, value, ok := strings.Cut(word, "=")
-		if !ok {
-			s.t.Fatalf("cannot read %q: want KEY=VALUE", word)
-		}
-		set[key] = value
-	}
-	return set
-}
-
-func (set settings) get(key, otherwise string) string {
-	if value, ok := set[key]; ok {
-		return value
-	}
-	return otherwise
-}
-
-func (s *story) number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return n
 }

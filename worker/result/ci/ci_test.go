@@ -4,21 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"gpurun/cudart"
+	"gpurun/worker/golden"
 	"gpurun/worker/result"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func pointer[T any](x T) *T { return &x }
 
@@ -90,26 +84,9 @@ func TestGolden(t *testing.T) {
 				if err := write(&got); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name+"."+form+".golden", got.Bytes())
+				golden.Check(t, name+"."+form+".golden", got.Bytes())
 			})
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -1,4 +1,6 @@
-package settings
+// Package tables reads what is known of models of GPUs: which algorithm is the fastest for what,
+// and how fast results must be. Such tables are built in, or files of the user's.
+package tables
 
 import (
 	"cmp"
@@ -9,6 +11,9 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/textfile"
 	"gpurun/configs"
 	"gpurun/worker/gate"
 )
@@ -17,7 +22,7 @@ import (
 const maxProfileBytes = 1 << 20
 
 // Thresholds reads what results are to be held against.
-func (s *Sources) Thresholds(c Config) (gate.Plan, error) {
+func Thresholds(s *sources.Sources, c settings.Config) (gate.Plan, error) {
 	var plan gate.Plan
 	for _, x := range []struct {
 		key    string
@@ -35,30 +40,30 @@ func (s *Sources) Thresholds(c Config) (gate.Plan, error) {
 			plan.Rules = append(plan.Rules, rule)
 		}
 	}
-	return plan, s.setProfile(&plan, c.Profile)
+	return plan, setProfile(s, &plan, c.Profile)
 }
 
 // setProfile reads the profile of a name, or of a file.
-func (s *Sources) setProfile(plan *gate.Plan, word string) error {
-	if word == None {
+func setProfile(s *sources.Sources, plan *gate.Plan, word string) error {
+	if word == settings.None {
 		return nil
 	}
 	builtIn, err := builtInProfiles()
 	if err != nil {
 		return err
 	}
-	if word == Auto {
+	if word == settings.Auto {
 		plan.Auto = builtIn
 		return nil
 	}
-	words := []string{Auto, None}
+	words := []string{settings.Auto, settings.None}
 	for _, p := range builtIn {
 		if words = append(words, p.Name); p.Name == word {
 			plan.Profile = &p
 			return nil
 		}
 	}
-	text, err := ReadFile(word, maxProfileBytes)
+	text, err := textfile.Read(word, maxProfileBytes)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(word, "/.") {
 		return s.Blame("profile", phrase.Unknown("profile", word, words))
 	} else if err != nil {

@@ -1,4 +1,6 @@
-package settings
+// Package placement reads which of a job's machines this one is, and how they find each other:
+// from what the user says, or else from what srun says of its step.
+package placement
 
 import (
 	"fmt"
@@ -7,6 +9,10 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/trust"
 	"gpurun/worker/agent"
 )
 
@@ -15,7 +21,7 @@ type Placement struct {
 	Count, Rank int
 	Addr        string // of node 0
 	Port        int
-	Trust       Trust
+	Trust       trust.Trust
 	Wait        time.Duration // for the other nodes to come
 	// Task is the place among several gpurun of the same machine; nil: it is alone.
 	Task *agent.Task
@@ -32,11 +38,11 @@ func (n Placement) LocalRank(own int) int {
 	return n.Task.LocalRank + own
 }
 
-// Placement reads what the settings say about machines.
-func (s *Sources) Placement(c Config) (Placement, error) {
+// Read reads what the settings say about machines. step is what TakeStep has returned, or nil.
+func Read(s *sources.Sources, c settings.Config, step *slurm.Step) (Placement, error) {
 	n := Placement{
 		Count: int(c.NNodes), Rank: c.NodeRank, Addr: strings.Trim(c.MasterAddr, "[]"), Port: c.MasterPort,
-		Wait: time.Duration(c.JoinTimeout), Task: s.Task(),
+		Wait: time.Duration(c.JoinTimeout), Task: TaskOf(step),
 	}
 	switch {
 	case n.Rank >= n.Count:
@@ -48,15 +54,15 @@ func (s *Sources) Placement(c Config) (Placement, error) {
 		return n, s.Blame("master-addr", fmt.Errorf("%q is no address by which the other nodes reach node 0", c.MasterAddr))
 	}
 	var err error
-	if n.Trust, err = s.Trust(c.Trust, n.Addr); err != nil {
+	if n.Trust, err = trust.Read(s, c.Trust, n.Addr); err != nil {
 		return n, err
 	}
-	return n, s.CheckTrust(n.Trust, n.Addr)
+	return n, n.Trust.Check(n.Addr, step != nil)
 }
 
-// RefuseNodes keeps commands, which run on one machine, from what is for
-// collectives on several.
-func (s *Sources) RefuseNodes(c Config, word string) error {
+// Refuse keeps a command that runs on one machine from what is for collectives on several. word
+// is its name.
+func Refuse(s *sources.Sources, c settings.Config, word string) error {
 	key := "nnodes"
 	if c.NNodes <= 1 {
 		key = "node-rank"
@@ -64,8 +70,8 @@ func (s *Sources) RefuseNodes(c Config, word string) error {
 	if c.NNodes > 1 || c.NodeRank > 0 {
 		return s.Blame(key, fmt.Errorf("gpurun's own collectives span machines, and %s is a command", word))
 	}
-	for _, name := range append(tlsKeys(), "master-addr", "master-port", "rdzv-token-file", "join-timeout") {
-		if s.flags.Changed(name) {
+	for _, name := range append(settings.TLSKeys(), "master-addr", "master-port", "rdzv-token-file", "join-timeout") {
+		if s.Flagged(name) {
 			return exit.Usagef("--%s is for collectives that span machines, and %s is a command on one", name, word)
 		}
 	}

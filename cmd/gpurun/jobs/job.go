@@ -1,16 +1,22 @@
-package settings
+// Package jobs makes the workers' jobs of settings: it knows what "all" stands for, which sizes a
+// sweep has, and what of a configuration means something to a collective or product.
+package jobs
 
 import (
 	"maps"
 	"time"
 
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker"
 )
 
-// Job turns the settings into what the workers do.
-func (s *Sources) Job(c Config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
+// Collective turns the settings into what the workers do for a collective, with failures made
+// on purpose if any.
+func Collective(s *sources.Sources, c settings.Config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
 	job := worker.Job{
 		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
@@ -24,29 +30,29 @@ func (s *Sources) Job(c Config, what *collective.Collective, inject []worker.Inj
 	if what.Shape.Rooted {
 		job.Root = c.Root
 	}
-	if err := s.setEpilogue(&job, c, what); err != nil {
+	if err := setEpilogue(s, &job, c, what); err != nil {
 		return job, err
 	}
-	if err := s.setWords(&job, c, what); err != nil {
+	if err := setWords(s, &job, c, what); err != nil {
 		return job, err
 	}
-	if err := s.setData(&job, c, what); err != nil {
+	if err := setData(s, &job, c, what); err != nil {
 		return job, err
 	}
-	tables, err := s.tuning(c)
-	job.Tuning = tables.Only(what.Name)
+	measured, err := tables.Tuning(s, c)
+	job.Tuning = measured.Only(what.Name)
 	return job, err
 }
 
 // libraryPaths are the libraries of others that a file was given for.
-func libraryPaths(c Config) map[string]string {
+func libraryPaths(c settings.Config) map[string]string {
 	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib}
 	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
 	return paths
 }
 
 // setWords sets algorithms, types and operations.
-func (s *Sources) setWords(job *worker.Job, c Config, what *collective.Collective) (err error) {
+func setWords(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) (err error) {
 	able := abilities{what: what, words: c.Algo}
 	able.epilogue, _ = collective.ParseEpilogue(job.Epilogue)
 	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
@@ -66,12 +72,12 @@ func (s *Sources) setWords(job *worker.Job, c Config, what *collective.Collectiv
 
 // setData sets the sizes. What moves no data has one, of nothing, and any type
 // will do for it.
-func (s *Sources) setData(job *worker.Job, c Config, what *collective.Collective) (err error) {
+func setData(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) (err error) {
 	if what.Shape.Empty {
 		job.Sizes, job.DTypes = []int64{0}, []string{collective.Int8.Name}
 		return nil
 	}
 	job.Unaligned = c.Unaligned
-	job.Sizes, err = s.sizes(c)
+	job.Sizes, err = sizes(s, c)
 	return err
 }

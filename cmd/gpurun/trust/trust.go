@@ -1,4 +1,5 @@
-package settings
+// Package trust reads how the machines of a job know that they belong together.
+package trust
 
 import (
 	"fmt"
@@ -6,6 +7,9 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/textfile"
 	"gpurun/rendezvous/transport"
 	"gpurun/worker/nodes"
 )
@@ -20,40 +24,28 @@ type Trust struct {
 	TLS   *transport.TLS // nil: plain text
 }
 
-// TrustFiles are the files that a Trust is read from; each may be empty.
-type TrustFiles struct {
-	Token string `mapstructure:"rdzv-token-file"`
-	Cert  string `mapstructure:"tls-cert"`
-	Key   string `mapstructure:"tls-key"`
-	CA    string `mapstructure:"tls-ca"`
-}
-
-// Trust reads the token and the certificates. Node 0's certificate must be for serverName, or,
+// Read reads the token and the certificates. Node 0's certificate must be for serverName, or,
 // if that is empty, for the host by which it is called.
-func (s *Sources) Trust(f TrustFiles, serverName string) (t Trust, err error) {
-	if t.Token, err = s.token(f.Token); err != nil {
+func Read(s *sources.Sources, f settings.TrustFiles, serverName string) (t Trust, err error) {
+	if t.Token, err = readToken(s, f.Token); err != nil {
 		return t, err
 	}
-	t.TLS, err = s.tls(transport.TLSFiles{Cert: f.Cert, Key: f.Key, CA: f.CA, ServerName: serverName})
+	t.TLS, err = readTLS(s, transport.TLSFiles{Cert: f.Cert, Key: f.Key, CA: f.CA, ServerName: serverName})
 	return t, err
 }
 
-// CheckTrust refuses nodes that trust everybody and meet at a host beyond loopback.
-func (s *Sources) CheckTrust(t Trust, host string) error {
-	if t.Token == "" && t.TLS == nil && !nodes.Loopback(host) {
-		return s.noSecret(host)
-	}
-	return nil
-}
-
-// noSecret says how nodes that meet at an address beyond loopback get a secret.
-func (s *Sources) noSecret(addr string) error {
-	if s.slurmStep != nil {
+// Check refuses nodes that trust everybody and meet at a host beyond loopback. srun says that
+// it has started them, and so hands its environment to all.
+func (t Trust) Check(host string, srun bool) error {
+	switch {
+	case t.Token != "", t.TLS != nil, nodes.Loopback(host):
+		return nil
+	case srun:
 		return exit.Usagef("nodes that meet at %s need a secret in common: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
-			"or give --rdzv-token-file FILE in a folder that they share", addr, TokenVariable)
+			"or give --rdzv-token-file FILE in a folder that they share", host, TokenVariable)
 	}
 	return exit.Usagef("nodes that meet at %s need a secret in common: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
-		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", addr, TokenVariable)
+		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", host, TokenVariable)
 }
 
 // A token is long enough not to be guessed, and short enough for a header.
@@ -62,12 +54,12 @@ const (
 	mostToken  = 4096
 )
 
-// token reads the secret, from the file if there is one; it may be empty. No
+// readToken reads the secret, from the file if there is one; it may be empty. No
 // message repeats it.
-func (s *Sources) token(file string) (string, error) {
+func readToken(s *sources.Sources, file string) (string, error) {
 	text, source := os.Getenv(TokenVariable), TokenVariable
 	if file != "" {
-		data, err := ReadFile(file, mostToken)
+		data, err := textfile.Read(file, mostToken)
 		if err != nil {
 			return "", s.Blame("rdzv-token-file", err)
 		}
@@ -94,14 +86,11 @@ func ForgetToken() error {
 	return nil
 }
 
-// tlsKeys are the settings for mutual TLS between nodes.
-func tlsKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
-
-// tls makes this node ready for mutual TLS; nil is plain text.
-func (s *Sources) tls(files transport.TLSFiles) (*transport.TLS, error) {
+// readTLS makes this node ready for mutual TLS; nil is plain text.
+func readTLS(s *sources.Sources, files transport.TLSFiles) (*transport.TLS, error) {
 	var given, missing []string
 	for i, file := range []string{files.Cert, files.Key, files.CA} {
-		if key := tlsKeys()[i]; file != "" {
+		if key := settings.TLSKeys()[i]; file != "" {
 			given = append(given, key)
 		} else {
 			missing = append(missing, "--"+key)

@@ -1,4 +1,4 @@
-package settings
+package jobs
 
 import (
 	"os"
@@ -13,52 +13,31 @@ import (
 	"pgregory.net/rapid"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/flags"
-	"gpurun/configs"
+	"gpurun/cmd/gpurun/flags/flagtest"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels"
 	"gpurun/worker"
 )
 
-// flagsOf is the flags of a collective's command after reading a command line, which
-// begins with the collective.
-func flagsOf(t testing.TB, words ...string) *pflag.FlagSet {
-	t.Helper()
-	what, ok := kernels.Find(words[0])
-	if !ok {
-		t.Fatalf("there is no %s", words[0])
-	}
-	f := pflag.NewFlagSet(what.Name, pflag.ContinueOnError)
-	flags.AddLauncher(f)
-	flags.AddCollective(f, what)
-	if err := f.Parse(words[1:]); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-// allreduce is the flags of allreduce's command after reading a command line.
-func allreduce(t testing.TB, words ...string) *pflag.FlagSet {
-	t.Helper()
-	return flagsOf(t, append([]string{"allreduce"}, words...)...)
-}
-
 // jobOf is what the workers would be told to do.
 func jobOf(t testing.TB, words ...string) (worker.Job, error) {
 	t.Helper()
-	return jobBy("allreduce", allreduce(t, words...))
+	return jobBy("allreduce", flagtest.Collective(t, "allreduce", words...))
 }
 
 func jobBy(name string, f *pflag.FlagSet) (worker.Job, error) {
-	s, err := Load(f)
+	s, err := sources.Load(f)
 	if err != nil {
 		return worker.Job{}, err
 	}
-	c, err := s.Config()
+	c, err := settings.Read(s)
 	if err != nil {
 		return worker.Job{}, err
 	}
 	what, _ := kernels.Find(name)
-	return s.Job(c, what, nil)
+	return Collective(s, c, what, nil)
 }
 
 // TestJobOfEveryCollective checks what depends on the collective.
@@ -84,7 +63,7 @@ func TestJobOfEveryCollective(t *testing.T) {
 		if words[0] != "barrier" {
 			words = append(words, "-b", "8", "-e", "8")
 		}
-		job, err := jobBy(words[0], flagsOf(t, words...))
+		job, err := jobBy(words[0], flagtest.Collective(t, words[0], words[1:]...))
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 		}
@@ -126,7 +105,11 @@ func TestDefaultJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, err := builtInTuning()
+	s, err := sources.Load(flagtest.Collective(t, "allreduce"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, err := tables.Tuning(s, settings.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,25 +117,10 @@ func TestDefaultJob(t *testing.T) {
 		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
 		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,
-		Tuning: tables.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto", Symm: "auto", LibraryPaths: map[string]string{},
+		Tuning: measured.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto", Symm: "auto", LibraryPaths: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestSimulatorProfile checks that the simulator's defaults give way to flags.
-func TestSimulatorProfile(t *testing.T) {
-	s, err := Load(allreduce(t, "-n", "7"), configs.Simulator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.MaxBytes != 1<<20 || c.WarmupIters != 1 || c.Iters != 7 {
-		t.Errorf("maxbytes %d, warmup-iters %d, iters %d; want 1M, 1, 7", c.MaxBytes, c.WarmupIters, c.Iters)
 	}
 }
 
@@ -201,23 +169,23 @@ func TestSizes(t *testing.T) {
 }
 
 func TestSizesClimbFromFirstToLast(t *testing.T) {
-	s, err := Load(allreduce(t, "-b", "1", "-e", "1"))
+	s, err := sources.Load(flagtest.Collective(t, "allreduce", "-b", "1", "-e", "1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		c := Config{
-			MinBytes:   ByteSize(rapid.Int64Min(0).Draw(t, "first")),
-			MaxBytes:   ByteSize(rapid.Int64Min(0).Draw(t, "last")),
-			StepBytes:  ByteSize(rapid.Int64Min(0).Draw(t, "step")),
+		c := settings.Config{
+			MinBytes:   settings.ByteSize(rapid.Int64Min(0).Draw(t, "first")),
+			MaxBytes:   settings.ByteSize(rapid.Int64Min(0).Draw(t, "last")),
+			StepBytes:  settings.ByteSize(rapid.Int64Min(0).Draw(t, "step")),
 			StepFactor: rapid.Int64Range(2, 1<<30).Draw(t, "factor"),
 		}
-		sizes, err := s.sizes(c)
+		swept, err := sizes(s, c)
 		if err != nil {
 			return
 		}
-		if len(sizes) == 0 || sizes[0] != int64(c.MinBytes) || sizes[len(sizes)-1] > int64(c.MaxBytes) || !slices.IsSorted(sizes) {
-			t.Fatalf("%+v gives %v", c, sizes)
+		if len(swept) == 0 || swept[0] != int64(c.MinBytes) || swept[len(swept)-1] > int64(c.MaxBytes) || !slices.IsSorted(swept) {
+			t.Fatalf("%+v gives %v", c, swept)
 		}
 	})
 }

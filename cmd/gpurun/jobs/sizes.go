@@ -1,7 +1,9 @@
-package settings
+package jobs
 
 import (
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker/result"
 )
 
@@ -10,12 +12,12 @@ const maxSizes = 4096
 
 // sizes lists a sweep's sizes in bytes, from -b to -e: by adding -i, or else by
 // multiplying with -f.
-func (s *Sources) sizes(c Config) ([]int64, error) {
-	first, last := s.span(c)
+func sizes(s *sources.Sources, c settings.Config) ([]int64, error) {
+	first, last := span(s, c)
 	if first > last {
 		return nil, exit.Usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
 	}
-	next, err := s.step(c)
+	next, err := step(s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func (s *Sources) sizes(c Config) ([]int64, error) {
 
 // span is the first and the last size. Where only one is given, beyond the
 // other's default, it stands alone.
-func (s *Sources) span(c Config) (first, last int64) {
+func span(s *sources.Sources, c settings.Config) (first, last int64) {
 	first, last = int64(c.MinBytes), int64(c.MaxBytes)
 	switch {
 	case first <= last:
@@ -50,7 +52,7 @@ func (s *Sources) span(c Config) (first, last int64) {
 }
 
 // step is the function from a size to the next.
-func (s *Sources) step(c Config) (func(int64) int64, error) {
+func step(s *sources.Sources, c settings.Config) (func(int64) int64, error) {
 	factor, bytes := c.StepFactor, int64(c.StepBytes)
 	switch {
 	case bytes > 0 && s.Source("stepfactor") != "":

@@ -1,9 +1,12 @@
-package settings
+package tables
 
 import (
 	"fmt"
 	"io/fs"
 
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/textfile"
 	"gpurun/configs"
 	"gpurun/kernels/tuning"
 )
@@ -11,16 +14,16 @@ import (
 // maxTuningBytes is plenty for a table, the medians in its comments included.
 const maxTuningBytes = 1 << 20
 
-// tuning reads what "auto" goes by: the file of --tuning, or else the tables
+// Tuning reads what "auto" goes by: the file of --tuning, or else the tables
 // that are built in.
-func (s *Sources) tuning(c Config) (tuning.Tables, error) {
+func Tuning(s *sources.Sources, c settings.Config) (tuning.Tables, error) {
 	switch c.Tuning {
-	case None:
+	case settings.None:
 		return nil, nil
 	case "":
 		return builtInTuning()
 	}
-	text, err := ReadFile(c.Tuning, maxTuningBytes)
+	text, err := textfile.Read(c.Tuning, maxTuningBytes)
 	if err != nil {
 		return nil, s.Blame("tuning", err)
 	}

@@ -1,17 +1,19 @@
-package settings
+package jobs
 
 import (
 	"fmt"
 	"slices"
 	"time"
 
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/worker"
 )
 
-// ProductJob turns the settings into what the workers do for products of matrices.
-func (s *Sources) ProductJob(c Config, what *matmul.Operation, inject []worker.Injection) (worker.Job, error) {
+// Product turns the settings into what the workers do for products of matrices.
+func Product(s *sources.Sources, c settings.Config, what *matmul.Operation, inject []worker.Injection) (worker.Job, error) {
 	job := worker.Job{
 		Collective: what.Name, Iterations: c.Iters, Warmup: c.WarmupIters, Verify: c.Check == 1,
 		Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject, P2P: c.P2P, Symm: c.Symm,
@@ -24,13 +26,13 @@ func (s *Sources) ProductJob(c Config, what *matmul.Operation, inject []worker.I
 		}
 		job.Products.Splits = append(job.Products.Splits, int(n))
 	}
-	return job, s.setProductWords(&job, c, what)
+	return job, setProductWords(s, &job, c, what)
 }
 
 // setProductWords sets algorithms and types.
-func (s *Sources) setProductWords(job *worker.Job, c Config, what *matmul.Operation) (err error) {
+func setProductWords(s *sources.Sources, job *worker.Job, c settings.Config, what *matmul.Operation) (err error) {
 	own, names := productAlgorithms(what)
-	valid := append([]string{Auto, All}, names...)
+	valid := append([]string{settings.Auto, settings.All}, names...)
 	job.Algorithms, err = choose("algorithm", c.Algo, own, valid, func(word string) (string, bool) {
 		return word, slices.Contains(valid, word)
 	})
@@ -41,7 +43,7 @@ func (s *Sources) setProductWords(job *worker.Job, c Config, what *matmul.Operat
 	for _, d := range matmul.DTypes() {
 		types = append(types, d.Name)
 	}
-	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, types, append([]string{All}, types...), func(word string) (string, bool) {
+	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, types, append([]string{settings.All}, types...), func(word string) (string, bool) {
 		d, ok := collective.ParseDType(word)
 		return d.Name, ok && slices.Contains(types, d.Name)
 	})

@@ -1,40 +1,35 @@
-// Package settings says what gpurun is told to do. Flags, the environment, a file, what srun
-// says about its step, and built-in profiles come together in a checked Config, and that
-// becomes the workers' job. An error names the source of the value that is wrong.
-package settings
+// Package sources reads what gpurun is told, and knows where each value comes from: a flag, the
+// environment, a file, what others fall back to where nobody says anything, or a built-in
+// profile. What values mean is for others to know; what is wrong with one is said with its
+// source.
+package sources
 
 import (
 	"bytes"
 	"cmp"
-	"encoding"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/textfile"
 	"gpurun/configs"
 )
 
-// Sources are the sources of a config, brought together by viper: flags win over
-// the environment, that over the file, and that over the defaults.
+// Sources are all the sources of values, brought together by viper: flags win over the
+// environment, that over the file, that over fallbacks, and those over the defaults. The keys
+// are those of the built-in defaults, and the names of the flags.
 type Sources struct {
-	v     *viper.Viper
-	flags *pflag.FlagSet
-	file  string // of --config; may be empty
-	// slurmStep is the Slurm step that places this process; nil for none. fallbacks are
-	// what it settles, by key.
-	slurmStep *slurm.Step
-	fallbacks map[string]fallback
+	v         *viper.Viper
+	flags     *pflag.FlagSet
+	file      string // of --config; may be empty
+	fallbacks map[string]Fallback
 }
 
 const (
@@ -88,7 +83,7 @@ func (s *Sources) readFile(known []string) error {
 	if types := []string{"toml", "yaml", "yml", "json"}; !slices.Contains(types, extension) {
 		return exit.Usagef("config file %s: %w", s.file, phrase.Unknown("ending", extension, types))
 	}
-	text, err := ReadFile(s.file, maxConfigBytes)
+	text, err := textfile.Read(s.file, maxConfigBytes)
 	if err != nil {
 		return exit.Usagef("reading the config file: %w", err)
 	}
@@ -109,59 +104,29 @@ func (s *Sources) readFile(known []string) error {
 func (s *Sources) Source(key string) string {
 	name := environmentName(key)
 	switch {
-	case s.flags.Changed(key):
+	case s.Flagged(key):
 		return "--" + key
 	case os.Getenv(name) != "":
 		return name
 	case s.v.InConfig(key):
 		return "config file " + s.file + ": " + key
 	}
-	return s.fallbacks[key].source
+	return s.fallbacks[key].Source
+}
+
+// Flagged reports whether the flag of a key was given, which wins over all other sources.
+func (s *Sources) Flagged(key string) bool { return s.flags.Changed(key) }
+
+// Given is the value of a key as text, or "" where it is the default.
+func (s *Sources) Given(key string) string {
+	if s.Source(key) == "" {
+		return ""
+	}
+	return s.v.GetString(key)
 }
 
 // Blame makes a usage error of what is wrong with the value of a key: it names
 // the flag, the variable, or the file with the key.
 func (s *Sources) Blame(key string, reason error) error {
 	return exit.Usagef("%s: %w", cmp.Or(s.Source(key), key), reason)
-}
-
-// Config decodes the settings and checks each by itself.
-func (s *Sources) Config() (Config, error) {
-	var c Config
-	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
-	err := s.v.UnmarshalExact(&c, viper.DecodeHook(hooks))
-	var failed *mapstructure.DecodeError
-	if errors.As(err, &failed) {
-		return c, s.Blame(failed.Name(), decodingReason(failed.Unwrap()))
-	}
-	if err != nil {
-		return c, exit.Usagef("reading the configuration: %s", phrase.OneLine(err))
-	}
-	return c, s.check(c)
-}
-
-// decodingReason says in the user's words why a value has the wrong form.
-func decodingReason(err error) error {
-	var parse *mapstructure.ParseError
-	if !errors.As(err, &parse) {
-		return errors.New(phrase.OneLine(err))
-	}
-	if parse.Expected.Kind() == reflect.Bool {
-		return fmt.Errorf("%q is neither true nor false", parse.Value)
-	}
-	if kind := parse.Expected.Kind(); kind == reflect.Float32 || kind == reflect.Float64 {
-		return fmt.Errorf("%q is not a number in range", parse.Value)
-	}
-	return fmt.Errorf("%q is not a whole number in range", parse.Value)
-}
-
-// textHook lets a value read itself from text, also where the source, such as
-// TOML, has a number.
-func textHook(_, to reflect.Type, data any) (any, error) {
-	value := reflect.New(to).Interface()
-	reader, ok := value.(encoding.TextUnmarshaler)
-	if !ok {
-		return data, nil
-	}
-	return value, reader.UnmarshalText(fmt.Append(nil, data))
 }

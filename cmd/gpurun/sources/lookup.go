@@ -1,0 +1,24 @@
+package sources
+
+import (
+	"cmp"
+	"os"
+
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+// Lookup finds the value of one of torchrun's flags in the environment, by
+// gpurun's name and by torchrun's, or else in the configuration file, or among the
+// fallbacks. It does not look at flags: who launches a program has read them.
+func (s *Sources) Lookup(flag string) (text, source string) {
+	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
+		if text := os.Getenv(name); text != "" {
+			return text, name
+		}
+	}
+	if s.v.InConfig(flag) {
+		return s.v.GetString(flag), cmp.Or(s.Source(flag), flag)
+	}
+	f := s.fallbacks[flag]
+	return f.Text, f.Source
+}

@@ -1,0 +1,54 @@
+// Package clock gives a state machine that does no I/O its time, and lets its deadlines expire.
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is a machine's time, which begins when the clock is made.
+type Clock struct {
+	start time.Time
+	wake  chan struct{}
+}
+
+// New starts a clock.
+func New() *Clock {
+	return &Clock{start: time.Now(), wake: make(chan struct{}, 1)}
+}
+
+// Now is the machine's time.
+func (c *Clock) Now() time.Duration { return time.Since(c.start) }
+
+// Changed says that the machine has had an input, so that its next deadline may be another. It
+// never waits.
+func (c *Clock) Changed() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // Run has yet to hear of the input before, and will ask then
+	}
+}
+
+// Run calls expire at every deadline, until ctx ends. next says when the next deadline is, if
+// there is one; expire must move it, or is called again at once.
+func (c *Clock) Run(ctx context.Context, next func() (at time.Duration, ok bool), expire func()) {
+	timer := time.NewTimer(never)
+	defer timer.Stop()
+	for {
+		wait := never
+		if at, ok := next(); ok {
+			wait = at - c.Now()
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		case <-timer.C:
+			expire()
+		}
+	}
+}
+
+// never is after how long Run looks again for a deadline that nobody has told it of.
+const never = time.Hour
