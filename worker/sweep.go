@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels"
@@ -118,12 +119,27 @@ func (s *sweep) check(job Job, algorithm string, call collective.Call, world int
 		return usagef("%s has no algorithm %q", s.collective.Name, algorithm)
 	}
 	if err := a.Check(call, world); err != nil {
-		return &UsageError{err.Error()}
+		return &UsageError{err.Error() + job.able(s.collective, call, world)}
 	}
 	if slices.Contains(job.Optional, algorithm) {
 		return nil
 	}
 	return job.contradicts(s.collective, a, call)
+}
+
+// able says which of gpurun's own algorithms can do a call, behind why another cannot; it is
+// empty where none can.
+func (j Job) able(c *collective.Collective, call collective.Call, world int) string {
+	var names []string
+	for _, a := range c.Algorithms {
+		if a.Needs.Library == "" && a.Check(call, world) == nil && j.contradicts(c, a, call) == nil {
+			names = append(names, a.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(names, " or ") + " can"
 }
 
 // contradicts refuses an algorithm that is named together with a setting that
