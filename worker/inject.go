@@ -3,7 +3,6 @@ package worker
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -63,16 +62,17 @@ func ParseInjection(text string) (Injection, error) {
 // spite of them would prove nothing.
 func (j Job) checkInjections(s collective.Shape, world int, requests []request) error {
 	for _, in := range j.Inject {
-		corruptible := func(q request) bool {
-			return in.Byte < testCase{shape: s, world: world, call: q.call}.outputBytes(in.Rank)
+		var longest int64 // output, in bytes
+		for _, q := range requests {
+			longest = max(longest, testCase{shape: s, world: world, call: q.call}.outputBytes(in.Rank))
 		}
 		switch {
 		case in.Rank >= world:
 			return usagef("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)
 		case in.Kind == Corrupt && !j.Verify:
 			return usagef("corruption is injected to see it found, and verification is off")
-		case in.Kind == Corrupt && !slices.ContainsFunc(requests, corruptible):
-			return usagef("cannot corrupt byte %d of rank %d: no output that it has is that long", in.Byte, in.Rank)
+		case in.Kind == Corrupt && in.Byte >= longest:
+			return usagef("cannot corrupt byte %d of rank %d, whose longest output has %d bytes, from 0 on", in.Byte, in.Rank, longest)
 		}
 	}
 	return nil

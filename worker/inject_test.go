@@ -31,6 +31,27 @@ func TestParseInjection(t *testing.T) {
 	}
 }
 
+// A corruption that no output is long enough for is refused: of reduce, only the root has one.
+func TestInjectionThatMeetsNothing(t *testing.T) {
+	for want, in := range map[string]Injection{
+		"cannot corrupt byte 4 of rank 1, whose longest output has 0 bytes, from 0 on":     {Kind: Corrupt, Rank: 1, Byte: 4},
+		"cannot corrupt byte 256 of rank 0, whose longest output has 256 bytes, from 0 on": {Kind: Corrupt, Rank: 0, Byte: 256},
+		"": {Kind: Corrupt, Rank: 0, Byte: 255},
+	} {
+		job := Job{
+			Collective: "reduce", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 256},
+			Verify: true, Inject: []Injection{in},
+		}
+		got := ""
+		if err := job.Check(2); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func FuzzParseInjection(f *testing.F) {
 	for _, text := range []string{
 		"corrupt:rank=1,byte=4097", "kill:rank=2", "hang:rank=3", "hang:rank==,", "corrupt:byte=1", "kill:", ":",
