@@ -15,7 +15,7 @@ const maxSizes = 4096
 func sizes(s *sources.Sources, c settings.Config) ([]int64, error) {
 	first, last := span(s, c)
 	if first > last {
-		return nil, exit.Usagef("--minbytes %s is more than --maxbytes %s", result.FormatSize(first), result.FormatSize(last))
+		return nil, exit.Usagef("%s %s is more than %s %s", s.Source("minbytes"), result.FormatSize(first), s.Source("maxbytes"), result.FormatSize(last))
 	}
 	next, err := step(s, c)
 	if err != nil {
@@ -38,7 +38,7 @@ func sizes(s *sources.Sources, c settings.Config) ([]int64, error) {
 }
 
 // span is the first and the last size. Where only one is given, beyond the
-// other's default, it stands alone.
+// other's default, it stands alone: the first is larger only where both are given.
 func span(s *sources.Sources, c settings.Config) (first, last int64) {
 	first, last = int64(c.MinBytes), int64(c.MaxBytes)
 	switch {
