@@ -103,8 +103,11 @@ func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
 			a.Collective, a.Name, call.Op, call.DType.Name, c.sm/10, c.sm%10)
 	}
 	kernel, err := c.Load(k)
-	return loaded{kernel, c.cfg.PDL && k.Module.Arch.PDL()}, err
+	return loaded{kernel, c.PDL(k)}, err
 }
+
+// PDL reports whether a kernel is to be launched before the one in front of it has ended.
+func (c *Comm) PDL(k Kernel) bool { return c.cfg.PDL && k.Module.Arch.PDL() }
 
 // Load finds an entry point, loading its module when it is first needed.
 func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
