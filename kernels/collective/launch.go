@@ -52,7 +52,8 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 		return err
 	}
 	shape.PDL = k.pdl
-	return s.Launch(k.kernel, shape, p.Bytes())
+	c.launched = *p
+	return s.Launch(k.kernel, shape, c.launched.Bytes())
 }
 
 // Admit refuses what would write to memory that is not there, and what no kernel
@@ -90,7 +91,8 @@ func (c *Comm) LaunchOther(s cudart.Stream, other Kernel, shape cudart.Launch, p
 	if err != nil {
 		return err
 	}
-	return s.Launch(k, shape, p.Bytes())
+	c.launched = *p
+	return s.Launch(k, shape, c.launched.Bytes())
 }
 
 func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
