@@ -54,6 +54,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		Short:         "Run collectives and other programs on all GPUs",
 		Long:          rootLong,
 		Example:       rootExample,
+		Version:       program.Version(),
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

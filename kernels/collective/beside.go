@@ -45,7 +45,8 @@ func (x *side) close() error {
 
 // Beside has aside enqueue work on a stream of the Comm's own, and main on s. Both begin
 // where s is, run at the same time, and are over for what is enqueued on s later. A
-// capture of s takes them both in.
+// capture of s takes them both in. main may call Beside again: what that has enqueued
+// aside comes behind what already is there.
 func (c *Comm) Beside(s cudart.Stream, aside func(cudart.Stream) error, main func() error) error {
 	x := c.side
 	if err := s.Record(x.leave); err != nil {

@@ -1,6 +1,8 @@
 package copyengine
 
 import (
+	"slices"
+
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
@@ -86,7 +88,7 @@ type pulling struct {
 	c     *collective.Comm
 	call  collective.Call
 	share Share
-	edges []int64 // piece i is the share's bytes [edges[i], edges[i+1])
+	edges []int64 // piece i is the share's bytes [edges[i], edges[i+1]), of one at least
 }
 
 func newPulling(a *collective.Algorithm, c *collective.Comm, call collective.Call, share Share) *pulling {
@@ -94,16 +96,21 @@ func newPulling(a *collective.Algorithm, c *collective.Comm, call collective.Cal
 	for _, sixteenths := range share.Pieces.ends() {
 		edges = append(edges, min(wholeVecs(share.Bytes*sixteenths/16), share.Bytes))
 	}
-	return &pulling{a, c, call, share, edges}
+	return &pulling{a, c, call, share, slices.Compact(edges)}
 }
 
+func (r *pulling) pieces() int { return len(r.edges) - 1 }
+
 // from does the pieces from i on: copies follow each other on s, and kernels on a stream
-// beside it, but for the last one.
+// beside it, but for the last one. Who has no share has no pieces.
 func (r *pulling) from(s cudart.Stream, i int) error {
+	if r.pieces() == 0 {
+		return nil
+	}
 	if err := r.pull(s, i); err != nil {
 		return err
 	}
-	if i == len(r.edges)-2 {
+	if i == r.pieces()-1 {
 		return r.reduce(s, i)
 	}
 	return r.c.Beside(s,
@@ -115,9 +122,6 @@ func (r *pulling) from(s cudart.Stream, i int) error {
 // from the same one.
 func (r *pulling) pull(s cudart.Stream, i int) error {
 	begin, end := r.edges[i], r.edges[i+1]
-	if begin == end {
-		return nil
-	}
 	for k := 1; k < r.c.World(); k++ {
 		peer := (r.c.Rank() + k) % r.c.World()
 		slot := peer
@@ -135,9 +139,6 @@ func (r *pulling) pull(s cudart.Stream, i int) error {
 // reduce launches the kernel for piece i.
 func (r *pulling) reduce(s cudart.Stream, i int) error {
 	begin, end := r.edges[i], r.edges[i+1]
-	if begin == end {
-		return nil
-	}
 	p := r.c.Params(r.call)
 	p.PartBytes = end - begin
 	p.SendOffset += r.share.Begin + begin

@@ -92,7 +92,7 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	}
 	last := i == len(t.Rules)-1 || !r.sameSweep(t.Rules[i+1])
 	if last && r.UpTo != 0 && r.Hidden == 0 {
-		return fmt.Errorf("it is the last for %s among %d, so that larger sizes have none; leave out its up_to", r.calls(), r.World)
+		return fmt.Errorf("it is the last for %s among %d ranks, so that larger sizes have none; leave out its up_to", r.calls(), r.World)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
 		return fmt.Errorf("hidden %d is of no use here: %w; correct it, or take another algorithm", r.Hidden, err)
 	}
 	if !slices.ContainsFunc(t.Rules, anyLength.sameSweep) {
-		return fmt.Errorf("rows of other lengths have no rules for %s among %d; add some without hidden, or leave hidden out here", anyLength.calls(), r.World)
+		return fmt.Errorf("rows of other lengths have no rules for %s among %d ranks; add some without hidden, or leave hidden out here", anyLength.calls(), r.World)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (t Table) checkOrder(i int) error {
 	}
 	for _, earlier := range t.Rules[:i] {
 		if earlier.sameSweep(r) {
-			return fmt.Errorf("rules for %s among %d stand further up; put them together, the smallest sizes first", r.calls(), r.World)
+			return fmt.Errorf("rules for %s among %d ranks stand further up; put them together, the smallest sizes first", r.calls(), r.World)
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func TestParseRefuses(t *testing.T) {
 		{"blocks", head + last + "blocks = 100000\n", "blocks 100000 is not between"},
 		{"epilogue", head + last + "epilogue = \"rmsnrom\"\n", `allreduce twoshot has no epilogue "rmsnrom"; "gpurun list --output json"`},
 		{"epilogue of another", head + rule("allgather", "4", "", "pull") + "epilogue = \"rmsnorm\"\n", `allgather pull has no epilogue "rmsnorm"`},
-		{"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n", "it is the last for allreduce with bias among 4"},
+		{"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n", "it is the last for allreduce with bias among 4 ranks"},
 		{"size", head + rule("allreduce", "4", `"64KB"`, "naive") + last, `size "64KB" is not a whole number`},
 		{"negative size", head + rule("allreduce", "4", "-1", "naive") + last, "-1"},
 		{"negative row", head + norm("", "-8"), "x.toml:6: rule 1: hidden -8 is not between 1 and 1073741824; leave the key out"},
@@ -84,12 +84,12 @@ func TestParseRefuses(t *testing.T) {
 		{"row that is no number", head + last + "epilogue = \"bias\"\nhidden = \"8K\"\n", "x.toml:11: "},
 		{"cut row", head + norm("", "") + norm("", "8188"), "x.toml:11: rule 2: hidden 8188 is of no use here: epilogue rmsnorm: a row of 8188 elements is not a multiple of 16 bytes; correct it"},
 		{"long row", head + norm("", "") + norm("", "32768"), "hidden 32768 is of no use here: allreduce oneshot_ll normalises rows of up to"},
-		{"other rows", head + last + norm(`"4K"`, "8192"), "x.toml:10: rule 2: rows of other lengths have no rules for allreduce with rmsnorm among 4; add some without hidden"},
+		{"other rows", head + last + norm(`"4K"`, "8192"), "x.toml:10: rule 2: rows of other lengths have no rules for allreduce with rmsnorm among 4 ranks; add some without hidden"},
 		{"other rows of other ranks", head + strings.Replace(norm("", ""), "4", "2", 1) + norm(`"4K"`, "8192"), "rows of other lengths have no rules"},
 		{"unsorted rows", head + norm("", "") + norm(`"4K"`, "8192") + norm(`"2K"`, "8192"), `rule 3: up_to "2K" is not above the "4K"`},
-		{"scattered rows", head + norm(`"4K"`, "8192") + norm("", "") + norm("", "8192"), "rule 3: rules for allreduce with rmsnorm of 8192 among 4 stand further up"},
-		{"limited, but for some rows", head + norm(`"4K"`, ""), "it is the last for allreduce with rmsnorm among 4"},
-		{"limited", head + rule("allreduce", "4", `"64K"`, "naive"), "x.toml:6: rule 1: it is the last for allreduce among 4"},
+		{"scattered rows", head + norm(`"4K"`, "8192") + norm("", "") + norm("", "8192"), "rule 3: rules for allreduce with rmsnorm of 8192 among 4 ranks stand further up"},
+		{"limited, but for some rows", head + norm(`"4K"`, ""), "it is the last for allreduce with rmsnorm among 4 ranks"},
+		{"limited", head + rule("allreduce", "4", `"64K"`, "naive"), "x.toml:6: rule 1: it is the last for allreduce among 4 ranks"},
 		{"unlimited in between", head + last + last, "x.toml:10: rule 2: the rule before has no up_to"},
 		{
 			"unsorted", head + rule("allreduce", "4", `"64K"`, "naive") + rule("allreduce", "4", `"4K"`, "oneshot") + last,
@@ -99,7 +99,7 @@ func TestParseRefuses(t *testing.T) {
 			"overlapping", head + rule("allreduce", "4", `"64K"`, "naive") + rule("allreduce", "4", `"64K"`, "oneshot") + last,
 			"sort the rules by size",
 		},
-		{"scattered", head + last + rule("allreduce", "2", "", "naive") + last, "x.toml:14: rule 3: rules for allreduce among 4 stand further up"},
+		{"scattered", head + last + rule("allreduce", "2", "", "naive") + last, "x.toml:14: rule 3: rules for allreduce among 4 ranks stand further up"},
 	} {
 		if _, err := Parse("x.toml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.toml:") {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)

@@ -8,11 +8,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
@@ -89,7 +91,7 @@ func (s *Sources) readFile(known []string) error {
 	}
 	s.v.SetConfigType(extension)
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return exit.Usagef("config file %s: %s", s.file, phrase.OneLine(err))
+		return misread(s.file, err)
 	}
 	for _, key := range s.v.AllKeys() {
 		if !slices.Contains(known, key) {
@@ -98,6 +100,21 @@ func (s *Sources) readFile(known []string) error {
 		}
 	}
 	return nil
+}
+
+// misread makes a usage error of a file that is not of its form, with the line where that is
+// known.
+func misread(file string, err error) error {
+	var parsing viper.ConfigParseError
+	if errors.As(err, &parsing) {
+		err = parsing.Unwrap()
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		line, _ := wrong.Position()
+		file = fmt.Sprintf("%s:%d", file, line)
+	}
+	return exit.Usagef("config file %s: %s", file, phrase.OneLine(err))
 }
 
 // Source names where the value of a key comes from; "" is the defaults.

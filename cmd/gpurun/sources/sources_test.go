@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,6 +141,15 @@ func TestFileIsRefused(t *testing.T) {
 		if exit.Code(err) != exit.Usage {
 			t.Errorf("%s: %v", file, err)
 		}
+	}
+}
+
+// What is not TOML is found by its line.
+func TestLineIsNamed(t *testing.T) {
+	file := write(t, "iters = 3\nseed = [\n")
+	_, err := Load(flagtest.Collective(t, "allreduce", "--config", file))
+	if want := "config file " + file + ":2: toml: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v does not begin with %s", err, want)
 	}
 }
 

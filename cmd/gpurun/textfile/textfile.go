@@ -13,8 +13,13 @@ func Read(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s: it is no regular file of at most %d bytes", path, most)
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is a device, a pipe or a socket: name a regular file", path)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have: is it the right file?", path, info.Size(), most)
 	}
 	return os.ReadFile(path)
 }

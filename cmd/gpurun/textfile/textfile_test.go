@@ -20,12 +20,16 @@ func TestRead(t *testing.T) {
 	if text, err := Read(file, 4); err != nil || string(text) != "four" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := Read(file, 3); err == nil {
-		t.Error("a file of 4 bytes has no more than 3")
-	}
-	for _, path := range []string{folder, filepath.Join(folder, "missing"), "/dev/zero", pipe} {
-		if _, err := Read(path, 1<<20); err == nil {
-			t.Errorf("%s was read", path)
+	missing := filepath.Join(folder, "missing")
+	for path, want := range map[string]string{
+		file:        file + " has 4 bytes, more than the 3 that it may have: is it the right file?",
+		folder:      folder + " is a folder: name a file",
+		"/dev/zero": "/dev/zero is a device, a pipe or a socket: name a regular file",
+		pipe:        pipe + " is a device, a pipe or a socket: name a regular file",
+		missing:     "stat " + missing + ": no such file or directory",
+	} {
+		if _, err := Read(path, 3); err == nil || err.Error() != want {
+			t.Errorf("%s: got  %v\nwant %s", path, err, want)
 		}
 	}
 }

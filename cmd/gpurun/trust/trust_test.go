@@ -28,7 +28,7 @@ func TestToken(t *testing.T) {
 		{" \n", secret, "", "is empty"},
 		{"", secret[:15], "", TokenVariable + " holds no secret of 16 to 4096"},
 		{secret + "\n" + secret, "", "", "in one line"},
-		{secret + strings.Repeat("x", 4096), "", "", "4096 bytes"},
+		{secret + strings.Repeat("x", 4096), "", "", "more than the 4096"},
 	} {
 		t.Setenv(TokenVariable, c.variable)
 		files := settings.TrustFiles{}

@@ -117,26 +117,31 @@ func verificationSize(sizes []int64) int64 {
 }
 
 // samples are what the results say about candidates that make sense: a grid much
-// larger than the algorithm's own is no larger in truth. Of a call out of place
-// and in place counts the slower, and neither if the other was hopeless.
+// larger than the algorithm's own is no larger in truth, and a call of no bytes leaves
+// nothing to choose. Of a call out of place and in place counts the slower, and neither if
+// the other was hopeless. Sizes that come to the same bytes are one sample, the slowest.
 func (p subject) samples(results []result.Result) []tuning.Sample {
-	times := map[tuning.Sample][]float64{}
+	times := map[tuning.Sample]map[bool]float64{} // by whether the call was in place
 	var order []tuning.Sample
 	for _, r := range results {
 		if a, ok := p.What.Algorithm(r.Algorithm); ok && r.Blocks > 2*a.Blocks {
 			continue
 		}
+		if r.Bytes == 0 && !p.What.Shape.Empty {
+			continue
+		}
 		s := p.sample()
 		s.Bytes, s.Algorithm, s.Blocks = r.Bytes, r.Algorithm, r.Blocks
 		if times[s] == nil {
+			times[s] = map[bool]float64{}
 			order = append(order, s)
 		}
-		times[s] = append(times[s], r.Time.P50)
+		times[s][r.InPlace] = max(times[s][r.InPlace], r.Time.P50)
 	}
 	var samples []tuning.Sample
 	for _, s := range order {
 		if micros := times[s]; len(micros) == p.places() {
-			s.Micros = slices.Max(micros)
+			s.Micros = max(micros[false], micros[true])
 			samples = append(samples, s)
 		}
 	}

@@ -109,17 +109,38 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// Sizes that come to the same bytes are one sample, and those that come to none are no sample:
+// a table has no last size below which there is nothing.
+func TestSamplesOfOddSizes(t *testing.T) {
+	what, _ := kernels.Find("allgather")
+	p := subject{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
+	var results []result.Result
+	for i, bytes := range []int64{0, 8, 8} {
+		for _, inPlace := range []bool{false, true} {
+			results = append(results, result.Result{
+				Collective: "allgather", Algorithm: "pull", Blocks: 8, Bytes: bytes, InPlace: inPlace, Time: result.Time{P50: float64(i)},
+			})
+		}
+	}
+	want := []tuning.Sample{{Collective: "allgather", World: 4, Bytes: 8, Algorithm: "pull", Blocks: 8, Micros: 2}}
+	if diff := cmp.Diff(want, p.samples(results)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Samples know the epilogue and the length of its rows.
 func TestSamplesOfRows(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	p := subject{&plan.Collective{What: what, Run: session.Run{
 		Machine: machine.Machine{Ranks: 2}, Job: worker.Job{Epilogue: "rmsnorm", Row: 8192},
 	}}}
-	r := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
+	out := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
+	in := out
+	in.InPlace = true
 	want := []tuning.Sample{{
 		Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8192, Bytes: 128 << 10, Algorithm: "oneshot", Blocks: 8, Micros: 7,
 	}}
-	if diff := cmp.Diff(want, p.samples([]result.Result{r, r})); diff != "" { // out of place and in place
+	if diff := cmp.Diff(want, p.samples([]result.Result{out, in})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -41,7 +41,24 @@ func TestNoPTXIsLeftOver(t *testing.T) {
 		want = append(want, m.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-catalog +folder)\n%s", diff)
+		t.Errorf("kernels/ptx has other modules than the catalog: run go generate ./kernels\n(-catalog +folder)\n%s", diff)
+	}
+}
+
+// Every .cu file is in some module: none waits in vain for an algorithm to be listed.
+func TestEverySourceIsBuilt(t *testing.T) {
+	files, err := filepath.Glob("../../*/*.cu")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d sources: %v", len(files), err)
+	}
+	built := map[string]bool{}
+	for _, m := range wanted() {
+		built[filepath.Join("../..", m.Source)] = true
+	}
+	for _, f := range files {
+		if !built[f] {
+			t.Errorf("%s is in no module: list its algorithm in the Collective of that folder, and run go generate ./kernels", f)
+		}
 	}
 }
 
