@@ -125,7 +125,7 @@ func (r *rank) rateInTurns(ctx context.Context) (float64, error) {
 	for range copyRepetitions {
 		for distance := 1; distance < r.WorldSize; distance++ {
 			peer := (r.Rank + distance) % r.WorldSize
-			took, err := r.timeTogether(ctx, testCase{}, s, func() error { return r.copyTo(peer) })
+			took, _, err := r.timeTogether(ctx, testCase{}, s, func() error { return r.copyTo(peer) })
 			if err != nil {
 				return 0, fmt.Errorf("copying to rank %d: %w", peer, err)
 			}

@@ -19,6 +19,8 @@ type measurement struct {
 	Mismatches []result.Mismatch `json:"mismatches,omitempty"`
 	// Samples are the times of a call by round; without rounds there are none.
 	Samples []time.Duration `json:"samples,omitempty"`
+	// OnHost are likewise those of the host until a call was enqueued; of calls in graphs there are none.
+	OnHost []time.Duration `json:"on_host,omitempty"`
 	// Norms are those of a product of random inputs; nil: they are no numbers, or there
 	// was none.
 	Norms *reference.Norms `json:"norms,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
@@ -217,7 +216,7 @@ func (p *productRun) timeRound(ctx context.Context, c *productContestant, s stam
 	if err := p.phase("timing %s, round %d of %d", c, round+1, p.Job.Rounds); err != nil {
 		return err
 	}
-	took, err := p.timeTogether(ctx, c.awaited(), s, func() error {
+	took, onHost, err := p.timeTogether(ctx, c.awaited(), s, func() error {
 		for range p.Job.Iterations {
 			if err := p.enqueue(c); err != nil {
 				return err
@@ -228,7 +227,7 @@ func (p *productRun) timeRound(ctx context.Context, c *productContestant, s stam
 	if err != nil {
 		return err
 	}
-	c.Samples = append(c.Samples, took/time.Duration(p.Job.Iterations))
+	c.note(p.Job, took, onHost)
 	c.Time = distribution(slices.Clone(c.Samples))
 	return nil
 }

@@ -119,12 +119,21 @@ func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
 	if err := r.phase("timing %s, round %d of %d", c.testCase, round+1, r.Job.Rounds); err != nil {
 		return err
 	}
-	took, err := r.timeTogether(ctx, c.testCase, c.stamps, c.batch)
+	took, onHost, err := r.timeTogether(ctx, c.testCase, c.stamps, c.batch)
 	if err != nil {
 		return err
 	}
-	c.Samples = append(c.Samples, took/time.Duration(r.Job.Iterations))
+	c.note(r.Job, took, onHost)
 	return nil
+}
+
+// note adds what a round took, and where calls are launched one by one, what of that the host did.
+func (m *measurement) note(j Job, took, onHost time.Duration) {
+	calls := time.Duration(j.Iterations)
+	m.Samples = append(m.Samples, took/calls)
+	if j.GraphReplays == 0 {
+		m.OnHost = append(m.OnHost, onHost/calls)
+	}
 }
 
 // shareGroup tells all ranks what each measured of a group; rank 0 passes the sum of
@@ -153,17 +162,31 @@ func (r *rank) shareGroup(ctx context.Context, group []testCase, mine []measurem
 }
 
 // setSamples makes samples of the slowest rank's time in each round, and the
-// distribution of them.
+// distribution of them; likewise of the hosts' the median.
 func setSamples(res *result.Result, all []measurement) {
-	samples := slices.Clone(all[0].Samples)
-	for _, m := range all[1:] {
-		for round, d := range m.Samples {
-			samples[round] = max(samples[round], d)
-		}
-	}
-	for _, d := range samples {
-		res.Samples = append(res.Samples, float64(d.Nanoseconds())/1e3)
-	}
+	samples := slowest(all, func(m measurement) []time.Duration { return m.Samples })
+	res.Samples = inMicros(samples)
 	res.Time = distribution(samples)
 	res.Time.P50 = stats.Median(res.Samples)
+	if onHost := slowest(all, func(m measurement) []time.Duration { return m.OnHost }); len(onHost) > 0 {
+		res.OnHost = stats.Median(inMicros(onHost))
+	}
+}
+
+// slowest is the longest of all ranks' times in each round.
+func slowest(all []measurement, of func(measurement) []time.Duration) []time.Duration {
+	times := slices.Clone(of(all[0]))
+	for _, m := range all[1:] {
+		for round, d := range of(m) {
+			times[round] = max(times[round], d)
+		}
+	}
+	return times
+}
+
+func inMicros(times []time.Duration) (us []float64) {
+	for _, d := range times {
+		us = append(us, float64(d.Nanoseconds())/1e3)
+	}
+	return us
 }

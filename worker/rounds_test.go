@@ -237,12 +237,13 @@ func TestGroups(t *testing.T) {
 func TestSamplesAreTheSlowestRanks(t *testing.T) {
 	var r result.Result
 	setSamples(&r, []measurement{
-		{Samples: []time.Duration{3000, 1000, 9000, 1500}},
-		{Samples: []time.Duration{2000, 4000, 8000, 1600}},
+		{Samples: []time.Duration{3000, 1000, 9000, 1500}, OnHost: []time.Duration{500, 200, 700, 300}},
+		{Samples: []time.Duration{2000, 4000, 8000, 1600}, OnHost: []time.Duration{400, 900, 100, 300}},
 	})
 	want := result.Result{
 		Samples: []float64{3, 4, 9, 1.6},
 		Time:    result.Time{Min: 1.6, P50: 3.5, P95: 9, P99: 9, Max: 9},
+		OnHost:  0.6, // of 0.5, 0.9, 0.7, 0.3
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Error(diff)

@@ -93,30 +93,31 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 // ranks meet twice: their processes, so that none is far ahead, and then their
 // streams, so that no rank's time has the others' lateness in it. Of two times that it
 // is enqueued the second counts: caches are then as they will stay, and the stream does
-// not wait for the host.
-func (r *rank) timeTogether(ctx context.Context, c testCase, s stamps, enqueue func() error) (time.Duration, error) {
+// not wait for the host. onHost is how long the host took to enqueue it.
+func (r *rank) timeTogether(ctx context.Context, c testCase, s stamps, enqueue func() error) (took, onHost time.Duration, err error) {
 	if err := r.meet(ctx, "batch"); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := barrier.Meet(r.comm, r.stream, collective.StartBarrier); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, stamp := range s[:2] {
+		began := time.Now()
 		if err := enqueue(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
+		onHost = time.Since(began)
 		if err := r.stream.Record(stamp); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	if err := r.finish(ctx, c, s); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	took, err := s[1].Since(s[0])
-	if err != nil {
-		return 0, fmt.Errorf("reading an event: %w", err)
+	if took, err = s[1].Since(s[0]); err != nil {
+		return 0, 0, fmt.Errorf("reading an event: %w", err)
 	}
-	return took, nil
+	return took, onHost, nil
 }
 
 // lookEvery is how often a rank that waits for its stream looks around.

@@ -13,8 +13,9 @@ import (
 const benchLong = `bench measures algorithms of a collective side by side: in every round each is timed once, in
 an order that changes, so that whatever drifts hits all alike. Every algorithm is verified
 before and after. A sample is the time of --iters calls, replayed from a graph, over their number,
-on the slowest rank of the round. Medians have intervals of 95% confidence; a ratio is marked
-with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05). Without --algo, NCCL takes
+on the slowest rank of the round; with -G 0, which launches each call, "host us" is how long the
+host took to enqueue one. Medians have intervals of 95% confidence; a ratio is marked with ~
+where the difference may be chance (Mann-Whitney U, p >= 0.05). Without --algo, NCCL takes
 part where GPUs and the library are at hand; --algo all measures gpurun's own algorithms alone.
 
 What the links carry is measured in the same run, by the copy engines: all GPUs send to one peer
@@ -82,6 +83,7 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 
 const benchProductLong = `In every round each algorithm is timed once, in an order that changes, so that whatever
 drifts hits all alike. Every algorithm is verified before and after. A sample is the time of
---iters calls over their number, on the slowest rank of the round. Medians have intervals of 95%
-confidence; a ratio is marked with ~ where the difference may be chance (Mann-Whitney U, p >= 0.05).
+--iters calls over their number, on the slowest rank of the round; "host us" is how long the
+host took to enqueue one. Medians have intervals of 95% confidence; a ratio is marked with ~
+where the difference may be chance (Mann-Whitney U, p >= 0.05).
 With --algo all, naive is left out, which takes far longer.`

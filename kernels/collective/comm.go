@@ -19,14 +19,15 @@ type Source func(module string) ([]byte, error)
 // Every rank makes the same calls in the same order. Like the device, it
 // belongs to one goroutine.
 type Comm struct {
-	cfg     Config
-	sm      int // compute capability
-	base    Params
-	fault   cudart.HostBuffer
-	modules map[string]cudart.Module
-	entries map[[2]string]cudart.Kernel // by module and name
-	kernels map[kernelKey]loaded        // by what calls need them for
-	side    side
+	cfg      Config
+	sm       int // compute capability
+	base     Params
+	fault    cudart.HostBuffer
+	modules  map[string]cudart.Module
+	entries  map[[2]string]cudart.Kernel // by module and name
+	kernels  map[kernelKey]loaded        // by what calls need them for
+	launched Params                      // those of the last launch, so that no launch allocates any
+	side     side
 }
 
 // Config is what a Comm needs to know.

@@ -52,7 +52,8 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 		return err
 	}
 	shape.PDL = k.pdl
-	return s.Launch(k.kernel, shape, p.Bytes())
+	c.launched = *p
+	return s.Launch(k.kernel, shape, c.launched.Bytes())
 }
 
 // Admit refuses what would write to memory that is not there, and what no kernel
@@ -90,7 +91,8 @@ func (c *Comm) LaunchOther(s cudart.Stream, other Kernel, shape cudart.Launch, p
 	if err != nil {
 		return err
 	}
-	return s.Launch(k, shape, p.Bytes())
+	c.launched = *p
+	return s.Launch(k, shape, c.launched.Bytes())
 }
 
 func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
@@ -103,8 +105,11 @@ func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
 			a.Collective, a.Name, call.Op, call.DType.Name, c.sm/10, c.sm%10)
 	}
 	kernel, err := c.Load(k)
-	return loaded{kernel, c.cfg.PDL && k.Module.Arch.PDL()}, err
+	return loaded{kernel, c.PDL(k)}, err
 }
+
+// PDL reports whether a kernel is to be launched before the one in front of it has ended.
+func (c *Comm) PDL(k Kernel) bool { return c.cfg.PDL && k.Module.Arch.PDL() }
 
 // Load finds an entry point, loading its module when it is first needed.
 func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {

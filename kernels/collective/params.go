@@ -46,9 +46,19 @@ type Params struct {
 	_                 uint32
 }
 
-// operationNumber is an operation's number among the kernels, 0 for None.
+// operationNumber is an operation's number among the kernels, 0 for Sum and None.
 func operationNumber(op Op) uint32 {
-	return map[Op]uint32{Sum: 0, Prod: 1, Min: 2, Max: 3, Avg: 4}[op]
+	switch op {
+	case Prod:
+		return 1
+	case Min:
+		return 2
+	case Max:
+		return 3
+	case Avg:
+		return 4
+	}
+	return 0
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

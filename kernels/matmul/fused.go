@@ -2,7 +2,6 @@ package matmul
 
 import (
 	"gpurun/cudart"
-	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 )
 
@@ -51,7 +50,7 @@ func (f fused) algorithm() *Algorithm {
 		return f.most(func(g *GEMM) int64 { return f.boxes() * g.boxBytes(p, world) })
 	}
 	a.Counters = func(p Problem, world int) int64 {
-		return max(int64(world)*maxProductChunks, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
+		return 1 + max(int64(world)*maxProductChunks, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
 	}
 	return a
 }
@@ -99,7 +98,7 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 	if l.kernel, err = r.Load(k); err != nil {
 		return l, err
 	}
-	l.gemm, l.shape = g, g.Shape(call.Problem, r.World(), r.SMs)
+	l.gemm, l.shape = g, r.shape(g, k, call.Problem, r.World())
 	if f.copies(r, call, l) {
 		l.copyProducts(call.Problem, r.World())
 	}
@@ -118,13 +117,6 @@ func (f fused) copies(r *Runner, call Call, l launching) bool {
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
-	if f.everywhere {
-		for _, k := range barrier.FlagKernels() {
-			if _, err := r.Load(k); err != nil {
-				return err
-			}
-		}
-	}
 	if err := r.prepareForks(); err != nil {
 		return err
 	}
@@ -133,7 +125,8 @@ func (f fused) prepare(r *Runner, call Call) error {
 }
 
 // enqueue multiplies while shards are on their way: those of A to this rank, or the
-// products of this rank to their owners.
+// products of this rank to their owners. The kernel knows by itself which peers have begun, and ends
+// when all has come that it gets of them.
 func (f fused) enqueue(r *Runner, call Call) error {
 	l, err := f.launch(r, call)
 	if err != nil {
@@ -146,16 +139,9 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	case f.gathers:
 		return r.gatherBeside(call, &l.Params, launch)
 	case l.Outbox != 0:
-		err = r.pullBeside(call, &l, launch)
-	default:
-		err = launch()
+		return r.pullBeside(call, &l, launch)
 	}
-	// The kernel knows by itself which peers have begun. When it has ended, all products have
-	// come that it waits for; sums that go everywhere come until all kernels have ended.
-	if err != nil || !f.everywhere {
-		return err
-	}
-	return barrier.Meet(r.Comm, r.Main, collective.EndBarrier)
+	return launch()
 }
 
 func fusedGather() *Algorithm {

@@ -96,6 +96,13 @@ func (r *Runner) choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, 
 	return best, kernel, nil
 }
 
+// shape is how a kernel of a GEMM is launched: early, if it waits for the one in front of it by itself.
+func (r *Runner) shape(g *GEMM, k collective.Kernel, p Problem, shards int) cudart.Launch {
+	shape := g.Shape(p, shards, r.SMs)
+	shape.PDL = r.PDL(k)
+	return shape
+}
+
 // ofProduct are the kernels that only multiply.
 func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
 
@@ -148,5 +155,5 @@ func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 	if err := g.maps(r, &p, call.DType, what.rows); err != nil {
 		return err
 	}
-	return r.Main.Launch(kernel, g.Shape(problem, 1, r.SMs), p.Bytes())
+	return r.Main.Launch(kernel, r.shape(g, k, problem, 1), p.Bytes())
 }

@@ -189,7 +189,7 @@ FORCE_INLINE __device__ void send_tile(Job& job, const Tile& t, uint32_t out) {
   for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) st(to + at, ld_shared(out + at));
 }
 
-// Puts the block's sums where the job wants them. The stages are free again when it returns.
+// Puts the block's sums where the job wants them, and tells it. The stages are free again when it returns.
 template <typename T, typename Job>
 FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, Part& part) {
   if (job.adds(t) && !add_peers<T>(job, t, out, part)) return;
@@ -199,6 +199,11 @@ FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Til
   else
     store_rows(p, job, t, out);
   block_all(true);
+  if (thread_id() != 0) return;
+  if (job.sends(t))
+    job.sent(t, t.index, true);
+  else
+    job.kept();
 }
 
 template <typename T, typename Job>
@@ -228,7 +233,6 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     Part part = {warp % (kRows / kWarpRows) * kWarpRows, warp / (kRows / kWarpRows) * kWarpColumns, {}};
     multiply_slices<T>(p, o, shared, part);
     put_sums<T>(p, job, t, shared, part);
-    if (job.sends(t) && thread_id() == 0) job.sent(t, t.index, true);
     watch.ends(t);
   }
   if (is_last) job.await_peers();

@@ -18,6 +18,7 @@
 //   owners(tile, part)    where a part of it is to be stored
 //   sent(tile, part, has_rows)  that thread, after a part of it has been stored, or if there is nothing of it, or
 //                         none was to be
+//   kept()                one thread, after a part of any other tile has been stored
 //   targets(tile), target(tile, i)  the matrices to store any other tile in, by where its shard
 //                         begins in each
 //   await_peers()         one thread of the grid, at any time: returns when the peers need no more
@@ -128,6 +129,7 @@ struct Local {
   FORCE_INLINE __device__ static constexpr uint64_t owners(const Tile&, int32_t) { return 0; }
   FORCE_INLINE __device__ void sent(const Tile&, int32_t, bool) {}
 
+  FORCE_INLINE __device__ void kept() const {}
   FORCE_INLINE __device__ static constexpr uint32_t targets(const Tile&) { return 1; }
 };
 

@@ -20,6 +20,8 @@ type Params struct {
 	Progress   uint64
 	Ready      uint64
 	Taken      uint64
+	Done       uint64
+	Kept       uint64
 	Trace      uint64
 	MapA       uint64
 	MapAFull   uint64

@@ -66,14 +66,14 @@ func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 	outbox := call.Staging + l.gemm.boxBytes(call.Problem, r.World())
 	for chunk, first := int64(0), int64(0); first < parts; chunk, first = chunk+1, first+int64(l.ChunkParts) {
 		count := min(int64(l.ChunkParts), parts-first)
-		word := 4 * (int64(from)*int64(l.Splits) + chunk)
-		counter := r.Local(call.Counters + word)
+		word := int64(from)*int64(l.Splits) + chunk
+		counter := r.Local(call.counter(word))
 		to, source := r.Local(call.Staging+place(from, first)), r.Peer(from, outbox+place(r.Rank(), first))
 		err := errors.Join(
 			r.Copies.WaitValue(counter, uint32(count)),
 			r.Copies.WriteValue(counter, 0),
 			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to, source),
-			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(word), l.Epoch),
+			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(4*word), l.Epoch),
 		)
 		if err != nil {
 			return err

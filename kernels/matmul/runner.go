@@ -47,16 +47,19 @@ type Call struct {
 // whether it has begun, and whether it has copied what it gets from this one, and of each
 // chunk, of A or of products, whether it is there.
 func ProgressBytes(world, splits int) int64 {
-	return 2*rankWords + 4*int64(world)*int64(max(splits, maxProductChunks))
+	return 3*rankWords + 4*int64(world)*int64(max(splits, maxProductChunks))
 }
 
 // rankWords is the room for a word of each rank, wherever the chunks' words end.
 const rankWords = 4 * collective.MaxRanks
 
-// ready and taken are where the words of a rank lie, in bytes from the base of symmetric
-// memory; see Params.
+// ready, taken and done are where the words of a rank lie, counter where one of the counters does, of which
+// the first counts parts that stay, in bytes from the base of symmetric memory; see Params.
 func (c Call) ready(rank int) int64 { return c.Progress + 4*int64(rank) }
 func (c Call) taken(rank int) int64 { return c.ready(rank) + rankWords }
+func (c Call) done(rank int) int64  { return c.taken(rank) + rankWords }
+
+func (c Call) counter(i int64) int64 { return c.Counters + 4*(1+i) }
 
 // MaxSplits bounds the chunks of a shard.
 const MaxSplits = 256
@@ -67,8 +70,8 @@ func (r *Runner) Params(call Call) Params {
 	p := Params{
 		Params: r.Comm.Params(collective.Call{DType: call.DType}),
 		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
-		Staging: at(call.Staging), Counters: at(call.Counters),
-		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Progress: at(call.Progress + 2*rankWords),
+		Staging: at(call.Staging), Kept: at(call.Counters), Counters: at(call.counter(0)),
+		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Done: at(call.done(0)), Progress: at(call.Progress + 3*rankWords),
 		Trace: uint64(call.Trace),
 		M:     call.M, N: call.N, K: call.K,
 		Splits: uint32(max(call.Splits, 1)),

@@ -15,7 +15,9 @@
 // the end the sender, who waits for that.
 //
 // Nobody sends to a rank that has not begun the call: before, what it was sent may still be in use, wherever it
-// lies, or C. Counters are zero between calls: who has waited for one resets it.
+// lies, or C. Sums rest on what the peers have sent, and so on their having begun. Whoever stores the last part of a
+// rank's sums everywhere tells the peers, whose kernels wait for that. Counters are zero between calls: who has
+// waited for one, or counted the last, resets it.
 template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
 struct Summed {
   using Order = Tiles<kRows, kColumns>;
@@ -66,6 +68,17 @@ struct Summed {
     asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, counter, t.owner)) : "memory");
   }
 
+  FORCE_INLINE __device__ void kept() const {
+    if constexpr (kEverywhere) {
+      uint32_t before;
+      asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p.kept) : "memory");
+      if (before + 1 != parts_with_rows(p.base.rank)) return;
+      *(Global<volatile uint32_t>)p.kept = 0;
+      tell(p, p.done, p.base.rank);
+      each_peer(p, [&](uint32_t r) { tell(p, p.done, r); });
+    }
+  }
+
   FORCE_INLINE __device__ uint32_t targets(const Tile&) const { return kEverywhere ? p.base.world : 1; }
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t i) const {
     return kEverywhere ? on_peer(p, shard_of(p, p.c, t), (p.base.rank + i) % p.base.world) : p.c;
@@ -74,11 +87,13 @@ struct Summed {
   // Only the kernel gives up waiting: it then lets the copies to this rank go. It ends behind them: they reset counters,
   // and would take from the next call's copies what lets those go.
   FORCE_INLINE __device__ void await_peers() const {
-    if (!is_copied()) return;
-    each_peer(p, [&](uint32_t r) {
-      if (await_word(p, last_word(r), p.epoch, kProducts, r)) tell(p, p.taken, r);
-    });
-    each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
+    if (is_copied()) {
+      each_peer(p, [&](uint32_t r) {
+        if (await_word(p, last_word(r), p.epoch, kProducts, r)) tell(p, p.taken, r);
+      });
+      each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
+    }
+    if constexpr (kEverywhere) await_sums();
     if (has_failed(p)) let_copies_go();
   }
 
@@ -95,6 +110,16 @@ struct Summed {
   }
 
  private:
+  // Waits until all ranks have stored their sums everywhere: this one first, whose waits for products expire before
+  // those for what the peers do with theirs.
+  FORCE_INLINE __device__ void await_sums() const {
+    if (parts_with_rows(p.base.rank) > 0)
+      while (is_behind(ld_flag_acquire(word_of(p.done, p.base.rank)), p.epoch) && !has_failed(p)) {}
+    each_peer(p, [&](uint32_t r) {
+      if (parts_with_rows(r) > 0) await_word(p, word_of(p.done, r), p.epoch, kEndBarrier, r);
+    });
+  }
+
   static constexpr uint32_t kAllParts = 1u << 30; // of any chunk, and more
 
   // The last chunk of a rank's products for this one, and its word of progress: a stream copies one after the other.
@@ -111,6 +136,10 @@ struct Summed {
     return ((int64_t)rank * parts() + part) * (kPartRows * kOutPitch<kColumns>);
   }
   FORCE_INLINE __device__ int32_t parts() const { return order().per_shard() * (kRows / kPartRows); } // of a shard
+  // The parts of a rank's shard that have rows.
+  FORCE_INLINE __device__ uint32_t parts_with_rows(uint32_t rank) const {
+    return (order().rows_of_shard(rank) + kPartRows - 1) / kPartRows * order().across();
+  }
   FORCE_INLINE __device__ uint32_t chunk_of(uint32_t rank, int32_t part) const { return rank * p.splits + part / p.chunk_parts; }
 };
 

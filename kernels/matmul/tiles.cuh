@@ -32,6 +32,13 @@ class Tiles {
   FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
   FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
 
+  FORCE_INLINE __device__ int32_t across() const { return across_; }
+
+  FORCE_INLINE __device__ int32_t rows_of_shard(uint32_t owner) const {
+    const int32_t left = rows_ - (int32_t)owner * shard_rows_;
+    return left < 0 ? 0 : left < shard_rows_ ? left : shard_rows_;
+  }
+
   FORCE_INLINE __device__ Tile at(int32_t i) const {
     const int32_t shard = i / per_shard(), in_shard = i % per_shard();
     const int32_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
@@ -41,8 +48,7 @@ class Tiles {
     t.owner = (first_ + shard) % shards_;
     t.row = y * kRows;
     t.shard_row = t.owner * shard_rows_;
-    const int32_t end = rows_ - t.shard_row < shard_rows_ ? rows_ - t.shard_row : shard_rows_;
-    t.rows = end - t.row;
+    t.rows = rows_of_shard(t.owner) - t.row;
     t.column = x * kColumns;
     t.index = in_shard;
     t.number = i;

@@ -269,8 +269,8 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
   Parities parity;
   const bool leads = lane_id() == 0;
   each_tile<true>(job, [&](const Tile& t) {
+    bool is_right = true;
     if (pair_has_rows(t)) {
-      bool is_right = true;
       if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);
       barrier_wait(at.ready(part), parity.tile);
       parity.tile ^= 1;
@@ -284,18 +284,25 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
       warp_meet();
       if (leads) barrier_arrive(at.stored(part));
       bulk_wait_written();
+      warp_meet();
     }
-    if (leads && job.sends(t)) job.sent(t, number_of(t, part), rows_of(t, part) > 0);
+    if (!leads) return;
+    if (job.sends(t))
+      job.sent(t, number_of(t, part), rows_of(t, part) > 0);
+    else if (is_right && rows_of(t, part) > 0)
+      job.kept();
   });
 }
 
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
-  const bool stops = Job{p}.stops();
   if (thread_id() == 0) at.init_barriers();
-  if (block_id() == 0 && !stops) Job{p}.announce();
   cluster_meet();
+  follow_previous_grid();
+  const bool stops = Job{p}.stops();
+  if (block_id() == 0 && !stops) Job{p}.announce();
+  warp_meet();
   if (stops) {
     if (thread_id() == 0 && block_id() == grid_blocks() - 1) Job{p}.let_copies_go();
     return;

@@ -95,6 +95,18 @@ func TestTablesGolden(t *testing.T) {
 	golden.Check(t, "run.markdown.golden", render(t, run(), o))
 }
 
+// What the host takes is shown where it launches every call.
+func TestTableShowsTheHostsShare(t *testing.T) {
+	of := run()
+	of.Results[0].OnHost = 2.345
+	for _, o := range []Options{{Against: "nccl"}, {Against: "nccl", Graph: true}} {
+		text := string(render(t, of, o))
+		if has := strings.Contains(text, " host us ") && strings.Contains(text, "  2.35  "); has == o.Graph {
+			t.Errorf("graph %t:\n%s", o.Graph, text)
+		}
+	}
+}
+
 // Lines are in columns, whatever is in them.
 func TestTableIsAligned(t *testing.T) {
 	var width int

@@ -17,8 +17,16 @@ type column struct {
 	cell  func(r row) string
 }
 
-// columns of results beside the series against.
-func columns(against string) []column {
+// columns of results beside the series against; host has what the host took, if that is known.
+func columns(against string, host bool) []column {
+	all := allColumns(against)
+	if !host {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.title == "host us" })
+	}
+	return all
+}
+
+func allColumns(against string) []column {
 	micros := func(value func(r row) float64) func(r row) string {
 		return func(r row) string { return fmt.Sprintf("%.2f", value(r)) }
 	}
@@ -30,6 +38,7 @@ func columns(against string) []column {
 		{"± 95%", 7, false, row.spread},
 		{"min us", 11, false, micros(func(r row) float64 { return r.Summary.Min })},
 		{"max us", 11, false, micros(func(r row) float64 { return r.Summary.Max })},
+		{"host us", 8, false, func(r row) string { return orDash(r.OnHost > 0, "%.2f", r.OnHost) }},
 		{"busbw GB/s", 10, false, func(r row) string { return orDash(r.BusBW > 0, "%.4g", r.BusBW) }},
 		{"% of link", 9, false, func(r row) string { return orDash(r.link > 0, "%.1f%%", 100*r.link) }},
 		{versus, max(9, utf8.RuneCountInString(versus)), false, row.versus},
@@ -39,8 +48,8 @@ func columns(against string) []column {
 }
 
 // productColumns are those of products of matrices, of which those of a size are a block.
-func productColumns(against string) []column {
-	all := slices.Delete(columns(against), 0, 1)
+func productColumns(against string, host bool) []column {
+	all := slices.Delete(columns(against, host), 0, 1)
 	for i := range all {
 		if all[i].title == "busbw GB/s" {
 			all[i] = column{"TFLOP/s", 10, false, func(r row) string { return orDash(r.Product.TFLOPS > 0, "%.4g", r.Product.TFLOPS) }}

@@ -22,9 +22,9 @@ type Options struct {
 // NewTable makes a renderer of results in rounds: a line an algorithm, and those of a
 // size together. It is a [result.CeilingRenderer].
 func NewTable(w io.Writer, o Options) result.CeilingRenderer {
-	t := &table{w: w, o: o, columns: columns(o.Against)}
+	t := &table{w: w, o: o, columns: columns(o.Against, !o.Graph)}
 	if o.Products {
-		t.columns = productColumns(o.Against)
+		t.columns = productColumns(o.Against, !o.Graph)
 	}
 	return t
 }

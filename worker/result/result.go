@@ -87,8 +87,11 @@ type Result struct {
 	Time       Time       `json:"time_us"`
 	// Samples are the times that Time is the distribution of, in microseconds and in
 	// the order of the rounds; only "gpurun bench" keeps them.
-	Samples     []float64 `json:"samples_us,omitempty"`
-	SlowestRank int       `json:"slowest_rank"`
+	Samples []float64 `json:"samples_us,omitempty"`
+	// OnHost is how long the slowest rank's host took to enqueue a call, in microseconds: the median
+	// of the rounds; 0 where calls are replayed from a graph, or there are no rounds.
+	OnHost      float64 `json:"host_us,omitempty"`
+	SlowestRank int     `json:"slowest_rank"`
 	// RankTimes are the medians of all ranks, in microseconds.
 	RankTimes []float64 `json:"rank_p50_us,omitempty"`
 	// SlowRank is the rank that took longer than the others by more than chance
