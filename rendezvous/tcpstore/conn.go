@@ -38,6 +38,7 @@ type conn struct {
 	out      outbox
 	blocked  bool // the client must take a reply before it is listened to
 	held     int64
+	visit    int // its last one, as crowd counts them
 
 	waiting *waiter // nil while the client waits for nothing
 	due     time.Time

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 		conns:    map[int32]*conn{},
 		hurried:  newHurried(limits.RequestTime),
 		buffer:   make([]byte, readBytes),
+		pace:     pace{crowdSize: crowdPerProcessor * runtime.NumCPU()},
 	}, nil
 }
 
@@ -73,6 +75,7 @@ func (l *loop) run() error {
 			if e.Fd == int32(l.poller.bell) {
 				rung = true
 			} else if c := l.conns[e.Fd]; c != nil {
+				l.pace.crowd.visit(c)
 				l.dismissOn(c.ready(n == 1), c)
 			}
 		}
@@ -93,7 +96,13 @@ func (l *loop) run() error {
 // somebody's time is over.
 func (l *loop) next(events []unix.EpollEvent) (int, error) {
 	left := l.hangUpLate()
-	if l.pace.looks() {
+	if l.pace.naps() {
+		n, err := l.poller.wait(events, 0)
+		if n > 0 || err != nil {
+			return n, err
+		}
+		nap(crowdNap)
+	} else if l.pace.looks() {
 		n, err := l.look(events)
 		l.pace.looked(n > 0)
 		if n > 0 || err != nil {
