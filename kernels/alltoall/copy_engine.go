@@ -25,6 +25,9 @@ func CopyEngine() *collective.Algorithm {
 		if call.Count == 0 {
 			return nil
 		}
+		if err := c.Admit(a, call); err != nil {
+			return err
+		}
 		own := int64(c.Rank()) * call.Bytes()
 		err := c.Beside(s,
 			func(side cudart.Stream) error {

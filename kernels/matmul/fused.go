@@ -157,7 +157,7 @@ func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool,
 	var all []*Algorithm
 	for _, f := range []fused{
 		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: pushed},
-		{name: "fused_copy", summary: "copy engines pull the peers' tiles as they are done", sending: copied},
+		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: copied},
 		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
 	} {
 		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then

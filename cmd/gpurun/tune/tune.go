@@ -135,6 +135,9 @@ func (t *measurement) run(ctx context.Context, a *program.Invocation) error {
 		samples = append(samples, p.samples(report.Results)...)
 	}
 	progress.Clear()
+	if len(samples) == 0 {
+		return exit.Usagef("no size from --minbytes to --maxbytes makes a call that moves data, so that there is nothing to choose by; take larger ones")
+	}
 	table.Rules = tuning.Rules(samples)
 	text, err := tuning.Format(table, samples)
 	if err != nil {

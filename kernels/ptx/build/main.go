@@ -1,15 +1,18 @@
 // Command build compiles the kernels to PTX with clang and writes the manifest
-// beside them. Run it through go generate ./kernels.
+// beside them, but for those that are as the manifest says already. Run it through go
+// generate ./kernels; after a change of this command compile all, with -a.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -43,7 +46,9 @@ var isa = map[collective.Arch]string{
 }
 
 func main() {
-	if err := run("."); err != nil {
+	all := flag.Bool("a", false, "compile all modules, also those whose sources have not changed: after a change of this command or its flags")
+	flag.Parse()
+	if err := run(".", *all); err != nil {
 		fmt.Fprintln(os.Stderr, "building the PTX:", err)
 		os.Exit(1)
 	}
@@ -51,24 +56,57 @@ func main() {
 
 // run compiles into root/ptx, where root is the folder kernels/, several modules
 // at a time, and removes what is no longer wanted.
-func run(root string) error {
+func run(root string, all bool) error {
 	modules := wanted()
 	m, err := manifest(root, modules)
 	if err != nil {
 		return err
 	}
+	folder := filepath.Join(root, "ptx")
+	path := filepath.Join(folder, "MANIFEST.json")
+	old := ptx.Manifest{}
+	if !all {
+		old = readManifest(path)
+	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
+	changed := stale(folder, old, m)
 	for _, module := range modules {
-		group.Go(func() error { return compile(root, module) })
+		if changed[module.Name] {
+			group.Go(func() error { return compile(root, module) })
+		}
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := removeOthers(filepath.Join(root, "ptx"), modules); err != nil {
+	fmt.Printf("compiled %d of %d modules\n", len(changed), len(modules))
+	if err := removeOthers(folder, modules); err != nil {
 		return err
 	}
-	return writeManifest(filepath.Join(root, "ptx", "MANIFEST.json"), m)
+	return writeManifest(path, m)
+}
+
+// readManifest is the manifest that was written last. One that cannot be read says nothing.
+func readManifest(path string) (m ptx.Manifest) {
+	if text, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(text, &m)
+	}
+	return m
+}
+
+// stale names the modules of a manifest whose PTX is not in the folder, or was made of something else
+// according to an old manifest.
+func stale(folder string, old, m ptx.Manifest) map[string]bool {
+	same := old.Compiler == m.Compiler && slices.Equal(old.Flags, m.Flags)
+	names := map[string]bool{}
+	for _, b := range m.Modules {
+		asBefore := func(o ptx.Built) bool { return reflect.DeepEqual(o, b) }
+		_, err := os.Stat(filepath.Join(folder, b.Name+".ptx"))
+		if err != nil || !same || !slices.ContainsFunc(old.Modules, asBefore) {
+			names[b.Name] = true
+		}
+	}
+	return names
 }
 
 // manifest describes modules and the sources that they are made of.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,6 +60,33 @@ func TestEverySourceIsBuilt(t *testing.T) {
 		if !built[f] {
 			t.Errorf("%s is in no module: list its algorithm in the Collective of that folder, and run go generate ./kernels", f)
 		}
+	}
+}
+
+// Only what has changed, or is gone, is compiled again.
+func TestStale(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"same", "changed", "moved", "new"} {
+		if err := os.WriteFile(filepath.Join(folder, name+".ptx"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	built := func(name, hash string, defines ...string) ptx.Built {
+		return ptx.Built{Name: name, Hash: hash, Defines: defines}
+	}
+	old := ptx.Manifest{Compiler: "clang", Modules: []ptx.Built{
+		built("same", "1", "A=1"), built("changed", "1"), built("moved", "1", "A=1"), built("gone", "1"),
+	}}
+	m := ptx.Manifest{Compiler: "clang", Modules: []ptx.Built{
+		built("same", "1", "A=1"), built("changed", "2"), built("moved", "1", "A=2"), built("gone", "1"), built("new", "1"),
+	}}
+	want := map[string]bool{"changed": true, "moved": true, "gone": true, "new": true}
+	if diff := cmp.Diff(want, stale(folder, old, m)); diff != "" {
+		t.Error(diff)
+	}
+	m.Flags = []string{"-O2"}
+	if got := stale(folder, old, m); len(got) != len(m.Modules) {
+		t.Errorf("with other flags %v", got)
 	}
 }
 
