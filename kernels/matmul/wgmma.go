@@ -66,7 +66,7 @@ func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 }
 
 // shared is the shared memory of a block: as many stages as fit beside a tile that is on
-// its way out, and barriers. Layout in wgmma.cu has the same.
+// its way out, and barriers. Layout in clusters.cuh has the same.
 func (columns wgmma) shared() int {
 	const most, rows, barriers = 227 << 10, wgmmaRows / wgmmaCluster, 256
 	stage := 2 * wgmmaSlice * (rows + int(columns))

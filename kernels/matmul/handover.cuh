@@ -1,0 +1,137 @@
+// How sums leave a block of wgmma.cu: a warpgroup hands those of its part of a tile to a warp, in shared
+// memory, which stores them while the next tile is multiplied, and fetches what is to be added to that.
+#pragma once
+
+#include "clusters.cuh"
+#include "fragments.cuh"
+
+// Where a lane's row of the first four matrices of its warp's fragments lies.
+template <int kColumns>
+FORCE_INLINE __device__ uint32_t fragments_at(Layout<kColumns> at, uint32_t part) {
+  const uint32_t thread = thread_id_late() % kWarpgroup, lane = thread % 32;
+  return at.out(part * kPartRows + thread / 32 * 16 + lane % 16) + lane / 16 * kVecBytes;
+}
+
+// Adds the peers' products to a warpgroup's, which are rounded as theirs are, when they have been
+// fetched into shared memory: each warp those rows that it writes afterwards.
+template <typename T, int kColumns, typename Job>
+FORCE_INLINE __device__ void add_peers(const Job& job, Layout<kColumns> at, uint32_t part, uint32_t& parity,
+                                       float (&sums)[kColumns / 2]) {
+  const uint32_t from = fragments_at(at, part);
+#pragma unroll
+  for (int i = 0; i < kColumns / 2; i += 2) round_pair(T{}, sums[i], sums[i + 1]);
+#pragma nounroll
+  for (uint32_t i = 0; i < job.peers(); i++, parity ^= 1) {
+    if (i > 0) barrier_arrive(at.added(part));
+    barrier_wait(at.fetched(part), parity);
+#pragma unroll
+    for (int c = 0; c < kColumns; c += 16) {
+      uint32_t pairs[4];
+      load_matrices(pairs, from + c * kElementBytes);
+#pragma unroll
+      for (int k = 0; k < 4; k++) add_pair(T{}, sums[c / 2 + 2 * k], sums[c / 2 + 2 * k + 1], pairs[k]);
+    }
+  }
+}
+
+// Rounds a warpgroup's sums into shared memory.
+template <typename T, int kColumns>
+FORCE_INLINE __device__ void round_sums(Layout<kColumns> at, uint32_t part, const float (&sums)[kColumns / 2]) {
+  const uint32_t corner = fragments_at(at, part);
+#pragma unroll
+  for (int c = 0; c < kColumns; c += 16) {
+    const float* s = sums + c / 2;
+    store_matrices(corner + c * kElementBytes, rounded_pair(T{}, s[0], s[1]), rounded_pair(T{}, s[2], s[3]),
+                   rounded_pair(T{}, s[4], s[5]), rounded_pair(T{}, s[6], s[7]));
+  }
+}
+
+// The parities of the phases that come next, of what passes once a tile, and once a peer.
+struct Parities {
+  uint32_t tile = 0, peer = 0;
+};
+
+// Hands a warpgroup's sums to the warp that stores them, when it has stored those of the
+// tile before.
+template <typename T, int kColumns, typename Job>
+FORCE_INLINE __device__ void hand_over(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
+                                       float (&sums)[kColumns / 2]) {
+  barrier_wait(at.stored(part), parity.tile ^ 1);
+  if (job.adds(t) && rows_of(t, part) > 0) add_peers<T, kColumns>(job, at, part, parity.peer, sums);
+  round_sums<T, kColumns>(at, part, sums);
+  copies_see_it();
+  barrier_arrive(at.ready(part));
+  parity.tile ^= 1;
+}
+
+// One thread's copies of what the peers have of a part, the next one's when the
+// warpgroup has added that of the one before. False if that has not come: it adds what is there.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ bool fetch_products(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, uint32_t& parity) {
+  const int32_t number = number_of(t, part), bytes = rows_of(t, part) * at.kPitch;
+  const bool have_come = job.await_products(number);
+  copies_see_it();
+#pragma nounroll
+  for (uint32_t i = 0; i < job.peers(); i++) {
+    if (i > 0) barrier_wait(at.added(part), parity), parity ^= 1;
+    barrier_expect(at.fetched(part), bytes);
+    bulk_load(at.out(part * kPartRows), job.products(number, i), bytes, at.fetched(part));
+  }
+  return have_come;
+}
+
+// A warp's stores of the rows of a part that lie in shared memory.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
+  const int32_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
+  const bool whole = p.n % kPerVec == 0;
+  for (int32_t r = lane_id(); r < rows; r += 32) {
+    const int32_t row = part * kPartRows + r;
+    if (!whole) {
+      for (int32_t c = 0; c < columns; c += kPerVec)
+        put(job, t, t.row + row, t.column + c, ld_shared(at.out(row) + c * kElementBytes));
+      continue;
+    }
+    for (uint32_t i = 0; i < job.targets(t); i++)
+      bulk_store(job.target(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.out(row), columns * kElementBytes);
+  }
+}
+
+// One thread's store of a part that another rank owns, if that has begun.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
+  if (rows_of(t, part) <= 0 || !job.await_owner(t)) return;
+  copies_see_it();
+  bulk_store(job.owners(t, number_of(t, part)), at.out(part * kPartRows), rows_of(t, part) * at.kPitch);
+}
+
+// A warp stores what a warpgroup hands over, and tells the job when it has arrived.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, Job job, uint32_t part) {
+  Parities parity;
+  const bool leads = lane_id() == 0;
+  each_tile<true>(job, [&](const Tile& t) {
+    bool is_right = true;
+    if (pair_has_rows(t)) {
+      if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);
+      barrier_wait(at.ready(part), parity.tile);
+      parity.tile ^= 1;
+      if (job.sends(t)) {
+        if (leads) send_part(job, at, t, part);
+      } else if (!job.adds(t) || warp_all(is_right)) {
+        store_rows<kColumns>(p, job, at, t, part);
+      }
+      bulk_commit();
+      bulk_wait_read<0>();
+      warp_meet();
+      if (leads) barrier_arrive(at.stored(part));
+      bulk_wait_written();
+      warp_meet();
+    }
+    if (!leads) return;
+    if (job.sends(t))
+      job.sent(t, number_of(t, part), rows_of(t, part) > 0);
+    else if (is_right && rows_of(t, part) > 0)
+      job.kept();
+  });
+}
