@@ -42,7 +42,7 @@ func (p subject) verification() *session.Run {
 // timing runs every candidate that is not hopeless at all sizes.
 func (p subject) timing() *session.Run {
 	t := p.Run
-	t.Machine.Notice, t.LeftOut = "", "" // they have been said
+	t.Machine.Notice = "" // it has been said
 	t.Job.Verify, t.Job.Hopeless = false, hopeless
 	return &t
 }

@@ -96,6 +96,7 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 	if len(p.Job.DTypes) > 1 {
 		return subject{}, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
 	}
+	p.LeftOut = "" // nobody named algorithms, and those that are measured are
 	s := subject{p}
 	s.keepRows()
 	return s, nil
