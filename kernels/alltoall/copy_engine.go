@@ -42,19 +42,12 @@ func CopyEngine() *collective.Algorithm {
 	return a
 }
 
-// pull waits until the peers' inputs are there and copies from them, beginning with
-// the next rank's, so that not all copy from the same one.
+// pull waits until the peers' inputs are there, and copies from them.
 func pull(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 	if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
 		return err
 	}
-	for k := 1; k < c.World(); k++ {
-		peer := (c.Rank() + k) % c.World()
-		to := c.Local(call.Recv + int64(peer)*call.Bytes())
-		from := c.Peer(peer, call.Send+int64(c.Rank())*call.Bytes())
-		if err := s.Copy(to, from, call.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return copyengine.Pull(c, s, call.Bytes(), func(peer int) (to, from cudart.DevicePtr) {
+		return c.Local(call.Recv + int64(peer)*call.Bytes()), c.Peer(peer, call.Send+int64(c.Rank())*call.Bytes())
+	})
 }

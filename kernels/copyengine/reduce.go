@@ -118,22 +118,17 @@ func (r *pulling) from(s cudart.Stream, i int) error {
 		func() error { return r.from(s, i+1) })
 }
 
-// pull copies piece i from all peers, beginning with the next rank, so that not all copy
-// from the same one.
+// pull copies piece i from all peers.
 func (r *pulling) pull(s cudart.Stream, i int) error {
 	begin, end := r.edges[i], r.edges[i+1]
-	for k := 1; k < r.c.World(); k++ {
-		peer := (r.c.Rank() + k) % r.c.World()
+	return Pull(r.c, s, end-begin, func(peer int) (to, from cudart.DevicePtr) {
 		slot := peer
 		if peer > r.c.Rank() {
 			slot--
 		}
-		to := r.c.Local(r.c.Scratch() + int64(slot)*wholeVecs(r.share.Bytes) + begin)
-		if err := s.Copy(to, r.c.Peer(peer, r.call.Send+r.share.Begin+begin), end-begin); err != nil {
-			return err
-		}
-	}
-	return nil
+		return r.c.Local(r.c.Scratch() + int64(slot)*wholeVecs(r.share.Bytes) + begin),
+			r.c.Peer(peer, r.call.Send+r.share.Begin+begin)
+	})
 }
 
 // reduce launches the kernel for piece i.
