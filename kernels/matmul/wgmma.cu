@@ -90,7 +90,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
   if (thread_id() == 0) at.init_barriers();
   cluster_meet();
-  follow_previous_grid();
+  follow_previous_grid(); // all before is this block's own, and may overlap with the kernel in front
   const bool stops = Job{p}.stops();
   if (block_id() == 0 && !stops) Job{p}.announce();
   warp_meet();
