@@ -123,13 +123,18 @@ func (r *Round) deliver(name string, g gathered) {
 // for the next round, and otherwise the *End, whose Failure is the first that
 // was fatal, or ErrServerGone.
 func (r *Round) Fail(ctx context.Context, failure Failure) error {
-	err := r.session.send(&pb.AttendRequest{What: &pb.AttendRequest_Failure{
+	if err := r.await(ctx, r.Announce(failure)); !errors.As(err, new(*Restart)) {
+		return err
+	}
+	return nil
+}
+
+// Announce is the first half of Fail, for an agent whose other workers have yet to
+// end: the other nodes stop theirs meanwhile. Fail then tells them nothing new.
+func (r *Round) Announce(failure Failure) error {
+	return r.session.send(&pb.AttendRequest{What: &pb.AttendRequest_Failure{
 		Failure: &pb.Failure{Round: int32(r.Number), Reason: valid(failure.Reason), ExitCode: int32(failure.ExitCode)},
 	}})
-	if err = r.await(ctx, err); errors.As(err, new(*Restart)) {
-		return nil
-	}
-	return err
 }
 
 // Finish tells the other nodes that this node's workers have succeeded, and

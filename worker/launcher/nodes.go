@@ -120,7 +120,13 @@ func (j *Job) round(ctx context.Context, folders *folders, number int, round *el
 	defer cancel(nil)
 	stop := context.AfterFunc(round.Context(), func() { cancel(context.Cause(round.Context())) })
 	defer stop()
-	return j.workers(ctx, folders, number, torch)
+	early, local := announcer{round: round, log: j.Agent.Logger}, *j
+	local.Agent.Failed = func(f *agent.Failure) {
+		stop() // the node ends for this reason, whatever becomes of the round
+		early.begin(f)
+	}
+	defer early.cancel()
+	return local.workers(ctx, folders, number, torch)
 }
 
 // conclude tells the other nodes how the workers ended, or hears it from them, and
@@ -129,7 +135,7 @@ func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent
 	restart := new(elastic.Restart)
 	switch {
 	case outcome.First != nil:
-		err := round.Fail(ctx, elastic.Failure{Reason: outcome.First.Error(), ExitCode: outcome.ExitCode()})
+		err := round.Fail(ctx, failureOf(outcome.First))
 		if err == nil {
 			j.Agent.Logger.Warn(fmt.Sprintf("%v; all nodes start their workers again", outcome.First))
 		}

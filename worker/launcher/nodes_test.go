@@ -3,14 +3,16 @@ package launcher
 import (
 	"errors"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gpurun/rendezvous/elastic"
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.
-func onTwoNodes(t *testing.T, restarts int, text string) (results [2]*Result, errs [2]error, shown [2]*screen) {
+func onTwoNodes(t *testing.T, restarts int, text string, prepare ...func(*Job)) (results [2]*Result, errs [2]error, shown [2]*screen) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -21,6 +23,9 @@ func onTwoNodes(t *testing.T, restarts int, text string) (results [2]*Result, er
 	var jobs [2]Job
 	for i := range jobs {
 		jobs[i], shown[i] = script(t, 1+i, text)
+		for _, p := range prepare {
+			p(&jobs[i])
+		}
 	}
 	done := make(chan int)
 	for i := range jobs {
@@ -47,6 +52,49 @@ func TestAFailureEndsAllNodes(t *testing.T) {
 	}
 	if errs[1] != nil || results[1].ExitCode() != 7 || len(results[1].Failed) != 1 {
 		t.Errorf("the node that failed got %+v, %v", results[1], errs[1])
+	}
+}
+
+// Rank 1 takes all of the grace: the workers of the other node do not wait for it.
+func TestOtherNodesHearOfAFailureBeforeAllItsWorkersHaveEnded(t *testing.T) {
+	t.Parallel()
+	const grace, promise = 3 * time.Second, time.Second
+	text := `case $RANK in
+		0) sleep 60 ;;
+		1) trap "" TERM; touch $DEAF; while :; do sleep 0.05; done ;;
+		2) until test -e $DEAF; do sleep 0.02; done; exit 7 ;;
+	esac`
+	deaf := filepath.Join(t.TempDir(), "deaf")
+	results, errs, _ := onTwoNodes(t, 0, "DEAF="+deaf+"\n"+text, func(job *Job) { job.Agent.Grace = grace })
+	elsewhere := new(ElsewhereError)
+	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
+		t.Fatalf("the node without a failure got %+v, %v", results[0], errs[0])
+	}
+	if errs[1] != nil || results[1].ExitCode() != 7 {
+		t.Fatalf("the node that failed got %+v, %v", results[1], errs[1])
+	}
+	failed := results[1].First.Time
+	if after := results[0].Workers[0].Exited.Sub(failed); after > promise {
+		t.Errorf("the other node's worker ended %v after the failure", after)
+	}
+	if after := results[1].Workers[0].Exited.Sub(failed); after < grace {
+		t.Errorf("the deaf worker ended after %v, before the grace was over", after)
+	}
+}
+
+// Where the others end at once, the earliest record is the cause on all nodes.
+func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
+	t.Parallel()
+	text := `case $RANK in
+		0) sleep 60 ;;
+		1) echo '{"message": "first"}' >$TORCHELASTIC_ERROR_FILE; trap 'exit 4' TERM; touch $RECORDED; while :; do sleep 0.02; done ;;
+		2) until test -e $RECORDED; do sleep 0.02; done; exit 7 ;;
+	esac`
+	recorded := filepath.Join(t.TempDir(), "recorded")
+	results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text)
+	elsewhere := new(ElsewhereError)
+	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 4 || results[1].ExitCode() != 4 {
+		t.Errorf("the nodes got %+v, %v and %+v, %v", results[0], errs[0], results[1], errs[1])
 	}
 }
 
