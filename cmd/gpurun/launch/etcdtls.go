@@ -9,6 +9,9 @@ import (
 	"gpurun/cmd/gpurun/exit"
 )
 
+// etcdTLSKeys are the settings that etcdTLS reads.
+func etcdTLSKeys() []string { return []string{"protocol", "cacert", "cert", "key"} }
+
 // etcdTLS reads torchrun's settings for an etcd behind TLS; nil is plain text. Without
 // cacert the machine's authorities count, and without key the certificate's file has it.
 func etcdTLS(conf map[string]string) (*tls.Config, error) {

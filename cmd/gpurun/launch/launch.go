@@ -36,6 +36,7 @@ type command struct {
 	log     *zap.Logger
 	// meeting is how the agents of several machines meet; nil for one.
 	meeting *elastic.Config
+	unused  []string // what was said of it in vain
 	// task is the place of this gpurun's process on a node that it shares with others;
 	// nil: it is alone.
 	task   *agent.Task
@@ -126,7 +127,7 @@ func argvOf(o *torchrun.Options, plain bool) ([]string, error) {
 }
 
 func (p *command) run(ctx context.Context, a *program.Invocation) error {
-	for _, note := range p.options.Unused() {
+	for _, note := range append(p.options.Unused(), p.unused...) {
 		p.log.Debug(note)
 	}
 	if p.remark != "" {

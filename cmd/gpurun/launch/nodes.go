@@ -50,12 +50,14 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
 		return nil, err
 	}
-	return m, setConf(m, time.Duration(p.config.JoinTimeout), o.RdzvConf)
+	p.unused, err = setConf(m, time.Duration(p.config.JoinTimeout), o.RdzvConf)
+	return m, err
 }
 
 // setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its
-// join_timeout nodes wait for each other for join, or, if that is 0, as torchrun's do.
-func setConf(m *elastic.Config, join time.Duration, conf map[string]string) error {
+// join_timeout nodes wait for each other for join, or, if that is 0, as torchrun's do. It
+// returns a sentence for each setting that means nothing here.
+func setConf(m *elastic.Config, join time.Duration, conf map[string]string) (unused []string, err error) {
 	m.Timeouts = elastic.DefaultTimeouts()
 	m.Timeouts.Join = cmp.Or(join, m.Timeouts.Join)
 	seconds := map[string]*time.Duration{
@@ -68,25 +70,28 @@ func setConf(m *elastic.Config, join time.Duration, conf map[string]string) erro
 		case known:
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil || n <= 0 || n > 1e6 {
-				return exit.Usagef("%v: it takes seconds, above 0", bad)
+				return nil, exit.Usagef("%v: it takes seconds, above 0", bad)
 			}
 			*to = time.Duration(n * float64(time.Second))
 		case key == "keep_alive_max_attempt":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return exit.Usagef("%v: it takes a number of at least 1", bad)
+				return nil, exit.Usagef("%v: it takes a number of at least 1", bad)
 			}
 			m.Timeouts.KeepAliveTries = n
 		case key == "is_host":
 			yes, err := strconv.ParseBool(value)
 			if err != nil {
-				return exit.Usagef("%v: it takes true or false", bad)
+				return nil, exit.Usagef("%v: it takes true or false", bad)
 			}
 			m.Hosting = elastic.HostNever
 			if yes {
 				m.Hosting = elastic.HostYes
 			}
+		case m.Backend == elastic.Etcd && slices.Contains(etcdTLSKeys(), key):
+		default:
+			unused = append(unused, fmt.Sprintf("--rdzv-conf %s=%s has no effect with --rdzv-backend %s", key, value, m.Backend))
 		}
 	}
-	return nil
+	return unused, nil
 }

@@ -114,17 +114,38 @@ func (o *Options) Unused() []string {
 	if o.RunPath {
 		notes = append(notes, "--run-path: the script runs with an interpreter of its own")
 	}
-	if o.Several() {
-		return notes
+	return append(notes, o.overruled()...)
+}
+
+// overruled lists what was given about the meeting and other flags make useless.
+func (o *Options) overruled() []string {
+	var notes []string
+	note := func(why string, flags ...string) {
+		for _, flag := range flags {
+			if source := o.Source(flag); source != "" {
+				notes = append(notes, source+" has no effect: "+why)
+			}
+		}
 	}
-	const alone = "one machine meets nobody"
-	note("rdzv-conf", alone)
-	if !o.static() {
-		const overruled = "it is for the backend static"
-		note("rdzv-endpoint", alone)
-		note("node-rank", overruled)
-		note("master-addr", overruled)
-		note("master-port", overruled)
+	alone, at := !o.Several(), o.RdzvEndpoint
+	if o.Standalone {
+		note("--standalone overrides it", "nnodes", "rdzv-backend", "rdzv-id")
+	}
+	if alone {
+		note("one machine meets nobody", "rdzv-conf")
+	}
+	if alone && !o.static() {
+		note("one machine meets nobody", "rdzv-endpoint")
+	}
+	switch addr, port := at.Host != "", at.HasPort; {
+	case !o.static():
+		note("it is for the backend static", "node-rank", "master-addr", "master-port")
+	case addr && port, alone && (addr || port):
+		note("--rdzv-endpoint says it", "master-addr", "master-port")
+	case addr:
+		note("--rdzv-endpoint says it", "master-addr")
+	case port:
+		note("--rdzv-endpoint says it", "master-port")
 	}
 	return notes
 }
