@@ -38,6 +38,7 @@ func (e *MeetingError) Unwrap() error { return e.Err }
 // attempt, and a failure or departure anywhere ends it everywhere. The job's
 // ranks, restarts and master come from the meeting. When another node was the
 // reason for the end, the error is an *ElsewhereError; when they did not meet, a *MeetingError.
+// A spare that was not needed has neither a Result nor an error.
 func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, err error) {
 	if err := job.check(); err != nil {
 		return nil, err
@@ -77,6 +78,10 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 func (j *Job) rounds(ctx context.Context, folders *folders, member *elastic.Member) (result *Result, err error) {
 	for number := 0; ; number++ {
 		round, err := member.NextRound(ctx)
+		if end := new(elastic.End); errors.As(err, &end) && end.Kind == elastic.Finished {
+			j.Agent.Logger.Info("the job has finished without this node, which was a spare")
+			return nil, nil
+		}
 		if err != nil {
 			return result, elsewhere(err)
 		}
