@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,46 @@ func TestLinesOfConcurrentWorkersStayWhole(t *testing.T) {
 			if n != count {
 				t.Errorf("%d lines of rank %d, want %d", n, rank, count)
 			}
+		}
+	}
+}
+
+// census counts the lines that it gets, and notes the longest write.
+type census struct {
+	lines   map[string]int
+	longest int
+	bytes   int
+}
+
+func (c *census) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		c.lines[string(line)]++
+	}
+	c.longest, c.bytes = max(c.longest, len(p)), c.bytes+len(p)
+	return len(p), nil
+}
+
+// Every line arrives, and once, as fast as workers write. Short lines grow by their
+// prefixes, and the agent keeps no more of them than of others.
+func TestNothingIsLostAtFullSpeed(t *testing.T) {
+	t.Parallel()
+	for line, count := range map[string]int{"": 1_000_000, strings.Repeat("x", 100): 250_000} {
+		const workers = 4
+		spec, _, _ := shell(t, workers, fmt.Sprintf(`yes "%s" | head -n %d`, line, count))
+		shown := &census{lines: map[string]int{}}
+		spec.Prefix, spec.Stdout = rankPrefix, shown
+		begin := time.Now()
+		mustRun(t, spec)
+		t.Logf("%.0f MB/s of lines of %d bytes", float64(shown.bytes)/1e6/time.Since(begin).Seconds(), len(line))
+		want := map[string]int{}
+		for rank := range workers {
+			want[rankPrefix(rank)+line+"\n"] = count
+		}
+		if diff := cmp.Diff(want, shown.lines); diff != "" {
+			t.Error(diff)
+		}
+		if bound := readSize + maxLine; shown.longest > bound {
+			t.Errorf("%d bytes were kept for one write, over %d", shown.longest, bound)
 		}
 	}
 }

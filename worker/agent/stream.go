@@ -104,6 +104,9 @@ func (s *stream) line(line []byte) {
 	if last := line[len(line)-1]; last != '\n' && last != '\r' {
 		s.ready = append(s.ready, '\n')
 	}
+	if len(s.ready) >= readSize { // prefixes of short lines are longer than these
+		s.write()
+	}
 }
 
 // sameFile reports whether two outputs are the same terminal, pipe or file.
