@@ -198,9 +198,15 @@ func TestKilledServerEndsTheOthersWithAReason(t *testing.T) {
 func TestKilledAgentIsMissedAtOnce(t *testing.T) {
 	serving, others := split(t, startAll(t, job(t, 2, 3), 3))
 	others[0].kill()
+	const promise = time.Second
 	begin := time.Now()
 	for _, a := range []*agentProcess{serving, others[1]} {
 		a.await("stops")
+	}
+	if took := time.Since(begin); took > promise {
+		t.Errorf("the others were told to stop after %v", took)
+	}
+	for _, a := range []*agentProcess{serving, others[1]} {
 		a.await("round of 2 nodes")
 	}
 	t.Logf("the next round had begun after %v", time.Since(begin))
