@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -25,6 +26,8 @@ func Guard(signals <-chan os.Signal) (exitCode int, err error) {
 	if err := keepDescriptors(); err != nil {
 		return 0, err
 	}
+	runtime.LockOSThread() // of which the agent is to miss the end, not that of some other thread
+	defer runtime.UnlockOSThread()
 	agent, held, err := startAgent()
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
@@ -55,8 +58,9 @@ func startAgent() (*exec.Cmd, *os.File, error) {
 		Stderr:     os.Stderr,
 		ExtraFiles: []*os.File{read},
 		// A session of its own: a terminal's Ctrl-C reaches the guard only, and
-		// reading or writing a terminal does not stop the agent.
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		// reading or writing a terminal does not stop the agent. One that is stopped
+		// all the same goes on when the guard dies, and finds the lifeline cut.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
 	if err := agent.Start(); err != nil {
 		write.Close()

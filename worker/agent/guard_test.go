@@ -343,6 +343,21 @@ func TestASignalBeforeAnythingElse(t *testing.T) {
 	}
 }
 
+func TestAnAgentThatIsStoppedEndsWithItsGuard(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 2, brood)
+	g.stdout.await(t, "daemon ", 2)
+	agent := agentOf(t, g)
+	if err := syscall.Kill(agent, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	g.leavesNothing(t)
+	g.wait(t)
+}
+
 func TestAnAgentThatIsStoppedCanBeKilled(t *testing.T) {
 	t.Parallel()
 	g := startGpurun(t, 1, "echo ready; exec sleep 1000")
