@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,6 +128,32 @@ func TestNodesOfAnotherJobAreRefused(t *testing.T) {
 	end := new(End)
 	if !errors.As(err, &end) || end.Kind != Refused || !strings.Contains(end.Reason, `this is job "test"`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The master's port is open where the others see the node, by whichever protocol.
+func TestNodesMeetAtAnyLoopbackAddress(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "127.0.0.2", "localhost", "::1", "::ffff:127.0.0.1"} {
+		t.Run(host, func(t *testing.T) {
+			l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+			if host == "::1" && errors.Is(err, syscall.EADDRNOTAVAIL) {
+				t.Skip("this machine has no IPv6")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, port, err := net.SplitHostPort(l.Addr().String())
+			if err := errors.Join(err, l.Close()); err != nil {
+				t.Fatal(err)
+			}
+			config := job(t, 2, 2)
+			config.Endpoint, config.Token = net.JoinHostPort(host, port), ""
+			for _, r := range nextAll(t, enterAll(t, config, 2)) {
+				if at, _, err := net.SplitHostPort(r.Place.Master); err != nil || !isLoopback(at) {
+					t.Errorf("node %d got the master %s", r.GroupRank, r.Place.Master)
+				}
+			}
+		})
 	}
 }
 

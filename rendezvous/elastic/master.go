@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
 )
@@ -13,17 +14,22 @@ import (
 const probeEvery = 200 * time.Millisecond
 
 // listenMaster opens the port that the workers' master would have on this
-// node: on loopback where all nodes are on this machine.
-func listenMaster(loopback bool, port int) (net.Listener, error) {
-	host := ""
-	if loopback {
-		host = "127.0.0.1"
-	}
+// node, on all of its addresses if host is empty.
+func listenMaster(host string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("opening the workers' master port: %w", err)
 	}
 	return l, nil
+}
+
+// loopbackOf is the loopback address by which nodes see each other when they meet at
+// host: all on this machine, by IPv4 or IPv6.
+func loopbackOf(host string) string {
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
+		return "::1"
+	}
+	return "127.0.0.1"
 }
 
 // greeter accepts and closes the connections of nodes that try whether they

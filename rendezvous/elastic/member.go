@@ -107,7 +107,11 @@ func (m *Member) try(ctx context.Context) (*Round, error) {
 	if m.config.Backend == Static && m.config.NodeRank != 0 {
 		port = 0
 	}
-	master, err := listenMaster(isLoopback(host) && m.config.LocalAddr == "", port)
+	at := ""
+	if m.config.LocalAddr == "" && isLoopback(host) {
+		at = loopbackOf(host)
+	}
+	master, err := listenMaster(at, port)
 	if err != nil {
 		return nil, err
 	}

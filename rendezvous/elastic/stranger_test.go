@@ -46,7 +46,7 @@ func TestStrangersDisturbNobody(t *testing.T) {
 
 // Whoever comes to the master's port before a round begins gets nothing there.
 func TestStrangersAtTheMaster(t *testing.T) {
-	l, err := listenMaster(true, 0)
+	l, err := listenMaster("127.0.0.1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
