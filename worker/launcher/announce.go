@@ -12,7 +12,7 @@ import (
 // announceAfter is how long the other nodes do not hear of a failure, while the node
 // where it happened ends its other workers. These may have recorded an earlier one,
 // but may also take all of the grace, and the others' workers wait for them in vain.
-const announceAfter = 300 * time.Millisecond
+const announceAfter = 500 * time.Millisecond
 
 // announcer tells the other nodes of a failure before all workers of this one have
 // ended, if they take their time.
