@@ -30,9 +30,6 @@ func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
 	if !config.guarded() && !isLoopback(host) {
 		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates", config.Endpoint)
 	}
-	if port == "0" && config.MaxNodes > 1 {
-		return nil, fmt.Errorf("rendezvous endpoint %q: port 0 is another one on every node; choose one for %d nodes", config.Endpoint, config.MaxNodes)
-	}
 	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName}
 	l, err := e.listen(ctx, config, host, port)
 	if err != nil || l == nil {

@@ -47,7 +47,7 @@ func Enter(ctx context.Context, config Config) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := validate(config); err != nil {
+	if err := config.Check(); err != nil {
 		return nil, err
 	}
 	m := &Member{config: config}
@@ -65,13 +65,20 @@ func Enter(ctx context.Context, config Config) (*Member, error) {
 	return m, nil
 }
 
-// validate lets the machine judge, so that one that cannot be is an error on
-// all nodes and not only on the one that serves.
-func validate(config Config) error {
-	if _, err := rounds.New(config.machine()); err != nil {
+// Check says what is wrong with a configuration on any machine, so that it is an
+// error on all nodes and not only on the one that serves.
+func (c Config) Check() error {
+	if _, err := rounds.New(c.machine()); err != nil {
 		return fmt.Errorf("joining a rendezvous: %w", err)
 	}
-	return nil
+	if c.Backend == Etcd {
+		return nil
+	}
+	_, port, err := splitEndpoint(c.Endpoint)
+	if err == nil && port == "0" && c.MaxNodes > 1 {
+		err = fmt.Errorf("rendezvous endpoint %q: port 0 is another one on every node; choose one for %d nodes", c.Endpoint, c.MaxNodes)
+	}
+	return err
 }
 
 // NextRound waits until this node is part of a round. It returns an *End when

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 )
@@ -26,16 +27,9 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 		MinNodes: o.NNodes.Min, MaxNodes: o.NNodes.Max, MaxRestarts: o.MaxRestarts,
 		NodeRank: o.NodeRank, Workers: p.workers, Role: o.Role, LocalAddr: o.LocalAddr,
 	}
-	host, port := o.RdzvEndpoint.Host, 0
-	switch o.RdzvBackend {
-	case "c10d":
-		m.Backend, port = elastic.C10d, 29400
-	case "static":
-		m.Backend, host, port = elastic.Static, cmp.Or(host, o.MasterAddr), o.MasterPort
-	default:
-		m.Backend, port = elastic.Etcd, 2379
-	}
-	if host == "" {
+	var host string
+	var port int
+	if m.Backend, host, port = meetingPoint(o); host == "" {
 		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
 	}
 	if m.Backend != elastic.Etcd {
@@ -43,15 +37,34 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 			return nil, err
 		}
 	}
-	if o.RdzvEndpoint.HasPort {
-		port = o.RdzvEndpoint.Port
-	}
 	m.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))
 	if m.EtcdTLS, err = etcdTLS(o.RdzvConf); err != nil {
 		return nil, err
 	}
-	p.unused, err = setConf(m, time.Duration(p.config.JoinTimeout), o.RdzvConf)
-	return m, err
+	if p.unused, err = setConf(m, time.Duration(p.config.JoinTimeout), o.RdzvConf); err != nil {
+		return nil, err
+	}
+	if err := m.Check(); err != nil {
+		return nil, exit.Usagef("%w", err)
+	}
+	return m, nil
+}
+
+// meetingPoint is where nodes meet, and how. The host is empty if nobody names one.
+func meetingPoint(o *torchrun.Options) (backend elastic.Backend, host string, port int) {
+	host = o.RdzvEndpoint.Host
+	switch o.RdzvBackend {
+	case "c10d":
+		backend, port = elastic.C10d, 29400
+	case "static":
+		backend, host, port = elastic.Static, cmp.Or(host, o.MasterAddr), o.MasterPort
+	default:
+		backend, port = elastic.Etcd, 2379
+	}
+	if o.RdzvEndpoint.HasPort {
+		port = o.RdzvEndpoint.Port
+	}
+	return backend, host, port
 }
 
 // setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its

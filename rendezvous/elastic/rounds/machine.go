@@ -34,7 +34,7 @@ func (c Config) validate() error {
 		return fmt.Errorf("%d:%d nodes: want 1 <= MIN <= MAX <= %d", t.Min, t.Max, MaxNodes)
 	}
 	if t.Static && t.Min != t.Max {
-		return fmt.Errorf("%d:%d nodes: a static rendezvous has a fixed number", t.Min, t.Max)
+		return fmt.Errorf("%d:%d nodes: a static rendezvous has a fixed number; c10d and etcd take a range", t.Min, t.Max)
 	}
 	if t.MaxRestarts < 0 {
 		return fmt.Errorf("at most %d restarts: want 0 or more", t.MaxRestarts)
