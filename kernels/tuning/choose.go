@@ -34,8 +34,8 @@ type Choice struct {
 // with the nearest compute capability; for the epilogue, or else for calls without; for
 // that many ranks, or else the nearest number that was measured; and of these for rows
 // that long, as far as they go, or else for any. Where the rule's algorithm cannot do the call, those for
-// larger sizes are asked, and then those for smaller ones. It is false when there is no
-// rule for the collective, or all are passed over.
+// larger sizes are asked. It is false when there is no rule for the collective, or none of these can:
+// what is best for small calls may be the worst for large ones.
 func (ts Tables) Choose(q Query) (Choice, bool) {
 	t, ok := ts.Only(q.Collective).nearest(q)
 	if !ok {
@@ -47,11 +47,6 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 	}
 	at := ruleOf(rules, q.Bytes)
 	for i := at; i < len(rules); i++ {
-		if q.Able(rules[i].Algorithm) {
-			return t.choice(q, rules, at, i), true
-		}
-	}
-	for i := at - 1; i >= 0; i-- {
 		if q.Able(rules[i].Algorithm) {
 			return t.choice(q, rules, at, i), true
 		}

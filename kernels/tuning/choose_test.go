@@ -80,11 +80,6 @@ func TestChoose(t *testing.T) {
 			[]string{"oneshot_ll"},
 			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); oneshot_ll, which is for up to 16K, cannot do this"},
 		},
-		{
-			"passed over downwards", "NVIDIA H200", 90, 4, 1 << 20,
-			[]string{"twoshot"},
-			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); twoshot, which is for beyond 256K, cannot do this"},
-		},
 	} {
 		got, ok := measured.Choose(Query{
 			GPU: c.gpu, SM: c.sm, Collective: "allreduce", World: c.world, Bytes: c.bytes,
@@ -166,7 +161,7 @@ func TestChooseByRows(t *testing.T) {
 		{2, 1024, 1 << 30, "", "multimem", "2 GPUs, with rmsnorm of 1024, all sizes"},
 		{2, 2048, 8 << 10, "", "oneshot", "with rmsnorm of 2048, up to 16M"},
 		{2, 2048, 32 << 20, "", "twoshot", "with rmsnorm, beyond 16M"},
-		{2, 2048, 32 << 20, "twoshot", "oneshot", "with rmsnorm of 2048, up to 16M (2026-11-21); twoshot, which is for beyond 16M, cannot"},
+		{2, 2048, 32 << 20, "twoshot", "", ""},
 		{3, 8192, 1 << 10, "", "oneshot", "4 GPUs (the nearest to 3), with rmsnorm, up to 64K"},
 		{4, 8192, 1 << 10, "", "oneshot", "4 GPUs, with rmsnorm, up to 64K"},
 		{2, 1024, 1 << 10, "multimem", "", ""},
@@ -187,6 +182,7 @@ func TestChooseKnowsNothing(t *testing.T) {
 	unable := func(string) bool { return false }
 	for name, q := range map[string]Query{
 		"no such collective": {GPU: "NVIDIA H200", Collective: "allgather", World: 4, Able: able},
+		"smaller sizes able": {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: func(a string) bool { return a != "twoshot" }},
 		"nothing able":       {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: unable},
 	} {
 		if got, ok := measured.Choose(q); ok {
