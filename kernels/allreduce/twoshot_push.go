@@ -9,7 +9,7 @@ func TwoShotPush() *collective.Algorithm {
 		Collective: name,
 		Name:       algorithm,
 		Summary:    "two-shot by stores alone, through scratch; large sizes",
-		Kernels:    collective.Reductions(name, algorithm, algorithm, collective.SM80),
+		Kernels:    collective.Reductions(name, algorithm, algorithm, collective.SM80, collective.SM90),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     128,
