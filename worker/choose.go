@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,7 +114,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	if err := c.refuse(estimate, call); err != nil {
 		return c.first(call, err.Error())
 	}
-	return tuning.Choice{Algorithm: estimate, Reason: "an estimate; nothing measured is at hand"}, nil
+	return tuning.Choice{Algorithm: estimate, Reason: "an estimate; " + cmp.Or(measured.Reason, "nothing measured is at hand")}, nil
 }
 
 // first is the first algorithm that can do a call. The plan has made sure that

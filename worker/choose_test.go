@@ -59,11 +59,11 @@ func TestChoose(t *testing.T) {
 		why       string
 	}{
 		{"named", "oneshot", sum, gpus(4, 9), measured, "oneshot", 0, "asked for"},
-		{"large", auto, sum, gpus(4, 9), nil, "twoshot", 0, "an estimate"},
+		{"large", auto, sum, gpus(4, 9), nil, "twoshot_push", 0, "an estimate"},
 		{"small", auto, small, gpus(4, 9), nil, "oneshot_ll", 0, "an estimate"},
 		{"measured", auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
-		{"measured, but it cannot", auto, prod, gpus(4, 9), measured, "twoshot", 0, "an estimate"},
-		{"measured, but no multicast", auto, sum, noMulticast, measured, "twoshot", 0, "an estimate"},
+		{"measured, but it cannot", auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
+		{"measured, but no multicast", auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
 		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
 		{"apart", auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
@@ -75,7 +75,7 @@ func TestChoose(t *testing.T) {
 		{"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil, "and allreduce nccl of f8e4m3 needs 9.0", 0, ""},
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
-		{"pdl", auto, sum, pdl, nil, "twoshot", 0, "an estimate"},
+		{"pdl", auto, sum, pdl, nil, "twoshot_push", 0, "an estimate"},
 		{"nothing can", auto, norm, apartPDL, nil, "no algorithm of allreduce can do this here: GPU 1 cannot", 0, ""},
 		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
 	} {

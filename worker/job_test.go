@@ -52,15 +52,15 @@ func TestSweepHasEveryCase(t *testing.T) {
 		seen[c.String()]++
 	}
 	for text, want := range map[string]int{
-		"allreduce naive float sum, 0 bytes out of place":        2, // 3 bytes hold no float
-		"allreduce naive half sum, 2 bytes in place":             1,
-		"allreduce oneshot_ll float sum, 1000 bytes in place":    1,
-		"allreduce twoshot half sum, 4194304 bytes in place":     1,
-		"allreduce oneshot half sum, 4194304 bytes in place":     0,
-		"allreduce naive float sum, 4194304 bytes in place":      1,
-		"allreduce oneshot_ll half sum, 1000 bytes out of place": 1,
-		"allreduce twoshot half sum, 1000 bytes out of place":    0,
-		"allreduce naive half sum, 4194304 bytes out of place":   1,
+		"allreduce naive float sum, 0 bytes out of place":         2, // 3 bytes hold no float
+		"allreduce naive half sum, 2 bytes in place":              1,
+		"allreduce oneshot_ll float sum, 1000 bytes in place":     1,
+		"allreduce twoshot_push half sum, 4194304 bytes in place": 1,
+		"allreduce oneshot half sum, 4194304 bytes in place":      0,
+		"allreduce naive float sum, 4194304 bytes in place":       1,
+		"allreduce oneshot_ll half sum, 1000 bytes out of place":  1,
+		"allreduce twoshot half sum, 1000 bytes out of place":     0,
+		"allreduce naive half sum, 4194304 bytes out of place":    1,
 	} {
 		if seen[text] != want {
 			t.Errorf("%s: %d times, want %d", text, seen[text], want)

@@ -51,7 +51,7 @@ func TestMerge(t *testing.T) {
 	wrong := int64(7)
 	algbw := float64(1<<22) / 100e-6 / 1e9
 	want := result.Result{
-		Collective: "allreduce", Algorithm: "twoshot", Asked: "auto", Why: "an estimate; nothing measured is at hand", DType: "half", Op: "sum", Root: -1,
+		Collective: "allreduce", Algorithm: "twoshot_push", Asked: "auto", Why: "an estimate; nothing measured is at hand", DType: "half", Op: "sum", Root: -1,
 		Bytes: 1 << 22, Count: 1 << 21, InPlace: true, Mode: "graph", Wrong: &wrong,
 		Mismatches: []result.Mismatch{bad, worse}, Time: slow, SlowestRank: 1, RankTimes: []float64{50, 100, 99, 1},
 		AlgBW: algbw, BusBW: algbw * 1.5,

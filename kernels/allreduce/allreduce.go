@@ -22,7 +22,8 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), CopyEngine(), MultimemOneShot(), MultimemTwoShot(),
+			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), TwoShotPush(), CopyEngine(),
+			MultimemOneShot(), MultimemTwoShot(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },
@@ -32,9 +33,11 @@ func Collective() *collective.Collective {
 
 // choose prefers packets as long as a trip over the link costs more than the
 // data, one-shot as long as the barrier that it saves costs more than moving n-1
-// times the data into every rank instead of twice. The limits are those of H200s
-// (kernels/NOTES.md) up to 4 ranks, and an estimate by the bytes beyond.
+// times the data into every rank instead of twice, and stores alone as soon as links are
+// what takes the time. The limits are those of H200s (kernels/NOTES.md) up to 4 ranks, and
+// an estimate by the bytes beyond.
 func choose(world int, call collective.Call) string {
+	const push = 4 << 20
 	ll, oneshot := int64(64<<10), int64(1<<20)
 	switch {
 	case world > 4:
@@ -50,6 +53,8 @@ func choose(world int, call collective.Call) string {
 		return "oneshot_ll"
 	case bytes <= oneshot:
 		return "oneshot"
+	case bytes >= push && TwoShotPush().Check(call, world) == nil:
+		return "twoshot_push"
 	}
 	return "twoshot"
 }

@@ -6,6 +6,9 @@ import (
 	"gpurun/kernels/collective"
 )
 
+// oneShotBytes is the scratch of OneShot, where nobody else may write: slots.cuh.
+const oneShotBytes = 2 * collective.SlotBytes * collective.MaxBlocks
+
 // OneShot stages the input and pulls everybody's: oneshot.cu.
 func OneShot() *collective.Algorithm {
 	const algorithm = "oneshot"
@@ -17,11 +20,9 @@ func OneShot() *collective.Algorithm {
 			collective.Reductions(name, algorithm, algorithm, collective.SM80, collective.SM90),
 			collective.Epilogues(name, algorithm, algorithm, collective.SM80),
 		),
-		MaxRanks: collective.MaxRanks,
-		Blocks:   64, // saturate the links at the sizes where one-shot is of use
-		ScratchBytes: func(int, int64) int64 {
-			return 2 * collective.SlotBytes * collective.MaxBlocks
-		},
+		MaxRanks:     collective.MaxRanks,
+		Blocks:       64, // saturate the links at the sizes where one-shot is of use
+		ScratchBytes: func(int, int64) int64 { return oneShotBytes },
 	}
 	a.Enqueue = collective.TiledLaunch(a, func(int) int64 { return collective.SlotBytes })
 	return a

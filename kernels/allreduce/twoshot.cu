@@ -28,7 +28,7 @@
 // How many chunks a thread has on their way from every rank: of two, there is one peer alone
 // to load from.
 template <int N>
-constexpr int kInFlight = N == 2 ? 4 : 1;
+constexpr int kInFlight = N == 2 ? 4 : N == 4 ? 2 : 1;
 
 // Reduces chunks [begin, end) of the data, vectors or elements, and pushes the
 // results to all.

@@ -7,11 +7,11 @@ import (
 	"gpurun/cudart"
 )
 
-// side is a stream for work beside that of a caller's stream, and where it leaves that
-// and comes back.
+// side is a stream for work beside that of a caller's stream, and the mark by which one of
+// them waits for the other.
 type side struct {
-	stream      cudart.Stream
-	leave, back cudart.Event
+	stream cudart.Stream
+	mark   cudart.Event
 }
 
 func newSide(d cudart.Device) (side, error) {
@@ -20,10 +20,7 @@ func newSide(d cudart.Device) (side, error) {
 	if x.stream, err = d.NewStream(); err != nil {
 		return x, err
 	}
-	if x.leave, err = d.NewEvent(); err != nil {
-		return x, errors.Join(err, x.close())
-	}
-	if x.back, err = d.NewEvent(); err != nil {
+	if x.mark, err = d.NewEvent(); err != nil {
 		return x, errors.Join(err, x.close())
 	}
 	return x, nil
@@ -31,10 +28,8 @@ func newSide(d cudart.Device) (side, error) {
 
 func (x *side) close() error {
 	var errs []error
-	for _, e := range []cudart.Event{x.leave, x.back} {
-		if e != nil {
-			errs = append(errs, e.Close())
-		}
+	if x.mark != nil {
+		errs = append(errs, x.mark.Close())
 	}
 	if x.stream != nil {
 		errs = append(errs, x.stream.Close())
@@ -43,29 +38,33 @@ func (x *side) close() error {
 	return errors.Join(errs...)
 }
 
-// Beside has aside enqueue work on a stream of the Comm's own, and main on s. Both begin
-// where s is, run at the same time, and are over for what is enqueued on s later. A
-// capture of s takes them both in. main may call Beside again: what that has enqueued
-// aside comes behind what already is there.
+// Side is a stream of the Comm's own. Who uses it for a call on another stream has it wait
+// for that first, and that for it at the end, by Behind: a capture of the other then takes
+// in both.
+func (c *Comm) Side() cudart.Stream { return c.side.stream }
+
+// Behind has what is enqueued on one stream from now on wait for what is on another by now.
+func (c *Comm) Behind(later, earlier cudart.Stream) error {
+	if err := earlier.Record(c.side.mark); err != nil {
+		return fmt.Errorf("marking how far a stream has come: %w", err)
+	}
+	if err := later.Wait(c.side.mark); err != nil {
+		return fmt.Errorf("having a stream wait for another: %w", err)
+	}
+	return nil
+}
+
+// Beside has aside enqueue work on Side, and main on s. Both begin where s is, run at the same
+// time, and are over for what is enqueued on s later.
 func (c *Comm) Beside(s cudart.Stream, aside func(cudart.Stream) error, main func() error) error {
-	x := c.side
-	if err := s.Record(x.leave); err != nil {
-		return fmt.Errorf("forking a stream: %w", err)
-	}
-	if err := x.stream.Wait(x.leave); err != nil {
-		return fmt.Errorf("forking a stream: %w", err)
-	}
-	if err := aside(x.stream); err != nil {
+	if err := c.Behind(c.Side(), s); err != nil {
 		return err
 	}
-	if err := x.stream.Record(x.back); err != nil {
-		return fmt.Errorf("joining a stream: %w", err)
+	if err := aside(c.Side()); err != nil {
+		return err
 	}
 	if err := main(); err != nil {
 		return err
 	}
-	if err := s.Wait(x.back); err != nil {
-		return fmt.Errorf("joining a stream: %w", err)
-	}
-	return nil
+	return c.Behind(s, c.Side())
 }

@@ -69,7 +69,7 @@ func firstWait(a *collective.Algorithm) collective.Phase {
 	switch {
 	case a.Needs.Packets:
 		return collective.Packets
-	case a.Name == "oneshot":
+	case a.Name == "oneshot", a.Name == "twoshot_push":
 		return collective.StageBarrier
 	case a.Collective == "barrier" && a.Needs.Multicast:
 		return collective.MulticastBarrier

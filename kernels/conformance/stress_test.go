@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,32 @@ func TestPacketsOfShortLastTilesInDisorder(t *testing.T) {
 				}
 				if _, err := c.check(m); err != nil {
 					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// One-shot ends when a rank has read its peers' slots, and not when they have read its own:
+// whoever uses the scratch next must not write where peers may still be reading.
+func TestNobodyWritesToSlotsOfOneShotTooEarly(t *testing.T) {
+	staged := func(a *collective.Algorithm) bool { return a.Collective == "allreduce" && a.ScratchBytes != nil }
+	for seed := range uint64(6) {
+		g := group{world: 3, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		g.run(t, func(m *member) error {
+			all := calls(m.world, staged)
+			first := all[slices.IndexFunc(all, func(c testCall) bool { return c.algorithm.Name == "oneshot" })]
+			for _, next := range all {
+				b := batch{}
+				for i := range batchCalls {
+					c := []testCall{first, next}[i%2]
+					c.in.Seed, c.count, c.offset = seed+uint64(i), c.fit(bufferBytes)/batchCalls/4, int64(i*batchBytes)
+					b.calls = append(b.calls, c)
+				}
+				own := rand.New(rand.NewPCG(seed, uint64(m.rank)))
+				if err := b.once(m, own, func() error { return b.enqueue(m) }); err != nil {
+					return fmt.Errorf("%s after one-shot: %w", next, err)
 				}
 			}
 			return nil

@@ -24,17 +24,21 @@ type Share struct {
 type Pieces int
 
 const (
-	// Pushed is for results that cross the links as well: while the second piece is pulled,
-	// the first is pushed, so that they are full from beginning to end.
+	// Pushed is for results that cross the links as well. Of two ranks, the first piece is
+	// pushed while the second is pulled, so that the link is full from beginning to end. With more,
+	// copies from one peer and stores to all at once take longer than one after the other.
 	Pushed Pieces = iota
 	// Kept is for results that stay: nothing hides the reduction of the last piece, a small one.
 	Kept
 )
 
 // ends says at how many sixteenths of a share each piece ends: what was best on H200s.
-func (p Pieces) ends() []int64 {
-	if p == Kept {
+func (p Pieces) ends(world int) []int64 {
+	switch {
+	case p == Kept:
 		return []int64{8, 12, 15, 16}
+	case world > 2:
+		return []int64{16}
 	}
 	return []int64{12, 16}
 }
@@ -75,7 +79,7 @@ func Reduce(a *collective.Algorithm, share func(rank, world int, call collective
 		if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
 			return err
 		}
-		if err := newPulling(a, c, call, share(c.Rank(), c.World(), call)).from(s, 0); err != nil {
+		if err := newPulling(a, c, call, share(c.Rank(), c.World(), call)).enqueue(s); err != nil {
 			return err
 		}
 		return barrier.Meet(c, s, collective.EndBarrier)
@@ -92,30 +96,42 @@ type pulling struct {
 }
 
 func newPulling(a *collective.Algorithm, c *collective.Comm, call collective.Call, share Share) *pulling {
+	return &pulling{a, c, call, share, share.edges(c.World())}
+}
+
+// edges are where pieces begin, and where the last one ends.
+func (s Share) edges(world int) []int64 {
 	edges := []int64{0}
-	for _, sixteenths := range share.Pieces.ends() {
-		edges = append(edges, min(wholeVecs(share.Bytes*sixteenths/16), share.Bytes))
+	for _, sixteenths := range s.Pieces.ends(world) {
+		edges = append(edges, min(wholeVecs(s.Bytes*sixteenths/16), s.Bytes))
 	}
-	return &pulling{a, c, call, share, slices.Compact(edges)}
+	return slices.Compact(edges)
 }
 
 func (r *pulling) pieces() int { return len(r.edges) - 1 }
 
-// from does the pieces from i on: copies follow each other on s, and kernels on a stream
-// beside it, but for the last one. Who has no share has no pieces.
-func (r *pulling) from(s cudart.Stream, i int) error {
+// enqueue does the pieces: copies follow each other beside s, and kernels on s. Who has no
+// share has no pieces.
+func (r *pulling) enqueue(s cudart.Stream) error {
 	if r.pieces() == 0 {
 		return nil
 	}
-	if err := r.pull(s, i); err != nil {
+	copies := r.c.Side()
+	if err := r.c.Behind(copies, s); err != nil {
 		return err
 	}
-	if i == r.pieces()-1 {
-		return r.reduce(s, i)
+	for i := range r.pieces() {
+		if err := r.pull(copies, i); err != nil {
+			return err
+		}
+		if err := r.c.Behind(s, copies); err != nil {
+			return err
+		}
+		if err := r.reduce(s, i); err != nil {
+			return err
+		}
 	}
-	return r.c.Beside(s,
-		func(side cudart.Stream) error { return r.reduce(side, i) },
-		func() error { return r.from(s, i+1) })
+	return nil
 }
 
 // pull copies piece i from all peers.

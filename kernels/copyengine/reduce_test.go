@@ -36,7 +36,7 @@ func TestPiecesCoverAShare(t *testing.T) {
 			Bytes:  rapid.Int64Range(0, 1<<40).Draw(t, "bytes"),
 			Pieces: rapid.SampledFrom([]Pieces{Pushed, Kept}).Draw(t, "pieces"),
 		}
-		edges := newPulling(nil, nil, collective.Call{}, share).edges
+		edges := share.edges(rapid.IntRange(1, collective.MaxRanks).Draw(t, "world"))
 		for i, end := range edges[1:] {
 			if begin := edges[i]; begin >= end || begin%vecBytes != 0 && begin != share.Bytes {
 				t.Fatalf("piece %d is [%d, %d)", i, begin, end)

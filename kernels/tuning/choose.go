@@ -33,9 +33,9 @@ type Choice struct {
 // Choose finds the rule for a call: of the GPU's own table, or else of the model
 // with the nearest compute capability; for the epilogue, or else for calls without; for
 // that many ranks, or else the nearest number that was measured; and of these for rows
-// that long, as far as they go, or else for any. Where the rule's algorithm cannot do the call, those for
-// larger sizes are asked, and then those for smaller ones. It is false when there is no
-// rule for the collective, or all are passed over.
+// that long, as far as they go, or else for any. It is false when there is no rule for the
+// collective, or the rule's algorithm cannot do the call, which the reason then says: what is best for
+// other sizes may be the worst for this one.
 func (ts Tables) Choose(q Query) (Choice, bool) {
 	t, ok := ts.Only(q.Collective).nearest(q)
 	if !ok {
@@ -45,18 +45,11 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 	if len(rules) == 0 { // of epilogues alone
 		return Choice{}, false
 	}
-	at := ruleOf(rules, q.Bytes)
-	for i := at; i < len(rules); i++ {
-		if q.Able(rules[i].Algorithm) {
-			return t.choice(q, rules, at, i), true
-		}
+	i := ruleOf(rules, q.Bytes)
+	if !q.Able(rules[i].Algorithm) {
+		return Choice{Reason: fmt.Sprintf("%s, which is for %s, cannot do this", rules[i].Algorithm, span(rules, i))}, false
 	}
-	for i := at - 1; i >= 0; i-- {
-		if q.Able(rules[i].Algorithm) {
-			return t.choice(q, rules, at, i), true
-		}
-	}
-	return Choice{}, false
+	return t.choice(q, rules, i), true
 }
 
 // nearest finds the table of the GPU, or else that of the nearest compute
@@ -128,9 +121,8 @@ func (t Table) with(e collective.EpilogueKind) []Rule {
 	return slices.DeleteFunc(slices.Clone(t.Rules), func(r Rule) bool { return r.Epilogue != e })
 }
 
-// choice is the rule with the index i, where that with the index at is for the
-// size.
-func (t Table) choice(q Query, rules []Rule, at, i int) Choice {
+// choice is the rule with the index i.
+func (t Table) choice(q Query, rules []Rule, i int) Choice {
 	r := rules[i]
 	reason := "measured best on " + t.GPU
 	if r.Estimated {
@@ -147,9 +139,6 @@ func (t Table) choice(q Query, rules []Rule, at, i int) Choice {
 		reason += ", with " + epilogue(r.Epilogue, r.Hidden)
 	}
 	reason += ", " + span(rules, i) + " (" + t.Measured + ")"
-	if i != at {
-		reason += fmt.Sprintf("; %s, which is for %s, cannot do this", rules[at].Algorithm, span(rules, at))
-	}
 	return Choice{Algorithm: r.Algorithm, Blocks: r.Blocks, Reason: reason}
 }
 

@@ -31,64 +31,53 @@ var measured = Tables{
 
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		gpu    string
-		sm     int
-		world  int
-		bytes  int64
-		unable []string
-		want   Choice
+		name  string
+		gpu   string
+		sm    int
+		world int
+		bytes int64
+		want  Choice
 	}{
 		{
-			"first", "NVIDIA H200", 90, 4, 0, nil,
+			"first", "NVIDIA H200", 90, 4, 0,
 			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs, up to 16K (2026-11-21)"},
 		},
 		{
-			"at the limit", "NVIDIA H200", 90, 4, 16 << 10, nil,
+			"at the limit", "NVIDIA H200", 90, 4, 16 << 10,
 			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs, up to 16K (2026-11-21)"},
 		},
 		{
-			"behind it", "NVIDIA H200", 90, 4, 16<<10 + 1, nil,
+			"behind it", "NVIDIA H200", 90, 4, 16<<10 + 1,
 			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21)"},
 		},
 		{
-			"last", "NVIDIA H200", 90, 4, 1 << 40, nil,
+			"last", "NVIDIA H200", 90, 4, 1 << 40,
 			Choice{"twoshot", 0, "measured best on NVIDIA H200, 4 GPUs, beyond 256K (2026-11-21)"},
 		},
 		{
-			"only one", "NVIDIA H200", 90, 2, 1 << 20, nil,
+			"only one", "NVIDIA H200", 90, 2, 1 << 20,
 			Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"},
 		},
 		{
-			"between two numbers of ranks", "NVIDIA H200", 90, 3, 1, nil,
+			"between two numbers of ranks", "NVIDIA H200", 90, 3, 1,
 			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs (the nearest to 3), up to 16K (2026-11-21)"},
 		},
 		{
-			"more ranks", "NVIDIA H200", 90, 16, 1 << 20, nil,
+			"more ranks", "NVIDIA H200", 90, 16, 1 << 20,
 			Choice{"twoshot", 0, "measured best on NVIDIA H200, 4 GPUs (the nearest to 16), beyond 256K (2026-11-21)"},
 		},
 		{
-			"another model", "NVIDIA B200", 100, 2, 1, nil,
+			"another model", "NVIDIA B200", 100, 2, 1,
 			Choice{"oneshot", 64, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA B200), 2 GPUs, all sizes (2026-11-21)"},
 		},
 		{
-			"the model before the capability", "NVIDIA A100", 90, 8, 1, nil,
+			"the model before the capability", "NVIDIA A100", 90, 8, 1,
 			Choice{"twoshot", 16, "measured best on NVIDIA A100, 8 GPUs, all sizes (2026-10-01)"},
-		},
-		{
-			"passed over upwards", "NVIDIA H200", 90, 4, 1,
-			[]string{"oneshot_ll"},
-			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); oneshot_ll, which is for up to 16K, cannot do this"},
-		},
-		{
-			"passed over downwards", "NVIDIA H200", 90, 4, 1 << 20,
-			[]string{"twoshot"},
-			Choice{"oneshot", 32, "measured best on NVIDIA H200, 4 GPUs, up to 256K (2026-11-21); twoshot, which is for beyond 256K, cannot do this"},
 		},
 	} {
 		got, ok := measured.Choose(Query{
 			GPU: c.gpu, SM: c.sm, Collective: "allreduce", World: c.world, Bytes: c.bytes,
-			Able: func(a string) bool { return !slices.Contains(c.unable, a) },
+			Able: func(string) bool { return true },
 		})
 		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
 			t.Errorf("%s: %t %s", c.name, ok, diff)
@@ -162,11 +151,11 @@ func TestChooseByRows(t *testing.T) {
 		{2, 8192, 128 << 10, "", "oneshot_ll", "2 GPUs, with rmsnorm of 8192, up to 128K"},
 		{2, 8192, 128<<10 + 1, "", "oneshot", "2 GPUs, with rmsnorm, up to 8M"},
 		{2, 8192, 1 << 30, "", "twoshot", "2 GPUs, with rmsnorm, beyond 8M"},
-		{2, 8192, 1 << 10, "oneshot_ll", "oneshot", "with rmsnorm, up to 8M (2026-11-21); oneshot_ll, which is for up to 128K, cannot"},
+		{2, 8192, 1 << 10, "oneshot_ll", "", ""},
 		{2, 1024, 1 << 30, "", "multimem", "2 GPUs, with rmsnorm of 1024, all sizes"},
 		{2, 2048, 8 << 10, "", "oneshot", "with rmsnorm of 2048, up to 16M"},
 		{2, 2048, 32 << 20, "", "twoshot", "with rmsnorm, beyond 16M"},
-		{2, 2048, 32 << 20, "twoshot", "oneshot", "with rmsnorm of 2048, up to 16M (2026-11-21); twoshot, which is for beyond 16M, cannot"},
+		{2, 2048, 32 << 20, "twoshot", "", ""},
 		{3, 8192, 1 << 10, "", "oneshot", "4 GPUs (the nearest to 3), with rmsnorm, up to 64K"},
 		{4, 8192, 1 << 10, "", "oneshot", "4 GPUs, with rmsnorm, up to 64K"},
 		{2, 1024, 1 << 10, "multimem", "", ""},
@@ -187,9 +176,10 @@ func TestChooseKnowsNothing(t *testing.T) {
 	unable := func(string) bool { return false }
 	for name, q := range map[string]Query{
 		"no such collective": {GPU: "NVIDIA H200", Collective: "allgather", World: 4, Able: able},
+		"others able":        {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: func(a string) bool { return a != "twoshot" }},
 		"nothing able":       {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: unable},
 	} {
-		if got, ok := measured.Choose(q); ok {
+		if got, ok := measured.Choose(q); ok || (got.Reason == "twoshot, which is for beyond 256K, cannot do this") != strings.Contains(name, "able") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
