@@ -117,8 +117,10 @@ func (f fused) copies(r *Runner, call Call, l launching) bool {
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
-	if err := r.prepareForks(); err != nil {
-		return err
+	if f.gathers {
+		if err := r.prepareForks(); err != nil {
+			return err
+		}
 	}
 	_, err := f.launch(r, call)
 	return err

@@ -7,7 +7,7 @@ import (
 	"gpurun/cudart"
 )
 
-// prepareForks makes what gatherBeside and pullBeside fork with.
+// prepareForks makes what gatherBeside forks with.
 func (r *Runner) prepareForks() error {
 	for i := range r.forks {
 		if r.forks[i] != nil {

@@ -17,7 +17,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, outbox),
     AT(MatmulParams, counters),
     AT(MatmulParams, progress), AT(MatmulParams, ready), AT(MatmulParams, taken),
-    AT(MatmulParams, done), AT(MatmulParams, kept),
+    AT(MatmulParams, done), AT(MatmulParams, made), AT(MatmulParams, kept),
     AT(MatmulParams, trace),
     AT(MatmulParams, map_a),
     AT(MatmulParams, map_a_full),

@@ -21,6 +21,8 @@ struct MatmulParams {
   uint64_t ready;      // symmetric 32-bit words, one for each rank: the last call that it has begun, by its epoch
   uint64_t taken;      // likewise: the last call in which it has copied all that it gets from this rank
   uint64_t done;       // likewise: the last call in which it has stored all its sums here
+  uint64_t made;       // symmetric 32-bit words, one for each chunk of products that a rank makes for this one:
+                       // [world][splits] the last call in which it has made all of the chunk
   uint64_t kept;       // a word of this rank that is zero between calls: so many parts of its sums have been stored
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0

@@ -21,6 +21,7 @@ type Params struct {
 	Ready      uint64
 	Taken      uint64
 	Done       uint64
+	Made       uint64
 	Kept       uint64
 	Trace      uint64
 	MapA       uint64

@@ -21,7 +21,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		"matmul_params_layout": {
 			unsafe.Sizeof(p), unsafe.Offsetof(p.A), unsafe.Offsetof(p.AFull), unsafe.Offsetof(p.B), unsafe.Offsetof(p.C),
 			unsafe.Offsetof(p.Staging), unsafe.Offsetof(p.Outbox), unsafe.Offsetof(p.Counters), unsafe.Offsetof(p.Progress), unsafe.Offsetof(p.Ready), unsafe.Offsetof(p.Taken),
-			unsafe.Offsetof(p.Done), unsafe.Offsetof(p.Kept), unsafe.Offsetof(p.Trace),
+			unsafe.Offsetof(p.Done), unsafe.Offsetof(p.Made), unsafe.Offsetof(p.Kept), unsafe.Offsetof(p.Trace),
 			unsafe.Offsetof(p.MapA), unsafe.Offsetof(p.MapAFull), unsafe.Offsetof(p.MapB),
 			unsafe.Offsetof(p.M), unsafe.Offsetof(p.N), unsafe.Offsetof(p.K), unsafe.Offsetof(p.ChunkRows),
 			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch),

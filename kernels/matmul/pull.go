@@ -35,18 +35,11 @@ func (l *launching) copyProducts(p Problem, world int) {
 }
 
 // pullBeside launches the kernel that makes products, and has copies of the peers' products for this rank made
-// meanwhile. They wait for the kernels, those of the peers and by them this one, and so come behind
-// it, should both go through one queue of the hardware, where nothing overtakes.
+// meanwhile. They wait for nothing but the peers' word that a chunk has been made, in this call, which none gives before
+// this rank's kernel has said that it has begun. So they come behind it, should both go through one queue of the
+// hardware, where nothing overtakes.
 func (r *Runner) pullBeside(call Call, l *launching, launch func() error) error {
-	leave := r.forks[0]
-	if err := r.Main.Record(leave); err != nil {
-		return err
-	}
 	if err := launch(); err != nil {
-		return err
-	}
-	// The counters that the copies wait for counted for other calls before.
-	if err := r.Copies.Wait(leave); err != nil {
 		return err
 	}
 	for k := 1; k < r.World(); k++ {
@@ -67,11 +60,9 @@ func (r *Runner) pullProducts(call Call, l *launching, from int) error {
 	for chunk, first := int64(0), int64(0); first < parts; chunk, first = chunk+1, first+int64(l.ChunkParts) {
 		count := min(int64(l.ChunkParts), parts-first)
 		word := int64(from)*int64(l.Splits) + chunk
-		counter := r.Local(call.counter(word))
 		to, source := r.Local(call.Staging+place(from, first)), r.Peer(from, outbox+place(r.Rank(), first))
 		err := errors.Join(
-			r.Copies.WaitValue(counter, uint32(count)),
-			r.Copies.WriteValue(counter, 0),
+			r.Copies.WaitValue(r.Local(call.made(word)), l.Epoch),
 			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to, source),
 			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(4*word), l.Epoch),
 		)

@@ -44,20 +44,26 @@ type Call struct {
 }
 
 // ProgressBytes is the room for the words by which a call tells how far it is: of each rank
-// whether it has begun, and whether it has copied what it gets from this one, and of each
-// chunk, of A or of products, whether it is there.
+// whether it has begun, whether it has copied what it gets from this one, and which chunks of
+// products it has made, and of each chunk, of A or of products, whether it is there.
 func ProgressBytes(world, splits int) int64 {
-	return 3*rankWords + 4*int64(world)*int64(max(splits, maxProductChunks))
+	return wordsOfRanks + 4*int64(world)*int64(max(splits, maxProductChunks))
 }
 
-// rankWords is the room for a word of each rank, wherever the chunks' words end.
-const rankWords = 4 * collective.MaxRanks
+// rankWords is the room for a word of each rank, and wordsOfRanks that for all words that ranks tell each other,
+// wherever those of progress end.
+const (
+	rankWords    = 4 * collective.MaxRanks
+	wordsOfRanks = (3 + maxProductChunks) * rankWords
+)
 
-// ready, taken and done are where the words of a rank lie, counter where one of the counters does, of which
-// the first counts parts that stay, in bytes from the base of symmetric memory; see Params.
+// ready, taken and done are where the words of a rank lie, made where those of chunks of products do, counter where one
+// of the counters does, of which the first counts parts that stay, in bytes from the base of symmetric memory; see
+// Params.
 func (c Call) ready(rank int) int64 { return c.Progress + 4*int64(rank) }
 func (c Call) taken(rank int) int64 { return c.ready(rank) + rankWords }
 func (c Call) done(rank int) int64  { return c.taken(rank) + rankWords }
+func (c Call) made(i int64) int64   { return c.done(0) + rankWords + 4*i }
 
 func (c Call) counter(i int64) int64 { return c.Counters + 4*(1+i) }
 
@@ -71,7 +77,7 @@ func (r *Runner) Params(call Call) Params {
 		Params: r.Comm.Params(collective.Call{DType: call.DType}),
 		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
 		Staging: at(call.Staging), Kept: at(call.Counters), Counters: at(call.counter(0)),
-		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Done: at(call.done(0)), Progress: at(call.Progress + 3*rankWords),
+		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Done: at(call.done(0)), Made: at(call.made(0)), Progress: at(call.Progress + wordsOfRanks),
 		Trace: uint64(call.Trace),
 		M:     call.M, N: call.N, K: call.K,
 		Splits: uint32(max(call.Splits, 1)),

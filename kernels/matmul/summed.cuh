@@ -10,14 +10,14 @@
 //
 // A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
 // stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
-// Either way the sender counts it at the owner: for the owner's kernel, in the counter of the part, or
-// for the owner's stream, in that of the chunk. The stream tells the kernel by a word of progress, and the kernel at
-// the end the sender, who waits for that.
+// Pushed, it is counted at the owner, whose kernel waits for the parts of all peers. Copied, it is counted here, and
+// whoever counts the last part of a chunk tells the owner's stream. That tells its kernel by a word of progress, and the
+// kernel at the end the sender, who waits for that.
 //
 // Nobody sends to a rank that has not begun the call: before, what it was sent may still be in use, wherever it
 // lies, or C. Sums rest on what the peers have sent, and so on their having begun. Whoever stores the last part of a
 // rank's sums everywhere tells the peers, whose kernels wait for that. Counters are zero between calls: who has
-// waited for one, or counted the last, resets it.
+// waited for one, or counted the last, resets it. Words are epochs, which nobody resets.
 template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
 struct Summed {
   using Order = Tiles<kRows, kColumns>;
@@ -64,16 +64,15 @@ struct Summed {
   FORCE_INLINE __device__ void sent(const Tile& t, int32_t part, bool has_rows) {
     if (!has_rows && !is_copied()) return; // nobody waits for it
     if (!await_owner(t)) return;
-    const uint64_t counter = word_of(p.counters, is_copied() ? chunk_of(p.base.rank, part) : part);
-    asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, counter, t.owner)) : "memory");
+    if (!is_copied())
+      asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, word_of(p.counters, part), t.owner)) : "memory");
+    else if (counts_last(word_of(p.counters, chunk_of(t.owner, part)), parts_of_chunk(part)))
+      st_flag_release(on_peer(p, word_of(p.made, chunk_of(p.base.rank, part)), t.owner), p.epoch);
   }
 
   FORCE_INLINE __device__ void kept() const {
     if constexpr (kEverywhere) {
-      uint32_t before;
-      asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p.kept) : "memory");
-      if (before + 1 != parts_with_rows(p.base.rank)) return;
-      *(Global<volatile uint32_t>)p.kept = 0;
+      if (!counts_last(p.kept, parts_with_rows(p.base.rank))) return;
       tell(p, p.done, p.base.rank);
       each_peer(p, [&](uint32_t r) { tell(p, p.done, r); });
     }
@@ -84,12 +83,12 @@ struct Summed {
     return kEverywhere ? on_peer(p, shard_of(p, p.c, t), (p.base.rank + i) % p.base.world) : p.c;
   }
 
-  // Only the kernel gives up waiting: it then lets the copies to this rank go. It ends behind them: they reset counters,
-  // and would take from the next call's copies what lets those go.
+  // Only the kernel gives up waiting: it then lets the copies to this rank go. It ends behind them: a peer that comes
+  // late, with the epoch of an earlier call, would take from them what lets them go.
   FORCE_INLINE __device__ void await_peers() const {
     if (is_copied()) {
       each_peer(p, [&](uint32_t r) {
-        if (await_word(p, last_word(r), p.epoch, kProducts, r)) tell(p, p.taken, r);
+        if (await_chunks(r)) tell(p, p.taken, r);
       });
       each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
     }
@@ -99,14 +98,17 @@ struct Summed {
 
   FORCE_INLINE __device__ void let_copies_go() const {
     if (!is_copied()) return;
-    each_peer(p, [&](uint32_t r) {
-#pragma nounroll
-      for (uint32_t c = r * p.splits; c <= last_chunk(r); c++) st_flag_release(word_of(p.counters, c), kAllParts);
-    });
+    bool have_gone;
     Patience patience;
-    each_peer(p, [&](uint32_t r) {
-      while (is_behind(ld_flag_acquire(last_word(r)), p.epoch) && !patience.is_over(p.base)) {}
-    });
+    do {
+      have_gone = true;
+      each_peer(p, [&](uint32_t r) {
+        each_chunk(r, [&](uint32_t c) {
+          st_flag_release(word_of(p.made, c), p.epoch);
+          have_gone = have_gone && !is_behind(ld_flag_acquire(word_of(p.progress, c)), p.epoch);
+        });
+      });
+    } while (!have_gone && !patience.is_over(p.base));
   }
 
  private:
@@ -120,11 +122,29 @@ struct Summed {
     });
   }
 
-  static constexpr uint32_t kAllParts = 1u << 30; // of any chunk, and more
+  // Waits until all chunks of a peer's products have been copied. False: they have not.
+  FORCE_INLINE __device__ bool await_chunks(uint32_t rank) const {
+    bool have_come = true;
+    each_chunk(rank, [&](uint32_t c) { have_come = have_come && await_word(p, word_of(p.progress, c), p.epoch, kProducts, rank); });
+    return have_come;
+  }
 
-  // The last chunk of a rank's products for this one, and its word of progress: a stream copies one after the other.
-  FORCE_INLINE __device__ uint32_t last_chunk(uint32_t rank) const { return chunk_of(rank, parts() - 1); }
-  FORCE_INLINE __device__ uint64_t last_word(uint32_t rank) const { return word_of(p.progress, last_chunk(rank)); }
+  // Calls f for the chunks of a rank's products.
+  template <typename F>
+  FORCE_INLINE __device__ void each_chunk(uint32_t rank, F f) const {
+#pragma nounroll
+    for (uint32_t c = chunk_of(rank, 0); c <= chunk_of(rank, parts() - 1); c++) f(c);
+  }
+
+  // Counts one of so many with a word of this rank. True for who counts the last: all that was stored before any was
+  // counted is visible then, and the word is zero again.
+  FORCE_INLINE __device__ static bool counts_last(uint64_t word, uint32_t all) {
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(word) : "memory");
+    if (before + 1 != all) return false;
+    *(Global<volatile uint32_t>)word = 0;
+    return true;
+  }
 
   FORCE_INLINE __device__ bool is_copied() const { return p.outbox != 0; }
 
@@ -141,6 +161,11 @@ struct Summed {
     return (order().rows_of_shard(rank) + kPartRows - 1) / kPartRows * order().across();
   }
   FORCE_INLINE __device__ uint32_t chunk_of(uint32_t rank, int32_t part) const { return rank * p.splits + part / p.chunk_parts; }
+  // How many are in the chunk of a part.
+  FORCE_INLINE __device__ uint32_t parts_of_chunk(int32_t part) const {
+    const uint32_t left = parts() - part / p.chunk_parts * p.chunk_parts;
+    return left < p.chunk_parts ? left : p.chunk_parts;
+  }
 };
 
 template <typename T, int kRows, int kColumns, int kPartRows>
