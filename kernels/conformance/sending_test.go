@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
@@ -66,7 +67,7 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 func TestProductsAreCopiedInChunks(t *testing.T) {
 	const world, chunks = 2, 2
 	for _, major := range []int{8, 9} {
-		p := matmul.Problem{M: world, N: map[int]int64{8: 73 * 128, 9: 19 * 208}[major], K: 8, DType: collective.Half}
+		p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}
 		var calls []matmulCall
 		for i, o := range matmul.Operations() {
 			for _, name := range []string{"fused_copy", "fused_push", "fused_copy"} {
@@ -94,6 +95,9 @@ func TestProductsAreCopiedInChunks(t *testing.T) {
 	}
 }
 
+// columnsOfTwoChunks is how many a few rows must have for their products to come in two chunks.
+func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 19 * 208}[major] }
+
 // When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
 // does not ask whether the peers have begun.
 func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
@@ -103,16 +107,82 @@ func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
 		var calls []matmulCall
 		for _, c := range slices.Concat(fusedCalls(p, world, seed), fusedCalls(p, world, seed+1)) {
 			if c.operation.Reduces {
-				a := *c.algorithm
-				a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
-					err := c.algorithm.Enqueue(r, call)
-					return errors.Join(err, r.Main.Fill(r.Local(call.Staging), 0xff, a.Staging(p, world)))
-				}
-				calls = append(calls, matmulCall{c.operation, &a, p, c.splits, c.in})
+				calls = append(calls, thenSpoilStaging(c))
 			}
 		}
 		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 8 + int(seed%2), Seed: seed + 1}), [][]matmulCall{calls})
 	}
+}
+
+// thenSpoilStaging is a call that writes over its staging when it has ended.
+func thenSpoilStaging(c matmulCall) matmulCall {
+	a, enqueue := *c.algorithm, c.algorithm.Enqueue
+	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
+		err := enqueue(r, call)
+		return errors.Join(err, r.Main.Fill(r.Local(call.Staging), 0xff, a.Staging(c.problem, c.in.World)))
+	}
+	c.algorithm = &a
+	return c
+}
+
+// Nor do they where all but the first chunk come late, when rank 1 has had time to end the call and to write over what
+// rank 0 copies. Where sums go everywhere, or the thread that says so has tiles of its own, more holds rank 1 up.
+func TestAllChunksAreTakenBeforeACallEnds(t *testing.T) {
+	const world, major, late = 2, 9, 2 * time.Second
+	t.Parallel() // it mostly waits
+	p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}
+	i := slices.IndexFunc(copiedCalls(p, world), func(c matmulCall) bool { return c.operation.Scatters })
+	c := thenSpoilStaging(copiedCalls(p, world)[i])
+	groupFor(world, sim.New(1, sim.Options{Major: major}), []matmulCall{c}).run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil || m.rank > 0 {
+			return errors.Join(err, c.run(m, r))
+		}
+		return runWithGate(m, r, c, late)
+	})
+}
+
+// gated is a stream whose copies but the first wait for a word to be 1.
+type gated struct {
+	cudart.Stream
+	word   cudart.DevicePtr
+	copies int
+}
+
+func (g *gated) Copy(dst, src cudart.DevicePtr, bytes int64) error {
+	g.copies++
+	var err error
+	if g.copies > 1 {
+		err = g.Stream.WaitValue(g.word, 1)
+	}
+	return errors.Join(err, g.Stream.Copy(dst, src, bytes))
+}
+
+// runWithGate makes a call whose copies but the first begin after some time.
+func runWithGate(m *member, r *matmul.Runner, c matmulCall, after time.Duration) error {
+	word, errWord := m.device.Malloc(4)
+	key, errKey := m.device.NewStream()
+	if err := errors.Join(errWord, errKey, m.stream.Fill(word, 0, 4), m.synchronize()); err != nil {
+		return err
+	}
+	copies := &gated{Stream: r.Copies, word: word}
+	r.Copies = copies
+	a, enqueue := *c.algorithm, c.algorithm.Enqueue
+	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
+		err := enqueue(r, call)
+		time.Sleep(after)
+		return errors.Join(err, key.WriteValue(word, 1))
+	}
+	c.algorithm = &a
+	if err := c.run(m, r); err != nil || copies.copies > 1 {
+		return err
+	}
+	return errors.New("products came in one chunk: none was late")
+}
+
+// copiedCalls are one of each operation whose products are copied.
+func copiedCalls(p matmul.Problem, world int) []matmulCall {
+	return slices.DeleteFunc(waysToFuse(p, world), func(c matmulCall) bool { return c.algorithm.Name != "fused_copy" })
 }
 
 // Ranks whose shard has no rows get parts without any, which are counted all the same where they are copied.

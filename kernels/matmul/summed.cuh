@@ -88,7 +88,7 @@ struct Summed {
   FORCE_INLINE __device__ void await_peers() const {
     if (is_copied()) {
       each_peer(p, [&](uint32_t r) {
-        if (await_chunks(r)) tell(p, p.taken, r);
+        if (await_word(p, last_word(r), p.epoch, kProducts, r)) tell(p, p.taken, r);
       });
       each_peer(p, [&](uint32_t r) { await_word(p, word_of(p.taken, r), p.epoch, kEndBarrier, r); });
     }
@@ -103,10 +103,9 @@ struct Summed {
     do {
       have_gone = true;
       each_peer(p, [&](uint32_t r) {
-        each_chunk(r, [&](uint32_t c) {
-          st_flag_release(word_of(p.made, c), p.epoch);
-          have_gone = have_gone && !is_behind(ld_flag_acquire(word_of(p.progress, c)), p.epoch);
-        });
+#pragma nounroll
+        for (uint32_t c = chunk_of(r, 0); c <= last_chunk(r); c++) st_flag_release(word_of(p.made, c), p.epoch);
+        have_gone = have_gone && !is_behind(ld_flag_acquire(last_word(r)), p.epoch);
       });
     } while (!have_gone && !patience.is_over(p.base));
   }
@@ -122,19 +121,9 @@ struct Summed {
     });
   }
 
-  // Waits until all chunks of a peer's products have been copied. False: they have not.
-  FORCE_INLINE __device__ bool await_chunks(uint32_t rank) const {
-    bool have_come = true;
-    each_chunk(rank, [&](uint32_t c) { have_come = have_come && await_word(p, word_of(p.progress, c), p.epoch, kProducts, rank); });
-    return have_come;
-  }
-
-  // Calls f for the chunks of a rank's products.
-  template <typename F>
-  FORCE_INLINE __device__ void each_chunk(uint32_t rank, F f) const {
-#pragma nounroll
-    for (uint32_t c = chunk_of(rank, 0); c <= chunk_of(rank, parts() - 1); c++) f(c);
-  }
+  // The last chunk of a rank's products for this one, and its word of progress: a stream copies one after the other.
+  FORCE_INLINE __device__ uint32_t last_chunk(uint32_t rank) const { return chunk_of(rank, parts() - 1); }
+  FORCE_INLINE __device__ uint64_t last_word(uint32_t rank) const { return word_of(p.progress, last_chunk(rank)); }
 
   // Counts one of so many with a word of this rank. True for who counts the last: all that was stored before any was
   // counted is visible then, and the word is zero again.
