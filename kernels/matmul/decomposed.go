@@ -108,7 +108,7 @@ const (
 func allGatherAlgorithms() []*Algorithm {
 	return []*Algorithm{
 		gatherFirst(naiveOf(allgather.Collective()), onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		gatherFirst(allgather.CopyEngine(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather by memory copies, GEMM"),
+		gatherFirst(allgather.Push(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather push, GEMM"),
 		fusedGather(),
 		byNCCL(gatherFirst(ncclOf(allgather.Collective()), onlyBLAS)),
 		aloneByBLAS(gathered, nil),
