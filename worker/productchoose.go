@@ -46,13 +46,19 @@ func (c productCase) same(other productCase) bool {
 	return c.String() == other.String() && c.asked == other.asked && c.splits == other.splits
 }
 
-// chooseProduct finds the algorithm of a request: "auto" is the last of gpurun's own
-// that can run here.
+// chooseProduct finds the algorithm of a request: "auto" is what the operation estimates to be the fastest or, where
+// that cannot run here, the last of gpurun's own that can.
 func (s surroundings) chooseProduct(q *productCase) error {
-	if q.asked != auto {
-		q.algorithm, _ = q.operation.Algorithm(q.asked)
-		q.why = "asked for"
-		return s.refuseProduct(q.algorithm, q.problem)
+	name := q.asked
+	q.why = "asked for"
+	if name == auto {
+		name = q.operation.Choose(q.problem, len(s.devices), matmul.GPU{SM: s.leastSM(), SMs: s.leastSMs()})
+		q.why = "an estimate"
+	}
+	q.algorithm, _ = q.operation.Algorithm(name)
+	refused := s.refuseProduct(q.algorithm, q.problem)
+	if refused == nil || q.asked != auto {
+		return refused
 	}
 	var err error
 	for _, a := range slices.Backward(q.operation.Algorithms) {
@@ -60,7 +66,7 @@ func (s surroundings) chooseProduct(q *productCase) error {
 			continue
 		}
 		if err = s.refuseProduct(a, q.problem); err == nil {
-			q.algorithm, q.why = a, "the last of the list that can do it"
+			q.algorithm, q.why = a, "the last of the list that can do it: "+refused.Error()
 			return nil
 		}
 	}

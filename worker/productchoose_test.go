@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 
 	"gpurun/cudart"
@@ -11,10 +12,10 @@ import (
 // Ranks whose devices take different kernels do not count each other's tiles: auto
 // takes what works all the same, and what does not is refused by name.
 func TestProductsOnDifferentDevices(t *testing.T) {
-	a100 := cudart.Info{Name: "NVIDIA A100", Major: 8}
-	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9}
-	b200 := cudart.Info{Name: "NVIDIA B200", Major: 10}
-	problem := matmul.Problem{M: 64, N: 64, K: 64, DType: collective.BFloat16}
+	a100 := cudart.Info{Name: "NVIDIA A100", Major: 8, SMs: 108}
+	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
+	b200 := cudart.Info{Name: "NVIDIA B200", Major: 10, SMs: 148}
+	problem := matmul.Problem{M: 6144, N: 6144, K: 64, DType: collective.BFloat16} // in many rounds
 	for _, o := range matmul.Operations() {
 		for _, tt := range []struct {
 			devices []cudart.Info
@@ -26,19 +27,52 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 			{[]cudart.Info{b200, h200}, false},
 		} {
 			s := surroundings{devices: tt.devices}
-			want := "fused"
+			want, why := "fused", "an estimate"
 			if o.Reduces && !tt.alike {
-				want = "decomposed"
+				want, why = "decomposed", "the last of the list that can do it: "+o.Name+" fused cannot run: it has different kernels"
 			}
 			auto := productCase{operation: o, problem: problem, asked: auto}
-			if err := s.chooseProduct(&auto); err != nil || auto.algorithm.Name != want {
-				t.Errorf("%s on %v: %v, error %v, want %s", o.Name, tt.devices, auto.algorithm, err, want)
+			if err := s.chooseProduct(&auto); err != nil || auto.algorithm.Name != want || !strings.HasPrefix(auto.why, why) {
+				t.Errorf("%s on %v: %v, error %v, want %s: %s", o.Name, tt.devices, auto.algorithm, err, want, auto.why)
 			}
 			fused := productCase{operation: o, problem: problem, asked: "fused"}
 			if err := s.chooseProduct(&fused); isMachines(err) != (want != "fused") {
 				t.Errorf("%s fused on %v: %v", o.Name, tt.devices, err)
 			}
 		}
+	}
+}
+
+// "auto" goes by the least of the devices' multiprocessors, as do the kernels.
+func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
+	whole := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
+	part := whole
+	part.SMs = 60
+	gather, _ := matmul.Find("allgather-matmul")
+	for _, tt := range []struct {
+		devices []cudart.Info
+		want    string
+	}{
+		{[]cudart.Info{whole, whole}, "decomposed"},
+		{[]cudart.Info{whole, part}, "fused"},
+		{[]cudart.Info{whole}, "fused"},
+	} {
+		s := surroundings{devices: tt.devices}
+		q := productCase{operation: gather, problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, asked: auto}
+		if err := s.chooseProduct(&q); err != nil || q.algorithm.Name != tt.want {
+			t.Errorf("%v: %v, error %v, want %s", tt.devices, q.algorithm, err, tt.want)
+		}
+	}
+}
+
+// Where what is estimated to be the fastest cannot run, "auto" is the last that can, and says why.
+func TestAutomaticProductFallsBack(t *testing.T) {
+	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
+	gather, _ := matmul.Find("allgather-matmul")
+	s := surroundings{devices: []cudart.Info{h200, h200}, apart: "rank 0's GPU cannot reach rank 1's"}
+	q := productCase{operation: gather, problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, asked: auto}
+	if err := s.chooseProduct(&q); err != nil || q.algorithm.Name != "naive" || !strings.Contains(q.why, "decomposed cannot run: "+s.apart) {
+		t.Errorf("%s: %v, error %v: %s", s.apart, q.algorithm, err, q.why)
 	}
 }
 

@@ -91,7 +91,7 @@ type launching struct {
 
 func (f fused) launch(r *Runner, call Call) (launching, error) {
 	l := launching{Params: r.Params(call)}
-	g, k, err := r.choose(GEMMs(), f.kernels, call.Problem, r.World())
+	g, k, err := choose(GEMMs(), f.kernels, call.Problem, r.World(), r.gpu())
 	if err != nil {
 		return l, err
 	}
@@ -146,10 +146,13 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	return launch()
 }
 
+// ofGathered are the kernels that multiply what arrives meanwhile.
+func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
+
 func fusedGather() *Algorithm {
 	return fused{
 		name: "fused", summary: "copy engines gather A while a GEMM multiplies what has arrived",
-		kernels: func(g *GEMM) []collective.Kernel { return g.Gathered }, gathers: true,
+		kernels: ofGathered, gathers: true,
 	}.algorithm()
 }
 

@@ -76,25 +76,38 @@ type product struct {
 	a, c cudart.DevicePtr
 }
 
+// GPU is what decides which GEMM multiplies, and in how many rounds: the compute capability, 10*major+minor, and the
+// number of multiprocessors, the least of all ranks' devices.
+type GPU struct{ SM, SMs int }
+
 // choose picks the first GEMM of a list that does a problem on the device with one of these
 // kernels of it, and of those of its name the one that takes the least time.
-func (r *Runner) choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, p Problem, shards int) (*GEMM, collective.Kernel, error) {
+func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, p Problem, shards int, on GPU) (*GEMM, collective.Kernel, error) {
 	var best *GEMM
 	var kernel collective.Kernel
 	for _, g := range gemms {
-		k, ok := find(kernels(g), p.DType, r.SM())
+		k, ok := find(kernels(g), p.DType, on.SM)
 		if !ok && !g.BLAS {
 			continue
 		}
-		if best == nil || g.Name == best.Name && g.Cost(p, shards, r.SMs) < best.Cost(p, shards, r.SMs) {
+		if best == nil || g.Name == best.Name && g.Cost(p, shards, on.SMs) < best.Cost(p, shards, on.SMs) {
 			best, kernel = g, k
 		}
 	}
 	if best == nil {
-		return nil, kernel, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, r.SM()/10, r.SM()%10)
+		return nil, kernel, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, on.SM/10, on.SM%10)
 	}
 	return best, kernel, nil
 }
+
+// rounds is how many tiles the blocks have that have most of them, one after the other: one where all are multiplied
+// at once.
+func (g *GEMM) rounds(p Problem, shards, sms int) int64 {
+	return tiles(g.Tiles(p, shards), int64(g.Shape(p, shards, sms).Blocks))
+}
+
+// gpu is this rank's own, with no more multiprocessors than the peers' have.
+func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
 
 // shape is how a kernel of a GEMM is launched: early, if it waits for the one in front of it by itself.
 func (r *Runner) shape(g *GEMM, k collective.Kernel, p Problem, shards int) cudart.Launch {
@@ -116,7 +129,7 @@ func (r *Runner) multiplication(call Call, what product) Params {
 // prepareGEMM loads the kernel of a product, and encodes its tensor maps.
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
-	g, k, err := r.choose(gemms, ofProduct, Problem{what.rows, call.N, call.K, call.DType}, 1)
+	g, k, err := choose(gemms, ofProduct, Problem{what.rows, call.N, call.K, call.DType}, 1, r.gpu())
 	if err != nil {
 		return err
 	}
@@ -140,7 +153,7 @@ func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) err
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 	problem := Problem{what.rows, call.N, call.K, call.DType}
-	g, k, err := r.choose(gemms, ofProduct, problem, 1)
+	g, k, err := choose(gemms, ofProduct, problem, 1, r.gpu())
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,12 @@ type Operation struct {
 	Reduces bool
 	// Scatters: rank r gets M/world rows of the result, those from r*M/world on.
 	Scatters bool
-	// Algorithms lists gpurun's own, the naive one first and the one to be preferred
-	// last, and then those of libraries.
+	// Algorithms lists gpurun's own, the naive one first, and last what is to be preferred where the one that Choose
+	// names cannot run, and then those of libraries.
 	Algorithms []*Algorithm
+	// Choose picks the algorithm for a problem that some ranks share: an estimate. It names one of gpurun's own, which
+	// need not be able to run where ranks' devices differ, or cannot reach each other.
+	Choose func(p Problem, world int, on GPU) string
 }
 
 // Operations lists all operations.
@@ -43,6 +46,7 @@ func allGather() *Operation {
 		Aliases: []string{"allgather_matmul", "all-gather-matmul", "all_gather_matmul", "ag-matmul"},
 		Summary: "gather A, of which every rank has some rows, and multiply it by B",
 		Gathers: true,
+		Choose:  chooseGather,
 	}
 	return o.with(allGatherAlgorithms())
 }
@@ -54,6 +58,7 @@ func reduceScatter() *Operation {
 		Summary:  "multiply A by B, add the products of all ranks, and leave some rows to every rank",
 		Reduces:  true,
 		Scatters: true,
+		Choose:   chooseFused,
 	}
 	return o.with(reduceScatterAlgorithms())
 }
@@ -64,6 +69,7 @@ func allReduce() *Operation {
 		Aliases: []string{"matmul_allreduce", "matmul-all-reduce", "matmul_all_reduce", "matmul-ar"},
 		Summary: "multiply A by B, and add the products of all ranks",
 		Reduces: true,
+		Choose:  chooseFused,
 	}
 	return o.with(allReduceAlgorithms())
 }

@@ -24,7 +24,7 @@ func AddProduct(f *pflag.FlagSet) {
 		case "datatype":
 			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
 		case "algo":
-			flag.usage = "comma-separated `algorithms`; or auto, the one that should be fastest; or all of gpurun's own that can do what is asked here"
+			flag.usage = "comma-separated `algorithms`; or auto, the one that should be fastest by an estimate, or else one that can run here; or all of gpurun's own that can do what is asked here"
 		}
 		flag.add(f)
 	}
