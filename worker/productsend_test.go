@@ -34,7 +34,7 @@ func (b blocking) Info() cudart.Info {
 }
 
 // Ranks send products alike, also where launches block some of them only: one that copies would wait for ever for
-// one that pushes. There are more tiles than multiprocessors, so that they would be copied otherwise.
+// one that pushes. There are three tiles for each multiprocessor, so that they would be copied otherwise.
 func TestRanksSendProductsAlike(t *testing.T) {
 	const world = 2
 	for _, o := range matmul.Operations() {

@@ -26,14 +26,14 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	return w.Stream.WaitValue(addr, value)
 }
 
-// Products are copied to their owners where there are tiles to multiply meanwhile, and launches do not block; else
+// Products are copied to their owners where multiprocessors have more than two tiles each, and launches do not block; else
 // kernels push them.
 func TestProductsAreSentAsSuits(t *testing.T) {
 	const world, tile = 2, 128
 	for _, c := range []struct {
 		tilesPerSM    int64
 		blocks, wants bool
-	}{{1, false, false}, {2, false, true}, {2, true, false}} {
+	}{{1, false, false}, {2, false, false}, {3, false, true}, {3, true, false}} {
 		for _, o := range matmul.Operations() {
 			if !o.Reduces {
 				continue
