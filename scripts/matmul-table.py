@@ -4,9 +4,9 @@
     scripts/matmul-table.py [--out baseline.json] gpurun-*.json torch-*.json
 
 With --out, the medians are written as JSON as well, a line for each product. Files are what gpurun bench writes with --output json, and matmul-peers.py with --out.
-A time is the median of the medians of all files that have the case. "of cuBLAS" is the
-time of gpurun's fastest own algorithm by that of the product alone, by cuBLAS, both
-measured by gpurun.
+A time is the median of the medians of all files that have the case; "auto" is a column of its
+own, whatever it took. "of cuBLAS" is the time of gpurun's fastest own algorithm by that of the
+product alone, by cuBLAS, both measured by gpurun.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def read(paths):
                 unavailable.setdefault(f"{program} {r['algorithm']} of {r['collective']}: {r['unavailable']}", []).append(p)
                 continue
             splits = p.get("splits_per_rank", 1)
-            column = f"{program} {r['algorithm']}" + (f"/{splits}" if splits > 1 else "")
+            column = f"{program} {r.get('asked', r['algorithm'])}" + (f"/{splits}" if splits > 1 else "")
             case = times.setdefault(r["collective"], {}).setdefault((p["n"], p["k"], p["m"]), {})
             case.setdefault(column, []).append((r["time_us"]["p50"], bool(r["wrong"])))
     if len(ranks) != 1:
