@@ -26,27 +26,28 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	return w.Stream.WaitValue(addr, value)
 }
 
-// Products are copied to their owners where multiprocessors have more than two tiles each, and launches do not block; else
-// kernels push them.
+// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, and launches do not
+// block; else kernels push them.
 func TestProductsAreSentAsSuits(t *testing.T) {
-	const world, tile = 2, 128
+	const tile = 128
 	for _, c := range []struct {
+		world         int
 		tilesPerSM    int64
 		blocks, wants bool
-	}{{1, false, false}, {2, false, false}, {3, false, true}, {3, true, false}} {
+	}{{2, 1, false, false}, {2, 2, false, true}, {2, 2, true, false}, {3, 2, false, false}, {3, 3, false, true}} {
 		for _, o := range matmul.Operations() {
 			if !o.Reduces {
 				continue
 			}
-			p := matmul.Problem{M: tile * world, N: tile * c.tilesPerSM, K: 8, DType: collective.Half}
+			p := matmul.Problem{M: int64(tile * c.world), N: tile * c.tilesPerSM, K: 8, DType: collective.Half}
 			a, _ := o.Algorithm("fused")
-			call := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, 1)}
-			groupFor(world, sim.New(1, sim.Options{Major: 8}), []matmulCall{call}).run(t, func(m *member) error {
+			call := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, c.world, reference.Exact, 1)}
+			groupFor(c.world, sim.New(1, sim.Options{Major: 8}), []matmulCall{call}).run(t, func(m *member) error {
 				r, err := newRunner(m)
 				if err != nil {
 					return err
 				}
-				r.SMs = world // a tile of each shard at a time
+				r.SMs = c.world // a tile of each shard at a time
 				copies := &waits{Stream: r.Copies}
 				r.Copies = copies
 				r.LaunchesBlock = c.blocks
@@ -54,7 +55,7 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 					return err
 				}
 				if got := copies.count > 0; got != c.wants {
-					return fmt.Errorf("%s, %d tiles for each multiprocessor, blocking %t: copies are %t", o.Name, c.tilesPerSM, c.blocks, got)
+					return fmt.Errorf("%s, %d ranks, %d tiles for each multiprocessor, blocking %t: copies are %t", o.Name, c.world, c.tilesPerSM, c.blocks, got)
 				}
 				return nil
 			})

@@ -105,18 +105,15 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 	return l, g.maps(r, &l.Params, call.DType, f.rowsOfA(r, call))
 }
 
-// pushedRounds is up to how many tiles a block has, one after the other, where kernels push. Measured on 4 H200:
-// with two, calls that pushed took 1 to 6% less than those that copied, with four 2 to 13% more.
-const pushedRounds = 2
-
 // copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
-// from the multiprocessors: it suits where they multiply more tiles meanwhile. Copies come
+// from the multiprocessors: it suits where they multiply more tiles meanwhile, as many one after the other as
+// ranks, of which each makes another shard's products at a time (kernels/NOTES.md). Copies come
 // behind the kernel that they wait for, and so never, where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if f.gathers || r.World() == 1 || f.sending == pushed {
 		return false
 	}
-	return f.sending == copied || g.rounds(call.Problem, r.World(), r.SMs) > pushedRounds && !r.LaunchesBlock
+	return f.sending == copied || g.rounds(call.Problem, r.World(), r.SMs) >= int64(r.World()) && !r.LaunchesBlock
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
