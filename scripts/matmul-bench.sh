@@ -32,14 +32,18 @@ gpurun="build/gpurun --nproc-per-node $gpus"
 failures=0
 mkdir -p "$results"
 rm -f "$results"/{gpurun,torch}-*.json
+trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs ends with this script
 
 # try NAME COMMAND...: runs COMMAND within five minutes, its standard error under NAME,
 # and counts it as failed when it fails.
 try() {
   local name=$1
   shift
-  timeout -k 5 300 "$@" 2>"$results/$name.log" && return
+  timeout -k 5 300 "$@" 2>"$results/$name.log" &
+  running=$!
+  wait "$running" && running= && return
   echo "$name: exit $?" >&2
+  running=
   tail -n 5 "$results/$name.log" >&2
   failures=$((failures + 1))
 }
