@@ -1,0 +1,40 @@
+package tcpstore
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"go.uber.org/zap"
+)
+
+// BenchmarkSet is what a SET costs the store without the system calls: long
+// runs of them come together, because nobody waits for an answer.
+func BenchmarkSet(b *testing.B) {
+	for _, size := range []int{5, 100, 5000} {
+		b.Run(fmt.Sprintf("value=%d", size), func(b *testing.B) {
+			l, err := newLoop(defaults(b), zap.NewNop())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.end()
+			var runs [64][]byte // of as many clients
+			run := 0
+			for i := range runs {
+				request := encode(current, opSet, fmt.Sprint("set", i), string(make([]byte, size)))
+				run = max(1, readBytes/len(request))
+				runs[i] = bytes.Repeat(request, run)
+			}
+			c := &conn{loop: l, greeted: true}
+			b.ReportAllocs()
+			for done := 0; b.Loop(); done++ {
+				if done%run != 0 {
+					continue
+				}
+				if rest, err := c.serve(runs[done/run%len(runs)]); err != nil || len(rest) > 0 {
+					b.Fatalf("%d bytes left, %v", len(rest), err)
+				}
+			}
+		})
+	}
+}
