@@ -7,28 +7,36 @@ import "fmt"
 func (c *conn) answer(q request) error {
 	t, out := c.loop.table, &c.out
 	switch q.op {
-	case opSet, opMultiSet:
-		return t.set(q.keys, q.values)
+	case opSet:
+		return t.set(q.blob(), q.blob())
+	case opMultiSet:
+		for range q.number() {
+			if err := t.set(q.blob(), q.blob()); err != nil {
+				return err
+			}
+		}
 	case opAppend:
-		return t.append(q.keys[0], q.values[0])
-	case opGet, opMultiGet:
-		for _, key := range q.keys {
-			out.blob(t.get(key))
+		return t.append(q.blob(), q.blob())
+	case opGet:
+		out.blob(t.get(q.blob()))
+	case opMultiGet:
+		for range q.number() {
+			out.blob(t.get(q.blob()))
 		}
 	case opCompareSet:
-		value, err := t.compareSet(q.keys[0], q.values[0], q.values[1])
+		value, err := t.compareSet(q.blob(), q.blob(), q.blob())
 		if err != nil {
 			return err
 		}
 		out.blob(value)
 	case opAdd:
-		sum, err := t.add(q.keys[0], q.number)
+		sum, err := t.add(q.blob(), q.number())
 		if err != nil {
 			return err
 		}
 		out.number(int(sum))
 	case opCheck:
-		if t.check(q.keys) {
+		if t.check(q.keys()) {
 			out.bytes(ready)
 		} else {
 			out.bytes(notReady)
@@ -36,7 +44,7 @@ func (c *conn) answer(q request) error {
 	case opGetNumKeys:
 		out.number(t.len())
 	case opDeleteKey:
-		out.number(t.remove(q.keys[0]))
+		out.number(t.remove(q.blob()))
 	case opListKeys:
 		keys := t.keys()
 		out.number(len(keys))
@@ -44,7 +52,7 @@ func (c *conn) answer(q request) error {
 			out.blob([]byte(key))
 		}
 	case opPing:
-		out.bytes(q.nonce[:]...)
+		out.bytes(q.take(4)...)
 	default:
 		return c.answerWaiting(q)
 	}
@@ -56,13 +64,13 @@ func (c *conn) answerWaiting(q request) error {
 	t, out := c.loop.table, &c.out
 	switch q.op {
 	case opWait:
-		w, err := t.wait(q.keys)
+		w, err := t.wait(q.keys())
 		if err != nil {
 			return err
 		}
 		c.waitFor(w)
 	case opBarrier:
-		w, err := t.barrier(q.keys[0], q.number)
+		w, err := t.barrier(q.blob(), q.number())
 		if err != nil {
 			return err
 		}
@@ -70,15 +78,15 @@ func (c *conn) answerWaiting(q request) error {
 	case opCancelWait:
 		out.bytes(waitCanceled)
 	case opQueuePush:
-		return t.push(q.keys[0], q.values[0])
+		return t.push(q.blob(), q.blob())
 	case opQueuePop:
-		length, value := t.pop(q.keys[0])
+		length, value := t.pop(q.blob())
 		out.number(length)
 		if length > 0 {
 			out.blob(value)
 		}
 	case opQueueLen:
-		out.number(t.queueLen(q.keys[0]))
+		out.number(t.queueLen(q.blob()))
 	default:
 		return fmt.Errorf("%w: operation %d", errProtocol, q.op)
 	}

@@ -129,7 +129,7 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 	op, size := c.scanner.op, c.scanner.size
 	c.scanner = scanner{}
 	c.endWait() // only a client that has given up waiting asks for something else
-	if err := c.answer(decode(op, b[:size])); err != nil {
+	if err := c.answer(newRequest(op, b[:size])); err != nil {
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}
 	c.answered = true

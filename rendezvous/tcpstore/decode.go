@@ -97,43 +97,34 @@ func (s *scanner) field(b []byte, limits Limits) (int, error) {
 	return 8 + int(n), nil
 }
 
-// request is one request, with those arguments that its operation has.
+// request is one that a scanner has found to be complete. Its arguments are
+// read one after the other, in the order of the operation's fields. Blobs are
+// parts of what was received: who keeps one must copy it.
 type request struct {
-	op     operation
-	keys   []string
-	values [][]byte // as many as keys; COMPARE_SET: the expected and the desired one
-	number int64    // ADD: what to add; BARRIER: the world size
-	nonce  [4]byte
+	op   operation
+	rest []byte // what has not been read yet
 }
 
-// decode returns a copy of what a scanner has found to be complete.
-func decode(op operation, b []byte) request {
-	q := request{op: op}
-	once, repeated := op.fields()
-	b = q.take(once, b[1:])
-	for repeated != "" && len(b) > 0 {
-		b = q.take(repeated, b)
-	}
-	return q
-}
+func newRequest(op operation, b []byte) request { return request{op: op, rest: b[1:]} }
 
-// take reads some fields, and returns what follows them.
-func (q *request) take(fields string, b []byte) []byte {
-	for _, field := range fields {
-		if field == fieldNonce {
-			b = b[copy(q.nonce[:], b):]
-			continue
-		}
-		n := binary.LittleEndian.Uint64(b)
-		b = b[8:]
-		switch field {
-		case fieldKey:
-			q.keys, b = append(q.keys, string(b[:n])), b[n:]
-		case fieldValue:
-			q.values, b = append(q.values, append([]byte(nil), b[:n]...)), b[n:]
-		case fieldNumber:
-			q.number = int64(n)
-		}
-	}
+// take returns the next n bytes.
+func (q *request) take(n int) []byte {
+	b := q.rest[:n:n]
+	q.rest = q.rest[n:]
 	return b
+}
+
+// number returns an int64, or a count.
+func (q *request) number() int64 { return int64(binary.LittleEndian.Uint64(q.take(8))) }
+
+// blob returns a key or a value.
+func (q *request) blob() []byte { return q.take(int(q.number())) }
+
+// keys returns a count's keys.
+func (q *request) keys() [][]byte {
+	keys := make([][]byte, q.number())
+	for i := range keys {
+		keys[i] = q.blob()
+	}
+	return keys
 }

@@ -149,7 +149,7 @@ func decodeInPieces(t *testing.T, gen generation, stream []byte, piece int, limi
 			t.Fatalf("%d bytes understood of %d", s.size, n)
 		}
 		if complete {
-			return decode(s.op, stream[:s.size]), s.size
+			return newRequest(s.op, stream[:s.size]), s.size
 		}
 		if err != nil || n == len(stream) {
 			return request{}, 0
@@ -158,23 +158,20 @@ func decodeInPieces(t *testing.T, gen generation, stream []byte, piece int, limi
 }
 
 func reencode(gen generation, q request) []byte {
-	switch q.op {
-	case opCompareSet:
-		return encode(gen, q.op, q.keys[0], string(q.values[0]), string(q.values[1]))
-	case opAdd, opBarrier:
-		return encode(gen, q.op, q.keys[0], int(q.number))
-	case opPing:
-		return append(encode(gen, q.op), q.nonce[:]...)
+	if q.op == opPing {
+		return append(encode(gen, q.op), q.take(4)...)
 	}
 	var arguments []any
-	switch q.op {
-	case opCheck, opWait, opMultiGet, opMultiSet:
-		arguments = append(arguments, len(q.keys))
+	fields, repeated := q.op.fields()
+	if repeated != "" {
+		n := int(q.number())
+		arguments, fields = append(arguments, n), strings.Repeat(repeated, n)
 	}
-	for i, key := range q.keys {
-		arguments = append(arguments, key)
-		if q.values != nil {
-			arguments = append(arguments, string(q.values[i]))
+	for _, field := range fields {
+		if field == fieldNumber {
+			arguments = append(arguments, int(q.number()))
+		} else {
+			arguments = append(arguments, string(q.blob()))
 		}
 	}
 	return encode(gen, q.op, arguments...)

@@ -1,19 +1,21 @@
 package tcpstore
 
+import "bytes"
+
 // push adds to the end of a queue and wakes one of those who wait for it.
-func (t *table) push(key string, value []byte) error {
-	if err := t.grow(cost(key, value)); err != nil {
+func (t *table) push(key, value []byte) error {
+	if err := t.grow(cost(len(key), len(value))); err != nil {
 		return err
 	}
-	t.queues[key] = append(t.queues[key], value)
+	t.queues[string(key)] = append(t.queues[string(key)], bytes.Clone(value))
 	t.wakeOne(key)
 	return nil
 }
 
 // wakeOne tells of a key, oldest first, until there is one who waits for
 // nothing else.
-func (t *table) wakeOne(key string) {
-	for waiting := t.waiters[key]; waiting != nil; waiting = t.waiters[key] {
+func (t *table) wakeOne(key []byte) {
+	for waiting := t.waiters[string(key)]; waiting != nil; waiting = t.waiters[string(key)] {
 		last := waiting.Front().Value.(absence).w.left == 1
 		t.wakeNext(key)
 		if last {
@@ -24,18 +26,18 @@ func (t *table) wakeOne(key string) {
 
 // pop takes the first value off a queue. It returns how many there were; with
 // none there is no value.
-func (t *table) pop(key string) (length int, value []byte) {
-	queue := t.queues[key]
+func (t *table) pop(key []byte) (length int, value []byte) {
+	queue := t.queues[string(key)]
 	if len(queue) == 0 {
 		return 0, nil
 	}
 	value, queue[0] = queue[0], nil
-	t.bytes -= cost(key, value)
-	if t.queues[key] = queue[1:]; len(queue) == 1 {
-		delete(t.queues, key)
+	t.bytes -= cost(len(key), len(value))
+	if t.queues[string(key)] = queue[1:]; len(queue) == 1 {
+		delete(t.queues, string(key))
 	}
 	return len(queue), value
 }
 
 // queueLen is how many values a queue has.
-func (t *table) queueLen(key string) int { return len(t.queues[key]) }
+func (t *table) queueLen(key []byte) int { return len(t.queues[string(key)]) }

@@ -9,60 +9,67 @@ import (
 )
 
 // table is what the clients share: keys with values, queues, and who waits
-// for which of them. It does no I/O and belongs to one goroutine. Values that
-// go in belong to it, and what comes out must not be written to.
+// for which of them. It does no I/O and belongs to one goroutine. It copies
+// what it keeps. What comes out must not be written to; values of copyBelow
+// bytes or more may be kept, and stay as they are.
 type table struct {
 	limits  Limits
-	values  map[string][]byte
+	values  map[string]*entry
 	queues  map[string][][]byte   // none is empty
 	waiters map[string]*list.List // of absence, the oldest first; none is empty
 	bytes   int64                 // of all three
 	woken   []*waiter             // whose wait is over, until they are taken
 }
 
+// entry is what a key leads to. The map has pointers because a value is then
+// replaced without making a string of the key once more.
+type entry struct{ value []byte }
+
 func newTable(limits Limits) *table {
 	return &table{
 		limits:  limits,
-		values:  map[string][]byte{},
+		values:  map[string]*entry{},
 		queues:  map[string][][]byte{},
 		waiters: map[string]*list.List{},
 	}
 }
 
-// set stores values under their keys, each or, over a limit, none of the rest.
-func (t *table) set(keys []string, values [][]byte) error {
-	for i, key := range keys {
-		if err := t.put(key, values[i]); err != nil {
-			return err
-		}
-		t.wakeAll(key)
+// set stores a value under its key.
+func (t *table) set(key, value []byte) error {
+	if err := t.put(key, value); err != nil {
+		return err
 	}
+	t.wakeAll(key)
 	return nil
 }
 
 // compareSet stores desired when the key has the expected value, or when it
 // is missing and nothing is expected. It returns the value that the key has
 // then; to one who expected something of a missing key, what it expected.
-func (t *table) compareSet(key string, expected, desired []byte) ([]byte, error) {
-	value, exists := t.values[key]
+func (t *table) compareSet(key, expected, desired []byte) ([]byte, error) {
+	e := t.values[string(key)]
 	switch {
-	case !bytes.Equal(value, expected) && exists:
-		return value, nil
-	case !exists && len(expected) > 0:
-		return expected, nil
+	case e != nil && !bytes.Equal(e.value, expected):
+		return e.value, nil
+	case e == nil && len(expected) > 0:
+		return bytes.Clone(expected), nil
 	}
-	if err := t.put(key, desired); err != nil {
+	if err := t.set(key, desired); err != nil {
 		return nil, err
 	}
-	t.wakeAll(key)
-	return desired, nil
+	return t.get(key), nil
 }
 
 // get returns a key's value, nil when it is missing.
-func (t *table) get(key string) []byte { return t.values[key] }
+func (t *table) get(key []byte) []byte {
+	if e := t.values[string(key)]; e != nil {
+		return e.value
+	}
+	return nil
+}
 
 // add adds to a decimal number, 0 when the key is missing, and returns the sum.
-func (t *table) add(key string, delta int64) (int64, error) {
+func (t *table) add(key []byte, delta int64) (int64, error) {
 	sum, err := t.plus(key, delta)
 	if err == nil {
 		t.wakeAll(key)
@@ -71,11 +78,11 @@ func (t *table) add(key string, delta int64) (int64, error) {
 }
 
 // plus is add, and wakes nobody.
-func (t *table) plus(key string, delta int64) (int64, error) {
+func (t *table) plus(key []byte, delta int64) (int64, error) {
 	var before int64
-	if value, exists := t.values[key]; exists {
+	if e := t.values[string(key)]; e != nil {
 		var err error
-		if before, err = parseNumber(value); err != nil {
+		if before, err = parseNumber(e.value); err != nil {
 			return 0, fmt.Errorf("adding to key %.100q: %w", key, err)
 		}
 	}
@@ -83,7 +90,8 @@ func (t *table) plus(key string, delta int64) (int64, error) {
 	if (sum > before) != (delta > 0) && delta != 0 {
 		return 0, fmt.Errorf("%w: key %.100q: %d plus %d", errLimit, key, before, delta)
 	}
-	return sum, t.put(key, strconv.AppendInt(nil, sum, 10))
+	var digits [20]byte
+	return sum, t.put(key, strconv.AppendInt(digits[:0], sum, 10))
 }
 
 // parseNumber reads a number as C++'s std::stoll does: blanks in front of it
@@ -105,27 +113,29 @@ func parseNumber(value []byte) (int64, error) {
 }
 
 // append adds to the end of a value, which may be missing.
-func (t *table) append(key string, more []byte) error {
-	old := t.values[key]
-	if len(old)+len(more) > t.limits.ValueBytes {
+func (t *table) append(key, more []byte) error {
+	size := len(t.get(key)) + len(more)
+	if size > t.limits.ValueBytes {
 		return fmt.Errorf("%w: key %.100q: a value of more than %d bytes", errLimit, key, t.limits.ValueBytes)
 	}
-	// Readers of the old value never look behind its end, so it may grow in place.
-	if err := t.put(key, append(old, more...)); err != nil {
+	e, err := t.resize(key, size)
+	if err != nil {
 		return err
 	}
+	// Readers of the old value never look behind its end, so it may grow in place.
+	e.value = append(e.value, more...)
 	t.wakeAll(key)
 	return nil
 }
 
 // remove deletes a key and returns how many there were, 0 or 1.
-func (t *table) remove(key string) int {
-	value, exists := t.values[key]
-	if !exists {
+func (t *table) remove(key []byte) int {
+	e := t.values[string(key)]
+	if e == nil {
 		return 0
 	}
-	t.bytes -= cost(key, value)
-	delete(t.values, key)
+	t.bytes -= cost(len(key), len(e.value))
+	delete(t.values, string(key))
 	return 1
 }
 
@@ -141,16 +151,35 @@ func (t *table) keys() []string {
 	return keys
 }
 
-func (t *table) put(key string, value []byte) error {
-	added := cost(key, value)
-	if old, exists := t.values[key]; exists {
-		added -= cost(key, old)
+func (t *table) put(key, value []byte) error {
+	e, err := t.resize(key, len(value))
+	if err == nil {
+		e.value = overwrite(e.value, value)
 	}
-	if err := t.grow(added); err != nil {
-		return err
+	return err
+}
+
+// resize returns a key's entry, a new one if it is missing, when there is room
+// for a value of that size, which the caller must then store.
+func (t *table) resize(key []byte, size int) (*entry, error) {
+	if e := t.values[string(key)]; e != nil {
+		return e, t.grow(int64(size - len(e.value)))
 	}
-	t.values[key] = value
-	return nil
+	if err := t.grow(cost(len(key), size)); err != nil {
+		return nil, err
+	}
+	e := &entry{}
+	t.values[string(key)] = e
+	return e, nil
+}
+
+// overwrite returns a copy of value, in old's place if it fits there well. It
+// leaves long ones as they are, since replies under way may refer to them.
+func overwrite(old, value []byte) []byte {
+	if len(old) >= copyBelow || cap(old) < len(value) || cap(old) > 2*len(value)+perEntry {
+		return bytes.Clone(value)
+	}
+	return append(old[:0], value...)
 }
 
 func (t *table) grow(by int64) error {
@@ -161,4 +190,5 @@ func (t *table) grow(by int64) error {
 	return nil
 }
 
-func cost(key string, value []byte) int64 { return int64(len(key) + len(value) + perEntry) }
+// cost is what a key of so many bytes takes, with a value of so many.
+func cost(key, value int) int64 { return int64(key + value + perEntry) }

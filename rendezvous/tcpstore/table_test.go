@@ -38,7 +38,7 @@ func TestParseNumber(t *testing.T) {
 func TestAddDoesNotOverflow(t *testing.T) {
 	table := newTable(defaults(t))
 	for _, delta := range []int64{1<<63 - 1, 1} {
-		if _, err := table.add("k", delta); (err == nil) != (delta > 1) || delta == 1 && !errors.Is(err, errLimit) {
+		if _, err := table.add([]byte("k"), delta); (err == nil) != (delta > 1) || delta == 1 && !errors.Is(err, errLimit) {
 			t.Errorf("adding %d: %v", delta, err)
 		}
 	}
@@ -49,14 +49,14 @@ func TestPushWakesOne(t *testing.T) {
 	table := newTable(defaults(t))
 	var waiters []*waiter
 	for range 3 {
-		w, err := table.wait([]string{"q"})
+		w, err := table.wait(blobs("q"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		waiters = append(waiters, w)
 	}
 	table.giveUp(waiters[0])
-	if err := table.push("q", nil); err != nil {
+	if err := table.push([]byte("q"), nil); err != nil {
 		t.Fatal(err)
 	}
 	var woken []bool
@@ -75,7 +75,7 @@ func TestAppendIsBounded(t *testing.T) {
 	limits.ValueBytes = 10
 	table := newTable(limits)
 	for i, want := range []error{nil, nil, errLimit} {
-		if err := table.append("k", []byte("12345")); !errors.Is(err, want) {
+		if err := table.append([]byte("k"), []byte("12345")); !errors.Is(err, want) {
 			t.Errorf("append %d: %v", i, err)
 		}
 	}
@@ -85,9 +85,9 @@ func TestAppendIsBounded(t *testing.T) {
 func TestValuesReadDoNotChange(t *testing.T) {
 	table := newTable(defaults(t))
 	for _, more := range []string{"a", "b", "c", "d"} {
-		before := table.get("k")
+		before := table.get([]byte("k"))
 		text := string(before)
-		if err := table.append("k", []byte(more)); err != nil {
+		if err := table.append([]byte("k"), []byte(more)); err != nil {
 			t.Fatal(err)
 		}
 		if string(before) != text {
@@ -114,9 +114,9 @@ func TestTableAgainstAModel(t *testing.T) {
 			t.Fatalf("waits for %d keys are left", len(table.waiters))
 		}
 		for _, key := range []string{"", "a", "b", "c"} {
-			table.remove(key)
-			for table.queueLen(key) > 0 {
-				table.pop(key)
+			table.remove([]byte(key))
+			for table.queueLen([]byte(key)) > 0 {
+				table.pop([]byte(key))
 			}
 		}
 		if table.bytes != 0 {
@@ -159,7 +159,7 @@ func (m *model) compare(t *rapid.T, table *table) {
 		t.Fatalf("%d keys, want %d", table.len(), len(m.values))
 	}
 	for key, want := range m.values {
-		if got := table.get(key); string(got) != want {
+		if got := table.get([]byte(key)); string(got) != want {
 			t.Fatalf("key %q: %q, want %q", key, got, want)
 		}
 	}
@@ -180,7 +180,7 @@ func step(t *rapid.T, table *table, m *model, keys *rapid.Generator[string]) {
 	}
 	switch rapid.SampledFrom([]string{"set", "add", "cas", "append", "remove", "push", "pop", "wait"}).Draw(t, "operation") {
 	case "set":
-		must(table.set([]string{key}, [][]byte{[]byte(value)}))
+		must(table.set([]byte(key), []byte(value)))
 		m.values[key] = value
 		m.came(key, false)
 	case "add":
@@ -196,27 +196,27 @@ func step(t *rapid.T, table *table, m *model, keys *rapid.Generator[string]) {
 		case !exists:
 			want = expected
 		}
-		got, err := table.compareSet(key, []byte(expected), []byte(value))
+		got, err := table.compareSet([]byte(key), []byte(expected), []byte(value))
 		must(err)
 		if string(got) != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	case "append":
-		must(table.append(key, []byte(value)))
+		must(table.append([]byte(key), []byte(value)))
 		m.values[key] += value
 		m.came(key, false)
 	case "remove":
 		_, exists := m.values[key]
 		delete(m.values, key)
-		if (table.remove(key) == 1) != exists {
+		if (table.remove([]byte(key)) == 1) != exists {
 			t.Fatalf("removed: %v", !exists)
 		}
 	case "push":
-		must(table.push(key, []byte(value)))
+		must(table.push([]byte(key), []byte(value)))
 		m.queues[key] = append(m.queues[key], value)
 		m.came(key, true)
 	case "pop":
-		length, got := table.pop(key)
+		length, got := table.pop([]byte(key))
 		queue := m.queues[key]
 		if length != len(queue) || length > 0 && string(got) != queue[0] {
 			t.Fatalf("%d, %q of %q", length, got, queue)
@@ -232,13 +232,13 @@ func stepAdd(t *rapid.T, table *table, m *model, key string) {
 	var n int64
 	if exists {
 		if _, err := fmt.Sscanf(old, "%d", &n); err != nil {
-			if _, err := table.add(key, 1); err == nil {
+			if _, err := table.add([]byte(key), 1); err == nil {
 				t.Fatalf("added to %q", old)
 			}
 			return
 		}
 	}
-	sum, err := table.add(key, 1)
+	sum, err := table.add([]byte(key), 1)
 	if err != nil && len(old) < 18 || err == nil && sum != n+1 {
 		t.Fatalf("%q plus 1 is %d, %v", old, sum, err)
 	}
@@ -255,10 +255,10 @@ func stepWait(t *rapid.T, table *table, m *model, keys []string) {
 			missing[key] = true
 		}
 	}
-	if table.check(keys) != (len(missing) == 0) {
+	if table.check(blobs(keys...)) != (len(missing) == 0) {
 		t.Fatalf("check: missing %v", missing)
 	}
-	w, err := table.wait(keys)
+	w, err := table.wait(blobs(keys...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,4 +268,12 @@ func stepWait(t *rapid.T, table *table, m *model, keys []string) {
 	if w != nil {
 		m.waits = append(m.waits, modelWait{w, missing})
 	}
+}
+
+func blobs(keys ...string) [][]byte {
+	var blobs [][]byte
+	for _, key := range keys {
+		blobs = append(blobs, []byte(key))
+	}
+	return blobs
 }

@@ -16,7 +16,7 @@ type missing struct {
 }
 
 // check says whether all keys are there. A queue is there unless it is empty.
-func (t *table) check(keys []string) bool {
+func (t *table) check(keys [][]byte) bool {
 	for _, key := range keys {
 		if !t.has(key) {
 			return false
@@ -27,11 +27,11 @@ func (t *table) check(keys []string) bool {
 
 // wait returns who waits for those keys that are not there, nil when all are.
 // The caller ends it with giveUp unless it is done.
-func (t *table) wait(keys []string) (*waiter, error) {
+func (t *table) wait(keys [][]byte) (*waiter, error) {
 	var absent []string
 	for _, key := range keys {
 		if !t.has(key) {
-			absent = append(absent, key)
+			absent = append(absent, string(key))
 		}
 	}
 	return t.enlist(absent)
@@ -39,23 +39,23 @@ func (t *table) wait(keys []string) (*waiter, error) {
 
 // barrier counts a rank in, and returns who waits for the others: nil for the
 // last one, who wakes them.
-func (t *table) barrier(key string, worldSize int64) (*waiter, error) {
+func (t *table) barrier(key []byte, worldSize int64) (*waiter, error) {
 	arrived, err := t.plus(key, 1)
 	if err != nil {
 		return nil, err
 	}
 	if arrived < worldSize {
-		return t.enlist([]string{key})
+		return t.enlist([]string{string(key)})
 	}
 	t.wakeAll(key)
 	return nil, nil
 }
 
-func (t *table) has(key string) bool {
-	if _, exists := t.values[key]; exists {
+func (t *table) has(key []byte) bool {
+	if _, exists := t.values[string(key)]; exists {
 		return true
 	}
-	_, exists := t.queues[key]
+	_, exists := t.queues[string(key)]
 	return exists
 }
 
@@ -65,7 +65,7 @@ func (t *table) enlist(keys []string) (*waiter, error) {
 	}
 	var bytes int64
 	for _, key := range keys {
-		bytes += cost(key, nil)
+		bytes += cost(len(key), 0)
 	}
 	if err := t.grow(bytes); err != nil {
 		return nil, err
@@ -87,14 +87,14 @@ type absence struct {
 }
 
 // wakeAll tells everybody who waits for a key that it has come.
-func (t *table) wakeAll(key string) {
+func (t *table) wakeAll(key []byte) {
 	for t.wakeNext(key) {
 	}
 }
 
 // wakeNext tells the one who has waited longest for a key that it has come.
-func (t *table) wakeNext(key string) bool {
-	waiting := t.waiters[key]
+func (t *table) wakeNext(key []byte) bool {
+	waiting := t.waiters[string(key)]
 	if waiting == nil {
 		return false
 	}
@@ -132,5 +132,5 @@ func (t *table) strike(w *waiter, i int) {
 	if waiting.Len() == 0 {
 		delete(t.waiters, m.key)
 	}
-	t.bytes -= cost(m.key, nil)
+	t.bytes -= cost(len(m.key), 0)
 }
