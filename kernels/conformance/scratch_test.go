@@ -1,0 +1,55 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gpurun/kernels/collective"
+)
+
+// A call writes to no more scratch than its algorithm asks for, on any rank: behind it lie the buffers.
+func TestScratchIsEnough(t *testing.T) {
+	staged := func(a *collective.Algorithm) bool { return a.ScratchBytes != nil }
+	for _, world := range []int{1, 2, 3, 5} {
+		group{world: world}.run(t, func(m *member) error {
+			for _, c := range calls(world, staged) {
+				for _, c.count = range []int64{1, 4, 5, 64, 67, 1021} {
+					if err := c.staysInScratch(m); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// staysInScratch makes a call, and looks behind the scratch that it needs.
+func (c testCall) staysInScratch(m *member) error {
+	needs := c.algorithm.ScratchBytes(m.world, c.partBytes())
+	behind := make([]byte, m.send-m.comm.Scratch()-needs)
+	at := m.comm.Local(m.comm.Scratch() + needs)
+	if err := m.stream.Fill(at, guardByte, int64(len(behind))); err != nil {
+		return err
+	}
+	if err := c.fill(m); err != nil {
+		return err
+	}
+	m.meet() // a peer may write here as soon as it has begun
+	if err := c.enqueue(m); err != nil {
+		return err
+	}
+	if err := m.synchronize(); err != nil {
+		return fmt.Errorf("%s: %w", c, err)
+	}
+	m.meet()
+	if err := m.stream.Download(behind, at); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(behind, func(b byte) bool { return b != guardByte }); i >= 0 {
+		return fmt.Errorf("%s: byte %d behind the %d of scratch that it asks for has changed", c, i, needs)
+	}
+	_, err := c.check(m)
+	return err
+}
