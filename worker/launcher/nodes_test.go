@@ -98,6 +98,24 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	}
 }
 
+// Nodes that hear early of a failure wait for the one where it happened, which does not say it twice.
+func TestAFailureThatIsToldEarlyRestartsOnce(t *testing.T) {
+	t.Parallel()
+	text := `test $TORCHELASTIC_RESTART_COUNT = 0 || exit 0
+	case $RANK in
+		0) sleep 60 ;;
+		1) trap "" TERM; touch $DEAF; while :; do sleep 0.05; done ;;
+		2) until test -e $DEAF; do sleep 0.02; done; exit 7 ;;
+	esac`
+	deaf := filepath.Join(t.TempDir(), "deaf")
+	results, errs, _ := onTwoNodes(t, 1, "DEAF="+deaf+"\n"+text, func(job *Job) { job.Agent.Grace = 2 * announceAfter })
+	for i, r := range results {
+		if errs[i] != nil || r.ExitCode() != 0 || r.Restarts != 1 {
+			t.Errorf("node %d got %+v, %v", i, r, errs[i])
+		}
+	}
+}
+
 func TestAFailureRestartsAllNodes(t *testing.T) {
 	t.Parallel()
 	results, errs, shown := onTwoNodes(t, 1, `echo rank $RANK of $WORLD_SIZE, node $GROUP_RANK, attempt $TORCHELASTIC_RESTART_COUNT
