@@ -28,7 +28,7 @@ func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 				kinds := calls(m.world, oneWay)
 				c := kinds[common.IntN(len(kinds))]
 				c.in.Seed, c.root, c.offset = common.Uint64(), common.IntN(world), int64(i*batchBytes)
-				c.count = common.Int64N(c.fit(bufferBytes) / batchCalls >> common.IntN(8))
+				c.count = common.Int64N(c.room(batchBytes) >> common.IntN(8))
 				b.calls = append(b.calls, c)
 			}
 			if err := b.fill(m); err != nil {

@@ -82,7 +82,7 @@ func TestNobodyWritesToSlotsOfOneShotTooEarly(t *testing.T) {
 				b := batch{}
 				for i := range batchCalls {
 					c := []testCall{first, next}[i%2]
-					c.in.Seed, c.count, c.offset = seed+uint64(i), c.fit(bufferBytes)/batchCalls/4, int64(i*batchBytes)
+					c.in.Seed, c.count, c.offset = seed+uint64(i), c.room(batchBytes)/4, int64(i*batchBytes)
 					b.calls = append(b.calls, c)
 				}
 				own := rand.New(rand.NewPCG(seed, uint64(m.rank)))
@@ -160,7 +160,7 @@ func drawBatch(r *rand.Rand, world int) batch {
 			c.shift = int64(d.Size * r.IntN(16/d.Size))
 		}
 		// Small sizes are as likely as large ones.
-		most := c.fit(bufferBytes) / batchCalls >> r.IntN(12)
+		most := c.room(batchBytes) >> r.IntN(12)
 		c.count = r.Int64N(max(most, 1))
 		b.calls = append(b.calls, c)
 	}

@@ -16,9 +16,13 @@ import (
 var counts = []int64{0, 1, 7, 8, 1023, 4096 + 5, 40_000 + 3}
 
 // fit is count, or less where the buffers are too small for it.
-func (c testCall) fit(count int64) int64 {
+func (c testCall) fit(count int64) int64 { return min(count, c.room(bufferBytes)) }
+
+// room is how many elements of a part fit into so many bytes, with guards around them, wherever
+// they begin in a vector.
+func (c testCall) room(bytes int64) int64 {
 	parts := max(c.collective.Shape.Send.Of(c.in.World), c.collective.Shape.Recv.Of(c.in.World))
-	return min(count, (bufferBytes-3*guardBytes)/parts/int64(c.in.DType.Size))
+	return (bytes - 4*guardBytes) / parts / int64(c.in.DType.Size)
 }
 
 // mostElements is how many elements all ranks have together at most, where the
