@@ -25,8 +25,8 @@
 #include "../device/part.cuh"
 #include "../device/reduce.cuh"
 
-// How many chunks a thread has on their way from every rank: of two, there is one peer alone
-// to load from.
+// How many chunks a thread has on their way from every rank: the fewer peers there are to load
+// from, the more.
 template <int N>
 constexpr int kInFlight = N == 2 ? 4 : N == 4 ? 2 : 1;
 
