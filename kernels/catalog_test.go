@@ -68,7 +68,7 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 // everything is what there must be: for each collective its algorithms. Those
 // that reduce do so for all types and operations, but for multimem and bulk copies.
 var everything = map[string][]string{
-	"allreduce":     {"naive", "oneshot", "oneshot_ll", "twoshot", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
+	"allreduce":     {"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},

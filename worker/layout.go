@@ -4,10 +4,11 @@ import "gpurun/kernels/collective"
 
 // layout says where things lie in a rank's memory, in bytes from the base of
 // the symmetric memory. What is shared, on which all algorithms rely, comes
-// first: the signal pad, the packets and the scratch. The buffers may lie
+// first: the signal pad, the packets, the mailboxes and the scratch. The buffers may lie
 // elsewhere: see apart.
 type layout struct {
-	packets, packetBytes, scratch int64
+	packets, packetBytes          int64
+	mail, mailBytes, scratch      int64
 	shared                        int64
 	send, recv                    int64
 	weight, residual, residualOut int64
@@ -48,9 +49,9 @@ func layOut(cases []testCase, sms int) layout {
 
 // newLayout has what is shared, and nothing behind it as yet.
 func newLayout(scratch int64, sms int) layout {
-	l := layout{packetBytes: collective.RoomForPackets(sms)}
+	l := layout{packetBytes: collective.RoomForPackets(sms), mailBytes: collective.RoomForMail(sms)}
 	l.take(collective.SignalPadBytes)
-	l.packets, l.scratch = l.take(l.packetBytes), l.take(scratch)
+	l.packets, l.mail, l.scratch = l.take(l.packetBytes), l.take(l.mailBytes), l.take(scratch)
 	l.shared = l.total
 	return l
 }

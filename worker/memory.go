@@ -228,6 +228,8 @@ func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 		ScratchOffset: r.layout.scratch,
 		PacketOffset:  r.layout.packets,
 		PacketBytes:   r.layout.packetBytes,
+		MailOffset:    r.layout.mail,
+		MailBytes:     r.layout.mailBytes,
 		SMs:           r.around.leastSMs(),
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,

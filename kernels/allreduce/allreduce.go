@@ -22,7 +22,7 @@ func Collective() *collective.Collective {
 		Summary: "every rank gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), OneShot(), OneShotLL(), TwoShot(), TwoShotPush(), CopyEngine(),
+			naive.Algorithm(name, shape), OneShot(), OneShotLL(), OneShotLamport(), TwoShot(), TwoShotLamport(), TwoShotPush(), CopyEngine(),
 			MultimemOneShot(), MultimemTwoShot(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},

@@ -38,9 +38,10 @@ type Algorithm struct {
 type Needs struct {
 	// Peers: kernels or copies reach the peers' inputs or outputs, or all memory by
 	// a multicast address. Others need
-	// no more than shared scratch, packets and signal pads.
+	// no more than shared scratch, packets, mailboxes and signal pads.
 	Peers     bool
 	Packets   bool // room for packets
+	Mailboxes bool // room for mailboxes
 	Multicast bool // a multicast address
 	// Library names the [Library] that does the calls; empty is gpurun's own
 	// kernels.

@@ -44,8 +44,9 @@ type Config struct {
 	Multicast cudart.DevicePtr
 	// ScratchOffset is the distance, in bytes, from the base to the scratch,
 	// PacketOffset that to the packets, of which there are PacketBytes, as
-	// RoomForPackets says, or 0. The Comm zeroes the packets.
-	ScratchOffset, PacketOffset, PacketBytes int64
+	// RoomForPackets says, or 0, MailOffset that to the mailboxes, of MailBytes,
+	// as RoomForMail says, or 0. The Comm zeroes packets and mailboxes.
+	ScratchOffset, PacketOffset, PacketBytes, MailOffset, MailBytes int64
 	// SMs is the least number of multiprocessors among the ranks' devices:
 	// all ranks must choose the same grids. MaxBlocks bounds them further
 	// unless it is 0.
@@ -68,6 +69,9 @@ func RoomForPackets(blocks int) int64 {
 
 // maxPacketBlocks is enough for the sizes at which packets are of use.
 const maxPacketBlocks = 64
+
+// RoomForMail is how many bytes the mailboxes of grids of up to so many blocks take up.
+func RoomForMail(blocks int) int64 { return 2 * MailSlotBytes * int64(min(blocks, MaxBlocks)) }
 
 // New makes a Comm. The caller closes it.
 func New(cfg Config) (*Comm, error) {
@@ -113,12 +117,14 @@ func New(cfg Config) (*Comm, error) {
 	return c, nil
 }
 
-// zeroShared clears the signal pad and the packets, and waits for it.
+// zeroShared clears the signal pad, the packets and the mailboxes, and waits for it.
 func (c *Comm) zeroShared() error {
 	s := c.side.stream
-	if c.cfg.PacketBytes > 0 {
-		if err := s.Fill(c.Local(c.cfg.PacketOffset), 0, c.cfg.PacketBytes); err != nil {
-			return fmt.Errorf("zeroing the packets: %w", err)
+	for _, area := range [][2]int64{{c.cfg.PacketOffset, c.cfg.PacketBytes}, {c.cfg.MailOffset, c.cfg.MailBytes}} {
+		if offset, bytes := area[0], area[1]; bytes > 0 {
+			if err := s.Fill(c.Local(offset), 0, bytes); err != nil {
+				return fmt.Errorf("zeroing packets and mailboxes: %w", err)
+			}
 		}
 	}
 	// An upload waits for what is before it.

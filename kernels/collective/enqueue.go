@@ -20,6 +20,15 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 // TiledLaunch is the Enqueue of an algorithm that is a single kernel, whose
 // blocks take tiles of the part one by one, of no more than so many bytes.
 func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
+	return tiledLaunch(a, WholePart, most)
+}
+
+// MailLaunch is TiledLaunch with mailboxes for packets, of tiles of what blocks share.
+func MailLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
+	return tiledLaunch(a, shared, most)
+}
+
+func tiledLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {
 			return nil
@@ -27,9 +36,13 @@ func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.St
 		if err := c.Admit(a, call); err != nil {
 			return err
 		}
-		shape := c.GridOfVecs(a, call, call.Bytes())
+		bytes := shared(c.World(), call)
+		shape := c.GridOfVecs(a, call, bytes)
 		p := c.Params(call)
-		p.TileBytes = TileBytes(call, shape.Blocks, most(c.World()))
+		if a.Needs.Mailboxes {
+			p.PacketOffset = c.cfg.MailOffset
+		}
+		p.TileBytes = TileBytes(call, bytes, shape.Blocks, most(c.World()))
 		return c.launch(s, a, call, shape, &p)
 	}
 }

@@ -63,6 +63,8 @@ func (c *Comm) Admit(a *Algorithm, call Call) error {
 	switch n := a.Needs; {
 	case n.Packets && c.cfg.PacketBytes < RoomForPackets(1):
 		return refuse("there is no room for packets")
+	case n.Mailboxes && c.cfg.MailBytes < RoomForMail(1):
+		return refuse("there is no room for mailboxes")
 	case n.Multicast && c.cfg.Multicast == 0:
 		return refuse("the memory has no multicast address")
 	case n.SeparateOutput && call.Send == call.Recv && call.Count > 0:
@@ -193,6 +195,9 @@ func (c *Comm) blocks(a *Algorithm, call Call, want int64) int {
 	if a.Needs.Packets {
 		most = min(most, int(c.cfg.PacketBytes/(2*PacketSlotBytes)))
 	}
+	if a.Needs.Mailboxes {
+		most = min(most, int(c.cfg.MailBytes/(2*MailSlotBytes)))
+	}
 	return int(max(min(want, int64(most)), 1))
 }
 
@@ -209,20 +214,23 @@ func (c *Comm) GridOfVecs(a *Algorithm, call Call, bytes int64) cudart.Launch {
 	}
 }
 
-// TileBytes splits a part evenly over the blocks, in whole vectors or, for an
+// TileBytes splits so many bytes evenly over the blocks, in whole vectors or, for an
 // epilogue that takes whole rows, rows, as far as most bytes hold it.
-func TileBytes(call Call, blocks int, most int64) int64 {
+func TileBytes(call Call, bytes int64, blocks int, most int64) int64 {
 	unit := int64(vecBytes)
 	if call.Epilogue.Kind == RMSNorm {
 		unit = call.Epilogue.Row * int64(call.DType.Size)
 	}
-	even := roundUp(ceilDiv(call.Bytes(), int64(blocks)), unit)
+	even := roundUp(ceilDiv(bytes, int64(blocks)), unit)
 	return min(even, most/unit*unit)
 }
 
 // PacketTile is how many bytes of a part, of each of so many ranks, fit into a
 // slot of packets, which are twice as large as their data.
 func PacketTile(world int) int64 { return PacketSlotBytes / 2 / int64(world) / vecBytes * vecBytes }
+
+// MailTile is how many bytes of each of so many boxes fit into a slot of mailboxes.
+func MailTile(boxes int) int64 { return MailSlotBytes / int64(boxes) / vecBytes * vecBytes }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 

@@ -11,6 +11,7 @@ const (
 	MaxBlocks       = 128
 	SlotBytes       = 32 << 10
 	PacketSlotBytes = 128 << 10
+	MailSlotBytes   = 128 << 10
 	MaxRowVecs      = 2048
 	MaxThreads      = 512
 	BulkStages      = 6

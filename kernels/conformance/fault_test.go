@@ -67,7 +67,7 @@ func (m *member) enqueueAny(a *collective.Algorithm) error {
 // firstWait is where an algorithm first waits for its peers.
 func firstWait(a *collective.Algorithm) collective.Phase {
 	switch {
-	case a.Needs.Packets:
+	case a.Needs.Packets, a.Needs.Mailboxes:
 		return collective.Packets
 	case a.Name == "oneshot", a.Name == "twoshot_push":
 		return collective.StageBarrier

@@ -162,6 +162,8 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 	take(collective.SignalPadBytes)
 	cfg.PacketBytes = collective.RoomForPackets(cfg.SMs)
 	cfg.PacketOffset = take(cfg.PacketBytes)
+	cfg.MailBytes = collective.RoomForMail(cfg.SMs)
+	cfg.MailOffset = take(cfg.MailBytes)
 	cfg.ScratchOffset = take(scratch)
 	m.send, m.recv, m.extra = take(m.bytes), take(m.bytes), take(3*m.bytes)
 	return at

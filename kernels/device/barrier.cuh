@@ -92,12 +92,15 @@ FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t
 // a while only.
 class Patience {
  public:
-  FORCE_INLINE __device__ bool is_over(const Params& p) {
+  // A wait that rests on as many of the peers' as `steps` says lasts longer, so that theirs expire first, and ends when
+  // any other of this rank has expired.
+  FORCE_INLINE __device__ bool is_over(const Params& p, uint32_t steps = 1) {
     constexpr uint32_t kPollsPerClock = 64;
     if (++polls_ % kPollsPerClock != 0) return false;
     const uint64_t now = global_timer();
     if (began_ == 0) began_ = now;
-    return (int64_t)(now - began_) > (int64_t)p.timeout_ns; // the timer may step back
+    if (steps > 1 && ld_relaxed(claimed_address(p)) != 0) return true;
+    return (int64_t)(now - began_) > (int64_t)(steps * p.timeout_ns); // the timer may step back
   }
 
  private:

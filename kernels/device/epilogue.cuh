@@ -129,13 +129,21 @@ struct RMSNorm {
     constexpr int kElements = Result::kElements;
     constexpr int kSteps = (kRowVecs + kMaxThreads - 1) / kMaxThreads;
     Result results[kSteps];
+    Vec residuals[kSteps], weights[kSteps]; // on their way before anything is waited for
+#pragma unroll
+    for (int k = 0; k < kSteps; k++) {
+      const int64_t i = k * block_threads() + thread_id();
+      if (i >= row_vecs) break;
+      residuals[k] = ld(p.peers[p.rank] + p.residual_offset + (row + i) * kVecBytes);
+      weights[k] = ld(p.peers[p.rank] + p.weight_offset + i * kVecBytes);
+    }
     Work squares = 0;
 #pragma unroll
     for (int k = 0; k < kSteps; k++) {
       const int64_t i = k * block_threads() + thread_id();
       if (i >= row_vecs) break;
       results[k] = reduce(row + i);
-      const Result residual(ld(p.peers[p.rank] + p.residual_offset + (row + i) * kVecBytes));
+      const Result residual(residuals[k]);
 #pragma unroll
       for (int e = 0; e < kElements; e++) {
         Work& x = results[k].at[e];
@@ -150,9 +158,9 @@ struct RMSNorm {
     for (int k = 0; k < kSteps; k++) {
       const int64_t i = k * block_threads() + thread_id();
       if (i >= row_vecs) break;
-      const Result weights(weight<Vec>(p, i));
+      const Result weight(weights[k]);
 #pragma unroll
-      for (int e = 0; e < kElements; e++) results[k].at[e] = results[k].at[e] * factor * weights.at[e];
+      for (int e = 0; e < kElements; e++) results[k].at[e] = results[k].at[e] * factor * weight.at[e];
       put(p.recv_offset, row + i, results[k].rounded());
     }
   }

@@ -6,8 +6,8 @@
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
 #define AT(type, field) (uint32_t)__builtin_offsetof(type, field)
 
-LAYOUT limits[] = {kMaxRanks,   kMaxBlocks,  kSlotBytes,      kPacketSlotBytes, kMaxRowVecs,
-                   kMaxThreads, kBulkStages, kBulkStageBytes, kBulkSharedBytes};
+LAYOUT limits[] = {kMaxRanks,   kMaxBlocks,  kSlotBytes,  kPacketSlotBytes, kMailSlotBytes,
+                   kMaxRowVecs, kMaxThreads, kBulkStages, kBulkStageBytes,  kBulkSharedBytes};
 
 LAYOUT operations[] = {kSum, kProd, kMin, kMax, kAvg};
 

@@ -10,6 +10,7 @@ constexpr int kMaxRanks = 72;           // the largest NVLink domain there is
 constexpr int kMaxBlocks = 128;         // blocks of a grid that may meet at a barrier
 constexpr int kSlotBytes = 32 * 1024;   // of scratch; a block has two slots
 constexpr int kPacketSlotBytes = 128 * 1024; // of packets; a block has two slots
+constexpr int kMailSlotBytes = 128 * 1024;   // of mailboxes; a block has two slots
 constexpr int kMaxThreads = 512;             // of a block
 constexpr int kBulkStages = 6;               // of shared memory that bulk copies go through; 99 KB, the least that sm_90 and up have, hold 6
 constexpr int kBulkStageBytes = 16 * 1024;
@@ -26,7 +27,7 @@ struct Params {
   int64_t send_step;           // by how much further the next rank's input lies; in place, an allgather's does
   int64_t recv_offset;         // bytes from the base to the output
   int64_t scratch_offset;      // bytes from the base to the scratch, a multiple of 16
-  int64_t packet_offset;       // bytes from the base to the packets, a multiple of 16
+  int64_t packet_offset;       // bytes from the base to the packets, or of kernels that have those the mailboxes, a multiple of 16
   int64_t tile_bytes;          // bytes that a block takes at a time, a multiple of 16
   int64_t row_bytes;           // of the rows of an epilogue, a multiple of 16
   int64_t weight_offset;       // bytes from the base to a row: the bias, or the weights of a norm

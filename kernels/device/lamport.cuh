@@ -1,0 +1,167 @@
+// Mailboxes: vectors that are their own flags, so that no barrier is needed, and no byte
+// beside the data.
+//
+// An empty box holds zeros. A vector is sent as four 32-bit words of which none is zero; the
+// words may arrive apart, and each is checked. Who has taken a vector empties its box. (Lamport
+// proved such a queue of one writer and one reader, 1977; TensorRT-LLM's kernels use it for
+// allreduce.) What is sent are the inverted bits, which are zero for a word of ones alone: of
+// floats of up to 32 bits such a word has NaNs only, and the highest bit, a NaN's sign, is
+// changed. Reductions make the same NaN of either.
+//
+// Every block has two slots, used in turn by the parity of the epoch, with room for a tile
+// in each of a number of boxes. A slot is written again two epochs later: by then the writer has
+// heard, in the epoch between, of every rank, or of one that had, and each had emptied the
+// slot's boxes before it sent that. Launches are in the order of the stream, and a launch with
+// several tiles has a fence between them, so that boxes are empty before anybody hears of it.
+//
+// The mailboxes' memory starts as zeros, at packet_offset, and is used for nothing else.
+#pragma once
+
+#include "barrier.cuh"
+#include "reduce.cuh"
+#include "vector.cuh"
+
+FORCE_INLINE __device__ uint32_t sealed(uint32_t word) { return word == 0xffffffff ? 0x80000000 : ~word; }
+
+// Mailboxes are one block's of one epoch. Once a wait has failed, all later ones fail at once.
+template <int N>
+class Mailboxes {
+ public:
+  FORCE_INLINE __device__ Mailboxes(const Params& p, uint32_t epoch)
+      : p_(p), epoch_(epoch), slot_(p.packet_offset + (int64_t)(2 * block_id() + epoch % 2) * kMailSlotBytes) {}
+
+  // Sends a rank a vector, for a place of its box.
+  FORCE_INLINE __device__ void send(uint32_t to, uint32_t box, int64_t place, Vec v) const {
+    put(p_.peers[to] + offset(box, place), Vec{sealed(v.x), sealed(v.y), sealed(v.z), sealed(v.w)});
+  }
+
+  // Calls f(peer) for every peer, beginning with the next rank, so that not all send to the same one.
+  template <typename F>
+  FORCE_INLINE __device__ void each_peer(F f) const {
+    const uint32_t world = world_size<N>(p_);
+    each_rank<N, 1>(p_, [&](uint32_t k) { f(p_.rank + k < world ? p_.rank + k : p_.rank + k - world); });
+  }
+
+  // Waits for the vector of every peer, in box first_box + its rank, and passes them, and the own one, to
+  // first(vector) for rank 0 and each(rank, vector) for the others, in order.
+  template <typename First, typename Each>
+  FORCE_INLINE __device__ void take(uint32_t first_box, int64_t place, Vec own, First first, Each each) {
+    const auto from_peer = [&](uint32_t r) { return r != p_.rank; };
+    const auto pass = [&](uint32_t r, Vec v) {
+      if (r == 0)
+        first(v);
+      else
+        each(r, v);
+    };
+    take_some(first_box, place, from_peer, [&](uint32_t r, Vec v) { pass(r, r == p_.rank ? own : v); });
+  }
+
+  // Waits for those that are expected, and passes them, and zeros for the others, to each(rank, vector) in order.
+  template <typename Expected, typename Each>
+  FORCE_INLINE __device__ void take_some(uint32_t first_box, int64_t place, Expected expected, Each each) {
+    if constexpr (N == 0) {
+      each_rank<0, 0>(p_, [&](uint32_t r) { each(r, await<1>(first_box, r, place, expected).of[0]); });
+    } else {
+      const Letters<N> letters = await<N>(first_box, 0, place, expected);
+      each_rank<N, 0>(p_, [&](uint32_t r) { each(r, letters.of[r]); });
+    }
+  }
+
+  // Waits from here on rest on those of the peers before: they expire later, so that the rank that did not come is the
+  // one that is named, or at once when another thread's has.
+  FORCE_INLINE __device__ void next_step() { steps_++; }
+
+  FORCE_INLINE __device__ bool failed() const { return failed_; }
+
+ private:
+  // A vector from each of so many ranks.
+  template <int kRanks>
+  struct Letters {
+    Vec of[kRanks];
+  };
+
+  // Polls until the expected vectors of ranks [first, first + kRanks) are there, and empties their
+  // boxes. All polls are on their way before the first is looked at.
+  template <int kRanks, typename Expected>
+  FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first_box, uint32_t first, int64_t place, Expected expected) {
+    const auto at = [&](uint32_t k) { return p_.peers[p_.rank] + offset(first_box + first + k, place); };
+    Letters<kRanks> seen = {};
+    for (Patience patience;;) {
+      uint32_t missing = kMaxRanks;
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++)
+        if (expected(first + k) && !is_full(seen.of[k])) seen.of[k] = look(at(k));
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++)
+        if (expected(first + k) && !is_full(seen.of[k])) missing = first + k;
+      if (missing != kMaxRanks && !failed_ && patience.is_over(p_, steps_)) {
+        record_fault(p_, kPackets, missing, epoch_, 0);
+        failed_ = true;
+      }
+      if (missing != kMaxRanks && !failed_) continue;
+#pragma unroll
+      for (uint32_t k = 0; k < kRanks; k++) {
+        if (expected(first + k)) put(at(k), Vec{});
+        seen.of[k] = ~seen.of[k];
+      }
+      return seen;
+    }
+  }
+
+  static FORCE_INLINE __device__ bool is_full(Vec v) { return v.x != 0 && v.y != 0 && v.z != 0 && v.w != 0; }
+
+  static FORCE_INLINE __device__ void put(uint64_t at, Vec v) {
+    asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+  }
+
+  static FORCE_INLINE __device__ Vec look(uint64_t at) {
+    Vec v;
+    asm volatile("ld.relaxed.sys.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at)
+                 : "memory");
+    return v;
+  }
+
+  // Where a place of a box is, from the base of symmetric memory.
+  FORCE_INLINE __device__ int64_t offset(uint32_t box, int64_t place) const {
+    return slot_ + box * p_.tile_bytes + place * kVecBytes;
+  }
+
+  const Params& p_;
+  uint32_t epoch_;
+  int64_t slot_;
+  uint32_t steps_ = 1;
+  bool failed_ = false;
+};
+
+// How many vectors fit into a box when a slot has so many boxes for each of N ranks, but no more than a row.
+template <int N, int kBoxes>
+constexpr int kMostBoxVecs = kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 : N) < kMaxRowVecs
+                                 ? kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 : N)
+                                 : kMaxRowVecs;
+
+// Exchanges parts of so many vectors among all ranks, tile by tile: f(mailboxes, begin, end)
+// does so with vectors [begin, end) of the parts, of which begin is the tile's first.
+template <int N, typename F>
+FORCE_INLINE __device__ void exchange(const Params& p, int64_t vecs, F f) {
+  Epochs epochs(p);
+  bool ok = !epochs.broken();
+  const int64_t tile = p.tile_bytes / kVecBytes, first = block_id() * tile;
+  for (int64_t begin = first; begin < vecs; begin += grid_blocks() * tile) {
+    const int64_t end = begin + tile < vecs ? begin + tile : vecs;
+    if (!block_all(ok)) return; // the whole block is done with the tile before
+    if (begin != first) release_to_system();
+    Mailboxes<N> mail(p, epochs.advance());
+    epochs.save();
+    f(mail, begin, end);
+    ok = !mail.failed();
+  }
+}
+
+// The reduction of what lies at a place of the boxes of all ranks, and of the own vector.
+template <typename T, typename Op, int N>
+FORCE_INLINE __device__ Partial<T, Vec> reduce_mail(const Params& p, Mailboxes<N>& mail, int64_t place, Vec own) {
+  return reduce<T, Op, N, Vec>(p, [&](auto first, auto each) { mail.take(0, place, own, first, each); });
+}
