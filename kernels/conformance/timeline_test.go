@@ -40,7 +40,8 @@ func everyRecording(m *member) error {
 				}
 				continue
 			}
-			if err := record(m, r, c); err != nil {
+			recording, err := record(m, r, c)
+			if err := errors.Join(err, checkTiles(recording, shape), checkCopies(recording, m, c)); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 			m.meet()
@@ -49,20 +50,20 @@ func everyRecording(m *member) error {
 	return nil
 }
 
-func record(m *member, r *matmul.Runner, c matmulCall) error {
+// record makes a call twice, and records it once. Both are right.
+func record(m *member, r *matmul.Runner, c matmulCall) (recording matmul.Recording, err error) {
 	if err := c.run(m, r); err != nil { // prepares it, too
-		return err
+		return recording, err
 	}
 	room := c.room(m.recv, m.sharedRoom())
 	if err := m.stream.Fill(m.comm.Local(room.call.C), 0xff, room.C); err != nil {
-		return err
+		return recording, err
 	}
 	m.meet()
-	recording, err := r.Record(context.Background(), c.algorithm, room.call)
-	if err != nil {
-		return err
+	if recording, err = r.Record(context.Background(), c.algorithm, room.call); err != nil {
+		return recording, err
 	}
-	return errors.Join(c.judge(m, room), checkTiles(recording, c.problem), checkCopies(recording, m, c))
+	return recording, c.judge(m, room)
 }
 
 // checkTiles wants tiles that cover the product of a rank, each of them once: as many

@@ -86,6 +86,8 @@ type launching struct {
 	gemm   *GEMM
 	kernel cudart.Kernel
 	shape  cudart.Launch
+	// together is how many chunks of a peer's products are made one after the other, before those of the next peer.
+	together uint32
 	Params
 }
 
@@ -99,8 +101,8 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 		return l, err
 	}
 	l.gemm, l.shape = g, r.shape(g, k, call.Problem, r.World())
-	if f.copies(r, call, g) {
-		l.copyProducts(call.Problem, r.World())
+	if !f.gathers {
+		l.cutProducts(call.Problem, r.World(), f.everywhere, f.copies(r, call, g))
 	}
 	return l, g.maps(r, &l.Params, call.DType, f.rowsOfA(r, call))
 }

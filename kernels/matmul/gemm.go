@@ -14,10 +14,10 @@ type GEMM struct {
 	Kernels []collective.Kernel
 	// Gathered, Scattered and Everywhere are the same with a job of [Fused], or none.
 	Gathered, Scattered, Everywhere []collective.Kernel
-	// Parts is in how many parts a rank gets rows x n of products that it adds up, and PartBytes
-	// the room for one.
-	Parts     func(rows, n int64) int64
-	PartBytes int64
+	// Parts is in how many parts a rank gets rows x n of products that it adds up, TileParts how many a tile has, or as
+	// many tiles as are multiplied together, and PartBytes the room for one.
+	Parts                func(rows, n int64) int64
+	TileParts, PartBytes int64
 	// Cost is how long a problem takes, in so many shards of rows, on so many
 	// multiprocessors, in a unit that GEMMs of the same name share; nil: there is one of the name.
 	Cost func(p Problem, shards, sms int) int64

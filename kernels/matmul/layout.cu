@@ -29,6 +29,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, splits),
     AT(MatmulParams, chunk_parts),
     AT(MatmulParams, epoch),
+    AT(MatmulParams, segment),
 };
 
 LAYOUT check_layout[] = {

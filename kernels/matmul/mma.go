@@ -13,6 +13,7 @@ func mmaGEMM() *GEMM {
 		Name: "mma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
 		Parts:     func(r, n int64) int64 { return tiles(r, rows) * tiles(n, columns) },
+		TileParts: 1,
 		PartBytes: rows * outPitch(columns),
 		Tiles: func(p Problem, shards int) int64 {
 			return int64(shards) * tiles(rowsOfShard(p.M, shards), rows) * tiles(p.N, columns)

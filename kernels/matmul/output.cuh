@@ -2,7 +2,7 @@
 // come from, and where its elements go.
 //
 // A job has
-//   Tiles order           shards in the order in which it takes them
+//   order()               Tiles, or Interleaved, in the order in which it takes them
 //   kGathers              whether A is gathered while it is multiplied
 //   stops()               whether a wait of this rank has expired in an earlier call: see below
 //   let_copies_go()       one thread of the grid, in a call that stops

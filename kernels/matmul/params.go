@@ -34,7 +34,7 @@ type Params struct {
 	Splits     uint32
 	ChunkParts uint32
 	Epoch      uint32
-	_          uint32
+	Segment    uint32
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

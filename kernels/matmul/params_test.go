@@ -24,7 +24,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			unsafe.Offsetof(p.Done), unsafe.Offsetof(p.Made), unsafe.Offsetof(p.Kept), unsafe.Offsetof(p.Trace),
 			unsafe.Offsetof(p.MapA), unsafe.Offsetof(p.MapAFull), unsafe.Offsetof(p.MapB),
 			unsafe.Offsetof(p.M), unsafe.Offsetof(p.N), unsafe.Offsetof(p.K), unsafe.Offsetof(p.ChunkRows),
-			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch),
+			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch), unsafe.Offsetof(p.Segment),
 		},
 		"tile_times_layout": {
 			unsafe.Sizeof(times), unsafe.Offsetof(times.Row), unsafe.Offsetof(times.Column),

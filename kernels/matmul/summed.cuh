@@ -4,12 +4,14 @@
 #include "output.cuh"
 
 // Summed adds the products of all ranks. Every rank makes those of the rank after it
-// first, and its own shard last. What is not its own it sends to the owner, part by part, who
-// has a place in its staging for each part of each rank, and adds to its own sums what has arrived, in
-// the order of ranks. kEverywhere: it then stores the sum in all ranks' C.
+// first, and its own last: of whole shards or, kEverywhere, of segments of them, so that the sums, which it
+// then stores in all ranks' C, are spread over the call and cross the links while it multiplies. What is not its own it
+// sends to the owner, part by part, who has a place in its staging for each part of each rank, and adds to its own
+// sums what has arrived, in the order of ranks.
 //
 // A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
-// stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
+// stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time, kEverywhere
+// a segment, in the order in which chunks are made.
 // Pushed, it is counted at the owner, whose kernel waits for the parts of all peers. Copied, it is counted here, and
 // whoever counts the last part of a chunk tells the owner's stream. That tells its kernel by a word of progress, and the
 // kernel at the end the sender, who waits for that.
@@ -20,7 +22,6 @@
 // waited for one, or counted the last, resets it. Words are epochs, which nobody resets.
 template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
 struct Summed {
-  using Order = Tiles<kRows, kColumns>;
   const MatmulParams& p;
   static constexpr bool kGathers = false;
   uint32_t begun = kMaxRanks; // an owner that is known to have begun
@@ -31,7 +32,12 @@ struct Summed {
     for (uint32_t r = thread_id(); r < p.base.world; r += block_threads())
       if (r != p.base.rank) tell(p, p.ready, r);
   }
-  FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, (p.base.rank + 1) % p.base.world); }
+  FORCE_INLINE __device__ auto order() const {
+    if constexpr (kEverywhere)
+      return Interleaved<kRows, kColumns>(p);
+    else
+      return Tiles<kRows, kColumns>(p, p.base.world, (p.base.rank + 1) % p.base.world);
+  }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
   FORCE_INLINE __device__ static constexpr bool await_rows(const Tile&, int) { return true; }
 

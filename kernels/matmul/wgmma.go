@@ -13,6 +13,7 @@ const (
 	wgmmaCluster  = 2                  // blocks that share the columns of B
 	wgmmaRows     = 128 * wgmmaCluster // of a cluster's tiles
 	wgmmaPartRows = 64                 // of what a warpgroup multiplies
+	wgmmaParts    = wgmmaRows / wgmmaPartRows
 	wgmmaSlice    = 64                 // elements of k in a stage
 )
 
@@ -33,8 +34,9 @@ func (columns wgmma) gemm() *GEMM {
 		Name: "wgmma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
 		Parts: func(r, n int64) int64 {
-			return wgmmaRows / wgmmaPartRows * tiles(r, wgmmaRows) * tiles(n, int64(columns))
+			return wgmmaParts * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
+		TileParts: wgmmaParts,
 		PartBytes: wgmmaPartRows * columns.pitch(),
 		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
 		Cost:      columns.cost,

@@ -1,0 +1,156 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// place is a tile of the shard of a rank, or a chunk of its products.
+type place struct{ Rank, Index int }
+
+// ordered is a call of a few rows and many columns, on few multiprocessors, whose shards are one row of tiles each.
+type ordered struct {
+	matmulCall
+	major, sms          int
+	tiles               int // of a shard
+	segment             int // of these
+	interleaved, copied bool
+}
+
+func (c ordered) String() string {
+	return fmt.Sprintf("%s on %d.0 with %d multiprocessors", c.matmulCall, c.major, c.sms)
+}
+
+// orderedCalls have segments of as many tiles as suits the multiprocessors or, copied, a chunk.
+func orderedCalls(world int, rows int64) (all []ordered) {
+	for _, o := range matmul.Operations() {
+		for _, x := range []struct {
+			name                       string
+			major, sms, tiles, segment int
+			width                      int64
+			most                       int // ranks
+		}{
+			{"fused_push", 8, 4, 7, (4 + world - 1) / world, 128, 4}, // blocks for as many tiles of each shard
+			{"fused_push", 9, 8, 7, (4 + world - 1) / world, 208, 4}, // clusters
+			{"fused_push", 9, 64, 3, 3, 128, 4},                      // for all at once
+			{"fused_copy", 8, 4, 121, 41, 128, 2},                    // three chunks
+			{"fused_copy", 9, 8, 31, 11, 256, 3},
+			{"fused_copy", 9, 40 * world, 31, 20, 208, 2}, // more than a chunk
+		} {
+			p := matmul.Problem{M: rows, N: x.width * int64(x.tiles), K: 8, DType: collective.Half}
+			if !o.Reduces || o.Check(p, world) != nil || world > x.most {
+				continue
+			}
+			a, _ := o.Algorithm(x.name)
+			call := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, uint64(len(all)))}
+			all = append(all, ordered{call, x.major, x.sms, x.tiles, x.segment, !o.Scatters, x.name == "fused_copy"})
+		}
+	}
+	return all
+}
+
+// wantTiles are the tiles that a rank makes: those of the ranks after it, and then its own. Where sums go everywhere, of a
+// segment, and its own a segment later.
+func (c ordered) wantTiles(rank int) (all []place) {
+	world, segment := c.in.World, c.tiles
+	if c.interleaved {
+		segment = c.segment
+	}
+	add := func(owner, begin int) {
+		if int64(owner)*((c.problem.M+int64(world)-1)/int64(world)) >= c.problem.M {
+			return // it has no rows
+		}
+		for i := max(begin, 0); i < min(begin+segment, c.tiles); i++ {
+			all = append(all, place{owner, i})
+		}
+	}
+	if segment >= c.tiles { // nothing is later
+		for k := 1; k <= world; k++ {
+			add((rank+k)%world, 0)
+		}
+		return all
+	}
+	for begin := 0; begin < c.tiles+segment; begin += segment {
+		for k := 1; k < world; k++ {
+			add((rank+k)%world, begin)
+		}
+		add(rank, begin-segment)
+	}
+	return all
+}
+
+// wantCopies are the chunks that a rank copies: of each peer all, those of the rank before first. Where sums go
+// everywhere, one of each in turn.
+func (c ordered) wantCopies(rank int) (all []place) {
+	if !c.copied {
+		return nil
+	}
+	world, chunks := c.in.World, (c.tiles+c.segment-1)/c.segment
+	for i := range chunks * (world - 1) {
+		k, chunk := i/chunks, i%chunks
+		if c.interleaved {
+			k, chunk = i%(world-1), i/(world-1)
+		}
+		all = append(all, place{(rank + world - 1 - k) % world, chunk})
+	}
+	return all
+}
+
+// tilesOf are those that were recorded, by their numbers.
+func (c ordered) tilesOf(recording matmul.Recording) (all []place) {
+	world := int64(c.in.World)
+	width := c.problem.N / int64(c.tiles)
+	for _, x := range recording.Tiles {
+		if x != (matmul.TileTimes{}) {
+			all = append(all, place{int(int64(x.Row) / ((c.problem.M + world - 1) / world)), int(int64(x.Column) / width)})
+		}
+	}
+	return all
+}
+
+// Tiles are made, and copied, in the order in which their owners want them: all of another's before the own ones or,
+// where sums go everywhere, in turn, so that sums do not come all at the end. There are shards without rows, and last
+// segments with fewer tiles.
+func TestOrderOfTiles(t *testing.T) {
+	for _, shape := range []struct {
+		world int
+		rows  int64
+	}{{1, 2}, {2, 2}, {3, 3}, {3, 4}, {4, 8}} {
+		for i, c := range orderedCalls(shape.world, shape.rows) {
+			t.Run(c.String(), func(t *testing.T) {
+				backend := sim.New(1, sim.Options{Major: c.major, Seed: uint64(i)})
+				groupFor(shape.world, backend, []matmulCall{c.matmulCall}).run(t, c.check)
+			})
+		}
+	}
+}
+
+func (c ordered) check(m *member) error {
+	r, err := newRunner(m)
+	if err != nil {
+		return err
+	}
+	r.SMs = c.sms
+	recording, err := record(m, r, c.matmulCall)
+	if err != nil {
+		return err
+	}
+	var copies []place
+	for _, x := range recording.Copies {
+		copies = append(copies, place{x.From, x.Chunk})
+	}
+	if diff := cmp.Diff(c.wantTiles(m.rank), c.tilesOf(recording)); diff != "" {
+		return fmt.Errorf("tiles (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(c.wantCopies(m.rank), copies); diff != "" {
+		return fmt.Errorf("copies (-want +got)\n%s", diff)
+	}
+	return nil
+}
