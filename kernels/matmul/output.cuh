@@ -29,7 +29,8 @@
 //
 // A rank whose wait has expired has failed. Only its host is told: each of its peers misses it for itself. What it
 // has stored with peers, and told them, rests on waits that were met. In the call in which the wait expires
-// nothing goes out that rests on that one; what is left to multiply stays here. The calls behind it stop: they
+// nothing goes out that rests on that one: no sums. Products that are left to make still go to peers that have begun,
+// who want them for sums of their own. The calls behind it stop: they
 // neither multiply, nor store, nor tell the peers anything. They let their copies go, for memory cannot be freed
 // while a stream waits, and end behind them. Such copies read whatever the peers have there, and write to
 // this rank's memory only. The streams of a gather still say that they have come, and peers may copy A; but no call

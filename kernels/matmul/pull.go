@@ -28,8 +28,8 @@ func (g *GEMM) boxBytes(p Problem, world int) int64 {
 
 // cutProducts cuts each rank's products of a shard into chunks of whole tiles, and has the kernel leave them in the
 // outbox if they are copied. A shard's are made one after the other or, of sums that go everywhere, a chunk of each shard
-// in turn: see Interleaved in tiles.cuh. These chunks of all shards take the multiprocessors a round of tiles at least, so that
-// what has been made in one is there before the sums of the next need it.
+// in turn: see Interleaved in tiles.cuh. Such chunks of all shards are a round of tiles at least, one for each block or
+// cluster, so that products have a round to arrive in before their owner's tiles wait for them.
 func (l *launching) cutProducts(p Problem, world int, everywhere, copied bool) {
 	g := l.gemm
 	parts := g.partsOfShard(p, world)

@@ -95,8 +95,8 @@ class Interleaved : public Tiles<kRows, kColumns> {
   }
 
  private:
-  // By how many segments own tiles come later. A segment of each shard is what the grid multiplies at a time, if not
-  // more: the peers' products of one are on their way while it multiplies the next.
+  // By how many segments own tiles come later. A segment of each shard is what the grid multiplies at a time, or more:
+  // the peers' products of one are on their way while it multiplies the next.
   static constexpr int32_t kLag = 1;
 
   // A parameter, read when it is asked for: what follows from it is not worked out before, to fill registers that a

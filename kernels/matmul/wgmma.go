@@ -14,7 +14,7 @@ const (
 	wgmmaRows     = 128 * wgmmaCluster // of a cluster's tiles
 	wgmmaPartRows = 64                 // of what a warpgroup multiplies
 	wgmmaParts    = wgmmaRows / wgmmaPartRows
-	wgmmaSlice    = 64                 // elements of k in a stage
+	wgmmaSlice    = 64 // elements of k in a stage
 )
 
 // wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
