@@ -50,7 +50,8 @@ func (l *launching) cutProducts(p Problem, world int, everywhere, copied bool) {
 // pullBeside launches the kernel that makes products, and has copies of the peers' products for this rank made
 // meanwhile. They wait for nothing but the peers' word that a chunk has been made, in this call, which none gives before
 // this rank's kernel has said that it has begun. So they come behind it, should both go through one queue of the
-// hardware, where nothing overtakes.
+// hardware, where nothing overtakes. Among themselves they come in the order in which chunks are made: where shards are
+// interleaved, a copy in front that waited for a later chunk would hold up the sums without which peers do not get to it.
 func (r *Runner) pullBeside(call Call, l *launching, launch func() error) error {
 	if err := launch(); err != nil {
 		return err
