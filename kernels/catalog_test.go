@@ -71,7 +71,7 @@ var everything = map[string][]string{
 	"allreduce":     {"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
@@ -159,7 +159,7 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 
 // byBulk reports whether an algorithm goes by bulk copies: it is then for compute
 // capability 9.0 and up, and reduces what is common in training alone.
-func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" }
+func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" || a.Name == "chain" }
 
 func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 )
 
 // byBulk reports whether an algorithm goes by bulk copies.
-func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" }
+func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" || a.Name == "chain" }
 
 // Rings that are gone through several times, and chunks that are cut short, while copies
 // end when they please and what threads stored is seen late.
