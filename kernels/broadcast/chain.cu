@@ -16,8 +16,9 @@
 // stores have all been told of, and awaited, when it ends. It is read by itself alone. What it
 // tells the next rank lies in that one's signal pad, where only this block writes, in order.
 //
-// Epochs: a chunk takes one of the block's, as a barrier does, so that chunks are told of by
-// the flags of barriers. Blocks of a number have the same chunks on all ranks.
+// Epochs: a chunk takes one of the block's, as a barrier does, so that it is told of by the flag of
+// barriers, which counts on. Blocks of a number have the same chunks on all ranks. No packet carries
+// these epochs, so that zero may be one of them.
 //
 // A warp takes a chunk through all of its steps, so that none of them keeps a warp from another:
 // as many chunks are on their way as there are stages. Telling in order by one word costs
@@ -60,17 +61,6 @@ struct Place {
   FORCE_INLINE __device__ explicit Place(const Params& p)
       : previous(p.rank == 0 ? p.world - 1 : p.rank - 1), next(p.rank + 1 == p.world ? 0 : p.rank + 1),
         is_root(p.rank == p.root), is_last(next == p.root) {}
-};
-
-// The epochs of a block's chunks.
-struct ChunkEpochs {
-  uint32_t before; // that of barrier 1
-
-  // That of chunk k, or of the end if there is none; -1 is what is there before.
-  FORCE_INLINE __device__ uint32_t of(int64_t k) const {
-    const uint32_t epoch = before + (uint32_t)(k + 1);
-    return epoch < before ? epoch + 2 : epoch; // as epoch_after has it
-  }
 };
 
 // The order in which a block's warps tell of their chunks: a word of shared memory says whose turn it is.
@@ -155,23 +145,20 @@ FORCE_INLINE __device__ void carry(const Params& p, const Place& place, Stage& s
 }
 
 // Tells the next rank of chunk k in its turn, if all is well. False if it or one before is not.
-FORCE_INLINE __device__ bool tell(const Params& p, const Place& place, const ChunkEpochs& epochs, const Turns& turns,
-                                  int64_t k, bool ok) {
+FORCE_INLINE __device__ bool tell(const Params& p, const Place& place, const Turns& turns, int64_t k, bool ok) {
   release_to_system();
   if (!turns.await(k)) return false;
   if (!ok) {
     turns.end();
     return false;
   }
-  asm volatile("red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(flag_address(p, place.next, p.rank)),
-               "r"(epochs.of(k) - epochs.of(k - 1))
-               : "memory");
+  asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(flag_address(p, place.next, p.rank)) : "memory");
   turns.pass(k + 1);
   return true;
 }
 
-// Step 2, by a warp: chunks `first`, first + kBulkStages, ... of its block.
-FORCE_INLINE __device__ void pass_on(const Params& p, const Chunks& chunks, const ChunkEpochs& epochs, const Turns& turns,
+// Step 2, by a warp: chunks `first`, first + kBulkStages, ... of its block, of which chunk 0 has the epoch.
+FORCE_INLINE __device__ void pass_on(const Params& p, const Chunks& chunks, const Turns& turns, uint32_t epoch,
                                      int64_t first) {
   const Place place(p);
   const bool leads = lane_id() == 0;
@@ -180,10 +167,10 @@ FORCE_INLINE __device__ void pass_on(const Params& p, const Chunks& chunks, cons
   const int64_t count = chunks.count();
 #pragma nounroll
   for (int64_t k = first; k < count; k += kBulkStages) {
-    bool ok = warp_all(place.is_root || !leads || await_peer(p, kChunk, place.previous, epochs.of(k)));
+    bool ok = warp_all(place.is_root || !leads || await_peer(p, kChunk, place.previous, epoch + (uint32_t)k));
     if (ok) carry(p, place, stage, chunks.begin(k), chunks.size(k));
     ok = warp_all(ok);
-    if (!place.is_last && leads) ok = tell(p, place, epochs, turns, k, ok);
+    if (!place.is_last && leads) ok = tell(p, place, turns, k, ok);
     if (!warp_all(ok)) return;
   }
 }
@@ -194,12 +181,12 @@ FORCE_INLINE __device__ void chain(const Params& p) {
   const Turns turns((uint32_t)(uint64_t)(__attribute__((address_space(3))) uint32_t*)&turn);
   if (thread_id() == 0) turns.pass(0);
   Epochs epochs(p);
-  const ChunkEpochs of_chunks = {epochs.next()};
+  const uint32_t epoch = epochs.next();
   if (!epochs.start(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
-  if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p) = of_chunks.of(chunks.count());
+  if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p) = epoch + (uint32_t)chunks.count();
   const uint32_t warp = thread_id() / kWarp;
-  if (warp < kBulkStages) pass_on(p, chunks, of_chunks, turns, warp);
+  if (warp < kBulkStages) pass_on(p, chunks, turns, epoch + 1, warp);
 }
 
 ENTRY(broadcast_chain, chain)
