@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,12 +25,18 @@ type announcer struct {
 	round *elastic.Round
 	log   *zap.Logger
 	timer *time.Timer // nil: nothing has failed
+	first atomic.Pointer[agent.Failure]
 }
 
-// begin is called when a worker has failed. It does not wait.
-func (a *announcer) begin(f *agent.Failure) {
+// failed is called when a worker has failed, and again when another one turns out to
+// have done so earlier. It does not wait.
+func (a *announcer) failed(f *agent.Failure) {
+	a.first.Store(f)
+	if a.timer != nil {
+		return
+	}
 	a.timer = time.AfterFunc(announceAfter, func() {
-		if err := a.round.Announce(failureOf(f)); err != nil {
+		if err := a.round.Announce(failureOf(a.first.Load())); err != nil {
 			a.log.Debug("telling the other nodes of a failure", zap.Error(err))
 		}
 	})

@@ -125,7 +125,7 @@ func (j *Job) round(ctx context.Context, folders *folders, number int, round *el
 	early, local := announcer{round: round, log: j.Agent.Logger}, *j
 	local.Agent.Failed = func(f *agent.Failure) {
 		stop() // the node ends for this reason, whatever becomes of the round
-		early.begin(f)
+		early.failed(f)
 	}
 	defer early.cancel()
 	return local.workers(ctx, folders, number, torch)

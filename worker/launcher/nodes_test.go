@@ -108,6 +108,42 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	}
 }
 
+// Whoever fails by itself first is the cause on all nodes, also where others notice it
+// sooner and they hear of it before all workers of its node have ended.
+func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
+	t.Parallel()
+	const record = `echo '{"message": "first"}' >$TORCHELASTIC_ERROR_FILE; touch $RECORDED; `
+	for name, test := range map[string]struct {
+		first string // what rank 1 does
+		code  int
+	}{
+		"it ends, and leaves a deaf process": {`(trap "" TERM; exec sleep 60) & ` + record + `trap 'exit 4' TERM; while :; do sleep 0.02; done`, 4},
+		"it is deaf":                         {`trap "" TERM; ` + record + `while :; do sleep 0.05; done`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := `case $RANK in
+				0) sleep 60 ;;
+				1) ` + test.first + ` ;;
+				2) until test -e $RECORDED; do sleep 0.02; done; exit 7 ;;
+			esac`
+			recorded := filepath.Join(t.TempDir(), "recorded")
+			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text, func(job *Job) { job.Agent.Grace = 3 * announceAfter })
+			elsewhere := new(ElsewhereError)
+			if !errors.As(errs[0], &elsewhere) || elsewhere.Code != test.code || !strings.Contains(elsewhere.Error(), "rank 1") {
+				t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
+			}
+			if errs[1] != nil || results[1].ExitCode() != test.code || results[1].First.Rank != 1 {
+				t.Errorf("the node that failed got %+v, %v", results[1], errs[1])
+			}
+			early := results[0].Workers[0].Exited.Before(results[1].First.Time.Add(2 * announceAfter))
+			if !early {
+				t.Errorf("the nodes did not hear of it early")
+			}
+		})
+	}
+}
+
 // Nodes that hear early of a failure wait for the one where it happened, which does not say it twice.
 func TestAFailureThatIsToldEarlyRestartsOnce(t *testing.T) {
 	t.Parallel()
