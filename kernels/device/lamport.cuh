@@ -67,6 +67,11 @@ class Mailboxes {
     }
   }
 
+  // Waits for that of one rank, which may be this one.
+  FORCE_INLINE __device__ Vec take_one(uint32_t first_box, uint32_t rank, int64_t place) {
+    return await<1>(first_box, rank, place, [](uint32_t) { return true; }).of[0];
+  }
+
   // Waits from here on rest on those of the peers before: they expire later, so that the rank that did not come is the
   // one that is named, or at once when another thread's has.
   FORCE_INLINE __device__ void next_step() { steps_++; }
