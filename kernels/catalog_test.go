@@ -66,12 +66,12 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 }
 
 // everything is what there must be: for each collective its algorithms. Those
-// that reduce do so for all types and operations, but for multimem and bulk copies.
+// that reduce do so for all types and operations, but for multimem and mailboxes.
 var everything = map[string][]string{
 	"allreduce":     {"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
@@ -147,7 +147,7 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return []collective.Op{collective.None}
 	case a.Needs.Multicast:
 		return multimemHas[d.Name]
-	case byBulk(a) && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
+	case a.Needs.Mailboxes && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
 		return nil
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil
@@ -157,9 +157,16 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 	return collective.Ops()
 }
 
-// byBulk reports whether an algorithm goes by bulk copies: it is then for compute
-// capability 9.0 and up, and reduces what is common in training alone.
-func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" }
+// oldest is the least compute capability that an algorithm is for.
+func oldest(a *collective.Algorithm, d collective.DType, op collective.Op) int {
+	switch {
+	case a.Needs.Multicast && d.SignificandBits > 0 && d.Size == 1 && op != collective.None:
+		return 100
+	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "chain":
+		return 90
+	}
+	return 80
+}
 
 func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op collective.Op) {
 	t.Helper()
@@ -169,16 +176,7 @@ func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op co
 		}
 		return
 	}
-	oldest := 80
-	if byBulk(a) {
-		oldest = 90
-	}
-	if a.Needs.Multicast {
-		oldest = 90
-		if d.SignificandBits > 0 && d.Size == 1 && op != collective.None {
-			oldest = 100
-		}
-	}
+	oldest := oldest(a, d, op)
 	if got := a.MinSM(d, op, collective.NoEpilogue); got != oldest {
 		t.Errorf("%s %s, %s of %s: from compute capability %d on, want %d", a.Collective, a.Name, op, d.Name, got, oldest)
 	}

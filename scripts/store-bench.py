@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times gpurun's store beside PyTorch's own, with PyTorch's client.
 
-    gpurun --nproc-per-node 1 --no-python python3 scripts/store-bench.py [--clients 1,64] [--rounds 21]
+    gpurun --nproc-per-node 1 --no-python python3 scripts/store-bench.py [--clients 1,64] [--rounds 21] \
+        [--operations set,wake]
 
 The store that gpurun serves its workers is measured, and PyTorch's TCPStore server,
 which the script starts. Python must have PyTorch 1.13 or newer.
@@ -132,10 +133,10 @@ def operations():
     return all + ["check"] if hasattr(TCPStore, "check") else all
 
 
-def compare(servers, pids, clients, rounds, calls):
+def compare(servers, pids, chosen, clients, rounds, calls):
     print(f"\n| {clients} client{'s' if clients > 1 else ''} | gpurun calls/s | PyTorch calls/s | ratio | median us | p99 us | cpu us |")
     print("|---|---|---|---|---|---|---|")
-    for operation in operations():
+    for operation in chosen:
         bench = Bench(servers, operation, max(2, clients - clients % 2) if operation == "wake" else clients)
         each = max(10, calls // bench.clients * (5 if operation == "set" else 1))
         results, used = [[], []], [0, 0]
@@ -180,10 +181,14 @@ def processor_seconds(pid):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--clients", default="1,64", help="how many at once; 1,64")
+    arguments.add_argument("--operations", default=",".join(operations()), help="which; %(default)s")
     arguments.add_argument("--rounds", type=int, default=21)
     arguments.add_argument("--calls", type=int, default=3000, help="in a turn, of all clients; 3000")
     arguments.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = arguments.parse_args()
+    chosen = options.operations.split(",")
+    if unknown := set(chosen) - set(operations()):
+        arguments.error(f"no operations of this PyTorch: {', '.join(sorted(unknown))}; it has {', '.join(operations())}")
     if options.serve:
         server = TCPStore("127.0.0.1", 0, 1, True, TIMEOUT, False)
         print(server.port, flush=True)
@@ -200,7 +205,7 @@ def main():
     }
     print(f"gpurun's store and that of PyTorch {torch.__version__}, {os.cpu_count()} CPUs, {options.rounds} rounds")
     for clients in options.clients.split(","):
-        compare(servers, (os.getppid(), peer.pid), int(clients), options.rounds, options.calls)
+        compare(servers, (os.getppid(), peer.pid), chosen, int(clients), options.rounds, options.calls)
     peer.communicate()
 
 

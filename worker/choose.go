@@ -80,6 +80,9 @@ func (c chooser) choose(q request) (choice, error) {
 		}
 	}
 	if err := c.refuse(best.Algorithm, q.call); err != nil {
+		if q.algorithm == auto {
+			err = c.withoutPDL(best.Algorithm, q.call)
+		}
 		return choice{}, err
 	}
 	switch {
@@ -92,10 +95,28 @@ func (c chooser) choose(q request) (choice, error) {
 	return choice{a, q.call, best.Reason, q}, nil
 }
 
-// best is what "auto" stands for: what was measured to be the fastest, or else
+// withoutPDL refuses what "auto" stands for: those with a kernel for programmatic
+// dependent launch may be slower by far, and nobody who asks for it means that.
+func (c chooser) withoutPDL(best string, call collective.Call) error {
+	advice := "leave --pdl at auto"
+	var able []string
+	for _, a := range automatic(c.collective, c.around.spansMachines) {
+		if c.refuse(a.Name, call) == nil {
+			able = append(able, a.Name)
+		}
+	}
+	if len(able) > 0 {
+		advice += ", or name an algorithm that has one: " + strings.Join(able, " or ")
+	}
+	return usagef("auto takes %s %s for %d elements, which has no kernel for programmatic dependent launch: %s",
+		c.collective.Name, best, call.Count, advice)
+}
+
+// best is what "auto" stands for, however it is launched: what was measured to be the fastest, or else
 // the collective's estimate, or else the first that can do the call. Where GPUs
 // cannot reach each other nothing was measured, and naive is the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
+	c.around.wantPDL = false
 	switch {
 	case c.around.apart != "":
 		return c.first(call, c.around.apart)

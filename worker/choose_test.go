@@ -47,6 +47,8 @@ func TestChoose(t *testing.T) {
 	apart.apart, noMulticast.noMulticast, pdl.wantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
 	apartPDL := apart
 	apartPDL.wantPDL = true // which epilogues do not have
+	scattered := gpus(4, 9)
+	scattered.spansMachines = true // without libraries
 	measured := tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "multimem_twoshot", Blocks: 24})
 	for _, tt := range []struct {
 		name      string
@@ -67,23 +69,26 @@ func TestChoose(t *testing.T) {
 		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
 		{"apart", auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
-		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll can", 0, ""},
+		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
 		{"apart, named, can", "oneshot_ll", sum, apart, nil, "oneshot_ll", 0, "asked for"},
-		{"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil, "allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll can", 0, ""},
+		{"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil, "allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
 		{"apart, by a library", "nccl", sum, apart.withLibraries(), nil, "nccl", 0, "asked for"},
 		{"8-bit floats by a library", "nccl", f8, gpus(2, 9).withLibraries(), nil, "nccl", 0, "asked for"},
 		{"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil, "and allreduce nccl of f8e4m3 needs 9.0", 0, ""},
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
 		{"pdl", auto, sum, pdl, nil, "twoshot_push", 0, "an estimate"},
-		{"nothing can", auto, norm, apartPDL, nil, "no algorithm of allreduce can do this here: GPU 1 cannot", 0, ""},
+		{"nothing can", auto, sum, scattered, nil, "no algorithm of allreduce can do this here: the ranks are on several machines; ", 0, ""},
+		{"pdl, and nothing can", auto, norm, apartPDL, nil, "auto takes allreduce oneshot for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto", 0, ""},
+		{"pdl, and the best cannot", auto, sum, pdl, tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "naive"}), "auto takes allreduce naive for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto, or name an algorithm that has one: oneshot or", 0, ""},
 		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := kernels.Find("allreduce")
 			got, err := chooser{c, tt.around, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
 			if err != nil {
-				if !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(*Unavailable)) && !errors.As(err, new(*UnsupportedDevice)) {
+				usage := tt.algorithm == auto && tt.around.wantPDL
+				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage || isMachines(err) == usage {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
 				return

@@ -119,7 +119,7 @@ func TestUnalignedAndGraphs(t *testing.T) {
 		job := everyAlgorithm(c)
 		job.Unaligned, job.GraphReplays, job.DTypes, job.Sizes = true, 2, []string{"int8"}, []int64{3001}
 		job.Algorithms = slices.DeleteFunc(job.Algorithms, func(name string) bool {
-			return strings.HasPrefix(name, "multimem") // not of bytes
+			return strings.HasPrefix(name, "multimem") || strings.HasSuffix(name, "lamport") // not of bytes
 		})
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {
 			if *r.Wrong != 0 || r.Mode != "graph" {
@@ -365,7 +365,7 @@ func TestWithoutPeerAccess(t *testing.T) {
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]Job{
-		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll can do without": {
+		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: off,
 		},
 		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {

@@ -7,6 +7,9 @@
 //   2. wait for each vector of the own part from every peer, reduce in rank order, store to the
 //      output, and in every peer's box for this rank's results
 //   3. wait for the results of the peers' parts, store them to the output
+// With an epilogue by rows parts are whole rows; step 2 leaves its results in the own box, too,
+// and step 3 takes the rows of all parts one by one, and puts them through the epilogue, on every
+// rank.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: the own
 // vectors of a place are read before anything is stored there. The mailboxes are symmetric; see
@@ -27,17 +30,21 @@
 template <int N>
 class Parts {
  public:
-  FORCE_INLINE __device__ explicit Parts(const Params& p) : vecs_(vecs_in(p.bytes)), world_(world_size<N>(p)) {}
+  FORCE_INLINE __device__ Parts(const Params& p, int64_t row_vecs)
+      : vecs_(vecs_in(p.bytes)), row_(row_vecs), world_(world_size<N>(p)) {}
 
   // How many places there are in the longest part; the first is the shortest.
-  FORCE_INLINE __device__ int64_t longest() const { return (vecs_ + world_ - 1) / world_; }
+  FORCE_INLINE __device__ int64_t longest() const {
+    const int64_t rows = (vecs_ + row_ - 1) / row_;
+    return (rows + world_ - 1) / world_ * row_;
+  }
   FORCE_INLINE __device__ int64_t at(uint32_t rank, int64_t place) const { return of(rank).begin + place; }
   FORCE_INLINE __device__ bool has(uint32_t rank, int64_t place) const { return at(rank, place) < of(rank).end; }
 
  private:
-  FORCE_INLINE __device__ Range of(uint32_t rank) const { return part_of(vecs_, 1, rank, world_); }
+  FORCE_INLINE __device__ Range of(uint32_t rank) const { return part_of(vecs_, row_, rank, world_); }
 
-  int64_t vecs_;
+  int64_t vecs_, row_;
   uint32_t world_;
 };
 
@@ -61,14 +68,15 @@ FORCE_INLINE __device__ void send_inputs(const Params& p, const Mailboxes<N>& ma
 }
 
 // Step 2 for a place of the parts. Results lie in the boxes behind those of inputs.
-template <typename T, typename Op, int N>
-FORCE_INLINE __device__ void send_result(const Params& p, Mailboxes<N>& mail, const Parts<N>& parts, const Buffer& send,
-                                         const Buffer& recv, int64_t place, int64_t box_place) {
-  if (!parts.has(p.rank, place)) return;
+template <typename T, typename Op, int N, typename Epilogue>
+FORCE_INLINE __device__ Vec send_result(const Params& p, Mailboxes<N>& mail, const Parts<N>& parts, const Buffer& send,
+                                        int64_t place, int64_t box_place) {
   const int64_t i = parts.at(p.rank, place);
-  const Vec result = reduce_mail<T, Op, N>(p, mail, box_place, send.load(i)).rounded();
-  mail.each_peer([&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, result); });
-  recv.store<sizeof(typename T::Bits)>(i, result);
+  auto result = reduce_mail<T, Op, N>(p, mail, box_place, send.load(i));
+  if constexpr (!Epilogue::kByRow) Epilogue::apply(p, i, result);
+  const Vec rounded = result.rounded();
+  mail.each_peer([&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, rounded); });
+  return rounded;
 }
 
 // Step 3 for a place of the parts.
@@ -81,22 +89,48 @@ FORCE_INLINE __device__ void take_results(const Params& p, Mailboxes<N>& mail, c
   });
 }
 
-template <typename T, typename Op, int N, typename>
+// Step 3 for the rows at places [begin, end) of the parts, the own one first.
+template <typename T, int N, typename Epilogue>
+FORCE_INLINE __device__ void take_rows(const Params& p, Mailboxes<N>& mail, const Parts<N>& parts, int64_t begin, int64_t end) {
+  const uint32_t world = world_size<N>(p);
+  const int64_t row_vecs = p.row_bytes / kVecBytes;
+  const auto store = [&](int64_t offset, int64_t i, Vec v) { st(p.peers[p.rank] + offset + i * kVecBytes, v); };
+  for (int64_t place = begin; place < end; place += row_vecs) {
+#pragma nounroll
+    for (uint32_t k = 0; k < world; k++) {
+      const uint32_t owner = p.rank + k < world ? p.rank + k : p.rank + k - world;
+      if (!parts.has(owner, place)) continue;
+      const int64_t row = parts.at(owner, place);
+      const auto result = [&](int64_t i) { return Partial<T, Vec>(mail.take_one(world, owner, place - begin + i - row)); };
+      Epilogue::template normalise<kMostBoxVecs<N, 2>>(p, row, row_vecs, result, store);
+    }
+  }
+}
+
+template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void twoshot_lamport(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   const Buffer send(base + p.send_offset, p.bytes), recv(base + p.recv_offset, p.bytes);
-  const Parts<N> parts(p);
+  const Parts<N> parts(p, Epilogue::kByRow ? p.row_bytes / kVecBytes : 1);
   exchange<N>(p, parts.longest(), [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
     const auto each_place = [&](auto f) {
       for (int64_t place = begin + thread_id(); place < end; place += block_threads()) f(place, place - begin);
     };
     each_place([&](int64_t place, int64_t box_place) { send_inputs(p, mail, parts, send, place, box_place); });
     each_place([&](int64_t place, int64_t box_place) {
-      send_result<T, Op>(p, mail, parts, send, recv, place, box_place);
+      if (!parts.has(p.rank, place)) return;
+      const Vec result = send_result<T, Op, N, Epilogue>(p, mail, parts, send, place, box_place);
+      if constexpr (Epilogue::kByRow)
+        mail.send(p.rank, world_size<N>(p) + p.rank, box_place, result);
+      else
+        recv.template store<sizeof(typename T::Bits)>(parts.at(p.rank, place), result);
     });
     mail.next_step();
-    each_place([&](int64_t place, int64_t box_place) { take_results<T>(p, mail, parts, recv, place, box_place); });
+    if constexpr (Epilogue::kByRow)
+      take_rows<T, N, Epilogue>(p, mail, parts, begin, end);
+    else
+      each_place([&](int64_t place, int64_t box_place) { take_results<T>(p, mail, parts, recv, place, box_place); });
   });
 }
 
-REDUCTIONS(twoshot_lamport)
+ALLREDUCES(twoshot_lamport)

@@ -11,7 +11,7 @@ const (
 	Negate     EpilogueKind = "negate"  // -x
 	Scale      EpilogueKind = "scale"   // x * Scale
 	Bias       EpilogueKind = "bias"    // x + Weight, a row, for every row
-	RMSNorm    EpilogueKind = "rmsnorm" // x += Residual; x / sqrt(mean(x²)+Epsilon) * Weight, for every row
+	RMSNorm    EpilogueKind = "rmsnorm" // of every row x of an allreduce: x += Residual; x / sqrt(mean(x²)+Epsilon) * Weight
 )
 
 // EpilogueKinds lists the epilogues.

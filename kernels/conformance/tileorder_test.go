@@ -20,7 +20,7 @@ type ordered struct {
 	matmulCall
 	major, sms          int
 	tiles               int // of a shard
-	segment             int // of these
+	segment             int // of these, or a chunk
 	interleaved, copied bool
 }
 
@@ -28,7 +28,7 @@ func (c ordered) String() string {
 	return fmt.Sprintf("%s on %d.0 with %d multiprocessors", c.matmulCall, c.major, c.sms)
 }
 
-// orderedCalls have segments of as many tiles as suits the multiprocessors or, copied, a chunk.
+// orderedCalls have segments of as many tiles as suits the multiprocessors, or chunks.
 func orderedCalls(world int, rows int64) (all []ordered) {
 	for _, o := range matmul.Operations() {
 		for _, x := range []struct {
@@ -50,14 +50,14 @@ func orderedCalls(world int, rows int64) (all []ordered) {
 			}
 			a, _ := o.Algorithm(x.name)
 			call := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, uint64(len(all)))}
-			all = append(all, ordered{call, x.major, x.sms, x.tiles, x.segment, !o.Scatters, x.name == "fused_copy"})
+			all = append(all, ordered{call, x.major, x.sms, x.tiles, x.segment, !o.Scatters && x.name == "fused_push", x.name == "fused_copy"})
 		}
 	}
 	return all
 }
 
 // wantTiles are the tiles that a rank makes: those of the ranks after it, and then its own. Where sums go everywhere, of a
-// segment, and its own a segment later.
+// segment, and its own a segment later, if products are pushed.
 func (c ordered) wantTiles(rank int) (all []place) {
 	world, segment := c.in.World, c.tiles
 	if c.interleaved {
@@ -86,19 +86,14 @@ func (c ordered) wantTiles(rank int) (all []place) {
 	return all
 }
 
-// wantCopies are the chunks that a rank copies: of each peer all, those of the rank before first. Where sums go
-// everywhere, one of each in turn.
+// wantCopies are the chunks that a rank copies: of each peer all, those of the rank before first.
 func (c ordered) wantCopies(rank int) (all []place) {
 	if !c.copied {
 		return nil
 	}
 	world, chunks := c.in.World, (c.tiles+c.segment-1)/c.segment
 	for i := range chunks * (world - 1) {
-		k, chunk := i/chunks, i%chunks
-		if c.interleaved {
-			k, chunk = i%(world-1), i/(world-1)
-		}
-		all = append(all, place{(rank + world - 1 - k) % world, chunk})
+		all = append(all, place{(rank + world - 1 - i/chunks) % world, i % chunks})
 	}
 	return all
 }
@@ -116,8 +111,8 @@ func (c ordered) tilesOf(recording matmul.Recording) (all []place) {
 }
 
 // Tiles are made, and copied, in the order in which their owners want them: all of another's before the own ones or,
-// where sums go everywhere, in turn, so that sums do not come all at the end. There are shards without rows, and last
-// segments with fewer tiles.
+// where sums go everywhere by pushes, in turn, so that they do not come all at the end. There are shards without rows, and
+// last segments with fewer tiles.
 func TestOrderOfTiles(t *testing.T) {
 	for _, shape := range []struct {
 		world int

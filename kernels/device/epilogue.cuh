@@ -105,8 +105,8 @@ FORCE_INLINE __device__ float block_sum(float x) {
   return sum;
 }
 
-// RMSNorm adds the residual, stores the sum, and normalises each row by its
-// root mean square (Zhang and Sennrich, 2019): y = x / sqrt(mean(x^2) + epsilon)
+// RMSNorm adds the residual to what an allreduce would have stored, stores the sum, and
+// normalises each row by its root mean square (Zhang and Sennrich, 2019): y = x / sqrt(mean(x^2) + epsilon)
 // * weight. A block takes a row at a time.
 struct RMSNorm {
   static constexpr bool kByRow = true;
@@ -142,7 +142,7 @@ struct RMSNorm {
     for (int k = 0; k < kSteps; k++) {
       const int64_t i = k * block_threads() + thread_id();
       if (i >= row_vecs) break;
-      results[k] = reduce(row + i);
+      results[k] = Result(reduce(row + i).rounded());
       const Result residual(residuals[k]);
 #pragma unroll
       for (int e = 0; e < kElements; e++) {

@@ -67,6 +67,11 @@ class Mailboxes {
     }
   }
 
+  // Waits for that of one rank, which may be this one.
+  FORCE_INLINE __device__ Vec take_one(uint32_t first_box, uint32_t rank, int64_t place) {
+    return await<1>(first_box, rank, place, [](uint32_t) { return true; }).of[0];
+  }
+
   // Waits from here on rest on those of the peers before: they expire later, so that the rank that did not come is the
   // one that is named, or at once when another thread's has.
   FORCE_INLINE __device__ void next_step() { steps_++; }
@@ -86,26 +91,29 @@ class Mailboxes {
   FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first_box, uint32_t first, int64_t place, Expected expected) {
     const auto at = [&](uint32_t k) { return p_.peers[p_.rank] + offset(first_box + first + k, place); };
     Letters<kRanks> seen = {};
+#pragma unroll
+    for (uint32_t k = 0; k < kRanks; k++)
+      if (expected(first + k)) seen.of[k] = look(at(k));
     for (Patience patience;;) {
       uint32_t missing = kMaxRanks;
 #pragma unroll
       for (uint32_t k = 0; k < kRanks; k++)
-        if (expected(first + k) && !is_full(seen.of[k])) seen.of[k] = look(at(k));
-#pragma unroll
-      for (uint32_t k = 0; k < kRanks; k++)
         if (expected(first + k) && !is_full(seen.of[k])) missing = first + k;
-      if (missing != kMaxRanks && !failed_ && patience.is_over(p_, steps_)) {
+      if (missing == kMaxRanks || failed_) break;
+      if (patience.is_over(p_, steps_)) {
         record_fault(p_, kPackets, missing, epoch_, 0);
         failed_ = true;
       }
-      if (missing != kMaxRanks && !failed_) continue;
 #pragma unroll
-      for (uint32_t k = 0; k < kRanks; k++) {
-        if (expected(first + k)) put(at(k), Vec{});
-        seen.of[k] = ~seen.of[k];
-      }
-      return seen;
+      for (uint32_t k = 0; k < kRanks; k++)
+        if (expected(first + k) && !is_full(seen.of[k])) seen.of[k] = look(at(k));
     }
+#pragma unroll
+    for (uint32_t k = 0; k < kRanks; k++) {
+      if (expected(first + k)) put(at(k), Vec{});
+      seen.of[k] = ~seen.of[k];
+    }
+    return seen;
   }
 
   static FORCE_INLINE __device__ bool is_full(Vec v) { return v.x != 0 && v.y != 0 && v.z != 0 && v.w != 0; }

@@ -86,8 +86,6 @@ type launching struct {
 	gemm   *GEMM
 	kernel cudart.Kernel
 	shape  cudart.Launch
-	// together is how many chunks of a peer's products are made one after the other, before those of the next peer.
-	together uint32
 	Params
 }
 
@@ -101,21 +99,38 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 		return l, err
 	}
 	l.gemm, l.shape = g, r.shape(g, k, call.Problem, r.World())
-	if !f.gathers {
-		l.cutProducts(call.Problem, r.World(), f.everywhere, f.copies(r, call, g))
+	l.Segment = uint32(g.partsOfShard(call.Problem, r.World())) // or more tiles than there are: all
+	switch {
+	case f.copies(r, call, g):
+		l.copyProducts(call.Problem, r.World())
+	case f.everywhere:
+		l.Segment = l.segment(call.Problem, r.World())
 	}
 	return l, g.maps(r, &l.Params, call.DType, f.rowsOfA(r, call))
 }
 
 // copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
 // from the multiprocessors: it suits where they multiply more tiles meanwhile, as many one after the other as there are
-// ranks (kernels/NOTES.md). Copies come behind the kernel that they wait for, and so never, where a launch blocks the
-// host. All ranks choose alike.
+// ranks, of which each makes another shard's products at a time, and three times as many where sums go everywhere, which
+// kernels push in any case (kernels/NOTES.md). Copies come behind the kernel that they wait for, and so never, where a
+// launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if f.gathers || r.World() == 1 || f.sending == pushed {
 		return false
 	}
-	return f.sending == copied || g.rounds(call.Problem, r.World(), r.SMs) >= int64(r.World()) && !r.LaunchesBlock
+	rounds := int64(r.World())
+	if f.everywhere {
+		rounds *= 3
+	}
+	return f.sending == copied || g.rounds(call.Problem, r.World(), r.SMs) >= rounds && !r.LaunchesBlock
+}
+
+// segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go
+// everywhere: see Interleaved in tiles.cuh. Of all shards they are a round, a tile for each block or cluster, so that products
+// have a round to arrive in before their owner's tiles wait for them.
+func (l *launching) segment(p Problem, world int) uint32 {
+	ofShard := l.gemm.partsOfShard(p, world) / l.gemm.TileParts
+	return uint32(tiles(ofShard*int64(l.shape.Blocks), l.gemm.Tiles(p, world)))
 }
 
 func (f fused) prepare(r *Runner, call Call) error {

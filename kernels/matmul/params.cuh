@@ -32,10 +32,10 @@ struct MatmulParams {
   int64_t n;
   int64_t k;           // a multiple of 8
   int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
-  uint32_t splits;     // chunks that come from each rank; of sums that go everywhere also segments of a shard: see tiles.cuh
+  uint32_t splits;     // chunks that come from each rank; of products there may be fewer
   uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
-  uint32_t segment;    // tiles of a segment; the last one may have fewer
+  uint32_t segment;    // of sums that go everywhere: tiles of a shard that are made before those of the next, see tiles.cuh
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

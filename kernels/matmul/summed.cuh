@@ -4,14 +4,13 @@
 #include "output.cuh"
 
 // Summed adds the products of all ranks. Every rank makes those of the rank after it
-// first, and its own last: of whole shards or, kEverywhere, of segments of them, so that the sums, which it
-// then stores in all ranks' C, are spread over the call and cross the links while it multiplies. What is not its own it
-// sends to the owner, part by part, who has a place in its staging for each part of each rank, and adds to its own
-// sums what has arrived, in the order of ranks.
+// first, and its own last: of whole shards or, where sums go everywhere and products are pushed, of segments of them, so
+// that sums are spread over the call and cross the links while it multiplies. What is not its own it sends to the owner,
+// part by part, who has a place in its staging for each part of each rank, and adds to its own sums what has arrived, in
+// the order of ranks. kEverywhere: it then stores the sum in all ranks' C.
 //
 // A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
-// stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time, kEverywhere
-// a segment, in the order in which chunks are made.
+// stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
 // Pushed, it is counted at the owner, whose kernel waits for the parts of all peers. Copied, it is counted here, and
 // whoever counts the last part of a chunk tells the owner's stream. That tells its kernel by a word of progress, and the
 // kernel at the end the sender, who waits for that.

@@ -70,7 +70,7 @@ class Tiles {
 //
 //   others:0 others:1 own:0 others:2 own:1 ... others:S-1 own:S-2 own:S-1
 //
-// With one segment that is the order of Tiles.
+// With one segment, where one is as long as a shard or longer, that is the order of Tiles.
 //
 // What has a number in this order is own on all ranks, or on none, and the same tile of its shard. An own tile waits for
 // the peers' products of its segment, which have smaller numbers there, and for nothing else does any tile wait that
@@ -83,7 +83,8 @@ class Interleaved : public Tiles<kRows, kColumns> {
       : Tiles<kRows, kColumns>(p, p.base.world, (p.base.rank + 1) % p.base.world), p_(p) {}
 
   FORCE_INLINE __device__ Tile at(int32_t i) const {
-    const int32_t segment = late(p_.segment), segments = late(p_.splits), shards = late(p_.base.world), others = shards - 1;
+    const int32_t segment = late(p_.segment), shards = late(p_.base.world), others = shards - 1;
+    const int32_t segments = (this->per_shard() + segment - 1) / segment;
     const int32_t lag = (kLag < segments ? kLag : segments - 1) * segment;
     // The place in this order if as many own tiles came with the first segments as with others.
     const int32_t place = i < others * lag ? i + i / (others * segment) * segment : i + lag;

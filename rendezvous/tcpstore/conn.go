@@ -37,6 +37,8 @@ type conn struct {
 	in       []byte  // requests that are incomplete, or whose turn has not come
 	out      outbox
 	blocked  bool // the client must take a reply before it is listened to
+	gone     bool // hung up on
+	replies  bool // that are kept for the crew
 	held     int64
 	visit    int // its last one, as crowd counts them
 
@@ -70,24 +72,41 @@ func (c *conn) turn() (again bool, err error) {
 		}
 		return false, c.settle(c.serve(c.in))
 	}
-	n, err := unix.Read(c.fd, c.loop.buffer)
+	r := readFrom(c.fd, c.loop.buffer)
+	err = c.received(r)
+	return 0 < r.n && r.n <= readBytes/turnsAlone && !c.blocked, err
+}
+
+// received is what a read has returned.
+type received struct {
+	buffer []byte
+	n      int
+	err    error
+}
+
+func readFrom(fd int, buffer []byte) received {
+	n, err := unix.Read(fd, buffer)
+	return received{buffer, n, err}
+}
+
+// received answers what a read has returned.
+func (c *conn) received(r received) error {
 	switch {
-	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("waiting for a request: %w", err)
-	case n == 0 && len(c.in) > 0:
-		return false, fmt.Errorf("reading a request: %w", io.ErrUnexpectedEOF)
-	case n == 0:
-		return false, io.EOF
+	case errors.Is(r.err, unix.EAGAIN) || errors.Is(r.err, unix.EINTR):
+		return nil
+	case r.err != nil:
+		return fmt.Errorf("waiting for a request: %w", r.err)
+	case r.n == 0 && len(c.in) > 0:
+		return fmt.Errorf("reading a request: %w", io.ErrUnexpectedEOF)
+	case r.n == 0:
+		return io.EOF
 	}
-	b := c.loop.buffer[:n]
+	b := r.buffer[:r.n]
 	if len(c.in) > 0 {
 		c.in = append(c.in, b...)
 		b = c.in
 	}
-	err = c.settle(c.serve(b))
-	return n <= readBytes/turnsAlone && !c.blocked, err
+	return c.settle(c.serve(b))
 }
 
 // serve answers the requests at the beginning of b and returns what follows
@@ -143,8 +162,16 @@ func (c *conn) send() error {
 	if c.out.empty() {
 		return nil
 	}
+	if c.loop.crew.keep(c) {
+		return nil
+	}
 	c.loop.replies++
-	if err := c.out.writeTo(c.fd); err != nil {
+	return c.sent(c.out.writeTo(c.fd))
+}
+
+// sent goes on after a reply has been sent, as far as the client takes it.
+func (c *conn) sent(err error) error {
+	if err != nil {
 		return fmt.Errorf("answering: %w", err)
 	}
 	blocked := !c.out.empty()

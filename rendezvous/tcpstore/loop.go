@@ -16,7 +16,8 @@ import (
 
 // loop serves all clients, one after the other, in one goroutine, as PyTorch's
 // own server does: a request takes less time than it takes to wake a goroutine
-// for it, and nothing needs a lock.
+// for it, and nothing needs a lock. Where there are many of either, clients and
+// processors, a crew helps it to read and to write.
 type loop struct {
 	limits   Limits
 	log      *zap.Logger
@@ -28,6 +29,7 @@ type loop struct {
 	buffer   []byte
 	full     bool // and said so
 	pace     pace
+	crew     crew
 	requests int // that were served since the loop last waited
 	replies  int // that were sent since then, or several at once
 
@@ -58,6 +60,7 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 		hurried:  newHurried(limits.RequestTime),
 		buffer:   make([]byte, readBytes),
 		pace:     pace{crowdSize: crowdPerProcessor * runtime.NumCPU()},
+		crew:     newCrew(),
 	}, nil
 }
 
@@ -65,20 +68,27 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 func (l *loop) run() error {
 	defer l.end()
 	events := make([]unix.EpollEvent, 256)
+	together := make([]*conn, 0, len(events))
 	for {
 		n, err := l.next(events)
 		if err != nil {
 			return err
 		}
-		rung := false
+		rung, wanted := false, l.crew.wanted(n)
 		for _, e := range events[:n] {
 			if e.Fd == int32(l.poller.bell) {
 				rung = true
 			} else if c := l.conns[e.Fd]; c != nil {
 				l.pace.crowd.visit(c)
+				if wanted && !c.blocked {
+					together = append(together, c)
+					continue
+				}
 				l.dismissOn(c.ready(n == 1), c)
 			}
 		}
+		l.serveTogether(together)
+		together = together[:0]
 		if n > 0 {
 			l.pace.served(l.requests, l.replies)
 			l.requests, l.replies = 0, 0
@@ -162,6 +172,7 @@ func (l *loop) dismissOn(err error, c *conn) {
 }
 
 func (l *loop) forget(c *conn) {
+	c.gone = true
 	delete(l.conns, int32(c.fd))
 	c.endWait()
 	l.hurried.remove(c)

@@ -30,6 +30,8 @@ import (
 type Options struct {
 	Limits Limits
 	Logger *zap.Logger // nil: none
+
+	crew *crew // nil: as suits the machine
 }
 
 // Server is a store that clients connect to.
@@ -60,6 +62,9 @@ func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	loop, err := newLoop(limits, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
+	}
+	if o.crew != nil {
+		loop.crew = *o.crew
 	}
 	s := &Server{listener: l, log: log, loop: loop, done: make(chan struct{})}
 	s.goroutine.Go(s.accept)

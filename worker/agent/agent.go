@@ -75,9 +75,10 @@ type Spec struct {
 	// Reports, when set, gives every worker a report pipe (see package report)
 	// and receives their messages: one call at a time, in order for each rank.
 	Reports func(rank int, m report.Message)
-	// Failed, when set, is called when a worker's failure ends the run, once and before
-	// the others are told to end, but not for a mere consequence. It must not wait. It
-	// may be nil.
+	// Failed, when set, is called when a worker's failure ends the run, before the others
+	// are told to end, but not for a mere consequence; and again when one fails that
+	// may have done so earlier. It gets the failure that is to be named as far as is known
+	// then. It must not wait. It may be nil.
 	Failed func(*Failure)
 	// Silence, when positive, is how long a worker may go without a report
 	// before it counts as hung. It needs Reports.

@@ -95,6 +95,26 @@ func (g *group) first() *worker {
 	return first
 }
 
+// firstSoFar is the failure to name while workers are still there. One that has
+// recorded a failure, which others may merely have followed, is about to end or to
+// be ended.
+func (g *group) firstSoFar() *Failure {
+	first := g.first()
+	var recorded *worker
+	earliest := first.failedAt
+	for _, w := range g.workers {
+		if at, ok := w.recordedAt(); ok && w.exit == nil && w.failedAt.IsZero() && at.Before(earliest) {
+			recorded, earliest = w, at
+		}
+	}
+	if recorded == nil {
+		return g.describe(first)
+	}
+	f := g.describe(recorded)
+	f.Time, f.Ended = earliest, true
+	return f
+}
+
 // consequence reports whether the worker's failure follows from another's.
 func (w *worker) consequence() bool {
 	reported := w.reported()

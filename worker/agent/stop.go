@@ -20,6 +20,7 @@ type stop struct {
 	cause  error     // why, when no worker's failure is the reason
 	killAt time.Time // when to kill those that are left
 	killed time.Time // when they were killed
+	told   bool      // of a failure, by Spec.Failed
 	asked  int       // how many signals asked for the end
 }
 

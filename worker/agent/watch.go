@@ -103,8 +103,9 @@ func (g *group) failed(w *worker, failure *report.Failure, leaving bool, at time
 		}
 		return
 	}
-	if g.spec.Failed != nil && g.stop.begun.IsZero() {
-		g.spec.Failed(g.describe(w))
+	if g.spec.Failed != nil && (g.stop.begun.IsZero() || g.stop.told && w.failedAt.Before(g.stop.begun)) {
+		g.stop.told = true
+		g.spec.Failed(g.firstSoFar())
 	}
 	g.end(syscall.SIGTERM, g.spec.Grace, nil)
 }

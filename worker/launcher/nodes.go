@@ -7,9 +7,6 @@ import (
 	"net"
 	"strconv"
 
-	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
-
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
 	"gpurun/worker/agent"
@@ -50,18 +47,16 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if meeting.TLS != nil {
 		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, which has none: keep strangers from its port")
 	}
-	var result *Result
+	goodbye := departure{member: member, log: job.Agent.Logger}
 	defer func() {
 		reason := "its workers have ended"
 		switch {
 		case err != nil:
 			reason = err.Error()
-		case result != nil && result.Outcome.Signal != 0:
-			reason = fmt.Sprintf("it was ended by %s", unix.SignalName(result.Outcome.Signal))
+		case ctx.Err() != nil:
+			reason = askedToEnd(context.Cause(ctx))
 		}
-		if closing := member.Close(reason); closing != nil {
-			job.Agent.Logger.Debug("leaving the other nodes", zap.Error(closing))
-		}
+		goodbye.say(reason)
 	}()
 	folders, err := job.Logs.create(job.Torch.RunID)
 	if err != nil {
@@ -70,14 +65,14 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
-	result, err = job.rounds(ctx, folders, member)
+	result, err := job.rounds(ctx, folders, &goodbye)
 	return result, errors.Join(err, folders.remove())
 }
 
 // rounds runs the workers until the job is over for this node.
-func (j *Job) rounds(ctx context.Context, folders *folders, member *elastic.Member) (result *Result, err error) {
+func (j *Job) rounds(ctx context.Context, folders *folders, goodbye *departure) (result *Result, err error) {
 	for number := 0; ; number++ {
-		round, err := member.NextRound(ctx)
+		round, err := goodbye.member.NextRound(ctx)
 		if end := new(elastic.End); errors.As(err, &end) && end.Kind == elastic.Finished {
 			j.Agent.Logger.Info("the job has finished without this node, which was a spare")
 			return nil, nil
@@ -85,7 +80,9 @@ func (j *Job) rounds(ctx context.Context, folders *folders, member *elastic.Memb
 		if err != nil {
 			return result, elsewhere(err)
 		}
+		stop := goodbye.whenAsked(ctx)
 		outcome, err := j.round(ctx, folders, number, round)
+		stop()
 		if outcome == nil {
 			return nil, err
 		}
@@ -128,7 +125,7 @@ func (j *Job) round(ctx context.Context, folders *folders, number int, round *el
 	early, local := announcer{round: round, log: j.Agent.Logger}, *j
 	local.Agent.Failed = func(f *agent.Failure) {
 		stop() // the node ends for this reason, whatever becomes of the round
-		early.begin(f)
+		early.failed(f)
 	}
 	defer early.cancel()
 	return local.workers(ctx, folders, number, torch)
@@ -144,7 +141,7 @@ func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent
 		if err == nil {
 			j.Agent.Logger.Warn(fmt.Sprintf("%v; all nodes start their workers again", outcome.First))
 		}
-		return err == nil, nil // of an end that this node has brought about nothing more is to be said
+		return err == nil && ctx.Err() == nil, nil // of an end that this node has brought about nothing more is to be said
 	case outcome.Signal != 0 || ctx.Err() != nil:
 		return false, nil
 	case errors.As(outcome.Cause, &restart):

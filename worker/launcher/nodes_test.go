@@ -1,18 +1,28 @@
 package launcher
 
 import (
+	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"gpurun/rendezvous/elastic"
+	"gpurun/worker/agent"
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.
 func onTwoNodes(t *testing.T, restarts int, text string, prepare ...func(*Job)) (results [2]*Result, errs [2]error, shown [2]*screen) {
+	t.Helper()
+	return onTwoNodesUntil(t, [2]context.Context{t.Context(), t.Context()}, restarts, text, prepare...)
+}
+
+// onTwoNodesUntil is onTwoNodes where each node has a context of its own.
+func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text string, prepare ...func(*Job)) (results [2]*Result, errs [2]error, shown [2]*screen) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,7 +40,7 @@ func onTwoNodes(t *testing.T, restarts int, text string, prepare ...func(*Job)) 
 	done := make(chan int)
 	for i := range jobs {
 		go func() {
-			results[i], errs[i] = RunNodes(t.Context(), jobs[i], elastic.Config{
+			results[i], errs[i] = RunNodes(ctxs[i], jobs[i], elastic.Config{
 				Backend: elastic.Static, Endpoint: endpoint, RunID: "job", MinNodes: 2, MaxNodes: 2,
 				MaxRestarts: restarts, NodeRank: i, Workers: 1 + i, Role: "default",
 			})
@@ -98,6 +108,42 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	}
 }
 
+// Whoever fails by itself first is the cause on all nodes, also where others notice it
+// sooner and they hear of it before all workers of its node have ended.
+func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
+	t.Parallel()
+	const record = `echo '{"message": "first"}' >$TORCHELASTIC_ERROR_FILE; touch $RECORDED; `
+	for name, test := range map[string]struct {
+		first string // what rank 1 does
+		code  int
+	}{
+		"it ends, and leaves a deaf process": {`(trap "" TERM; exec sleep 60) & ` + record + `trap 'exit 4' TERM; while :; do sleep 0.02; done`, 4},
+		"it is deaf":                         {`trap "" TERM; ` + record + `while :; do sleep 0.05; done`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := `case $RANK in
+				0) sleep 60 ;;
+				1) ` + test.first + ` ;;
+				2) until test -e $RECORDED; do sleep 0.02; done; exit 7 ;;
+			esac`
+			recorded := filepath.Join(t.TempDir(), "recorded")
+			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text, func(job *Job) { job.Agent.Grace = 3 * announceAfter })
+			elsewhere := new(ElsewhereError)
+			if !errors.As(errs[0], &elsewhere) || elsewhere.Code != test.code || !strings.Contains(elsewhere.Error(), "rank 1") {
+				t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
+			}
+			if errs[1] != nil || results[1].ExitCode() != test.code || results[1].First.Rank != 1 {
+				t.Errorf("the node that failed got %+v, %v", results[1], errs[1])
+			}
+			early := results[0].Workers[0].Exited.Before(results[1].First.Time.Add(2 * announceAfter))
+			if !early {
+				t.Errorf("the nodes did not hear of it early")
+			}
+		})
+	}
+}
+
 // Nodes that hear early of a failure wait for the one where it happened, which does not say it twice.
 func TestAFailureThatIsToldEarlyRestartsOnce(t *testing.T) {
 	t.Parallel()
@@ -130,5 +176,48 @@ func TestAFailureRestartsAllNodes(t *testing.T) {
 		if got := shown[i].text.String(); !strings.Contains(got, want) {
 			t.Errorf("node %d said %q, want %q", i, got, want)
 		}
+	}
+}
+
+// Its workers are deaf: those of the other node do not wait for the end of the grace.
+func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
+	t.Parallel()
+	for asked, name := range []string{"the node that serves", "the other node"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const grace, promise = 3 * time.Second, time.Second
+			deaf := filepath.Join(t.TempDir(), "deaf")
+			text := "DEAF=" + deaf + "\n" + `test $GROUP_RANK = $ASKED || exec sleep 60
+				trap "" TERM; touch $DEAF; while :; do sleep 0.05; done`
+			ctxs := [2]context.Context{t.Context(), t.Context()}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ctxs[asked] = ctx
+			var signalled time.Time
+			go func() {
+				for _, err := os.Stat(deaf); err != nil; _, err = os.Stat(deaf) {
+					time.Sleep(10 * time.Millisecond)
+				}
+				signalled = time.Now()
+				cancel(agent.Signalled{Signal: 15})
+			}()
+			results, errs, _ := onTwoNodesUntil(t, ctxs, 0, text, func(job *Job) {
+				job.Agent.SignalGrace = grace
+				job.Agent.Argv = append([]string{"/usr/bin/env", "ASKED=" + strconv.Itoa(asked)}, job.Agent.Argv...)
+			})
+			other := 1 - asked
+			cause := results[other].Cause
+			if errs[other] != nil || cause == nil || !strings.Contains(cause.Error(), "asked to end by SIGTERM") {
+				t.Errorf("the other node got %+v, %v, because of %v", results[other], errs[other], cause)
+			}
+			if errs[asked] != nil || results[asked].ExitCode() != 128+15 {
+				t.Fatalf("the node with the signal got %+v, %v", results[asked], errs[asked])
+			}
+			if after := results[other].Workers[0].Exited.Sub(signalled); after > promise {
+				t.Errorf("the other node's worker ended %v after the signal", after)
+			}
+			if after := results[asked].Workers[0].Exited.Sub(signalled); after < grace {
+				t.Errorf("the deaf worker ended after %v, before the grace was over", after)
+			}
+		})
 	}
 }

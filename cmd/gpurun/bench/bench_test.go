@@ -35,10 +35,10 @@ func TestBenchPlans(t *testing.T) {
 		rounds     int
 		ceiling    int64
 	}{
-		{"allreduce", "oneshot oneshot_ll twoshot twoshot_push copy_engine multimem_oneshot multimem_twoshot", "oneshot", 6, simulatedCeilingBytes},
-		{"allreduce --algo naive,all --rounds 9", "naive oneshot oneshot_ll twoshot twoshot_push copy_engine multimem_oneshot multimem_twoshot", "naive", 9, simulatedCeilingBytes},
+		{"allreduce", "oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", "oneshot", 6, simulatedCeilingBytes},
+		{"allreduce --algo naive,all --rounds 9", "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", "naive", 9, simulatedCeilingBytes},
 		{"allreduce --algo twoshot,auto --against auto", "twoshot auto", "auto", 6, simulatedCeilingBytes},
-		{"allreduce --p2p off", "oneshot oneshot_ll", "oneshot", 6, simulatedCeilingBytes},
+		{"allreduce --p2p off", "oneshot oneshot_ll oneshot_lamport twoshot_lamport", "oneshot", 6, simulatedCeilingBytes},
 		{"barrier --against multimem", "flag multimem", "multimem", 6, 0},
 		{"reduce --p2p off", "ll", "ll", 6, simulatedCeilingBytes},
 		{"reduce --algo naive", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays

@@ -137,7 +137,7 @@ func TestJobWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"sum", "prod", "min", "max", "avg"}, got.Ops); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot", "oneshot_ll", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot"}, got.Algorithms); diff != "" {
+	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot"}, got.Algorithms); diff != "" {
 		t.Error(diff)
 	}
 	if got.GraphReplays != 3 || got.Verify || got.Timeout != 500*time.Millisecond {

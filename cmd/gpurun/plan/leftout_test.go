@@ -24,18 +24,18 @@ func TestLeaveOut(t *testing.T) {
 		kept        string
 		says        string
 	}{
-		{"everything", "-d float", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine multimem_oneshot multimem_twoshot", ""},
+		{"everything", "-d float", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", ""},
 		{
 			"operation", "-d float -o prod",
 			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
-			"naive oneshot oneshot_ll twoshot twoshot_push copy_engine",
+			"naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine",
 			"multimem_oneshot (no prod of float), multimem_twoshot (no prod of float)",
 		},
 		{"one of two types", "-d float,int8", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "(no sum of int8)"},
 		{
 			"epilogue", "--epilogue negate",
 			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
-			"oneshot oneshot_ll twoshot",
+			"oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport",
 			"naive (no epilogue negate for sum of float), twoshot_push (no epilogue negate for sum of float), copy_engine (no epilogue negate",
 		},
 		{
@@ -44,16 +44,16 @@ func TestLeaveOut(t *testing.T) {
 			"oneshot twoshot",
 			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
 		},
-		{"GPU", "-d float", machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "which GPUs use only with --multicast on"},
+		{"GPU", "-d float", machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "which GPUs use only with --multicast on"},
 		{
 			"old GPU", "-d float --multicast on",
 			machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 80},
 			"naive oneshot oneshot_ll twoshot twoshot_push copy_engine",
 			"multimem_oneshot (float needs compute capability 9.0)",
 		},
-		{"no peers", "--p2p off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll", "twoshot (it needs peer access, and --p2p is off)"},
-		{"no multicast", "--multicast off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "and --multicast is off"},
-		{"named", "-o prod --algo multimem_oneshot,all", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "multimem_twoshot (no prod"},
+		{"no peers", "--p2p off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot_lamport", "twoshot (it needs peer access, and --p2p is off)"},
+		{"no multicast", "--multicast off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and --multicast is off"},
+		{"named", "-o prod --algo multimem_oneshot,all", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "multimem_twoshot (no prod"},
 	} {
 		p := &Collective{What: what, Run: session.Run{Machine: c.machine}}
 		words := strings.Fields(c.flags)
