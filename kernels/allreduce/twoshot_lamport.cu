@@ -75,7 +75,8 @@ FORCE_INLINE __device__ Vec send_result(const Params& p, Mailboxes<N>& mail, con
   auto result = reduce_mail<T, Op, N>(p, mail, box_place, send.load(i));
   if constexpr (!Epilogue::kByRow) Epilogue::apply(p, i, result);
   const Vec rounded = result.rounded();
-  mail.each_peer([&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, rounded); });
+  if (!mail.failed()) // else peers would take for the result what is none
+    mail.each_peer([&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, rounded); });
   return rounded;
 }
 
