@@ -26,7 +26,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
   const Buffer send(base + p.send_offset, p.bytes);
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, own); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {

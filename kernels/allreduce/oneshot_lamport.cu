@@ -1,16 +1,15 @@
-// allreduce, one-shot by mailboxes: every rank stores its input in all peers' mailboxes, and
-// reduces what arrives in its own. There is no barrier, as in oneshot_ll, but every byte
-// is sent once, not twice.
+// allreduce, one-shot by mailboxes: every rank sends its input to all peers, and reduces what
+// arrives. There is no barrier, as in oneshot_ll, but a byte crosses a link once, not twice.
 //
 // Algorithm, for each tile that falls to this block:
-//   1. store the tile of the own input in every peer's box for this rank
+//   1. send the tile of the own input to every peer's box for this rank
 //   2. wait for each vector from every peer, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
 // address: a thread reads the own vector again before it stores to its place.
 // The mailboxes are symmetric; see lamport.cuh.
 //
-// Memory order: none is needed but that of a 32-bit word, which arrives whole.
+// Memory order: a vector needs none but that of a 32-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of
 // at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
@@ -32,7 +31,7 @@ FORCE_INLINE __device__ void oneshot_lamport(const Params& p) {
   exchange<N>(p, vecs_in(p.bytes), [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const Vec own = send.load(i);
-      mail.each_peer([&](uint32_t peer) { mail.send(peer, p.rank, i - begin, own); });
+      each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, p.rank, i - begin, own); });
     }
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
     Epilogue::template drive<kMostBoxVecs<N, 1>>(p, kAlone, begin, end, from_all, store);

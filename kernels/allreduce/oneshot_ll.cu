@@ -28,7 +28,7 @@ FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
   const Store send(base + p.send_offset, p.bytes);
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, own); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);

@@ -1,26 +1,28 @@
-// allreduce, two-shot by mailboxes: every rank stores each peer's part of its input in that
-// peer's mailboxes, reduces its own part, and stores the result in those of all. There is no
-// barrier: a call costs two trips over the links.
+// allreduce, two-shot by mailboxes: every rank sends each peer that one's part of its input, reduces
+// its own part, and sends the result to all. There is no barrier: a call costs two trips over the
+// links.
 //
 // Algorithm, for each tile of the parts that falls to this block:
-//   1. store the tile of each peer's part of the own input in that peer's box for this rank
+//   1. send the tile of each peer's part of the own input to that peer's box for this rank
 //   2. wait for each vector of the own part from every peer, reduce in rank order, store to the
-//      output, and in every peer's box for this rank's results
+//      output, and send to every peer's box for this rank's results
 //   3. wait for the results of the peers' parts, store them to the output
-// With an epilogue by rows parts are whole rows; step 2 leaves its results in the own box, too,
-// and step 3 takes the rows of all parts one by one, and puts them through the epilogue, on every
-// rank.
+// With an epilogue by rows parts are whole rows; step 2 sends its results to the own box, too, and
+// step 3 takes the rows of all parts one by one, and puts them through the epilogue, on every rank.
+//
+// Every tile is a meeting of all ranks, as slots need it: the last rank at least has vectors in it,
+// and its results, for which all wait, rest on the inputs of all.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: the own
 // vectors of a place are read before anything is stored there. The mailboxes are symmetric; see
 // lamport.cuh.
 //
-// Memory order: none is needed but that of a 32-bit word, which arrives whole.
+// Memory order: a vector needs none but that of a 32-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32 threads; 2 * world
-// tiles fit into kMailSlotBytes. Any count and alignment. Floats of up to 32 bits. sm_90 and
-// up, up to kMaxRanks ranks.
+// tiles fit into kMailSlotBytes. Any count and alignment; an epilogue by rows takes aligned buffers
+// and tiles of whole rows. Floats of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
 #include "../device/lamport.cuh"
@@ -56,13 +58,13 @@ FORCE_INLINE __device__ void send_inputs(const Params& p, const Mailboxes<N>& ma
     if (parts.has(0, place) && parts.at(N - 1, place) < send.whole) {
       Vec own[N];
       uint32_t k = 0;
-      mail.each_peer([&](uint32_t peer) { own[k++] = ld(send.address + parts.at(peer, place) * kVecBytes); });
+      each_peer<N>(p, [&](uint32_t peer) { own[k++] = ld(send.address + parts.at(peer, place) * kVecBytes); });
       k = 0;
-      mail.each_peer([&](uint32_t peer) { mail.send(peer, p.rank, box_place, own[k++]); });
+      each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, p.rank, box_place, own[k++]); });
       return;
     }
   }
-  mail.each_peer([&](uint32_t peer) {
+  each_peer<N>(p, [&](uint32_t peer) {
     if (parts.has(peer, place)) mail.send(peer, p.rank, box_place, send.load(parts.at(peer, place)));
   });
 }
@@ -76,7 +78,7 @@ FORCE_INLINE __device__ Vec send_result(const Params& p, Mailboxes<N>& mail, con
   if constexpr (!Epilogue::kByRow) Epilogue::apply(p, i, result);
   const Vec rounded = result.rounded();
   if (!mail.failed()) // else peers would take for the result what is none
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, rounded); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, world_size<N>(p) + p.rank, box_place, rounded); });
   return rounded;
 }
 

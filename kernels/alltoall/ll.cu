@@ -24,7 +24,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   const auto part = [&](int64_t offset, uint32_t r) { return Buffer(base + offset + r * p.bytes, p.bytes); };
   const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, part(p.send_offset, peer).load(i)); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, part(p.send_offset, peer).load(i)); });
   };
   trade<N>(p, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {

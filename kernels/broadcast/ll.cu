@@ -39,7 +39,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     if (!is_root && at > 0) return;
     const Vec v = own(i);
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, v); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, v); });
   };
   trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {

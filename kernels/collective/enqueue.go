@@ -23,7 +23,8 @@ func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.St
 	return tiledLaunch(a, WholePart, most)
 }
 
-// MailLaunch is TiledLaunch with mailboxes for packets, of tiles of what blocks share.
+// MailLaunch is that of one with mailboxes, whose blocks take tiles of what they share of the part, one by one, of no more than so
+// many bytes.
 func MailLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
 	return tiledLaunch(a, shared, most)
 }

@@ -1,26 +1,35 @@
-// Mailboxes: vectors that are their own flags, so that no barrier is needed, and no byte
-// beside the data.
+// Mailboxes: vectors that are their own flags. They need no barrier, and no byte beside the data.
 //
-// An empty box holds zeros. A vector is sent as four 32-bit words of which none is zero; the
-// words may arrive apart, and each is checked. Who has taken a vector empties its box. (Lamport
-// proved such a queue of one writer and one reader, 1977; TensorRT-LLM's kernels use it for
-// allreduce.) What is sent are the inverted bits, which are zero for a word of ones alone: of
-// floats of up to 32 bits such a word has NaNs only, and the highest bit, a NaN's sign, is
-// changed. Reductions make the same NaN of either.
+// What is zero is empty. A vector is sent as the inverted bits of its four 32-bit words, of which
+// none may be zero. A word of ones would be: of floats of up to 32 bits it holds NaNs alone, and is sent
+// as if its highest bit, a NaN's sign, were not set; reductions make the same NaN of both. A word
+// arrives whole; the four may arrive apart, and each is checked. Who has taken a vector stores
+// zeros in its place. (Lamport's queue of one writer and one reader, 1977; TensorRT-LLM, too, has
+// an allreduce by such.)
 //
-// Every block has two slots, used in turn by the parity of the epoch, with room for a tile
-// in each of a number of boxes. A slot is written again two epochs later: by then the writer has
-// heard, in the epoch between, of every rank, or of one that had, and each had emptied the
-// slot's boxes before it sent that. Launches are in the order of the stream, and a launch with
-// several tiles has a fence between them, so that boxes are empty before anybody hears of it.
+// Every block has two slots, used in turn by the parity of the epoch, which each call cuts into boxes
+// of a tile. A slot is written again two epochs later. In the epoch between, the writer has heard
+// of every rank, or of one that had; and a rank sends nothing in an epoch before its whole block
+// has emptied all boxes of the one before. So nobody finds anything of an older epoch in a slot,
+// however calls cut it.
+//
+// Memory order: loads and stores are relaxed. What orders a slot's reuse is that zeros are in
+// memory before their rank sends anything in the next epoch, by a fence between the tiles of a launch, else
+// because the launch before has ended; and that a writer's polls have returned before its block
+// meets and sends on.
+//
+// A wait that fails gives anything for a vector. Who sends what rests on waits asks failed()
+// first, so that the peers miss it.
 //
 // The mailboxes' memory starts as zeros, at packet_offset, and is used for nothing else.
 #pragma once
 
 #include "barrier.cuh"
+#include "mail.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"
 
+// A word as it is sent.
 FORCE_INLINE __device__ uint32_t sealed(uint32_t word) { return word == 0xffffffff ? 0x80000000 : ~word; }
 
 // Mailboxes are one block's of one epoch. Once a wait has failed, all later ones fail at once.
@@ -35,17 +44,10 @@ class Mailboxes {
     put(p_.peers[to] + offset(box, place), Vec{sealed(v.x), sealed(v.y), sealed(v.z), sealed(v.w)});
   }
 
-  // Calls f(peer) for every peer, beginning with the next rank, so that not all send to the same one.
-  template <typename F>
-  FORCE_INLINE __device__ void each_peer(F f) const {
-    const uint32_t world = world_size<N>(p_);
-    each_rank<N, 1>(p_, [&](uint32_t k) { f(p_.rank + k < world ? p_.rank + k : p_.rank + k - world); });
-  }
-
-  // Waits for the vector of every peer, in box first_box + its rank, and passes them, and the own one, to
-  // first(vector) for rank 0 and each(rank, vector) for the others, in order.
+  // Waits for the vector of every peer, in the box of its rank, passes first the vector of rank 0 and then each
+  // of the others', in the order of ranks. The own one is passed in.
   template <typename First, typename Each>
-  FORCE_INLINE __device__ void take(uint32_t first_box, int64_t place, Vec own, First first, Each each) {
+  FORCE_INLINE __device__ void receive(int64_t place, Vec own, First first, Each each) {
     const auto from_peer = [&](uint32_t r) { return r != p_.rank; };
     const auto pass = [&](uint32_t r, Vec v) {
       if (r == 0)
@@ -53,10 +55,11 @@ class Mailboxes {
       else
         each(r, v);
     };
-    take_some(first_box, place, from_peer, [&](uint32_t r, Vec v) { pass(r, r == p_.rank ? own : v); });
+    take_some(0, place, from_peer, [&](uint32_t r, Vec v) { pass(r, r == p_.rank ? own : v); });
   }
 
-  // Waits for those that are expected, and passes them, and zeros for the others, to each(rank, vector) in order.
+  // Waits for the vectors of the ranks that are expected, in boxes from the first on, and passes them, and anything for the
+  // others, to each(rank, vector) in the order of ranks.
   template <typename Expected, typename Each>
   FORCE_INLINE __device__ void take_some(uint32_t first_box, int64_t place, Expected expected, Each each) {
     if constexpr (N == 0) {
@@ -67,24 +70,18 @@ class Mailboxes {
     }
   }
 
-  // Waits for that of one rank, which may be this one.
+  // Waits for the vector of one rank, which may be this one.
   FORCE_INLINE __device__ Vec take_one(uint32_t first_box, uint32_t rank, int64_t place) {
     return await<1>(first_box, rank, place, [](uint32_t) { return true; }).of[0];
   }
 
-  // Waits from here on rest on those of the peers before: they expire later, so that the rank that did not come is the
-  // one that is named, or at once when another thread's has.
+  // Waits from here on rest on those of the peers before. They expire later than these, so that the rank that did not
+  // come is the one that is named, and at once when any other wait of this rank has expired.
   FORCE_INLINE __device__ void next_step() { steps_++; }
 
   FORCE_INLINE __device__ bool failed() const { return failed_; }
 
  private:
-  // A vector from each of so many ranks.
-  template <int kRanks>
-  struct Letters {
-    Vec of[kRanks];
-  };
-
   // Polls until the expected vectors of ranks [first, first + kRanks) are there, and empties their
   // boxes. All polls are on their way before the first is looked at.
   template <int kRanks, typename Expected>
@@ -150,8 +147,8 @@ constexpr int kMostBoxVecs = kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 :
                                  ? kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 : N)
                                  : kMaxRowVecs;
 
-// Exchanges parts of so many vectors among all ranks, tile by tile: f(mailboxes, begin, end)
-// does so with vectors [begin, end) of the parts, of which begin is the tile's first.
+// Exchanges parts of so many vectors among all ranks, tile by tile: f(mail, begin, end) does so with
+// vectors [begin, end) of the parts, of which begin is the tile's first.
 template <int N, typename F>
 FORCE_INLINE __device__ void exchange(const Params& p, int64_t vecs, F f) {
   Epochs epochs(p);
@@ -166,10 +163,4 @@ FORCE_INLINE __device__ void exchange(const Params& p, int64_t vecs, F f) {
     f(mail, begin, end);
     ok = !mail.failed();
   }
-}
-
-// The reduction of what lies at a place of the boxes of all ranks, and of the own vector.
-template <typename T, typename Op, int N>
-FORCE_INLINE __device__ Partial<T, Vec> reduce_mail(const Params& p, Mailboxes<N>& mail, int64_t place, Vec own) {
-  return reduce<T, Op, N, Vec>(p, [&](auto first, auto each) { mail.take(0, place, own, first, each); });
 }

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "barrier.cuh"
+#include "mail.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"
 
@@ -70,14 +71,6 @@ class Mail {
     push_packets(p_.peers[to] + offset(p_.rank, i), v, epoch_);
   }
 
-  // Calls f(peer) for every peer, beginning with the next rank, so that not all
-  // send to the same one.
-  template <typename F>
-  FORCE_INLINE __device__ void each_peer(F f) const {
-    const uint32_t world = world_size<N>(p_);
-    each_rank<N, 1>(p_, [&](uint32_t k) { f(p_.rank + k < world ? p_.rank + k : p_.rank + k - world); });
-  }
-
   // Waits for vector i of the tile from every peer, passes first the vector of
   // rank 0 and then each of the others', in the order of ranks. The own one is
   // passed in.
@@ -104,12 +97,6 @@ class Mail {
   FORCE_INLINE __device__ bool failed() const { return failed_; }
 
  private:
-  // A vector from each of so many ranks.
-  template <int kRanks>
-  struct Letters {
-    Vec of[kRanks];
-  };
-
   // Polls until vector at(r) has come from each rank r of kRanks, without the own
   // one. All polls are on their way before the first is looked at.
   template <int kRanks, typename At>
@@ -171,10 +158,4 @@ FORCE_INLINE __device__ void trade(const Params& p, Send send, Receive receive) 
     receive(mail, begin, end);
     ok = !mail.failed();
   }
-}
-
-// The reduction of vector i of the tile over all ranks.
-template <typename T, typename Op, int N>
-FORCE_INLINE __device__ Partial<T, Vec> reduce_mail(const Params& p, Mail<N>& mail, int64_t i, Vec own) {
-  return reduce<T, Op, N, Vec>(p, [&](auto first, auto each) { mail.receive(i, own, first, each); });
 }

@@ -27,7 +27,7 @@ struct Params {
   int64_t send_step;           // by how much further the next rank's input lies; in place, an allgather's does
   int64_t recv_offset;         // bytes from the base to the output
   int64_t scratch_offset;      // bytes from the base to the scratch, a multiple of 16
-  int64_t packet_offset;       // bytes from the base to the packets, or of kernels that have those the mailboxes, a multiple of 16
+  int64_t packet_offset;       // bytes from the base to the packets, or the mailboxes of a kernel that has those, a multiple of 16
   int64_t tile_bytes;          // bytes that a block takes at a time, a multiple of 16
   int64_t row_bytes;           // of the rows of an epilogue, a multiple of 16
   int64_t weight_offset;       // bytes from the base to a row: the bias, or the weights of a norm

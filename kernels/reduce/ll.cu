@@ -37,7 +37,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
     if (p.rank == p.root && at > 0) return;
     const Vec own = send.load(i);
     if (at > 0) return mail.send(p.root, at, own);
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, 0, own); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, 0, own); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);

@@ -25,7 +25,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   const auto part = [&](uint32_t r) { return Buffer(base + p.send_offset + r * p.bytes, p.bytes); };
   const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
-    mail.each_peer([&](uint32_t peer) { mail.send(peer, at, part(peer).load(i)); });
+    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, part(peer).load(i)); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
