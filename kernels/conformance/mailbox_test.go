@@ -1,13 +1,142 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
 )
+
+// A word of ones is the one that a mailbox cannot hold as it is. NaNs of all bits, alone in a word, two in one, in
+// all of a vector and on all ranks, arrive all the same; every other element is as if they were not there, and all ranks
+// get the bits that one-shot gives.
+func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
+	for _, world := range []int{2, 3} {
+		g := gridGroup(t, world)
+		g.timeout = 5 * time.Second
+		crew := newCrew(t, g)
+		for _, d := range collective.EpilogueDTypes() {
+			for _, op := range []collective.Op{collective.Sum, collective.Min, collective.Avg} {
+				var numbers, want results
+				for _, c := range oneShotAndMailboxes(world) {
+					c.in.DType, c.in.Op, c.count = d, op, 1003
+					if want == nil { // one-shot is the first
+						numbers, want = make(results, world), make(results, world)
+						crew.run(t, numbers.of(c))
+						crew.run(t, want.ofNaNs(c))
+						if op != collective.Min { // which takes the other number
+							wantNaNs(t, d, numbers[0], want[0])
+						}
+						continue
+					}
+					got := make(results, world)
+					crew.run(t, got.ofNaNs(c))
+					for rank := range world {
+						if !bytes.Equal(got[rank], want[0]) {
+							t.Errorf("%s of NaNs: rank %d has other bits than by one-shot", c, rank)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// oneShotAndMailboxes is an allreduce by one-shot, and one by each algorithm with mailboxes.
+func oneShotAndMailboxes(world int) []testCall {
+	return calls(world, func(a *collective.Algorithm) bool {
+		return a.Collective == "allreduce" && (a.Name == "oneshot" || a.Needs.Mailboxes)
+	})
+}
+
+// nanOf reports whether a rank gives a NaN in place of element i.
+func nanOf(rank int, i int64) bool {
+	switch i % 64 {
+	case 3, 10, 11:
+		return rank == 1
+	case 20:
+		return true
+	}
+	return i%64 >= 40 && i%64 < 56 && rank == 0
+}
+
+// ofNaNs is a story that keeps the output of a call of which some elements are NaNs of all bits.
+func (r results) ofNaNs(c testCall) func(m *member) error {
+	return func(m *member) error {
+		input, size := c.input(m.rank), int64(c.in.DType.Size)
+		for i := range c.count {
+			if nanOf(m.rank, i) {
+				copy(input[i*size:], bytes.Repeat([]byte{0xff}, int(size)))
+			}
+		}
+		if err := errors.Join(c.fill(m), m.stream.Upload(m.comm.Local(c.call(m).Send), input)); err != nil {
+			return err
+		}
+		if err := errors.Join(c.enqueue(m), m.synchronize()); err != nil {
+			return fmt.Errorf("%s of NaNs: %w", c, err)
+		}
+		r[m.rank] = make([]byte, c.recvBytes())
+		return m.stream.Download(r[m.rank], m.comm.Local(c.call(m).Recv))
+	}
+}
+
+// wantNaNs wants NaNs where a rank gave one, and elsewhere the result of numbers.
+func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
+	t.Helper()
+	nan := map[string][]byte{"half": {0xff, 0x7f}, "bfloat16": {0xff, 0x7f}, "float": {0xff, 0xff, 0xff, 0x7f}}[d.Name]
+	for i := range int64(len(got) / d.Size) {
+		want := numbers[i*int64(d.Size):][:d.Size]
+		if nanOf(0, i) || nanOf(1, i) {
+			want = nan
+		}
+		if !bytes.Equal(got[i*int64(d.Size):][:d.Size], want) {
+			t.Errorf("%s of NaNs: element %d is %x, want %x", d.Name, i, got[i*int64(d.Size):][:d.Size], want)
+		}
+	}
+}
+
+// Mailboxes of several tiles, and of calls that cut their slots differently, are used again and again: two-shots whose last
+// tile only the last rank has vectors of, one-shots, packets, and calls with barriers, in disorder.
+func TestMailboxesAreUsedAgain(t *testing.T) {
+	mix := func(a *collective.Algorithm) bool {
+		return a.Needs.Mailboxes || a.Name == "oneshot_ll" || a.Name == "oneshot"
+	}
+	for seed := range uint64(6) {
+		world := 2 + int(seed%3)
+		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, timeout: 5 * time.Second, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		tile := collective.MailTile(2 * world)
+		g.run(t, func(m *member) error {
+			every, b := calls(world, mix), batch{}
+			for i := range batchCalls {
+				c := every[(i*3+int(seed))%len(every)]
+				c.in.Seed, c.in.Pattern, c.in.DType = seed+uint64(i), reference.Random, collective.EpilogueDTypes()[i%3]
+				c.inPlace, c.offset = i%2 == 0, int64(i*batchBytes)
+				c.count = min((tile*int64(world)*int64(1+i%2)+16)/int64(c.in.DType.Size), c.room(batchBytes))
+				if i%3 == 2 {
+					c.count = int64(1 + i) // fewer than a vector for each rank
+				}
+				b.calls = append(b.calls, c)
+			}
+			for range 3 {
+				if err := b.fill(m); err != nil {
+					return err
+				}
+				if err := errors.Join(b.enqueue(m), m.synchronize()); err != nil {
+					return err
+				}
+				if err := b.check(m); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
 
 // Who waits for the result of a rank that itself waits for one that does not come is more patient than that: of all
 // ranks the one that misses who is missing says so first.

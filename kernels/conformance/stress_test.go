@@ -40,15 +40,19 @@ func TestRandomBatchesInDisorder(t *testing.T) {
 	}
 }
 
-// A tile, and a second one that keeps a single thread busy, call after call: no
-// packet lands in a slot that a slower warp still reads.
-func TestPacketsOfShortLastTilesInDisorder(t *testing.T) {
-	packets := func(a *collective.Algorithm) bool { return a.Needs.Packets }
+// A tile, and a second one that keeps a single thread busy, call after call: nothing
+// lands in a slot that a slower warp still reads.
+func TestShortLastTilesInDisorder(t *testing.T) {
+	slots := func(a *collective.Algorithm) bool { return a.Needs.Packets || a.Needs.Mailboxes }
 	for seed := range uint64(6) {
 		g := group{world: 2, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
-			for _, c := range calls(m.world, packets) {
-				c.in.Seed, c.count = seed, collective.PacketTile(m.world)/int64(c.in.DType.Size)+1
+			for _, c := range calls(m.world, slots) {
+				tile := collective.PacketTile(m.world)
+				if c.algorithm.Needs.Mailboxes {
+					tile = collective.MailTile(m.world) // among two ranks also what both parts of two-shot have
+				}
+				c.in.Seed, c.count = seed, tile/int64(c.in.DType.Size)+1
 				if err := c.fill(m); err != nil {
 					return err
 				}
