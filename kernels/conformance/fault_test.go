@@ -47,8 +47,23 @@ func (m *member) expectTimeout(a *collective.Algorithm) (*collective.TimeoutErro
 	if err := m.enqueueAny(a); err != nil {
 		return nil, err
 	}
+	return m.wantTimeout()
+}
+
+// expectTimeoutOf makes a call that must fail so.
+func (m *member) expectTimeoutOf(c testCall) (*collective.TimeoutError, error) {
+	if err := c.enqueue(m); err != nil {
+		return nil, err
+	}
+	return m.wantTimeout()
+}
+
+// wantTimeout waits for the stream, and wants a kernel to have given up.
+func (m *member) wantTimeout() (*collective.TimeoutError, error) {
 	var timeout *collective.TimeoutError
-	if err := m.synchronize(); !errors.As(err, &timeout) {
+	if err := m.synchronize(); err == nil {
+		return nil, errors.New("want a TimeoutError, and nothing failed")
+	} else if !errors.As(err, &timeout) {
 		return nil, fmt.Errorf("want a TimeoutError, got %w", err)
 	}
 	return timeout, nil

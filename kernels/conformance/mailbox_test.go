@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -100,42 +101,59 @@ func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
 	}
 }
 
-// Mailboxes of several tiles, and of calls that cut their slots differently, are used again and again: two-shots whose last
-// tile only the last rank has vectors of, one-shots, packets, and calls with barriers, in disorder.
+// Slots are used again and again, by tiles of a launch, the last of which only the last rank of two-shot has anything of,
+// and by calls that cut them differently, with packets and barriers in between. Stores that are late by a
+// whole tile, as some are in disorder, take away nothing that came after them.
 func TestMailboxesAreUsedAgain(t *testing.T) {
 	mix := func(a *collective.Algorithm) bool {
-		return a.Needs.Mailboxes || a.Name == "oneshot_ll" || a.Name == "oneshot"
+		return a.Needs.Mailboxes || a.Collective == "allreduce" && (a.Needs.Packets || a.Name == "oneshot")
 	}
-	for seed := range uint64(6) {
+	for seed := range uint64(12) {
 		world := 2 + int(seed%3)
 		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, timeout: 5 * time.Second, backend: sim.New(1, sim.Options{Seed: seed + 1})}
-		tile := collective.MailTile(2 * world)
 		g.run(t, func(m *member) error {
 			every, b := calls(world, mix), batch{}
 			for i := range batchCalls {
 				c := every[(i*3+int(seed))%len(every)]
+				if c.algorithm.Needs.Mailboxes {
+					c.algorithm = inTiles(c.algorithm, []int64{16, 64, 144}[i%3])
+				}
 				c.in.Seed, c.in.Pattern, c.in.DType = seed+uint64(i), reference.Random, collective.EpilogueDTypes()[i%3]
 				c.inPlace, c.offset = i%2 == 0, int64(i*batchBytes)
-				c.count = min((tile*int64(world)*int64(1+i%2)+16)/int64(c.in.DType.Size), c.room(batchBytes))
-				if i%3 == 2 {
-					c.count = int64(1 + i) // fewer than a vector for each rank
-				}
+				c.count = int64(world)*int64(50*i) + 1
 				b.calls = append(b.calls, c)
 			}
-			for range 3 {
-				if err := b.fill(m); err != nil {
-					return err
-				}
-				if err := errors.Join(b.enqueue(m), m.synchronize()); err != nil {
-					return err
-				}
-				if err := b.check(m); err != nil {
+			return b.once(m, rand.New(rand.NewPCG(seed, uint64(m.rank))), func() error { return b.enqueue(m) })
+		})
+	}
+}
+
+// So are those of rows, which other threads take than those that have sent them.
+func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
+	const row, rows = 72, 2 // 9 vectors of half
+	for seed := range uint64(8) {
+		world := 2 + int(seed%3)
+		g := group{world: world, blocks: 1, pdl: true, timeout: 5 * time.Second, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		g.run(t, func(m *member) error {
+			for _, c := range oneShotAndMailboxes(world)[1:] {
+				c.algorithm = inTiles(c.algorithm, rows*row*2)
+				c.in.Seed, c.in.DType, c.inPlace = seed, collective.Half, seed%2 == 0
+				c = c.withEpilogue(collective.RMSNorm, row)
+				c.count = (8*rows*int64(world) + 1) * row
+				if _, err := c.run(m); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
+}
+
+// inTiles is an algorithm with mailboxes whose blocks take so few bytes at a time.
+func inTiles(a *collective.Algorithm, bytes int64) *collective.Algorithm {
+	small := *a
+	small.Enqueue = collective.MailLaunch(&small, collective.WholePart, func(int) int64 { return bytes })
+	return &small
 }
 
 // Who waits for the result of a rank that itself waits for one that does not come is more patient than that: of all
@@ -153,12 +171,9 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 		if m.rank == missing {
 			return nil
 		}
-		if err := twoshot.enqueue(m); err != nil {
+		expired, err := m.expectTimeoutOf(twoshot)
+		if err != nil {
 			return err
-		}
-		var expired *collective.TimeoutError
-		if err := m.synchronize(); !errors.As(err, &expired) {
-			return fmt.Errorf("want a TimeoutError, got %w", err)
 		}
 		gaveUp[m.rank] = time.Now()
 		if m.rank == reducer && expired.Peer != missing {
@@ -168,6 +183,37 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 	})
 	if earlier := gaveUp[1].Sub(gaveUp[reducer]); earlier < timeout/4 {
 		t.Errorf("rank 1 gave up %v after the rank that it waited for", earlier)
+	}
+}
+
+// A rank that has missed a peer has given up after one timeout: the other threads, which wait for results of that peer and
+// would be more patient, and the tiles that follow, wait no more.
+func TestMailboxesGiveUpOnce(t *testing.T) {
+	const (
+		missing = 2
+		timeout = 2 * time.Second
+	)
+	for _, c := range oneShotAndMailboxes(3)[1:] {
+		c.count = 500 // 125 vectors: rank 0 has one less to reduce than the others
+		tiles := c
+		tiles.algorithm = inTiles(c.algorithm, 64)
+		for name, c := range map[string]testCall{"one tile": c, "many tiles": tiles} {
+			t.Run(c.algorithm.Name+" "+name, func(t *testing.T) {
+				t.Parallel() // they mostly wait
+				group{world: 3, blocks: 1, timeout: timeout}.run(t, func(m *member) error {
+					defer m.meet() // memory stays until all are done
+					if m.rank == missing {
+						return nil
+					}
+					began := time.Now()
+					_, err := m.expectTimeoutOf(c)
+					if took := time.Since(began); took > timeout*7/4 {
+						return fmt.Errorf("it gave up after %v, of timeouts of %v: %w", took, timeout, err)
+					}
+					return err
+				})
+			})
+		}
 	}
 }
 
