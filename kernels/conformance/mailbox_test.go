@@ -18,9 +18,7 @@ import (
 // get the bits that one-shot gives.
 func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
 	for _, world := range []int{2, 3} {
-		g := gridGroup(t, world)
-		g.timeout = 5 * time.Second
-		crew := newCrew(t, g)
+		crew := newCrew(t, gridGroup(t, world))
 		for _, d := range collective.EpilogueDTypes() {
 			for _, op := range []collective.Op{collective.Sum, collective.Min, collective.Avg} {
 				var numbers, want results
@@ -110,7 +108,7 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 	}
 	for seed := range uint64(12) {
 		world := 2 + int(seed%3)
-		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, timeout: 5 * time.Second, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
 			every, b := calls(world, mix), batch{}
 			for i := range batchCalls {
@@ -133,7 +131,7 @@ func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
 	const row, rows = 72, 2 // 9 vectors of half
 	for seed := range uint64(8) {
 		world := 2 + int(seed%3)
-		g := group{world: world, blocks: 1, pdl: true, timeout: 5 * time.Second, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		g := group{world: world, blocks: 1, pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
 			for _, c := range oneShotAndMailboxes(world)[1:] {
 				c.algorithm = inTiles(c.algorithm, rows*row*2)
