@@ -26,15 +26,19 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	return w.Stream.WaitValue(addr, value)
 }
 
-// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, and launches do not
-// block; else kernels push them.
+// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, three times as many
+// among more than two ranks if sums go everywhere, and launches do not block; else kernels push them.
 func TestProductsAreSentAsSuits(t *testing.T) {
 	const tile = 128
 	for _, c := range []struct {
-		world         int
-		tilesPerSM    int64
-		blocks, wants bool
-	}{{2, 1, false, false}, {2, 2, false, true}, {2, 2, true, false}, {3, 2, false, false}, {3, 3, false, true}} {
+		world               int
+		tilesPerSM          int64
+		blocks              bool
+		scatters, allreduce bool // are copied
+	}{
+		{2, 1, false, false, false}, {2, 2, false, true, true}, {2, 2, true, false, false},
+		{3, 2, false, false, false}, {3, 3, false, true, false}, {3, 8, false, true, false}, {3, 9, false, true, true},
+	} {
 		for _, o := range matmul.Operations() {
 			if !o.Reduces {
 				continue
@@ -54,7 +58,11 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 				if err := call.run(m, r); err != nil {
 					return err
 				}
-				if got := copies.count > 0; got != c.wants {
+				want := c.allreduce
+				if o.Scatters {
+					want = c.scatters
+				}
+				if got := copies.count > 0; got != want {
 					return fmt.Errorf("%s, %d ranks, %d tiles for each multiprocessor, blocking %t: copies are %t", o.Name, c.world, c.tilesPerSM, c.blocks, got)
 				}
 				return nil
