@@ -36,8 +36,13 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 		blocks              bool
 		scatters, allreduce bool // are copied
 	}{
-		{2, 1, false, false, false}, {2, 2, false, true, true}, {2, 2, true, false, false},
-		{3, 2, false, false, false}, {3, 3, false, true, false}, {3, 8, false, true, false}, {3, 9, false, true, true},
+		{2, 1, false, false, false},
+		{2, 2, false, true, true},
+		{2, 2, true, false, false},
+		{3, 2, false, false, false},
+		{3, 3, false, true, false},
+		{3, 8, false, true, false},
+		{3, 9, false, true, true},
 	} {
 		for _, o := range matmul.Operations() {
 			if !o.Reduces {
