@@ -15,6 +15,6 @@ func LL() *collective.Algorithm {
 		Blocks:     64,
 		Threads:    128, // to have the packets of many blocks on their way
 	}
-	a.Enqueue = collective.TiledLaunch(a, collective.PacketTile)
+	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, collective.PacketTile)
 	return a
 }

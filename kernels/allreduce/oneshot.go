@@ -24,6 +24,6 @@ func OneShot() *collective.Algorithm {
 		Blocks:       64, // saturate the links at the sizes where one-shot is of use
 		ScratchBytes: func(int, int64) int64 { return oneShotBytes },
 	}
-	a.Enqueue = collective.TiledLaunch(a, func(int) int64 { return collective.SlotBytes })
+	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, func(int) int64 { return collective.SlotBytes })
 	return a
 }

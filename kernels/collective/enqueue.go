@@ -17,19 +17,9 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 	}
 }
 
-// TiledLaunch is the Enqueue of an algorithm that is a single kernel, whose
-// blocks take tiles of the part one by one, of no more than so many bytes.
-func TiledLaunch(a *Algorithm, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
-	return tiledLaunch(a, WholePart, most)
-}
-
-// MailLaunch is that of one with mailboxes, whose blocks take tiles of what they share of the part, one by one, of no more than so
-// many bytes.
-func MailLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
-	return tiledLaunch(a, shared, most)
-}
-
-func tiledLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
+// TiledLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
+// share so many bytes, and take them in tiles, one by one, of no more than most bytes.
+func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {
 			return nil

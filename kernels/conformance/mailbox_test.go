@@ -150,7 +150,7 @@ func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
 // inTiles is an algorithm with mailboxes whose blocks take so few bytes at a time.
 func inTiles(a *collective.Algorithm, bytes int64) *collective.Algorithm {
 	small := *a
-	small.Enqueue = collective.MailLaunch(&small, collective.WholePart, func(int) int64 { return bytes })
+	small.Enqueue = collective.TiledLaunch(&small, collective.WholePart, func(int) int64 { return bytes })
 	return &small
 }
 

@@ -63,7 +63,7 @@ enum Phase : uint32_t {
   kEndBarrier = 3,   // peers have written and read all they will
   kPackets = 4,      // a peer's packets of this tile are there
   kMulticastBarrier = 5,
-  kChunk = 6,    // a chunk of a matrix has been copied
+  kChunk = 6,    // a chunk has come, of a matrix or along a chain
   kProducts = 7, // peers' products of a tile are there
 };
 

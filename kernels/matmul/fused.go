@@ -112,8 +112,8 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 // copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
 // from the multiprocessors: it suits where they multiply more tiles meanwhile, as many one after the other as there are
 // ranks, of which each makes another shard's products at a time, and three times as many where sums go everywhere, among
-// more than two ranks, which then do better to make segments of shards in turn (kernels/NOTES.md). Copies come behind the kernel that they wait for, and so never, where a
-// launch blocks the host. All ranks choose alike.
+// more than two ranks, which then do better to make segments of shards in turn (kernels/NOTES.md). Copies come behind the
+// kernel that they wait for, and so never, where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if f.gathers || r.World() == 1 || f.sending == pushed {
 		return false
