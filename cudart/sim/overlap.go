@@ -44,7 +44,7 @@ func (f *flight) step() (exec.State, error) {
 	case !progress:
 		return exec.Idle, nil
 	case f.interrupts():
-		f.stream.device.pause(0)
+		f.stream.device.pause(0, 0)
 	}
 	return exec.Running, nil
 }

@@ -23,12 +23,13 @@ const (
 func (d *Device) run() {
 	defer close(d.ended)
 	for idle := 0; d.stop.Err() == nil; {
+		began := time.Now()
 		switch d.sweep() {
 		case moving:
 			idle = 0
 		case waiting:
 			idle++
-			d.pause(idle)
+			d.pause(idle, time.Since(began))
 		case asleep:
 			idle = 0
 			d.sleep()
@@ -78,26 +79,34 @@ func (d *Device) notify() {
 // pause gives the CPU to whoever the kernels wait for, first to the rest of this
 // process and then to other processes. At first it only yields, because the
 // answer is often on its way; then it sleeps, a small part of the time waited so
-// far, so that ranks that have something to do find a core, however many wait. A
-// sleep of Go's own would last a millisecond at least where nothing else runs,
-// which is too long at first.
-func (d *Device) pause(rounds int) {
-	const yields, step, longest = 64, 5 * time.Microsecond, 500 * time.Microsecond
+// far, so that ranks that have something to do find a core, however many wait. It
+// sleeps for longer than it took to see that nothing moves: where thousands
+// of warps poll, as those do that take packets, looking again at once would leave the
+// others nothing. A sleep of Go's own would last a millisecond at least where nothing
+// else runs, which is too long at first.
+func (d *Device) pause(rounds int, took time.Duration) {
+	const (
+		yields, step = 64, 5 * time.Microsecond
+		quick, share = 20 * time.Microsecond, 3 // of what takes longer, looking has a quarter of the time
+		longest      = 500 * time.Microsecond
+	)
 	runtime.Gosched()
-	if rounds <= yields {
-		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		return
+	nap := max(0, time.Duration(rounds-yields)*step)
+	if took > quick {
+		nap = max(nap, share*took)
 	}
-	nap := time.Duration(rounds-yields) * step
-	if nap > longest {
+	switch {
+	case nap == 0:
+		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	case nap <= longest:
+		short := unix.NsecToTimespec(int64(nap))
+		unix.Nanosleep(&short, nil)
+	default:
 		select {
 		case <-d.wake:
-		case <-time.After(time.Millisecond):
+		case <-time.After(max(time.Millisecond, share*took)):
 		}
-		return
 	}
-	short := unix.NsecToTimespec(int64(nap))
-	unix.Nanosleep(&short, nil)
 }
 
 // newStream starts a stream, and with the first one the goroutine that runs all
