@@ -40,7 +40,9 @@ type conn struct {
 	gone     bool // hung up on
 	replies  bool // that are kept for the crew
 	held     int64
-	visit    int // its last one, as crowd counts them
+	visit    int  // its last one, as crowd counts them
+	more     bool // was there than its last read has taken, it may be
+	stream   stream
 
 	waiting *waiter // nil while the client waits for nothing
 	due     time.Time
@@ -102,6 +104,7 @@ func (c *conn) received(r received) error {
 		return io.EOF
 	}
 	b := r.buffer[:r.n]
+	c.more = r.n == len(r.buffer)
 	if len(c.in) > 0 {
 		c.in = append(c.in, b...)
 		b = c.in
@@ -153,6 +156,7 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 	}
 	c.answered = true
 	c.loop.requests++
+	c.stream.request(size)
 	c.loop.wake()
 	return size, nil
 }
@@ -165,7 +169,6 @@ func (c *conn) send() error {
 	if c.loop.crew.keep(c) {
 		return nil
 	}
-	c.loop.replies++
 	return c.sent(c.out.writeTo(c.fd))
 }
 
@@ -174,13 +177,14 @@ func (c *conn) sent(err error) error {
 	if err != nil {
 		return fmt.Errorf("answering: %w", err)
 	}
+	c.stream.answered()
 	blocked := !c.out.empty()
 	if blocked == c.blocked {
 		return nil
 	}
 	c.blocked = blocked
 	c.loop.hurried.remove(c)
-	events := uint32(unix.EPOLLIN)
+	events := uint32(readable)
 	if blocked {
 		events = unix.EPOLLOUT
 	}

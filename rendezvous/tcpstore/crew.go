@@ -57,7 +57,7 @@ func (w *crew) share(n int, do func(i int)) {
 }
 
 // serveTogether is conn.ready for many clients.
-func (l *loop) serveTogether(ready []*conn) {
+func (l *loop) serveTogether(ready []*conn) error {
 	// Serving one who was blocked may have changed that, or ended a connection.
 	ready = slices.DeleteFunc(ready, func(c *conn) bool { return c.gone || c.blocked })
 	reads := l.crew.read(ready)
@@ -69,6 +69,12 @@ func (l *loop) serveTogether(ready []*conn) {
 	}
 	l.crew.answering = false
 	l.answerTogether()
+	for _, c := range ready {
+		if err := l.restIfStreaming(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answerRead answers what the crew has read. Who has more to say has another turn.
@@ -99,7 +105,6 @@ func (l *loop) answerTogether() {
 	errs := make([]error, len(kept))
 	l.crew.share(len(kept), func(i int) { errs[i] = kept[i].out.writeTo(kept[i].fd) })
 	for i, c := range kept {
-		l.replies++
 		err := c.sent(errs[i])
 		if err == nil {
 			err = c.settle(c.in, nil)

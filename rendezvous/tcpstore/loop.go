@@ -30,8 +30,8 @@ type loop struct {
 	full     bool // and said so
 	pace     pace
 	crew     crew
-	requests int // that were served since the loop last waited
-	replies  int // that were sent since then, or several at once
+	streams  streams
+	requests int // that were served
 
 	mu        sync.Mutex
 	newcomers []newcomer
@@ -74,10 +74,12 @@ func (l *loop) run() error {
 		if err != nil {
 			return err
 		}
-		rung, wanted := false, l.crew.wanted(n)
+		rung, alarmed, wanted := false, false, l.crew.wanted(n)
 		for _, e := range events[:n] {
 			if e.Fd == int32(l.poller.bell) {
 				rung = true
+			} else if e.Fd == int32(l.poller.alarm) {
+				alarmed = true
 			} else if c := l.conns[e.Fd]; c != nil {
 				l.pace.crowd.visit(c)
 				if wanted && !c.blocked {
@@ -85,13 +87,22 @@ func (l *loop) run() error {
 					continue
 				}
 				l.dismissOn(c.ready(n == 1), c)
+				if err := l.restIfStreaming(c); err != nil {
+					return err
+				}
 			}
 		}
-		l.serveTogether(together)
+		if err := l.serveTogether(together); err != nil {
+			return err
+		}
 		together = together[:0]
 		if n > 0 {
-			l.pace.served(l.requests, l.replies)
-			l.requests, l.replies = 0, 0
+			l.pace.served()
+		}
+		if alarmed {
+			if err := l.endNap(); err != nil {
+				return err
+			}
 		}
 		// Only now may a descriptor that was closed mean somebody else.
 		if rung {

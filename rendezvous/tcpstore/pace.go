@@ -16,7 +16,6 @@ type pace struct {
 	dense       bool      // requests come so fast that looking may find the next
 	vain        int       // sleeps after the last look in vain, less the looks that paid since
 	skip        int       // how many of them are yet to come, before looking again
-	unanswered  int       // requests in a row that nobody was sent a reply for
 	crowd       crowd
 	crowdSize   int // from which on it is worth a nap
 }
@@ -37,15 +36,6 @@ const (
 	// since it saves much less than one in vain costs.
 	mostSkipped = 256
 
-	// Somebody who sends this many SETs, and nothing that has an answer, waits for
-	// nothing, and is slowed down most by having to wake the store for each. What
-	// comes during a nap is served together. The request at the end of such a
-	// stream may have to wait for the end of the nap, which therefore grows with
-	// the stream. Linux adds some 50 us.
-	streamLength  = 32
-	napPerRequest = 200 * time.Nanosecond
-	longestNap    = 200 * time.Microsecond
-
 	// Of so many clients for each processor, some can run on any of them when the
 	// store has served all that has come. Woken by the first who sends, it would
 	// serve one or two at a time, with a wake-up for each time; after a nap it is
@@ -54,19 +44,11 @@ const (
 	crowdNap          = 50 * time.Microsecond
 )
 
-// served is called when clients have been served, with the numbers of requests
-// and of sent replies.
-func (p *pace) served(requests, replies int) {
+// served is called when clients have been served.
+func (p *pace) served() {
 	if now := time.Now(); now.Sub(p.rescheduled) > rescheduleAfter {
 		p.rescheduled = now
 		runtime.Gosched()
-	}
-	p.unanswered += requests
-	if replies > 0 {
-		p.unanswered = 0
-	}
-	if p.unanswered >= streamLength {
-		nap(min(time.Duration(p.unanswered)*napPerRequest, longestNap))
 	}
 }
 

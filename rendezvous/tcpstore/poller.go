@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poller waits for many sockets at once: epoll, and a bell by which other
-// goroutines end the wait.
-type poller struct{ epoll, bell int }
+// poller waits for many sockets at once: epoll, a bell by which other goroutines
+// end the wait, and an alarm that ends it in less than epoll's milliseconds.
+type poller struct{ epoll, bell, alarm int }
 
 func newPoller() (*poller, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -22,15 +22,22 @@ func newPoller() (*poller, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making an eventfd: %w", err), unix.Close(epoll))
 	}
-	p := &poller{epoll: epoll, bell: bell}
-	if err := p.watch(bell); err != nil {
+	alarm, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making a timerfd: %w", err), unix.Close(epoll), unix.Close(bell))
+	}
+	p := &poller{epoll: epoll, bell: bell, alarm: alarm}
+	if err := errors.Join(p.watch(bell), p.watch(alarm)); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
+// readable is what a socket is watched for as a rule.
+const readable = unix.EPOLLIN
+
 // watch waits for what can be read, too.
-func (p *poller) watch(fd int) error { return p.control(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN) }
+func (p *poller) watch(fd int) error { return p.control(unix.EPOLL_CTL_ADD, fd, readable) }
 
 func (p *poller) change(fd int, events uint32) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, events)
@@ -73,4 +80,21 @@ func (p *poller) rung() error {
 	return err
 }
 
-func (p *poller) close() error { return errors.Join(unix.Close(p.bell), unix.Close(p.epoll)) }
+// setAlarm ends a wait after some time, which is more than none.
+func (p *poller) setAlarm(d time.Duration) error {
+	if err := unix.TimerfdSettime(p.alarm, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}, nil); err != nil {
+		return fmt.Errorf("setting the store's alarm: %w", err)
+	}
+	return nil
+}
+
+// alarmed makes the alarm silent.
+func (p *poller) alarmed() error {
+	var b [8]byte
+	_, err := unix.Read(p.alarm, b[:])
+	return err
+}
+
+func (p *poller) close() error {
+	return errors.Join(unix.Close(p.alarm), unix.Close(p.bell), unix.Close(p.epoll))
+}
