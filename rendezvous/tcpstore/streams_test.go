@@ -98,7 +98,8 @@ func TestStreamsRest(t *testing.T) {
 	}
 }
 
-// A stream that goes on is served at the end of each nap, without being watched between.
+// A stream that goes on is served at the end of each nap, without being watched between. Then
+// the store is idle.
 func TestStreamsGoOnResting(t *testing.T) {
 	l := idle(t)
 	c, fd := watched(t, l)
@@ -118,8 +119,15 @@ func TestStreamsGoOnResting(t *testing.T) {
 	if c.stream.length != 5*streamLength || !c.stream.resting {
 		t.Errorf("%d SETs were served, rests: %v; want %d by a client that rests", c.stream.length, c.stream.resting, 5*streamLength)
 	}
-	if l.requests != 5*streamLength {
-		t.Errorf("%d requests were served", l.requests)
+	woken(t, l, time.Second)
+	if err := l.endNap(); err != nil {
+		t.Fatal(err)
+	}
+	if c.stream.resting {
+		t.Error("rests although it was silent for a whole nap")
+	}
+	if clients, alarm := woken(t, l, 10*time.Millisecond); len(clients) > 0 || alarm {
+		t.Error("an idle store is woken")
 	}
 }
 
