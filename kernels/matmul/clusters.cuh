@@ -73,6 +73,12 @@ FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   }
 }
 
+// Whether the block has another tile.
+template <typename Job>
+FORCE_INLINE __device__ bool has_next(const Job& job, const Tile& t) {
+  return (t.number + (int32_t)grid_blocks()) / kBlocks < job.order().count();
+}
+
 // Whether the tile, or that of the other block of the cluster, has rows.
 FORCE_INLINE __device__ bool pair_has_rows(const Tile& t) { return t.rows + (int32_t)cluster_rank() * kRows > 0; }
 

@@ -105,10 +105,37 @@ FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile
   bulk_store(job.owners(t, number_of(t, part)), at.out(part * kPartRows), rows_of(t, part) * at.kPitch);
 }
 
+// Spread has the clusters take turns to store with peers, in part of the time that a tile takes. They finish their tiles
+// together, and what all of them store at once is more than the links take: it then keeps operands from
+// multiprocessors until the links have taken it (kernels/NOTES.md).
+class Spread {
+ public:
+  // When a tile is ready to be stored.
+  FORCE_INLINE __device__ void tile_is_ready() {
+    const uint64_t now = global_timer(), took = now - ready_;
+    took_ = took < kMost ? (uint32_t)took : kMost; // the timer may step back
+    ready_ = now;
+  }
+
+  // Waits for the turn of this warp's part.
+  FORCE_INLINE __device__ void await_turn(uint32_t part) const {
+    constexpr uint32_t kTurns = 16 * kParts;
+    const uint32_t turn = (block_id() / kBlocks * kParts + part) % kTurns;
+    asm volatile("nanosleep.u32 %0;" ::"r"(took_ * 3 / 8 * turn / kTurns));
+  }
+
+ private:
+  static constexpr uint32_t kMost = 250000; // ns: what takes longer has waited for something
+
+  uint64_t ready_ = global_timer();
+  uint32_t took_ = 0;
+};
+
 // A warp stores what a warpgroup hands over, and tells the job when it has arrived.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns> at, Job job, uint32_t part) {
   Parities parity;
+  Spread spread;
   const bool leads = lane_id() == 0;
   each_tile<true>(job, [&](const Tile& t) {
     bool is_right = true;
@@ -116,6 +143,8 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
       if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);
       barrier_wait(at.ready(part), parity.tile);
       parity.tile ^= 1;
+      spread.tile_is_ready();
+      if (job.crosses(t) && has_next(job, t)) spread.await_turn(part);
       if (job.sends(t)) {
         if (leads) send_part(job, at, t, part);
       } else if (!job.adds(t) || warp_all(is_right)) {

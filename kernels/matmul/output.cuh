@@ -14,6 +14,7 @@
 //                         not come, and the sum is not to be stored
 //   peers(), products(part, i)  where those of each peer are then
 //   sends(tile)           whether the tile is another rank's, who adds it to its own
+//   crosses(tile)         whether the kernel stores the tile, or its sum, with peers
 //   await_owner(tile)     one thread, before any part of such a tile is stored; false: none is to be
 //   owners(tile, part)    where a part of it is to be stored
 //   sent(tile, part, has_rows)  that thread, after a part of it has been stored, or if there is nothing of it, or
@@ -126,6 +127,7 @@ struct Local {
   FORCE_INLINE __device__ static constexpr uint64_t products(int32_t, uint32_t) { return 0; }
 
   FORCE_INLINE __device__ static constexpr bool sends(const Tile&) { return false; }
+  FORCE_INLINE __device__ static constexpr bool crosses(const Tile&) { return false; }
   FORCE_INLINE __device__ static constexpr bool await_owner(const Tile&) { return true; }
   FORCE_INLINE __device__ static constexpr uint64_t owners(const Tile&, int32_t) { return 0; }
   FORCE_INLINE __device__ void sent(const Tile&, int32_t, bool) {}

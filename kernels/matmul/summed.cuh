@@ -57,6 +57,7 @@ struct Summed {
   }
 
   FORCE_INLINE __device__ bool sends(const Tile& t) const { return !is_own(t); }
+  FORCE_INLINE __device__ bool crosses(const Tile& t) const { return is_own(t) ? kEverywhere : !is_copied(); }
   FORCE_INLINE __device__ bool await_owner(const Tile& t) {
     if (t.owner == begun) return true;
     if (!await_word(p, word_of(p.ready, t.owner), p.epoch, kStartBarrier, t.owner)) return false;
