@@ -61,6 +61,7 @@ func newLoop(limits Limits, log *zap.Logger) (*loop, error) {
 		buffer:   make([]byte, readBytes),
 		pace:     pace{crowdSize: crowdPerProcessor * runtime.NumCPU()},
 		crew:     newCrew(),
+		streams:  streams{longest: longestNap(runtime.NumCPU())},
 	}, nil
 }
 

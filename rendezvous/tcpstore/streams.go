@@ -13,6 +13,7 @@ import (
 type streams struct {
 	resting []*conn
 	awake   []*conn // room for those of the next nap
+	longest time.Duration
 }
 
 const (
@@ -24,10 +25,19 @@ const (
 	smallRequest = 256
 
 	// A request at the end of a stream may have to wait for the end of a nap, which
-	// therefore grows with the stream, of which a SET takes some 5 us.
+	// therefore grows with the stream, of which a SET takes some 2 to 5 us.
 	napPerRequest = time.Microsecond
-	longestNap    = 2 * time.Millisecond
+
+	// With few processors, what the store takes to read is lost to the clients. With many,
+	// all that a nap is good for is that the store is not woken for each request.
+	napOfOneProcessor = 4 * time.Millisecond
+	leastLongestNap   = 100 * time.Microsecond
 )
+
+// longestNap is for a machine of so many processors.
+func longestNap(processors int) time.Duration {
+	return max(napOfOneProcessor/time.Duration(processors), leastLongestNap)
+}
 
 // stream is what one client has sent.
 type stream struct {
@@ -52,10 +62,8 @@ func (s *stream) answered() {
 	s.total = max(0, s.total-streamLength)
 }
 
-// nap is how long the client rests.
-func (s *stream) nap() time.Duration {
-	return min(time.Duration(s.total)*napPerRequest, longestNap)
-}
+// nap is how long the client rests, but for the longest nap.
+func (s *stream) nap() time.Duration { return time.Duration(s.total) * napPerRequest }
 
 // restIfStreaming lets a client rest that has been served. All who come to rest
 // during a nap share its end.
@@ -69,7 +77,7 @@ func (l *loop) restIfStreaming(c *conn) error {
 	if len(l.streams.resting) > 1 {
 		return nil
 	}
-	return l.poller.setAlarm(c.stream.nap())
+	return l.setAlarm(c)
 }
 
 // endNap serves those who rested. Who goes on streaming rests again.
@@ -97,7 +105,12 @@ func (l *loop) endNap() error {
 	if len(s.resting) == 0 {
 		return nil
 	}
-	return l.poller.setAlarm(s.resting[0].stream.nap())
+	return l.setAlarm(s.resting[0])
+}
+
+// setAlarm begins a nap, that of a client.
+func (l *loop) setAlarm(c *conn) error {
+	return l.poller.setAlarm(min(c.stream.nap(), l.streams.longest))
 }
 
 // endRest has the loop listen to the client again, unless it must take a reply first.

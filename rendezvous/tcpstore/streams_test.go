@@ -193,11 +193,22 @@ func TestNaps(t *testing.T) {
 	if got, want := s.nap(), (100-streamLength)*napPerRequest; got != want || s.length != 0 {
 		t.Errorf("a nap of %v and a length of %d after an answer, want %v and 0", got, s.length, want)
 	}
-	for range 1 << 20 {
-		s.request(30)
+}
+
+// However long the stream, naps end; the more processors there are, the sooner.
+func TestLongestNap(t *testing.T) {
+	for processors, want := range map[int]time.Duration{1: 4 * time.Millisecond, 2: 2 * time.Millisecond, 32: 125 * time.Microsecond, 256: 100 * time.Microsecond} {
+		if got := longestNap(processors); got != want {
+			t.Errorf("with %d processors %v, want %v", processors, got, want)
+		}
 	}
-	if got := s.nap(); got != longestNap {
-		t.Errorf("a nap of %v at last, want %v", got, longestNap)
+	l := idle(t)
+	c, fd := watched(t, l)
+	c.stream.total = 1 << 40
+	say(t, fd, sets(streamLength))
+	serveOnce(t, l, c)
+	if _, alarm := woken(t, l, 5*time.Second); !alarm {
+		t.Error("a nap does not end")
 	}
 }
 
