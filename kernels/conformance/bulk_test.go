@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,9 @@ import (
 )
 
 // byBulk reports whether an algorithm goes by bulk copies.
-func byBulk(a *collective.Algorithm) bool { return a.Name == "bulk" || a.Name == "chain" }
+func byBulk(a *collective.Algorithm) bool {
+	return slices.Contains([]string{"bulk", "chain", "relay"}, a.Name)
+}
 
 // Rings that are gone through several times, and chunks that are cut short, while copies
 // end when they please and what threads stored is seen late.
@@ -49,7 +52,8 @@ func bulkCalls(m *member, seed uint64) error {
 // disorder makes some result wrong.
 func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
-	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain"}
+	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
+	relay := all[3:]
 	for _, tt := range []struct {
 		what, of, by string // what takes the place of what
 		bytes        int64
@@ -57,7 +61,7 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 		in           []string
 	}{
 		{"that a load ended", `mbarrier\.try_wait[^;]*;`, "setp.eq.u32 ended, 0, 0;", many, 0, all},
-		{"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0, all[:2]},
+		{"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0, slices.Concat(all[:2], relay)},
 		{"that stores were written", `cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", one, 0, all},
 		{"the group of a store", `cp\.async\.bulk\.commit_group;`, "", one, 0, all},
 		{"that a chunk is there", inChain + awaitsFlag, "${1}mov.b32 ${2}, 0x40000000;", one, 0, all[2:]},
@@ -66,7 +70,7 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 	} {
 		spoilt := func(module string) ([]byte, error) {
 			text, err := ptx.Source(module)
-			if strings.Contains(module, "bulk") || strings.Contains(module, "chain") {
+			if strings.Contains(module, "bulk") || strings.Contains(module, "chain") || strings.Contains(module, "relay") {
 				text = regexp.MustCompile(tt.of).ReplaceAll(text, []byte(tt.by))
 			}
 			return text, err
