@@ -44,7 +44,8 @@ FORCE_INLINE __device__ void chain(const Params& p) {
   const uint32_t epoch = epochs.next();
   if (!epochs.start(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
-  if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p) = epoch + (uint32_t)chunks.count();
+  epochs.skip((uint32_t)chunks.count());
+  epochs.save();
   const Place place = place_of(p);
   pass_all_on(p, place, chunks, turns, epoch + 1, [&](auto f) {
     if (place.tells) f(p.peers[place.next] + p.recv_offset);

@@ -7,8 +7,7 @@
 // ordinary loads and stores of the warp.
 //
 // Chunks are told of in order, by the flag of barriers, which counts on: a chunk takes an epoch of
-// the block's, as a barrier does. Blocks of a number have the same chunks on all ranks. No packet
-// carries these epochs, so that zero may be one of them. Telling in order by one word costs
+// the block's, as a barrier does. Blocks of a number have the same chunks on all ranks. Telling in order by one word costs
 // next to nothing: the fence that orders a chunk before it is the warp's own, before its turn.
 //
 // Memory order: a chunk has been written, to the eyes of the warp, before its fence; the fence and
@@ -133,9 +132,10 @@ FORCE_INLINE __device__ bool tell(const Params& p, const Place& place, const Tur
   return true;
 }
 
-// By a warp: chunks `first`, first + kBulkStages, ... of its block, of which chunk 0 has the epoch.
+// By a warp: chunks `first`, first + kBulkStages, ... of its block, of which chunk 0 has the epoch. False when
+// one has been missed.
 template <typename EachOutput>
-FORCE_INLINE __device__ void pass_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
+FORCE_INLINE __device__ bool pass_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
                                      uint32_t epoch, int64_t first, EachOutput each_output) {
   const bool leads = lane_id() == 0;
   Stage stage((uint32_t)first);
@@ -151,12 +151,13 @@ FORCE_INLINE __device__ void pass_on(const Params& p, const Place& place, const 
     ok = warp_all(ok);
   }
   bulk_wait_written();
+  return ok;
 }
 
 // Has the first kBulkStages warps of the block pass its chunks on. Thread 0 has passed the turn to the first one.
 template <typename EachOutput>
-FORCE_INLINE __device__ void pass_all_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
+FORCE_INLINE __device__ bool pass_all_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
                                          uint32_t epoch, EachOutput each_output) {
   const uint32_t warp = thread_id() / kWarp;
-  if (warp < kBulkStages) pass_on(p, place, chunks, turns, epoch, warp, each_output);
+  return warp >= kBulkStages || pass_on(p, place, chunks, turns, epoch, warp, each_output);
 }

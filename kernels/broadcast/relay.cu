@@ -24,7 +24,10 @@
 //
 // Memory order: barrier 1 says that the outputs may be overwritten. chunks.cuh says how a chunk is
 // published to its owner, which alone reads it. All that a warp stores has been written before it comes to
-// barrier 3, which publishes it. A rank that has missed a chunk does not announce itself there.
+// barrier 3, which publishes it.
+//
+// A rank that has missed a chunk does not come to barrier 3. The others wait there twice as long for a rank
+// that may be waiting for the root, so that it is the root that all of them miss.
 //
 // The caller gives the same bytes, tile_bytes of at most kBulkStageBytes, root and grid on all
 // ranks, a grid of at most kMaxBlocks blocks that are all resident, blocks of a multiple of 32
@@ -42,25 +45,28 @@ FORCE_INLINE __device__ uint32_t owner_of(const Params& p) {
   return owner < p.world ? owner : owner - p.world;
 }
 
-// Passes the chunks of this block on, if this rank is the root or their owner.
-FORCE_INLINE __device__ void move_chunks(const Params& p, const Chunks& chunks, const Turns& turns, uint32_t epoch) {
+// Passes the chunks of this block on, if this rank is the root or their owner. False, in some thread, when one has
+// been missed.
+FORCE_INLINE __device__ bool move_chunks(const Params& p, const Chunks& chunks, const Turns& turns, uint32_t epoch) {
   const uint32_t owner = owner_of(p);
   const bool told = p.world > 2; // the owner, who sends to others
   const auto output = [&](uint32_t r) { return p.peers[r] + p.recv_offset; };
   if (p.rank == p.root) {
     const Place place = {p.peers[p.rank] + p.send_offset, false, told, p.root, owner};
-    pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
+    return pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
       if (owner != p.root) f(output(owner));
       if (p.send_offset != p.recv_offset) f(output(p.rank));
     });
-  } else if (p.rank == owner && told) {
+  }
+  if (p.rank == owner && told) {
     const Place place = {output(p.rank), true, false, p.root, p.rank};
-    pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
+    return pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
       each_rank_from_next(p, [&](uint32_t r) {
         if (r != p.root && r != p.rank) f(output(r));
       });
     });
   }
+  return true;
 }
 
 FORCE_INLINE __device__ void relay(const Params& p) {
@@ -70,10 +76,9 @@ FORCE_INLINE __device__ void relay(const Params& p) {
   const uint32_t epoch = epochs.next();
   if (!epochs.start(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
-  if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p) = epoch + (uint32_t)chunks.count();
-  move_chunks(p, chunks, turns, epoch + 1);
-  block_all(true);
-  Epochs(p).finish(p.world); // from behind the chunks; if one has been missed, it knows
+  if (!block_all(move_chunks(p, chunks, turns, epoch + 1))) return;
+  epochs.skip((uint32_t)chunks.count());
+  epochs.finish(p.world, thread_id() == p.root ? 1 : 2);
 }
 
 ENTRY(broadcast_relay, relay)
