@@ -49,14 +49,14 @@ func wantMissed(err error, phase collective.Phase, peer int) error {
 // A root that dies when it has told of a chunk is missed by all, at the next one or at the end, also by those that wait for
 // others, which wait for it.
 func TestRootThatDiesIsNamed(t *testing.T) {
-	const world, root, start = 4, 1, 1
+	const world, root, start = 4, 3, 1 // where a rank waits for several, the root is the last that it looks for
 	for blocks := 1; blocks < world; blocks++ {
 		t.Run(fmt.Sprintf("%d blocks", blocks), func(t *testing.T) {
 			chunkGroup("relay", world, blocks, tells, "$0 trap;").run(t, func(m *member) error {
 				defer m.meet() // memory stays until all are done
 				err := m.chunked("relay", root)
 				var expired *collective.TimeoutError
-				switch owner := m.rank == root+1; { // of block 0
+				switch owner := m.rank == 0; { // of block 0
 				case m.rank == root && err == nil:
 					return errors.New("want the root to die")
 				case m.rank == root:
