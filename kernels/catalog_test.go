@@ -71,7 +71,7 @@ var everything = map[string][]string{
 	"allreduce":     {"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
@@ -162,7 +162,7 @@ func oldest(a *collective.Algorithm, d collective.DType, op collective.Op) int {
 	switch {
 	case a.Needs.Multicast && d.SignificandBits > 0 && d.Size == 1 && op != collective.None:
 		return 100
-	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "chain":
+	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "chain", a.Name == "relay":
 		return 90
 	}
 	return 80

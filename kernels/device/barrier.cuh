@@ -108,13 +108,14 @@ class Patience {
   uint64_t began_ = 0;
 };
 
-// Polls until the peer has arrived at epoch. False when the time is up.
-FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch) {
+// Polls until the peer has arrived at epoch. False when the time is up, which Patience decides.
+FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch,
+                                        uint32_t steps = 1) {
   const uint64_t flag = flag_address(p, p.rank, peer);
   for (Patience patience;;) {
     const uint32_t seen = ld_flag_acquire(flag);
     if ((int32_t)(seen - epoch) >= 0) return true;
-    if (patience.is_over(p)) {
+    if (patience.is_over(p, steps)) {
       record_fault(p, phase, peer, epoch, seen);
       return false;
     }
@@ -137,6 +138,10 @@ class Epochs {
   // Takes a step that is a barrier by other means than meet.
   FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
 
+  // Takes so many at once, which the block tells of, and awaits, by itself. Zero may be one of them: no packet
+  // carries it.
+  FORCE_INLINE __device__ void skip(uint32_t steps) { epoch_ += steps; }
+
   FORCE_INLINE __device__ bool broken() const { return broken_; }
 
   // Meets the same block of all ranks for the first of several times: nothing that
@@ -156,12 +161,13 @@ class Epochs {
   }
 
   // Meets it for the last time, and keeps the count for the next launch meanwhile. The
-  // kernel must then end: its threads do not meet again.
-  FORCE_INLINE __device__ void finish(uint32_t world) {
+  // kernel must then end: its threads do not meet again. On how many waits its own rests, each thread
+  // says of the rank of its number.
+  FORCE_INLINE __device__ void finish(uint32_t world, uint32_t steps = 1) {
     block_all(true);
     announce(world, st_flag_release);
     save();
-    await(kEndBarrier, world);
+    await(kEndBarrier, world, steps);
   }
 
   // Is start and finish in one.
@@ -194,8 +200,8 @@ class Epochs {
   }
 
   // Waits for the rank of this thread's number. False when it did not come.
-  FORCE_INLINE __device__ bool await(Phase phase, uint32_t world) const {
-    return !broken_ && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_));
+  FORCE_INLINE __device__ bool await(Phase phase, uint32_t world, uint32_t steps = 1) const {
+    return !broken_ && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_, steps));
   }
 
   const Params& p_;

@@ -121,7 +121,7 @@ class Spread {
   FORCE_INLINE __device__ void await_turn(uint32_t part) const {
     constexpr uint32_t kTurns = 16 * kParts;
     const uint32_t turn = (block_id() / kBlocks * kParts + part) % kTurns;
-    asm volatile("nanosleep.u32 %0;" ::"r"(took_ * 3 / 8 * turn / kTurns));
+    asm volatile("nanosleep.u32 %0;" ::"r"(took_ / 2 * turn / kTurns));
   }
 
  private:
