@@ -27,7 +27,7 @@ const (
 	mostHelpers         = 3
 
 	// crewFrom is from how many clients on it pays to wake helpers, twice.
-	crewFrom = 16
+	crewFrom = 8
 
 	// crewReadBytes is how much is read at once of each of them.
 	crewReadBytes = 8 << 10
