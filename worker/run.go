@@ -64,7 +64,8 @@ type Options struct {
 func Run(ctx context.Context, o Options) (err error) {
 	r := &rank{Options: o, fastest: map[string]float64{}}
 	defer func() {
-		if r.failure = err; err != nil {
+		if err != nil {
+			r.failure.set(err)
 			r.say(ctx, err)
 		}
 		closing := r.close()
@@ -140,7 +141,7 @@ type rank struct {
 	doing     string         // the phase
 	said      time.Time      // when the phase was reported last
 	host      string
-	failure   error // why Run ends; it may still be closing
+	failure   failure
 }
 
 func (r *rank) onClose(f func() error) { r.closers = append(r.closers, f) }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -98,10 +99,7 @@ func (e *StuckError) Error() string {
 // startWatchdog has one run until the rank closes.
 func (r *rank) startWatchdog(ctx context.Context) {
 	r.watchdog = &watchdog{ctx: ctx, limit: r.Job.Timeout + waitSlack, abort: func(err error) {
-		if r.failure != nil { // the call cleans up, and must not hide why
-			err = r.failure
-		}
-		r.Abort(err)
+		r.Abort(cmp.Or(r.failure.get(), err)) // a call that cleans up must not hide why
 	}}
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -121,7 +119,7 @@ func (r *rank) supervised(what string, call func() error) error {
 	if err := r.phase("%s", what); err != nil {
 		return err
 	}
-	if err := r.watchdog.begin(what, r.failure != nil); err != nil {
+	if err := r.watchdog.begin(what, r.failure.get() != nil); err != nil {
 		return err
 	}
 	err := call()

@@ -48,9 +48,9 @@ func TestStuckLibraryIsAborted(t *testing.T) {
 // A call that cleans up and is stuck does not hide what failed before it.
 func TestStuckCleaningKeepsTheCause(t *testing.T) {
 	r, aborted := stuckRank(t.Context(), 4*time.Millisecond)
-	r.failure = &LibraryError{"NCCL", errors.New("no memory")}
+	r.failure.set(&LibraryError{"NCCL", errors.New("no memory")})
 	err := r.supervised("aborting NCCL", func() error {
-		if err := <-aborted; !errors.Is(err, r.failure) {
+		if err := <-aborted; !errors.Is(err, r.failure.get()) {
 			t.Errorf("aborted with %v", err)
 		}
 		return nil
@@ -89,7 +89,7 @@ func TestNoCallBeginsWhenAPeerIsGone(t *testing.T) {
 	if left := new(rendezvous.PeerLeft); !errors.As(err, &left) || r.watchdog.calling() != "" {
 		t.Errorf("%v, and calling %q", err, r.watchdog.calling())
 	}
-	r.failure = err
+	r.failure.set(err)
 	cleaned := false
 	err = r.supervised("aborting", func() error {
 		cleaned = true
