@@ -29,18 +29,17 @@ func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
 	if err := d.sticky(); err != nil {
 		return nil, err
 	}
-	parsed, err := ptx.Parse(name, text)
-	if err != nil {
-		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	c := compile(name, text)
+	if c.invalid != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.invalid)
 	}
-	if err := d.checkTarget(op, parsed); err != nil {
+	if err := d.checkTarget(op, c.header); err != nil {
 		return nil, err
 	}
-	program, err := exec.Compile(parsed)
-	if err != nil {
-		return nil, failure(op, cudart.ErrInvalidPTX, "%v", err)
+	if c.refused != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.refused)
 	}
-	m := &module{device: d, name: name, program: program}
+	m := &module{device: d, name: name, program: c.program}
 	return m, m.place()
 }
 

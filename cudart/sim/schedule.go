@@ -22,6 +22,7 @@ const (
 // and a kernel may wait for a copy.
 func (d *Device) run() {
 	defer close(d.ended)
+	look := time.Duration(0) // how long it takes to see that nothing moves
 	for idle := 0; d.stop.Err() == nil; {
 		began := time.Now()
 		switch d.sweep() {
@@ -29,7 +30,8 @@ func (d *Device) run() {
 			idle = 0
 		case waiting:
 			idle++
-			d.pause(idle, time.Since(began))
+			look = min(time.Since(began), 2*look+time.Microsecond) // not what it took where others had the CPU meanwhile
+			d.pause(idle, look)
 		case asleep:
 			idle = 0
 			d.sleep()
@@ -84,7 +86,7 @@ func (d *Device) notify() {
 // of warps poll, as those do that take packets, looking again at once would leave the
 // others nothing. A sleep of Go's own would last a millisecond at least where nothing
 // else runs, which is too long at first.
-func (d *Device) pause(rounds int, took time.Duration) {
+func (d *Device) pause(rounds int, look time.Duration) {
 	const (
 		yields, step = 64, 5 * time.Microsecond
 		quick, share = 20 * time.Microsecond, 3 // of what takes longer, looking has a quarter of the time
@@ -92,8 +94,8 @@ func (d *Device) pause(rounds int, took time.Duration) {
 	)
 	runtime.Gosched()
 	nap := max(0, time.Duration(rounds-yields)*step)
-	if took > quick {
-		nap = max(nap, share*took)
+	if look > quick {
+		nap = max(nap, share*look)
 	}
 	switch {
 	case nap == 0:
@@ -104,7 +106,7 @@ func (d *Device) pause(rounds int, took time.Duration) {
 	default:
 		select {
 		case <-d.wake:
-		case <-time.After(max(time.Millisecond, share*took)):
+		case <-time.After(max(time.Millisecond, share*look)):
 		}
 	}
 }

@@ -234,6 +234,7 @@ func TestLateRankDoesNotHoldCopies(t *testing.T) {
 					if err := errors.Join(m.stream.WriteValue(word, 1), m.synchronize()); err != nil {
 						return err
 					}
+					time.Sleep(200 * time.Microsecond) // who lets go needs a processor, too
 				}
 				return nil
 			})

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"gpurun/cudart/sim/exec"
+	"gpurun/cudart/sim/ptx"
+)
+
+// compiled is what has become of PTX: a program, or an error of its parser or
+// its compiler. Devices share it.
+type compiled struct {
+	header  *ptx.Module // all but the entries
+	program *exec.Program
+	invalid error // what the parser says
+	refused error // what the compiler says
+}
+
+// source identifies PTX text, and the name by which errors call it.
+type source struct {
+	name string
+	sum  [sha256.Size]byte
+}
+
+// compilations are those that this process made last: ranks that share a
+// process load the same text, often one test after another. They need no more
+// than what is loaded at one time, and no less than the modules of a test.
+var compilations = newCompilations(64)
+
+func newCompilations(size int) *lru.Cache[source, func() *compiled] {
+	cache, err := lru.New[source, func() *compiled](size)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return cache
+}
+
+// compile parses and compiles text, which may not change later, unless it was
+// compiled before. Callers that come meanwhile wait for the first one.
+func compile(name string, text []byte) *compiled {
+	key := source{name, sha256.Sum256(text)}
+	if once, ok := compilations.Get(key); ok {
+		return once()
+	}
+	once := sync.OnceValue(func() *compiled { return newCompiled(name, text) })
+	if first, ok, _ := compilations.PeekOrAdd(key, once); ok {
+		once = first
+	}
+	return once()
+}
+
+func newCompiled(name string, text []byte) *compiled {
+	parsed, err := ptx.Parse(name, text)
+	if err != nil {
+		return &compiled{invalid: err}
+	}
+	program, err := exec.Compile(parsed)
+	header := *parsed
+	header.Entries = nil
+	return &compiled{header: &header, program: program, refused: err}
+}
