@@ -21,7 +21,7 @@ const (
 // results are exact.
 //
 // That is more than there is time for: of the list of all of them, in the order
-// of those words, every 211th runs, and every 1009th of those that only GPUs run.
+// of those words, every 127th runs, and every 1009th of those that only GPUs run.
 // Both are primes, and prime to how many values there are of anything, so that
 // every type meets every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
@@ -32,7 +32,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 		}
 		crew, small, large := newCrew(t, g), 0, 0
 		for _, c := range ncclTestsCalls(t, world) {
-			number, step := &small, 211
+			number, step := &small, 127
 			if c.largerBytes() > ncclTestsSimulated {
 				number, step = &large, 1009
 			}
