@@ -103,7 +103,7 @@ func gap(begins map[uint32]bool, end int64) (longest int64) {
 }
 
 // checkCopies wants the chunks of an algorithm that copies them: the peer's rows, one after the other, and beside
-// them the own ones, or the peer's products for this rank, which fit into one.
+// them the own ones, where no kernel copies those, or the peer's products for this rank, which fit into one.
 func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 	var want []matmul.CopyTimes
 	peer := 1 - m.rank
@@ -112,7 +112,9 @@ func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 		want = []matmul.CopyTimes{
 			{Shard: peer, From: peer, Chunk: 0, Bytes: shard / 2},
 			{Shard: peer, From: peer, Chunk: 1, Bytes: shard / 2},
-			{Shard: m.rank, From: m.rank, Bytes: shard},
+		}
+		if m.comm.SM() < 90 {
+			want = append(want, matmul.CopyTimes{Shard: m.rank, From: m.rank, Bytes: shard})
 		}
 	case c.algorithm.Name == "fused_copy", c.algorithm.Name == "fused" && len(recording.Copies) > 0: // as suits
 		want = []matmul.CopyTimes{{Shard: m.rank, From: peer}}

@@ -13,14 +13,18 @@ constexpr int kPartRows = kRows / kParts;
 constexpr int kRowBytes = kSlice * kElementBytes;
 constexpr uint32_t kMostShared = 227 * 1024;
 
-// Shared memory: a ring of as many stages as fit, what is on its way out, and barriers.
+// Shared memory: a ring of as many stages as fit, what is on its way out, barriers, and what is copied in passing.
 template <int kColumns>
 struct Layout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes;
   static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB;                     // of a stage
   static constexpr uint32_t kPitch = kOutPitch<kColumns>;
   static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 256; // at most
-  static constexpr uint32_t kStages = (kMostShared - kOutBytes - kBarrierBytes) / kBytes;
+  static constexpr uint32_t kLeastPassing = 2048, kMostPassing = 8192; // bytes of each of two places
+  static constexpr uint32_t kRing = kMostShared - kOutBytes - kBarrierBytes; // at most
+  static constexpr uint32_t kStages = (kRing - 2 * kLeastPassing) / kBytes;
+  static constexpr uint32_t kLeft = (kRing - kStages * kBytes) / 2 / kLeastPassing * kLeastPassing;
+  static constexpr uint32_t kPassingBytes = kLeft < kMostPassing ? kLeft : kMostPassing;
   uint32_t base;
 
   FORCE_INLINE __device__ uint32_t a(uint32_t stage) const { return base + stage * kBytes; }
@@ -33,6 +37,9 @@ struct Layout {
   FORCE_INLINE __device__ uint32_t fetched(uint32_t part) const { return stored(kParts) + part * 8; } // a peer's, to be added
   FORCE_INLINE __device__ uint32_t added(uint32_t part) const { return fetched(kParts) + part * 8; } // with more to come
 
+  FORCE_INLINE __device__ uint32_t passing(uint32_t place) const { return added(kParts) + place * 8; } // is there
+  FORCE_INLINE __device__ uint32_t passage(uint32_t place) const { return full(0) + kBarrierBytes + place * kPassingBytes; }
+
   FORCE_INLINE __device__ void init_barriers() const {
     for (uint32_t s = 0; s < kStages; s++) {
       barrier_init(full(s), 1);
@@ -44,6 +51,7 @@ struct Layout {
       barrier_init(fetched(part), 1);
       barrier_init(added(part), kWarpgroup);
     }
+    for (uint32_t place = 0; place < 2; place++) barrier_init(passing(place), 1);
     barriers_are_ready();
   }
 

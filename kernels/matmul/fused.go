@@ -156,7 +156,7 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	launch := func() error { return r.Main.Launch(l.kernel, l.shape, l.Bytes()) }
 	switch {
 	case f.gathers:
-		return r.gatherBeside(call, &l.Params, launch)
+		return r.gatherBeside(call, &l, launch)
 	case l.Outbox != 0:
 		return r.pullBeside(call, &l, launch)
 	}

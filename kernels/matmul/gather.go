@@ -30,38 +30,50 @@ func (r *Runner) prepareForks() error {
 	return nil
 }
 
-// gatherBeside has the peers' shards copied while multiply runs, and beside both the own
-// one, which is slow and which nobody waits for. There is no barrier: the copies from a peer
-// wait until it says that its shard is there, and the kernel ends when all peers have said that they
-// have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
+// gatherBeside has the peers' shards copied while multiply runs, and the own one, if the kernel does not do it. There is no
+// barrier: the copies from a peer wait until it says that its shard is there, and the kernel ends when all peers have said
+// that they have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the
 // host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
 // they have begun, and not kernels: a copy that waits may be in a kernel's way, where both go
 // through one queue of the hardware.
-func (r *Runner) gatherBeside(call Call, p *Params, multiply func() error) error {
-	err := r.copyBeside(call, p)
+func (r *Runner) gatherBeside(call Call, l *launching, multiply func() error) error {
+	err := r.copyBeside(call, l)
 	if err == nil {
 		err = multiply()
 	}
 	if err != nil {
 		return errors.Join(err, r.letCopiesGo(call))
 	}
+	if l.gemm.CopiesOwn {
+		return nil
+	}
 	return r.Main.Wait(r.forks[1])
 }
 
 // copyBeside enqueues all copies.
-func (r *Runner) copyBeside(call Call, p *Params) error {
-	leave, back := r.forks[0], r.forks[1]
+func (r *Runner) copyBeside(call Call, l *launching) error {
+	leave := r.forks[0]
 	if err := r.Main.Record(leave); err != nil {
 		return err
 	}
-	for _, s := range []cudart.Stream{r.Copies, r.own} {
-		if err := s.Wait(leave); err != nil {
-			return err
-		}
+	if err := r.Copies.Wait(leave); err != nil {
+		return err
 	}
-	if err := r.gatherShards(call, p); err != nil {
+	if err := r.gatherShards(call, &l.Params); err != nil {
+		return err
+	}
+	if l.gemm.CopiesOwn {
+		return nil
+	}
+	return r.copyOwn(call, leave)
+}
+
+// copyOwn enqueues the copy of the own shard behind an event, on a stream of its own: it is slow, and nobody waits for it
+// meanwhile.
+func (r *Runner) copyOwn(call Call, leave cudart.Event) error {
+	if err := r.own.Wait(leave); err != nil {
 		return err
 	}
 	bytes := shardBytes(call, r.World())
@@ -69,7 +81,7 @@ func (r *Runner) copyBeside(call Call, p *Params) error {
 	if err := r.copyChunk(r.own, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to, r.Local(call.A)); err != nil {
 		return err
 	}
-	return r.own.Record(back)
+	return r.own.Record(r.forks[1])
 }
 
 // shardBytes is the size of each rank's rows of A.

@@ -30,6 +30,8 @@ type GEMM struct {
 	// Maps has Params name the tensor maps that the kernel reads, of A with so many rows;
 	// nil is that it reads none.
 	Maps func(r *Runner, p *Params, d collective.DType, rowsOfA int64) error
+	// CopiesOwn: the kernels of Gathered copy the own shard, too.
+	CopiesOwn bool
 	// BLAS: a library multiplies, and none of the above is there.
 	BLAS bool
 }

@@ -9,8 +9,8 @@
 //      their way; before, it adds the peers' products if the job says so
 //   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
 //      copies, while the next tile is multiplied, and then fetches what the peers have of that one
-// Meanwhile a thread of the last block, which has the fewest tiles, waits until the peers need
-// nothing more. It has no part in the above, so that it delays nothing. Behind a call whose wait has expired,
+// Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather; that of the
+// last block, which has the fewest tiles, waits until the peers need nothing more. Behind a call whose wait has expired,
 // nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
@@ -29,6 +29,7 @@
 #include "clusters.cuh"
 #include "handover.cuh"
 #include "multiply.cuh"
+#include "ownshard.cuh"
 #include "summed.cuh"
 
 FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
@@ -85,6 +86,16 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   release(before);
 }
 
+// What one thread of each block does that has no part in the product.
+template <int kColumns, typename Job>
+FORCE_INLINE __device__ void serve_peers(const MatmulParams& p, Layout<kColumns> at, Job job) {
+  const uint32_t last = grid_blocks() - 1;
+  if (block_id() == last)
+    job.await_peers();
+  else if constexpr (Job::kGathers)
+    copy_own_shard<kColumns>(p, at, job.order().rows_of_shard(p.base.rank), block_id(), last);
+}
+
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
@@ -103,7 +114,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
     if (warp == 1 || warp == 2) store_tiles<kColumns>(p, at, Job{p}, warp - 1);
-    if (warp == 3 && lane_id() == 0 && block_id() == grid_blocks() - 1) Job{p}.await_peers();
+    if (warp == 3 && lane_id() == 0) serve_peers<kColumns>(p, at, Job{p});
   } else {
     take_registers<232>();
     const Job job{p};

@@ -42,6 +42,7 @@ func (columns wgmma) gemm() *GEMM {
 		Cost:      columns.cost,
 		Shape:     columns.shape,
 		Maps:      columns.maps,
+		CopiesOwn: true,
 	}
 }
 
@@ -68,12 +69,15 @@ func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 }
 
 // shared is the shared memory of a block: as many stages as fit beside a tile that is on
-// its way out, and barriers. Layout in clusters.cuh has the same.
+// its way out, barriers, and two places for what is copied in passing. Layout in clusters.cuh has the same.
 func (columns wgmma) shared() int {
-	const most, rows, barriers = 227 << 10, wgmmaRows / wgmmaCluster, 256
+	const most, rows, barriers, leastPassing, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 256, 2 << 10, 8 << 10
 	stage := 2 * wgmmaSlice * (rows + int(columns))
 	out := rows * int(columns.pitch())
-	return (most-out-barriers)/stage*stage + out + barriers
+	ring := most - out - barriers
+	stages := (ring - 2*leastPassing) / stage
+	passing := min((ring-stages*stage)/2/leastPassing*leastPassing, mostPassing)
+	return stages*stage + out + barriers + 2*passing
 }
 
 // pitch is how many bytes the rows of a tile are apart on its way out.
