@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/kernels/ptx"
 	"gpurun/kernels/reference"
 )
 
@@ -225,4 +227,43 @@ func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
 		}
 		return errors.Join(m.synchronize(), m.wantNoCopies(r))
 	})
+}
+
+// Every wait of a warp that copies the own shard in passing is needed: without it, disorder makes the gathered
+// matrix wrong. Each place is passed several times, and the last chunk is cut short.
+func TestOwnShardMustBeWaitedFor(t *testing.T) {
+	const world = 2
+	p := matmul.Problem{M: 21 * world, N: 200, K: 328, DType: collective.Half}
+	for _, tt := range []struct{ what, of, by string }{
+		{"that a chunk has been loaded", `(?s)^(.*)mbarrier\.try_wait[^;]*;(.*wait_group\.read 0;)`, "${1}setp.eq.u32 ended, 0, 0;${2}"},
+		{"that a store has read its place", `(bulk_group[^;]*;[^;]*commit_group;[^;]*)cp\.async\.bulk\.wait_group\.read 0;`, "$1"},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			wrong := func(seed uint64, source collective.Source) error {
+				calls := gathers(p, world, 1, seed)
+				g := groupFor(world, sim.New(1, sim.Options{Major: 9, Seed: seed}), calls)
+				g.source = source
+				errs := make([]error, world)
+				g.run(t, func(m *member) error {
+					r, err := newRunner(m)
+					if err == nil {
+						errs[m.rank] = runMatmuls(m, r, calls)
+					}
+					return err
+				})
+				return errors.Join(errs...)
+			}
+			spoilt := spoiltModule("matmul_wgmma_gathered_208_half", tt.of, tt.by)
+			for seed := uint64(1); seed <= 100; seed++ {
+				if err := wrong(seed, ptx.Source); err != nil {
+					t.Fatalf("seed %d, with every wait: %v", seed, err)
+				}
+				if err := wrong(seed, spoilt); err != nil && strings.Contains(err.Error(), "gathered A") {
+					t.Logf("seed %d: %v", seed, err)
+					return
+				}
+			}
+			t.Error("no seed finds that it is missing")
+		})
+	}
 }

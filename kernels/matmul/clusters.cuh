@@ -12,19 +12,20 @@ constexpr int kParts = 2;                // of a tile, one for each warpgroup th
 constexpr int kPartRows = kRows / kParts;
 constexpr int kRowBytes = kSlice * kElementBytes;
 constexpr uint32_t kMostShared = 227 * 1024;
+constexpr uint32_t kPassingUnit = 2048, kMostPassing = 4 * kPassingUnit;
 
-// Shared memory: a ring of as many stages as fit, what is on its way out, barriers, and what is copied in passing.
+// Shared memory: a ring of as many stages as fit, what is on its way out, barriers, and where
+// there is room for it, what is copied in passing.
 template <int kColumns>
 struct Layout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes;
   static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB;                     // of a stage
   static constexpr uint32_t kPitch = kOutPitch<kColumns>;
   static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 256; // at most
-  static constexpr uint32_t kLeastPassing = 2048, kMostPassing = 8192; // bytes of each of two places
   static constexpr uint32_t kRing = kMostShared - kOutBytes - kBarrierBytes; // at most
-  static constexpr uint32_t kStages = (kRing - 2 * kLeastPassing) / kBytes;
-  static constexpr uint32_t kLeft = (kRing - kStages * kBytes) / 2 / kLeastPassing * kLeastPassing;
-  static constexpr uint32_t kPassingBytes = kLeft < kMostPassing ? kLeft : kMostPassing;
+  static constexpr uint32_t kStages = kRing / kBytes;
+  static constexpr uint32_t kLeft = (kRing - kStages * kBytes) / 2 / kPassingUnit * kPassingUnit;
+  static constexpr uint32_t kPassingBytes = kLeft < kMostPassing ? kLeft : kMostPassing; // of each of two places; 0: none
   uint32_t base;
 
   FORCE_INLINE __device__ uint32_t a(uint32_t stage) const { return base + stage * kBytes; }

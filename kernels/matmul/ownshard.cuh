@@ -5,7 +5,7 @@
 
 #include "clusters.cuh"
 
-// One thread's copies of the chunks that fall to one block of so many.
+// One thread's copies of the chunks that fall to one block of so many. What they store has been written when the kernel ends.
 template <int kColumns>
 FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColumns> at, int64_t rows, uint32_t block, uint32_t blocks) {
   constexpr int64_t kChunk = Layout<kColumns>::kPassingBytes;
@@ -31,5 +31,4 @@ FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColum
     parity ^= place;
     place ^= 1;
   }
-  bulk_wait_written();
 }

@@ -9,8 +9,8 @@
 //      their way; before, it adds the peers' products if the job says so
 //   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
 //      copies, while the next tile is multiplied, and then fetches what the peers have of that one
-// Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather; that of the
-// last block, which has the fewest tiles, waits until the peers need nothing more. Behind a call whose wait has expired,
+// Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather, if there is
+// room to pass through; that of the last block, which has the fewest tiles, waits until the peers need nothing more. Behind a call whose wait has expired,
 // nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
@@ -92,7 +92,7 @@ FORCE_INLINE __device__ void serve_peers(const MatmulParams& p, Layout<kColumns>
   const uint32_t last = grid_blocks() - 1;
   if (block_id() == last)
     job.await_peers();
-  else if constexpr (Job::kGathers)
+  else if constexpr (Job::kGathers && Layout<kColumns>::kPassingBytes > 0)
     copy_own_shard<kColumns>(p, at, job.order().rows_of_shard(p.base.rank), block_id(), last);
 }
 

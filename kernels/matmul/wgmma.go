@@ -30,6 +30,7 @@ func (columns wgmma) gemm() *GEMM {
 		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(job), columns), "wgmma", collective.SM90a,
 			"JOB="+job, fmt.Sprintf("COLUMNS=%d", columns))
 	}
+	_, passing := columns.room()
 	return &GEMM{
 		Name: "wgmma", Kernels: jobs("Product"),
 		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
@@ -42,7 +43,7 @@ func (columns wgmma) gemm() *GEMM {
 		Cost:      columns.cost,
 		Shape:     columns.shape,
 		Maps:      columns.maps,
-		CopiesOwn: true,
+		CopiesOwn: passing > 0,
 	}
 }
 
@@ -60,24 +61,25 @@ func (columns wgmma) cost(p Problem, shards, sms int) int64 {
 }
 
 func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
+	shared, _ := columns.room()
 	return cudart.Launch{
 		Blocks:      wgmmaCluster * int(min(columns.pairs(p, shards), int64(sms/wgmmaCluster))),
 		Threads:     3 * 128,
-		SharedBytes: columns.shared(),
+		SharedBytes: shared,
 		Cluster:     wgmmaCluster,
 	}
 }
 
-// shared is the shared memory of a block: as many stages as fit beside a tile that is on
-// its way out, barriers, and two places for what is copied in passing. Layout in clusters.cuh has the same.
-func (columns wgmma) shared() int {
-	const most, rows, barriers, leastPassing, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 256, 2 << 10, 8 << 10
+// room is how the shared memory of a block is divided up: as many stages as fit beside a tile that is on its way out, and
+// barriers, and two places for what is copied in passing, or none. Layout in clusters.cuh has the same.
+func (columns wgmma) room() (shared, passing int) {
+	const most, rows, barriers, unit, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 256, 2 << 10, 8 << 10
 	stage := 2 * wgmmaSlice * (rows + int(columns))
-	out := rows * int(columns.pitch())
-	ring := most - out - barriers
-	stages := (ring - 2*leastPassing) / stage
-	passing := min((ring-stages*stage)/2/leastPassing*leastPassing, mostPassing)
-	return stages*stage + out + barriers + 2*passing
+	fixed := rows*int(columns.pitch()) + barriers
+	stages := (most - fixed) / stage
+	left := most - fixed - stages*stage
+	passing = min(left/2/unit*unit, mostPassing)
+	return fixed + stages*stage + 2*passing, passing
 }
 
 // pitch is how many bytes the rows of a tile are apart on its way out.
