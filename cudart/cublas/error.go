@@ -51,8 +51,8 @@ func (s Status) Error() string {
 	return fmt.Sprintf("cublasStatus %d", int32(s))
 }
 
-// advice says what to do about a status.
-func (s Status) advice() string {
+// Advice says what to do about a status.
+func (s Status) Advice() string {
 	switch s {
 	case ErrNotInitialized, ErrArchMismatch:
 		return "the driver or the GPU may be too old for this cuBLAS; give --cublas-lib one of an older CUDA"
@@ -63,33 +63,15 @@ func (s Status) advice() string {
 }
 
 // Error is a failed cuBLAS call.
-type Error struct {
-	Op   string // what was called, such as "cublasGemmEx"
-	Code Status
-	Text string // cuBLAS's own words; may be empty
-}
-
-// Error reads "cublasGemmEx: CUBLAS_STATUS_INVALID_VALUE (7): cuBLAS's words; what to
-// do".
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
-	if e.Text != "" {
-		s += ": " + e.Text
-	}
-	return s + "; " + e.Code.advice()
-}
-
-// Unwrap makes errors.Is(err, ErrInvalidValue) work.
-func (e *Error) Unwrap() error { return e.Code }
+type Error = dl.Failure[Status]
 
 // check turns what f returned into an error.
-func (l *Library) check(f dl.Func, code int32) error {
-	if Status(code) == Success {
-		return nil
+func (l *Library) check(f dl.Func, code int32) error { return dl.Check(f, Status(code), l.explain) }
+
+// explain is cuBLAS's own words for a status, or nothing.
+func (l *Library) explain(s Status) string {
+	if !l.fns.statusString.Found() {
+		return ""
 	}
-	e := &Error{Op: f.Name(), Code: Status(code)}
-	if explain := l.fns.statusString; explain.Found() {
-		e.Text = dl.String(explain.Pointer(uintptr(code)))
-	}
-	return e
+	return dl.String(l.fns.statusString.Pointer(uintptr(s)))
 }

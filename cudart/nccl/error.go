@@ -48,8 +48,8 @@ func (r Result) Error() string {
 	return fmt.Sprintf("ncclResult %d", int32(r))
 }
 
-// advice says what to do about a code.
-func (r Result) advice() string {
+// Advice says what to do about a code.
+func (r Result) Advice() string {
 	switch r {
 	case ErrInProgress:
 		return "gpurun calls NCCL blocking; unset NCCL_COMM_BLOCKING"
@@ -62,35 +62,14 @@ func (r Result) advice() string {
 }
 
 // Error is a failed NCCL call.
-type Error struct {
-	Op   string // what was called, such as "ncclAllReduce"
-	Code Result
-	Text string // NCCL's own account; may be empty
-}
-
-// Error reads "ncclAllReduce: ncclInvalidUsage (5): NCCL's text; what to do".
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
-	if e.Text != "" {
-		s += ": " + e.Text
-	}
-	return s + "; " + e.Code.advice()
-}
-
-// Unwrap makes errors.Is(err, ErrSystem) work.
-func (e *Error) Unwrap() error { return e.Code }
+type Error = dl.Failure[Result]
 
 // check turns what f returned into an error.
-func (l *Library) check(f dl.Func, code int32) error {
-	if Result(code) == Success {
-		return nil
-	}
-	return &Error{Op: f.Name(), Code: Result(code), Text: l.explain(code)}
-}
+func (l *Library) check(f dl.Func, code int32) error { return dl.Check(f, Result(code), l.explain) }
 
 // explain is NCCL's last message, or where a version or an error has none, its
 // words for the code.
-func (l *Library) explain(code int32) string {
+func (l *Library) explain(code Result) string {
 	if l.fns.lastError.Found() {
 		if text := dl.String(l.fns.lastError.Pointer(0)); text != "" {
 			return text

@@ -66,8 +66,8 @@ func (r Return) Error() string {
 	return fmt.Sprintf("nvmlReturn %d", int32(r))
 }
 
-// advice says what to do about a code.
-func (r Return) advice() string {
+// Advice says what to do about a code.
+func (r Return) Advice() string {
 	switch r {
 	case ErrDriverNotLoaded:
 		return "the NVIDIA kernel driver is not loaded; load it, or give the container its GPUs"
@@ -85,26 +85,6 @@ func (r Return) advice() string {
 }
 
 // Error is a failed NVML call.
-type Error struct {
-	Op   string // what was called, such as "nvmlInit_v2"
-	Code Return
-}
+type Error = dl.Failure[Return]
 
-// Error reads "nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED (9): what to do".
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: %s (%d)", e.Op, e.Code.Error(), int32(e.Code))
-	if advice := e.Code.advice(); advice != "" {
-		s += ": " + advice
-	}
-	return s
-}
-
-// Unwrap makes errors.Is(err, ErrDriverNotLoaded) work.
-func (e *Error) Unwrap() error { return e.Code }
-
-func check(f dl.Func, code int32) error {
-	if Return(code) == Success {
-		return nil
-	}
-	return &Error{Op: f.Name(), Code: Return(code)}
-}
+func check(f dl.Func, code int32) error { return dl.Check(f, Return(code), nil) }

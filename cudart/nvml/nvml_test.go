@@ -58,7 +58,7 @@ func TestRefusedInitSaysWhatToDo(t *testing.T) {
 		code Return
 		text string
 	}{
-		"9":  {ErrDriverNotLoaded, "nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED (9): the NVIDIA kernel driver is not loaded"},
+		"9":  {ErrDriverNotLoaded, "nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED (9); the NVIDIA kernel driver is not loaded"},
 		"18": {ErrLibRMMismatch, "different versions; reboot after a driver update"},
 		"77": {77, "nvmlInit_v2: nvmlReturn 77 (77)"},
 	} {

@@ -45,23 +45,10 @@ func (s Status) Error() string {
 	return fmt.Sprintf("NVSHMEM status %d", int32(s))
 }
 
+// Advice says what to do about a code.
+func (s Status) Advice() string { return "NVSHMEM_DEBUG=INFO says more" }
+
 // Error is a failed NVSHMEM call.
-type Error struct {
-	Op   string // what was called, such as "nvshmemx_hostlib_init_attr"
-	Code Status
-}
+type Error = dl.Failure[Status]
 
-// Error reads "nvshmemx_get_uniqueid: NVSHMEMX_ERROR_INTERNAL (7); what to do".
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s: %s (%d); NVSHMEM_DEBUG=INFO says more", e.Op, e.Code.Error(), int32(e.Code))
-}
-
-// Unwrap makes errors.Is(err, ErrOutOfMemory) work.
-func (e *Error) Unwrap() error { return e.Code }
-
-func check(f dl.Func, code int32) error {
-	if Status(code) == Success {
-		return nil
-	}
-	return &Error{Op: f.Name(), Code: Status(code)}
-}
+func check(f dl.Func, code int32) error { return dl.Check(f, Status(code), nil) }
