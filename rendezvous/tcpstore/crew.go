@@ -1,6 +1,7 @@
 package tcpstore
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -63,9 +64,14 @@ func (l *loop) serveTogether(ready []*conn) error {
 	reads := l.crew.read(ready)
 	l.crew.answering = true
 	for i, c := range ready {
-		if !c.gone {
-			l.dismissOn(c.answerRead(reads[i]), c)
+		if c.gone {
+			continue
 		}
+		err := c.answerRead(reads[i])
+		if err != nil && c.replies && !c.blocked {
+			err = errors.Join(err, c.out.writeTo(c.fd)) // it goes now, with what it was to be answered
+		}
+		l.dismissOn(err, c)
 	}
 	l.crew.answering = false
 	l.answerTogether()

@@ -117,6 +117,46 @@ func TestACrewForgetsThoseWhoAreGone(t *testing.T) {
 	}
 }
 
+// Who is hung up on, or says that there is no more to come, behind what it has asked for, is answered before, as without a crew.
+func TestACrewAnswersBeforeItHangsUp(t *testing.T) {
+	value := strings.Repeat("v", 200)
+	get := encode(current, opGet, "k")
+	set := func(size int) []byte { // a request of so many bytes
+		return encode(current, opSet, "k", strings.Repeat("v", size-len(encode(current, opSet, "k", ""))))
+	}
+	for name, said := range map[string][][]byte{
+		"an error":           {encode(current, opSet, "k", value), get, {99}},
+		"an end, all read":   {set(crewReadBytes - len(get)), get},
+		"an end, less read":  {encode(current, opSet, "k", value), get},
+		"an end, more comes": {set(crewReadBytes), get},
+	} {
+		answers := map[bool]int{}
+		for _, alone := range []bool{true, false} {
+			l := together(t)
+			c, fd := peer(t, l)
+			say(t, fd, said...)
+			if err := unix.Shutdown(fd, unix.SHUT_WR); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 { // rounds
+				switch {
+				case c.gone:
+				case alone:
+					l.dismissOn(c.ready(false), c)
+				default:
+					if err := l.serveTogether([]*conn{c}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			answers[alone] = len(heard(t, fd))
+		}
+		if answers[true] < len(value) || answers[false] != answers[true] {
+			t.Errorf("%s: %d bytes of answers by a crew, %d without", name, answers[false], answers[true])
+		}
+	}
+}
+
 // One who is hung up on when its wait ends is not served with what it has said since.
 func TestACrewDoesNotServeThoseWhoAreGone(t *testing.T) {
 	l := together(t)
@@ -148,10 +188,7 @@ func TestACrewHangsUp(t *testing.T) {
 	say(t, fds[3], []byte{255})
 	l.serveTogether(conns)
 	for i, fd := range fds {
-		want := string(encode(current, 0, i)[1:])
-		if i == 3 {
-			want = ""
-		}
+		want := string(encode(current, 0, i)[1:]) // what it asked before is answered
 		if got := heard(t, fd); got != want {
 			t.Errorf("client %d got %q, want %q", i, got, want)
 		}

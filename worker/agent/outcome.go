@@ -30,6 +30,7 @@ type WorkerState struct {
 	Signal               syscall.Signal
 	Phase                string // the last that it reported
 	Stuck                bool   // it did not die of SIGKILL
+	EndedByAgent         bool   // it was still there, and had not failed by itself, when the agent told workers to end
 	// Started is just before the fork; Exited is zero for one that is stuck.
 	Started, Exited time.Time
 }
@@ -60,8 +61,10 @@ func (g *group) outcome() *Outcome {
 		o.Signal = signalled.Signal
 	}
 	for _, w := range g.workers {
-		o.Workers = append(o.Workers, w.ended())
-		if g.failedByItself(w) {
+		state, failed := w.ended(), g.failedByItself(w)
+		state.EndedByAgent = !failed && !g.stop.begun.IsZero() && (state.Stuck || w.exitedAt.After(g.stop.begun))
+		o.Workers = append(o.Workers, state)
+		if failed {
 			o.Failures = append(o.Failures, g.describe(w))
 		}
 	}

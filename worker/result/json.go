@@ -60,8 +60,11 @@ func WriteFile(path string, r Report) error {
 }
 
 // Replace writes to a temporary file beside path, which then takes path's place,
-// so that a reader never sees half a document.
+// so that a reader never sees half a document. A symbolic link stays, and the file that it names is replaced.
 func Replace(path string, write func(io.Writer) error) (err error) {
+	if path, err = behindLinks(path); err != nil {
+		return err
+	}
 	f, err := createBeside(path)
 	if err != nil {
 		return err
@@ -85,6 +88,10 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 // CheckFile says why Replace could not write to path, before there is
 // anything to write.
 func CheckFile(path string) error {
+	path, err := behindLinks(path)
+	if err != nil {
+		return err
+	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
 	}
@@ -94,6 +101,18 @@ func CheckFile(path string) error {
 	}
 	f.Close()
 	return os.Remove(f.Name())
+}
+
+// behindLinks is the file that a path names, by symbolic links or without. A link to nothing is an error.
+func behindLinks(path string) (string, error) {
+	if _, err := os.Lstat(path); err != nil {
+		return path, nil // to be made
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot write results to %s, a symbolic link: %w", path, err)
+	}
+	return file, nil
 }
 
 // createBeside makes a temporary file, readable by all, in path's directory.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,6 +47,31 @@ func TestCheckFileRefuses(t *testing.T) {
 		if err := CheckFile(path); err == nil {
 			t.Errorf("CheckFile(%q) has no objection", path)
 		}
+	}
+}
+
+// A symbolic link stays one, and what it names is written; one that names nothing is refused.
+func TestResultsBehindALink(t *testing.T) {
+	folder := t.TempDir()
+	file, link, nowhere := filepath.Join(folder, "run1", "r.json"), filepath.Join(folder, "latest.json"), filepath.Join(folder, "nowhere.json")
+	err := errors.Join(
+		os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("old"), 0o600),
+		os.Symlink(filepath.Join("run1", "r.json"), link), os.Symlink("gone.json", nowhere),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(CheckFile(link), WriteFile(link, wrong())); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != filepath.Join("run1", "r.json") {
+		t.Errorf("the link names %s: %v", to, err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !json.Valid(text) {
+		t.Errorf("the file behind it has %.20q: %v", text, err)
+	}
+	if CheckFile(nowhere) == nil || WriteFile(nowhere, wrong()) == nil {
+		t.Error("a link to nothing is written")
 	}
 }
 

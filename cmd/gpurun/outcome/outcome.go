@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/agent"
 )
@@ -22,12 +23,7 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 		if last := o.First.LastStderr; len(last) > 0 {
 			fmt.Fprintf(&b, "  its last lines of stderr:\n    %s\n", strings.Join(last, "\n    "))
 		}
-		switch others := len(o.Workers) - 1; {
-		case others == 1:
-			b.WriteString("  the other rank was ended because of it\n")
-		case others > 1:
-			fmt.Fprintf(&b, "  the other %d ranks were ended because of it\n", others)
-		}
+		b.WriteString(endedBecause(o))
 	case o.Signal != 0:
 		fmt.Fprintf(&b, "gpurun: ended by %s\n", agent.SignalName(o.Signal))
 	case o.Cause != nil:
@@ -39,6 +35,25 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 		}
 	}
 	io.WriteString(w, b.String())
+}
+
+// endedBecause says how many ranks were ended because of the first failure. The others had ended before, by themselves.
+func endedBecause(o *agent.Outcome) string {
+	others, ended := len(o.Workers)-1, 0
+	for _, w := range o.Workers {
+		if w.EndedByAgent && w.Rank != o.First.Rank {
+			ended++
+		}
+	}
+	switch {
+	case ended == 0:
+		return ""
+	case ended < others:
+		return fmt.Sprintf("  %s ended because of it\n", phrase.Count(ended, "other rank was", "other ranks were"))
+	case ended == 1:
+		return "  the other rank was ended because of it\n"
+	}
+	return fmt.Sprintf("  the other %d ranks were ended because of it\n", ended)
 }
 
 // exitOfLibrary explains a worker that NVSHMEM has ended: on an error that it

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +11,14 @@ import (
 	"gpurun/worker/agent"
 )
 
+// workers are so many, some of which the agent has ended.
+func workers(count int, ended ...int) (all []agent.WorkerState) {
+	for rank := range count {
+		all = append(all, agent.WorkerState{Rank: rank, EndedByAgent: slices.Contains(ended, rank)})
+	}
+	return all
+}
+
 func TestExplainOutcome(t *testing.T) {
 	killed := &agent.Failure{Rank: 2, PID: 4711, Signal: syscall.SIGKILL, Phase: "timing allreduce", LastStderr: []string{"one", "two"}}
 	for name, c := range map[string]struct {
@@ -18,14 +27,24 @@ func TestExplainOutcome(t *testing.T) {
 	}{
 		"success": {agent.Outcome{Workers: make([]agent.WorkerState, 4)}, ""},
 		"failure": {
-			agent.Outcome{First: killed, Workers: make([]agent.WorkerState, 4)},
+			agent.Outcome{First: killed, Workers: workers(4, 0, 1, 3)},
 			"gpurun: rank 2 (pid 4711) was killed by SIGKILL while timing allreduce\n" +
 				"  its last lines of stderr:\n    one\n    two\n" +
 				"  the other 3 ranks were ended because of it\n",
 		},
 		"pair": {
-			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: make([]agent.WorkerState, 2)},
+			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: workers(2, 1)},
 			"gpurun: rank 0 (pid 1) exited with code 7\n  the other rank was ended because of it\n",
+		},
+		"some had ended": {
+			agent.Outcome{First: killed, Workers: workers(4, 1, 3)},
+			"gpurun: rank 2 (pid 4711) was killed by SIGKILL while timing allreduce\n" +
+				"  its last lines of stderr:\n    one\n    two\n" +
+				"  2 other ranks were ended because of it\n",
+		},
+		"all had ended": {
+			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: workers(3)},
+			"gpurun: rank 0 (pid 1) exited with code 7\n",
 		},
 		"alone": {
 			agent.Outcome{First: &agent.Failure{PID: 1, ExitCode: 7}, Workers: make([]agent.WorkerState, 1)},
