@@ -59,11 +59,15 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if len(words) == 0 {
+			switch {
+			case len(words) > 0:
+				return unknownCommand(cmd, words[0])
+			case len(a.Args) > 1:
+				return exit.Usagef("nothing to run: name a collective (gpurun list has them), a script, -m MODULE, or -- COMMAND")
+			default:
 				cmd.SetOut(a.Err)
 				return cmp.Or(cmd.Help(), error(&exit.Error{Code: exit.Usage}))
 			}
-			return unknownCommand(cmd, words[0])
 		},
 	}
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -30,7 +30,7 @@ type WorkerState struct {
 	Signal               syscall.Signal
 	Phase                string // the last that it reported
 	Stuck                bool   // it did not die of SIGKILL
-	EndedByAgent         bool   // it was still there, and had not failed by itself, when the agent told workers to end
+	Followed             bool   // it ended because another failed: the agent told it to, or the failure was felt
 	// Started is just before the fork; Exited is zero for one that is stuck.
 	Started, Exited time.Time
 }
@@ -62,7 +62,7 @@ func (g *group) outcome() *Outcome {
 	}
 	for _, w := range g.workers {
 		state, failed := w.ended(), g.failedByItself(w)
-		state.EndedByAgent = !failed && !g.stop.begun.IsZero() && (state.Stuck || w.exitedAt.After(g.stop.begun))
+		state.Followed = !g.finished(w) && (!failed || w.consequence())
 		o.Workers = append(o.Workers, state)
 		if failed {
 			o.Failures = append(o.Failures, g.describe(w))
@@ -73,6 +73,11 @@ func (g *group) outcome() *Outcome {
 		o.First = g.describe(w)
 	}
 	return o
+}
+
+// finished reports whether a worker ended well before any was told to end.
+func (g *group) finished(w *worker) bool {
+	return w.exit != nil && w.failedAt.IsZero() && (g.stop.begun.IsZero() || w.exitedAt.Before(g.stop.begun))
 }
 
 // ended returns how a worker ended.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"syscall"
 
 	"gpurun/worker/agent"
 	"gpurun/worker/launcher"
@@ -24,7 +25,7 @@ const (
 	WorkerDied  = 5
 	Rendezvous  = 6
 	Threshold   = 99  // all verified, and slower than allowed
-	NotRunnable = 126 // as of a shell: a command that is not executable
+	NotRunnable = 126 // as of a shell: a command that is not executable, or a folder
 	NotFound    = 127 // as of a shell: a command that is not there
 	Signalled   = 128 // and the signal's number
 )
@@ -100,7 +101,7 @@ func Code(err error) int {
 		return Signalled + int(signal.Signal)
 	case errors.As(err, &meeting):
 		return Rendezvous
-	case errors.As(err, &notFound) && errors.Is(err, fs.ErrPermission):
+	case errors.As(err, &notFound) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR)):
 		return NotRunnable
 	case errors.As(err, &notFound):
 		return NotFound

@@ -26,6 +26,7 @@ func TestExitCode(t *testing.T) {
 		{&EnvironmentError{errors.New("no GPU")}, 3, "no GPU"},
 		{&agent.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
 		{&agent.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
+		{&agent.NotFound{Name: "/", Err: syscall.EISDIR}, 126, `cannot run "/": is a directory`},
 		{errors.New("out of descriptors"), 3, "out of descriptors"},
 	} {
 		if code, text := Code(c.err), Describe(c.err); code != c.code || text != c.text {

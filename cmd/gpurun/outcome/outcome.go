@@ -37,11 +37,11 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 	io.WriteString(w, b.String())
 }
 
-// endedBecause says how many ranks were ended because of the first failure. The others had ended before, by themselves.
+// endedBecause says how many ranks were ended because of the first failure. Others have ended well before, or failed themselves.
 func endedBecause(o *agent.Outcome) string {
 	others, ended := len(o.Workers)-1, 0
 	for _, w := range o.Workers {
-		if w.EndedByAgent && w.Rank != o.First.Rank {
+		if w.Followed && w.Rank != o.First.Rank {
 			ended++
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"gpurun/worker/agent"
 )
 
-// workers are so many, some of which the agent has ended.
+// workers are so many, some of which have ended because another failed.
 func workers(count int, ended ...int) (all []agent.WorkerState) {
 	for rank := range count {
-		all = append(all, agent.WorkerState{Rank: rank, EndedByAgent: slices.Contains(ended, rank)})
+		all = append(all, agent.WorkerState{Rank: rank, Followed: slices.Contains(ended, rank)})
 	}
 	return all
 }
