@@ -30,6 +30,13 @@ FORCE_INLINE __device__ uint32_t thread_id_late() {
 
 FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 
+// What is the same for all threads of the warp, told so that compilers know it, and keep what follows from it in registers of
+// the warp.
+FORCE_INLINE __device__ uint32_t of_warp(uint32_t x) {
+  asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, -1;" : "+r"(x));
+  return x;
+}
+
 // All threads of the warp meet, and see what any of them has seen.
 FORCE_INLINE __device__ void warp_meet() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 

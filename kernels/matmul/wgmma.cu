@@ -109,7 +109,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     if (thread_id() == 0 && block_id() == grid_blocks() - 1) Job{p}.let_copies_go();
     return;
   }
-  const uint32_t group = thread_id() / kWarpgroup, warp = thread_id() / 32;
+  const uint32_t group = of_warp(thread_id() / kWarpgroup), warp = thread_id() / 32;
   if (group == 0) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
