@@ -13,7 +13,7 @@ import (
 // compiled is what has become of PTX: a program, or an error of its parser or
 // its compiler. Devices share it.
 type compiled struct {
-	header  *ptx.Module // all but the entries
+	header  *ptx.Module // without the entries
 	program *exec.Program
 	invalid error // what the parser says
 	refused error // what the compiler says
@@ -58,7 +58,6 @@ func newCompiled(name string, text []byte) *compiled {
 		return &compiled{invalid: err}
 	}
 	program, err := exec.Compile(parsed)
-	header := *parsed
-	header.Entries = nil
-	return &compiled{header: &header, program: program, refused: err}
+	parsed.Entries = nil // large, and compiled by now
+	return &compiled{header: parsed, program: program, refused: err}
 }

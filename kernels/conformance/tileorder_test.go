@@ -117,7 +117,7 @@ func TestOrderOfTiles(t *testing.T) {
 	for _, shape := range []struct {
 		world int
 		rows  int64
-	}{{1, 2}, {2, 2}, {3, 4}, {4, 8}} {
+	}{{1, 2}, {2, 2}, {3, 3}, {3, 4}, {4, 8}} {
 		for i, c := range orderedCalls(shape.world, shape.rows) {
 			t.Run(c.String(), func(t *testing.T) {
 				t.Parallel()

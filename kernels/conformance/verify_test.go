@@ -43,9 +43,6 @@ func TestEverySizeTypeAndWorld(t *testing.T) {
 
 func everyCall(m *member) error {
 	types := []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.UInt64}
-	if m.world > 8 { // which takes as long as all the others together
-		types = types[1:3]
-	}
 	for _, c := range calls(m.world, nil) {
 		for t, d := range types {
 			for i, count := range counts {

@@ -88,7 +88,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
 
 // What one thread of each block does that has no part in the product.
 template <int kColumns, typename Job>
-FORCE_INLINE __device__ void serve_peers(const MatmulParams& p, Layout<kColumns> at, Job job) {
+FORCE_INLINE __device__ void work_beside(const MatmulParams& p, Layout<kColumns> at, Job job) {
   const uint32_t last = grid_blocks() - 1;
   if (block_id() == last)
     job.await_peers();
@@ -114,7 +114,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     give_registers<40>();
     if (thread_id() == 0) copy_operands<kColumns>(p, at, Job{p});
     if (warp == 1 || warp == 2) store_tiles<kColumns>(p, at, Job{p}, warp - 1);
-    if (warp == 3 && lane_id() == 0) serve_peers<kColumns>(p, at, Job{p});
+    if (warp == 3 && lane_id() == 0) work_beside<kColumns>(p, at, Job{p});
   } else {
     take_registers<232>();
     const Job job{p};

@@ -68,7 +68,7 @@ func (l *loop) serveTogether(ready []*conn) error {
 			continue
 		}
 		err := c.answerRead(reads[i])
-		if err != nil && c.replies && !c.blocked {
+		if err != nil && c.replies && !c.blocked && !c.out.empty() {
 			err = errors.Join(err, c.out.writeTo(c.fd)) // it goes now, with what it was to be answered
 		}
 		l.dismissOn(err, c)

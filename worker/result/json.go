@@ -110,7 +110,7 @@ func behindLinks(path string) (string, error) {
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot write results to %s, a symbolic link: %w", path, err)
+		return "", fmt.Errorf("cannot write results to %s: it is a symbolic link to what is not there (%w); remove it, or name another file", path, err)
 	}
 	return file, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Program is a compiled module. It is immutable, and safe for concurrent use.
 type Program struct {
-	module  *ptx.Module // without its entries once they are compiled
+	module  *ptx.Module // whose entries are not needed any more
 	kernels map[string]*Kernel
 	image   map[string]int64 // offset of each .global and .const variable
 	size    int64
@@ -61,9 +61,6 @@ func Compile(m *ptx.Module) (*Program, error) {
 		}
 		p.kernels[e.Name] = k
 	}
-	header := *m
-	header.Entries = nil
-	p.module = &header
 	return p, nil
 }
 
