@@ -40,3 +40,6 @@ FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
 // Orders what this thread has seen, and written, before copies that are made afterwards: by
 // itself, or by one that it meets at a barrier.
 FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// The same for shared memory alone: a tenth of the time.
+FORCE_INLINE __device__ void copies_see_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -2,8 +2,8 @@
 // memory of a block.
 #pragma once
 
-#include "hopper.cuh"
 #include "output.cuh"
+#include "ring.cuh"
 
 constexpr int kBlocks = 2; // of a cluster
 constexpr int kRows = 128, kSlice = 64;
@@ -14,38 +14,40 @@ constexpr int kRowBytes = kSlice * kElementBytes;
 constexpr uint32_t kMostShared = 227 * 1024;
 constexpr uint32_t kPassingUnit = 2048, kMostPassing = 4 * kPassingUnit;
 
-// Shared memory: a ring of as many stages as fit, what is on its way out, barriers, and where
-// there is room for it, what is copied in passing.
+// Shared memory: a ring of stages for each operand, as many as fit, what is on its way out, barriers, and where
+// there is room for it, what is copied in passing. Columns of B come from both blocks, and so later than rows of A: if
+// one more stage of it fits, it has that.
 template <int kColumns>
 struct Layout {
-  static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes;
-  static constexpr uint32_t kBytes = kBytesOfA + kBytesOfB;                     // of a stage
+  static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes; // of a stage
   static constexpr uint32_t kPitch = kOutPitch<kColumns>;
-  static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 256; // at most
-  static constexpr uint32_t kRing = kMostShared - kOutBytes - kBarrierBytes; // at most
-  static constexpr uint32_t kStages = kRing / kBytes;
-  static constexpr uint32_t kLeft = (kRing - kStages * kBytes) / 2 / kPassingUnit * kPassingUnit;
+  static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 320; // at most
+  static constexpr uint32_t kRoom = kMostShared - kOutBytes - kBarrierBytes; // for the rings, and more
+  static constexpr uint32_t kStages = kRoom / (kBytesOfA + kBytesOfB);
+  static constexpr uint32_t kStagesOfB = (kRoom - kStages * kBytesOfA) / kBytesOfB;
+  using A = Ring<kStages, kBytesOfA>;
+  using B = Ring<kStagesOfB, kBytesOfB>;
+  static constexpr uint32_t kLeft = (kRoom - A::kAllBytes - B::kAllBytes) / 2 / kPassingUnit * kPassingUnit;
   static constexpr uint32_t kPassingBytes = kLeft < kMostPassing ? kLeft : kMostPassing; // of each of two places; 0: none
   uint32_t base;
 
-  FORCE_INLINE __device__ uint32_t a(uint32_t stage) const { return base + stage * kBytes; }
-  FORCE_INLINE __device__ uint32_t b(uint32_t stage) const { return a(stage) + kBytesOfA; }
-  FORCE_INLINE __device__ uint32_t out(uint32_t row) const { return base + kStages * kBytes + row * kPitch; }
-  FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return out(kRows) + stage * 8; }
-  FORCE_INLINE __device__ uint32_t empty(uint32_t stage) const { return full(kStages) + stage * 8; }
-  FORCE_INLINE __device__ uint32_t ready(uint32_t part) const { return empty(kStages) + part * 8; } // to be stored
+  FORCE_INLINE __device__ A a() const { return {base, barriers()}; }
+  FORCE_INLINE __device__ B b() const { return {base + A::kAllBytes, barriers() + A::kBarrierBytes}; }
+  FORCE_INLINE __device__ uint32_t out(uint32_t row) const { return base + A::kAllBytes + B::kAllBytes + row * kPitch; }
+  FORCE_INLINE __device__ uint32_t passage(uint32_t place) const { return barriers() + kBarrierBytes + place * kPassingBytes; }
+
+  FORCE_INLINE __device__ uint32_t ready(uint32_t part) const { // to be stored
+    return barriers() + A::kBarrierBytes + B::kBarrierBytes + part * 8;
+  }
   FORCE_INLINE __device__ uint32_t stored(uint32_t part) const { return ready(kParts) + part * 8; } // and out of the way
   FORCE_INLINE __device__ uint32_t fetched(uint32_t part) const { return stored(kParts) + part * 8; } // a peer's, to be added
   FORCE_INLINE __device__ uint32_t added(uint32_t part) const { return fetched(kParts) + part * 8; } // with more to come
-
   FORCE_INLINE __device__ uint32_t passing(uint32_t place) const { return added(kParts) + place * 8; } // is there
-  FORCE_INLINE __device__ uint32_t passage(uint32_t place) const { return full(0) + kBarrierBytes + place * kPassingBytes; }
+  static_assert(A::kBarrierBytes + B::kBarrierBytes + (4 * kParts + 2) * 8 <= kBarrierBytes);
 
   FORCE_INLINE __device__ void init_barriers() const {
-    for (uint32_t s = 0; s < kStages; s++) {
-      barrier_init(full(s), 1);
-      barrier_init(empty(s), kParts * kBlocks);
-    }
+    a().init(kParts);
+    b().init(kParts * kBlocks);
     for (uint32_t part = 0; part < kParts; part++) {
       barrier_init(ready(part), kWarpgroup);
       barrier_init(stored(part), 1);
@@ -56,13 +58,15 @@ struct Layout {
     barriers_are_ready();
   }
 
-  // Where one is in the ring of stages.
-  struct Turn {
-    uint32_t stage = 0, parity = 0;
-    FORCE_INLINE __device__ void advance() {
-      if (++stage == kStages) stage = 0, parity ^= 1;
-    }
+  // Where one is in both rings.
+  struct Turns {
+    typename A::Turn a;
+    typename B::Turn b;
+    FORCE_INLINE __device__ void advance() { a.advance(), b.advance(); }
   };
+
+ private:
+  FORCE_INLINE __device__ uint32_t barriers() const { return out(kRows); }
 };
 
 // The pairs of tiles of a cluster, one after the other: f(tile), with the block's own

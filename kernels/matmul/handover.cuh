@@ -59,7 +59,7 @@ FORCE_INLINE __device__ void hand_over(const Job& job, Layout<kColumns> at, cons
   barrier_wait(at.stored(part), parity.tile ^ 1);
   if (job.adds(t) && rows_of(t, part) > 0) add_peers<T, kColumns>(job, at, part, parity.peer, sums);
   round_sums<T, kColumns>(at, part, sums);
-  copies_see_it();
+  copies_see_shared();
   barrier_arrive(at.ready(part));
   parity.tile ^= 1;
 }

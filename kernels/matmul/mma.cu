@@ -224,7 +224,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
       continue;
     }
     Watch watch(p, thread_id() == 0);
-    if (!block_all(thread_id() != 0 || job.await_rows(t, kRows))) continue;
+    if (!block_all(thread_id() != 0 || job.await_rows(t, kRows) != Arrival::kMissing)) continue;
     watch.begins();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t a = Job::kGathers && !in_shard ? p.a_full : p.a;

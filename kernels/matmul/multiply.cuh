@@ -1,4 +1,4 @@
-// d += a x b by the four warps of a warpgroup: m64nNk16, both operands in shared
+// d = a x b, or if adds, d += a x b, by the four warps of a warpgroup: m64nNk16, both operands in shared
 // memory, with k innermost. d holds a thread's N/2 accumulators, as the PTX ISA lays them out:
 // for each 8 columns two of row lane / 4 and two of the row 8 below.
 #pragma once
@@ -32,12 +32,12 @@
 #define BOUND_128 BOUND_96, BOUND_32(96)
 
 #define MULTIPLY(Type, type, N, count)                                                                              \
-  FORCE_INLINE __device__ void multiply(Type, float (&d)[count], uint64_t a, uint64_t b) {                         \
-    asm volatile("{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\t"                                              \
+  FORCE_INLINE __device__ void multiply(Type, float (&d)[count], uint64_t a, uint64_t b, uint32_t adds) {           \
+    asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.u32 adds, %[adds], 0;\n\t"                                         \
                  "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " {" REGISTERS_##count "}, %[a], " \
                  "%[b], adds, 1, 1, 0, 0;\n\t}"                                                                     \
                  : BOUND_##count                                                                                    \
-                 : [a] "l"(a), [b] "l"(b));                                                                         \
+                 : [a] "l"(a), [b] "l"(b), [adds] "r"(adds));                                                       \
   }
 
 MULTIPLY(BFloat16, "bf16", 128, 64)

@@ -8,7 +8,7 @@
 //   let_copies_go()       one thread of the grid, in a call that stops
 //   announce()            all threads of the first block of one that does not, before anything else
 //   is_own(tile)          whether the tile is in this rank's shard
-//   await_rows(tile, n)   one thread, before it reads n rows of A; false: they have not come
+//   await_rows(tile, n)   one thread, before it reads n rows of A: whether they are there
 //   adds(tile)            whether the peers' products are added to the tile's
 //   await_products(part)  one thread, before it reads the peers' products of a part of such a tile; false: they have
 //                         not come, and the sum is not to be stored
@@ -47,6 +47,9 @@
 #include "../device/vector.cuh"
 #include "tiles.cuh"
 #include "trace.cuh"
+
+// Whether rows of A are there that a job waits for: they have not come; they were known to be there; they have come.
+enum class Arrival { kMissing, kThere, kNew };
 
 constexpr int kElementBytes = 2;
 constexpr int kPerVec = kVecBytes / kElementBytes;
@@ -149,7 +152,7 @@ struct Product : Local {
   FORCE_INLINE __device__ void announce() const {}
   FORCE_INLINE __device__ Order order() const { return Order(p, 1, 0); }
   FORCE_INLINE __device__ bool is_own(const Tile&) const { return true; }
-  FORCE_INLINE __device__ static constexpr bool await_rows(const Tile&, int) { return true; }
+  FORCE_INLINE __device__ static constexpr Arrival await_rows(const Tile&, int) { return Arrival::kThere; }
 
   FORCE_INLINE __device__ uint64_t target(const Tile&, uint32_t) const { return p.c; }
   FORCE_INLINE __device__ void await_peers() const {}
@@ -176,13 +179,14 @@ struct Gathered : Local {
   FORCE_INLINE __device__ Order order() const { return Order(p, p.base.world, p.base.rank); }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
 
-  FORCE_INLINE __device__ bool await_rows(const Tile& t, int n) {
-    if (is_own(t) || t.rows <= 0) return true;
+  FORCE_INLINE __device__ Arrival await_rows(const Tile& t, int n) {
+    if (is_own(t) || t.rows <= 0) return Arrival::kThere;
     const uint32_t last = (t.row + (t.rows < n ? t.rows : n) - 1) / (uint32_t)p.chunk_rows;
     const uint32_t world = p.base.world, turn = (t.owner + world - p.base.rank) % world;
-    for (; there <= turn * p.splits + last; there++)
-      if (!await_chunk(there)) return false;
-    return true;
+    Arrival rows = Arrival::kThere;
+    for (; there <= turn * p.splits + last; there++, rows = Arrival::kNew)
+      if (!await_chunk(there)) return Arrival::kMissing;
+    return rows;
   }
 
   FORCE_INLINE __device__ uint64_t target(const Tile& t, uint32_t) const { return shard_of(p, p.c, t); }

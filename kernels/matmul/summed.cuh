@@ -38,7 +38,7 @@ struct Summed {
       return Tiles<kRows, kColumns>(p, p.base.world, (p.base.rank + 1) % p.base.world);
   }
   FORCE_INLINE __device__ bool is_own(const Tile& t) const { return t.owner == p.base.rank; }
-  FORCE_INLINE __device__ static constexpr bool await_rows(const Tile&, int) { return true; }
+  FORCE_INLINE __device__ static constexpr Arrival await_rows(const Tile&, int) { return Arrival::kThere; }
 
   FORCE_INLINE __device__ bool adds(const Tile& t) const { return is_own(t); }
   FORCE_INLINE __device__ uint32_t peers() const { return p.base.world - 1; }

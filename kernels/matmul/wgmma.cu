@@ -2,7 +2,7 @@
 // overlapping with what it needs of the peers, or they of it: see output.cuh.
 //
 // Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other:
-//   1. a thread of each block copies k-slices of the operands into a ring of stages, by
+//   1. a thread of each block copies k-slices of the operands into a ring of stages for each, by
 //      TMA: the tile's rows of A, and half of the columns of B, to both blocks
 //   2. two warpgroups multiply 64 rows each as slices arrive, accumulating in registers
 //   3. each rounds its half into shared memory, while the copies for the next tiles are on
@@ -39,47 +39,50 @@ template <int kColumns, typename Job>
 FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumns> at, Job job) {
   constexpr uint16_t kAll = (1 << kBlocks) - 1;
   constexpr int kShare = kColumns / kBlocks;
-  const uint32_t me = cluster_rank();
-  typename Layout<kColumns>::Turn turn;
+  const auto a = at.a();
+  const auto b = at.b();
+  const uint32_t share = cluster_rank() * kShare;
+  typename Layout<kColumns>::Turns turn;
   each_tile(job, [&](const Tile& t) {
-    job.await_rows(t, kRows);
-    copies_see_it();
+    if (job.await_rows(t, kRows) == Arrival::kNew) copies_see_it();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
     for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
-      barrier_wait(at.empty(turn.stage), turn.parity ^ 1);
-      barrier_expect(at.full(turn.stage), at.kBytes);
-      copy_box(at.a(turn.stage), map, s * kSlice, row, at.full(turn.stage));
-      copy_box_to(kAll, at.b(turn.stage) + me * kShare * kRowBytes, p.map_b, s * kSlice, t.column + me * kShare,
-                  at.full(turn.stage));
+      b.await_empty(turn.b);
+      copy_box_to(kAll, b.at(turn.b.stage) + share * kRowBytes, p.map_b, s * kSlice, t.column + share, b.full(turn.b.stage));
+      a.await_empty(turn.a);
+      copy_box(a.at(turn.a.stage), map, s * kSlice, row, a.full(turn.a.stage));
     }
   });
 }
 
-// A warpgroup's products of a tile's half, added to sums. They begin as zeros, set by the
-// caller for each tile: were they overwritten by the first product, compilers would keep the
-// registers until then.
+// A warpgroup's products of a tile's half, in sums. The first overwrites what they were.
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
-                                             typename Layout<kColumns>::Turn& turn, uint32_t part,
+                                             typename Layout<kColumns>::Turns& turn, uint32_t part,
                                              float (&sums)[kColumns / 2], Watch& watch) {
-  const auto release = [&](uint32_t stage) { // in all blocks that copy here
-    if (thread_id() % kWarpgroup < kBlocks) barrier_arrive_at(at.empty(stage), thread_id() % kWarpgroup);
+  const auto a = at.a();
+  const auto b = at.b();
+  const auto release = [&](const auto& done) { // A in this block, B in all that copy there
+    const uint32_t thread = thread_id() % kWarpgroup;
+    if (thread < kBlocks) barrier_arrive_at(b.empty(done.b.stage), thread);
+    if (thread == 32) barrier_arrive(a.empty(done.a.stage));
   };
-  uint32_t before = 0;
+  typename Layout<kColumns>::Turns before;
   for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
-    barrier_wait(at.full(turn.stage), turn.parity);
+    a.await_full(turn.a);
+    b.await_full(turn.b);
     if (s == 0) watch.begins();
-    const uint64_t a = tile_descriptor(at.a(turn.stage) + part * kPartRows * kRowBytes);
-    const uint64_t b = tile_descriptor(at.b(turn.stage));
+    const uint64_t left = tile_descriptor(a.at(turn.a.stage) + part * kPartRows * kRowBytes);
+    const uint64_t right = tile_descriptor(b.at(turn.b.stage));
     products_begin();
 #pragma unroll
-    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, a + k * kNextK, b + k * kNextK);
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > 0 || k > 0);
     products_commit();
     products_wait<1>();
     if (s > 0) release(before);
-    before = turn.stage;
+    before = turn;
   }
   products_wait<0>();
   settle(sums);
@@ -120,9 +123,9 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     const Job job{p};
     const uint32_t part = group - 1;
     Parities parity;
-    typename Layout<kColumns>::Turn turn;
+    typename Layout<kColumns>::Turns turn;
+    float sums[kColumns / 2] = {};
     each_tile(job, [&](const Tile& t) {
-      float sums[kColumns / 2] = {};
       Watch watch(p, thread_id() == kWarpgroup);
       multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
       hand_over<T, kColumns>(job, at, t, part, parity, sums);

@@ -70,16 +70,18 @@ func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 	}
 }
 
-// room is how the shared memory of a block is divided up: as many stages as fit beside a tile that is on its way out, and
-// barriers, and two places for what is copied in passing, or none. Layout in clusters.cuh has the same.
+// room is how the shared memory of a block is divided up: as many stages of the operands as fit beside a tile that is on
+// its way out, and barriers, and two places for what is copied in passing, or none. Layout in clusters.cuh has the same.
 func (columns wgmma) room() (shared, passing int) {
-	const most, rows, barriers, unit, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 256, 2 << 10, 8 << 10
-	stage := 2 * wgmmaSlice * (rows + int(columns))
+	const most, rows, barriers, unit, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
+	const stageOfA = 2 * wgmmaSlice * rows
+	stageOfB := 2 * wgmmaSlice * int(columns)
 	fixed := rows*int(columns.pitch()) + barriers
-	stages := (most - fixed) / stage
-	left := most - fixed - stages*stage
-	passing = min(left/2/unit*unit, mostPassing)
-	return fixed + stages*stage + 2*passing, passing
+	stages := (most - fixed) / (stageOfA + stageOfB)
+	fixed += stages * stageOfA
+	fixed += (most - fixed) / stageOfB * stageOfB
+	passing = min((most-fixed)/2/unit*unit, mostPassing)
+	return fixed + 2*passing, passing
 }
 
 // pitch is how many bytes the rows of a tile are apart on its way out.

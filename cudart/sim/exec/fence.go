@@ -1,5 +1,7 @@
 package exec
 
+import "gpurun/cudart/sim/ptx"
+
 // fence compiles fence and membar. Every ordered access is sequentially
 // consistent already; the atomic operation here keeps plain ones in order too.
 func (c *compiler) fence(o *op) {
@@ -24,18 +26,18 @@ func (c *compiler) fence(o *op) {
 
 // proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
 // read memory and not what a thread has yet to write to it, so
-// fence.proxy.async lets that happen. In the store buffers a byte is the same
+// fence.proxy.async lets that happen: for all memory, or with a space for that alone. In the store buffers a byte is the same
 // behind its own and behind a multicast address, so that fence.proxy.alias has
 // nothing to do.
 func (c *compiler) proxyFence(o *op, kind string) {
-	async := false
+	async, space := false, ptx.Generic
 	if kind == "proxy" {
 		proxy := c.take("async", "alias")
 		if proxy == "" {
 			c.fail("of the proxies only .async and .alias are implemented")
 		}
 		async = proxy == "async"
-		c.takeSpace()
+		space = c.takeSpace()
 	} else {
 		c.take("release")
 		c.take("cluster")
@@ -43,9 +45,15 @@ func (c *compiler) proxyFence(o *op, kind string) {
 	c.args(0)
 	o.kind = opRun
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		if async {
-			w.block.generic.fence(w)
+		if !async {
+			return nil
+		}
+		if space == ptx.Generic || space == ptx.Global {
 			w.release("sys", mask)
+		}
+		if space != ptx.Global {
+			w.block.generic.fence(w)
+			w.meetProxy(mask)
 			w.block.fenceProxy()
 		}
 		return nil

@@ -85,3 +85,42 @@ func TestTensorStoreIsSeenOnceWritten(t *testing.T) {
 		t.Error("who waits for the reads only was never seen to signal too early")
 	}
 }
+
+// A fence of one space leaves the other as it was: what a thread wrote to global memory is loaded by a bulk copy if the fence
+// is of global memory or of all.
+func TestProxyFenceOfASpace(t *testing.T) {
+	lost := func(fence string) (lost int) {
+		for _, disorder := range seeds(20) {
+			got, err := runCopy(t, 1, disorder, `
+				mbarrier.init.shared::cta.b64 [barrier], 1;
+				fence.mbarrier_init.release.cluster;
+				mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 16;
+				st.global.u32 [%data], 77;
+			`+fence+`
+				cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%data], 16, [%bar];
+			wait:
+				mbarrier.try_wait.parity.shared::cta.b64 p, [barrier], 0;
+				@!p bra wait;
+				ld.shared.b32 %a, [%s];
+				st.global.b32 [%out], %a;
+			`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[0] != 77 {
+				lost++
+			}
+		}
+		return lost
+	}
+	for _, fence := range []string{"fence.proxy.async;", "fence.proxy.async.global;"} {
+		if n := lost(fence); n > 0 {
+			t.Errorf("with %s %d stores were not loaded", fence, n)
+		}
+	}
+	for _, fence := range []string{"", "fence.proxy.async.shared::cta;"} {
+		if n := lost(fence); n == 0 {
+			t.Errorf("with %q every store was loaded", fence)
+		}
+	}
+}
