@@ -48,11 +48,19 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
-    for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
-      b.await_empty(turn.b);
-      copy_box_to(kAll, b.at(turn.b.stage) + share * kRowBytes, p.map_b, s * kSlice, t.column + share, b.full(turn.b.stage));
+    const auto copy_a = [&](int32_t s) {
       a.await_empty(turn.a);
       copy_box(a.at(turn.a.stage), map, s * kSlice, row, a.full(turn.a.stage));
+    };
+    const auto copy_b = [&](int32_t s) {
+      b.await_empty(turn.b);
+      copy_box_to(kAll, b.at(turn.b.stage) + share * kRowBytes, p.map_b, s * kSlice, t.column + share, b.full(turn.b.stage));
+    };
+    for (int32_t s = 0; s < slices(p); s++, turn.advance()) { // first what there may be more of, or else A: that was faster
+      if constexpr (Layout<kColumns>::kStagesOfB > Layout<kColumns>::kStages)
+        copy_b(s), copy_a(s);
+      else
+        copy_a(s), copy_b(s);
     }
   });
 }

@@ -52,12 +52,15 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
 }
 
-// cost is how long the cluster takes that has most tiles, in the time of a column of them: a
-// tile takes as long as its columns, and 34 more. Fitted to 128, 208, 224 and 256 columns on
-// an H200: see NOTES.md.
+// cost is how long the cluster takes that has most tiles.
 func (columns wgmma) cost(p Problem, shards, sms int) int64 {
-	const besides = 34
-	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * (int64(columns) + besides)
+	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * columns.tileTime()
+}
+
+// tileTime is how long a tile takes, in the time that tensor cores take for a column of it: measured on an H200, at clocks
+// that its power allows, see NOTES.md.
+func (columns wgmma) tileTime() int64 {
+	return map[wgmma]int64{256: 272, 224: 236, 208: 228, 128: 148}[columns]
 }
 
 func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
