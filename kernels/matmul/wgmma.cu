@@ -69,7 +69,7 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
 template <typename T, int kColumns>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
                                              typename Layout<kColumns>::Turns& turn, uint32_t part,
-                                             float (&sums)[kColumns / 2], Watch& watch) {
+                                             float (&sums)[kColumns / 2]) {
   const auto a = at.a();
   const auto b = at.b();
   const auto release = [&](const auto& done) { // A in this block, B in all that copy there
@@ -81,7 +81,6 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
   for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
     a.await_full(turn.a);
     b.await_full(turn.b);
-    if (s == 0) watch.begins();
     const uint64_t left = tile_descriptor(a.at(turn.a.stage) + part * kPartRows * kRowBytes);
     const uint64_t right = tile_descriptor(b.at(turn.b.stage));
     products_begin();
@@ -135,7 +134,10 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     float sums[kColumns / 2] = {};
     each_tile(job, [&](const Tile& t) {
       Watch watch(p, thread_id() == kWarpgroup);
-      multiply_slices<T, kColumns>(p, at, turn, part, sums, watch);
+      at.a().await_full(turn.a);
+      at.b().await_full(turn.b);
+      watch.begins();
+      multiply_slices<T, kColumns>(p, at, turn, part, sums);
       hand_over<T, kColumns>(job, at, t, part, parity, sums);
       watch.ends(t);
     });
