@@ -280,11 +280,11 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 }
 
 // So are tiles of every width that there is for compute capability 9.0: columns just
-// short of a width are multiplied by one tile of it.
+// short of a width are multiplied by one tile of it, of more slices than a ring has stages.
 func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	const world = 2
 	for i, n := range []int64{250, 220, 200, 100} {
-		p := matmul.Problem{M: 140 * world, N: n, K: 72, DType: matmul.DTypes()[i%2]}
+		p := matmul.Problem{M: 140 * world, N: n, K: 392, DType: matmul.DTypes()[i%2]}
 		calls := fusedCalls(p, world, uint64(i))
 		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 9}), [][]matmulCall{calls})
 	}
