@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -86,8 +87,11 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 }
 
 // CheckFile says why Replace could not write to path, before there is
-// anything to write.
+// anything to write. "-" is no file: who means standard output is told of what writes there.
 func CheckFile(path string) error {
+	if path == "-" {
+		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; a file of that name is ./-")
+	}
 	path, err := behindLinks(path)
 	if err != nil {
 		return err

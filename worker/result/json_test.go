@@ -43,7 +43,7 @@ func TestWriteFile(t *testing.T) {
 
 func TestCheckFileRefuses(t *testing.T) {
 	directory := t.TempDir()
-	for _, path := range []string{directory, filepath.Join(directory, "missing", "x.json"), "/dev/null", "/proc/x.json"} {
+	for _, path := range []string{directory, filepath.Join(directory, "missing", "x.json"), "/dev/null", "/proc/x.json", "-"} {
 		if err := CheckFile(path); err == nil {
 			t.Errorf("CheckFile(%q) has no objection", path)
 		}
