@@ -5,15 +5,13 @@
 
 With --out, the medians are written as JSON as well, a line for each product. Files are what gpurun bench writes with --output json, and matmul-peers.py with --out.
 A time is the median of the medians of all files that have the case; "auto" is a column of its
-own, whatever it took. "of cuBLAS" is the time of gpurun's fastest own algorithm by that of the
-product alone, by cuBLAS, both measured by gpurun.
+own, whatever it took. "of cuBLAS" is its time by that of the product alone, by cuBLAS, both measured
+by gpurun.
 """
 
 import argparse
 import json
 import statistics
-
-LIBRARIES = ("cublas", "nccl")  # of others
 
 
 def main():
@@ -84,14 +82,9 @@ def median(measured):
 
 
 def ratio(case):
-    own = [
-        median(measured)
-        for column, measured in case.items()
-        if column.startswith("gpurun ") and column.removeprefix("gpurun ") not in LIBRARIES
-    ]
-    if not own or "gpurun cublas" not in case:
+    if "gpurun auto" not in case or "gpurun cublas" not in case:
         return ""
-    return f"{min(own) / median(case['gpurun cublas']):.3f}"
+    return f"{median(case['gpurun auto']) / median(case['gpurun cublas']):.3f}"
 
 
 if __name__ == "__main__":

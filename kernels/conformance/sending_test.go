@@ -110,7 +110,7 @@ func TestProductsAreCopiedInChunks(t *testing.T) {
 }
 
 // columnsOfTwoChunks is how many a few rows must have for their products to come in two chunks.
-func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 19 * 208}[major] }
+func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 19 * 224}[major] }
 
 // When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
 // does not ask whether the peers have begun.

@@ -23,10 +23,10 @@ struct Layout {
   static constexpr uint32_t kPitch = kOutPitch<kColumns>;
   static constexpr uint32_t kOutBytes = kRows * kPitch, kBarrierBytes = 320; // at most
   static constexpr uint32_t kRoom = kMostShared - kOutBytes - kBarrierBytes; // for the rings, and more
-  static constexpr uint32_t kStages = kRoom / (kBytesOfA + kBytesOfB);
-  static constexpr uint32_t kStagesOfB = (kRoom - kStages * kBytesOfA) / kBytesOfB;
-  using A = Ring<kStages, kBytesOfA>;
-  using B = Ring<kStagesOfB, kBytesOfB>;
+  static constexpr uint32_t kStagesOfA = kRoom / (kBytesOfA + kBytesOfB);
+  static constexpr uint32_t kStagesOfB = (kRoom - kStagesOfA * kBytesOfA) / kBytesOfB;
+  using A = StageRing<kStagesOfA, kBytesOfA>;
+  using B = StageRing<kStagesOfB, kBytesOfB>;
   static constexpr uint32_t kLeft = (kRoom - A::kAllBytes - B::kAllBytes) / 2 / kPassingUnit * kPassingUnit;
   static constexpr uint32_t kPassingBytes = kLeft < kMostPassing ? kLeft : kMostPassing; // of each of two places; 0: none
   uint32_t base;

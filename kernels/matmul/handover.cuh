@@ -22,7 +22,10 @@ FORCE_INLINE __device__ void add_peers(const Job& job, Layout<kColumns> at, uint
   for (int i = 0; i < kColumns / 2; i += 2) round_pair(T{}, sums[i], sums[i + 1]);
 #pragma nounroll
   for (uint32_t i = 0; i < job.peers(); i++, parity ^= 1) {
-    if (i > 0) barrier_arrive(at.added(part));
+    if (i > 0) {
+      copies_see_shared(); // what has been read, before the next is fetched to the same place
+      barrier_arrive(at.added(part));
+    }
     barrier_wait(at.fetched(part), parity);
 #pragma unroll
     for (int c = 0; c < kColumns; c += 16) {

@@ -3,10 +3,10 @@
 
 #include "hopper.cuh"
 
-// Ring has kCount stages of kBytes each, one after the other, that a copying thread fills and warpgroups empty in turn, and
+// StageRing has kCount stages of kBytes each, one after the other, that a copying thread fills and warpgroups empty in turn, and
 // two mbarriers for each: one that the copies complete, one that the warpgroups arrive at.
 template <uint32_t kCount, uint32_t kBytes>
-struct Ring {
+struct StageRing {
   static constexpr uint32_t kAllBytes = kCount * kBytes, kBarrierBytes = 2 * kCount * 8;
   uint32_t stages, barriers; // where they begin
 

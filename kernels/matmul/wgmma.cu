@@ -18,8 +18,8 @@
 // boxes have beyond the matrices arrives as zeros or, of a shard, as rows of the next
 // one, which do not count.
 //
-// Memory order: mbarriers order copies, products and stores; the job orders what passes
-// between ranks. What was stored has arrived before the job is told so.
+// Memory order: mbarriers order copies, products and stores, and fences what copies read that threads have written, or
+// seen to be there; the job orders what passes between ranks. What was stored has arrived before the job is told so.
 //
 // The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and the
 // shared memory that Layout divides up. Any m and n, k a multiple of 8. sm_90a. A module
@@ -41,10 +41,11 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   constexpr int kShare = kColumns / kBlocks;
   const auto a = at.a();
   const auto b = at.b();
-  const uint32_t share = cluster_rank() * kShare;
+  const uint32_t first = cluster_rank() * kShare; // of the columns that this block copies
   typename Layout<kColumns>::Turns turn;
+  copies_see_it(); // what earlier kernels wrote
   each_tile(job, [&](const Tile& t) {
-    if (job.await_rows(t, kRows) == Arrival::kNew) copies_see_it();
+    if (job.await_rows(t, kRows) != Arrival::kThere) copies_see_it();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const uint64_t map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
@@ -54,10 +55,10 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
     };
     const auto copy_b = [&](int32_t s) {
       b.await_empty(turn.b);
-      copy_box_to(kAll, b.at(turn.b.stage) + share * kRowBytes, p.map_b, s * kSlice, t.column + share, b.full(turn.b.stage));
+      copy_box_to(kAll, b.at(turn.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(turn.b.stage));
     };
-    for (int32_t s = 0; s < slices(p); s++, turn.advance()) { // first what there may be more of, or else A: that was faster
-      if constexpr (Layout<kColumns>::kStagesOfB > Layout<kColumns>::kStages)
+    for (int32_t s = 0; s < slices(p); s++, turn.advance()) { // B first where its ring is longer, or it would never be full; else A: that was faster
+      if constexpr (Layout<kColumns>::kStagesOfB > Layout<kColumns>::kStagesOfA)
         copy_b(s), copy_a(s);
       else
         copy_a(s), copy_b(s);

@@ -14,12 +14,18 @@ func TestWidth(t *testing.T) {
 		{280, 220, 2, 4, 224},
 		{280, 200, 2, 4, 208},
 		{280, 100, 2, 4, 128},
+		{280, 250, 2, 2, 256}, // conformance has these on one cluster
+		{280, 220, 2, 2, 224},
+		{280, 200, 2, 2, 208},
+		{280, 100, 2, 2, 128},
+		{280, 250, 1, 2, 256},
+		{280, 220, 1, 2, 224},
 		{1024, 6656, 4, 132, 208}, // 128 pairs in two rounds, 104 of the widest tiles take as many
 		{1024, 3584, 4, 132, 224}, // 64 pairs in one round
 		{1024, 8192, 4, 132, 256}, // 128 pairs in two rounds
 		{8192, 6656, 2, 132, 256}, // 832 pairs in thirteen rounds; 1024 would take sixteen
-		{8192, 3584, 2, 132, 224}, // eight rounds instead of seven, of as many columns in all, but for what a tile takes besides
-		{4096, 8192, 2, 132, 224}, // nine rounds instead of eight
+		{8192, 3584, 2, 132, 224}, // eight rounds of 236 instead of seven of 272
+		{4096, 8192, 2, 132, 224}, // nine rounds of 236 instead of eight of 272
 	} {
 		p := Problem{M: c.m, N: c.n, K: 64, DType: DTypes()[0]}
 		best := wgmmaWidths()[0]

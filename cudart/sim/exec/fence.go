@@ -26,9 +26,9 @@ func (c *compiler) fence(o *op) {
 
 // proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
 // read memory and not what a thread has yet to write to it, so
-// fence.proxy.async lets that happen: for all memory, or with a space for that alone. In the store buffers a byte is the same
-// behind its own and behind a multicast address, so that fence.proxy.alias has
-// nothing to do.
+// fence.proxy.async lets that happen: for all memory, or with a space for that
+// alone. In the store buffers a byte is the same behind its own and behind a
+// multicast address, so that fence.proxy.alias has nothing to do.
 func (c *compiler) proxyFence(o *op, kind string) {
 	async, space := false, ptx.Generic
 	if kind == "proxy" {

@@ -31,11 +31,17 @@ func TestTensorStoreNeedsAProxyFence(t *testing.T) {
 		}
 		return lost
 	}
-	if n := lost(body(fence, "")); n > 0 {
-		t.Errorf("writers fence, and %d stores were wrong", n)
+	for _, fence := range []string{fence, "fence.proxy.async.shared::cluster;\n", "fence.proxy.async;\n"} {
+		if n := lost(body(fence, "")); n > 0 {
+			t.Errorf("writers fence by %s and %d stores were wrong", fence, n)
+		}
+		if n := lost(body("", fence)); n > 0 {
+			t.Errorf("who stores fences by %s and %d stores were wrong", fence, n)
+		}
 	}
-	if n := lost(body("", fence)); n > 0 {
-		t.Errorf("who stores fences, and %d stores were wrong", n)
+	const other = "fence.proxy.async.global;\n"
+	if n := lost(body(other, other)); n == 0 {
+		t.Error("with fences of global memory no store was wrong")
 	}
 	if n := lost(body("", "")); n == 0 {
 		t.Error("without a fence no store was wrong")
