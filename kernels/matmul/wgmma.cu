@@ -10,8 +10,8 @@
 //   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
 //      copies, while the next tile is multiplied, and then fetches what the peers have of that one
 // Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather, if there is
-// room to pass through; that of the last block, which has the fewest tiles, waits until the peers need nothing more. Behind a call whose wait has expired,
-// nothing of this is done: see output.cuh.
+// room to pass through; that of the last block, which has the fewest tiles, waits until the peers need nothing more.
+// Behind a call whose wait has expired, nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice
 // elements of k by kRows rows of A, or by kColumns / 2 of B, swizzled by 128 bytes. What the
@@ -57,7 +57,8 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
       b.await_empty(turn.b);
       copy_box_to(kAll, b.at(turn.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(turn.b.stage));
     };
-    for (int32_t s = 0; s < slices(p); s++, turn.advance()) { // B first where its ring is longer, or it would never be full; else A: that was faster
+    // B first where its ring is longer, or it would never be full; else A: that was faster.
+    for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
       if constexpr (Layout<kColumns>::kStagesOfB > Layout<kColumns>::kStagesOfA)
         copy_b(s), copy_a(s);
       else

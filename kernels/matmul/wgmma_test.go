@@ -4,6 +4,11 @@ import "testing"
 
 // The width of tiles is the one with which the busiest cluster has least to do.
 func TestWidth(t *testing.T) {
+	for _, w := range wgmmaWidths() {
+		if w.tileTime() < int64(w) {
+			t.Errorf("tiles of %d columns take %d, less than tensor cores do", w, w.tileTime())
+		}
+	}
 	for _, c := range []struct {
 		m, n   int64
 		shards int
