@@ -233,7 +233,7 @@ func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
 // matrix wrong. Each place is passed several times, and the last chunk is cut short.
 func TestOwnShardMustBeWaitedFor(t *testing.T) {
 	const world = 2
-	p := matmul.Problem{M: 21 * world, N: 200, K: 328, DType: collective.Half}
+	p := matmul.Problem{M: 80 * world, N: 200, K: 328, DType: collective.Half}
 	for _, tt := range []struct{ what, of, by string }{
 		{"that a chunk has been loaded", `(?s)^(.*)mbarrier\.try_wait[^;]*;(.*wait_group\.read 0;)`, "${1}setp.eq.u32 ended, 0, 0;${2}"},
 		{"that a store has read its place", `(bulk_group[^;]*;[^;]*commit_group;[^;]*)cp\.async\.bulk\.wait_group\.read 0;`, "$1"},
@@ -253,7 +253,7 @@ func TestOwnShardMustBeWaitedFor(t *testing.T) {
 				})
 				return errors.Join(errs...)
 			}
-			spoilt := spoiltModule("matmul_wgmma_gathered_208_half", tt.of, tt.by)
+			spoilt := spoiltModule("matmul_wgmma_gathered_224_half", tt.of, tt.by)
 			for seed := uint64(1); seed <= 100; seed++ {
 				if err := wrong(seed, ptx.Source); err != nil {
 					t.Fatalf("seed %d, with every wait: %v", seed, err)

@@ -4,6 +4,7 @@
 
 #include "output.cuh"
 #include "ring.cuh"
+#include "rounds.cuh"
 
 constexpr int kBlocks = 2; // of a cluster
 constexpr int kRows = 128, kSlice = 64;
@@ -69,13 +70,16 @@ struct Layout {
   FORCE_INLINE __device__ uint32_t barriers() const { return out(kRows); }
 };
 
-// The pairs of tiles of a cluster, one after the other: f(tile), with the block's own
+FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
+
+// The pairs of tiles of a cluster, and pieces of others', one after the other: f(tile), with the block's own
 // of the two. One without rows is left out by all but those who count what was sent.
 template <bool kAll = false, typename Job, typename F>
 FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   const auto order = job.order();
-  for (int32_t i = block_id() / kBlocks; i < order.count(); i += grid_blocks() / kBlocks) {
-    Tile t = order.at(i);
+  const Rounds rounds(job.p, grid_blocks() / kBlocks);
+  for (int32_t i = block_id() / kBlocks; rounds.has(i); i = rounds.next(i)) {
+    Tile t = rounds.at(order, i, slices(job.p));
     if (!kAll && t.rows <= 0) continue;
     const int32_t half = cluster_rank();
     t.row += half * kRows;

@@ -106,7 +106,11 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 	case f.everywhere:
 		l.Segment = l.segment(call.Problem, r.World())
 	}
-	return l, g.maps(r, &l.Params, call.DType, f.rowsOfA(r, call))
+	w := work{Problem: call.Problem, shards: r.World(), rowsOfA: f.rowsOfA(r, call)}
+	if f.everywhere {
+		w.peers = r.World() - 1
+	}
+	return l, g.complete(r, &l.Params, w)
 }
 
 // copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing

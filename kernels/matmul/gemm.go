@@ -27,9 +27,8 @@ type GEMM struct {
 	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
 	// nil: none. See Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
-	// Maps has Params name the tensor maps that the kernel reads, of A with so many rows;
-	// nil is that it reads none.
-	Maps func(r *Runner, p *Params, d collective.DType, rowsOfA int64) error
+	// Complete has Params say what only this kernel reads, besides matrices; nil: nothing.
+	Complete func(r *Runner, p *Params, w work) error
 	// CopiesOwn: the kernels of Gathered copy the own shard, too.
 	CopiesOwn bool
 	// BLAS: a library multiplies, and none of the above is there.
@@ -76,6 +75,18 @@ func naiveTiles(p Problem, _ int) int64 {
 type product struct {
 	rows int64
 	a, c cudart.DevicePtr
+}
+
+// work is what a kernel is launched for.
+type work struct {
+	Problem
+	shards  int   // of rows
+	peers   int   // that sums go to from where they are made
+	rowsOfA int64 // of this rank
+}
+
+func (p product) work(call Call) work {
+	return work{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows}
 }
 
 // GPU is what decides which GEMM multiplies, and in how many rounds: the compute capability, 10*major+minor, and the
@@ -131,7 +142,7 @@ func (r *Runner) multiplication(call Call, what product) Params {
 // prepareGEMM loads the kernel of a product, and encodes its tensor maps.
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
-	g, k, err := choose(gemms, ofProduct, Problem{what.rows, call.N, call.K, call.DType}, 1, r.gpu())
+	g, k, err := choose(gemms, ofProduct, what.work(call).Problem, 1, r.gpu())
 	if err != nil {
 		return err
 	}
@@ -141,20 +152,20 @@ func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	if _, err := r.Load(k); err != nil {
 		return err
 	}
-	return g.maps(r, &p, call.DType, what.rows)
+	return g.complete(r, &p, what.work(call))
 }
 
-// maps is Maps, if there is any.
-func (g *GEMM) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
-	if g.Maps == nil {
+// complete is Complete, if there is any.
+func (g *GEMM) complete(r *Runner, p *Params, w work) error {
+	if g.Complete == nil {
 		return nil
 	}
-	return g.Maps(r, p, d, rowsOfA)
+	return g.Complete(r, p, w)
 }
 
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
-	problem := Problem{what.rows, call.N, call.K, call.DType}
+	problem := what.work(call).Problem
 	g, k, err := choose(gemms, ofProduct, problem, 1, r.gpu())
 	if err != nil {
 		return err
@@ -167,7 +178,7 @@ func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 		return err
 	}
 	p := r.multiplication(call, what)
-	if err := g.maps(r, &p, call.DType, what.rows); err != nil {
+	if err := g.complete(r, &p, what.work(call)); err != nil {
 		return err
 	}
 	return r.Main.Launch(kernel, r.shape(g, k, problem, 1), p.Bytes())

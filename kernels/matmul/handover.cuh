@@ -141,6 +141,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
   Spread spread;
   const bool leads = lane_id() == 0;
   each_tile<true>(job, [&](const Tile& t) {
+    if (t.piece >= 0) return; // others store it
     bool is_right = true;
     if (pair_has_rows(t)) {
       if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);

@@ -18,6 +18,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, counters),
     AT(MatmulParams, progress), AT(MatmulParams, ready), AT(MatmulParams, taken),
     AT(MatmulParams, done), AT(MatmulParams, made), AT(MatmulParams, kept),
+    AT(MatmulParams, partials), AT(MatmulParams, partials_there),
     AT(MatmulParams, trace),
     AT(MatmulParams, map_a),
     AT(MatmulParams, map_a_full),
@@ -30,6 +31,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, chunk_parts),
     AT(MatmulParams, epoch),
     AT(MatmulParams, segment),
+    AT(MatmulParams, whole), AT(MatmulParams, last), AT(MatmulParams, pieces), AT(MatmulParams, longest), AT(MatmulParams, falls),
 };
 
 LAYOUT check_layout[] = {
@@ -40,6 +42,7 @@ LAYOUT tile_times_layout[] = {
     sizeof(TileTimes),
     AT(TileTimes, row),
     AT(TileTimes, column),
+    AT(TileTimes, slices),
     AT(TileTimes, wait),
     AT(TileTimes, begin),
     AT(TileTimes, end),

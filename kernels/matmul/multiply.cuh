@@ -14,7 +14,6 @@
 #define NAMES_5 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define NAMES_6 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define NAMES_7 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define NAMES_HALF_6 "%96, %97, %98, %99, %100, %101, %102, %103"
 
 #define BOUND_8(i) \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
@@ -22,13 +21,11 @@
 
 #define REGISTERS_64 NAMES_0 ", " NAMES_1 ", " NAMES_2 ", " NAMES_3
 #define REGISTERS_96 REGISTERS_64 ", " NAMES_4 ", " NAMES_5
-#define REGISTERS_104 REGISTERS_96 ", " NAMES_HALF_6
 #define REGISTERS_112 REGISTERS_96 ", " NAMES_6
 #define REGISTERS_128 REGISTERS_112 ", " NAMES_7
 #define BOUND_64 BOUND_32(0), BOUND_32(32)
 #define BOUND_96 BOUND_64, BOUND_32(64)
-#define BOUND_104 BOUND_96, BOUND_8(96)
-#define BOUND_112 BOUND_104, BOUND_8(104)
+#define BOUND_112 BOUND_96, BOUND_8(96), BOUND_8(104)
 #define BOUND_128 BOUND_96, BOUND_32(96)
 
 #define MULTIPLY(Type, type, N, count)                                                                              \
@@ -41,11 +38,9 @@
   }
 
 MULTIPLY(BFloat16, "bf16", 128, 64)
-MULTIPLY(BFloat16, "bf16", 208, 104)
 MULTIPLY(BFloat16, "bf16", 224, 112)
 MULTIPLY(BFloat16, "bf16", 256, 128)
 MULTIPLY(Half, "f16", 128, 64)
-MULTIPLY(Half, "f16", 208, 104)
 MULTIPLY(Half, "f16", 224, 112)
 MULTIPLY(Half, "f16", 256, 128)
 

@@ -244,6 +244,7 @@ class Watch {
     times_.block = block_id();
     times_.row = t.shard_row + t.row;
     times_.column = t.column;
+    times_.slices = t.end - t.begin;
     times_.end = global_timer();
     note_tile(p_, t.number, times_);
   }

@@ -24,6 +24,8 @@ struct MatmulParams {
   uint64_t made;       // symmetric 32-bit words, one for each chunk of products that a rank makes for this one:
                        // [world][splits] the last call in which it has made all of the chunk
   uint64_t kept;       // a word of this rank that is zero between calls: so many parts of its sums have been stored
+  uint64_t partials;   // memory of this rank for the sums of pieces of tiles, see splitk.cuh
+  uint64_t partials_there; // a word for each warp's sums of a piece, zero between calls
   uint64_t trace;      // where tiles note their times, or 0
   uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
   uint64_t map_a_full;
@@ -36,6 +38,12 @@ struct MatmulParams {
   uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
   uint32_t segment;    // of sums that go everywhere: tiles of a shard that are made before those of the next, see tiles.cuh
+  int32_t whole;       // tiles of the rounds in which each cluster has one, see Rounds in tiles.cuh
+  int32_t last;        // tiles of the round behind those
+  int32_t pieces;      // of these tiles, that other clusters multiply
+  int32_t longest;     // slices of a piece of the first of these tiles
+  uint32_t falls;      // by how many slices pieces of each next one are shorter, of 2^16
+  uint32_t reserved;
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

@@ -10,31 +10,36 @@ import (
 // compares the two layouts.
 type Params struct {
 	collective.Params
-	A          uint64
-	AFull      uint64
-	B          uint64
-	C          uint64
-	Staging    uint64
-	Outbox     uint64
-	Counters   uint64
-	Progress   uint64
-	Ready      uint64
-	Taken      uint64
-	Done       uint64
-	Made       uint64
-	Kept       uint64
-	Trace      uint64
-	MapA       uint64
-	MapAFull   uint64
-	MapB       uint64
-	M          int64
-	N          int64
-	K          int64
-	ChunkRows  int64
-	Splits     uint32
-	ChunkParts uint32
-	Epoch      uint32
-	Segment    uint32
+	A                            uint64
+	AFull                        uint64
+	B                            uint64
+	C                            uint64
+	Staging                      uint64
+	Outbox                       uint64
+	Counters                     uint64
+	Progress                     uint64
+	Ready                        uint64
+	Taken                        uint64
+	Done                         uint64
+	Made                         uint64
+	Kept                         uint64
+	Partials                     uint64
+	PartialsThere                uint64
+	Trace                        uint64
+	MapA                         uint64
+	MapAFull                     uint64
+	MapB                         uint64
+	M                            int64
+	N                            int64
+	K                            int64
+	ChunkRows                    int64
+	Splits                       uint32
+	ChunkParts                   uint32
+	Epoch                        uint32
+	Segment                      uint32
+	Whole, Last, Pieces, Longest int32
+	Falls                        uint32
+	_                            uint32
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

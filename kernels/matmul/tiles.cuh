@@ -18,6 +18,10 @@ struct Tile {
   int32_t column;
   int32_t index;      // in the shard, in the order in which they are taken
   int32_t number;     // of all, in the order in which they are taken
+  // Of a kernel that divides tiles, see rounds.cuh:
+  int32_t begin = 0, end = 0; // the slices of k that are multiplied
+  int32_t piece = -1;         // which piece of a tile this is, or -1
+  int32_t others = 0;         // the first of the tile's pieces that others multiply
 };
 
 // Tiles are those of a problem, kRows x kColumns each.

@@ -10,7 +10,7 @@ struct TileTimes {
   uint32_t block;    // that computed it; of a persistent grid, a multiprocessor
   uint32_t row;      // of C, where the tile begins
   uint32_t column;
-  uint32_t reserved;
+  uint32_t slices;   // of k that were multiplied, of a kernel that divides tiles; else 0
   uint64_t wait;     // when the block began to wait for the tile's operands
   uint64_t begin;    // when the first of them were there
   uint64_t end;      // when its products were done; they may be stored later

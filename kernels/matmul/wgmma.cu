@@ -9,6 +9,8 @@
 //      their way; before, it adds the peers' products if the job says so
 //   4. a warp for each half stores it where the job wants it, on this GPU or others, by bulk
 //      copies, while the next tile is multiplied, and then fetches what the peers have of that one
+// Clusters that have no tile in the last round share those of the others: splitk.cuh.
+//
 // Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather, if there is
 // room to pass through; that of the last block, which has the fewest tiles, waits until the peers need nothing more.
 // Behind a call whose wait has expired, nothing of this is done: see output.cuh.
@@ -30,9 +32,8 @@
 #include "handover.cuh"
 #include "multiply.cuh"
 #include "ownshard.cuh"
+#include "splitk.cuh"
 #include "summed.cuh"
-
-FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
 
 // One thread's copies of all operands.
 template <int kColumns, typename Job>
@@ -58,7 +59,7 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
       copy_box_to(kAll, b.at(turn.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(turn.b.stage));
     };
     // B first where its ring is longer, or it would never be full; else A: that was faster.
-    for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
+    for (int32_t s = t.begin; s < t.end; s++, turn.advance()) {
       if constexpr (Layout<kColumns>::kStagesOfB > Layout<kColumns>::kStagesOfA)
         copy_b(s), copy_a(s);
       else
@@ -69,9 +70,8 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
 
 // A warpgroup's products of a tile's half, in sums. The first overwrites what they were.
 template <typename T, int kColumns>
-FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColumns> at,
-                                             typename Layout<kColumns>::Turns& turn, uint32_t part,
-                                             float (&sums)[kColumns / 2]) {
+FORCE_INLINE __device__ void multiply_slices(const Tile& t, Layout<kColumns> at, typename Layout<kColumns>::Turns& turn, uint32_t part,
+                                          float (&sums)[kColumns / 2]) {
   const auto a = at.a();
   const auto b = at.b();
   const auto release = [&](const auto& done) { // A in this block, B in all that copy there
@@ -80,17 +80,17 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, Layout<kColu
     if (thread == 32) barrier_arrive(a.empty(done.a.stage));
   };
   typename Layout<kColumns>::Turns before;
-  for (int32_t s = 0; s < slices(p); s++, turn.advance()) {
+  for (int32_t s = t.begin; s < t.end; s++, turn.advance()) {
     a.await_full(turn.a);
     b.await_full(turn.b);
     const uint64_t left = tile_descriptor(a.at(turn.a.stage) + part * kPartRows * kRowBytes);
     const uint64_t right = tile_descriptor(b.at(turn.b.stage));
     products_begin();
 #pragma unroll
-    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > 0 || k > 0);
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > t.begin || k > 0);
     products_commit();
     products_wait<1>();
-    if (s > 0) release(before);
+    if (s > t.begin) release(before);
     before = turn;
   }
   products_wait<0>();
@@ -139,8 +139,13 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
       at.a().await_full(turn.a);
       at.b().await_full(turn.b);
       watch.begins();
-      multiply_slices<T, kColumns>(p, at, turn, part, sums);
-      hand_over<T, kColumns>(job, at, t, part, parity, sums);
+      multiply_slices<T, kColumns>(t, at, turn, part, sums);
+      if (t.piece >= 0) {
+        PieceSums<kColumns>(p, t.piece, part).leave(sums);
+      } else {
+        Rounds::each_piece(p, t, [&](int32_t piece) { PieceSums<kColumns>(p, piece, part).add_to(sums); });
+        hand_over<T, kColumns>(job, at, t, part, parity, sums);
+      }
       watch.ends(t);
     });
   }

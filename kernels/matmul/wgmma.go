@@ -10,11 +10,13 @@ import (
 
 // What the kernels of wgmma.cu are made of.
 const (
-	wgmmaCluster  = 2                  // blocks that share the columns of B
-	wgmmaRows     = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaPartRows = 64                 // of what a warpgroup multiplies
-	wgmmaParts    = wgmmaRows / wgmmaPartRows
-	wgmmaSlice    = 64 // elements of k in a stage
+	wgmmaCluster     = 2                  // blocks that share the columns of B
+	wgmmaRows        = 128 * wgmmaCluster // of a cluster's tiles
+	wgmmaPartRows    = 64                 // of what a warpgroup multiplies
+	wgmmaPartWarps   = 4
+	wgmmaParts       = wgmmaRows / wgmmaPartRows
+	wgmmaSlice       = 64 // elements of k in a stage
+	wgmmaMostColumns = 256
 )
 
 // wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
@@ -23,7 +25,7 @@ type wgmma int64
 
 // wgmmaWidths are the columns that tiles may have. The wider ones load less for each
 // product; others leave fewer multiprocessors idle at the end of some problems.
-func wgmmaWidths() []wgmma { return []wgmma{256, 224, 208, 128} }
+func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
 func (columns wgmma) gemm() *GEMM {
 	jobs := func(job string) []collective.Kernel {
@@ -42,7 +44,7 @@ func (columns wgmma) gemm() *GEMM {
 		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
 		Cost:      columns.cost,
 		Shape:     columns.shape,
-		Maps:      columns.maps,
+		Complete:  columns.complete,
 		CopiesOwn: passing > 0,
 	}
 }
@@ -52,21 +54,45 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
 }
 
-// cost is how long the cluster takes that has most tiles.
+// cost is how long the cluster takes that has most to multiply.
 func (columns wgmma) cost(p Problem, shards, sms int) int64 {
-	return tiles(columns.pairs(p, shards), int64(sms/wgmmaCluster)) * columns.tileTime()
+	l := columns.lastRound(p, shards, sms, 0)
+	return (l.whole/int64(sms/wgmmaCluster)*l.slices + l.takes()) * columns.tileTime()
 }
 
 // tileTime is how long a tile takes, in the time that tensor cores take for a column of it: measured on an H200, at clocks
 // that its power allows, see NOTES.md.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 208: 228, 128: 148}[columns]
+	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
+}
+
+// linkBytes is what an H200's links take of one way in a cycle of its multiprocessors, and sliceCycles how many of those a slice
+// of k takes in the unit of tileTime.
+const linkBytes, sliceCycles = 214, 4
+
+// lastRound is that of a problem whose sums go to so many peers.
+func (columns wgmma) lastRound(p Problem, shards, sms, peers int) lastRound {
+	clusters, pairs := int64(sms/wgmmaCluster), columns.pairs(p, shards)
+	l := lastRound{tiles: pairs % clusters, slices: tiles(p.K, wgmmaSlice)}
+	l.whole = pairs - l.tiles
+	if l.tiles > 0 {
+		l.idle = clusters - l.tiles
+	}
+	if l.whole > 0 { // else there are tiles in it whose sums are others'
+		sums := l.tiles * wgmmaRows * int64(columns) * int64(p.DType.Size) * int64(peers)
+		l.stagger = sums / (linkBytes * sliceCycles * columns.tileTime())
+	}
+	return l
 }
 
 func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
 	shared, _ := columns.room()
+	clusters := int64(sms / wgmmaCluster)
+	if l := columns.lastRound(p, shards, sms, 0); l.whole == 0 && l.split().tiles == 0 {
+		clusters = l.tiles
+	}
 	return cudart.Launch{
-		Blocks:      wgmmaCluster * int(min(columns.pairs(p, shards), int64(sms/wgmmaCluster))),
+		Blocks:      wgmmaCluster * int(clusters),
 		Threads:     3 * 128,
 		SharedBytes: shared,
 		Cluster:     wgmmaCluster,
@@ -90,15 +116,16 @@ func (columns wgmma) room() (shared, passing int) {
 // pitch is how many bytes the rows of a tile are apart on its way out.
 func (columns wgmma) pitch() int64 { return outPitch(int64(columns)) }
 
-// maps names tensor maps of the operands, whose boxes are what a block copies at a time.
-func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int64) error {
+// complete names tensor maps of the operands, whose boxes are what a block copies at a time, and has clusters share the tiles
+// of the last round.
+func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 	for _, m := range []struct {
 		to *uint64
 		of matrix
 	}{
-		{&p.MapA, matrix{p.A, rowsOfA, p.K, wgmmaRows / wgmmaCluster, d.Name}},
-		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, d.Name}},
-		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, d.Name}},
+		{&p.MapA, matrix{p.A, w.rowsOfA, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
+		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
+		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
 		at, err := r.mapOf(m.of)
 		if err != nil {
@@ -106,5 +133,5 @@ func (columns wgmma) maps(r *Runner, p *Params, d collective.DType, rowsOfA int6
 		}
 		*m.to = uint64(at)
 	}
-	return nil
+	return r.split(p, columns.lastRound(w.Problem, w.shards, r.SMs, w.peers))
 }

@@ -10,29 +10,27 @@ func TestWidth(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		m, n   int64
-		shards int
-		sms    int
-		want   wgmma
+		m, n, k int64
+		shards  int
+		sms     int
+		want    wgmma
 	}{
-		{280, 250, 2, 4, 256}, // one tile, whatever the width: the narrowest that is one
-		{280, 220, 2, 4, 224},
-		{280, 200, 2, 4, 208},
-		{280, 100, 2, 4, 128},
-		{280, 250, 2, 2, 256}, // conformance has these on one cluster
-		{280, 220, 2, 2, 224},
-		{280, 200, 2, 2, 208},
-		{280, 100, 2, 2, 128},
-		{280, 250, 1, 2, 256},
-		{280, 220, 1, 2, 224},
-		{1024, 6656, 4, 132, 208}, // 128 pairs in two rounds, 104 of the widest tiles take as many
-		{1024, 3584, 4, 132, 224}, // 64 pairs in one round
-		{1024, 8192, 4, 132, 256}, // 128 pairs in two rounds
-		{8192, 6656, 2, 132, 256}, // 832 pairs in thirteen rounds; 1024 would take sixteen
-		{8192, 3584, 2, 132, 224}, // eight rounds of 236 instead of seven of 272
-		{4096, 8192, 2, 132, 224}, // nine rounds of 236 instead of eight of 272
+		{280, 250, 64, 2, 4, 256}, // one tile, whatever the width: the narrowest that is one
+		{280, 220, 64, 2, 4, 224},
+		{280, 100, 64, 2, 4, 128},
+		{280, 250, 64, 2, 2, 256}, // conformance has these on one cluster
+		{280, 220, 64, 2, 2, 224},
+		{280, 100, 64, 2, 2, 128},
+		{280, 250, 64, 1, 2, 256},
+		{280, 220, 64, 1, 2, 224},
+		{1024, 3584, 8192, 4, 132, 224},  // 64 pairs in one round
+		{1024, 8192, 8192, 4, 132, 256},  // 128 pairs in two rounds
+		{8192, 3584, 64, 2, 132, 224},    // eight rounds of 236 instead of seven of 272
+		{4096, 8192, 64, 2, 132, 224},    // nine rounds of 236 instead of eight of 272
+		{4096, 6656, 64, 2, 132, 224},    // eight rounds of 236 instead of seven of 272
+		{4096, 6656, 16384, 2, 132, 256}, // six rounds, and 20 tiles that 66 clusters share
 	} {
-		p := Problem{M: c.m, N: c.n, K: 64, DType: DTypes()[0]}
+		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
 		best := wgmmaWidths()[0]
 		for _, w := range wgmmaWidths() {
 			if w.cost(p, c.shards, c.sms) < best.cost(p, c.shards, c.sms) {
@@ -40,7 +38,7 @@ func TestWidth(t *testing.T) {
 			}
 		}
 		if best != c.want {
-			t.Errorf("%d x %d in %d shards on %d multiprocessors: %d columns, not %d", c.m, c.n, c.shards, c.sms, best, c.want)
+			t.Errorf("%s in %d shards on %d multiprocessors: %d columns, not %d", p, c.shards, c.sms, best, c.want)
 		}
 	}
 }

@@ -42,6 +42,8 @@ type Tile struct {
 	Row    int64 `json:"row"`
 	Column int64 `json:"column"`
 	Shard  int   `json:"shard"`
+	// Slices are how many of k the block multiplied, where tiles are divided between blocks; else 0.
+	Slices int   `json:"slices,omitempty"`
 	Wait   int64 `json:"wait"`
 	Begin  int64 `json:"begin"`
 	End    int64 `json:"end"`

@@ -146,7 +146,11 @@ func (w *writer) tiles(r Rank) {
 		if end = max(t.End, end); wait < begin {
 			w.slice(r, thread, "wait", "wait", wait, begin, nil)
 		}
-		w.slice(r, thread, shard(t.Shard), "tile", begin, end, map[string]any{"tile": t.Number, "row": t.Row, "column": t.Column})
+		args := map[string]any{"tile": t.Number, "row": t.Row, "column": t.Column}
+		if t.Slices > 0 {
+			args["slices"] = t.Slices
+		}
+		w.slice(r, thread, shard(t.Shard), "tile", begin, end, args)
 	}
 }
 

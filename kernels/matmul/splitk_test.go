@@ -1,0 +1,93 @@
+package matmul
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Pieces are shared out so that every tile of the round is whole, each piece has been made when the rest of its tile is done, and
+// they are as long as that allows.
+func TestSplitK(t *testing.T) {
+	shared := 0
+	for clusters := int64(2); clusters <= 66; clusters += 8 {
+		for tiles := int64(0); tiles < clusters; tiles++ {
+			for _, slices := range []int64{1, 24, 40, 128, 256} {
+				for _, stagger := range []int64{0, 3, 35, 90, 400} {
+					l := lastRound{tiles: tiles, slices: slices, stagger: stagger}
+					if tiles > 0 {
+						l.idle = clusters - tiles
+					}
+					s := l.split()
+					if err := l.check(s); err != nil {
+						t.Fatalf("%+v, shared as %+v: %v", l, s, err)
+					}
+					if s.tiles > 0 {
+						shared++
+					}
+				}
+			}
+		}
+	}
+	if shared < 1000 {
+		t.Errorf("only %d rounds are shared", shared)
+	}
+}
+
+// check goes through what clusters do.
+func (l lastRound) check(s splitK) error {
+	took, others, slowest := make([]int64, l.idle), make([]int64, l.tiles), l.slices
+	for piece := range s.pieces() {
+		tile, cluster := piece%l.tiles, piece%l.idle
+		others[tile] += s.length(tile)
+		took[cluster] += s.length(tile) + pieceCost
+		switch {
+		case s.length(tile) < leastPiece:
+			return fmt.Errorf("a piece of tile %d has %d slices", tile, s.length(tile))
+		case s.length(tile) > s.longest:
+			return fmt.Errorf("a piece of tile %d is longer than the first", tile)
+		case took[cluster] > l.slices-s.ways*s.length(tile):
+			return fmt.Errorf("piece %d is there after %d slices, of which the tile leaves %d", piece, took[cluster], l.slices-s.ways*s.length(tile))
+		}
+	}
+	if l.tiles > 0 {
+		slowest = 0
+	}
+	for _, of := range others {
+		if of >= l.slices {
+			return fmt.Errorf("others make %d slices of %d", of, l.slices)
+		}
+		left := l.slices - of
+		if of > 0 {
+			left += s.ways * addCost
+		}
+		slowest = max(slowest, left)
+	}
+	if l.tiles > 0 && l.takes() != slowest {
+		return fmt.Errorf("it takes %d slices, and is said to take %d", slowest, l.takes())
+	}
+	if next := l.pieces(max(s.ways, 1), s.longest+1); s.tiles > 0 && l.isInTime(next) {
+		return fmt.Errorf("longer pieces would be in time")
+	}
+	return nil
+}
+
+// How the problems that are measured are shared on an H200, whose links need some slices for the sums of a round.
+func TestLastRound(t *testing.T) {
+	for _, c := range []struct {
+		columns wgmma
+		m, n, k int64
+		peers   int
+		want    splitK
+	}{
+		{224, 8192, 3584, 8192, 0, splitK{50, 1, 19, 0}},  // of 50 tiles, with 16 clusters
+		{256, 4096, 6656, 16384, 0, splitK{20, 2, 82, 0}}, // of 20, with 46
+		{224, 4096, 3584, 8192, 0, splitK{}},              // of 58, with 8: too short
+		{224, 4096, 3584, 8192, 1, splitK{26, 1, 26, 36157}},
+		{256, 8192, 8192, 8192, 1, splitK{34, 1, 48, 36623}},
+	} {
+		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
+		if got := c.columns.lastRound(p, 2, 132, c.peers).split(); got != c.want {
+			t.Errorf("%s by tiles of %d columns, %d peers: %+v, want %+v", p, c.columns, c.peers, got, c.want)
+		}
+	}
+}
