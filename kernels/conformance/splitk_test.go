@@ -46,6 +46,31 @@ func TestSplitTiles(t *testing.T) {
 	}
 }
 
+// So they are where calls follow each other whose sums differ: what was left of one is not taken for the next one's, nor
+// before it is there.
+func TestSplitTilesInDisorder(t *testing.T) {
+	p := matmul.Problem{M: 140, N: 100, K: 40 * 64, DType: matmul.DTypes()[0]}
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			var calls []matmulCall
+			for i := range uint64(4) {
+				c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
+				c.in.Seed = 4*seed + i
+				calls = append(calls, c)
+			}
+			groupFor(1, sim.New(1, sim.Options{Major: 9, Seed: seed + 1}), calls).run(t, func(m *member) error {
+				r, err := newRunner(m)
+				if err != nil {
+					return err
+				}
+				r.SMs = 4
+				return runMatmuls(m, r, calls)
+			})
+		})
+	}
+}
+
 // namedCalls are those of operations and algorithms.
 func namedCalls(names []string, p matmul.Problem, world int) (all []matmulCall) {
 	for _, o := range matmul.Operations() {
