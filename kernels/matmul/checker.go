@@ -40,5 +40,5 @@ func (r *Runner) EnqueueCheck(p CheckedProduct) error {
 	if p.Adds {
 		c.Adds = 1
 	}
-	return r.Main.Launch(kernel, naiveShape(Problem{M: p.Rows, N: p.N, K: p.K}, 1, r.SMs), c.bytes())
+	return r.Main.Launch(kernel, naiveShape(work{Problem: Problem{M: p.Rows, N: p.N, K: p.K}}, r.SMs), c.bytes())
 }

@@ -73,12 +73,16 @@ func (f fused) boxes() int64 {
 	return 2
 }
 
-// rowsOfA is how many a rank has.
-func (f fused) rowsOfA(r *Runner, call Call) int64 {
+// work is what a rank's kernel is launched for.
+func (f fused) work(r *Runner, call Call) work {
+	w := work{Problem: call.Problem, shards: r.World(), gathers: f.gathers, rowsOfA: call.M}
 	if f.gathers {
-		return rowsOfShard(call.M, r.World())
+		w.rowsOfA = rowsOfShard(call.M, r.World())
 	}
-	return call.M
+	if f.everywhere {
+		w.peers = r.World() - 1
+	}
+	return w
 }
 
 // launching is what a kernel is launched with.
@@ -90,25 +94,21 @@ type launching struct {
 }
 
 func (f fused) launch(r *Runner, call Call) (launching, error) {
-	l := launching{Params: r.Params(call)}
-	g, k, err := choose(GEMMs(), f.kernels, call.Problem, r.World(), r.gpu())
+	l, w := launching{Params: r.Params(call)}, f.work(r, call)
+	g, k, err := choose(GEMMs(), f.kernels, w, r.gpu())
 	if err != nil {
 		return l, err
 	}
 	if l.kernel, err = r.Load(k); err != nil {
 		return l, err
 	}
-	l.gemm, l.shape = g, r.shape(g, k, call.Problem, r.World())
+	l.gemm, l.shape = g, r.shape(g, k, w)
 	l.Segment = uint32(g.partsOfShard(call.Problem, r.World())) // or more tiles than there are: all
 	switch {
 	case f.copies(r, call, g):
 		l.copyProducts(call.Problem, r.World())
 	case f.everywhere:
 		l.Segment = l.segment(call.Problem, r.World())
-	}
-	w := work{Problem: call.Problem, shards: r.World(), rowsOfA: f.rowsOfA(r, call)}
-	if f.everywhere {
-		w.peers = r.World() - 1
 	}
 	return l, g.complete(r, &l.Params, w)
 }
@@ -126,7 +126,7 @@ func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if f.everywhere && rounds > 2 {
 		rounds *= 3
 	}
-	return f.sending == copied || g.rounds(call.Problem, r.World(), r.SMs) >= rounds && !r.LaunchesBlock
+	return f.sending == copied || g.rounds(f.work(r, call), r.SMs) >= rounds && !r.LaunchesBlock
 }
 
 // segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go

@@ -18,12 +18,11 @@ type GEMM struct {
 	// many tiles as are multiplied together, and PartBytes the room for one.
 	Parts                func(rows, n int64) int64
 	TileParts, PartBytes int64
-	// Cost is how long a problem takes, in so many shards of rows, on so many
-	// multiprocessors, in a unit that GEMMs of the same name share; nil: there is one of the name.
-	Cost func(p Problem, shards, sms int) int64
-	// Shape is the launch for a problem, in so many shards of rows, on a device with so many
-	// multiprocessors.
-	Shape func(p Problem, shards, sms int) cudart.Launch
+	// Cost is how long it takes on so many multiprocessors, in a unit that GEMMs of the same name share; nil: there is one
+	// of the name.
+	Cost func(w work, sms int) int64
+	// Shape is the launch on a device with so many multiprocessors.
+	Shape func(w work, sms int) cudart.Launch
 	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
 	// nil: none. See Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
@@ -60,9 +59,9 @@ func onlyNaiveGEMM() []*GEMM { return []*GEMM{naiveGEMM()} }
 
 // naiveShape has enough blocks for a tile each, as far as they fit on the device at
 // the same time.
-func naiveShape(p Problem, _, sms int) cudart.Launch {
+func naiveShape(w work, sms int) cudart.Launch {
 	const blocksPerSM = 8
-	return cudart.Launch{Blocks: int(min(naiveTiles(p, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
+	return cudart.Launch{Blocks: int(min(naiveTiles(w.Problem, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
 }
 
 const naiveTile = 16 // rows and columns
@@ -77,10 +76,11 @@ type product struct {
 	a, c cudart.DevicePtr
 }
 
-// work is what a kernel is launched for.
+// work is what a kernel is launched for: a problem in so many shards of rows.
 type work struct {
 	Problem
-	shards  int   // of rows
+	shards  int
+	gathers bool  // all shards of A but the own one arrive meanwhile
 	peers   int   // that sums go to from where they are made
 	rowsOfA int64 // of this rank
 }
@@ -95,36 +95,36 @@ type GPU struct{ SM, SMs int }
 
 // choose picks the first GEMM of a list that does a problem on the device with one of these
 // kernels of it, and of those of its name the one that takes the least time.
-func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, p Problem, shards int, on GPU) (*GEMM, collective.Kernel, error) {
+func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w work, on GPU) (*GEMM, collective.Kernel, error) {
 	var best *GEMM
 	var kernel collective.Kernel
 	for _, g := range gemms {
-		k, ok := find(kernels(g), p.DType, on.SM)
+		k, ok := find(kernels(g), w.DType, on.SM)
 		if !ok && !g.BLAS {
 			continue
 		}
-		if best == nil || g.Name == best.Name && g.Cost(p, shards, on.SMs) < best.Cost(p, shards, on.SMs) {
+		if best == nil || g.Name == best.Name && g.Cost(w, on.SMs) < best.Cost(w, on.SMs) {
 			best, kernel = g, k
 		}
 	}
 	if best == nil {
-		return nil, kernel, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", p, on.SM/10, on.SM%10)
+		return nil, kernel, fmt.Errorf("no kernel multiplies %s on compute capability %d.%d", w.Problem, on.SM/10, on.SM%10)
 	}
 	return best, kernel, nil
 }
 
 // rounds is how many tiles the blocks have that have most of them, one after the other: one where all are multiplied
 // at once.
-func (g *GEMM) rounds(p Problem, shards, sms int) int64 {
-	return tiles(g.Tiles(p, shards), int64(g.Shape(p, shards, sms).Blocks))
+func (g *GEMM) rounds(w work, sms int) int64 {
+	return tiles(g.Tiles(w.Problem, w.shards), int64(g.Shape(w, sms).Blocks))
 }
 
 // gpu is this rank's own, with no more multiprocessors than the peers' have.
 func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
 
 // shape is how a kernel of a GEMM is launched: early, if it waits for the one in front of it by itself.
-func (r *Runner) shape(g *GEMM, k collective.Kernel, p Problem, shards int) cudart.Launch {
-	shape := g.Shape(p, shards, r.SMs)
+func (r *Runner) shape(g *GEMM, k collective.Kernel, w work) cudart.Launch {
+	shape := g.Shape(w, r.SMs)
 	shape.PDL = r.PDL(k)
 	return shape
 }
@@ -142,7 +142,8 @@ func (r *Runner) multiplication(call Call, what product) Params {
 // prepareGEMM loads the kernel of a product, and encodes its tensor maps.
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
-	g, k, err := choose(gemms, ofProduct, what.work(call).Problem, 1, r.gpu())
+	w := what.work(call)
+	g, k, err := choose(gemms, ofProduct, w, r.gpu())
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	if _, err := r.Load(k); err != nil {
 		return err
 	}
-	return g.complete(r, &p, what.work(call))
+	return g.complete(r, &p, w)
 }
 
 // complete is Complete, if there is any.
@@ -165,21 +166,21 @@ func (g *GEMM) complete(r *Runner, p *Params, w work) error {
 
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
-	problem := what.work(call).Problem
-	g, k, err := choose(gemms, ofProduct, problem, 1, r.gpu())
+	w := what.work(call)
+	g, k, err := choose(gemms, ofProduct, w, r.gpu())
 	if err != nil {
 		return err
 	}
 	if g.BLAS {
-		return r.multiplyByBLAS(problem, what.a, r.Local(call.B), what.c)
+		return r.multiplyByBLAS(w.Problem, what.a, r.Local(call.B), what.c)
 	}
 	kernel, err := r.Load(k)
 	if err != nil {
 		return err
 	}
 	p := r.multiplication(call, what)
-	if err := g.complete(r, &p, what.work(call)); err != nil {
+	if err := g.complete(r, &p, w); err != nil {
 		return err
 	}
-	return r.Main.Launch(kernel, r.shape(g, k, problem, 1), p.Bytes())
+	return r.Main.Launch(kernel, r.shape(g, k, w), p.Bytes())
 }

@@ -18,9 +18,9 @@ func mmaGEMM() *GEMM {
 		Tiles: func(p Problem, shards int) int64 {
 			return int64(shards) * tiles(rowsOfShard(p.M, shards), rows) * tiles(p.N, columns)
 		},
-		Shape: func(p Problem, shards, sms int) cudart.Launch {
+		Shape: func(w work, sms int) cudart.Launch {
 			const stages, stage = 4, (rows + columns) * 64
-			all := int64(shards) * tiles(rowsOfShard(p.M, shards), rows) * tiles(p.N, columns)
+			all := int64(w.shards) * tiles(rowsOfShard(w.M, w.shards), rows) * tiles(w.N, columns)
 			return cudart.Launch{Blocks: int(min(all, int64(sms))), Threads: 256, SharedBytes: stages * stage}
 		},
 	}

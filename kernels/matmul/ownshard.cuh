@@ -5,10 +5,6 @@
 
 #include "clusters.cuh"
 
-// Between two chunks of a block, ns: all blocks then copy about as fast as the links bring what is the peers', and not so fast
-// that operands of the first tiles come later.
-constexpr int kPause = 2000;
-
 // One thread's copies of the chunks that fall to one block of so many. What they store has been written when the kernel ends.
 template <int kColumns>
 FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColumns> at, int64_t rows, uint32_t block, uint32_t blocks) {
@@ -32,7 +28,6 @@ FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColum
     bulk_commit();
     bulk_wait_read<0>();
     fetch(chunk + 2 * stride, place);
-    asm volatile("nanosleep.u32 %0;" ::"n"(kPause));
     parity ^= place;
     place ^= 1;
   }

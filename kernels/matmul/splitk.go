@@ -24,12 +24,13 @@ type splitK struct {
 	falls       int64 // by how many slices those of each next one are shorter, of 2^16
 }
 
-// What it costs, in slices, to begin a piece and to leave its sums, and to add those to a tile's: on an H200, see NOTES.md.
-// Pieces shorter than leastPiece do not pay, nor do more than mostWays of a tile.
+// What it costs, in slices, to begin a piece and to leave its sums, and to have pieces of a tile made elsewhere, which then
+// shares less with others in the cache: on an H200, see NOTES.md. Pieces shorter than leastPiece do not pay, nor do more than
+// mostWays of a tile.
 const (
 	pieceCost  = 8
-	addCost    = 4
-	leastPiece = 12
+	addCost    = 12
+	leastPiece = 16
 	mostWays   = 3
 )
 

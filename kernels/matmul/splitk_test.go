@@ -76,17 +76,21 @@ func TestLastRound(t *testing.T) {
 	for _, c := range []struct {
 		columns wgmma
 		m, n, k int64
+		gathers bool
 		peers   int
 		want    splitK
 	}{
-		{224, 8192, 3584, 8192, 0, splitK{50, 1, 19, 0}},  // of 50 tiles, with 16 clusters
-		{256, 4096, 6656, 16384, 0, splitK{20, 2, 82, 0}}, // of 20, with 46
-		{224, 4096, 3584, 8192, 0, splitK{}},              // of 58, with 8: too short
-		{224, 4096, 3584, 8192, 1, splitK{26, 1, 26, 36157}},
-		{256, 8192, 8192, 8192, 1, splitK{34, 1, 48, 36623}},
+		{224, 8192, 3584, 8192, false, 0, splitK{50, 1, 19, 0}},  // of 50 tiles, with 16 clusters
+		{256, 4096, 6656, 16384, false, 0, splitK{20, 2, 82, 0}}, // of 20, with 46
+		{224, 4096, 3584, 8192, false, 0, splitK{}},              // of 58, with 8: too short
+		{224, 4096, 3584, 8192, false, 1, splitK{24, 1, 29, 36157}},
+		{256, 8192, 8192, 8192, false, 1, splitK{34, 1, 48, 36623}},
+		{224, 1024, 6656, 16384, false, 0, splitK{54, 1, 36, 0}},
+		{224, 1024, 6656, 16384, true, 0, splitK{}}, // those who would help wait for the peer's shard first
+		{256, 4096, 6656, 16384, true, 0, splitK{20, 2, 82, 0}},
 	} {
 		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
-		if got := c.columns.lastRound(p, 2, 132, c.peers).split(); got != c.want {
+		if got := c.columns.lastRound(work{Problem: p, shards: 2, gathers: c.gathers, peers: c.peers}, 132).split(); got != c.want {
 			t.Errorf("%s by tiles of %d columns, %d peers: %+v, want %+v", p, c.columns, c.peers, got, c.want)
 		}
 	}

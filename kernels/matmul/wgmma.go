@@ -55,8 +55,8 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 }
 
 // cost is how long the cluster takes that has most to multiply.
-func (columns wgmma) cost(p Problem, shards, sms int) int64 {
-	l := columns.lastRound(p, shards, sms, 0)
+func (columns wgmma) cost(w work, sms int) int64 {
+	l := columns.lastRound(w, sms)
 	return (l.whole/int64(sms/wgmmaCluster)*l.slices + l.takes()) * columns.tileTime()
 }
 
@@ -70,25 +70,27 @@ func (columns wgmma) tileTime() int64 {
 // of k takes in the unit of tileTime.
 const linkBytes, sliceCycles = 214, 4
 
-// lastRound is that of a problem whose sums go to so many peers.
-func (columns wgmma) lastRound(p Problem, shards, sms, peers int) lastRound {
-	clusters, pairs := int64(sms/wgmmaCluster), columns.pairs(p, shards)
-	l := lastRound{tiles: pairs % clusters, slices: tiles(p.K, wgmmaSlice)}
+// lastRound is that of the tiles that clusters multiply.
+func (columns wgmma) lastRound(w work, sms int) lastRound {
+	clusters, pairs := int64(sms/wgmmaCluster), columns.pairs(w.Problem, w.shards)
+	l := lastRound{tiles: pairs % clusters, slices: tiles(w.K, wgmmaSlice)}
 	l.whole = pairs - l.tiles
-	if l.tiles > 0 {
+	// Where clusters wait in the first round for what a gather brings, those have fewer tiles, and are not on time with pieces.
+	waits := w.gathers && w.shards > 1 && pairs < clusters*int64(w.shards)
+	if l.tiles > 0 && !waits {
 		l.idle = clusters - l.tiles
 	}
 	if l.whole > 0 { // else there are tiles in it whose sums are others'
-		sums := l.tiles * wgmmaRows * int64(columns) * int64(p.DType.Size) * int64(peers)
+		sums := l.tiles * wgmmaRows * int64(columns) * int64(w.DType.Size) * int64(w.peers)
 		l.stagger = sums / (linkBytes * sliceCycles * columns.tileTime())
 	}
 	return l
 }
 
-func (columns wgmma) shape(p Problem, shards, sms int) cudart.Launch {
+func (columns wgmma) shape(w work, sms int) cudart.Launch {
 	shared, _ := columns.room()
 	clusters := int64(sms / wgmmaCluster)
-	if l := columns.lastRound(p, shards, sms, 0); l.whole == 0 && l.split().tiles == 0 {
+	if l := columns.lastRound(w, sms); l.whole == 0 && l.split().tiles == 0 {
 		clusters = l.tiles
 	}
 	return cudart.Launch{
@@ -133,5 +135,5 @@ func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 		}
 		*m.to = uint64(at)
 	}
-	return r.split(p, columns.lastRound(w.Problem, w.shards, r.SMs, w.peers))
+	return r.split(p, columns.lastRound(w, r.SMs))
 }

@@ -33,7 +33,7 @@ func TestWidth(t *testing.T) {
 		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
 		best := wgmmaWidths()[0]
 		for _, w := range wgmmaWidths() {
-			if w.cost(p, c.shards, c.sms) < best.cost(p, c.shards, c.sms) {
+			if w.cost(work{Problem: p, shards: c.shards}, c.sms) < best.cost(work{Problem: p, shards: c.shards}, c.sms) {
 				best = w
 			}
 		}
