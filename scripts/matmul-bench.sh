@@ -14,7 +14,7 @@
 #   ROWS     M of the shapes: 1024,2048,4096,8192 by default
 #   SHAPES   N,K of the shapes: "6656,16384 3584,8192 8192,8192" by default
 #   ALGOS    of gpurun: auto,fused,decomposed,cublas,nccl by default
-#   ROUNDS   of a turn: 15 by default of gpurun, 7 of PyTorch
+#   ROUNDS   of a turn: 10 by default of gpurun, in which each of five algorithms comes after each other one twice; 7 of PyTorch
 #   CHECK    0: gpurun does not verify what it times, which takes most of its time
 #   PYTHON   one that has PyTorch 2.6 or newer: python3 by default
 #
@@ -56,7 +56,7 @@ ours() {
     for shape in $shapes; do
       try "gpurun-$operation-${shape/,/x}-$turn" $gpurun --device cuda bench "$operation" -d bfloat16 \
         -m "$rows" -n "${shape%,*}" -k "${shape#*,}" --algo "${ALGOS:-auto,fused,decomposed,cublas,nccl}" \
-        -c "${CHECK:-1}" --rounds "${ROUNDS:-15}" --output json >"$results/gpurun-$operation-${shape/,/x}-$turn.json"
+        -c "${CHECK:-1}" --rounds "${ROUNDS:-10}" --output json >"$results/gpurun-$operation-${shape/,/x}-$turn.json"
     done
   done
 }

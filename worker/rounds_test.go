@@ -134,6 +134,33 @@ func TestOrderIsAPermutation(t *testing.T) {
 	})
 }
 
+// In as many rounds as it takes, each case has each place as often, and comes after each other one as often.
+func TestOrderIsBalanced(t *testing.T) {
+	for n := 2; n <= 9; n++ {
+		cycle := n * (1 + n%2)
+		at, after := map[[2]int]int{}, map[[2]int]int{}
+		for round := range cycle {
+			cases := order(42, round, n)
+			for i, x := range cases {
+				at[[2]int{x, i}]++
+				if i > 0 {
+					after[[2]int{x, cases[i-1]}]++
+				}
+			}
+		}
+		for x := range n {
+			for y := range n {
+				if got := at[[2]int{x, y}]; got != cycle/n {
+					t.Errorf("of %d, case %d comes %d times in place %d, not %d", n, x, got, y, cycle/n)
+				}
+				if got := after[[2]int{x, y}]; x != y && got != cycle/n {
+					t.Errorf("of %d, case %d comes %d times after %d, not %d", n, x, got, y, cycle/n)
+				}
+			}
+		}
+	}
+}
+
 // Each algorithm of each size has a sample for each round, by launches and by
 // graphs, and is verified.
 func TestRoundsGiveSamples(t *testing.T) {
