@@ -22,7 +22,7 @@ func example() Timeline {
 			Tiles: []Tile{
 				{Number: 2, Block: 0, Row: int64(peer) * 128, Column: 0, Shard: peer, Wait: met + 5000, Begin: met + 7125, End: met + 9000},
 				{Number: 0, Block: 0, Row: int64(r) * 128, Column: 0, Shard: r, Wait: met + 1000, Begin: met + 1000, End: met + 5000},
-				{Number: 1, Block: 1, Row: int64(r) * 128, Column: 256, Shard: r, Wait: met + 1000, Begin: met + 1032, End: met + 5064},
+				{Number: 1, Block: 1, Row: int64(r) * 128, Column: 256, Shard: r, Slices: 12, Wait: met + 1000, Begin: met + 1032, End: met + 5064},
 			},
 			Copies: []Copy{
 				{Shard: peer, From: peer, Chunk: 0, Bytes: 1 << 20, Begin: met + 500, End: met + 3500},
