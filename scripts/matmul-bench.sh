@@ -14,7 +14,7 @@
 #   ROWS     M of the shapes: 1024,2048,4096,8192 by default
 #   SHAPES   N,K of the shapes: "6656,16384 3584,8192 8192,8192" by default
 #   ALGOS    of gpurun: auto,fused,decomposed,cublas,nccl by default
-#   ROUNDS   of a turn: 10 by default of gpurun, in which each of five algorithms comes after each other one twice; 7 of PyTorch
+#   ROUNDS   of a turn: 10 by default of gpurun, over which the order of five algorithms is balanced; 7 of PyTorch
 #   CHECK    0: gpurun does not verify what it times, which takes most of its time
 #   PYTHON   one that has PyTorch 2.6 or newer: python3 by default
 #

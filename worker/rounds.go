@@ -75,19 +75,25 @@ func (c testCase) sameContestant(other testCase) bool {
 }
 
 // order is the order of n cases in a round, the same on all ranks. Over n rounds, or 2n where n is odd, each case has each
-// place, and comes right after each other case, equally often, because what comes before matters: after a product that heats the GPU up to
-// its limit of power the next one takes 5% longer than after a collective. Williams, "Experimental Designs Balanced for the
-// Estimation of Residual Effects of Treatments" (1949); the seed shuffles which case is which.
+// place, and comes right after each other case of a round, equally often, because what comes before matters: after a
+// product that heats the GPU up to its limit of power the next one takes 5% longer than after a collective. Williams,
+// "Experimental Designs Balanced for the Estimation of Residual Effects of Treatments" (1949). The seed shuffles which case is
+// which, and the rounds, so that what comes last in one is not always before the same.
 func order(seed uint64, round, n int) []int {
+	if n == 0 {
+		return nil
+	}
+	cycle := round / n
+	rounds := rand.New(rand.NewPCG(seed, uint64(1+cycle))).Perm(n)
 	cases, places := rand.New(rand.NewPCG(seed, 0)).Perm(n), make([]int, n)
 	for i := range places { // 0, n-1, 1, n-2, ...: no two steps are alike
 		step := i / 2
 		if i%2 == 1 {
 			step = n - 1 - i/2
 		}
-		places[i] = cases[(step+round)%n]
+		places[i] = cases[(step+rounds[round%n])%n]
 	}
-	if n%2 == 1 && round/n%2 == 1 {
+	if n%2 == 1 && cycle%2 == 1 {
 		slices.Reverse(places)
 	}
 	return places

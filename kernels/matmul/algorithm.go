@@ -42,7 +42,7 @@ type Algorithm struct {
 	// calls.
 	Scratch, Staging, Counters func(p Problem, world int) int64
 	// Tiles is how many tiles of C the kernel notes the times of, by numbers below that,
-	// when Call.Trace is not 0; nil: it notes none.
+	// when Call.Trace is not 0; nil: it notes none. Pieces of tiles have numbers behind those of all its tiles.
 	Tiles func(p Problem, world int) int64
 	// Prepare gets ready for calls with these buffers: it loads what they launch, and
 	// encodes tensor maps. It may wait.

@@ -3,8 +3,9 @@ package matmul
 // chooseGather takes what overlaps where tiles are multiplied one after the other. Where all are resident at once, there
 // is nothing to multiply while A arrives, and kernels' stores bring it sooner than copies.
 func chooseGather(p Problem, world int, on GPU) string {
-	g, _, err := choose(GEMMs(), ofGathered, work{Problem: p, shards: world, gathers: true}, on)
-	if err == nil && world > 1 && g.rounds(work{Problem: p, shards: world}, on.SMs) == 1 {
+	w := work{Problem: p, shards: world, gathers: true}
+	g, _, err := choose(GEMMs(), ofGathered, w, on)
+	if err == nil && world > 1 && g.rounds(w, on.SMs) == 1 {
 		return "decomposed"
 	}
 	return "fused"

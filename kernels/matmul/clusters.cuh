@@ -90,10 +90,11 @@ FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   }
 }
 
-// Whether the block has another tile.
+// Whether the block has another tile, or piece, after one.
 template <typename Job>
 FORCE_INLINE __device__ bool has_next(const Job& job, const Tile& t) {
-  return (t.number + (int32_t)grid_blocks()) / kBlocks < job.order().count();
+  const Rounds rounds(job.p, grid_blocks() / kBlocks);
+  return rounds.has(rounds.next(t.number / kBlocks));
 }
 
 // Whether the tile, or that of the other block of the cluster, has rows.

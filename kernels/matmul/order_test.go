@@ -8,13 +8,14 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// What passes between ranks is ordered by instructions whose absence the simulator does not
-// show: in it every load acquires, and copies see what threads see. Every module has them.
+// What passes between ranks, and sums of pieces between clusters, is ordered by instructions whose absence the simulator does
+// not show: in it every load acquires, and copies see what threads see. Every module has them.
 func TestOrderBetweenRanks(t *testing.T) {
 	const acquire, release, proxies = "ld.acquire.sys.global.u32", "red.release.sys.global.add.u32", "fence.proxy.async;"
+	pieces := []string{"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {
-		wants := map[string][]string{"gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release}}
+		wants := map[string][]string{"product": {}, "gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release}}
 		for _, m := range Modules() {
 			job, _, found := strings.Cut(strings.TrimPrefix(m.Name, "matmul_"+name+"_"), "_")
 			if !found || wants[job] == nil {
@@ -29,14 +30,18 @@ func TestOrderBetweenRanks(t *testing.T) {
 			if fences := map[string]int{"gathered": 2, "scattered": 3, "everywhere": 3}[job]; name == "wgmma" && bytes.Count(text, []byte(proxies)) < fences {
 				t.Errorf("%s has fewer than %d times %s", m.Name, fences, proxies)
 			}
-			for _, want := range wants[job] {
+			want := wants[job]
+			if name == "wgmma" {
+				want = append(want, pieces...)
+			}
+			for _, want := range want {
 				if !bytes.Contains(text, []byte(want)) {
 					t.Errorf("%s has no %s", m.Name, want)
 				}
 			}
 		}
 	}
-	if want := (len(wgmmaWidths()) + 1) * 3 * len(DTypes()); checked != want {
+	if want := (len(wgmmaWidths()) + 1) * 4 * len(DTypes()); checked != want {
 		t.Errorf("%d modules were checked, not %d", checked, want)
 	}
 }

@@ -38,7 +38,7 @@ struct MatmulParams {
   uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
   uint32_t segment;    // of sums that go everywhere: tiles of a shard that are made before those of the next, see tiles.cuh
-  int32_t whole;       // tiles of the rounds in which each cluster has one, see Rounds in tiles.cuh
+  int32_t whole;       // tiles of the rounds in which each cluster has one, see rounds.cuh
   int32_t last;        // tiles of the round behind those
   int32_t pieces;      // of these tiles, that other clusters multiply
   int32_t longest;     // slices of a piece of the first of these tiles

@@ -24,7 +24,8 @@ type Runner struct {
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
 
-	sums     cudart.DevicePtr            // of pieces of tiles; see Runner.partials
+	partials, partialsThere cudart.DevicePtr // see Runner.preparePartials
+
 	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
 	forks    [2]cudart.Event             // where Copies and own leave Main, and where own comes back
 	own      cudart.Stream               // for the copy of the own shard; it goes with the device, too

@@ -1,14 +1,16 @@
 // How clusters that have no tile in the last round share those of the others: split-K.
 //
-// Where tiles do not come out even, some clusters have one fewer. They multiply pieces of tiles of the last round, some slices of k
-// of each, and leave the sums in memory for those that have the tiles, who add them to theirs, in the order of pieces. It is
-// what "Stream-K" (Osama et al., 2023) does behind whole rounds of tiles, but that each tile ends where it began. How
-// long pieces are, so that nobody waits for them, the host works out: matmul.splitK.
+// Where tiles do not come out even, some clusters have one fewer. They multiply pieces of tiles of the last round, some slices
+// of k of each, and leave the sums in memory for those that have the tiles, who add them to theirs, in the order of pieces.
+// It is what "Stream-K" (Osama et al., 2023) does behind whole rounds of tiles, but that each tile ends where it began. How
+// long pieces are, so that they are there in time, the host works out: matmul.splitK.
 //
-// Sums lie as the threads have them that made them. Each warp tells the one that has the same rows of the tile, by a word that is
-// zero between calls: who has waited for it resets it. All blocks are resident, and nobody waits in a circle: of what is not done, on any
-// rank, the tile or piece comes first that is the first of its cluster's, if a piece comes before its tile; and that
-// waits for none of the others.
+// Sums lie as the threads have them that made them. Each warp tells the one that has the same rows of the tile, by a word
+// that is zero between calls: who has waited for it resets it.
+//
+// All blocks are resident, and nobody waits in a circle. Order tiles of whole rounds by their numbers, then pieces, then tiles
+// of the last round, on all ranks alike: a cluster takes its own in this order, and none waits for what comes later. So
+// the first that is not done, on any rank, waits for none.
 #pragma once
 
 #include "clusters.cuh"

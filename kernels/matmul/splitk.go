@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 
@@ -10,7 +11,7 @@ import (
 // lastRound is that of the rounds in which clusters multiply tiles, where some have none.
 type lastRound struct {
 	whole, tiles int64 // of the rounds before it, and its own
-	idle         int64 // clusters that have none, if any has one
+	idle         int64 // clusters that have none, and can make pieces
 	slices       int64 // of k
 	// stagger is by how many slices the first tile had better be done before the last one, because the links take a
 	// while for what all tiles send.
@@ -34,7 +35,7 @@ const (
 	mostWays   = 3
 )
 
-// split makes pieces as long as they can be without being waited for.
+// split makes pieces as long as they can be, as far as costs tell, without being waited for.
 func (l lastRound) split() splitK {
 	if l.idle == 0 {
 		return splitK{}
@@ -96,27 +97,31 @@ func (r *Runner) split(p *Params, l lastRound) error {
 	if s.tiles == 0 {
 		return nil
 	}
-	sums, there, err := r.partials()
-	p.Partials, p.PartialsThere = uint64(sums), uint64(there)
-	return err
+	if err := r.preparePartials(); err != nil {
+		return err
+	}
+	p.Partials, p.PartialsThere = uint64(r.partials), uint64(r.partialsThere)
+	return nil
 }
 
-// partials is device memory for the sums of all pieces that there can be at a time, and for the words of the warps that leave
-// them, which are zero. It is made when it is first asked for, as tensor maps are, and like them goes with the device.
-func (r *Runner) partials() (sums, there cudart.DevicePtr, err error) {
+// preparePartials makes device memory for the sums of all pieces that there can be at a time, and for the words of the warps
+// that leave them, which are zero: when it is first asked for, as tensor maps are, and like them it goes with the device.
+func (r *Runner) preparePartials() error {
+	if r.partials != 0 {
+		return nil
+	}
 	const sumsOfPiece, wordsOfPiece = 4 * wgmmaRows * wgmmaMostColumns, 4 * wgmmaParts * wgmmaPartWarps
 	pieces := r.mostPieces()
-	if r.sums == 0 {
-		at, err := r.Device.Malloc(pieces * (sumsOfPiece + wordsOfPiece))
-		if err != nil {
-			return 0, 0, fmt.Errorf("allocating room for the sums of %d pieces of tiles: %w", pieces, err)
-		}
-		if err := r.Main.Fill(at, 0, pieces*(sumsOfPiece+wordsOfPiece)); err != nil {
-			return 0, 0, fmt.Errorf("clearing the sums of pieces of tiles: %w", err)
-		}
-		r.sums = at
+	at, err := r.Device.Malloc(pieces * (sumsOfPiece + wordsOfPiece))
+	if err != nil {
+		return fmt.Errorf("allocating room for the sums of %d pieces of tiles: %w", pieces, err)
 	}
-	return r.sums, r.sums + cudart.DevicePtr(pieces*sumsOfPiece), nil
+	there := at + cudart.DevicePtr(pieces*sumsOfPiece)
+	if err := r.Main.Fill(there, 0, pieces*wordsOfPiece); err != nil {
+		return errors.Join(fmt.Errorf("clearing words of pieces of tiles: %w", err), r.Device.Free(at))
+	}
+	r.partials, r.partialsThere = at, there
+	return nil
 }
 
 // mostPieces is more than there can be: each is of another tile of a round, or another cluster's.

@@ -35,7 +35,7 @@ func TestSplitK(t *testing.T) {
 
 // check goes through what clusters do.
 func (l lastRound) check(s splitK) error {
-	took, others, slowest := make([]int64, l.idle), make([]int64, l.tiles), l.slices
+	took, others, slowest := make([]int64, l.idle), make([]int64, l.tiles), int64(0)
 	for piece := range s.pieces() {
 		tile, cluster := piece%l.tiles, piece%l.idle
 		others[tile] += s.length(tile)
@@ -46,11 +46,8 @@ func (l lastRound) check(s splitK) error {
 		case s.length(tile) > s.longest:
 			return fmt.Errorf("a piece of tile %d is longer than the first", tile)
 		case took[cluster] > l.slices-s.ways*s.length(tile):
-			return fmt.Errorf("piece %d is there after %d slices, of which the tile leaves %d", piece, took[cluster], l.slices-s.ways*s.length(tile))
+			return fmt.Errorf("piece %d is there after %d slices, when the rest of its tile has been waiting", piece, took[cluster])
 		}
-	}
-	if l.tiles > 0 {
-		slowest = 0
 	}
 	for _, of := range others {
 		if of >= l.slices {
@@ -62,11 +59,15 @@ func (l lastRound) check(s splitK) error {
 		}
 		slowest = max(slowest, left)
 	}
-	if l.tiles > 0 && l.takes() != slowest {
+	if l.takes() != slowest {
 		return fmt.Errorf("it takes %d slices, and is said to take %d", slowest, l.takes())
 	}
-	if next := l.pieces(max(s.ways, 1), s.longest+1); s.tiles > 0 && l.isInTime(next) {
-		return fmt.Errorf("longer pieces would be in time")
+	longer := l.pieces(s.ways, s.longest+1)
+	if s.tiles == 0 && l.tiles > 0 {
+		longer = l.pieces(min(max(l.idle/l.tiles, 1), mostWays), leastPiece)
+	}
+	if longer.tiles > 0 && l.idle > 0 && l.isInTime(longer) {
+		return fmt.Errorf("pieces of %d slices would be in time", longer.longest)
 	}
 	return nil
 }

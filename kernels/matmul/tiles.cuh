@@ -17,7 +17,7 @@ struct Tile {
   int32_t rows;       // of the shard, from row on; the tile may have fewer, or more that do not count
   int32_t column;
   int32_t index;      // in the shard, in the order in which they are taken
-  int32_t number;     // of all, in the order in which they are taken
+  int32_t number;     // of all, in the order in which they are taken; pieces of tiles come behind
   // Of a kernel that divides tiles, see rounds.cuh:
   int32_t begin = 0, end = 0; // the slices of k that are multiplied
   int32_t piece = -1;         // which piece of a tile this is, or -1

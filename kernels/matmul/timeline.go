@@ -86,7 +86,7 @@ func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording
 	if a.Tiles == nil {
 		return recording, fmt.Errorf("%s %s notes no times of its tiles", a.Operation, a.Name)
 	}
-	rec := &recorder{device: r.Device, tiles: a.Tiles(call.Problem, r.World()) + r.mostPieces()}
+	rec := &recorder{device: r.Device, tiles: a.Tiles(call.Problem, r.World()) + wgmmaCluster*r.mostPieces()}
 	defer func() { err = errors.Join(err, rec.close()) }()
 	if err := rec.open(r.Main); err != nil {
 		return recording, fmt.Errorf("making room for the times of tiles: %w", err)

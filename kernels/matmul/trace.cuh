@@ -16,7 +16,7 @@ struct TileTimes {
   uint64_t end;      // when its products were done; they may be stored later
 };
 
-// Notes the times of a tile by its number, which is below what Algorithm.Tiles says; one
+// Notes the times of a tile by its number, which is below what Algorithm.Tiles says, or of a piece, behind those; one
 // thread calls it. It does nothing in a call that is not recorded.
 FORCE_INLINE __device__ void note_tile(const MatmulParams& p, int64_t tile, const TileTimes& t) {
   if (p.trace) ((Global<TileTimes>)p.trace)[tile] = t;

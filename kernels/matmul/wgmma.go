@@ -80,8 +80,9 @@ func (columns wgmma) lastRound(w work, sms int) lastRound {
 	if l.tiles > 0 && !waits {
 		l.idle = clusters - l.tiles
 	}
-	if l.whole > 0 { // else there are tiles in it whose sums are others'
-		sums := l.tiles * wgmmaRows * int64(columns) * int64(w.DType.Size) * int64(w.peers)
+	if l.whole > 0 { // else others' tiles come first, and are sent meanwhile
+		own := min(l.tiles, pairs/int64(w.shards))
+		sums := own * wgmmaRows * int64(columns) * int64(w.DType.Size) * int64(w.peers)
 		l.stagger = sums / (linkBytes * sliceCycles * columns.tileTime())
 	}
 	return l

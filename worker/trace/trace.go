@@ -42,7 +42,7 @@ type Tile struct {
 	Row    int64 `json:"row"`
 	Column int64 `json:"column"`
 	Shard  int   `json:"shard"`
-	// Slices are how many of k the block multiplied, where tiles are divided between blocks; else 0.
+	// Slices are how many of k the block multiplied: all, or what it had of a tile that several share; 0: it did not say.
 	Slices int   `json:"slices,omitempty"`
 	Wait   int64 `json:"wait"`
 	Begin  int64 `json:"begin"`
