@@ -29,7 +29,7 @@ func splits() []split {
 		{2, 8, 2, 40, 140, 600, []string{gather + "fused"}},                           // ten tiles on four: the last two, with two
 		{2, 16, 6, 72, 1, 8, []string{scatter + "fused_push"}},                        // two, with six
 		{3, 10, 2, 72, 0, 100, []string{all + "fused_push", all + "fused_copy"}},      // three, with two; the last has no rows
-		{5, 6, 2, 72, 140, 100, []string{all + "fused_push"}},                         // five on three: the last two, with one, of the second less
+		{5, 6, 2, 72, 140, 100, []string{all + "fused_push"}},                         // five on three: two, with one
 	}
 }
 

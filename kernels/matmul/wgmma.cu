@@ -70,8 +70,8 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
 
 // A warpgroup's products of a tile's half, in sums. The first overwrites what they were.
 template <typename T, int kColumns>
-FORCE_INLINE __device__ void multiply_slices(const Tile& t, Layout<kColumns> at, typename Layout<kColumns>::Turns& turn, uint32_t part,
-                                          float (&sums)[kColumns / 2]) {
+FORCE_INLINE __device__ void multiply_slices(const Tile& t, Layout<kColumns> at, typename Layout<kColumns>::Turns& turn,
+                                             uint32_t part, float (&sums)[kColumns / 2]) {
   const auto a = at.a();
   const auto b = at.b();
   const auto release = [&](const auto& done) { // A in this block, B in all that copy there
