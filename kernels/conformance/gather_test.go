@@ -135,6 +135,12 @@ func smallGather() matmulCall {
 // missARank has all ranks but the last make a call many times, and wants one of these waits to be named.
 func missARank(t *testing.T, backend cudart.Backend, c matmulCall, phases ...collective.Phase) {
 	t.Helper()
+	missARankOn(t, backend, 0, c, phases...)
+}
+
+// missARankOn is missARank on so many multiprocessors, or 0: all.
+func missARankOn(t *testing.T, backend cudart.Backend, sms int, c matmulCall, phases ...collective.Phase) {
+	t.Helper()
 	const (
 		count   = 30
 		timeout = time.Second
@@ -147,6 +153,9 @@ func missARank(t *testing.T, backend cudart.Backend, c matmulCall, phases ...col
 		r, err := newRunner(m)
 		if err != nil {
 			return err
+		}
+		if sms > 0 {
+			r.SMs = sms
 		}
 		defer m.meet() // memory stays until all are done
 		room := c.room(m.send, m.sharedRoom())

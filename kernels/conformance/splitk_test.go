@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
 )
@@ -62,6 +63,19 @@ func (c split) check(m *member, call matmulCall) error {
 	}
 	recording, err := record(m, r, call)
 	return errors.Join(err, checkPieces(recording, int(c.slices), c.pieces))
+}
+
+// A call whose tiles are shared ends when a rank is missing, and so do those behind it: who has a tile gets its pieces, whatever
+// was waited for in vain.
+func TestSplitTilesMissARank(t *testing.T) {
+	const world = 2
+	p := matmul.Problem{M: 140 * world, N: 100, K: 64 * 64, DType: matmul.DTypes()[0]}
+	for _, c := range namedCalls([]string{"matmul-reducescatter fused_push", "matmul-allreduce fused_copy"}, p, world) {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			missARankOn(t, sim.New(1, sim.Options{Major: 9}), 6, c, collective.StartBarrier, collective.Products)
+		})
+	}
 }
 
 // So they are where calls follow each other whose sums differ: what was left of one is not taken for the next one's, nor

@@ -30,7 +30,7 @@ type splitK struct {
 // mostWays of a tile.
 const (
 	pieceCost  = 8
-	addCost    = 12
+	helpedCost    = 12
 	leastPiece = 16
 	mostWays   = 3
 )
@@ -85,7 +85,7 @@ func (l lastRound) takes() int64 {
 	case s.tiles < l.tiles:
 		return l.slices
 	default:
-		return l.slices - s.ways*(s.length(l.tiles-1)-addCost)
+		return l.slices - s.ways*(s.length(l.tiles-1)-helpedCost)
 	}
 }
 

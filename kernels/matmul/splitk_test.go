@@ -55,7 +55,7 @@ func (l lastRound) check(s splitK) error {
 		}
 		left := l.slices - of
 		if of > 0 {
-			left += s.ways * addCost
+			left += s.ways * helpedCost
 		}
 		slowest = max(slowest, left)
 	}
@@ -72,26 +72,30 @@ func (l lastRound) check(s splitK) error {
 	return nil
 }
 
-// How the problems that are measured are shared on an H200, whose links need some slices for the sums of a round.
+// How the problems that are measured are shared on an H200, whose links need some slices for the sums of a round, and one that
+// conformance multiplies, whose second tile has a shorter piece.
 func TestLastRound(t *testing.T) {
 	for _, c := range []struct {
-		columns wgmma
-		m, n, k int64
-		gathers bool
-		peers   int
-		want    splitK
+		columns     wgmma
+		m, n, k     int64
+		shards, sms int
+		gathers     bool
+		peers       int
+		want        splitK
 	}{
-		{224, 8192, 3584, 8192, false, 0, splitK{50, 1, 19, 0}},  // of 50 tiles, with 16 clusters
-		{256, 4096, 6656, 16384, false, 0, splitK{20, 2, 82, 0}}, // of 20, with 46
-		{224, 4096, 3584, 8192, false, 0, splitK{}},              // of 58, with 8: too short
-		{224, 4096, 3584, 8192, false, 1, splitK{24, 1, 29, 36157}},
-		{256, 8192, 8192, 8192, false, 1, splitK{34, 1, 48, 36623}},
-		{224, 1024, 6656, 16384, false, 0, splitK{54, 1, 36, 0}},
-		{224, 1024, 6656, 16384, true, 0, splitK{}}, // those who would help wait for the peer's shard first
-		{256, 4096, 6656, 16384, true, 0, splitK{20, 2, 82, 0}},
+		{224, 8192, 3584, 8192, 2, 132, false, 0, splitK{50, 1, 19, 0}},  // of 50 tiles, with 16 clusters
+		{256, 4096, 6656, 16384, 2, 132, false, 0, splitK{20, 2, 82, 0}}, // of 20, with 46
+		{224, 4096, 3584, 8192, 2, 132, false, 0, splitK{}},              // of 58, with 8: too short
+		{224, 4096, 3584, 8192, 2, 132, false, 1, splitK{24, 1, 29, 36157}},
+		{256, 8192, 8192, 8192, 2, 132, false, 1, splitK{34, 1, 48, 36623}},
+		{224, 1024, 6656, 16384, 2, 132, false, 0, splitK{54, 1, 36, 0}},
+		{224, 1024, 6656, 16384, 2, 132, true, 0, splitK{}}, // those who would help wait for the peer's shard first
+		{256, 4096, 6656, 16384, 2, 132, true, 0, splitK{20, 2, 82, 0}},
+		{128, 700, 100, 4600, 5, 6, false, 4, splitK{2, 1, 19, 65536}},
 	} {
 		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
-		if got := c.columns.lastRound(work{Problem: p, shards: 2, gathers: c.gathers, peers: c.peers}, 132).split(); got != c.want {
+		w := work{Problem: p, shards: c.shards, gathers: c.gathers, peers: c.peers}
+		if got := c.columns.lastRound(w, c.sms).split(); got != c.want {
 			t.Errorf("%s by tiles of %d columns, %d peers: %+v, want %+v", p, c.columns, c.peers, got, c.want)
 		}
 	}
