@@ -30,7 +30,7 @@ type splitK struct {
 // mostWays of a tile.
 const (
 	pieceCost  = 8
-	helpedCost    = 12
+	helpedCost = 12
 	leastPiece = 16
 	mostWays   = 3
 )
