@@ -12,7 +12,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// place is a tile of the shard of a rank, or a chunk of its products.
+// place is a tile of the shard of a rank, by its column, or a chunk of its products.
 type place struct{ Rank, Index int }
 
 // ordered is a call of a few rows and many columns, on few multiprocessors, whose shards are one row of tiles each.
@@ -68,7 +68,11 @@ func (c ordered) wantTiles(rank int) (all []place) {
 			return // it has no rows
 		}
 		for i := max(begin, 0); i < min(begin+segment, c.tiles); i++ {
-			all = append(all, place{owner, i})
+			column := i
+			if owner%2 == 1 { // back, after the shard before
+				column = c.tiles - 1 - i
+			}
+			all = append(all, place{owner, column})
 		}
 	}
 	if segment >= c.tiles { // nothing is later

@@ -21,7 +21,7 @@ type GEMM struct {
 	// Cost is how long it takes on so many multiprocessors, in a unit that GEMMs of the same name share; nil: there is one
 	// of the name.
 	Cost func(w work, sms int) int64
-	// Shape is the launch on a device with so many multiprocessors.
+	// Shape is the launch on a device with so many multiprocessors, with PDL where that may do.
 	Shape func(w work, sms int) cudart.Launch
 	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
 	// nil: none. See Algorithm.Tiles.
@@ -122,10 +122,10 @@ func (g *GEMM) rounds(w work, sms int) int64 {
 // gpu is this rank's own, with no more multiprocessors than the peers' have.
 func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
 
-// shape is how a kernel of a GEMM is launched: early, if it waits for the one in front of it by itself.
+// shape is how a kernel of a GEMM is launched: early, if it may be, and waits for the one in front of it by itself.
 func (r *Runner) shape(g *GEMM, k collective.Kernel, w work) cudart.Launch {
 	shape := g.Shape(w, r.SMs)
-	shape.PDL = r.PDL(k)
+	shape.PDL = shape.PDL && r.PDL(k)
 	return shape
 }
 

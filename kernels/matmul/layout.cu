@@ -2,6 +2,7 @@
 // for the test that compares them with their mirrors in Go.
 
 #include "params.cuh"
+#include "tiles.cuh"
 #include "trace.cuh"
 
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
@@ -32,7 +33,10 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, epoch),
     AT(MatmulParams, segment),
     AT(MatmulParams, whole), AT(MatmulParams, last), AT(MatmulParams, pieces), AT(MatmulParams, longest), AT(MatmulParams, falls),
+    AT(MatmulParams, places),
 };
+
+LAYOUT tiles_in_group[] = {kGroup};
 
 LAYOUT check_layout[] = {
     sizeof(Check), AT(Check, b), AT(Check, out), AT(Check, rows), AT(Check, n), AT(Check, k), AT(Check, adds),

@@ -4,6 +4,8 @@
 
 #include "../device/params.cuh"
 
+constexpr int kMostClusters = 72; // of a kernel; no GPU of compute capability 9.0 has multiprocessors for more
+
 // Addresses are of this rank's memory. Matrices lie by rows, without gaps, but for b,
 // which lies by columns: n rows of k elements. What is symmetric lies at the same
 // distance from the base of every rank's memory: see on_peer.
@@ -44,6 +46,7 @@ struct MatmulParams {
   int32_t longest;     // slices of a piece of the first of these tiles
   uint32_t falls;      // by how many slices pieces of each next one are shorter, of 2^16
   uint32_t reserved;
+  uint8_t places[kMostClusters]; // the tile of its first round that each cluster takes: a permutation, see placement.go
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

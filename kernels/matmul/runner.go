@@ -21,6 +21,8 @@ type Runner struct {
 	LaunchesBlock bool
 	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
 	Epoch uint32
+	// Placement is of the clusters of a kernel that has one for each pair of multiprocessors; nil: the runner finds out.
+	Placement Placement
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
 

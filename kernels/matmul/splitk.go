@@ -125,4 +125,4 @@ func (r *Runner) preparePartials() error {
 }
 
 // mostPieces is more than there can be: each is of another tile of a round, or another cluster's.
-func (r *Runner) mostPieces() int64 { return int64(r.SMs / wgmmaCluster) }
+func (r *Runner) mostPieces() int64 { return clustersOn(r.SMs) }

@@ -3,11 +3,13 @@
 // The rows of the result fall to the ranks, in shards of as many each; the last one may
 // have fewer, or none. A grid takes the shards one after the other, beginning with that
 // of a given rank, so that all ranks work on what is at hand, or wanted, first; or a segment
-// of each in turn. In a shard, tiles go down a few rows of tiles and then on to the next column,
-// so that what runs at the same time shares operands in the cache.
+// of each in turn. In a shard, tiles go down a few rows of tiles and then on to the next column, and with the next few rows
+// back, so that what runs at the same time shares operands in the cache.
 #pragma once
 
 #include "params.cuh"
+
+constexpr int32_t kGroup = 8; // rows of tiles that are taken before the next column; placement.go relies on it
 
 // A Tile is up to so many rows and columns of the result.
 struct Tile {
@@ -31,7 +33,7 @@ class Tiles {
   // The shards of `shards` ranks, from that of rank `first` on.
   FORCE_INLINE __device__ Tiles(const MatmulParams& p, int32_t shards, int32_t first)
       : rows_(p.m), shard_rows_((p.m + shards - 1) / shards), shards_(shards), first_(first),
-        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns) {}
+        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
 
   FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
   FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
@@ -53,19 +55,18 @@ class Tiles {
     const int32_t y = group * kGroup + in_group % high, x = in_group / high;
     Tile t;
     t.owner = (first_ + shard) % shards_;
+    const bool back = (t.owner * groups_ + group) % 2 == 1;
     t.row = y * kRows;
     t.shard_row = t.owner * shard_rows_;
     t.rows = rows_of_shard(t.owner) - t.row;
-    t.column = x * kColumns;
+    t.column = (back ? across_ - 1 - x : x) * kColumns;
     t.index = in_shard;
     t.number = number;
     return t;
   }
 
  private:
-  static constexpr int32_t kGroup = 8; // rows of tiles
-
-  int32_t rows_, shard_rows_, shards_, first_, down_, across_;
+  int32_t rows_, shard_rows_, shards_, first_, down_, across_, groups_;
 };
 
 // Interleaved has the shards of all ranks, and the tiles of the last, the own one, spread among those of the others. All

@@ -17,6 +17,7 @@ const (
 	wgmmaParts       = wgmmaRows / wgmmaPartRows
 	wgmmaSlice       = 64 // elements of k in a stage
 	wgmmaMostColumns = 256
+	wgmmaMostShared  = 227 << 10 // bytes of a block
 )
 
 // wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
@@ -49,6 +50,9 @@ func (columns wgmma) gemm() *GEMM {
 	}
 }
 
+// clustersOn is how many clusters a kernel may have on a device with so many multiprocessors, each of which takes a block.
+func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, mostClusters)) }
+
 // pairs is how many tiles clusters have to multiply.
 func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
@@ -57,7 +61,7 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 // cost is how long the cluster takes that has most to multiply.
 func (columns wgmma) cost(w work, sms int) int64 {
 	l := columns.lastRound(w, sms)
-	return (l.whole/int64(sms/wgmmaCluster)*l.slices + l.takes()) * columns.tileTime()
+	return (l.whole/clustersOn(sms)*l.slices + l.takes()) * columns.tileTime()
 }
 
 // tileTime is how long a tile takes, in the time that tensor cores take for a column of it: measured on an H200, at clocks
@@ -72,7 +76,7 @@ const linkBytes, sliceCycles = 214, 4
 
 // lastRound is that of the tiles that clusters multiply.
 func (columns wgmma) lastRound(w work, sms int) lastRound {
-	clusters, pairs := int64(sms/wgmmaCluster), columns.pairs(w.Problem, w.shards)
+	clusters, pairs := clustersOn(sms), columns.pairs(w.Problem, w.shards)
 	l := lastRound{tiles: pairs % clusters, slices: tiles(w.K, wgmmaSlice)}
 	l.whole = pairs - l.tiles
 	// Where clusters wait in the first round for what a gather brings, those have fewer tiles, and are not on time with pieces.
@@ -90,11 +94,12 @@ func (columns wgmma) lastRound(w work, sms int) lastRound {
 
 func (columns wgmma) shape(w work, sms int) cudart.Launch {
 	shared, _ := columns.room()
-	clusters := int64(sms / wgmmaCluster)
-	if l := columns.lastRound(w, sms); l.whole == 0 && l.split().tiles == 0 {
+	l, clusters := columns.lastRound(w, sms), clustersOn(sms)
+	if l.whole == 0 && l.split().tiles == 0 {
 		clusters = l.tiles
 	}
 	return cudart.Launch{
+		PDL:         !l.isPlaced(sms),
 		Blocks:      wgmmaCluster * int(clusters),
 		Threads:     3 * 128,
 		SharedBytes: shared,
@@ -105,14 +110,14 @@ func (columns wgmma) shape(w work, sms int) cudart.Launch {
 // room is how the shared memory of a block is divided up: as many stages of the operands as fit beside a tile that is on
 // its way out, and barriers, and two places for what is copied in passing, or none. Layout in clusters.cuh has the same.
 func (columns wgmma) room() (shared, passing int) {
-	const most, rows, barriers, unit, mostPassing = 227 << 10, wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
+	const rows, barriers, unit, mostPassing = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
 	const stageOfA = 2 * wgmmaSlice * rows
 	stageOfB := 2 * wgmmaSlice * int(columns)
 	fixed := rows*int(columns.pitch()) + barriers
-	stages := (most - fixed) / (stageOfA + stageOfB)
+	stages := (wgmmaMostShared - fixed) / (stageOfA + stageOfB)
 	fixed += stages * stageOfA
-	fixed += (most - fixed) / stageOfB * stageOfB
-	passing = min((most-fixed)/2/unit*unit, mostPassing)
+	fixed += (wgmmaMostShared - fixed) / stageOfB * stageOfB
+	passing = min((wgmmaMostShared-fixed)/2/unit*unit, mostPassing)
 	return fixed + 2*passing, passing
 }
 
@@ -136,5 +141,11 @@ func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 		}
 		*m.to = uint64(at)
 	}
-	return r.split(p, columns.lastRound(w, r.SMs))
+	l := columns.lastRound(w, r.SMs)
+	placement, err := r.placement(l)
+	if err != nil {
+		return err
+	}
+	copy(p.Places[:], placement)
+	return r.split(p, l)
 }

@@ -1,0 +1,18 @@
+// Which multiprocessors the blocks of a grid run on: see placement.go.
+//
+// Algorithm: each block notes its multiprocessor, and stays for a while, so that it makes no way for another.
+//
+// Buffers: to is a 32-bit word for each block. Memory order: none but the stream's.
+//
+// The caller launches as many blocks as there are multiprocessors, with so much shared memory that each needs one to itself, in
+// clusters of any size. sm_90 and up.
+
+#include "../device/cuda.cuh"
+
+extern "C" __global__ void matmul_places(uint64_t to) {
+  constexpr uint64_t kStayNs = 20000; // longer than it takes until all blocks run
+  follow_previous_grid();
+  if (thread_id() != 0) return;
+  ((Global<uint32_t>)to)[block_id()] = __nvvm_read_ptx_sreg_smid();
+  for (const uint64_t begin = global_timer(); global_timer() - begin < kStayNs;) {}
+}
