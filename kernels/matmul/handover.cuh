@@ -100,12 +100,21 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
   }
 }
 
-// One thread's store of a part that another rank owns, if that has begun.
+// A warp's stores of a part that another rank owns, if that has begun: across a link by rows, because operands of the next tile
+// wait behind a copy until the links have taken it.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
-  if (rows_of(t, part) <= 0 || !job.await_owner(t)) return;
+  const bool leads = lane_id() == 0;
+  const int32_t rows = rows_of(t, part);
+  if (rows <= 0 || !warp_all(!leads || job.await_owner(t))) return;
   copies_see_it();
-  bulk_store(job.owners(t, number_of(t, part)), at.out(part * kPartRows), rows_of(t, part) * at.kPitch);
+  const uint64_t to = job.owners(t, number_of(t, part));
+  const uint32_t from = at.out(part * kPartRows);
+  if (job.crosses(t) && has_next(job, t)) {
+    for (int32_t r = lane_id(); r < rows; r += 32) bulk_store(to + r * at.kPitch, from + r * at.kPitch, at.kPitch);
+  } else if (leads) {
+    bulk_store(to, from, rows * at.kPitch);
+  }
 }
 
 // Spread has the clusters take turns to store with peers, in part of the time that a tile takes. They finish their tiles
@@ -150,7 +159,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
       spread.tile_is_ready();
       if (job.crosses(t) && has_next(job, t)) spread.await_turn(part);
       if (job.sends(t)) {
-        if (leads) send_part(job, at, t, part);
+        send_part(job, at, t, part);
       } else if (!job.adds(t) || warp_all(is_right)) {
         store_rows<kColumns>(p, job, at, t, part);
       }
