@@ -37,6 +37,7 @@ const (
 	ErrCaptureUnjoined  Result = 904
 	ErrCaptureIsolation Result = 905
 	ErrCapturedEvent    Result = 907
+	ErrInvalidCluster   Result = 912
 )
 
 var resultNames = map[Result]string{
@@ -68,6 +69,7 @@ var resultNames = map[Result]string{
 	ErrCaptureUnjoined:  "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
 	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
 	ErrCapturedEvent:    "CUDA_ERROR_CAPTURED_EVENT",
+	ErrInvalidCluster:   "CUDA_ERROR_INVALID_CLUSTER_SIZE",
 }
 
 // Error returns the code's name, or its number where gpurun has no name.

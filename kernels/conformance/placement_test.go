@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -35,8 +36,12 @@ func TestPlacedTiles(t *testing.T) {
 					return err
 				}
 				var first matmul.Placement // of the blocks that made the first round's tiles
-				for cluster := range clusters {
-					first = append(first, uint8(slices.IndexFunc(recording.Tiles, func(x matmul.TileTimes) bool { return x.Slices > 0 && x.Block == uint32(2*cluster) })/2))
+				for cluster := range uint32(clusters) {
+					tile := slices.IndexFunc(recording.Tiles, func(x matmul.TileTimes) bool { return x.Slices > 0 && x.Block == 2*cluster })
+					if tile < 0 {
+						return fmt.Errorf("cluster %d has made no tile", cluster)
+					}
+					first = append(first, uint8(tile/2))
 				}
 				if diff := cmp.Diff(r.Placement, first); diff != "" {
 					return fmt.Errorf("the first tiles of clusters (-want +got)\n%s", diff)
@@ -48,7 +53,7 @@ func TestPlacedTiles(t *testing.T) {
 }
 
 // A GPU has its clusters on several GPCs, and they are found.
-func TestPlacementOnGPU(t *testing.T) {
+func TestGPCsOnGPU(t *testing.T) {
 	backend := requireGPU(t)
 	switch infos, err := backend.Devices(); {
 	case err != nil:
@@ -56,25 +61,46 @@ func TestPlacementOnGPU(t *testing.T) {
 	case infos[0].Major != 9:
 		t.Skipf("%s is not of compute capability 9.0", infos[0].Name)
 	}
-	p := matmul.Problem{M: 4096, N: 4096, K: 64, DType: matmul.DTypes()[0]} // several rounds
-	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
+	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]}, 1)[0]
 	groupFor(1, backend, []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {
 			return err
 		}
-		if err := r.Prepare(c.algorithm, c.room(m.send, m.sharedRoom()).call); err != nil {
+		gpcs, err := r.GPCs()
+		if err != nil {
 			return err
 		}
-		t.Log(r.Placement)
-		for i, tile := range slices.Sorted(slices.Values(r.Placement)) {
-			if int(tile) != i {
-				return fmt.Errorf("no cluster takes tile %d: %v", i, r.Placement)
+		t.Log(gpcs)
+		const most = 9 // pairs of multiprocessors of one
+		for i, cluster := range slices.Sorted(slices.Values(slices.Concat(gpcs...))) {
+			if cluster != i {
+				return fmt.Errorf("cluster %d is on no GPC, or on two: %v", i, gpcs)
 			}
 		}
-		if len(r.Placement) != r.SMs/2 || slices.IsSorted(r.Placement) {
-			return fmt.Errorf("%d multiprocessors have clusters that are placed as %v", r.SMs, r.Placement)
+		if n := len(slices.Concat(gpcs...)); n != r.SMs/2 || !slices.ContainsFunc(gpcs, func(on []int) bool { return len(on) > most/2 }) {
+			return fmt.Errorf("%d clusters of %d multiprocessors are on the GPCs %v", n, r.SMs, gpcs)
+		}
+		if slices.ContainsFunc(gpcs, func(on []int) bool { return len(on) > most }) {
+			return fmt.Errorf("a GPC has more than %d clusters: %v", most, gpcs)
 		}
 		return nil
+	})
+}
+
+// A simulated device is one GPC.
+func TestGPCsOfSimulator(t *testing.T) {
+	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]}, 1)[0]
+	groupFor(1, sim.New(1, sim.Options{Major: 9}), []matmulCall{c}).run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		r.SMs = 4
+		gpcs, err := r.GPCs()
+		if diff := cmp.Diff([][]int{{0, 1}}, gpcs); diff != "" {
+			return errors.Join(err, fmt.Errorf("GPCs (-want +got)\n%s", diff))
+		}
+		return err
 	})
 }

@@ -154,3 +154,38 @@ func (c ordered) check(m *member) error {
 	}
 	return nil
 }
+
+// A group of rows of tiles is taken column by column, and the one behind it from the last column back.
+func TestTilesTurnBack(t *testing.T) {
+	const rows, columns, group = 9, 2, 8
+	p := matmul.Problem{M: rows * 256, N: columns * 256, K: 8, DType: collective.Half}
+	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
+	var want []place
+	for column := range columns {
+		for row := range group {
+			want = append(want, place{row, column})
+		}
+	}
+	want = append(want, place{group, 1}, place{group, 0})
+	groupFor(1, sim.New(1, sim.Options{Major: 9}), []matmulCall{c}).run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		r.SMs = 2 // a cluster, that takes pairs of tiles of 128 rows one after the other
+		recording, err := record(m, r, c)
+		if err != nil {
+			return err
+		}
+		var got []place
+		for i := 0; i < len(recording.Tiles); i += 2 {
+			if x := recording.Tiles[i]; x.Slices > 0 {
+				got = append(got, place{int(x.Row / 256), int(x.Column / 256)})
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("tiles (-want +got)\n%s", diff)
+		}
+		return nil
+	})
+}

@@ -78,7 +78,7 @@ template <bool kAll = false, typename Job, typename F>
 FORCE_INLINE __device__ void each_tile(const Job& job, F f) {
   const auto order = job.order();
   const Rounds rounds(job.p, grid_blocks() / kBlocks);
-  for (int32_t i = rounds.first(block_id() / kBlocks); rounds.has(i); i = rounds.next(i)) {
+  for (int32_t i = rounds.first_of(block_id() / kBlocks); rounds.has(i); i = rounds.next(i)) {
     Tile t = rounds.at(order, i, slices(job.p));
     if (!kAll && t.rows <= 0) continue;
     const int32_t half = cluster_rank();

@@ -100,13 +100,14 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, L
   }
 }
 
-// A warp's stores of a part that another rank owns, if that has begun: across a link by rows, because operands of the next tile
-// wait behind a copy until the links have taken it.
+// A warp's stores of a part that another rank owns, if that has begun: across a link by rows while more tiles follow, because
+// their operands wait behind a copy until the links have taken it.
 template <int kColumns, typename Job>
 FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile& t, uint32_t part) {
   const bool leads = lane_id() == 0;
   const int32_t rows = rows_of(t, part);
   if (rows <= 0 || !warp_all(!leads || job.await_owner(t))) return;
+  warp_meet(); // what the first lane has waited for is before what all store
   copies_see_it();
   const uint64_t to = job.owners(t, number_of(t, part));
   const uint32_t from = at.out(part * kPartRows);

@@ -33,7 +33,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, epoch),
     AT(MatmulParams, segment),
     AT(MatmulParams, whole), AT(MatmulParams, last), AT(MatmulParams, pieces), AT(MatmulParams, longest), AT(MatmulParams, falls),
-    AT(MatmulParams, places),
+    AT(MatmulParams, first_tiles),
 };
 
 LAYOUT tiles_in_group[] = {kGroup};

@@ -157,7 +157,7 @@ func Modules() []collective.Module {
 
 // Kernels lists all entry points that only products need.
 func Kernels() []collective.Kernel {
-	all := append(checkKernels(), stampKernel(), placesKernel())
+	all := append(checkKernels(), stampKernel(), gpcsKernel())
 	for _, g := range GEMMs() {
 		all = slices.Concat(all, g.Kernels, g.Gathered, g.Scattered, g.Everywhere)
 	}

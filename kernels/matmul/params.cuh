@@ -46,7 +46,7 @@ struct MatmulParams {
   int32_t longest;     // slices of a piece of the first of these tiles
   uint32_t falls;      // by how many slices pieces of each next one are shorter, of 2^16
   uint32_t reserved;
-  uint8_t places[kMostClusters]; // the tile of its first round that each cluster takes: a permutation, see placement.go
+  uint8_t first_tiles[kMostClusters]; // that of its first round that each cluster takes: a permutation, see placement.go
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

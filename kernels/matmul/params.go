@@ -40,7 +40,7 @@ type Params struct {
 	Whole, Last, Pieces, Longest int32
 	Falls                        uint32
 	_                            uint32
-	Places                       [mostClusters]uint8
+	FirstTiles                   [mostClusters]uint8
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

@@ -26,7 +26,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			unsafe.Offsetof(p.M), unsafe.Offsetof(p.N), unsafe.Offsetof(p.K), unsafe.Offsetof(p.ChunkRows),
 			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch), unsafe.Offsetof(p.Segment),
 			unsafe.Offsetof(p.Whole), unsafe.Offsetof(p.Last), unsafe.Offsetof(p.Pieces), unsafe.Offsetof(p.Longest), unsafe.Offsetof(p.Falls),
-			unsafe.Offsetof(p.Places),
+			unsafe.Offsetof(p.FirstTiles),
 		},
 		"tile_times_layout": {
 			unsafe.Sizeof(times), unsafe.Offsetof(times.Row), unsafe.Offsetof(times.Column), unsafe.Offsetof(times.Slices),

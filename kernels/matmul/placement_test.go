@@ -13,9 +13,9 @@ import (
 // clustersOnH200 are the pairs of multiprocessors on which an H200 was seen to run the clusters of a grid, and gpcOfPair
 // the GPC of each pair, as far as clusters of up to 16 blocks told: of four none has more than two blocks.
 func clustersOnH200() (pairs []uint32, gpcOfPair []int) {
-	for _, last := range []int{0, 1} { // of a GPC that has four pairs beside those four, and clusters of two on others
+	for _, least := range []int{0, 1} { // they are dealt out in turn; GPC 0 has four pairs, unless 8 to 11 are on it, too
 		for range 4 {
-			for gpc := last; gpc < 8; gpc++ {
+			for gpc := least; gpc < 8; gpc++ {
 				gpcOfPair = append(gpcOfPair, gpc)
 			}
 		}
@@ -31,12 +31,12 @@ func clustersOnH200() (pairs []uint32, gpcOfPair []int) {
 func TestPlacementOnH200(t *testing.T) {
 	pairs, gpcOfPair := clustersOnH200()
 	multiprocessors := map[int][]uint32{}
-	var onSM []uint32
+	var clusters [][]uint32
 	for pair, gpc := range gpcOfPair {
 		multiprocessors[gpc] = append(multiprocessors[gpc], 2*uint32(pair), 2*uint32(pair)+1)
 	}
 	for _, pair := range pairs {
-		onSM = append(onSM, 2*pair)
+		clusters = append(clusters, []uint32{2 * pair, 2*pair + 1})
 	}
 	var larger [][]uint32
 	for _, size := range []int{4, 6, 8} {
@@ -49,7 +49,7 @@ func TestPlacementOnH200(t *testing.T) {
 		7, 2, 3, 4, 5, 6, 0, 1, 15, 10, 11, 12, 13, 14, 8, 9, 23, 18, 19, 20, 21, 22, 16, 17, 31, 26, 27, 28, 29, 30, 24, 25,
 		34, 35, 36, 37, 38, 32, 33, 42, 43, 44, 45, 46, 40, 41, 50, 51, 52, 53, 54, 48, 49, 58, 59, 60, 61, 62, 56, 57, 64, 65,
 	}
-	if diff := cmp.Diff(want, placed(gpcsOf(onSM, larger), len(onSM))); diff != "" {
+	if diff := cmp.Diff(want, placed(gpcsOf(clusters, larger), len(clusters))); diff != "" {
 		t.Errorf("the tiles of clusters (-want +got)\n%s", diff)
 	}
 }
@@ -91,10 +91,20 @@ func TestRowsInGroup(t *testing.T) {
 
 // Only a kernel whose clusters have several tiles is placed, and waits for the one in front of it.
 func TestPlacedKernelsAreNotEarly(t *testing.T) {
-	for m, early := range map[int64]bool{1024: true, 2048: true, 4096: false, 8192: false} {
+	for m, early := range map[int64]bool{1024: true, 2048: true, 3072: false, 4096: false} {
 		w := work{Problem: Problem{M: m, N: 3584, K: 8192, DType: DTypes()[0]}, shards: 2}
 		if got := wgmma(224).shape(w, 132).PDL; got != early {
 			t.Errorf("%s begins early: %t, want %t", w.Problem, got, early)
+		}
+	}
+}
+
+// However many multiprocessors there are, a kernel has no more clusters than its parameters have tiles for.
+func TestMostClusters(t *testing.T) {
+	w := work{Problem: Problem{M: 16384, N: 16384, K: 64, DType: DTypes()[0]}, shards: 1}
+	for sms, blocks := range map[int]int{132: 132, 133: 132, 144: 144, 200: 144} {
+		if got := wgmma(256).shape(w, sms).Blocks; got != blocks {
+			t.Errorf("on %d multiprocessors there are %d blocks, not %d", sms, got, blocks)
 		}
 	}
 }

@@ -11,7 +11,7 @@ class Rounds {
   FORCE_INLINE __device__ Rounds(const MatmulParams& p, int32_t clusters) : p_(p), clusters_(clusters) {}
 
   // The number of a cluster's first tile or piece.
-  FORCE_INLINE __device__ int32_t first(uint32_t cluster) const { return p_.places[cluster]; }
+  FORCE_INLINE __device__ int32_t first_of(uint32_t cluster) const { return p_.first_tiles[cluster]; }
 
   FORCE_INLINE __device__ bool has(int32_t i) const { return i < tiles() + p_.pieces; }
 

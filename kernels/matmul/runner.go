@@ -21,7 +21,8 @@ type Runner struct {
 	LaunchesBlock bool
 	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
 	Epoch uint32
-	// Placement is of the clusters of a kernel that has one for each pair of multiprocessors; nil: the runner finds out.
+	// Placement is that of the clusters of a kernel that has one for each pair of multiprocessors. Of another length, such as
+	// nil, it is replaced when it is first needed.
 	Placement Placement
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
@@ -92,8 +93,8 @@ func (r *Runner) Params(call Call) Params {
 }
 
 // Prepare loads what a call of the algorithm launches, and gets ready what it reads.
-// To load a module the driver may wait for kernels that run, and those may be waiting
-// for a peer: who makes a peer wait for this process prepares before.
+// To load a module the driver may wait for kernels that run, and to find out where clusters run it waits for the main stream.
+// Those may be waiting for a peer: who makes a peer wait for this process prepares before.
 func (r *Runner) Prepare(a *Algorithm, call Call) error {
 	return a.Prepare(r, call)
 }

@@ -3,8 +3,8 @@
 // The rows of the result fall to the ranks, in shards of as many each; the last one may
 // have fewer, or none. A grid takes the shards one after the other, beginning with that
 // of a given rank, so that all ranks work on what is at hand, or wanted, first; or a segment
-// of each in turn. In a shard, tiles go down a few rows of tiles and then on to the next column, and with the next few rows
-// back, so that what runs at the same time shares operands in the cache.
+// of each in turn. In a shard, tiles go down a few rows of tiles and then on to the next column, and with the next few rows,
+// of this shard or the next, back, so that what runs at the same time shares operands in the cache.
 #pragma once
 
 #include "params.cuh"

@@ -12,7 +12,7 @@
 // Clusters that have no tile in the last round share those of the others: splitk.cuh.
 //
 // Meanwhile a thread of each block, which has no part in the above, copies the own shard of a gather, if there is
-// room to pass through; that of the last block, which has the fewest tiles, waits until the peers need nothing more.
+// room to pass through; that of the last block waits until the peers need nothing more.
 // Behind a call whose wait has expired, nothing of this is done: see output.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice

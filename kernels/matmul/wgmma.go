@@ -146,6 +146,6 @@ func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 	if err != nil {
 		return err
 	}
-	copy(p.Places[:], placement)
+	copy(p.FirstTiles[:], placement)
 	return r.split(p, l)
 }

@@ -1,4 +1,4 @@
-// Which multiprocessors the blocks of a grid run on: see placement.go.
+// Which multiprocessors the blocks of a grid run on: see gpcs.go.
 //
 // Algorithm: each block notes its multiprocessor, and stays for a while, so that it makes no way for another.
 //
@@ -9,7 +9,7 @@
 
 #include "../device/cuda.cuh"
 
-extern "C" __global__ void matmul_places(uint64_t to) {
+extern "C" __global__ void matmul_gpcs(uint64_t to) {
   constexpr uint64_t kStayNs = 20000; // longer than it takes until all blocks run
   follow_previous_grid();
   if (thread_id() != 0) return;
