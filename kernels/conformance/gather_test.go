@@ -242,7 +242,7 @@ func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
 // matrix wrong. Each place is passed several times, and the last chunk is cut short.
 func TestOwnShardMustBeWaitedFor(t *testing.T) {
 	const world = 2
-	p := matmul.Problem{M: 80 * world, N: 200, K: 328, DType: collective.Half}
+	p := matmul.Problem{M: 80 * world, N: 200, K: 168, DType: collective.Half} // of longer rows what is missing is seldom seen, or never
 	for _, tt := range []struct{ what, of, by string }{
 		{"that a chunk has been loaded", `(?s)^(.*)mbarrier\.try_wait[^;]*;(.*wait_group\.read 0;)`, "${1}setp.eq.u32 ended, 0, 0;${2}"},
 		{"that a store has read its place", `(bulk_group[^;]*;[^;]*commit_group;[^;]*)cp\.async\.bulk\.wait_group\.read 0;`, "$1"},
