@@ -154,8 +154,6 @@ func (j Job) checkProducts(p products, world int) error {
 		return usagef("%s is timed in %d calls: there must be one at least", p.operation.Name, j.Iterations)
 	case j.GraphReplays > 0:
 		return usagef("%s is never replayed from a graph: leave --cudagraph at 0", p.operation.Name)
-	case j.PDL == on:
-		return usagef("%s launches kernels early as suits the problem, not always: leave --pdl at auto", p.operation.Name)
 	}
 	for _, in := range j.Inject {
 		long := func(c productCase) bool { return in.Byte < c.operation.Buffers(c.problem, world).C }
