@@ -26,9 +26,9 @@ type source struct {
 }
 
 // compilations are those that this process made last: ranks that share a
-// process load the same text, often one test after another. They need no more
-// than what is loaded at one time, and no less than the modules of a test.
-var compilations = newCompilations(64)
+// process load the same text, often one test after another. There is room for all
+// modules of gpurun and for variants in tests.
+var compilations = newCompilations(512)
 
 func newCompilations(size int) *lru.Cache[source, func() *compiled] {
 	cache, err := lru.New[source, func() *compiled](size)

@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"os"
 	"slices"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
@@ -89,13 +92,35 @@ func (e *engine) step() (exec.State, error) {
 	if e.from != nil {
 		copy(to, e.from[p[0]:p[1]])
 	} else {
-		for i := range to {
-			to[i] = e.value
-		}
+		set(to, e.value)
 	}
 	if e.pieces = e.pieces[1:]; len(e.pieces) == 0 {
 		return exec.Done, nil
 	}
 	e.stream.delay(betweenPieces)
 	return exec.Running, nil
+}
+
+// set gives every byte a value.
+func set(to []byte, value byte) {
+	if value == 0 {
+		zero(to)
+		return
+	}
+	for done := copy(to, []byte{value}); done < len(to); done *= 2 {
+		copy(to[done:], to[:done])
+	}
+}
+
+// zero clears memory. Whole pages the operating system takes back where it can: they are zero when they are next touched, and
+// of mailboxes and the like, which are made for the largest grids, most never are.
+func zero(to []byte) {
+	page := uintptr(os.Getpagesize())
+	head := min(-uintptr(unsafe.Pointer(unsafe.SliceData(to)))%page, uintptr(len(to)))
+	tail := head + (uintptr(len(to))-head)/page*page
+	if tail > head && unix.Madvise(to[head:tail], unix.MADV_REMOVE) == nil {
+		clear(to[:head])
+		to = to[tail:]
+	}
+	clear(to)
 }

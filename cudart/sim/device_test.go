@@ -437,6 +437,37 @@ func TestCopyFillAndEvents(t *testing.T) {
 	}
 }
 
+// Memsets set their bytes, whole pages among them, and no others.
+func TestFillKeepsToItsRange(t *testing.T) {
+	const bytesOfAll, value = 5 << 12, 7
+	d := openDevice(t)
+	s, at := mustStream(t, d), mustMalloc(t, d, bytesOfAll)
+	for _, fill := range []struct{ begin, end int64 }{
+		{0, bytesOfAll},
+		{0, 3 << 12},
+		{100, 4<<12 + 50},
+		{1 << 12, 2 << 12},
+		{1<<12 - 1, 1<<12 + 1},
+		{10, 20},
+		{4<<12 + 1, bytesOfAll},
+	} {
+		for _, x := range []byte{0, value + 1} {
+			want := bytes.Repeat([]byte{value}, bytesOfAll)
+			for i := fill.begin; i < fill.end; i++ {
+				want[i] = x
+			}
+			got := make([]byte, bytesOfAll)
+			err := errors.Join(s.Fill(at, value, bytesOfAll), s.Fill(at+cudart.DevicePtr(fill.begin), x, fill.end-fill.begin), s.Download(got, at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("bytes %d to %d set to %d: others were, or not all", fill.begin, fill.end, x)
+			}
+		}
+	}
+}
+
 // A kernel on one stream may wait for a kernel on another.
 func TestStreamsRunConcurrently(t *testing.T) {
 	d := openDevice(t)

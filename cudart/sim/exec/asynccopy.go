@@ -1,6 +1,10 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"math/bits"
+
+	"gpurun/cudart/sim/ptx"
+)
 
 // asyncCopy compiles cp.async and cp.async.bulk:
 //
@@ -120,18 +124,25 @@ func (c *compiler) smallCopy(o *op) {
 	c.args(given + 1)
 	o.run = func(w *warp, _ *op, mask uint32) error {
 		w.current.polled = 0
-		for ; mask != 0; mask &= mask - 1 {
+		copies := make([]struct {
+			transfer
+			linear
+		}, bits.OnesCount32(mask)) // together, because there are many
+		for i := range copies {
 			lane := lowest(mask)
+			mask &= mask - 1
 			size, read := w.regs[*size][lane], w.regs[*read][lane]
 			if size != 4 && size != 8 && size != 16 {
 				return w.fault(IllegalInstruction, lane, "cp.async cannot copy %d bytes; 4, 8 or 16 are possible", size)
 			}
-			l := &linear{bytes: min(read, size), alignment: size}
+			t, l := &copies[i].transfer, &copies[i].linear
+			t.warp, t.lane, t.copier = w, lane, l
+			l.bytes, l.alignment = min(read, size), size
 			l.zeroes = size - l.bytes
 			if err := w.resolve(l, dst, src, lane); err != nil {
 				return err
 			}
-			w.startInGroup(&transfer{warp: w, lane: lane, copier: l}, copyGroup)
+			w.startInGroup(t, copyGroup)
 		}
 		return nil
 	}

@@ -1,6 +1,10 @@
 package exec
 
-import "slices"
+import (
+	"slices"
+
+	"gpurun/cudart/sim/tensorcore"
+)
 
 // Asynchronous multiplication. A warpgroup is four warps, the first of which has a
 // number that 4 divides. A wgmma.mma_async of theirs is under way when all four
@@ -20,6 +24,10 @@ type warpgroup struct {
 	queue []*multiplication // issued by some warp, not done, in order
 	done  int               // how many are
 	warps [4]*warp
+
+	// Operands of the multiplication that is being done.
+	rows    [64][16]tensorcore.Element
+	columns [256][16]tensorcore.Element
 }
 
 // multiplication is a wgmma.mma_async that some warps have issued.

@@ -8,13 +8,12 @@ func (b *block) multiplyNext(g *warpgroup) error {
 	g.queue = g.queue[1:]
 	g.done++
 	b.grid.progress = true
-	var rowsOfA [64][16]tensorcore.Element
-	columns := make([][16]tensorcore.Element, p.columns)
+	columns := g.columns[:p.columns]
 	if err := g.loadTile(p, p.bDesc, 1, columns); err != nil {
 		return err
 	}
 	if p.a == nil {
-		if err := g.loadTile(p, p.aDesc, 0, rowsOfA[:]); err != nil {
+		if err := g.loadTile(p, p.aDesc, 0, g.rows[:]); err != nil {
 			return err
 		}
 	}
@@ -22,7 +21,7 @@ func (b *block) multiplyNext(g *warpgroup) error {
 		if err := w.checkFenced(p); err != nil {
 			return err
 		}
-		rows := rowsOfA[16*i:][:16]
+		rows := g.rows[16*i:][:16]
 		if p.a != nil {
 			w.fragmentA(p.format, p.a, rows)
 		}

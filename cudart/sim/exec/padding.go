@@ -10,8 +10,7 @@ type padding struct {
 	columns [256]bool // of the largest multiplication
 }
 
-func findPadding(rows, columns [][16]tensorcore.Element) *padding {
-	p := &padding{}
+func findPadding(rows, columns [][16]tensorcore.Element) (p padding) {
 	if allFinite(columns) {
 		markZeros(p.rows[:], rows)
 	}

@@ -55,10 +55,15 @@ type linear struct {
 	alignment uint64
 	late      bool // dst is global: with disorder the stores are pending at first
 	data      []byte
+	room      [16]byte // for data that is no longer
 }
 
 func (l *linear) fetch(t *transfer) {
-	l.data = zeroed(int(l.bytes + l.zeroes))
+	if n := l.bytes + l.zeroes; n <= uint64(len(l.room)) {
+		l.data = l.room[:n]
+	} else {
+		l.data = zeroed(int(n))
+	}
 	if l.bytes > 0 {
 		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
 		t.warp.block.stale(l.data[:l.bytes], l.src)

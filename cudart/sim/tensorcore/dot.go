@@ -11,11 +11,25 @@ const NaN = 0x7fffffff
 // Dot returns the bits of c + a[0]*b[0] + a[1]*b[1] and so on, where c is the bits of
 // a single. a and b are of one length, at most 4096.
 func (m Model) Dot(c uint32, a, b []Element) uint32 {
+	if len(a) == 0 {
+		return alone(c)
+	}
 	for len(a) > m.Block {
 		c = m.sum(c, a[:m.Block], b[:m.Block])
 		a, b = a[m.Block:], b[m.Block:]
 	}
 	return m.sum(c, a, b)
+}
+
+// alone is the sum of c and nothing: none of its bits are below the last one that is kept.
+func alone(c uint32) uint32 {
+	switch magnitude := c &^ (1 << 31); {
+	case magnitude == 0:
+		return 0
+	case magnitude > 0x7f800000:
+		return NaN
+	}
+	return c
 }
 
 // sum adds a block to c.

@@ -166,6 +166,23 @@ func TestDotIsTheModel(t *testing.T) {
 	}
 }
 
+// No products are as good as those of zeros.
+func TestDotOfNothing(t *testing.T) {
+	r, none := rand.New(rand.NewPCG(3, 4)), decode(Half, make([]uint16, 1))
+	hard := []uint32{0, 1 << 31, 1, 1<<31 | 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff}
+	for i := range 20000 {
+		c := accumulator(r)
+		if i < len(hard) {
+			c = hard[i]
+		}
+		for _, m := range []Model{Of(8), Of(9)} {
+			if got, want := m.Dot(c, nil, nil), m.Dot(c, none, none); got != want {
+				t.Fatalf("%+v: %#x and nothing is %#x, and with a product of zeros %#x", m, c, got, want)
+			}
+		}
+	}
+}
+
 func TestDotOfHardCases(t *testing.T) {
 	const one, big, inf, nan, zero = 0x3f80, 0x7f7f, 0x7f80, 0x7fc0, 0
 	number := func(x float64) uint16 { return uint16(math.Float32bits(float32(x)) >> 16) } // with few bits
