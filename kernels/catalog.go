@@ -20,7 +20,7 @@ import (
 
 //go:generate go run ./ptx/build
 
-// Collectives lists all collectives.
+// Collectives lists all collectives: always the same, which callers do not change.
 func Collectives() []*collective.Collective {
 	return []*collective.Collective{
 		allreduce.Collective(), allgather.Collective(), reducescatter.Collective(),

@@ -2,6 +2,8 @@
 package allgather
 
 import (
+	"sync"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
@@ -11,8 +13,9 @@ const name = "allgather"
 
 var shape = collective.Shape{Recv: collective.PartPerRank}
 
-// Collective describes allgather and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes allgather and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-gather", "all_gather", "all_gather_perf"},
@@ -25,7 +28,7 @@ func Collective() *collective.Collective {
 		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
 		Choose:    choose,
 	}
-}
+})
 
 // choose prefers packets as long as the barriers that they save cost more than
 // sending every byte twice: an estimate.

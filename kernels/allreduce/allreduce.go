@@ -4,6 +4,8 @@
 package allreduce
 
 import (
+	"sync"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
@@ -14,8 +16,9 @@ const name = "allreduce"
 
 var shape = collective.Shape{Reduces: true}
 
-// Collective describes allreduce and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes allreduce and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-reduce", "all_reduce", "all_reduce_perf"},
@@ -29,7 +32,7 @@ func Collective() *collective.Collective {
 		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },
 		Choose:    choose,
 	}
-}
+})
 
 // choose prefers packets as long as a trip over the link costs more than the
 // data, one-shot as long as the barrier that it saves costs more than moving n-1

@@ -2,6 +2,8 @@
 package alltoall
 
 import (
+	"sync"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
@@ -11,8 +13,9 @@ const name = "alltoall"
 
 var shape = collective.Shape{Send: collective.PartPerRank, Recv: collective.PartPerRank}
 
-// Collective describes alltoall and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes alltoall and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-to-all", "all_to_all", "alltoall_perf"},
@@ -25,7 +28,7 @@ func Collective() *collective.Collective {
 		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
 		Choose:    choose,
 	}
-}
+})
 
 // choose prefers packets as long as the barriers that they save cost more than
 // sending every byte twice: an estimate.

@@ -14,8 +14,9 @@ const name = "barrier"
 
 var shape = collective.Shape{Empty: true}
 
-// Collective describes barrier and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes barrier and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
 		Aliases:    []string{"barrier_perf"},
@@ -25,7 +26,7 @@ func Collective() *collective.Collective {
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     func(int, collective.Call) string { return "flag" },
 	}
-}
+})
 
 // ofNVSHMEM is NVSHMEM's barrier. Who verifies it meets by flags as well, and those
 // kernels must be there before: to load them while NVSHMEM's waits for a peer would

@@ -2,6 +2,8 @@
 package broadcast
 
 import (
+	"sync"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
@@ -11,8 +13,9 @@ const name = "broadcast"
 
 var shape = collective.Shape{Rooted: true}
 
-// Collective describes broadcast and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes broadcast and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"broadcast_perf", "bcast"},
@@ -25,7 +28,7 @@ func Collective() *collective.Collective {
 		BusFactor: func(int) float64 { return 1 },
 		Choose:    choose,
 	}
-}
+})
 
 // choose prefers packets as long as the barriers that they save cost more than the
 // root's sending every byte to all peers, twice. The limit is that of 2 H200s

@@ -9,6 +9,7 @@ package matmul
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"gpurun/kernels/collective"
 )
@@ -35,10 +36,10 @@ type Operation struct {
 	Choose func(p Problem, world int, on GPU) string
 }
 
-// Operations lists all operations.
-func Operations() []*Operation {
+// Operations lists all operations: always the same, which callers do not change.
+var Operations = sync.OnceValue(func() []*Operation {
 	return []*Operation{allGather(), reduceScatter(), allReduce()}
-}
+})
 
 func allGather() *Operation {
 	o := &Operation{

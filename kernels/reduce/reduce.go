@@ -2,6 +2,8 @@
 package reduce
 
 import (
+	"sync"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/kernels/naive"
@@ -11,8 +13,9 @@ const name = "reduce"
 
 var shape = collective.Shape{Reduces: true, Rooted: true}
 
-// Collective describes reduce and its algorithms.
-func Collective() *collective.Collective {
+// Collective describes reduce and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
 		Aliases:    []string{"reduce_perf"},
@@ -22,7 +25,7 @@ func Collective() *collective.Collective {
 		BusFactor:  func(int) float64 { return 1 },
 		Choose:     choose,
 	}
-}
+})
 
 // choose prefers packets as long as the barriers that they save cost more than the
 // root's getting every byte from all peers, twice. The limit is that of 2 H200s
