@@ -12,6 +12,7 @@ import (
 // Nothing is between the kernels of calls whose matrices lie apart, so that each may be launched before the one in
 // front of it has ended; staging, counters and words they have in common.
 func TestFusedMatmulsRightBehindEachOther(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		world := 2 + int(seed/2)
 		p := matmul.Problem{M: 70 * int64(world), N: 40, K: 72, DType: matmul.DTypes()[seed%2]}

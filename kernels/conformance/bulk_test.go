@@ -23,6 +23,7 @@ func byBulk(a *collective.Algorithm) bool {
 // Rings that are gone through several times, and chunks that are cut short, while copies
 // end when they please and what threads stored is seen late.
 func TestBulkCopiesInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			g := group{world: 2 + int(seed%4), blocks: 1 + int(seed%3), pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed})}
@@ -49,6 +50,7 @@ func bulkCalls(m *member, seed uint64) error {
 // Every wait and every fence of a kernel that copies in bulk is needed: without it,
 // disorder makes some result wrong.
 func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
+	t.Parallel()
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
 	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
 	chain, relay := all[2:3], all[3:]

@@ -152,6 +152,7 @@ func TestChunksAreThoseOfTheirCall(t *testing.T) {
 // Epochs, flags and slots go on behind chunks, which are told of to some ranks alone: every other call is of any
 // algorithm, a barrier too, and nobody waits for one to end. Roots, and with the sizes the grids, alternate.
 func TestEpochsGoOnBehindChunks(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		world := 2 + int(seed%4)
 		g := group{world: world, blocks: 1 + int(seed%3)*2, pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}

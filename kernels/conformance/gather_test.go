@@ -37,6 +37,7 @@ func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall)
 // No barrier is between gathers: a shard is copied when its owner is at the call, and
 // written again when all have copied it. In disorder copies come late and kernels early.
 func TestGathersBackToBackInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		world := 2 + int(seed/2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})

@@ -267,6 +267,7 @@ func matmulCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 
 // Every algorithm for products is right on shapes that are no multiple of anything.
 func TestEveryMatmul(t *testing.T) {
+	t.Parallel()
 	for _, world := range []int{1, 2, 3, 4, 8} {
 		t.Run(fmt.Sprint(world), func(t *testing.T) { runEveryMatmul(t, world, nil, uint64(world), matmulShapes(world)) })
 	}
@@ -274,6 +275,7 @@ func TestEveryMatmul(t *testing.T) {
 
 // So are the kernels for older GPUs.
 func TestEveryMatmulOnOlderGPUs(t *testing.T) {
+	t.Parallel()
 	for _, major := range []int{8, 9} {
 		runEveryMatmul(t, 2, sim.New(1, sim.Options{Major: major}), uint64(major), matmulShapes(2))
 	}
@@ -283,6 +285,7 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 // short of a width are multiplied by one tile of it, of more slices than a ring has stages, one after the other, with and
 // without disorder.
 func TestFusedMatmulsOfEveryWidth(t *testing.T) {
+	t.Parallel()
 	const world = 2
 	for i, n := range []int64{250, 220, 200, 100} {
 		p := matmul.Problem{M: 140 * world, N: n, K: 392, DType: matmul.DTypes()[i%2]}
@@ -304,6 +307,7 @@ func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 // So are all where the simulator tears vectors, delays weak stores, and shuffles turns of
 // kernels and copies: nobody may rely on more than the memory model promises.
 func TestEveryMatmulInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		world := 2 + int(seed/2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
@@ -314,6 +318,7 @@ func TestEveryMatmulInDisorder(t *testing.T) {
 // What communicates while it multiplies has the most to rely on, and the least to do
 // where matrices are small: then most orders of events come about.
 func TestFusedMatmulsInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(16) {
 		world := 2 + int(seed/2%2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
@@ -325,6 +330,7 @@ func TestFusedMatmulsInDisorder(t *testing.T) {
 // A block that has one tile after the other stores each while it multiplies the next, and fetches what the peers have of
 // it into the same place.
 func TestFusedMatmulsOfFewBlocksInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		world := 2 + int(seed/2%2)
 		p := matmul.Problem{M: 70 * int64(world), N: 400 - int64(seed/2), K: 8, DType: matmul.DTypes()[seed/2%2]}

@@ -66,7 +66,6 @@ func TestMissingProductsEndACall(t *testing.T) {
 func TestReductionsBackToBackMissARank(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel() // they mostly wait
 			o, _ := matmul.Find([]string{"matmul-rs", "matmul-ar"}[i/2])
 			a, _ := o.Algorithm("fused_copy")
 			const world = 3

@@ -10,6 +10,7 @@ import (
 
 // A call writes to no more scratch than its algorithm asks for, on any rank: behind it lie the buffers.
 func TestScratchIsEnough(t *testing.T) {
+	t.Parallel()
 	staged := func(a *collective.Algorithm) bool { return a.ScratchBytes != nil }
 	for _, world := range []int{1, 2, 3, 5} {
 		group{world: world}.run(t, func(m *member) error {

@@ -79,6 +79,7 @@ func TestProductsAreSentAsSuits(t *testing.T) {
 // Products that are copied in several chunks, the last of which has fewer parts than others, arrive whole, call after
 // call, beside others that are pushed and count with the same words.
 func TestProductsAreCopiedInChunks(t *testing.T) {
+	t.Parallel()
 	const world, chunks = 2, 2
 	for _, major := range []int{8, 9} {
 		p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}

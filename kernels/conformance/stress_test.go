@@ -19,6 +19,7 @@ import (
 // graph that is replayed, while ranks come late at random. Every element of every
 // call is compared.
 func TestRandomBatches(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ world, rounds int }{{1, 3}, {2, 12}, {3, 12}, {4, 10}, {7, 6}, {16, 2}} {
 		t.Run(fmt.Sprintf("%d ranks", tt.world), func(t *testing.T) {
 			seed := rand.Uint64()
@@ -31,6 +32,7 @@ func TestRandomBatches(t *testing.T) {
 // The same where the simulator tears vectors, delays weak stores and shuffles
 // turns: kernels must not rely on more than the memory model promises.
 func TestRandomBatchesInDisorder(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed %d", seed+1), func(t *testing.T) {
 			// A single block takes many tiles.
@@ -43,6 +45,7 @@ func TestRandomBatchesInDisorder(t *testing.T) {
 // A tile, and a second one that keeps a single thread busy, call after call: nothing
 // lands in a slot that a slower warp still reads.
 func TestShortLastTilesInDisorder(t *testing.T) {
+	t.Parallel()
 	slots := func(a *collective.Algorithm) bool { return a.Needs.Packets || a.Needs.Mailboxes }
 	for seed := range uint64(6) {
 		g := group{world: 2, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}

@@ -19,6 +19,7 @@ import (
 // Every tile and every chunk is recorded once, after the ranks have met, and the call
 // does what it does unrecorded. Algorithms that note no times are refused.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	for _, major := range []int{8, 9} {
 		g := group{world: 2, bytes: 1 << 20, backend: sim.New(1, sim.Options{Major: major})}
 		g.run(t, everyRecording)

@@ -32,6 +32,7 @@ const mostElements = 4 * (40_000 + 3)
 // Every algorithm, with types of each size and kind, at every size up to
 // mostElements, in place and out of place, aligned and not.
 func TestEverySizeTypeAndWorld(t *testing.T) {
+	t.Parallel()
 	worlds := []int{1, 2, 3, 4, 5, 8, 16}
 	if testing.Short() {
 		worlds = []int{2, 3}
@@ -77,11 +78,13 @@ func everyCall(m *member) error {
 
 // Every algorithm does every operation on every type that the catalog promises.
 func TestEveryOperationOnEveryType(t *testing.T) {
+	t.Parallel()
 	group{world: 3}.run(t, func(m *member) error { return everyOperation(m, 300) })
 }
 
 // The kernels for older GPUs do so, too.
 func TestEveryOperationOnOlderGPUs(t *testing.T) {
+	t.Parallel()
 	for _, major := range []int{8, 9} {
 		g := group{world: 2, backend: sim.New(1, sim.Options{Major: major})}
 		g.run(t, func(m *member) error { return everyOperation(m, 100) })
