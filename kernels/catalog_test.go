@@ -263,3 +263,13 @@ func checkChoices(t *testing.T, c *collective.Collective) {
 		}
 	}
 }
+
+// What takes milliseconds to describe is described once: commands read it before they do anything else.
+func TestCatalogIsMadeOnce(t *testing.T) {
+	if !slices.Equal(Collectives(), Collectives()) {
+		t.Error("collectives are made anew")
+	}
+	if !slices.Equal(matmul.Operations(), matmul.Operations()) {
+		t.Error("products are made anew")
+	}
+}

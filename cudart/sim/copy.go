@@ -107,8 +107,8 @@ func set(to []byte, value byte) {
 		zero(to)
 		return
 	}
-	for done := copy(to, []byte{value}); done < len(to); done *= 2 {
-		copy(to[done:], to[:done])
+	for i := range to {
+		to[i] = value
 	}
 }
 

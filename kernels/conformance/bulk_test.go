@@ -50,7 +50,6 @@ func bulkCalls(m *member, seed uint64) error {
 // Every wait and every fence of a kernel that copies in bulk is needed: without it,
 // disorder makes some result wrong.
 func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
-	t.Parallel()
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
 	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
 	chain, relay := all[2:3], all[3:]

@@ -37,8 +37,7 @@ func Parse(name string, text []byte) (Table, error) {
 	return t, nil
 }
 
-// catalog is every collective by its name. To make it takes far longer than to
-// look into it.
+// catalog is every collective by its name.
 func catalog() map[string]*collective.Collective {
 	all := map[string]*collective.Collective{}
 	for _, c := range kernels.Collectives() {

@@ -11,7 +11,7 @@ const NaN = 0x7fffffff
 // Dot returns the bits of c + a[0]*b[0] + a[1]*b[1] and so on, where c is the bits of
 // a single. a and b are of one length, at most 4096.
 func (m Model) Dot(c uint32, a, b []Element) uint32 {
-	if len(a) == 0 {
+	if len(a) == 0 && m.Floor <= leastExponent {
 		return alone(c)
 	}
 	for len(a) > m.Block {
@@ -21,7 +21,7 @@ func (m Model) Dot(c uint32, a, b []Element) uint32 {
 	return m.sum(c, a, b)
 }
 
-// alone is the sum of c and nothing: none of its bits are below the last one that is kept.
+// alone is the sum of c and nothing, where no bit of it is below the last one that is kept.
 func alone(c uint32) uint32 {
 	switch magnitude := c &^ (1 << 31); {
 	case magnitude == 0:
@@ -74,7 +74,7 @@ func (m Model) round(total int64, exponent int) uint32 {
 		sign, magnitude = 1<<31, uint64(-total)
 	}
 	// The exponent of the leading bit; that of a subnormal number is the least.
-	e := max(exponent+bits.Len64(magnitude)-1, -126)
+	e := max(exponent+bits.Len64(magnitude)-1, leastExponent)
 	shift := e - 23 - exponent
 	switch {
 	case shift <= 0:

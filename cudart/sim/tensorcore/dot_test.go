@@ -175,7 +175,7 @@ func TestDotOfNothing(t *testing.T) {
 		if i < len(hard) {
 			c = hard[i]
 		}
-		for _, m := range []Model{Of(8), Of(9)} {
+		for _, m := range []Model{Of(8), Of(9), {Block: 16, Floor: -126, Nearest: true}, {Block: 16, Extra: 1}, {Block: 4, Floor: -125}} {
 			if got, want := m.Dot(c, nil, nil), m.Dot(c, none, none); got != want {
 				t.Fatalf("%+v: %#x and nothing is %#x, and with a product of zeros %#x", m, c, got, want)
 			}

@@ -99,6 +99,9 @@ func (f Format) Decode(b uint16) Element {
 	return x
 }
 
+// leastExponent is that of fp32.
+const leastExponent = -126
+
 // single decodes the bits of an fp32 number.
 func single(b uint32) Element {
 	x := Element{float64(math.Float32frombits(b)), int32(b>>23&0xff) - 127}
@@ -108,7 +111,7 @@ func single(b uint32) Element {
 	case x.value == 0:
 		x.exponent = ofZero
 	case x.exponent == -127:
-		x.exponent = -126
+		x.exponent = leastExponent
 	}
 	return x
 }
