@@ -75,6 +75,9 @@ func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inje
 	if err := placement.Refuse(s, c, cmd.Name()); err != nil {
 		return nil, c, nil, hinted(err, cmd)
 	}
+	if err := placement.CheckAlone(s, "doctor measures what this machine's links can do"); err != nil {
+		return nil, c, nil, err
+	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
 		return nil, c, nil, s.Blame("output", phrase.Unknown("form of a diagnosis", c.Output, forms))
 	}

@@ -40,6 +40,23 @@ func TakeStep(s *sources.Sources, line *torchrun.Line) (step *slurm.Step, remark
 	return step, "", nil
 }
 
+// CheckAlone refuses what is about one machine, for the reason that why gives, to several tasks of a
+// Slurm step on it, which would all do it at once, unless the user has said that this one is alone.
+func CheckAlone(s *sources.Sources, why string) error {
+	if meetsBy(s.Given) {
+		return nil
+	}
+	step, err := slurm.Read(os.LookupEnv)
+	switch {
+	case err != nil:
+		return &exit.UsageError{Err: err}
+	case step == nil || step.LocalTasks() == 1:
+		return nil
+	}
+	return exit.Usagef("srun has started gpurun %d times on this node, and %s: start one per node by srun --ntasks-per-node=1; "+
+		"--nnodes 1 runs this one beside the others", step.LocalTasks(), why)
+}
+
 // givenIn finds what the user gave for a flag, on a line for commands or elsewhere. Without
 // such a line, flags are those of the sources.
 func givenIn(s *sources.Sources, line *torchrun.Line) func(flag string) string {

@@ -92,3 +92,26 @@ func TestWhatDoesNotFitTheStep(t *testing.T) {
 		}
 	}
 }
+
+// What is about one machine is refused to several tasks on it.
+func TestCheckAlone(t *testing.T) {
+	const why = "this is about one machine"
+	for _, c := range []struct{ perNode, line, says string }{
+		{"1(x2)", "", ""},
+		{"2(x2)", "", "srun has started gpurun 2 times on this node, and " + why},
+		{"2(x2)", "--nnodes 1", ""},
+		{"3(x2)", "", "which do not fit together"},
+	} {
+		taskOf(t, c.perNode)
+		s, err := sources.Load(flagtest.Collective(t, "allreduce", strings.Fields(c.line)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := CheckAlone(s, why); {
+		case c.says == "" && err != nil:
+			t.Errorf("%+v: %v", c, err)
+		case c.says != "" && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -55,9 +55,12 @@ func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inje
 	}
 	var step *slurm.Step
 	if why.OneMachine == "" {
-		if step, p.Remark, err = placement.TakeStep(s, nil); err != nil {
-			return nil, err
-		}
+		step, p.Remark, err = placement.TakeStep(s, nil)
+	} else {
+		err = placement.CheckAlone(s, why.OneMachine)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if p.Config, err = settings.Read(s); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/jobs"
+	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
@@ -48,11 +49,15 @@ func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []worker.Inje
 	if err != nil {
 		return nil, err
 	}
+	oneMachine := p.What.Name + " shares memory, and so runs within one machine"
+	if err := placement.CheckAlone(s, oneMachine); err != nil {
+		return nil, err
+	}
 	if p.Config, err = settings.Read(s); err != nil {
 		return nil, err
 	}
 	if p.Config.NNodes > 1 || p.Config.NodeRank > 0 {
-		return nil, s.Blame("nnodes", errors.New(p.What.Name+" shares memory, and so runs within one machine"))
+		return nil, s.Blame("nnodes", errors.New(oneMachine))
 	}
 	p.Config.Explain = false // for collectives; a file or the environment may have it all the same
 	p.Job, err = jobs.Product(s, p.Config, p.What, inject)
