@@ -80,25 +80,41 @@ func (j *Job) rounds(ctx context.Context, folders *folders, goodbye *departure) 
 		if err != nil {
 			return result, elsewhere(err)
 		}
-		stop := goodbye.whenAsked(ctx)
-		outcome, err := j.round(ctx, folders, number, round)
-		stop()
-		if outcome == nil {
-			return nil, err
-		}
-		result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
-		if err != nil {
+		var again bool
+		if result, again, err = j.takePart(ctx, folders, number, round, goodbye); !again || err != nil {
 			return result, err
-		}
-		again, err := j.conclude(ctx, round, outcome)
-		if !again {
-			return result, errors.Join(err, passOn(outcome.First))
 		}
 	}
 }
 
+// takePart runs the workers once, serves their store where that is for this node to do until those of all nodes have ended, and
+// reports whether all begin again.
+func (j *Job) takePart(ctx context.Context, folders *folders, number int, round *elastic.Round, goodbye *departure) (result *Result, again bool, err error) {
+	if listener := round.Master(); listener != nil {
+		store, err := tcpstore.Serve(context.WithoutCancel(ctx), listener, tcpstore.Options{Logger: j.Agent.Logger})
+		if err != nil {
+			return nil, false, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
+	stop := goodbye.whenAsked(ctx)
+	outcome, err := j.round(ctx, folders, number, round)
+	stop()
+	if outcome == nil {
+		return nil, false, err
+	}
+	result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
+	if err != nil {
+		return result, false, err
+	}
+	if again, err = j.conclude(ctx, round, outcome); !again {
+		err = errors.Join(err, passOn(outcome.First))
+	}
+	return result, again, err
+}
+
 // round runs the workers once.
-func (j *Job) round(ctx context.Context, folders *folders, number int, round *elastic.Round) (_ *agent.Outcome, err error) {
+func (j *Job) round(ctx context.Context, folders *folders, number int, round *elastic.Round) (*agent.Outcome, error) {
 	host, port, err := net.SplitHostPort(round.Place.Master)
 	if err != nil {
 		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)
@@ -110,13 +126,6 @@ func (j *Job) round(ctx context.Context, folders *folders, number int, round *el
 	torch.RestartCount, torch.AgentStore, torch.MasterAddr = round.Restarts, true, host
 	if torch.MasterPort, err = strconv.Atoi(port); err != nil {
 		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)
-	}
-	if listener := round.Master(); listener != nil {
-		store, err := tcpstore.Serve(context.WithoutCancel(ctx), listener, tcpstore.Options{Logger: j.Agent.Logger})
-		if err != nil {
-			return nil, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
-		}
-		defer func() { err = errors.Join(err, store.Close()) }()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

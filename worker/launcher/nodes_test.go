@@ -65,6 +65,17 @@ func TestAFailureEndsAllNodes(t *testing.T) {
 	}
 }
 
+// The store stays until the workers of all nodes have ended, and not only those of the node that serves it.
+func TestTheStoreStaysForTheOtherNodes(t *testing.T) {
+	t.Parallel()
+	results, errs, _ := onTwoNodes(t, 0, `test $RANK = 0 || { sleep 1; bash -c ": </dev/tcp/$MASTER_ADDR/$MASTER_PORT"; }`)
+	for i := range results {
+		if errs[i] != nil || results[i].ExitCode() != 0 {
+			t.Errorf("node %d: %+v, %v", i, results[i], errs[i])
+		}
+	}
+}
+
 // Rank 1 takes all of the grace: the workers of the other node do not wait for it.
 func TestOtherNodesHearOfAFailureBeforeAllItsWorkersHaveEnded(t *testing.T) {
 	t.Parallel()
