@@ -316,6 +316,13 @@ func TestWorkersRunOnTheirCPUs(t *testing.T) {
 			t.Errorf("no %q in %q", line, stdout)
 		}
 	}
+	// The second worker alone, where others have an agent of their own.
+	second, stdout, _ := shell(t, 1, `grep Cpus_allowed_list /proc/$$/status`)
+	second.CPUs, second.Prefix, second.FirstRank, second.FirstLocalRank = spec.CPUs, rankPrefix, 1, 1
+	mustRun(t, second)
+	if !strings.Contains(stdout.String(), want[1]) {
+		t.Errorf("no %q in %q", want[1], stdout)
+	}
 	spec.CPUs = [][]int{{1023}, {1023}}
 	if _, err := Run(t.Context(), spec); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "binding it to CPUs [1023]") {
 		t.Errorf("got %v", err)

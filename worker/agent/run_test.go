@@ -393,7 +393,7 @@ func TestRunRefuses(t *testing.T) {
 		"no command": func(s *Spec) { s.Argv = nil },
 		"no workers": func(s *Spec) { s.Workers = 0 },
 		"no output":  func(s *Spec) { s.Stderr = nil },
-		"few CPUs":   func(s *Spec) { s.CPUs = [][]int{{0}, {0}} },
+		"few CPUs":   func(s *Spec) { s.CPUs, s.FirstLocalRank = [][]int{{0}}, 1 },
 		"no reports": func(s *Spec) { s.Silence = time.Second },
 	} {
 		spec := good
