@@ -152,6 +152,7 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 	c.scanner = scanner{}
 	c.endWait() // only a client that has given up waiting asks for something else
 	if err := c.answer(newRequest(op, b[:size])); err != nil {
+		c.loop.wake() // those who waited for what was set before the error
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}
 	c.answered = true
