@@ -6,7 +6,7 @@
 #
 # The parts, all but bench unless some are named:
 #   first     what is there; the default command, cold and warm; doctor; smoke
-#   sweeps    every collective, algorithm, type and operation on 1, 2, 3, 4 and 8
+#   sweeps    every collective, algorithm but multimem, type and operation on 1, 2, 3, 4 and 8
 #             GPUs, in streams and in graphs, with peer access and without; epilogues
 #   memory    every way to share memory
 #   libraries NCCL and NVSHMEM, where they are installed, and two nodes on one machine
