@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -20,6 +21,8 @@ type endpoint struct {
 	target string
 	host   string // of this machine
 	server *server
+	// lookup finds the addresses of a host.
+	lookup func(ctx context.Context, host string) ([]string, error)
 }
 
 func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
@@ -30,7 +33,7 @@ func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
 	if !config.guarded() && !isLoopback(host) {
 		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates", config.Endpoint)
 	}
-	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName}
+	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName, lookup: net.DefaultResolver.LookupHost}
 	l, err := e.listen(ctx, config, host, port)
 	if err != nil || l == nil {
 		return e, err
@@ -92,12 +95,12 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 		return config.NodeRank == 0, nil
 	case config.Hosting != HostAuto:
 		return config.Hosting == HostYes, nil
-	case isLoopback(host):
+	case isLoopback(host), strings.EqualFold(host, e.host):
 		return true, nil
 	}
-	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+	addresses, err := e.addresses(ctx, config, host)
 	if err != nil {
-		return false, fmt.Errorf("looking up the rendezvous endpoint's host: %w", err)
+		return false, err
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -109,6 +112,32 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 		}
 	}
 	return false, nil
+}
+
+// lookUpAgain is how long a lookup that has failed rests.
+const lookUpAgain = time.Second
+
+// addresses are those of the endpoint's host, whose name may not be known before that machine is up.
+func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([]string, error) {
+	late, cancel := context.WithTimeout(ctx, config.Timeouts.Join)
+	defer cancel()
+	for warned := false; ; warned = true {
+		addresses, err := e.lookup(late, host)
+		if err == nil {
+			return addresses, nil
+		}
+		if !warned {
+			config.Logger.Warn("the rendezvous endpoint's host is not known yet, trying again: " + err.Error())
+		}
+		select {
+		case <-late.Done():
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this machine: %w", config.Timeouts.Join, err)
+		case <-time.After(lookUpAgain):
+		}
+	}
 }
 
 func contains(own []net.Addr, address string) bool {

@@ -1,13 +1,16 @@
 package elastic
 
 import (
+	"context"
 	"errors"
 	"net"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 )
 
 func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
@@ -84,13 +87,42 @@ func TestWhoServes(t *testing.T) {
 		{"localhost", func(c *Config) { c.Hosting = HostNever }, false},
 		{"192.0.2.1", func(c *Config) { c.Backend = Static }, true},
 		{"localhost", func(c *Config) { c.Backend, c.NodeRank = Static, 1 }, false},
+		{"Here", func(*Config) {}, true}, // by the machine's own name, which nobody needs to look up
+		{"elsewhere", func(*Config) {}, false},
 	} {
-		config := Config{Backend: C10d}
+		config := Config{Backend: C10d, Timeouts: Timeouts{Join: time.Minute}}
 		c.change(&config)
-		got, err := (&endpoint{}).isOurs(testContext(t), config, c.endpoint)
+		lookup := func(_ context.Context, host string) ([]string, error) {
+			if host == "Here" {
+				return nil, errors.New("it need not be known")
+			}
+			return []string{"192.0.2.1"}, nil
+		}
+		got, err := (&endpoint{host: "here", lookup: lookup}).isOurs(testContext(t), config, c.endpoint)
 		if err != nil || got != c.want {
 			t.Errorf("%s, %+v: got %v, %v, want %v", c.endpoint, config, got, err, c.want)
 		}
+	}
+}
+
+// The name of a machine that is not up yet may not be known, for as long as nodes wait for each other.
+func TestNamesAreLookedUpAgain(t *testing.T) {
+	unknown := &net.DNSError{Err: "no such host", Name: "later", IsNotFound: true}
+	tries := 0
+	e := &endpoint{lookup: func(context.Context, string) ([]string, error) {
+		if tries++; tries == 1 {
+			return nil, unknown
+		}
+		return []string{"127.0.0.1"}, nil
+	}}
+	config := Config{Backend: C10d, Logger: zap.NewNop(), Timeouts: Timeouts{Join: time.Minute}}
+	if ours, err := e.isOurs(testContext(t), config, "later"); !ours || err != nil || tries != 2 {
+		t.Errorf("after %d tries %v, %v", tries, ours, err)
+	}
+	e.lookup = func(context.Context, string) ([]string, error) { return nil, unknown }
+	config.Timeouts.Join = time.Millisecond
+	if _, err := e.isOurs(testContext(t), config, "later"); !errors.Is(err, unknown) || !strings.Contains(err.Error(), "is_host=true") {
+		t.Errorf("a name that is never known: %v", err)
 	}
 }
 
