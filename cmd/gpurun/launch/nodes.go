@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
@@ -67,6 +68,12 @@ func meetingPoint(o *torchrun.Options) (backend elastic.Backend, host string, po
 	return backend, host, port
 }
 
+// hostings are the words for is_host, as torchrun takes them.
+var hostings = map[string]elastic.Hosting{
+	"1": elastic.HostYes, "true": elastic.HostYes, "t": elastic.HostYes, "yes": elastic.HostYes, "y": elastic.HostYes,
+	"0": elastic.HostNever, "false": elastic.HostNever, "f": elastic.HostNever, "no": elastic.HostNever, "n": elastic.HostNever,
+}
+
 // setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its
 // join_timeout nodes wait for each other for join, or, if that is 0, as torchrun's do. It
 // returns a sentence for each setting that means nothing here.
@@ -93,14 +100,11 @@ func setConf(m *elastic.Config, join time.Duration, conf map[string]string) (unu
 			}
 			m.Timeouts.KeepAliveTries = n
 		case key == "is_host":
-			yes, err := strconv.ParseBool(value)
-			if err != nil {
+			hosting, known := hostings[strings.ToLower(value)]
+			if !known {
 				return nil, exit.Usagef("%v: it takes true or false", bad)
 			}
-			m.Hosting = elastic.HostNever
-			if yes {
-				m.Hosting = elastic.HostYes
-			}
+			m.Hosting = hosting
 		case m.Backend == elastic.Etcd && slices.Contains(etcdTLSKeys(), key):
 		default:
 			unused = append(unused, fmt.Sprintf("--rdzv-conf %s=%s has no effect with --rdzv-backend %s", key, value, m.Backend))
