@@ -19,8 +19,8 @@ const (
 	// killBound is how long a process may take to die of SIGKILL. One in an
 	// uninterruptible system call does not.
 	killBound = 2 * time.Second
-	// leftoverGrace is how long processes that a failed run's workers left in
-	// their groups may take to end.
+	// leftoverGrace is how long processes that workers of a failed run had left
+	// in their groups, when they ended by themselves, may take to end.
 	leftoverGrace = time.Second
 	// lookInterval is how often the agent looks for such processes, and
 	// reapInterval how often for orphans to reap.
@@ -116,7 +116,7 @@ func (g *group) onTime(now time.Time) {
 	if due(g.stop.settle) {
 		g.end(syscall.SIGTERM, g.spec.Grace, nil)
 	}
-	if g.running == 0 && !g.stop.begun.IsZero() && g.stop.cause == nil {
+	if g.running == 0 && !g.stop.begun.IsZero() && g.stop.cause == nil && !groupsAlive(g.interrupted()) {
 		g.stop.killAt = earlier(g.stop.killAt, g.stop.begun.Add(leftoverGrace))
 	}
 	if due(g.stop.killAt) {
@@ -168,6 +168,20 @@ func (g *group) wakeAt() time.Time {
 		}
 	}
 	return at
+}
+
+// interrupted lists the groups that were at work when they were told to end.
+// What is left of them, such as the program of a shell that the signal ended,
+// may be saving its state.
+func (g *group) interrupted() []int {
+	var groups []int
+	for _, w := range g.workers {
+		failed := !w.failedAt.IsZero() && w.failedAt.Before(g.stop.begun)
+		if w.exitedAt.After(g.stop.begun) && !failed {
+			groups = append(groups, w.pid)
+		}
+	}
+	return groups
 }
 
 func (g *group) pids() []int {

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -91,6 +93,25 @@ func TestWhatAFailedRunLeavesInAGroupEndsSoon(t *testing.T) {
 	outcome := mustRun(t, spec)
 	if took := time.Since(start); took < leftoverGrace || took > 10*leftoverGrace || outcome.ExitCode() != 3 {
 		t.Errorf("took %v, exit code %d", took, outcome.ExitCode())
+	}
+}
+
+func TestWhatAnInterruptedShellRanHasTheWholeGrace(t *testing.T) {
+	t.Parallel()
+	const saver = `sh -c 'trap "sleep 2; touch saved; exit" TERM; touch ready; while :; do sleep 0.01; done'`
+	for name, interrupted := range map[string]string{
+		"dies of the signal": saver + "; true",
+		"exits with success": `trap "exit 0" TERM; ` + saver + " & wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			spec, _, _ := shell(t, 2, "cd "+dir+`; if [ $RANK = 1 ]; then `+interrupted+`; fi; until [ -e ready ]; do sleep 0.01; done; exit 3`)
+			outcome := mustRun(t, spec)
+			if _, err := os.Stat(filepath.Join(dir, "saved")); err != nil || outcome.ExitCode() != 3 {
+				t.Errorf("exit code %d; saved: %v", outcome.ExitCode(), err)
+			}
+		})
 	}
 }
 
