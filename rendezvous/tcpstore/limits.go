@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gpurun/rendezvous/transport"
 )
 
@@ -14,7 +16,7 @@ type Limits struct {
 	KeyBytes    int   // of one key: 8 KiB, as PyTorch has it
 	ValueBytes  int   // of one value: 8 MiB, as PyTorch has it
 	RequestKeys int   // in one request: 131,072, as PyTorch has it
-	TotalBytes  int64 // of all that is stored, and again of requests and replies that are under way: 256 MiB
+	TotalBytes  int64 // of all that is stored, and again of requests and replies that are under way: see defaultTotal
 
 	// RequestTime is how long a request may take to arrive, and a reply to be
 	// taken: a minute. Between requests a client may be silent for ever.
@@ -36,9 +38,20 @@ func (l Limits) withDefaults() (Limits, error) {
 	or(&l.KeyBytes, 8<<10)
 	or(&l.ValueBytes, 8<<20)
 	or(&l.RequestKeys, 128<<10)
-	or(&l.TotalBytes, 256<<20)
+	or(&l.TotalBytes, defaultTotal())
 	or(&l.RequestTime, time.Minute)
 	return l, nil
+}
+
+// defaultTotal is an eighth of the machine's memory, from 256 MiB to 4 GiB. Gloo has
+// every rank set the addresses of its pairs: at 4,096 ranks, 1 GiB and more.
+func defaultTotal() int64 {
+	const least, most = 256 << 20, 4 << 30
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil {
+		return least
+	}
+	return int64(min(max(machine.Totalram*uint64(machine.Unit)/8, least), most))
 }
 
 func or[T comparable](value *T, otherwise T) {
