@@ -86,6 +86,14 @@ func (c matmulCall) stagingBytes() int64 {
 	return bytes
 }
 
+// counterBytes is what the call counts products with.
+func (c matmulCall) counterBytes() int64 {
+	if f := c.algorithm.Counters; f != nil {
+		return 4 * f(c.problem, c.in.World)
+	}
+	return 0
+}
+
 // newRunner makes a rank's side of products, whose counters and words of progress are zero on all ranks.
 func newRunner(m *member) (*matmul.Runner, error) {
 	copies, err := m.device.NewStream()
@@ -378,7 +386,7 @@ func groupFor(world int, backend cudart.Backend, batches ...[]matmulCall) group 
 		room := int64(0)
 		for _, c := range calls {
 			room += c.room(0, sharedRoom{}).bytes
-			g.bytes = max(g.bytes, room, c.stagingBytes())
+			g.bytes = max(g.bytes, room, c.stagingBytes(), c.counterBytes())
 		}
 	}
 	return g

@@ -38,8 +38,8 @@ type Algorithm struct {
 	Can func(p Problem, world int) error
 	// Scratch is how many bytes of the communicator's scratch a call uses, Staging how
 	// many of symmetric memory it stages products in, and Counters how many 32-bit words
-	// it counts with; nil is none. The words belong to all algorithms, and are zero between
-	// calls.
+	// it counts them with; nil is none. The words belong to all algorithms, and are zero
+	// before the first call.
 	Scratch, Staging, Counters func(p Problem, world int) int64
 	// Tiles is how many tiles of C the kernel notes the times of, by numbers below that,
 	// when Call.Trace is not 0; nil: it notes none. Pieces of tiles have numbers behind those of all its tiles.

@@ -50,7 +50,7 @@ func (f fused) algorithm() *Algorithm {
 		return f.most(func(g *GEMM) int64 { return f.boxes() * g.boxBytes(p, world) })
 	}
 	a.Counters = func(p Problem, world int) int64 {
-		return 1 + max(int64(world)*maxProductChunks, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
+		return productWords(world, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
 	}
 	return a
 }
@@ -105,10 +105,14 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 	l.gemm, l.shape = g, r.shape(g, k, w)
 	l.Segment = uint32(g.partsOfShard(call.Problem, r.World())) // or more tiles than there are: all
 	switch {
+	case f.gathers:
 	case f.copies(r, call, g):
 		l.copyProducts(call.Problem, r.World())
-	case f.everywhere:
-		l.Segment = l.segment(call.Problem, r.World())
+	default:
+		l.pushProducts(call.Problem, r.World())
+		if f.everywhere {
+			l.Segment = l.segment(call.Problem, r.World())
+		}
 	}
 	return l, g.complete(r, &l.Params, w)
 }
@@ -119,7 +123,7 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 // more than two ranks, which then do better to make segments of shards in turn (kernels/NOTES.md). Copies come behind the
 // kernel that they wait for, and so never, where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
-	if f.gathers || r.World() == 1 || f.sending == pushed {
+	if r.World() == 1 || f.sending == pushed {
 		return false
 	}
 	rounds := int64(r.World())

@@ -11,7 +11,7 @@ import (
 // What passes between ranks, and sums of pieces between clusters, is ordered by instructions whose absence the simulator does
 // not show: in it every load acquires, and copies see what threads see. Every module has them.
 func TestOrderBetweenRanks(t *testing.T) {
-	const acquire, release, proxies = "ld.acquire.sys.global.u32", "red.release.sys.global.add.u32", "fence.proxy.async;"
+	const acquire, release, proxies = "ld.acquire.sys.global.u32", "st.release.sys.global.u32", "fence.proxy.async;"
 	pieces := []string{"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {

@@ -17,7 +17,7 @@ struct MatmulParams {
   uint64_t c;          // the result: m, or of an operation that scatters, m / world rows of n
   uint64_t staging;    // symmetric memory for the peers' products, or for all of a rank's; see Algorithm.Staging
   uint64_t outbox;     // the same for products that peers copy from here, or 0: they are pushed
-  uint64_t counters;   // symmetric 32-bit words that are zero between calls; see Algorithm.Counters
+  uint64_t counters;   // 32-bit words of this rank that are zero between calls: so many parts of a chunk have been made
   uint64_t progress;   // 32-bit words of this rank, one for each chunk that comes from a rank, of A or of
                        // products: [world][splits] the last call that the chunk was there in, by its epoch
   uint64_t ready;      // symmetric 32-bit words, one for each rank: the last call that it has begun, by its epoch
@@ -36,8 +36,8 @@ struct MatmulParams {
   int64_t n;
   int64_t k;           // a multiple of 8
   int64_t chunk_rows;  // rows of a shard that are copied at a time; the last chunk may have fewer
-  uint32_t splits;     // chunks that come from each rank; of products there may be fewer
-  uint32_t chunk_parts; // parts of tiles that are copied at a time; the last chunk may have fewer
+  uint32_t splits;     // chunks that come from each rank; of products that are copied there may be fewer
+  uint32_t chunk_parts; // parts of tiles in a chunk of products; the last chunk may have fewer
   uint32_t epoch;      // of the call, never that of one shortly before
   uint32_t segment;    // of sums that go everywhere: tiles of a shard that are made before those of the next, see tiles.cuh
   int32_t whole;       // tiles of the rounds in which each cluster has one, see rounds.cuh

@@ -34,6 +34,17 @@ func (l *launching) copyProducts(p Problem, world int) {
 	l.Splits, l.ChunkParts = uint32(chunks), uint32(tiles(parts, chunks))
 }
 
+// pushProducts has the kernel store its products in the owners' inboxes. Each part is a chunk, whose word is behind the
+// counters.
+func (l *launching) pushProducts(p Problem, world int) {
+	l.Splits, l.ChunkParts = uint32(l.gemm.partsOfShard(p, world)), 1
+	l.Made = l.Counters + uint64(4*world*maxProductChunks)
+}
+
+// productWords are those of Call.Counters, where each rank's products of a shard come in so many parts: one that counts
+// parts that stay, counters of chunks that are copied, and a word for each part that is pushed.
+func productWords(world int, parts int64) int64 { return 1 + int64(world)*(maxProductChunks+parts) }
+
 // pullBeside launches the kernel that makes products, and has copies of the peers' products for this rank made
 // meanwhile. They wait for nothing but the peers' word that a chunk has been made, in this call, which none gives before
 // this rank's kernel has said that it has begun. So they come behind it, should both go through one queue of the

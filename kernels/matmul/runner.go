@@ -37,7 +37,7 @@ type Runner struct {
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
 // the base of symmetric memory. Counters and Progress belong to all calls of a runner;
-// before the first, counters are zero, and so is progress, as Runner.Epoch is.
+// before the first, all their words are zero, as Runner.Epoch is.
 type Call struct {
 	Problem
 	A, AFull, B, C              int64
@@ -62,7 +62,7 @@ const (
 	wordsOfRanks = (3 + maxProductChunks) * rankWords
 )
 
-// ready, taken and done are where the words of a rank lie, made where those of chunks of products do, counter where one
+// ready, taken and done are where the words of a rank lie, made where those of copied chunks of products do, counter where one
 // of the counters does, of which the first counts parts that stay, in bytes from the base of symmetric memory; see
 // Params.
 func (c Call) ready(rank int) int64 { return c.Progress + 4*int64(rank) }

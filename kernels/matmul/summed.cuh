@@ -11,14 +11,15 @@
 //
 // A part is sent in one of two ways. Pushed, the kernel stores it at the owner's. Copied, it
 // stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a time.
-// Pushed, it is counted at the owner, whose kernel waits for the parts of all peers. Copied, it is counted here, and
-// whoever counts the last part of a chunk tells the owner's stream. That tells its kernel by a word of progress, and the
-// kernel at the end the sender, who waits for that.
+// Pushed, it is a chunk of its own, and the owner's kernel is told. Copied, it is counted here, and whoever counts the last
+// part of a chunk tells the owner's stream. That tells its kernel by a word of progress, and the kernel at the end the
+// sender, who waits for that.
 //
 // Nobody sends to a rank that has not begun the call: before, what it was sent may still be in use, wherever it
 // lies, or C. Sums rest on what the peers have sent, and so on their having begun. Whoever stores the last part of a
-// rank's sums everywhere tells the peers, whose kernels wait for that. Counters are zero between calls: who has
-// waited for one, or counted the last, resets it. Words are epochs, which nobody resets.
+// rank's sums everywhere tells the peers, whose kernels wait for that. Counters are zero between calls: who
+// counts the last resets it. Words are epochs, which nobody resets. What ranks do to each other's are stores: not all
+// links have atomics.
 template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
 struct Summed {
   const MatmulParams& p;
@@ -45,15 +46,10 @@ struct Summed {
   FORCE_INLINE __device__ uint64_t products(int32_t part, uint32_t i) const { return p.staging + place(peer(i), part); }
 
   FORCE_INLINE __device__ bool await_products(int32_t part) const {
-    if (is_copied()) {
-      for (uint32_t i = 0; i < peers(); i++)
-        if (!await_word(p, word_of(p.progress, chunk_of(peer(i), part)), p.epoch, kProducts, peer(i))) return false;
-      return !has_failed(p); // else copies that were let go may have written the words
-    }
-    const uint64_t counter = word_of(p.counters, part);
-    if (!await_word(p, counter, peers(), kProducts, kMaxRanks)) return false;
-    *(Global<volatile uint32_t>)counter = 0;
-    return true;
+    const uint64_t words = is_copied() ? p.progress : p.made;
+    for (uint32_t i = 0; i < peers(); i++)
+      if (!await_word(p, word_of(words, chunk_of(peer(i), part)), p.epoch, kProducts, peer(i))) return false;
+    return !is_copied() || !has_failed(p); // copies that were let go may have written the words
   }
 
   FORCE_INLINE __device__ bool sends(const Tile& t) const { return !is_own(t); }
@@ -68,12 +64,10 @@ struct Summed {
     return is_copied() ? p.outbox + place(t.owner, part) : on_peer(p, p.staging + place(p.base.rank, part), t.owner);
   }
   FORCE_INLINE __device__ void sent(const Tile& t, int32_t part, bool has_rows) {
-    if (!has_rows && !is_copied()) return; // nobody waits for it
-    if (!await_owner(t)) return;
-    if (!is_copied())
-      asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(on_peer(p, word_of(p.counters, part), t.owner)) : "memory");
-    else if (counts_last(word_of(p.counters, chunk_of(t.owner, part)), parts_of_chunk(part)))
-      st_flag_release(on_peer(p, word_of(p.made, chunk_of(p.base.rank, part)), t.owner), p.epoch);
+    if (!has_rows && (!is_copied() || !await_owner(t))) return; // nobody waits for it, or nobody is there
+    if (t.owner != begun) return; // it was not to be stored, even if the owner has begun since
+    if (is_copied() && !counts_last(word_of(p.counters, chunk_of(t.owner, part)), parts_of_chunk(part))) return;
+    st_flag_release(on_peer(p, word_of(p.made, chunk_of(p.base.rank, part)), t.owner), p.epoch);
   }
 
   FORCE_INLINE __device__ void kept() const {
