@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -92,12 +94,12 @@ func CheckFile(path string) error {
 	if path == "-" {
 		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; a file of that name is ./-")
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write results to %s: it is no regular file; --output json writes to standard output", path)
+	}
 	path, err := behindLinks(path)
 	if err != nil {
 		return err
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
 	}
 	f, err := createBeside(path)
 	if err != nil {
@@ -119,16 +121,31 @@ func behindLinks(path string) (string, error) {
 	return file, nil
 }
 
-// createBeside makes a temporary file, readable by all, in path's directory.
+// createBeside makes a temporary file in path's directory, with the permissions of the file that
+// it is to replace, or else those of any new file.
 func createBeside(path string) (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write results to %s: %w", path, err)
+		return nil, cannotWrite(path, err)
 	}
-	if err := f.Chmod(0o644); err != nil {
+	old, err := os.Stat(path)
+	if err != nil {
+		return f, nil // there is none
+	}
+	if err := f.Chmod(old.Mode().Perm()); err != nil {
 		f.Close()
-		os.Remove(f.Name())
-		return nil, fmt.Errorf("cannot write results to %s: %w", path, err)
+		os.Remove(name)
+		return nil, cannotWrite(path, err)
 	}
 	return f, nil
+}
+
+// cannotWrite says so of path, and not of the temporary file that the error names.
+func cannotWrite(path string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return fmt.Errorf("cannot write results to %s: %w", path, err)
 }

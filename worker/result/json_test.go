@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,24 @@ func TestWriteFile(t *testing.T) {
 	}
 	if len(entries) != 1 {
 		t.Errorf("%d files are left, want only the result", len(entries))
+	}
+}
+
+// A new file is readable by whom the user's files are, and one that is replaced by whom it was.
+func TestPermissionsOfResults(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o027))
+	folder := t.TempDir()
+	secret, fresh := filepath.Join(folder, "secret.json"), filepath.Join(folder, "fresh.json")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{secret: 0o600, fresh: 0o640} {
+		if err := WriteFile(path, wrong()); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
+		}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
@@ -16,13 +18,13 @@ import (
 // Decode sets the fields of a structure, of which to is the address, to the values of the keys
 // in their tags. Every key must have a field. A value of the wrong form is a usage error.
 func (s *Sources) Decode(to any) error {
-	hooks := mapstructure.ComposeDecodeHookFunc(textHook, mapstructure.StringToSliceHookFunc(","))
+	hooks := mapstructure.ComposeDecodeHookFunc(textHook, plainHook, mapstructure.StringToSliceHookFunc(","))
 	return s.undecoded(s.v.UnmarshalExact(to, viper.DecodeHook(hooks)))
 }
 
 // DecodeOnly is Decode for these keys alone; no other value need have a form that it knows.
 func (s *Sources) DecodeOnly(to any, keys ...string) error {
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.DecodeHookFuncType(textHook), Result: to})
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.ComposeDecodeHookFunc(textHook, plainHook), Result: to})
 	if err != nil {
 		return err
 	}
@@ -69,4 +71,29 @@ func textHook(_, to reflect.Type, data any) (any, error) {
 		return data, nil
 	}
 	return value, reader.UnmarshalText(fmt.Append(nil, data))
+}
+
+// plainHook refuses what mapstructure takes for numbers and truth values, and nobody means by
+// them: nothing at all, a fraction for a whole number, and true for a number.
+func plainHook(_, to reflect.Type, data any) (any, error) {
+	kind := to.Kind()
+	whole := reflect.Int <= kind && kind <= reflect.Uint64
+	if number := whole || kind == reflect.Float32 || kind == reflect.Float64; !number && kind != reflect.Bool {
+		return data, nil
+	}
+	switch value := data.(type) {
+	case string:
+		if strings.TrimSpace(value) == "" {
+			return nil, errors.New("it is empty: write a value, or leave it out")
+		}
+	case bool:
+		if kind != reflect.Bool {
+			return nil, fmt.Errorf("%t is not a number", value)
+		}
+	case float64:
+		if whole && value != math.Trunc(value) {
+			return nil, fmt.Errorf("%v is not a whole number", value)
+		}
+	}
+	return data, nil
 }

@@ -89,6 +89,29 @@ func TestDecodeOnly(t *testing.T) {
 	}
 }
 
+// What could be taken for a number, and is none, is no number: least of all 0, which turns
+// verification off.
+func TestNumbersAreWritten(t *testing.T) {
+	for text, why := range map[string]string{
+		`check = ""`: "it is empty", `check = " "`: "it is empty", "check = 0.9": "not a whole number", "check = true": "not a number",
+		"check = 1.0": "",
+	} {
+		s, err := Load(flagtest.Collective(t, "allreduce", "--config", write(t, text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Check int `mapstructure:"check"`
+		}
+		switch err := s.DecodeOnly(&got, "check"); {
+		case why == "" && (err != nil || got.Check != 1):
+			t.Errorf("%s: %d, %v", text, got.Check, err)
+		case why != "" && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), why)):
+			t.Errorf("%s: error %v, want %s", text, err, why)
+		}
+	}
+}
+
 // Of a flag of torchrun's, gpurun's variable wins over torchrun's, that over the file, and the
 // file over a fallback.
 func TestLookup(t *testing.T) {
