@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/bench"
+	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/smoke"
 	"gpurun/cmd/gpurun/sources"
@@ -28,6 +29,39 @@ func showDefaultsInHelp(root *cobra.Command) {
 		}
 		help(cmd, args)
 	})
+}
+
+// refuseUnknownTopics has help and completion refuse words that name nothing, where cobra's own show
+// what there is, and succeed.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Run, c.RunE = nil, func(_ *cobra.Command, words []string) error {
+				about, unknown, err := root.Find(words)
+				if err != nil || len(unknown) > 0 {
+					return unknownCommand(root, words[len(words)-max(len(unknown), 1)])
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		case "completion":
+			shells := c.Commands()
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(c *cobra.Command, words []string) error {
+				if len(words) == 0 {
+					return c.Help()
+				}
+				var names []string
+				for _, shell := range shells {
+					names = append(names, shell.Name())
+				}
+				return hinted(phrase.Unknown("shell", words[0], names), c)
+			}
+		}
+	}
 }
 
 // showDefaults adds the defaults to the help of a command's flags, and of those that it

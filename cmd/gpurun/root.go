@@ -87,6 +87,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		root.AddCommand(newProductCommand(a, o))
 	}
 	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a), newListCommand(a), newVersionCommand(a))
+	refuseUnknownTopics(root)
 	return root
 }
 

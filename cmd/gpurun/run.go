@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,9 +32,30 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	help := &attentive{w: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
-	return complain(stderr, root.ExecuteContext(ctx))
+	return complain(stderr, cmp.Or(root.ExecuteContext(ctx), help.lost()))
+}
+
+// attentive is a writer for what cobra prints, who does not look whether it arrives.
+type attentive struct {
+	w   io.Writer
+	err error // the first
+}
+
+func (a *attentive) Write(p []byte) (int, error) {
+	n, err := a.w.Write(p)
+	a.err = cmp.Or(a.err, err)
+	return n, err
+}
+
+// lost says that something has not arrived, or returns nil.
+func (a *attentive) lost() error {
+	if a.err == nil {
+		return nil
+	}
+	return &exit.EnvironmentError{Err: fmt.Errorf("writing to standard output: %w", a.err)}
 }
 
 // complain prints an error that has not been printed yet, and returns the exit
