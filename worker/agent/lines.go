@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the length at which a line without an end is cut.
-const maxLine = 64 << 10
+// maxLine is the length at which a line without an end is cut: more than records of logs have.
+const maxLine = 1 << 20
 
 // lines cuts a stream into lines. A line ends with "\n", "\r\n", or, so that
 // progress bars show, a "\r" alone.
