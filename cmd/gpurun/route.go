@@ -28,6 +28,10 @@ func newCommand(a *program.Invocation) *cobra.Command {
 		return root
 	}
 	root := newRootCommand(a)
+	if completing(a.Args) {
+		completeWords(root)
+		return root
+	}
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
 	line, err := torchrun.New().Split(a.Args[1:], own)
