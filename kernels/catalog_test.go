@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"regexp"
@@ -260,6 +261,44 @@ func checkChoices(t *testing.T, c *collective.Collective) {
 			if err := chosen.Check(call, world); err != nil || chosen.Needs.Multicast {
 				t.Errorf("%s: %s: %v", what, chosen.Name, err)
 			}
+		}
+	}
+}
+
+// Kernels count in peers' memory only where their algorithm says so: not all links can.
+func TestAtomicsAreNeeded(t *testing.T) {
+	counts := func(module string) bool {
+		text, err := ptx.Source(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if !bytes.Contains(line, []byte(".sys.")) {
+				continue
+			}
+			words := strings.Fields(string(line))
+			op := words[0]
+			if strings.HasPrefix(op, "@") {
+				op = words[1]
+			}
+			if strings.HasPrefix(op, "red.") || strings.HasPrefix(op, "atom.") {
+				return true // a multimem.red is NVLink's own
+			}
+		}
+		return false
+	}
+	for _, c := range Collectives() {
+		for _, a := range c.Algorithms {
+			for _, k := range append(slices.Clone(a.Kernels), a.Others...) {
+				if a.Needs.Library == "" && counts(k.Module.Name) != a.Needs.Atomics {
+					t.Errorf("%s %s counts at peers: %v, and says %v", a.Collective, a.Name, counts(k.Module.Name), a.Needs.Atomics)
+				}
+			}
+		}
+	}
+	for _, m := range matmul.Modules() {
+		if counts(m.Name) {
+			t.Errorf("%s counts at peers", m.Name)
 		}
 	}
 }

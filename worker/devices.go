@@ -42,7 +42,7 @@ func (r *rank) meetDevices(ctx context.Context) error {
 		return err
 	}
 	r.around = surroundings{devices: infos, spansMachines: r.Job.spansMachines(), noMulticast: r.Job.noMulticast(infos[0], os.Getenv)}
-	if r.around.apart, err = r.whoIsApart(ctx, infos); err != nil {
+	if r.around.apart, r.around.noAtomics, err = r.reach(ctx, infos); err != nil {
 		return err
 	}
 	if r.pdl, err = r.Job.pdl(infos); err != nil {
@@ -55,37 +55,50 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	return r.Reports.Result(result.Update{Processes: r.processes(), Devices: infos})
 }
 
-// whoIsApart asks every rank which of the others' memory its device cannot
-// reach, and puts the answer in words that are the same on all ranks.
-func (r *rank) whoIsApart(ctx context.Context, infos []cudart.Info) (string, error) {
+// links are the ranks whose memory a device cannot reach, and in whose it cannot count.
+type links struct{ Apart, NoAtomics []int }
+
+// reach asks every rank what its device can do with the others' memory, and puts what one of them
+// cannot in words that are the same on all ranks; empty is nothing.
+func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noAtomics string, err error) {
 	switch {
 	case r.Job.spansMachines(): // nobody is to reach anybody
-		return "", nil
+		return "", "", nil
 	case r.Job.P2P == off:
-		return "GPUs are to run as if they could not reach each other (p2p is off)", nil
+		return "GPUs are to run as if they could not reach each other (p2p is off)", "", nil
 	case r.Job.Symm == string(symm.Host):
-		return "memory of the host is to be shared, not the GPUs' (symm is host)", nil
+		return "memory of the host is to be shared, not the GPUs' (symm is host)", "", nil
 	}
-	var mine []int
+	var mine links
 	for peer, info := range infos {
 		can, err := symm.CanReach(r.device, info)
 		if err != nil {
-			return "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
+			return "", "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
 		}
 		if !can {
-			mine = append(mine, peer)
+			mine.Apart = append(mine.Apart, peer)
+			continue
+		}
+		if can, err = symm.HasAtomics(r.device, info); err != nil {
+			return "", "", fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.Ordinal, peer, err)
+		}
+		if !can {
+			mine.NoAtomics = append(mine.NoAtomics, peer)
 		}
 	}
 	all, err := gather(ctx, r.group, "reach", mine)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	for rank, peers := range all {
-		if len(peers) > 0 {
-			return apart(rank, peers[0]), nil
+	for rank, l := range all {
+		if len(l.Apart) > 0 {
+			return apart(rank, l.Apart[0]), "", nil
+		}
+		if len(l.NoAtomics) > 0 && noAtomics == "" {
+			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics (nvidia-smi topo -p2p a shows which have)", rank, l.NoAtomics[0])
 		}
 	}
-	return "", nil
+	return "", noAtomics, nil
 }
 
 func apart(rank, peer int) string {

@@ -293,6 +293,48 @@ func (d stranger) CanReach(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 
+// counters have devices that say that they cannot count in one of their peers' memory.
+type counters struct {
+	cudart.Backend
+	rank int
+}
+
+type counter struct {
+	*sim.Device
+	rank int
+}
+
+func (b counters) Open(ordinal int) (cudart.Device, error) {
+	d, err := b.Backend.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return counter{d.(*sim.Device), b.rank}, nil
+}
+
+func (d counter) HasAtomics(peer cudart.Info) (bool, error) {
+	return d.rank != 1 || peer.Ordinal != 2, nil
+}
+
+// Where a link has no atomics, what counts over it is left out, and refused where nothing else is asked for.
+func TestWithoutAtomics(t *testing.T) {
+	g := ranks{world: 3, backend: func(rank int) cudart.Backend { return counters{sim.New(3, sim.Options{}), rank} }}
+	job := everyAlgorithm(must(kernels.Find("broadcast")))
+	job.Algorithms, job.Optional, job.Sizes = []string{"relay", "bulk"}, []string{"relay"}, []int64{1000}
+	for _, r := range g.mustRun(t, job) {
+		if r.Algorithm != "bulk" || *r.Wrong != 0 {
+			t.Errorf("%s: %v", r, r.Complaints())
+		}
+	}
+	job.Algorithms = []string{"relay"}
+	_, errs := g.run(t, job)
+	for rank, err := range errs {
+		if !errors.As(err, new(*Unavailable)) || !strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
 // refusers find out only on mapping that they cannot.
 type refusers struct{ strangers }
 

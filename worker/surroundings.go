@@ -15,6 +15,8 @@ type surroundings struct {
 	devices []cudart.Info // by rank
 	// apart says which GPUs cannot reach each other; empty is none.
 	apart string
+	// noAtomics says which GPU cannot count in another's memory; empty is none.
+	noAtomics string
 	// noMulticast says why there are no multicast addresses; empty is that
 	// there are.
 	noMulticast string
@@ -46,6 +48,8 @@ func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 		return s.refuseLibrary(c, a, call)
 	case a.Needs.Peers && s.apart != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
+	case a.Needs.Atomics && s.noAtomics != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.noAtomics)}
 	case a.Needs.Multicast && s.noMulticast != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.noMulticast)}
 	}

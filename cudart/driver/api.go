@@ -19,7 +19,8 @@ type api struct {
 	init, driverGetVersion, getErrorString dl.Func
 
 	deviceGetCount, deviceGet, deviceGetAttribute, deviceGetName  dl.Func
-	deviceGetUUID, deviceTotalMem, deviceCanAccessPeer            dl.Func
+	deviceGetUUID, deviceTotalMem                                 dl.Func
+	deviceCanAccessPeer, deviceGetP2PAttribute                    dl.Func
 	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent            dl.Func
 	memAlloc, memFree, memHostAlloc, memFreeHost, memHostPointer  dl.Func
 	memHostRegister, memHostUnregister                            dl.Func
@@ -102,6 +103,7 @@ func (a *api) coreEntries() []entry {
 		one(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
 		one(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
 		one(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
+		one(&a.deviceGetP2PAttribute, "cuDeviceGetP2PAttribute"),
 		one(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
 		one(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
 		one(&a.ctxSetCurrent, "cuCtxSetCurrent"),

@@ -11,7 +11,14 @@ import (
 // GPU reaches itself. A peer that CUDA_VISIBLE_DEVICES hides from this process,
 // or that has no UUID, is not known to be out of reach and counts as reachable:
 // mapping its memory will tell.
-func (d *device) CanReach(peer cudart.Info) (bool, error) {
+func (d *device) CanReach(peer cudart.Info) (bool, error) { return d.ask(peer, d.canAccess) }
+
+// HasAtomics reports whether the link to a peer that this GPU can reach has atomics, as NVLink has: elsewhere
+// an addition to the peer's memory is a load and a store. Of whom it knows nothing it says yes, as CanReach does.
+func (d *device) HasAtomics(peer cudart.Info) (bool, error) { return d.ask(peer, d.nativeAtomics) }
+
+// ask asks the driver about another device, unless the answer is yes for another reason.
+func (d *device) ask(peer cudart.Info, about func(handle int32) (bool, error)) (bool, error) {
 	if peer.UUID == d.info.UUID {
 		return true, nil
 	}
@@ -25,13 +32,12 @@ func (d *device) CanReach(peer cudart.Info) (bool, error) {
 			return false, fmt.Errorf("looking for GPU %s: %w", peer.UUID, err)
 		}
 		if uuid == peer.UUID {
-			return d.canAccess(handle)
+			return about(handle)
 		}
 	}
 	return true, nil
 }
 
-// canAccess asks the driver about another device.
 func (d *device) canAccess(peer int32) (bool, error) {
 	var can int32
 	err := d.api.call(d.api.deviceCanAccessPeer, uintptr(unsafe.Pointer(&can)), uintptr(d.handle), uintptr(peer))
@@ -39,4 +45,16 @@ func (d *device) canAccess(peer int32) (bool, error) {
 		return false, fmt.Errorf("asking whether GPU %d can reach another: %w", d.info.Ordinal, err)
 	}
 	return can != 0, nil
+}
+
+// nativeAtomicSupported is CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED of cuda.h.
+const nativeAtomicSupported = 3
+
+func (d *device) nativeAtomics(peer int32) (bool, error) {
+	var has int32
+	err := d.api.call(d.api.deviceGetP2PAttribute, uintptr(unsafe.Pointer(&has)), nativeAtomicSupported, uintptr(d.handle), uintptr(peer))
+	if err != nil {
+		return false, fmt.Errorf("asking whether GPU %d has atomics in another's memory: %w", d.info.Ordinal, err)
+	}
+	return has != 0, nil
 }

@@ -20,6 +20,18 @@ func CanReach(dev cudart.Device, peer cudart.Info) (bool, error) {
 	return d.CanReach(peer)
 }
 
+// HasAtomics reports whether kernels of dev can count in the memory of a peer's device that it can reach,
+// likewise.
+func HasAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
+	d, ok := dev.(interface {
+		HasAtomics(peer cudart.Info) (bool, error)
+	})
+	if !ok {
+		return true, nil
+	}
+	return d.HasAtomics(peer)
+}
+
 // UnreachableError says that memory could not be shared because the GPU of Rank
 // has no access to that of Peer. [Allocate] returns it on all ranks or on none,
 // as far as the reports arrive, so that all of them can turn to [Host].

@@ -12,7 +12,7 @@ func Chain() *collective.Algorithm {
 		Summary:    "from rank to rank, chunk by chunk, by bulk copies; largest sizes",
 		Kernels:    collective.Copies(name, algorithm, collective.SM90),
 		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true},
+		Needs:      collective.Needs{Peers: true, Atomics: true},
 		Blocks:     64,
 	}
 	a.Enqueue = collective.BulkLaunch(a, collective.WholePart)

@@ -12,7 +12,7 @@ func Relay() *collective.Algorithm {
 		Summary:    "each chunk from the root to one rank, and from there to all others, by bulk copies; largest sizes",
 		Kernels:    collective.Copies(name, algorithm, collective.SM90),
 		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true},
+		Needs:      collective.Needs{Peers: true, Atomics: true},
 		Blocks:     64,
 	}
 	a.Enqueue = collective.BulkLaunch(a, collective.WholePart)

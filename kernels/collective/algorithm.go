@@ -40,6 +40,7 @@ type Needs struct {
 	// a multicast address. Others need
 	// no more than shared scratch, packets, mailboxes and signal pads.
 	Peers     bool
+	Atomics   bool // kernels count in the peers' memory
 	Packets   bool // room for packets
 	Mailboxes bool // room for mailboxes
 	Multicast bool // a multicast address

@@ -46,6 +46,7 @@ type dtype struct {
 // requirements is what the memory must offer.
 type requirements struct {
 	Peers          bool   `json:"peer_access"`
+	Atomics        bool   `json:"peer_atomics"`
 	Multicast      bool   `json:"multicast"`
 	Library        string `json:"library,omitempty"` // of others, that does it
 	SeparateOutput bool   `json:"separate_output"`   // it does not run in place
@@ -55,7 +56,7 @@ func describe(c *collective.Collective, a *collective.Algorithm, gpus []cudart.I
 	listed := algorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: requirements{a.Needs.Peers, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
+		Needs: requirements{a.Needs.Peers, a.Needs.Atomics, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))

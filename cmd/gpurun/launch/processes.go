@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
@@ -54,5 +56,19 @@ func processesOf(p torchrun.Processes) (int, error) {
 		}
 		return len(gpus), nil
 	}
-	return p.Number, nil
+	return p.Number, possible(p.Number)
+}
+
+// possible refuses more processes than the kernel has numbers for, before they are prepared for one by one.
+func possible(processes int) error {
+	const limit = "/proc/sys/kernel/pid_max"
+	text, err := os.ReadFile(limit)
+	if err != nil {
+		return nil // to start them will tell
+	}
+	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil && processes >= most {
+		return exit.Usagef("--nproc-per-node %d: this machine can have fewer than %d processes (%s)", processes, most, limit)
+	}
+	return nil
 }
