@@ -194,7 +194,7 @@ func TestNobodyServes(t *testing.T) {
 	config.Hosting = HostNever
 	config.Timeouts.Join = 1
 	_, err := enter(t, config, 0).NextRound(testContext(t))
-	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "nobody serves there") {
+	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "nobody serves there (dial tcp ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func openSession(ctx context.Context, config Config, target string, home home) (
 	}
 	if err != nil {
 		cancel()
-		return nil, errors.Join(fmt.Errorf("connecting to %s: %w", target, connectError(ctx, err)), conn.Close())
+		return nil, errors.Join(fmt.Errorf("connecting to %s: %w", target, connectError(ctx, target, err)), conn.Close())
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.cancel = cancel
@@ -69,14 +70,24 @@ func openSession(ctx context.Context, config Config, target string, home home) (
 }
 
 // connectError says why a session was not opened.
-func connectError(ctx context.Context, err error) error {
+func connectError(ctx context.Context, target string, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%w: nobody serves there: %w", ErrServerGone, context.Cause(ctx))
+		return fmt.Errorf("%w, or was never there: nobody serves there (%s): %w", ErrServerGone, lastTry(target), context.Cause(ctx))
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return fromStatus(err)
+}
+
+// lastTry says why an address could not be reached, which gRPC does not tell whom it has wait.
+func lastTry(target string) string {
+	conn, err := net.DialTimeout("tcp", target, time.Second)
+	if err != nil {
+		return err.Error()
+	}
+	conn.Close()
+	return "who listens there does not answer as gpurun does"
 }
 
 // fromStatus is an error of the transport in this package's terms.

@@ -79,7 +79,7 @@ func (t *productTable) End(r Report) error {
 	case wrong > 0:
 		line("Out of bounds values", "%d FAILED", wrong)
 	case r.Passed:
-		line("Out of bounds values", "0 OK")
+		line("Out of bounds values", "%s", noneWrong(r.Results))
 	}
 	if r.Memory != nil {
 		line("Memory", "%s (%s)", r.Memory.Backend, r.Memory.Why)

@@ -41,6 +41,18 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// What was not verified is not said to be right.
+func TestNoneWrong(t *testing.T) {
+	verified, unverified := Result{Wrong: new(int64)}, Result{}
+	for want, results := range map[string][]Result{
+		"0 OK": {verified, verified}, "not verified": {unverified}, "0 OK, 1 of 2 results not verified": {verified, unverified},
+	} {
+		if got := noneWrong(results); got != want {
+			t.Errorf("%d results: %q, want %q", len(results), got, want)
+		}
+	}
+}
+
 // TestTooSlowIsNotWrong checks the table of a run that is verified and misses a
 // threshold.
 func TestTooSlowIsNotWrong(t *testing.T) {
