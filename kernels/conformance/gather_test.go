@@ -101,8 +101,14 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 			}
 			r.Epoch = -before
 			shared := m.sharedRoom()
-			words := bytes.Repeat(binary.LittleEndian.AppendUint32(nil, r.Epoch), int(shared.staging-shared.progress)/4)
-			if err := m.stream.Upload(m.comm.Local(shared.progress), words); err != nil {
+			counted := shared.counters // where words begin, of parts: behind the counters, which products without parts have, too
+			for _, c := range calls {
+				if f := c.algorithm.Counters; f != nil {
+					counted = shared.counters + 4*f(matmul.Problem{DType: p.DType}, world)
+				}
+			}
+			words := bytes.Repeat(binary.LittleEndian.AppendUint32(nil, r.Epoch), int(shared.staging-counted)/4)
+			if err := m.stream.Upload(m.comm.Local(counted), words); err != nil {
 				return err
 			}
 			m.meet()
