@@ -8,23 +8,10 @@ import (
 	"gpurun/kernels/matmul"
 )
 
-// blockings are simulated devices one of which says that its launches block.
-type blockings struct {
-	cudart.Backend
-	blocks bool
-}
-
+// blocking is a device that may say that its launches block.
 type blocking struct {
 	*sim.Device
 	blocks bool
-}
-
-func (b blockings) Open(ordinal int) (cudart.Device, error) {
-	d, err := b.Backend.Open(ordinal)
-	if err != nil {
-		return nil, err
-	}
-	return blocking{d.(*sim.Device), b.blocks}, nil
 }
 
 func (b blocking) Info() cudart.Info {
@@ -46,7 +33,7 @@ func TestRanksSendProductsAlike(t *testing.T) {
 		job.Products.M, job.Products.N = []int64{8}, []int64{128 * 5}
 		for blocks := range world {
 			results := ranks{world: world, backend: func(rank int) cudart.Backend {
-				return blockings{sim.New(world, sim.Options{}), rank == blocks}
+				return disguised{sim.New(world, sim.Options{}), func(d *sim.Device) cudart.Device { return blocking{d, rank == blocks} }}
 			}}.mustRun(t, job)
 			if len(results) != 1 || wrong(results) != 0 {
 				t.Errorf("%s, where launches block rank %d: %+v", o.Name, blocks, results)

@@ -270,46 +270,34 @@ func TestAccumulator(t *testing.T) {
 	}
 }
 
-// strangers have devices that say that they cannot reach one of their peers.
-type strangers struct {
+// disguised is a simulator whose devices are something else besides.
+type disguised struct {
 	cudart.Backend
-	rank int
+	as func(*sim.Device) cudart.Device
 }
 
-type stranger struct {
-	*sim.Device
-	rank int
-}
-
-func (b strangers) Open(ordinal int) (cudart.Device, error) {
+func (b disguised) Open(ordinal int) (cudart.Device, error) {
 	d, err := b.Backend.Open(ordinal)
 	if err != nil {
 		return nil, err
 	}
-	return stranger{d.(*sim.Device), b.rank}, nil
+	return b.as(d.(*sim.Device)), nil
+}
+
+// stranger is a device that says that it cannot reach one of its peers.
+type stranger struct {
+	*sim.Device
+	rank int
 }
 
 func (d stranger) CanReach(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 
-// counters have devices that say that they cannot count in one of their peers' memory.
-type counters struct {
-	cudart.Backend
-	rank int
-}
-
+// counter is a device that says that it cannot count in the memory of one of its peers.
 type counter struct {
 	*sim.Device
 	rank int
-}
-
-func (b counters) Open(ordinal int) (cudart.Device, error) {
-	d, err := b.Backend.Open(ordinal)
-	if err != nil {
-		return nil, err
-	}
-	return counter{d.(*sim.Device), b.rank}, nil
 }
 
 func (d counter) HasAtomics(peer cudart.Info) (bool, error) {
@@ -318,7 +306,9 @@ func (d counter) HasAtomics(peer cudart.Info) (bool, error) {
 
 // Where a link has no atomics, what counts over it is left out, and refused where nothing else is asked for.
 func TestWithoutAtomics(t *testing.T) {
-	g := ranks{world: 3, backend: func(rank int) cudart.Backend { return counters{sim.New(3, sim.Options{}), rank} }}
+	g := ranks{world: 3, backend: func(rank int) cudart.Backend {
+		return disguised{sim.New(3, sim.Options{}), func(d *sim.Device) cudart.Device { return counter{d, rank} }}
+	}}
 	job := everyAlgorithm(must(kernels.Find("broadcast")))
 	job.Algorithms, job.Optional, job.Sizes = []string{"relay", "bulk"}, []string{"relay"}, []int64{1000}
 	for _, r := range g.mustRun(t, job) {
@@ -335,18 +325,8 @@ func TestWithoutAtomics(t *testing.T) {
 	}
 }
 
-// refusers find out only on mapping that they cannot.
-type refusers struct{ strangers }
-
+// refuser finds out only on mapping that it cannot reach its peers.
 type refuser struct{ *sim.Device }
-
-func (b refusers) Open(ordinal int) (cudart.Device, error) {
-	d, err := b.Backend.Open(ordinal)
-	if err != nil {
-		return nil, err
-	}
-	return refuser{d.(*sim.Device)}, nil
-}
 
 func (refuser) ExportIPC(cudart.DevicePtr) (handle [64]byte, err error) { return handle, nil }
 
@@ -361,6 +341,12 @@ func (refuser) CloseIPC(cudart.DevicePtr) error { return nil }
 func TestWithoutPeerAccess(t *testing.T) {
 	all := kernels.Collectives()
 	simulator := func(int) cudart.Backend { return sim.New(3, sim.Options{}) }
+	strangers := func(rank int) cudart.Backend {
+		return disguised{simulator(rank), func(d *sim.Device) cudart.Device { return stranger{d, rank} }}
+	}
+	refusers := func(rank int) cudart.Backend {
+		return disguised{simulator(rank), func(d *sim.Device) cudart.Device { return refuser{d} }}
+	}
 	for name, tt := range map[string]struct {
 		backend     func(rank int) cudart.Backend
 		p2p         string
@@ -368,8 +354,8 @@ func TestWithoutPeerAccess(t *testing.T) {
 		collectives []*collective.Collective
 	}{
 		"off":     {simulator, "off", "p2p is off", all},
-		"asked":   {func(rank int) cudart.Backend { return strangers{simulator(rank), rank} }, "", "the GPU of rank 1 cannot reach the GPU of rank 2", all[:2]},
-		"refused": {func(rank int) cudart.Backend { return refusers{strangers{simulator(rank), rank}} }, "auto", "cannot reach the GPU of rank", all[:2]},
+		"asked":   {strangers, "", "the GPU of rank 1 cannot reach the GPU of rank 2", all[:2]},
+		"refused": {refusers, "auto", "cannot reach the GPU of rank", all[:2]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range tt.collectives {

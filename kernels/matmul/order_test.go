@@ -34,6 +34,9 @@ func TestOrderBetweenRanks(t *testing.T) {
 			if name == "wgmma" {
 				want = append(want, pieces...)
 			}
+			if bytes.Contains(text, []byte("st.relaxed.sys")) {
+				t.Errorf("%s tells a peer without release", m.Name)
+			}
 			for _, want := range want {
 				if !bytes.Contains(text, []byte(want)) {
 					t.Errorf("%s has no %s", m.Name, want)
