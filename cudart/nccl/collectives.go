@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"errors"
+	"runtime"
 
 	"gpurun/cudart"
 	"gpurun/cudart/dl"
@@ -59,8 +60,11 @@ func (c *Comm) AllToAll(send, recv cudart.DevicePtr, count int64, t DataType, st
 }
 
 // exchange is AllToAll by a group, which belongs to the OS thread that starts
-// it. A group that was started is ended, whatever happened within.
+// it: the goroutine stays there. A group that was started is ended, whatever
+// happened within.
 func (c *Comm) exchange(send, recv cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := c.enqueue(c.lib.fns.groupStart); err != nil {
 		return err
 	}

@@ -213,6 +213,40 @@ func TestFailedGroupIsEnded(t *testing.T) {
 	})
 }
 
+// A group belongs to a thread, and a goroutine that has none of its own moves
+// whenever others want to run: it does not within a group.
+func TestGroupStaysOnItsThread(t *testing.T) {
+	l := open(t, "-DVERSION=22304", "-DSLOW_GROUPS")
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 2 * runtime.GOMAXPROCS(0) {
+		go crowd(stop)
+	}
+	together(t, l, 1, func(c *Comm, rank int) error {
+		var pins runtime.Pinner
+		defer pins.Unpin()
+		p := pinned(&pins, []int32{1, 0})
+		for range 20 {
+			if err := c.AllToAll(p, p+4, 1, Int32, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// crowd wants to run until stop is closed.
+func crowd(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
 func BenchmarkAllReduce(b *testing.B) {
 	l := open(b)
 	b.ReportAllocs()

@@ -232,6 +232,9 @@ int ncclGroupStart(void)
 		return fail(USAGE, "%s", "a group within a group");
 	memset(&group, 0, sizeof group);
 	group.open = 1;
+#ifdef SLOW_GROUPS /* long enough for a goroutine to lose its processor, and with it its thread */
+	usleep(1000);
+#endif
 	return SUCCESS;
 }
 
