@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,14 +24,15 @@ needs no GPU. Files of other runs have no samples: their medians are compared, a
 chance is unknown.
 
 Every case is judged by itself: of a hundred that did not change, two or three are taken for
-slower where noise exceeds the tolerance.
+slower where noise exceeds the tolerance. Cases that only one run has are listed; with --all
+those that the new run lacks are a failure, too.
 
-Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance;
-2 usage, or files that cannot be read or compared. Where the new run failed itself, by wrong
+Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance, or,
+with --all, missing; 2 usage, or files that cannot be read or compared. Where the new run failed itself, by wrong
 data or an early end, its exit code.`
 
 const compareExample = `  gpurun compare before.json after.json
-  gpurun compare main.json branch.json --tolerance 3 --output markdown`
+  gpurun compare main.json branch.json --tolerance 3 --all --output markdown`
 
 // maxExitCode is the largest that a process can end with.
 const maxExitCode = 255
@@ -46,6 +48,7 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		Example: compareExample,
 	}
 	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` by which a case may be slower")
+	all := cmd.Flags().Bool("all", false, "fail where a case of the old run is not in the new one")
 	output := cmd.Flags().String("output", "table", "`form` of the comparison: table, markdown or json")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
@@ -64,13 +67,13 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		if err := refuseLauncherFlags(cmd); err != nil {
 			return err
 		}
-		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, print))
+		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all, print))
 	}
 	return cmd
 }
 
 // compare prints what changed, and fails if too much did.
-func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, print func(bench.Comparison, io.Writer) error) error {
+func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, all bool, print func(bench.Comparison, io.Writer) error) error {
 	before, err := readReport(oldFile)
 	if err != nil {
 		return err
@@ -83,6 +86,7 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 	if err != nil {
 		return exit.Usagef("%s and %s: %w", oldFile, newFile, err)
 	}
+	c.WantAll = all
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", warning)
 	}
@@ -93,8 +97,8 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 		// What is wrong or was not reached has no time that could be slower.
 		return &exit.Error{Code: after.ExitCode, Err: fmt.Errorf("%s: %s", newFile, after.Verdict())}
 	}
-	if c.Failed > 0 {
-		return &exit.Error{Code: exit.Threshold, Said: fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), tolerance)}
+	if failures := c.Failures(); len(failures) > 0 {
+		return &exit.Error{Code: exit.Threshold, Said: strings.Join(failures, "; ")}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker/agent"
 	"gpurun/worker/phases"
 )
@@ -27,6 +28,9 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	if lifeline != nil {
 		defer lifeline.Close()
 		ctx = phases.NewContext(ctx, phases.OfAgent())
+		if err := warnOfSlips(stderr); err != nil {
+			return complain(stderr, err)
+		}
 	}
 	a := &program.Invocation{In: stdin, Out: stdout, Err: stderr, Args: args, Signals: signals, Lifeline: lifeline}
 	root := newCommand(a)
@@ -36,6 +40,15 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	root.SetOut(help)
 	root.SetErr(stderr)
 	return complain(stderr, cmp.Or(root.ExecuteContext(ctx), help.lost()))
+}
+
+// warnOfSlips names variables of the environment that nobody reads because they are misspelt.
+func warnOfSlips(stderr io.Writer) error {
+	slips, err := sources.Misspelt(os.Environ())
+	for _, slip := range slips {
+		fmt.Fprintf(stderr, "gpurun: warning: %s\n", slip)
+	}
+	return err
 }
 
 // attentive is a writer for what cobra prints, who does not look whether it arrives.

@@ -134,8 +134,8 @@ func (c Comparison) conclusions() []string {
 	}
 	all = append(all, fmt.Sprintf("geometric mean of the changes: %+.1f%%; %d faster, %d slower, %d as before (~: p >= %.2f)%s",
 		c.Mean, count[Faster], count[Slower], count[Noise], stats.Significance, unknowns(count[Unknown])))
-	if c.Failed > 0 {
-		return append(all, fmt.Sprintf("FAILED: %d of %d slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
+	if failures := c.Failures(); len(failures) > 0 {
+		return append(all, "FAILED: "+strings.Join(failures, "; "))
 	}
 	return append(all, fmt.Sprintf("none is slower by more than %g%%, as far as can be told from noise", c.Tolerance))
 }

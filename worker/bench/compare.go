@@ -89,6 +89,19 @@ type Comparison struct {
 	// Mean is the geometric mean of all changes, in percent.
 	Mean   float64 `json:"mean_change_percent"`
 	Failed int     `json:"failed"` // how many changes are
+	// WantAll makes a failure of what is only in the old run.
+	WantAll bool `json:"want_all"`
+}
+
+// Failures says why the new run is worse than the old one; none: it is not.
+func (c Comparison) Failures() (all []string) {
+	if c.Failed > 0 {
+		all = append(all, fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
+	}
+	if missing := len(c.OnlyOld); c.WantAll && missing > 0 {
+		all = append(all, fmt.Sprintf("%d of %d cases of the old run are not in the new one", missing, missing+len(c.Changes)))
+	}
+	return all
 }
 
 // ErrNothingInCommon is two runs without a common case.

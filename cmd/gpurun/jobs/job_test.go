@@ -168,6 +168,33 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// A flag wins over what a file says of the same thing by another name.
+func TestStepOfFlagWinsOverStepOfFile(t *testing.T) {
+	for _, c := range []struct {
+		file, flags string
+		want        []int64 // nil: refused
+	}{
+		{"stepbytes = '4'", "", []int64{4, 8, 12, 16}},
+		{"stepbytes = '4'", "-f 2", []int64{4, 8, 16}},
+		{"stepfactor = 2", "-i 4", []int64{4, 8, 12, 16}},
+		{"stepbytes = '4'\nstepfactor = 2", "", nil},
+		{"stepbytes = '4'\nstepfactor = 2", "-i 6", []int64{4, 10, 16}},
+		{"", "-i 4 -f 2", nil},
+	} {
+		file := filepath.Join(t.TempDir(), "settings.toml")
+		if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := jobOf(t, append(strings.Fields(c.flags), "-b", "4", "-e", "16", "--config", file)...)
+		switch {
+		case c.want == nil && exit.Code(err) != exit.Usage:
+			t.Errorf("%q, %s: %v", c.file, c.flags, err)
+		case c.want != nil && (err != nil || !slices.Equal(got.Sizes, c.want)):
+			t.Errorf("%q, %s: %v, %v", c.file, c.flags, got.Sizes, err)
+		}
+	}
+}
+
 func TestSizesClimbFromFirstToLast(t *testing.T) {
 	s, err := sources.Load(flagtest.Collective(t, "allreduce", "-b", "1", "-e", "1"))
 	if err != nil {

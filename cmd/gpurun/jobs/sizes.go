@@ -51,13 +51,19 @@ func span(s *sources.Sources, c settings.Config) (first, last int64) {
 	return first, last
 }
 
-// step is the function from a size to the next.
+// step is the function from a size to the next: by a factor, or by bytes where they are given.
+// Of two that are given only one may be a flag, which then wins.
 func step(s *sources.Sources, c settings.Config) (func(int64) int64, error) {
 	factor, bytes := c.StepFactor, int64(c.StepBytes)
-	switch {
-	case bytes > 0 && s.Source("stepfactor") != "":
-		return nil, exit.Usagef("%s and %s exclude each other", s.Source("stepbytes"), s.Source("stepfactor"))
-	case bytes > 0:
+	if bytes > 0 && s.Source("stepfactor") != "" {
+		switch byBytes, byFactor := s.Flagged("stepbytes"), s.Flagged("stepfactor"); {
+		case byBytes == byFactor:
+			return nil, exit.Usagef("%s and %s exclude each other", s.Source("stepbytes"), s.Source("stepfactor"))
+		case byFactor:
+			bytes = 0
+		}
+	}
+	if bytes > 0 {
 		return func(at int64) int64 { return at + bytes }, nil
 	}
 	return func(at int64) int64 {

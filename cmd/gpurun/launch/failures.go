@@ -13,8 +13,9 @@ import (
 )
 
 // explainFailures prints torchrun's table of the workers that failed, in the
-// order of time: programs and people look for its words.
-func explainFailures(w io.Writer, argv []string, failed []launcher.Failure) {
+// order of time: programs and people look for its words. Error files that go with the
+// job are not named: the table has what they say.
+func explainFailures(w io.Writer, argv []string, failed []launcher.Failure, temporary bool) {
 	if len(failed) == 0 {
 		return
 	}
@@ -22,6 +23,9 @@ func explainFailures(w io.Writer, argv []string, failed []launcher.Failure) {
 	var blocks []string
 	width := utf8.RuneCountInString(title)
 	for i, f := range failed {
+		if temporary {
+			f.ErrorFile = ""
+		}
 		block := failureBlock(i, f)
 		blocks = append(blocks, block)
 		for line := range strings.Lines(block) {

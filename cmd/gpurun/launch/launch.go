@@ -161,12 +161,12 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	}
 	if p.meeting == nil {
 		result, err := launcher.Run(ctx, job)
-		return ended(result, p.argv, err, a.Err)
+		return p.ended(result, err, a.Err)
 	}
 	job.Torch.RunID = p.meeting.RunID
 	p.meeting.Logger = p.log
 	result, err := launcher.RunNodes(ctx, job, *p.meeting)
-	return ended(result, p.argv, err, a.Err)
+	return p.ended(result, err, a.Err)
 }
 
 // torchJob is what workers are told about their job.
@@ -207,7 +207,7 @@ func (p *command) logs() (launcher.Logs, error) {
 }
 
 // ended says how a command ended and passes its exit code on.
-func ended(r *launcher.Result, argv []string, err error, stderr io.Writer) error {
+func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.ElsewhereError)
 	if errors.As(err, &elsewhere) {
 		err = &exit.Error{Code: elsewhere.Code, Err: err}
@@ -215,7 +215,7 @@ func ended(r *launcher.Result, argv []string, err error, stderr io.Writer) error
 	if r == nil || elsewhere.Err != nil {
 		return err
 	}
-	explainFailures(stderr, argv, r.Failed)
+	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
 	if code := r.ExitCode(); code != 0 {
 		return &exit.Error{Code: code, Err: err}

@@ -35,6 +35,19 @@ func Nearest(word string, valid []string) string {
 	return best
 }
 
+// Slip returns the valid word that is one or two slips from word, or "". Words
+// of a few letters are alike by chance.
+func Slip(word string, valid []string) string {
+	for most := 1; most <= 2; most++ {
+		for _, candidate := range valid {
+			if min(len(word), len(candidate)) > 3*most && editDistance(word, candidate) == most {
+				return candidate
+			}
+		}
+	}
+	return ""
+}
+
 // editDistance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b (optimal string alignment).
 func editDistance(a, b string) int {
