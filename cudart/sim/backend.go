@@ -29,8 +29,9 @@ type Options struct {
 	Major, Minor int
 	// Seed, where it is not zero, makes kernels see memory in disorder: warps
 	// and blocks take turns at random, stores that nothing orders become visible
-	// late and in any order, and asynchronous multiplications are done at any
-	// time until they are waited for. See [gpurun/cudart/sim/exec]. Streams begin
+	// late and in any order, weak loads see what this process's devices have
+	// overwritten until they acquire something, and asynchronous multiplications are
+	// done at any time until they are waited for. See [gpurun/cudart/sim/exec]. Streams begin
 	// their commands late, and copies are made in pieces, at any time and in any
 	// order that streams and events leave open. A seed and a device's ordinal give
 	// the same disorder again, as far as other processes and the time at which work

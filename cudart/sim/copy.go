@@ -31,13 +31,14 @@ type transfer struct {
 // and with breaks between them. The copy engine of a GPU promises no order either.
 type engine struct {
 	stream   *stream
+	dst      cudart.DevicePtr
 	to, from []byte // nothing in from for a memset
 	value    byte
 	pieces   [][2]int64 // still to be done: where they begin and end
 }
 
 func (t transfer) begin(s *stream) (task, error) {
-	e := &engine{stream: s, value: t.value}
+	e := &engine{stream: s, dst: t.dst, value: t.value}
 	var err error
 	if e.to, err = s.device.memory.bytes(t.dst, t.bytes); err != nil {
 		return nil, failure("writing to device memory", cudart.ErrInvalidValue, "%v", err)
@@ -89,6 +90,7 @@ func overlap(a, b []byte) bool {
 func (e *engine) step() (exec.State, error) {
 	p := e.pieces[0]
 	to := e.to[p[0]:p[1]]
+	e.note(p[0], len(to))
 	if e.from != nil {
 		copy(to, e.from[p[0]:p[1]])
 	} else {
@@ -99,6 +101,16 @@ func (e *engine) step() (exec.State, error) {
 	}
 	e.stream.delay(betweenPieces)
 	return exec.Running, nil
+}
+
+// note keeps what a piece is about to replace, for blocks that load what was there.
+func (e *engine) note(offset int64, bytes int) {
+	if e.stream.delays == nil {
+		return
+	}
+	if r, ok := e.stream.device.memory.Resolve(uint64(e.dst)); ok {
+		history.Note(r, uint64(e.dst)-r.Base+uint64(offset), uint64(bytes))
+	}
 }
 
 // set gives every byte a value.

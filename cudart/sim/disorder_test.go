@@ -43,7 +43,7 @@ wait:
 next:
 	add.u32 %round, %round, 1;
 wait:
-	ld.acquire.sys.global.u32 %seen, [%at+256];
+	POLL %seen, [%at+256];
 	setp.ne.u32 p, %seen, %round;
 	@p bra wait;
 	ld.global.u32 %value, [%at];
@@ -57,14 +57,15 @@ wait:
 }
 `
 
-// passMessages returns how many messages arrived after their flag.
-func passMessages(t *testing.T, seed uint64, flag string) uint32 {
+// passMessages returns how many messages were not seen behind their flag, which is stored by
+// one instruction and polled by another.
+func passMessages(t *testing.T, seed uint64, flag, poll string) uint32 {
 	t.Helper()
 	devices := []*Device{openWith(t, Options{Seed: seed}), openWith(t, Options{Seed: seed})}
 	members := shareMembers(t, devices, 1024)
 	var streams []cudart.Stream
 	for i, d := range devices {
-		m, err := d.LoadModule("message.ptx", []byte(strings.Replace(messagePTX, "FLAG", flag, 1)))
+		m, err := d.LoadModule("message.ptx", []byte(strings.NewReplacer("FLAG", flag, "POLL", poll).Replace(messagePTX)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,19 +91,26 @@ func passMessages(t *testing.T, seed uint64, flag string) uint32 {
 	return binary.LittleEndian.Uint32(wrong[:])
 }
 
-func TestSeedsFindAMissingRelease(t *testing.T) {
-	const relaxed, release = "st.relaxed.sys.global.u32", "st.release.sys.global.u32"
-	late := uint32(0)
-	for seed := range uint64(8) {
-		late += passMessages(t, seed+1, relaxed)
-		if n := passMessages(t, seed+1, release); n > 0 {
-			t.Errorf("seed %d: %d messages came after their flag, which was released", seed+1, n)
+func TestSeedsFindAMissingOrder(t *testing.T) {
+	const release, acquire = "st.release.sys.global.u32", "ld.acquire.sys.global.u32"
+	for what, order := range map[string][2]string{
+		"released": {"st.relaxed.sys.global.u32", acquire},
+		"acquired": {release, "ld.relaxed.sys.global.u32"},
+	} {
+		missed := uint32(0)
+		for seed := range uint64(8) {
+			missed += passMessages(t, seed+1, order[0], order[1])
+		}
+		if missed == 0 {
+			t.Errorf("no seed finds that the flag is not %s", what)
+		}
+		if n := passMessages(t, 0, order[0], order[1]); n > 0 {
+			t.Errorf("without a seed, %d messages were missed behind their flag", n)
 		}
 	}
-	if late == 0 {
-		t.Error("no seed finds that the flag is not released")
-	}
-	if n := passMessages(t, 0, relaxed); n > 0 {
-		t.Errorf("without a seed, %d messages came after their flag", n)
+	for seed := range uint64(9) {
+		if n := passMessages(t, seed, release, acquire); n > 0 {
+			t.Errorf("seed %d: %d messages were missed behind their flag, which was released and acquired", seed, n)
+		}
 	}
 }

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -19,11 +21,16 @@ const granule = 256
 // from under another.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
+// history is that of all device memory in this process, which devices share. What other
+// processes write is not in it.
+var history exec.History
+
 // allocation is a mapped memfd. An imported one has no file, a multicast one
 // has members instead of memory.
 type allocation struct {
 	base    uint64
-	size    int64 // as requested
+	size    int64  // as requested
+	inode   uint64 // of the memfd, by which others know it that map it, too
 	data    []byte
 	file    *os.File
 	host    bool
@@ -116,13 +123,17 @@ func (m *memory) mapFile(file *os.File) (*allocation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking for the size of device memory: %w", err)
 	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil, errors.New("device memory has no inode")
+	}
 	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("mapping device memory: %w: %w", err, cudart.ErrOutOfMemory)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.insert(&allocation{size: info.Size(), data: data}), nil
+	return m.insert(&allocation{size: info.Size(), data: data, inode: stat.Ino}), nil
 }
 
 // insert gives an allocation its address.
@@ -155,6 +166,7 @@ func (m *memory) release(a *allocation) error {
 	err := unix.Munmap(a.data)
 	if a.file != nil {
 		m.used -= a.size
+		history.Forget(a.inode)
 		a.file.Close()
 	}
 	return err

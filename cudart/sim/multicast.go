@@ -55,7 +55,7 @@ func (m *memory) joinMembers(members []cudart.DevicePtr) (*allocation, error) {
 
 // region is the executor's view of an allocation.
 func (a *allocation) region() exec.Region {
-	r := exec.Region{Base: a.base, Data: a.data}
+	r := exec.Region{Base: a.base, Data: a.data, Identity: a.inode}
 	for _, member := range a.members {
 		r.Members = append(r.Members, member.region())
 	}

@@ -87,7 +87,7 @@ func (f *flight) start(l *launch) error {
 	cfg := l.config()
 	f.stream.launches++
 	f.random = l.device.random(f.stream.number, f.stream.launches)
-	cfg.Disorder = f.random
+	cfg.Disorder, cfg.History = f.random, &history
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }
 	}

@@ -63,6 +63,7 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 		return nil, false
 	}
 	*s = newSpan(r.Base, r.Data)
+	w.grid.remember(r)
 	return s, true
 }
 

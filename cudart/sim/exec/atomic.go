@@ -146,6 +146,7 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 			return err
 		}
 		w.stores.settle(p, o.mem.size)
+		w.block.view.noteChange(w.grid, p, o.mem.size)
 		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
 		next := fn
 		if fn == nil {
@@ -158,6 +159,9 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 		}
 		out[lane] = updateWord(p, o.mem.size, b, next)
 		w.observe(out[lane])
+	}
+	if o.mem.order.acquires() {
+		w.block.view.acquire(o.mem.order.scope)
 	}
 	w.setReg(o.d, &out, mask)
 	return nil

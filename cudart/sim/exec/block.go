@@ -19,6 +19,7 @@ type block struct {
 	barriers [16]barrier
 
 	stores *storeBuffer // nil without disorder
+	view   *view        // likewise
 
 	flying   []*transfer // that began and may not be done
 	incoming int         // copies to the block's shared memory that are not done
@@ -51,7 +52,8 @@ func zeroed(n int) []byte {
 func newBlock(g *Grid, c *cluster, rank int) *block {
 	threads := g.cfg.Threads
 	b := &block{grid: g, index: c.first + rank, cluster: c, rank: rank, running: (threads + 31) / 32, live: threads}
-	b.stores = newStoreBuffer(g.cfg.Disorder)
+	b.view = newView(g.cfg.History, g.cfg.Disorder)
+	b.stores = newStoreBuffer(g, b.view)
 	b.shared = newSpan(sharedWindow+uint64(rank)<<rankShift, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
 	b.generic = newGenericStores(g.kernel, &b.shared)
 	b.warps = make([]*warp, b.running)

@@ -70,6 +70,7 @@ func (c *cluster) complete() {
 	c.arrived, c.phase = 0, ^c.phase
 	for _, b := range c.blocks {
 		b.grid.progress = true
+		b.view.acquire("cluster")
 		for _, w := range b.warps {
 			for i := range w.splits[:w.parked] {
 				if s := &w.splits[i]; s.state == waiting && s.barrier == allWaiting {

@@ -20,10 +20,10 @@ import (
 //     At .cta scope they only reach the block,
 //   - the end of the grid, which waits for all of them.
 //
-// Scopes .cluster and .gpu are taken for .sys. Loads and atomics happen in
-// program order, and stores to shared and local memory at once: missing
-// acquires, and missing barriers around shared memory, go unnoticed; but see proxy.go
-// for copies from it.
+// Scopes .cluster and .gpu are taken for .sys. Strong loads and atomics happen in
+// program order, and stores to shared and local memory at once: missing barriers
+// around shared memory go unnoticed, but see proxy.go for copies from it. What weak
+// loads may see is in history.go.
 
 // lineBytes is the size and alignment of what a line of the buffer covers: no
 // access crosses it.
@@ -50,6 +50,8 @@ type line struct {
 
 // storeBuffer is the pending stores of a block. A nil buffer holds nothing.
 type storeBuffer struct {
+	grid    *Grid
+	view    *view // of the block
 	random  *rand.Rand
 	lines   map[uintptr]*line
 	order   []*line // those that are not empty, so that nothing depends on the order of a map
@@ -57,12 +59,13 @@ type storeBuffer struct {
 	lazy    bool // lets stores reach memory so rarely that whole phases of a kernel pass
 }
 
-func newStoreBuffer(random *rand.Rand) *storeBuffer {
+func newStoreBuffer(g *Grid, v *view) *storeBuffer {
+	random := g.cfg.Disorder
 	if random == nil {
 		return nil
 	}
 	const oneIn = 4
-	return &storeBuffer{random: random, lines: map[uintptr]*line{}, lazy: random.IntN(oneIn) == 0}
+	return &storeBuffer{grid: g, view: v, random: random, lines: map[uintptr]*line{}, lazy: random.IntN(oneIn) == 0}
 }
 
 func (s *storeBuffer) empty() bool { return s == nil || s.pending == 0 }
@@ -123,7 +126,7 @@ func (s *storeBuffer) forward(value uint64, p unsafe.Pointer, size uint64, threa
 func (s *storeBuffer) drain(match func(*pendingStore) bool) {
 	rest := s.order[:0]
 	for _, l := range s.order {
-		if l.drain(match); len(l.stores) > 0 {
+		if s.drainLine(l, match); len(l.stores) > 0 {
 			rest = append(rest, l)
 		} else {
 			delete(s.lines, l.key)
@@ -136,7 +139,7 @@ func (s *storeBuffer) drain(match func(*pendingStore) bool) {
 	}
 }
 
-func (l *line) drain(match func(*pendingStore) bool) {
+func (s *storeBuffer) drainLine(l *line, match func(*pendingStore) bool) {
 	var due uint64 // a bit per store, the newest in bit 0; older ones than 64 are due
 	var bytes uint16
 	n := len(l.stores)
@@ -149,6 +152,7 @@ func (l *line) drain(match func(*pendingStore) bool) {
 	rest := l.stores[:0]
 	for i, st := range l.stores {
 		if n-1-i >= 64 || due>>(n-1-i)&1 != 0 {
+			s.view.noteChange(s.grid, st.ptr, uint64(st.size))
 			writeAtomic(st.ptr, uint64(st.size), st.value)
 		} else {
 			rest = append(rest, st)
@@ -187,7 +191,7 @@ func (s *storeBuffer) settle(p unsafe.Pointer, size uint64) {
 	key, bytes := lineOf(p, size)
 	if l := s.lines[key]; l != nil {
 		before := len(l.stores)
-		l.drain(func(st *pendingStore) bool { return st.bytes&bytes != 0 })
+		s.drainLine(l, func(st *pendingStore) bool { return st.bytes&bytes != 0 })
 		s.pending -= before - len(l.stores) // an empty line goes with the next drain
 	}
 }

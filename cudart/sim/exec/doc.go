@@ -68,6 +68,9 @@ type Memory interface {
 type Region struct {
 	Base uint64 // a multiple of 256
 	Data []byte // aligned to at least 16 bytes
+	// Identity, where it is not 0, is the same for all regions with this memory, and
+	// for no others that share a History.
+	Identity uint64
 	// Members makes the range a multicast one, without Data: an address in it
 	// stands for those at the same offset in the members, which are of one size
 	// and no multicast regions themselves. Only multimem instructions take it.

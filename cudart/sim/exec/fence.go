@@ -19,6 +19,9 @@ func (c *compiler) fence(o *op) {
 		if sem != "acquire" {
 			w.release(scope, mask)
 		}
+		if sem != "release" {
+			w.block.view.acquire(scope)
+		}
 		w.grid.fences.Add(1)
 		return nil
 	}

@@ -37,10 +37,12 @@ type Config struct {
 	// griddepcontrol.wait waits for.
 	PriorDone func() bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
-	// memory disorder: blocks and warps take short turns in random order, and
-	// stores become visible late. What happens depends on nothing else but what
+	// memory disorder: blocks and warps take short turns in random order,
+	// stores become visible late, and weak loads see the past. What happens depends on nothing else but what
 	// others do in memory, and when.
 	Disorder *rand.Rand
+	// History is that of the memory, with disorder; nil: nobody else writes to it.
+	History *History
 }
 
 // ErrStopped is what Round returns after Config.Stop has said so.
@@ -53,6 +55,8 @@ type Grid struct {
 	params span
 	cache  [64]span          // regions by the low bits of their number
 	teams  map[uint64]Region // multicast regions by their number
+	// regions are those that were accessed, with disorder.
+	regions []remembered
 
 	blocks   []*block
 	next     int // the first block that has not been started
@@ -79,6 +83,9 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 		return nil, fmt.Errorf("launching %s: %w", k.Name, err)
 	}
 	cfg.Cluster = cfg.clusterOf(k)
+	if cfg.History == nil {
+		cfg.History = &History{}
+	}
 	g := &Grid{kernel: k, cfg: cfg, teams: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)

@@ -11,7 +11,7 @@ import (
 // release accesses are sequentially consistent atomics on the memory itself,
 // which is stronger than any of them asks for, and which other processes that
 // map the memory see. Of a vector each element is atomic by itself. With disorder
-// (disorder.go) the accesses are the same, but stores come later.
+// stores come later (disorder.go), and weak loads see what was (history.go).
 
 // cacheHints are modifiers that change performance and nothing else.
 var cacheHints = []string{
@@ -29,6 +29,9 @@ func (r order) strong() bool { return r.name != "" && r.name != "weak" }
 // releases reports whether others who see the access also see what the thread
 // stored before.
 func (r order) releases() bool { return r.name == "release" || r.name == "acq_rel" || r.name == "sc" }
+
+// acquires reports whether the thread also sees what was stored before what it sees.
+func (r order) acquires() bool { return r.name == "acquire" || r.name == "acq_rel" || r.name == "sc" }
 
 // takeOrder removes order, scope and cache modifiers.
 func (c *compiler) takeOrder() order {
@@ -96,7 +99,7 @@ func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
 }
 
 func loadWeak(w *warp, o *op, mask uint32) error {
-	if mask == fullMask && w.stores.empty() {
+	if mask == fullMask && w.stores.empty() && !w.block.view.stale() {
 		if w.loadUniform(o) {
 			return nil
 		}
@@ -149,6 +152,9 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 			w.observe(w.regs[slot][lane])
 		}
 	}
+	if o.mem.order.acquires() {
+		w.block.view.acquire(o.mem.order.scope)
+	}
 	return nil
 }
 
@@ -160,6 +166,7 @@ func (w *warp) observe(value uint64) {
 // loadLanes loads lane by lane.
 func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size uint64) uint64) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
+	stale := w.block.view.stale() && !o.mem.order.strong()
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.pointer(o, addresses[lane], lane)
@@ -168,7 +175,11 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		}
 		for k, slot := range o.mem.vector {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.stores.see(read(at, o.mem.size), at, o.mem.size, w.thread(lane))
+			v := read(at, o.mem.size)
+			if stale {
+				v = w.block.view.recall(w.grid, v, at, o.mem.size)
+			}
+			v = w.stores.see(v, at, o.mem.size, w.thread(lane))
 			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
 	}

@@ -183,6 +183,9 @@ func (c *compiler) mbarrierTest(o *op, space ptx.Space, parity bool) {
 			}
 			w.observe(m.phase)
 		}
+		if over != 0 && o.mem.order.name != "relaxed" && o.mem.order.scope == "cluster" {
+			w.block.view.acquire("cluster")
+		}
 		w.setPred(o.p, over, mask)
 		return nil
 	}

@@ -39,6 +39,9 @@ func (g *Grid) multicast(addr uint64) (Region, bool) {
 		return Region{}, false
 	}
 	g.teams[id] = r
+	for _, member := range r.Members {
+		g.remember(member)
+	}
 	return r, true
 }
 
@@ -112,6 +115,7 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 			for k, slot := range o.mem.vector {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
 				w.stores.settle(word, o.mem.size)
+				w.block.view.noteChange(w.grid, word, o.mem.size)
 				updateWord(word, o.mem.size, w.regs[slot][lane], fn)
 			}
 		}

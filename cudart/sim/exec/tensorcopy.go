@@ -220,10 +220,11 @@ func (b *box) eachPart(f func(data []byte, tensor unsafe.Pointer)) {
 // boxLoad fills a box in shared memory, with zeroes where there is no tensor.
 type boxLoad struct{ box }
 
-func (b *boxLoad) fetch(*transfer) {
+func (b *boxLoad) fetch(t *transfer) {
 	b.data = make([]byte, b.row()*b.rows())
 	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
 		copy(data, unsafe.Slice((*byte)(tensor), len(data)))
+		t.recall(data, tensor)
 	})
 }
 

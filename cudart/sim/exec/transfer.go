@@ -12,6 +12,7 @@ type transfer struct {
 	bytes   uint64         // that the barrier waits for
 	into    *block         // whose shared memory it writes, where there is a barrier
 	rest    int            // rounds of the block until it is performed unasked
+	since   uint64         // what the block had come to see when it began, with disorder
 	fetched bool
 	done    bool
 }
@@ -66,6 +67,7 @@ func (l *linear) fetch(t *transfer) {
 	}
 	if l.bytes > 0 {
 		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
+		t.recall(l.data[:l.bytes], l.src)
 		t.warp.block.stale(l.data[:l.bytes], l.src)
 	}
 }
@@ -135,7 +137,7 @@ const lateness = 7
 // likely as long ones.
 func (b *block) begin(t *transfer) {
 	if r := b.grid.cfg.Disorder; r != nil {
-		t.rest = r.IntN(1 << r.IntN(lateness+1))
+		t.rest, t.since = r.IntN(1<<r.IntN(lateness+1)), b.view.since
 	}
 	b.flying = append(b.flying, t)
 }

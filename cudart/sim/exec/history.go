@@ -1,0 +1,239 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Stale loads. With [Config.Disorder] some blocks are forgetful: their weak loads and
+// asynchronous copies see what global memory held when the block last acquired, as
+// a multiprocessor does whose cache has the line from before, or that has loaded
+// ahead. Only what happened before must be seen, which is
+//
+//   - what the block itself has written,
+//   - what reached memory before the block began or griddepcontrol.wait ended,
+//   - what reached memory before one of its threads acquired, by a load, an
+//     atomic, a fence, an mbarrier or the cluster's barrier, at more than .cta
+//     scope: barriers within the block then tell the others of it.
+//
+// Of a load that begins before an acquire of another thread of the block has
+// happened, PTX would allow more.
+
+// History is what memory held lately. Grids that write to the same memory share
+// one. It knows memory by the regions' Identity, or else by their address in this
+// process.
+type History struct {
+	moment atomic.Uint64 // counts changes
+	mu     sync.Mutex
+	pasts  map[uint64]*past
+}
+
+// of returns the past of a region.
+func (h *History) of(r Region) *past {
+	identity := r.Identity
+	if identity == 0 {
+		identity = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(r.Data))))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pasts == nil {
+		h.pasts = map[uint64]*past{}
+	}
+	p := h.pasts[identity]
+	if p == nil {
+		p = &past{history: h, lines: map[uint64][]change{}}
+		h.pasts[identity] = p
+	}
+	return p
+}
+
+// Forget drops the past of memory that is gone.
+func (h *History) Forget(identity uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pasts, identity)
+}
+
+// Note keeps what a range of a region holds, before something else than a grid
+// writes it: whole lines, and of large ranges a part of them.
+func (h *History) Note(r Region, offset, bytes uint64) {
+	p := h.of(r)
+	step := max(1, bytes/lineBytes/mostNoted) * lineBytes
+	first := (offset + lineBytes - 1) / lineBytes * lineBytes
+	for at := first; at+lineBytes <= offset+bytes; at += step {
+		for word := at; word < at+lineBytes; word += 8 {
+			p.note(word, unsafe.Pointer(&r.Data[word]), 8, 0)
+		}
+	}
+}
+
+const (
+	mostChanges = 1 << 14 // of a region that are kept
+	mostNoted   = 1 << 10 // lines of a range
+)
+
+// past is the changes of one region. What is not in it was not, or too long ago.
+type past struct {
+	history *History
+	newest  atomic.Uint64 // the moment of the last change
+	mu      sync.Mutex
+	lines   map[uint64][]change // by number, oldest change first
+	order   []uint64            // the lines of the last changes: a ring
+	next    int                 // place of the next change in it, once it is full
+}
+
+// change is a write.
+type change struct {
+	moment, writer uint64 // the writer is a view's; 0 is none
+	at             uint64 // offset in the region
+	size           uint8
+	old            uint64
+}
+
+// note keeps what is at p, which is about to be written.
+func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer uint64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := at / lineBytes
+	if len(p.order) < mostChanges {
+		p.order = append(p.order, line)
+	} else {
+		p.drop(p.order[p.next])
+		p.order[p.next] = line
+		p.next = (p.next + 1) % mostChanges
+	}
+	moment := p.history.moment.Add(1)
+	p.newest.Store(moment)
+	p.lines[line] = append(p.lines[line], change{moment: moment, writer: writer, at: at, size: uint8(size), old: readAtomic(ptr, size)})
+}
+
+// drop forgets the oldest change of a line.
+func (p *past) drop(line uint64) {
+	if rest := p.lines[line][1:]; len(rest) > 0 {
+		p.lines[line] = rest
+	} else {
+		delete(p.lines, line)
+	}
+}
+
+// recall takes back what others than the reader have changed since a moment, of data
+// that were read at an offset.
+func (p *past) recall(data []byte, at, since, reader uint64) {
+	if p == nil || p.newest.Load() <= since {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for line := at / lineBytes; line*lineBytes < at+uint64(len(data)); line++ {
+		changes := p.lines[line]
+		final := [lineBytes]bool{} // what the reader has written itself since
+		for i := len(changes) - 1; i >= 0 && changes[i].moment > since; i-- {
+			changes[i].undo(data, at, reader, &final)
+		}
+	}
+}
+
+// undo takes back what a change did to bytes of a line that are not final.
+func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
+	for b := range uint64(c.size) {
+		switch i := c.at + b - at; {
+		case c.writer == reader:
+			final[(c.at+b)%lineBytes] = true
+		case i < uint64(len(data)) && !final[(c.at+b)%lineBytes]:
+			data[i] = byte(c.old >> (8 * b))
+		}
+	}
+}
+
+// view is what a block has come to know of memory. It is nil without disorder.
+type view struct {
+	self      uint64 // names it in changes
+	since     uint64 // the moment of the last acquire
+	forgetful bool
+	history   *History
+}
+
+func newView(h *History, random *rand.Rand) *view {
+	if random == nil {
+		return nil
+	}
+	moment := h.moment.Add(1)
+	return &view{self: moment, since: moment, forgetful: random.IntN(2) == 0, history: h}
+}
+
+// acquire lets the block see what others have written.
+func (v *view) acquire(scope string) {
+	if v != nil && scope != "cta" {
+		v.since = v.history.moment.Load()
+	}
+}
+
+// stale reports whether loads may see the past.
+func (v *view) stale() bool { return v != nil && v.forgetful }
+
+// recall is what the block sees at p, where memory holds value.
+func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64) uint64 {
+	past, at := g.pastOf(p)
+	var bytes [8]byte
+	binary.LittleEndian.PutUint64(bytes[:], value)
+	past.recall(bytes[:size], at, v.since, v.self)
+	return binary.LittleEndian.Uint64(bytes[:])
+}
+
+// recall lays over data, which an asynchronous copy has read at p, what its block saw there
+// when the copy began.
+func (t *transfer) recall(data []byte, p unsafe.Pointer) {
+	if v := t.warp.block.view; v.stale() {
+		past, at := t.warp.grid.pastOf(p)
+		past.recall(data, at, t.since, v.self)
+	}
+}
+
+// noteChange keeps what is at p, which a thread of the block is about to write.
+func (v *view) noteChange(g *Grid, p unsafe.Pointer, size uint64) {
+	if v != nil {
+		past, at := g.pastOf(p)
+		past.note(at, p, size, v.self)
+	}
+}
+
+// remembered is a region that grids may write to, with its past.
+type remembered struct {
+	begin, size uintptr
+	*past
+}
+
+// remember lets the past of a region be found by where its memory is.
+func (g *Grid) remember(r Region) {
+	if g.cfg.Disorder == nil || len(r.Data) == 0 {
+		return
+	}
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(r.Data)))
+	for i := range g.regions {
+		if g.regions[i].begin == begin {
+			return
+		}
+	}
+	g.regions = append(g.regions, remembered{begin, uintptr(len(r.Data)), g.cfg.History.of(r)})
+}
+
+// pastOf finds the past of the region that holds p, and where in it that is. It is
+// nil for shared memory and the like.
+func (g *Grid) pastOf(p unsafe.Pointer) (*past, uint64) {
+	for i := range g.regions {
+		if at := uintptr(p) - g.regions[i].begin; at < g.regions[i].size {
+			if i > 0 { // the next access is probably near
+				g.regions[0], g.regions[i] = g.regions[i], g.regions[0]
+				i = 0
+			}
+			return g.regions[i].past, uint64(at)
+		}
+	}
+	return nil, 0
+}
