@@ -16,6 +16,7 @@ type access struct {
 	signed bool     // loads extend the sign
 	own    bool     // only the block's own shared memory will do
 	writes bool
+	fixed  bool // a load from what nobody writes to while the kernel runs
 	order  order
 	move   movers
 }

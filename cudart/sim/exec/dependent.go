@@ -33,7 +33,7 @@ func awaitPrior(w *warp, _ *op, _ uint32) (verdict, error) {
 	if done := w.grid.cfg.PriorDone; done != nil && !done() {
 		return retried, nil
 	}
-	w.block.view.acquire("sys")
+	w.block.view.begin()
 	return proceed, nil
 }
 

@@ -62,6 +62,7 @@ type Grid struct {
 	next     int // the first block that has not been started
 	progress bool
 	retired  []*storeBuffer // of blocks that have exited
+	linger   int            // rounds for which a grid without blocks keeps them
 	stats    Stats
 	fences   atomic.Uint64
 }
@@ -90,6 +91,9 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)
+	if r := cfg.Disorder; r != nil {
+		g.linger = r.IntN(1 << r.IntN(longestLinger))
+	}
 	g.admit()
 	return g, nil
 }
@@ -155,6 +159,8 @@ func (g *Grid) Round(quantum int) (State, error) {
 	}
 	g.admit()
 	switch {
+	case len(g.blocks) == 0 && g.lingers():
+		return Running, nil
 	case len(g.blocks) == 0:
 		g.settle()
 		return Done, nil

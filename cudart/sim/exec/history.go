@@ -19,8 +19,12 @@ import (
 //     atomic, a fence, an mbarrier or the cluster's barrier, at more than .cta
 //     scope: barriers within the block then tell the others of it.
 //
-// Of a load that begins before an acquire of another thread of the block has
-// happened, PTX would allow more.
+// Loads by .nc do not look for what has changed since the block began or
+// griddepcontrol.wait ended: they are for memory that nobody writes to meanwhile.
+//
+// multimem.ld_reduce.relaxed, by which kernels load data, sees the past now and then;
+// other strong loads see what is there. Of a load that begins before an acquire of
+// another thread of the block has happened, PTX would allow more.
 
 // History is what memory held lately. Grids that write to the same memory share
 // one. It knows memory by the regions' Identity, or else by their address in this
@@ -154,6 +158,7 @@ func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 // view is what a block has come to know of memory. It is nil without disorder.
 type view struct {
 	self      uint64 // names it in changes
+	began     uint64 // the moment when the block began, or what it waited for had ended
 	since     uint64 // the moment of the last acquire
 	forgetful bool
 	history   *History
@@ -164,7 +169,7 @@ func newView(h *History, random *rand.Rand) *view {
 		return nil
 	}
 	moment := h.moment.Add(1)
-	return &view{self: moment, since: moment, forgetful: random.IntN(2) == 0, history: h}
+	return &view{self: moment, began: moment, since: moment, forgetful: random.IntN(2) == 0, history: h}
 }
 
 // acquire lets the block see what others have written.
@@ -174,15 +179,28 @@ func (v *view) acquire(scope string) {
 	}
 }
 
+// begin lets the block see what the grid before it has left.
+func (v *view) begin() {
+	if v != nil {
+		v.acquire("sys")
+		v.began = v.since
+	}
+}
+
 // stale reports whether loads may see the past.
 func (v *view) stale() bool { return v != nil && v.forgetful }
 
-// recall is what the block sees at p, where memory holds value.
-func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64) uint64 {
+// recall is what the block's loads, of which fixed ones are by .nc, see at p, where memory
+// holds value.
+func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
 	past, at := g.pastOf(p)
+	since := v.since
+	if fixed {
+		since = v.began
+	}
 	var bytes [8]byte
 	binary.LittleEndian.PutUint64(bytes[:], value)
-	past.recall(bytes[:size], at, v.since, v.self)
+	past.recall(bytes[:size], at, since, v.self)
 	return binary.LittleEndian.Uint64(bytes[:])
 }
 

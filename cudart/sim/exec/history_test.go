@@ -3,7 +3,6 @@ package exec
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"strings"
 	"testing"
 )
 
@@ -14,6 +13,7 @@ const handOver = "st.global.u32 [%at], 7; bar.sync 0; setp.ne.u32 p, %tid, 0; @p
 // what was there before depends on how it waits.
 func TestStaleLoads(t *testing.T) {
 	const copied = "ld.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;"
+	const multi = "mad.wide.u32 %x, %tid, 4, %mc; "
 	poll := func(load string) string {
 		return "wait: " + load + " setp.eq.u32 p, %a, 0; @p bra wait; "
 	}
@@ -38,6 +38,10 @@ func TestStaleLoads(t *testing.T) {
 		{"acq_rel atomic", poll("atom.acq_rel.gpu.global.cas.b32 %a, [%data+256], 1, 1;") + copied, true},
 		{"a neighbour acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " + poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "meet: bar.sync 0; " + copied, true},
 		{"a neighbour does not", "setp.ne.u32 q, %tid, 32; @q bra meet; " + relaxed + "meet: bar.sync 0; " + copied, false},
+		{"weak multimem.ld_reduce", relaxed + multi + "multimem.ld_reduce.weak.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false},
+		{"relaxed multimem.ld_reduce", relaxed + multi + "multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false},
+		{"multimem.ld_reduce behind an acquire", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + multi + "multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", true},
+		{"by .nc, whatever is acquired", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "ld.global.nc.u32 %b, [%at]; st.global.u32 [%at+512], %b;", false},
 		{"strong loads of the data", relaxed + "ld.relaxed.sys.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -114,33 +118,48 @@ func TestStaleLoadsSeeTheBlocksOwnWrites(t *testing.T) {
 // A kernel that began before the one before it had ended sees what that left once it has
 // waited for it. What others than grids are about to write is noted.
 func TestStaleLoadsOfDependentKernels(t *testing.T) {
-	text := roles("BODY ld.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;", "")
-	for wait, safe := range map[string]bool{"griddepcontrol.wait;": true, "": false} {
-		p := compileText(t, strings.Replace(text, "BODY", "wait: ld.relaxed.sys.global.u32 %a, [%data+256]; setp.eq.u32 p, %a, 0; @p bra wait; "+wait, 1))
+	const poll = "wait: ld.relaxed.sys.global.u32 %a, [%data+256]; setp.eq.u32 p, %a, 0; @p bra wait; "
+	for _, tt := range []struct {
+		wait, load string
+		safe       bool
+	}{
+		{"griddepcontrol.wait;", "ld.global.u32 %b, [%at];", true},
+		{"griddepcontrol.wait;", "ld.global.nc.u32 %b, [%at];", true},
+		{"", "ld.global.u32 %b, [%at];", false},
+		{"", "ld.global.nc.u32 %b, [%at];", false},
+	} {
+		p := compileText(t, roles(poll+tt.wait+tt.load+"st.global.u32 [%at+512], %b;", ""))
 		wrong := 0
 		for seed := range uint64(20) {
-			var mem memory
-			base := mem.allocate(1024)
-			history := &History{}
-			g := launchKernel(t, p, "run", Config{
-				Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 0)), History: history,
-			})
-			if _, err := g.Round(100); err != nil {
-				t.Fatal(err)
-			}
-			r, _ := mem.Resolve(base)
-			history.Note(r, 0, 512)
-			binary.LittleEndian.PutUint32(mem.at(base), 7)
-			binary.LittleEndian.PutUint32(mem.at(base+256), 1)
-			if err := finish(t, g); err != nil {
-				t.Fatal(err)
-			}
-			if binary.LittleEndian.Uint32(mem.at(base+512)) != 7 {
+			if overtaken(t, p, seed) != 7 {
 				wrong++
 			}
 		}
-		if (wrong == 0) != safe {
-			t.Errorf("%q: stale after %d seeds", wait, wrong)
+		if (wrong == 0) != tt.safe {
+			t.Errorf("%s %s stale after %d seeds", tt.wait, tt.load, wrong)
 		}
 	}
+}
+
+// overtaken runs a program that has begun when somebody else writes 7 and then a flag, and
+// returns what it copied.
+func overtaken(t *testing.T, p *Program, seed uint64) uint32 {
+	t.Helper()
+	var mem memory
+	base := mem.allocate(1024)
+	history := &History{}
+	g := launchKernel(t, p, "run", Config{
+		Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 0)), History: history,
+	})
+	if _, err := g.Round(100); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := mem.Resolve(base)
+	history.Note(r, 0, 512)
+	binary.LittleEndian.PutUint32(mem.at(base), 7)
+	binary.LittleEndian.PutUint32(mem.at(base+256), 1)
+	if err := finish(t, g); err != nil {
+		t.Fatal(err)
+	}
+	return binary.LittleEndian.Uint32(mem.at(base + 512))
 }

@@ -61,6 +61,7 @@ func (c *compiler) takeVector(i int) []ptx.Operand {
 
 // load compiles ld[.order][.scope][.space][.vec].type d, [a].
 func (c *compiler) load(o *op) {
+	fixed := c.has("nc")
 	order := c.takeOrder()
 	space := c.takeSpace()
 	elems := c.takeVector(0)
@@ -75,7 +76,7 @@ func (c *compiler) load(o *op) {
 	}
 	c.checkVector(len(elems), space, t)
 	mem := c.memory(o, 1, space, t)
-	mem.order = order
+	mem.order, mem.fixed = order, fixed
 	mem.vector, mem.masks = make([]int32, len(elems)), make([]uint64, len(elems))
 	for i, e := range elems {
 		c.dstOperand(&mem.vector[i], e, t)
@@ -177,7 +178,7 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
 			v := read(at, o.mem.size)
 			if stale {
-				v = w.block.view.recall(w.grid, v, at, o.mem.size)
+				v = w.block.view.recall(w.grid, v, at, o.mem.size, o.mem.fixed)
 			}
 			v = w.stores.see(v, at, o.mem.size, w.thread(lane))
 			w.regs[slot][lane] = o.mem.loaded(k, v)

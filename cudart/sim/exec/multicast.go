@@ -50,6 +50,7 @@ func (g *Grid) multicast(addr uint64) (Region, bool) {
 func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
 	words := make([]uint64, 0, 16)
+	stale := w.block.view.stale() && (!o.mem.order.strong() || w.grid.cfg.Disorder.IntN(2) == 0)
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		at, err := w.placesOf(o, addresses[lane], lane)
@@ -60,7 +61,11 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 			words = words[:0]
 			for _, p := range at {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				words = append(words, w.stores.see(readAtomic(word, o.mem.size), word, o.mem.size, w.thread(lane)))
+				v := readAtomic(word, o.mem.size)
+				if stale {
+					v = w.block.view.recall(w.grid, v, word, o.mem.size, false)
+				}
+				words = append(words, w.stores.see(v, word, o.mem.size, w.thread(lane)))
 			}
 			v := r.reduce(words, t.Bits, t.Lanes)
 			w.regs[slot][lane] = v
@@ -68,6 +73,9 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 				w.observe(v)
 			}
 		}
+	}
+	if o.mem.order.acquires() {
+		w.block.view.acquire(o.mem.order.scope)
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ func (g *Grid) disturb() {
 	for _, b := range g.blocks {
 		g.progress = b.stores.drainSome() || g.progress
 	}
+	if len(g.blocks) == 0 {
+		return
+	}
 	left := g.retired[:0]
 	for _, s := range g.retired {
 		g.progress = s.drainSome() || g.progress
@@ -30,6 +33,17 @@ func (g *Grid) retire(b *block) {
 	if !b.stores.empty() {
 		g.retired = append(g.retired, b.stores)
 	}
+}
+
+// longestLinger is the logarithm of how many rounds a grid may take to end whose blocks
+// have exited.
+const longestLinger = 13
+
+// lingers lets time pass in which stores of blocks that have exited are not visible yet, and
+// others go on that have not waited for them.
+func (g *Grid) lingers() bool {
+	g.linger--
+	return g.linger >= 0 && len(g.retired) > 0
 }
 
 // settle makes all stores of a grid visible that has come to its end.
