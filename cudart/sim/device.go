@@ -25,6 +25,8 @@ type Device struct {
 	wake   chan struct{} // holds a token when a queue may have work
 	ended  chan struct{} // closed when the goroutine of the streams has returned
 	made   int           // streams so far; the owner's
+	// released is what kernels have released to the device alone; the streams' goroutine's.
+	released exec.DeviceStores
 
 	mu      sync.Mutex
 	streams []*stream // those that are not over; replaced and never changed

@@ -94,8 +94,10 @@ func passMessages(t *testing.T, seed uint64, flag, poll string) uint32 {
 func TestSeedsFindAMissingOrder(t *testing.T) {
 	const release, acquire = "st.release.sys.global.u32", "ld.acquire.sys.global.u32"
 	for what, order := range map[string][2]string{
-		"released": {"st.relaxed.sys.global.u32", acquire},
-		"acquired": {release, "ld.relaxed.sys.global.u32"},
+		"released":                     {"st.relaxed.sys.global.u32", acquire},
+		"released to the other device": {"st.release.gpu.global.u32", acquire},
+		"fenced for the other device":  {"fence.acq_rel.gpu; st.relaxed.sys.global.u32", acquire},
+		"acquired":                     {release, "ld.relaxed.sys.global.u32"},
 	} {
 		missed := uint32(0)
 		for seed := range uint64(8) {

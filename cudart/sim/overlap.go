@@ -87,7 +87,7 @@ func (f *flight) start(l *launch) error {
 	cfg := l.config()
 	f.stream.launches++
 	f.random = l.device.random(f.stream.number, f.stream.launches)
-	cfg.Disorder, cfg.History = f.random, &history
+	cfg.Disorder, cfg.History, cfg.Device = f.random, &history, &f.stream.device.released
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }
 	}

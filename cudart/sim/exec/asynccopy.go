@@ -137,7 +137,7 @@ func (c *compiler) smallCopy(o *op) {
 			}
 			t, l := &copies[i].transfer, &copies[i].linear
 			t.warp, t.lane, t.copier = w, lane, l
-			l.bytes, l.alignment = min(read, size), size
+			l.bytes, l.alignment, l.generic = min(read, size), size, true
 			l.zeroes = size - l.bytes
 			if err := w.resolve(l, dst, src, lane); err != nil {
 				return err

@@ -145,8 +145,7 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 		if err != nil {
 			return err
 		}
-		w.stores.settle(p, o.mem.size)
-		w.block.view.noteChange(w.grid, p, o.mem.size)
+		w.settle(p, o.mem.size)
 		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
 		next := fn
 		if fn == nil {

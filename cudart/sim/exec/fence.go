@@ -16,11 +16,12 @@ func (c *compiler) fence(o *op) {
 	c.args(0)
 	o.kind = opRun
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		if sem != "acquire" {
-			w.release(scope, mask)
-		}
+		// What an earlier load makes acquired is released by a later store.
 		if sem != "release" {
 			w.block.view.acquire(scope)
+		}
+		if sem != "acquire" {
+			w.release(scope, mask)
 		}
 		w.grid.fences.Add(1)
 		return nil

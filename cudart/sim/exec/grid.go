@@ -43,6 +43,9 @@ type Config struct {
 	Disorder *rand.Rand
 	// History is that of the memory, with disorder; nil: nobody else writes to it.
 	History *History
+	// Device is what its grids have released to the device alone, with disorder; nil: this
+	// grid is the only one.
+	Device *DeviceStores
 }
 
 // ErrStopped is what Round returns after Config.Stop has said so.
@@ -58,6 +61,7 @@ type Grid struct {
 	// regions are those that were accessed, with disorder.
 	regions []remembered
 
+	device   *DeviceStores
 	blocks   []*block
 	next     int // the first block that has not been started
 	progress bool
@@ -87,7 +91,10 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if cfg.History == nil {
 		cfg.History = &History{}
 	}
-	g := &Grid{kernel: k, cfg: cfg, teams: map[uint64]Region{}}
+	if cfg.Device == nil {
+		cfg.Device = &DeviceStores{}
+	}
+	g := &Grid{kernel: k, cfg: cfg, device: cfg.Device, teams: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)
@@ -162,7 +169,7 @@ func (g *Grid) Round(quantum int) (State, error) {
 	case len(g.blocks) == 0 && g.lingers():
 		return Running, nil
 	case len(g.blocks) == 0:
-		g.settle()
+		g.settleAll()
 		return Done, nil
 	case g.progress, g.pendingStores():
 		return Running, nil

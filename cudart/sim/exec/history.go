@@ -69,7 +69,7 @@ func (h *History) Note(r Region, offset, bytes uint64) {
 	first := (offset + lineBytes - 1) / lineBytes * lineBytes
 	for at := first; at+lineBytes <= offset+bytes; at += step {
 		for word := at; word < at+lineBytes; word += 8 {
-			p.note(word, unsafe.Pointer(&r.Data[word]), 8, 0)
+			p.note(word, unsafe.Pointer(&r.Data[word]), 8, 0, 0)
 		}
 	}
 }
@@ -97,8 +97,9 @@ type change struct {
 	old            uint64
 }
 
-// note keeps what is at p, which is about to be written.
-func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer uint64) {
+// note keeps what is at p, which is about to be written: now, or the reader's device has
+// seen it since a moment.
+func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) {
 	if p == nil {
 		return
 	}
@@ -112,8 +113,10 @@ func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer uint64) {
 		p.order[p.next] = line
 		p.next = (p.next + 1) % mostChanges
 	}
-	moment := p.history.moment.Add(1)
-	p.newest.Store(moment)
+	if moment == 0 {
+		moment = p.history.moment.Add(1)
+	}
+	p.newest.Store(max(p.newest.Load(), moment))
 	p.lines[line] = append(p.lines[line], change{moment: moment, writer: writer, at: at, size: uint8(size), old: readAtomic(ptr, size)})
 }
 
@@ -137,6 +140,7 @@ func (p *past) recall(data []byte, at, since, reader uint64) {
 	for line := at / lineBytes; line*lineBytes < at+uint64(len(data)); line++ {
 		changes := p.lines[line]
 		final := [lineBytes]bool{} // what the reader has written itself since
+		// A change that the device saw early may stand behind younger ones: less is taken back then.
 		for i := len(changes) - 1; i >= 0 && changes[i].moment > since; i-- {
 			changes[i].undo(data, at, reader, &final)
 		}
@@ -187,9 +191,6 @@ func (v *view) begin() {
 	}
 }
 
-// stale reports whether loads may see the past.
-func (v *view) stale() bool { return v != nil && v.forgetful }
-
 // recall is what the block's loads, of which fixed ones are by .nc, see at p, where memory
 // holds value.
 func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
@@ -207,18 +208,17 @@ func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixe
 // recall lays over data, which an asynchronous copy has read at p, what its block saw there
 // when the copy began.
 func (t *transfer) recall(data []byte, p unsafe.Pointer) {
-	if v := t.warp.block.view; v.stale() {
+	if v := t.warp.block.view; v != nil && v.forgetful {
 		past, at := t.warp.grid.pastOf(p)
 		past.recall(data, at, t.since, v.self)
 	}
 }
 
-// noteChange keeps what is at p, which a thread of the block is about to write.
-func (v *view) noteChange(g *Grid, p unsafe.Pointer, size uint64) {
-	if v != nil {
-		past, at := g.pastOf(p)
-		past.note(at, p, size, v.self)
-	}
+// noteChange keeps what is at p, which is about to be written. The moment is when the device
+// saw the write already, or 0.
+func (g *Grid) noteChange(p unsafe.Pointer, size, writer, moment uint64) {
+	past, at := g.pastOf(p)
+	past.note(at, p, size, writer, moment)
 }
 
 // remembered is a region that grids may write to, with its past.

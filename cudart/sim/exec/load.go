@@ -100,7 +100,7 @@ func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
 }
 
 func loadWeak(w *warp, o *op, mask uint32) error {
-	if mask == fullMask && w.stores.empty() && !w.block.view.stale() {
+	if mask == fullMask && w.seesMemory() {
 		if w.loadUniform(o) {
 			return nil
 		}
@@ -113,6 +113,11 @@ func loadWeak(w *warp, o *op, mask uint32) error {
 	}
 	w.settleRegisters(o)
 	return w.loadLanes(o, mask, readPlain)
+}
+
+// seesMemory reports whether weak loads are plain copies of what memory holds.
+func (w *warp) seesMemory() bool {
+	return w.stores == nil || w.stores.empty() && w.grid.device.count == 0 && !w.block.view.forgetful
 }
 
 // loadUniform loads for all lanes from one address.
@@ -167,7 +172,7 @@ func (w *warp) observe(value uint64) {
 // loadLanes loads lane by lane.
 func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size uint64) uint64) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
-	stale := w.block.view.stale() && !o.mem.order.strong()
+	stale := !o.mem.order.strong()
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.pointer(o, addresses[lane], lane)
@@ -176,11 +181,7 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		}
 		for k, slot := range o.mem.vector {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := read(at, o.mem.size)
-			if stale {
-				v = w.block.view.recall(w.grid, v, at, o.mem.size, o.mem.fixed)
-			}
-			v = w.stores.see(v, at, o.mem.size, w.thread(lane))
+			v := w.seen(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
 			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
 	}

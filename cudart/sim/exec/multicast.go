@@ -50,7 +50,7 @@ func (g *Grid) multicast(addr uint64) (Region, bool) {
 func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
 	words := make([]uint64, 0, 16)
-	stale := w.block.view.stale() && (!o.mem.order.strong() || w.grid.cfg.Disorder.IntN(2) == 0)
+	stale := !o.mem.order.strong() || w.stores != nil && w.stores.random.IntN(2) == 0
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		at, err := w.placesOf(o, addresses[lane], lane)
@@ -61,11 +61,7 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 			words = words[:0]
 			for _, p := range at {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				v := readAtomic(word, o.mem.size)
-				if stale {
-					v = w.block.view.recall(w.grid, v, word, o.mem.size, false)
-				}
-				words = append(words, w.stores.see(v, word, o.mem.size, w.thread(lane)))
+				words = append(words, w.seen(readAtomic(word, o.mem.size), word, o.mem.size, lane, stale, false))
 			}
 			v := r.reduce(words, t.Bits, t.Lanes)
 			w.regs[slot][lane] = v
@@ -122,8 +118,7 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 		for _, p := range at {
 			for k, slot := range o.mem.vector {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				w.stores.settle(word, o.mem.size)
-				w.block.view.noteChange(w.grid, word, o.mem.size)
+				w.settle(word, o.mem.size)
 				updateWord(word, o.mem.size, w.regs[slot][lane], fn)
 			}
 		}

@@ -55,6 +55,7 @@ type linear struct {
 	zeroes    uint64 // written behind them; both together are a multiple of 4
 	alignment uint64
 	late      bool // dst is global: with disorder the stores are pending at first
+	generic   bool // it reads as threads do, and sees what they have released to the device
 	data      []byte
 	room      [16]byte // for data that is no longer
 }
@@ -68,7 +69,22 @@ func (l *linear) fetch(t *transfer) {
 	if l.bytes > 0 {
 		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
 		t.recall(l.data[:l.bytes], l.src)
+		if l.generic {
+			t.forward(l.data[:l.bytes], l.src)
+		}
 		t.warp.block.stale(l.data[:l.bytes], l.src)
+	}
+}
+
+// forward lays over data, which were read at p, what the device alone sees.
+func (t *transfer) forward(data []byte, p unsafe.Pointer) {
+	v, d := t.warp.block.view, t.warp.grid.device
+	for at := range data {
+		if d.count > 0 {
+			data[at] = byte(d.forward(uint64(data[at]), unsafe.Add(p, at), 1, func(st *pendingStore) bool {
+				return !v.forgetful || st.moment <= t.since || st.writer == v.self
+			}))
+		}
 	}
 }
 

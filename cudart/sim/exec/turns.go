@@ -15,6 +15,7 @@ func (g *Grid) disturb() {
 	for _, b := range g.blocks {
 		g.progress = b.stores.drainSome() || g.progress
 	}
+	g.progress = g.drainDevice() || g.progress
 	if len(g.blocks) == 0 {
 		return
 	}
@@ -43,15 +44,16 @@ const longestLinger = 13
 // others go on that have not waited for them.
 func (g *Grid) lingers() bool {
 	g.linger--
-	return g.linger >= 0 && len(g.retired) > 0
+	return g.linger >= 0 && g.pendingStores()
 }
 
-// settle makes all stores of a grid visible that has come to its end.
-func (g *Grid) settle() {
+// settleAll makes all stores of a grid visible that has come to its end.
+func (g *Grid) settleAll() {
 	for _, s := range g.retired {
 		s.drainAll()
 	}
 	g.retired = nil
+	g.device.drain(func(*pendingStore) bool { return true }, g.write)
 }
 
 // pendingStores reports whether stores of the grid are not visible yet.
@@ -61,7 +63,7 @@ func (g *Grid) pendingStores() bool {
 			return true
 		}
 	}
-	return len(g.retired) > 0
+	return len(g.retired) > 0 || g.device.count > 0
 }
 
 // turnLength is how many instructions the next turn of a warp may last. In
