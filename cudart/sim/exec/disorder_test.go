@@ -86,6 +86,34 @@ func TestStoresStayPendingForLong(t *testing.T) {
 	}
 }
 
+// A grid whose threads have all exited may take its time to end, and what it stored to be seen.
+func TestGridsLinger(t *testing.T) {
+	p := compileText(t, roles("st.global.u32 [%at], 7;", ""))
+	longest := 0
+	for seed := range uint64(60) {
+		var mem memory
+		base := mem.allocate(1024)
+		g := launchKernel(t, p, "run", Config{Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 1))})
+		unseen := 0
+		for state := Running; state != Done; {
+			var err error
+			if state, err = g.Round(1000); err != nil {
+				t.Fatal(err)
+			}
+			if len(g.blocks) == 0 && binary.LittleEndian.Uint32(mem.at(base)) == 0 {
+				unseen++
+			}
+		}
+		if binary.LittleEndian.Uint32(mem.at(base)) != 7 {
+			t.Errorf("seed %d: the store is lost", seed)
+		}
+		longest = max(longest, unseen)
+	}
+	if longest < 50 {
+		t.Errorf("a store was not seen for %d rounds after its thread exited, at most", longest)
+	}
+}
+
 // Block 0 writes data and then a flag; block 1 waits for the flag and copies
 // the data. Whether the copy may be stale depends on the order between them.
 func TestMessagePassing(t *testing.T) {

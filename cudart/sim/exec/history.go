@@ -48,7 +48,7 @@ func (h *History) of(r Region) *past {
 	}
 	p := h.pasts[identity]
 	if p == nil {
-		p = &past{history: h, lines: map[uint64][]change{}}
+		p = &past{history: h}
 		h.pasts[identity] = p
 	}
 	return p
@@ -79,22 +79,23 @@ const (
 	mostNoted   = 1 << 10 // lines of a range
 )
 
-// past is the changes of one region. What is not in it was not, or too long ago.
+// past is the last changes of one region. What is not in it was not, or too long ago.
 type past struct {
 	history *History
 	newest  atomic.Uint64 // the moment of the last change
 	mu      sync.Mutex
-	lines   map[uint64][]change // by number, oldest change first
-	order   []uint64            // the lines of the last changes: a ring
-	next    int                 // place of the next change in it, once it is full
+	changes []change     // a ring: number n, from 1 on, is at n % mostChanges
+	last    int          // the number of the last change
+	chains  [1 << 10]int // of lines that share a remainder, the number of the last change
 }
 
 // change is a write.
 type change struct {
 	moment, writer uint64 // the writer is a view's; 0 is none
 	at             uint64 // offset in the region
-	size           uint8
 	old            uint64
+	size           uint8
+	before         int // number of the change before it in its chain
 }
 
 // note keeps what is at p, which is about to be written: now, or the reader's device has
@@ -105,28 +106,17 @@ func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line := at / lineBytes
-	if len(p.order) < mostChanges {
-		p.order = append(p.order, line)
-	} else {
-		p.drop(p.order[p.next])
-		p.order[p.next] = line
-		p.next = (p.next + 1) % mostChanges
-	}
 	if moment == 0 {
 		moment = p.history.moment.Add(1)
 	}
 	p.newest.Store(max(p.newest.Load(), moment))
-	p.lines[line] = append(p.lines[line], change{moment: moment, writer: writer, at: at, size: uint8(size), old: readAtomic(ptr, size)})
-}
-
-// drop forgets the oldest change of a line.
-func (p *past) drop(line uint64) {
-	if rest := p.lines[line][1:]; len(rest) > 0 {
-		p.lines[line] = rest
-	} else {
-		delete(p.lines, line)
+	p.last++
+	chain := &p.chains[at/lineBytes%uint64(len(p.chains))]
+	if n := len(p.changes); p.last >= n && n < mostChanges {
+		p.changes = append(p.changes, make([]change, max(n, 64))...) // the ring is not full and grows
 	}
+	p.changes[p.last%mostChanges] = change{moment, writer, at, readAtomic(ptr, size), uint8(size), *chain}
+	*chain = p.last
 }
 
 // recall takes back what others than the reader have changed since a moment, of data
@@ -138,11 +128,16 @@ func (p *past) recall(data []byte, at, since, reader uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for line := at / lineBytes; line*lineBytes < at+uint64(len(data)); line++ {
-		changes := p.lines[line]
 		final := [lineBytes]bool{} // what the reader has written itself since
-		// A change that the device saw early may stand behind younger ones: less is taken back then.
-		for i := len(changes) - 1; i >= 0 && changes[i].moment > since; i-- {
-			changes[i].undo(data, at, reader, &final)
+		for n := p.chains[line%uint64(len(p.chains))]; n > 0 && n > p.last-mostChanges; {
+			c := &p.changes[n%mostChanges]
+			if c.moment <= since {
+				break // one that the device saw early may stand behind younger ones: less is taken back then
+			}
+			if c.at/lineBytes == line {
+				c.undo(data, at, reader, &final)
+			}
+			n = c.before
 		}
 	}
 }

@@ -119,11 +119,11 @@ func (l *line) drain(match func(*pendingStore) bool, write func(*pendingStore)) 
 		}
 	}
 	rest := l.stores[:0]
-	for i, st := range l.stores {
-		if n-1-i >= 64 || due>>(n-1-i)&1 != 0 {
-			write(&st)
+	for i := range l.stores {
+		if st := &l.stores[i]; n-1-i >= 64 || due>>(n-1-i)&1 != 0 {
+			write(st)
 		} else {
-			rest = append(rest, st)
+			rest = append(rest, *st)
 		}
 	}
 	l.stores = rest

@@ -38,7 +38,7 @@ func (g *Grid) retire(b *block) {
 
 // longestLinger is the logarithm of how many rounds a grid may take to end whose blocks
 // have exited.
-const longestLinger = 13
+const longestLinger = 10
 
 // lingers lets time pass in which stores of blocks that have exited are not visible yet, and
 // others go on that have not waited for them.
