@@ -160,7 +160,7 @@ bench() {
 }
 
 failures() {
-  local run="$gpurun --nproc-per-node 4 --device cuda allreduce -b 64K -e 64K -T 3"
+  local operation run="$gpurun --nproc-per-node 4 --device cuda allreduce -b 64K -e 64K -T 3"
   if [ "$count" -ge 4 ]; then
     check 1 inject-corrupt $run --inject corrupt:rank=1,byte=4097
     check 5 inject-kill $run --inject kill:rank=2
@@ -168,6 +168,10 @@ failures() {
   fi
   check 3 too-many-ranks $gpurun --nproc-per-node $((count + 1)) --device cuda allreduce
   check 0 oversubscribed $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda allreduce -b 1K -e 64K -n 2
+  for operation in allgather-matmul matmul-reducescatter matmul-allreduce; do
+    check 0 "oversubscribed-$operation" $gpurun --nproc-per-node $((count + 1)) --oversubscribe --device cuda $operation --algo all \
+      -m $(((count + 1) * 130)),$(((count + 1) * 1024)) -n 1536 -k 200,4096 --iters 3
+  done
 }
 
 tests() {

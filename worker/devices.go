@@ -125,7 +125,8 @@ func (j Job) noMulticast(d cudart.Info, getenv func(string) string) string {
 	return ""
 }
 
-// pdl decides about programmatic dependent launch.
+// pdl decides about programmatic dependent launch: if nobody says, it is for devices that can,
+// and that no ranks share.
 func (j Job) pdl(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
@@ -137,7 +138,7 @@ func (j Job) pdl(devices []cudart.Info) (bool, error) {
 		}
 		return false, nil
 	}
-	return j.PDL != off, nil
+	return j.PDL == on || j.PDL != off && !shareGPUs(devices), nil
 }
 
 func (r *rank) processes() []result.Process {

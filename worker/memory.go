@@ -85,7 +85,7 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 // layOutCases makes room for the cases, and for what else the job measures.
 func (r *rank) layOutCases() layout {
 	if r.Job.Products != nil {
-		return layOutProducts(r.sweep.products, r.WorldSize, r.around.leastSMs())
+		return layOutProducts(r.sweep.products, r.WorldSize, r.around.productSMs())
 	}
 	l := layOut(r.sweep.cases, r.around.leastSMs())
 	if r.noCeiling() == "" {

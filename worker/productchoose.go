@@ -52,7 +52,7 @@ func (s surroundings) chooseProduct(q *productCase) error {
 	name := q.asked
 	q.why = "asked for"
 	if name == auto {
-		name = q.operation.Choose(q.problem, len(s.devices), matmul.GPU{SM: s.leastSM(), SMs: s.leastSMs()})
+		name = q.operation.Choose(q.problem, len(s.devices), matmul.GPU{SM: s.leastSM(), SMs: s.productSMs()})
 		q.why = "an estimate"
 	}
 	q.algorithm, _ = q.operation.Algorithm(name)

@@ -48,7 +48,7 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 	r.onClose(copies.Close)
 	p := &productRun{rank: r, runner: &matmul.Runner{
 		Comm: r.comm, Device: r.device, Main: r.stream, Copies: copies,
-		SMs: r.around.leastSMs(), LaunchesBlock: r.around.launchesBlock(), BLAS: r.blas(),
+		SMs: r.around.productSMs(), LaunchesBlock: r.around.launchesBlock(), BLAS: r.blas(),
 	}}
 	l := r.layout.products
 	if err := r.stream.Fill(r.comm.Local(l.call.Counters), 0, l.words); err != nil {

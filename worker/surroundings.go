@@ -113,6 +113,14 @@ func (s surroundings) leastSMs() int {
 	return least
 }
 
+// productSMs is the number of multiprocessors that products use.
+func (s surroundings) productSMs() int {
+	if shareGPUs(s.devices) {
+		return s.leastSMs() - forCopies
+	}
+	return s.leastSMs()
+}
+
 // launchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
 func (s surroundings) launchesBlock() bool {
 	return slices.ContainsFunc(s.devices, func(d cudart.Info) bool { return d.LaunchesBlock })

@@ -216,7 +216,7 @@ func TestLibraryVersion(t *testing.T) {
 	}
 }
 
-func TestInitHoldsNoGPU(t *testing.T) {
+func TestInitHoldsNoDevice(t *testing.T) {
 	f := newFake(t)
 	b := f.backend()
 	if err := b.Init(); err != nil {

@@ -1,0 +1,26 @@
+package worker
+
+import "gpurun/cudart"
+
+// Ranks that share a GPU (--oversubscribe) have copies among them that the driver makes by
+// kernels, as an H200 shows. Kernels that wait for copies therefore leave them
+// multiprocessors, and none is launched early, which would take these.
+
+// forCopies is the number of multiprocessors that products leave to copies.
+const forCopies = 4
+
+// shareGPUs reports whether several ranks have the same GPU. Simulated ones copy without
+// multiprocessors.
+func shareGPUs(devices []cudart.Info) bool {
+	seen := map[string]bool{}
+	for _, d := range devices {
+		if d.Backend != "cuda" {
+			continue
+		}
+		if seen[d.UUID] {
+			return true
+		}
+		seen[d.UUID] = true
+	}
+	return false
+}
