@@ -137,6 +137,9 @@ func (c *compiler) atomic(o *op) {
 func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 	var out lanes
 	if o.mem.order.releases() {
+		if o.mem.order.acquires() { // what it reads tells of more, which it passes on
+			w.block.view.acquire(o.mem.order.scope)
+		}
 		w.release(o.mem.order.scope, mask)
 	}
 	for m := mask; m != 0; m &= m - 1 {
