@@ -14,7 +14,7 @@ const forCopies = 4
 func shareGPUs(devices []cudart.Info) bool {
 	seen := map[string]bool{}
 	for _, d := range devices {
-		if d.Backend != "cuda" {
+		if d.Backend != "cuda" || d.UUID == "" {
 			continue
 		}
 		if seen[d.UUID] {

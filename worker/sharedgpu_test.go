@@ -19,6 +19,7 @@ func TestSharedGPUs(t *testing.T) {
 		"one":       {[]cudart.Info{h200("GPU-a")}, false, 132},
 		"apart":     {[]cudart.Info{h200("GPU-a"), h200("GPU-b")}, false, 132},
 		"shared":    {[]cudart.Info{h200("GPU-a"), h200("GPU-b"), h200("GPU-a")}, true, 128},
+		"unknown":   {[]cudart.Info{h200(""), h200("")}, false, 132},
 		"simulated": {[]cudart.Info{simulated, simulated}, false, 4},
 	} {
 		if got := shareGPUs(c.devices); got != c.shared {
