@@ -100,6 +100,9 @@ func modifyPacked(name string, t ptx.Type) update {
 // atomic compiles atom and red: [d,] [a], b [, c].
 func (c *compiler) atomic(o *op) {
 	order := order{name: c.take("relaxed", "acquire", "release", "acq_rel"), scope: c.take("cta", "cluster", "gpu", "sys")}
+	if order.scope == "" {
+		order.scope = "gpu"
+	}
 	space := c.takeSpace()
 	name := c.take("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 	c.take("noftz")

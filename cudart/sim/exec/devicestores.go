@@ -3,12 +3,15 @@ package exec
 import "unsafe"
 
 // DeviceStores are stores that blocks of a device have released to the GPU and
-// to nobody else. Its other blocks see them, and the devices around it do not, nor do its
-// copy engines, until they reach memory: at some time, or when somebody releases them
+// to nobody else. Its other blocks see them once they have acquired what tells of them, and
+// the devices around it do not, nor do its copy engines, until they reach memory: at some time, or when somebody releases them
 // to the system who has made them, or has acquired what tells of them; at the latest when
 // a grid ends. The zero value is ready. Grids of one device share it, and its
 // goroutine.
 type DeviceStores struct{ pendingStores }
+
+// mostReleased bounds them.
+const mostReleased = 4096
 
 // releaseToDevice shows the device the stores of the block that match.
 func (w *warp) releaseToDevice(match func(*pendingStore) bool) {
@@ -17,6 +20,9 @@ func (w *warp) releaseToDevice(match func(*pendingStore) bool) {
 		st.moment = moment
 		w.grid.device.add(*st)
 	})
+	if w.grid.device.count > mostReleased {
+		w.grid.device.drain(func(*pendingStore) bool { return w.stores.random.IntN(2) == 0 }, w.grid.write)
+	}
 }
 
 // releaseToAll lets the stores of the block that match reach memory, and those that were
@@ -56,14 +62,18 @@ func (w *warp) seen(value uint64, p unsafe.Pointer, size uint64, lane int, stale
 	if v == nil {
 		return value
 	}
-	stale = stale && v.forgetful
-	if stale {
+	if stale && v.forgetful {
 		value = v.recall(w.grid, value, p, size, fixed)
 	}
+	return w.forward(value, p, size, lane, v.since)
+}
+
+// forward lays over value, which is at p, what its device sees since a moment, and what the
+// lane sees of its block's stores.
+func (w *warp) forward(value uint64, p unsafe.Pointer, size uint64, lane int, since uint64) uint64 {
 	if d := w.grid.device; d.count > 0 {
-		value = d.forward(value, p, size, func(st *pendingStore) bool {
-			return !stale || st.moment <= v.since || st.writer == v.self
-		})
+		self := w.block.view.self
+		value = d.forward(value, p, size, func(st *pendingStore) bool { return st.moment <= since || st.writer == self })
 	}
 	return w.stores.see(value, p, size, w.thread(lane))
 }

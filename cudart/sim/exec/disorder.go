@@ -49,12 +49,12 @@ func newStoreBuffer(g *Grid, v *view) *storeBuffer {
 
 func (s *storeBuffer) empty() bool { return s == nil || s.count == 0 }
 
-// push takes a store by a thread.
-func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int) {
+// push takes a store by a thread, or by a bulk copy of its.
+func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int, copied bool) {
 	if s.count >= mostPending {
 		s.drain(func(*pendingStore) bool { return s.random.IntN(2) == 0 }, s.write)
 	}
-	s.add(pendingStore{ptr: p, value: value, size: uint8(size), thread: int32(thread), writer: s.view.self})
+	s.add(pendingStore{ptr: p, value: value, size: uint8(size), thread: int32(thread), writer: s.view.self, copied: copied})
 }
 
 // write lets a store reach memory, behind older ones that the device sees already.
@@ -106,14 +106,13 @@ func (w *warp) settle(p unsafe.Pointer, size uint64) {
 // see, before what they do next: for all who acquire that, or at a smaller scope for
 // the device or the block.
 func (w *warp) release(scope string, mask uint32) {
-	w.meetProxy(mask)
+	w.publish(mask)
 	if w.stores == nil {
 		return
 	}
 	mine := func(st *pendingStore) bool { return st.shared || w.stored(st, mask) }
 	switch scope {
 	case "cta":
-		w.publish(mask)
 	case "cluster", "gpu", "gl":
 		w.releaseToDevice(mine)
 	default:

@@ -14,6 +14,7 @@ import (
 // ahead. Only what happened before must be seen, which is
 //
 //   - what the block itself has written,
+//   - what a strong load of the block has seen, at the same place,
 //   - what reached memory before the block began or griddepcontrol.wait ended,
 //   - what reached memory before one of its threads acquired, by a load, an
 //     atomic, a fence, an mbarrier or the cluster's barrier, at more than .cta
@@ -22,9 +23,8 @@ import (
 // Loads by .nc do not look for what has changed since the block began or
 // griddepcontrol.wait ended: they are for memory that nobody writes to meanwhile.
 //
-// multimem.ld_reduce.relaxed, by which kernels load data, sees the past now and then;
-// other strong loads see what is there. Of a load that begins before an acquire of
-// another thread of the block has happened, PTX would allow more.
+// Strong loads see what is there. Of a load that begins before an acquire of another
+// thread of the block has happened, PTX would allow more.
 
 // History is what memory held lately. Grids that write to the same memory share
 // one. It knows memory by the regions' Identity, or else by their address in this
@@ -156,9 +156,10 @@ func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 
 // view is what a block has come to know of memory. It is nil without disorder.
 type view struct {
-	self      uint64 // names it in changes
-	began     uint64 // the moment when the block began, or what it waited for had ended
-	since     uint64 // the moment of the last acquire
+	self      uint64             // names it in changes
+	began     uint64             // the moment when the block began, or what it waited for had ended
+	since     uint64             // the moment of the last acquire
+	observed  map[uintptr]uint64 // moments of strong loads since, by line
 	forgetful bool
 	history   *History
 }
@@ -168,13 +169,14 @@ func newView(h *History, random *rand.Rand) *view {
 		return nil
 	}
 	moment := h.moment.Add(1)
-	return &view{self: moment, began: moment, since: moment, forgetful: random.IntN(2) == 0, history: h}
+	return &view{self: moment, began: moment, since: moment, observed: map[uintptr]uint64{}, forgetful: random.IntN(2) == 0, history: h}
 }
 
 // acquire lets the block see what others have written.
 func (v *view) acquire(scope string) {
 	if v != nil && scope != "cta" {
 		v.since = v.history.moment.Load()
+		clear(v.observed)
 	}
 }
 
@@ -186,11 +188,25 @@ func (v *view) begin() {
 	}
 }
 
+// observe notes that a strong load has seen what is at p.
+func (v *view) observe(p unsafe.Pointer) {
+	if v != nil && v.forgetful {
+		key, _ := lineOf(p, 1)
+		v.observed[key] = v.history.moment.Load()
+	}
+}
+
+// known is the moment up to which the block knows what is at p, and all else up to since.
+func (v *view) known(p unsafe.Pointer, since uint64) uint64 {
+	key, _ := lineOf(p, 1)
+	return max(since, v.observed[key])
+}
+
 // recall is what the block's loads, of which fixed ones are by .nc, see at p, where memory
 // holds value.
 func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
 	past, at := g.pastOf(p)
-	since := v.since
+	since := v.known(p, v.since)
 	if fixed {
 		since = v.began
 	}
@@ -205,7 +221,11 @@ func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixe
 func (t *transfer) recall(data []byte, p unsafe.Pointer) {
 	if v := t.warp.block.view; v != nil && v.forgetful {
 		past, at := t.warp.grid.pastOf(p)
-		past.recall(data, at, t.since, v.self)
+		for n := uint64(0); n < uint64(len(data)); {
+			next := min(n+lineBytes-(at+n)%lineBytes, uint64(len(data)))
+			past.recall(data[n:next], at+n, v.known(unsafe.Add(p, n), t.since), v.self)
+			n = next
+		}
 	}
 }
 

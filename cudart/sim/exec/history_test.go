@@ -39,7 +39,6 @@ func TestStaleLoads(t *testing.T) {
 		{"a neighbour acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " + poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "meet: bar.sync 0; " + copied, true},
 		{"a neighbour does not", "setp.ne.u32 q, %tid, 32; @q bra meet; " + relaxed + "meet: bar.sync 0; " + copied, false},
 		{"weak multimem.ld_reduce", relaxed + multi + "multimem.ld_reduce.weak.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false},
-		{"relaxed multimem.ld_reduce", relaxed + multi + "multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false},
 		{"multimem.ld_reduce behind an acquire", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + multi + "multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", true},
 		{"by .nc, whatever is acquired", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "ld.global.nc.u32 %b, [%at]; st.global.u32 [%at+512], %b;", false},
 		{"strong loads of the data", relaxed + "ld.relaxed.sys.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;", true},
@@ -82,6 +81,53 @@ func TestStaleCopies(t *testing.T) {
 			if (wrong == 0) != safe {
 				t.Errorf("%s after %s: stale after %d seeds", name, order, wrong)
 			}
+		}
+	}
+}
+
+// What has been seen, or written by the same thread, is not unseen later, although nothing was
+// acquired: block 0 stores a word, and block 1 copies it.
+func TestNothingIsUnseen(t *testing.T) {
+	const store = "setp.ne.u32 p, %tid, 0; @p ret; st.relaxed.gpu.global.u32 [%data], 7;"
+	const poll = "wait: ld.relaxed.gpu.global.u32 %a, [%data]; setp.eq.u32 p, %a, 0; @p bra wait;"
+	const result = "st.global.u32 [%data+512], %b;"
+	for name, tt := range map[string]struct{ first, second string }{
+		"by the same thread": {store, poll + "ld.global.u32 %b, [%data];" + result},
+		"by a neighbour": {
+			store,
+			"setp.ne.u32 p, %tid, 0; @p bra meet;" + poll + "meet: bar.sync 0; setp.ne.u32 p, %tid, 40; @p ret; ld.global.u32 %b, [%data];" + result,
+		},
+		"by a copy": {
+			store,
+			poll + "mov.u32 %c, shared; cp.async.ca.shared.global [%c], [%data], 4; cp.async.wait_all; ld.shared.u32 %b, [%c];" + result,
+		},
+		"by multimem.ld_reduce": {
+			store,
+			"wait: multimem.ld_reduce.relaxed.sys.global.max.u32 %a, [%mc]; setp.eq.u32 p, %a, 0; @p bra wait;" +
+				"multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%mc];" + result,
+		},
+		"by a bulk load behind a bulk store": {"", `
+			setp.ne.u32 p, %tid, 0;
+			@p ret;
+			mov.u32 %c, shared;
+			st.shared.u32 [%c], 7;
+			fence.proxy.async;
+			cp.async.bulk.global.shared::cta.bulk_group [%data], [%c], 16;
+			cp.async.bulk.commit_group;
+			cp.async.bulk.wait_group 0;
+			add.u32 %d, %c, 48;
+			mbarrier.init.shared::cta.b64 [%d], 1;
+			mbarrier.arrive.expect_tx.shared::cta.b64 %x, [%d], 16;
+			add.u32 %c, %c, 16;
+			cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%c], [%data], 16, [%d];
+		there:
+			mbarrier.test_wait.shared::cta.b64 p, [%d], %x;
+			@!p bra there;
+			ld.shared.u32 %b, [%c];` + result},
+	} {
+		p := compileText(t, roles(tt.first, tt.second))
+		if wrong := disturbed(t, p, 2, 64, func(data []byte) bool { return binary.LittleEndian.Uint32(data[512:]) == 7 }); wrong > 0 {
+			t.Errorf("%s: stale after %d seeds", name, wrong)
 		}
 	}
 }

@@ -184,6 +184,9 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 			v := w.seen(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
 			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
+		if !stale {
+			w.block.view.observe(p) // behind the load
+		}
 	}
 	return nil
 }

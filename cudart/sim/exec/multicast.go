@@ -50,7 +50,7 @@ func (g *Grid) multicast(addr uint64) (Region, bool) {
 func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
 	words := make([]uint64, 0, 16)
-	stale := !o.mem.order.strong() || w.stores != nil && w.stores.random.IntN(2) == 0
+	stale := !o.mem.order.strong()
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		at, err := w.placesOf(o, addresses[lane], lane)
@@ -92,7 +92,7 @@ func storeMulticast(w *warp, o *op, mask uint32) error {
 			for k, slot := range o.mem.vector {
 				word, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
 				if w.stores != nil {
-					w.stores.push(word, o.mem.size, v, w.thread(lane))
+					w.stores.push(word, o.mem.size, v, w.thread(lane), false)
 				} else {
 					writeAtomic(word, o.mem.size, v)
 				}

@@ -15,6 +15,7 @@ type pendingStore struct {
 	bytes  uint16 // which bytes of the line
 	thread int32  // within the block
 	shared bool   // the whole block sees it
+	copied bool   // by a bulk copy
 }
 
 // line is the pending stores to lineBytes of memory, oldest first.

@@ -75,7 +75,7 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 				w.replaces(at, o.mem.size, lane)
 			}
 			if late {
-				w.stores.push(at, o.mem.size, v, w.thread(lane))
+				w.stores.push(at, o.mem.size, v, w.thread(lane), false)
 			} else {
 				write(at, o.mem.size, v)
 			}

@@ -225,6 +225,7 @@ func (b *boxLoad) fetch(t *transfer) {
 	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
 		copy(data, unsafe.Slice((*byte)(tensor), len(data)))
 		t.recall(data, tensor)
+		t.forward(data, tensor, false)
 	})
 }
 
@@ -253,7 +254,7 @@ func (b *boxStore) deliver(t *transfer) {
 		}
 		for at := uint64(0); at < uint64(len(data)); at += b.element {
 			v := readPlain(unsafe.Pointer(&data[at]), b.element)
-			t.warp.stores.push(unsafe.Add(tensor, at), b.element, v, t.warp.thread(t.lane))
+			t.warp.stores.push(unsafe.Add(tensor, at), b.element, v, t.warp.thread(t.lane), true)
 		}
 	})
 }

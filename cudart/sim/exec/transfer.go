@@ -69,20 +69,25 @@ func (l *linear) fetch(t *transfer) {
 	if l.bytes > 0 {
 		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
 		t.recall(l.data[:l.bytes], l.src)
-		if l.generic {
-			t.forward(l.data[:l.bytes], l.src)
-		}
+		t.forward(l.data[:l.bytes], l.src, l.generic)
 		t.warp.block.stale(l.data[:l.bytes], l.src)
 	}
 }
 
-// forward lays over data, which were read at p, what the device alone sees.
-func (t *transfer) forward(data []byte, p unsafe.Pointer) {
-	v, d := t.warp.block.view, t.warp.grid.device
-	for at := range data {
-		if d.count > 0 {
-			data[at] = byte(d.forward(uint64(data[at]), unsafe.Add(p, at), 1, func(st *pendingStore) bool {
-				return !v.forgetful || st.moment <= t.since || st.writer == v.self
+// forward lays over data, which were read at p, what has not reached memory: of a generic copy
+// what the thread sees, of others what bulk copies of the block have written.
+func (t *transfer) forward(data []byte, p unsafe.Pointer, generic bool) {
+	w := t.warp
+	if w.stores == nil || w.stores.empty() && w.grid.device.count == 0 {
+		return
+	}
+	for i := range data {
+		at := unsafe.Add(p, i)
+		if generic {
+			data[i] = byte(w.forward(uint64(data[i]), at, 1, t.lane, t.since))
+		} else if key, _ := lineOf(at, 1); w.stores.lines[key] != nil {
+			data[i] = byte(w.stores.forward(uint64(data[i]), at, 1, func(st *pendingStore) bool {
+				return st.copied && (st.shared || st.thread == int32(w.thread(t.lane)))
 			}))
 		}
 	}
@@ -92,7 +97,7 @@ func (l *linear) deliver(t *transfer) {
 	for at := uint64(0); at < l.bytes+l.zeroes; at += 4 {
 		v := readPlain(unsafe.Pointer(&l.data[at]), 4)
 		if s := t.warp.stores; s != nil && l.late {
-			s.push(unsafe.Add(l.dst, at), 4, v, t.warp.thread(t.lane))
+			s.push(unsafe.Add(l.dst, at), 4, v, t.warp.thread(t.lane), true)
 		} else {
 			writeAtomic(unsafe.Add(l.dst, at), 4, v)
 		}
