@@ -116,7 +116,7 @@ func (s surroundings) leastSMs() int {
 // productSMs is the number of multiprocessors that products use.
 func (s surroundings) productSMs() int {
 	if shareGPUs(s.devices) {
-		return s.leastSMs() - forCopies
+		return max(s.leastSMs()-forCopies, 1)
 	}
 	return s.leastSMs()
 }

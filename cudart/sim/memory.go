@@ -164,9 +164,9 @@ func (m *memory) release(a *allocation) error {
 		return nil
 	}
 	err := unix.Munmap(a.data)
+	history.Forget(a.inode) // who maps it, too, begins a new past with the next kernel
 	if a.file != nil {
 		m.used -= a.size
-		history.Forget(a.inode)
 		a.file.Close()
 	}
 	return err

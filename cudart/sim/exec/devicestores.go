@@ -2,12 +2,12 @@ package exec
 
 import "unsafe"
 
-// DeviceStores are stores that blocks of a device have released to the GPU and
-// to nobody else. Its other blocks see them once they have acquired what tells of them, and
-// the devices around it do not, nor do its copy engines, until they reach memory: at some time, or when somebody releases them
-// to the system who has made them, or has acquired what tells of them; at the latest when
-// a grid ends. The zero value is ready. Grids of one device share it, and its
-// goroutine.
+// DeviceStores are stores that blocks of a device have released to the GPU and to nobody
+// else. Its other blocks see them once they have acquired what tells of them, and the devices
+// around it do not, nor do its copy engines, until they reach memory: at some time, or when
+// somebody releases them to the system who has made them, or has acquired what tells of them;
+// at the latest when a grid ends. The zero value is ready. Grids of one device share it, and
+// its goroutine.
 type DeviceStores struct{ pendingStores }
 
 // mostReleased bounds them.

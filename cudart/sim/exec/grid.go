@@ -38,8 +38,8 @@ type Config struct {
 	PriorDone func() bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
 	// memory disorder: blocks and warps take short turns in random order,
-	// stores become visible late, and weak loads see the past. What happens depends on nothing else but what
-	// others do in memory, and when.
+	// stores become visible late, and weak loads see the past. What happens depends
+	// on nothing else but what others do in memory, and when.
 	Disorder *rand.Rand
 	// History is that of the memory, with disorder; nil: nobody else writes to it.
 	History *History

@@ -62,6 +62,9 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 			for _, p := range at {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
 				words = append(words, w.seen(readAtomic(word, o.mem.size), word, o.mem.size, lane, stale, false))
+				if !stale {
+					w.block.view.observe(word)
+				}
 			}
 			v := r.reduce(words, t.Bits, t.Lanes)
 			w.regs[slot][lane] = v

@@ -78,7 +78,7 @@ func (s *pendingStores) forward(value uint64, p unsafe.Pointer, size uint64, see
 // drain lets the stores that match leave to write, and older ones that they
 // overlap before them.
 func (s *pendingStores) drain(match func(*pendingStore) bool, write func(*pendingStore)) {
-	if s.count == 0 {
+	if s.count == 0 && len(s.order) == 0 {
 		return
 	}
 	rest := s.order[:0]
