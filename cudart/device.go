@@ -113,6 +113,10 @@ type Launch struct {
 	// the kernel before it in the stream still runs, and must execute
 	// griddepcontrol.wait before it touches memory. Compute capability 9.0.
 	PDL bool
+	// Brief says that the kernel is over before the host could launch another. Outside
+	// of a capture, what takes the host least then goes before PDL, if the stream was
+	// prepared for the kernel. It is a hint.
+	Brief bool
 }
 
 // StreamOption is a property of a new stream.
@@ -128,6 +132,9 @@ type Stream interface {
 	// Launch enqueues a kernel whose single parameter is the block params.
 	// The bytes are copied before Launch returns.
 	Launch(k Kernel, shape Launch, params []byte) error
+	// Prepare makes the stream ready for brief launches of a kernel. As when a module is
+	// loaded, the device may wait for kernels that run.
+	Prepare(k Kernel) error
 	// Copy enqueues a copy between device addresses, peers' included.
 	Copy(dst, src DevicePtr, bytes int64) error
 	// Fill enqueues a memset of bytes bytes to value.

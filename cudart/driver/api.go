@@ -36,6 +36,8 @@ type api struct {
 	streamWaitEvent, streamWriteValue, streamWaitValue            dl.Func
 	eventCreate, eventDestroy, eventRecord, eventElapsedTime      dl.Func
 	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch dl.Func
+	graphCreate, graphAddKernelNode, graphExecSetKernelParams     dl.Func
+	graphUpload                                                   dl.Func
 
 	memGetAllocationGranularity, memCreate, memRelease    dl.Func
 	memExport, memImport                                  dl.Func
@@ -149,6 +151,10 @@ func (a *api) coreEntries() []entry {
 		one(&a.graphDestroy, "cuGraphDestroy"),
 		one(&a.graphExecDestroy, "cuGraphExecDestroy"),
 		one(&a.graphLaunch, "cuGraphLaunch"),
+		one(&a.graphUpload, "cuGraphUpload"),
+		one(&a.graphCreate, "cuGraphCreate"),
+		one(&a.graphAddKernelNode, "cuGraphAddKernelNode"),
+		one(&a.graphExecSetKernelParams, "cuGraphExecKernelNodeSetParams"),
 	}
 }
 

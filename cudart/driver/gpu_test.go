@@ -69,12 +69,15 @@ func (g *gpu) malloc(words int) cudart.DevicePtr {
 }
 
 func (g *gpu) launchAdd(dst, src cudart.DevicePtr, count, addend int) error {
+	return g.stream.Launch(g.add, cudart.Launch{Blocks: (count + 255) / 256, Threads: 256}, addParams(dst, src, count, addend))
+}
+
+func addParams(dst, src cudart.DevicePtr, count, addend int) []byte {
 	var params []byte
 	params = binary.LittleEndian.AppendUint64(params, uint64(dst))
 	params = binary.LittleEndian.AppendUint64(params, uint64(src))
 	params = binary.LittleEndian.AppendUint32(params, uint32(count))
-	params = binary.LittleEndian.AppendUint32(params, uint32(addend))
-	return g.stream.Launch(g.add, cudart.Launch{Blocks: (count + 255) / 256, Threads: 256}, params)
+	return binary.LittleEndian.AppendUint32(params, uint32(addend))
 }
 
 func (g *gpu) synchronize() {

@@ -16,13 +16,14 @@ const (
 	maxParamBytes      = 4 << 10
 )
 
-// launchBlock is the memory that cuLaunchKernel and cuLaunchKernelEx read while
-// they are called. A device has one, so that a launch allocates nothing.
+// launchBlock is the memory that the driver's functions for launches read while they
+// are called. A device has one, so that a launch allocates nothing.
 type launchBlock struct {
 	params   [maxParamBytes]byte
 	pointers [1]uintptr // to params
 	args     [11]uintptr
 	extended extendedLaunch
+	node     kernelNode
 	pins     runtime.Pinner
 }
 
@@ -38,38 +39,57 @@ func (b *launchBlock) unpin() { b.pins.Unpin() }
 // Launch enqueues a kernel. The driver copies the parameters before it
 // returns.
 func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
-	fn, ok := k.(*kernel)
-	if !ok || fn.dev != s.dev {
-		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidHandle, Detail: "the kernel is another device's"}
+	fn, err := s.dev.ownKernel("cuLaunchKernel", k)
+	if err != nil {
+		return err
 	}
 	if err := fn.admit(shape, params); err != nil {
 		return fmt.Errorf("launching kernel %s: %w", fn.name, err)
 	}
-	b := s.dev.launch
-	copy(b.params[:], params)
-	var kernelParams uintptr
-	if len(params) > 0 {
-		kernelParams = uintptr(unsafe.Pointer(&b.pointers))
-	}
-	enqueue := s.launch
-	if shape.PDL || shape.Cluster > 1 {
-		enqueue = s.launchExtended
-	}
-	if err := enqueue(fn, shape, kernelParams); err != nil {
+	copy(s.dev.launch.params[:], params)
+	if err := s.enqueue(fn, shape, params); err != nil {
 		return fmt.Errorf("launching kernel %s with %d blocks of %d threads and %d bytes of shared memory: %w",
 			fn.name, shape.Blocks, shape.Threads, shape.SharedBytes, err)
 	}
 	return nil
 }
 
+// ownKernel is a kernel of this device; for others the error names what failed.
+func (d *device) ownKernel(op string, k cudart.Kernel) (*kernel, error) {
+	own, ok := k.(*kernel)
+	if !ok || own.dev != d {
+		return nil, &cudart.Error{Op: op, Code: cudart.ErrInvalidHandle, Detail: "the kernel is another device's"}
+	}
+	return own, nil
+}
+
+// enqueue launches a kernel with the parameters in the launch block in the way that suits it.
+func (s *stream) enqueue(k *kernel, shape cudart.Launch, params []byte) error {
+	if g := s.singles[k]; g != nil && shape.Brief && shape.Cluster <= 1 && s.capture == nil {
+		return s.launchSingle(g, k, shape, params)
+	}
+	if shape.PDL || shape.Cluster > 1 {
+		return s.launchExtended(k, shape)
+	}
+	return s.launch(k, shape)
+}
+
+// paramsOf is what the driver takes for a kernel's parameters, which are in the block.
+func (b *launchBlock) paramsOf(k *kernel) uintptr {
+	if k.paramBytes == 0 {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(&b.pointers))
+}
+
 // launch enqueues a kernel that starts when the one before it has ended.
-func (s *stream) launch(k *kernel, shape cudart.Launch, kernelParams uintptr) error {
+func (s *stream) launch(k *kernel, shape cudart.Launch) error {
 	b := s.dev.launch
 	b.args = [11]uintptr{
 		k.handle,
 		uintptr(shape.Blocks), 1, 1,
 		uintptr(shape.Threads), 1, 1,
-		uintptr(shape.SharedBytes), s.handle, kernelParams, 0,
+		uintptr(shape.SharedBytes), s.handle, b.paramsOf(k), 0,
 	}
 	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
 }

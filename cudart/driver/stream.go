@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -23,6 +24,7 @@ type stream struct {
 	dev     *device
 	handle  uintptr
 	capture *capture // nil unless the stream is captured
+	singles map[*kernel]*single
 }
 
 // NewStream makes a stream that waits for no other stream.
@@ -49,7 +51,15 @@ func (s *stream) create(highPriority bool) error {
 }
 
 // Close destroys the stream. Work in it still completes.
-func (s *stream) Close() error   { return s.dev.closeOwned(s) }
+func (s *stream) Close() error {
+	err := s.dev.closeOwned(s)
+	for _, g := range s.singles {
+		err = errors.Join(err, s.dev.closeOwned(g))
+	}
+	clear(s.singles)
+	return err
+}
+
 func (s *stream) release() error { return s.dev.api.call(s.dev.api.streamDestroy, s.handle) }
 
 // Handle is the CUstream, for foreign libraries that enqueue on it. It belongs to

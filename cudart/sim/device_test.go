@@ -351,6 +351,17 @@ func TestModuleVariablesPersist(t *testing.T) {
 	}
 }
 
+func TestPrepareRefusesForeignKernels(t *testing.T) {
+	d, other := openDevice(t), openDevice(t)
+	s := mustStream(t, d)
+	if err := s.Prepare(mustKernel(t, d, "vector_add")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Prepare(mustKernel(t, other, "vector_add")); !isResult(err, cudart.ErrInvalidHandle) {
+		t.Errorf("a kernel of another device: %v", err)
+	}
+}
+
 func TestGraphReplays(t *testing.T) {
 	d := openDevice(t)
 	k, s := mustKernel(t, d, "vector_add"), mustStream(t, d)
@@ -369,6 +380,9 @@ func TestGraphReplays(t *testing.T) {
 		}
 		if err := s.Upload(a, []byte{1}); !isResult(err, cudart.ErrCaptureForbidden) {
 			t.Errorf("uploading to a capturing stream: %v", err)
+		}
+		if err := s.Prepare(k); !isResult(err, cudart.ErrCaptureForbidden) {
+			t.Errorf("preparing a capturing stream: %v", err)
 		}
 		return s.Launch(k, cudart.Launch{Blocks: 1, Threads: n}, args)
 	})

@@ -196,15 +196,35 @@ func (s *stream) settle() error {
 
 // Launch checks the shape, copies the parameters, and enqueues the kernel.
 func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
-	mine, ok := k.(*kernel)
-	if !ok || mine.module.device != s.device || mine.module.unloaded {
-		return failure("launching a kernel", cudart.ErrInvalidHandle, "the kernel belongs to no module loaded on this device")
+	mine, err := s.device.loadedKernel("launching a kernel", k)
+	if err != nil {
+		return err
 	}
 	l := &launch{device: s.device, kernel: mine, shape: shape, params: slices.Clone(params)}
 	if err := l.check(); err != nil {
 		return err
 	}
 	return s.enqueue(l)
+}
+
+// Prepare has nothing to do: all launches take the host as long.
+func (s *stream) Prepare(k cudart.Kernel) error {
+	const op = "preparing a stream for a kernel"
+	if s.capture != nil {
+		return failure(op, cudart.ErrCaptureForbidden, "the stream is capturing")
+	}
+	_, err := s.device.loadedKernel(op, k)
+	return err
+}
+
+// loadedKernel is a kernel of a module that is loaded on this device; for others the
+// error names what failed.
+func (d *Device) loadedKernel(op string, k cudart.Kernel) (*kernel, error) {
+	own, ok := k.(*kernel)
+	if !ok || own.module.device != d || own.module.unloaded {
+		return nil, failure(op, cudart.ErrInvalidHandle, "the kernel belongs to no module loaded on this device")
+	}
+	return own, nil
 }
 
 // Close lets the work already enqueued finish and takes no more.

@@ -797,6 +797,65 @@ int cuGraphExecDestroy(uintptr_t exec)
 	return drop(EXEC, exec, INVALID_HANDLE);
 }
 
+int cuGraphCreate(uintptr_t *graph, unsigned flags)
+{
+	ENTER(" %u", flags);
+	CONTEXT();
+	*graph = make(GRAPH, 0, 0)->handle;
+	return 0;
+}
+
+/* The first version of the struct, of 56 bytes. */
+typedef struct {
+	uintptr_t function;
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	void **params, **extra;
+} kernel_node;
+
+_Static_assert(sizeof(kernel_node) == 56, "CUDA_KERNEL_NODE_PARAMS_v1");
+
+static void write_node(char *text, const kernel_node *n)
+{
+	struct object *o = find(FUNCTION, n->function);
+	char hex[33];
+	write_hex(hex, n->params);
+	sprintf(text, " %s grid %u,%u,%u block %u,%u,%u shared %u params %s%s", o ? o->name : "?", n->gx, n->gy, n->gz,
+		n->bx, n->by, n->bz, n->shared, hex, n->extra ? " extra" : "");
+}
+
+/* A node's handle is one more than its graph's. */
+int cuGraphAddKernelNode(uintptr_t *node, uintptr_t graph, const uintptr_t *dependencies, size_t count, const kernel_node *n)
+{
+	char text[256];
+	write_node(text, n);
+	ENTER("%s after %zu", text, count);
+	LIVE(GRAPH, graph);
+	LIVE(FUNCTION, n->function);
+	if (dependencies)
+		return INVALID_VALUE;
+	*node = graph + 1;
+	return 0;
+}
+
+int cuGraphExecKernelNodeSetParams(uintptr_t exec, uintptr_t node, const kernel_node *n)
+{
+	char text[256];
+	write_node(text, n);
+	ENTER("%s", text);
+	LIVE(EXEC, exec);
+	LIVE(GRAPH, node - 1);
+	LIVE(FUNCTION, n->function);
+	return 0;
+}
+
+int cuGraphUpload(uintptr_t exec, uintptr_t stream)
+{
+	ENTER("");
+	LIVE(EXEC, exec);
+	LIVE(STREAM, stream);
+	return capturing ? 900 : 0;
+}
+
 int cuGraphLaunch(uintptr_t exec, uintptr_t stream)
 {
 	ENTER("");
