@@ -26,7 +26,7 @@ func (c *contestant) close() {
 // enter verifies a case and makes what its rounds need.
 func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
 	r.Phases.Begin(phases.Load)
-	if err := r.comm.Prepare(c.algorithm, r.place(c.testCase)); err != nil {
+	if err := r.comm.Prepare(r.stream, c.algorithm, r.place(c.testCase)); err != nil {
 		return err
 	}
 	var release func()

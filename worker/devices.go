@@ -141,6 +141,19 @@ func (j Job) pdl(devices []cudart.Info) (bool, error) {
 	return j.PDL == on || j.PDL != off && !shareGPUs(devices), nil
 }
 
+// briefBytes is the size of a part up to which a call is over before the host could
+// launch the next one early, which takes it 3 to 4 us: on two H200s an allreduce of 64 KB
+// takes 2.8 us.
+const briefBytes = 64 << 10
+
+// briefBytes is that size, or 0 where all kernels are to be launched early.
+func (j Job) briefBytes() int64 {
+	if j.PDL == on {
+		return 0
+	}
+	return briefBytes
+}
+
 func (r *rank) processes() []result.Process {
 	all := make([]result.Process, r.WorldSize)
 	for rank, m := range r.group.Members() {

@@ -233,6 +233,7 @@ func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 		SMs:           r.around.leastSMs(),
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,
+		BriefBytes:    r.Job.briefBytes(),
 		Timeout:       r.Job.Timeout,
 		Libraries:     joined,
 	})

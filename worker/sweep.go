@@ -189,7 +189,7 @@ func (r *rank) runSweep(ctx context.Context) error {
 // runCase measures a case, unless there is no hope in it.
 func (r *rank) runCase(ctx context.Context, c testCase) error {
 	r.Phases.Begin(phases.Load)
-	if err := r.comm.Prepare(c.algorithm, r.place(c)); err != nil {
+	if err := r.comm.Prepare(r.stream, c.algorithm, r.place(c)); err != nil {
 		return err
 	}
 	if hopeless, err := r.hopeless(ctx, c); err != nil || hopeless {

@@ -54,6 +54,9 @@ type Config struct {
 	// PDL launches kernels that can wait for the one before them early:
 	// programmatic dependent launch.
 	PDL bool
+	// BriefBytes is the size of a part up to which a call is over before the host could
+	// launch another, as [cudart.Launch] has it.
+	BriefBytes int64
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration
 	// Libraries are the libraries of others that do collectives, by name. They

@@ -20,10 +20,10 @@ type (
 	}
 )
 
-// Prepare loads what a call of the algorithm launches, if that is not loaded yet.
-// To load a module the driver may wait for kernels that run, and those may be
+// Prepare loads what a call of the algorithm on a stream launches, if that is not loaded
+// yet. To load a module the driver may wait for kernels that run, and those may be
 // waiting for a peer: who makes the peer wait for this process prepares before.
-func (c *Comm) Prepare(a *Algorithm, call Call) error {
+func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 	for _, other := range a.Others {
 		if _, err := c.Load(other); err != nil {
 			return err
@@ -33,9 +33,15 @@ func (c *Comm) Prepare(a *Algorithm, call Call) error {
 		_, err := c.library(a, call)
 		return err
 	}
-	_, err := c.kernelFor(a, call)
-	return err
+	k, err := c.kernelFor(a, call)
+	if err != nil || !c.brief(call) {
+		return err
+	}
+	return s.Prepare(k.kernel)
 }
+
+// brief reports whether a call is over before the host could launch another.
+func (c *Comm) brief(call Call) bool { return call.Bytes() <= c.cfg.BriefBytes }
 
 // Launch puts the algorithm's kernel for a call on the stream.
 func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
@@ -51,7 +57,7 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	if err != nil {
 		return err
 	}
-	shape.PDL = k.pdl
+	shape.PDL, shape.Brief = k.pdl, c.brief(call)
 	c.launched = *p
 	return s.Launch(k.kernel, shape, c.launched.Bytes())
 }

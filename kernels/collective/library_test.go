@@ -36,7 +36,7 @@ func TestLibraryGetsAddresses(t *testing.T) {
 	a, r := fromLibrary(Shape{Reduces: true, Rooted: true}), &recorder{}
 	c := commWith(map[string]Library{"lib": r})
 	call := Call{Send: 0x10, Recv: 0x20, Count: 3, DType: Half, Op: Sum, Root: 1}
-	if err := errors.Join(c.Prepare(a, call), a.Enqueue(c, nil, call)); err != nil {
+	if err := errors.Join(c.Prepare(nil, a, call), a.Enqueue(c, nil, call)); err != nil {
 		t.Fatal(err)
 	}
 	want := []LibraryCall{{Collective: "thing", Send: 0x1010, Recv: 0x1020, Count: 3, DType: Half, Op: Sum, Root: 1}}
@@ -62,7 +62,7 @@ func TestPreparingLoadsWhatServesALibrary(t *testing.T) {
 	a.Others = Copies("thing", "meet", SM80)
 	c := commWith(map[string]Library{"lib": &recorder{}})
 	c.cfg.Device, c.cfg.Source = d, func(string) ([]byte, error) { return nil, nil }
-	if err := c.Prepare(a, Call{}); err == nil {
+	if err := c.Prepare(nil, a, Call{}); err == nil {
 		t.Error("a module that cannot be loaded is not missed")
 	}
 	if diff := cmp.Diff([]string{"thing_meet"}, d.loaded); diff != "" {
@@ -86,7 +86,7 @@ func TestLibraryThatIsNotOpenOrUnable(t *testing.T) {
 	a, call := fromLibrary(Shape{Reduces: true}), Call{Count: 1, DType: Float, Op: Sum}
 	refusal := errors.New("too old")
 	r := &recorder{refusal: refusal}
-	if err := commWith(nil).Prepare(a, call); err == nil || err.Error() != "thing lib cannot run: the library is not open" {
+	if err := commWith(nil).Prepare(nil, a, call); err == nil || err.Error() != "thing lib cannot run: the library is not open" {
 		t.Errorf("got %v", err)
 	}
 	c := commWith(map[string]Library{"lib": r})

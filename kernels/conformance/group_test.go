@@ -119,6 +119,9 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
 	}
+	if !g.pdl {
+		cfg.BriefBytes = g.bytes
+	}
 	shared := m.layOut(&cfg)
 	if cfg.Peers, err = x.share(device, rank, shared); err != nil {
 		return nil, err
@@ -202,7 +205,11 @@ func (m *member) loadKernels() error {
 			if !k.Module.Arch.RunsOn(m.comm.SM()) || a.Needs.Multicast {
 				continue
 			}
-			if _, err := m.comm.Load(k); err != nil {
+			loaded, err := m.comm.Load(k)
+			if err != nil {
+				return err
+			}
+			if err := m.stream.Prepare(loaded); err != nil {
 				return err
 			}
 		}

@@ -81,7 +81,7 @@ func wholeProduct(p Problem, _ int) int64 { return p.M * p.N * int64(p.DType.Siz
 func (s separate) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
 
 func (s separate) prepare(r *Runner, call Call) error {
-	if err := r.Comm.Prepare(s.collective, s.call(call, r.World())); err != nil {
+	if err := r.Comm.Prepare(r.Main, s.collective, s.call(call, r.World())); err != nil {
 		return err
 	}
 	return r.prepareGEMM(s.gemms(), call, s.product(r, call))

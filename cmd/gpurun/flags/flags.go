@@ -89,7 +89,7 @@ func list() []flag {
 		{name: "hidden", need: needEpilogue, usage: "`elements` of a row, for the epilogues bias and rmsnorm"},
 		{name: "scale", need: needEpilogue, usage: "`factor` of the epilogue scale"},
 		{name: "epsilon", need: needEpilogue, usage: "`number` that rmsnorm adds to the mean of the squares"},
-		{name: "pdl", usage: "programmatic dependent launch, `on|off|auto`: auto is on from compute capability 9.0 on, on refuses algorithms without"},
+		{name: "pdl", usage: "programmatic dependent launch, `on|off|auto`: auto is on from compute capability 9.0 on, but for small calls outside of graphs, on refuses algorithms without"},
 		{name: "p2p", usage: "`auto|off`: off runs as if no GPU could reach another"},
 		{name: "multicast", usage: "algorithms by NVLink multicast, `on|off|auto`: auto is on in the simulator and off on GPUs"},
 		{name: "symm", usage: "how memory is shared, `auto|vmm|ipc|nvshmem|host`: auto is vmm where GPUs have it, else ipc"},

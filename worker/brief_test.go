@@ -1,0 +1,94 @@
+package worker
+
+import (
+	"sync"
+	"testing"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim"
+)
+
+// launches notes, of the launches of all ranks, how many of a kernel were brief, long, and
+// brief on a stream that was not prepared for it.
+type launches struct {
+	mu                      sync.Mutex
+	brief, long, unprepared map[string]int
+}
+
+type notingBackend struct {
+	cudart.Backend
+	log *launches
+}
+
+type notingDevice struct {
+	*sim.Device
+	log *launches
+}
+
+type notingStream struct {
+	cudart.Stream
+	log      *launches
+	prepared map[cudart.Kernel]bool
+}
+
+func (b notingBackend) Open(ordinal int) (cudart.Device, error) {
+	d, err := b.Backend.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return notingDevice{d.(*sim.Device), b.log}, nil
+}
+
+func (d notingDevice) NewStream(o ...cudart.StreamOption) (cudart.Stream, error) {
+	s, err := d.Device.NewStream(o...)
+	return notingStream{s, d.log, map[cudart.Kernel]bool{}}, err
+}
+
+func (s notingStream) Prepare(k cudart.Kernel) error {
+	s.prepared[k] = true
+	return s.Stream.Prepare(k)
+}
+
+func (s notingStream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
+	s.log.mu.Lock()
+	switch {
+	case !shape.Brief:
+		s.log.long[k.Name()]++
+	case s.prepared[k]:
+		s.log.brief[k.Name()]++
+	default:
+		s.log.unprepared[k.Name()]++
+	}
+	s.log.mu.Unlock()
+	return s.Stream.Launch(k, shape, params)
+}
+
+// Calls of little data are launched for the host's sake, on streams that know their
+// kernels, unless the user wants all of them early.
+func TestBriefLaunches(t *testing.T) {
+	const kernel = "twoshot_sum_n2"
+	for _, tt := range []struct {
+		pdl   string
+		bytes int64
+		brief bool
+	}{
+		{auto, 4 << 10, true},
+		{auto, 64 << 10, true},
+		{auto, 128 << 10, false},
+		{off, 64 << 10, true},
+		{on, 4 << 10, false},
+	} {
+		for _, rounds := range []int{0, 1} {
+			job := sideBySide()
+			log := &launches{brief: map[string]int{}, long: map[string]int{}, unprepared: map[string]int{}}
+			job.PDL, job.Rounds, job.Algorithms, job.Sizes = tt.pdl, rounds, []string{"twoshot"}, []int64{tt.bytes}
+			(ranks{world: 2, backend: func(int) cudart.Backend {
+				return notingBackend{sim.New(2, sim.Options{}), log}
+			}}).mustRun(t, job)
+			if (log.brief[kernel] > 0) != tt.brief || (log.long[kernel] > 0) == tt.brief || log.unprepared[kernel] > 0 {
+				t.Errorf("--pdl %s, %d bytes, %d rounds: %d launches are brief, %d are not, %d brief and unprepared",
+					tt.pdl, tt.bytes, rounds, log.brief[kernel], log.long[kernel], log.unprepared[kernel])
+			}
+		}
+	}
+}
