@@ -22,13 +22,14 @@
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const Buffer send(base + p.send_offset, p.bytes);
+  const Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
     each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });
   };
-  trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  trade<N>(p, epochs, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const auto put = [&](uint32_t r, Vec v) {
         store_bytes(Buffer(base + p.recv_offset + r * p.bytes, p.bytes), i, v);

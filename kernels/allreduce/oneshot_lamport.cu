@@ -6,7 +6,7 @@
 //   2. wait for each vector from every peer, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
-// address: a thread reads the own vector again before it stores to its place.
+// address: a thread has read the own vector when it stores to its place.
 // The mailboxes are symmetric; see lamport.cuh.
 //
 // Memory order: a vector needs none but that of a 32-bit word, which arrives whole.
@@ -22,17 +22,20 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot_lamport(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  const Store send(base + p.send_offset, p.bytes);
+  const Early<Store> send(p, Store(base + p.send_offset, p.bytes));
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
   };
-  exchange<N>(p, vecs_in(p.bytes), [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
+  const auto to_all = [&](const Mailboxes<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const Vec own = send.load(i);
       each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, p.rank, i - begin, own); });
     }
+  };
+  exchange<N>(p, epochs, vecs_in(p.bytes), to_all, [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
     Epilogue::template drive<kMostBoxVecs<N, 1>>(p, kAlone, begin, end, from_all, store);
   });

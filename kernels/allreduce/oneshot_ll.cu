@@ -7,7 +7,7 @@
 //   2. wait for each vector from every peer, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
-// address: a thread reads the own vector again before it stores to its place.
+// address: a thread has read the own vector when it stores to its place.
 // The packets' slots are symmetric; see packet.cuh.
 //
 // Memory order: none is needed but that of a 64-bit word, which arrives whole.
@@ -23,9 +23,10 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  const Store send(base + p.send_offset, p.bytes);
+  const Early<Store> send(p, Store(base + p.send_offset, p.bytes));
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
     each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });
@@ -33,7 +34,7 @@ FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
   };
-  trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  trade<N>(p, epochs, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
     constexpr int kMost = kMaxRowVecs / 2; // longer rows are not small
     constexpr int kRowVecs = kMostTileVecs<N> < kMost ? kMostTileVecs<N> : kMost;

@@ -112,14 +112,18 @@ FORCE_INLINE __device__ void take_rows(const Params& p, Mailboxes<N>& mail, cons
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void twoshot_lamport(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   const Buffer send(base + p.send_offset, p.bytes), recv(base + p.recv_offset, p.bytes);
   const Parts<N> parts(p, Epilogue::kByRow ? p.row_bytes / kVecBytes : 1);
-  exchange<N>(p, parts.longest(), [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
+  const auto to_owners = [&](const Mailboxes<N>& mail, int64_t begin, int64_t end) {
+    for (int64_t place = begin + thread_id(); place < end; place += block_threads())
+      send_inputs(p, mail, parts, send, place, place - begin);
+  };
+  exchange<N>(p, epochs, parts.longest(), to_owners, [&](Mailboxes<N>& mail, int64_t begin, int64_t end) {
     const auto each_place = [&](auto f) {
       for (int64_t place = begin + thread_id(); place < end; place += block_threads()) f(place, place - begin);
     };
-    each_place([&](int64_t place, int64_t box_place) { send_inputs(p, mail, parts, send, place, box_place); });
     each_place([&](int64_t place, int64_t box_place) {
       if (!parts.has(p.rank, place)) return;
       const Vec result = send_result<T, Op, N, Epilogue>(p, mail, parts, send, place, box_place);

@@ -21,15 +21,18 @@
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const auto part = [&](int64_t offset, uint32_t r) { return Buffer(base + offset + r * p.bytes, p.bytes); };
+  const EarlyParts<N> send(p, base + p.send_offset);
   const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
-    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, part(p.send_offset, peer).load(i)); });
+    each_rank<N, 1>(p, [&](uint32_t steps) { mail.send(rank_behind<N>(p, steps), at, send.load(steps, i)); });
   };
-  trade<N>(p, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  trade<N>(p, epochs, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
-      const auto put = [&](uint32_t r, Vec v) { store_bytes(part(p.recv_offset, r), i, v); };
-      mail.receive(i - begin, part(p.send_offset, p.rank).load(i), [&](Vec v) { put(0, v); }, put);
+      const auto put = [&](uint32_t r, Vec v) {
+        store_bytes(Buffer(base + p.recv_offset + r * p.bytes, p.bytes), i, v);
+      };
+      mail.receive(i - begin, send.load(0, i), [&](Vec v) { put(0, v); }, put);
     }
   });
 }

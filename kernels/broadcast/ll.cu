@@ -32,16 +32,18 @@
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   const bool is_root = p.rank == p.root;
-  const Buffer input(base + p.send_offset, p.bytes), output(base + p.recv_offset, p.bytes);
+  const Early<Buffer> input(p, Buffer(base + p.send_offset, p.bytes), is_root);
+  const Buffer output(base + p.recv_offset, p.bytes);
   const auto own = [&](int64_t i) { return is_root ? input.load(i) : Vec{}; };
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     if (!is_root && at > 0) return;
     const Vec v = own(i);
     each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, v); });
   };
-  trade<N>(p, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  trade<N>(p, epochs, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const auto at = [&](uint32_t r) { return r == p.root ? i - begin : 0; };
       const auto put = [&](uint32_t r, Vec v) {

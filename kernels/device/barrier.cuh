@@ -47,6 +47,14 @@ FORCE_INLINE __device__ uint32_t ld_relaxed(uint64_t address) {
   return value;
 }
 
+// Zero, which the compiler cannot know, and has not before here. The driver's works with what was loaded as early as it
+// can, for which it waits in front of a fence; what zero is added to behind the fence it leaves on its way.
+FORCE_INLINE __device__ uint32_t zero_from_here() {
+  uint64_t clock;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock));
+  return clock >> 63; // in a hundred years
+}
+
 FORCE_INLINE __device__ bool claim(uint64_t address) {
   uint32_t before;
   asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], 0, 1;" : "=r"(before) : "l"(address) : "memory");
@@ -130,7 +138,7 @@ FORCE_INLINE __device__ uint32_t epoch_after(uint32_t epoch) { return epoch == 0
 class Epochs {
  public:
   FORCE_INLINE __device__ explicit Epochs(const Params& p)
-      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)), broken_(ld_relaxed(claimed_address(p)) != 0) {}
+      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)), claimed_(ld_relaxed(claimed_address(p))) {}
 
   // The epoch of the next barrier.
   FORCE_INLINE __device__ uint32_t next() const { return epoch_after(epoch_); }
@@ -142,7 +150,7 @@ class Epochs {
   // carries it.
   FORCE_INLINE __device__ void skip(uint32_t steps) { epoch_ += steps; }
 
-  FORCE_INLINE __device__ bool broken() const { return broken_; }
+  FORCE_INLINE __device__ bool broken() const { return claimed_ != 0; }
 
   // Meets the same block of all ranks for the first of several times: nothing that
   // peers read has been written in this launch. False, in all threads of the block, when
@@ -188,23 +196,29 @@ class Epochs {
  private:
   // Releases what the stream wrote before this launch while the count is still on its
   // way from memory, which neither waits for the other.
-  FORCE_INLINE __device__ void release_early(uint32_t world) const {
-    if (thread_id() < world) release_to_system();
+  FORCE_INLINE __device__ void release_early(uint32_t world) {
+    uint32_t zero = 0;
+    if (thread_id() < world) {
+      release_to_system();
+      zero = zero_from_here();
+    }
+    epoch_ += zero;
+    claimed_ += zero;
   }
 
   // Tells all ranks that this block has come to the next barrier, a thread each.
   template <typename Store>
   FORCE_INLINE __device__ void announce(uint32_t world, Store store) {
     advance();
-    if (!broken_ && thread_id() < world) store(flag_address(p_, thread_id(), p_.rank), epoch_);
+    if (!broken() && thread_id() < world) store(flag_address(p_, thread_id(), p_.rank), epoch_);
   }
 
   // Waits for the rank of this thread's number. False when it did not come.
   FORCE_INLINE __device__ bool await(Phase phase, uint32_t world, uint32_t steps = 1) const {
-    return !broken_ && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_, steps));
+    return !broken() && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_, steps));
   }
 
   const Params& p_;
   uint32_t epoch_;
-  bool broken_; // may differ between threads where another block's wait expires meanwhile
+  uint32_t claimed_; // may differ between threads where another block's wait expires meanwhile
 };

@@ -16,7 +16,7 @@
 // Memory order: loads and stores are relaxed. What orders a slot's reuse is that zeros are in
 // memory before their rank sends anything in the next epoch, by a fence between the tiles of a launch, else
 // because the launch before has ended; and that a writer's polls have returned before its block
-// meets and sends on.
+// meets and sends on, or before its launch ends.
 //
 // A wait that fails gives anything for a vector. Who sends what rests on waits asks failed()
 // first, so that the peers miss it.
@@ -147,20 +147,23 @@ constexpr int kMostBoxVecs = kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 :
                                  ? kMailSlotBytes / kVecBytes / kBoxes / (N == 0 ? 1 : N)
                                  : kMaxRowVecs;
 
-// Exchanges parts of so many vectors among all ranks, tile by tile: f(mail, begin, end) does so with
-// vectors [begin, end) of the parts, of which begin is the tile's first.
-template <int N, typename F>
-FORCE_INLINE __device__ void exchange(const Params& p, int64_t vecs, F f) {
-  Epochs epochs(p);
+// Exchanges parts of so many vectors among all ranks, tile by tile: send(mail, begin, end) and then receive(mail, begin,
+// end) do so with vectors [begin, end) of the parts, of which begin is the tile's first.
+template <int N, typename Send, typename Receive>
+FORCE_INLINE __device__ void exchange(const Params& p, Epochs& epochs, int64_t vecs, Send send, Receive receive) {
   bool ok = !epochs.broken();
-  const int64_t tile = p.tile_bytes / kVecBytes, first = block_id() * tile;
+  const int64_t tile = whole_vecs_in(p.tile_bytes), first = block_id() * tile;
   for (int64_t begin = first; begin < vecs; begin += grid_blocks() * tile) {
     const int64_t end = begin + tile < vecs ? begin + tile : vecs;
-    if (!block_all(ok)) return; // the whole block is done with the tile before
-    if (begin != first) release_to_system();
+    if (begin != first) {
+      if (!block_all(ok)) return; // the whole block is done with the tile before
+      release_to_system();
+    }
     Mailboxes<N> mail(p, epochs.advance());
-    epochs.save();
-    f(mail, begin, end);
+    if (ok) send(mail, begin, end);
+    if (begin == first && !block_all(ok)) return; // all have read the count
+    epochs.save(); // while vectors are on their way
+    receive(mail, begin, end);
     ok = !mail.failed();
   }
 }

@@ -11,12 +11,69 @@ struct Letters {
   Vec of[kRanks];
 };
 
+// The rank that is so many behind this one.
+template <int N>
+FORCE_INLINE __device__ uint32_t rank_behind(const Params& p, uint32_t steps) {
+  const uint32_t world = world_size<N>(p);
+  return p.rank + steps < world ? p.rank + steps : p.rank + steps - world;
+}
+
 // Calls f(peer) for every peer, beginning with the next rank, so that not all send to the same one.
 template <int N, typename F>
 FORCE_INLINE __device__ void each_peer(const Params& p, F f) {
-  const uint32_t world = world_size<N>(p);
-  each_rank<N, 1>(p, [&](uint32_t k) { f(p.rank + k < world ? p.rank + k : p.rank + k - world); });
+  each_rank<N, 1>(p, [&](uint32_t steps) { f(rank_behind<N>(p, steps)); });
 }
+
+// The first vector of the parts that this thread sends, or -1 if that is not one of the whole ones.
+FORCE_INLINE __device__ int64_t first_vec(const Params& p, int64_t whole) {
+  const int64_t tile = whole_vecs_in(p.tile_bytes), first = block_id() * tile + thread_id();
+  return thread_id() < tile && first < whole ? first : -1;
+}
+
+// Early is a buffer, or rows, of which this thread has loaded the first vector that it sends: that is on its way
+// while the thread learns whether it may send, and into which slot.
+template <typename Source>
+class Early {
+ public:
+  FORCE_INLINE __device__ Early(const Params& p, Source source, bool wanted = true)
+      : source_(source), first_(first_vec(p, wanted ? source.whole : 0)), loaded_{} {
+    if (first_ >= 0) loaded_ = ld(source.address + first_ * kVecBytes);
+  }
+
+  FORCE_INLINE __device__ Vec load(int64_t i) const { return i == first_ ? loaded_ : source_.load(i); }
+
+ private:
+  Source source_;
+  int64_t first_;
+  Vec loaded_;
+};
+
+// EarlyParts are those of a buffer, one for each rank, likewise.
+template <int N>
+class EarlyParts {
+ public:
+  FORCE_INLINE __device__ EarlyParts(const Params& p, uint64_t address)
+      : p_(p), address_(address), first_(first_vec(p, p.bytes % kVecBytes == 0 ? part(0).whole : 0)), loaded_{} {
+    if constexpr (N > 0)
+      if (first_ >= 0) each_rank<N, 0>(p, [&](uint32_t steps) { loaded_[steps] = ld(of(steps).address + first_ * kVecBytes); });
+  }
+
+  // Vector i of the part of the rank that is so many behind this one.
+  FORCE_INLINE __device__ Vec load(uint32_t steps, int64_t i) const {
+    if constexpr (N > 0)
+      if (i == first_) return loaded_[steps]; // which is known to the compiler
+    return of(steps).load(i);
+  }
+
+ private:
+  FORCE_INLINE __device__ Buffer part(uint32_t rank) const { return Buffer(address_ + rank * p_.bytes, p_.bytes); }
+  FORCE_INLINE __device__ Buffer of(uint32_t steps) const { return part(rank_behind<N>(p_, steps)); }
+
+  const Params& p_;
+  uint64_t address_;
+  int64_t first_;
+  Vec loaded_[N == 0 ? 1 : N];
+};
 
 // The reduction over all ranks of what has come to a place of the tile, and of the own vector.
 template <typename T, typename Op, int N, template <int> typename Mail>

@@ -13,7 +13,7 @@
 // same, whatever it holds, and all wait for it.
 //
 // Packets are relaxed: what orders a slot's reuse is that a poll has returned
-// before the block meets and sends on, as in NCCL.
+// before the block meets and sends on, as in NCCL, or before its launch ends.
 //
 // The packets' memory starts as zeros, an epoch that never comes, and is used
 // for nothing else. Only a word that nobody has written for 2^32 epochs could pass
@@ -127,7 +127,7 @@ class Mail {
 
   // Where vector i from a rank lies, from the base of symmetric memory.
   FORCE_INLINE __device__ int64_t offset(uint32_t from, int64_t i) const {
-    const int64_t of_rank = p_.tile_bytes / kVecBytes * kPacketsPerVec * kPacketBytes;
+    const int64_t of_rank = p_.tile_bytes * (kPacketsPerVec * kPacketBytes / kVecBytes);
     return slot_ + from * of_rank + i * kPacketsPerVec * kPacketBytes;
   }
 
@@ -145,15 +145,16 @@ constexpr int kMostTileVecs = kPacketSlotBytes / (kPacketsPerVec * kPacketBytes)
 // vector i of the parts, which is vector at of the tile; receive(mail, begin, end)
 // takes in vectors [begin, end), of which begin is the tile's first.
 template <int N, typename Send, typename Receive>
-FORCE_INLINE __device__ void trade(const Params& p, Send send, Receive receive) {
-  Epochs epochs(p);
+FORCE_INLINE __device__ void trade(const Params& p, Epochs& epochs, Send send, Receive receive) {
   bool ok = !epochs.broken();
-  const int64_t tile = p.tile_bytes / kVecBytes, vecs = vecs_in(p.bytes);
-  for (int64_t begin = block_id() * tile; begin < vecs; begin += grid_blocks() * tile) {
+  const int64_t tile = whole_vecs_in(p.tile_bytes), vecs = vecs_in(p.bytes), first = block_id() * tile;
+  for (int64_t begin = first; begin < vecs; begin += grid_blocks() * tile) {
     const int64_t end = begin + tile < vecs ? begin + tile : vecs;
-    if (!block_all(ok)) return; // the whole block is done with the tile before
+    if (begin != first && !block_all(ok)) return; // the whole block is done with the tile before
     Mail<N> mail(p, epochs.advance());
-    for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(mail, i, i - begin);
+    if (ok)
+      for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(mail, i, i - begin);
+    if (begin == first && !block_all(ok)) return; // all have read the count
     epochs.save(); // while packets are on their way
     receive(mail, begin, end);
     ok = !mail.failed();

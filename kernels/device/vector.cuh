@@ -10,7 +10,9 @@
 
 FORCE_INLINE __device__ bool is_aligned(uint64_t address) { return address % kVecBytes == 0; }
 
-FORCE_INLINE __device__ int64_t vecs_in(int64_t bytes) { return (bytes + kVecBytes - 1) / kVecBytes; }
+// How many vectors so many bytes are, the last one short or not at all. Sizes are not negative: a shift is enough.
+FORCE_INLINE __device__ int64_t vecs_in(int64_t bytes) { return (uint64_t)(bytes + kVecBytes - 1) / kVecBytes; }
+FORCE_INLINE __device__ int64_t whole_vecs_in(int64_t bytes) { return (uint64_t)bytes / kVecBytes; }
 
 // The vector at an aligned address.
 FORCE_INLINE __device__ Vec ld(uint64_t address) { return *(Global<const Vec>)address; }
@@ -81,7 +83,7 @@ struct Buffer {
   int64_t whole; // vectors of it that are one access
 
   FORCE_INLINE __device__ Buffer(uint64_t address, int64_t bytes)
-      : address(address), bytes(bytes), whole(is_aligned(address) ? bytes / kVecBytes : 0) {}
+      : address(address), bytes(bytes), whole(is_aligned(address) ? whole_vecs_in(bytes) : 0) {}
 
   FORCE_INLINE __device__ Vec load(int64_t i) const {
     const uint64_t at = address + i * kVecBytes;
@@ -102,8 +104,9 @@ struct Buffer {
 // Rows are whole vectors at an aligned address, to be used as a Buffer is.
 struct Rows {
   uint64_t address;
+  int64_t whole; // vectors
 
-  FORCE_INLINE __device__ Rows(uint64_t address, int64_t) : address(address) {}
+  FORCE_INLINE __device__ Rows(uint64_t address, int64_t bytes) : address(address), whole(whole_vecs_in(bytes)) {}
   FORCE_INLINE __device__ Vec load(int64_t i) const { return ld(address + i * kVecBytes); }
   template <int>
   FORCE_INLINE __device__ void store(int64_t i, Vec v) const {

@@ -16,7 +16,7 @@
 // beside the data and costs no trip of its own.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
-// address: a thread reads the own vector again before it stores to its place. Only
+// address: a thread has read the own vector when it stores to its place. Only
 // the root's output is written. The packets' slots are symmetric; see packet.cuh.
 //
 // Memory order: none is needed but that of a 64-bit word, which arrives whole.
@@ -31,8 +31,9 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const Buffer send(base + p.send_offset, p.bytes);
+  const Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
   const auto to_root = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     if (p.rank == p.root && at > 0) return;
     const Vec own = send.load(i);
@@ -42,7 +43,7 @@ FORCE_INLINE __device__ void ll(const Params& p) {
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
   };
-  trade<N>(p, to_root, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  trade<N>(p, epochs, to_root, [&](Mail<N>& mail, int64_t begin, int64_t end) {
     const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
     if (p.rank == p.root)
       Epilogue::drive(p, kAlone, begin, end, from_all, store);

@@ -22,16 +22,17 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void ll(const Params& p) {
+  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const auto part = [&](uint32_t r) { return Buffer(base + p.send_offset + r * p.bytes, p.bytes); };
+  const EarlyParts<N> send(p, base + p.send_offset);
   const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
-    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, part(peer).load(i)); });
+    each_rank<N, 1>(p, [&](uint32_t steps) { mail.send(rank_behind<N>(p, steps), at, send.load(steps, i)); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
   };
-  trade<N>(p, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
-    const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, part(p.rank).load(i)); };
+  trade<N>(p, epochs, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+    const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(0, i)); };
     Epilogue::drive(p, kAlone, begin, end, from_all, store);
   });
 }
