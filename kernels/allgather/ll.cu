@@ -22,9 +22,10 @@
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
+  Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
+  Epochs epochs(p);
+  send.fetch();
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
     each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });

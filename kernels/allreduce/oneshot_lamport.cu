@@ -22,10 +22,11 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot_lamport(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  const Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  Epochs epochs(p);
+  send.fetch();
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
   };

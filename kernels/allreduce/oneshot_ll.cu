@@ -23,10 +23,11 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot_ll(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  const Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  Epochs epochs(p);
+  send.fetch();
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     const Vec own = send.load(i);
     each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, own); });

@@ -112,10 +112,10 @@ FORCE_INLINE __device__ void take_rows(const Params& p, Mailboxes<N>& mail, cons
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void twoshot_lamport(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   const Buffer send(base + p.send_offset, p.bytes), recv(base + p.recv_offset, p.bytes);
   const Parts<N> parts(p, Epilogue::kByRow ? p.row_bytes / kVecBytes : 1);
+  Epochs epochs(p);
   const auto to_owners = [&](const Mailboxes<N>& mail, int64_t begin, int64_t end) {
     for (int64_t place = begin + thread_id(); place < end; place += block_threads())
       send_inputs(p, mail, parts, send, place, place - begin);

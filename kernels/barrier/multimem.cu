@@ -15,6 +15,7 @@
 #include "../device/multimem.cuh"
 
 FORCE_INLINE __device__ void multimem(const Params& p) {
+  follow_previous_grid();
   if (thread_id() != 0) return;
   MulticastBarrier barrier(p);
   if (barrier.meet()) barrier.save();

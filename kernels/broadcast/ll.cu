@@ -32,10 +32,11 @@
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
   const bool is_root = p.rank == p.root;
-  const Early<Buffer> input(p, Buffer(base + p.send_offset, p.bytes), is_root);
+  Early<Buffer> input(p, Buffer(base + p.send_offset, p.bytes), is_root);
+  Epochs epochs(p);
+  input.fetch();
   const Buffer output(base + p.recv_offset, p.bytes);
   const auto own = [&](int64_t i) { return is_root ? input.load(i) : Vec{}; };
   const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {

@@ -137,8 +137,15 @@ FORCE_INLINE __device__ uint32_t epoch_after(uint32_t epoch) { return epoch == 0
 // Epochs is a block's place in the sequence of barriers, from its launch on.
 class Epochs {
  public:
-  FORCE_INLINE __device__ explicit Epochs(const Params& p)
-      : p_(p), epoch_(*(Global<const uint32_t>)epoch_address(p)), claimed_(ld_relaxed(claimed_address(p))) {}
+  // Waits for the kernel in front of this one. What is computed before runs beside that.
+  FORCE_INLINE __device__ explicit Epochs(const Params& p) : p_(p) {
+    const uint64_t epoch = epoch_address(p), claimed = claimed_address(p);
+    compute_here(epoch);
+    compute_here(claimed);
+    follow_previous_grid();
+    epoch_ = *(Global<const uint32_t>)epoch;
+    claimed_ = ld_relaxed(claimed);
+  }
 
   // The epoch of the next barrier.
   FORCE_INLINE __device__ uint32_t next() const { return epoch_after(epoch_); }

@@ -47,6 +47,12 @@ FORCE_INLINE __device__ void follow_previous_grid() {
 #endif
 }
 
+// Has a value computed here, which the compiler would put off until it is needed.
+template <typename Value>
+FORCE_INLINE __device__ void compute_here(Value value) {
+  asm volatile("" ::"l"(value));
+}
+
 // Waits for all threads of the block; true when ok was true in all of them.
 FORCE_INLINE __device__ bool block_all(bool ok) { return __nvvm_bar0_and(ok) != 0; }
 

@@ -1,5 +1,8 @@
 // Entry points of a kernel template. The element type is a macro of the
 // compilation: -DELEMENT=Float.
+//
+// A kernel may have been launched before the one in front of it has ended, and waits for that
+// by its Epochs, or else by follow_previous_grid, before it touches any memory.
 #pragma once
 
 #include "epilogue.cuh"
@@ -19,7 +22,6 @@ FORCE_INLINE __device__ void fetch_early([[maybe_unused]] const Params& p) {
 #define ENTRY(name, call)                                                   \
   extern "C" __global__ void __launch_bounds__(kMaxThreads) name(const Params p) { \
     fetch_early(p);                                                         \
-    follow_previous_grid();                                                 \
     call(p);                                                                \
   }
 

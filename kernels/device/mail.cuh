@@ -30,14 +30,19 @@ FORCE_INLINE __device__ int64_t first_vec(const Params& p, int64_t whole) {
   return thread_id() < tile && first < whole ? first : -1;
 }
 
-// Early is a buffer, or rows, of which this thread has loaded the first vector that it sends: that is on its way
-// while the thread learns whether it may send, and into which slot.
+// Early is a buffer, or rows, of which this thread loads the first vector that it sends in advance: that is on its way
+// while the thread learns whether it may send, and into which slot. It is made before the kernel in front has ended.
 template <typename Source>
 class Early {
  public:
   FORCE_INLINE __device__ Early(const Params& p, Source source, bool wanted = true)
-      : source_(source), first_(first_vec(p, wanted ? source.whole : 0)), loaded_{} {
-    if (first_ >= 0) loaded_ = ld(source.address + first_ * kVecBytes);
+      : source_(source), first_(first_vec(p, wanted ? source.whole : 0)), at_(source.address + first_ * kVecBytes) {
+    compute_here(first_);
+    compute_here(at_);
+  }
+
+  FORCE_INLINE __device__ void fetch() {
+    if (first_ >= 0) loaded_ = ld(at_);
   }
 
   FORCE_INLINE __device__ Vec load(int64_t i) const { return i == first_ ? loaded_ : source_.load(i); }
@@ -45,7 +50,8 @@ class Early {
  private:
   Source source_;
   int64_t first_;
-  Vec loaded_;
+  uint64_t at_;
+  Vec loaded_ = {};
 };
 
 // EarlyParts are those of a buffer, one for each rank, likewise.
@@ -53,9 +59,18 @@ template <int N>
 class EarlyParts {
  public:
   FORCE_INLINE __device__ EarlyParts(const Params& p, uint64_t address)
-      : p_(p), address_(address), first_(first_vec(p, p.bytes % kVecBytes == 0 ? part(0).whole : 0)), loaded_{} {
+      : p_(p), address_(address), first_(first_vec(p, p.bytes % kVecBytes == 0 ? part(0).whole : 0)) {
+    compute_here(first_);
     if constexpr (N > 0)
-      if (first_ >= 0) each_rank<N, 0>(p, [&](uint32_t steps) { loaded_[steps] = ld(of(steps).address + first_ * kVecBytes); });
+      each_rank<N, 0>(p, [&](uint32_t steps) {
+        at_[steps] = of(steps).address + first_ * kVecBytes;
+        compute_here(at_[steps]);
+      });
+  }
+
+  FORCE_INLINE __device__ void fetch() {
+    if constexpr (N > 0)
+      if (first_ >= 0) each_rank<N, 0>(p_, [&](uint32_t steps) { loaded_[steps] = ld(at_[steps]); });
   }
 
   // Vector i of the part of the rank that is so many behind this one.
@@ -72,7 +87,8 @@ class EarlyParts {
   const Params& p_;
   uint64_t address_;
   int64_t first_;
-  Vec loaded_[N == 0 ? 1 : N];
+  uint64_t at_[N == 0 ? 1 : N];
+  Vec loaded_[N == 0 ? 1 : N] = {};
 };
 
 // The reduction over all ranks of what has come to a place of the tile, and of the own vector.

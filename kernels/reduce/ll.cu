@@ -31,9 +31,10 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void ll(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
+  Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
+  Epochs epochs(p);
+  send.fetch();
   const auto to_root = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     if (p.rank == p.root && at > 0) return;
     const Vec own = send.load(i);

@@ -22,9 +22,10 @@
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void ll(const Params& p) {
-  Epochs epochs(p);
   const uint64_t base = p.peers[p.rank];
-  const EarlyParts<N> send(p, base + p.send_offset);
+  EarlyParts<N> send(p, base + p.send_offset);
+  Epochs epochs(p);
+  send.fetch();
   const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
     each_rank<N, 1>(p, [&](uint32_t steps) { mail.send(rank_behind<N>(p, steps), at, send.load(steps, i)); });
   };
