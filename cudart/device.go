@@ -133,7 +133,8 @@ type Stream interface {
 	// The bytes are copied before Launch returns.
 	Launch(k Kernel, shape Launch, params []byte) error
 	// Prepare makes the stream ready for brief launches of a kernel. As when a module is
-	// loaded, the device may wait for kernels that run.
+	// loaded, the device may wait for kernels that run. A stream that is captured cannot be
+	// prepared.
 	Prepare(k Kernel) error
 	// Copy enqueues a copy between device addresses, peers' included.
 	Copy(dst, src DevicePtr, bytes int64) error

@@ -42,7 +42,7 @@ type extendedLaunch struct {
 
 // launchExtended enqueues a kernel in clusters, or one that may start while the
 // one before it still runs.
-func (s *stream) launchExtended(k *kernel, shape cudart.Launch) error {
+func (s *stream) launchExtended(k *kernel, shape cudart.Launch, params uintptr) error {
 	if err := s.dev.admitExtended(shape); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *stream) launchExtended(k *kernel, shape cudart.Launch) error {
 		b.extended.add(attrProgrammaticSerialization, 1, 0, 0)
 	}
 	args := b.args[:4]
-	args[0], args[1], args[2], args[3] = uintptr(unsafe.Pointer(&b.extended.config)), k.handle, b.paramsOf(k), 0
+	args[0], args[1], args[2], args[3] = uintptr(unsafe.Pointer(&b.extended.config)), k.handle, params, 0
 	return s.dev.api.call(s.dev.api.launchKernelEx, args...)
 }
 

@@ -63,33 +63,34 @@ func (d *device) ownKernel(op string, k cudart.Kernel) (*kernel, error) {
 	return own, nil
 }
 
-// enqueue launches a kernel with the parameters in the launch block in the way that suits it.
+// enqueue launches a kernel with the parameters, which are in the launch block, in the way that suits it.
 func (s *stream) enqueue(k *kernel, shape cudart.Launch, params []byte) error {
+	at := s.dev.launch.paramsAt(len(params))
 	if g := s.singles[k]; g != nil && shape.Brief && shape.Cluster <= 1 && s.capture == nil {
-		return s.launchSingle(g, k, shape, params)
+		return s.launchSingle(g, shape, params, at)
 	}
 	if shape.PDL || shape.Cluster > 1 {
-		return s.launchExtended(k, shape)
+		return s.launchExtended(k, shape, at)
 	}
-	return s.launch(k, shape)
+	return s.launch(k, shape, at)
 }
 
-// paramsOf is what the driver takes for a kernel's parameters, which are in the block.
-func (b *launchBlock) paramsOf(k *kernel) uintptr {
-	if k.paramBytes == 0 {
+// paramsAt is what the driver takes for so many bytes of parameters, which are in the block.
+func (b *launchBlock) paramsAt(bytes int) uintptr {
+	if bytes == 0 {
 		return 0
 	}
 	return uintptr(unsafe.Pointer(&b.pointers))
 }
 
 // launch enqueues a kernel that starts when the one before it has ended.
-func (s *stream) launch(k *kernel, shape cudart.Launch) error {
+func (s *stream) launch(k *kernel, shape cudart.Launch, params uintptr) error {
 	b := s.dev.launch
 	b.args = [11]uintptr{
 		k.handle,
 		uintptr(shape.Blocks), 1, 1,
 		uintptr(shape.Threads), 1, 1,
-		uintptr(shape.SharedBytes), s.handle, b.paramsOf(k), 0,
+		uintptr(shape.SharedBytes), s.handle, params, 0,
 	}
 	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
 }

@@ -33,6 +33,7 @@ type module struct {
 // kernel is a function of a module.
 type kernel struct {
 	dev    *device
+	module *module
 	name   string
 	handle uintptr
 	// shared is how much dynamic shared memory a block may have so far.
@@ -84,13 +85,18 @@ func withLog(err error, log string) error {
 	return &detailed
 }
 
-func (m *module) Unload() error  { return m.dev.closeOwned(m) }
+// Unload ends the graphs of the module's kernels, too.
+func (m *module) Unload() error {
+	singles := m.dev.closeSingles(func(g *single) bool { return g.kernel.module == m })
+	return errors.Join(singles, m.dev.closeOwned(m))
+}
+
 func (m *module) release() error { return m.dev.api.call(m.dev.api.moduleUnload, m.handle) }
 
 // Kernel finds an entry point and asks what it takes to launch it.
 func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	a := m.dev.api
-	k := &kernel{dev: m.dev, name: entry}
+	k := &kernel{dev: m.dev, module: m, name: entry}
 	name := dl.Bytes(entry)
 	err := a.call(a.moduleGetFunction, uintptr(unsafe.Pointer(&k.handle)), m.handle, uintptr(unsafe.Pointer(&name[0])))
 	if err != nil {

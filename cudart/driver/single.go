@@ -15,7 +15,8 @@ import (
 // A graph waits until its launch before has ended, on whichever stream that was: so
 // each stream has its own.
 type single struct {
-	api    *api
+	stream *stream
+	kernel *kernel
 	handle uintptr // CUgraphExec
 	graph  uintptr // CUgraph, to which node belongs
 	node   uintptr // CUgraphNode
@@ -32,14 +33,18 @@ type kernelNode struct {
 	extra       uintptr
 }
 
-// Prepare makes the graph by which brief launches of a kernel go.
+// Prepare makes the graph by which brief launches of a kernel go. A graph knows nothing of
+// its stream's priority: streams of high priority go without.
 func (s *stream) Prepare(k cudart.Kernel) error {
 	fn, err := s.dev.ownKernel("cuGraphAddKernelNode", k)
-	if err != nil || s.singles[fn] != nil {
+	if err != nil {
 		return err
 	}
 	if s.capture != nil {
-		return s.captureForbids("cuGraphUpload")
+		return &cudart.Error{Op: "cuGraphUpload", Code: cudart.ErrCaptureForbidden, Detail: "the stream is being captured; prepare it before"}
+	}
+	if s.highPriority || s.singles[fn] != nil {
+		return nil
 	}
 	g, err := s.newSingle(fn)
 	if err != nil {
@@ -56,11 +61,11 @@ func (s *stream) Prepare(k cudart.Kernel) error {
 // newSingle makes the graph of a kernel and has the device know it. Parameters and shape
 // are there to be replaced.
 func (s *stream) newSingle(k *kernel) (*single, error) {
-	a, g := s.dev.api, &single{api: s.dev.api}
+	a, g := s.dev.api, &single{stream: s, kernel: k, params: make([]byte, 0, max(k.paramBytes, 0))}
 	if err := a.call(a.graphCreate, uintptr(unsafe.Pointer(&g.graph)), 0); err != nil {
 		return nil, err
 	}
-	node := s.dev.launch.describe(k, cudart.Launch{Blocks: 1, Threads: 1})
+	node := g.describe(cudart.Launch{Blocks: 1, Threads: 1}, s.dev.launch.paramsAt(k.paramBytes))
 	err := a.call(a.graphAddKernelNode, uintptr(unsafe.Pointer(&g.node)), g.graph, 0, 0, node)
 	if err == nil {
 		err = a.call(a.graphInstantiate, uintptr(unsafe.Pointer(&g.handle)), g.graph, 0)
@@ -74,13 +79,13 @@ func (s *stream) newSingle(k *kernel) (*single, error) {
 	return g, nil
 }
 
-// launchSingle enqueues the graph of a kernel with the parameters in the launch block.
+// launchSingle enqueues a graph with parameters, which the driver finds at an address.
 // Launches that are still to run keep theirs.
-func (s *stream) launchSingle(g *single, k *kernel, shape cudart.Launch, params []byte) error {
+func (s *stream) launchSingle(g *single, shape cudart.Launch, params []byte, at uintptr) error {
 	a, b := s.dev.api, s.dev.launch
 	if g.shape != shape || !bytes.Equal(g.params, params) {
 		args := b.args[:3]
-		args[0], args[1], args[2] = g.handle, g.node, b.describe(k, shape)
+		args[0], args[1], args[2] = g.handle, g.node, g.describe(shape, at)
 		if err := a.call(a.graphExecSetKernelParams, args...); err != nil {
 			return err
 		}
@@ -91,23 +96,36 @@ func (s *stream) launchSingle(g *single, k *kernel, shape cudart.Launch, params 
 	return a.call(a.graphLaunch, args...)
 }
 
-// describe fills in what a graph's kernel is to be, with the parameters in the block, and
-// says where that is.
-func (b *launchBlock) describe(k *kernel, shape cudart.Launch) uintptr {
+// describe fills in what the graph's kernel is to be, and says where that is.
+func (g *single) describe(shape cudart.Launch, params uintptr) uintptr {
+	b := g.stream.dev.launch
 	b.node = kernelNode{
-		function:    k.handle,
+		function:    g.kernel.handle,
 		grid:        [3]uint32{uint32(shape.Blocks), 1, 1},
 		block:       [3]uint32{uint32(shape.Threads), 1, 1},
 		sharedBytes: uint32(shape.SharedBytes),
-		params:      b.paramsOf(k),
+		params:      params,
 	}
 	return uintptr(unsafe.Pointer(&b.node))
 }
 
 func (g *single) release() error {
+	delete(g.stream.singles, g.kernel)
+	a := g.stream.dev.api
 	var err error
 	if g.handle != 0 {
-		err = g.api.call(g.api.graphExecDestroy, g.handle)
+		err = a.call(a.graphExecDestroy, g.handle)
 	}
-	return errors.Join(err, g.api.call(g.api.graphDestroy, g.graph))
+	return errors.Join(err, a.call(a.graphDestroy, g.graph))
+}
+
+// closeSingles closes the graphs of the kernels that are meant.
+func (d *device) closeSingles(meant func(*single) bool) error {
+	var failures []error
+	for r := range d.owned {
+		if g, ok := r.(*single); ok && meant(g) {
+			failures = append(failures, d.closeOwned(g))
+		}
+	}
+	return errors.Join(failures...)
 }

@@ -101,16 +101,43 @@ func TestBriefLaunchElsewhere(t *testing.T) {
 		"cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 dependent params none",
 	)
 	must[cudart.Graph](t)(s.Capture(func() error {
-		late := must[cudart.Kernel](t)(m.Kernel("late"))
-		wantCode(t, s.Prepare(late), cudart.ErrCaptureForbidden, "being captured")
-		return errors.Join(s.Prepare(none), s.Launch(none, shape, nil))
+		wantCode(t, s.Prepare(none), cudart.ErrCaptureForbidden, "being captured; prepare it before")
+		return s.Launch(none, shape, nil)
 	}))
 	wantCalls(
-		t, f, "cuStreamBeginCapture_v2 2", "cuModuleGetFunction late",
+		t, f, "cuStreamBeginCapture_v2 2",
 		"cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 dependent params none",
 		"cuStreamEndCapture", "cuGraphInstantiateWithFlags 0", "cuGraphDestroy",
 	)
 	wantCode(t, s.Prepare(foreignKernel{}), cudart.ErrInvalidHandle, "another device's")
+
+	urgent := must[cudart.Stream](t)(d.NewStream(cudart.HighPriority))
+	f.calls()
+	if err := errors.Join(urgent.Prepare(none), urgent.Launch(none, shape, nil)); err != nil {
+		t.Error(err)
+	}
+	wantCalls(t, f, "cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 dependent params none")
+}
+
+// TestUnloadEndsGraphs has a module's graphs go before it, and nobody else's.
+func TestUnloadEndsGraphs(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := f.stream(d)
+	first, second := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx"))), must[cudart.Module](t)(d.LoadModule("n", []byte("ptx")))
+	for _, m := range []cudart.Module{first, second} {
+		if err := s.Prepare(must[cudart.Kernel](t)(m.Kernel("none"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.calls()
+	if err := first.Unload(); err != nil {
+		t.Error(err)
+	}
+	wantCalls(t, f, "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload")
+	if len(s.singles) != 1 {
+		t.Errorf("the stream has %d graphs", len(s.singles))
+	}
 }
 
 // TestBriefLaunchFails has failures leave nothing behind, and the launch after one told

@@ -21,25 +21,26 @@ const drainLimit = 2 * time.Minute
 
 // stream is a queue of the device.
 type stream struct {
-	dev     *device
-	handle  uintptr
-	capture *capture // nil unless the stream is captured
-	singles map[*kernel]*single
+	dev          *device
+	handle       uintptr
+	highPriority bool
+	capture      *capture // nil unless the stream is captured
+	singles      map[*kernel]*single
 }
 
 // NewStream makes a stream that waits for no other stream.
 func (d *device) NewStream(options ...cudart.StreamOption) (cudart.Stream, error) {
-	s := &stream{dev: d}
-	if err := s.create(slices.Contains(options, cudart.HighPriority)); err != nil {
+	s := &stream{dev: d, highPriority: slices.Contains(options, cudart.HighPriority)}
+	if err := s.create(); err != nil {
 		return nil, err
 	}
 	d.own(s)
 	return s, nil
 }
 
-func (s *stream) create(highPriority bool) error {
+func (s *stream) create() error {
 	a, handle := s.dev.api, uintptr(unsafe.Pointer(&s.handle))
-	if !highPriority {
+	if !s.highPriority {
 		return a.call(a.streamCreate, handle, streamNonBlocking)
 	}
 	var least, greatest int32 // greater priorities are lower numbers, below 0
@@ -52,12 +53,7 @@ func (s *stream) create(highPriority bool) error {
 
 // Close destroys the stream. Work in it still completes.
 func (s *stream) Close() error {
-	err := s.dev.closeOwned(s)
-	for _, g := range s.singles {
-		err = errors.Join(err, s.dev.closeOwned(g))
-	}
-	clear(s.singles)
-	return err
+	return errors.Join(s.dev.closeOwned(s), s.dev.closeSingles(func(g *single) bool { return g.stream == s }))
 }
 
 func (s *stream) release() error { return s.dev.api.call(s.dev.api.streamDestroy, s.handle) }

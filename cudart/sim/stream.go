@@ -210,11 +210,13 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 // Prepare has nothing to do: all launches take the host as long.
 func (s *stream) Prepare(k cudart.Kernel) error {
 	const op = "preparing a stream for a kernel"
+	if _, err := s.device.loadedKernel(op, k); err != nil {
+		return err
+	}
 	if s.capture != nil {
 		return failure(op, cudart.ErrCaptureForbidden, "the stream is capturing")
 	}
-	_, err := s.device.loadedKernel(op, k)
-	return err
+	return nil
 }
 
 // loadedKernel is a kernel of a module that is loaded on this device; for others the
