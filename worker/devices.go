@@ -141,7 +141,7 @@ func (j Job) pdl(devices []cudart.Info) (bool, error) {
 	return j.PDL == on || j.PDL != off && !shareGPUs(devices), nil
 }
 
-// briefBytes is the size of a part up to which a call is over before the host could
+// briefBytes is the size of a part up to which a call is about over before the host could
 // launch the next one early, which takes it 3 to 4 us: on two H200s an allreduce of 64 KB
 // takes 2.8 us.
 const briefBytes = 64 << 10

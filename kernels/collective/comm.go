@@ -55,7 +55,7 @@ type Config struct {
 	// programmatic dependent launch.
 	PDL bool
 	// BriefBytes is the size of a part up to which a call is over before the host could
-	// launch another, as [cudart.Launch] has it.
+	// launch another, as [cudart.Launch] has it. 0: none is.
 	BriefBytes int64
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration

@@ -41,7 +41,7 @@ func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 }
 
 // brief reports whether a call is over before the host could launch another.
-func (c *Comm) brief(call Call) bool { return call.Bytes() <= c.cfg.BriefBytes }
+func (c *Comm) brief(call Call) bool { return c.cfg.BriefBytes > 0 && call.Bytes() <= c.cfg.BriefBytes }
 
 // Launch puts the algorithm's kernel for a call on the stream.
 func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {

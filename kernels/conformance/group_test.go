@@ -119,9 +119,7 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
 	}
-	if !g.pdl {
-		cfg.BriefBytes = g.bytes
-	}
+	cfg.BriefBytes = g.bytes / 8 // so that there are launches of both kinds
 	shared := m.layOut(&cfg)
 	if cfg.Peers, err = x.share(device, rank, shared); err != nil {
 		return nil, err

@@ -144,6 +144,9 @@ constexpr int kMostTileVecs = kPacketSlotBytes / (kPacketsPerVec * kPacketBytes)
 // Trades parts of p.bytes among all ranks, tile by tile. send(mail, i, at) sends
 // vector i of the parts, which is vector at of the tile; receive(mail, begin, end)
 // takes in vectors [begin, end), of which begin is the tile's first.
+//
+// In the first tile threads send before they have met: the launch before has ended, and with it all use of
+// the slot. Where another block's wait expires just then, some send and some do not, and peers miss those.
 template <int N, typename Send, typename Receive>
 FORCE_INLINE __device__ void trade(const Params& p, Epochs& epochs, Send send, Receive receive) {
   bool ok = !epochs.broken();
