@@ -17,6 +17,7 @@
 // epilogue by rows takes aligned buffers and tiles of whole rows. Floats of up to 32
 // bits. sm_90 and up, up to kMaxRanks ranks.
 
+#include "../device/early.cuh"
 #include "../device/entries.cuh"
 #include "../device/lamport.cuh"
 

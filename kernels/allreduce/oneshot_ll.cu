@@ -18,6 +18,7 @@
 // into kPacketSlotBytes. Any count and alignment; an epilogue by rows takes
 // aligned buffers and tiles of whole rows. sm_80 and up, up to kMaxRanks ranks.
 
+#include "../device/early.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 

@@ -27,6 +27,7 @@
 // alignment. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/copy.cuh"
+#include "../device/early.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 

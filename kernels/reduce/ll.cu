@@ -26,6 +26,7 @@
 // 32 threads; the packets of world tiles fit into kPacketSlotBytes. Any count and
 // alignment. sm_80 and up, up to kMaxRanks ranks.
 
+#include "../device/early.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 
