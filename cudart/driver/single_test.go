@@ -1,12 +1,18 @@
 package driver
 
 import (
+	_ "embed"
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"unsafe"
 
 	"gpurun/cudart"
 )
+
+//go:embed testdata/sequence.ptx
+var sequencePTX []byte
 
 // TestKernelNode compares with the size of CUDA_KERNEL_NODE_PARAMS_v1 in cuda.h.
 func TestKernelNode(t *testing.T) {
@@ -209,4 +215,37 @@ func TestGPUBriefLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.wantWords(buffers[1], append(words(count/2, 1+4*calls, 1), words(count/2, 1+count/2, 1)...))
+}
+
+// TestGPUBriefLaunchesAmongEarlyOnes has launches of both kinds, and ordinary ones, follow
+// each other in one stream, of which each needs the result of the one before.
+func TestGPUBriefLaunchesAmongEarlyOnes(t *testing.T) {
+	g := openGPU(t)
+	if g.dev.Info().Major < 9 {
+		t.Skip("no launch is early before compute capability 9.0")
+	}
+	m := must[cudart.Module](t)(g.dev.LoadModule("sequence", sequencePTX))
+	k := must[cudart.Kernel](t)(m.Kernel("times_three"))
+	if err := g.stream.Prepare(k); err != nil {
+		t.Fatal(err)
+	}
+	word := g.malloc(1)
+	if err := g.stream.Upload(word, words(1, 1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	want := uint32(1)
+	random := rand.New(rand.NewPCG(1, 2))
+	for call := range uint32(300) {
+		delay := random.Uint64N(20_000) // ns: the host is ahead of some, and behind others
+		params := binary.LittleEndian.AppendUint64(nil, uint64(word))
+		params = binary.LittleEndian.AppendUint64(params, delay)
+		params = binary.LittleEndian.AppendUint64(params, uint64(call))
+		kind := random.IntN(3)
+		if err := g.stream.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, Brief: kind == 0, PDL: kind < 2}, params); err != nil {
+			t.Fatal(err)
+		}
+		want = 3*want + call
+	}
+	g.synchronize()
+	g.wantWords(word, words(1, int(want), 0))
 }
