@@ -21,6 +21,7 @@
 // and tiles of whole rows. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/barrier.cuh"
+#include "../device/early.cuh"
 #include "../device/entries.cuh"
 #include "../device/reduce.cuh"
 
@@ -28,9 +29,10 @@ template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  const Store send(base + p.send_offset, p.bytes);
-  const int64_t tile = p.tile_bytes / kVecBytes, vecs = vecs_in(p.bytes);
+  Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  const int64_t tile = whole_vecs_in(p.tile_bytes), vecs = vecs_in(p.bytes);
   Epochs epochs(p);
+  send.fetch();
   for (int64_t first = block_id() * tile; first < vecs; first += grid_blocks() * tile) {
     const int64_t end = first + tile < vecs ? first + tile : vecs;
     const int64_t slot = p.scratch_offset + (int64_t)(2 * block_id() + epochs.next() % 2) * kSlotBytes;

@@ -1,4 +1,4 @@
-// Early: what a thread sends first by packets or mailboxes, loaded in advance.
+// Early: what a thread sends or stages first, loaded in advance.
 //
 // A kernel makes it, then its Epochs, which wait for the kernel in front, and then has it fetch: addresses are
 // computed beside that wait, and the load is on its way beside those of the Epochs.
