@@ -60,10 +60,10 @@ type Device interface {
 	// write while they run.
 	MallocHost(bytes int64) (HostBuffer, error)
 
-	// EncodeTensorMap makes what cp.async.bulk.tensor reads of m. The caller writes
-	// it to device memory, at a multiple of TensorMapAlign, before the kernel that
-	// gets its address begins. Only the device that encoded it can use it. Compute
-	// capability 9.0.
+	// EncodeTensorMap makes what cp.async.bulk.tensor reads of m. The caller passes
+	// it among a kernel's parameters, at a multiple of TensorMapAlign, of which the kernel takes the
+	// generic address. A kernel that finds it in device memory fences first: fence.proxy.tensormap.
+	// Only the device that encoded it can use it. Compute capability 9.0.
 	EncodeTensorMap(m TensorMap) ([TensorMapBytes]byte, error)
 
 	// LoadModule compiles PTX text. The name appears in errors.

@@ -6,7 +6,7 @@ import (
 )
 
 // TensorMapBytes is the size of an encoded tensor map, and TensorMapAlign what
-// its address in device memory must be a multiple of.
+// its address must be a multiple of.
 const (
 	TensorMapBytes = 128
 	TensorMapAlign = 64

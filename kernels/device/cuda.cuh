@@ -5,6 +5,7 @@
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
+#define GRID_CONSTANT __attribute__((grid_constant)) // of a parameter: it has an address, the same for all threads
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define FORCE_INLINE inline __attribute__((always_inline))
 

@@ -5,6 +5,7 @@
 
 #include "../device/bulkcopy.cuh"
 #include "../device/mbarrier.cuh"
+#include "params.cuh"
 
 constexpr int kWarpgroup = 128; // threads that multiply together
 
@@ -69,19 +70,19 @@ FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block)
 // Copies the box of a tensor map at those coordinates, the innermost first, to shared
 // memory. What lies outside of the tensor arrives as zeros. The barrier gets the
 // bytes of the whole box.
-FORCE_INLINE __device__ void copy_box(uint32_t to, uint64_t map, int32_t x, int32_t y, uint32_t barrier) {
+FORCE_INLINE __device__ void copy_box(uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
-      "l"(map), "r"(barrier), "r"(x), "r"(y)
+      "l"(&map), "r"(barrier), "r"(x), "r"(y)
       : "memory");
 }
 
 // The same to that place in all blocks of the cluster in the mask, to their barriers.
-FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, uint64_t map, int32_t x, int32_t y, uint32_t barrier) {
+FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, "
       "%4}], [%2], %5;" ::"r"(to),
-      "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
       : "memory");
 }
 

@@ -21,9 +21,6 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, done), AT(MatmulParams, made), AT(MatmulParams, kept),
     AT(MatmulParams, partials), AT(MatmulParams, partials_there),
     AT(MatmulParams, trace),
-    AT(MatmulParams, map_a),
-    AT(MatmulParams, map_a_full),
-    AT(MatmulParams, map_b),
     AT(MatmulParams, m),
     AT(MatmulParams, n),
     AT(MatmulParams, k),
@@ -34,6 +31,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, segment),
     AT(MatmulParams, whole), AT(MatmulParams, last), AT(MatmulParams, pieces), AT(MatmulParams, longest), AT(MatmulParams, falls),
     AT(MatmulParams, first_tiles),
+    AT(MatmulParams, map_a), AT(MatmulParams, map_a_full), AT(MatmulParams, map_b),
 };
 
 LAYOUT tiles_in_group[] = {kGroup};

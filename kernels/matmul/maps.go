@@ -16,12 +16,13 @@ type matrix struct {
 	dtype   string
 }
 
-// mapOf is where the tensor map of a matrix lies in device memory. It is made when it is
-// first asked for: who captures asks before. Nobody frees it before the device closes:
-// there are a few for each problem, of 128 bytes.
-func (r *Runner) mapOf(m matrix) (cudart.DevicePtr, error) {
-	if at, ok := r.maps[m]; ok {
-		return at, nil
+// encodedMap is what a kernel reads of a tensor map.
+type encodedMap = [cudart.TensorMapBytes]byte
+
+// mapOf is the tensor map of a matrix, encoded when it is first asked for. There are a few for each problem.
+func (r *Runner) mapOf(m matrix) (encodedMap, error) {
+	if text, ok := r.maps[m]; ok {
+		return text, nil
 	}
 	types := map[string]cudart.TensorType{collective.Half.Name: cudart.TensorFloat16, collective.BFloat16.Name: cudart.TensorBFloat16}
 	text, err := r.Device.EncodeTensorMap(cudart.TensorMap{
@@ -30,18 +31,11 @@ func (r *Runner) mapOf(m matrix) (cudart.DevicePtr, error) {
 		Box: []int{wgmmaSlice, m.boxRows}, Swizzle: 2 * wgmmaSlice, L2Promotion: 256,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("describing a matrix of %d x %d: %w", m.rows, m.k, err)
-	}
-	at, err := r.Device.Malloc(cudart.TensorMapBytes)
-	if err != nil {
-		return 0, fmt.Errorf("allocating a tensor map: %w", err)
-	}
-	if err := r.Main.Upload(at, text[:]); err != nil {
-		return 0, fmt.Errorf("uploading a tensor map: %w", err)
+		return encodedMap{}, fmt.Errorf("describing a matrix of %d x %d: %w", m.rows, m.k, err)
 	}
 	if r.maps == nil {
-		r.maps = map[matrix]cudart.DevicePtr{}
+		r.maps = map[matrix]encodedMap{}
 	}
-	r.maps[m] = at
-	return at, nil
+	r.maps[m] = text
+	return text, nil
 }

@@ -6,6 +6,12 @@
 
 constexpr int kMostClusters = 72; // of a kernel; no GPU of compute capability 9.0 has multiprocessors for more
 
+// TensorMap describes a matrix to copies of boxes of it. The driver makes it, and reads it where it lies: in the
+// parameters, which nothing writes while a kernel runs.
+struct alignas(64) TensorMap {
+  uint8_t opaque[128];
+};
+
 // Addresses are of this rank's memory. Matrices lie by rows, without gaps, but for b,
 // which lies by columns: n rows of k elements. What is symmetric lies at the same
 // distance from the base of every rank's memory: see on_peer.
@@ -29,9 +35,6 @@ struct MatmulParams {
   uint64_t partials;   // memory of this rank for the sums of pieces of tiles, see splitk.cuh
   uint64_t partials_there; // a word for each warp's sums of a piece, zero between calls
   uint64_t trace;      // where tiles note their times, or 0
-  uint64_t map_a;      // tensor maps of 128 bytes in device memory, of the matrices of that name, or 0
-  uint64_t map_a_full;
-  uint64_t map_b;
   int64_t m;           // of the whole problem
   int64_t n;
   int64_t k;           // a multiple of 8
@@ -47,6 +50,9 @@ struct MatmulParams {
   uint32_t falls;      // by how many slices pieces of each next one are shorter, of 2^16
   uint32_t reserved;
   uint8_t first_tiles[kMostClusters]; // that of its first round that each cluster takes: a permutation, see placement.go
+  TensorMap map_a;     // of the matrices of that name, or nothing
+  TensorMap map_a_full;
+  TensorMap map_b;
 };
 
 // The address on a rank that corresponds to one of this rank's symmetric memory.

@@ -26,9 +26,6 @@ type Params struct {
 	Partials                     uint64
 	PartialsThere                uint64
 	Trace                        uint64
-	MapA                         uint64
-	MapAFull                     uint64
-	MapB                         uint64
 	M                            int64
 	N                            int64
 	K                            int64
@@ -41,6 +38,8 @@ type Params struct {
 	Falls                        uint32
 	_                            uint32
 	FirstTiles                   [mostClusters]uint8
+	_                            [32]byte // tensor maps lie at multiples of cudart.TensorMapAlign
+	MapA, MapAFull, MapB         encodedMap
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

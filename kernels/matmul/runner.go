@@ -29,10 +29,10 @@ type Runner struct {
 
 	partials, partialsThere cudart.DevicePtr // see Runner.preparePartials
 
-	maps     map[matrix]cudart.DevicePtr // tensor maps in device memory, which goes with the device
-	forks    [2]cudart.Event             // where Copies and own leave Main, and where own comes back
-	own      cudart.Stream               // for the copy of the own shard; it goes with the device, too
-	recorder *recorder                   // of the call that is being recorded
+	maps     map[matrix]encodedMap
+	forks    [2]cudart.Event // where Copies and own leave Main, and where own comes back
+	own      cudart.Stream   // for the copy of the own shard; it goes with the device
+	recorder *recorder       // of the call that is being recorded
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from

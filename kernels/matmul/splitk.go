@@ -105,7 +105,7 @@ func (r *Runner) split(p *Params, l lastRound) error {
 }
 
 // preparePartials makes device memory for the sums of all pieces that there can be at a time, and for the words of the warps
-// that leave them, which are zero: when it is first asked for, as tensor maps are, and like them it goes with the device.
+// that leave them, which are zero: when it is first asked for. It goes with the device.
 func (r *Runner) preparePartials() error {
 	if r.partials != 0 {
 		return nil

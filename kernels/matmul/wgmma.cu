@@ -48,7 +48,7 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   each_tile(job, [&](const Tile& t) {
     if (job.await_rows(t, kRows) != Arrival::kThere) copies_see_it();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
-    const uint64_t map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
+    const TensorMap& map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
     const auto copy_a = [&](int32_t s) {
       a.await_empty(turn.a);
@@ -152,6 +152,6 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   cluster_meet(); // no block leaves while another still copies to it
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const MatmulParams p) {
+extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const GRID_CONSTANT MatmulParams p) {
   multiply_tiles<ELEMENT, COLUMNS, JOB<ELEMENT, kBlocks * kRows, COLUMNS, kPartRows>>(p);
 }

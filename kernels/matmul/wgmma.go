@@ -124,22 +124,22 @@ func (columns wgmma) room() (shared, passing int) {
 // pitch is how many bytes the rows of a tile are apart on its way out.
 func (columns wgmma) pitch() int64 { return outPitch(int64(columns)) }
 
-// complete names tensor maps of the operands, whose boxes are what a block copies at a time, and has clusters share the tiles
+// complete fills in tensor maps of the operands, whose boxes are what a block copies at a time, and has clusters share the tiles
 // of the last round.
 func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 	for _, m := range []struct {
-		to *uint64
+		to *encodedMap
 		of matrix
 	}{
 		{&p.MapA, matrix{p.A, w.rowsOfA, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
 		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
 		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
-		at, err := r.mapOf(m.of)
+		text, err := r.mapOf(m.of)
 		if err != nil {
 			return err
 		}
-		*m.to = uint64(at)
+		*m.to = text
 	}
 	l := columns.lastRound(w, r.SMs)
 	placement, err := r.placement(l)
