@@ -10,7 +10,8 @@
 //
 // All blocks are resident, and nobody waits in a circle. Order tiles of whole rounds by their numbers, then pieces, then tiles
 // of the last round, on all ranks alike: a cluster takes its own in this order, and none waits for what comes later. So
-// the first that is not done, on any rank, waits for none.
+// the first that is not done, on any rank, waits for none. Waits for peers end in time, and pieces are left whether these came
+// or not; so the waits here have no bound of their own.
 #pragma once
 
 #include "clusters.cuh"
