@@ -10,9 +10,6 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// tokenBytes is the size of what a rank shows to prove that it has come.
-const tokenBytes = 8
-
 // late is by how much a rank that is late on purpose lets the others go ahead:
 // time enough for them to pass a barrier that holds nobody.
 const late = 10 * time.Millisecond

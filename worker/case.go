@@ -81,3 +81,15 @@ func (c testCase) String() string {
 	}
 	return fmt.Sprintf("%s, %d bytes %s", strings.Join(words, " "), c.bytes(), place)
 }
+
+// task is what cases have in common that differ in algorithm and blocks alone.
+func (c testCase) task() string {
+	return fmt.Sprintln(c.call.DType.Name, c.call.Op, c.bytes(), c.inPlace)
+}
+
+func (c testCase) words() string { return c.call.DType.Name + " " + string(c.call.Op) }
+
+// sameContestant reports whether two cases of a group would be measured twice.
+func (c testCase) sameContestant(other testCase) bool {
+	return c.algorithm.Name == other.algorithm.Name && c.asked == other.asked && c.call.Blocks == other.call.Blocks
+}

@@ -7,44 +7,35 @@ import (
 	"slices"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 )
 
-// chooseAlgorithms turns the requests into cases that can run here. All ranks
-// know the same, and choose alike.
-func (r *rank) chooseAlgorithms() error {
-	if err := r.phase("choosing algorithms"); err != nil {
-		return err
+// Choose turns the requests into cases that can run there. All ranks choose alike. Algorithms that
+// are optional may be left out, which leftOut is about.
+func (p *Plan) Choose(s surroundings) (leftOut, err error) {
+	if p.job.Products != nil {
+		return p.products.choose(s, p.job.Optional)
 	}
-	if r.Job.Products != nil {
-		return r.chooseProducts()
-	}
-	r.sweep.cases = nil
-	c := chooser{r.sweep.collective, r.around, r.Job.Tuning}
-	var leftOut error
-	for _, q := range r.sweep.requests {
+	p.cases = nil
+	c := chooser{p.collective, s, p.job.Tuning}
+	for _, q := range p.requests {
 		chosen, err := c.choose(q)
-		if err != nil && slices.Contains(r.Job.Optional, q.algorithm) && isMachines(err) {
+		if err != nil && slices.Contains(p.job.Optional, q.algorithm) && isMachines(err) {
 			if leftOut == nil || !strings.Contains(leftOut.Error(), err.Error()) {
 				leftOut = errors.Join(leftOut, err)
 			}
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.sweep.cases = append(r.sweep.cases, newCases(c.collective.Shape, r.WorldSize, chosen)...)
+		p.cases = append(p.cases, newCases(c.collective.Shape, p.world, chosen)...)
 	}
-	if len(r.sweep.cases) == 0 && leftOut != nil {
-		return leftOut
+	if len(p.cases) == 0 && leftOut != nil {
+		return nil, leftOut
 	}
-	if leftOut != nil && r.Rank == 0 {
-		r.Logger.Warn("some algorithms are left out", zap.Error(leftOut))
-	}
-	return nil
+	return leftOut, nil
 }
 
 // isMachines reports whether an algorithm was refused for what the machine is.

@@ -22,15 +22,16 @@ func gpus(world, major int) surroundings {
 
 // withLibraries has both libraries open.
 func (s surroundings) withLibraries() surroundings {
-	anything := &fakeAnything{fakeNCCL{title: "a library"}}
-	s.libraries = map[string]Library{"nccl": anything, "nvshmem": &fakeHeap{fakeNCCL: &anything.fakeNCCL}}
+	s.libraries = map[string]offered{"nccl": able{}, "nvshmem": able{heap: true}}
 	return s
 }
 
-// fakeAnything does all types.
-type fakeAnything struct{ fakeNCCL }
+// able is a library that does everything.
+type able struct{ heap bool }
 
-func (f *fakeAnything) Supports(string, collective.DType, collective.Op) error { return nil }
+func (a able) HasHeap() bool { return a.heap }
+
+func (able) Supports(string, collective.DType, collective.Op) error { return nil }
 
 func tables(rules ...tuning.Rule) tuning.Tables {
 	return tuning.Tables{{GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-01-01", Rules: rules}}

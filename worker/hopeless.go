@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
@@ -45,9 +44,4 @@ func (r *rank) look(ctx context.Context, c testCase) (float64, error) {
 	}
 	samples, err := r.timeStream(ctx, c, calls)
 	return distribution(samples).P50, err
-}
-
-// task is what cases have in common that differ in algorithm and blocks alone.
-func (c testCase) task() string {
-	return fmt.Sprintln(c.call.DType.Name, c.call.Op, c.bytes(), c.inPlace)
 }

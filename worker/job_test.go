@@ -1,13 +1,11 @@
 package worker
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
-	"gpurun/worker/report"
 )
 
 // small is a job that makes sense.
@@ -30,16 +28,14 @@ func simulated(world int) surroundings {
 // casesOf plans a job and chooses its algorithms.
 func casesOf(t testing.TB, job Job, around surroundings) []testCase {
 	t.Helper()
-	world := len(around.devices)
-	s, err := planSweep(job, world)
+	p, err := job.Plan(len(around.devices))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rank{Options: Options{Job: job, WorldSize: world, Reports: report.NewWriter(nopCloser{&bytes.Buffer{}})}, sweep: s, around: around}
-	if err := r.chooseAlgorithms(); err != nil {
+	if _, err := p.Choose(around); err != nil {
 		t.Fatal(err)
 	}
-	return r.sweep.cases
+	return p.cases
 }
 
 func TestSweepHasEveryCase(t *testing.T) {

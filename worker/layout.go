@@ -18,6 +18,25 @@ type layout struct {
 	total                         int64
 }
 
+// tokenBytes is the size of what a rank shows to prove that it has come to a barrier.
+const tokenBytes = 8
+
+// layout makes room for the cases, and for what else the job measures.
+func (p Plan) layout(s surroundings) layout {
+	if p.job.Products != nil {
+		return layOutProducts(p.products, p.world, s.productSMs())
+	}
+	l := layOut(p.cases, s.leastSMs())
+	if p.noCeiling(s) == "" {
+		l = l.withCopies(p.job.CeilingBytes, p.world-1)
+	}
+	if p.job.Pairs {
+		l.pairs = layOutPairs(p.job.Sizes[0], l.total)
+		l.total = l.pairs.end
+	}
+	return l
+}
+
 // alignment of buffers: that of cudaMalloc.
 const alignment = 256
 

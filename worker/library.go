@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -45,7 +44,7 @@ type libraryOffer struct {
 // openLibraries opens what the job names, and lets all ranks know which of it is
 // there: on all of them or on none.
 func (r *rank) openLibraries(ctx context.Context) error {
-	names := r.wantedLibraries()
+	names := r.plan.libraries()
 	if len(names) == 0 {
 		return nil
 	}
@@ -64,7 +63,10 @@ func (r *rank) openLibraries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around.libraries, r.around.missing = r.libraries, map[string]string{}
+	r.around.libraries, r.around.missing = map[string]offered{}, map[string]string{}
+	for name, l := range r.libraries {
+		r.around.libraries[name] = l
+	}
 	for _, name := range names {
 		for rank := len(all) - 1; rank >= 0; rank-- {
 			if why := all[rank][name].Missing; why != "" {
@@ -93,55 +95,15 @@ func (r *rank) openLibrary(name string) libraryOffer {
 	return libraryOffer{Title: l.Title()}
 }
 
-// libraries names those that algorithms of the requests belong to. Across machines,
-// "auto" may take any.
-func (s sweep) libraries() (names []string) {
-	names = s.products.libraries()
-	for _, q := range s.requests {
-		for _, a := range automatic(s.collective, true) {
-			wanted := q.algorithm == a.Name || q.algorithm == auto && s.spansMachines
-			if wanted && !slices.Contains(names, a.Needs.Library) {
-				names = append(names, a.Needs.Library)
-			}
-		}
-	}
-	return names
-}
-
-// wantedLibraries are those of the requests, and what the memory is to come from.
-func (r *rank) wantedLibraries() []string {
-	names := r.sweep.libraries()
-	if r.Job.Symm == string(symm.NVSHMEMHeap) && !slices.Contains(names, r.Job.Symm) {
-		names = append(names, r.Job.Symm)
-	}
-	return names
-}
-
-// needed are the libraries that the cases use.
-func (r *rank) needed() map[string]Library {
-	needed := map[string]Library{}
-	for _, c := range r.sweep.cases {
-		if name := c.algorithm.Needs.Library; name != "" {
-			needed[name] = r.libraries[name]
-		}
-	}
-	for _, c := range r.sweep.products.cases {
-		for _, name := range c.algorithm.Libraries() {
-			needed[name] = r.libraries[name]
-		}
-	}
-	return needed
-}
-
 // joinLibraries has the ranks meet in every library that the cases use, and
 // returns these as the kernels' communicator wants them.
 func (r *rank) joinLibraries(ctx context.Context) (map[string]collective.Library, error) {
 	joined := map[string]collective.Library{}
-	for _, name := range r.sweep.libraries() { // in the same order everywhere
-		l, ok := r.needed()[name]
-		if !ok {
+	for _, name := range r.plan.libraries() { // in the same order everywhere
+		if !r.plan.needs(name) {
 			continue
 		}
+		l := r.libraries[name]
 		if !l.HasHeap() {
 			if err := r.joinLibrary(ctx, l); err != nil {
 				return nil, fmt.Errorf("joining the ranks in %s: %w", l.Title(), err)

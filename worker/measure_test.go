@@ -38,7 +38,7 @@ func TestMerge(t *testing.T) {
 	cases := casesOf(t, small(), simulated(4))
 	c := cases[len(cases)-1]
 	r := &rank{Options: Options{WorldSize: 4, Job: Job{Verify: true, GraphReplays: 3}}}
-	r.sweep.collective, _ = kernels.Find("allreduce")
+	r.plan.collective, _ = kernels.Find("allreduce")
 	bad := result.Mismatch{Rank: 3, Wrong: 5, Index: 7, Want: "0x01", Got: "0x02", Phase: "before timing"}
 	worse := result.Mismatch{Rank: 3, Wrong: 2, Index: 9, Want: "0x01", Got: "0x02", Phase: "after timing"}
 	slow := result.Time{Min: 90, P50: 100, P95: 110, P99: 111, Max: 112}

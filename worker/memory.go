@@ -54,7 +54,7 @@ func (r *rank) allocate(ctx context.Context) error {
 			r.around.apart = apart(refused.Rank, refused.Peer)
 		case err != nil:
 			return err
-		case r.needsMulticast() && r.memory.Multicast == 0:
+		case r.plan.needsMulticast() && r.memory.Multicast == 0:
 			return r.doWithoutMulticast(ctx)
 		default:
 			return nil
@@ -72,7 +72,7 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
-	r.layout = r.layOutCases()
+	r.layout = r.plan.layout(r.around)
 	if r.layout.total <= r.memory.Bytes {
 		return nil
 	}
@@ -80,22 +80,6 @@ func (r *rank) doWithoutMulticast(ctx context.Context) error {
 		return err
 	}
 	return r.allocateOnce(ctx)
-}
-
-// layOutCases makes room for the cases, and for what else the job measures.
-func (r *rank) layOutCases() layout {
-	if r.Job.Products != nil {
-		return layOutProducts(r.sweep.products, r.WorldSize, r.around.productSMs())
-	}
-	l := layOut(r.sweep.cases, r.around.leastSMs())
-	if r.noCeiling() == "" {
-		l = l.withCopies(r.Job.CeilingBytes, r.WorldSize-1)
-	}
-	if r.Job.Pairs {
-		l.pairs = layOutPairs(r.Job.Sizes[0], l.total)
-		l.total = l.pairs.end
-	}
-	return l
 }
 
 func (r *rank) freeMemory(ctx context.Context) error {
@@ -111,7 +95,7 @@ func (r *rank) freeMemory(ctx context.Context) error {
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own. Across machines nothing is shared but what a library shares.
 func (r *rank) allocateOnce(ctx context.Context) error {
-	r.layout = r.layOutCases()
+	r.layout = r.plan.layout(r.around)
 	bytes := r.layout.total
 	options, err := r.memoryOptions(bytes)
 	if err != nil {
@@ -140,10 +124,10 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 	o := symm.Options{
-		Kind: symm.Kind(r.Job.Symm), Multicast: r.needsMulticast(), AcrossMachines: r.Job.spansMachines(), Begins: r.begins,
+		Kind: symm.Kind(r.Job.Symm), Multicast: r.plan.needsMulticast(), AcrossMachines: r.Job.spansMachines(), Begins: r.begins,
 	}
-	for _, l := range r.needed() {
-		if l.HasHeap() {
+	for name, l := range r.libraries {
+		if r.plan.needs(name) && l.HasHeap() {
 			o.Kind = symm.NVSHMEMHeap
 		}
 	}
@@ -207,15 +191,6 @@ func advice(err error) string {
 		return " (smaller sizes, by --maxbytes, or for products by -m, -n and -k, need less)"
 	}
 	return ""
-}
-
-func (r *rank) needsMulticast() bool {
-	for _, c := range r.sweep.cases {
-		if c.algorithm.Needs.Multicast {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *rank) newComm(joined map[string]collective.Library) (err error) {

@@ -227,3 +227,22 @@ func (c *pairCheck) share(ctx context.Context) error {
 	}
 	return nil
 }
+
+// corruptPair flips a bit of what a peer has written to this rank's memory, if
+// that is to be injected, and reports whether it did.
+func (c *pairCheck) corruptPair() (done bool, err error) {
+	in, ok := c.takeInjection(func(in Injection) bool { return in.Kind == Corrupt })
+	if !ok {
+		return false, nil
+	}
+	at := c.comm.Local(c.layout.pairs.data) + cudart.DevicePtr(in.Byte)
+	var b [1]byte
+	if err := c.stream.Download(b[:], at); err != nil {
+		return false, fmt.Errorf("injecting corruption: %w", err)
+	}
+	b[0] ^= 1
+	if err := c.stream.Upload(at, b[:]); err != nil {
+		return false, fmt.Errorf("injecting corruption: %w", err)
+	}
+	return true, nil
+}

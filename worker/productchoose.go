@@ -5,25 +5,20 @@ import (
 	"fmt"
 	"slices"
 
-	"go.uber.org/zap"
-
 	"gpurun/kernels/matmul"
 )
 
-// chooseProducts turns the requests for products into cases that can run here. All
-// ranks know the same, and choose alike.
-func (r *rank) chooseProducts() error {
-	p := &r.sweep.products
+// choose is Choose for products.
+func (p *products) choose(s surroundings, optional []string) (leftOut, err error) {
 	p.cases = nil
-	var leftOut []error
 	for _, q := range p.requests {
-		err := r.around.chooseProduct(&q)
-		if err != nil && slices.Contains(r.Job.Optional, q.asked) && isMachines(err) {
-			leftOut = append(leftOut, err)
+		err := s.chooseProduct(&q)
+		if err != nil && slices.Contains(optional, q.asked) && isMachines(err) {
+			leftOut = errors.Join(leftOut, err)
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !q.algorithm.Chunked {
 			q.splits = 1
@@ -32,13 +27,10 @@ func (r *rank) chooseProducts() error {
 			p.cases = append(p.cases, q)
 		}
 	}
-	switch all := errors.Join(leftOut...); {
-	case all != nil && len(p.cases) == 0:
-		return all
-	case all != nil && r.Rank == 0:
-		r.Logger.Warn("some algorithms are left out", zap.Error(all))
+	if len(p.cases) == 0 && leftOut != nil {
+		return nil, leftOut
 	}
-	return nil
+	return leftOut, nil
 }
 
 // same reports whether two cases would be measured twice.

@@ -25,7 +25,7 @@ func (r *rank) runProducts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("preparing the products: %w", err)
 	}
-	cases, done := r.sweep.products.cases, 0
+	cases, done := r.plan.products.cases, 0
 	for _, group := range p.groups() {
 		if err := r.Reports.Progress(done, len(cases)); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 // groups are the cases that are measured side by side: all of a problem in rounds, else
 // each by itself.
 func (p *productRun) groups() (all [][]productCase) {
-	for _, c := range p.sweep.products.cases {
+	for _, c := range p.plan.products.cases {
 		last := len(all) - 1
 		if p.Job.Rounds > 0 && last >= 0 && all[last][0].problem.String() == c.problem.String() {
 			all[last] = append(all[last], c)

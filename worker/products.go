@@ -2,13 +2,11 @@ package worker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
-	"gpurun/kernels/reference"
 )
 
 // Products is a job about products of matrices: all sizes with all others, in every
@@ -33,30 +31,6 @@ type products struct {
 	operation *matmul.Operation
 	requests  []productCase // with an algorithm that may be "auto"
 	cases     []productCase // once algorithms are chosen
-}
-
-// productCase is one measurement to make.
-type productCase struct {
-	operation *matmul.Operation
-	algorithm *matmul.Algorithm // nil in a request
-	problem   matmul.Problem
-	splits    int
-	asked     string // the job asks for: a name, or "auto"
-	why       string // the algorithm was chosen
-	hostFlops int64  // as in Products
-}
-
-// String reads "allgather-matmul decomposed, 4096 x 6656 x 16384 bfloat16".
-func (c productCase) String() string {
-	return fmt.Sprintf("%s %s, %s", c.operation.Name, c.algorithm.Name, c.problem)
-}
-
-// input is what the reference knows of a case.
-func (c productCase) input(seed uint64, pattern reference.Pattern, world int) reference.Product {
-	return reference.Product{
-		Seed: seed, Pattern: pattern, DType: c.problem.DType, M: c.problem.M, N: c.problem.N, K: c.problem.K,
-		World: world, Gathered: c.operation.Gathers, Local: c.localOnly(), Stepwise: c.algorithm.Library != "",
-	}
 }
 
 // planProducts turns the job's words into requests.
@@ -167,4 +141,27 @@ func (j Job) checkProducts(p products, world int) error {
 		}
 	}
 	return j.checkRecord(p)
+}
+
+// checkRecord says why a job that is to record a call has no call that can be, or returns
+// nil.
+func (j Job) checkRecord(p products) error {
+	if !j.Record {
+		return nil
+	}
+	if len(p.requests) != 1 {
+		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
+	}
+	a, ok := p.operation.Algorithm(p.requests[0].asked)
+	if !ok || a.Tiles != nil {
+		return nil // "auto" takes one that can be
+	}
+	var can []string
+	for _, a := range p.operation.Algorithms {
+		if a.Tiles != nil {
+			can = append(can, a.Name)
+		}
+	}
+	return usagef("%s %s notes no times of its tiles, so that there is no timeline of it; there is of %s",
+		p.operation.Name, a.Name, strings.Join(can, ", "))
 }

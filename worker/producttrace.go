@@ -4,35 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
 	"gpurun/worker/trace"
 )
-
-// checkRecord says why a job that is to record a call has no call that can be, or returns
-// nil.
-func (j Job) checkRecord(p products) error {
-	if !j.Record {
-		return nil
-	}
-	if len(p.requests) != 1 {
-		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
-	}
-	a, ok := p.operation.Algorithm(p.requests[0].asked)
-	if !ok || a.Tiles != nil {
-		return nil // "auto" takes one that can be
-	}
-	var can []string
-	for _, a := range p.operation.Algorithms {
-		if a.Tiles != nil {
-			can = append(can, a.Name)
-		}
-	}
-	return usagef("%s %s notes no times of its tiles, so that there is no timeline of it; there is of %s",
-		p.operation.Name, a.Name, strings.Join(can, ", "))
-}
 
 // pieceTiles is how many tiles fit into a report.
 const pieceTiles = 2048

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gpurun/cudart"
 	"gpurun/kernels/reference"
@@ -130,21 +129,6 @@ func (r *rank) flipBit(at cudart.DevicePtr) error {
 		return fmt.Errorf("injecting corruption: %w", err)
 	}
 	return nil
-}
-
-// What the reference, and what works on the inputs, gets through in a second on a slow
-// machine, and less.
-const (
-	verifyingFlops    = 1 << 26
-	verifyingElements = 1 << 20
-)
-
-// verifying bounds how much longer a rank may take than another to verify a case.
-func (c productCase) verifying(world int) time.Duration {
-	b := c.operation.Buffers(c.problem, world)
-	elements := int64(world) * (b.A + b.AFull + b.B + b.C) / int64(c.problem.DType.Size)
-	flops := min(c.resultFlops(world), c.hostFlops) * int64(world)
-	return time.Duration(elements/verifyingElements+flops/verifyingFlops) * time.Second
 }
 
 // meetAfterProduct lines the ranks up, of which some may still be verifying a case.

@@ -20,7 +20,7 @@ import (
 
 // runRounds makes all measurements in rounds, in step with the peers.
 func (r *rank) runRounds(ctx context.Context) error {
-	all := groups(r.sweep.cases)
+	all := groups(r.plan.cases)
 	done, total := 0, len(slices.Concat(all...))
 	for _, group := range all {
 		if err := r.Reports.Progress(done, total); err != nil {
@@ -65,13 +65,6 @@ func groups(cases []testCase) [][]testCase {
 			cmp.Compare(a[0].bytes(), b[0].bytes()))
 	})
 	return all
-}
-
-func (c testCase) words() string { return c.call.DType.Name + " " + string(c.call.Op) }
-
-// sameContestant reports whether two cases of a group would be measured twice.
-func (c testCase) sameContestant(other testCase) bool {
-	return c.algorithm.Name == other.algorithm.Name && c.asked == other.asked && c.call.Blocks == other.call.Blocks
 }
 
 // order is the order of n cases in a round, the same on all ranks. Over n rounds, or 2n where n is odd, each case has each

@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, r.reportPhases())
 	}()
 
-	if err := r.plan(); err != nil {
+	if r.plan, err = r.Job.Plan(r.WorldSize); err != nil {
 		return err
 	}
 	if err := r.join(ctx, r.openDevice); err != nil {
@@ -120,7 +120,7 @@ func (r *rank) work(ctx context.Context) error {
 // been reached.
 type rank struct {
 	Options
-	sweep  sweep
+	plan   Plan
 	group  *rendezvous.Group
 	files  *fdpass.Peer
 	device cudart.Device

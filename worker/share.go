@@ -49,7 +49,7 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 	r.combine(&res, all)
 	if us := res.Time.P50; us > 0 {
 		res.AlgBW = float64(res.Bytes) / us / 1e3
-		res.BusBW = res.AlgBW * r.sweep.collective.BusFactor(r.WorldSize)
+		res.BusBW = res.AlgBW * r.plan.collective.BusFactor(r.WorldSize)
 	}
 	return res
 }

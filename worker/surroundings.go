@@ -25,7 +25,7 @@ type surroundings struct {
 	wantPDL       bool // of every kernel, or else not at all
 	// libraries are those of others that are open, the same versions on all ranks,
 	// and missing says why one cannot be used; by name.
-	libraries map[string]Library
+	libraries map[string]offered
 	missing   map[string]string
 }
 

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/cudart/symm"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+)
+
+// Plan is a job in terms of the catalog: what it asks for, and, once algorithms are chosen, which
+// cases that comes to.
+type Plan struct {
+	job        Job
+	world      int
+	collective *collective.Collective // nil: the job is about something else
+	requests   []request
+	cases      []testCase
+	products   products
+}
+
+// request is one call that the job asks for.
+type request struct {
+	algorithm string // a name, or "auto"
+	// call has its buffers' distance from their alignment in the place of their
+	// offsets.
+	call collective.Call
+	// bytes are the size that is asked for; the call's own may be a little less.
+	bytes int64
+}
+
+// UsageError is a job that makes no sense.
+type UsageError struct{ Reason string }
+
+func (e *UsageError) Error() string { return e.Reason }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// Check says why a job cannot run on so many ranks, whatever their devices, as
+// a *UsageError, or nil.
+func (j Job) Check(world int) error {
+	_, err := j.Plan(world)
+	return err
+}
+
+// Plan turns the job's words into requests. Its errors are *UsageError.
+func (j Job) Plan(world int) (Plan, error) {
+	p := Plan{job: j, world: world}
+	switch {
+	case j.Pairs:
+		return p, j.checkPairs(world)
+	case j.Products != nil:
+		var err error
+		p.products, err = j.planProducts(world)
+		return p, err
+	}
+	var ok bool
+	if p.collective, ok = kernels.Find(j.Collective); !ok {
+		return p, usagef("there is no collective %q", j.Collective)
+	}
+	if p.collective.Shape.Empty && j.spansMachines() {
+		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", p.collective.Name)
+	}
+	words, err := j.parse(p.collective, world)
+	if err != nil {
+		return p, err
+	}
+	for _, algorithm := range j.Algorithms {
+		if err := p.add(algorithm, words); err != nil {
+			return p, err
+		}
+	}
+	return p, j.checkInjections(p.collective.Shape, world, p.requests)
+}
+
+// add appends the requests for an algorithm.
+func (p *Plan) add(algorithm string, words parsed) error {
+	call := collective.Call{Root: p.job.Root, Epilogue: words.epilogue}
+	for _, call.Blocks = range words.blocks {
+		for _, call.DType = range words.dtypes {
+			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
+			for _, call.Op = range words.ops {
+				for _, bytes := range words.sizes {
+					call.Count = p.job.count(p.collective.Shape, p.world, call.DType, bytes)
+					if err := p.check(algorithm, call); err != nil {
+						return err
+					}
+					p.requests = append(p.requests, request{algorithm, call, bytes})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// check says what no device could change about a request. "auto" is satisfied
+// with any algorithm; the complaint is then about the one for the size.
+func (p *Plan) check(algorithm string, call collective.Call) error {
+	if algorithm == auto {
+		candidates := automatic(p.collective, p.job.spansMachines())
+		for _, a := range candidates {
+			if a.Check(call, p.world) == nil && p.job.contradicts(p.collective, a, call) == nil {
+				return nil
+			}
+		}
+		if algorithm = p.collective.Choose(p.world, call); p.job.spansMachines() && len(candidates) > 0 {
+			algorithm = candidates[0].Name
+		}
+	}
+	a, ok := p.collective.Algorithm(algorithm)
+	if !ok {
+		return usagef("%s has no algorithm %q", p.collective.Name, algorithm)
+	}
+	if err := a.Check(call, p.world); err != nil {
+		return &UsageError{err.Error() + p.job.able(p.collective, call, p.world)}
+	}
+	if slices.Contains(p.job.Optional, algorithm) {
+		return nil
+	}
+	return p.job.contradicts(p.collective, a, call)
+}
+
+// able says which of gpurun's own algorithms can do a call, behind why another cannot; it is
+// empty where none can.
+func (j Job) able(c *collective.Collective, call collective.Call, world int) string {
+	var names []string
+	for _, a := range c.Algorithms {
+		if a.Needs.Library == "" && a.Check(call, world) == nil && j.contradicts(c, a, call) == nil {
+			names = append(names, a.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(names, " or ") + " can"
+}
+
+// contradicts refuses an algorithm that is named together with a setting that
+// rules it out.
+func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+	name := a.Collective + " " + a.Name
+	switch {
+	case j.spansMachines() && a.Needs.Library == "":
+		return &UsageError{withinOneMachine(c, a)}
+	case j.P2P == off && a.Needs.Peers:
+		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
+	case j.Multicast == off && a.Needs.Multicast:
+		return usagef("%s needs multicast addresses, and multicast is off", name)
+	case a.Needs.Multicast && (j.Symm == string(symm.IPC) || j.Symm == string(symm.Host)):
+		return usagef("%s needs multicast addresses, which memory shared by %s has not: --symm auto or vmm", name, j.Symm)
+	case a.Needs.Peers && j.Symm == string(symm.Host):
+		return usagef("%s needs the peers' own memory, and symm is host; %s can do without", name, withoutPeers(c))
+	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != auto && j.Symm != a.Needs.Library:
+		return usagef("%s works on NVSHMEM's own memory alone: leave --symm at auto", name)
+	case j.PDL == on && !a.HasPDL(call):
+		return usagef("%s has no kernel for programmatic dependent launch: leave --pdl at auto", name)
+	}
+	return nil
+}
