@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 )
 
@@ -20,8 +22,8 @@ type fan struct {
 // newFan makes the streams. The caller closes it, also after an error.
 func (r *rank) newFan() (*fan, error) {
 	peers := r.WorldSize - 1
-	f := &fan{bytes: shareBytes(r.Job.CeilingBytes, peers)}
-	f.apart = roundUp(f.bytes)
+	f := &fan{bytes: workload.ShareBytes(r.Job.CeilingBytes, peers)}
+	f.apart = workload.RoundUp(f.bytes)
 	for range peers {
 		s, err := r.device.NewStream()
 		if err != nil {
@@ -99,8 +101,8 @@ func (r *rank) copyToAll(f *fan) error {
 	for range copiesAtOnce {
 		for i, stream := range f.streams {
 			peer := (r.Rank + i + 1) % r.WorldSize
-			to := r.comm.Peer(peer, r.layout.copyTo+int64(i)*f.apart)
-			if err := stream.Copy(to, r.comm.Local(r.layout.copyFrom), f.bytes); err != nil {
+			to := r.comm.Peer(peer, r.layout.CopyTo+int64(i)*f.apart)
+			if err := stream.Copy(to, r.comm.Local(r.layout.CopyFrom), f.bytes); err != nil {
 				return err
 			}
 		}

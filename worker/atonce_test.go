@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
@@ -33,25 +32,6 @@ func TestCeilingOf(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-}
-
-// A place to land for each peer, of which there may be many, takes no more than a few
-// times the memory of a copy.
-func TestPlacesToLand(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		bytes, peers := rapid.Int64Range(1, 1<<30).Draw(t, "bytes"), rapid.IntRange(1, 71).Draw(t, "peers")
-		share, l := shareBytes(bytes, peers), layout{total: 512}.withCopies(bytes, peers)
-		room := l.total - l.copyTo
-		if share < 1 || share > bytes || room < bytes || room < int64(peers)*roundUp(share) {
-			t.Errorf("%d bytes to each, and room for %d", share, room)
-		}
-		if most := landings*bytes + int64(peers)*alignment*2; room > most {
-			t.Errorf("room for %d, want at most %d", room, most)
-		}
-		if l.copyFrom < 512 || l.copyTo < l.copyFrom+bytes {
-			t.Errorf("%+v", l)
-		}
-	})
 }
 
 // clock is a stamp that was taken at a time.

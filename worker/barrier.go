@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
@@ -40,7 +42,7 @@ func (r *rank) verifyBarrier(ctx context.Context, m *measurement, t trial, submi
 		if corrupted && v.Wrong == 0 {
 			return errCorruptionMissed
 		}
-		m.add(r.Rank, t, v, int64(r.WorldSize), tokenBytes)
+		m.add(r.Rank, t, v, int64(r.WorldSize), workload.TokenBytes)
 	}
 	return nil
 }
@@ -54,17 +56,17 @@ func (r *rank) roundOfTokens(ctx context.Context, t trial, submit func() error, 
 		}
 		time.Sleep(late)
 	}
-	token := make([]byte, tokenBytes)
+	token := make([]byte, workload.TokenBytes)
 	t.in.Fill(token, r.Rank)
-	if err := r.stream.Upload(r.comm.Local(r.layout.scratch), token); err != nil {
+	if err := r.stream.Upload(r.comm.Local(r.layout.Scratch), token); err != nil {
 		return fmt.Errorf("uploading a token: %w", err)
 	}
 	if err := submit(); err != nil {
 		return err
 	}
 	for rank := range r.WorldSize {
-		to := r.comm.Local(r.layout.recv + int64(rank)*tokenBytes)
-		if err := r.stream.Copy(to, r.comm.Peer(rank, r.layout.scratch), tokenBytes); err != nil {
+		to := r.comm.Local(r.layout.Recv + int64(rank)*workload.TokenBytes)
+		if err := r.stream.Copy(to, r.comm.Peer(rank, r.layout.Scratch), workload.TokenBytes); err != nil {
 			return fmt.Errorf("copying the token of rank %d: %w", rank, err)
 		}
 	}
@@ -76,18 +78,18 @@ func (r *rank) roundOfTokens(ctx context.Context, t trial, submit func() error, 
 			return err
 		}
 	}
-	return r.settle(ctx, t.testCase)
+	return r.settle(ctx, t.Case)
 }
 
 // compareTokens judges the tokens of all ranks.
 func (r *rank) compareTokens(in reference.Input) (reference.Verdict, error) {
 	var all reference.Verdict
-	got := make([]byte, tokenBytes*r.WorldSize)
-	if err := r.stream.Download(got, r.comm.Local(r.layout.recv)); err != nil {
+	got := make([]byte, workload.TokenBytes*r.WorldSize)
+	if err := r.stream.Download(got, r.comm.Local(r.layout.Recv)); err != nil {
 		return all, fmt.Errorf("downloading the tokens: %w", err)
 	}
 	for rank := range r.WorldSize {
-		v := in.From(rank, got[rank*tokenBytes:][:tokenBytes])
+		v := in.From(rank, got[rank*workload.TokenBytes:][:workload.TokenBytes])
 		v.First = int64(rank) // of the output
 		all = all.Merge(v)
 	}

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 )
@@ -68,21 +70,21 @@ func (s notingStream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte
 func TestBriefLaunches(t *testing.T) {
 	allreduce := sideBySide()
 	allreduce.Algorithms = []string{"twoshot"}
-	barrier := Job{Collective: "barrier", Algorithms: []string{"flag"}, Iterations: 2, Warmup: 1, Verify: true}
+	barrier := workload.Job{Collective: "barrier", Algorithms: []string{"flag"}, Iterations: 2, Warmup: 1, Verify: true}
 	for _, tt := range []struct {
-		job    Job
+		job    workload.Job
 		kernel string
 		pdl    string
 		bytes  int64
 		brief  bool
 	}{
-		{allreduce, "twoshot_sum_n2", auto, 4 << 10, true},
-		{allreduce, "twoshot_sum_n2", auto, 64 << 10, true},
-		{allreduce, "twoshot_sum_n2", auto, 128 << 10, false},
-		{allreduce, "twoshot_sum_n2", off, 64 << 10, true},
-		{allreduce, "twoshot_sum_n2", on, 4 << 10, false},
-		{barrier, "barrier_flag", auto, 0, true},
-		{barrier, "barrier_flag", on, 0, false},
+		{allreduce, "twoshot_sum_n2", workload.Auto, 4 << 10, true},
+		{allreduce, "twoshot_sum_n2", workload.Auto, 64 << 10, true},
+		{allreduce, "twoshot_sum_n2", workload.Auto, 128 << 10, false},
+		{allreduce, "twoshot_sum_n2", workload.Off, 64 << 10, true},
+		{allreduce, "twoshot_sum_n2", workload.On, 4 << 10, false},
+		{barrier, "barrier_flag", workload.Auto, 0, true},
+		{barrier, "barrier_flag", workload.On, 0, false},
 	} {
 		for _, rounds := range []int{0, 1} {
 			job, kernel := tt.job, tt.kernel

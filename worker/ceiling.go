@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/worker/workload"
+
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
@@ -30,7 +32,7 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 		return nil
 	}
 	r.Phases.Begin(phases.Links)
-	found := result.Ceiling{Skipped: r.plan.noCeiling(r.around)}
+	found := result.Ceiling{Skipped: r.plan.NoCeiling(r.around)}
 	if found.Skipped == "" {
 		if err := r.phase("measuring what the links carry"); err != nil {
 			return err
@@ -70,7 +72,7 @@ func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
 		return result.Ceiling{Skipped: "the device's clock stands still while it copies"}
 	case once > turns:
 		return result.Ceiling{
-			CopyOut: atOnce, Bytes: shareBytes(bytes, len(all)-1),
+			CopyOut: atOnce, Bytes: workload.ShareBytes(bytes, len(all)-1),
 			Method: "copy engine, all ranks at once to all peers at once",
 		}
 	}
@@ -97,7 +99,7 @@ func (r *rank) rateInTurns(ctx context.Context) (float64, error) {
 	for range copyRepetitions {
 		for distance := 1; distance < r.WorldSize; distance++ {
 			peer := (r.Rank + distance) % r.WorldSize
-			took, _, err := r.timeTogether(ctx, testCase{}, s, func() error { return r.copyTo(peer) })
+			took, _, err := r.timeTogether(ctx, workload.Case{}, s, func() error { return r.copyTo(peer) })
 			if err != nil {
 				return 0, fmt.Errorf("copying to rank %d: %w", peer, err)
 			}
@@ -120,7 +122,7 @@ func medianRate(rates []float64) float64 {
 // copyTo enqueues the copies to a peer that are timed together.
 func (r *rank) copyTo(peer int) error {
 	for range copiesAtOnce {
-		err := r.stream.Copy(r.comm.Peer(peer, r.layout.copyTo), r.comm.Local(r.layout.copyFrom), r.Job.CeilingBytes)
+		err := r.stream.Copy(r.comm.Peer(peer, r.layout.CopyTo), r.comm.Local(r.layout.CopyFrom), r.Job.CeilingBytes)
 		if err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 // when an out-of-place call wrote to its input.
 func (r *rank) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 	var all reference.Verdict
-	call := r.place(t.testCase)
+	call := r.place(t.Case)
 	var covered int64
-	for _, s := range t.output(r.Rank) {
+	for _, s := range t.Output(r.Rank) {
 		v, err := r.compareSegment(ctx, t, call.Recv, s)
 		if err != nil {
 			return all, err
@@ -22,10 +22,10 @@ func (r *rank) compare(ctx context.Context, t trial) (reference.Verdict, error) 
 		all = all.Merge(v)
 		covered += s.Count
 	}
-	if covered != t.recvCount() {
-		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.algorithm.Collective, covered, t.recvCount())
+	if covered != t.RecvCount() {
+		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.Algorithm.Collective, covered, t.RecvCount())
 	}
-	if t.inPlace {
+	if t.InPlace {
 		return all, nil
 	}
 	return all, r.inputIsIntact(ctx, t, call.Send)
@@ -33,7 +33,7 @@ func (r *rank) compare(ctx context.Context, t trial) (reference.Verdict, error) 
 
 // compareResidualOut compares the sums with the residual added.
 func (r *rank) compareResidualOut(ctx context.Context, t trial) (reference.Verdict, error) {
-	known, call := t.epilogue(), r.place(t.testCase)
+	known, call := t.epilogue(), r.place(t.Case)
 	return r.compareChunks(ctx, t.in, call.Epilogue.ResidualOut, call.Count, func(in reference.Input, got []byte) reference.Verdict {
 		known.In = in
 		return known.ResidualOut(got)
@@ -43,7 +43,7 @@ func (r *rank) compareResidualOut(ctx context.Context, t trial) (reference.Verdi
 // compareSegment compares a segment of the output that begins at an offset. The
 // verdict's index is that of the output.
 func (r *rank) compareSegment(ctx context.Context, t trial, output int64, s reference.Segment) (reference.Verdict, error) {
-	in, size := t.in, t.call.DType.Size
+	in, size := t.in, t.Call.DType.Size
 	in.First = s.First
 	v, err := r.compareChunks(ctx, in, output+s.At*int64(size), s.Count, func(in reference.Input, got []byte) reference.Verdict {
 		known := t.epilogue()
@@ -53,7 +53,7 @@ func (r *rank) compareSegment(ctx context.Context, t trial, output int64, s refe
 			return known.Result(got)
 		case s.Source == reference.Copied:
 			return in.From(s.From, got)
-		case t.inPlace: // the output that nobody writes is the input
+		case t.InPlace: // the output that nobody writes is the input
 			return in.From(r.Rank, got)
 		}
 		v := reference.Filled(got, size, poison)
@@ -81,7 +81,7 @@ func (r *rank) compareChunks(ctx context.Context, in reference.Input, from, coun
 
 // inputIsIntact compares the input with what was uploaded.
 func (r *rank) inputIsIntact(ctx context.Context, t trial, from int64) error {
-	return r.inChunks(ctx, t.in, t.sendCount(), func(in reference.Input, at int64) error {
+	return r.inChunks(ctx, t.in, t.SendCount(), func(in reference.Input, at int64) error {
 		in.Fill(r.buffers.input, r.Rank)
 		if err := r.stream.Download(r.buffers.output, r.comm.Local(from+at)); err != nil {
 			return fmt.Errorf("downloading the input: %w", err)

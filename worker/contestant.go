@@ -3,13 +3,15 @@ package worker
 import (
 	"context"
 
+	"gpurun/worker/workload"
+
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
 )
 
 // contestant is a case of a group while that is measured.
 type contestant struct {
-	testCase
+	workload.Case
 	measurement
 	submit func() error // puts one call on the stream
 	batch  func() error // puts as many on it as are timed together
@@ -26,15 +28,15 @@ func (c *contestant) close() {
 // enter verifies a case and makes what its rounds need.
 func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
 	r.Phases.Begin(phases.Load)
-	if err := r.comm.Prepare(r.stream, c.algorithm, r.place(c.testCase)); err != nil {
+	if err := r.comm.Prepare(r.stream, c.Algorithm, r.place(c.Case)); err != nil {
 		return err
 	}
 	var release func()
-	if c.submit, release, err = r.submission(ctx, c.testCase); err != nil {
+	if c.submit, release, err = r.submission(ctx, c.Case); err != nil {
 		return err
 	}
 	c.closed = append(c.closed, release)
-	if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.testCase, reference.Exact, "before timing"), c.submit); err != nil {
+	if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.Case, reference.Exact, "before timing"), c.submit); err != nil {
 		return err
 	}
 	r.Phases.Begin(phases.Measure)
@@ -48,7 +50,7 @@ func (r *rank) enter(ctx context.Context, c *contestant) (err error) {
 	if err := r.makeBatch(c); err != nil {
 		return err
 	}
-	if err := r.meetAfterVerifying(ctx, c.testCase); err != nil {
+	if err := r.meetAfterVerifying(ctx, c.Case); err != nil {
 		return err
 	}
 	return r.warmUp(ctx, c)
@@ -68,7 +70,7 @@ func (r *rank) makeBatch(c *contestant) error {
 		}
 		return nil
 	}
-	graph, err := r.capture(c.testCase, r.Job.Iterations)
+	graph, err := r.capture(c.Case, r.Job.Iterations)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (r *rank) makeBatch(c *contestant) error {
 
 // warmUp makes the calls that are not timed, and uploads the graph.
 func (r *rank) warmUp(ctx context.Context, c *contestant) error {
-	if err := r.phase("warming up %s", c.testCase); err != nil {
+	if err := r.phase("warming up %s", c.Case); err != nil {
 		return err
 	}
 	for range r.Job.Warmup {
@@ -92,5 +94,5 @@ func (r *rank) warmUp(ctx context.Context, c *contestant) error {
 			return err
 		}
 	}
-	return r.finish(ctx, c.testCase, nil)
+	return r.finish(ctx, c.Case, nil)
 }

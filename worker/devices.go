@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"gpurun/worker/workload"
+
 	"go.uber.org/zap"
 
 	"gpurun/cudart"
@@ -43,14 +45,14 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around = surroundings{devices: infos, spansMachines: r.Job.spansMachines(), noMulticast: r.Job.noMulticast(infos[0], os.Getenv)}
-	if r.around.apart, r.around.noAtomics, err = r.reach(ctx, infos); err != nil {
+	r.around = workload.Surroundings{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0], os.Getenv)}
+	if r.around.Apart, r.around.NoAtomics, err = r.reach(ctx, infos); err != nil {
 		return err
 	}
-	if r.pdl, err = r.Job.pdl(infos); err != nil {
+	if r.pdl, err = r.Job.LaunchesEarly(infos); err != nil {
 		return err
 	}
-	r.around.wantPDL = r.Job.PDL == on
+	r.around.WantPDL = r.Job.PDL == workload.On
 	if r.Rank != 0 {
 		return nil
 	}
@@ -79,9 +81,9 @@ type links struct{ Apart, NoAtomics []int }
 // cannot in words that are the same on all ranks; empty is nothing.
 func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noAtomics string, err error) {
 	switch {
-	case r.Job.spansMachines(): // nobody is to reach anybody
+	case r.Job.SpansMachines(): // nobody is to reach anybody
 		return "", "", nil
-	case r.Job.P2P == off:
+	case r.Job.P2P == workload.Off:
 		return "GPUs are to run as if they could not reach each other (p2p is off)", "", nil
 	case r.Job.Symm == string(symm.Host):
 		return "memory of the host is to be shared, not the GPUs' (symm is host)", "", nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -21,9 +23,9 @@ var errCorruptionMissed = errors.New("corruption was injected and not found: thi
 func Explain(err error) report.Failure {
 	f := report.Failure{Class: report.Internal, Message: err.Error()}
 	var (
-		usage       *UsageError
-		unsupported *UnsupportedDevice
-		unavailable *Unavailable
+		usage       *workload.UsageError
+		unsupported *workload.UnsupportedDevice
+		unavailable *workload.Unavailable
 		unreachable *symm.UnreachableError
 		unshared    *symm.UnsupportedError
 		cuda        *cudart.Error

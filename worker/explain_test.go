@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -21,7 +23,7 @@ func TestExplain(t *testing.T) {
 		err  error
 		want report.Failure
 	}{
-		{&UsageError{"no"}, report.Failure{Class: report.Usage}},
+		{&workload.UsageError{Reason: "no"}, report.Failure{Class: report.Usage}},
 		{errInputChanged, report.Failure{Class: report.WrongData}},
 		{errCorruptionMissed, report.Failure{Class: report.WrongData}},
 		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},
@@ -31,8 +33,8 @@ func TestExplain(t *testing.T) {
 		{rendezvous.ErrDuplicateRank, report.Failure{Class: report.Rendezvous}},
 		{context.DeadlineExceeded, report.Failure{Class: report.Timeout}},
 		{&cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}, report.Failure{Class: report.Environment}},
-		{&UnsupportedDevice{}, report.Failure{Class: report.Environment}},
-		{&Unavailable{}, report.Failure{Class: report.Environment}},
+		{&workload.UnsupportedDevice{}, report.Failure{Class: report.Environment}},
+		{&workload.Unavailable{}, report.Failure{Class: report.Environment}},
 		{&symm.UnreachableError{Err: errors.New("no")}, report.Failure{Class: report.Environment}},
 		{&symm.UnsupportedError{Kind: symm.VMM, Reason: "no"}, report.Failure{Class: report.Environment}},
 		{symm.ErrNoMulticast, report.Failure{Class: report.Environment}},

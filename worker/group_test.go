@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
@@ -40,7 +42,7 @@ type ranks struct {
 }
 
 // run does a job and returns rank 0's results, and every rank's error.
-func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
+func (g ranks) run(t testing.TB, job workload.Job) ([]result.Result, []error) {
 	t.Helper()
 	messages, errs := g.messages(t, job)
 	var all []result.Result
@@ -53,7 +55,7 @@ func (g ranks) run(t testing.TB, job Job) ([]result.Result, []error) {
 }
 
 // ceiling does a job that must not fail and returns what it says the links carry.
-func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
+func (g ranks) ceiling(t testing.TB, job workload.Job) *result.Ceiling {
 	t.Helper()
 	messages, errs := g.messages(t, job)
 	if err := errors.Join(errs...); err != nil {
@@ -68,7 +70,7 @@ func (g ranks) ceiling(t testing.TB, job Job) *result.Ceiling {
 }
 
 // messages does a job and returns what rank 0 reports, and every rank's error.
-func (g ranks) messages(t testing.TB, job Job) ([]report.Message, []error) {
+func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []error) {
 	t.Helper()
 	job.Timeout, job.Nodes = 20*time.Second, g.nodes
 	local := g.local()
@@ -196,7 +198,7 @@ func updates(t testing.TB, messages []report.Message) []result.Update {
 }
 
 // mustRun does a job that must not fail, whatever its results.
-func (g ranks) mustRun(t testing.TB, job Job) []result.Result {
+func (g ranks) mustRun(t testing.TB, job workload.Job) []result.Result {
 	t.Helper()
 	all, errs := g.run(t, job)
 	if err := errors.Join(errs...); err != nil {

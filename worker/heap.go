@@ -3,6 +3,7 @@ package worker
 import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
+	"gpurun/worker/workload"
 )
 
 // heap prepares the symmetric heap of NVSHMEM, which is open if the job's memory
@@ -10,10 +11,10 @@ import (
 func (r *rank) heap(bytes int64) (symm.NVSHMEM, error) {
 	const name = string(symm.NVSHMEMHeap)
 	l, ok := r.libraries[name]
-	if !ok || r.around.missing[name] != "" {
-		return nil, &Unavailable{"there is no memory of NVSHMEM's: " + r.around.missing[name]}
+	if !ok || r.around.Missing[name] != "" {
+		return nil, &workload.Unavailable{Reason: "there is no memory of NVSHMEM's: " + r.around.Missing[name]}
 	}
-	own, err := l.Heap(bytes, !r.Job.spansMachines())
+	own, err := l.Heap(bytes, !r.Job.SpansMachines())
 	if err != nil {
 		return nil, &LibraryError{l.Title(), err}
 	}

@@ -3,11 +3,13 @@ package worker
 import (
 	"context"
 	"slices"
+
+	"gpurun/worker/workload"
 )
 
 // hopeless reports, the same on all ranks, whether a short look finds a case so
 // slow that the job does not want it measured.
-func (r *rank) hopeless(ctx context.Context, c testCase) (bool, error) {
+func (r *rank) hopeless(ctx context.Context, c workload.Case) (bool, error) {
 	if r.Job.Hopeless <= 0 {
 		return false, nil
 	}
@@ -25,16 +27,16 @@ func (r *rank) hopeless(ctx context.Context, c testCase) (bool, error) {
 		return false, err
 	}
 	slowest := slices.Max(all)
-	fastest, seen := r.fastest[c.task()]
+	fastest, seen := r.fastest[c.Task()]
 	if !seen || slowest < fastest {
-		r.fastest[c.task()] = slowest
+		r.fastest[c.Task()] = slowest
 	}
 	return seen && slowest > r.Job.Hopeless*fastest, nil
 }
 
 // look times a few calls, after one that loads what the case needs. It returns
 // the median in microseconds.
-func (r *rank) look(ctx context.Context, c testCase) (float64, error) {
+func (r *rank) look(ctx context.Context, c workload.Case) (float64, error) {
 	const calls = 3
 	if err := r.meet(ctx, "looking"); err != nil {
 		return 0, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/phases"
@@ -44,7 +46,7 @@ type libraryOffer struct {
 // openLibraries opens what the job names, and lets all ranks know which of it is
 // there: on all of them or on none.
 func (r *rank) openLibraries(ctx context.Context) error {
-	names := r.plan.libraries()
+	names := r.plan.Libraries()
 	if len(names) == 0 {
 		return nil
 	}
@@ -63,16 +65,16 @@ func (r *rank) openLibraries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around.libraries, r.around.missing = map[string]offered{}, map[string]string{}
+	r.around.Libraries, r.around.Missing = map[string]workload.Library{}, map[string]string{}
 	for name, l := range r.libraries {
-		r.around.libraries[name] = l
+		r.around.Libraries[name] = l
 	}
 	for _, name := range names {
 		for rank := len(all) - 1; rank >= 0; rank-- {
 			if why := all[rank][name].Missing; why != "" {
-				r.around.missing[name] = fmt.Sprintf("rank %d: %s", rank, why)
+				r.around.Missing[name] = fmt.Sprintf("rank %d: %s", rank, why)
 			} else if title := all[rank][name].Title; title != all[0][name].Title && all[0][name].Missing == "" {
-				r.around.missing[name] = fmt.Sprintf("rank 0 has %s and rank %d %s", all[0][name].Title, rank, title)
+				r.around.Missing[name] = fmt.Sprintf("rank 0 has %s and rank %d %s", all[0][name].Title, rank, title)
 			}
 		}
 	}
@@ -99,8 +101,8 @@ func (r *rank) openLibrary(name string) libraryOffer {
 // returns these as the kernels' communicator wants them.
 func (r *rank) joinLibraries(ctx context.Context) (map[string]collective.Library, error) {
 	joined := map[string]collective.Library{}
-	for _, name := range r.plan.libraries() { // in the same order everywhere
-		if !r.plan.needs(name) {
+	for _, name := range r.plan.Libraries() { // in the same order everywhere
+		if !r.plan.Needs(name) {
 			continue
 		}
 		l := r.libraries[name]

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -124,8 +126,8 @@ func withNCCL(world int, spoil func(rank int, f *fakeNCCL)) (ranks, []*fakeNCCL)
 	}}, fakes
 }
 
-func ncclJob(algorithms ...string) Job {
-	return Job{
+func ncclJob(algorithms ...string) workload.Job {
+	return workload.Job{
 		Collective: "allreduce", Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{1000, 4096}, Iterations: 2, Verify: true, Seed: 3,
 	}
@@ -167,22 +169,22 @@ func TestWrongSumsOfALibraryAreFound(t *testing.T) {
 func TestLibraryThatOneRankLacks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spoil func(rank int, f *fakeNCCL)
-		job   func(*Job)
+		job   func(*workload.Job)
 		want  string
 	}{
 		"other version": {func(rank int, f *fakeNCCL) {
 			if rank == 1 {
 				f.title = "NCCL 2.98.0"
 			}
-		}, func(*Job) {}, "rank 0 has NCCL 2.99.1 and rank 1 NCCL 2.98.0"},
-		"not there": {func(int, *fakeNCCL) {}, func(j *Job) { j.LibraryPaths = map[string]string{"nccl": "/nowhere"} }, "no such file /nowhere"},
-		"cannot":    {func(int, *fakeNCCL) {}, func(j *Job) { j.DTypes = []string{"half"} }, "it adds floats alone"},
+		}, func(*workload.Job) {}, "rank 0 has NCCL 2.99.1 and rank 1 NCCL 2.98.0"},
+		"not there": {func(int, *fakeNCCL) {}, func(j *workload.Job) { j.LibraryPaths = map[string]string{"nccl": "/nowhere"} }, "no such file /nowhere"},
+		"cannot":    {func(int, *fakeNCCL) {}, func(j *workload.Job) { j.DTypes = []string{"half"} }, "it adds floats alone"},
 		"cannot join": {func(rank int, f *fakeNCCL) {
 			f.joinErr = errors.New("ncclInternalError")
-		}, func(*Job) {}, "NCCL 2.99.1: ncclInternalError"},
+		}, func(*workload.Job) {}, "NCCL 2.99.1: ncclInternalError"},
 		"fails behind our back": {func(rank int, f *fakeNCCL) {
 			f.hidden = errors.New("ncclRemoteError")
-		}, func(*Job) {}, "NCCL 2.99.1: ncclRemoteError"},
+		}, func(*workload.Job) {}, "NCCL 2.99.1: ncclRemoteError"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, _ := withNCCL(2, tt.spoil)

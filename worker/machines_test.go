@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -21,8 +23,8 @@ import (
 )
 
 // across is a job on two machines.
-func across(collective string, algorithms ...string) Job {
-	return Job{
+func across(collective string, algorithms ...string) workload.Job {
+	return workload.Job{
 		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{1 << 10},
 		Iterations: 1, Verify: true, Nodes: 2,
 	}
@@ -63,7 +65,7 @@ func TestFailureOnAnotherMachine(t *testing.T) {
 func TestLibraryAcrossMachines(t *testing.T) {
 	g, _ := withNCCL(4, func(int, *fakeNCCL) {})
 	g.nodes = 2
-	results := g.mustRun(t, across("allreduce", auto))
+	results := g.mustRun(t, across("allreduce", workload.Auto))
 	if len(results) != 2 {
 		t.Fatalf("%d results", len(results))
 	}
@@ -104,7 +106,7 @@ func TestFilesStayOnTheirMachine(t *testing.T) {
 	var all errgroup.Group
 	for n := range g.world {
 		r := &rank{Options: Options{
-			Job: Job{Timeout: 20 * time.Second, Nodes: g.nodes}, Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(),
+			Job: workload.Job{Timeout: 20 * time.Second, Nodes: g.nodes}, Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(),
 			Target: server.Target(), Files: files[n], Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
 		}}
 		all.Go(func() error { return errors.Join(r.passFile(t.Context()), r.close()) })

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
@@ -35,7 +37,7 @@ func (m measurement) wrong() (n int64) {
 
 // measure verifies a case with inputs whose result is known to the bit, times
 // it, and verifies it again with random inputs.
-func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
+func (r *rank) measure(ctx context.Context, c workload.Case) (measurement, error) {
 	var m measurement
 	submit, release, err := r.submission(ctx, c)
 	if err != nil {
@@ -60,7 +62,7 @@ func (r *rank) measure(ctx context.Context, c testCase) (measurement, error) {
 // submission returns how one call of the case is put on the stream: launched,
 // or, when the job is about graphs, replayed from a graph that is captured once
 // and so must work for whatever the buffers hold. The caller releases it.
-func (r *rank) submission(ctx context.Context, c testCase) (submit func() error, release func(), err error) {
+func (r *rank) submission(ctx context.Context, c workload.Case) (submit func() error, release func(), err error) {
 	if r.Job.GraphReplays == 0 {
 		return func() error { return r.enqueue(c) }, func() {}, nil
 	}
@@ -78,7 +80,7 @@ func (r *rank) submission(ctx context.Context, c testCase) (submit func() error,
 // connect makes a call of a library's case outside of any graph. In the first call of
 // a kind a library connects to its peers and allocates what it needs, which has no
 // place in a capture. All ranks have met since one last looked at the buffers.
-func (r *rank) connect(ctx context.Context, c testCase) error {
+func (r *rank) connect(ctx context.Context, c workload.Case) error {
 	if r.foreign(c) == nil {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (r *rank) connect(ctx context.Context, c testCase) error {
 }
 
 // capture makes a graph of so many calls of the case.
-func (r *rank) capture(c testCase, calls int) (cudart.Graph, error) {
+func (r *rank) capture(c workload.Case, calls int) (cudart.Graph, error) {
 	graph, err := r.stream.Capture(func() error {
 		for range calls {
 			if err := r.enqueue(c); err != nil {
@@ -108,24 +110,24 @@ func (r *rank) capture(c testCase, calls int) (cudart.Graph, error) {
 }
 
 // enqueue puts one call of the case on the stream.
-func (r *rank) enqueue(c testCase) error {
+func (r *rank) enqueue(c workload.Case) error {
 	l := r.foreign(c)
 	if l == nil {
-		return c.algorithm.Enqueue(r.comm, r.stream, r.place(c))
+		return c.Algorithm.Enqueue(r.comm, r.stream, r.place(c))
 	}
 	if err := r.watchdog.begin(r.doing, false); err != nil {
 		return err
 	}
 	defer r.watchdog.end()
-	if err := c.algorithm.Enqueue(r.comm, r.stream, r.place(c)); err != nil {
+	if err := c.Algorithm.Enqueue(r.comm, r.stream, r.place(c)); err != nil {
 		return &LibraryError{l.Title(), err}
 	}
 	return nil
 }
 
 // place is the case's call with its buffers.
-func (r *rank) place(c testCase) collective.Call {
-	return r.layout.place(c, r.Rank)
+func (r *rank) place(c workload.Case) collective.Call {
+	return r.layout.Place(c, r.Rank)
 }
 
 // synchronize waits for the stream and for word from the kernels that a peer
@@ -142,18 +144,18 @@ func (r *rank) synchronize(ctx context.Context) error {
 
 // settle is synchronize after a call of the case. Kernels of gpurun's bound their
 // waits themselves; those of others are waited for within the timeout.
-func (r *rank) settle(ctx context.Context, c testCase) error { return r.finish(ctx, c, nil) }
+func (r *rank) settle(ctx context.Context, c workload.Case) error { return r.finish(ctx, c, nil) }
 
 // foreign is the library of others that does the case, or nil.
-func (r *rank) foreign(c testCase) Library {
-	if c.algorithm == nil || c.algorithm.Needs.Library == "" {
+func (r *rank) foreign(c workload.Case) Library {
+	if c.Algorithm == nil || c.Algorithm.Needs.Library == "" {
 		return nil
 	}
-	return r.libraries[c.algorithm.Needs.Library]
+	return r.libraries[c.Algorithm.Needs.Library]
 }
 
 // title is the library's name and version, or empty for gpurun's own kernels.
-func (r *rank) title(c testCase) string {
+func (r *rank) title(c workload.Case) string {
 	if l := r.foreign(c); l != nil {
 		return l.Title()
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels"
@@ -35,10 +37,12 @@ func TestDistribution(t *testing.T) {
 // The slowest rank's times count, bandwidth follows from its median, and what
 // is wrong anywhere is wrong.
 func TestMerge(t *testing.T) {
-	cases := casesOf(t, small(), simulated(4))
-	c := cases[len(cases)-1]
-	r := &rank{Options: Options{WorldSize: 4, Job: Job{Verify: true, GraphReplays: 3}}}
-	r.plan.collective, _ = kernels.Find("allreduce")
+	cases := casesOf(t, workload.Job{
+		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"half"}, Ops: []string{"sum"}, Sizes: []int64{1 << 22},
+	}, 4)
+	c := cases[1] // in place
+	r := &rank{Options: Options{WorldSize: 4, Job: workload.Job{Verify: true, GraphReplays: 3}}}
+	r.plan.Collective, _ = kernels.Find("allreduce")
 	bad := result.Mismatch{Rank: 3, Wrong: 5, Index: 7, Want: "0x01", Got: "0x02", Phase: "before timing"}
 	worse := result.Mismatch{Rank: 3, Wrong: 2, Index: 9, Want: "0x01", Got: "0x02", Phase: "after timing"}
 	slow := result.Time{Min: 90, P50: 100, P95: 110, P99: 111, Max: 112}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
@@ -50,11 +52,11 @@ func (r *rank) allocate(ctx context.Context) error {
 		err := r.allocateOnce(ctx)
 		var refused *symm.UnreachableError
 		switch {
-		case errors.As(err, &refused) && r.around.apart == "":
-			r.around.apart = apart(refused.Rank, refused.Peer)
+		case errors.As(err, &refused) && r.around.Apart == "":
+			r.around.Apart = apart(refused.Rank, refused.Peer)
 		case err != nil:
 			return err
-		case r.plan.needsMulticast() && r.memory.Multicast == 0:
+		case r.plan.NeedsMulticast() && r.memory.Multicast == 0:
 			return r.doWithoutMulticast(ctx)
 		default:
 			return nil
@@ -68,12 +70,12 @@ func (r *rank) allocate(ctx context.Context) error {
 // doWithoutMulticast chooses again for memory that has no multicast address, and
 // keeps it if it is large enough for that.
 func (r *rank) doWithoutMulticast(ctx context.Context) error {
-	r.around.noMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
+	r.around.NoMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
-	r.layout = r.plan.layout(r.around)
-	if r.layout.total <= r.memory.Bytes {
+	r.layout = r.plan.Layout(r.around)
+	if r.layout.Total <= r.memory.Bytes {
 		return nil
 	}
 	if err := r.freeMemory(ctx); err != nil {
@@ -95,14 +97,14 @@ func (r *rank) freeMemory(ctx context.Context) error {
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own. Across machines nothing is shared but what a library shares.
 func (r *rank) allocateOnce(ctx context.Context) error {
-	r.layout = r.plan.layout(r.around)
-	bytes := r.layout.total
+	r.layout = r.plan.Layout(r.around)
+	bytes := r.layout.Total
 	options, err := r.memoryOptions(bytes)
 	if err != nil {
 		return err
 	}
 	if options.Kind == symm.Host {
-		bytes = r.layout.shared
+		bytes = r.layout.Shared
 	}
 	waiting, cancel := r.within(ctx)
 	defer cancel()
@@ -113,36 +115,36 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 	if options.Kind != symm.Host {
 		return nil
 	}
-	own, err := r.device.Malloc(r.layout.total - r.layout.shared) // freed with the device
+	own, err := r.device.Malloc(r.layout.Total - r.layout.Shared) // freed with the device
 	if err != nil {
-		return fmt.Errorf("allocating %d bytes of buffers%s: %w", r.layout.total-r.layout.shared, advice(err), err)
+		return fmt.Errorf("allocating %d bytes of buffers%s: %w", r.layout.Total-r.layout.Shared, advice(err), err)
 	}
-	r.layout = r.layout.apart(int64(own - r.memory.Local))
+	r.layout = r.layout.Apart(int64(own - r.memory.Local))
 	return nil
 }
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 	o := symm.Options{
-		Kind: symm.Kind(r.Job.Symm), Multicast: r.plan.needsMulticast(), AcrossMachines: r.Job.spansMachines(), Begins: r.begins,
+		Kind: symm.Kind(r.Job.Symm), Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
 	}
 	for name, l := range r.libraries {
-		if r.plan.needs(name) && l.HasHeap() {
+		if r.plan.Needs(name) && l.HasHeap() {
 			o.Kind = symm.NVSHMEMHeap
 		}
 	}
 	switch {
-	case r.around.apart != "" && !r.Job.spansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
-		return o, &Unavailable{fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.apart)}
+	case r.around.Apart != "" && !r.Job.SpansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
+		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.Apart)}
 	case o.Kind == symm.NVSHMEMHeap:
 		own, err := r.heap(bytes)
 		if err != nil {
 			return o, err
 		}
 		o.NVSHMEM = own
-	case r.Job.spansMachines():
+	case r.Job.SpansMachines():
 		o.Kind = symm.Private
-	case r.around.apart != "":
+	case r.around.Apart != "":
 		o.Kind = symm.Host
 	}
 	return o, nil
@@ -178,7 +180,7 @@ func (r *rank) whyMemory() string {
 	case backend == string(symm.Private):
 		return "the ranks are on several machines"
 	case backend == string(symm.Host):
-		return r.around.apart
+		return r.around.Apart
 	case backend == string(symm.NVSHMEMHeap):
 		return "its collectives work on no other"
 	}
@@ -200,15 +202,15 @@ func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 		Rank:          r.Rank,
 		Peers:         r.memory.Peers,
 		Multicast:     r.memory.Multicast,
-		ScratchOffset: r.layout.scratch,
-		PacketOffset:  r.layout.packets,
-		PacketBytes:   r.layout.packetBytes,
-		MailOffset:    r.layout.mail,
-		MailBytes:     r.layout.mailBytes,
-		SMs:           r.around.leastSMs(),
+		ScratchOffset: r.layout.Scratch,
+		PacketOffset:  r.layout.Packets,
+		PacketBytes:   r.layout.PacketBytes,
+		MailOffset:    r.layout.Mail,
+		MailBytes:     r.layout.MailBytes,
+		SMs:           r.around.LeastSMs(),
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,
-		BriefBytes:    r.Job.briefBytes(),
+		BriefBytes:    r.Job.BriefBytes(),
 		Timeout:       r.Job.Timeout,
 		Libraries:     joined,
 	})

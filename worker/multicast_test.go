@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 )
@@ -34,7 +36,7 @@ func (unicast) Multicast([]cudart.DevicePtr) (cudart.DevicePtr, error) {
 // refused by name.
 func TestWithoutMulticastAddress(t *testing.T) {
 	g := ranks{world: 2, backend: func(rank int) cudart.Backend { return unicasts{sim.New(2, sim.Options{}), rank} }}
-	job := Job{
+	job := workload.Job{
 		Collective: "allreduce", Algorithms: []string{"multimem_oneshot", "twoshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{4096}, Cycles: 1, Iterations: 1, Verify: true, Optional: []string{"multimem_oneshot", "multimem_twoshot"},
 	}
@@ -52,7 +54,7 @@ func TestWithoutMulticastAddress(t *testing.T) {
 	for rank, err := range errs {
 		const want = "multimem_oneshot cannot run: it needs a multicast address, and there is none: " +
 			"making a multicast address: rank 1: no room in the switch"
-		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(*Unavailable)) {
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(*workload.Unavailable)) {
 			t.Errorf("rank %d: %v, want %q", rank, err, want)
 		}
 	}

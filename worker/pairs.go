@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/kernels/probe"
 	"gpurun/worker/result"
@@ -25,11 +27,11 @@ type pairFindings struct {
 // runPairs checks every ordered pair, one at a time unless the job says otherwise, so
 // that each has the machine to itself; and then the bandwidth of as many at a time as there are ranks.
 func (r *rank) runPairs(ctx context.Context) error {
-	if r.around.apart != "" {
+	if r.around.Apart != "" {
 		if r.Rank != 0 {
 			return nil
 		}
-		return r.Reports.Result(result.Update{Apart: r.around.apart})
+		return r.Reports.Result(result.Update{Apart: r.around.Apart})
 	}
 	c, err := r.newPairCheck(ctx)
 	if err != nil {
@@ -53,15 +55,15 @@ func (r *rank) runPairs(ctx context.Context) error {
 }
 
 func (r *rank) newPairCheck(ctx context.Context) (*pairCheck, error) {
-	l := r.layout.pairs
-	prober, err := probe.New(r.comm, r.stream, r.comm.Local(l.report), r.around.leastSMs())
+	l := r.layout.Pairs
+	prober, err := probe.New(r.comm, r.stream, r.comm.Local(l.Report), r.around.LeastSMs())
 	if err != nil {
 		return nil, err
 	}
 	c := &pairCheck{rank: r, prober: prober, found: pairFindings{
 		Sent: make([]result.Pair, r.WorldSize), Received: make([]result.Compared, r.WorldSize),
 	}}
-	return c, c.do(ctx, func() error { return prober.Ring(r.comm.Local(l.ring), l.lines) })
+	return c, c.do(ctx, func() error { return prober.Ring(r.comm.Local(l.Ring), l.Lines) })
 }
 
 // check has ranks write to others, and both compare. Who has no part in the turn waits.
@@ -91,10 +93,10 @@ func (c *pairCheck) check(ctx context.Context, t pairTurn) error {
 // send writes a pattern to a peer's memory, compares it through the link, and
 // measures the link.
 func (c *pairCheck) send(ctx context.Context, to int) (err error) {
-	l, pair := c.layout.pairs, &c.found.Sent[to]
+	l, pair := c.layout.Pairs, &c.found.Sent[to]
 	pair.From, pair.To = c.Rank, to
-	key, data, ring := probe.Key(c.Job.Seed, c.Rank, to), c.comm.Peer(to, l.data), c.comm.Peer(to, l.ring)
-	if err := c.do(ctx, func() error { return c.prober.Write(data, l.bytes, key) }); err != nil {
+	key, data, ring := probe.Key(c.Job.Seed, c.Rank, to), c.comm.Peer(to, l.Data), c.comm.Peer(to, l.Ring)
+	if err := c.do(ctx, func() error { return c.prober.Write(data, l.Bytes, key) }); err != nil {
 		return err
 	}
 	if pair.ReadBack, err = c.compare(ctx, data, key); err != nil {
@@ -103,14 +105,14 @@ func (c *pairCheck) send(ctx context.Context, to int) (err error) {
 	if pair.CopyGBs, err = c.bandwidth(ctx, to, c.Job.Iterations); err != nil {
 		return err
 	}
-	if err := c.do(ctx, func() error { return c.prober.Walk(ring, l.lines) }); err != nil {
+	if err := c.do(ctx, func() error { return c.prober.Walk(ring, l.Lines) }); err != nil {
 		return err
 	}
 	walk, err := c.prober.Read()
 	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // else the link is known to be wrong
 		err = fmt.Errorf("a walk through the memory of rank %d did not come back: its memory was overwritten, or reads of it are wrong", to)
 	}
-	pair.LatencyNS = float64(walk.Nanoseconds) / float64(l.lines)
+	pair.LatencyNS = float64(walk.Nanoseconds) / float64(l.Lines)
 	return err
 }
 
@@ -120,7 +122,7 @@ func (c *pairCheck) receive(ctx context.Context, from int) (err error) {
 	if err != nil {
 		return err
 	}
-	c.found.Received[from], err = c.compare(ctx, c.comm.Local(c.layout.pairs.data), probe.Key(c.Job.Seed, from, c.Rank))
+	c.found.Received[from], err = c.compare(ctx, c.comm.Local(c.layout.Pairs.Data), probe.Key(c.Job.Seed, from, c.Rank))
 	if err == nil && corrupted && c.found.Received[from].Wrong == 0 {
 		return errCorruptionMissed
 	}
@@ -128,7 +130,7 @@ func (c *pairCheck) receive(ctx context.Context, from int) (err error) {
 }
 
 func (c *pairCheck) compare(ctx context.Context, data cudart.DevicePtr, key uint64) (result.Compared, error) {
-	bytes := c.layout.pairs.bytes
+	bytes := c.layout.Pairs.Bytes
 	if err := c.do(ctx, func() error { return c.prober.Check(data, bytes, key) }); err != nil {
 		return result.Compared{}, err
 	}
@@ -160,7 +162,7 @@ const loadedCopies = 8
 // bandwidth times so many copies to a peer, after one that is not timed, and
 // returns the median in GB/s.
 func (c *pairCheck) bandwidth(ctx context.Context, to, copies int) (float64, error) {
-	l := c.layout.pairs
+	l := c.layout.Pairs
 	stamps, err := newStamps(c.device, copies+1)
 	if err != nil {
 		return 0, err
@@ -168,7 +170,7 @@ func (c *pairCheck) bandwidth(ctx context.Context, to, copies int) (float64, err
 	defer stamps.close()
 	err = c.do(ctx, func() error {
 		for _, stamp := range stamps {
-			if err := c.stream.Copy(c.comm.Peer(to, l.landing), c.comm.Local(l.data), l.bytes); err != nil {
+			if err := c.stream.Copy(c.comm.Peer(to, l.Landing), c.comm.Local(l.Data), l.Bytes); err != nil {
 				return err
 			}
 			if err := c.stream.Record(stamp); err != nil {
@@ -186,9 +188,9 @@ func (c *pairCheck) bandwidth(ctx context.Context, to, copies int) (float64, err
 	}
 	micros := distribution(samples).P50
 	if micros <= 0 {
-		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock stands still", l.bytes, to)
+		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock stands still", l.Bytes, to)
 	}
-	return float64(l.bytes) / micros / 1e3, nil
+	return float64(l.Bytes) / micros / 1e3, nil
 }
 
 // do enqueues work and waits for it.
@@ -231,11 +233,11 @@ func (c *pairCheck) share(ctx context.Context) error {
 // corruptPair flips a bit of what a peer has written to this rank's memory, if
 // that is to be injected, and reports whether it did.
 func (c *pairCheck) corruptPair() (done bool, err error) {
-	in, ok := c.takeInjection(func(in Injection) bool { return in.Kind == Corrupt })
+	in, ok := c.takeInjection(func(in workload.Injection) bool { return in.Kind == workload.Corrupt })
 	if !ok {
 		return false, nil
 	}
-	at := c.comm.Local(c.layout.pairs.data) + cudart.DevicePtr(in.Byte)
+	at := c.comm.Local(c.layout.Pairs.Data) + cudart.DevicePtr(in.Byte)
 	var b [1]byte
 	if err := c.stream.Download(b[:], at); err != nil {
 		return false, fmt.Errorf("injecting corruption: %w", err)

@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/ptx"
 	"gpurun/worker/result"
 )
 
-func pairsJob(inject ...Injection) Job {
-	return Job{Pairs: true, Sizes: []int64{4096}, Iterations: 2, Seed: 5, Inject: inject}
+func pairsJob(inject ...workload.Injection) workload.Job {
+	return workload.Job{Pairs: true, Sizes: []int64{4096}, Iterations: 2, Seed: 5, Inject: inject}
 }
 
 // runPairsJob does a job and returns the pairs that rank 0 reported.
-func runPairsJob(t *testing.T, g ranks, job Job) (pairs []result.Pair, apart string) {
+func runPairsJob(t *testing.T, g ranks, job workload.Job) (pairs []result.Pair, apart string) {
 	t.Helper()
 	messages, errs := g.messages(t, job)
 	if err := errors.Join(errs...); err != nil {
@@ -76,7 +78,7 @@ func TestEveryPairIsChecked(t *testing.T) {
 func TestCorruptionIsFoundInItsPair(t *testing.T) {
 	// The first pair with rank 2 is 0 to 2, and 1 to 2 where all write at a time.
 	for together, wrong := range map[bool]int{false: 1, true: 3} {
-		job := pairsJob(Injection{Kind: Corrupt, Rank: 2, Byte: 803})
+		job := pairsJob(workload.Injection{Kind: workload.Corrupt, Rank: 2, Byte: 803})
 		job.PairsTogether = together
 		pairs, _ := runPairsJob(t, ranks{world: 3}, job)
 		want := allRight(3, 512)
@@ -107,7 +109,7 @@ func TestBrokenLinkIsSeen(t *testing.T) {
 
 func TestPairsThatCannotReach(t *testing.T) {
 	job := pairsJob()
-	job.P2P = off
+	job.P2P = workload.Off
 	pairs, apart := runPairsJob(t, ranks{world: 2}, job)
 	if len(pairs) > 0 || !strings.Contains(apart, "p2p is off") {
 		t.Errorf("got %v, %q", pairs, apart)
@@ -115,24 +117,24 @@ func TestPairsThatCannotReach(t *testing.T) {
 }
 
 func TestPairsJobsThatMakeNoSense(t *testing.T) {
-	change := func(f func(*Job)) Job {
+	change := func(f func(*workload.Job)) workload.Job {
 		j := pairsJob()
 		f(&j)
 		return j
 	}
-	for want, job := range map[string]Job{
-		"a multiple of 16 bytes, and not with [17]": change(func(j *Job) { j.Sizes[0] = 17 }),
-		"and not with []":                change(func(j *Job) { j.Sizes = nil }),
-		"one at least":                   change(func(j *Job) { j.Iterations = 0 }),
-		"the ranks are 0 to 1":           pairsJob(Injection{Kind: Hang, Rank: 2}),
-		"a peer writes 4096 bytes there": pairsJob(Injection{Kind: Corrupt, Rank: 1, Byte: 4096}),
+	for want, job := range map[string]workload.Job{
+		"a multiple of 16 bytes, and not with [17]": change(func(j *workload.Job) { j.Sizes[0] = 17 }),
+		"and not with []":                change(func(j *workload.Job) { j.Sizes = nil }),
+		"one at least":                   change(func(j *workload.Job) { j.Iterations = 0 }),
+		"the ranks are 0 to 1":           pairsJob(workload.Injection{Kind: workload.Hang, Rank: 2}),
+		"a peer writes 4096 bytes there": pairsJob(workload.Injection{Kind: workload.Corrupt, Rank: 1, Byte: 4096}),
 	} {
-		var usage *UsageError
+		var usage *workload.UsageError
 		if err := job.Check(2); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if err := pairsJob(Injection{Kind: Corrupt}).Check(1); err == nil {
+	if err := pairsJob(workload.Injection{Kind: workload.Corrupt}).Check(1); err == nil {
 		t.Error("one rank alone is corrupted by nobody, and that is not refused")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -17,18 +19,18 @@ func TestPhasesAreNoted(t *testing.T) {
 		phases.Init, phases.Open, phases.Join, phases.Compare, phases.Settle, phases.Allocate, phases.Exchange, phases.Map,
 		phases.Enter, phases.Ready, phases.Load, phases.Verify, phases.Measure, phases.Cases, phases.Leave, phases.Close,
 	}
-	usual := Job{
-		Collective: "allreduce", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 1 << 16},
+	usual := workload.Job{
+		Collective: "allreduce", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 1 << 16},
 		Iterations: 1, Verify: true,
 	}
 	rounds, unverified := usual, usual
 	rounds.Rounds = 1
 	unverified.Verify = false
-	products := Job{
-		Collective: "allgather-matmul", Algorithms: []string{auto}, DTypes: []string{"half"}, Iterations: 1, Verify: true,
-		Products: &Products{M: []int64{64}, N: []int64{16}, K: []int64{16}, Splits: []int{1}},
+	products := workload.Job{
+		Collective: "allgather-matmul", Algorithms: []string{workload.Auto}, DTypes: []string{"half"}, Iterations: 1, Verify: true,
+		Products: &workload.Products{M: []int64{64}, N: []int64{16}, K: []int64{16}, Splits: []int{1}},
 	}
-	for name, job := range map[string]Job{"usual": usual, "rounds": rounds, "unverified": unverified, "products": products} {
+	for name, job := range map[string]workload.Job{"usual": usual, "rounds": rounds, "unverified": unverified, "products": products} {
 		t.Run(name, func(t *testing.T) {
 			var got []phases.Phase
 			var last phases.Span
@@ -62,7 +64,7 @@ func without(all []phases.Phase, out phases.Phase) (rest []phases.Phase) {
 }
 
 // phasesOf does a job that must not fail and returns what rank 0 noted.
-func phasesOf(t *testing.T, g ranks, job Job) []phases.Span {
+func phasesOf(t *testing.T, g ranks, job workload.Job) []phases.Span {
 	t.Helper()
 	g.phases = true
 	messages, errs := g.messages(t, job)
@@ -107,7 +109,7 @@ func TestRanksJoinWhileTheyOpenTheirDevices(t *testing.T) {
 			}
 		},
 	}
-	job := Job{Collective: "broadcast", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64}, Iterations: 1}
+	job := workload.Job{Collective: "broadcast", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64}, Iterations: 1}
 	for _, s := range phasesOf(t, g, job) {
 		if s.Phase == phases.Join && s.Beside {
 			return

@@ -16,15 +16,15 @@ const poison = 0xff
 // prepare poisons what the call writes to, and then writes its inputs, which in
 // place lie there.
 func (r *rank) prepare(ctx context.Context, t trial) error {
-	call, size := r.place(t.testCase), t.recvBytes()
+	call, size := r.place(t.Case), t.RecvBytes()
 	whole := call.Recv
-	if t.inPlace {
-		whole, size = min(call.Send, call.Recv), t.bytes()
+	if t.InPlace {
+		whole, size = min(call.Send, call.Recv), t.Bytes()
 	}
 	if err := r.stream.Fill(r.comm.Local(whole), poison, size); err != nil {
 		return fmt.Errorf("poisoning the output: %w", err)
 	}
-	err := r.upload(ctx, t.in, call.Send, t.sendCount(), func(in reference.Input, dst []byte) { in.Fill(dst, r.Rank) })
+	err := r.upload(ctx, t.in, call.Send, t.SendCount(), func(in reference.Input, dst []byte) { in.Fill(dst, r.Rank) })
 	if err != nil {
 		return fmt.Errorf("uploading the input: %w", err)
 	}

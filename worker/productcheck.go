@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"gpurun/worker/workload"
+
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
 )
@@ -30,8 +32,8 @@ func (p *productRun) quantitiesByHost(_ context.Context, t productTrial, first, 
 
 // globalRow is a row of this rank's result among those of the whole.
 func (p *productRun) globalRow(t productTrial, row int64) int64 {
-	if t.operation.Scatters && !t.localOnly() {
-		row += int64(p.Rank) * t.operation.RowsOfC(t.problem, p.WorldSize)
+	if t.Operation.Scatters && !t.LocalOnly() {
+		row += int64(p.Rank) * t.Operation.RowsOfC(t.Problem, p.WorldSize)
 	}
 	return row
 }
@@ -39,27 +41,27 @@ func (p *productRun) globalRow(t productTrial, row int64) int64 {
 // quantitiesByDevice has a kernel do so, from inputs that are uploaded anew, those of one
 // product after the other. The reference confirms samples of what comes of it.
 func (p *productRun) quantitiesByDevice(ctx context.Context, t productTrial, first, rows int64, judge judge) error {
-	l, row := p.layout.products, p.globalRow(t, first)
+	l, row := p.layout.Products, p.globalRow(t, first)
 	for term := range t.in.Terms() {
 		if err := p.uploadTerm(ctx, t, term, row, rows); err != nil {
 			return fmt.Errorf("uploading the inputs for a check: %w", err)
 		}
 		err := p.runner.EnqueueCheck(matmul.CheckedProduct{
-			Rows: rows, N: t.problem.N, K: t.problem.K, DType: t.problem.DType,
-			A: p.comm.Local(l.checkA), B: p.comm.Local(l.checkB), Out: p.comm.Local(l.quantities), Adds: term > 0,
+			Rows: rows, N: t.Problem.N, K: t.Problem.K, DType: t.Problem.DType,
+			A: p.comm.Local(l.CheckA), B: p.comm.Local(l.CheckB), Out: p.comm.Local(l.Quantities), Adds: term > 0,
 		})
 		if err != nil {
 			return fmt.Errorf("checking the result on the device: %w", err)
 		}
-		if err := p.finish(ctx, testCase{}, nil); err != nil {
+		if err := p.finish(ctx, workload.Case{}, nil); err != nil {
 			return err
 		}
 	}
 	if err := p.confirmSamples(t, row, rows); err != nil {
 		return err
 	}
-	for at := int64(0); at < rows*t.problem.N; at += hostElements {
-		q, err := p.downloadQuantities(at, min(hostElements, rows*t.problem.N-at))
+	for at := int64(0); at < rows*t.Problem.N; at += hostElements {
+		q, err := p.downloadQuantities(at, min(hostElements, rows*t.Problem.N-at))
 		if err != nil {
 			return err
 		}
@@ -73,13 +75,13 @@ func (p *productRun) quantitiesByDevice(ctx context.Context, t productTrial, fir
 // uploadTerm writes the operands of a product that the result is the sum of: so many rows
 // of A, and B.
 func (p *productRun) uploadTerm(ctx context.Context, t productTrial, term int, row, rows int64) error {
-	l, k, size := p.layout.products, t.problem.K, t.problem.DType.Size
+	l, k, size := p.layout.Products, t.Problem.K, t.Problem.DType.Size
 	fillA := func(dst []byte, first int64) { t.in.FillTermA(dst, p.Rank, term, row*k+first) }
-	if err := p.uploadMatrix(ctx, p.comm.Local(l.checkA), rows*k*int64(size), size, fillA); err != nil {
+	if err := p.uploadMatrix(ctx, p.comm.Local(l.CheckA), rows*k*int64(size), size, fillA); err != nil {
 		return err
 	}
 	fillB := func(dst []byte, first int64) { t.in.FillTermB(dst, p.Rank, term, first) }
-	return p.uploadMatrix(ctx, p.comm.Local(l.checkB), t.problem.N*k*int64(size), size, fillB)
+	return p.uploadMatrix(ctx, p.comm.Local(l.CheckB), t.Problem.N*k*int64(size), size, fillB)
 }
 
 // samples is how many elements the reference confirms of what a kernel worked out.
@@ -90,8 +92,8 @@ const samples = 64
 func (p *productRun) confirmSamples(t productTrial, row, rows int64) error {
 	random := rand.New(rand.NewPCG(t.in.Seed, uint64(p.Rank)<<32|uint64(row)))
 	for range samples {
-		r, column := random.Int64N(rows), random.Int64N(t.problem.N)
-		got, err := p.downloadQuantities(r*t.problem.N+column, 1)
+		r, column := random.Int64N(rows), random.Int64N(t.Problem.N)
+		got, err := p.downloadQuantities(r*t.Problem.N+column, 1)
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (p *productRun) confirmSamples(t productTrial, row, rows int64) error {
 
 func (p *productRun) downloadQuantities(at, count int64) ([]reference.Quantities, error) {
 	raw := make([]byte, count*matmul.QuantitiesBytes)
-	if err := p.stream.Download(raw, p.comm.Local(p.layout.products.quantities+at*matmul.QuantitiesBytes)); err != nil {
+	if err := p.stream.Download(raw, p.comm.Local(p.layout.Products.Quantities+at*matmul.QuantitiesBytes)); err != nil {
 		return nil, fmt.Errorf("downloading what the result is judged by: %w", err)
 	}
 	return reference.DecodeQuantities(raw), nil

@@ -12,7 +12,7 @@ import (
 // compareProduct compares every element of all outputs, and that the inputs are as they
 // were.
 func (p *productRun) compareProduct(ctx context.Context, t productTrial) error {
-	b := t.operation.Buffers(t.problem, p.WorldSize)
+	b := t.Operation.Buffers(t.Problem, p.WorldSize)
 	for _, x := range []struct {
 		at, bytes int64
 		compare   func(got []byte, rank int, first int64) reference.Verdict
@@ -43,7 +43,7 @@ func (p *productRun) compareMatrix(ctx context.Context, t productTrial, from, by
 		if err := p.stream.Download(p.buffers.output, p.comm.Local(from+at)); err != nil {
 			return fmt.Errorf("downloading a matrix: %w", err)
 		}
-		all = all.Merge(compare(p.buffers.output, at/int64(t.problem.DType.Size)))
+		all = all.Merge(compare(p.buffers.output, at/int64(t.Problem.DType.Size)))
 		return nil
 	})
 	return all, err
@@ -52,17 +52,17 @@ func (p *productRun) compareMatrix(ctx context.Context, t productTrial, from, by
 // compareResult compares the product, some rows at a time, with quantities that the
 // reference works out, or for large products a kernel.
 func (p *productRun) compareResult(ctx context.Context, t productTrial) error {
-	rows, step := t.resultRows(p.WorldSize), max(hostElements/t.problem.N, 1)
+	rows, step := t.ResultRows(p.WorldSize), max(hostElements/t.Problem.N, 1)
 	quantities := p.quantitiesByHost
-	if t.checkedByDevice(p.WorldSize) {
-		step, quantities = t.checkedRows(p.WorldSize), p.quantitiesByDevice
+	if t.CheckedByDevice(p.WorldSize) {
+		step, quantities = t.CheckedRows(p.WorldSize), p.quantitiesByDevice
 	}
 	var verdict reference.Verdict
 	var norms reference.Norms
 	for first := int64(0); first < rows; first += step {
 		count := min(step, rows-first)
 		judge := func(at int64, q []reference.Quantities, single bool) error {
-			v, n, err := p.judgeElements(ctx, t, first*t.problem.N+at, q, single)
+			v, n, err := p.judgeElements(ctx, t, first*t.Problem.N+at, q, single)
 			verdict, norms = verdict.Merge(v), norms.Merge(n)
 			return err
 		}
@@ -70,7 +70,7 @@ func (p *productRun) compareResult(ctx context.Context, t productTrial) error {
 			return err
 		}
 	}
-	bytes := rows * t.problem.N * int64(t.problem.DType.Size)
+	bytes := rows * t.Problem.N * int64(t.Problem.DType.Size)
 	p.note(t, verdict, bytes, "")
 	if t.in.Pattern == reference.Random {
 		p.noteNorms(t, norms, verdict, bytes)
@@ -86,9 +86,9 @@ func (p *productRun) judgeElements(ctx context.Context, t productTrial, first in
 	if err := p.alive(); err != nil {
 		return reference.Verdict{}, reference.Norms{}, err
 	}
-	size := int64(t.problem.DType.Size)
+	size := int64(t.Problem.DType.Size)
 	p.buffers.resize(int64(len(q)) * size)
-	if err := p.stream.Download(p.buffers.output, p.comm.Local(t.resultAt(t.call)+first*size)); err != nil {
+	if err := p.stream.Download(p.buffers.output, p.comm.Local(t.ResultAt(t.call)+first*size)); err != nil {
 		return reference.Verdict{}, reference.Norms{}, fmt.Errorf("downloading the result: %w", err)
 	}
 	v, n := t.in.Judge(p.buffers.output, first, q, single)
@@ -100,7 +100,7 @@ func (p *productRun) note(t productTrial, v reference.Verdict, bytes int64, wher
 	if v.Wrong == 0 {
 		return
 	}
-	size := t.problem.DType.Size
+	size := t.Problem.DType.Size
 	t.Mismatches = append(t.Mismatches, result.Mismatch{
 		Rank: p.Rank, Wrong: v.Wrong, Of: bytes / int64(size), Index: v.First, Phase: t.when + where,
 		Want: hexBits(v.Want, size), Got: hexBits(v.Got, size),
@@ -117,7 +117,7 @@ func (p *productRun) noteNorms(t productTrial, n reference.Norms, v reference.Ve
 	if v.Wrong > 0 || relative <= limit {
 		return
 	}
-	elements := bytes / int64(t.problem.DType.Size)
+	elements := bytes / int64(t.Problem.DType.Size)
 	t.Mismatches = append(t.Mismatches, result.Mismatch{
 		Rank: p.Rank, Wrong: elements, Of: elements, Phase: t.when + ", by the norm of the error",
 		Want: fmt.Sprintf("at most %.3g", limit), Got: fmt.Sprintf("%.3g", relative),

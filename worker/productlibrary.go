@@ -20,15 +20,15 @@ func (p *productRun) prepare(c *productContestant) error { return p.guard(c, p.r
 
 // guard has the watchdog look after what a library may do.
 func (p *productRun) guard(c *productContestant, do func(a *matmul.Algorithm, call matmul.Call) error) error {
-	l := p.libraries[c.algorithm.Library]
+	l := p.libraries[c.Algorithm.Library]
 	if l == nil {
-		return do(c.algorithm, c.call)
+		return do(c.Algorithm, c.call)
 	}
 	if err := p.watchdog.begin(p.doing, false); err != nil {
 		return err
 	}
 	defer p.watchdog.end()
-	if err := do(c.algorithm, c.call); err != nil {
+	if err := do(c.Algorithm, c.call); err != nil {
 		return &LibraryError{l.Title(), err}
 	}
 	return nil

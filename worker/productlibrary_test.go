@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -136,7 +138,7 @@ func TestWrongProductsOfALibraryAreFound(t *testing.T) {
 // Corruption of what an algorithm leaves elsewhere is found, too.
 func TestCorruptLocalProductIsFound(t *testing.T) {
 	for _, o := range matmul.Operations() {
-		job := productsJob(o.Name, Injection{Kind: Corrupt, Rank: 1, Byte: 6})
+		job := productsJob(o.Name, workload.Injection{Kind: workload.Corrupt, Rank: 1, Byte: 6})
 		job.Algorithms = []string{"cublas"}
 		all := withProductPeers(2, func(int, *productPeers) {}).mustRun(t, job)
 		if wrong(all) != 1 || all[0].Mismatches[0].Index != 3 {

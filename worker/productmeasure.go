@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
@@ -25,7 +27,7 @@ func (r *rank) runProducts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("preparing the products: %w", err)
 	}
-	cases, done := r.plan.products.cases, 0
+	cases, done := r.plan.Products.Cases, 0
 	for _, group := range p.groups() {
 		if err := r.Reports.Progress(done, len(cases)); err != nil {
 			return err
@@ -48,13 +50,13 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 	r.onClose(copies.Close)
 	p := &productRun{rank: r, runner: &matmul.Runner{
 		Comm: r.comm, Device: r.device, Main: r.stream, Copies: copies,
-		SMs: r.around.productSMs(), LaunchesBlock: r.around.launchesBlock(), BLAS: r.blas(),
+		SMs: r.around.ProductSMs(), LaunchesBlock: r.around.LaunchesBlock(), BLAS: r.blas(),
 	}}
-	l := r.layout.products
-	if err := r.stream.Fill(r.comm.Local(l.call.Counters), 0, l.words); err != nil {
+	l := r.layout.Products
+	if err := r.stream.Fill(r.comm.Local(l.Call.Counters), 0, l.Words); err != nil {
 		return nil, fmt.Errorf("clearing the counters: %w", err)
 	}
-	if err := r.finish(ctx, testCase{}, nil); err != nil {
+	if err := r.finish(ctx, workload.Case{}, nil); err != nil {
 		return nil, err
 	}
 	return p, r.meet(ctx, "counters")
@@ -62,13 +64,13 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 
 // groups are the cases that are measured side by side: all of a problem in rounds, else
 // each by itself.
-func (p *productRun) groups() (all [][]productCase) {
-	for _, c := range p.plan.products.cases {
+func (p *productRun) groups() (all [][]workload.ProductCase) {
+	for _, c := range p.plan.Products.Cases {
 		last := len(all) - 1
-		if p.Job.Rounds > 0 && last >= 0 && all[last][0].problem.String() == c.problem.String() {
+		if p.Job.Rounds > 0 && last >= 0 && all[last][0].Problem.String() == c.Problem.String() {
 			all[last] = append(all[last], c)
 		} else {
-			all = append(all, []productCase{c})
+			all = append(all, []workload.ProductCase{c})
 		}
 	}
 	return all
@@ -76,17 +78,17 @@ func (p *productRun) groups() (all [][]productCase) {
 
 // productContestant is a case while it is measured.
 type productContestant struct {
-	productCase
+	workload.ProductCase
 	measurement
 	call matmul.Call
 }
 
 // measureGroup verifies each case with inputs whose result is known to the bit, times
 // them, verifies them again with random ones, and reports.
-func (p *productRun) measureGroup(ctx context.Context, group []productCase) error {
+func (p *productRun) measureGroup(ctx context.Context, group []workload.ProductCase) error {
 	all := make([]productContestant, len(group))
 	for i := range all {
-		all[i].productCase = group[i]
+		all[i].ProductCase = group[i]
 		if err := p.enter(ctx, &all[i]); err != nil {
 			return err
 		}
@@ -118,8 +120,8 @@ func (p *productRun) enter(ctx context.Context, c *productContestant) error {
 		return err
 	}
 	p.Phases.Begin(phases.Load)
-	c.call = p.layout.products.call
-	c.call.Problem, c.call.Splits = c.problem, c.splits
+	c.call = p.layout.Products.Call
+	c.call.Problem, c.call.Splits = c.Problem, c.Splits
 	if err := p.prepare(c); err != nil {
 		return err
 	}
@@ -162,11 +164,11 @@ func (p *productRun) time(ctx context.Context, all []productContestant) error {
 // bits that change, so that multiplying them takes less power, and GPUs clock higher.
 func (p *productRun) fillForTiming(ctx context.Context, all []productContestant) error {
 	c := &all[0]
-	if i := slices.IndexFunc(all, func(c productContestant) bool { return c.gatheredBefore() }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c productContestant) bool { return c.GatheredBefore() }); i >= 0 {
 		c = &all[i] // its inputs are all that there are
 	}
 	p.trials++
-	return p.prepareProduct(ctx, productTrial{c, c.input(p.Job.Seed+p.trials, reference.Random, p.WorldSize), "for timing"})
+	return p.prepareProduct(ctx, productTrial{c, c.Input(p.Job.Seed+p.trials, reference.Random, p.WorldSize), "for timing"})
 }
 
 // warmUp makes the calls that are not timed, once all ranks have verified.
@@ -174,7 +176,7 @@ func (p *productRun) warmUp(ctx context.Context, c *productContestant) error {
 	if err := p.phase("timing %s", c); err != nil {
 		return err
 	}
-	if err := p.meetAfterProduct(ctx, c.productCase, "timing"); err != nil {
+	if err := p.meetAfterProduct(ctx, c.ProductCase, "timing"); err != nil {
 		return err
 	}
 	for range p.Job.Warmup {
@@ -182,7 +184,7 @@ func (p *productRun) warmUp(ctx context.Context, c *productContestant) error {
 			return err
 		}
 	}
-	return p.finish(ctx, c.awaited(), nil)
+	return p.finish(ctx, c.Awaited(), nil)
 }
 
 // timeCalls launches calls back to back, with a time stamp between each.
@@ -203,7 +205,7 @@ func (p *productRun) timeCalls(ctx context.Context, c *productContestant) error 
 			return err
 		}
 	}
-	if err := p.finish(ctx, c.awaited(), stamps); err != nil {
+	if err := p.finish(ctx, c.Awaited(), stamps); err != nil {
 		return err
 	}
 	samples, err := stamps.intervals(1)
@@ -216,7 +218,7 @@ func (p *productRun) timeRound(ctx context.Context, c *productContestant, s stam
 	if err := p.phase("timing %s, round %d of %d", c, round+1, p.Job.Rounds); err != nil {
 		return err
 	}
-	took, onHost, err := p.timeTogether(ctx, c.awaited(), s, func() error {
+	took, onHost, err := p.timeTogether(ctx, c.Awaited(), s, func() error {
 		for range p.Job.Iterations {
 			if err := p.enqueue(c); err != nil {
 				return err

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/collective"
@@ -19,11 +21,11 @@ import (
 	"gpurun/worker/report"
 )
 
-func productsJob(operation string, inject ...Injection) Job {
-	return Job{
+func productsJob(operation string, inject ...workload.Injection) workload.Job {
+	return workload.Job{
 		Collective: operation, Algorithms: []string{"naive", "decomposed"}, DTypes: []string{"bfloat16"},
 		Iterations: 2, Warmup: 1, Verify: true, Seed: 3, Inject: inject,
-		Products: &Products{M: []int64{24}, N: []int64{20}, K: []int64{40}, Splits: []int{1}},
+		Products: &workload.Products{M: []int64{24}, N: []int64{20}, K: []int64{40}, Splits: []int{1}},
 	}
 }
 
@@ -82,7 +84,7 @@ func TestFusedProductsAreVerified(t *testing.T) {
 func TestCorruptProductIsFound(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		at := int64(2*20*7 + 6) // row 7, column 3
-		all := ranks{world: 2}.mustRun(t, productsJob(o.Name, Injection{Kind: Corrupt, Rank: 1, Byte: at}))
+		all := ranks{world: 2}.mustRun(t, productsJob(o.Name, workload.Injection{Kind: workload.Corrupt, Rank: 1, Byte: at}))
 		var got []string
 		for _, m := range all[0].Mismatches {
 			got = append(got, fmt.Sprintf("rank %d: %d wrong, the first is %d, %s", m.Rank, m.Wrong, m.Index, m.Phase))
@@ -102,7 +104,7 @@ func TestAutomaticProduct(t *testing.T) {
 	const oneRound, several = 20, 300 // columns, in tiles for the simulator's multiprocessors
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)
-		job.Algorithms, job.Products.Splits, job.Products.N = []string{auto, "naive"}, []int{1, 2}, []int64{oneRound, several}
+		job.Algorithms, job.Products.Splits, job.Products.N = []string{workload.Auto, "naive"}, []int{1, 2}, []int64{oneRound, several}
 		var got []string
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {
 			got = append(got, fmt.Sprintf("%d %s %s %s", r.Product.N, r.Asked, r.Algorithm, r.Why))
@@ -159,7 +161,7 @@ func TestChangedInputOfAProductIsFound(t *testing.T) {
 
 // Errors that are too large together make a result wrong, though none is by itself.
 func TestErrorsTooLargeTogether(t *testing.T) {
-	c := productCase{operation: matmul.Operations()[0], algorithm: matmul.Operations()[0].Algorithms[0], problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half}}
+	c := workload.ProductCase{Operation: matmul.Operations()[0], Algorithm: matmul.Operations()[0].Algorithms[0], Problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half}}
 	for _, tt := range []struct {
 		norms reference.Norms
 		wrong int64 // found before, by themselves
@@ -170,7 +172,7 @@ func TestErrorsTooLargeTogether(t *testing.T) {
 		{reference.Norms{Error: 1, Sum: 1, Magnitude: 1}, 3, 0},
 		{reference.Norms{Error: math.NaN(), Sum: 1, Magnitude: 1}, 0, 32},
 	} {
-		trial := productTrial{&productContestant{productCase: c}, c.input(1, reference.Random, 1), "after timing"}
+		trial := productTrial{&productContestant{ProductCase: c}, c.Input(1, reference.Random, 1), "after timing"}
 		(&productRun{rank: &rank{}}).noteNorms(trial, tt.norms, reference.Verdict{Wrong: tt.wrong}, 64)
 		if got := trial.wrong(); got != tt.want {
 			t.Errorf("%+v, %d wrong before: %d wrong, want %d", tt.norms, tt.wrong, got, tt.want)
@@ -185,9 +187,9 @@ func TestErrorsTooLargeTogether(t *testing.T) {
 func TestProductsWithoutPeerAccess(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)
-		job.Algorithms, job.P2P = []string{auto}, off
+		job.Algorithms, job.P2P = []string{workload.Auto}, workload.Off
 		all := ranks{world: 2}.mustRun(t, job)
-		if len(all) != 1 || all[0].Algorithm != "naive" || all[0].Asked != auto || wrong(all) != 0 {
+		if len(all) != 1 || all[0].Algorithm != "naive" || all[0].Asked != workload.Auto || wrong(all) != 0 {
 			t.Errorf("%+v", all)
 		}
 	}
@@ -196,7 +198,7 @@ func TestProductsWithoutPeerAccess(t *testing.T) {
 // What is too large for the reference is checked by a kernel, and corruption found as well.
 func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
 	for _, o := range matmul.Operations() {
-		for name, inject := range map[string][]Injection{"right": nil, "corrupt": {{Kind: Corrupt, Rank: 1, Byte: 4}}} {
+		for name, inject := range map[string][]workload.Injection{"right": nil, "corrupt": {{Kind: workload.Corrupt, Rank: 1, Byte: 4}}} {
 			job := productsJob(o.Name, inject...)
 			job.Algorithms = []string{"decomposed"}
 			job.Products.HostFlops = 1

@@ -18,16 +18,16 @@ func (p *productRun) record(ctx context.Context, c *productContestant) error {
 	if err := p.phase("recording %s", c); err != nil {
 		return err
 	}
-	if err := p.meetAfterProduct(ctx, c.productCase, "recording"); err != nil {
+	if err := p.meetAfterProduct(ctx, c.ProductCase, "recording"); err != nil {
 		return err
 	}
 	waiting, cancel := p.within(ctx)
 	defer cancel()
-	recording, err := p.runner.Record(waiting, c.algorithm, c.call)
+	recording, err := p.runner.Record(waiting, c.Algorithm, c.call)
 	if err := cmp.Or(p.comm.Err(), err); err != nil {
 		return fmt.Errorf("recording %s: %w", c, err)
 	}
-	drawn := drawing(recording, c.problem, p.WorldSize)
+	drawn := drawing(recording, c.Problem, p.WorldSize)
 	if len(drawn.Tiles) == 0 {
 		return fmt.Errorf("recording %s: the kernel noted no times of tiles", c)
 	}

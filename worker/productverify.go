@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
@@ -26,18 +28,18 @@ func (p *productRun) verifyInto(ctx context.Context, c *productContestant, patte
 		return err
 	}
 	p.trials++ // other inputs each time: what another call left behind is no result
-	t := productTrial{c, c.input(p.Job.Seed+p.trials, pattern, p.WorldSize), when}
+	t := productTrial{c, c.Input(p.Job.Seed+p.trials, pattern, p.WorldSize), when}
 	if err := p.prepareProduct(ctx, t); err != nil {
 		return err
 	}
 	// Kernels that overlap with others' may look at inputs before any barrier.
-	if err := p.meetAfterProduct(ctx, c.productCase, "inputs"); err != nil {
+	if err := p.meetAfterProduct(ctx, c.ProductCase, "inputs"); err != nil {
 		return err
 	}
 	if err := p.enqueue(c); err != nil {
 		return err
 	}
-	if err := p.finish(ctx, c.awaited(), nil); err != nil {
+	if err := p.finish(ctx, c.Awaited(), nil); err != nil {
 		return err
 	}
 	corrupted, err := p.corruptProduct(t)
@@ -56,8 +58,8 @@ func (p *productRun) verifyInto(ctx context.Context, c *productContestant, patte
 
 // prepareProduct poisons what the call writes to, and writes its inputs.
 func (p *productRun) prepareProduct(ctx context.Context, t productTrial) error {
-	b := t.operation.Buffers(t.problem, p.WorldSize)
-	staging := amount(t.algorithm.Staging, t.problem, p.WorldSize)
+	b := t.Operation.Buffers(t.Problem, p.WorldSize)
+	staging := workload.Amount(t.Algorithm.Staging, t.Problem, p.WorldSize)
 	for _, x := range []struct{ at, bytes int64 }{{t.call.AFull, b.AFull}, {t.call.C, b.C}, {t.call.Staging, staging}} {
 		if err := p.stream.Fill(p.comm.Local(x.at), poison, x.bytes); err != nil {
 			return fmt.Errorf("poisoning the outputs: %w", err)
@@ -68,15 +70,15 @@ func (p *productRun) prepareProduct(ctx context.Context, t productTrial) error {
 		fill      func(dst []byte, rank int, first int64)
 	}{{t.call.A, b.A, t.in.FillA}, {t.call.B, b.B, t.in.FillB}} {
 		fill := func(dst []byte, first int64) { x.fill(dst, p.Rank, first) }
-		if err := p.uploadMatrix(ctx, p.comm.Local(x.at), x.bytes, t.problem.DType.Size, fill); err != nil {
+		if err := p.uploadMatrix(ctx, p.comm.Local(x.at), x.bytes, t.Problem.DType.Size, fill); err != nil {
 			return fmt.Errorf("uploading the inputs: %w", err)
 		}
 	}
-	if !t.gatheredBefore() {
+	if !t.GatheredBefore() {
 		return nil
 	}
 	gathered := func(dst []byte, first int64) { t.in.FillTermA(dst, p.Rank, 0, first) }
-	if err := p.uploadMatrix(ctx, p.comm.Local(t.call.AFull), b.AFull, t.problem.DType.Size, gathered); err != nil {
+	if err := p.uploadMatrix(ctx, p.comm.Local(t.call.AFull), b.AFull, t.Problem.DType.Size, gathered); err != nil {
 		return fmt.Errorf("uploading the gathered A: %w", err)
 	}
 	return nil
@@ -110,12 +112,12 @@ func (p *productRun) matrixChunks(ctx context.Context, bytes int64, do func(at i
 
 // corruptProduct flips a bit of the result, if that is to be injected.
 func (p *productRun) corruptProduct(t productTrial) (bool, error) {
-	size := t.operation.Buffers(t.problem, p.WorldSize).C
-	in, ok := p.takeInjection(func(in Injection) bool { return in.Kind == Corrupt && in.Byte < size })
+	size := t.Operation.Buffers(t.Problem, p.WorldSize).C
+	in, ok := p.takeInjection(func(in workload.Injection) bool { return in.Kind == workload.Corrupt && in.Byte < size })
 	if !ok {
 		return false, nil
 	}
-	return true, p.flipBit(p.comm.Local(t.resultAt(t.call) + in.Byte))
+	return true, p.flipBit(p.comm.Local(t.ResultAt(t.call) + in.Byte))
 }
 
 // flipBit flips the lowest bit of a byte on the device.
@@ -132,8 +134,8 @@ func (r *rank) flipBit(at cudart.DevicePtr) error {
 }
 
 // meetAfterProduct lines the ranks up, of which some may still be verifying a case.
-func (p *productRun) meetAfterProduct(ctx context.Context, c productCase, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, p.Job.Timeout+waitSlack+c.verifying(p.WorldSize))
+func (p *productRun) meetAfterProduct(ctx context.Context, c workload.ProductCase, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Job.Timeout+waitSlack+c.Verifying(p.WorldSize))
 	defer cancel()
 	return p.group.Barrier(ctx, name)
 }

@@ -1,11 +1,12 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"gpurun/worker/workload"
 
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
@@ -20,7 +21,7 @@ import (
 
 // runRounds makes all measurements in rounds, in step with the peers.
 func (r *rank) runRounds(ctx context.Context) error {
-	all := groups(r.plan.cases)
+	all := r.plan.SideBySide()
 	done, total := 0, len(slices.Concat(all...))
 	for _, group := range all {
 		if err := r.Reports.Progress(done, total); err != nil {
@@ -37,34 +38,6 @@ func (r *rank) runRounds(ctx context.Context) error {
 		done += len(group)
 	}
 	return nil
-}
-
-// groups puts the cases that differ in algorithm and grid alone together: type by
-// type and operation by operation, first out of place and then in place, and by
-// size. What different sizes come down to the same call is measured once.
-func groups(cases []testCase) [][]testCase {
-	var words []string // types with operations, in the order of the job
-	tasks := map[string][]testCase{}
-	for _, c := range cases {
-		if w := c.words(); !slices.Contains(words, w) {
-			words = append(words, w)
-		}
-		if group := tasks[c.task()]; !slices.ContainsFunc(group, c.sameContestant) {
-			tasks[c.task()] = append(group, c)
-		}
-	}
-	var all [][]testCase
-	for _, group := range tasks {
-		all = append(all, group)
-	}
-	place := map[bool]int{true: 1}
-	slices.SortFunc(all, func(a, b []testCase) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(words, a[0].words()), slices.Index(words, b[0].words())),
-			cmp.Compare(place[a[0].inPlace], place[b[0].inPlace]),
-			cmp.Compare(a[0].bytes(), b[0].bytes()))
-	})
-	return all
 }
 
 // order is the order of n cases in a round, the same on all ranks. Over n rounds, or 2n where n is odd, each case has each
@@ -94,11 +67,11 @@ func order(seed uint64, round, n int) []int {
 
 // measureGroup verifies each case of a group, times them in rounds, and verifies
 // them again.
-func (r *rank) measureGroup(ctx context.Context, group []testCase) ([]measurement, error) {
+func (r *rank) measureGroup(ctx context.Context, group []workload.Case) ([]measurement, error) {
 	all := make([]contestant, len(group))
 	for i := range all {
 		c := &all[i]
-		c.testCase = group[i]
+		c.Case = group[i]
 		defer c.close()
 		if err := r.enter(ctx, c); err != nil {
 			return nil, err
@@ -115,10 +88,10 @@ func (r *rank) measureGroup(ctx context.Context, group []testCase) ([]measuremen
 	for i := range all {
 		c := &all[i]
 		c.Time = distribution(slices.Clone(c.Samples))
-		if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.testCase, reference.Random, "after timing"), c.submit); err != nil {
+		if err := r.verifyInto(ctx, &c.measurement, r.newTrial(c.Case, reference.Random, "after timing"), c.submit); err != nil {
 			return nil, err
 		}
-		if err := r.meetAfterVerifying(ctx, c.testCase); err != nil {
+		if err := r.meetAfterVerifying(ctx, c.Case); err != nil {
 			return nil, err
 		}
 		found = append(found, c.measurement)
@@ -128,10 +101,10 @@ func (r *rank) measureGroup(ctx context.Context, group []testCase) ([]measuremen
 
 // timeRound takes a sample of a case.
 func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
-	if err := r.phase("timing %s, round %d of %d", c.testCase, round+1, r.Job.Rounds); err != nil {
+	if err := r.phase("timing %s, round %d of %d", c.Case, round+1, r.Job.Rounds); err != nil {
 		return err
 	}
-	took, onHost, err := r.timeTogether(ctx, c.testCase, c.stamps, c.batch)
+	took, onHost, err := r.timeTogether(ctx, c.Case, c.stamps, c.batch)
 	if err != nil {
 		return err
 	}
@@ -140,7 +113,7 @@ func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
 }
 
 // note adds what a round took, and where calls are launched one by one, what of that the host did.
-func (m *measurement) note(j Job, took, onHost time.Duration) {
+func (m *measurement) note(j workload.Job, took, onHost time.Duration) {
 	calls := time.Duration(j.Iterations)
 	m.Samples = append(m.Samples, took/calls)
 	if j.GraphReplays == 0 {
@@ -150,7 +123,7 @@ func (m *measurement) note(j Job, took, onHost time.Duration) {
 
 // shareGroup tells all ranks what each measured of a group; rank 0 passes the sum of
 // it on to the launcher.
-func (r *rank) shareGroup(ctx context.Context, group []testCase, mine []measurement) error {
+func (r *rank) shareGroup(ctx context.Context, group []workload.Case, mine []measurement) error {
 	if err := r.phase("gathering the results of %s", group[0]); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -18,8 +20,8 @@ import (
 )
 
 // sideBySide is a job of three algorithms in rounds.
-func sideBySide() Job {
-	return Job{
+func sideBySide() workload.Job {
+	return workload.Job{
 		Collective: "allreduce", Algorithms: []string{"oneshot", "twoshot", "auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{1 << 10, 8 << 10}, Iterations: 2, Warmup: 1, Rounds: 4, Verify: true, Seed: 5,
 	}
@@ -190,7 +192,7 @@ func TestRoundsGiveSamples(t *testing.T) {
 // What verification finds counts as ever.
 func TestRoundsVerify(t *testing.T) {
 	job := sideBySide()
-	job.Inject = []Injection{{Kind: Corrupt, Rank: 1, Byte: 1025}} // of the larger size
+	job.Inject = []workload.Injection{{Kind: workload.Corrupt, Rank: 1, Byte: 1025}} // of the larger size
 	bad := 0
 	for _, r := range (ranks{world: 2}).mustRun(t, job) {
 		if bad += int(*r.Wrong); *r.Wrong > 0 && (r.Algorithm != "oneshot" || r.Bytes != 8<<10 || r.InPlace) {
@@ -233,33 +235,6 @@ func TestRoundsVerifyTwice(t *testing.T) {
 	}
 }
 
-// Sizes that come down to the same call are one group, and who cannot run in place
-// has no part in the groups that do.
-func TestGroups(t *testing.T) {
-	job := sideBySide()
-	job.Algorithms, job.DTypes = []string{"multimem_oneshot", "naive"}, []string{"half", "float"}
-	job.Sizes = []int64{1 << 10, 1<<10 + 1, 2 << 10}
-	var got []string
-	for _, group := range groups(casesOf(t, job, simulated(2))) {
-		line := group[0].String() + ":"
-		for _, c := range group {
-			line += " " + c.algorithm.Name
-		}
-		got = append(got, line)
-	}
-	var want []string
-	for _, dtype := range []string{"half", "float"} {
-		want = append(want,
-			"allreduce multimem_oneshot "+dtype+" sum, 1024 bytes out of place: multimem_oneshot naive",
-			"allreduce multimem_oneshot "+dtype+" sum, 2048 bytes out of place: multimem_oneshot naive",
-			"allreduce naive "+dtype+" sum, 1024 bytes in place: naive",
-			"allreduce naive "+dtype+" sum, 2048 bytes in place: naive")
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A round's sample is the slowest rank's, in the order of the rounds.
 func TestSamplesAreTheSlowestRanks(t *testing.T) {
 	var r result.Result
@@ -289,7 +264,7 @@ func TestCeiling(t *testing.T) {
 	if found.Rate() != slices.Min(found.CopyOut) {
 		t.Errorf("rate %v of %v", found.Rate(), found.CopyOut)
 	}
-	job.P2P = off
+	job.P2P = workload.Off
 	job.Algorithms = []string{"naive"}
 	if found := g.ceiling(t, job); found == nil || !strings.Contains(found.Skipped, "p2p is off") || found.Rate() != 0 {
 		t.Errorf("%+v", found)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"go.uber.org/zap"
 
 	"gpurun/cudart"
@@ -25,7 +27,7 @@ import (
 
 // Options is what a worker gets from the process that started it.
 type Options struct {
-	Job       Job
+	Job       workload.Job
 	Rank      int
 	LocalRank int
 	WorldSize int
@@ -120,12 +122,12 @@ func (r *rank) work(ctx context.Context) error {
 // been reached.
 type rank struct {
 	Options
-	plan   Plan
+	plan   workload.Plan
 	group  *rendezvous.Group
 	files  *fdpass.Peer
 	device cudart.Device
 	stream cudart.Stream
-	around surroundings
+	around workload.Surroundings
 	pdl    bool
 	memory *symm.Memory
 	// libraries are those that are open; leaving is what to do before the memory
@@ -133,7 +135,7 @@ type rank struct {
 	libraries map[string]Library
 	leaving   []func() error
 	watchdog  *watchdog // of libraries; nil: there are none
-	layout    layout
+	layout    workload.Layout
 	comm      *collective.Comm
 	fastest   map[string]float64 // what looks found
 	buffers   hostBuffers
@@ -191,8 +193,8 @@ const waitSlack = 2 * time.Second
 const verifyingSpeed = 4 << 20
 
 // afterVerifying bounds a wait for peers that may still be verifying a case.
-func (r *rank) afterVerifying(ctx context.Context, c testCase) (context.Context, context.CancelFunc) {
-	verifying := time.Duration(c.bytes()/verifyingSpeed*int64(r.WorldSize)) * time.Second
+func (r *rank) afterVerifying(ctx context.Context, c workload.Case) (context.Context, context.CancelFunc) {
+	verifying := time.Duration(c.Bytes()/verifyingSpeed*int64(r.WorldSize)) * time.Second
 	return context.WithTimeout(ctx, r.Job.Timeout+waitSlack+verifying)
 }
 

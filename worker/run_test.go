@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -19,8 +21,8 @@ import (
 )
 
 // everyAlgorithm is a job of all algorithms of a collective that are gpurun's own.
-func everyAlgorithm(c *collective.Collective) Job {
-	job := Job{
+func everyAlgorithm(c *collective.Collective) workload.Job {
+	job := workload.Job{
 		Collective: c.Name, DTypes: []string{"half"}, Ops: []string{"none"}, Sizes: []int64{0, 1000, 10000},
 		Iterations: 1, Verify: true, Seed: 3, Root: 1,
 	}
@@ -69,8 +71,8 @@ func TestEveryAlgorithmIsVerified(t *testing.T) {
 // A sweep of several cycles runs its cases in the same order each time, and its progress
 // counts all of them.
 func TestCyclesRepeatTheSweep(t *testing.T) {
-	job := Job{
-		Collective: "allgather", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64, 128},
+	job := workload.Job{
+		Collective: "allgather", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64, 128},
 		Cycles: 3, Iterations: 1, Verify: true,
 	}
 	messages, errs := ranks{world: 2}.messages(t, job)
@@ -101,8 +103,8 @@ func TestCyclesRepeatTheSweep(t *testing.T) {
 // A size that the ranks do not divide is measured a little smaller, and is still
 // known by what was asked for.
 func TestAskedSizeIsKept(t *testing.T) {
-	job := Job{
-		Collective: "allgather", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"none"},
+	job := workload.Job{
+		Collective: "allgather", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"},
 		Sizes: []int64{960, 1024}, Iterations: 1,
 	}
 	asked := map[int64]int64{}
@@ -131,7 +133,7 @@ func TestUnalignedAndGraphs(t *testing.T) {
 
 func TestEpiloguesAreVerified(t *testing.T) {
 	for _, e := range collective.EpilogueKinds() {
-		job := Job{
+		job := workload.Job{
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 			Sizes: []int64{10, 5000}, Iterations: 1, Verify: true,
 			Epilogue: string(e), Row: 64, Scale: 0.3, Epsilon: 1e-5,
@@ -162,7 +164,7 @@ func sabotaged(module string) collective.Source {
 // A barrier that holds nobody is caught by every rank but the one that is late.
 func TestBarrierThatDoesNothingIsCaught(t *testing.T) {
 	for algorithm, module := range map[string]string{"flag": "barrier_flag_sm_90", "multimem": "barrier_multimem_sm_90"} {
-		job := Job{Collective: "barrier", Algorithms: []string{algorithm}, Iterations: 1, Verify: true}
+		job := workload.Job{Collective: "barrier", Algorithms: []string{algorithm}, Iterations: 1, Verify: true}
 		// Twice, each of 3 ranks is late once, and the two others copy its old token.
 		const least = 2 * 3 * 2
 		results := (ranks{world: 3, source: sabotaged(module)}).mustRun(t, job)
@@ -205,7 +207,7 @@ func TestCollectiveThatDoesNothingIsCaught(t *testing.T) {
 
 // Both outputs of rmsnorm are judged.
 func TestEpilogueThatDoesNothingIsCaught(t *testing.T) {
-	job := Job{
+	job := workload.Job{
 		Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{512}, Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5,
 	}
@@ -220,12 +222,12 @@ func must[T any](x T, _ bool) T { return x }
 
 func TestInjectedCorruptionIsFound(t *testing.T) {
 	for _, c := range kernels.Collectives() {
-		in, index := Injection{Kind: Corrupt, Rank: 1, Byte: 601}, int64(300) // of half
+		in, index := workload.Injection{Kind: workload.Corrupt, Rank: 1, Byte: 601}, int64(300) // of half
 		if c.Shape.Empty {
 			in.Byte, index = 9, 1 // of tokens
 		}
 		job := everyAlgorithm(c)
-		job.Algorithms, job.Inject = job.Algorithms[:1], []Injection{in}
+		job.Algorithms, job.Inject = job.Algorithms[:1], []workload.Injection{in}
 		results := (ranks{world: 2}).mustRun(t, job)
 		if n := wrong(results); n != 1 {
 			t.Errorf("%s: %d wrong, want 1", c.Name, n)
@@ -243,9 +245,9 @@ func TestInjectedCorruptionIsFound(t *testing.T) {
 // So is it where results need not match to the bit, whichever byte is corrupted.
 func TestInjectedCorruptionOfRoundedResultsIsFound(t *testing.T) {
 	for b := range int64(4) {
-		job := Job{
+		job := workload.Job{
 			Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{512},
-			Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5, Inject: []Injection{{Kind: Corrupt, Rank: 1, Byte: b}},
+			Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5, Inject: []workload.Injection{{Kind: workload.Corrupt, Rank: 1, Byte: b}},
 		}
 		if n := wrong((ranks{world: 2}).mustRun(t, job)); n != 1 {
 			t.Errorf("byte %d: %d wrong, want 1", b, n)
@@ -255,13 +257,13 @@ func TestInjectedCorruptionOfRoundedResultsIsFound(t *testing.T) {
 
 // Sums of 8-bit floats through the multicast address are judged as sums in half.
 func TestAccumulator(t *testing.T) {
-	job := Job{
+	job := workload.Job{
 		Collective: "allreduce", Algorithms: []string{"multimem_twoshot", "twoshot"}, DTypes: []string{"half", "f8e4m3"},
 		Ops: []string{"sum"}, Sizes: []int64{1024},
 	}
-	for _, c := range casesOf(t, job, simulated(2)) {
+	for _, c := range casesOf(t, job, 2) {
 		want := ""
-		if c.algorithm.Needs.Multicast && c.call.DType.Size == 1 {
+		if c.Algorithm.Needs.Multicast && c.Call.DType.Size == 1 {
 			want = "half"
 		}
 		if got := (&rank{}).newTrial(c, reference.Random, "").in.Accumulator.Name; got != want {
@@ -319,7 +321,7 @@ func TestWithoutAtomics(t *testing.T) {
 	job.Algorithms = []string{"relay"}
 	_, errs := g.run(t, job)
 	for rank, err := range errs {
-		if !errors.As(err, new(*Unavailable)) || !strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
+		if !errors.As(err, new(*workload.Unavailable)) || !strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -381,7 +383,7 @@ func TestWithoutPeerAccess(t *testing.T) {
 			job.Algorithms = []string{"twoshot"} // nothing is left
 			_, errs := ranks{world: 3, backend: tt.backend}.run(t, job)
 			for rank, err := range errs {
-				if !errors.As(err, new(*Unavailable)) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
+				if !errors.As(err, new(*workload.Unavailable)) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
 					t.Errorf("rank %d: %v", rank, err)
 				}
 			}
@@ -392,24 +394,24 @@ func TestWithoutPeerAccess(t *testing.T) {
 // What is named together with a setting that rules it out is a slip of the user's,
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
-	for want, job := range map[string]Job{
+	for want, job := range map[string]workload.Job{
 		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
-			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: off,
+			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: workload.Off,
 		},
 		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
-			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: off,
+			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: workload.Off,
 		},
 		"reduce p2p has no kernel for programmatic dependent launch: leave --pdl at auto": {
-			Collective: "reduce", Algorithms: []string{"p2p"}, PDL: on,
+			Collective: "reduce", Algorithms: []string{"p2p"}, PDL: workload.On,
 		},
 	} {
 		job.DTypes, job.Ops, job.Sizes = []string{"float"}, []string{"sum"}, []int64{64}
 		err := job.Check(2)
-		if !errors.As(err, new(*UsageError)) || err.Error() != want {
+		if !errors.As(err, new(*workload.UsageError)) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		job.Optional = job.Algorithms
-		if err := job.Check(2); err != nil && job.Algorithms[0] != auto {
+		if err := job.Check(2); err != nil && job.Algorithms[0] != workload.Auto {
 			t.Errorf("optional, and refused: %v", err)
 		}
 	}

@@ -100,7 +100,7 @@ func (r *rank) leave(ctx context.Context) error {
 // say tells the peers on other machines why this rank fails; those on this one
 // hear of it from the agent.
 func (r *rank) say(ctx context.Context, reason error) {
-	if r.group == nil || !r.Job.spansMachines() {
+	if r.group == nil || !r.Job.SpansMachines() {
 		return
 	}
 	if err := r.group.Fail(context.WithoutCancel(ctx), fmt.Errorf("on %s: %w", r.host, reason)); err != nil {

@@ -3,12 +3,14 @@ package worker
 import (
 	"context"
 
+	"gpurun/worker/workload"
+
 	"gpurun/worker/result"
 )
 
 // share tells all ranks what each measured; rank 0 passes the sum of it on to
 // the launcher.
-func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
+func (r *rank) share(ctx context.Context, c workload.Case, mine measurement) error {
 	if err := r.phase("gathering the results of %s", c); err != nil {
 		return err
 	}
@@ -27,20 +29,20 @@ func (r *rank) share(ctx context.Context, c testCase, mine measurement) error {
 
 // merge makes one result of all ranks' measurements. Its times are those of
 // the slowest rank, by the median: a collective is done when all ranks are.
-func (r *rank) merge(c testCase, all []measurement) result.Result {
+func (r *rank) merge(c workload.Case, all []measurement) result.Result {
 	res := result.Result{
-		Collective: c.algorithm.Collective, Algorithm: c.algorithm.Name, Blocks: c.call.Blocks, Why: c.why,
+		Collective: c.Algorithm.Collective, Algorithm: c.Algorithm.Name, Blocks: c.Call.Blocks, Why: c.Why,
 		Library: r.title(c),
-		DType:   c.call.DType.Name, Op: string(c.call.Op), Root: -1, Epilogue: string(c.call.Epilogue.Kind),
-		Bytes: c.bytes(), Count: c.call.Count, InPlace: c.inPlace, Alone: c.alone, Mode: "stream", Asked: c.asked,
+		DType:   c.Call.DType.Name, Op: string(c.Call.Op), Root: -1, Epilogue: string(c.Call.Epilogue.Kind),
+		Bytes: c.Bytes(), Count: c.Call.Count, InPlace: c.InPlace, Alone: c.Alone, Mode: "stream", Asked: c.Asked,
 	}
-	if c.askedBytes != res.Bytes {
-		res.AskedBytes = c.askedBytes
+	if c.AskedBytes != res.Bytes {
+		res.AskedBytes = c.AskedBytes
 	}
-	if c.shape.Rooted {
-		res.Root = c.call.Root
+	if c.Shape.Rooted {
+		res.Root = c.Call.Root
 	}
-	if c.shape.Empty {
+	if c.Shape.Empty {
 		res.DType = result.None
 	}
 	if r.Job.GraphReplays > 0 {
@@ -49,7 +51,7 @@ func (r *rank) merge(c testCase, all []measurement) result.Result {
 	r.combine(&res, all)
 	if us := res.Time.P50; us > 0 {
 		res.AlgBW = float64(res.Bytes) / us / 1e3
-		res.BusBW = res.AlgBW * r.plan.collective.BusFactor(r.WorldSize)
+		res.BusBW = res.AlgBW * r.plan.Collective.BusFactor(r.WorldSize)
 	}
 	return res
 }

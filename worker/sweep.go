@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 
+	"gpurun/worker/workload"
+
 	"gpurun/worker/phases"
 )
 
@@ -13,8 +15,8 @@ func (r *rank) runSweep(ctx context.Context) error {
 	}
 	cycles, done := max(r.Job.Cycles, 1), 0
 	for range cycles {
-		for _, c := range r.plan.cases {
-			if err := r.Reports.Progress(done, cycles*len(r.plan.cases)); err != nil {
+		for _, c := range r.plan.Cases {
+			if err := r.Reports.Progress(done, cycles*len(r.plan.Cases)); err != nil {
 				return err
 			}
 			if err := r.runCase(ctx, c); err != nil { // the phase names the case
@@ -28,9 +30,9 @@ func (r *rank) runSweep(ctx context.Context) error {
 }
 
 // runCase measures a case, unless there is no hope in it.
-func (r *rank) runCase(ctx context.Context, c testCase) error {
+func (r *rank) runCase(ctx context.Context, c workload.Case) error {
 	r.Phases.Begin(phases.Load)
-	if err := r.comm.Prepare(r.stream, c.algorithm, r.place(c)); err != nil {
+	if err := r.comm.Prepare(r.stream, c.Algorithm, r.place(c)); err != nil {
 		return err
 	}
 	if hopeless, err := r.hopeless(ctx, c); err != nil || hopeless {

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
 
 // time runs the case's calls and returns how long each took.
-func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
+func (r *rank) time(ctx context.Context, c workload.Case) ([]time.Duration, error) {
 	if err := r.phase("timing %s", c); err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func (r *rank) time(ctx context.Context, c testCase) ([]time.Duration, error) {
 }
 
 // timeStream launches calls back to back, with a time stamp between each.
-func (r *rank) timeStream(ctx context.Context, c testCase, calls int) ([]time.Duration, error) {
+func (r *rank) timeStream(ctx context.Context, c workload.Case, calls int) ([]time.Duration, error) {
 	stamps, err := newStamps(r.device, calls+1)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (r *rank) timeStream(ctx context.Context, c testCase, calls int) ([]time.Du
 
 // timeGraph captures the calls in a graph and replays it; a sample is a
 // replay's time over the number of calls in it.
-func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, error) {
+func (r *rank) timeGraph(ctx context.Context, c workload.Case) ([]time.Duration, error) {
 	graph, err := r.capture(c, r.Job.Iterations)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func (r *rank) timeGraph(ctx context.Context, c testCase) ([]time.Duration, erro
 // streams, so that no rank's time has the others' lateness in it. Of two times that it
 // is enqueued the second counts: caches are then as they will stay, and the stream does
 // not wait for the host. onHost is how long the host took to enqueue it.
-func (r *rank) timeTogether(ctx context.Context, c testCase, s stamps, enqueue func() error) (took, onHost time.Duration, err error) {
+func (r *rank) timeTogether(ctx context.Context, c workload.Case, s stamps, enqueue func() error) (took, onHost time.Duration, err error) {
 	if err := r.meet(ctx, "batch"); err != nil {
 		return 0, 0, err
 	}
@@ -127,7 +129,7 @@ const lookEvery = time.Second
 // has given up, nor for a library's that has failed or makes no progress. It lets the launcher know
 // for as long as the stream gets from stamp to stamp: to time large sizes takes its
 // time.
-func (r *rank) finish(ctx context.Context, c testCase, s stamps) error {
+func (r *rank) finish(ctx context.Context, c workload.Case, s stamps) error {
 	foreign := r.foreign(c)
 	moved := time.Now()
 	for done := 0; ; {
@@ -172,7 +174,7 @@ func (r *rank) meet(ctx context.Context, name string) error {
 }
 
 // meetAfterVerifying lines the ranks up once all have verified a case.
-func (r *rank) meetAfterVerifying(ctx context.Context, c testCase) error {
+func (r *rank) meetAfterVerifying(ctx context.Context, c workload.Case) error {
 	ctx, cancel := r.afterVerifying(ctx, c)
 	defer cancel()
 	return r.group.Barrier(ctx, "timing")

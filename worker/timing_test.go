@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
@@ -93,7 +95,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 			all[i] = &stamp{}
 		}
 		r, out, _ := newRank(t, &slowStream{stamps: all, waits: 100})
-		if err := r.finish(context.Background(), testCase{}, all); !errors.Is(err, errBroken) {
+		if err := r.finish(context.Background(), workload.Case{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
 		if got := strings.Count(out.String(), "timing"); got != 3 {
@@ -102,7 +104,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errBroken)
 		r.stream = &slowStream{waits: 100}
-		if err := r.finish(ctx, testCase{}, all); !errors.Is(err, errBroken) {
+		if err := r.finish(ctx, workload.Case{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("the cause of the end became %v", err)
 		}
 	})
@@ -123,7 +125,7 @@ func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 		}
 		began := time.Now()
 		var expired *collective.TimeoutError
-		if err := r.finish(context.Background(), testCase{}, nil); !errors.As(err, &expired) || expired.Peer != 3 {
+		if err := r.finish(context.Background(), workload.Case{}, nil); !errors.As(err, &expired) || expired.Peer != 3 {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took > 2*lookEvery {
@@ -138,7 +140,7 @@ func TestTimingEndsWhenALibraryFailed(t *testing.T) {
 		r, _, _ := newRank(t, &slowStream{waits: 100})
 		r.Job.Timeout = time.Hour
 		r.libraries = map[string]Library{"nccl": &fakeNCCL{title: "NCCL 2.99.1", hidden: errors.New("ncclRemoteError")}}
-		c := testCase{algorithm: &collective.Algorithm{Needs: collective.Needs{Library: "nccl"}}}
+		c := workload.Case{Algorithm: &collective.Algorithm{Needs: collective.Needs{Library: "nccl"}}}
 		for name, wait := range map[string]func() error{
 			"timing":    func() error { return r.finish(context.Background(), c, nil) },
 			"verifying": func() error { return r.settle(context.Background(), c) },

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/worker/workload"
+
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
@@ -12,24 +14,24 @@ import (
 
 // trial is a call that is verified.
 type trial struct {
-	testCase
+	workload.Case
 	in   reference.Input // of all ranks
 	when string
 }
 
 // newTrial says what the inputs of a case are.
-func (r *rank) newTrial(c testCase, pattern reference.Pattern, when string) trial {
-	in := reference.Input{Seed: r.Job.Seed, Pattern: pattern, DType: c.call.DType, Op: c.call.Op, World: r.WorldSize}
-	if d := c.call.DType; c.algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
+func (r *rank) newTrial(c workload.Case, pattern reference.Pattern, when string) trial {
+	in := reference.Input{Seed: r.Job.Seed, Pattern: pattern, DType: c.Call.DType, Op: c.Call.Op, World: r.WorldSize}
+	if d := c.Call.DType; c.Algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
-	in.Stepwise = c.algorithm.Needs.Library != ""
+	in.Stepwise = c.Algorithm.Needs.Library != ""
 	return trial{c, in, when}
 }
 
 // epilogue is what the reference knows of the call's epilogue.
 func (t trial) epilogue() reference.Epilogue {
-	e := t.call.Epilogue
+	e := t.Call.Epilogue
 	return reference.Epilogue{In: t.in, Kind: e.Kind, Row: e.Row, Scale: e.Scale, Epsilon: e.Epsilon}
 }
 
@@ -42,19 +44,19 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := r.phase("verifying %s, %s", t, t.when); err != nil {
 		return err
 	}
-	if t.shape.Empty {
+	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}
 	if err := r.prepare(ctx, t); err != nil {
 		return err
 	}
-	if err := r.meetPrepared(ctx, t.testCase); err != nil {
+	if err := r.meetPrepared(ctx, t.Case); err != nil {
 		return err
 	}
 	if err := submit(); err != nil {
 		return err
 	}
-	if err := r.settle(ctx, t.testCase); err != nil {
+	if err := r.settle(ctx, t.Case); err != nil {
 		return err
 	}
 	corrupted, err := r.injectCorruption(t)
@@ -74,7 +76,7 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 // meetPrepared has the ranks wait until all have prepared their buffers, for a library
 // that writes into its peers' memory without asking whether they are there: what it
 // wrote would be poisoned.
-func (r *rank) meetPrepared(ctx context.Context, c testCase) error {
+func (r *rank) meetPrepared(ctx context.Context, c workload.Case) error {
 	l := r.foreign(c)
 	if l == nil || !l.HasHeap() {
 		return nil
@@ -90,20 +92,20 @@ func (r *rank) meetPrepared(ctx context.Context, c testCase) error {
 
 // compareInto adds what is wrong with the results of a call to m.
 func (r *rank) compareInto(ctx context.Context, m *measurement, t trial) error {
-	size := t.call.DType.Size
+	size := t.Call.DType.Size
 	v, err := r.compare(ctx, t)
 	if err != nil {
 		return err
 	}
-	m.add(r.Rank, t, v, t.recvCount(), size)
-	if t.call.Epilogue.Kind != collective.RMSNorm {
+	m.add(r.Rank, t, v, t.RecvCount(), size)
+	if t.Call.Epilogue.Kind != collective.RMSNorm {
 		return nil
 	}
 	if v, err = r.compareResidualOut(ctx, t); err != nil {
 		return err
 	}
 	t.when += ", in the sums with the residual"
-	m.add(r.Rank, t, v, t.call.Count, size)
+	m.add(r.Rank, t, v, t.Call.Count, size)
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
 )
@@ -16,7 +18,7 @@ import (
 func stuckRank(ctx context.Context, limit time.Duration) (*rank, <-chan error) {
 	aborted := make(chan error, 1)
 	r := &rank{doing: "testing", Options: Options{
-		Job:     Job{Timeout: limit - waitSlack},
+		Job:     workload.Job{Timeout: limit - waitSlack},
 		Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}),
 		Abort: func(err error) {
 			select {

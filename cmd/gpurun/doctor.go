@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"gpurun/worker/workload"
+
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/examine"
@@ -14,7 +16,6 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
-	"gpurun/worker"
 )
 
 const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a
@@ -62,7 +63,7 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 }
 
 // planDoctor reads what the command is told.
-func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inject []worker.Injection, err error) {
+func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inject []workload.Injection, err error) {
 	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
@@ -85,7 +86,7 @@ func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inje
 }
 
 // runDoctor prints a diagnosis and decides the exit code.
-func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, inject []worker.Injection) error {
+func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, inject []workload.Injection) error {
 	d, err := examine.Machine(ctx, a, c, inject...)
 	if err != nil {
 		return err

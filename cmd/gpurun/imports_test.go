@@ -28,6 +28,11 @@ var importRules = []importRule{
 		"only cmd chooses a backend",
 	},
 	{
+		"gpurun/worker/workload",
+		[]string{"gpurun/kernels", "gpurun/cudart$", "gpurun/cudart/symm$"},
+		"what ranks are to do is worked out without running anything",
+	},
+	{
 		"gpurun/cmd/gpurun$",
 		[]string{"gpurun/cmd/gpurun", "gpurun/worker", "gpurun/kernels", "gpurun/configs"},
 		"commands read words, and leave devices to the packages below them",
@@ -116,6 +121,8 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/driver"}},
 		{"gpurun/worker/agent", []string{"gpurun/cudart/sim"}},
 		{"gpurun/worker", []string{"github.com/spf13/viper"}},
+		{"gpurun/worker/workload", []string{"gpurun/rendezvous"}},
+		{"gpurun/worker/workload", []string{"gpurun/worker"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/spf13/viper"}},
 		{"gpurun/cmd/gpurun", []string{"gpurun/cudart/nvml"}},
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cudart/sim"}},

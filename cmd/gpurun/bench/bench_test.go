@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -50,8 +52,8 @@ func TestBenchPlans(t *testing.T) {
 			t.Errorf("%s: %v", c.line, err)
 			continue
 		}
-		got := worker.Job{Algorithms: b.Job.Algorithms, Rounds: b.Job.Rounds, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
-		want := worker.Job{Algorithms: strings.Fields(c.algorithms), Rounds: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
+		got := workload.Job{Algorithms: b.Job.Algorithms, Rounds: b.Job.Rounds, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
+		want := workload.Job{Algorithms: strings.Fields(c.algorithms), Rounds: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
 		if diff := cmp.Diff(want, got); diff != "" || b.against != c.against {
 			t.Errorf("%s: against %s: %s", c.line, b.against, diff)
 		}
@@ -86,7 +88,7 @@ func TestBaseOfRatios(t *testing.T) {
 		{"oneshot twoshot", "nccl", ""},
 	} {
 		b := &Run{Collective: &plan.Collective{Run: session.Run{
-			Config: settings.Config{Against: c.asked}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms)},
+			Config: settings.Config{Against: c.asked}, Job: workload.Job{Algorithms: strings.Fields(c.algorithms)},
 		}}}
 		err := b.chooseBase()
 		if c.want == "" {

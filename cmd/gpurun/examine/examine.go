@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
@@ -16,7 +18,6 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
-	"gpurun/worker"
 	"gpurun/worker/result"
 )
 
@@ -24,7 +25,7 @@ import (
 // checks every pair of them, with failures made on purpose if any. It must be
 // called in the agent; see program.Invocation.Guarded. What is wrong with the machine is a finding
 // and no error.
-func Machine(ctx context.Context, a *program.Invocation, c settings.Config, inject ...worker.Injection) (doctor.Diagnosis, error) {
+func Machine(ctx context.Context, a *program.Invocation, c settings.Config, inject ...workload.Injection) (doctor.Diagnosis, error) {
 	sources := sourcesFor(c)
 	if none := lackOfGPUs(c); none != nil {
 		if len(inject) > 0 {
@@ -97,13 +98,13 @@ func lackOfGPUs(c settings.Config) error {
 }
 
 // planPairs plans the check of all pairs.
-func planPairs(c settings.Config, inject []worker.Injection) (*session.Run, error) {
+func planPairs(c settings.Config, inject []workload.Injection) (*session.Run, error) {
 	m, err := machine.Find(c, machine.GPUs)
 	if err != nil {
 		return nil, err
 	}
 	c.Explain, c.Timing = false, false // they are for collectives
-	job := worker.Job{
+	job := workload.Job{
 		Pairs: true, Sizes: []int64{pairBytes}, Iterations: pairCopies,
 		Seed: c.Seed, P2P: c.P2P, Symm: c.Symm, Timeout: time.Duration(c.Timeout), Inject: inject,
 	}

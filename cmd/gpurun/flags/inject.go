@@ -3,8 +3,9 @@ package flags
 import (
 	"github.com/spf13/pflag"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/worker"
 )
 
 // AddInject adds --inject.
@@ -13,14 +14,14 @@ func AddInject(f *pflag.FlagSet) {
 }
 
 // Injections reads the values of --inject.
-func Injections(f *pflag.FlagSet) ([]worker.Injection, error) {
+func Injections(f *pflag.FlagSet) ([]workload.Injection, error) {
 	texts, err := f.GetStringArray("inject")
 	if err != nil {
 		return nil, err
 	}
-	var all []worker.Injection
+	var all []workload.Injection
 	for _, text := range texts {
-		in, err := worker.ParseInjection(text)
+		in, err := workload.ParseInjection(text)
 		if err != nil {
 			return nil, &exit.UsageError{Err: err}
 		}

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"strings"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
 )
 
 // setEpilogue sets the epilogue and what it works with: one, with rows of one length.
-func setEpilogue(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) error {
+func setEpilogue(s *sources.Sources, job *workload.Job, c settings.Config, what *collective.Collective) error {
 	if !flags.HasEpilogues(what) {
 		return nil
 	}

@@ -6,18 +6,19 @@ import (
 	"maps"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
-	"gpurun/worker"
 )
 
 // Collective turns the settings into what the workers do for a collective, with failures made
 // on purpose if any.
-func Collective(s *sources.Sources, c settings.Config, what *collective.Collective, inject []worker.Injection) (worker.Job, error) {
-	job := worker.Job{
+func Collective(s *sources.Sources, c settings.Config, what *collective.Collective, inject []workload.Injection) (workload.Job, error) {
+	job := workload.Job{
 		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
 		Verify: c.Check == 1, Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject,
@@ -52,7 +53,7 @@ func libraryPaths(c settings.Config) map[string]string {
 }
 
 // setWords sets algorithms, types and operations.
-func setWords(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) (err error) {
+func setWords(s *sources.Sources, job *workload.Job, c settings.Config, what *collective.Collective) (err error) {
 	able := abilities{what: what, words: c.Algo}
 	able.epilogue, _ = collective.ParseEpilogue(job.Epilogue)
 	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
@@ -72,7 +73,7 @@ func setWords(s *sources.Sources, job *worker.Job, c settings.Config, what *coll
 
 // setData sets the sizes. What moves no data has one, of nothing, and any type
 // will do for it.
-func setData(s *sources.Sources, job *worker.Job, c settings.Config, what *collective.Collective) (err error) {
+func setData(s *sources.Sources, job *workload.Job, c settings.Config, what *collective.Collective) (err error) {
 	if what.Shape.Empty {
 		job.Sizes, job.DTypes = []int64{0}, []string{collective.Int8.Name}
 		return nil

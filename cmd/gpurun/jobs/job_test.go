@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
@@ -18,23 +20,22 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels"
-	"gpurun/worker"
 )
 
 // jobOf is what the workers would be told to do.
-func jobOf(t testing.TB, words ...string) (worker.Job, error) {
+func jobOf(t testing.TB, words ...string) (workload.Job, error) {
 	t.Helper()
 	return jobBy("allreduce", flagtest.Collective(t, "allreduce", words...))
 }
 
-func jobBy(name string, f *pflag.FlagSet) (worker.Job, error) {
+func jobBy(name string, f *pflag.FlagSet) (workload.Job, error) {
 	s, err := sources.Load(f)
 	if err != nil {
-		return worker.Job{}, err
+		return workload.Job{}, err
 	}
 	c, err := settings.Read(s)
 	if err != nil {
-		return worker.Job{}, err
+		return workload.Job{}, err
 	}
 	what, _ := kernels.Find(name)
 	return Collective(s, c, what, nil)
@@ -46,18 +47,18 @@ func TestJobOfEveryCollective(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "scale")
 	for _, c := range []struct {
 		line string
-		want worker.Job
+		want workload.Job
 	}{
-		{"allreduce -o max", worker.Job{Ops: []string{"max"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "scale", Scale: 0.5}},
-		{"allreduce --epilogue rmsnorm --hidden 64 --epsilon 0", worker.Job{
+		{"allreduce -o max", workload.Job{Ops: []string{"max"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "scale", Scale: 0.5}},
+		{"allreduce --epilogue rmsnorm --hidden 64 --epsilon 0", workload.Job{
 			Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "rmsnorm", Row: 64,
 		}},
-		{"reduce -u", worker.Job{Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true}},
-		{"broadcast -r 2 --blocks 7 --max-blocks 5", worker.Job{
+		{"reduce -u", workload.Job{Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true}},
+		{"broadcast -r 2 --blocks 7 --max-blocks 5", workload.Job{
 			Ops: []string{"none"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 2, Blocks: []int{7}, MaxBlocks: 5,
 		}},
-		{"allgather -d half", worker.Job{Ops: []string{"none"}, DTypes: []string{"half"}, Sizes: []int64{8}}},
-		{"barrier", worker.Job{Ops: []string{"none"}, DTypes: []string{"int8"}, Sizes: []int64{0}}},
+		{"allgather -d half", workload.Job{Ops: []string{"none"}, DTypes: []string{"half"}, Sizes: []int64{8}}},
+		{"barrier", workload.Job{Ops: []string{"none"}, DTypes: []string{"int8"}, Sizes: []int64{0}}},
 	} {
 		words := strings.Fields(c.line)
 		if words[0] != "barrier" {
@@ -67,7 +68,7 @@ func TestJobOfEveryCollective(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 		}
-		got := worker.Job{
+		got := workload.Job{
 			Ops: job.Ops, DTypes: job.DTypes, Sizes: job.Sizes, Root: job.Root, Unaligned: job.Unaligned,
 			Blocks: job.Blocks, MaxBlocks: job.MaxBlocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale, Epsilon: job.Epsilon,
 		}
@@ -113,7 +114,7 @@ func TestDefaultJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := worker.Job{
+	want := workload.Job{
 		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
 		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,

@@ -5,20 +5,21 @@ import (
 	"slices"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
-	"gpurun/worker"
 )
 
 // Product turns the settings into what the workers do for products of matrices.
-func Product(s *sources.Sources, c settings.Config, what *matmul.Operation, inject []worker.Injection) (worker.Job, error) {
-	job := worker.Job{
+func Product(s *sources.Sources, c settings.Config, what *matmul.Operation, inject []workload.Injection) (workload.Job, error) {
+	job := workload.Job{
 		Collective: what.Name, Iterations: c.Iters, Warmup: c.WarmupIters, Verify: c.Check == 1,
 		Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject, P2P: c.P2P, Symm: c.Symm,
 		LibraryPaths: libraryPaths(c), Record: c.Trace != "",
-		Products: &worker.Products{M: c.M, N: c.N, K: c.K},
+		Products: &workload.Products{M: c.M, N: c.N, K: c.K},
 	}
 	for _, n := range c.SplitsPerRank {
 		if n > matmul.MaxSplits {
@@ -30,7 +31,7 @@ func Product(s *sources.Sources, c settings.Config, what *matmul.Operation, inje
 }
 
 // setProductWords sets algorithms and types.
-func setProductWords(s *sources.Sources, job *worker.Job, c settings.Config, what *matmul.Operation) (err error) {
+func setProductWords(s *sources.Sources, job *workload.Job, c settings.Config, what *matmul.Operation) (err error) {
 	own, names := productAlgorithms(what)
 	valid := append([]string{settings.Auto, settings.All}, names...)
 	job.Algorithms, err = choose("algorithm", c.Algo, own, valid, func(word string) (string, bool) {

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"os"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
 )
 
 // Cannot says why an algorithm cannot do a job on this machine, or returns "".
-func (m Machine) Cannot(a *collective.Algorithm, job worker.Job) string {
+func (m Machine) Cannot(a *collective.Algorithm, job workload.Job) string {
 	epilogue, _ := collective.ParseEpilogue(job.Epilogue)
 	world := m.Ranks * max(job.Nodes, 1)
 	for _, name := range job.DTypes {
@@ -50,7 +51,7 @@ func shortly(a *collective.Algorithm, call collective.Call, err error) string {
 }
 
 // outOfReach says what memory an algorithm needs and cannot have here.
-func (m Machine) outOfReach(a *collective.Algorithm, job worker.Job) string {
+func (m Machine) outOfReach(a *collective.Algorithm, job workload.Job) string {
 	forbidden := symm.MulticastForbidden(os.Getenv)
 	switch {
 	case a.Needs.Library == "" && job.Nodes > 1:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/worker/workload"
+
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
@@ -17,7 +19,6 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
 )
 
 // Collective is a collective that is about to run.
@@ -29,7 +30,7 @@ type Collective struct {
 
 // NewCollective plans a collective by the flags of a command, with failures made on purpose
 // if any. Its results are held against nothing, unless Judge is called.
-func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, why Purpose, inject []worker.Injection) (*Collective, error) {
+func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, why Purpose, inject []workload.Injection) (*Collective, error) {
 	p := &Collective{What: what}
 	var err error
 	p.Sources, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*sources.Sources, error) {
@@ -48,7 +49,7 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, what *collective.Colle
 }
 
 // read turns flags, environment and file into the job.
-func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*sources.Sources, error) {
+func (p *Collective) read(why Purpose, profiles [][]byte, f *pflag.FlagSet, inject []workload.Injection) (*sources.Sources, error) {
 	s, err := sources.Load(f, profiles...)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -13,7 +15,6 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
-	"gpurun/worker"
 )
 
 func TestLeaveOut(t *testing.T) {
@@ -102,7 +103,7 @@ func TestLeaveOutAcrossMachines(t *testing.T) {
 	}
 	p := &Collective{What: what, Run: session.Run{
 		Config: settings.Config{Algo: []string{settings.All}}, Machine: machine.Machine{Backend: "cuda", Ranks: 2, SM: 90},
-		Job: worker.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
+		Job: workload.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
 	}}
 	if err := p.leaveOut(); err != nil {
 		t.Fatal(err)

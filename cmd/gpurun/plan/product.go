@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/worker/workload"
+
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/jobs"
@@ -15,7 +17,6 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/matmul"
-	"gpurun/worker"
 )
 
 // Product is products of matrices that are about to run.
@@ -27,7 +28,7 @@ type Product struct {
 
 // NewProduct plans products by the flags of a command, with failures made on purpose if any,
 // and checks that the files that are asked for can be written.
-func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, why Purpose, inject []worker.Injection) (*Product, error) {
+func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, why Purpose, inject []workload.Injection) (*Product, error) {
 	p := &Product{What: what}
 	var err error
 	p.Sources, err = why.settle(ctx, &p.Run, func(profiles [][]byte) (*sources.Sources, error) {
@@ -44,7 +45,7 @@ func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, w
 }
 
 // read turns flags, environment and file into the job.
-func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []worker.Injection) (*sources.Sources, error) {
+func (p *Product) read(profiles [][]byte, f *pflag.FlagSet, inject []workload.Injection) (*sources.Sources, error) {
 	s, err := sources.Load(f, profiles...)
 	if err != nil {
 		return nil, err

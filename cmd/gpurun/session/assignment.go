@@ -6,9 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous/transport"
-	"gpurun/worker"
 )
 
 // assignmentVariable names the environment variable by which the agent tells
@@ -17,10 +18,10 @@ const assignmentVariable = "GPURUN_ASSIGNMENT"
 
 // assignment is one worker's part.
 type assignment struct {
-	Job       worker.Job `json:"job"`
-	Rank      int        `json:"rank"`
-	LocalRank int        `json:"local_rank"`
-	WorldSize int        `json:"world_size"`
+	Job       workload.Job `json:"job"`
+	Rank      int          `json:"rank"`
+	LocalRank int          `json:"local_rank"`
+	WorldSize int          `json:"world_size"`
 	// LocalWorldSize is the number of ranks on this machine.
 	LocalWorldSize int    `json:"local_world_size"`
 	Target         string `json:"target"` // of the rendezvous

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
@@ -17,7 +19,6 @@ import (
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
-	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/nodes"
 	"gpurun/worker/report"
@@ -82,7 +83,7 @@ func TestMeetingError(t *testing.T) {
 func TestNodePlanLeavesOutLibraryPaths(t *testing.T) {
 	var plans []nodes.Plan
 	for _, path := range []string{"/opt/a/libnccl.so.2", "/opt/b/libnccl.so.2"} {
-		p := &Run{Job: worker.Job{Collective: "allreduce", LibraryPaths: map[string]string{"nccl": path}}}
+		p := &Run{Job: workload.Job{Collective: "allreduce", LibraryPaths: map[string]string{"nccl": path}}}
 		plan, err := p.nodePlan()
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +169,7 @@ func TestElsewhere(t *testing.T) {
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 	t.Setenv(trust.TokenVariable, "0123456789abcdef")
-	p := &Run{Machine: machine.Machine{Ranks: 1}, Job: worker.Job{Timeout: time.Second}}
+	p := &Run{Machine: machine.Machine{Ranks: 1}, Job: workload.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,14 @@ import (
 	"io"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/worker"
 	"gpurun/worker/agent"
 	"gpurun/worker/gate"
 	"gpurun/worker/phases"
@@ -26,7 +27,7 @@ import (
 // Run is a job of built-in kernels that is about to run on this node.
 type Run struct {
 	Config  settings.Config
-	Job     worker.Job
+	Job     workload.Job
 	Machine machine.Machine
 	Nodes   placement.Placement
 	// Problem is why this machine cannot take part in a job across machines; the other

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/worker/workload"
+
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/worker"
 	"gpurun/worker/result"
 )
 
@@ -33,7 +34,7 @@ func TestNodeZeroShows(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "out.json")
 		p := &Run{
 			Config:  settings.Config{Launch: settings.Launch{LogLevel: "error", LogFormat: "console"}, OutputFile: file},
-			Job:     worker.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
+			Job:     workload.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
 			Machine: machine.Machine{Backend: "cuda", Ranks: 1, GPUs: 1},
 			Nodes:   placement.Placement{Count: 2, Rank: node, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"gpurun/worker/workload"
+
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -15,7 +17,6 @@ import (
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
-	"gpurun/worker"
 	"gpurun/worker/result"
 )
 
@@ -36,7 +37,7 @@ func TestCandidates(t *testing.T) {
 	} {
 		what, _ := kernels.Find(c.collective)
 		p := subject{&plan.Collective{What: what, Run: session.Run{
-			Machine: machine.Machine{SMs: c.sms}, Job: worker.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
+			Machine: machine.Machine{SMs: c.sms}, Job: workload.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
 		}}}
 		p.setCandidates()
 		if got := strings.Join(p.Job.Algorithms, " "); got != c.wantAlgorithms {
@@ -51,7 +52,7 @@ func TestCandidates(t *testing.T) {
 // TestTuningVerifiesFirst checks that every candidate that is timed has been
 // verified, replayed from a graph.
 func TestTuningVerifiesFirst(t *testing.T) {
-	p := subject{&plan.Collective{Run: session.Run{Machine: machine.Machine{Notice: "no GPU"}, Job: worker.Job{
+	p := subject{&plan.Collective{Run: session.Run{Machine: machine.Machine{Notice: "no GPU"}, Job: workload.Job{
 		Algorithms: []string{"pull"}, Blocks: []int{2, 1}, Sizes: []int64{1 << 10, 4 << 10}, Iterations: 10, GraphReplays: 5,
 	}}}}
 	want := p.Job
@@ -132,7 +133,7 @@ func TestSamplesOfOddSizes(t *testing.T) {
 func TestSamplesOfRows(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	p := subject{&plan.Collective{What: what, Run: session.Run{
-		Machine: machine.Machine{Ranks: 2}, Job: worker.Job{Epilogue: "rmsnorm", Row: 8192},
+		Machine: machine.Machine{Ranks: 2}, Job: workload.Job{Epilogue: "rmsnorm", Row: 8192},
 	}}}
 	out := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
 	in := out
@@ -192,11 +193,11 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := planned.runs[0].Job
-	got := worker.Job{
+	got := workload.Job{
 		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
 	}
-	want := worker.Job{Algorithms: []string{"naive", "p2p", "ll", "copy_engine"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
+	want := workload.Job{Algorithms: []string{"naive", "p2p", "ll", "copy_engine"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import "gpurun/cudart"
 

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"testing"
@@ -39,7 +39,7 @@ func TestInjectionThatMeetsNothing(t *testing.T) {
 		"": {Kind: Corrupt, Rank: 0, Byte: 255},
 	} {
 		job := Job{
-			Collective: "reduce", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 256},
+			Collective: "reduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 256},
 			Verify: true, Inject: []Injection{in},
 		}
 		got := ""

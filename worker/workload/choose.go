@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 
 // Choose turns the requests into cases that can run there. All ranks choose alike. Algorithms that
 // are optional may be left out, which leftOut is about.
-func (p *Plan) Choose(s surroundings) (leftOut, err error) {
+func (p *Plan) Choose(s Surroundings) (leftOut, err error) {
 	if p.job.Products != nil {
-		return p.products.choose(s, p.job.Optional)
+		return p.Products.choose(s, p.job.Optional)
 	}
-	p.cases = nil
-	c := chooser{p.collective, s, p.job.Tuning}
+	p.Cases = nil
+	c := chooser{p.Collective, s, p.job.Tuning}
 	for _, q := range p.requests {
 		chosen, err := c.choose(q)
 		if err != nil && slices.Contains(p.job.Optional, q.algorithm) && isMachines(err) {
@@ -30,9 +30,9 @@ func (p *Plan) Choose(s surroundings) (leftOut, err error) {
 		if err != nil {
 			return nil, err
 		}
-		p.cases = append(p.cases, newCases(c.collective.Shape, p.world, chosen)...)
+		p.Cases = append(p.Cases, newCases(c.collective.Shape, p.world, chosen)...)
 	}
-	if len(p.cases) == 0 && leftOut != nil {
+	if len(p.Cases) == 0 && leftOut != nil {
 		return nil, leftOut
 	}
 	return leftOut, nil
@@ -48,7 +48,7 @@ func isMachines(err error) bool {
 // chooser knows what there is, what it can run on, and what was measured.
 type chooser struct {
 	collective *collective.Collective
-	around     surroundings
+	around     Surroundings
 	tables     tuning.Tables
 }
 
@@ -64,14 +64,14 @@ type choice struct {
 // the request has its own.
 func (c chooser) choose(q request) (choice, error) {
 	best := tuning.Choice{Algorithm: q.algorithm, Reason: "asked for"}
-	if q.algorithm == auto {
+	if q.algorithm == Auto {
 		var err error
 		if best, err = c.best(q.call); err != nil {
 			return choice{}, err
 		}
 	}
 	if err := c.refuse(best.Algorithm, q.call); err != nil {
-		if q.algorithm == auto {
+		if q.algorithm == Auto {
 			err = c.withoutPDL(best.Algorithm, q.call)
 		}
 		return choice{}, err
@@ -91,7 +91,7 @@ func (c chooser) choose(q request) (choice, error) {
 func (c chooser) withoutPDL(best string, call collective.Call) error {
 	advice := "leave --pdl at auto"
 	var able []string
-	for _, a := range automatic(c.collective, c.around.spansMachines) {
+	for _, a := range automatic(c.collective, c.around.SpansMachines) {
 		if c.refuse(a.Name, call) == nil {
 			able = append(able, a.Name)
 		}
@@ -107,16 +107,16 @@ func (c chooser) withoutPDL(best string, call collective.Call) error {
 // the collective's estimate, or else the first that can do the call. Where GPUs
 // cannot reach each other nothing was measured, and naive is the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
-	c.around.wantPDL = false
+	c.around.WantPDL = false
 	switch {
-	case c.around.apart != "":
-		return c.first(call, c.around.apart)
-	case c.around.spansMachines:
+	case c.around.Apart != "":
+		return c.first(call, c.around.Apart)
+	case c.around.SpansMachines:
 		return c.first(call, "the ranks are on several machines")
 	}
 	measured, ok := c.tables.Choose(tuning.Query{
-		GPU: c.around.devices[0].Name, SM: c.around.leastSM(), Collective: c.collective.Name, World: c.world(),
-		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row, Bytes: testCase{shape: c.collective.Shape, world: c.world(), call: call}.bytes(),
+		GPU: c.around.Devices[0].Name, SM: c.around.leastSM(), Collective: c.collective.Name, World: c.world(),
+		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row, Bytes: Case{Shape: c.collective.Shape, world: c.world(), Call: call}.Bytes(),
 		Able: func(name string) bool { return c.refuse(name, call) == nil },
 	})
 	if ok {
@@ -133,7 +133,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 // only the devices can keep all of them from it.
 func (c chooser) first(call collective.Call, reason string) (tuning.Choice, error) {
 	because := reason
-	for _, a := range automatic(c.collective, c.around.spansMachines) {
+	for _, a := range automatic(c.collective, c.around.SpansMachines) {
 		err := c.refuse(a.Name, call)
 		if err == nil {
 			return tuning.Choice{Algorithm: a.Name, Reason: "the first that can do it: " + reason}, nil
@@ -157,4 +157,4 @@ func (c chooser) refuse(name string, call collective.Call) error {
 	return c.around.refuse(c.collective, a, call)
 }
 
-func (c chooser) world() int { return len(c.around.devices) }
+func (c chooser) world() int { return len(c.around.Devices) }

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"slices"
@@ -15,21 +15,21 @@ type span struct {
 }
 
 // buffers are what a case touches of a layout.
-func buffers(l layout, c testCase, rank int) []span {
-	call := l.place(c, rank)
+func buffers(l Layout, c Case, rank int) []span {
+	call := l.Place(c, rank)
 	all := []span{
 		{"pad", 0, collective.SignalPadBytes},
-		{"packets", l.packets, l.packets + l.packetBytes},
+		{"packets", l.Packets, l.Packets + l.PacketBytes},
 	}
-	if f := c.algorithm.ScratchBytes; f != nil {
-		all = append(all, span{"scratch", l.scratch, l.scratch + f(c.world, call.Bytes())})
+	if f := c.Algorithm.ScratchBytes; f != nil {
+		all = append(all, span{"scratch", l.Scratch, l.Scratch + f(c.world, call.Bytes())})
 	}
 	switch {
-	case c.inPlace:
+	case c.InPlace:
 		begin := min(call.Send, call.Recv)
-		all = append(all, span{"both", begin, begin + max(c.sendBytes(), c.recvBytes())})
+		all = append(all, span{"both", begin, begin + max(c.sendBytes(), c.RecvBytes())})
 	default:
-		all = append(all, span{"send", call.Send, call.Send + c.sendBytes()}, span{"recv", call.Recv, call.Recv + c.recvBytes()})
+		all = append(all, span{"send", call.Send, call.Send + c.sendBytes()}, span{"recv", call.Recv, call.Recv + c.RecvBytes()})
 	}
 	if e := call.Epilogue; e.Kind == collective.RMSNorm {
 		all = append(all,
@@ -37,7 +37,7 @@ func buffers(l layout, c testCase, rank int) []span {
 			span{"residual", e.Residual, e.Residual + call.Bytes()},
 			span{"residual out", e.ResidualOut, e.ResidualOut + call.Bytes()})
 	}
-	return append(all, span{"end", l.total, l.total})
+	return append(all, span{"end", l.Total, l.Total})
 }
 
 // Whatever a case touches lies within the memory and apart from all else.
@@ -64,7 +64,7 @@ func TestLayoutHoldsEveryCase(t *testing.T) {
 				t.Errorf("%s: %+v overlap", c, all)
 			}
 		}
-		for _, at := range []int64{l.packets, l.scratch, l.shared, l.send, l.recv, l.weight, l.residual, l.residualOut, l.total} {
+		for _, at := range []int64{l.Packets, l.Scratch, l.Shared, l.send, l.Recv, l.weight, l.residual, l.residualOut, l.Total} {
 			if at%256 != 0 {
 				t.Errorf("layout %+v is not aligned", l)
 			}
@@ -76,8 +76,8 @@ func TestLayoutHoldsEveryCase(t *testing.T) {
 func TestLayoutApart(t *testing.T) {
 	l := layOut(casesOf(t, small(), simulated(3)), 4)
 	base, own := uint64(1)<<50, uint64(1)<<40 // the distance is negative
-	moved := l.apart(int64(own - base))
-	if base+uint64(moved.send) != own || moved.recv-moved.send != l.recv-l.send || moved.scratch != l.scratch {
+	moved := l.Apart(int64(own - base))
+	if base+uint64(moved.send) != own || moved.Recv-moved.send != l.Recv-l.send || moved.Scratch != l.Scratch {
 		t.Errorf("%+v became %+v", l, moved)
 	}
 }
@@ -89,10 +89,10 @@ func TestInPlace(t *testing.T) {
 		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0},
 	} {
 		for _, c := range casesOf(t, jobOf(name), simulated(3)) {
-			if !c.inPlace || c.call.Count == 0 {
+			if !c.InPlace || c.Call.Count == 0 {
 				continue
 			}
-			call := layout{recv: 1000}.place(c, 2)
+			call := Layout{Recv: 1000}.Place(c, 2)
 			part := call.Bytes()
 			if got := [3]int64{(call.Send - 1000) / part, (call.Recv - 1000) / part, call.SendStep / part}; got != want {
 				t.Errorf("%s: %v, want %v", c, got, want)
@@ -100,8 +100,8 @@ func TestInPlace(t *testing.T) {
 		}
 	}
 	for _, c := range casesOf(t, jobOf("alltoall"), simulated(3)) {
-		if c.inPlace || !c.alone {
-			t.Errorf("%s: in place %t, alone %t", c, c.inPlace, c.alone)
+		if c.InPlace || !c.Alone {
+			t.Errorf("%s: in place %t, alone %t", c, c.InPlace, c.Alone)
 		}
 	}
 }

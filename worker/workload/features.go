@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"gpurun/cudart/symm"
 )
 
-// noMulticast says why the job gets no multicast addresses on such a device, or
+// NoMulticast says why the job gets no multicast addresses on such a device, or
 // is empty. The simulator has them unless they are unwanted; GPUs have them only if
 // wanted, since on a machine whose GPUs others share they can do harm.
-func (j Job) noMulticast(d cudart.Info, getenv func(string) string) string {
+func (j Job) NoMulticast(d cudart.Info, getenv func(string) string) string {
 	forbidden := symm.MulticastForbidden(getenv)
 	switch {
-	case j.Multicast == off:
+	case j.Multicast == Off:
 		return "it needs a multicast address, and multicast is off"
 	case j.Symm == string(symm.IPC) || j.Symm == string(symm.Host):
 		return "it needs a multicast address, which memory shared by " + j.Symm + " has not"
@@ -22,26 +22,26 @@ func (j Job) noMulticast(d cudart.Info, getenv func(string) string) string {
 		return ""
 	case forbidden != "":
 		return "it needs a multicast address, which is refused because " + forbidden + " is set"
-	case j.Multicast != on:
+	case j.Multicast != On:
 		return "it needs a multicast address, which GPUs get only with --multicast on"
 	}
 	return ""
 }
 
-// pdl decides about programmatic dependent launch: if nobody says, it is for devices that can,
+// LaunchesEarly decides about programmatic dependent launch: if nobody says, it is for devices that can,
 // and that no ranks share.
-func (j Job) pdl(devices []cudart.Info) (bool, error) {
+func (j Job) LaunchesEarly(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
 			continue
 		}
-		if j.PDL == on {
+		if j.PDL == On {
 			return false, fmt.Errorf("device of rank %d: %w", rank,
 				&UnsupportedDevice{d, "programmatic dependent launch needs 9.0: leave --pdl at auto"})
 		}
 		return false, nil
 	}
-	return j.PDL == on || j.PDL != off && !shareGPUs(devices), nil
+	return j.PDL == On || j.PDL != Off && !shareGPUs(devices), nil
 }
 
 // briefBytes is the size of a part up to which a call is about over before the host could
@@ -49,15 +49,15 @@ func (j Job) pdl(devices []cudart.Info) (bool, error) {
 // takes 2.8 us.
 const briefBytes = 64 << 10
 
-// briefBytes is that size, or 0 where all kernels are to be launched early.
-func (j Job) briefBytes() int64 {
-	if j.PDL == on {
+// BriefBytes is that size, or 0 where all kernels are to be launched early.
+func (j Job) BriefBytes() int64 {
+	if j.PDL == On {
 		return 0
 	}
 	return briefBytes
 }
 
-// needsMulticast reports whether cases do.
-func (p Plan) needsMulticast() bool {
-	return slices.ContainsFunc(p.cases, func(c testCase) bool { return c.algorithm.Needs.Multicast })
+// NeedsMulticast reports whether cases do.
+func (p Plan) NeedsMulticast() bool {
+	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Multicast })
 }

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"fmt"
@@ -10,57 +10,57 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// surroundings are what the devices of all ranks allow.
-type surroundings struct {
-	devices []cudart.Info // by rank
-	// apart says which GPUs cannot reach each other; empty is none.
-	apart string
-	// noAtomics says which GPU cannot count in another's memory; empty is none.
-	noAtomics string
-	// noMulticast says why there are no multicast addresses; empty is that
+// Surroundings are what the devices of all ranks allow.
+type Surroundings struct {
+	Devices []cudart.Info // by rank
+	// Apart says which GPUs cannot reach each other; empty is none.
+	Apart string
+	// NoAtomics says which GPU cannot count in another's memory; empty is none.
+	NoAtomics string
+	// NoMulticast says why there are no multicast addresses; empty is that
 	// there are.
-	noMulticast string
-	// spansMachines: the devices are on several machines.
-	spansMachines bool
-	wantPDL       bool // of every kernel, or else not at all
-	// libraries are those of others that are open, the same versions on all ranks,
-	// and missing says why one cannot be used; by name.
-	libraries map[string]offered
-	missing   map[string]string
+	NoMulticast string
+	// SpansMachines: the devices are on several machines.
+	SpansMachines bool
+	WantPDL       bool // of every kernel, or else not at all
+	// Libraries are those of others that are open, the same versions on all ranks,
+	// and Missing says why one cannot be used; by name.
+	Libraries map[string]Library
+	Missing   map[string]string
 }
 
 // refuse says why an algorithm cannot do a call here, or returns nil.
-func (s surroundings) refuse(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+func (s Surroundings) refuse(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
-	for rank, d := range s.devices {
-		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(s.devices), sm(d))
+	for rank, d := range s.Devices {
+		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(s.Devices), sm(d))
 		switch {
 		case !ok:
 			return needsSM(rank, d, name, call, a.MinSM(call.DType, call.Op, call.Epilogue.Kind))
-		case s.wantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
+		case s.WantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
 			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
 		}
 	}
 	switch {
-	case s.spansMachines && a.Needs.Library == "":
+	case s.SpansMachines && a.Needs.Library == "":
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
 		return s.refuseLibrary(c, a, call)
-	case a.Needs.Peers && s.apart != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
-	case a.Needs.Atomics && s.noAtomics != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.noAtomics)}
-	case a.Needs.Multicast && s.noMulticast != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.noMulticast)}
+	case a.Needs.Peers && s.Apart != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.Apart, withoutPeers(c))}
+	case a.Needs.Atomics && s.NoAtomics != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoAtomics)}
+	case a.Needs.Multicast && s.NoMulticast != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoMulticast)}
 	}
 	return nil
 }
 
 // refuseLibrary is the part of refuse for what a library of others does.
-func (s surroundings) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+func (s Surroundings) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)
-	for rank, d := range s.devices {
+	for rank, d := range s.Devices {
 		if sm(d) < least {
 			return needsSM(rank, d, name, call, least)
 		}
@@ -68,9 +68,9 @@ func (s surroundings) refuseLibrary(c *collective.Collective, a *collective.Algo
 	if why := s.lacking(a.Needs.Library); why != "" {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 	}
-	l := s.libraries[a.Needs.Library]
-	if l.HasHeap() && s.apart != "" && !s.spansMachines {
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.apart, withoutPeers(c))}
+	l := s.Libraries[a.Needs.Library]
+	if l.HasHeap() && s.Apart != "" && !s.SpansMachines {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.Apart, withoutPeers(c))}
 	}
 	if err := l.Supports(a.Collective, call.DType, call.Op); err != nil {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %v", name, err)}
@@ -96,34 +96,34 @@ func withoutPeers(c *collective.Collective) string {
 }
 
 // leastSM is the least compute capability of all devices, 10*major+minor.
-func (s surroundings) leastSM() int {
-	least := sm(s.devices[0])
-	for _, d := range s.devices {
+func (s Surroundings) leastSM() int {
+	least := sm(s.Devices[0])
+	for _, d := range s.Devices {
 		least = min(least, sm(d))
 	}
 	return least
 }
 
-// leastSMs is the least number of multiprocessors of all devices.
-func (s surroundings) leastSMs() int {
-	least := s.devices[0].SMs
-	for _, d := range s.devices {
+// LeastSMs is the least number of multiprocessors of all devices.
+func (s Surroundings) LeastSMs() int {
+	least := s.Devices[0].SMs
+	for _, d := range s.Devices {
 		least = min(least, d.SMs)
 	}
 	return least
 }
 
-// productSMs is the number of multiprocessors that products use.
-func (s surroundings) productSMs() int {
-	if shareGPUs(s.devices) {
-		return max(s.leastSMs()-forCopies, 1)
+// ProductSMs is the number of multiprocessors that products use.
+func (s Surroundings) ProductSMs() int {
+	if shareGPUs(s.Devices) {
+		return max(s.LeastSMs()-forCopies, 1)
 	}
-	return s.leastSMs()
+	return s.LeastSMs()
 }
 
-// launchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
-func (s surroundings) launchesBlock() bool {
-	return slices.ContainsFunc(s.devices, func(d cudart.Info) bool { return d.LaunchesBlock })
+// LaunchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
+func (s Surroundings) LaunchesBlock() bool {
+	return slices.ContainsFunc(s.Devices, func(d cudart.Info) bool { return d.LaunchesBlock })
 }
 
 func sm(d cudart.Info) int { return 10*d.Major + d.Minor }

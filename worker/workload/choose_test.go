@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 )
 
 // gpus are so many of a compute capability.
-func gpus(world, major int) surroundings {
-	s := surroundings{}
+func gpus(world, major int) Surroundings {
+	s := Surroundings{}
 	for range world {
-		s.devices = append(s.devices, cudart.Info{Backend: "cuda", Name: "NVIDIA H200", Major: major, SMs: 132})
+		s.Devices = append(s.Devices, cudart.Info{Backend: "cuda", Name: "NVIDIA H200", Major: major, SMs: 132})
 	}
 	return s
 }
 
 // withLibraries has both libraries open.
-func (s surroundings) withLibraries() surroundings {
-	s.libraries = map[string]offered{"nccl": able{}, "nvshmem": able{heap: true}}
+func (s Surroundings) withLibraries() Surroundings {
+	s.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
 	return s
 }
 
@@ -45,31 +45,31 @@ func TestChoose(t *testing.T) {
 	f8.DType = collective.F8E4M3
 	norm.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
 	apart, noMulticast, pdl := gpus(4, 9), gpus(4, 9), gpus(4, 9)
-	apart.apart, noMulticast.noMulticast, pdl.wantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
+	apart.Apart, noMulticast.NoMulticast, pdl.WantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
 	apartPDL := apart
-	apartPDL.wantPDL = true // which epilogues do not have
+	apartPDL.WantPDL = true // which epilogues do not have
 	scattered := gpus(4, 9)
-	scattered.spansMachines = true // without libraries
+	scattered.SpansMachines = true // without libraries
 	measured := tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "multimem_twoshot", Blocks: 24})
 	for _, tt := range []struct {
 		name      string
 		algorithm string
 		call      collective.Call
-		around    surroundings
+		around    Surroundings
 		tables    tuning.Tables
 		want      string // the algorithm, or what the error says
 		blocks    int
 		why       string
 	}{
 		{"named", "oneshot", sum, gpus(4, 9), measured, "oneshot", 0, "asked for"},
-		{"large", auto, sum, gpus(4, 9), nil, "twoshot_push", 0, "an estimate"},
-		{"small", auto, small, gpus(4, 9), nil, "oneshot_ll", 0, "an estimate"},
-		{"measured", auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
-		{"measured, but it cannot", auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
-		{"measured, but no multicast", auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
+		{"large", Auto, sum, gpus(4, 9), nil, "twoshot_push", 0, "an estimate"},
+		{"small", Auto, small, gpus(4, 9), nil, "oneshot_ll", 0, "an estimate"},
+		{"measured", Auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
+		{"measured, but it cannot", Auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
+		{"measured, but no multicast", Auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
 		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
-		{"apart", auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
-		{"apart, and naive cannot", auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
+		{"apart", Auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
+		{"apart, and naive cannot", Auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
 		{"apart, named, can", "oneshot_ll", sum, apart, nil, "oneshot_ll", 0, "asked for"},
 		{"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil, "allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
@@ -78,17 +78,17 @@ func TestChoose(t *testing.T) {
 		{"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil, "and allreduce nccl of f8e4m3 needs 9.0", 0, ""},
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
-		{"pdl", auto, sum, pdl, nil, "twoshot_push", 0, "an estimate"},
-		{"nothing can", auto, sum, scattered, nil, "no algorithm of allreduce can do this here: the ranks are on several machines; ", 0, ""},
-		{"pdl, and nothing can", auto, norm, apartPDL, nil, "auto takes allreduce oneshot for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto", 0, ""},
-		{"pdl, and the best cannot", auto, sum, pdl, tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "naive"}), "auto takes allreduce naive for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto, or name an algorithm that has one: oneshot or", 0, ""},
+		{"pdl", Auto, sum, pdl, nil, "twoshot_push", 0, "an estimate"},
+		{"nothing can", Auto, sum, scattered, nil, "no algorithm of allreduce can do this here: the ranks are on several machines; ", 0, ""},
+		{"pdl, and nothing can", Auto, norm, apartPDL, nil, "auto takes allreduce oneshot for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto", 0, ""},
+		{"pdl, and the best cannot", Auto, sum, pdl, tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "naive"}), "auto takes allreduce naive for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto, or name an algorithm that has one: oneshot or", 0, ""},
 		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := kernels.Find("allreduce")
 			got, err := chooser{c, tt.around, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
 			if err != nil {
-				usage := tt.algorithm == auto && tt.around.wantPDL
+				usage := tt.algorithm == Auto && tt.around.WantPDL
 				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage || isMachines(err) == usage {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
@@ -105,7 +105,7 @@ func TestChoose(t *testing.T) {
 // The length of a call's rows reaches the tables, also from a job.
 func TestChooseByRows(t *testing.T) {
 	job := small()
-	job.Algorithms, job.DTypes, job.Ops, job.Epilogue = []string{auto}, []string{"bfloat16"}, []string{"sum"}, string(collective.RMSNorm)
+	job.Algorithms, job.DTypes, job.Ops, job.Epilogue = []string{Auto}, []string{"bfloat16"}, []string{"sum"}, string(collective.RMSNorm)
 	job.Tuning = tables(
 		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Algorithm: "twoshot", Blocks: 24},
 		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Hidden: 8192, UpTo: 128 << 10, Algorithm: "oneshot", Blocks: 8},
@@ -121,8 +121,8 @@ func TestChooseByRows(t *testing.T) {
 	} {
 		job.Row, job.Sizes = tt.row, []int64{tt.bytes}
 		for _, c := range casesOf(t, job, gpus(4, 9)) {
-			if c.algorithm.Name != tt.want || c.call.Blocks != tt.blocks {
-				t.Errorf("%+v: %s with %d blocks", tt, c.algorithm.Name, c.call.Blocks)
+			if c.Algorithm.Name != tt.want || c.Call.Blocks != tt.blocks {
+				t.Errorf("%+v: %s with %d blocks", tt, c.Algorithm.Name, c.Call.Blocks)
 			}
 		}
 	}
@@ -131,11 +131,11 @@ func TestChooseByRows(t *testing.T) {
 // Blocks that are asked for go before those that were measured.
 func TestBlocksAskedFor(t *testing.T) {
 	job := small()
-	job.Algorithms, job.Blocks = []string{auto}, []int{3, 5}
+	job.Algorithms, job.Blocks = []string{Auto}, []int{3, 5}
 	job.Tuning = tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "twoshot", Blocks: 24})
 	seen := map[int]int{}
 	for _, c := range casesOf(t, job, gpus(4, 9)) {
-		seen[c.call.Blocks]++
+		seen[c.Call.Blocks]++
 	}
 	if seen[3] == 0 || seen[3] != seen[5] || len(seen) != 2 {
 		t.Errorf("blocks: %v", seen)
@@ -165,7 +165,7 @@ func TestNoMulticast(t *testing.T) {
 			}
 			return ""
 		}
-		got := Job{Multicast: tt.word}.noMulticast(tt.device, getenv)
+		got := Job{Multicast: tt.word}.NoMulticast(tt.device, getenv)
 		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%+v: %q", tt, got)
 		}
@@ -173,20 +173,20 @@ func TestNoMulticast(t *testing.T) {
 }
 
 func TestPDL(t *testing.T) {
-	mixed := append(gpus(1, 9).devices, gpus(1, 8).devices...)
+	mixed := append(gpus(1, 9).Devices, gpus(1, 8).Devices...)
 	for _, tt := range []struct {
 		word    string
 		devices []cudart.Info
 		want    bool
 		refused bool
 	}{
-		{"", gpus(2, 9).devices, true, false},
+		{"", gpus(2, 9).Devices, true, false},
 		{"auto", mixed, false, false},
-		{"off", gpus(2, 9).devices, false, false},
-		{"on", gpus(2, 9).devices, true, false},
+		{"off", gpus(2, 9).Devices, false, false},
+		{"on", gpus(2, 9).Devices, true, false},
 		{"on", mixed, false, true},
 	} {
-		got, err := Job{PDL: tt.word}.pdl(tt.devices)
+		got, err := Job{PDL: tt.word}.LaunchesEarly(tt.devices)
 		if got != tt.want || errors.As(err, new(*UnsupportedDevice)) != tt.refused {
 			t.Errorf("%q: %t, %v", tt.word, got, err)
 		}

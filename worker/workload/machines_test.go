@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"slices"
@@ -16,19 +16,19 @@ func spanning(collective string, algorithms ...string) Job {
 
 func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
 	for want, job := range map[string]Job{
-		"": spanning("allreduce", "nccl", "nvshmem", auto),
+		"": spanning("allreduce", "nccl", "nvshmem", Auto),
 		"allreduce oneshot runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce", "nccl", "oneshot"),
 		"memory is shared by vmm within one machine, and the ranks are on 2: leave --symm at auto": {
 			Collective: "allreduce", Algorithms: []string{"nccl"}, Symm: "vmm", Nodes: 2,
 		},
 		"allreduce naive runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce", "naive"),
 		"allreduce nccl has no epilogue negate for sum of float; it has none at all": {
-			Collective: "allreduce", Algorithms: []string{auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64},
+			Collective: "allreduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64},
 			Epilogue: "negate", Nodes: 2,
 		},
 		"reduce p2p runs within one machine; across machines use --algo nccl": spanning("reduce", "p2p"),
 		"barrier is proved by what ranks read of each other's memory, and so runs within one machine": {
-			Collective: "barrier", Algorithms: []string{auto}, Nodes: 2,
+			Collective: "barrier", Algorithms: []string{Auto}, Nodes: 2,
 		},
 	} {
 		got := ""
@@ -45,21 +45,21 @@ func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
 // and optional is left out by the same rule.
 func TestAutoAcrossMachines(t *testing.T) {
 	around := simulated(2)
-	around.spansMachines = true
-	p, err := spanning("allreduce", auto).Plan(2)
+	around.SpansMachines = true
+	p, err := spanning("allreduce", Auto).Plan(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := p.libraries(); !slices.Equal(names, []string{"nccl", "nvshmem"}) {
+	if names := p.Libraries(); !slices.Equal(names, []string{"nccl", "nvshmem"}) {
 		t.Errorf("libraries %v", names)
 	}
-	around.libraries = map[string]offered{"nccl": able{}, "nvshmem": able{heap: true}}
-	c := chooser{collective: p.collective, around: around}
+	around.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
+	c := chooser{collective: p.Collective, around: around}
 	got, err := c.choose(p.requests[0])
 	if err != nil || got.algorithm.Name != "nccl" || !strings.Contains(got.why, "several machines") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.around.missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
+	c.around.Missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
 	_, err = c.choose(p.requests[0])
 	if !isMachines(err) || !strings.Contains(err.Error(), "nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
 		t.Errorf("without libraries: %v", err)

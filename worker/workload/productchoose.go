@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"errors"
@@ -9,56 +9,56 @@ import (
 )
 
 // choose is Choose for products.
-func (p *products) choose(s surroundings, optional []string) (leftOut, err error) {
-	p.cases = nil
+func (p *ProductPlan) choose(s Surroundings, optional []string) (leftOut, err error) {
+	p.Cases = nil
 	for _, q := range p.requests {
 		err := s.chooseProduct(&q)
-		if err != nil && slices.Contains(optional, q.asked) && isMachines(err) {
+		if err != nil && slices.Contains(optional, q.Asked) && isMachines(err) {
 			leftOut = errors.Join(leftOut, err)
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !q.algorithm.Chunked {
-			q.splits = 1
+		if !q.Algorithm.Chunked {
+			q.Splits = 1
 		}
-		if !slices.ContainsFunc(p.cases, q.same) {
-			p.cases = append(p.cases, q)
+		if !slices.ContainsFunc(p.Cases, q.same) {
+			p.Cases = append(p.Cases, q)
 		}
 	}
-	if len(p.cases) == 0 && leftOut != nil {
+	if len(p.Cases) == 0 && leftOut != nil {
 		return nil, leftOut
 	}
 	return leftOut, nil
 }
 
 // same reports whether two cases would be measured twice.
-func (c productCase) same(other productCase) bool {
-	return c.String() == other.String() && c.asked == other.asked && c.splits == other.splits
+func (c ProductCase) same(other ProductCase) bool {
+	return c.String() == other.String() && c.Asked == other.Asked && c.Splits == other.Splits
 }
 
 // chooseProduct finds the algorithm of a request: "auto" is what the operation estimates to be the fastest or, where
 // that cannot run here, the last of gpurun's own that can.
-func (s surroundings) chooseProduct(q *productCase) error {
-	name := q.asked
-	q.why = "asked for"
-	if name == auto {
-		name = q.operation.Choose(q.problem, len(s.devices), matmul.GPU{SM: s.leastSM(), SMs: s.productSMs()})
-		q.why = "an estimate"
+func (s Surroundings) chooseProduct(q *ProductCase) error {
+	name := q.Asked
+	q.Why = "asked for"
+	if name == Auto {
+		name = q.Operation.Choose(q.Problem, len(s.Devices), matmul.GPU{SM: s.leastSM(), SMs: s.ProductSMs()})
+		q.Why = "an estimate"
 	}
-	q.algorithm, _ = q.operation.Algorithm(name)
-	refused := s.refuseProduct(q.algorithm, q.problem)
-	if refused == nil || q.asked != auto {
+	q.Algorithm, _ = q.Operation.Algorithm(name)
+	refused := s.refuseProduct(q.Algorithm, q.Problem)
+	if refused == nil || q.Asked != Auto {
 		return refused
 	}
 	var err error
-	for _, a := range slices.Backward(q.operation.Algorithms) {
+	for _, a := range slices.Backward(q.Operation.Algorithms) {
 		if a.Library != "" {
 			continue
 		}
-		if err = s.refuseProduct(a, q.problem); err == nil {
-			q.algorithm, q.why = a, "the last of the list that can do it: "+refused.Error()
+		if err = s.refuseProduct(a, q.Problem); err == nil {
+			q.Algorithm, q.Why = a, "the last of the list that can do it: "+refused.Error()
 			return nil
 		}
 	}
@@ -66,17 +66,17 @@ func (s surroundings) chooseProduct(q *productCase) error {
 }
 
 // refuseProduct says why an algorithm cannot do a problem here, or returns nil.
-func (s surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error {
+func (s Surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error {
 	name := a.Operation + " " + a.Name
-	if err := a.Check(p, len(s.devices)); err != nil {
+	if err := a.Check(p, len(s.Devices)); err != nil {
 		return &UsageError{err.Error()}
 	}
-	for rank, d := range s.devices {
+	for rank, d := range s.Devices {
 		if least := a.MinSM(p.DType); sm(d) < least {
 			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
 				"%s of %s needs %d.%d", name, p.DType.Name, least/10, least%10)})
 		}
-		if first := s.devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
+		if first := s.Devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
 			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
 				name, first.Name, d.Name, rank)}
 		}
@@ -89,8 +89,8 @@ func (s surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error
 			return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 		}
 	}
-	if a.Peers && s.apart != "" {
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, s.apart)}
+	if a.Peers && s.Apart != "" {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, s.Apart)}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"cmp"
@@ -8,21 +8,21 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// offered is what a plan asks a library of others, such as NCCL.
-type offered interface {
+// Library is what a plan asks a library of others, such as NCCL.
+type Library interface {
 	// HasHeap reports whether buffers have to lie in the library's own symmetric memory.
 	HasHeap() bool
 	// Supports says why the library cannot do a collective, or returns nil.
 	Supports(collective string, d collective.DType, op collective.Op) error
 }
 
-// libraries names those of others that algorithms of the requests belong to, and what the memory is to
+// Libraries names those of others that algorithms of the requests belong to, and what the memory is to
 // come from. Across machines, "auto" may take any.
-func (p Plan) libraries() []string {
-	names := p.products.libraries()
+func (p Plan) Libraries() []string {
+	names := p.Products.libraries()
 	for _, q := range p.requests {
-		for _, a := range automatic(p.collective, true) {
-			wanted := q.algorithm == a.Name || q.algorithm == auto && p.job.spansMachines()
+		for _, a := range automatic(p.Collective, true) {
+			wanted := q.algorithm == a.Name || q.algorithm == Auto && p.job.SpansMachines()
 			if wanted && !slices.Contains(names, a.Needs.Library) {
 				names = append(names, a.Needs.Library)
 			}
@@ -34,16 +34,16 @@ func (p Plan) libraries() []string {
 	return names
 }
 
-// needs reports whether cases use a library.
-func (p Plan) needs(library string) bool {
-	return slices.ContainsFunc(p.cases, func(c testCase) bool { return c.algorithm.Needs.Library == library }) ||
-		slices.ContainsFunc(p.products.cases, func(c productCase) bool { return slices.Contains(c.algorithm.Libraries(), library) })
+// Needs reports whether cases use a library.
+func (p Plan) Needs(library string) bool {
+	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Library == library }) ||
+		slices.ContainsFunc(p.Products.Cases, func(c ProductCase) bool { return slices.Contains(c.Algorithm.Libraries(), library) })
 }
 
 // libraries names those that products ask for. "auto" takes none.
-func (p products) libraries() (names []string) {
+func (p ProductPlan) libraries() (names []string) {
 	for _, q := range p.requests {
-		a, ok := q.operation.Algorithm(q.asked)
+		a, ok := q.Operation.Algorithm(q.Asked)
 		if !ok {
 			continue
 		}
@@ -57,9 +57,9 @@ func (p products) libraries() (names []string) {
 }
 
 // lacking says why a library of others cannot be used, or returns "".
-func (s surroundings) lacking(name string) string {
-	if _, open := s.libraries[name]; !open {
-		return cmp.Or(s.missing[name], "the library is not open")
+func (s Surroundings) lacking(name string) string {
+	if _, open := s.Libraries[name]; !open {
+		return cmp.Or(s.Missing[name], "the library is not open")
 	}
-	return s.missing[name]
+	return s.Missing[name]
 }

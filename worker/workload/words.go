@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 
 // Words of a job.
 const (
-	auto = "auto"
-	on   = "on"
-	off  = "off"
+	Auto = "auto"
+	On   = "on"
+	Off  = "off"
 )
 
 // parsed are a job's words, read and checked, and lists that are not empty.
@@ -75,7 +75,7 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 
 // symmWords are the kinds of memory that a job can ask for.
 func symmWords() []string {
-	return []string{"", auto, string(symm.VMM), string(symm.IPC), string(symm.NVSHMEMHeap), string(symm.Host)}
+	return []string{"", Auto, string(symm.VMM), string(symm.IPC), string(symm.NVSHMEMHeap), string(symm.Host)}
 }
 
 // maxBytes is more than any device has, and so little that sums of buffers do
@@ -88,19 +88,19 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 		what, word string
 		valid      []string
 	}{
-		{"pdl", j.PDL, []string{"", auto, on, off}},
-		{"multicast", j.Multicast, []string{"", auto, on, off}},
-		{"p2p", j.P2P, []string{"", auto, off}},
+		{"pdl", j.PDL, []string{"", Auto, On, Off}},
+		{"multicast", j.Multicast, []string{"", Auto, On, Off}},
+		{"p2p", j.P2P, []string{"", Auto, Off}},
 		{"symm", j.Symm, symmWords()},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return usagef("%s cannot be %q", w.what, w.word)
 		}
 	}
-	if peers := []string{string(symm.IPC), string(symm.VMM), string(symm.NVSHMEMHeap)}; j.P2P == off && slices.Contains(peers, j.Symm) {
+	if peers := []string{string(symm.IPC), string(symm.VMM), string(symm.NVSHMEMHeap)}; j.P2P == Off && slices.Contains(peers, j.Symm) {
 		return usagef("memory shared by %s needs peer access, and p2p is off", j.Symm)
 	}
-	if within := []string{string(symm.IPC), string(symm.VMM), string(symm.Host)}; j.spansMachines() && slices.Contains(within, j.Symm) {
+	if within := []string{string(symm.IPC), string(symm.VMM), string(symm.Host)}; j.SpansMachines() && slices.Contains(within, j.Symm) {
 		return usagef("memory is shared by %s within one machine, and the ranks are on %d: leave --symm at auto", j.Symm, j.Nodes)
 	}
 	for _, bytes := range j.Sizes {

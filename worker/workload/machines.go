@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// spansMachines reports whether no more than a network connects some of the ranks.
-func (j Job) spansMachines() bool { return j.Nodes > 1 }
+// SpansMachines reports whether no more than a network connects some of the ranks.
+func (j Job) SpansMachines() bool { return j.Nodes > 1 }
 
 // automatic lists the algorithms that "auto" chooses among: gpurun's own within a
 // machine, and those by libraries across machines.

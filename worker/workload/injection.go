@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ func (j Job) checkInjections(s collective.Shape, world int, requests []request) 
 	for _, in := range j.Inject {
 		var longest int64 // output, in bytes
 		for _, q := range requests {
-			longest = max(longest, testCase{shape: s, world: world, call: q.call}.outputBytes(in.Rank))
+			longest = max(longest, Case{Shape: s, world: world, Call: q.call}.OutputBytes(in.Rank))
 		}
 		switch {
 		case in.Rank >= world:

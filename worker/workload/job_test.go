@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"errors"
@@ -17,25 +17,30 @@ func small() Job {
 }
 
 // simulated are the devices of so many ranks in the simulator.
-func simulated(world int) surroundings {
-	s := surroundings{}
+func simulated(world int) Surroundings {
+	s := Surroundings{}
 	for range world {
-		s.devices = append(s.devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
+		s.Devices = append(s.Devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
 	}
 	return s
 }
 
-// casesOf plans a job and chooses its algorithms.
-func casesOf(t testing.TB, job Job, around surroundings) []testCase {
+// planned is a job with its algorithms chosen.
+func planned(t testing.TB, job Job, around Surroundings) Plan {
 	t.Helper()
-	p, err := job.Plan(len(around.devices))
+	p, err := job.Plan(len(around.Devices))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Choose(around); err != nil {
 		t.Fatal(err)
 	}
-	return p.cases
+	return p
+}
+
+func casesOf(t testing.TB, job Job, around Surroundings) []Case {
+	t.Helper()
+	return planned(t, job, around).Cases
 }
 
 func TestSweepHasEveryCase(t *testing.T) {

@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"fmt"
@@ -13,12 +13,13 @@ import (
 // Plan is a job in terms of the catalog: what it asks for, and, once algorithms are chosen, which
 // cases that comes to.
 type Plan struct {
-	job        Job
-	world      int
-	collective *collective.Collective // nil: the job is about something else
-	requests   []request
-	cases      []testCase
-	products   products
+	Collective *collective.Collective // nil: the job is about something else
+	Cases      []Case
+	Products   ProductPlan // of a job that is about them
+
+	job      Job
+	world    int
+	requests []request
 }
 
 // request is one call that the job asks for.
@@ -53,17 +54,17 @@ func (j Job) Plan(world int) (Plan, error) {
 		return p, j.checkPairs(world)
 	case j.Products != nil:
 		var err error
-		p.products, err = j.planProducts(world)
+		p.Products, err = j.planProducts(world)
 		return p, err
 	}
 	var ok bool
-	if p.collective, ok = kernels.Find(j.Collective); !ok {
+	if p.Collective, ok = kernels.Find(j.Collective); !ok {
 		return p, usagef("there is no collective %q", j.Collective)
 	}
-	if p.collective.Shape.Empty && j.spansMachines() {
-		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", p.collective.Name)
+	if p.Collective.Shape.Empty && j.SpansMachines() {
+		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", p.Collective.Name)
 	}
-	words, err := j.parse(p.collective, world)
+	words, err := j.parse(p.Collective, world)
 	if err != nil {
 		return p, err
 	}
@@ -72,7 +73,7 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
-	return p, j.checkInjections(p.collective.Shape, world, p.requests)
+	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
 // add appends the requests for an algorithm.
@@ -83,7 +84,7 @@ func (p *Plan) add(algorithm string, words parsed) error {
 			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
 			for _, call.Op = range words.ops {
 				for _, bytes := range words.sizes {
-					call.Count = p.job.count(p.collective.Shape, p.world, call.DType, bytes)
+					call.Count = p.job.count(p.Collective.Shape, p.world, call.DType, bytes)
 					if err := p.check(algorithm, call); err != nil {
 						return err
 					}
@@ -98,28 +99,28 @@ func (p *Plan) add(algorithm string, words parsed) error {
 // check says what no device could change about a request. "auto" is satisfied
 // with any algorithm; the complaint is then about the one for the size.
 func (p *Plan) check(algorithm string, call collective.Call) error {
-	if algorithm == auto {
-		candidates := automatic(p.collective, p.job.spansMachines())
+	if algorithm == Auto {
+		candidates := automatic(p.Collective, p.job.SpansMachines())
 		for _, a := range candidates {
-			if a.Check(call, p.world) == nil && p.job.contradicts(p.collective, a, call) == nil {
+			if a.Check(call, p.world) == nil && p.job.contradicts(p.Collective, a, call) == nil {
 				return nil
 			}
 		}
-		if algorithm = p.collective.Choose(p.world, call); p.job.spansMachines() && len(candidates) > 0 {
+		if algorithm = p.Collective.Choose(p.world, call); p.job.SpansMachines() && len(candidates) > 0 {
 			algorithm = candidates[0].Name
 		}
 	}
-	a, ok := p.collective.Algorithm(algorithm)
+	a, ok := p.Collective.Algorithm(algorithm)
 	if !ok {
-		return usagef("%s has no algorithm %q", p.collective.Name, algorithm)
+		return usagef("%s has no algorithm %q", p.Collective.Name, algorithm)
 	}
 	if err := a.Check(call, p.world); err != nil {
-		return &UsageError{err.Error() + p.job.able(p.collective, call, p.world)}
+		return &UsageError{err.Error() + p.job.able(p.Collective, call, p.world)}
 	}
 	if slices.Contains(p.job.Optional, algorithm) {
 		return nil
 	}
-	return p.job.contradicts(p.collective, a, call)
+	return p.job.contradicts(p.Collective, a, call)
 }
 
 // able says which of gpurun's own algorithms can do a call, behind why another cannot; it is
@@ -142,19 +143,19 @@ func (j Job) able(c *collective.Collective, call collective.Call, world int) str
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	switch {
-	case j.spansMachines() && a.Needs.Library == "":
+	case j.SpansMachines() && a.Needs.Library == "":
 		return &UsageError{withinOneMachine(c, a)}
-	case j.P2P == off && a.Needs.Peers:
+	case j.P2P == Off && a.Needs.Peers:
 		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
-	case j.Multicast == off && a.Needs.Multicast:
+	case j.Multicast == Off && a.Needs.Multicast:
 		return usagef("%s needs multicast addresses, and multicast is off", name)
 	case a.Needs.Multicast && (j.Symm == string(symm.IPC) || j.Symm == string(symm.Host)):
 		return usagef("%s needs multicast addresses, which memory shared by %s has not: --symm auto or vmm", name, j.Symm)
 	case a.Needs.Peers && j.Symm == string(symm.Host):
 		return usagef("%s needs the peers' own memory, and symm is host; %s can do without", name, withoutPeers(c))
-	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != auto && j.Symm != a.Needs.Library:
+	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != Auto && j.Symm != a.Needs.Library:
 		return usagef("%s works on NVSHMEM's own memory alone: leave --symm at auto", name)
-	case j.PDL == on && !a.HasPDL(call):
+	case j.PDL == On && !a.HasPDL(call):
 		return usagef("%s has no kernel for programmatic dependent launch: leave --pdl at auto", name)
 	}
 	return nil

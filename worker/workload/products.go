@@ -1,4 +1,4 @@
-package worker
+package workload
 
 import (
 	"cmp"
@@ -26,20 +26,20 @@ type Products struct {
 // hostFlops take the reference seconds.
 const hostFlops = 1 << 31
 
-// products is such a job in terms of the catalog.
-type products struct {
+// ProductPlan is such a job in terms of the catalog.
+type ProductPlan struct {
 	operation *matmul.Operation
-	requests  []productCase // with an algorithm that may be "auto"
-	cases     []productCase // once algorithms are chosen
+	requests  []ProductCase // with an algorithm that may be "auto"
+	Cases     []ProductCase // once algorithms are chosen
 }
 
 // planProducts turns the job's words into requests.
-func (j Job) planProducts(world int) (p products, err error) {
+func (j Job) planProducts(world int) (p ProductPlan, err error) {
 	var ok bool
 	if p.operation, ok = matmul.Find(j.Collective); !ok {
 		return p, usagef("there is no product %q", j.Collective)
 	}
-	if j.spansMachines() {
+	if j.SpansMachines() {
 		return p, usagef("%s runs within one machine: it shares memory, which ranks on several machines cannot", p.operation.Name)
 	}
 	dtypes, err := productTypes(p.operation.Name, j.DTypes)
@@ -78,7 +78,7 @@ func productTypes(name string, words []string) ([]collective.DType, error) {
 }
 
 // add appends the requests for a problem.
-func (p *products) add(j Job, problem matmul.Problem, world int) error {
+func (p *ProductPlan) add(j Job, problem matmul.Problem, world int) error {
 	if err := p.operation.Check(problem, world); err != nil {
 		return &UsageError{err.Error()}
 	}
@@ -90,8 +90,8 @@ func (p *products) add(j Job, problem matmul.Problem, world int) error {
 			if splits < 1 || splits > matmul.MaxSplits {
 				return usagef("a shard is copied in 1 to %d chunks, not in %d", matmul.MaxSplits, splits)
 			}
-			p.requests = append(p.requests, productCase{
-				operation: p.operation, problem: problem, splits: splits, asked: name,
+			p.requests = append(p.requests, ProductCase{
+				Operation: p.operation, Problem: problem, Splits: splits, Asked: name,
 				hostFlops: cmp.Or(j.Products.HostFlops, hostFlops),
 			})
 		}
@@ -101,8 +101,8 @@ func (p *products) add(j Job, problem matmul.Problem, world int) error {
 
 // checkAlgorithm says what no device could change about an algorithm. "auto" is
 // satisfied with any.
-func (p *products) checkAlgorithm(j Job, name string, problem matmul.Problem, world int) error {
-	if name == auto { // the naive one can all that the operation can
+func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem, world int) error {
+	if name == Auto { // the naive one can all that the operation can
 		name = p.operation.Algorithms[0].Name
 	}
 	a, ok := p.operation.Algorithm(name)
@@ -112,7 +112,7 @@ func (p *products) checkAlgorithm(j Job, name string, problem matmul.Problem, wo
 	if err := a.Check(problem, world); err != nil {
 		return &UsageError{err.Error()}
 	}
-	if a.Peers && (j.P2P == off || j.Symm == "host") && !slices.Contains(j.Optional, name) {
+	if a.Peers && (j.P2P == Off || j.Symm == "host") && !slices.Contains(j.Optional, name) {
 		return usagef("%s %s needs the peers' own memory, and p2p is off or symm is host; naive can do without", p.operation.Name, name)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (p *products) checkAlgorithm(j Job, name string, problem matmul.Problem, wo
 
 // checkProducts refuses what has no place in such a job, and failures that would never
 // happen.
-func (j Job) checkProducts(p products, world int) error {
+func (j Job) checkProducts(p ProductPlan, world int) error {
 	switch {
 	case len(p.requests) == 0:
 		return usagef("%s has nothing to multiply: M, N, K, types, algorithms and splits are lists of one at least", p.operation.Name)
@@ -130,7 +130,7 @@ func (j Job) checkProducts(p products, world int) error {
 		return usagef("%s is never replayed from a graph: leave --cudagraph at 0", p.operation.Name)
 	}
 	for _, in := range j.Inject {
-		long := func(c productCase) bool { return in.Byte < c.operation.Buffers(c.problem, world).C }
+		long := func(c ProductCase) bool { return in.Byte < c.Operation.Buffers(c.Problem, world).C }
 		switch {
 		case in.Rank >= world:
 			return usagef("cannot inject a failure into rank %d: the ranks are 0 to %d", in.Rank, world-1)
@@ -145,14 +145,14 @@ func (j Job) checkProducts(p products, world int) error {
 
 // checkRecord says why a job that is to record a call has no call that can be, or returns
 // nil.
-func (j Job) checkRecord(p products) error {
+func (j Job) checkRecord(p ProductPlan) error {
 	if !j.Record {
 		return nil
 	}
 	if len(p.requests) != 1 {
 		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
 	}
-	a, ok := p.operation.Algorithm(p.requests[0].asked)
+	a, ok := p.operation.Algorithm(p.requests[0].Asked)
 	if !ok || a.Tiles != nil {
 		return nil // "auto" takes one that can be
 	}

@@ -1,4 +1,7 @@
-package worker
+// Package workload is what ranks are asked to do, and what that comes to on their devices: the calls to
+// make, by which algorithms, and where in each rank's memory the buffers lie. Nothing here
+// runs anything, or knows which rank it is on: all ranks work out the same.
+package workload
 
 import (
 	"time"
@@ -21,10 +24,10 @@ type Job struct {
 	// it as often, instead of launching each on the stream.
 	GraphReplays int `json:"graph_replays"`
 	// Rounds above zero measures the algorithms of a call side by side, in so many
-	// rounds: see rounds.go. A graph is then replayed once in each.
+	// rounds. A graph is then replayed once in each.
 	Rounds int `json:"rounds,omitempty"`
 	// CeilingBytes above zero measures what the links carry before the sweep, by
-	// copies of so many bytes: see ceiling.go.
+	// copies of so many bytes.
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
 	Verify       bool   `json:"verify"`
 	Seed         uint64 `json:"seed"`
@@ -80,7 +83,7 @@ type Job struct {
 	// bandwidths mean nothing: one pair after the other takes many ranks very long.
 	PairsTogether bool `json:"pairs_together,omitempty"`
 	// Products makes the job about products of matrices, and Collective one of
-	// matmul.Operations: see products.go. It has no Ops, Sizes, Cycles or graphs.
+	// matmul.Operations. It has no Ops, Sizes, Cycles or graphs.
 	Products *Products `json:"products,omitempty"`
 	// Record has the only case of Products recorded, in one more call, for a timeline.
 	Record bool `json:"record,omitempty"`

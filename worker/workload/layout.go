@@ -1,0 +1,106 @@
+package workload
+
+import "gpurun/kernels/collective"
+
+// Layout says where things lie in a rank's memory, in bytes from the base of
+// the symmetric memory. What is shared, on which all algorithms rely, comes
+// first: the signal pad, the packets, the mailboxes and the scratch. The buffers may lie
+// elsewhere: see Apart.
+type Layout struct {
+	Packets, PacketBytes          int64
+	Mail, MailBytes, Scratch      int64
+	Shared                        int64
+	send, Recv                    int64
+	weight, residual, residualOut int64
+	CopyFrom, CopyTo              int64 // see withCopies
+	Pairs                         PairLayout
+	Products                      ProductLayout
+	Total                         int64
+}
+
+// TokenBytes is the size of what a rank shows to prove that it has come to a barrier.
+const TokenBytes = 8
+
+// Layout makes room for the cases, and for what else the job measures.
+func (p Plan) Layout(s Surroundings) Layout {
+	if p.job.Products != nil {
+		return layOutProducts(p.Products, p.world, s.ProductSMs())
+	}
+	l := layOut(p.Cases, s.LeastSMs())
+	if p.NoCeiling(s) == "" {
+		l = l.withCopies(p.job.CeilingBytes, p.world-1)
+	}
+	if p.job.Pairs {
+		l.Pairs = layOutPairs(p.job.Sizes[0], l.Total)
+		l.Total = l.Pairs.end
+	}
+	return l
+}
+
+// alignment of buffers: that of cudaMalloc.
+const alignment = 256
+
+// RoundUp is so many bytes and what is left free behind them.
+func RoundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
+
+// layOut makes room for the largest of the cases, on devices with so many
+// multiprocessors.
+func layOut(cases []Case, sms int) Layout {
+	scratch, send, recv, row, residual := int64(TokenBytes), int64(0), int64(0), int64(0), int64(0)
+	for _, c := range cases {
+		if f := c.Algorithm.ScratchBytes; f != nil {
+			scratch = max(scratch, f(c.world, c.Call.Bytes()))
+		}
+		slack := int64(c.Call.DType.Size)
+		send, recv = max(send, c.sendBytes()+slack), max(recv, c.RecvBytes()+slack, c.OutputBytes(c.Call.Root))
+		if c.InPlace {
+			recv = max(recv, c.Bytes()+slack)
+		}
+		if e := c.Call.Epilogue; e.Kind != collective.NoEpilogue {
+			row = max(row, e.Row*int64(c.Call.DType.Size))
+			residual = max(residual, c.Call.Bytes())
+		}
+	}
+	l := newLayout(scratch, sms)
+	l.send, l.Recv = l.take(send), l.take(recv)
+	l.weight, l.residual, l.residualOut = l.take(row), l.take(residual), l.take(residual)
+	return l
+}
+
+// newLayout has what is shared, and nothing behind it as yet.
+func newLayout(scratch int64, sms int) Layout {
+	l := Layout{PacketBytes: collective.RoomForPackets(sms), MailBytes: collective.RoomForMail(sms)}
+	l.take(collective.SignalPadBytes)
+	l.Packets, l.Mail, l.Scratch = l.take(l.PacketBytes), l.take(l.MailBytes), l.take(scratch)
+	l.Shared = l.Total
+	return l
+}
+
+// take makes room for so many bytes behind all that there is, and says where it begins.
+func (l *Layout) take(bytes int64) (begin int64) {
+	begin = l.Total
+	l.Total += RoundUp(bytes)
+	return begin
+}
+
+// Apart moves the buffers to memory that begins so many bytes from the base.
+func (l Layout) Apart(at int64) Layout {
+	for _, offset := range append(l.Products.offsets(), &l.send, &l.Recv, &l.weight, &l.residual, &l.residualOut) {
+		*offset += at - l.Shared
+	}
+	return l
+}
+
+// Place completes a case's call with where its buffers lie, so far off their
+// alignment as the call says. In place, input and output share a buffer.
+func (l Layout) Place(c Case, rank int) collective.Call {
+	call := c.Call
+	call.Send, call.Recv = l.send+call.Send, l.Recv+call.Recv
+	if c.InPlace {
+		send, recv, step, _ := c.Shape.InPlace(rank)
+		part := call.Bytes()
+		call.Send, call.Recv, call.SendStep = call.Recv+send*part, call.Recv+recv*part, step*part
+	}
+	call.Epilogue.Weight, call.Epilogue.Residual, call.Epilogue.ResidualOut = l.weight, l.residual, l.residualOut
+	return call
+}
