@@ -82,8 +82,12 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 	if err != nil {
 		return err
 	}
+	failed := failureOf(newFile, after)
 	c, err := bench.Compare(before, after, tolerance)
-	if err != nil {
+	switch {
+	case err != nil && failed != nil: // it may have nothing that could be compared
+		return failed
+	case err != nil:
 		return exit.Usagef("%s and %s: %w", oldFile, newFile, err)
 	}
 	c.WantAll = all
@@ -93,14 +97,22 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 	if err := print(c, a.Out); err != nil {
 		return err
 	}
-	if after.ExitCode != exit.Threshold && 0 < after.ExitCode && after.ExitCode <= maxExitCode {
-		// What is wrong or was not reached has no time that could be slower.
-		return &exit.Error{Code: after.ExitCode, Err: fmt.Errorf("%s: %s", newFile, after.Verdict())}
+	if failed != nil {
+		return failed
 	}
 	if failures := c.Failures(); len(failures) > 0 {
 		return &exit.Error{Code: exit.Threshold, Said: strings.Join(failures, "; ")}
 	}
 	return nil
+}
+
+// failureOf is how a run failed, or nil: what is wrong or was not reached has no time that could be
+// slower. That it was slow is for the comparison to say.
+func failureOf(file string, r result.Report) error {
+	if r.ExitCode == exit.Threshold || r.ExitCode <= 0 || r.ExitCode > maxExitCode {
+		return nil
+	}
+	return &exit.Error{Code: r.ExitCode, Err: fmt.Errorf("%s: %s", file, r.Verdict())}
 }
 
 // readReport reads what -J wrote.
