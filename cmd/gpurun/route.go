@@ -59,10 +59,10 @@ func launches(root *cobra.Command, line torchrun.Line) bool {
 	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") && launchable(word)
 }
 
-// launchable reports whether a bare word names a program or script, rather than
-// a collective that was misspelt.
+// launchable reports whether a bare word names a program or script, if only one that is missing, rather
+// than a collective that was misspelt.
 func launchable(word string) bool {
-	if strings.HasSuffix(word, ".py") {
+	if strings.HasSuffix(word, ".py") || strings.Contains(word, "/") {
 		return true
 	}
 	if _, err := exec.LookPath(word); err == nil {

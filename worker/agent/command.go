@@ -8,14 +8,19 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 )
 
-// NotFound is a command or script that cannot be run. Err tells whether it is
-// missing (fs.ErrNotExist, exec.ErrNotFound) or not executable
-// (fs.ErrPermission).
+// NotFound is a command or script that cannot be run, since it is missing
+// (fs.ErrNotExist, exec.ErrNotFound), or for another reason.
 type NotFound struct {
 	Name string
 	Err  error
+}
+
+// Missing reports whether there is no such command.
+func (e *NotFound) Missing() bool {
+	return errors.Is(e.Err, fs.ErrNotExist) || errors.Is(e.Err, exec.ErrNotFound)
 }
 
 // Error names the command and the reason.
@@ -40,9 +45,34 @@ func Program(words []string) ([]string, error) {
 		return nil, errors.New("no command to run")
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
-		return nil, &NotFound{Name: words[0], Err: reason(err)}
+		return nil, &NotFound{Name: words[0], Err: advised(words[0], reason(err))}
 	}
 	return words, nil
+}
+
+// advised is why a program was not found, and what to do about it where that is easy.
+func advised(name string, err error) error {
+	info, missing := os.Stat(name)
+	isFile := missing == nil && info.Mode().IsRegular()
+	switch {
+	case isFile && errors.Is(err, exec.ErrNotFound) && !strings.Contains(name, "/"):
+		return fmt.Errorf("%w; for the file in this folder write ./%s", err, name)
+	case isFile && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; chmod +x %s makes it executable", err, name)
+	}
+	return err
+}
+
+// unstartable is why the operating system does not start a program that was found. Of a
+// script, the first line names what reads it.
+func unstartable(name string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return &NotFound{Name: name, Err: fmt.Errorf("%w; a script's first line must be #!INTERPRETER, as in #!/bin/sh", syscall.ENOEXEC)}
+	case errors.Is(err, fs.ErrNotExist) && exists(name):
+		return &NotFound{Name: name, Err: errors.New("the interpreter that its first line names, or its loader, is missing")}
+	}
+	return err
 }
 
 // Script returns what to execute for a Python script and its arguments: "python3

@@ -52,7 +52,10 @@ func (r request) start() error {
 			return fmt.Errorf("binding it to CPUs %v: %w", r.cpus, err)
 		}
 	}
-	return r.cmd.Start()
+	if err := r.cmd.Start(); err != nil {
+		return unstartable(r.cmd.Path, err)
+	}
+	return nil
 }
 
 // start starts a process. It takes long only where the executable's file system does

@@ -5,9 +5,7 @@ package exit
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"syscall"
 
 	"gpurun/worker/agent"
 	"gpurun/worker/launcher"
@@ -101,10 +99,10 @@ func Code(err error) int {
 		return Signalled + int(signal.Signal)
 	case errors.As(err, &meeting):
 		return Rendezvous
-	case errors.As(err, &notFound) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR)):
-		return NotRunnable
-	case errors.As(err, &notFound):
+	case errors.As(err, &notFound) && notFound.Missing():
 		return NotFound
+	case errors.As(err, &notFound):
+		return NotRunnable
 	}
 	// What remains is the operating system refusing something.
 	return Environment
