@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/examine"
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
 )
@@ -35,7 +38,13 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 		Example: smokeExample,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return perform(cmd, a, smoke.Title, func() (*smoke.Run, error) { return smoke.Plan(cmd.Context(), cmd.Flags(), examine.Checks) }, smoke.Show)
+			return perform(cmd, a, smoke.Title, func() (*smoke.Run, error) {
+				r, err := smoke.Plan(cmd.Context(), cmd.Flags(), examine.Checks)
+				if exit.Code(err) == exit.Environment { // the verdict is about the machine, also where nothing can run
+					fmt.Fprintf(a.Out, "FAIL: %v\n", err)
+				}
+				return r, err
+			}, smoke.Show)
 		},
 	}
 	smoke.AddFlags(cmd.Flags())
