@@ -401,7 +401,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
 			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: workload.Off,
 		},
-		"reduce p2p has no kernel for programmatic dependent launch: leave --pdl at auto": {
+		"reduce p2p has no kernel for programmatic dependent launch of float sum: leave --pdl at auto": {
 			Collective: "reduce", Algorithms: []string{"p2p"}, PDL: workload.On,
 		},
 	} {

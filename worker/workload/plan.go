@@ -76,19 +76,23 @@ func (j Job) Plan(world int) (Plan, error) {
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
-// add appends the requests for an algorithm.
+// add appends the requests for an algorithm. Sizes that come down to the same call are measured once.
 func (p *Plan) add(algorithm string, words parsed) error {
 	call := collective.Call{Root: p.job.Root, Epilogue: words.epilogue}
 	for _, call.Blocks = range words.blocks {
 		for _, call.DType = range words.dtypes {
 			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
 			for _, call.Op = range words.ops {
+				var counts []int64
 				for _, bytes := range words.sizes {
 					call.Count = p.job.count(p.Collective.Shape, p.world, call.DType, bytes)
+					if slices.Contains(counts, call.Count) {
+						continue
+					}
 					if err := p.check(algorithm, call); err != nil {
 						return err
 					}
-					p.requests = append(p.requests, request{algorithm, call, bytes})
+					p.requests, counts = append(p.requests, request{algorithm, call, bytes}), append(counts, call.Count)
 				}
 			}
 		}
@@ -138,6 +142,22 @@ func (j Job) able(c *collective.Collective, call collective.Call, world int) str
 	return "; " + strings.Join(names, " or ") + " can"
 }
 
+// except says for which calls an algorithm has no kernel that can be launched early, if it has one
+// for others.
+func except(a *collective.Algorithm, call collective.Call) string {
+	if !slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Module.Arch.PDL() }) {
+		return ""
+	}
+	text := " of " + call.DType.Name
+	if call.Op != collective.None {
+		text += " " + string(call.Op)
+	}
+	if call.Epilogue.Kind != collective.NoEpilogue {
+		text += " with " + string(call.Epilogue.Kind)
+	}
+	return text
+}
+
 // contradicts refuses an algorithm that is named together with a setting that
 // rules it out.
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
@@ -156,7 +176,7 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != Auto && j.Symm != a.Needs.Library:
 		return usagef("%s works on NVSHMEM's own memory alone: leave --symm at auto", name)
 	case j.PDL == On && !a.HasPDL(call):
-		return usagef("%s has no kernel for programmatic dependent launch: leave --pdl at auto", name)
+		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name, except(a, call))
 	}
 	return nil
 }
