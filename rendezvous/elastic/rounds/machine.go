@@ -149,7 +149,12 @@ func (m *Machine) expire(now Time, n *node) []Effect {
 	switch n.status {
 	case waiting:
 		m.forget(n)
-		reason := fmt.Sprintf("%d of %d nodes joined within %v", m.waiting()+1, m.cfg.Terms.Min, m.cfg.JoinTimeout)
+		joined, least := m.waiting()+1, m.cfg.Terms.Min
+		reason := fmt.Sprintf("%d of %d nodes joined within %v", joined, least, m.cfg.JoinTimeout)
+		if joined >= least {
+			reason = fmt.Sprintf("%d nodes joined within %v, which is enough, but the last call for more, of %v, is not over: have a longer join timeout or a shorter last_call_timeout",
+				joined, m.cfg.JoinTimeout, m.cfg.LastCall)
+		}
 		if still := m.count(stopping); still > 0 {
 			reason = fmt.Sprintf("%d nodes have not stopped their workers within %v", still, m.cfg.JoinTimeout)
 		}
