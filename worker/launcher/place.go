@@ -30,7 +30,7 @@ func meet(ctx context.Context, host string, port int, logger *zap.Logger) (place
 	case errors.Is(err, syscall.EADDRINUSE):
 		return place{}, fmt.Errorf("serving the workers' store at %s: somebody listens there; take another --master-port, or none for a free one", at)
 	case err != nil:
-		return place{}, fmt.Errorf("serving the workers' store at %s: %w; --master-addr must be an address of this machine", at, err)
+		return place{}, fmt.Errorf("serving the workers' store at %s: %w; what --master-addr or --rdzv-endpoint names must be an address of this machine", at, err)
 	}
 	store, err := tcpstore.Serve(ctx, listener, tcpstore.Options{Logger: logger})
 	if err != nil {
