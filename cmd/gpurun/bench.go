@@ -47,14 +47,23 @@ func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra
 	return cmd
 }
 
+// benchNames are the collectives and the products.
+func benchNames() []string {
+	names := collectiveNames()
+	for _, o := range matmul.Operations() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
 // planBench finds the collective, and plans it.
 func planBench(cmd *cobra.Command, words []string) (*bench.Run, error) {
 	if len(words) != 1 {
-		return nil, hinted(exit.Usagef("bench takes one collective: %s", phrase.OrList(collectiveNames())), cmd)
+		return nil, hinted(exit.Usagef("bench takes one collective or product: %s", phrase.OrList(benchNames())), cmd)
 	}
 	found, err := collectivesNamed(words)
 	if err != nil {
-		return nil, hinted(err, cmd)
+		return nil, hinted(phrase.Unknown("collective or product", words[0], benchNames()), cmd)
 	}
 	what := found[0]
 	if err := bench.Refuse(cmd.Flags(), what); err != nil {

@@ -3,9 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/tune"
+	"gpurun/kernels/matmul"
 )
 
 const tuneLong = `tune measures every algorithm that can run here, but for naive and those that cannot run
@@ -36,6 +38,11 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 		Example: tuneExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return outcome.Annotated(a, "gpurun "+tuneCommand, a.Guarded(func() error {
+				for _, word := range words {
+					if _, ok := matmul.Find(word); ok {
+						return hinted(exit.Usagef("tune measures no products of matrices: %s goes by an estimate; bench %s measures its algorithms", word, word), cmd)
+					}
+				}
 				collectives, err := collectivesNamed(words)
 				if err != nil {
 					return hinted(err, cmd)

@@ -95,7 +95,7 @@ func CheckFile(path string) error {
 		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; a file of that name is ./-")
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot write results to %s: it is no regular file; --output json writes to standard output", path)
+		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
 	}
 	path, err := behindLinks(path)
 	if err != nil {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -69,6 +70,8 @@ func (b *Run) chooseBase() error {
 	const usual = libraries.NCCLName
 	names := b.Job.Algorithms
 	switch b.against = b.Config.Against; {
+	case b.against == usual && !slices.Contains(names, usual) && b.Machine.Backend == "sim":
+		return &exit.EnvironmentError{Err: errors.New("--against nccl: NCCL works on GPUs alone, and these are simulated: leave --against out")}
 	case b.against != "" && !slices.Contains(names, b.against):
 		err := exit.Usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names))
 		if b.LeftOut != "" {

@@ -56,8 +56,11 @@ func (n Numbers) String() string {
 	return strings.Join(words, ",")
 }
 
-// nearestSize guesses what was meant: "1KiB" and "1.5K" begin like sizes.
+// nearestSize guesses what was meant: "1KiB" begins like a size. A fraction is none.
 func nearestSize(text string) string {
+	if strings.Contains(text, ".") {
+		return "; sizes are whole numbers: write for example 1536K for 1.5M"
+	}
 	end := 0
 	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
 		end++

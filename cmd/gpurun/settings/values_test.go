@@ -27,7 +27,7 @@ func TestByteSize(t *testing.T) {
 func TestByteSizeRefuses(t *testing.T) {
 	for text, hint := range map[string]string{
 		"": "4K", "K": "4K", "x": "4K", "-1": "4K", "+1": "4K", " 1": "4K",
-		"1.5K": `"1K"`, "1KB": `"1K"`, "1KiB": `"1K"`, "2 M": `"2M"`, "1T": "4K", "1e3": "4K", "1KK": `"1K"`,
+		"1.5K": "1536K for 1.5M", "1KB": `"1K"`, "1KiB": `"1K"`, "2 M": `"2M"`, "1T": "4K", "1e3": "4K", "1KK": `"1K"`,
 		"8589934592G": "too large", "9223372036854775808": "too large",
 	} {
 		var got ByteSize
