@@ -46,7 +46,7 @@ type Library struct {
 }
 
 // Open opens the library at path. Where path is empty, it is searched for: in
-// $CUDA_HOME/lib, where the dynamic loader looks (LD_LIBRARY_PATH as it was when the
+// $CUDA_HOME/lib and lib64, where the dynamic loader looks (LD_LIBRARY_PATH as it was when the
 // process started), in the Python environments at hand, in the toolkit's and the
 // distribution's folders. The error is a [*dl.LoadError]: the library is missing,
 // broken, or older than 12.0.

@@ -15,7 +15,7 @@ import (
 type Product struct {
 	Name   string   // "NCCL"
 	File   string   // "libnccl.so.2"
-	Home   string   // environment variable of the folder above lib, "NCCL_HOME"
+	Home   string   // environment variable of the folder above lib or lib64, "NCCL_HOME"
 	Wheel  string   // folder within Python's site-packages, "nvidia/nccl/lib"
 	System []string // folders of Linux distributions that the loader does not look in
 	Pip    string   // the wheel's name, "nvidia-nccl-cu13"
@@ -125,7 +125,7 @@ func (a *absence) Unwrap() error { return ErrNotFound }
 func (p Product) candidates(getenv func(string) string) []string {
 	var files []string
 	if home := getenv(p.Home); home != "" {
-		files = append(files, filepath.Join(home, "lib", p.File))
+		files = append(files, filepath.Join(home, "lib", p.File), filepath.Join(home, "lib64", p.File))
 	}
 	files = append(files, p.File)
 	for _, prefix := range pythonPrefixes(getenv) {

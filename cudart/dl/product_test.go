@@ -62,6 +62,7 @@ func TestCandidates(t *testing.T) {
 	}
 	want := []string{
 		"/home/lib/libexample.so.1",
+		"/home/lib64/libexample.so.1",
 		"libexample.so.1",
 		"/venv/lib/python3.12/site-packages/nvidia/example/lib/libexample.so.1",
 		"/conda/lib/python3.11/site-packages/nvidia/example/lib/libexample.so.1",
@@ -88,7 +89,7 @@ func TestSearchSaysWhereItLooked(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"Example: looked for libexample.so.1 in /nowhere/home/lib, the loader's folders (LD_LIBRARY_PATH, ldconfig), ",
+		"Example: looked for libexample.so.1 in /nowhere/home/lib, /nowhere/home/lib64, the loader's folders (LD_LIBRARY_PATH, ldconfig), ",
 		"/nowhere/lib; install it with pip install nvidia-example, or give --example-lib FILE",
 	} {
 		if !strings.Contains(err.Error(), want) {
