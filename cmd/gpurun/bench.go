@@ -21,7 +21,11 @@ part where GPUs and the library are at hand; --algo all measures gpurun's own al
 What the links carry is measured in the same run, by the copy engines: all GPUs send to one peer
 after the other, and to all peers at once; the faster of the two counts. Bus bandwidth is shown
 as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the times
-mean nothing.`
+mean nothing.
+
+Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 99 right but
+too slow for a threshold; 128+n signal n.`
 
 const benchExample = `  gpurun bench allreduce
   gpurun bench allreduce --algo auto,nccl --against nccl -d bfloat16 --svg allreduce.svg
@@ -32,7 +36,7 @@ const benchCommand = "bench"
 
 func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     benchCommand + " COLLECTIVE",
+		Use:     benchCommand + " COLLECTIVE|PRODUCT",
 		Short:   "Measure algorithms side by side: medians, intervals, ratios, plots",
 		Long:    benchLong,
 		Example: benchExample,
@@ -95,4 +99,7 @@ drifts hits all alike. Every algorithm is verified before and after. A sample is
 --iters calls over their number, on the slowest rank of the round; "host us" is how long the
 host took to enqueue one. Medians have intervals of 95% confidence; a ratio is marked with ~
 where the difference may be chance (Mann-Whitney U, p >= 0.05).
-With --algo all, naive is left out, which takes far longer.`
+With --algo all, naive is left out, which takes far longer.
+
+Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`

@@ -24,8 +24,9 @@ any other command, as torchrun does.
 
 Every flag of a run but --inject can also stand in the environment, as GPURUN_NPROC_PER_NODE for
 --nproc-per-node, or in a file given with --config; a flag wins over the
-environment, and that over the file. What nobody says about machines is what srun
-says, if it has started gpurun.`
+environment, and that over the file. torchrun's flags can stand in the environment,
+as PET_MAX_RESTARTS or GPURUN_MAX_RESTARTS, but in no file. What nobody says about
+machines is what srun says, if it has started gpurun.`
 
 const rootExample = `  gpurun allreduce                                  on all GPUs, 1K to 64M
   gpurun --nproc-per-node 8 allreduce -b 1K -e 1G -f 2 -d half,bfloat16

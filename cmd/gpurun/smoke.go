@@ -19,8 +19,9 @@ known for these GPUs, and ends with one verdict: PASS, or FAIL and why.
 Where no thresholds are known for the GPUs, and in the simulator, it says so, and the
 verdict is about the answers alone.
 
-Exit codes, the worst first: 1 wrong data; 4 timeout or hang; 5 a worker died; 6 the
-ranks did not meet; 3 the machine lacks something; 99 right but too slow for a threshold.`
+Exit codes: 0 all is well; 2 usage; 128+n signal n; else, the worst first: 1 wrong data;
+4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 3 the machine lacks
+something; 99 right but too slow for a threshold.`
 
 const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --nproc-per-node 4 smoke --quick

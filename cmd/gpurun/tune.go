@@ -21,7 +21,10 @@ none adds. Of several lengths of rows in --hidden the first stands for any; anot
 of its own only up to the last size where those of the first cost it more than 2%.
 
 The calls are replayed from a graph. The table is TOML, with all medians as
-comments at its end. In the simulator the times mean nothing.`
+comments at its end. In the simulator the times mean nothing.
+
+Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
+GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`
 
 const tuneExample = `  gpurun tune -o h200.toml
   gpurun --nproc-per-node 2 tune allreduce -b 1K -e 4M -f 2
