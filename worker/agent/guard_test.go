@@ -430,3 +430,21 @@ func BenchmarkFourTimesTrue(b *testing.B) {
 		}
 	}
 }
+
+// Orphans that have ended give their process IDs back at once, also of a run that lasts.
+func TestOrphansAreReaped(t *testing.T) {
+	t.Parallel()
+	script := `
+		i=0; while [ $i -lt 50 ]; do (true &); i=$((i+1)); done
+		for try in 1 2 3 4 5 6 7 8 9 10; do
+			sleep 0.1
+			left=$(grep -l "^PPid:[[:space:]]*$PPID$" /proc/[0-9]*/status 2>/dev/null | wc -l)
+			test $left = 1 && echo all are gone && exit
+		done
+		echo $left processes are left`
+	g := startGpurun(t, 1, script)
+	g.wait(t)
+	if got := g.stdout.String(); !strings.Contains(got, "all are gone") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,9 +23,11 @@ var ErrGuardGone = errors.New("the guard process is gone: gpurun was killed")
 // Lifeline is the agent's view of its guard. The methods that Run uses do
 // nothing on a nil Lifeline.
 type Lifeline struct {
-	pipe       *os.File
-	gone       chan struct{}
-	lastReaped time.Time
+	pipe   *os.File
+	gone   chan struct{}
+	deaths chan os.Signal // a child has ended: a worker, or an orphan that became one
+	unseen bool           // one of those, nobody has looked for
+	looked time.Time      // when somebody last did
 }
 
 // UnderGuard returns the lifeline of a process that Guard started, and nil in
@@ -52,7 +55,8 @@ func UnderGuard() (*Lifeline, error) {
 	if err := os.Unsetenv(lifelineVariable); err != nil {
 		return nil, fmt.Errorf("removing %s from the environment: %w", lifelineVariable, err)
 	}
-	l := &Lifeline{pipe: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{})}
+	l := &Lifeline{pipe: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), deaths: make(chan os.Signal, 1)}
+	signal.Notify(l.deaths, syscall.SIGCHLD)
 	go l.watch()
 	return l, nil
 }
@@ -83,6 +87,7 @@ func (l *Lifeline) Gone() <-chan struct{} {
 
 // Close ends the watch.
 func (l *Lifeline) Close() error {
+	signal.Stop(l.deaths)
 	select {
 	case <-l.gone:
 		return nil
@@ -99,11 +104,32 @@ func (l *Lifeline) sweep() error {
 	return sweep(sweepBound)
 }
 
-// reapOrphans reaps, now and then, orphans that became this process's children
-// and ended during a long run.
-func (l *Lifeline) reapOrphans(workers []int) {
-	if l != nil && time.Since(l.lastReaped) >= reapInterval {
-		l.lastReaped = time.Now()
+// reapPause is how long an orphan that has ended may hold its process ID, so that many
+// at a time are looked for together.
+const reapPause = 50 * time.Millisecond
+
+// Deaths tells that a child has ended; who hears it calls died.
+func (l *Lifeline) Deaths() <-chan os.Signal {
+	if l == nil {
+		return nil
+	}
+	return l.deaths
+}
+
+func (l *Lifeline) died() { l.unseen = true }
+
+// reapAt is when to call reapOrphans, if ever.
+func (l *Lifeline) reapAt() (at time.Time, ok bool) {
+	if l == nil || !l.unseen {
+		return at, false
+	}
+	return l.looked.Add(reapPause), true
+}
+
+// reapOrphans reaps orphans that became this process's children and have ended, when it is time to.
+func (l *Lifeline) reapOrphans(now time.Time, workers []int) {
+	if at, ok := l.reapAt(); ok && !now.Before(at) {
+		l.unseen, l.looked = false, now
 		reapOrphans(workers)
 	}
 }

@@ -22,10 +22,10 @@ const (
 	// leftoverGrace is how long processes that workers of a failed run had left
 	// in their groups, when they ended by themselves, may take to end.
 	leftoverGrace = time.Second
-	// lookInterval is how often the agent looks for such processes, and
-	// reapInterval how often for orphans to reap.
+	// lookInterval is how often the agent looks for such processes.
 	lookInterval = 20 * time.Millisecond
-	reapInterval = 5 * time.Second
+	// longestWait is that for something to happen or become due.
+	longestWait = 5 * time.Second
 )
 
 // watch runs until every worker has exited and nothing is left of a group that
@@ -48,6 +48,8 @@ func (g *group) watch(ctx context.Context) {
 		case <-g.spec.Lifeline.Gone():
 			g.end(syscall.SIGKILL, 0, ErrGuardGone)
 			g.kill()
+		case <-g.spec.Lifeline.Deaths():
+			g.spec.Lifeline.died()
 		case <-timer.C:
 		}
 		g.onTime(time.Now())
@@ -125,7 +127,7 @@ func (g *group) onTime(now time.Time) {
 	if g.stop.begun.IsZero() {
 		g.checkSilence(now)
 	}
-	g.spec.Lifeline.reapOrphans(g.pids())
+	g.spec.Lifeline.reapOrphans(now, g.pids())
 }
 
 // checkSilence declares workers hung that have not reported for too long.
@@ -148,9 +150,12 @@ func (g *group) checkSilence(now time.Time) {
 // wakeAt returns when onTime has something to do next.
 func (g *group) wakeAt() time.Time {
 	now := time.Now()
-	at := now.Add(reapInterval)
+	at := now.Add(longestWait)
 	if g.running == 0 {
 		at = now.Add(lookInterval)
+	}
+	if reap, ok := g.spec.Lifeline.reapAt(); ok {
+		at = earlier(at, reap)
 	}
 	switch {
 	case !g.stop.killed.IsZero():
