@@ -21,6 +21,7 @@ import (
 func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	ctx, signals, release := agent.Catch(context.Background())
 	defer release()
+	stdout, stderr = outlet(ctx, stdout), outlet(ctx, stderr)
 	lifeline, err := agent.UnderGuard()
 	if err != nil {
 		return complain(stderr, &exit.EnvironmentError{Err: err})
@@ -40,6 +41,14 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	root.SetOut(help)
 	root.SetErr(stderr)
 	return complain(stderr, cmp.Or(root.ExecuteContext(ctx), help.lost()))
+}
+
+// outlet is a standard stream whose reader may stall.
+func outlet(ctx context.Context, w io.Writer) io.Writer {
+	if file, ok := w.(*os.File); ok {
+		return agent.NewOutlet(ctx, file)
+	}
+	return w
 }
 
 // warnOfSlips names variables of the environment that nobody reads because they are misspelt.

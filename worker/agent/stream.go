@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -111,8 +112,9 @@ func (s *stream) line(line []byte) {
 
 // sameFile reports whether two outputs are the same terminal, pipe or file.
 func sameFile(a, b io.Writer) bool {
-	fileA, okA := a.(*os.File)
-	fileB, okB := b.(*os.File)
+	type file interface{ Stat() (fs.FileInfo, error) } // as an *os.File and an *Outlet have
+	fileA, okA := a.(file)
+	fileB, okB := b.(file)
 	if !okA || !okB {
 		return false
 	}

@@ -54,7 +54,7 @@ func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
 	if b.Config.Output != string(result.TableFormat) {
 		out = a.Err
 	}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if file, ok := out.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
 		terminal = true
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
 			width = min(width, columns-1)

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -30,7 +29,7 @@ const (
 // NewProgress shows progress on w if that is a terminal.
 func NewProgress(w io.Writer) *Progress {
 	p := &Progress{due: time.Now().Add(progressDelay)}
-	file, ok := w.(*os.File)
+	file, ok := w.(interface{ Fd() uintptr })
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return p
 	}
