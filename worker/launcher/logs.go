@@ -62,25 +62,33 @@ func (f attemptFolder) errorFile(localRank int) string { return f.worker(localRa
 // create makes the folder of a job, DIR/RUNID_RANDOM.
 func (l *Logs) create(runID string) (*folders, error) {
 	f := &folders{scratch: l.Scratch}
-	var top string
-	var err error
-	switch {
-	case l.Scratch != "":
-		top = l.Scratch
-	case l.Dir == "":
-		top, err = os.MkdirTemp("", "gpurun_")
-	default:
-		if err = os.MkdirAll(l.Dir, 0o755); err == nil {
-			top, err = filepath.Abs(l.Dir)
-		}
-	}
+	top, err := l.top()
 	if err == nil {
-		f.root, err = os.MkdirTemp(top, strings.ReplaceAll(runID, string(filepath.Separator), "_")+"_")
+		// MkdirTemp takes the last * for the place of what it adds.
+		f.root, err = os.MkdirTemp(top, strings.ReplaceAll(runID, string(filepath.Separator), "_")+"_*")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making the folder for logs: %w", err), f.remove())
 	}
 	return f, nil
+}
+
+// top is the folder for those of jobs: its whole path, since workers may go elsewhere.
+func (l *Logs) top() (string, error) {
+	switch {
+	case l.Scratch != "":
+		return l.Scratch, nil
+	case l.Dir != "":
+		if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+			return "", err
+		}
+		return filepath.Abs(l.Dir)
+	}
+	top, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(top, "gpurun_")
 }
 
 // remove removes files that nobody wants.

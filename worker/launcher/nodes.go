@@ -36,7 +36,7 @@ func (e *MeetingError) Unwrap() error { return e.Err }
 // ranks, restarts and master come from the meeting. When another node was the
 // reason for the end, the error is an *ElsewhereError; when they did not meet, a *MeetingError.
 // A spare that was not needed has neither a Result nor an error.
-func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, err error) {
+func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Result, err error) {
 	if err := job.check(); err != nil {
 		return nil, err
 	}
@@ -55,6 +55,8 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 			reason = err.Error()
 		case ctx.Err() != nil:
 			reason = askedToEnd(context.Cause(ctx))
+		case result != nil && errors.Is(result.Cause, agent.ErrGuardGone):
+			reason = result.Cause.Error()
 		}
 		goodbye.say(reason)
 	}()
@@ -65,7 +67,7 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (_ *Result, 
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
-	result, err := job.rounds(ctx, folders, &goodbye)
+	result, err = job.rounds(ctx, folders, &goodbye)
 	return result, errors.Join(err, folders.remove())
 }
 

@@ -212,8 +212,8 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	if errors.As(err, &elsewhere) {
 		err = &exit.Error{Code: elsewhere.Code, Err: err}
 	}
-	if r == nil || elsewhere.Err != nil {
-		return err
+	if apart := new(launcher.MeetingError); r == nil || elsewhere.Err != nil || r.First == nil && errors.As(err, &apart) {
+		return err // of the round before there is nothing to say
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
 )
@@ -15,7 +16,11 @@ const scratchVariable = "GPURUN_SCRATCH"
 // lendScratch makes a temporary folder for the agent. The guard removes it in the
 // end, and so does the agent: whichever is left when the other is killed.
 func lendScratch() (remove func() error, err error) {
-	folder, err := os.MkdirTemp("", "gpurun_")
+	top, err := filepath.Abs(os.TempDir()) // workers may go elsewhere
+	var folder string
+	if err == nil {
+		folder, err = os.MkdirTemp(top, "gpurun_")
+	}
 	if err == nil {
 		err = os.Setenv(scratchVariable, folder)
 	}
