@@ -20,6 +20,9 @@ import (
 //
 // The process must have no other children, and must not start any.
 func Guard(signals <-chan os.Signal) (exitCode int, err error) {
+	if err := checkProc(); err != nil {
+		return 0, err
+	}
 	if err := becomeSubreaper(); err != nil {
 		return 0, err
 	}

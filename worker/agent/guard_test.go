@@ -448,3 +448,22 @@ func TestOrphansAreReaped(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// In a PID namespace with the /proc of another, processes cannot be told from strangers.
+func TestProcOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	apart := func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID} }
+	probe := exec.Command("/bin/true")
+	apart(probe)
+	if err := probe.Run(); err != nil {
+		t.Skipf("there are no PID namespaces to test in: %v", err)
+	}
+	g := startGpurun(t, 1, "echo hello", apart)
+	g.wait(t)
+	if got := g.stderr.String(); !strings.Contains(got, "/proc belongs to another PID namespace") {
+		t.Errorf("got %q", got)
+	}
+	if got := g.stdout.String(); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -61,6 +62,18 @@ func processes() ([]process, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkProc refuses a /proc of another PID namespace: process IDs that are read there are those of strangers here.
+func checkProc() error {
+	self, err := os.Readlink("/proc/self")
+	if err != nil {
+		return fmt.Errorf("finding this process in /proc: %w", err)
+	}
+	if self != strconv.Itoa(os.Getpid()) {
+		return errors.New("/proc belongs to another PID namespace, and what workers leave behind could not be told from strangers: mount one for this namespace, as unshare --mount-proc does")
+	}
+	return nil
 }
 
 // groupsAlive reports whether any of the process groups has a member that is
