@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -96,7 +97,7 @@ func Serve(config ServerConfig) (*Server, error) {
 	s := &Server{
 		target:      at.target,
 		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:        transport.NewServer(at.creds, config.Token),
+		grpc:        transport.NewServer(at.creds, config.Token, strings.HasPrefix(at.target, "unix")),
 		health:      health.NewServer(),
 	}
 	s.register(config)

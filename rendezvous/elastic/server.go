@@ -45,7 +45,7 @@ func serve(config Config, l net.Listener, host string) (*server, error) {
 		host:         host,
 		closeTimeout: config.Timeouts.Close,
 		coordinator:  newCoordinator(machine, config.Logger.Named("rendezvous")),
-		grpc:         transport.NewServer(config.TLS.Server(config.Logger), config.Token),
+		grpc:         transport.NewServer(config.TLS.Server(config.Logger), config.Token, false),
 		listener:     transport.NewListener(l),
 	}
 	pb.RegisterElasticServer(s.grpc, s)

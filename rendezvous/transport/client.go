@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"math"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,6 +16,16 @@ const (
 	connectTimeout = 5 * time.Second // of one attempt
 	retryEvery     = time.Second     // at most, while a server has yet to come up
 )
+
+// clientKeepalive asks now and then whether the server is there. A local one that is gone
+// has hung up, and one that has yet to get a turn on a busy machine is there.
+func clientKeepalive(local bool) keepalive.ClientParameters {
+	p := keepalive.ClientParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, PermitWithoutStream: true}
+	if local {
+		p.Time = math.MaxInt64
+	}
+	return p
+}
 
 // Connect returns a client's connection with the project's limits. Address is
 // as gRPC's own resolvers understand it. Nothing is sent before the first call.
@@ -31,10 +43,6 @@ func Connect(address string, creds credentials.TransportCredentials) (*grpc.Clie
 			grpc.MaxCallRecvMsgSize(maxMessageBytes),
 			grpc.MaxCallSendMsgSize(maxMessageBytes),
 		),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{
-			Time:                keepaliveInterval,
-			Timeout:             keepaliveTimeout,
-			PermitWithoutStream: true,
-		}),
+		grpc.WithKeepaliveParams(clientKeepalive(strings.HasPrefix(address, "unix"))),
 	)
 }

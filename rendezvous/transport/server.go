@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,7 +27,12 @@ const HandshakeTimeout = 10 * time.Second
 
 // NewServer returns a server with the project's limits, which asks for the token
 // on every call. With an empty token everybody may call whom the credentials let in.
-func NewServer(creds credentials.TransportCredentials, token string) *grpc.Server {
+// Local clients that are silent are not asked whether they are there, see clientKeepalive.
+func NewServer(creds credentials.TransportCredentials, token string, local bool) *grpc.Server {
+	alive := keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout}
+	if local {
+		alive.Time = math.MaxInt64
+	}
 	return grpc.NewServer(
 		grpc.Creds(creds),
 		grpc.InTapHandle(requireToken(token)),
@@ -36,9 +42,7 @@ func NewServer(creds credentials.TransportCredentials, token string) *grpc.Serve
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(HandshakeTimeout),
 		grpc.WaitForHandlers(true),
-		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout,
-		}),
+		grpc.KeepaliveParams(alive),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime:             keepaliveInterval / 2,
 			PermitWithoutStream: true,

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous"
@@ -31,12 +34,22 @@ func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.Machine.Ranks, JoinTimeout: p.Job.Timeout, Logger: g.log,
+		WorldSize: p.Machine.Ranks, JoinTimeout: p.Job.Timeout, HeartbeatTimeout: silence(p.Machine, runtime.NumCPU()), Logger: g.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &meeting{target: server.Target(), server: server}, nil
+}
+
+// silence is how long a rank may not be heard of. Simulated ones share the machine's cores, and the
+// more they are, the longer each waits for its turn.
+func silence(m machine.Machine, cores int) time.Duration {
+	const turn = 2 * time.Second
+	if m.Backend != "sim" {
+		return rendezvous.DefaultHeartbeatTimeout
+	}
+	return max(rendezvous.DefaultHeartbeatTimeout, time.Duration(m.Ranks/cores)*turn)
 }
 
 // meetNodes waits for the other nodes. From then on, a node that has failed, or is

@@ -181,3 +181,18 @@ func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Many simulated ranks on few cores may be silent for longer than GPUs' may.
+func TestSilence(t *testing.T) {
+	for _, tt := range []struct {
+		backend      string
+		ranks, cores int
+		want         time.Duration
+	}{
+		{"cuda", 72, 2, 30 * time.Second}, {"sim", 8, 2, 30 * time.Second}, {"sim", 72, 2, 72 * time.Second}, {"sim", 72, 128, 30 * time.Second},
+	} {
+		if got := silence(machine.Machine{Backend: tt.backend, Ranks: tt.ranks}, tt.cores); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
