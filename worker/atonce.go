@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
+	"gpurun/worker/workload"
 )
 
 // fan is a stream for each peer, so that copies to all of them are under way at the

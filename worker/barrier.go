@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
+	"gpurun/worker/workload"
 )
 
 // late is by how much a rank that is late on purpose lets the others go ahead:

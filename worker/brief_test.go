@@ -4,10 +4,9 @@ import (
 	"sync"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
+	"gpurun/worker/workload"
 )
 
 // launches notes, of the launches of all ranks, how many of a kernel were brief, long, and

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"gpurun/worker/workload"
-
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
+	"gpurun/worker/workload"
 )
 
 // What the links carry is measured by the copy engines, in two ways. In turns, every

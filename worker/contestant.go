@@ -3,10 +3,9 @@ package worker
 import (
 	"context"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // contestant is a case of a group while that is measured.

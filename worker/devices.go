@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 
-	"gpurun/worker/workload"
-
 	"go.uber.org/zap"
 
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 func (r *rank) openDevice() (err error) {

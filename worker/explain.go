@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 // errInputChanged is wrong data of another kind than a wrong sum.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -15,6 +13,7 @@ import (
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 func TestExplain(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
@@ -25,6 +23,7 @@ import (
 	"gpurun/worker/phases"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

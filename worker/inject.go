@@ -5,9 +5,8 @@ import (
 	"os"
 	"syscall"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/collective"
+	"gpurun/worker/workload"
 )
 
 // takeInjection finds a failure meant for this rank; each is taken once.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // Library is a library of others that is open on this rank, such as NCCL. Its

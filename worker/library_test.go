@@ -10,13 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // fakeNCCL adds floats on the host. All ranks of a job share what they meet by.

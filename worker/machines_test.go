@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +18,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 // across is a job on two machines.

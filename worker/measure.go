@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // measurement is what one rank found out about a case.

@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 func TestDistribution(t *testing.T) {

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // shareMemory allocates the memory, maps the peers' and makes the communicator

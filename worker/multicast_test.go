@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
+	"gpurun/worker/workload"
 )
 
 // unicasts find out only when memory is shared that one of them can have no

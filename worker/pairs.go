@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/kernels/probe"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // pairCheck is one rank's part in the check of all pairs.

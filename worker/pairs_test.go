@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/ptx"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 func pairsJob(inject ...workload.Injection) workload.Job {

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // The phases of rank 0 are those of its job, in their order, without a gap.

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
+	"gpurun/worker/workload"
 )
 
 // What a result is judged by is worked out by the reference, or where that would take

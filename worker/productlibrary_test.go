@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/workload"
 )
 
 // productPeers stands for NCCL and for cuBLAS, for bfloat16, and works on the host.

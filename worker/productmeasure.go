@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // productRun is one rank's part in a job about products.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/collective"
@@ -19,6 +17,7 @@ import (
 	"gpurun/kernels/ptx"
 	"gpurun/kernels/reference"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 func productsJob(operation string, inject ...workload.Injection) workload.Job {

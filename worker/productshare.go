@@ -3,10 +3,9 @@ package worker
 import (
 	"context"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/reference"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // share tells all ranks what each measured; rank 0 passes the sum of it on.

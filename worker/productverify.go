@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // productTrial is a product that is verified.

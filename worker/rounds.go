@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
 	"gpurun/worker/stats"
+	"gpurun/worker/workload"
 )
 
 // In rounds, the cases that differ in algorithm and grid alone are measured side by

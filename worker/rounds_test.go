@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // sideBySide is a job of three algorithms in rounds.

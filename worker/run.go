@@ -10,8 +10,6 @@ import (
 	"os"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"go.uber.org/zap"
 
 	"gpurun/cudart"
@@ -23,6 +21,7 @@ import (
 	"gpurun/worker/phases"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // Options is what a worker gets from the process that started it.

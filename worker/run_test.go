@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
@@ -18,6 +16,7 @@ import (
 	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
 	"gpurun/kernels/reference"
+	"gpurun/worker/workload"
 )
 
 // everyAlgorithm is a job of all algorithms of a collective that are gpurun's own.

@@ -3,9 +3,8 @@ package worker
 import (
 	"context"
 
-	"gpurun/worker/workload"
-
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // share tells all ranks what each measured; rank 0 passes the sum of it on to

@@ -3,9 +3,8 @@ package worker
 import (
 	"context"
 
-	"gpurun/worker/workload"
-
 	"gpurun/worker/phases"
+	"gpurun/worker/workload"
 )
 
 // runSweep makes all measurements, in step with the peers, in every cycle again.

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // time runs the case's calls and returns how long each took.

@@ -10,12 +10,11 @@ import (
 	"time"
 	"unsafe"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 var errBroken = errors.New("broken")

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"gpurun/worker/workload"
-
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // trial is a call that is verified.

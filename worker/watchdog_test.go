@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/rendezvous"
 	"gpurun/worker/report"
+	"gpurun/worker/workload"
 )
 
 // stuckRank is a rank that tells what it was aborted with.

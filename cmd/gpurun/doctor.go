@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"gpurun/worker/workload"
-
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/examine"
@@ -16,6 +14,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
+	"gpurun/worker/workload"
 )
 
 const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -26,6 +24,7 @@ import (
 	"gpurun/worker"
 	"gpurun/worker/bench"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // TestBenchPlans checks what a line comes down to, in the simulator.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
@@ -19,6 +17,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // Machine looks at the machine and, where it has GPUs or c asks for the simulator,

@@ -3,9 +3,8 @@ package flags
 import (
 	"github.com/spf13/pflag"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/workload"
 )
 
 // AddInject adds --inject.

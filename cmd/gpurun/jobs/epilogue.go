@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/collective"
+	"gpurun/worker/workload"
 )
 
 // setEpilogue sets the epilogue and what it works with: one, with rows of one length.

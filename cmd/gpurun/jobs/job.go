@@ -6,13 +6,12 @@ import (
 	"maps"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
+	"gpurun/worker/workload"
 )
 
 // Collective turns the settings into what the workers do for a collective, with failures made

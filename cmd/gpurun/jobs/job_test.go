@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
@@ -20,6 +18,7 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels"
+	"gpurun/worker/workload"
 )
 
 // jobOf is what the workers would be told to do.

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/workload"
 )
 
 // Product turns the settings into what the workers do for products of matrices.

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"os"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/workload"
 )
 
 // Cannot says why an algorithm cannot do a job on this machine, or returns "".

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gpurun/worker/workload"
-
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
@@ -19,6 +17,7 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/tables"
 	"gpurun/kernels/collective"
+	"gpurun/worker/workload"
 )
 
 // Collective is a collective that is about to run.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -15,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
+	"gpurun/worker/workload"
 )
 
 func TestLeaveOut(t *testing.T) {

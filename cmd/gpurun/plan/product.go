@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gpurun/worker/workload"
-
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/jobs"
@@ -17,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/workload"
 )
 
 // Product is products of matrices that are about to run.

@@ -6,10 +6,9 @@ import (
 	"os"
 	"strings"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/rendezvous/transport"
+	"gpurun/worker/workload"
 )
 
 // assignmentVariable names the environment variable by which the agent tells

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
@@ -23,6 +21,7 @@ import (
 	"gpurun/worker/nodes"
 	"gpurun/worker/report"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // Every rank has its number among all, and among those of its machine, and its node's

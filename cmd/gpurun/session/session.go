@@ -10,8 +10,6 @@ import (
 	"io"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/outcome"
@@ -22,6 +20,7 @@ import (
 	"gpurun/worker/gate"
 	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // Run is a job of built-in kernels that is about to run on this node.

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"gpurun/worker/workload"
-
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 // Node 0 alone prints and writes, here of a job to which no other node comes.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/worker/workload"
-
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cmd/gpurun/exit"
@@ -18,6 +16,7 @@ import (
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 	"gpurun/worker/result"
+	"gpurun/worker/workload"
 )
 
 func TestCandidates(t *testing.T) {
