@@ -93,7 +93,8 @@ type Config struct {
 
 	// LocalAddr is the host by which other nodes reach this one. Empty: the
 	// address from which it reaches the server.
-	LocalAddr string
+	LocalAddr  string
+	MasterPort int // of the workers' master when this is group rank 0; 0: a free one
 
 	Timeouts Timeouts    // zero: DefaultTimeouts
 	Logger   *zap.Logger // nil: silent

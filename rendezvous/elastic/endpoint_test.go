@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,37 +16,18 @@ import (
 func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
 	config := job(t, 2, 2)
 	config.Backend, config.LocalAddr = Static, "127.0.0.1"
-	_, port, _ := net.SplitHostPort(config.Endpoint)
-	next := "127.0.0.1:" + strconv.Itoa(number(t, port)+1)
+	_, port, _ := net.SplitHostPort(freeEndpoint(t))
 	members := make([]*Member, 2)
 	for n, rank := range []int{1, 0} {
-		config.NodeRank = rank
+		config.NodeRank, config.MasterPort = rank, number(t, port)
 		members[n] = enter(t, config, n)
 	}
 	rounds := nextAll(t, members)
 	if rounds[0].GroupRank != 1 || rounds[1].GroupRank != 0 {
 		t.Errorf("nodes 1 and 0 have become %d and %d", rounds[0].GroupRank, rounds[1].GroupRank)
 	}
-	if rounds[0].Place.Master != next {
-		t.Errorf("the master is at %s, want %s", rounds[0].Place.Master, next)
-	}
-}
-
-// Where somebody has the port of the workers' master, it gets another.
-func TestMasterPortThatIsTaken(t *testing.T) {
-	first, err := listenMaster("127.0.0.1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Close()
-	taken := first.Addr().(*net.TCPAddr).Port
-	second, err := listenMaster("127.0.0.1", taken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
-	if got := second.Addr().(*net.TCPAddr).Port; got == taken || got == 0 {
-		t.Errorf("got port %d", got)
+	if want := "127.0.0.1:" + port; rounds[0].Place.Master != want {
+		t.Errorf("the master is at %s, want %s", rounds[0].Place.Master, want)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -15,12 +14,9 @@ import (
 const probeEvery = 200 * time.Millisecond
 
 // listenMaster opens the port that the workers' master would have on this
-// node, on all of its addresses if host is empty: a free one where somebody has this one.
+// node, on all of its addresses if host is empty.
 func listenMaster(host string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if port != 0 && errors.Is(err, syscall.EADDRINUSE) {
-		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the workers' master port: %w", err)
 	}

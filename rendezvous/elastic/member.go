@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -110,26 +109,20 @@ func (m *Member) try(ctx context.Context) (*Round, error) {
 	if err := m.connect(ctx); err != nil {
 		return nil, err
 	}
-	host, port, _ := net.SplitHostPort(m.session.target)
+	host, _, _ := net.SplitHostPort(m.session.target)
+	port := m.config.MasterPort
+	if m.config.Backend == Static && m.config.NodeRank != 0 {
+		port = 0
+	}
 	at := ""
 	if m.config.LocalAddr == "" && isLoopback(host) {
 		at = loopbackOf(host)
 	}
-	master, err := listenMaster(at, m.config.masterPort(port))
+	master, err := listenMaster(at, port)
 	if err != nil {
 		return nil, err
 	}
 	return m.session.next(ctx, m.joinRequest(master), master)
-}
-
-// masterPort is that of the workers' master, or 0 for any. Whoever opens one port for a static rendezvous
-// can open the next one, too.
-func (c Config) masterPort(endpoint string) int {
-	port, err := strconv.Atoi(endpoint)
-	if c.Backend != Static || c.NodeRank != 0 || err != nil || port >= 1<<16-1 {
-		return 0
-	}
-	return port + 1
 }
 
 func (m *Member) joinRequest(master net.Listener) *pb.Join {
