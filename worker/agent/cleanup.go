@@ -61,7 +61,11 @@ func (g *group) drain(ctx context.Context) {
 	select {
 	case <-done:
 	case <-time.After(outputBound):
-		g.trouble(fmt.Errorf("gave up writing the workers' output: nobody read it for %v", outputBound))
+		err := fmt.Errorf("gave up writing the workers' output: nobody read it for %v", outputBound)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		g.trouble(err)
 	}
 	for _, w := range g.workers {
 		closeAll(w.pipes()...)

@@ -66,7 +66,13 @@ func advised(name string, err error) error {
 // unstartable is why the operating system does not start a program that was found. Of a
 // script, the first line names what reads it.
 func unstartable(name string, err error) error {
+	var fork *fs.PathError
+	if !errors.As(err, &fork) || fork.Path != name {
+		return err
+	}
 	switch {
+	case errors.Is(err, syscall.ETXTBSY), errors.Is(err, fs.ErrPermission):
+		return &NotFound{Name: name, Err: fork.Err}
 	case errors.Is(err, syscall.ENOEXEC):
 		return &NotFound{Name: name, Err: fmt.Errorf("%w; a script's first line must be #!INTERPRETER, as in #!/bin/sh", syscall.ENOEXEC)}
 	case errors.Is(err, fs.ErrNotExist) && exists(name):

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -19,8 +20,8 @@ var errStalled = errors.New("nobody reads it")
 // Outlet is one of this process's standard streams. Whoever reads it may stall for as long as nobody asks
 // the process to end. After that a write gives up, and all that follow it.
 type Outlet struct {
-	file   *os.File
-	ending <-chan struct{}
+	file *os.File
+	ctx  context.Context
 
 	mu      sync.Mutex
 	stalled bool
@@ -28,7 +29,7 @@ type Outlet struct {
 
 // NewOutlet makes an outlet of a file. The end of ctx asks the process to end.
 func NewOutlet(ctx context.Context, file *os.File) *Outlet {
-	return &Outlet{file: file, ending: ctx.Done()}
+	return &Outlet{file: file, ctx: ctx}
 }
 
 // Write writes to the file. A write that has given up may still have p, and the file: what it writes
@@ -37,7 +38,7 @@ func (o *Outlet) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stalled {
-		return 0, errStalled
+		return 0, o.lost()
 	}
 	type outcome struct {
 		n   int
@@ -51,16 +52,19 @@ func (o *Outlet) Write(p []byte) (int, error) {
 	select {
 	case w := <-written:
 		return w.n, w.err
-	case <-o.ending:
+	case <-o.ctx.Done():
 	}
 	select {
 	case w := <-written:
 		return w.n, w.err
 	case <-time.After(stallBound):
 		o.stalled = true
-		return 0, errStalled
+		return 0, o.lost()
 	}
 }
+
+// lost says why output is, and who asked for the end, which decides about the exit code.
+func (o *Outlet) lost() error { return fmt.Errorf("%w: %w", errStalled, context.Cause(o.ctx)) }
 
 // Fd is the file's descriptor.
 func (o *Outlet) Fd() uintptr { return o.file.Fd() }

@@ -79,6 +79,7 @@ func (s *stream) write() {
 		s.turn.Unlock()
 		if err != nil {
 			s.err = fmt.Errorf("writing the workers' output: %w", err)
+			s.ready = nil // an Outlet may still have it
 		}
 	}
 	s.ready = s.ready[:0]
