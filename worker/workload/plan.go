@@ -76,23 +76,20 @@ func (j Job) Plan(world int) (Plan, error) {
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
-// add appends the requests for an algorithm. Sizes that come down to the same call are measured once.
+// add appends the requests for an algorithm: for every size, also where several come down to the same call,
+// since thresholds are about sizes that were asked for.
 func (p *Plan) add(algorithm string, words parsed) error {
 	call := collective.Call{Root: p.job.Root, Epilogue: words.epilogue}
 	for _, call.Blocks = range words.blocks {
 		for _, call.DType = range words.dtypes {
 			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
 			for _, call.Op = range words.ops {
-				var counts []int64
 				for _, bytes := range words.sizes {
 					call.Count = p.job.count(p.Collective.Shape, p.world, call.DType, bytes)
-					if slices.Contains(counts, call.Count) {
-						continue
-					}
 					if err := p.check(algorithm, call); err != nil {
 						return err
 					}
-					p.requests, counts = append(p.requests, request{algorithm, call, bytes}), append(counts, call.Count)
+					p.requests = append(p.requests, request{algorithm, call, bytes})
 				}
 			}
 		}
