@@ -45,7 +45,7 @@ func (c Case) RecvBytes() int64 { return c.Call.Bytes() * c.Shape.Recv.Of(c.worl
 // Bytes is the size of the larger of a rank's buffers.
 func (c Case) Bytes() int64 { return max(c.sendBytes(), c.RecvBytes()) }
 
-// SendCount and recvCount are the elements of a rank's input and output.
+// SendCount and RecvCount are the elements of a rank's input and output.
 func (c Case) SendCount() int64 { return c.Call.Count * c.Shape.Send.Of(c.world) }
 func (c Case) RecvCount() int64 { return c.Call.Count * c.Shape.Recv.Of(c.world) }
 
