@@ -34,7 +34,7 @@ var Smoke []byte
 var SmokeSimulator []byte
 
 // Thresholds holds, in its folder thresholds, how fast results must be: a TOML
-// document for each GPU model, in the form of package worker/gate.
+// document for each GPU model, in the form of package worker/result/gate.
 //
 //go:embed thresholds/*.toml
 var Thresholds embed.FS

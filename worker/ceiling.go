@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/phases"
+	"gpurun/worker/result/stats"
 	"gpurun/worker/workload"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

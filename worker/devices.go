@@ -9,8 +9,8 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -12,7 +12,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/workload"
 )
 

@@ -20,9 +20,9 @@ import (
 	"gpurun/kernels/ptx"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
-	"gpurun/worker/phases"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

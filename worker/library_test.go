@@ -13,7 +13,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )

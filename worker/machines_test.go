@@ -17,7 +17,7 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/workload"
 )
 

@@ -9,8 +9,8 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -8,8 +8,8 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

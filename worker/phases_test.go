@@ -8,7 +8,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -8,7 +8,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -16,7 +16,7 @@ import (
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/ptx"
 	"gpurun/kernels/reference"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/workload"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
-	"gpurun/worker/trace"
+	"gpurun/worker/result/trace"
 )
 
 // pieceTiles is how many tiles fit into a report.

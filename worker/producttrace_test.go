@@ -7,7 +7,7 @@ import (
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
-	"gpurun/worker/trace"
+	"gpurun/worker/result/trace"
 )
 
 // A tile belongs to the rank whose rows of the result it is in, of which the last may

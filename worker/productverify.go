@@ -6,7 +6,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

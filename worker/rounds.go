@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/phases"
+	"gpurun/worker/result/stats"
 	"gpurun/worker/workload"
 )
 

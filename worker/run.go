@@ -18,9 +18,9 @@ import (
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
 	"gpurun/rendezvous/transport"
-	"gpurun/worker/phases"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -12,7 +12,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 )
 
 // join meets the other ranks, and meanwhile opens the device, which takes longer. That

@@ -3,7 +3,7 @@ package worker
 import (
 	"context"
 
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

@@ -13,7 +13,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/workload"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
-	"gpurun/worker/phases"
 	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

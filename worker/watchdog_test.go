@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 	"gpurun/worker/workload"
 )
 

@@ -14,8 +14,8 @@ import (
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/textfile"
-	"gpurun/worker/bench"
 	"gpurun/worker/result"
+	"gpurun/worker/result/bench"
 )
 
 const compareLong = `compare reads two files that gpurun bench -J wrote, and says case by case what changed: by how

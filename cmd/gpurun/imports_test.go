@@ -119,7 +119,7 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/cudart/sim", []string{"gpurun/kernels/ptx"}},
 		{"gpurun/rendezvous", []string{"gpurun/worker"}},
 		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/driver"}},
-		{"gpurun/worker/agent", []string{"gpurun/cudart/sim"}},
+		{"gpurun/worker/process/agent", []string{"gpurun/cudart/sim"}},
 		{"gpurun/worker", []string{"github.com/spf13/viper"}},
 		{"gpurun/worker/workload", []string{"gpurun/rendezvous"}},
 		{"gpurun/worker/workload", []string{"gpurun/worker"}},

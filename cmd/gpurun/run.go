@@ -13,8 +13,8 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/sources"
-	"gpurun/worker/agent"
-	"gpurun/worker/phases"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/result/phases"
 )
 
 // run is the whole program. It returns the exit code.

@@ -9,7 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/session"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // newWorkerCommand makes the command by that name.

@@ -3,8 +3,8 @@ package result
 
 import (
 	"gpurun/cudart"
-	"gpurun/worker/phases"
-	"gpurun/worker/trace"
+	"gpurun/worker/result/phases"
+	"gpurun/worker/result/trace"
 )
 
 // Schema is the version of the JSON form. It changes when a field changes its

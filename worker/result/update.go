@@ -2,8 +2,8 @@ package result
 
 import (
 	"gpurun/cudart"
-	"gpurun/worker/phases"
-	"gpurun/worker/trace"
+	"gpurun/worker/result/phases"
+	"gpurun/worker/result/trace"
 )
 
 // Update is what ranks tell the launcher while the job runs. Rank 0 tells first the

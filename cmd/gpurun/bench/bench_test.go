@@ -22,8 +22,8 @@ import (
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/worker"
-	"gpurun/worker/bench"
 	"gpurun/worker/result"
+	"gpurun/worker/result/bench"
 	"gpurun/worker/workload"
 )
 

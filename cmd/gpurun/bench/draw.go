@@ -10,9 +10,9 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/worker/bench"
-	"gpurun/worker/plot"
 	"gpurun/worker/result"
+	"gpurun/worker/result/bench"
+	"gpurun/worker/result/plot"
 )
 
 // draw draws what was measured, however fast it was.

@@ -15,8 +15,8 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
-	"gpurun/worker/bench"
 	"gpurun/worker/result"
+	"gpurun/worker/result/bench"
 )
 
 // Product is algorithms for products that are about to be measured side by side.

@@ -14,8 +14,8 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/libraries"
-	"gpurun/worker/bench"
 	"gpurun/worker/result"
+	"gpurun/worker/result/bench"
 )
 
 // Run is algorithms that are about to be measured side by side.

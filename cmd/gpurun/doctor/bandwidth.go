@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/stats"
 )
 
 // measure is something that is known of every link, in GB/s, where less is worse.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"gpurun/worker/agent"
-	"gpurun/worker/launcher"
-	"gpurun/worker/report"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/launcher"
+	"gpurun/worker/process/report"
 )
 
 // Exit codes. A command that gpurun launches decides its own: gpurun ends with

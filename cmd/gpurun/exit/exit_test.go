@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"gpurun/worker/agent"
-	"gpurun/worker/report"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/report"
 )
 
 func TestExitCode(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gpurun/worker/agent"
-	"gpurun/worker/launcher"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/launcher"
 )
 
 // explainFailures prints torchrun's table of the workers that failed, in the

@@ -22,8 +22,8 @@ import (
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
-	"gpurun/worker/agent"
-	"gpurun/worker/launcher"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/launcher"
 )
 
 // command is a command that is about to run in every process.

@@ -12,7 +12,7 @@ import (
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/worker/numa"
+	"gpurun/worker/process/numa"
 )
 
 // bindingOf are the CPUs near the GPU of each process, by its local rank.

@@ -14,7 +14,7 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
-	"gpurun/worker/trace"
+	"gpurun/worker/result/trace"
 )
 
 // Conclude writes what a run is asked to leave: its report, what CI systems read, and a trace.

@@ -9,7 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/libraries"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // ExplainWorkers names the first failure with the worker's last words, and in

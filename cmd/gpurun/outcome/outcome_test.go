@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // workers are so many, some of which have ended because another failed.

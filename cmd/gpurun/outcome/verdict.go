@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/worker/agent"
-	"gpurun/worker/gate"
+	"gpurun/worker/process/agent"
 	"gpurun/worker/result"
+	"gpurun/worker/result/gate"
 )
 
 // Judge holds the results of a run that came to its end against thresholds.

@@ -13,7 +13,7 @@ import (
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/trust"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // Placement is this machine's place among those of a job.

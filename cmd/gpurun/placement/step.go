@@ -11,7 +11,7 @@ import (
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // TakeStep lets settings that nobody gave, on a line for commands or elsewhere, be those of

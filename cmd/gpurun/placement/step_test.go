@@ -11,7 +11,7 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/trust"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // taskOf sets what srun tells the second task of the second of two nodes.

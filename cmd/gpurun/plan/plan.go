@@ -13,7 +13,7 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/configs"
-	"gpurun/worker/phases"
+	"gpurun/worker/result/phases"
 )
 
 // Purpose is what commands that run collectives differ in. The zero value is the usual run.

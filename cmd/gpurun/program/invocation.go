@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // Invocation is one invocation of gpurun, in the guard or in the agent.

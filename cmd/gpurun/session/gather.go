@@ -9,11 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/phrase"
-	"gpurun/worker/agent"
-	"gpurun/worker/gate"
-	"gpurun/worker/phases"
-	"gpurun/worker/report"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/report"
 	"gpurun/worker/result"
+	"gpurun/worker/result/gate"
+	"gpurun/worker/result/phases"
 )
 
 // gatherer takes what the workers report and prints it as it comes.

@@ -13,8 +13,8 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous"
-	"gpurun/worker/agent"
-	"gpurun/worker/nodes"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/nodes"
 )
 
 // meeting is where the ranks meet: at this machine's own server, or at node 0's.

@@ -17,9 +17,9 @@ import (
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
-	"gpurun/worker/agent"
-	"gpurun/worker/nodes"
-	"gpurun/worker/report"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/nodes"
+	"gpurun/worker/process/report"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )

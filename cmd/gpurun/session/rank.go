@@ -11,8 +11,8 @@ import (
 	"gpurun/cmd/gpurun/machine"
 	"gpurun/kernels/ptx"
 	"gpurun/worker"
-	"gpurun/worker/phases"
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
+	"gpurun/worker/result/phases"
 )
 
 // filesDescriptor is where the agent leaves the socket for descriptors.

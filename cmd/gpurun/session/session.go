@@ -16,10 +16,10 @@ import (
 	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/worker/agent"
-	"gpurun/worker/gate"
-	"gpurun/worker/phases"
+	"gpurun/worker/process/agent"
 	"gpurun/worker/result"
+	"gpurun/worker/result/gate"
+	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 

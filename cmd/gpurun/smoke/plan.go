@@ -17,8 +17,8 @@ import (
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
-	"gpurun/worker/gate"
 	"gpurun/worker/result"
+	"gpurun/worker/result/gate"
 )
 
 // Title is by what CI systems know the check.

@@ -13,8 +13,8 @@ import (
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
-	"gpurun/worker/gate"
 	"gpurun/worker/result"
+	"gpurun/worker/result/gate"
 )
 
 // row is what came of one collective.

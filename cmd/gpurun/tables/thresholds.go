@@ -15,7 +15,7 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/textfile"
 	"gpurun/configs"
-	"gpurun/worker/gate"
+	"gpurun/worker/result/gate"
 )
 
 // maxProfileBytes is plenty for a profile of thresholds.

@@ -11,7 +11,7 @@ import (
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/textfile"
 	"gpurun/rendezvous/transport"
-	"gpurun/worker/nodes"
+	"gpurun/worker/process/nodes"
 )
 
 // TokenVariable has the secret of a job across machines. It is no flag, because

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/worker/agent"
-	"gpurun/worker/errorfile"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/errorfile"
 )
 
 // Job is what to run.

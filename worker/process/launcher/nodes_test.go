@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous/elastic"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.

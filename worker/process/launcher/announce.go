@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/rendezvous/elastic"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // announceAfter is how long the other nodes do not hear of a failure, while the node

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // A worker is one process that Run started. Its fields below mu are shared with

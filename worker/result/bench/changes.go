@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/stats"
 )
 
 // Print writes a comparison as a table, or as one of GitHub's.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // patience bounds every wait of a test.

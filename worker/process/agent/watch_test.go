@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // idle is a group without processes, to whose loop a test can talk.

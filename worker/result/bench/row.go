@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/stats"
 )
 
 // Series is what a result counts under: what was asked for.

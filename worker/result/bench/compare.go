@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/stats"
 )
 
 // Case is what two results must have in common to be compared.

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // Bounds on waits that nothing else limits.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/stats"
 )
 
 // Options is what a table says about how it came about.

@@ -14,9 +14,9 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/worker/golden"
-	"gpurun/worker/plot"
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/plot"
+	"gpurun/worker/result/stats"
 )
 
 // one is a result with samples around a time, 1% apart.

@@ -3,9 +3,9 @@ package bench
 import (
 	"slices"
 
-	"gpurun/worker/plot"
 	"gpurun/worker/result"
-	"gpurun/worker/stats"
+	"gpurun/worker/result/plot"
+	"gpurun/worker/result/stats"
 )
 
 // Panels draws a report: for each type, operation and place the times and the bus

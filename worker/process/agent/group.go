@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // A group is the workers of one Run. One goroutine, Run's, owns it and decides;

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 func TestParseStat(t *testing.T) {

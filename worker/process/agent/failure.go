@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // Failure is one worker's failure, with what is known about it.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // files are the files of one attempt that output goes to.

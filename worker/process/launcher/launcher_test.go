@@ -20,8 +20,8 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"gpurun/worker/agent"
-	"gpurun/worker/errorfile"
+	"gpurun/worker/process/agent"
+	"gpurun/worker/process/errorfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // player is a worker that does what the words of its command line say, one

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // markVariable marks every process of one test, whatever becomes of it.

@@ -36,7 +36,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/worker/report"
+	"gpurun/worker/process/report"
 )
 
 // Spec says what to run and how.

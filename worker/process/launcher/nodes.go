@@ -9,7 +9,7 @@ import (
 
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
-	"gpurun/worker/agent"
+	"gpurun/worker/process/agent"
 )
 
 // ElsewhereError says that the job ended because of another node.
