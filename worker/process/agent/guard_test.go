@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/report"
 )
 
@@ -60,15 +62,15 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 // alive lists the marked processes.
 func (g *gpurun) alive(t *testing.T) []int {
 	t.Helper()
-	all, err := processes()
+	all, err := procfs.Processes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pids []int
 	for _, p := range all {
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && !p.zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
-			pids = append(pids, p.pid)
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+		if err == nil && !p.Zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids
@@ -176,7 +178,7 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
 			}
 			g.leavesNothing(t)
-			if took := time.Since(start); name == "guard" && took >= orphanBound {
+			if took := time.Since(start); name == "guard" && took >= guard.AgentTimeout {
 				t.Errorf("an agent that is not stuck took %v", took)
 			}
 			if !strings.Contains(g.stderr.String(), test.stderr) {
@@ -211,13 +213,13 @@ func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
 // agentOf finds the guard's only child.
 func agentOf(t *testing.T, g *gpurun) int {
 	t.Helper()
-	all, err := processes()
+	all, err := procfs.Processes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		if p.parent == g.cmd.Process.Pid {
-			return p.pid
+		if p.Parent == g.cmd.Process.Pid {
+			return p.PID
 		}
 	}
 	t.Fatal("no agent")
@@ -401,20 +403,6 @@ func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 		}
 	}
 	g.leavesNothing(t)
-}
-
-func TestALifelineThatIsNone(t *testing.T) {
-	file, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for _, text := range []string{"", "x", "0", "99999", strconv.Itoa(int(file.Fd()))} {
-		t.Setenv(lifelineVariable, text)
-		if l, err := UnderGuard(); err == nil || l != nil || !strings.Contains(err.Error(), lifelineVariable) {
-			t.Errorf("%q: %v, %v", text, l, err)
-		}
-	}
 }
 
 func BenchmarkFourTimesTrue(b *testing.B) {

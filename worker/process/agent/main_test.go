@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/signals"
 )
 
 // roleVariable makes the test binary, executed again, play a part of a real
@@ -54,15 +57,15 @@ const (
 
 // playGpurun is a whole gpurun: guard and agent. It runs its arguments.
 func playGpurun() int {
-	ctx, signals, stop := Catch(context.Background())
+	ctx, caught, stop := signals.Catch(context.Background())
 	defer stop()
 	flaw := os.Getenv(flawVariable)
 	if flaw == unguarded {
-		return playAgent(ctx, signals, nil)
+		return playAgent(ctx, caught, nil)
 	}
-	lifeline, err := UnderGuard()
+	lifeline, err := guard.OpenLifeline()
 	if err == nil && lifeline == nil {
-		code, err := Guard(signals)
+		code, err := guard.Run(caught)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "guard:", err)
 		}
@@ -74,12 +77,12 @@ func playGpurun() int {
 	}
 	defer lifeline.Close()
 	if flaw == deaf {
-		return playAgent(ctx, signals, nil)
+		return playAgent(ctx, caught, nil)
 	}
-	return playAgent(ctx, signals, lifeline)
+	return playAgent(ctx, caught, lifeline)
 }
 
-func playAgent(ctx context.Context, signals <-chan os.Signal, lifeline *Lifeline) int {
+func playAgent(ctx context.Context, caught <-chan os.Signal, lifeline *guard.Lifeline) int {
 	workers, err := strconv.Atoi(os.Getenv(workersVariable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -93,7 +96,7 @@ func playAgent(ctx context.Context, signals <-chan os.Signal, lifeline *Lifeline
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
 		Grace:    500 * time.Millisecond,
-		Signals:  signals,
+		Signals:  caught,
 		Lifeline: lifeline,
 	})
 	if err != nil {

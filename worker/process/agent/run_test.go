@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
 )
 
 // patience bounds every wait of a test.
@@ -287,7 +288,7 @@ func TestTheEndOfTheContextEndsTheRun(t *testing.T) {
 		code   int
 		signal syscall.Signal // what workers die of
 	}{
-		"signal": {Signalled{syscall.SIGHUP}, 129, syscall.SIGHUP},
+		"signal": {signals.Received{Signal: syscall.SIGHUP}, 129, syscall.SIGHUP},
 		"reason": {reason, 1, syscall.SIGTERM},
 	}
 	for name, test := range tests {

@@ -11,6 +11,7 @@ import (
 
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
 // announceAfter is how long the other nodes do not hear of a failure, while the node
@@ -94,8 +95,8 @@ func (d *departure) whenAsked(ctx context.Context) (cancel func()) {
 
 // askedToEnd is why a node leaves that was told to.
 func askedToEnd(cause error) string {
-	if signalled := new(agent.Signalled); errors.As(cause, signalled) {
-		return "it was asked to end by " + agent.SignalName(signalled.Signal)
+	if signalled := new(signals.Received); errors.As(cause, signalled) {
+		return "it was asked to end by " + signals.Name(signalled.Signal)
 	}
 	return "it was asked to end: " + cause.Error()
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/output"
 )
 
 // files are the files of one attempt that output goes to.
@@ -34,12 +34,12 @@ func (l *Logs) open(folder attemptFolder) (*files, error) {
 func (f *files) close() error { return errors.Join(f.stdout.close(), f.stderr.close()) }
 
 // output says where one worker's streams go, and opens its files.
-func (f *files) output(localRank int) (stdout, stderr agent.Output, err error) {
+func (f *files) output(localRank int) (stdout, stderr output.Destination, err error) {
 	redirected, redirectedErr := of(f.logs.Redirects, localRank)
 	teed, teedErr := of(f.logs.Tee, localRank)
 	hidden := f.logs.Shown != nil && !f.logs.Shown(localRank)
-	open := func(name string, redirected, teed bool, copies *filtered) agent.Output {
-		to := agent.Output{Hidden: hidden || redirected && !teed, Line: copies.taker(f.prefixOf(localRank))}
+	open := func(name string, redirected, teed bool, copies *filtered) output.Destination {
+		to := output.Destination{Hidden: hidden || redirected && !teed, Line: copies.taker(f.prefixOf(localRank))}
 		if redirected || teed {
 			var openErr error
 			to.File, openErr = os.Create(f.folder.worker(localRank, name))

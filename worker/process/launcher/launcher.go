@@ -18,6 +18,7 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/errorfile"
+	"gpurun/worker/process/torchenv"
 )
 
 // Job is what to run.
@@ -27,7 +28,7 @@ type Job struct {
 	Agent agent.Spec
 	// Torch is what the workers are told. Run counts RestartCount. A MasterPort of 0
 	// becomes a free port, another one in every attempt.
-	Torch agent.TorchJob
+	Torch torchenv.Job
 	Logs  Logs
 }
 
@@ -110,7 +111,7 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 }
 
 // workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
 	if err != nil {
 		return nil, err
@@ -136,12 +137,12 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 
 // environment is what every worker finds in its environment. What is to be said
 // about it is said the first time.
-func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(localRank int) []string {
+func (j *Job) environment(folder attemptFolder, torch torchenv.Job, first bool) func(localRank int) []string {
 	logger := j.Agent.Logger
 	if !first {
 		logger = zap.NewNop()
 	}
-	common := agent.TorchEnv(torch, logger)
+	common := torchenv.Variables(torch, logger)
 	return func(localRank int) []string {
 		return append(common(localRank), errorfile.Variable+"="+folder.errorFile(localRank))
 	}

@@ -10,6 +10,7 @@ import (
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 )
 
 // ElsewhereError says that the job ended because of another node.
@@ -55,7 +56,7 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 			reason = err.Error()
 		case ctx.Err() != nil:
 			reason = askedToEnd(context.Cause(ctx))
-		case result != nil && errors.Is(result.Cause, agent.ErrGuardGone):
+		case result != nil && errors.Is(result.Cause, guard.ErrGone):
 			reason = result.Cause.Error()
 		}
 		goodbye.say(reason)

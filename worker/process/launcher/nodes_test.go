@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous/elastic"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.
@@ -209,7 +209,7 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				signalled = time.Now()
-				cancel(agent.Signalled{Signal: 15})
+				cancel(signals.Received{Signal: 15})
 			}()
 			results, errs, _ := onTwoNodesUntil(t, ctxs, 0, text, func(job *Job) {
 				job.Agent.SignalGrace = grace

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gpurun/worker/process/procfs"
 )
 
 // fakeClock is a recorder whose clock shows what stands in it.
@@ -230,33 +232,14 @@ func TestEveryPhaseHasItsName(t *testing.T) {
 }
 
 func TestStartOfThisProcess(t *testing.T) {
-	start, err := StartOf(os.Getpid())
+	self, err := procfs.Read(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start <= 0 || start > Now() {
-		t.Errorf("started at %v, and it is %v", start, Now())
-	}
-	if _, err := StartOf(0); err == nil {
-		t.Error("process 0 was started")
+	if self.Started > Now() {
+		t.Errorf("started at %v, and it is %v", self.Started, Now())
 	}
 	if at := At(time.Now().Add(-time.Minute)); Now()-at < time.Minute {
 		t.Errorf("a minute ago was %v ago", Now()-at)
-	}
-}
-
-func TestStartStandsInField22(t *testing.T) {
-	const rest = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n"
-	for stat, want := range map[string]time.Duration{
-		"7 (gpurun)" + rest:         47110 * time.Millisecond,
-		"7 (a b) S 1 (2) c)" + rest: 47110 * time.Millisecond,
-		"7 (gpurun) S 1 2":          -1,
-		"":                          -1,
-		"7 (x)" + strings.Replace(rest, "4711", "soon", 1): -1,
-	} {
-		got, err := parseStart([]byte(stat))
-		if (err != nil) != (want < 0) || err == nil && got != want {
-			t.Errorf("%q: %v, %v", stat, got, err)
-		}
 	}
 }
