@@ -394,10 +394,10 @@ func TestWithoutPeerAccess(t *testing.T) {
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]workload.Job{
-		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
+		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: workload.Off,
 		},
-		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
+		"allreduce multimem_oneshot needs a multicast address, and --multicast is off": {
 			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: workload.Off,
 		},
 		"reduce p2p has no kernel for programmatic dependent launch of float sum: leave --pdl at auto": {
