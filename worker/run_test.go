@@ -46,7 +46,7 @@ func TestEveryAlgorithmIsVerified(t *testing.T) {
 				if *r.Wrong != 0 {
 					t.Errorf("%v", r.Complaints())
 				}
-				if c.Shape.Rooted != (r.Root == 1) {
+				if (c.Shape.Root != collective.NoRoot) != (r.Root == 1) {
 					t.Errorf("%s: root %d", r, r.Root)
 				}
 			}
