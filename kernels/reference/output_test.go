@@ -12,6 +12,7 @@ import (
 // What every collective of the catalog gives a rank of three, with root 2 and parts of
 // ten elements.
 func TestOutput(t *testing.T) {
+	untouched := []Segment{{0, 10, Untouched, 0, 0}, {10, 10, Untouched, 0, 0}, {20, 10, Untouched, 0, 0}}
 	gathered := []Segment{{0, 10, Copied, 0, 0}, {10, 10, Copied, 1, 0}, {20, 10, Copied, 2, 0}}
 	seen := map[string]bool{}
 	for _, tt := range []struct {
@@ -28,6 +29,12 @@ func TestOutput(t *testing.T) {
 		{"broadcast", 0, false, []Segment{{0, 10, Copied, 2, 0}}},
 		{"allgather", 1, false, gathered},
 		{"alltoall", 1, false, []Segment{{0, 10, Copied, 0, 10}, {10, 10, Copied, 1, 10}, {20, 10, Copied, 2, 10}}},
+		{"gather", 2, false, gathered},
+		{"gather", 2, true, gathered},
+		{"gather", 1, false, untouched},
+		{"gather", 1, true, []Segment{untouched[0], {10, 10, Copied, 1, 0}, untouched[2]}},
+		{"scatter", 1, false, []Segment{{0, 10, Copied, 2, 10}}},
+		{"scatter", 1, true, []Segment{{0, 10, Copied, 2, 10}}},
 		{"barrier", 1, false, nil},
 	} {
 		c, ok := kernels.Find(tt.collective)
