@@ -103,7 +103,7 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 			return usagef("no device has memory for a size of %d bytes", bytes)
 		}
 	}
-	if s.Rooted && (j.Root < 0 || j.Root >= world) {
+	if s.Root != collective.NoRoot && (j.Root < 0 || j.Root >= world) {
 		return usagef("rank %d cannot be the root: the ranks are 0 to %d", j.Root, world-1)
 	}
 	return nil
