@@ -11,8 +11,8 @@ import (
 func (r *rank) heap(bytes int64) (symm.NVSHMEM, error) {
 	const name = string(symm.NVSHMEMHeap)
 	l, ok := r.libraries[name]
-	if !ok || r.around.Missing[name] != "" {
-		return nil, &workload.Unavailable{Reason: "there is no memory of NVSHMEM's: " + r.around.Missing[name]}
+	if !ok || r.caps.Missing[name] != "" {
+		return nil, &workload.Unavailable{Reason: "there is no memory of NVSHMEM's: " + r.caps.Missing[name]}
 	}
 	own, err := l.Heap(bytes, !r.Job.SpansMachines())
 	if err != nil {

@@ -28,9 +28,9 @@ func (j Job) NoMulticast(d cudart.Info, getenv func(string) string) string {
 	return ""
 }
 
-// LaunchesEarly decides about programmatic dependent launch: if nobody says, it is for devices that can,
+// UsesPDL decides about programmatic dependent launch: if nobody says, it is for devices that can,
 // and that no ranks share.
-func (j Job) LaunchesEarly(devices []cudart.Info) (bool, error) {
+func (j Job) UsesPDL(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
 			continue

@@ -73,8 +73,8 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 	return ops, nil
 }
 
-// symmWords are the kinds of memory that a job can ask for.
-func symmWords() []string {
+// symmKinds are the kinds of memory that a job can ask for.
+func symmKinds() []string {
 	return []string{"", Auto, string(symm.VMM), string(symm.IPC), string(symm.NVSHMEMHeap), string(symm.Host)}
 }
 
@@ -91,7 +91,7 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 		{"pdl", j.PDL, []string{"", Auto, On, Off}},
 		{"multicast", j.Multicast, []string{"", Auto, On, Off}},
 		{"p2p", j.P2P, []string{"", Auto, Off}},
-		{"symm", j.Symm, symmWords()},
+		{"symm", j.Symm, symmKinds()},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return usagef("%s cannot be %q", w.what, w.word)
