@@ -20,8 +20,8 @@ func now() time.Duration {
 // Now is the time since the machine's boot.
 func Now() time.Duration { return now() }
 
-// At is when t was, since the machine's boot.
-func At(t time.Time) time.Duration { return now() - time.Since(t) }
+// SinceBoot is the time from the machine's boot to t.
+func SinceBoot(t time.Time) time.Duration { return now() - time.Since(t) }
 
 // OfAgent returns the recorder of the agent, whose first phase begins with the start of
 // its parent, the guard. Where /proc does not tell when the two were started, in that
