@@ -210,7 +210,7 @@ func (p *command) logs() (launcher.Logs, error) {
 
 // ended says how a command ended and passes its exit code on.
 func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
-	elsewhere := new(launcher.ElsewhereError)
+	elsewhere := new(launcher.OtherNodeError)
 	if errors.As(err, &elsewhere) {
 		err = &exit.Error{Code: elsewhere.Code, Err: err}
 	}

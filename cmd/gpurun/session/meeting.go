@@ -77,7 +77,7 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 // agent.Spec.Failed wants.
 func (m *meeting) tell(f *agent.Failure) {
 	if m.nodes != nil {
-		m.nodes.Tell(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
+		m.nodes.Announce(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
 	}
 }
 

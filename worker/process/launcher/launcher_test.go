@@ -175,7 +175,7 @@ func TestASignalWhileAFailureIsDealtWithEndsTheJob(t *testing.T) {
 }
 
 func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
-	place, err := meet(t.Context(), "127.0.0.1", 0, zap.NewNop())
+	place, err := serveStore(t.Context(), "127.0.0.1", 0, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		t.Fatalf("workers cannot reach the store: %v", err)
 	}
 	c.Close()
-	if _, err := meet(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
+	if _, err := serveStore(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	if err := place.close(); err != nil {
@@ -195,7 +195,7 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		c.Close()
 		t.Error("the store is still there")
 	}
-	if _, err := meet(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
+	if _, err := serveStore(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
 		t.Errorf("an address of another machine: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 func TestAFailureEndsAllNodes(t *testing.T) {
 	t.Parallel()
 	results, errs, _ := onTwoNodes(t, 0, `test $RANK != 2 || exit 7; sleep 60`)
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
 		t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
 	}
@@ -87,7 +87,7 @@ func TestOtherNodesHearOfAFailureBeforeAllItsWorkersHaveEnded(t *testing.T) {
 	esac`
 	deaf := filepath.Join(t.TempDir(), "deaf")
 	results, errs, _ := onTwoNodes(t, 0, "DEAF="+deaf+"\n"+text, func(job *Job) { job.Agent.Grace = grace })
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
 		t.Fatalf("the node without a failure got %+v, %v", results[0], errs[0])
 	}
@@ -113,7 +113,7 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	esac`
 	recorded := filepath.Join(t.TempDir(), "recorded")
 	results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text)
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 4 || results[1].ExitCode() != 4 {
 		t.Errorf("the nodes got %+v, %v and %+v, %v", results[0], errs[0], results[1], errs[1])
 	}
@@ -140,7 +140,7 @@ func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
 			esac`
 			recorded := filepath.Join(t.TempDir(), "recorded")
 			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text, func(job *Job) { job.Agent.Grace = 3 * announceAfter })
-			elsewhere := new(ElsewhereError)
+			elsewhere := new(OtherNodeError)
 			if !errors.As(errs[0], &elsewhere) || elsewhere.Code != test.code || !strings.Contains(elsewhere.Error(), "rank 1") {
 				t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
 			}

@@ -10,7 +10,7 @@ import (
 	"gpurun/rendezvous"
 )
 
-// explainJoin says what a failed join means for whoever starts the nodes.
+// explainJoin adds to a join's error what the user can do.
 func (n *Nodes) explainJoin(err error) error {
 	var late *rendezvous.Straggler
 	switch at := n.config.address(); {
@@ -28,13 +28,13 @@ func (n *Nodes) explainJoin(err error) error {
 		return fmt.Errorf("of %d nodes, %d did not come to %s within %v%s",
 			late.WorldSize, late.Absent, at, n.config.JoinTimeout, missing(late.Missing))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("node %d found no node 0 at %s within %v; does it run, with this --master-addr and --master-port, and does no firewall stand between? %w",
+		return fmt.Errorf("node %d found no node 0 at %s within %v; check that it runs with this --master-addr and --master-port, and that no firewall blocks the port: %w",
 			n.config.Rank, at, n.config.JoinTimeout, err)
 	}
 	return fmt.Errorf("meeting the other nodes: %w", err)
 }
 
-// missing names nodes that are not there.
+// missing lists the nodes that did not join.
 func missing(nodes []int) string {
 	if len(nodes) == 0 {
 		return ""
@@ -42,8 +42,8 @@ func missing(nodes []int) string {
 	return " (--node-rank " + strings.Trim(fmt.Sprint(nodes), "[]") + ")"
 }
 
-// Lost says, once Context has ended, which node has failed, as *[Failed], or which is
-// gone.
+// Lost returns, once Context has ended, the failure of another node, as *[Failed], or an
+// error that names the node that is lost.
 func (n *Nodes) Lost() error { return context.Cause(n.ctx) }
 
 // explainLoss names the node that an error of the group is about.
@@ -61,7 +61,7 @@ func (n *Nodes) explainLoss(err error) error {
 	return err
 }
 
-// names are what messages call the nodes: "node 1 (its host)".
+// names are the nodes' names in messages: "node 1 (its host)".
 func (n *Nodes) names() []string {
 	names := make([]string, n.config.Count)
 	for i, m := range slices.All(n.group.Members()) {

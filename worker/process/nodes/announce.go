@@ -10,56 +10,55 @@ import (
 	"go.uber.org/zap"
 )
 
-// failureKey is where the first node that fails leaves its [End] in the nodes'
-// store.
+// failureKey is the key, in the nodes' store, of the [End] of the first node that fails.
 const failureKey = "failure"
 
-// tellTimeout bounds how long a node tries to tell the others of its failure.
-const tellTimeout = 5 * time.Second
+// announceTimeout bounds the announcement of a failure.
+const announceTimeout = 5 * time.Second
 
-// Failed says that another node has failed, and is still ending its ranks.
+// Failed says that another node has failed. It may still be ending its ranks.
 type Failed struct{ Verdict }
 
 func (e *Failed) Error() string { return e.Name + ": " + e.What }
 
-// Tell lets the other nodes know at once that this one's ranks have failed: to end
-// them may take long, and until then nobody calls Conclude. It does not wait, and of
-// all nodes' failures the first counts.
-func (n *Nodes) Tell(mine End) {
+// Announce tells the other nodes at once that this node's ranks have failed. Ending the
+// ranks may take long, and Conclude comes only after that. Announce does not wait. Of all
+// nodes' failures the first counts.
+func (n *Nodes) Announce(mine End) {
 	mine.After = mine.At.Sub(n.begun)
 	n.tasks.Go(func() {
-		ctx, cancel := context.WithTimeout(n.group.Context(), tellTimeout)
+		ctx, cancel := context.WithTimeout(n.group.Context(), announceTimeout)
 		defer cancel()
-		text, err := json.Marshal(toldEnd{n.config.Rank, mine})
+		text, err := json.Marshal(announcement{n.config.Rank, mine})
 		if err == nil {
 			_, _, err = n.group.Store().CompareAndSet(ctx, failureKey, nil, text)
 		}
-		if err != nil { // they hear of it in the end
+		if err != nil { // Conclude tells them
 			n.config.Logger.Debug("telling the other nodes of a failure", zap.Error(err))
 		}
 	})
 }
 
-// toldEnd is what stands under failureKey.
-type toldEnd struct {
+// announcement is the value of failureKey.
+type announcement struct {
 	Node int `json:"node"`
 	End
 }
 
-// listen ends the Nodes' context when another node tells of a failure, or is gone.
+// listen ends the Nodes' context when another node announces a failure, or is lost.
 func (n *Nodes) listen() {
 	group := n.group.Context()
-	told, err := n.awaitFailure(group)
-	if err == nil && told.Node != n.config.Rank {
-		n.end(told)
+	failed, err := n.awaitFailure(group)
+	if err == nil && failed.Node != n.config.Rank {
+		n.end(failed)
 		return
 	}
 	<-group.Done()
-	n.config.Logger.Debug("nobody told of a failure", zap.Error(err))
+	n.config.Logger.Debug("no node announced a failure", zap.Error(err))
 	n.end(n.explainLoss(context.Cause(group)))
 }
 
-// awaitFailure returns the first failure that a node tells of.
+// awaitFailure returns the first failure that a node announces.
 func (n *Nodes) awaitFailure(ctx context.Context) (*Failed, error) {
 	err := context.DeadlineExceeded // of one call: a job may run for long
 	for errors.Is(err, context.DeadlineExceeded) {
@@ -72,7 +71,7 @@ func (n *Nodes) awaitFailure(ctx context.Context) (*Failed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var told toldEnd
+	var told announcement
 	if err := json.Unmarshal(text, &told); err != nil {
 		return nil, fmt.Errorf("reading which node has failed: %w", err)
 	}
