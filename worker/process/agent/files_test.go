@@ -221,21 +221,21 @@ func TestSignalsThatAreHandled(t *testing.T) {
 
 // A stopped worker sees neither SIGTERM nor its own end coming.
 func TestAStoppedWorkerDoesNotKeepTheRun(t *testing.T) {
-	tests := map[string]struct{ deaf, want string }{
+	tests := map[string]struct{ trap, want string }{
 		"it ends when it is continued": {"", "SIGTERM"},
 		"it does not":                  {`trap "" TERM CONT;`, "SIGKILL"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec, _, _ := shell(t, 2, test.deaf+` case $RANK in
+			spec, _, _ := shell(t, 2, test.trap+` case $RANK in
 			0) while :; do kill -STOP $$; done ;;
 			1) until grep -q '^State:.T' /proc/$(cat $PIDFILE)/status; do sleep 0.02; done; exit 5 ;;
 			esac`)
 			_, path := create(t, "pid")
 			spec.Argv[2] = "PIDFILE=" + path + "; [ $RANK = 1 ] || echo $$ >$PIDFILE; " + spec.Argv[2]
-			spec.Grace = patience
-			if test.deaf != "" {
+			spec.Grace = timeout
+			if test.trap != "" {
 				spec.Grace = 1
 			}
 			outcome := mustRun(t, spec)
@@ -248,7 +248,7 @@ func TestAStoppedWorkerDoesNotKeepTheRun(t *testing.T) {
 
 func TestTheLocalRankInArguments(t *testing.T) {
 	t.Parallel()
-	spec, stdout, _ := players(t, 2)
+	spec, stdout, _ := scripted(t, 2)
 	spec.Argv = []string{"/bin/echo", "gpu=${local_rank},${local_rank}", "$local_rank $$"}
 	mustRun(t, spec)
 	for rank := range 2 {

@@ -123,7 +123,7 @@ func TestWhatASuccessfulRunLeavesInAGroupIsKilled(t *testing.T) {
 	spec, _, _ := shell(t, 1, `sleep 1000 > /dev/null 2>&1 &`)
 	group := mustRun(t, spec).Workers[0].PID
 	for start := time.Now(); procfs.GroupsAlive([]int{group}); time.Sleep(time.Millisecond) {
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			t.Fatalf("process group %d lives", group)
 		}
 	}

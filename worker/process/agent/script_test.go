@@ -14,15 +14,15 @@ import (
 	"gpurun/worker/process/report"
 )
 
-// player is a worker that does what the words of its command line say, one
+// scriptedWorker is a worker that does what the words of its command line say, one
 // after the other. A word is VERB:ARGUMENT, for one rank only R=VERB:ARGUMENT.
-type player struct {
+type scriptedWorker struct {
 	rank    string
 	reports *report.Writer
 }
 
-func playWorker(words []string) int {
-	p := &player{rank: os.Getenv("RANK")}
+func runScriptedWorker(words []string) int {
+	p := &scriptedWorker{rank: os.Getenv("RANK")}
 	for _, word := range words {
 		if rank, rest, ok := strings.Cut(word, "="); ok {
 			if rank != p.rank {
@@ -46,7 +46,7 @@ func playWorker(words []string) int {
 	return 0
 }
 
-func (p *player) play(verb, argument string) error {
+func (p *scriptedWorker) play(verb, argument string) error {
 	switch verb {
 	case "phase":
 		return p.report(report.Message{Kind: report.KindPhase, Phase: argument})
@@ -98,7 +98,7 @@ func (p *player) play(verb, argument string) error {
 	return nil
 }
 
-func (p *player) report(m report.Message) error {
+func (p *scriptedWorker) report(m report.Message) error {
 	if p.reports == nil {
 		w, err := report.Open()
 		if err != nil {
