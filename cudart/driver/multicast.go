@@ -22,12 +22,12 @@ type multicastProp struct {
 // binding is this device's memory in a multicast object.
 type binding struct {
 	dev   *device
-	team  uint64
+	group uint64
 	bytes int64
 }
 
 func (b binding) release() error {
-	return b.dev.api.call(b.dev.api.multicastUnbind, uintptr(b.team), uintptr(b.dev.handle), 0, uintptr(b.bytes))
+	return b.dev.api.call(b.dev.api.multicastUnbind, uintptr(b.group), uintptr(b.dev.handle), 0, uintptr(b.bytes))
 }
 
 // CanMulticast returns nil where the device can be part of a multicast object,
@@ -74,8 +74,8 @@ func newMulticastProp(devices int, bytes int64, fabric bool) *multicastProp {
 }
 
 // JoinMulticast adds the device to a multicast object.
-func (d *device) JoinMulticast(team uint64) error {
-	if err := d.api.call(d.api.multicastAddDevice, uintptr(team), uintptr(d.handle)); err != nil {
+func (d *device) JoinMulticast(group uint64) error {
+	if err := d.api.call(d.api.multicastAddDevice, uintptr(group), uintptr(d.handle)); err != nil {
 		return fmt.Errorf("adding GPU %d to a multicast object: %w", d.info.Ordinal, err)
 	}
 	return nil
@@ -83,20 +83,20 @@ func (d *device) JoinMulticast(team uint64) error {
 
 // BindMulticast puts memory of the device into a multicast object that all
 // devices have joined. UnbindMulticast ends that, before the memory is released.
-func (d *device) BindMulticast(team, memory uint64, bytes int64) error {
-	if err := d.api.call(d.api.multicastBindMem, uintptr(team), 0, uintptr(memory), 0, uintptr(bytes), 0); err != nil {
+func (d *device) BindMulticast(group, memory uint64, bytes int64) error {
+	if err := d.api.call(d.api.multicastBindMem, uintptr(group), 0, uintptr(memory), 0, uintptr(bytes), 0); err != nil {
 		return fmt.Errorf("binding %d bytes to a multicast object: %w", bytes, err)
 	}
-	d.own(binding{d, team, bytes})
+	d.own(binding{d, group, bytes})
 	return nil
 }
 
 // UnbindMulticast takes the device's memory out of a multicast object.
-func (d *device) UnbindMulticast(team uint64) error {
+func (d *device) UnbindMulticast(group uint64) error {
 	for r := range d.owned {
-		if b, ok := r.(binding); ok && b.team == team {
+		if b, ok := r.(binding); ok && b.group == group {
 			return d.closeOwned(b)
 		}
 	}
-	return invalid("cuMulticastUnbind", "no memory is bound to %#x", team)
+	return invalid("cuMulticastUnbind", "no memory is bound to %#x", group)
 }

@@ -302,7 +302,7 @@ func TestPeerOutOfReach(t *testing.T) {
 			}
 		})
 		for rank, err := range errs {
-			var unreachable *symm.UnreachableError
+			var unreachable *symm.NoPeerAccessError
 			if !errors.As(err, &unreachable) || unreachable.Rank != 0 || unreachable.Peer != 1 {
 				t.Errorf("%s: rank %d: %v", call, rank, err)
 			}

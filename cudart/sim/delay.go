@@ -15,7 +15,7 @@ const (
 // likely as long ones.
 func (s *stream) delay(most int) {
 	if r := s.delays; r != nil {
-		s.rest = r.IntN(1 << r.IntN(most+1))
+		s.delayTurns = r.IntN(1 << r.IntN(most+1))
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 type activity uint8
 
 const (
-	asleep  activity = iota // nothing is enqueued
-	waiting                 // the work under way waits for somebody else's
-	moving
+	empty   activity = iota // nothing is enqueued
+	blocked                 // the work under way waits for somebody else's
+	progressed
 )
 
 // run gives the device's streams turns until the device closes. A turn is a
@@ -25,38 +25,38 @@ func (d *Device) run() {
 	look := time.Duration(0) // how long it takes to see that nothing moves
 	for idle := 0; d.stop.Err() == nil; {
 		began := time.Now()
-		switch d.sweep() {
-		case moving:
+		switch d.turnAll() {
+		case progressed:
 			idle = 0
-		case waiting:
+		case blocked:
 			idle++
 			look = min(time.Since(began), 2*look+time.Microsecond) // not what it took where others had the CPU meanwhile
-			d.pause(idle, look)
-		case asleep:
+			d.backOff(idle, look)
+		case empty:
 			idle = 0
 			d.sleep()
 		}
 	}
 }
 
-// sweep gives each stream a turn and returns the most that one of them did.
-func (d *Device) sweep() activity {
-	most := asleep
-	for _, s := range d.admit() {
+// turnAll gives each stream a turn and returns the most that one of them did.
+func (d *Device) turnAll() activity {
+	most := empty
+	for _, s := range d.takeCommands() {
 		most = max(most, s.turn())
 	}
 	return most
 }
 
-// admit takes the next command of every stream that has none under way, all in
+// takeCommands takes the next command of every stream that has none under way, all in
 // one moment, so that what is enqueued at once also begins at once. It returns
 // the streams.
-func (d *Device) admit() []*stream {
+func (d *Device) takeCommands() []*stream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.streams {
 		if s.task == nil {
-			s.admit()
+			s.takeCommand()
 		}
 	}
 	return d.streams
@@ -78,7 +78,7 @@ func (d *Device) notify() {
 	}
 }
 
-// pause gives the CPU to whoever the kernels wait for, first to the rest of this
+// backOff gives the CPU to whoever the kernels wait for, first to the rest of this
 // process and then to other processes. At first it only yields, because the
 // answer is often on its way; then it sleeps, a small part of the time waited so
 // far, so that ranks that have something to do find a core, however many wait. It
@@ -86,7 +86,7 @@ func (d *Device) notify() {
 // of warps poll, as those do that take packets, looking again at once would leave the
 // others nothing. A sleep of Go's own would last a millisecond at least where nothing
 // else runs, which is too long at first.
-func (d *Device) pause(rounds int, look time.Duration) {
+func (d *Device) backOff(rounds int, look time.Duration) {
 	const (
 		yields, step = 64, 5 * time.Microsecond
 		quick, share = 20 * time.Microsecond, 3 // of what takes longer, looking has a quarter of the time

@@ -64,7 +64,7 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 		return nil, false
 	}
 	*s = newSpan(r.Base, r.Data)
-	w.grid.remember(r)
+	w.grid.track(r)
 	return s, true
 }
 
@@ -87,7 +87,7 @@ func (w *warp) window(addr uint64, lane int) (*span, bool) {
 // pointer checks one lane's access and returns where its bytes are.
 func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	if o.mem.own && !w.owns(base+o.mem.bias) {
-		return nil, w.foreign(base+o.mem.bias, lane)
+		return nil, w.notOwnShared(base+o.mem.bias, lane)
 	}
 	n := o.mem.bytes()
 	return w.rangeAt(base+o.mem.bias, n, n, lane)
@@ -111,7 +111,7 @@ func (w *warp) thread(lane int) int { return w.index*32 + lane }
 // writable is pointer for an access that writes.
 func (w *warp) writable(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 	if o.mem.own && !w.owns(base+o.mem.bias) {
-		return nil, w.foreign(base+o.mem.bias, lane)
+		return nil, w.notOwnShared(base+o.mem.bias, lane)
 	}
 	n := o.mem.bytes()
 	return w.writableAt(base+o.mem.bias, n, n, lane)
@@ -142,13 +142,13 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 // moveAll moves the elements of all 32 lanes. It gives up, and leaves it to the lane-by-lane
 // path to say why, where the lanes are not in one region, or one of them is at fault.
 func (w *warp) moveAll(o *op) (*span, bool) {
-	if w.shapes[o.a]&even != 0 {
-		r := w.ramps[o.a].plus(ramp{base: o.mem.bias})
-		if s, ok := w.rampSpan(o, r); ok {
-			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.step)
+	if w.forms[o.a]&isAffine != 0 {
+		r := w.affines[o.a].plus(affine{base: o.mem.bias})
+		if s, ok := w.affineSpan(o, r); ok {
+			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
 			return s, true
 		}
-		w.refresh(o.a)
+		w.expandLanes(o.a)
 	}
 	if s := w.uniformSpan(o); s != nil {
 		o.mem.move.all(w, o, s.ptr)
@@ -157,16 +157,16 @@ func (w *warp) moveAll(o *op) (*span, bool) {
 	return nil, false
 }
 
-// rampSpan checks the accesses of all 32 lanes to generic addresses that count evenly.
-func (w *warp) rampSpan(o *op, addr ramp) (*span, bool) {
+// affineSpan checks the accesses of all 32 lanes to generic addresses that count evenly.
+func (w *warp) affineSpan(o *op, addr affine) (*span, bool) {
 	s, ok := w.firstSpan(o, addr.base)
-	if !ok || !addr.gentle() {
+	if !ok || !addr.smallStride() {
 		return nil, false
 	}
 	n := o.mem.bytes()
 	limit := s.size - n
 	inside := addr.base-s.base <= limit && addr.last()-s.base <= limit
-	return s, inside && (addr.base|addr.step)&(n-1) == 0
+	return s, inside && (addr.base|addr.stride)&(n-1) == 0
 }
 
 // firstSpan finds the region of the access of lane 0, which those of the other lanes may

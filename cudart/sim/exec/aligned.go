@@ -15,12 +15,12 @@ func (c *compiler) aligned(o *op, f func(w *warp, o *op) (verdict, error)) {
 		case mask == fullMask:
 			return f(w, o)
 		case w.live != fullMask:
-			return parked, w.fault(IllegalInstruction, lowest(mask), "all 32 lanes of a warp must execute this, and it has only %#x", w.live)
+			return suspended, w.fault(IllegalInstruction, lowest(mask), "all 32 lanes of a warp must execute this, and it has only %#x", w.live)
 		}
 		s := w.current
-		s.state = converging
-		w.push(s)
-		return parked, nil
+		s.state = reconverging
+		w.pushPath(s)
+		return suspended, nil
 	}
 }
 

@@ -7,58 +7,58 @@ import "unsafe"
 
 // movers are the functions of an access for all lanes.
 type movers struct {
-	all  func(w *warp, o *op, p unsafe.Pointer)              // at w.offsets from p
-	even func(w *warp, o *op, p unsafe.Pointer, step uint64) // at addresses that count evenly
-	next func(w *warp, o *op, p unsafe.Pointer)              // at adjacent addresses; nil for even
+	all        func(w *warp, o *op, p unsafe.Pointer)              // at w.offsets from p
+	strided    func(w *warp, o *op, p unsafe.Pointer, step uint64) // at addresses that count evenly
+	contiguous func(w *warp, o *op, p unsafe.Pointer)              // at adjacent addresses; nil for even
 }
 
 // moveAt moves what is at generic addresses that count evenly, the first of which is p.
 func (m *movers) moveAt(w *warp, o *op, p unsafe.Pointer, step uint64) {
-	if m.next != nil && step == o.mem.bytes() {
-		m.next(w, o, p)
+	if m.contiguous != nil && step == o.mem.bytes() {
+		m.contiguous(w, o, p)
 		return
 	}
-	m.even(w, o, p, step)
+	m.strided(w, o, p, step)
 }
 
 // loads finds those that load n elements of a size.
 func loads(n int, size uint64, signed bool) movers {
 	switch {
 	case size == 1 && signed:
-		return movers{loadAll[int8], loadEven[int8], nil}
+		return movers{loadAll[int8], loadStrided[int8], nil}
 	case size == 2 && signed:
-		return movers{loadAll[int16], loadEven[int16], nil}
+		return movers{loadAll[int16], loadStrided[int16], nil}
 	case size == 4 && signed:
-		return movers{loadAll[int32], loadEven[int32], nil}
+		return movers{loadAll[int32], loadStrided[int32], nil}
 	case size == 1:
-		return movers{loadAll[uint8], loadEven[uint8], nil}
+		return movers{loadAll[uint8], loadStrided[uint8], nil}
 	case size == 2:
-		return movers{loadAll[uint16], loadEven[uint16], nil}
+		return movers{loadAll[uint16], loadStrided[uint16], nil}
 	case size == 4 && n == 4:
-		return movers{loadAll[uint32], loadEven[uint32], loadFours}
+		return movers{loadAll[uint32], loadStrided[uint32], loadFours}
 	case size == 4:
-		return movers{loadAll[uint32], loadEven[uint32], nil}
+		return movers{loadAll[uint32], loadStrided[uint32], nil}
 	case n == 2:
-		return movers{loadAll[uint64], loadEven[uint64], loadPairs}
+		return movers{loadAll[uint64], loadStrided[uint64], loadPairs}
 	}
-	return movers{loadAll[uint64], loadEven[uint64], nil}
+	return movers{loadAll[uint64], loadStrided[uint64], nil}
 }
 
 // stores finds those that store them.
 func stores(n int, size uint64) movers {
 	switch {
 	case size == 1:
-		return movers{storeAll[uint8], storeEven[uint8], nil}
+		return movers{storeAll[uint8], storeStrided[uint8], nil}
 	case size == 2:
-		return movers{storeAll[uint16], storeEven[uint16], nil}
+		return movers{storeAll[uint16], storeStrided[uint16], nil}
 	case size == 4 && n == 4:
-		return movers{storeAll[uint32], storeEven[uint32], storeFours}
+		return movers{storeAll[uint32], storeStrided[uint32], storeFours}
 	case size == 4:
-		return movers{storeAll[uint32], storeEven[uint32], nil}
+		return movers{storeAll[uint32], storeStrided[uint32], nil}
 	case n == 2:
-		return movers{storeAll[uint64], storeEven[uint64], storePairs}
+		return movers{storeAll[uint64], storeStrided[uint64], storePairs}
 	}
-	return movers{storeAll[uint64], storeEven[uint64], nil}
+	return movers{storeAll[uint64], storeStrided[uint64], nil}
 }
 
 func loadAll[T integer](w *warp, o *op, p unsafe.Pointer) {
@@ -81,7 +81,7 @@ func storeAll[T unsigned](w *warp, o *op, p unsafe.Pointer) {
 	}
 }
 
-func loadEven[T integer](w *warp, o *op, p unsafe.Pointer, step uint64) {
+func loadStrided[T integer](w *warp, o *op, p unsafe.Pointer, step uint64) {
 	for k, slot := range o.mem.vector {
 		d, keep := &w.regs[slot], o.mem.masks[k]
 		for i := range d {
@@ -91,7 +91,7 @@ func loadEven[T integer](w *warp, o *op, p unsafe.Pointer, step uint64) {
 	}
 }
 
-func storeEven[T unsigned](w *warp, o *op, p unsafe.Pointer, step uint64) {
+func storeStrided[T unsigned](w *warp, o *op, p unsafe.Pointer, step uint64) {
 	for _, slot := range o.mem.vector {
 		v := &w.regs[slot]
 		for i := range v {

@@ -99,7 +99,7 @@ func (c *compiler) endpoint(i int, space ptx.Space) *endpoint {
 func (e *endpoint) at(w *warp, lane int) (uint64, error) {
 	addr := w.regs[e.a][lane] + e.mem.bias
 	if e.mem.own && !w.owns(addr) {
-		return 0, w.foreign(addr, lane)
+		return 0, w.notOwnShared(addr, lane)
 	}
 	return addr, nil
 }

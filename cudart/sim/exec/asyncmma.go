@@ -45,9 +45,9 @@ type asyncState struct {
 	commits []int   // how many had been issued when each group was committed that is not waited for
 }
 
-// groupBarrier is the number under which splits wait for the other warps of the first
+// warpgroupBarrierID is the number under which paths wait for the other warps of the first
 // group, after those of the barriers that kernels have.
-const groupBarrier = allWaiting + 1
+const warpgroupBarrierID = clusterBarrierID + 1
 
 func (w *warp) group() *warpgroup {
 	b := w.block
@@ -141,12 +141,12 @@ func (w *warp) awaitMultiplications(n uint64) (verdict, error) {
 	for g.done < w.async.commits[over-1] {
 		if g.queue[0].issued < 4 {
 			s := w.current
-			s.state, s.barrier = waiting, groupBarrier+w.index/4
-			w.push(s)
-			return parked, nil
+			s.state, s.barrier = atBarrier, warpgroupBarrierID+w.index/4
+			w.pushPath(s)
+			return suspended, nil
 		}
 		if err := w.block.multiplyNext(g); err != nil {
-			return parked, err
+			return suspended, err
 		}
 	}
 	w.async.commits = w.async.commits[over:]
@@ -156,8 +156,8 @@ func (w *warp) awaitMultiplications(n uint64) (verdict, error) {
 // wakeGroup lets warps go on that wait for others of their group to issue.
 func (b *block) wakeGroup(group int) {
 	for _, w := range b.warps {
-		for i := range w.splits[:w.parked] {
-			if s := &w.splits[i]; s.state == waiting && s.barrier == groupBarrier+group {
+		for i := range w.paths[:w.others] {
+			if s := &w.paths[i]; s.state == atBarrier && s.barrier == warpgroupBarrierID+group {
 				s.state = runnable
 				b.grid.progress = true
 			}

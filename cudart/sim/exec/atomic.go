@@ -151,7 +151,7 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 		if err != nil {
 			return err
 		}
-		w.settle(p, o.mem.size)
+		w.flushAt(p, o.mem.size)
 		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
 		next := fn
 		if fn == nil {

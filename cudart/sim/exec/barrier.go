@@ -85,21 +85,21 @@ func (w *warp) barrierArguments(o *op, mask uint32) (id, want int, err error) {
 func (w *warp) syncBlock(o *op, mask, preds uint32) (verdict, error) {
 	id, want, err := w.barrierArguments(o, mask)
 	if err != nil {
-		return parked, err
+		return suspended, err
 	}
-	w.publish(mask)
+	w.releaseToBlock(mask)
 	s := w.current
-	s.state, s.barrier = waiting, id
-	w.push(s)
+	s.state, s.barrier = atBarrier, id
+	w.pushPath(s)
 	if w.block.arrive(id, want, mask, preds) {
 		w.block.release(id)
 	}
-	return parked, nil
+	return suspended, nil
 }
 
 func arriveBlock(w *warp, o *op, mask uint32) (verdict, error) {
 	id, want, err := w.barrierArguments(o, mask)
-	w.publish(mask)
+	w.releaseToBlock(mask)
 	if err == nil && w.block.arrive(id, want, mask, 0) {
 		w.block.release(id)
 	}

@@ -99,8 +99,8 @@ func (w *warp) describeShared(addr uint64) string {
 	}
 }
 
-// foreign is the fault of an access to .shared that is not the block's own.
-func (w *warp) foreign(addr uint64, lane int) error {
+// notOwnShared is the fault of an access to .shared that is not the block's own.
+func (w *warp) notOwnShared(addr uint64, lane int) error {
 	if addr>>RegionShift != sharedWindow>>RegionShift || rankOf(addr) >= len(w.block.cluster.blocks) {
 		return w.fault(IllegalAddress, lane, "%#x is no address in shared memory", addr)
 	}

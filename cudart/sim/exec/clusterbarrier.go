@@ -2,9 +2,9 @@ package exec
 
 import "math/bits"
 
-// allWaiting is the number under which splits wait at the cluster's barrier; the
+// clusterBarrierID is the number under which paths wait at the cluster's barrier; the
 // block's own have smaller ones.
-const allWaiting = 16
+const clusterBarrierID = 16
 
 // clusterBarrier compiles barrier.cluster.arrive{.release, .relaxed}{.aligned} and
 // barrier.cluster.wait{.acquire}{.aligned}.
@@ -47,15 +47,15 @@ func (w *warp) arriveCluster(mask uint32) error {
 // waitCluster lets lanes pass whose phase is over, and puts the others aside.
 func waitCluster(w *warp, _ *op, mask uint32) (verdict, error) {
 	if early := mask &^ w.clusterArrived; early != 0 {
-		return parked, w.fault(IllegalInstruction, lowest(early), "a thread waits at the cluster's barrier without having arrived there")
+		return suspended, w.fault(IllegalInstruction, lowest(early), "a thread waits at the cluster's barrier without having arrived there")
 	}
 	over := (w.clusterPhase ^ w.block.cluster.phase) & mask
 	w.clusterArrived &^= over
 	if rest := mask &^ over; rest != 0 {
-		w.push(split{pc: w.current.pc, mask: rest, state: waiting, barrier: allWaiting})
+		w.pushPath(path{pc: w.current.pc, mask: rest, state: atBarrier, barrier: clusterBarrierID})
 	}
 	if over == 0 {
-		return parked, nil
+		return suspended, nil
 	}
 	w.current.mask = over
 	return proceed, nil
@@ -72,8 +72,8 @@ func (c *cluster) complete() {
 		b.grid.progress = true
 		b.view.acquire("cluster")
 		for _, w := range b.warps {
-			for i := range w.splits[:w.parked] {
-				if s := &w.splits[i]; s.state == waiting && s.barrier == allWaiting {
+			for i := range w.paths[:w.others] {
+				if s := &w.paths[i]; s.state == atBarrier && s.barrier == clusterBarrierID {
 					w.clusterArrived &^= s.mask
 					s.state = runnable
 					s.pc++

@@ -7,7 +7,7 @@ import (
 )
 
 // members returns the lanes of mask whose partners have all arrived, given
-// each lane's member mask in register reg. When there are none, the split is
+// each lane's member mask in register reg. When there are none, the path is
 // put aside until other lanes come; lanes that are ready leave the others.
 func (w *warp) members(reg int32, mask uint32) (ready uint32, err error) {
 	for m := mask; m != 0; m &= m - 1 {
@@ -22,8 +22,8 @@ func (w *warp) members(reg int32, mask uint32) (ready uint32, err error) {
 	}
 	if rest := mask &^ ready; rest != 0 {
 		s := w.current
-		s.mask, s.state = rest, converging
-		w.push(s)
+		s.mask, s.state = rest, reconverging
+		w.pushPath(s)
 		w.current.mask = ready
 	}
 	return ready, nil
@@ -31,27 +31,27 @@ func (w *warp) members(reg int32, mask uint32) (ready uint32, err error) {
 
 // syncWarp is bar.warp.sync. Lanes may meet at different instructions.
 func syncWarp(w *warp, o *op, mask uint32) (verdict, error) {
-	w.publish(mask)
+	w.releaseToBlock(mask)
 	present := mask
-	for _, s := range w.splits[:w.parked] {
-		if s.state == converging && isWarpSync(w.grid.kernel.code[s.pc].inst) {
+	for _, s := range w.paths[:w.others] {
+		if s.state == reconverging && isWarpSync(w.grid.kernel.code[s.pc].inst) {
 			present |= s.mask
 		}
 	}
 	lane := lowest(mask)
 	want := uint32(w.regs[o.a][lane])
 	if want>>lane&1 == 0 {
-		return parked, w.fault(IllegalInstruction, lane, "lane %d is not in its own member mask %#x", lane, want)
+		return suspended, w.fault(IllegalInstruction, lane, "lane %d is not in its own member mask %#x", lane, want)
 	}
 	if want&w.live&^present != 0 {
 		s := w.current
-		s.state = converging
-		w.push(s)
-		return parked, nil
+		s.state = reconverging
+		w.pushPath(s)
+		return suspended, nil
 	}
-	for i := range w.splits[:w.parked] {
-		s := &w.splits[i]
-		if s.state == converging && s.mask&want != 0 && isWarpSync(w.grid.kernel.code[s.pc].inst) {
+	for i := range w.paths[:w.others] {
+		s := &w.paths[i]
+		if s.state == reconverging && s.mask&want != 0 && isWarpSync(w.grid.kernel.code[s.pc].inst) {
 			s.state = runnable
 			s.pc++
 		}
@@ -105,7 +105,7 @@ func (c *compiler) grouped(o *op, members *int32, f func(w *warp, o *op, group u
 	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
 		ready, err := w.members(*members, mask)
 		if ready == 0 || err != nil {
-			return parked, err
+			return suspended, err
 		}
 		for left := ready; left != 0; {
 			group := uint32(w.regs[*members][lowest(left)]) & ready

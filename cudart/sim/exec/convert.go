@@ -45,7 +45,7 @@ func (c *compiler) convert(o *op) {
 	c.src(&o.a, 1, cv.from)
 	o.alu = cv.fast()
 	if o.alu != nil && !cv.to.IsFloat() {
-		o.ramp = widenRamps(cv.to, cv.from)
+		o.affine = widenAffine(cv.to, cv.from)
 	}
 	if o.alu == nil {
 		f := cv.scalar()

@@ -25,8 +25,8 @@ import (
 // memory at once: missing barriers around shared memory go unnoticed, but see
 // proxy.go for copies from it. What weak loads may see is in history.go.
 
-// mostPending bounds a buffer, as the hardware's is bounded.
-const mostPending = 2048
+// maxPending bounds a buffer, as the hardware's is bounded.
+const maxPending = 2048
 
 // storeBuffer is the pending stores of a block.
 type storeBuffer struct {
@@ -34,7 +34,7 @@ type storeBuffer struct {
 	grid   *Grid
 	view   *view // of the block
 	random *rand.Rand
-	lazy   bool // lets stores reach memory so rarely that whole phases of a kernel pass
+	slow   bool // lets stores reach memory so rarely that whole phases of a kernel pass
 }
 
 // newStoreBuffer returns nil without disorder: all stores are seen at once.
@@ -44,38 +44,38 @@ func newStoreBuffer(g *Grid, v *view) *storeBuffer {
 		return nil
 	}
 	const oneIn = 4
-	return &storeBuffer{grid: g, view: v, random: random, lazy: random.IntN(oneIn) == 0}
+	return &storeBuffer{grid: g, view: v, random: random, slow: random.IntN(oneIn) == 0}
 }
 
 func (s *storeBuffer) empty() bool { return s == nil || s.count == 0 }
 
 // push takes a store by a thread, or by a bulk copy of its.
 func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int, copied bool) {
-	if s.count >= mostPending {
+	if s.count >= maxPending {
 		s.drain(func(*pendingStore) bool { return s.random.IntN(2) == 0 }, s.write)
 	}
-	s.add(pendingStore{ptr: p, value: value, size: uint8(size), thread: int32(thread), writer: s.view.self, copied: copied})
+	s.add(pendingStore{ptr: p, value: value, size: uint8(size), thread: int32(thread), writer: s.view.id, copied: copied})
 }
 
 // write lets a store reach memory, behind older ones that the device sees already.
 func (s *storeBuffer) write(st *pendingStore) {
-	s.grid.settle(st.ptr, uint64(st.size))
+	s.grid.flushAt(st.ptr, uint64(st.size))
 	s.grid.write(st)
 }
 
-// see lays what a thread sees of its block's stores over value, which is at p.
-func (s *storeBuffer) see(value uint64, p unsafe.Pointer, size uint64, thread int) uint64 {
+// forwardToThread lays what a thread sees of its block's stores over value, which is at p.
+func (s *storeBuffer) forwardToThread(value uint64, p unsafe.Pointer, size uint64, thread int) uint64 {
 	if s.empty() {
 		return value
 	}
-	return s.forward(value, p, size, func(st *pendingStore) bool { return st.thread == int32(thread) || st.shared })
+	return s.forward(value, p, size, func(st *pendingStore) bool { return st.thread == int32(thread) || st.blockVisible })
 }
 
 // drainSome lets some stores reach memory, more or fewer of them, and reports
 // whether any did.
 func (s *storeBuffer) drainSome() bool {
 	const oneIn = 64
-	if s.empty() || s.lazy && s.random.IntN(oneIn) > 0 {
+	if s.empty() || s.slow && s.random.IntN(oneIn) > 0 {
 		return false
 	}
 	before := s.count
@@ -92,13 +92,13 @@ func (s *storeBuffer) drainSome() bool {
 
 func (s *storeBuffer) drainAll() { s.drain(func(*pendingStore) bool { return true }, s.write) }
 
-// settle lets all stores to an address reach memory, before an atomic
+// flushAt lets all stores to an address reach memory, before an atomic
 // operation there.
-func (w *warp) settle(p unsafe.Pointer, size uint64) {
+func (w *warp) flushAt(p unsafe.Pointer, size uint64) {
 	if w.stores != nil {
 		w.stores.drainAt(p, size, w.stores.write)
-		w.grid.settle(p, size)
-		w.grid.noteChange(p, size, w.block.view.self, 0)
+		w.grid.flushAt(p, size)
+		w.grid.recordChange(p, size, w.block.view.id, 0)
 	}
 }
 
@@ -106,47 +106,47 @@ func (w *warp) settle(p unsafe.Pointer, size uint64) {
 // see, before what they do next: for all who acquire that, or at a smaller scope for
 // the device or the block.
 func (w *warp) release(scope string, mask uint32) {
-	w.publish(mask)
+	w.releaseToBlock(mask)
 	if w.stores == nil {
 		return
 	}
-	mine := func(st *pendingStore) bool { return st.shared || w.stored(st, mask) }
+	mine := func(st *pendingStore) bool { return st.blockVisible || w.storedBy(st, mask) }
 	switch scope {
 	case "cta":
 	case "cluster", "gpu", "gl":
-		w.releaseToDevice(mine)
+		w.releaseToGPU(mine)
 	default:
-		w.releaseToAll(mine)
+		w.releaseToSystem(mine)
 	}
 }
 
-// publish shows the block what the lanes of a warp stored.
-func (w *warp) publish(mask uint32) {
+// releaseToBlock shows the block what the lanes of a warp stored.
+func (w *warp) releaseToBlock(mask uint32) {
 	w.block.generic.publish(w)
-	w.meetProxy(mask)
+	w.markSynchronized(mask)
 	if w.stores == nil {
 		return
 	}
-	w.share(&w.stores.pendingStores, mask)
-	w.share(&w.grid.device.pendingStores, mask)
+	w.markBlockVisible(&w.stores.pendingStores, mask)
+	w.markBlockVisible(&w.grid.gpuScope.pendingStores, mask)
 }
 
-// share marks the stores of lanes as seen by the block.
-func (w *warp) share(s *pendingStores, mask uint32) {
+// markBlockVisible marks the stores of lanes as seen by the block.
+func (w *warp) markBlockVisible(s *pendingStores, mask uint32) {
 	if s.count == 0 {
 		return
 	}
 	for _, l := range s.order {
 		for i := range l.stores {
 			st := &l.stores[i]
-			st.shared = st.shared || w.stored(st, mask)
+			st.blockVisible = st.blockVisible || w.storedBy(st, mask)
 		}
 	}
 }
 
-// stored reports whether one of the lanes in mask made the store.
-func (w *warp) stored(st *pendingStore, mask uint32) bool {
-	return st.writer == w.block.view.self && w.isOneOf(mask, st.thread)
+// storedBy reports whether one of the lanes in mask made the store.
+func (w *warp) storedBy(st *pendingStore, mask uint32) bool {
+	return st.writer == w.block.view.id && w.isOneOf(mask, st.thread)
 }
 
 func (w *warp) isOneOf(mask uint32, thread int32) bool {

@@ -45,17 +45,17 @@ func disturbed(t *testing.T, p *Program, blocks, threads int, fine func(data []b
 	t.Helper()
 	const seeds = 60
 	for seed := range uint64(seeds) {
-		team := &teamMemory{members: 2}
-		base := team.allocate(1024)
-		team.allocate(1024)
+		group := &groupMemory{members: 2}
+		base := group.allocate(1024)
+		group.allocate(1024)
 		g := launchKernel(t, p, "run", Config{
-			Blocks: blocks, Threads: threads, Params: words(base, team.address()), Memory: team,
+			Blocks: blocks, Threads: threads, Params: words(base, group.address()), Memory: group,
 			Disorder: rand.New(rand.NewPCG(seed, 1)),
 		})
 		if err := finish(t, g); err != nil {
 			t.Fatal(err)
 		}
-		if !fine(team.at(base)) {
+		if !fine(group.at(base)) {
 			wrong++
 		}
 	}
@@ -97,7 +97,7 @@ func TestGridsLinger(t *testing.T) {
 		unseen := 0
 		for state := Running; state != Done; {
 			var err error
-			if state, err = g.Round(1000); err != nil {
+			if state, err = g.Turn(1000); err != nil {
 				t.Fatal(err)
 			}
 			if len(g.blocks) == 0 && binary.LittleEndian.Uint32(mem.at(base)) == 0 {

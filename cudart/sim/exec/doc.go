@@ -4,12 +4,12 @@
 // A step executes one instruction for the 32 lanes of a warp. A register is
 // an array of 32 lanes of 64 bits; a value narrower than that is kept
 // zero-extended. A predicate is a word with a bit per lane. A register whose lanes count
-// evenly, as addresses do, is kept as a ramp, and its lanes are written when an op wants them
-// (ramp.go, registers.go).
+// evenly, as addresses do, is kept as affine, and its lanes are written when an op wants them
+// (affine.go, registers.go).
 //
-// Lanes that take different branches become splits: a split is a program
-// counter and the set of lanes that are there. The split with the lowest
-// program counter runs first, and splits that meet are merged. A split that
+// Lanes that take different branches become paths: a path is a program
+// counter and the set of lanes that are there. The path with the lowest
+// program counter runs first, and paths that meet are merged. A path that
 // spins gives way to the others, so that a lane may wait for another lane of
 // its own warp, as on GPUs since Volta.
 //
@@ -21,7 +21,7 @@
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
 // gives, so that kernels which rely on more are seen to fail; disorder.go says
 // what is kept and what goes unnoticed. Asynchronous copies are done when a
-// thread waits for their group, or before the block's next round, with disorder
+// thread waits for their group, or before the block's next turn, with disorder
 // before some later one; multiplications by warpgroups when a warp waits for them, or with
 // disorder at random before (asyncmma.go). A tensor map is in an encoding of this
 // package's own.

@@ -57,7 +57,7 @@ func (c *compiler) proxyFence(o *op, kind string) {
 		}
 		if space != ptx.Global {
 			w.block.generic.fence(w)
-			w.meetProxy(mask)
+			w.markSynchronized(mask)
 			w.block.fenceProxy()
 		}
 		return nil

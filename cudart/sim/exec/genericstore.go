@@ -19,9 +19,9 @@ const (
 
 // genericStores are the notes of a block. Nil notes nothing.
 type genericStores struct {
-	notes   []uint8
-	writers uint32 // warps of which there are notes
-	shown   bool   // there are notes of anyStore
+	notes     []uint8
+	writers   uint32 // warps of which there are notes
+	published bool   // there are notes of anyStore
 }
 
 func newGenericStores(k *Kernel, shared *span) *genericStores {
@@ -46,7 +46,7 @@ func (w *warp) noteStores(o *op, s *span) {
 	if w.block.generic == nil || s != &w.block.shared {
 		return
 	}
-	w.refresh(o.a)
+	w.expandLanes(o.a)
 	for _, base := range w.regs[o.a] {
 		w.block.generic.note(w, base+o.mem.bias)
 	}
@@ -56,16 +56,16 @@ func (w *warp) noteStores(o *op, s *span) {
 func (s *genericStores) publish(w *warp) {
 	if s != nil && s.writers>>w.index&1 != 0 {
 		s.replace(uint8(w.index+1), anyStore)
-		s.writers, s.shown = s.writers&^(1<<w.index), true
+		s.writers, s.published = s.writers&^(1<<w.index), true
 	}
 }
 
 // fence is fence.proxy.async by a warp.
 func (s *genericStores) fence(w *warp) {
 	s.publish(w)
-	if s != nil && s.shown {
+	if s != nil && s.published {
 		s.replace(anyStore, noStore)
-		s.shown = false
+		s.published = false
 	}
 }
 

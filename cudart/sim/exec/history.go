@@ -30,26 +30,26 @@ import (
 // one. It knows memory by the regions' Identity, or else by their address in this
 // process.
 type History struct {
-	moment atomic.Uint64 // counts changes
-	mu     sync.Mutex
-	pasts  map[uint64]*past
+	clock   atomic.Uint64 // counts changes
+	mu      sync.Mutex
+	regions map[uint64]*regionHistory
 }
 
 // of returns the past of a region.
-func (h *History) of(r Region) *past {
+func (h *History) of(r Region) *regionHistory {
 	identity := r.Identity
 	if identity == 0 {
 		identity = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(r.Data))))
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.pasts == nil {
-		h.pasts = map[uint64]*past{}
+	if h.regions == nil {
+		h.regions = map[uint64]*regionHistory{}
 	}
-	p := h.pasts[identity]
+	p := h.regions[identity]
 	if p == nil {
-		p = &past{history: h}
-		h.pasts[identity] = p
+		p = &regionHistory{history: h}
+		h.regions[identity] = p
 	}
 	return p
 }
@@ -58,29 +58,29 @@ func (h *History) of(r Region) *past {
 func (h *History) Forget(identity uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.pasts, identity)
+	delete(h.regions, identity)
 }
 
-// Note keeps what a range of a region holds, before something else than a grid
+// Record keeps what a range of a region holds, before something else than a grid
 // writes it: whole lines, and of large ranges a part of them.
-func (h *History) Note(r Region, offset, bytes uint64) {
+func (h *History) Record(r Region, offset, bytes uint64) {
 	p := h.of(r)
-	step := max(1, bytes/lineBytes/mostNoted) * lineBytes
+	step := max(1, bytes/lineBytes/maxRecordedLines) * lineBytes
 	first := (offset + lineBytes - 1) / lineBytes * lineBytes
 	for at := first; at+lineBytes <= offset+bytes; at += step {
 		for word := at; word < at+lineBytes; word += 8 {
-			p.note(word, unsafe.Pointer(&r.Data[word]), 8, 0, 0)
+			p.record(word, unsafe.Pointer(&r.Data[word]), 8, 0, 0)
 		}
 	}
 }
 
 const (
-	mostChanges = 1 << 14 // of a region that are kept
-	mostNoted   = 1 << 10 // lines of a range
+	maxChanges       = 1 << 14 // of a region that are kept
+	maxRecordedLines = 1 << 10 // lines of a range
 )
 
-// past is the last changes of one region. What is not in it was not, or too long ago.
-type past struct {
+// regionHistory is the last changes of one region. What is not in it was not, or too long ago.
+type regionHistory struct {
 	history *History
 	newest  atomic.Uint64 // the moment of the last change
 	mu      sync.Mutex
@@ -91,37 +91,37 @@ type past struct {
 
 // change is a write.
 type change struct {
-	moment, writer uint64 // the writer is a view's; 0 is none
-	at             uint64 // offset in the region
-	old            uint64
-	size           uint8
-	before         int // number of the change before it in its chain
+	time, writer uint64 // the writer is a view's; 0 is none
+	at           uint64 // offset in the region
+	old          uint64
+	size         uint8
+	before       int // number of the change before it in its chain
 }
 
-// note keeps what is at p, which is about to be written: now, or the reader's device has
+// record keeps what is at p, which is about to be written: now, or the reader's device has
 // seen it since a moment.
-func (p *past) note(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) {
+func (p *regionHistory) record(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if moment == 0 {
-		moment = p.history.moment.Add(1)
+		moment = p.history.clock.Add(1)
 	}
 	p.newest.Store(max(p.newest.Load(), moment))
 	p.last++
 	chain := &p.chains[at/lineBytes%uint64(len(p.chains))]
-	if n := len(p.changes); p.last >= n && n < mostChanges {
+	if n := len(p.changes); p.last >= n && n < maxChanges {
 		p.changes = append(p.changes, make([]change, max(n, 64))...) // the ring is not full and grows
 	}
-	p.changes[p.last%mostChanges] = change{moment, writer, at, readAtomic(ptr, size), uint8(size), *chain}
+	p.changes[p.last%maxChanges] = change{moment, writer, at, readAtomic(ptr, size), uint8(size), *chain}
 	*chain = p.last
 }
 
-// recall takes back what others than the reader have changed since a moment, of data
+// undoSince takes back what others than the reader have changed since a moment, of data
 // that were read at an offset.
-func (p *past) recall(data []byte, at, since, reader uint64) {
+func (p *regionHistory) undoSince(data []byte, at, since, reader uint64) {
 	if p == nil || p.newest.Load() <= since {
 		return
 	}
@@ -129,9 +129,9 @@ func (p *past) recall(data []byte, at, since, reader uint64) {
 	defer p.mu.Unlock()
 	for line := at / lineBytes; line*lineBytes < at+uint64(len(data)); line++ {
 		final := [lineBytes]bool{} // what the reader has written itself since
-		for n := p.chains[line%uint64(len(p.chains))]; n > 0 && n > p.last-mostChanges; {
-			c := &p.changes[n%mostChanges]
-			if c.moment <= since {
+		for n := p.chains[line%uint64(len(p.chains))]; n > 0 && n > p.last-maxChanges; {
+			c := &p.changes[n%maxChanges]
+			if c.time <= since {
 				break // one that the device saw early may stand behind younger ones: less is taken back then
 			}
 			if c.at/lineBytes == line {
@@ -156,26 +156,26 @@ func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 
 // view is what a block has come to know of memory. It is nil without disorder.
 type view struct {
-	self      uint64             // names it in changes
-	began     uint64             // the moment when the block began, or what it waited for had ended
-	since     uint64             // the moment of the last acquire
-	observed  map[uintptr]uint64 // moments of strong loads since, by line
-	forgetful bool
-	history   *History
+	id         uint64             // names it in changes
+	beganAt    uint64             // the moment when the block began, or what it waited for had ended
+	acquiredAt uint64             // the moment of the last acquire
+	observed   map[uintptr]uint64 // moments of strong loads since, by line
+	staleLoads bool
+	history    *History
 }
 
 func newView(h *History, random *rand.Rand) *view {
 	if random == nil {
 		return nil
 	}
-	moment := h.moment.Add(1)
-	return &view{self: moment, began: moment, since: moment, observed: map[uintptr]uint64{}, forgetful: random.IntN(2) == 0, history: h}
+	moment := h.clock.Add(1)
+	return &view{id: moment, beganAt: moment, acquiredAt: moment, observed: map[uintptr]uint64{}, staleLoads: random.IntN(2) == 0, history: h}
 }
 
 // acquire lets the block see what others have written.
 func (v *view) acquire(scope string) {
 	if v != nil && scope != "cta" {
-		v.since = v.history.moment.Load()
+		v.acquiredAt = v.history.clock.Load()
 		clear(v.observed)
 	}
 }
@@ -184,66 +184,66 @@ func (v *view) acquire(scope string) {
 func (v *view) begin() {
 	if v != nil {
 		v.acquire("sys")
-		v.began = v.since
+		v.beganAt = v.acquiredAt
 	}
 }
 
 // observe notes that a strong load has seen what is at p.
 func (v *view) observe(p unsafe.Pointer) {
-	if v != nil && v.forgetful {
+	if v != nil && v.staleLoads {
 		key, _ := lineOf(p, 1)
-		v.observed[key] = v.history.moment.Load()
+		v.observed[key] = v.history.clock.Load()
 	}
 }
 
-// known is the moment up to which the block knows what is at p, and all else up to since.
-func (v *view) known(p unsafe.Pointer, since uint64) uint64 {
+// knownUntil is the moment up to which the block knows what is at p, and all else up to since.
+func (v *view) knownUntil(p unsafe.Pointer, since uint64) uint64 {
 	key, _ := lineOf(p, 1)
 	return max(since, v.observed[key])
 }
 
-// recall is what the block's loads, of which fixed ones are by .nc, see at p, where memory
+// staleValue is what the block's loads, of which fixed ones are by .nc, see at p, where memory
 // holds value.
-func (v *view) recall(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
-	past, at := g.pastOf(p)
-	since := v.known(p, v.since)
+func (v *view) staleValue(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
+	past, at := g.historyOf(p)
+	since := v.knownUntil(p, v.acquiredAt)
 	if fixed {
-		since = v.began
+		since = v.beganAt
 	}
 	var bytes [8]byte
 	binary.LittleEndian.PutUint64(bytes[:], value)
-	past.recall(bytes[:size], at, since, v.self)
+	past.undoSince(bytes[:size], at, since, v.id)
 	return binary.LittleEndian.Uint64(bytes[:])
 }
 
-// recall lays over data, which an asynchronous copy has read at p, what its block saw there
+// staleData lays over data, which an asynchronous copy has read at p, what its block saw there
 // when the copy began.
-func (t *transfer) recall(data []byte, p unsafe.Pointer) {
-	if v := t.warp.block.view; v != nil && v.forgetful {
-		past, at := t.warp.grid.pastOf(p)
+func (t *transfer) staleData(data []byte, p unsafe.Pointer) {
+	if v := t.warp.block.view; v != nil && v.staleLoads {
+		past, at := t.warp.grid.historyOf(p)
 		for n := uint64(0); n < uint64(len(data)); {
 			next := min(n+lineBytes-(at+n)%lineBytes, uint64(len(data)))
-			past.recall(data[n:next], at+n, v.known(unsafe.Add(p, n), t.since), v.self)
+			past.undoSince(data[n:next], at+n, v.knownUntil(unsafe.Add(p, n), t.acquiredAt), v.id)
 			n = next
 		}
 	}
 }
 
-// noteChange keeps what is at p, which is about to be written. The moment is when the device
+// recordChange keeps what is at p, which is about to be written. The moment is when the device
 // saw the write already, or 0.
-func (g *Grid) noteChange(p unsafe.Pointer, size, writer, moment uint64) {
-	past, at := g.pastOf(p)
-	past.note(at, p, size, writer, moment)
+func (g *Grid) recordChange(p unsafe.Pointer, size, writer, moment uint64) {
+	past, at := g.historyOf(p)
+	past.record(at, p, size, writer, moment)
 }
 
-// remembered is a region that grids may write to, with its past.
-type remembered struct {
+// trackedRegion is a region that grids may write to, with its past.
+type trackedRegion struct {
 	begin, size uintptr
-	*past
+	*regionHistory
 }
 
-// remember lets the past of a region be found by where its memory is.
-func (g *Grid) remember(r Region) {
+// track lets the past of a region be found by where its memory is.
+func (g *Grid) track(r Region) {
 	if g.cfg.Disorder == nil || len(r.Data) == 0 {
 		return
 	}
@@ -253,19 +253,19 @@ func (g *Grid) remember(r Region) {
 			return
 		}
 	}
-	g.regions = append(g.regions, remembered{begin, uintptr(len(r.Data)), g.cfg.History.of(r)})
+	g.regions = append(g.regions, trackedRegion{begin, uintptr(len(r.Data)), g.cfg.History.of(r)})
 }
 
-// pastOf finds the past of the region that holds p, and where in it that is. It is
+// historyOf finds the past of the region that holds p, and where in it that is. It is
 // nil for shared memory and the like.
-func (g *Grid) pastOf(p unsafe.Pointer) (*past, uint64) {
+func (g *Grid) historyOf(p unsafe.Pointer) (*regionHistory, uint64) {
 	for i := range g.regions {
 		if at := uintptr(p) - g.regions[i].begin; at < g.regions[i].size {
 			if i > 0 { // the next access is probably near
 				g.regions[0], g.regions[i] = g.regions[i], g.regions[0]
 				i = 0
 			}
-			return g.regions[i].past, uint64(at)
+			return g.regions[i].regionHistory, uint64(at)
 		}
 	}
 	return nil, 0

@@ -197,11 +197,11 @@ func overtaken(t *testing.T, p *Program, seed uint64) uint32 {
 	g := launchKernel(t, p, "run", Config{
 		Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 0)), History: history,
 	})
-	if _, err := g.Round(100); err != nil {
+	if _, err := g.Turn(100); err != nil {
 		t.Fatal(err)
 	}
 	r, _ := mem.Resolve(base)
-	history.Note(r, 0, 512)
+	history.Record(r, 0, 512)
 	binary.LittleEndian.PutUint32(mem.at(base), 7)
 	binary.LittleEndian.PutUint32(mem.at(base+256), 1)
 	if err := finish(t, g); err != nil {

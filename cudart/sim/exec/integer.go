@@ -163,10 +163,10 @@ func (c *compiler) integerBinary(o *op, t ptx.Type) alu {
 	case op == "sub" && t == s32 && c.has("sat"):
 		return lift2(subSat)
 	case op == "add":
-		o.ramp = modulo(t, addRamps)
+		o.affine = modulo(t, addAffine)
 		return byWidth[alu](t, addInt[uint16], addInt[uint32], addInt[uint64])
 	case op == "sub":
-		o.ramp = modulo(t, subRamps)
+		o.affine = modulo(t, subAffine)
 		return byWidth[alu](t, subInt[uint16], subInt[uint32], subInt[uint64])
 	case op == "min":
 		return bySign[alu](t, minInt[uint16], minInt[uint32], minInt[uint64], minInt[int16], minInt[int32], minInt[int64])
@@ -187,19 +187,19 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	sum := t // type of the result and of mad's addend
 	switch {
 	case part == "lo" && mad:
-		o.ramp = modulo(t, madRamps)
+		o.affine = modulo(t, madAffine)
 		o.alu = byWidth[alu](t, madLo[uint16], madLo[uint32], madLo[uint64])
 	case part == "lo":
-		o.ramp = modulo(t, madRamps)
+		o.affine = modulo(t, madAffine)
 		o.alu = byWidth[alu](t, mulLo[uint16], mulLo[uint32], mulLo[uint64])
 	case part == "hi":
 		o.alu = mulHigh(t, mad)
 	case part == "wide" && mad:
-		o.ramp = madWideRamps(t)
+		o.affine = madWideAffine(t)
 		sum.Bits *= 2
 		o.alu = bySign[alu](t, madWide[uint16, uint32], madWide[uint32, uint64], nil, madWide[int16, int32], madWide[int32, int64], nil)
 	case part == "wide":
-		o.ramp = madWideRamps(t)
+		o.affine = madWideAffine(t)
 		sum.Bits *= 2
 		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32], mulWide[int32, int64], nil)
 	}

@@ -107,9 +107,9 @@ func (w *warp) storeMatrices(o *op, m *matrixMove) error {
 			}
 			addr := w.regs[o.a][8*j+r] + o.mem.bias
 			w.block.generic.note(w, addr)
-			if w.followsShared(addr) {
-				w.replaces(p, rowBytes/2, 8*j+r)
-				w.replaces(unsafe.Add(p, rowBytes/2), rowBytes/2, 8*j+r)
+			if w.recordsOverwrites(addr) {
+				w.recordOverwrite(p, rowBytes/2, 8*j+r)
+				w.recordOverwrite(unsafe.Add(p, rowBytes/2), rowBytes/2, 8*j+r)
 			}
 			for k := range 8 {
 				lane, half := holder(r, k, m.transpose)

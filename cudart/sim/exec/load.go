@@ -82,10 +82,10 @@ func (c *compiler) load(o *op) {
 		c.dstOperand(&mem.vector[i], e, t)
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
-	o.kind, o.run, o.ramps = opRun, loadWeak, true
+	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
 	mem.move = loads(len(elems), mem.size, mem.signed)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
-		o.run, o.ramps = loadStrong, false
+		o.run, o.takesAffine = loadStrong, false
 	}
 }
 
@@ -106,33 +106,33 @@ func loadWeak(w *warp, o *op, mask uint32) error {
 		}
 		if _, ok := w.moveAll(o); ok {
 			for _, slot := range o.mem.vector {
-				w.forget(slot)
+				w.dropAffine(slot)
 			}
 			return nil
 		}
 	}
-	w.settleRegisters(o)
+	w.expandOperands(o)
 	return w.loadLanes(o, mask, readPlain)
 }
 
 // seesMemory reports whether weak loads are plain copies of what memory holds.
 func (w *warp) seesMemory() bool {
-	return w.stores == nil || w.stores.empty() && w.grid.device.count == 0 && !w.block.view.forgetful
+	return w.stores == nil || w.stores.empty() && w.grid.gpuScope.count == 0 && !w.block.view.staleLoads
 }
 
 // loadUniform loads for all lanes from one address.
 func (w *warp) loadUniform(o *op) bool {
-	if w.shapes[o.a]&even == 0 || !w.ramps[o.a].uniform() {
+	if w.forms[o.a]&isAffine == 0 || !w.affines[o.a].uniform() {
 		return false
 	}
-	addr := w.ramps[o.a].base + o.mem.bias
-	s, ok := w.rampSpan(o, ramp{base: addr})
+	addr := w.affines[o.a].base + o.mem.bias
+	s, ok := w.affineSpan(o, affine{base: addr})
 	if !ok {
 		return false
 	}
 	p := unsafe.Add(s.ptr, addr-s.base)
 	for k, slot := range o.mem.vector {
-		w.setRamp(slot, ramp{base: o.mem.loaded(k, readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size))})
+		w.setAffine(slot, affine{base: o.mem.loaded(k, readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size))})
 	}
 	return true
 }
@@ -164,7 +164,7 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 	return nil
 }
 
-// observe mixes a polled value into the digest of the running split.
+// observe mixes a polled value into the digest of the running path.
 func (w *warp) observe(value uint64) {
 	w.current.polled = (w.current.polled^value)*0x9e3779b97f4a7c15 | 1
 }
@@ -181,7 +181,7 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		}
 		for k, slot := range o.mem.vector {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.seen(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
+			v := w.visibleValue(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
 			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
 		if !stale {

@@ -19,7 +19,7 @@ func (c *compiler) mapAddress(o *op) {
 			lane := lowest(m)
 			addr, rank := w.regs[o.a][lane]+bias, w.regs[o.b][lane]
 			if !w.owns(addr) {
-				return w.foreign(addr, lane)
+				return w.notOwnShared(addr, lane)
 			}
 			if n := len(w.block.cluster.blocks); rank >= uint64(n) {
 				return w.fault(IllegalInstruction, lane, "block %d of a cluster of %d does not exist", rank, n)
@@ -44,7 +44,7 @@ func (c *compiler) rankOfAddress(o *op) {
 			lane := lowest(m)
 			addr := w.regs[o.a][lane] + bias
 			if addr>>RegionShift != sharedWindow>>RegionShift {
-				return w.foreign(addr, lane)
+				return w.notOwnShared(addr, lane)
 			}
 			out[lane] = uint64(rankOf(addr))
 		}

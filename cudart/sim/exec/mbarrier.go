@@ -133,7 +133,7 @@ func (w *warp) changeMbarriers(o *op, mask uint32, step func(m *mbarrier, v uint
 	case o.mem.order.scope == "cluster":
 		w.release("cluster", mask)
 	default:
-		w.publish(mask)
+		w.releaseToBlock(mask)
 	}
 	w.current.polled = 0
 	var states lanes

@@ -18,7 +18,7 @@ func (c *compiler) move(o *op) {
 	case from.Kind == ptx.Special && isClock(from.Name):
 		c.readClock(o, from.Name, t)
 	default:
-		o.alu, o.ramp = copyLanes, sameRamp
+		o.alu, o.affine = copyLanes, sameAffine
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
 	}
@@ -125,7 +125,7 @@ func (c *compiler) convertAddress(o *op) {
 	}
 	c.dstSrc(o, u64, u64)
 	o.alu = lift1(func(a uint64) uint64 { return a + delta })
-	o.ramp = func(a, _, _ ramp) (ramp, bool) { return a.plus(ramp{base: delta}), true }
+	o.affine = func(a, _, _ affine) (affine, bool) { return a.plus(affine{base: delta}), true }
 }
 
 // isSpace compiles isspacep.space p, a.

@@ -6,41 +6,41 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// placesOf finds what one lane's multicast address stands for, in the order of
+// memberPointers finds what one lane's multicast address stands for, in the order of
 // the members. The result is valid until the next call.
-func (w *warp) placesOf(o *op, base uint64, lane int) ([]unsafe.Pointer, error) {
+func (w *warp) memberPointers(o *op, base uint64, lane int) ([]unsafe.Pointer, error) {
 	addr, n := base+o.mem.bias, o.mem.bytes()
-	team, ok := w.grid.multicast(addr)
+	region, ok := w.grid.multicast(addr)
 	switch {
 	case !ok:
 		return nil, w.fault(IllegalAddress, lane, "%#x is no multicast address, and multimem instructions take no other", addr)
 	case addr%n != 0:
 		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
 	}
-	w.team = w.team[:0]
-	for _, m := range team.Members {
-		off := addr - team.Base
+	w.memberPtrs = w.memberPtrs[:0]
+	for _, m := range region.Members {
+		off := addr - region.Base
 		if size := uint64(len(m.Data)); size < n || off > size-n {
-			return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size, team.Base)
+			return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size, region.Base)
 		}
-		w.team = append(w.team, unsafe.Pointer(&m.Data[off]))
+		w.memberPtrs = append(w.memberPtrs, unsafe.Pointer(&m.Data[off]))
 	}
-	return w.team, nil
+	return w.memberPtrs, nil
 }
 
 // multicast returns the multicast region that holds addr, if there is one.
 func (g *Grid) multicast(addr uint64) (Region, bool) {
 	id := addr >> RegionShift
-	if r, ok := g.teams[id]; ok {
+	if r, ok := g.multicasts[id]; ok {
 		return r, true
 	}
 	r, ok := g.cfg.Memory.Resolve(addr)
 	if !ok || len(r.Members) == 0 {
 		return Region{}, false
 	}
-	g.teams[id] = r
+	g.multicasts[id] = r
 	for _, member := range r.Members {
-		g.remember(member)
+		g.track(member)
 	}
 	return r, true
 }
@@ -53,7 +53,7 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 	stale := !o.mem.order.strong()
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
-		at, err := w.placesOf(o, addresses[lane], lane)
+		at, err := w.memberPointers(o, addresses[lane], lane)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 			words = words[:0]
 			for _, p := range at {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				words = append(words, w.seen(readAtomic(word, o.mem.size), word, o.mem.size, lane, stale, false))
+				words = append(words, w.visibleValue(readAtomic(word, o.mem.size), word, o.mem.size, lane, stale, false))
 				if !stale {
 					w.block.view.observe(word)
 				}
@@ -87,7 +87,7 @@ func storeMulticast(w *warp, o *op, mask uint32) error {
 	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
-		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
+		at, err := w.memberPointers(o, w.regs[o.a][lane], lane)
 		if err != nil {
 			return err
 		}
@@ -114,14 +114,14 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
-		at, err := w.placesOf(o, w.regs[o.a][lane], lane)
+		at, err := w.memberPointers(o, w.regs[o.a][lane], lane)
 		if err != nil {
 			return err
 		}
 		for _, p := range at {
 			for k, slot := range o.mem.vector {
 				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				w.settle(word, o.mem.size)
+				w.flushAt(word, o.mem.size)
 				updateWord(word, o.mem.size, w.regs[slot][lane], fn)
 			}
 		}

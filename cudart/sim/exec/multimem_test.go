@@ -14,14 +14,14 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// teamMemory is a memory in which the region after the last stands for the
+// groupMemory is a memory in which the region after the last stands for the
 // first so many regions at once.
-type teamMemory struct {
+type groupMemory struct {
 	memory
 	members int
 }
 
-func (m *teamMemory) Resolve(addr uint64) (Region, bool) {
+func (m *groupMemory) Resolve(addr uint64) (Region, bool) {
 	if addr>>RegionShift != uint64(FirstRegion+len(m.memory)) {
 		return m.memory.Resolve(addr)
 	}
@@ -33,7 +33,7 @@ func (m *teamMemory) Resolve(addr uint64) (Region, bool) {
 	return r, true
 }
 
-func (m *teamMemory) address() uint64 { return uint64(FirstRegion+len(m.memory)) << RegionShift }
+func (m *groupMemory) address() uint64 { return uint64(FirstRegion+len(m.memory)) << RegionShift }
 
 // multimemKernel is a kernel of one thread: %mc is the multicast address, %out
 // that of 64 bytes of memory, from which registers of each width are loaded.
@@ -71,10 +71,10 @@ func runMultimem(t *testing.T, body string, input [2]uint64, members ...[2]uint6
 		binary.LittleEndian.PutUint64(at, words[0])
 		binary.LittleEndian.PutUint64(at[8:], words[1])
 	}
-	team := &teamMemory{mem, len(members)}
+	group := &groupMemory{mem, len(members)}
 	output := uint64(FirstRegion+len(members)) << RegionShift
 	g := launchKernel(t, compileText(t, multimemKernel("sm_100a", body)), "run",
-		Config{Threads: 1, Params: words(team.address(), output), Memory: team})
+		Config{Threads: 1, Params: words(group.address(), output), Memory: group})
 	err = finish(t, g)
 	read := func(b []byte) [2]uint64 {
 		return [2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}

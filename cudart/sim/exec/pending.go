@@ -7,15 +7,15 @@ const lineBytes = 16
 
 // pendingStore is one element that was stored and has not reached memory.
 type pendingStore struct {
-	ptr    unsafe.Pointer
-	value  uint64
-	writer uint64 // names the block's view
-	moment uint64 // when it was released to the GPU
-	size   uint8
-	bytes  uint16 // which bytes of the line
-	thread int32  // within the block
-	shared bool   // the whole block sees it
-	copied bool   // by a bulk copy
+	ptr          unsafe.Pointer
+	value        uint64
+	writer       uint64 // names the block's view
+	releasedAt   uint64 // when it was released to the GPU
+	size         uint8
+	bytes        uint16 // which bytes of the line
+	thread       int32  // within the block
+	blockVisible bool   // the whole block sees it
+	copied       bool   // by a bulk copy
 }
 
 // line is the pending stores to lineBytes of memory, oldest first.

@@ -140,7 +140,7 @@ func (c *compiler) setp(o *op) {
 	r, combine := c.takeRelation(), c.take("and", "or", "xor")
 	t := c.takeType()
 	o.kind = opCompare
-	o.cmp, o.cmpRamps = c.comparison(r, t), r.ramps(t)
+	o.cmp, o.affineCmp = c.comparison(r, t), r.affine(t)
 	o.p, o.q = c.dstPreds()
 	c.src(&o.a, 1, t)
 	c.src(&o.b, 2, t)
@@ -152,7 +152,7 @@ func (c *compiler) setp(o *op) {
 	if combine != "" {
 		third, flip = c.srcPred(c.arg(3))
 	}
-	o.kind, o.ramps = opRun, true
+	o.kind, o.takesAffine = opRun, true
 	o.run = func(w *warp, o *op, mask uint32) error {
 		yes := w.compare(o)
 		no := ^yes
@@ -209,16 +209,16 @@ func (c *compiler) selp(o *op) {
 	c.src(&o.a, 1, t)
 	c.src(&o.b, 2, t)
 	p, flip := c.srcPred(c.arg(3))
-	o.kind, o.ramps = opRun, true
+	o.kind, o.takesAffine = opRun, true
 	o.run = func(w *warp, o *op, mask uint32) error {
 		yes := w.preds[p] ^ flip
 		switch {
-		case mask == fullMask && yes == fullMask && w.copyRamp(o.d, o.a):
+		case mask == fullMask && yes == fullMask && w.copyAffine(o.d, o.a):
 			return nil
-		case mask == fullMask && yes == 0 && w.copyRamp(o.d, o.b):
+		case mask == fullMask && yes == 0 && w.copyAffine(o.d, o.b):
 			return nil
 		}
-		w.settleRegisters(o)
+		w.expandOperands(o)
 		a, b := &w.regs[o.a], &w.regs[o.b]
 		var out lanes
 		for i := range out {

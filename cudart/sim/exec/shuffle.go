@@ -18,7 +18,7 @@ func (c *compiler) shuffle(o *op) {
 	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
 		ready, err := w.members(*members, mask)
 		if ready == 0 || err != nil {
-			return parked, err
+			return suspended, err
 		}
 		w.exchange(o, mode, ready)
 		return proceed, nil

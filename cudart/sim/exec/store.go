@@ -29,10 +29,10 @@ func (c *compiler) store(o *op) {
 		c.srcOperand(&mem.vector[i], e, t)
 	}
 	mem.writes = true
-	o.kind, o.run, o.ramps = opRun, storeWeak, true
+	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
 	mem.move = stores(len(elems), mem.size)
 	if order.strong() {
-		o.run, o.ramps = storeStrong, false
+		o.run, o.takesAffine = storeStrong, false
 	}
 }
 
@@ -40,14 +40,14 @@ func storeWeak(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0 // who writes makes progress
 	if mask == fullMask && w.stores == nil {
 		for _, slot := range o.mem.vector {
-			w.refresh(slot)
+			w.expandLanes(slot)
 		}
 		if s, ok := w.moveAll(o); ok {
 			w.noteStores(o, s)
 			return nil
 		}
 	}
-	w.settleRegisters(o)
+	w.expandOperands(o)
 	return w.storeLanes(o, mask, writePlain)
 }
 
@@ -68,11 +68,11 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 		}
 		addr := w.regs[o.a][lane] + o.mem.bias
 		w.block.generic.note(w, addr)
-		late, followed := w.stores != nil && addr>>RegionShift >= FirstRegion, w.followsShared(addr)
+		late, followed := w.stores != nil && addr>>RegionShift >= FirstRegion, w.recordsOverwrites(addr)
 		for k, slot := range o.mem.vector {
 			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
 			if followed {
-				w.replaces(at, o.mem.size, lane)
+				w.recordOverwrite(at, o.mem.size, lane)
 			}
 			if late {
 				w.stores.push(at, o.mem.size, v, w.thread(lane), false)

@@ -224,7 +224,7 @@ func (b *boxLoad) fetch(t *transfer) {
 	b.data = make([]byte, b.row()*b.rows())
 	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
 		copy(data, unsafe.Slice((*byte)(tensor), len(data)))
-		t.recall(data, tensor)
+		t.staleData(data, tensor)
 		t.forward(data, tensor, false)
 	})
 }
@@ -240,7 +240,7 @@ func (b *boxStore) fetch(t *transfer) {
 	b.data = make([]byte, b.row()*b.rows())
 	b.eachUnit(func(data, shared []byte) {
 		copy(data, shared)
-		t.warp.block.stale(data, unsafe.Pointer(&shared[0]))
+		t.warp.block.staleShared(data, unsafe.Pointer(&shared[0]))
 	})
 }
 

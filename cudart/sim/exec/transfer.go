@@ -3,18 +3,18 @@ package exec
 import "unsafe"
 
 // transfer is an asynchronous copy. It is done when a thread waits for it, or
-// before the next round of the block that began it, with disorder before a later one.
+// before the next turn of the block that began it, with disorder before a later one.
 type transfer struct {
 	warp *warp
 	lane int
 	copier
-	barrier unsafe.Pointer // nil where a group waits for the copy
-	bytes   uint64         // that the barrier waits for
-	into    *block         // whose shared memory it writes, where there is a barrier
-	rest    int            // rounds of the block until it is performed unasked
-	since   uint64         // what the block had come to see when it began, with disorder
-	fetched bool
-	done    bool
+	barrier    unsafe.Pointer // nil where a group waits for the copy
+	bytes      uint64         // that the barrier waits for
+	into       *block         // whose shared memory it writes, where there is a barrier
+	delay      int            // turns of the block until it is performed unasked
+	acquiredAt uint64         // what the block had come to see when it began, with disorder
+	fetched    bool
+	done       bool
 }
 
 // copier is the two halves of a copy. A thread may wait for the first one alone.
@@ -68,9 +68,9 @@ func (l *linear) fetch(t *transfer) {
 	}
 	if l.bytes > 0 {
 		copy(l.data, unsafe.Slice((*byte)(l.src), l.bytes))
-		t.recall(l.data[:l.bytes], l.src)
+		t.staleData(l.data[:l.bytes], l.src)
 		t.forward(l.data[:l.bytes], l.src, l.generic)
-		t.warp.block.stale(l.data[:l.bytes], l.src)
+		t.warp.block.staleShared(l.data[:l.bytes], l.src)
 	}
 }
 
@@ -78,16 +78,16 @@ func (l *linear) fetch(t *transfer) {
 // what the thread sees, of others what bulk copies of the block have written.
 func (t *transfer) forward(data []byte, p unsafe.Pointer, generic bool) {
 	w := t.warp
-	if w.stores == nil || w.stores.empty() && w.grid.device.count == 0 {
+	if w.stores == nil || w.stores.empty() && w.grid.gpuScope.count == 0 {
 		return
 	}
 	for i := range data {
 		at := unsafe.Add(p, i)
 		if generic {
-			data[i] = byte(w.forward(uint64(data[i]), at, 1, t.lane, t.since))
+			data[i] = byte(w.forward(uint64(data[i]), at, 1, t.lane, t.acquiredAt))
 		} else if key, _ := lineOf(at, 1); w.stores.lines[key] != nil {
 			data[i] = byte(w.stores.forward(uint64(data[i]), at, 1, func(st *pendingStore) bool {
-				return st.copied && (st.shared || st.thread == int32(w.thread(t.lane)))
+				return st.copied && (st.blockVisible || st.thread == int32(w.thread(t.lane)))
 			}))
 		}
 	}
@@ -151,43 +151,43 @@ func (g *groups) waitRead(n uint64) {
 	}
 }
 
-// lateness is the logarithm of how many rounds a copy may rest with disorder.
-const lateness = 7
+// maxDelayLog2 is the logarithm of how many turns a copy may rest with disorder.
+const maxDelayLog2 = 7
 
 // begin leaves t to the block. With disorder it rests for a while; short rests are as
 // likely as long ones.
 func (b *block) begin(t *transfer) {
 	if r := b.grid.cfg.Disorder; r != nil {
-		t.rest, t.since = r.IntN(1<<r.IntN(lateness+1)), b.view.since
+		t.delay, t.acquiredAt = r.IntN(1<<r.IntN(maxDelayLog2+1)), b.view.acquiredAt
 	}
-	b.flying = append(b.flying, t)
+	b.inFlight = append(b.inFlight, t)
 }
 
-// transferSome performs what the block has under way and does not rest.
-func (b *block) transferSome() {
-	if len(b.flying) == 0 {
+// performDue performs what the block has under way and does not rest.
+func (b *block) performDue() {
+	if len(b.inFlight) == 0 {
 		return
 	}
 	b.grid.progress = true
-	left := b.flying[:0]
-	for _, t := range b.flying {
-		if t.rest--; t.rest < 0 {
+	left := b.inFlight[:0]
+	for _, t := range b.inFlight {
+		if t.delay--; t.delay < 0 {
 			t.perform()
 		}
 		if !t.done {
 			left = append(left, t)
 		}
 	}
-	clear(b.flying[len(left):])
-	b.flying = left
+	clear(b.inFlight[len(left):])
+	b.inFlight = left
 }
 
-// transferAll performs the rest, when the block has exited.
-func (b *block) transferAll() {
-	for _, t := range b.flying {
+// performAll performs the rest, when the block has exited.
+func (b *block) performAll() {
+	for _, t := range b.inFlight {
 		t.perform()
 	}
-	b.flying = nil
+	b.inFlight = nil
 }
 
 // checkIncoming says after transferAll whether the block, which has exited, is

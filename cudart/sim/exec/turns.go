@@ -1,12 +1,12 @@
 package exec
 
-// longestTurn bounds the random turns of warps, in instructions. Short ones mix
+// maxTurn bounds the random turns of warps, in instructions. Short ones mix
 // the warps well.
-const longestTurn = 128
+const maxTurn = 128
 
-// disturb begins a round in disorder: stores become visible, and blocks take
+// disorderTurn begins a turn in disorder: stores become visible, and blocks take
 // another order.
-func (g *Grid) disturb() {
+func (g *Grid) disorderTurn() {
 	r := g.cfg.Disorder
 	if r == nil {
 		return
@@ -15,7 +15,7 @@ func (g *Grid) disturb() {
 	for _, b := range g.blocks {
 		g.progress = b.stores.drainSome() || g.progress
 	}
-	g.progress = g.drainDevice() || g.progress
+	g.progress = g.drainGPUScope() || g.progress
 	if len(g.blocks) == 0 {
 		return
 	}
@@ -36,34 +36,34 @@ func (g *Grid) retire(b *block) {
 	}
 }
 
-// longestLinger is the logarithm of how many rounds a grid may take to end whose blocks
+// maxEndDelayLog2 is the logarithm of how many turns a grid may take to end whose blocks
 // have exited.
-const longestLinger = 10
+const maxEndDelayLog2 = 10
 
-// lingers lets time pass in which stores of blocks that have exited are not visible yet, and
+// delaysEnd lets time pass in which stores of blocks that have exited are not visible yet, and
 // others go on that have not waited for them.
-func (g *Grid) lingers() bool {
-	g.linger--
-	return g.linger >= 0 && g.pendingStores()
+func (g *Grid) delaysEnd() bool {
+	g.endDelay--
+	return g.endDelay >= 0 && g.hasPendingStores()
 }
 
-// settleAll makes all stores of a grid visible that has come to its end.
-func (g *Grid) settleAll() {
+// flushAll makes all stores of a grid visible that has come to its end.
+func (g *Grid) flushAll() {
 	for _, s := range g.retired {
 		s.drainAll()
 	}
 	g.retired = nil
-	g.device.drain(func(*pendingStore) bool { return true }, g.write)
+	g.gpuScope.drain(func(*pendingStore) bool { return true }, g.write)
 }
 
-// pendingStores reports whether stores of the grid are not visible yet.
-func (g *Grid) pendingStores() bool {
+// hasPendingStores reports whether stores of the grid are not visible yet.
+func (g *Grid) hasPendingStores() bool {
 	for _, b := range g.blocks {
 		if !b.stores.empty() {
 			return true
 		}
 	}
-	return len(g.retired) > 0 || g.device.count > 0
+	return len(g.retired) > 0 || g.gpuScope.count > 0
 }
 
 // turnLength is how many instructions the next turn of a warp may last. In
@@ -75,7 +75,7 @@ func (w *warp) turnLength(quantum int) int {
 		return quantum
 	}
 	if w.pace == 0 || r.IntN(oneIn) == 0 {
-		w.pace = longestTurn >> r.IntN(8)
+		w.pace = maxTurn >> r.IntN(8)
 	}
 	return min(quantum, 1+r.IntN(w.pace))
 }

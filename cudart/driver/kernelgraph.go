@@ -9,12 +9,12 @@ import (
 	"gpurun/cudart"
 )
 
-// single is a graph of one kernel. To give it parameters and launch it takes the host
+// kernelGraph is a graph of one kernel. To give it parameters and launch it takes the host
 // less than half as long as to launch the kernel.
 //
 // A graph waits until its launch before has ended, on whichever stream that was: so
 // each stream has its own.
-type single struct {
+type kernelGraph struct {
 	stream *stream
 	kernel *kernel
 	handle uintptr // CUgraphExec
@@ -43,25 +43,25 @@ func (s *stream) Prepare(k cudart.Kernel) error {
 	if s.capture != nil {
 		return &cudart.Error{Op: "cuGraphUpload", Code: cudart.ErrCaptureForbidden, Detail: "the stream is being captured; prepare it before"}
 	}
-	if s.highPriority || s.singles[fn] != nil {
+	if s.highPriority || s.kernelGraphs[fn] != nil {
 		return nil
 	}
-	g, err := s.newSingle(fn)
+	g, err := s.newKernelGraph(fn)
 	if err != nil {
 		return fmt.Errorf("making a graph of kernel %s: %w", fn.name, err)
 	}
-	if s.singles == nil {
-		s.singles = map[*kernel]*single{}
+	if s.kernelGraphs == nil {
+		s.kernelGraphs = map[*kernel]*kernelGraph{}
 	}
-	s.singles[fn] = g
+	s.kernelGraphs[fn] = g
 	s.dev.own(g)
 	return nil
 }
 
-// newSingle makes the graph of a kernel and has the device know it. Parameters and shape
+// newKernelGraph makes the graph of a kernel and has the device know it. Parameters and shape
 // are there to be replaced.
-func (s *stream) newSingle(k *kernel) (*single, error) {
-	a, g := s.dev.api, &single{stream: s, kernel: k, params: make([]byte, 0, max(k.paramBytes, 0))}
+func (s *stream) newKernelGraph(k *kernel) (*kernelGraph, error) {
+	a, g := s.dev.api, &kernelGraph{stream: s, kernel: k, params: make([]byte, 0, max(k.paramBytes, 0))}
 	if err := a.call(a.graphCreate, uintptr(unsafe.Pointer(&g.graph)), 0); err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (s *stream) newSingle(k *kernel) (*single, error) {
 	return g, nil
 }
 
-// launchSingle enqueues a graph with parameters, which the driver finds at an address.
+// launchKernelGraph enqueues a graph with parameters, which the driver finds at an address.
 // Launches that are still to run keep theirs.
-func (s *stream) launchSingle(g *single, shape cudart.Launch, params []byte, at uintptr) error {
+func (s *stream) launchKernelGraph(g *kernelGraph, shape cudart.Launch, params []byte, at uintptr) error {
 	a, b := s.dev.api, s.dev.launch
 	if g.shape != shape || !bytes.Equal(g.params, params) {
 		args := b.args[:3]
@@ -97,7 +97,7 @@ func (s *stream) launchSingle(g *single, shape cudart.Launch, params []byte, at 
 }
 
 // describe fills in what the graph's kernel is to be, and says where that is.
-func (g *single) describe(shape cudart.Launch, params uintptr) uintptr {
+func (g *kernelGraph) describe(shape cudart.Launch, params uintptr) uintptr {
 	b := g.stream.dev.launch
 	b.node = kernelNode{
 		function:    g.kernel.handle,
@@ -109,8 +109,8 @@ func (g *single) describe(shape cudart.Launch, params uintptr) uintptr {
 	return uintptr(unsafe.Pointer(&b.node))
 }
 
-func (g *single) release() error {
-	delete(g.stream.singles, g.kernel)
+func (g *kernelGraph) release() error {
+	delete(g.stream.kernelGraphs, g.kernel)
 	a := g.stream.dev.api
 	var err error
 	if g.handle != 0 {
@@ -119,11 +119,11 @@ func (g *single) release() error {
 	return errors.Join(err, a.call(a.graphDestroy, g.graph))
 }
 
-// closeSingles closes the graphs of the kernels that are meant.
-func (d *device) closeSingles(meant func(*single) bool) error {
+// closeKernelGraphs closes the graphs of the kernels that are meant.
+func (d *device) closeKernelGraphs(meant func(*kernelGraph) bool) error {
 	var failures []error
 	for r := range d.owned {
-		if g, ok := r.(*single); ok && meant(g) {
+		if g, ok := r.(*kernelGraph); ok && meant(g) {
 			failures = append(failures, d.closeOwned(g))
 		}
 	}

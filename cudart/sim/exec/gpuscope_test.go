@@ -86,7 +86,7 @@ func arrives(t *testing.T, p *Program, seed uint64, threads int) bool {
 	there := true
 	for state := Running; state != Done; {
 		var err error
-		if state, err = g.Round(10); err != nil {
+		if state, err = g.Turn(10); err != nil {
 			t.Fatal(err)
 		}
 		there = there && (binary.LittleEndian.Uint32(data[512:]) != 2 || binary.LittleEndian.Uint32(data) == 7)

@@ -26,17 +26,17 @@ type prober interface {
 	learn(all []facts) error
 }
 
-// session is a backend whose library all ranks enter and leave together. A rank
+// librarySession is a backend whose library all ranks enter and leave together. A rank
 // that enters waits for the others, so that only what no rank could foresee may
 // fail there.
-type session interface {
-	enter() error
-	leave() error
+type librarySession interface {
+	initLibrary() error
+	finalizeLibrary() error
 }
 
-// settle has all ranks take the same backend: the first that the options allow
+// chooseBackend has all ranks take the same backend: the first that the options allow
 // and that works on every rank's device.
-func (m *Memory) settle(ctx context.Context, dev cudart.Device) error {
+func (m *Memory) chooseBackend(ctx context.Context, dev cudart.Device) error {
 	ways, failure := m.candidates(dev)
 	var refusals []string
 	for {
@@ -45,7 +45,7 @@ func (m *Memory) settle(ctx context.Context, dev cudart.Device) error {
 			m.backend = ways[0]
 			mine.Facts, mine.Cannot = probe(m.backend)
 		}
-		reports, err := m.gather(ctx, roundSettle, mine)
+		reports, err := m.gather(ctx, stepBackend, mine)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (m *Memory) settle(ctx context.Context, dev cudart.Device) error {
 		}
 		refusal := firstRefusal(reports)
 		if refusal == "" {
-			return m.take(reports, refusals)
+			return m.useBackend(reports, refusals)
 		}
 		refusals = append(refusals, refusal)
 		if ways = ways[1:]; len(ways) == 0 {
@@ -69,7 +69,7 @@ func (m *Memory) candidates(dev cudart.Device) ([]backend, error) {
 	if m.Bytes <= 0 {
 		return nil, fmt.Errorf("symmetric memory of %d bytes: the size must be positive", m.Bytes)
 	}
-	ways, err := m.choose(dev)
+	ways, err := m.findBackends(dev)
 	var names []string
 	for _, b := range ways {
 		names = append(names, string(b.kind()))
@@ -100,8 +100,8 @@ func firstRefusal(reports []report) string {
 	return ""
 }
 
-// take keeps the backend that works everywhere, and says why it is that one.
-func (m *Memory) take(reports []report, refusals []string) error {
+// useBackend keeps the backend that works everywhere, and says why it is that one.
+func (m *Memory) useBackend(reports []report, refusals []string) error {
 	m.Backend = string(m.backend.kind())
 	switch {
 	case m.options.kind() != Auto:
@@ -131,13 +131,13 @@ func (m *Memory) refused(refusals []string) error {
 	return err
 }
 
-// enter starts the library of a backend that has one.
-func (m *Memory) enter(ctx context.Context) error {
-	s, ok := m.backend.(session)
+// initLibrary starts the library of a backend that has one.
+func (m *Memory) initLibrary(ctx context.Context) error {
+	s, ok := m.backend.(librarySession)
 	if !ok {
 		return nil
 	}
-	if err := m.agree(ctx, roundEntered, s.enter()); err != nil {
+	if err := m.agree(ctx, stepLibrary, s.initLibrary()); err != nil {
 		// To leave would be to wait for a rank that is not in.
 		return err
 	}
@@ -145,13 +145,13 @@ func (m *Memory) enter(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the use of a library that enter started. It would wait in vain for a
+// finalizeLibrary ends the use of a library that enter started. It would wait in vain for a
 // rank that is lost: then the library ends with the process.
-func (m *Memory) leave() error {
-	if m.session == nil || m.lost {
+func (m *Memory) finalizeLibrary() error {
+	if m.session == nil || m.peerLost {
 		return nil
 	}
 	s := m.session
 	m.session = nil
-	return s.leave()
+	return s.finalizeLibrary()
 }

@@ -7,18 +7,20 @@ import (
 	"gpurun/cudart"
 )
 
-// CanReach reports whether this GPU can be given access to a peer's memory. A
+// CanAccessPeer reports whether this GPU can be given access to a peer's memory. A
 // GPU reaches itself. A peer that CUDA_VISIBLE_DEVICES hides from this process,
 // or that has no UUID, is not known to be out of reach and counts as reachable:
 // mapping its memory will tell.
-func (d *device) CanReach(peer cudart.Info) (bool, error) { return d.ask(peer, d.canAccess) }
+func (d *device) CanAccessPeer(peer cudart.Info) (bool, error) { return d.askAbout(peer, d.canAccess) }
 
-// HasAtomics reports whether the link to a peer that this GPU can reach has atomics, as NVLink has: elsewhere
+// HasPeerAtomics reports whether the link to a peer that this GPU can reach has atomics, as NVLink has: elsewhere
 // an addition to the peer's memory is a load and a store. Of whom it knows nothing it says yes, as CanReach does.
-func (d *device) HasAtomics(peer cudart.Info) (bool, error) { return d.ask(peer, d.nativeAtomics) }
+func (d *device) HasPeerAtomics(peer cudart.Info) (bool, error) {
+	return d.askAbout(peer, d.nativeAtomics)
+}
 
-// ask asks the driver about another device, unless the answer is yes for another reason.
-func (d *device) ask(peer cudart.Info, about func(handle int32) (bool, error)) (bool, error) {
+// askAbout asks the driver about another device, unless the answer is yes for another reason.
+func (d *device) askAbout(peer cudart.Info, about func(handle int32) (bool, error)) (bool, error) {
 	if peer.UUID == d.info.UUID {
 		return true, nil
 	}

@@ -23,7 +23,7 @@ func rampStep(r *rand.Rand) uint64 {
 	return step
 }
 
-// What is computed from ramps is what is computed lane by lane, whatever the ramps.
+// What is computed from affine values is what is computed lane by lane, whatever the affine values.
 func TestRampsAgreeWithLanes(t *testing.T) {
 	instructions := []string{
 		"add.u32 %r0, %r1, %r2;", "add.u64 %d0, %d1, %d2;", "sub.s32 %r0, %r1, %r2;", "sub.u64 %d0, %d1, %d2;",
@@ -55,19 +55,19 @@ func checkRamps(t *testing.T, text string, o *op) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ramps := 0
 	for range 20000 {
-		var in [3]ramp
+		var in [3]affine
 		var lanesOf [3]lanes
 		for k, slot := range [3]int32{o.a, o.b, o.c} {
-			switch in[k] = (ramp{rampBase(r), rampStep(r)}); {
+			switch in[k] = (affine{rampBase(r), rampStep(r)}); {
 			case slot == 0: // an operand that it does not have
-				in[k] = ramp{}
+				in[k] = affine{}
 			case k > 0 && r.IntN(2) == 0:
-				in[k] = ramp{base: uint64(r.IntN(70))}
+				in[k] = affine{base: uint64(r.IntN(70))}
 			}
-			in[k].spread(&lanesOf[k])
+			in[k].expandTo(&lanesOf[k])
 		}
 		if o.kind == opCompare {
-			got, ok := o.cmpRamps(in[0], in[1])
+			got, ok := o.affineCmp(in[0], in[1])
 			if want := o.cmp(&lanesOf[0], &lanesOf[1]); ok && got != want {
 				t.Fatalf("%s of %v: %#x, want %#x", text, in, got, want)
 			} else if ok {
@@ -75,13 +75,13 @@ func checkRamps(t *testing.T, text string, o *op) {
 			}
 			continue
 		}
-		if o.ramp == nil {
+		if o.affine == nil {
 			return
 		}
 		var got, want lanes
-		if out, ok := o.ramp(in[0], in[1], in[2]); ok {
+		if out, ok := o.affine(in[0], in[1], in[2]); ok {
 			ramps++
-			out.spread(&got)
+			out.expandTo(&got)
 			o.alu(&want, &lanesOf[0], &lanesOf[1], &lanesOf[2])
 			if got != want {
 				t.Fatalf("%s of %v: %#x, want %#x", text, in, got, want)

@@ -22,7 +22,7 @@ func TestUnreachablePeerIsKnownEverywhere(t *testing.T) {
 		j.devices[1] = refusing(j, code)
 		_, errs := j.allocate(t)
 		for rank, err := range errs {
-			var unreachable *UnreachableError
+			var unreachable *NoPeerAccessError
 			if !errors.As(err, &unreachable) || unreachable.Rank != 1 || unreachable.Peer != 0 {
 				t.Errorf("rank %d: %v is %+v", rank, err, unreachable)
 			}
@@ -50,7 +50,7 @@ func TestOtherFailuresAreNotUnreachable(t *testing.T) {
 		"no verdict": func(j *job) {
 			j.devices[1] = refusing(j, errPeerAccessUnsupported)
 			j.members[2].tamper = func(round string, mine []byte) []byte {
-				if round == roundMapped {
+				if round == stepMapped {
 					return []byte("garbage")
 				}
 				return mine
@@ -61,7 +61,7 @@ func TestOtherFailuresAreNotUnreachable(t *testing.T) {
 		breaks(j)
 		_, errs := j.allocate(t)
 		for rank, err := range errs {
-			if err == nil || errors.As(err, new(*UnreachableError)) {
+			if err == nil || errors.As(err, new(*NoPeerAccessError)) {
 				t.Errorf("%s: rank %d: %v", name, rank, err)
 			}
 		}
@@ -71,14 +71,14 @@ func TestOtherFailuresAreNotUnreachable(t *testing.T) {
 // opinionated is a fake device that reaches one peer only.
 type opinionated struct{ *device }
 
-func (opinionated) CanReach(peer cudart.Info) (bool, error) {
+func (opinionated) CanAccessPeer(peer cudart.Info) (bool, error) {
 	if peer.UUID == "" {
 		return false, cudart.ErrSystemNotReady
 	}
 	return peer.UUID == "GPU-1", nil
 }
 
-func TestCanReachAsksTheDevice(t *testing.T) {
+func TestCanAccessPeerAsksTheDevice(t *testing.T) {
 	for _, test := range []struct {
 		dev  cudart.Device
 		peer string
@@ -90,7 +90,7 @@ func TestCanReachAsksTheDevice(t *testing.T) {
 		{opinionated{&device{}}, "GPU-2", false, nil},
 		{opinionated{&device{}}, "", false, cudart.ErrSystemNotReady},
 	} {
-		got, err := CanReach(test.dev, cudart.Info{UUID: test.peer})
+		got, err := CanAccessPeer(test.dev, cudart.Info{UUID: test.peer})
 		if got != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%T to %q: got %v, %v", test.dev, test.peer, got, err)
 		}

@@ -44,8 +44,8 @@ func TestBriefLaunch(t *testing.T) {
 		graph, "cuGraphAddKernelNode none grid 1,1,1 block 1,1,1 shared 0 params none after 0", makeIt, ready,
 	)
 
-	brief := cudart.Launch{Blocks: 7, Threads: 512, Brief: true, PDL: true}
-	wider := cudart.Launch{Blocks: 9, Threads: 64, SharedBytes: 100 << 10, Brief: true}
+	brief := cudart.Launch{Blocks: 7, Threads: 512, ShortRunning: true, PDL: true}
+	wider := cudart.Launch{Blocks: 9, Threads: 64, SharedBytes: 100 << 10, ShortRunning: true}
 	launch := func(s *stream, k cudart.Kernel, shape cudart.Launch, params string) {
 		t.Helper()
 		if err := s.Launch(k, shape, []byte(params)); err != nil {
@@ -95,8 +95,8 @@ func TestBriefLaunchElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.calls()
-	shape := cudart.Launch{Blocks: 4, Threads: 1, Brief: true, PDL: true}
-	cluster := cudart.Launch{Blocks: 4, Threads: 1, Brief: true, Cluster: 2}
+	shape := cudart.Launch{Blocks: 4, Threads: 1, ShortRunning: true, PDL: true}
+	cluster := cudart.Launch{Blocks: 4, Threads: 1, ShortRunning: true, Cluster: 2}
 	long := cudart.Launch{Blocks: 4, Threads: 1}
 	if err := errors.Join(s.Launch(none, cluster, nil), s.Launch(none, long, nil), unprepared.Launch(none, shape, nil)); err != nil {
 		t.Error(err)
@@ -141,8 +141,8 @@ func TestUnloadEndsGraphs(t *testing.T) {
 		t.Error(err)
 	}
 	wantCalls(t, f, "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload")
-	if len(s.singles) != 1 {
-		t.Errorf("the stream has %d graphs", len(s.singles))
+	if len(s.kernelGraphs) != 1 {
+		t.Errorf("the stream has %d graphs", len(s.kernelGraphs))
 	}
 }
 
@@ -164,7 +164,7 @@ func TestBriefLaunchFails(t *testing.T) {
 	if err := s.Prepare(k); err != nil {
 		t.Fatal(err)
 	}
-	brief, params := cudart.Launch{Blocks: 1, Threads: 1, Brief: true}, []byte("0123456789abcdef")
+	brief, params := cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: true}, []byte("0123456789abcdef")
 	f.failNext("cuGraphExecKernelNodeSetParams", 910)
 	wantCode(t, s.Launch(k, brief, params), 910, "launching kernel sum with 1 blocks of 1 threads and 0 bytes of shared memory: cuGraphExecKernelNodeSetParams")
 	f.failNext("cuGraphLaunch", 700)
@@ -184,7 +184,7 @@ func TestGPUBriefLaunch(t *testing.T) {
 	streams := [2]cudart.Stream{g.stream, must[cudart.Stream](t)(g.dev.NewStream())}
 	buffers := [2]cudart.DevicePtr{g.malloc(count), g.malloc(count)}
 	add := func(i, count, addend int) error {
-		shape := cudart.Launch{Blocks: (count + 255) / 256, Threads: 256, Brief: true}
+		shape := cudart.Launch{Blocks: (count + 255) / 256, Threads: 256, ShortRunning: true}
 		return streams[i].Launch(g.add, shape, addParams(buffers[i], buffers[i], count, addend))
 	}
 	for i := range streams {
@@ -195,7 +195,7 @@ func TestGPUBriefLaunch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	nothing := cudart.Launch{Blocks: 1, Threads: 32, SharedBytes: 64 << 10, Brief: true}
+	nothing := cudart.Launch{Blocks: 1, Threads: 32, SharedBytes: 64 << 10, ShortRunning: true}
 	if err := g.stream.Launch(g.add, nothing, addParams(0, 0, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestGPUBriefLaunchesAmongEarlyOnes(t *testing.T) {
 		params = binary.LittleEndian.AppendUint64(params, delay)
 		params = binary.LittleEndian.AppendUint64(params, uint64(call))
 		kind := random.IntN(3)
-		if err := g.stream.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, Brief: kind == 0, PDL: kind < 2}, params); err != nil {
+		if err := g.stream.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: kind == 0, PDL: kind < 2}, params); err != nil {
 			t.Fatal(err)
 		}
 		want = 3*want + call

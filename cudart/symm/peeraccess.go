@@ -7,43 +7,43 @@ import (
 	"gpurun/cudart"
 )
 
-// CanReach reports whether dev can map the memory of a peer's device, as far as
+// CanAccessPeer reports whether dev can map the memory of a peer's device, as far as
 // it can be known beforehand. A device without an opinion, as a simulated one,
 // reaches every peer.
-func CanReach(dev cudart.Device, peer cudart.Info) (bool, error) {
+func CanAccessPeer(dev cudart.Device, peer cudart.Info) (bool, error) {
 	d, ok := dev.(interface {
-		CanReach(peer cudart.Info) (bool, error)
+		CanAccessPeer(peer cudart.Info) (bool, error)
 	})
 	if !ok {
 		return true, nil
 	}
-	return d.CanReach(peer)
+	return d.CanAccessPeer(peer)
 }
 
-// HasAtomics reports whether kernels of dev can count in the memory of a peer's device that it can reach,
+// HasPeerAtomics reports whether kernels of dev can count in the memory of a peer's device that it can reach,
 // likewise.
-func HasAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
+func HasPeerAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
 	d, ok := dev.(interface {
-		HasAtomics(peer cudart.Info) (bool, error)
+		HasPeerAtomics(peer cudart.Info) (bool, error)
 	})
 	if !ok {
 		return true, nil
 	}
-	return d.HasAtomics(peer)
+	return d.HasPeerAtomics(peer)
 }
 
-// UnreachableError says that memory could not be shared because the GPU of Rank
+// NoPeerAccessError says that memory could not be shared because the GPU of Rank
 // has no access to that of Peer. [Allocate] returns it on all ranks or on none,
 // as far as the reports arrive, so that all of them can turn to [Host].
-type UnreachableError struct {
+type NoPeerAccessError struct {
 	Rank, Peer int
 	Err        error
 }
 
-func (e *UnreachableError) Error() string { return e.Err.Error() }
+func (e *NoPeerAccessError) Error() string { return e.Err.Error() }
 
 // Unwrap is the rank's whole failure; its codes are known on that rank only.
-func (e *UnreachableError) Unwrap() error { return e.Err }
+func (e *NoPeerAccessError) Unwrap() error { return e.Err }
 
 // noPeerAccess marks a backend's error as the want of peer access.
 type noPeerAccess struct{ error }
