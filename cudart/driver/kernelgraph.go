@@ -9,11 +9,11 @@ import (
 	"gpurun/cudart"
 )
 
-// kernelGraph is a graph of one kernel. To give it parameters and launch it takes the host
-// less than half as long as to launch the kernel.
+// kernelGraph is a CUDA graph of one kernel. To set its parameters and launch it takes the host less
+// than half the time of a kernel launch.
 //
-// A graph waits until its launch before has ended, on whichever stream that was: so
-// each stream has its own.
+// A launch of a graph waits for the previous launch of the same graph, on any stream: so each stream
+// has graphs of its own.
 type kernelGraph struct {
 	stream *stream
 	kernel *kernel
@@ -33,8 +33,8 @@ type kernelNode struct {
 	extra       uintptr
 }
 
-// Prepare makes the graph by which brief launches of a kernel go. A graph knows nothing of
-// its stream's priority: streams of high priority go without.
+// Prepare makes the graph for launches of a short-running kernel. A graph does not have its stream's
+// priority: streams of high priority use none.
 func (s *stream) Prepare(k cudart.Kernel) error {
 	fn, err := s.dev.ownKernel("cuGraphAddKernelNode", k)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *stream) Prepare(k cudart.Kernel) error {
 	return nil
 }
 
-// newKernelGraph makes the graph of a kernel and has the device know it. Parameters and shape
-// are there to be replaced.
+// newKernelGraph makes the graph of a kernel and uploads it to the device. Every launch replaces the
+// parameters and the shape.
 func (s *stream) newKernelGraph(k *kernel) (*kernelGraph, error) {
 	a, g := s.dev.api, &kernelGraph{stream: s, kernel: k, params: make([]byte, 0, max(k.paramBytes, 0))}
 	if err := a.call(a.graphCreate, uintptr(unsafe.Pointer(&g.graph)), 0); err != nil {
@@ -79,8 +79,8 @@ func (s *stream) newKernelGraph(k *kernel) (*kernelGraph, error) {
 	return g, nil
 }
 
-// launchKernelGraph enqueues a graph with parameters, which the driver finds at an address.
-// Launches that are still to run keep theirs.
+// launchKernelGraph enqueues a graph with parameters, which are at an address. Earlier launches that
+// have not run keep their parameters.
 func (s *stream) launchKernelGraph(g *kernelGraph, shape cudart.Launch, params []byte, at uintptr) error {
 	a, b := s.dev.api, s.dev.launch
 	if g.shape != shape || !bytes.Equal(g.params, params) {
@@ -96,7 +96,7 @@ func (s *stream) launchKernelGraph(g *kernelGraph, shape cudart.Launch, params [
 	return a.call(a.graphLaunch, args...)
 }
 
-// describe fills in what the graph's kernel is to be, and says where that is.
+// describe fills in the node parameters in the launch block and returns their address.
 func (g *kernelGraph) describe(shape cudart.Launch, params uintptr) uintptr {
 	b := g.stream.dev.launch
 	b.node = kernelNode{
@@ -119,11 +119,11 @@ func (g *kernelGraph) release() error {
 	return errors.Join(err, a.call(a.graphDestroy, g.graph))
 }
 
-// closeKernelGraphs closes the graphs of the kernels that are meant.
-func (d *device) closeKernelGraphs(meant func(*kernelGraph) bool) error {
+// closeKernelGraphs closes the graphs that match.
+func (d *device) closeKernelGraphs(match func(*kernelGraph) bool) error {
 	var failures []error
 	for r := range d.owned {
-		if g, ok := r.(*kernelGraph); ok && meant(g) {
+		if g, ok := r.(*kernelGraph); ok && match(g) {
 			failures = append(failures, d.closeOwned(g))
 		}
 	}

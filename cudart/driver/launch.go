@@ -95,8 +95,8 @@ func (s *stream) launch(k *kernel, shape cudart.Launch, params uintptr) error {
 	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
 }
 
-// checkLaunch checks what the driver would not check, and asks for more shared
-// memory where the launch needs it.
+// checkLaunch checks what the driver does not check, and raises the kernel's limit of shared memory
+// where the launch needs it.
 func (k *kernel) checkLaunch(shape cudart.Launch, params []byte) error {
 	refuse := func(format string, args ...any) error {
 		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf(format, args...)}

@@ -7,19 +7,20 @@ import (
 	"gpurun/cudart"
 )
 
-// CanAccessPeer reports whether this GPU can be given access to a peer's memory. A
-// GPU reaches itself. A peer that CUDA_VISIBLE_DEVICES hides from this process,
-// or that has no UUID, is not known to be out of reach and counts as reachable:
-// mapping its memory will tell.
+// CanAccessPeer reports whether this GPU can be given access to a peer's memory. A GPU can
+// access its own. For a peer that CUDA_VISIBLE_DEVICES hides from this process, or that has no UUID, the
+// driver cannot be asked: it counts as accessible, and mapping its memory fails if it is not.
 func (d *device) CanAccessPeer(peer cudart.Info) (bool, error) { return d.askAbout(peer, d.canAccess) }
 
-// HasPeerAtomics reports whether the link to a peer that this GPU can reach has atomics, as NVLink has: elsewhere
-// an addition to the peer's memory is a load and a store. Of whom it knows nothing it says yes, as CanReach does.
+// HasPeerAtomics reports whether the link to a peer has atomics, as NVLink has: over other links an
+// addition to the peer's memory is a load and a store. For a peer that the driver does not know it
+// returns true, as CanAccessPeer does.
 func (d *device) HasPeerAtomics(peer cudart.Info) (bool, error) {
 	return d.askAbout(peer, d.nativeAtomics)
 }
 
-// askAbout asks the driver about another device, unless the answer is yes for another reason.
+// askAbout asks the driver about a peer. The answer is true for this GPU itself, and for a peer that
+// the driver does not know.
 func (d *device) askAbout(peer cudart.Info, about func(handle int32) (bool, error)) (bool, error) {
 	if peer.UUID == d.info.UUID {
 		return true, nil

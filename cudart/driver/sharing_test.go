@@ -297,7 +297,7 @@ func TestPeerOutOfReach(t *testing.T) {
 		f.call("fake_reset")
 		r := f.ranks(t)
 		errs := r.allocate(symm.Options{Kind: symm.VMM}, func(rank int, name string) {
-			if rank == 0 && name == "symm/offer" { // this rank's own memory is mapped, and the peer's not yet
+			if rank == 0 && name == "symm/allocated" { // this rank's own memory is mapped, and the peer's not yet
 				f.failOn(0, call, code)
 			}
 		})

@@ -27,8 +27,8 @@ type transfer struct {
 	value    byte
 }
 
-// copyEngine performs a transfer in pieces: in order, or with disorder in any order
-// and with breaks between them. The copy engine of a GPU promises no order either.
+// copyEngine performs a transfer in pieces: in order, or with disorder in random order and with
+// delays in between. The copy engine of a GPU guarantees no order either.
 type copyEngine struct {
 	stream   *stream
 	dst      cudart.DevicePtr
@@ -103,7 +103,7 @@ func (e *copyEngine) step() (exec.State, error) {
 	return exec.Running, nil
 }
 
-// recordOverwritten keeps what a piece is about to replace, for blocks that load what was there.
+// recordOverwritten keeps what a piece is about to overwrite, for blocks with stale loads.
 func (e *copyEngine) recordOverwritten(offset int64, bytes int) {
 	if e.stream.delays == nil {
 		return
@@ -124,8 +124,9 @@ func set(to []byte, value byte) {
 	}
 }
 
-// zero clears memory. Whole pages the operating system takes back where it can: they are zero when they are next touched, and
-// of mailboxes and the like, which are made for the largest grids, most never are.
+// zero clears memory. Whole pages are given back to the operating system where that works: they are
+// zero when they are next touched. Most pages of mailboxes, which are sized for the largest grids,
+// never are.
 func zero(to []byte) {
 	page := uintptr(os.Getpagesize())
 	head := min(-uintptr(unsafe.Pointer(unsafe.SliceData(to)))%page, uintptr(len(to)))

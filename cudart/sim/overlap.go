@@ -14,8 +14,8 @@ type runningKernel struct {
 	done bool
 }
 
-// kernelTask is the kernels of a stream that execute at once: one, and those that
-// began after it by programmatic dependent launch.
+// kernelTask is the kernels of a stream that execute concurrently: one, and those that began after it
+// by programmatic dependent launch.
 type kernelTask struct {
 	stream *stream
 	active []*runningKernel
@@ -30,7 +30,7 @@ func (l *launch) begin(s *stream) (task, error) {
 	return f, f.start(l)
 }
 
-// step gives all kernels of the flight a turn.
+// step gives each kernel of the task a turn.
 func (f *kernelTask) step() (exec.State, error) {
 	if next := f.dependent(); next != nil {
 		if err := f.start(next); err != nil {
@@ -49,8 +49,8 @@ func (f *kernelTask) step() (exec.State, error) {
 	return exec.Running, nil
 }
 
-// interrupts decides whether others run after a turn, so that they see memory in
-// between: in disorder, now and then.
+// interrupts decides, in disorder and at random, whether other processes run after a turn, so that they
+// see memory in between.
 func (f *kernelTask) interrupts() bool {
 	const oneIn = 8
 	return f.random != nil && f.random.IntN(oneIn) == 0
@@ -81,8 +81,8 @@ func (s *stream) takeDependent() *launch {
 	return l
 }
 
-// start launches a kernel. What its griddepcontrol.wait waits for is the launch
-// right before it; whether that one waited for those before is its affair.
+// start launches a kernel. Its griddepcontrol.wait waits for the launch right before it, and not for
+// earlier ones.
 func (f *kernelTask) start(l *launch) error {
 	cfg := l.config()
 	f.stream.launches++
@@ -100,9 +100,9 @@ func (f *kernelTask) start(l *launch) error {
 	return nil
 }
 
-// turn gives every kernel a turn and reports whether one of them made
-// progress. The newest comes first, so that one that does not wait for those
-// before it, and should, meets memory as they have not yet left it.
+// turn gives every kernel a turn and reports whether one of them made progress. The newest kernel
+// runs first: if it lacks a griddepcontrol.wait, it sees memory that the older kernels have not yet
+// written.
 func (f *kernelTask) turn() (progress bool, err error) {
 	for i := len(f.active) - 1; i >= 0; i-- {
 		r := f.active[i]

@@ -48,7 +48,7 @@ type stream struct {
 	// For the device's goroutine only.
 	upcoming   command // to begin in the next turn, or nil
 	task       task
-	delayTurns int        // turns until the task goes on
+	delayTurns int        // turns until the task continues
 	delays     *rand.Rand // decides about rests; nil without disorder
 	launches   uint64     // with disorder
 }
@@ -64,8 +64,8 @@ func (d *Device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	return d.newStream(), nil
 }
 
-// turn does a part of the stream's work. After a fault of the device it only
-// passes over what is enqueued.
+// turn does a part of the stream's work. After a fault of the device it skips the commands that are
+// enqueued.
 func (s *stream) turn() activity {
 	if s.task == nil {
 		if s.upcoming == nil {
@@ -139,7 +139,7 @@ func (s *stream) push(work ...command) error {
 	return s.pushLocked(work...)
 }
 
-// pushLocked is push for those who hold device.mu.
+// pushLocked is push for callers that hold device.mu.
 func (s *stream) pushLocked(work ...command) error {
 	if s.closed || s.device.stop.Err() != nil {
 		return failure("enqueueing work", cudart.ErrInvalidHandle, "the stream is closed")

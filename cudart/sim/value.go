@@ -50,7 +50,7 @@ type writeCommand struct {
 	value uint32
 }
 
-// writeTask is one under way.
+// writeTask is a writeCommand that has begun.
 type writeTask struct {
 	word  *uint32
 	value uint32
@@ -77,7 +77,7 @@ type waitCommand struct {
 	value uint32
 }
 
-// waitTask is one under way.
+// waitTask is a waitCommand that has begun.
 type waitTask struct {
 	device *Device
 	word   *uint32
@@ -92,8 +92,8 @@ func (w waitCommand) begin(s *stream) (task, error) {
 	return waitTask{s.device, at, w.value}, nil
 }
 
-// step looks at the word. Nobody waits on a device that is broken: what would write the
-// word may have been passed over.
+// step polls the word. A wait ends when the device is broken: the command that would write the word
+// may have been skipped.
 func (w waitTask) step() (exec.State, error) {
 	if int32(atomic.LoadUint32(w.word)-w.value) < 0 && w.device.sticky() == nil {
 		return exec.Idle, nil

@@ -10,8 +10,7 @@ import (
 	"gpurun/cudart"
 )
 
-// facts are what a rank finds out that its peers need to know before they
-// allocate.
+// facts are what a rank tells its peers before they allocate.
 type facts struct {
 	// Granularity is what sizes must be a multiple of on the rank's device.
 	Granularity int64 `json:"granularity,omitempty"`
@@ -19,23 +18,22 @@ type facts struct {
 	UniqueID []byte `json:"unique_id,omitempty"`
 }
 
-// prober is a backend that does not work on every device of its kind. What it
-// learns are the facts of all ranks, indexed by rank.
+// prober is a backend that does not work on every device. probe says why not, or collects this
+// rank's facts; learn gets the facts of all ranks, indexed by rank.
 type prober interface {
 	probe() (facts, error)
 	learn(all []facts) error
 }
 
-// librarySession is a backend whose library all ranks enter and leave together. A rank
-// that enters waits for the others, so that only what no rank could foresee may
-// fail there.
+// librarySession is a backend whose library all ranks initialize and finalize together. Both wait
+// for the other ranks: what can fail on one rank alone must fail in probe.
 type librarySession interface {
 	initLibrary() error
 	finalizeLibrary() error
 }
 
-// chooseBackend has all ranks take the same backend: the first that the options allow
-// and that works on every rank's device.
+// chooseBackend makes all ranks use the same backend: the first that the options allow and that works
+// on every rank's device.
 func (m *Memory) chooseBackend(ctx context.Context, dev cudart.Device) error {
 	ways, failure := m.candidates(dev)
 	var refusals []string
@@ -100,7 +98,7 @@ func firstRefusal(reports []report) string {
 	return ""
 }
 
-// useBackend keeps the backend that works everywhere, and says why it is that one.
+// useBackend uses the backend that works on all ranks, and sets Why.
 func (m *Memory) useBackend(reports []report, refusals []string) error {
 	m.Backend = string(m.backend.kind())
 	switch {
@@ -138,15 +136,15 @@ func (m *Memory) initLibrary(ctx context.Context) error {
 		return nil
 	}
 	if err := m.agree(ctx, stepLibrary, s.initLibrary()); err != nil {
-		// To leave would be to wait for a rank that is not in.
+		// Finalizing would wait for a rank that has not initialized.
 		return err
 	}
 	m.session = s
 	return nil
 }
 
-// finalizeLibrary ends the use of a library that enter started. It would wait in vain for a
-// rank that is lost: then the library ends with the process.
+// finalizeLibrary finalizes a library that initLibrary started. It would wait in vain for a rank that is
+// lost: then the library ends with the process.
 func (m *Memory) finalizeLibrary() error {
 	if m.session == nil || m.peerLost {
 		return nil

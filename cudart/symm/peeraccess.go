@@ -7,9 +7,8 @@ import (
 	"gpurun/cudart"
 )
 
-// CanAccessPeer reports whether dev can map the memory of a peer's device, as far as
-// it can be known beforehand. A device without an opinion, as a simulated one,
-// reaches every peer.
+// CanAccessPeer reports whether dev can map the memory of a peer's device, as far as it can be known
+// beforehand. A device without this method, such as a simulated one, can access every peer.
 func CanAccessPeer(dev cudart.Device, peer cudart.Info) (bool, error) {
 	d, ok := dev.(interface {
 		CanAccessPeer(peer cudart.Info) (bool, error)
@@ -20,8 +19,7 @@ func CanAccessPeer(dev cudart.Device, peer cudart.Info) (bool, error) {
 	return d.CanAccessPeer(peer)
 }
 
-// HasPeerAtomics reports whether kernels of dev can count in the memory of a peer's device that it can reach,
-// likewise.
+// HasPeerAtomics likewise reports whether atomics of dev's kernels work on the memory of a peer's device.
 func HasPeerAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
 	d, ok := dev.(interface {
 		HasPeerAtomics(peer cudart.Info) (bool, error)
@@ -34,7 +32,7 @@ func HasPeerAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
 
 // NoPeerAccessError says that memory could not be shared because the GPU of Rank
 // has no access to that of Peer. [Allocate] returns it on all ranks or on none,
-// as far as the reports arrive, so that all of them can turn to [Host].
+// as far as the reports arrive, so that all of them can fall back to [Host].
 type NoPeerAccessError struct {
 	Rank, Peer int
 	Err        error

@@ -31,7 +31,7 @@ import (
 
 // Exchange is what symm needs from the rendezvous. Every rank calls the same
 // methods with the same names in the same order; a name may come again, for
-// the next allocation, and then begins a round of its own.
+// the next allocation, and then is an exchange of its own.
 type Exchange interface {
 	Rank() int
 	WorldSize() int
@@ -42,14 +42,14 @@ type Exchange interface {
 	AllGatherFiles(ctx context.Context, name string, mine *os.File) ([]*os.File, error)
 }
 
-// The rounds of the protocol, as named to the Exchange.
+// The steps of the protocol, as named to the Exchange: what the reports are about.
 const (
-	stepBackend   = "symm/settle"
-	stepLibrary   = "symm/entered"
-	stepAllocated = "symm/offer"
-	stepHandles   = "symm/handle"
+	stepBackend   = "symm/backend"
+	stepLibrary   = "symm/library"
+	stepAllocated = "symm/allocated"
+	stepHandles   = "symm/handles"
 	stepMapped    = "symm/mapped"
-	stepUnmapped  = "symm/release"
+	stepUnmapped  = "symm/unmapped"
 
 	stepMulticast = "symm/multicast/" // and the step's name
 )
@@ -77,7 +77,7 @@ type Memory struct {
 	ex            Exchange
 	backend       backend
 	session       librarySession // the backend while its library is in use
-	peerLost      bool           // a rank did not come to a round
+	peerLost      bool           // a rank did not come to an exchange
 	backendChosen bool           // all ranks have taken the backend
 	multicaster   multicaster    // the backend while it has something of a multicast address
 }

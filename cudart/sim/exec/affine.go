@@ -2,17 +2,17 @@ package exec
 
 import "gpurun/cudart/sim/ptx"
 
-// affine is the value of a register whose lanes count evenly: lane i holds
-// base + i*step. Addresses and loop counters do, and one number for all lanes is affine
-// with step 0. What depends on affine values alone is computed once for the warp.
+// affine is the value of a register whose lane i holds base + i*stride, as addresses often do. A
+// uniform value, the same in all lanes, has stride 0. What depends on affine values alone is
+// computed once for the warp.
 type affine struct{ base, stride uint64 }
 
-// affineFunc computes an op's result where its sources are affine values; ok is false where
-// the result may be none. It must agree with the op's alu.
+// affineFunc computes an op's result for affine sources; ok is false where the result may not be
+// affine. It must agree with the op's alu.
 type affineFunc func(a, b, c affine) (r affine, ok bool)
 
-// maxStride bounds the steps, up or down, with which lanes are compared, and counted in
-// fewer than 64 bits, so that 32 of them span less than 2^37.
+// maxStride bounds the absolute stride of values that are compared, or computed in fewer than 64
+// bits, so that 32 lanes span less than 2^37.
 const maxStride = 1 << 32
 
 func (r affine) at(lane int) uint64 { return r.base + uint64(lane)*r.stride }
@@ -33,7 +33,7 @@ func (r affine) expandTo(to *lanes) {
 	}
 }
 
-// low is the affine value of the low bits of each lane, unless a carry from them to the others lies
+// low is the affine value of the low bits of each lane. ok is false where a carry out of them occurs
 // between two lanes.
 func (r affine) low(bits int) (affine, bool) {
 	if bits == 64 {
@@ -43,8 +43,7 @@ func (r affine) low(bits int) (affine, bool) {
 	return affine{r.base & widthMask(bits), r.stride}, ok
 }
 
-// extended is the affine value of 64-bit lanes that hold those of r, of type t, sign- or
-// zero-extended.
+// extended is r, of type t, sign- or zero-extended to 64 bits.
 func (r affine) extended(t ptx.Type) (affine, bool) {
 	if t.Bits == 64 {
 		return r, true
@@ -57,8 +56,8 @@ func (r affine) extended(t ptx.Type) (affine, bool) {
 	return affine{extend(r.base, t), r.stride}, ok && r.base>>sign == r.last()>>sign
 }
 
-// modulo wraps a function that computes modulo 2^64 for results of type t, of which the
-// low bits depend on those of the sources alone.
+// modulo makes a function that computes modulo 2^64 one for results of type t. The low bits of its
+// result must depend on the low bits of the sources alone.
 func modulo(t ptx.Type, f affineFunc) affineFunc {
 	switch {
 	case t.Lanes == 1 && t.Bits == 64:
@@ -79,7 +78,7 @@ func addAffine(a, b, _ affine) (affine, bool)  { return a.plus(b), true }
 func subAffine(a, b, _ affine) (affine, bool)  { return a.minus(b), true }
 func sameAffine(a, _, _ affine) (affine, bool) { return a, true }
 
-// madAffine needs a factor that is the same for all lanes.
+// madAffine needs a factor that is uniform.
 func madAffine(a, b, c affine) (affine, bool) {
 	if !b.uniform() {
 		a, b = b, a
@@ -151,7 +150,7 @@ func (r relation) sign(d int64) bool {
 	return r.eq
 }
 
-// number is r with lanes extended to 64 bits, if none of them is so large that differences
+// number is r extended to 64 bits. ok is false where a lane is so large that a difference of two
 // would overflow.
 func (r affine) number(t ptx.Type) (affine, bool) {
 	const large = 1 << 61

@@ -23,7 +23,7 @@ func rampStep(r *rand.Rand) uint64 {
 	return step
 }
 
-// What is computed from affine values is what is computed lane by lane, whatever the affine values.
+// Results of affine values are the same as those computed lane by lane.
 func TestRampsAgreeWithLanes(t *testing.T) {
 	instructions := []string{
 		"add.u32 %r0, %r1, %r2;", "add.u64 %d0, %d1, %d2;", "sub.s32 %r0, %r1, %r2;", "sub.u64 %d0, %d1, %d2;",

@@ -44,7 +44,7 @@ func (c *compiler) branchTable(o *op) {
 // exitLanes ends the lanes of the running path.
 func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 	w.live &^= mask
-	// Who waited for these lanes need not any more.
+	// Paths that waited for these lanes may go on.
 	for i := range w.paths[:w.others] {
 		if w.paths[i].state == reconverging {
 			w.paths[i].state = runnable
@@ -59,7 +59,7 @@ func trap(w *warp, _ *op, mask uint32) error {
 	return w.fault(Trap, lowest(mask), "the kernel executed trap")
 }
 
-// nanosleep ends the turn: whoever sleeps waits for somebody else.
+// nanosleep ends the turn of the path, which polls as a rule.
 func (c *compiler) nanosleep(o *op) {
 	c.takeType()
 	c.args(1)

@@ -1,11 +1,11 @@
 package exec
 
-// path is a set of lanes with a common program counter.
+// path is a divergent path of a warp: a program counter and the lane mask of the lanes that are there.
 type path struct {
 	pc      int32
 	mask    uint32
 	state   pathState
-	barrier int // which barrier a path in state waiting waits at
+	barrier int // the barrier that a path in state atBarrier waits at
 
 	// Digests of what the path polled since its last backward branch, and
 	// between the two before.
@@ -16,12 +16,12 @@ type pathState uint8
 
 const (
 	runnable     pathState = iota
-	spinning               // wants others to run first
+	spinning               // polls memory, and lets other paths run first
 	reconverging           // waits for other lanes of the warp, at a .sync instruction
 	atBarrier              // waits at a barrier of the block
 )
 
-// wakeSpinning makes paths that gave way runnable again, unless others are.
+// wakeSpinning makes the spinning paths runnable again, unless another path is runnable.
 func (w *warp) wakeSpinning() {
 	for _, s := range w.paths[:w.others] {
 		if s.state == runnable {
@@ -35,8 +35,8 @@ func (w *warp) wakeSpinning() {
 	}
 }
 
-// selectPath makes the runnable path with the lowest program counter the current
-// one, and merges into it those at the same place.
+// selectPath makes the runnable path with the lowest program counter the current one, and merges the
+// paths at the same program counter into it. ok is false where none is runnable.
 func (w *warp) selectPath() bool {
 	best := -1
 	for i, s := range w.paths[:w.others] {
@@ -59,7 +59,7 @@ func (w *warp) selectPath() bool {
 	return true
 }
 
-// noneRunnable says why no path is runnable.
+// noneRunnable is the outcome of a turn in which no path is runnable.
 func (w *warp) noneRunnable() (outcome, error) {
 	if w.others == 0 {
 		return exited, nil
@@ -88,8 +88,8 @@ func (w *warp) pushPath(s path) {
 	w.others++
 }
 
-// reconvergencePC is where the current path must stop for another: the lowest
-// program counter of a path ahead of it.
+// reconvergencePC is the lowest program counter of a path ahead of the current one, which stops there
+// to be merged with it.
 func (w *warp) reconvergencePC() int32 {
 	ahead := int32(1<<31 - 1)
 	for _, s := range w.paths[:w.others] {

@@ -38,13 +38,13 @@ type Config struct {
 	PriorDone func() bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
 	// memory disorder: blocks and warps take short turns in random order,
-	// stores become visible late, and weak loads see the past. What happens depends
-	// on nothing else but what others do in memory, and when.
+	// stores become visible late, and weak loads see old values. The outcome depends on
+	// nothing else but the accesses of others to memory, and their time.
 	Disorder *rand.Rand
-	// History is that of the memory, with disorder; nil: nobody else writes to it.
+	// History is that of the memory, with disorder; nil: no other grid writes to it.
 	History *History
-	// Device is what its grids have released to the device alone, with disorder; nil: this
-	// grid is the only one.
+	// GPUScope are the stores that grids of the device have released at .gpu scope, with disorder;
+	// nil: this grid is the only one.
 	GPUScope *GPUScopeStores
 }
 
@@ -66,7 +66,7 @@ type Grid struct {
 	next     int // the first block that has not been started
 	progress bool
 	retired  []*storeBuffer // of blocks that have exited
-	endDelay int            // turns for which a grid without blocks keeps them
+	endDelay int            // turns for which the grid stays after its blocks have exited, while stores are pending
 	stats    Stats
 	fences   atomic.Uint64
 }
@@ -128,7 +128,7 @@ func (cfg *Config) Check(k *Kernel) error {
 	return nil
 }
 
-// startClusters starts clusters while there is room.
+// startClusters makes clusters resident while there is room.
 func (g *Grid) startClusters() {
 	for n := g.cfg.Cluster; len(g.blocks)+n <= MaxResident && g.next < g.cfg.Blocks; g.next += n {
 		g.blocks = append(g.blocks, newCluster(g, g.next).blocks...)

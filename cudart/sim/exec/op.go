@@ -29,7 +29,7 @@ const (
 // the warp's files.
 type op struct {
 	kind        opKind
-	takesAffine bool  // run knows registers that are affine values
+	takesAffine bool  // run reads and writes affine registers itself
 	guard       int32 // predicate, or -1
 	flip        uint32
 	d           int32
@@ -40,7 +40,7 @@ type op struct {
 	reduce      string // of bar.red: "popc", "and" or "or"
 
 	alu       alu
-	affine    affineFunc // what alu does where all sources are affine values; nil if they seldom give one
+	affine    affineFunc // what alu does with affine sources; nil where the result is seldom affine
 	cmp       compare
 	affineCmp affineCompare
 	run       func(w *warp, o *op, mask uint32) error
@@ -69,7 +69,7 @@ type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
 	shared  bool   // value is an offset in the block's shared memory
-	special string // such as "%tid.x"; "_" is a register that nobody reads
+	special string // such as "%tid.x"; "_" is a register that is never read
 }
 
 // preset is a constant in its place in the register file.

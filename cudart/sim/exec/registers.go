@@ -1,23 +1,22 @@
 package exec
 
-// form says how a register's value is kept. The zero shape is a value for each lane, in
-// warp.regs.
+// form says where a register's value is kept. The zero form is one value per lane, in registers.regs.
 type form uint8
 
 const (
-	isAffine   form = 1 << iota // the value is affine, in warp.affine values
-	lanesStale                  // only there: the lanes in warp.regs are not up to date
-	lanesOnly                   // never affine: multiplications write it when no op does
+	isAffine   form = 1 << iota // the value is affine, in registers.affines
+	lanesStale                  // only there: the lanes in registers.regs are not up to date
+	lanesOnly                   // never affine: asynchronous multiplications write the lanes between ops
 )
 
-// registers is the file of a warp. What is stale in regs is in affine values.
+// registers is the register file of a warp. A register that is stale in regs is in affines.
 type registers struct {
 	regs    []lanes
 	affines []affine
 	forms   []form
 }
 
-// takeRegisters returns a file of zeroes.
+// takeRegisters returns a register file of zeros.
 func (k *Kernel) takeRegisters() registers {
 	r, ok := k.spare.Get().(*registers)
 	if !ok {
@@ -33,7 +32,7 @@ func (k *Kernel) takeRegisters() registers {
 	return *r
 }
 
-// giveRegisters takes back the files of a block that has exited.
+// giveRegisters keeps the register files of a block that has exited for other warps.
 func (b *block) giveRegisters() {
 	for _, w := range b.warps {
 		b.grid.kernel.spare.Put(&registers{w.regs, w.affines, w.forms})
@@ -41,7 +40,7 @@ func (b *block) giveRegisters() {
 	}
 }
 
-// setAffine makes all lanes of a register those of affine.
+// setAffine sets all lanes of a register to an affine value.
 func (w *warp) setAffine(slot int32, r affine) {
 	if w.forms[slot]&lanesOnly != 0 {
 		r.expandTo(&w.regs[slot])
@@ -50,7 +49,7 @@ func (w *warp) setAffine(slot int32, r affine) {
 	w.forms[slot], w.affines[slot] = isAffine|lanesStale, r
 }
 
-// dropAffine is called where the lanes of a register have been or will be written.
+// dropAffine makes a register one value per lane, because its lanes have been or will be written.
 func (w *warp) dropAffine(slot int32) { w.forms[slot] &= lanesOnly }
 
 // expandLanes brings the lanes of a register up to date.
@@ -61,7 +60,7 @@ func (w *warp) expandLanes(slot int32) {
 	}
 }
 
-// expandOperands prepares the registers of an op for a function that knows lanes alone.
+// expandOperands prepares the registers of an op for a function that reads and writes lanes.
 func (w *warp) expandOperands(o *op) {
 	for _, slot := range o.names {
 		w.expandLanes(slot)
@@ -87,8 +86,8 @@ func (w *warp) compute(o *op) {
 	s[o.d] &= lanesOnly
 }
 
-// computeAffine is compute for sources that are affine values. Any function of numbers that are the
-// same in all lanes is one too.
+// computeAffine is compute for affine sources, if the result is affine. Where the sources are
+// uniform, the same in all lanes, so is the result of any function.
 func (w *warp) computeAffine(o *op) bool {
 	a, b, c := w.affines[o.a], w.affines[o.b], w.affines[o.c]
 	if o.affine != nil {
@@ -123,7 +122,7 @@ func (w *warp) compare(o *op) uint32 {
 	return o.cmp(&w.regs[o.a], &w.regs[o.b])
 }
 
-// copyAffine makes one register the same as another if that is affine.
+// copyAffine copies a register to another if it is affine.
 func (w *warp) copyAffine(to, from int32) bool {
 	if w.forms[from]&isAffine == 0 {
 		return false

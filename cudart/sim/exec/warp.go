@@ -17,12 +17,12 @@ type warp struct {
 	local []byte // of all lanes, one after the other
 	live  uint32 // lanes that have not exited
 	pace  int    // in disorder, how long its turns are for a while
-	spun  bool   // what took the last backward branch had polled nothing new
+	spun  bool   // the path that took the last backward branch had polled nothing new
 
-	// The running path is kept apart from those that wait for their turn.
+	// current is the running path; the others are paths[:others].
 	current path
 	paths   [32]path
-	others  int // entries of paths in use
+	others  int
 
 	clusterArrived uint32 // lanes that arrived at the cluster's barrier and have not waited
 	clusterPhase   uint32 // the parity of the phase in which they did
@@ -64,8 +64,7 @@ func (w *warp) turn(quantum int) (outcome, error) {
 	return busy, nil
 }
 
-// execute runs the current path until it must give way, and returns what is
-// left of the quantum.
+// execute runs the current path until another path must run, and returns the rest of the quantum.
 func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
@@ -121,7 +120,7 @@ func (w *warp) execute(quantum int) (int, error) {
 			}
 		}
 	}
-	// Whoever used up the turn lets the other paths of the warp go first.
+	// The path that used up the turn lets the other paths of the warp run first.
 	s.state = spinning
 	w.pushPath(*s)
 	return 0, nil
@@ -134,8 +133,7 @@ func (w *warp) partial(o *op, mask uint32) {
 	w.setReg(o.d, &w.scratch, mask)
 }
 
-// jump takes a branch for the lanes in mask and reports whether the path gave
-// way.
+// jump takes a branch for the lanes in mask and reports whether another path may have to run.
 func (w *warp) jump(o *op, mask uint32) bool {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
@@ -162,8 +160,8 @@ func (w *warp) jump(o *op, mask uint32) bool {
 	return false
 }
 
-// control executes a control instruction and reports whether the path gave
-// way. Lanes whose guard is false go on by themselves.
+// control executes a control instruction and reports whether another path may have to run. Lanes
+// whose guard is false become a path of their own.
 func (w *warp) control(o *op, mask uint32) (bool, error) {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {

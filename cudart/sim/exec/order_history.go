@@ -8,34 +8,33 @@ import (
 	"unsafe"
 )
 
-// Stale loads. With [Config.Disorder] some blocks are forgetful: their weak loads and
-// asynchronous copies see what global memory held when the block last acquired, as
-// a multiprocessor does whose cache has the line from before, or that has loaded
-// ahead. Only what happened before must be seen, which is
+// Stale loads. With [Config.Disorder] some blocks have stale loads: their weak loads and
+// asynchronous copies see global memory as it was when the block last acquired. A
+// multiprocessor does so when its L1 cache holds an old line, or when a load was hoisted. A load
+// must see only the writes that happen before it:
 //
-//   - what the block itself has written,
-//   - what a strong load of the block has seen, at the same place,
-//   - what reached memory before the block began or griddepcontrol.wait ended,
-//   - what reached memory before one of its threads acquired, by a load, an
-//     atomic, a fence, an mbarrier or the cluster's barrier, at more than .cta
-//     scope: barriers within the block then tell the others of it.
+//   - the block's own writes,
+//   - at the same place, the writes that a strong load of the block has seen,
+//   - writes that reached memory before the block began or griddepcontrol.wait ended,
+//   - writes that reached memory before a thread of the block acquired, by a load, an
+//     atomic, a fence, an mbarrier or the cluster's barrier, at a scope wider than .cta.
+//     Barriers within the block make them visible to its other threads.
 //
-// Loads by .nc do not look for what has changed since the block began or
-// griddepcontrol.wait ended: they are for memory that nobody writes to meanwhile.
+// Loads by .nc may see memory as it was when the block began or griddepcontrol.wait ended: the
+// kernel promises that it is read-only meanwhile.
 //
-// Strong loads see what is there. Of a load that begins before an acquire of another
-// thread of the block has happened, PTX would allow more.
+// Strong loads see the current value. PTX allows more stale values: here an acquire by one thread
+// counts for its whole block at once.
 
-// History is what memory held lately. Grids that write to the same memory share
-// one. It knows memory by the regions' Identity, or else by their address in this
-// process.
+// History holds the recent writes to memory, with the old values. Grids that write to the same
+// memory share one. A region is known by its Identity, or else by its address in this process.
 type History struct {
-	clock   atomic.Uint64 // counts changes
+	clock   atomic.Uint64 // logical time: counts changes
 	mu      sync.Mutex
 	regions map[uint64]*regionHistory
 }
 
-// of returns the past of a region.
+// of returns the history of a region.
 func (h *History) of(r Region) *regionHistory {
 	identity := r.Identity
 	if identity == 0 {
@@ -54,15 +53,15 @@ func (h *History) of(r Region) *regionHistory {
 	return p
 }
 
-// Forget drops the past of memory that is gone.
+// Forget drops the history of memory that was freed.
 func (h *History) Forget(identity uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.regions, identity)
 }
 
-// Record keeps what a range of a region holds, before something else than a grid
-// writes it: whole lines, and of large ranges a part of them.
+// Record keeps the contents of a range of a region before something other than a grid, such as a
+// copy engine, writes it: whole lines, and of large ranges a part of them.
 func (h *History) Record(r Region, offset, bytes uint64) {
 	p := h.of(r)
 	step := max(1, bytes/lineBytes/maxRecordedLines) * lineBytes
@@ -79,27 +78,27 @@ const (
 	maxRecordedLines = 1 << 10 // lines of a range
 )
 
-// regionHistory is the last changes of one region. What is not in it was not, or too long ago.
+// regionHistory is the most recent changes of one region. Older ones are dropped.
 type regionHistory struct {
 	history *History
-	newest  atomic.Uint64 // the moment of the last change
+	newest  atomic.Uint64 // when the last change was
 	mu      sync.Mutex
-	changes []change     // a ring: number n, from 1 on, is at n % mostChanges
+	changes []change     // a ring: number n, from 1 on, is at n % maxChanges
 	last    int          // the number of the last change
 	chains  [1 << 10]int // of lines that share a remainder, the number of the last change
 }
 
 // change is a write.
 type change struct {
-	time, writer uint64 // the writer is a view's; 0 is none
+	time, writer uint64 // writer is a view's id; 0 is none
 	at           uint64 // offset in the region
 	old          uint64
 	size         uint8
 	before       int // number of the change before it in its chain
 }
 
-// record keeps what is at p, which is about to be written: now, or the reader's device has
-// seen it since a moment.
+// record keeps what is at ptr, which is about to be written. time is 0, for now, or when the
+// device saw the write already, by a release at .gpu scope.
 func (p *regionHistory) record(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) {
 	if p == nil {
 		return
@@ -119,8 +118,8 @@ func (p *regionHistory) record(at uint64, ptr unsafe.Pointer, size, writer, mome
 	*chain = p.last
 }
 
-// undoSince takes back what others than the reader have changed since a moment, of data
-// that were read at an offset.
+// undoSince replaces bytes in data, which were read at an offset, by those from before the changes
+// that other blocks than the reader have made since a time.
 func (p *regionHistory) undoSince(data []byte, at, since, reader uint64) {
 	if p == nil || p.newest.Load() <= since {
 		return
@@ -128,11 +127,11 @@ func (p *regionHistory) undoSince(data []byte, at, since, reader uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for line := at / lineBytes; line*lineBytes < at+uint64(len(data)); line++ {
-		final := [lineBytes]bool{} // what the reader has written itself since
+		final := [lineBytes]bool{} // bytes that the reader has written itself since
 		for n := p.chains[line%uint64(len(p.chains))]; n > 0 && n > p.last-maxChanges; {
 			c := &p.changes[n%maxChanges]
 			if c.time <= since {
-				break // one that the device saw early may stand behind younger ones: less is taken back then
+				break // a change that the device saw early may stand behind younger ones: fewer are undone then
 			}
 			if c.at/lineBytes == line {
 				c.undo(data, at, reader, &final)
@@ -142,7 +141,7 @@ func (p *regionHistory) undoSince(data []byte, at, since, reader uint64) {
 	}
 }
 
-// undo takes back what a change did to bytes of a line that are not final.
+// undo restores the old value of the bytes of a line that are not final.
 func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 	for b := range uint64(c.size) {
 		switch i := c.at + b - at; {
@@ -154,12 +153,12 @@ func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 	}
 }
 
-// view is what a block has come to know of memory. It is nil without disorder.
+// view says which writes happen before a block's loads. It is nil without disorder.
 type view struct {
-	id         uint64             // names it in changes
-	beganAt    uint64             // the moment when the block began, or what it waited for had ended
-	acquiredAt uint64             // the moment of the last acquire
-	observed   map[uintptr]uint64 // moments of strong loads since, by line
+	id         uint64             // of the writer, in changes
+	beganAt    uint64             // when the block began or griddepcontrol.wait ended
+	acquiredAt uint64             // when the block last acquired
+	observed   map[uintptr]uint64 // times of strong loads since, by line
 	staleLoads bool
 	history    *History
 }
@@ -172,7 +171,7 @@ func newView(h *History, random *rand.Rand) *view {
 	return &view{id: moment, beganAt: moment, acquiredAt: moment, observed: map[uintptr]uint64{}, staleLoads: random.IntN(2) == 0, history: h}
 }
 
-// acquire lets the block see what others have written.
+// acquire makes the writes of others visible to the block.
 func (v *view) acquire(scope string) {
 	if v != nil && scope != "cta" {
 		v.acquiredAt = v.history.clock.Load()
@@ -188,7 +187,7 @@ func (v *view) begin() {
 	}
 }
 
-// observe notes that a strong load has seen what is at p.
+// observe records that a strong load has seen the current value at p.
 func (v *view) observe(p unsafe.Pointer) {
 	if v != nil && v.staleLoads {
 		key, _ := lineOf(p, 1)
@@ -196,14 +195,15 @@ func (v *view) observe(p unsafe.Pointer) {
 	}
 }
 
-// knownUntil is the moment up to which the block knows what is at p, and all else up to since.
+// knownUntil is the time up to which the block has seen all changes at p, given that it has seen
+// all changes anywhere up to since.
 func (v *view) knownUntil(p unsafe.Pointer, since uint64) uint64 {
 	key, _ := lineOf(p, 1)
 	return max(since, v.observed[key])
 }
 
-// staleValue is what the block's loads, of which fixed ones are by .nc, see at p, where memory
-// holds value.
+// staleValue is what the block's weak loads see at p, where memory holds value. Fixed ones are by
+// .nc.
 func (v *view) staleValue(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
 	past, at := g.historyOf(p)
 	since := v.knownUntil(p, v.acquiredAt)
@@ -216,8 +216,8 @@ func (v *view) staleValue(g *Grid, value uint64, p unsafe.Pointer, size uint64, 
 	return binary.LittleEndian.Uint64(bytes[:])
 }
 
-// staleData lays over data, which an asynchronous copy has read at p, what its block saw there
-// when the copy began.
+// staleData changes data, which an asynchronous copy has read at p, to what its block could see
+// there when the copy began.
 func (t *transfer) staleData(data []byte, p unsafe.Pointer) {
 	if v := t.warp.block.view; v != nil && v.staleLoads {
 		past, at := t.warp.grid.historyOf(p)
@@ -229,20 +229,19 @@ func (t *transfer) staleData(data []byte, p unsafe.Pointer) {
 	}
 }
 
-// recordChange keeps what is at p, which is about to be written. The moment is when the device
-// saw the write already, or 0.
+// recordChange is [regionHistory.record] for the region that holds p.
 func (g *Grid) recordChange(p unsafe.Pointer, size, writer, moment uint64) {
 	past, at := g.historyOf(p)
 	past.record(at, p, size, writer, moment)
 }
 
-// trackedRegion is a region that grids may write to, with its past.
+// trackedRegion is a region that the grid has accessed, with its history.
 type trackedRegion struct {
 	begin, size uintptr
 	*regionHistory
 }
 
-// track lets the past of a region be found by where its memory is.
+// track makes a region known to historyOf.
 func (g *Grid) track(r Region) {
 	if g.cfg.Disorder == nil || len(r.Data) == 0 {
 		return
@@ -256,8 +255,8 @@ func (g *Grid) track(r Region) {
 	g.regions = append(g.regions, trackedRegion{begin, uintptr(len(r.Data)), g.cfg.History.of(r)})
 }
 
-// historyOf finds the past of the region that holds p, and where in it that is. It is
-// nil for shared memory and the like.
+// historyOf finds the history of the region that holds p, and p's offset in it. Shared, local and
+// parameter memory have none.
 func (g *Grid) historyOf(p unsafe.Pointer) (*regionHistory, uint64) {
 	for i := range g.regions {
 		if at := uintptr(p) - g.regions[i].begin; at < g.regions[i].size {

@@ -2,22 +2,21 @@ package exec
 
 import "unsafe"
 
-// GPUScopeStores are stores that blocks of a device have released to the GPU and to nobody
-// else. Its other blocks see them once they have acquired what tells of them, and the devices
-// around it do not, nor do its copy engines, until they reach memory: at some time, or when
-// somebody releases them to the system who has made them, or has acquired what tells of them;
-// at the latest when a grid ends. The zero value is ready. Grids of one device share it, and
-// its goroutine.
+// GPUScopeStores are stores that blocks of a device have released at .gpu scope and that have not
+// reached memory. Other blocks of the device see them after an acquire. Other devices and copy
+// engines see them only once they reach memory: at a random time, or when a block that made them or
+// acquired them releases at .sys scope, or when the grid ends. The zero value is ready. The grids of one
+// device share it; it belongs to the goroutine that runs them.
 type GPUScopeStores struct{ pendingStores }
 
-// maxReleased bounds them.
+// maxReleased bounds their number.
 const maxReleased = 4096
 
-// releaseToGPU shows the device the stores of the block that match.
+// releaseToGPU releases the block's stores that match at .gpu scope.
 func (w *warp) releaseToGPU(match func(*pendingStore) bool) {
-	moment := w.grid.cfg.History.clock.Add(1)
+	now := w.grid.cfg.History.clock.Add(1)
 	w.stores.drain(match, func(st *pendingStore) {
-		st.releasedAt = moment
+		st.releasedAt = now
 		w.grid.gpuScope.add(*st)
 	})
 	if w.grid.gpuScope.count > maxReleased {
@@ -25,8 +24,8 @@ func (w *warp) releaseToGPU(match func(*pendingStore) bool) {
 	}
 }
 
-// releaseToSystem lets the stores of the block that match reach memory, and those that were
-// released to the device and that the block has made or come to see.
+// releaseToSystem releases at .sys scope: the block's stores that match reach memory, and so do
+// those released at .gpu scope that the block has made or acquired.
 func (w *warp) releaseToSystem(match func(*pendingStore) bool) {
 	v := w.block.view
 	w.grid.gpuScope.drain(func(st *pendingStore) bool {
@@ -35,7 +34,7 @@ func (w *warp) releaseToSystem(match func(*pendingStore) bool) {
 	w.stores.drain(match, w.stores.write)
 }
 
-// drainGPUScope lets some of the device's stores reach memory, and reports whether any did.
+// drainGPUScope lets some of the stores at .gpu scope reach memory, and reports whether any did.
 func (g *Grid) drainGPUScope() bool {
 	const oneIn = 16
 	r, before := g.cfg.Disorder, g.gpuScope.count
@@ -46,17 +45,17 @@ func (g *Grid) drainGPUScope() bool {
 	return g.gpuScope.count < before
 }
 
-// flushAt lets all of the device's stores to an address reach memory.
+// flushAt lets all stores at .gpu scope to an address reach memory.
 func (g *Grid) flushAt(p unsafe.Pointer, size uint64) { g.gpuScope.drainAt(p, size, g.write) }
 
-// write lets a store reach memory.
+// write performs a store in memory.
 func (g *Grid) write(st *pendingStore) {
 	g.recordChange(st.ptr, uint64(st.size), st.writer, st.releasedAt)
 	writeAtomic(st.ptr, uint64(st.size), st.value)
 }
 
-// visibleValue is what a lane loads from p, where memory holds value. Stale loads may see the past,
-// and fixed ones are by .nc.
+// visibleValue is what a lane loads from p, where memory holds value. stale: the load is weak, and may
+// see an old value. fixed: it is by .nc.
 func (w *warp) visibleValue(value uint64, p unsafe.Pointer, size uint64, lane int, stale, fixed bool) uint64 {
 	v := w.block.view
 	if v == nil {
@@ -68,8 +67,8 @@ func (w *warp) visibleValue(value uint64, p unsafe.Pointer, size uint64, lane in
 	return w.forward(value, p, size, lane, v.acquiredAt)
 }
 
-// forward lays over value, which is at p, what its device sees since a moment, and what the
-// lane sees of its block's stores.
+// forward is store-to-load forwarding: it overlays value, which memory holds at p, with the stores that
+// the lane sees at .gpu scope, given that it acquired last at since, and in its block's buffer.
 func (w *warp) forward(value uint64, p unsafe.Pointer, size uint64, lane int, since uint64) uint64 {
 	if d := w.grid.gpuScope; d.count > 0 {
 		self := w.block.view.id

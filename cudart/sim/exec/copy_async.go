@@ -12,7 +12,7 @@ import (
 //	cp.async.{commit_group, wait_group n, wait_all};
 //	cp.async.bulk.{commit_group, wait_group{.read} n};
 //
-// Bulk copies themselves are in bulkcopy.go and tensorcopy.go. Cache hints do
+// Bulk copies themselves are in copy_bulk.go and copy_tensor.go. Cache hints do
 // nothing.
 func (c *compiler) asyncCopy(o *op) {
 	if !c.has("async") {

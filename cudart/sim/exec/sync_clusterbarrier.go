@@ -2,8 +2,8 @@ package exec
 
 import "math/bits"
 
-// clusterBarrierID is the number under which paths wait at the cluster's barrier; the
-// block's own have smaller ones.
+// clusterBarrierID is the barrier of paths that wait at the cluster's barrier; those of a block have
+// smaller ones.
 const clusterBarrierID = 16
 
 // clusterBarrier compiles barrier.cluster.arrive{.release, .relaxed}{.aligned} and

@@ -7,7 +7,7 @@ import (
 )
 
 // mbarrier is the barrier object that PTX keeps in 64 bits of shared memory. A
-// phase is complete when nobody is pending and no bytes are outstanding.
+// phase is complete when no arrivals are pending and no bytes are outstanding.
 type mbarrier struct {
 	phase   uint64 // 0 or 1: the parity of the phase that is not complete yet
 	pending uint64 // arrivals until it is

@@ -65,3 +65,53 @@ func (c *compiler) clusterAddress() (bias uint64, t ptx.Type) {
 	}
 	return windowOf(space), t
 }
+
+// windowOf is the generic address of a state space's first byte. Global and
+// constant addresses are generic addresses already.
+func windowOf(s ptx.Space) uint64 {
+	switch s {
+	case ptx.Shared, ptx.SharedCluster:
+		return sharedWindow
+	case ptx.Local:
+		return localWindow
+	case ptx.Param:
+		return paramWindow
+	}
+	return 0
+}
+
+// convertAddress compiles cvta and cvta.to.
+func (c *compiler) convertAddress(o *op) {
+	delta := uint64(0)
+	to, space := c.has("to"), c.takeSpace()
+	if delta = windowOf(space); to {
+		delta = -delta
+	}
+	if t := c.takeType(); t.Bits != 64 {
+		c.fail("addresses have 64 bits")
+	}
+	c.dstSrc(o, u64, u64)
+	o.alu = lift1(func(a uint64) uint64 { return a + delta })
+	o.affine = func(a, _, _ affine) (affine, bool) { return a.plus(affine{base: delta}), true }
+}
+
+// isSpace compiles isspacep.space p, a.
+func (c *compiler) isSpace(o *op) {
+	space := c.takeSpace()
+	c.args(2)
+	c.src(&o.a, 1, u64)
+	o.p, _ = c.dstPreds()
+	o.kind = opRun
+	o.run = func(w *warp, o *op, mask uint32) error {
+		var yes uint32
+		for i, a := range w.regs[o.a] {
+			region := a >> RegionShift
+			in := region == windowOf(space)>>RegionShift && region != 0 || space == ptx.Global && region >= FirstRegion
+			if in && (space != ptx.Shared || w.owns(a)) {
+				yes |= 1 << i
+			}
+		}
+		w.setPred(o.p, yes, mask)
+		return nil
+	}
+}

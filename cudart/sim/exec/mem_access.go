@@ -16,7 +16,7 @@ type access struct {
 	signed bool     // loads extend the sign
 	own    bool     // only the block's own shared memory will do
 	writes bool
-	fixed  bool // a load from what nobody writes to while the kernel runs
+	fixed  bool // a load by .nc, from memory that is read-only while the kernel runs
 	order  order
 	move   movers
 }
@@ -139,8 +139,8 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 	return fmt.Sprintf(", which lies in an allocation of %d bytes at %#x", s.size, s.base)
 }
 
-// moveAll moves the elements of all 32 lanes. It gives up, and leaves it to the lane-by-lane
-// path to say why, where the lanes are not in one region, or one of them is at fault.
+// moveAll moves the elements of all 32 lanes. ok is false where the lanes are not in one region, or
+// one of them is at fault: the loop over lanes then finds out which.
 func (w *warp) moveAll(o *op) (*span, bool) {
 	if w.forms[o.a]&isAffine != 0 {
 		r := w.affines[o.a].plus(affine{base: o.mem.bias})
@@ -157,7 +157,7 @@ func (w *warp) moveAll(o *op) (*span, bool) {
 	return nil, false
 }
 
-// affineSpan checks the accesses of all 32 lanes to generic addresses that count evenly.
+// affineSpan checks the accesses of all 32 lanes to affine generic addresses.
 func (w *warp) affineSpan(o *op, addr affine) (*span, bool) {
 	s, ok := w.firstSpan(o, addr.base)
 	if !ok || !addr.smallStride() {

@@ -6,8 +6,8 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// memberPointers finds what one lane's multicast address stands for, in the order of
-// the members. The result is valid until the next call.
+// memberPointers returns where one lane's multicast address lies in the memory of each member, in the
+// order of the members. The result is valid until the next call.
 func (w *warp) memberPointers(o *op, base uint64, lane int) ([]unsafe.Pointer, error) {
 	addr, n := base+o.mem.bias, o.mem.bytes()
 	region, ok := w.grid.multicast(addr)
@@ -81,33 +81,27 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 
 // storeMulticast runs multimem.st: on each member what st does.
 func storeMulticast(w *warp, o *op, mask uint32) error {
-	w.current.polled = 0
-	if o.mem.order.releases() {
-		w.release(o.mem.order.scope, mask)
-	}
-	for m := mask; m != 0; m &= m - 1 {
-		lane := lowest(m)
-		at, err := w.memberPointers(o, w.regs[o.a][lane], lane)
-		if err != nil {
-			return err
+	return w.eachMemberWord(o, mask, func(word unsafe.Pointer, lane int, v uint64) {
+		if w.stores != nil {
+			w.stores.push(word, o.mem.size, v, w.thread(lane), false)
+		} else {
+			writeAtomic(word, o.mem.size, v)
 		}
-		for _, p := range at {
-			for k, slot := range o.mem.vector {
-				word, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
-				if w.stores != nil {
-					w.stores.push(word, o.mem.size, v, w.thread(lane), false)
-				} else {
-					writeAtomic(word, o.mem.size, v)
-				}
-			}
-		}
-	}
-	return nil
+	})
 }
 
 // reduceMulticast runs multimem.red: on each member, for each element, what red
 // does.
 func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
+	return w.eachMemberWord(o, mask, func(word unsafe.Pointer, _ int, v uint64) {
+		w.flushAt(word, o.mem.size)
+		updateWord(word, o.mem.size, v, fn)
+	})
+}
+
+// eachMemberWord calls write for every element of every lane, on every member, after the release that
+// the op asks for.
+func (w *warp) eachMemberWord(o *op, mask uint32, write func(word unsafe.Pointer, lane int, v uint64)) error {
 	w.current.polled = 0
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
@@ -120,9 +114,7 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 		}
 		for _, p := range at {
 			for k, slot := range o.mem.vector {
-				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				w.flushAt(word, o.mem.size)
-				updateWord(word, o.mem.size, w.regs[slot][lane], fn)
+				write(unsafe.Add(p, uint64(k)*o.mem.size), lane, w.regs[slot][lane])
 			}
 		}
 	}

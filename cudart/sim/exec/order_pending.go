@@ -9,8 +9,8 @@ const lineBytes = 16
 type pendingStore struct {
 	ptr          unsafe.Pointer
 	value        uint64
-	writer       uint64 // names the block's view
-	releasedAt   uint64 // when it was released to the GPU
+	writer       uint64 // the id of the block's view
+	releasedAt   uint64 // when it was released at .gpu scope
 	size         uint8
 	bytes        uint16 // which bytes of the line
 	thread       int32  // within the block
@@ -24,8 +24,8 @@ type line struct {
 	stores []pendingStore
 }
 
-// pendingStores are stores that somebody does not see yet. Those that overlap
-// leave in the order in which they came.
+// pendingStores are stores that have not reached memory. Overlapping ones leave in the order in
+// which they came.
 type pendingStores struct {
 	lines map[uintptr]*line
 	order []*line // so that nothing depends on the order of a map; some may be empty
@@ -54,7 +54,7 @@ func (s *pendingStores) add(st pendingStore) {
 	s.count++
 }
 
-// forward lays the stores at p that somebody sees over value.
+// forward overlays value, which memory holds at p, with the stores there that match sees.
 func (s *pendingStores) forward(value uint64, p unsafe.Pointer, size uint64, sees func(*pendingStore) bool) uint64 {
 	key, bytes := lineOf(p, size)
 	l := s.lines[key]
@@ -75,8 +75,8 @@ func (s *pendingStores) forward(value uint64, p unsafe.Pointer, size uint64, see
 	return value
 }
 
-// drain lets the stores that match leave to write, and older ones that they
-// overlap before them.
+// drain removes the stores that match, and before them older ones that they overlap, and passes
+// them to write.
 func (s *pendingStores) drain(match func(*pendingStore) bool, write func(*pendingStore)) {
 	if s.count == 0 && len(s.order) == 0 {
 		return
@@ -96,7 +96,7 @@ func (s *pendingStores) drain(match func(*pendingStore) bool, write func(*pendin
 	}
 }
 
-// drainAt lets all stores to an address leave.
+// drainAt removes all stores to an address and passes them to write.
 func (s *pendingStores) drainAt(p unsafe.Pointer, size uint64, write func(*pendingStore)) {
 	if s.count == 0 {
 		return

@@ -1,11 +1,10 @@
 package exec
 
-// maxTurn bounds the random turns of warps, in instructions. Short ones mix
-// the warps well.
+// maxTurn bounds the random turns of warps, in instructions. Short ones interleave the warps well.
 const maxTurn = 128
 
-// disorderTurn begins a turn in disorder: stores become visible, and blocks take
-// another order.
+// disorderTurn begins a grid's turn in disorder: some stores reach memory, and the blocks are put in
+// random order.
 func (g *Grid) disorderTurn() {
 	r := g.cfg.Disorder
 	if r == nil {
@@ -36,18 +35,18 @@ func (g *Grid) retire(b *block) {
 	}
 }
 
-// maxEndDelayLog2 is the logarithm of how many turns a grid may take to end whose blocks
-// have exited.
+// maxEndDelayLog2 is the base-2 logarithm of the most turns for which a grid with pending stores stays
+// after its blocks have exited.
 const maxEndDelayLog2 = 10
 
-// delaysEnd lets time pass in which stores of blocks that have exited are not visible yet, and
-// others go on that have not waited for them.
+// delaysEnd reports whether a grid whose blocks have exited stays for another turn, with stores that
+// are not visible yet, so that work that should have waited for it is seen to fail.
 func (g *Grid) delaysEnd() bool {
 	g.endDelay--
 	return g.endDelay >= 0 && g.hasPendingStores()
 }
 
-// flushAll makes all stores of a grid visible that has come to its end.
+// flushAll lets all stores of a grid that ends reach memory.
 func (g *Grid) flushAll() {
 	for _, s := range g.retired {
 		s.drainAll()
@@ -56,7 +55,7 @@ func (g *Grid) flushAll() {
 	g.gpuScope.drain(func(*pendingStore) bool { return true }, g.write)
 }
 
-// hasPendingStores reports whether stores of the grid are not visible yet.
+// hasPendingStores reports whether stores of the grid have not reached memory.
 func (g *Grid) hasPendingStores() bool {
 	for _, b := range g.blocks {
 		if !b.stores.empty() {
@@ -66,8 +65,8 @@ func (g *Grid) hasPendingStores() bool {
 	return len(g.retired) > 0 || g.gpuScope.count > 0
 }
 
-// turnLength is how many instructions the next turn of a warp may last. In
-// disorder a warp keeps a pace for a while, so that some fall far behind others.
+// turnLength is the most instructions that the next turn of a warp may execute. In disorder a warp
+// keeps its pace for many turns, so that some warps fall far behind others.
 func (w *warp) turnLength(quantum int) int {
 	const oneIn = 256
 	r := w.grid.cfg.Disorder
@@ -80,7 +79,7 @@ func (w *warp) turnLength(quantum int) int {
 	return min(quantum, 1+r.IntN(w.pace))
 }
 
-// shuffle gives the warps of a block another order.
+// shuffle puts the warps of a block in random order, in disorder.
 func (b *block) shuffle() {
 	if r := b.grid.cfg.Disorder; r != nil {
 		r.Shuffle(len(b.warps), func(i, j int) { b.warps[i], b.warps[j] = b.warps[j], b.warps[i] })

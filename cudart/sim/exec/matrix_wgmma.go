@@ -112,8 +112,8 @@ func (c *compiler) literal(i int, x, y int64) int64 {
 // registers are those that the instruction uses while it is under way.
 func (m *wgmmaInst) registers() []int32 { return append(m.a[:len(m.a):len(m.a)], m.d...) }
 
-// keepAsync makes every wait for multiplications read the registers of all of
-// them, so that the allocation gives none to somebody else before.
+// keepAsync makes every wait for multiplications read the registers of all of them, so that the
+// register allocation reuses none before.
 func (c *compiler) keepAsync() {
 	if len(c.asyncs) == 0 {
 		return

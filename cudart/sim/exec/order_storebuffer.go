@@ -5,25 +5,23 @@ import (
 	"unsafe"
 )
 
-// Disorder. With [Config.Disorder] a grid makes use of the freedom that the PTX
-// memory model leaves to stores. Each block keeps the weak, relaxed and volatile
-// stores of its threads to global memory in a buffer, a vector element by
-// element, and lets them become visible late and in random order; some blocks' very
-// late. It keeps
+// Store buffers. With [Config.Disorder] a grid uses the freedom that the PTX memory model leaves to
+// stores. Each block keeps the weak, relaxed and volatile stores of its threads to global memory in a
+// store buffer, element by element, and lets them reach memory late and in random order; some
+// blocks are slower than others. The buffer respects
 //
 //   - the order of overlapping stores,
 //   - a thread's view of its own stores,
-//   - bar.sync and the like: stores of those who arrived are seen by the whole
-//     block from then on, though not yet by others,
-//   - release, by a store, an atomic or a fence: before it, the thread's own
-//     stores reach others, and all those that it has come to see by barriers. At
-//     .cta scope they only reach the block, at .gpu and .cluster scope only the
-//     device: see devicestores.go,
+//   - bar.sync and its variants: stores of the threads that arrived are visible to the whole
+//     block from then on, though not yet to other blocks,
+//   - release, by a store, an atomic or a fence: the thread's own stores, and those that it has
+//     seen by barriers, become visible before it. At .cta scope they are visible to the block, at .gpu
+//     and .cluster scope to the device (order_gpuscope.go), at .sys scope to all,
 //   - the end of the grid, which waits for all of them.
 //
-// Strong loads and atomics happen in program order, and stores to shared and local
-// memory at once: missing barriers around shared memory go unnoticed, but see
-// proxy.go for copies from it. What weak loads may see is in history.go.
+// Strong loads and atomics happen in program order. Stores to shared and local memory are
+// visible at once: missing barriers around shared memory go unnoticed, except for copies from it
+// (order_asyncproxy.go). What weak loads may see is in order_history.go.
 
 // maxPending bounds a buffer, as the hardware's is bounded.
 const maxPending = 2048
@@ -34,10 +32,10 @@ type storeBuffer struct {
 	grid   *Grid
 	view   *view // of the block
 	random *rand.Rand
-	slow   bool // lets stores reach memory so rarely that whole phases of a kernel pass
+	slow   bool // stores reach memory so rarely that whole phases of a kernel pass
 }
 
-// newStoreBuffer returns nil without disorder: all stores are seen at once.
+// newStoreBuffer returns nil without disorder: all stores are visible at once.
 func newStoreBuffer(g *Grid, v *view) *storeBuffer {
 	random := g.cfg.Disorder
 	if random == nil {
@@ -49,7 +47,7 @@ func newStoreBuffer(g *Grid, v *view) *storeBuffer {
 
 func (s *storeBuffer) empty() bool { return s == nil || s.count == 0 }
 
-// push takes a store by a thread, or by a bulk copy of its.
+// push buffers a store by a thread, or by its bulk copy where copied is set.
 func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int, copied bool) {
 	if s.count >= maxPending {
 		s.drain(func(*pendingStore) bool { return s.random.IntN(2) == 0 }, s.write)
@@ -57,13 +55,13 @@ func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int, cop
 	s.add(pendingStore{ptr: p, value: value, size: uint8(size), thread: int32(thread), writer: s.view.id, copied: copied})
 }
 
-// write lets a store reach memory, behind older ones that the device sees already.
+// write performs a store in memory, after older ones that were released at .gpu scope.
 func (s *storeBuffer) write(st *pendingStore) {
 	s.grid.flushAt(st.ptr, uint64(st.size))
 	s.grid.write(st)
 }
 
-// forwardToThread lays what a thread sees of its block's stores over value, which is at p.
+// forwardToThread overlays value, which is at p, with the stores of its block that a thread sees.
 func (s *storeBuffer) forwardToThread(value uint64, p unsafe.Pointer, size uint64, thread int) uint64 {
 	if s.empty() {
 		return value
@@ -71,8 +69,7 @@ func (s *storeBuffer) forwardToThread(value uint64, p unsafe.Pointer, size uint6
 	return s.forward(value, p, size, func(st *pendingStore) bool { return st.thread == int32(thread) || st.blockVisible })
 }
 
-// drainSome lets some stores reach memory, more or fewer of them, and reports
-// whether any did.
+// drainSome lets a random part of the stores reach memory, and reports whether any did.
 func (s *storeBuffer) drainSome() bool {
 	const oneIn = 64
 	if s.empty() || s.slow && s.random.IntN(oneIn) > 0 {
@@ -102,9 +99,8 @@ func (w *warp) flushAt(p unsafe.Pointer, size uint64) {
 	}
 }
 
-// release orders what the lanes of a warp stored, and what they have come to
-// see, before what they do next: for all who acquire that, or at a smaller scope for
-// the device or the block.
+// release makes what the lanes of a warp have stored, and have seen by barriers, visible at a scope
+// before whatever they do next.
 func (w *warp) release(scope string, mask uint32) {
 	w.releaseToBlock(mask)
 	if w.stores == nil {
@@ -120,7 +116,7 @@ func (w *warp) release(scope string, mask uint32) {
 	}
 }
 
-// releaseToBlock shows the block what the lanes of a warp stored.
+// releaseToBlock makes what the lanes of a warp have stored visible to the block.
 func (w *warp) releaseToBlock(mask uint32) {
 	w.block.generic.publish(w)
 	w.markSynchronized(mask)
@@ -131,7 +127,7 @@ func (w *warp) releaseToBlock(mask uint32) {
 	w.markBlockVisible(&w.grid.gpuScope.pendingStores, mask)
 }
 
-// markBlockVisible marks the stores of lanes as seen by the block.
+// markBlockVisible marks the stores of lanes as visible to the block.
 func (w *warp) markBlockVisible(s *pendingStores, mask uint32) {
 	if s.count == 0 {
 		return

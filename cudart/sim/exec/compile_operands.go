@@ -65,7 +65,7 @@ func (c *compiler) dstOperand(slot *int32, o ptx.Operand, t ptx.Type) {
 	}
 }
 
-// sink is a register that nobody reads.
+// sink is a register that is never read.
 func (c *compiler) sink() int32 {
 	return c.constant(constant{special: "_"})
 }

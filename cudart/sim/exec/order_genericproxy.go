@@ -1,27 +1,27 @@
 package exec
 
-// Proxies. wgmma reads shared memory through the async proxy, which sees what
-// threads have stored only after fence.proxy.async. In kernels with wgmma the
-// stores to shared memory, st and stmatrix, are noted; a multiplication that
-// reads what was not fenced is a fault. A fence counts for the stores of its warp,
-// and of those warps that have since arrived at a barrier, even one that others
-// have not. Atomics are not noted, nor is cp.async, and bulk copies do not look.
+// The generic proxy. wgmma reads shared memory through the async proxy, which sees the stores of
+// threads, through the generic proxy, only after fence.proxy.async. In kernels with wgmma the
+// stores to shared memory by st and stmatrix are noted. A multiplication that reads unfenced memory is a
+// fault. A fence covers the stores of its warp, and of warps that have arrived at a barrier since,
+// whether the barrier is complete or not. Atomics and cp.async are not noted, and bulk copies are not
+// checked.
 
-// noteBytes is how much of shared memory a note is about.
+// noteBytes is the size of the piece of shared memory that one note is about.
 const noteBytes = chunkBytes
 
-// Of each noteBytes, who has stored to it since the last fence: nobody, the warp
-// of that number plus 1, or somebody whose stores the block sees.
+// A note says which warp has stored to the piece since the last fence: none, the warp of that
+// number minus 1, or any warp, whose store is visible to the block.
 const (
 	noStore  = 0
 	anyStore = 255
 )
 
-// genericStores are the notes of a block. Nil notes nothing.
+// genericStores are the notes of a block. A nil one notes nothing.
 type genericStores struct {
 	notes     []uint8
 	writers   uint32 // warps of which there are notes
-	published bool   // there are notes of anyStore
+	published bool   // some notes are anyStore
 }
 
 func newGenericStores(k *Kernel, shared *span) *genericStores {

@@ -37,7 +37,7 @@ func (c *compiler) store(o *op) {
 }
 
 func storeWeak(w *warp, o *op, mask uint32) error {
-	w.current.polled = 0 // who writes makes progress
+	w.current.polled = 0 // a path that writes makes progress
 	if mask == fullMask && w.stores == nil {
 		for _, slot := range o.mem.vector {
 			w.expandLanes(slot)
@@ -68,10 +68,10 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 		}
 		addr := w.regs[o.a][lane] + o.mem.bias
 		w.block.generic.note(w, addr)
-		late, followed := w.stores != nil && addr>>RegionShift >= FirstRegion, w.recordsOverwrites(addr)
+		late, recorded := w.stores != nil && addr>>RegionShift >= FirstRegion, w.recordsOverwrites(addr)
 		for k, slot := range o.mem.vector {
 			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
-			if followed {
+			if recorded {
 				w.recordOverwrite(at, o.mem.size, lane)
 			}
 			if late {

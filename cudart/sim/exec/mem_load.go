@@ -11,7 +11,7 @@ import (
 // release accesses are sequentially consistent atomics on the memory itself,
 // which is stronger than any of them asks for, and which other processes that
 // map the memory see. Of a vector each element is atomic by itself. With disorder
-// stores come later (disorder.go), and weak loads see what was (history.go).
+// stores come later (order_storebuffer.go), and weak loads see what was (order_history.go).
 
 // cacheHints are modifiers that change performance and nothing else.
 var cacheHints = []string{
@@ -26,11 +26,10 @@ type order struct{ name, scope string }
 // strong reports whether the access must be atomic.
 func (r order) strong() bool { return r.name != "" && r.name != "weak" }
 
-// releases reports whether others who see the access also see what the thread
-// stored before.
+// releases reports whether threads that see the access also see the earlier stores of this thread.
 func (r order) releases() bool { return r.name == "release" || r.name == "acq_rel" || r.name == "sc" }
 
-// acquires reports whether the thread also sees what was stored before what it sees.
+// acquires reports whether the thread also sees the stores that were released by what it sees.
 func (r order) acquires() bool { return r.name == "acquire" || r.name == "acq_rel" || r.name == "sc" }
 
 // takeOrder removes order, scope and cache modifiers.

@@ -45,8 +45,8 @@ type asyncState struct {
 	commits []int   // how many had been issued when each group was committed that is not waited for
 }
 
-// warpgroupBarrierID is the number under which paths wait for the other warps of the first
-// group, after those of the barriers that kernels have.
+// warpgroupBarrierID is the barrier of paths that wait for the other warps of the first warpgroup;
+// those of the other warpgroups follow.
 const warpgroupBarrierID = clusterBarrierID + 1
 
 func (w *warp) group() *warpgroup {

@@ -8,11 +8,11 @@ import "unsafe"
 // movers are the functions of an access for all lanes.
 type movers struct {
 	all        func(w *warp, o *op, p unsafe.Pointer)              // at w.offsets from p
-	strided    func(w *warp, o *op, p unsafe.Pointer, step uint64) // at addresses that count evenly
-	contiguous func(w *warp, o *op, p unsafe.Pointer)              // at adjacent addresses; nil for even
+	strided    func(w *warp, o *op, p unsafe.Pointer, step uint64) // at affine addresses
+	contiguous func(w *warp, o *op, p unsafe.Pointer)              // at adjacent addresses; nil: as strided
 }
 
-// moveAt moves what is at generic addresses that count evenly, the first of which is p.
+// moveAt moves the elements at affine addresses, the first of which is p.
 func (m *movers) moveAt(w *warp, o *op, p unsafe.Pointer, step uint64) {
 	if m.contiguous != nil && step == o.mem.bytes() {
 		m.contiguous(w, o, p)

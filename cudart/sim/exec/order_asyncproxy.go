@@ -2,15 +2,15 @@ package exec
 
 import "unsafe"
 
-// The asynchronous proxy. Bulk copies read shared memory by another path than
-// threads write it, and need a fence.proxy.async in between: by the thread that
-// stored, or by one that has met it at a barrier since. With disorder a copy finds
-// what was there before, as long as nobody has fenced, or time has passed.
+// The async proxy. Threads write shared memory through the generic proxy, bulk copies read it through
+// the async proxy. A fence.proxy.async is needed in between: by the thread that stored, or by one
+// that a barrier has synchronized with it since. With disorder a copy without the fence may find
+// the overwritten values.
 //
-// Stores to the block's own shared memory are followed, in kernels that have such
-// copies. Atomics are not, nor stores by other blocks of the cluster.
+// Stores to the block's own shared memory are recorded, in kernels that have such copies. Atomics
+// are not, nor stores by other blocks of the cluster.
 
-// maxOverwritten bounds what a block remembers.
+// maxOverwritten bounds what a block records.
 const maxOverwritten = 1024
 
 // overwritten is what a store to shared memory overwrote.
@@ -19,10 +19,10 @@ type overwritten struct {
 	old          uint64
 	size         uint8
 	thread       int32
-	synchronized bool // the thread has met the block at a barrier since
+	synchronized bool // a barrier has synchronized the thread with the block since
 }
 
-// recordOverwrite notes what a lane is about to overwrite in its block's shared memory.
+// recordOverwrite keeps what a lane is about to overwrite in its block's shared memory.
 func (w *warp) recordOverwrite(at unsafe.Pointer, size uint64, lane int) {
 	b := w.block
 	if len(b.overwritten) >= maxOverwritten {
@@ -31,12 +31,12 @@ func (w *warp) recordOverwrite(at unsafe.Pointer, size uint64, lane int) {
 	b.overwritten = append(b.overwritten, overwritten{at: uintptr(at), old: readPlain(at, size), size: uint8(size), thread: int32(w.thread(lane))})
 }
 
-// recordsOverwrites reports whether stores to a generic address are followed.
+// recordsOverwrites reports whether stores to a generic address are recorded.
 func (w *warp) recordsOverwrites(addr uint64) bool {
 	return w.grid.kernel.copiesShared && w.stores != nil && w.owns(addr)
 }
 
-// markSynchronized notes that lanes have met the block at a barrier.
+// markSynchronized records that a barrier has synchronized lanes with the block.
 func (w *warp) markSynchronized(mask uint32) {
 	for i := range w.block.overwritten {
 		r := &w.block.overwritten[i]
@@ -44,10 +44,10 @@ func (w *warp) markSynchronized(mask uint32) {
 	}
 }
 
-// fenceProxy is fence.proxy.async by a thread that has released what it stored.
+// fenceProxy is fence.proxy.async by a thread whose stores are marked as synchronized.
 func (b *block) fenceProxy() { b.dropOverwritten(func(r *overwritten) bool { return r.synchronized }) }
 
-// dropSomeOverwritten lets time pass.
+// dropSomeOverwritten makes some stores visible to copies without a fence, at random.
 func (b *block) dropSomeOverwritten() {
 	if r := b.grid.cfg.Disorder; r != nil && len(b.overwritten) > 0 && r.IntN(4) == 0 {
 		b.dropOverwritten(func(*overwritten) bool { return r.IntN(2) == 0 })
@@ -64,8 +64,8 @@ func (b *block) dropOverwritten(match func(*overwritten) bool) {
 	b.overwritten = left
 }
 
-// staleShared lays what was there before over data, which was read at p. The oldest
-// store has replaced what no copy would see later.
+// staleShared changes data, which was read at p, to the overwritten values. The oldest store counts
+// last: its old value is what a copy finds where several stores overlap.
 func (b *block) staleShared(data []byte, p unsafe.Pointer) {
 	for i := len(b.overwritten) - 1; i >= 0; i-- {
 		r := &b.overwritten[i]
