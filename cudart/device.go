@@ -116,7 +116,7 @@ type Launch struct {
 	// Brief says that the kernel is over before the host could launch another. Outside
 	// of a capture, what takes the host least then goes before PDL, if the stream was
 	// prepared for the kernel. It is a hint.
-	Brief bool
+	ShortRunning bool
 }
 
 // StreamOption is a property of a new stream.

@@ -87,7 +87,7 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 	}
 	var mine links
 	for peer, info := range infos {
-		can, err := symm.CanReach(r.device, info)
+		can, err := symm.CanAccessPeer(r.device, info)
 		if err != nil {
 			return "", "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
 		}
@@ -95,7 +95,7 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 			mine.NoPeerAccess = append(mine.NoPeerAccess, peer)
 			continue
 		}
-		if can, err = symm.HasAtomics(r.device, info); err != nil {
+		if can, err = symm.HasPeerAtomics(r.device, info); err != nil {
 			return "", "", fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.Ordinal, peer, err)
 		}
 		if !can {

@@ -49,7 +49,7 @@ func (r *rank) shareMemory(ctx context.Context) error {
 func (r *rank) allocate(ctx context.Context) error {
 	for {
 		err := r.allocateOnce(ctx)
-		var refused *symm.UnreachableError
+		var refused *symm.NoPeerAccessError
 		switch {
 		case errors.As(err, &refused) && r.caps.NoPeerAccess == "":
 			r.caps.NoPeerAccess = apart(refused.Rank, refused.Peer)
@@ -127,7 +127,7 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 	asked := symm.Kind(r.Job.Symm)
 	o := symm.Options{
-		Kind: asked, Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
+		Kind: asked, Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), OnStep: r.begins,
 	}
 	for name := range r.libraries {
 		if heap, ok := symm.HeapOf(name); ok && heap != asked && r.plan.Needs(name) {

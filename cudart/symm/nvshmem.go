@@ -74,16 +74,16 @@ func (b *nvshmem) learn(all []facts) error {
 	return nil
 }
 
-// enter implements session.
-func (b *nvshmem) enter() error {
+// initLibrary implements session.
+func (b *nvshmem) initLibrary() error {
 	if err := b.lib.Init(b.rank, b.world, b.id, b.device); err != nil {
 		return fmt.Errorf("initializing NVSHMEM: %w", err)
 	}
 	return nil
 }
 
-// leave implements session.
-func (b *nvshmem) leave() error {
+// finalizeLibrary implements session.
+func (b *nvshmem) finalizeLibrary() error {
 	if err := b.lib.Finalize(); err != nil {
 		return fmt.Errorf("finalizing NVSHMEM: %w", err)
 	}
