@@ -210,7 +210,7 @@ func acceptsRest(cmd *cobra.Command, words []string) error {
 	if err := cmd.ValidateArgs(words); err != nil {
 		return err
 	}
-	if cmd.Name() == benchCommand || cmd.Name() == tuneCommand {
+	if cmd.Name() == "bench" || cmd.Name() == "tune" {
 		if _, err := collectivesNamed(words); err != nil {
 			return err
 		}
