@@ -228,7 +228,7 @@ func acceptsRest(cmd *cobra.Command, words []string) error {
 
 // The table of exit codes has exactly those of package exit.
 func TestDocumentedExitCodes(t *testing.T) {
-	want := exitCodes(t)
+	want := definedExitCodes(t)
 	got := map[string]string{}
 	row := regexp.MustCompile(`(?m)^\| (\d+(?:\+n)?) \| (\w+) \|`)
 	for _, found := range row.FindAllStringSubmatch(readDocument(t, filepath.Join("docs", "exit-codes.md")), -1) {
@@ -246,8 +246,8 @@ func TestDocumentedExitCodes(t *testing.T) {
 	}
 }
 
-// exitCodes reads the constants of package exit: their names, and the codes as users write them.
-func exitCodes(t *testing.T) map[string]string {
+// definedExitCodes reads the constants of package exit: their names, and the codes as users write them.
+func definedExitCodes(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("exit", "exit.go"), nil, 0)
 	if err != nil {
