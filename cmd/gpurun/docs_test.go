@@ -82,6 +82,24 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
+// path is that of a file of the repository, as documents name it.
+var path = regexp.MustCompile(`\b(?:cmd|configs|cudart|docs|kernels|rendezvous|scripts|worker)/[\w./-]+\.(?:cuh?|go|json|md|py|sh|svg|toml|ya?ml)\b`)
+
+// Files that documents name exist. Names in capitals, as NAME.cu, stand for others.
+func TestPathsOfDocuments(t *testing.T) {
+	placeholder := regexp.MustCompile(`\b(?:COLLECTIVE|FILE|NAME)\b|NAME_`)
+	for _, name := range documents(t) {
+		for _, file := range path.FindAllString(readDocument(t, name), -1) {
+			if placeholder.MatchString(file) {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, file)
+			}
+		}
+	}
+}
+
 // anchors are what GitHub makes of a document's headings.
 func anchors(text string) []string {
 	var all []string
