@@ -397,10 +397,10 @@ func TestWithoutPeerAccess(t *testing.T) {
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]workload.Job{
-		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
+		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: workload.Off,
 		},
-		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
+		"allreduce multimem_oneshot needs a multicast address, and --multicast is off": {
 			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: workload.Off,
 		},
 		"reduce p2p has no kernel for programmatic dependent launch of float sum: leave --pdl at auto": {
@@ -422,12 +422,12 @@ func TestContradictionsAreRefused(t *testing.T) {
 // Cases that a look finds too slow are left out, the same on all ranks.
 func TestHopelessCasesAreLeftOut(t *testing.T) {
 	job := everyAlgorithm(must(kernels.Find("allreduce")))
-	job.Algorithms, job.Ops, job.Sizes, job.Hopeless = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
+	job.Algorithms, job.Ops, job.Sizes, job.SkipSlowerThan = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
 	results := (ranks{world: 2}).mustRun(t, job)
 	if len(results) != 2 || results[0].Algorithm != "oneshot" || results[1].Algorithm != "oneshot" {
 		t.Errorf("%v", results)
 	}
-	job.Hopeless = 1e9
+	job.SkipSlowerThan = 1e9
 	if results := (ranks{world: 2}).mustRun(t, job); len(results) != 6 {
 		t.Errorf("%v", results)
 	}
