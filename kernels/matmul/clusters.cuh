@@ -50,13 +50,13 @@ struct Layout {
     a().init(kParts);
     b().init(kParts * kBlocks);
     for (uint32_t part = 0; part < kParts; part++) {
-      barrier_init(ready(part), kWarpgroup);
-      barrier_init(stored(part), 1);
-      barrier_init(fetched(part), 1);
-      barrier_init(added(part), kWarpgroup);
+      mbarrier_init(ready(part), kWarpgroup);
+      mbarrier_init(stored(part), 1);
+      mbarrier_init(fetched(part), 1);
+      mbarrier_init(added(part), kWarpgroup);
     }
-    for (uint32_t place = 0; place < 2; place++) barrier_init(passing(place), 1);
-    barriers_are_ready();
+    for (uint32_t place = 0; place < 2; place++) mbarrier_init(passing(place), 1);
+    fence_mbarrier_init();
   }
 
   // Where one is in both rings.

@@ -11,7 +11,7 @@
 
 extern "C" __global__ void matmul_gpcs(uint64_t to) {
   constexpr uint64_t kStayNs = 20000; // longer than it takes until all blocks run
-  follow_previous_grid();
+  grid_dependency_sync();
   if (thread_id() != 0) return;
   ((Global<uint32_t>)to)[block_id()] = __nvvm_read_ptx_sreg_smid();
   for (const uint64_t begin = global_timer(); global_timer() - begin < kStayNs;) {}

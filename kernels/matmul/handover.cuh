@@ -23,10 +23,10 @@ FORCE_INLINE __device__ void add_peers(const Job& job, Layout<kColumns> at, uint
 #pragma nounroll
   for (uint32_t i = 0; i < job.peers(); i++, parity ^= 1) {
     if (i > 0) {
-      copies_see_shared(); // what has been read, before the next is fetched to the same place
-      barrier_arrive(at.added(part));
+      fence_async_proxy_shared(); // what has been read, before the next is fetched to the same place
+      mbarrier_arrive(at.added(part));
     }
-    barrier_wait(at.fetched(part), parity);
+    mbarrier_wait(at.fetched(part), parity);
 #pragma unroll
     for (int c = 0; c < kColumns; c += 16) {
       uint32_t pairs[4];
@@ -59,11 +59,11 @@ struct Parities {
 template <typename T, int kColumns, typename Job>
 FORCE_INLINE __device__ void hand_over(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
                                        float (&sums)[kColumns / 2]) {
-  barrier_wait(at.stored(part), parity.tile ^ 1);
+  mbarrier_wait(at.stored(part), parity.tile ^ 1);
   if (job.adds(t) && rows_of(t, part) > 0) add_peers<T, kColumns>(job, at, part, parity.peer, sums);
   round_sums<T, kColumns>(at, part, sums);
-  copies_see_shared();
-  barrier_arrive(at.ready(part));
+  fence_async_proxy_shared();
+  mbarrier_arrive(at.ready(part));
   parity.tile ^= 1;
 }
 
@@ -73,11 +73,11 @@ template <int kColumns, typename Job>
 FORCE_INLINE __device__ bool fetch_products(const Job& job, Layout<kColumns> at, const Tile& t, uint32_t part, uint32_t& parity) {
   const int32_t number = number_of(t, part), bytes = rows_of(t, part) * at.kPitch;
   const bool have_come = job.await_products(number);
-  copies_see_it();
+  fence_async_proxy();
 #pragma nounroll
   for (uint32_t i = 0; i < job.peers(); i++) {
-    if (i > 0) barrier_wait(at.added(part), parity), parity ^= 1;
-    barrier_expect(at.fetched(part), bytes);
+    if (i > 0) mbarrier_wait(at.added(part), parity), parity ^= 1;
+    mbarrier_expect(at.fetched(part), bytes);
     bulk_load(at.out(part * kPartRows), job.products(number, i), bytes, at.fetched(part));
   }
   return have_come;
@@ -108,7 +108,7 @@ FORCE_INLINE __device__ void send_part(Job& job, Layout<kColumns> at, const Tile
   const int32_t rows = rows_of(t, part);
   if (rows <= 0 || !warp_all(!leads || job.await_owner(t))) return;
   warp_meet(); // what the first lane has waited for is before what all store
-  copies_see_it();
+  fence_async_proxy();
   const uint64_t to = job.owners(t, number_of(t, part));
   const uint32_t from = at.out(part * kPartRows);
   if (job.crosses(t) && has_next(job, t)) {
@@ -155,7 +155,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
     bool is_right = true;
     if (pair_has_rows(t)) {
       if (leads && job.adds(t) && rows_of(t, part) > 0) is_right = fetch_products(job, at, t, part, parity.peer);
-      barrier_wait(at.ready(part), parity.tile);
+      mbarrier_wait(at.ready(part), parity.tile);
       parity.tile ^= 1;
       spread.tile_is_ready();
       if (job.crosses(t) && has_next(job, t)) spread.await_turn(part);
@@ -167,7 +167,7 @@ FORCE_INLINE __device__ void store_tiles(const MatmulParams& p, Layout<kColumns>
       bulk_commit();
       bulk_wait_read<0>();
       warp_meet();
-      if (leads) barrier_arrive(at.stored(part));
+      if (leads) mbarrier_arrive(at.stored(part));
       bulk_wait_written();
       warp_meet();
     }

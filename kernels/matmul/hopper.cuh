@@ -58,7 +58,7 @@ FORCE_INLINE __device__ void take_registers() {
 // Arrives at the barrier at the same place in another block of the cluster. Nothing that
 // this thread wrote goes with it: a scope of the cluster would make it wait for all that
 // it has written.
-FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block) {
+FORCE_INLINE __device__ void mbarrier_arrive_remote(uint32_t barrier, uint32_t block) {
   asm volatile(
       "{\n\t.reg .b32 there;\n\t"
       "mapa.shared::cluster.u32 there, %0, %1;\n\t"

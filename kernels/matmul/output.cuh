@@ -105,8 +105,8 @@ FORCE_INLINE __device__ bool failed_before(const MatmulParams& p) {
 FORCE_INLINE __device__ bool await_word(const MatmulParams& p, uint64_t word, uint32_t value, Phase phase, uint32_t peer) {
   uint32_t seen = ld_flag_acquire(word);
   if (is_behind(seen, value) && ld_relaxed(claimed_address(p.base)) != 0) return false;
-  for (Patience patience; is_behind(seen, value); seen = ld_flag_acquire(word)) {
-    if (!patience.is_over(p.base)) continue;
+  for (Deadline deadline; is_behind(seen, value); seen = ld_flag_acquire(word)) {
+    if (!deadline.has_passed(p.base)) continue;
     if (claim_for(claimed_address(p.base), mark_of(p))) write_fault(p.base, phase, peer, value, seen);
     return false;
   }
@@ -202,10 +202,10 @@ struct Gathered : Local {
   }
 
   FORCE_INLINE __device__ void let_copies_go() const {
-    Patience patience;
+    Deadline deadline;
     each_peer(p, [&](uint32_t r) {
       do st_flag_release(word_of(p.ready, r), p.epoch);
-      while (is_behind(ld_flag_acquire(last_word(r)), p.epoch) && !patience.is_over(p.base));
+      while (is_behind(ld_flag_acquire(last_word(r)), p.epoch) && !deadline.has_passed(p.base));
     });
   }
 

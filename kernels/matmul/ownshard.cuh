@@ -15,7 +15,7 @@ FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColum
   const auto size = [&](int64_t chunk) { return (uint32_t)(bytes - chunk < kChunk ? bytes - chunk : kChunk); };
   const auto fetch = [&](int64_t chunk, uint32_t place) {
     if (chunk >= bytes) return;
-    barrier_expect(at.passing(place), size(chunk));
+    mbarrier_expect(at.passing(place), size(chunk));
     bulk_load(at.passage(place), p.a + chunk, size(chunk), at.passing(place));
   };
   const int64_t first = block * kChunk;
@@ -23,7 +23,7 @@ FORCE_INLINE __device__ void copy_own_shard(const MatmulParams& p, Layout<kColum
   fetch(first + stride, 1);
   uint32_t place = 0, parity = 0;
   for (int64_t chunk = first; chunk < bytes; chunk += stride) {
-    barrier_wait(at.passing(place), parity);
+    mbarrier_wait(at.passing(place), parity);
     bulk_store(to + chunk, at.passage(place), size(chunk));
     bulk_commit();
     bulk_wait_read<0>();

@@ -25,15 +25,15 @@ struct StageRing {
   // By one thread: as many arrivals empty a stage.
   FORCE_INLINE __device__ void init(uint32_t arrivals) const {
     for (uint32_t s = 0; s < kCount; s++) {
-      barrier_init(full(s), 1);
-      barrier_init(empty(s), arrivals);
+      mbarrier_init(full(s), 1);
+      mbarrier_init(empty(s), arrivals);
     }
   }
 
   // Waits until a stage may be filled, and has its barrier expect all of it.
   FORCE_INLINE __device__ void await_empty(Turn t) const {
-    barrier_wait(empty(t.stage), t.parity ^ 1);
-    barrier_expect(full(t.stage), kBytes);
+    mbarrier_wait(empty(t.stage), t.parity ^ 1);
+    mbarrier_expect(full(t.stage), kBytes);
   }
-  FORCE_INLINE __device__ void await_full(Turn t) const { barrier_wait(full(t.stage), t.parity); }
+  FORCE_INLINE __device__ void await_full(Turn t) const { mbarrier_wait(full(t.stage), t.parity); }
 };

@@ -99,7 +99,7 @@ struct Summed {
   FORCE_INLINE __device__ void let_copies_go() const {
     if (!is_copied()) return;
     bool have_gone;
-    Patience patience;
+    Deadline deadline;
     do {
       have_gone = true;
       each_peer(p, [&](uint32_t r) {
@@ -107,7 +107,7 @@ struct Summed {
         for (uint32_t c = chunk_of(r, 0); c <= last_chunk(r); c++) st_flag_release(word_of(p.made, c), p.epoch);
         have_gone = have_gone && !is_behind(ld_flag_acquire(last_word(r)), p.epoch);
       });
-    } while (!have_gone && !patience.is_over(p.base));
+    } while (!have_gone && !deadline.has_passed(p.base));
   }
 
  private:

@@ -44,9 +44,9 @@ FORCE_INLINE __device__ void copy_operands(const MatmulParams& p, Layout<kColumn
   const auto b = at.b();
   const uint32_t first = cluster_rank() * kShare; // of the columns that this block copies
   typename Layout<kColumns>::Turns turn;
-  copies_see_it(); // what earlier kernels wrote
+  fence_async_proxy(); // what earlier kernels wrote
   each_tile(job, [&](const Tile& t) {
-    if (job.await_rows(t, kRows) != Arrival::kThere) copies_see_it();
+    if (job.await_rows(t, kRows) != Arrival::kThere) fence_async_proxy();
     const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
     const TensorMap& map = Job::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
@@ -76,8 +76,8 @@ FORCE_INLINE __device__ void multiply_slices(const Tile& t, Layout<kColumns> at,
   const auto b = at.b();
   const auto release = [&](const auto& done) { // A in this block, B in all that copy there
     const uint32_t thread = thread_id() % kWarpgroup;
-    if (thread < kBlocks) barrier_arrive_at(b.empty(done.b.stage), thread);
-    if (thread == 32) barrier_arrive(a.empty(done.a.stage));
+    if (thread < kBlocks) mbarrier_arrive_remote(b.empty(done.b.stage), thread);
+    if (thread == 32) mbarrier_arrive(a.empty(done.a.stage));
   };
   typename Layout<kColumns>::Turns before;
   for (int32_t s = t.begin; s < t.end; s++, turn.advance()) {
@@ -113,7 +113,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const Layout<kColumns> at = {shared_memory()};
   if (thread_id() == 0) at.init_barriers();
   cluster_meet();
-  follow_previous_grid(); // all before is this block's own, and may overlap with the kernel in front
+  grid_dependency_sync(); // all before is this block's own, and may overlap with the kernel in front
   const bool stops = Job{p}.stops();
   if (block_id() == 0 && !stops) Job{p}.announce();
   warp_meet();
