@@ -9,7 +9,7 @@
 // The blocks of the grid share the copy. offset is that of the copies, from the
 // base of symmetric memory.
 FORCE_INLINE __device__ void multicast_copy(const Params& p, const Buffer& from, int64_t offset) {
-  fence_alias(); // the barrier before ordered accesses by the memory's own address
+  fence_alias(); // the barrier before it ordered accesses by the unicast address
   const int64_t whole = is_aligned(offset) ? p.bytes / kVecBytes : 0;
   each_vec(from, 0, whole, [&](int64_t i, Vec v) { multicast_store(p.multicast + offset + i * kVecBytes, v); });
   fence_alias();

@@ -1,27 +1,24 @@
-// The naive matmul: a thread for each element of the result.
+// The naive GEMM, and the reference quantities of a result: a thread for each element.
 //
-// Algorithm: products of elements are added in fp32, in the order of k, by fused
-// multiply-adds; naive_gemm rounds the sum to the element type. naive_check computes
-// what a result is judged by: see Quantities.
+// Algorithm: products of elements are added in fp32, in the order of k, by fused multiply-adds. naive_gemm rounds the sum to
+// the element type. naive_check computes the quantities that a result is verified by: see Quantities.
 //
-// Buffers: the matrices lie by rows without gaps; b by columns, so that both
-// operands are read along k. Both are aligned to 16 bytes, and k is a multiple of 8.
+// Buffers: the matrices lie by rows without gaps; b by columns, so that both operands are read along k. Both are aligned to
+// 16 bytes, and k is a multiple of 8.
 //
 // Memory order: none beyond that of the stream.
 //
-// The caller gives any grid of blocks of kBlockThreads threads. sm_80 and up, any
-// m and n.
+// The caller gives any grid of blocks of kBlockThreads threads. Any m and n. sm_80 and up; no rank waits for another.
 
-#include "../device/types.cuh"
-#include "../device/vector.cuh"
+#include "../../device/types.cuh"
+#include "../../device/vector.cuh"
 #include "params.cuh"
 #include "trace.cuh"
 
 constexpr int kTile = 16; // rows and columns of a block's tile
 constexpr int kBlockThreads = kTile * kTile;
 
-// Calls element(row, column) for every element of a matrix, one thread for each. The
-// blocks take tiles of it, along the rows.
+// Calls element(row, column) for every element of a matrix, by a thread each. The blocks take its tiles along the rows.
 template <typename Element>
 FORCE_INLINE __device__ void each_element(int64_t rows, int64_t columns, Element element) {
   const int64_t across = (columns + kTile - 1) / kTile, tiles = (rows + kTile - 1) / kTile * across;
@@ -53,7 +50,7 @@ FORCE_INLINE __device__ void naive_gemm_tiles(const MatmulParams& p) {
     each_pair<T>(p.a + row * row_bytes, p.b + column * row_bytes, p.k,
                  [&](float x, float y) { sum = __builtin_fmaf(x, y, sum); });
     ((Global<Bits>)p.c)[row * p.n + column] = T::store(sum);
-    if (p.trace && row % kTile == 0 && column % kTile == 0) { // the thread of the corner notes its own times
+    if (p.trace && row % kTile == 0 && column % kTile == 0) { // the thread of the corner notes its times
       const int64_t tile = row / kTile * ((p.n + kTile - 1) / kTile) + column / kTile;
       note_tile(p, tile, {block_id(), (uint32_t)row, (uint32_t)column, 0, begin, begin, global_timer()});
     }
@@ -62,8 +59,8 @@ FORCE_INLINE __device__ void naive_gemm_tiles(const MatmulParams& p) {
 
 extern "C" __global__ void __launch_bounds__(kBlockThreads) naive_gemm(const MatmulParams p) { naive_gemm_tiles<ELEMENT>(p); }
 
-// Quantities are what an element of a result is judged by, as reference.Quantities
-// has it. Each is a sum over the products that the result is the sum of.
+// Quantities are what an element of a result is verified by; reference.Quantities mirrors them. Each is a sum over the
+// products whose sum the result is.
 struct Quantities {
   float sum;       // of the products
   float rounded;   // of the products, each rounded to the element type
@@ -71,7 +68,7 @@ struct Quantities {
   float partials;  // of the magnitudes of the products
 };
 
-// Adds a product's part to an element's quantities.
+// Adds one product's contribution to an element's quantities.
 template <typename T>
 FORCE_INLINE __device__ void add_quantities(const Check& p, int64_t row, int64_t column) {
   const int64_t row_bytes = p.k * sizeof(typename T::Bits);

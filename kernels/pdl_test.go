@@ -8,8 +8,8 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// Instructions in front of the wait for the kernel in front: accesses of memory that other
-// kernels see, by their state space or by none, which means any; and what may go past the wait.
+// Instructions that an entry point must not have before griddepcontrol.wait: accesses of memory that other kernels see, by
+// their state space or by none, which means any; and branches and returns that may skip the wait.
 var (
 	access    = regexp.MustCompile(`(?m)^\s*(@!?%p\d+\s+)?((ld|ldu|st|atom|red|multimem)\.\S+|cp\.\S+|wgmma\.\S+|fence\.(acq_rel|sc)\S*|membar\S*).*$`)
 	ownMemory = regexp.MustCompile(`\b(ld|st|atom|red)\.(\S+\.)?(param|shared|local|const)\b`)
@@ -17,9 +17,8 @@ var (
 	branch    = regexp.MustCompile(`\bbra(?:\.uni)?\s+(\S+);`)
 )
 
-// hastens is what an entry point does that it must not before it waits for the kernel in
-// front of it, or empty.
-func hastens(entry string) string {
+// prematureAccess is the first such instruction of an entry point, or empty.
+func prematureAccess(entry string) string {
 	before, _, waits := strings.Cut(entry, "\ngriddepcontrol.wait;")
 	if !waits {
 		return "no wait"
@@ -40,9 +39,9 @@ func hastens(entry string) string {
 	return ""
 }
 
-// An entry point that may be launched before the kernel in front of it has ended waits for
-// that before it touches memory.
-func TestEntriesWaitForTheKernelInFront(t *testing.T) {
+// With programmatic dependent launch (PDL) a kernel may start before the previous one of its stream has ended. Every entry
+// point waits for that one before it touches memory.
+func TestEntriesWaitForThePreviousKernel(t *testing.T) {
 	entries := 0
 	for _, m := range Modules() {
 		if !m.Arch.PDL() {
@@ -54,8 +53,8 @@ func TestEntriesWaitForTheKernelInFront(t *testing.T) {
 		}
 		for _, entry := range strings.Split(string(text), ".visible .entry ")[1:] {
 			name, _, _ := strings.Cut(entry, "(")
-			if what := hastens(entry); what != "" {
-				t.Errorf("%s: %s has %q before it waits for the kernel in front of it", m.Name, name, what)
+			if what := prematureAccess(entry); what != "" {
+				t.Errorf("%s: %s has %q before it waits for the previous kernel of the stream", m.Name, name, what)
 			}
 			entries++
 		}
@@ -65,7 +64,7 @@ func TestEntriesWaitForTheKernelInFront(t *testing.T) {
 	}
 }
 
-func TestHastens(t *testing.T) {
+func TestPrematureAccess(t *testing.T) {
 	const wait = "\ngriddepcontrol.wait;\nld.global.b32 %r2,[%d1];\nret;\n"
 	for before, want := range map[string]string{
 		"ld.param.b64 %d1,[f_param_0];\nprefetch.global.L2 [%d1];\nst.shared.b32 [%r1],0;": "",
@@ -79,12 +78,12 @@ func TestHastens(t *testing.T) {
 		"x\n@%p1 bra $L7;":                                                                 "bra $L7;",
 		"x\ncp.async.cg.shared.global [%r1],[%d1],16;":                                     "cp.async.cg.shared.global [%r1],[%d1],16;",
 	} {
-		got := hastens(before + wait)
+		got := prematureAccess(before + wait)
 		if (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%q: found %q, want %q", before, got, want)
 		}
 	}
-	if got := hastens("ld.param.b64 %d1,[f];\nret;\n"); got != "no wait" {
+	if got := prematureAccess("ld.param.b64 %d1,[f];\nret;\n"); got != "no wait" {
 		t.Errorf("without a wait: %q", got)
 	}
 }

@@ -1,11 +1,11 @@
-// d = a x b, or if adds, d += a x b, by the four warps of a warpgroup: m64nNk16, both operands in shared
+// wgmma.mma_async m64nNk16: d = a x b, or if adds, d += a x b, by the four warps of a warpgroup. Both operands lie in shared
 // memory, with k innermost. d holds a thread's N/2 accumulators, as the PTX ISA lays them out:
 // for each 8 columns two of row lane / 4 and two of the row 8 below.
 #pragma once
 
-#include "../device/types.cuh"
+#include "../../device/types.cuh"
 
-// The accumulators' names in the assembly, and what they are bound to.
+// The accumulators' names in the assembly, and their operands.
 #define NAMES_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_1 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_2 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
@@ -44,9 +44,9 @@ MULTIPLY(Half, "f16", 128, 64)
 MULTIPLY(Half, "f16", 224, 112)
 MULTIPLY(Half, "f16", 256, 128)
 
-// Keeps the compiler from moving what uses accumulators to before this place.
+// Keeps the compiler from moving uses of the accumulators above this line.
 template <int kCount>
-FORCE_INLINE __device__ void settle(float (&d)[kCount]) {
+FORCE_INLINE __device__ void fence_accumulators(float (&d)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; i++) asm volatile("" : "+f"(d[i])::"memory");
 }

@@ -2,7 +2,7 @@
 // for the test that compares them with their mirrors in Go.
 
 #include "params.cuh"
-#include "tiles.cuh"
+#include "tile_order.cuh"
 #include "trace.cuh"
 
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
@@ -17,9 +17,9 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, staging),
     AT(MatmulParams, outbox),
     AT(MatmulParams, counters),
-    AT(MatmulParams, progress), AT(MatmulParams, ready), AT(MatmulParams, taken),
-    AT(MatmulParams, done), AT(MatmulParams, made), AT(MatmulParams, kept),
-    AT(MatmulParams, partials), AT(MatmulParams, partials_there),
+    AT(MatmulParams, progress), AT(MatmulParams, begun), AT(MatmulParams, copied),
+    AT(MatmulParams, stored), AT(MatmulParams, produced), AT(MatmulParams, stored_count),
+    AT(MatmulParams, partials), AT(MatmulParams, partials_ready),
     AT(MatmulParams, trace),
     AT(MatmulParams, m),
     AT(MatmulParams, n),
@@ -28,8 +28,8 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, splits),
     AT(MatmulParams, chunk_parts),
     AT(MatmulParams, epoch),
-    AT(MatmulParams, segment),
-    AT(MatmulParams, whole), AT(MatmulParams, last), AT(MatmulParams, pieces), AT(MatmulParams, longest), AT(MatmulParams, falls),
+    AT(MatmulParams, segment_tiles),
+    AT(MatmulParams, full_wave_tiles), AT(MatmulParams, last_wave_tiles), AT(MatmulParams, splitk_pieces), AT(MatmulParams, splitk_slices), AT(MatmulParams, splitk_step),
     AT(MatmulParams, first_tiles),
     AT(MatmulParams, map_a), AT(MatmulParams, map_a_full), AT(MatmulParams, map_b),
 };

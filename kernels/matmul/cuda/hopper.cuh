@@ -1,10 +1,9 @@
-// What compute capability 9.0 has for products of matrices: copies of tiles of
-// tensors into shared memory (TMA), clusters of blocks, and products by four warps at
-// a time (wgmma). Shared memory goes by its 32-bit addresses.
+// Instructions of compute capability 9.0 for products of matrices: copies by tensor maps into shared memory (TMA), clusters
+// of blocks, and products by a warpgroup (wgmma). Shared memory is given by 32-bit addresses.
 #pragma once
 
-#include "../device/bulkcopy.cuh"
-#include "../device/mbarrier.cuh"
+#include "../../device/bulkcopy.cuh"
+#include "../../device/mbarrier.cuh"
 #include "params.cuh"
 
 constexpr int kWarpgroup = 128; // threads that multiply together
@@ -16,14 +15,14 @@ FORCE_INLINE __device__ uint32_t cluster_rank() {
   return rank;
 }
 
-// All threads of all blocks of the cluster meet.
-FORCE_INLINE __device__ void cluster_meet() {
+// A barrier of all threads of all blocks of the cluster.
+FORCE_INLINE __device__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// The thread's number, read when it is asked for: what follows from it is not worked out
-// before, to fill registers that a loop before needs for its sums.
-FORCE_INLINE __device__ uint32_t thread_id_late() {
+// Reads the thread's number again where it is used: values derived from it earlier would take registers that the mainloop
+// needs.
+FORCE_INLINE __device__ uint32_t reload_thread_id() {
   uint32_t id;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));
   return id;
@@ -31,34 +30,31 @@ FORCE_INLINE __device__ uint32_t thread_id_late() {
 
 FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 
-// What is the same for all threads of the warp, told so that compilers know it, and keep what follows from it in registers of
-// the warp.
-FORCE_INLINE __device__ uint32_t of_warp(uint32_t x) {
+// Returns x, which is the same in all threads of the warp, so that compilers know it is, and use uniform registers.
+FORCE_INLINE __device__ uint32_t warp_uniform(uint32_t x) {
   asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, -1;" : "+r"(x));
   return x;
 }
 
-// All threads of the warp meet, and see what any of them has seen.
-FORCE_INLINE __device__ void warp_meet() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+// A barrier of the warp (__syncwarp), which orders memory accesses of its threads.
+FORCE_INLINE __device__ void warp_sync() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
-// Whether it is so for all threads of the warp, which meet.
+// Whether `so` is true in all threads of the warp, which synchronize.
 FORCE_INLINE __device__ bool warp_all(bool so) { return __nvvm_vote_all_sync(0xffffffff, so); }
 
-// A warpgroup's registers per thread go to other warpgroups of the block, or come
-// from them.
+// Sets the registers per thread of a warpgroup: fewer, which leaves them to other warpgroups of the block, or more.
 template <int kRegisters>
-FORCE_INLINE __device__ void give_registers() {
+FORCE_INLINE __device__ void warpgroup_reg_dealloc() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 template <int kRegisters>
-FORCE_INLINE __device__ void take_registers() {
+FORCE_INLINE __device__ void warpgroup_reg_alloc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-// Arrives at the barrier at the same place in another block of the cluster. Nothing that
-// this thread wrote goes with it: a scope of the cluster would make it wait for all that
-// it has written.
-FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block) {
+// Arrives at the mbarrier at the same address in another block of the cluster. It releases nothing that this thread wrote:
+// a release at cluster scope would wait for all its writes.
+FORCE_INLINE __device__ void mbarrier_arrive_remote(uint32_t barrier, uint32_t block) {
   asm volatile(
       "{\n\t.reg .b32 there;\n\t"
       "mapa.shared::cluster.u32 there, %0, %1;\n\t"
@@ -67,18 +63,17 @@ FORCE_INLINE __device__ void barrier_arrive_at(uint32_t barrier, uint32_t block)
       : "memory");
 }
 
-// Copies the box of a tensor map at those coordinates, the innermost first, to shared
-// memory. What lies outside of the tensor arrives as zeros. The barrier gets the
-// bytes of the whole box.
-FORCE_INLINE __device__ void copy_box(uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
+// TMA load: copies the box of a tensor map at (x, y), x innermost, to shared memory. Elements outside of the tensor arrive
+// as zeros. The mbarrier counts the bytes of the whole box.
+FORCE_INLINE __device__ void tma_load(uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
       "l"(&map), "r"(barrier), "r"(x), "r"(y)
       : "memory");
 }
 
-// The same to that place in all blocks of the cluster in the mask, to their barriers.
-FORCE_INLINE __device__ void copy_box_to(uint16_t blocks, uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
+// The same to that address in all blocks of the cluster that are in the mask, with an mbarrier in each.
+FORCE_INLINE __device__ void tma_load_multicast(uint16_t blocks, uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, "
       "%4}], [%2], %5;" ::"r"(to),
@@ -95,13 +90,13 @@ FORCE_INLINE __device__ uint64_t tile_descriptor(uint32_t address) {
 }
 constexpr uint64_t kNextK = 32 >> 4; // of a descriptor
 
-// The warpgroup's accumulators were written by other instructions.
-FORCE_INLINE __device__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-FORCE_INLINE __device__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// Orders other instructions' writes of the accumulators before the next wgmma.
+FORCE_INLINE __device__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+FORCE_INLINE __device__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Waits until at most so many of the committed groups are under way.
+// Waits until at most kGroups of the committed groups are pending.
 template <int kGroups>
-FORCE_INLINE __device__ void products_wait() {
+FORCE_INLINE __device__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
 }
 

@@ -1,4 +1,4 @@
-// Reductions through the multicast address.
+// Reductions through the multicast address: NVLink SHARP (NVLS).
 #pragma once
 
 #include "multimem.cuh"
@@ -25,9 +25,8 @@ FORCE_INLINE __device__ Vec reduce_in_switch(const Params& p, int64_t offset) {
   return sum.rounded();
 }
 
-// Reduces part number part of so many of the data at offset. Whole vectors go
-// through the multicast address to store_vec(i, vector), the rest, by elements, to
-// store_element(i, bits).
+// Reduces part `part` of `parts` of the data at `offset`. Whole vectors are loaded through the multicast address and
+// passed to store_vec(i, vector). The rest is loaded by elements from every rank and passed to store_element(i, bits).
 template <typename T, typename Op, typename StoreVec, typename StoreElement>
 FORCE_INLINE __device__ void multicast_reduce(const Params& p, int64_t offset, uint32_t part, uint32_t parts,
                                               StoreVec store_vec, StoreElement store_element) {
@@ -45,7 +44,7 @@ FORCE_INLINE __device__ void multicast_reduce(const Params& p, int64_t offset, u
     const auto element = [&](uint32_t r) { return ((Global<const Bits>)(p.peers[r] + offset))[i]; };
     store_element(i, reduce_loaded<T, Op, 0>(p, element).rounded());
   }
-  fence_alias(); // puts what went by the multicast address before the barrier to come
+  fence_alias(); // orders accesses by the multicast address before the next barrier
 }
 
 // Entry points for the operations that the hardware has for the element type:

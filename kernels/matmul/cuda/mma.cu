@@ -1,50 +1,47 @@
-// A product of matrices on tensor cores of any GPU that has kernels here, by itself or
-// overlapping with what it needs of the peers, or they of it: see output.cuh.
+// A GEMM on tensor cores of any GPU from sm_80 on (mma.sync), by itself or overlapping with communication: see exchange.cuh.
 //
-// Algorithm, for each tile that falls to the block:
-//   1. all threads copy k-slices of the operands into a ring of stages, by cp.async,
-//      kStages - 1 ahead
-//   2. each warp multiplies a part of the tile, accumulating in registers
-//   3. the peers' products pass through shared memory and are added, if the job says so
-//   4. the sums are rounded, pass through shared memory, and whole rows of them are put
-//      where the job wants them
-// A thread of the last block, which has the fewest tiles, then waits until the peers need nothing
-// more. Behind a call whose wait has expired, nothing of this is done: see output.cuh.
+// Algorithm, for each tile of the block:
+//   1. all threads copy k-slices of the operands into a ring of stages, by cp.async, kStages - 1 ahead
+//   2. mainloop: each warp multiplies a part of the tile, accumulating in registers
+//   3. epilogue: the peers' products pass through shared memory and are added, if the exchange says so
+//   4. store: the sums are rounded into shared memory, and whole rows of them are stored to the outputs of the exchange
+// A thread of the last block, which has the fewest tiles, then waits until the peers need nothing more. In a call after one
+// whose wait has expired, none of this is done: see exchange.cuh.
 //
 // Buffers: A and C lie by rows, B by columns, all aligned to 16 bytes.
 //
-// Memory order: barriers of the block order copies and products; the job orders what
-// passes between ranks.
+// Memory order: barriers of the block order copies and products; the exchange orders what passes between ranks.
 //
-// The caller gives a grid of blocks that are all resident, of kThreads threads, and
-// kStages * kStageBytes of shared memory. Any m and n, k a multiple of 8. sm_80 and up.
+// The caller gives a grid of blocks that are all resident, of kThreads threads, and kStages * kStageBytes of shared memory.
+// Any m and n, k a multiple of 8. sm_80 and up, up to kMaxRanks ranks.
 
-#include "../device/entries.cuh"
+#include "../../device/entries.cuh"
 #include "fragments.cuh"
-#include "summed.cuh"
+#include "gathered.cuh"
+#include "reduced.cuh"
+#include "trace.cuh"
 
 constexpr int kRows = 128, kColumns = 128, kSlice = 32, kStages = 4;
 constexpr int kWarpRows = 64, kWarpColumns = 32; // that a warp multiplies
 constexpr int kThreads = kRows / kWarpRows * (kColumns / kWarpColumns) * 32;
 constexpr int kUnits = kSlice / kPerVec; // units of 16 bytes of a row in a stage
 constexpr int kStageBytes = (kRows + kColumns) * kSlice * kElementBytes;
-constexpr uint32_t kPitch = kOutPitch<kColumns>;
-static_assert(kRows * kPitch <= kStages * kStageBytes, "a tile on its way out takes the place of the stages");
+constexpr uint32_t kPitch = kStagedPitch<kColumns>;
+static_assert(kRows * kPitch <= kStages * kStageBytes, "a staged tile takes the place of the stages");
 
-// Where a unit of a row lies in a stage: swizzled, so that the eight rows that ldmatrix
-// reads at a time use all banks.
-FORCE_INLINE __device__ uint32_t unit_at(uint32_t row, uint32_t unit) {
+// The offset of a unit of a row in a stage: swizzled, so that the eight rows that ldmatrix reads at a time use all banks.
+FORCE_INLINE __device__ uint32_t swizzled_offset(uint32_t row, uint32_t unit) {
   return (row * kUnits + (unit ^ row / 2 % kUnits)) * kVecBytes;
 }
 
-// Copies 16 bytes to shared memory, or zeros.
-FORCE_INLINE __device__ void copy_unit(uint32_t to, uint64_t from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? kVecBytes : 0)
+// Copies 16 bytes to shared memory, or writes zeros.
+FORCE_INLINE __device__ void copy_unit(uint32_t to, uint64_t from, bool is_inside) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_inside ? kVecBytes : 0)
                : "memory");
 }
 FORCE_INLINE __device__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most so many of the thread's committed groups are under way.
+// Waits until at most kGroups of the thread's committed groups are pending.
 template <int kGroups>
 FORCE_INLINE __device__ void copies_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
@@ -53,18 +50,18 @@ FORCE_INLINE __device__ void copies_wait() {
 // The operands of a tile: rows of A from an address on, and columns of B.
 struct Operands {
   uint64_t a, b;
-  int64_t rows, columns; // that are there
+  int64_t rows, columns; // that exist
 };
 
-// Copies slice s of kCount rows of k elements, of which `there` are there.
+// Copies slice s of kCount rows of k elements, of which the first `rows` exist.
 template <int kCount>
-FORCE_INLINE __device__ void copy_rows(const MatmulParams& p, uint32_t to, uint64_t from, int64_t there, int64_t s) {
+FORCE_INLINE __device__ void copy_rows(const MatmulParams& p, uint32_t to, uint64_t from, int64_t rows, int64_t s) {
 #pragma unroll
   for (uint32_t i = thread_id(); i < kCount * kUnits; i += kThreads) {
     const uint32_t row = i / kUnits, unit = i % kUnits;
     const int64_t k = s * kSlice + unit * kPerVec;
-    const bool is_there = row < there && k < p.k;
-    copy_unit(to + unit_at(row, unit), from + (is_there ? (row * p.k + k) * kElementBytes : 0), is_there);
+    const bool is_inside = row < rows && k < p.k;
+    copy_unit(to + swizzled_offset(row, unit), from + (is_inside ? (row * p.k + k) * kElementBytes : 0), is_inside);
   }
 }
 
@@ -98,11 +95,11 @@ FORCE_INLINE __device__ void multiply_slice(Part& part, uint32_t stage) {
     uint32_t a[kDown][4], b[kAcross / 2][4];
 #pragma unroll
     for (int y = 0; y < kDown; y++)
-      load_matrices(a[y], stage + unit_at(part.row + y * 16 + lane % 16, 2 * k + lane / 16));
+      load_matrices(a[y], stage + swizzled_offset(part.row + y * 16 + lane % 16, 2 * k + lane / 16));
 #pragma unroll
     for (int x = 0; x < kAcross / 2; x++)
       load_matrices(b[x], stage + kRows * kSlice * kElementBytes +
-                              unit_at(part.column + x * 16 + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
+                              swizzled_offset(part.column + x * 16 + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
 #pragma unroll
     for (int y = 0; y < kDown; y++)
 #pragma unroll
@@ -120,7 +117,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Operan
   for (int64_t s = 0; s < kStages - 1; s++) begin(s);
   for (int64_t s = 0; s < slices; s++) {
     copies_wait<kStages - 2>();
-    block_all(true); // slice s is there, and nobody uses the stage that is filled next
+    block_all(true); // slice s has arrived, and all threads have read the stage that is filled next
     begin(s + kStages - 1);
     multiply_slice<T>(part, stages + s % kStages * kStageBytes);
   }
@@ -128,7 +125,7 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Operan
   block_all(true);
 }
 
-// Calls f(place, first, second) for every pair of a thread's sums, and where it lies on its way out.
+// Calls f(address, first, second) for every pair of a thread's sums, with its address in the staged tile.
 template <typename F>
 FORCE_INLINE __device__ void each_pair(Part& part, uint32_t out, F f) {
   const uint32_t lane = thread_id() % 32;
@@ -143,16 +140,17 @@ FORCE_INLINE __device__ void each_pair(Part& part, uint32_t out, F f) {
       }
 }
 
-// Adds the peers' products to the block's, which are rounded as theirs are. False, in all threads, if they have not come.
-template <typename T, typename Job>
-FORCE_INLINE __device__ bool add_peers(const Job& job, const Tile& t, uint32_t out, Part& part) {
-  const bool have_come = thread_id() != 0 || job.await_products(t.index);
+// Adds the peers' products to the block's sums, which are first rounded as the peers' were. False, in all threads, if they
+// have not arrived.
+template <typename T, typename Exchange>
+FORCE_INLINE __device__ bool add_peer_products(const Exchange& exchange, const Tile& t, uint32_t out, Part& part) {
+  const bool have_arrived = thread_id() != 0 || exchange.wait_for_products(t.index);
   each_pair(part, out, [](uint32_t, float& first, float& second) { round_pair(T{}, first, second); });
-  if (!block_all(have_come)) return false;
+  if (!block_all(have_arrived)) return false;
   const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
 #pragma nounroll
-  for (uint32_t i = 0; i < job.peers(); i++) {
-    const uint64_t from = job.products(t.index, i);
+  for (uint32_t i = 0; i < exchange.peer_count(); i++) {
+    const uint64_t from = exchange.products_address(t.index, i);
     for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) copy_unit(out + at, from + at, true);
     copies_commit();
     copies_wait<0>();
@@ -165,79 +163,79 @@ FORCE_INLINE __device__ bool add_peers(const Job& job, const Tile& t, uint32_t o
 
 // Rounds the block's sums into shared memory.
 template <typename T>
-FORCE_INLINE __device__ void round_sums(uint32_t out, Part& part) {
+FORCE_INLINE __device__ void stage_sums(uint32_t out, Part& part) {
   each_pair(part, out, [](uint32_t at, float& first, float& second) { st_shared_word(at, rounded_pair(T{}, first, second)); });
   block_all(true);
 }
 
-// Stores the rows of a tile, units of 16 bytes by a thread each.
-template <typename Job>
-FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Job& job, const Tile& t, uint32_t out) {
+// Stores the rows of a staged tile to the outputs, 16 bytes by a thread at a time.
+template <typename Exchange>
+FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Exchange& exchange, const Tile& t, uint32_t out) {
   constexpr uint32_t kThreadsPerRow = kColumns / kPerVec;
   const uint32_t unit = thread_id() % kThreadsPerRow;
   const int32_t column = t.column + unit * kPerVec;
   for (int32_t row = thread_id() / kThreadsPerRow; row < kRows && row < t.rows && column < p.n; row += kThreads / kThreadsPerRow)
-    put(job, t, t.row + row, column, ld_shared(out + row * kPitch + unit * kVecBytes));
+    store_outputs(exchange, t, t.row + row, column, ld_shared(out + row * kPitch + unit * kVecBytes));
 }
 
-// Stores a tile that another rank owns, if that has begun.
-template <typename Job>
-FORCE_INLINE __device__ void send_tile(Job& job, const Tile& t, uint32_t out) {
-  if (!block_all(thread_id() != 0 || job.await_owner(t))) return;
-  const uint64_t to = job.owners(t, t.index);
+// Stores a tile to the rank that owns it, if that rank has begun.
+template <typename Exchange>
+FORCE_INLINE __device__ void send_tile(Exchange& exchange, const Tile& t, uint32_t out) {
+  if (!block_all(thread_id() != 0 || exchange.wait_for_owner(t))) return;
+  const uint64_t to = exchange.send_address(t, t.index);
   const uint32_t bytes = (t.rows < kRows ? t.rows : kRows) * kPitch;
   for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) st(to + at, ld_shared(out + at));
 }
 
-// Puts the block's sums where the job wants them, and tells it. The stages are free again when it returns.
-template <typename T, typename Job>
-FORCE_INLINE __device__ void put_sums(const MatmulParams& p, Job& job, const Tile& t, uint32_t out, Part& part) {
-  if (job.adds(t) && !add_peers<T>(job, t, out, part)) return;
-  round_sums<T>(out, part);
-  if (job.sends(t))
-    send_tile(job, t, out);
+// Stores the block's sums as the exchange says, and signals it. The stages are free again when it returns.
+template <typename T, typename Exchange>
+FORCE_INLINE __device__ void store_tile(const MatmulParams& p, Exchange& exchange, const Tile& t, uint32_t out, Part& part) {
+  if (exchange.adds_products(t) && !add_peer_products<T>(exchange, t, out, part)) return;
+  stage_sums<T>(out, part);
+  if (exchange.sends(t))
+    send_tile(exchange, t, out);
   else
-    store_rows(p, job, t, out);
+    store_rows(p, exchange, t, out);
   block_all(true);
   if (thread_id() != 0) return;
-  if (job.sends(t))
-    job.sent(t, t.index, true);
+  if (exchange.sends(t))
+    exchange.signal_sent(t, t.index, true);
   else
-    job.kept();
+    exchange.count_stored();
 }
 
-template <typename T, typename Job>
+template <typename T, typename Exchange>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
-  Job job{p};
+  Exchange exchange{p};
   const bool is_last = block_id() == grid_blocks() - 1 && thread_id() == 0;
-  if (job.stops()) {
-    if (is_last) job.let_copies_go();
+  if (exchange.failed_earlier()) {
+    if (is_last) exchange.release_copies();
     return;
   }
-  if (block_id() == 0) job.announce();
+  if (block_id() == 0) exchange.signal_begun();
   const uint32_t shared = shared_memory(), warp = thread_id() / 32;
-  const auto order = job.order();
+  const auto order = exchange.order();
   for (int32_t i = block_id(); i < order.count(); i += grid_blocks()) {
     const Tile t = order.at(i);
     if (t.rows <= 0) {
-      if (job.sends(t) && thread_id() == 0) job.sent(t, t.index, false);
+      if (exchange.sends(t) && thread_id() == 0) exchange.signal_sent(t, t.index, false);
       continue;
     }
-    Watch watch(p, thread_id() == 0);
-    if (!block_all(thread_id() != 0 || job.await_rows(t, kRows) != Arrival::kMissing)) continue;
-    watch.begins();
-    const bool in_shard = Job::kGathers && job.is_own(t); // of which A is that of this rank
-    const uint64_t a = Job::kGathers && !in_shard ? p.a_full : p.a;
+    TileTimer timer(p, thread_id() == 0);
+    if (!block_all(thread_id() != 0 || exchange.wait_for_rows(t, kRows) != RowsState::kMissing)) continue;
+    timer.begin();
+    const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
+    const uint64_t a = Exchange::kGathers && !in_shard ? p.a_full : p.a;
     const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
     const Operands o = {a + (int64_t)row * p.k * kElementBytes, p.b + (int64_t)t.column * p.k * kElementBytes, t.rows, p.n - t.column};
     Part part = {warp % (kRows / kWarpRows) * kWarpRows, warp / (kRows / kWarpRows) * kWarpColumns, {}};
     multiply_slices<T>(p, o, shared, part);
-    put_sums<T>(p, job, t, shared, part);
-    watch.ends(t);
+    store_tile<T>(p, exchange, t, shared, part);
+    timer.end(t);
   }
-  if (is_last) job.await_peers();
+  if (is_last) exchange.wait_for_peers();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) mma(const MatmulParams p) {
-  multiply_tiles<ELEMENT, JOB<ELEMENT, kRows, kColumns, kRows>>(p);
+  multiply_tiles<ELEMENT, EXCHANGE<ELEMENT, kRows, kColumns, kRows>>(p);
 }
