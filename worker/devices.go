@@ -44,7 +44,7 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around = workload.Surroundings{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0], os.Getenv)}
+	r.around = workload.Surroundings{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0].Backend, os.Getenv)}
 	if r.around.Apart, r.around.NoAtomics, err = r.reach(ctx, infos); err != nil {
 		return err
 	}
@@ -79,13 +79,11 @@ type links struct{ Apart, NoAtomics []int }
 // reach asks every rank what its device can do with the others' memory, and puts what one of them
 // cannot in words that are the same on all ranks; empty is nothing.
 func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noAtomics string, err error) {
-	switch {
-	case r.Job.SpansMachines(): // nobody is to reach anybody
+	if r.Job.SpansMachines() { // no algorithm relies on peer access
 		return "", "", nil
-	case r.Job.P2P == workload.Off:
-		return "GPUs are to run as if they could not reach each other (p2p is off)", "", nil
-	case r.Job.Symm == string(symm.Host):
-		return "memory of the host is to be shared, not the GPUs' (symm is host)", "", nil
+	}
+	if why := r.Job.NoPeerAccess(); why != "" {
+		return "peer access is not used: " + why, "", nil
 	}
 	var mine links
 	for peer, info := range infos {

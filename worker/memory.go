@@ -69,7 +69,7 @@ func (r *rank) allocate(ctx context.Context) error {
 // doWithoutMulticast chooses again for memory that has no multicast address, and
 // keeps it if it is large enough for that.
 func (r *rank) doWithoutMulticast(ctx context.Context) error {
-	r.around.NoMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
+	r.around.NoMulticast = "there is none: " + r.memory.MulticastWhy
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
@@ -102,7 +102,8 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if options.Kind == symm.Host {
+	separate := options.Kind.Traits().HostMemory // the buffers, from what is shared
+	if separate {
 		bytes = r.layout.Shared
 	}
 	waiting, cancel := r.within(ctx)
@@ -111,7 +112,7 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
 	}
-	if options.Kind != symm.Host {
+	if !separate {
 		return nil
 	}
 	own, err := r.device.Malloc(r.layout.Total - r.layout.Shared) // freed with the device
@@ -124,27 +125,29 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
+	asked := symm.Kind(r.Job.Symm)
 	o := symm.Options{
-		Kind: symm.Kind(r.Job.Symm), Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
+		Kind: asked, Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
 	}
-	for name, l := range r.libraries {
-		if r.plan.Needs(name) && l.HasHeap() {
-			o.Kind = symm.NVSHMEMHeap
+	for name := range r.libraries {
+		if heap, ok := symm.HeapOf(name); ok && heap != asked && r.plan.Needs(name) {
+			o.Kind, o.Why = heap, "its collectives work on no other"
 		}
 	}
+	traits := o.Kind.Traits()
 	switch {
-	case r.around.Apart != "" && !r.Job.SpansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
+	case r.around.Apart != "" && !r.Job.SpansMachines() && traits.PeerAccess:
 		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.Apart)}
-	case o.Kind == symm.NVSHMEMHeap:
-		own, err := r.heap(bytes)
+	case traits.Library != "":
+		own, err := r.heap(traits.Library, bytes)
 		if err != nil {
 			return o, err
 		}
 		o.NVSHMEM = own
 	case r.Job.SpansMachines():
-		o.Kind = symm.Private
-	case r.around.Apart != "":
-		o.Kind = symm.Host
+		o.Kind, o.Why = symm.Private, "the ranks are on several machines"
+	case r.around.Apart != "" && !traits.HostMemory:
+		o.Kind, o.Why = symm.Host, r.around.Apart
 	}
 	return o, nil
 }
@@ -166,24 +169,7 @@ func (r *rank) reportMemory() error {
 	if r.Rank != 0 {
 		return nil
 	}
-	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.whyMemory()}})
-}
-
-// whyMemory says in a clause why memory is what it is. What symm was asked for is not
-// always what the job asks for.
-func (r *rank) whyMemory() string {
-	backend := r.memory.Backend
-	switch {
-	case backend == r.Job.Symm:
-		return r.memory.Why
-	case backend == string(symm.Private):
-		return "the ranks are on several machines"
-	case backend == string(symm.Host):
-		return r.around.Apart
-	case backend == string(symm.NVSHMEMHeap):
-		return "its collectives work on no other"
-	}
-	return r.memory.Why
+	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}})
 }
 
 // advice is what can be done about an allocation that failed.

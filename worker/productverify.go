@@ -26,6 +26,9 @@ func (p *productRun) verifyInto(ctx context.Context, c *productContestant, patte
 	if err := p.phase("verifying %s, %s", c, when); err != nil {
 		return err
 	}
+	if err := reference.Check(c.Problem.DType); err != nil {
+		return err
+	}
 	p.trials++ // other inputs each time: what another call left behind is no result
 	t := productTrial{c, c.Input(p.Job.Seed+p.trials, pattern, p.WorldSize), when}
 	if err := p.prepareProduct(ctx, t); err != nil {

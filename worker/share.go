@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
@@ -38,7 +39,7 @@ func (r *rank) merge(c workload.Case, all []measurement) result.Result {
 	if c.AskedBytes != res.Bytes {
 		res.AskedBytes = c.AskedBytes
 	}
-	if c.Shape.Rooted {
+	if c.Shape.Root != collective.NoRoot {
 		res.Root = c.Call.Root
 	}
 	if c.Shape.Empty {

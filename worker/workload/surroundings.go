@@ -17,8 +17,7 @@ type Surroundings struct {
 	Apart string
 	// NoAtomics says which GPU cannot count in another's memory; empty is none.
 	NoAtomics string
-	// NoMulticast says why there are no multicast addresses; empty is that
-	// there are.
+	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
 	// SpansMachines: the devices are on several machines.
 	SpansMachines bool
@@ -51,7 +50,7 @@ func (s Surroundings) refuse(c *collective.Collective, a *collective.Algorithm, 
 	case a.Needs.Atomics && s.NoAtomics != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoAtomics)}
 	case a.Needs.Multicast && s.NoMulticast != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoMulticast)}
+		return &Unavailable{fmt.Sprintf("%s cannot run: it needs a multicast address, and %s", name, s.NoMulticast)}
 	}
 	return nil
 }
