@@ -44,14 +44,14 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around = workload.Surroundings{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0].Backend, os.Getenv)}
-	if r.around.Apart, r.around.NoAtomics, err = r.reach(ctx, infos); err != nil {
+	r.caps = workload.Capabilities{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0].Backend, os.Getenv)}
+	if r.caps.NoPeerAccess, r.caps.NoAtomics, err = r.reach(ctx, infos); err != nil {
 		return err
 	}
-	if r.pdl, err = r.Job.LaunchesEarly(infos); err != nil {
+	if r.pdl, err = r.Job.UsesPDL(infos); err != nil {
 		return err
 	}
-	r.around.WantPDL = r.Job.PDL == workload.On
+	r.caps.WantPDL = r.Job.PDL == workload.On
 	if r.Rank != 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (r *rank) chooseAlgorithms() error {
 	if err := r.phase("choosing algorithms"); err != nil {
 		return err
 	}
-	leftOut, err := r.plan.Choose(r.around)
+	leftOut, err := r.plan.Choose(r.caps)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (r *rank) chooseAlgorithms() error {
 }
 
 // links are the ranks whose memory a device cannot reach, and in whose it cannot count.
-type links struct{ Apart, NoAtomics []int }
+type links struct{ NoPeerAccess, NoAtomics []int }
 
 // reach asks every rank what its device can do with the others' memory, and puts what one of them
 // cannot in words that are the same on all ranks; empty is nothing.
@@ -92,7 +92,7 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 			return "", "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
 		}
 		if !can {
-			mine.Apart = append(mine.Apart, peer)
+			mine.NoPeerAccess = append(mine.NoPeerAccess, peer)
 			continue
 		}
 		if can, err = symm.HasAtomics(r.device, info); err != nil {
@@ -107,8 +107,8 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 		return "", "", err
 	}
 	for rank, l := range all {
-		if len(l.Apart) > 0 {
-			return apart(rank, l.Apart[0]), "", nil
+		if len(l.NoPeerAccess) > 0 {
+			return apart(rank, l.NoPeerAccess[0]), "", nil
 		}
 		if len(l.NoAtomics) > 0 && noAtomics == "" {
 			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics (nvidia-smi topo -p2p a shows which have)", rank, l.NoAtomics[0])

@@ -12,8 +12,8 @@ import (
 // job's memory is to come from it.
 func (r *rank) heap(library string, bytes int64) (symm.NVSHMEM, error) {
 	l, ok := r.libraries[library]
-	if !ok || r.around.Missing[library] != "" {
-		return nil, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s", library, r.around.Missing[library])}
+	if !ok || r.caps.Missing[library] != "" {
+		return nil, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s", library, r.caps.Missing[library])}
 	}
 	own, err := l.Heap(bytes, !r.Job.SpansMachines())
 	if err != nil {

@@ -51,8 +51,8 @@ func (r *rank) allocate(ctx context.Context) error {
 		err := r.allocateOnce(ctx)
 		var refused *symm.UnreachableError
 		switch {
-		case errors.As(err, &refused) && r.around.Apart == "":
-			r.around.Apart = apart(refused.Rank, refused.Peer)
+		case errors.As(err, &refused) && r.caps.NoPeerAccess == "":
+			r.caps.NoPeerAccess = apart(refused.Rank, refused.Peer)
 		case err != nil:
 			return err
 		case r.plan.NeedsMulticast() && r.memory.Multicast == 0:
@@ -69,11 +69,11 @@ func (r *rank) allocate(ctx context.Context) error {
 // doWithoutMulticast chooses again for memory that has no multicast address, and
 // keeps it if it is large enough for that.
 func (r *rank) doWithoutMulticast(ctx context.Context) error {
-	r.around.NoMulticast = "there is none: " + r.memory.MulticastWhy
+	r.caps.NoMulticast = "there is none: " + r.memory.MulticastWhy
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
-	r.layout = r.plan.Layout(r.around)
+	r.layout = r.plan.Layout(r.caps)
 	if r.layout.Total <= r.memory.Bytes {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (r *rank) freeMemory(ctx context.Context) error {
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own. Across machines nothing is shared but what a library shares.
 func (r *rank) allocateOnce(ctx context.Context) error {
-	r.layout = r.plan.Layout(r.around)
+	r.layout = r.plan.Layout(r.caps)
 	bytes := r.layout.Total
 	options, err := r.memoryOptions(bytes)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("allocating %d bytes of buffers%s: %w", r.layout.Total-r.layout.Shared, advice(err), err)
 	}
-	r.layout = r.layout.Apart(int64(own - r.memory.Local))
+	r.layout = r.layout.MoveBuffers(int64(own - r.memory.Local))
 	return nil
 }
 
@@ -136,8 +136,8 @@ func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 	}
 	traits := o.Kind.Traits()
 	switch {
-	case r.around.Apart != "" && !r.Job.SpansMachines() && traits.PeerAccess:
-		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.Apart)}
+	case r.caps.NoPeerAccess != "" && !r.Job.SpansMachines() && traits.PeerAccess:
+		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.caps.NoPeerAccess)}
 	case traits.Library != "":
 		own, err := r.heap(traits.Library, bytes)
 		if err != nil {
@@ -146,8 +146,8 @@ func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
 		o.NVSHMEM = own
 	case r.Job.SpansMachines():
 		o.Kind, o.Why = symm.Private, "the ranks are on several machines"
-	case r.around.Apart != "" && !traits.HostMemory:
-		o.Kind, o.Why = symm.Host, r.around.Apart
+	case r.caps.NoPeerAccess != "" && !traits.HostMemory:
+		o.Kind, o.Why = symm.Host, r.caps.NoPeerAccess
 	}
 	return o, nil
 }
@@ -190,9 +190,9 @@ func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 		ScratchOffset: r.layout.Scratch,
 		PacketOffset:  r.layout.Packets,
 		PacketBytes:   r.layout.PacketBytes,
-		MailOffset:    r.layout.Mail,
-		MailBytes:     r.layout.MailBytes,
-		SMs:           r.around.LeastSMs(),
+		MailOffset:    r.layout.Mailboxes,
+		MailBytes:     r.layout.MailboxBytes,
+		SMs:           r.caps.LeastSMs(),
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,
 		BriefBytes:    r.Job.BriefBytes(),

@@ -76,7 +76,7 @@ func (p *productRun) prepareProduct(ctx context.Context, t productTrial) error {
 			return fmt.Errorf("uploading the inputs: %w", err)
 		}
 	}
-	if !t.GatheredBefore() {
+	if !t.GatheredIsInput() {
 		return nil
 	}
 	gathered := func(dst []byte, first int64) { t.in.FillTermA(dst, p.Rank, 0, first) }

@@ -422,12 +422,12 @@ func TestContradictionsAreRefused(t *testing.T) {
 // Cases that a look finds too slow are left out, the same on all ranks.
 func TestHopelessCasesAreLeftOut(t *testing.T) {
 	job := everyAlgorithm(must(kernels.Find("allreduce")))
-	job.Algorithms, job.Ops, job.Sizes, job.Hopeless = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
+	job.Algorithms, job.Ops, job.Sizes, job.SkipSlowerThan = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
 	results := (ranks{world: 2}).mustRun(t, job)
 	if len(results) != 2 || results[0].Algorithm != "oneshot" || results[1].Algorithm != "oneshot" {
 		t.Errorf("%v", results)
 	}
-	job.Hopeless = 1e9
+	job.SkipSlowerThan = 1e9
 	if results := (ranks{world: 2}).mustRun(t, job); len(results) != 6 {
 		t.Errorf("%v", results)
 	}

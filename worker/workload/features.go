@@ -50,9 +50,9 @@ func (j Job) rulesOutMulticast() string {
 	return ""
 }
 
-// LaunchesEarly decides about programmatic dependent launch: if nobody says, it is for devices that can,
+// UsesPDL decides about programmatic dependent launch: if nobody says, it is for devices that can,
 // and that no ranks share.
-func (j Job) LaunchesEarly(devices []cudart.Info) (bool, error) {
+func (j Job) UsesPDL(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
 			continue

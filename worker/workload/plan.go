@@ -101,7 +101,7 @@ func (p *Plan) add(algorithm string, words parsed) error {
 // with any algorithm; the complaint is then about the one for the size.
 func (p *Plan) check(algorithm string, call collective.Call) error {
 	if algorithm == Auto {
-		candidates := automatic(p.Collective, p.job.SpansMachines())
+		candidates := autoCandidates(p.Collective, p.job.SpansMachines())
 		for _, a := range candidates {
 			if a.Check(call, p.world) == nil && p.job.contradicts(p.Collective, a, call) == nil {
 				return nil
