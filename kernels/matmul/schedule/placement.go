@@ -1,6 +1,9 @@
 package schedule
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Placement is the tile of its first wave that each cluster of a kernel takes: a permutation.
 //
@@ -10,14 +13,15 @@ import "slices"
 // groups. These tiles go to clusters of one GPC. If a cluster runs elsewhere, the result is the same, only slower.
 type Placement []uint8
 
-// InOrder is the placement of tile i with cluster i, for as many clusters as there are.
-func InOrder() Placement {
+// InOrder is the placement of tile i with cluster i, for as many clusters as there can be: always the same, which callers do
+// not change.
+var InOrder = sync.OnceValue(func() Placement {
 	p := make(Placement, MostClusters)
 	for i := range p {
 		p[i] = uint8(i)
 	}
 	return p
-}
+})
 
 // ByGPC places clusters by lists of those on each GPC. Clusters of one GPC get numbers of one row of tiles, the larger GPCs
 // first; clusters that find no place in a row get the numbers that are left.
