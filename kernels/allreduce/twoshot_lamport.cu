@@ -14,7 +14,7 @@
 // which all ranks wait, depend on the inputs of all.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: this rank's vectors are read
-// before anything is stored in their index. The mailboxes are symmetric: see mailbox.cuh. Mailboxes 0 to world-1 of a
+// before anything is stored in their place. The mailboxes are symmetric: see mailbox.cuh. Mailboxes 0 to world-1 of a
 // slot hold inputs, those behind them results.
 //
 // Memory order: none beyond that of a 32-bit word, which arrives whole.

@@ -13,7 +13,7 @@
 // block has waited in epoch e+1 for vector 0 from that peer, and the peer's block sent
 // that only after all of its threads had read what came in epoch e. The packets of
 // nothing travel beside the data and cost no trip of their own. Every thread that
-// waits for data waits for them in the same round of polls.
+// waits for data waits for them in the same polls.
 //
 // Buffers: input and output are local and need no symmetric address; the input is
 // the root's, and may be its output. The packets' slots are symmetric; see

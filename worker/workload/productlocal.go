@@ -3,11 +3,11 @@ package workload
 import "gpurun/kernels/matmul"
 
 // An algorithm that multiplies and does not communicate leaves something else than its
-// operation does: see matmul.Algorithm.Alone.
+// operation does: see matmul.Algorithm.NoCommunication.
 
 // LocalOnly reports whether the result is this rank's own product, which nobody has
 // reduced.
-func (c ProductCase) LocalOnly() bool { return c.Algorithm.Alone && c.Operation.Reduces }
+func (c ProductCase) LocalOnly() bool { return c.Algorithm.NoCommunication && c.Operation.Reduces }
 
 // ResultRows is how many rows a rank's result has.
 func (c ProductCase) ResultRows(world int) int64 {
@@ -26,4 +26,6 @@ func (c ProductCase) ResultAt(call matmul.Call) int64 {
 }
 
 // GatheredIsInput reports whether the gathered A is an input.
-func (c ProductCase) GatheredIsInput() bool { return c.Algorithm.Alone && c.Operation.Gathers }
+func (c ProductCase) GatheredIsInput() bool {
+	return c.Algorithm.NoCommunication && c.Operation.Gathers
+}

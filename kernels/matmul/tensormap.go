@@ -7,8 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// matrix is what a tensor map describes: rows of elements of 16 bits, and the box of so
-// many of them by 64 elements that is copied at a time.
+// matrix is what a tensor map describes: rows of 16-bit elements, and the box of boxRows x 64 elements that is copied at a time.
 type matrix struct {
 	address uint64
 	rows, k int64
@@ -16,10 +15,10 @@ type matrix struct {
 	dtype   string
 }
 
-// encodedMap is what a kernel reads of a tensor map.
+// encodedMap is a tensor map as kernels read it.
 type encodedMap = [cudart.TensorMapBytes]byte
 
-// mapOf is the tensor map of a matrix, encoded when it is first asked for. There are a few for each problem.
+// mapOf is the tensor map of a matrix, encoded at its first use. There are a few for each problem.
 func (r *Runner) mapOf(m matrix) (encodedMap, error) {
 	if text, ok := r.maps[m]; ok {
 		return text, nil

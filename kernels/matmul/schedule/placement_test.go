@@ -1,4 +1,4 @@
-package matmul
+package schedule
 
 import (
 	"math/rand/v2"
@@ -27,7 +27,7 @@ func clustersOnH200() (pairs []uint32, gpcOfPair []int) {
 	return pairs, gpcOfPair
 }
 
-// Clusters of a GPC begin with tiles of a row, on an H200 where a grid's run puts them.
+// Clusters of one GPC begin with tiles of one row, for the GPCs of an H200.
 func TestPlacementOnH200(t *testing.T) {
 	pairs, gpcOfPair := clustersOnH200()
 	multiprocessors := map[int][]uint32{}
@@ -49,17 +49,17 @@ func TestPlacementOnH200(t *testing.T) {
 		7, 2, 3, 4, 5, 6, 0, 1, 15, 10, 11, 12, 13, 14, 8, 9, 23, 18, 19, 20, 21, 22, 16, 17, 31, 26, 27, 28, 29, 30, 24, 25,
 		34, 35, 36, 37, 38, 32, 33, 42, 43, 44, 45, 46, 40, 41, 50, 51, 52, 53, 54, 48, 49, 58, 59, 60, 61, 62, 56, 57, 64, 65,
 	}
-	if diff := cmp.Diff(want, placed(gpcsOf(clusters, larger), len(clusters))); diff != "" {
+	if diff := cmp.Diff(want, ByGPC(GroupByGPC(clusters, larger), len(clusters))); diff != "" {
 		t.Errorf("the tiles of clusters (-want +got)\n%s", diff)
 	}
 }
 
-// Whatever GPCs there are, clusters take all tiles of their first round, those of each of the larger GPCs in a row of tiles
+// Whatever GPCs there are, clusters take all tiles of their first wave, those of each of the larger GPCs in a row of tiles
 // as far as that goes.
-func TestPlaced(t *testing.T) {
+func TestByGPC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
-		clusters := 1 + r.IntN(mostClusters)
+		clusters := 1 + r.IntN(MostClusters)
 		var gpcs [][]int
 		for i, cluster := range r.Perm(clusters) {
 			if i == 0 || r.IntN(8) == 0 {
@@ -67,12 +67,12 @@ func TestPlaced(t *testing.T) {
 			}
 			gpcs[len(gpcs)-1] = append(gpcs[len(gpcs)-1], cluster)
 		}
-		p := placed(gpcs, clusters)
+		p := ByGPC(gpcs, clusters)
 		sorted := slices.Sorted(slices.Values(p))
-		if !slices.Equal(sorted, unplaced[:clusters]) {
+		if !slices.Equal(sorted, InOrder()[:clusters]) {
 			t.Fatalf("%v are placed as %v", gpcs, p)
 		}
-		for i, gpc := range gpcs[:min(len(gpcs), rowsInGroup)] { // placed has sorted them
+		for i, gpc := range gpcs[:min(len(gpcs), rowsInGroup)] { // ByGPC has sorted them
 			for j, cluster := range gpc {
 				if want := i + j*rowsInGroup; want < clusters && int(p[cluster]) != want {
 					t.Fatalf("%v are placed as %v: cluster %d at %d, not %d", gpcs, p, cluster, p[cluster], want)
@@ -82,29 +82,9 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// The kernels have tiles go down as many rows.
+// The kernels take as many rows of tiles before the next column.
 func TestRowsInGroup(t *testing.T) {
 	if diff := cmp.Diff([]uintptr{rowsInGroup}, ptxtest.Numbers(t, "matmul_layout", "tiles_in_group")); diff != "" {
 		t.Errorf("rows of tiles (-Go +kernel)\n%s", diff)
-	}
-}
-
-// Only a kernel whose clusters have several tiles is placed, and waits for the one in front of it.
-func TestPlacedKernelsAreNotEarly(t *testing.T) {
-	for m, early := range map[int64]bool{1024: true, 2048: true, 3072: false, 4096: false} {
-		w := work{Problem: Problem{M: m, N: 3584, K: 8192, DType: DTypes()[0]}, shards: 2}
-		if got := wgmma(224).shape(w, 132).PDL; got != early {
-			t.Errorf("%s begins early: %t, want %t", w.Problem, got, early)
-		}
-	}
-}
-
-// However many multiprocessors there are, a kernel has no more clusters than its parameters have tiles for.
-func TestMostClusters(t *testing.T) {
-	w := work{Problem: Problem{M: 16384, N: 16384, K: 64, DType: DTypes()[0]}, shards: 1}
-	for sms, blocks := range map[int]int{132: 132, 133: 132, 144: 144, 200: 144} {
-		if got := wgmma(256).shape(w, sms).Blocks; got != blocks {
-			t.Errorf("on %d multiprocessors there are %d blocks, not %d", sms, got, blocks)
-		}
 	}
 }
