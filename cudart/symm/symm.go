@@ -88,7 +88,7 @@ type Memory struct {
 //
 // It fails on all ranks or on none, as far as ex delivers; what it had
 // allocated is then freed. Where the cause is that a GPU has no access to a
-// peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
+// peer's, all ranks get an [NoPeerAccessError]. ctx bounds every wait for a peer.
 func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
 	err := m.allocate(ctx, dev)

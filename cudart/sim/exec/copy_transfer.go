@@ -188,7 +188,7 @@ func (b *block) performAll() {
 	b.inFlight = nil
 }
 
-// checkIncoming says after transferAll whether the block, which has exited, is
+// checkIncoming reports after performAll whether the block, which has exited, is
 // still written to. Another block may have its place on a GPU by now.
 func (b *block) checkIncoming() error {
 	if b.incoming == 0 {
