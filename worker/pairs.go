@@ -30,7 +30,7 @@ func (r *rank) runPairs(ctx context.Context) error {
 		if r.Rank != 0 {
 			return nil
 		}
-		return r.Reports.Result(result.Update{Apart: r.caps.NoPeerAccess})
+		return r.Reports.Result(result.Update{NoPeerAccess: r.caps.NoPeerAccess})
 	}
 	c, err := r.newPairCheck(ctx)
 	if err != nil {

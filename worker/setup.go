@@ -40,7 +40,7 @@ func (r *rank) join(ctx context.Context, open func() error) error {
 
 // meetRanks waits until all ranks are in the rendezvous.
 func (r *rank) meetRanks(ctx context.Context) (err error) {
-	defer r.Phases.Beside(phases.Join)()
+	defer r.Phases.Concurrent(phases.Join)()
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	member := rendezvous.Member{Rank: r.Rank, LocalRank: r.LocalRank, WorldSize: r.WorldSize, Host: r.host, PID: os.Getpid()}

@@ -25,7 +25,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
-		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,
 	}
 })

@@ -131,14 +131,14 @@ func kernelsFor(name, entry string, arch collective.Arch) []collective.Kernel {
 // job lists the kernel of a file that is compiled for each job of output.cuh, and each
 // element type: matmul_NAME_JOB_TYPE, from matmul/NAME.cu, with the entry point NAME.
 func job(name, job string, arch collective.Arch) []collective.Kernel {
-	return compiled(name, "_"+strings.ToLower(job), name, arch, "JOB="+job)
+	return compiled(name, "_"+strings.ToLower(job), name, arch, "EXCHANGE="+job)
 }
 
 func compiled(name, suffix, entry string, arch collective.Arch, defines ...string) []collective.Kernel {
 	var all []collective.Kernel
 	for _, d := range DTypes() {
 		m := collective.Module{
-			Name: "matmul_" + name + suffix + "_" + d.Name, Source: "matmul/" + name + ".cu",
+			Name: "matmul_" + name + suffix + "_" + d.Name, Source: "matmul/cuda/" + name + ".cu",
 			Arch: arch, Defines: slices.Concat(defines, []string{"ELEMENT=" + d.Element}),
 		}
 		if arch != collective.SM80 {

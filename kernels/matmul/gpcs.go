@@ -12,7 +12,7 @@ import (
 
 // gpcsKernel notes which multiprocessors blocks run on.
 func gpcsKernel() collective.Kernel {
-	m := collective.Module{Name: "matmul_gpcs_sm_90", Source: "matmul/gpcs.cu", Arch: collective.SM90}
+	m := collective.Module{Name: "matmul_gpcs_sm_90", Source: "matmul/cuda/gpcs.cu", Arch: collective.SM90}
 	return collective.Kernel{Module: m, Entry: "matmul_gpcs", Any: true, Op: collective.None}
 }
 

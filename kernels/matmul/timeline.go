@@ -48,7 +48,7 @@ type CopyTimes struct {
 
 // stampKernel is the barrier that a recorded call begins with.
 func stampKernel() collective.Kernel {
-	m := collective.Module{Name: "matmul_stamp", Source: "matmul/stamp.cu", Arch: collective.SM80}
+	m := collective.Module{Name: "matmul_stamp", Source: "matmul/cuda/stamp.cu", Arch: collective.SM80}
 	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
 }
 

@@ -31,7 +31,7 @@ func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 func (columns wgmma) gemm() *GEMM {
 	jobs := func(job string) []collective.Kernel {
 		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(job), columns), "wgmma", collective.SM90a,
-			"JOB="+job, fmt.Sprintf("COLUMNS=%d", columns))
+			"EXCHANGE="+job, fmt.Sprintf("COLUMNS=%d", columns))
 	}
 	_, passing := columns.room()
 	return &GEMM{

@@ -147,7 +147,7 @@ func removeOthers(folder string, modules []collective.Module) error {
 func wanted() []collective.Module {
 	modules := append(kernels.Modules(),
 		collective.Module{Name: "layout", Source: "device/layout.cu", Arch: collective.SM80},
-		collective.Module{Name: "matmul_layout", Source: "matmul/layout.cu", Arch: collective.SM80})
+		collective.Module{Name: "matmul_layout", Source: "matmul/cuda/layout.cu", Arch: collective.SM80})
 	slices.SortFunc(modules, func(a, b collective.Module) int { return strings.Compare(a.Name, b.Name) })
 	return modules
 }
