@@ -24,7 +24,7 @@ type TensorMap struct {
 	Base    DevicePtr // of element 0, a multiple of 16
 	Type    TensorType
 	Sizes   []int64 // of the tensor, in elements: 1 to 5 dimensions of 1 to 2^32
-	Strides []int64 // bytes between neighbours in dimension 1 and up; multiples of 16, below 2^40
+	Strides []int64 // bytes between adjacent elements in dimension 1 and up; multiples of 16, below 2^40
 	Box     []int   // in elements, 1 to 256 each; the innermost is a multiple of 16 bytes
 	// Swizzle is 0, or the innermost extent of the box in bytes: 32, 64 or 128. The
 	// copy then exchanges bits 4 and up of each shared address, 1, 2 or 3 of them, with

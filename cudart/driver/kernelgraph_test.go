@@ -44,7 +44,7 @@ func TestBriefLaunch(t *testing.T) {
 		graph, "cuGraphAddKernelNode none grid 1,1,1 block 1,1,1 shared 0 params none after 0", makeIt, ready,
 	)
 
-	brief := cudart.Launch{Blocks: 7, Threads: 512, ShortRunning: true, PDL: true}
+	short := cudart.Launch{Blocks: 7, Threads: 512, ShortRunning: true, PDL: true}
 	wider := cudart.Launch{Blocks: 9, Threads: 64, SharedBytes: 100 << 10, ShortRunning: true}
 	launch := func(s *stream, k cudart.Kernel, shape cudart.Launch, params string) {
 		t.Helper()
@@ -52,12 +52,12 @@ func TestBriefLaunch(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	launch(s, k, brief, "0123456789abcdef")
-	launch(s, k, brief, "0123456789abcdef") // nothing to tell
-	launch(s, k, brief, "0123456789abcdeg")
+	launch(s, k, short, "0123456789abcdef")
+	launch(s, k, short, "0123456789abcdef") // nothing to tell
+	launch(s, k, short, "0123456789abcdeg")
 	launch(s, k, wider, "0123456789abcdeg")
-	launch(other, k, brief, "0123456789abcdeg") // has a graph of its own
-	launch(s, none, brief, "")
+	launch(other, k, short, "0123456789abcdeg") // has a graph of its own
+	launch(s, none, short, "")
 	wantCalls(
 		t, f, set+hex, launched,
 		launched,
@@ -70,7 +70,7 @@ func TestBriefLaunch(t *testing.T) {
 	params := []byte("0123456789abcdef")
 	if n := testing.AllocsPerRun(100, func() {
 		params[0]++
-		if err := s.Launch(k, brief, params); err != nil {
+		if err := s.Launch(k, short, params); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {
@@ -164,13 +164,13 @@ func TestBriefLaunchFails(t *testing.T) {
 	if err := s.Prepare(k); err != nil {
 		t.Fatal(err)
 	}
-	brief, params := cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: true}, []byte("0123456789abcdef")
+	short, params := cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: true}, []byte("0123456789abcdef")
 	f.failNext("cuGraphExecKernelNodeSetParams", 910)
-	wantCode(t, s.Launch(k, brief, params), 910, "launching kernel sum with 1 blocks of 1 threads and 0 bytes of shared memory: cuGraphExecKernelNodeSetParams")
+	wantCode(t, s.Launch(k, short, params), 910, "launching kernel sum with 1 blocks of 1 threads and 0 bytes of shared memory: cuGraphExecKernelNodeSetParams")
 	f.failNext("cuGraphLaunch", 700)
-	wantCode(t, s.Launch(k, brief, params), 700, "cuGraphLaunch")
+	wantCode(t, s.Launch(k, short, params), 700, "cuGraphLaunch")
 	f.calls()
-	if err := s.Launch(k, brief, params); err != nil {
+	if err := s.Launch(k, short, params); err != nil {
 		t.Error(err)
 	}
 	wantCalls(t, f, "cuGraphLaunch")

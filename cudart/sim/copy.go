@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// wholePiece is how much the copy engine moves in a turn, in bytes.
+	// pieceBytes is how much the copy engine moves in a turn, in bytes.
 	pieceBytes = 1 << 20
-	// mostPieces bounds the number of pieces of a copy in disorder.
+	// maxPieces bounds the number of pieces of a copy in disorder.
 	maxPieces = 8
 	// pieceAlignment is what pieces begin at in disorder, in bytes from the first.
 	pieceAlignment = 16

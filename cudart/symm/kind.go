@@ -28,7 +28,7 @@ const (
 	// atomic among GPUs there; loads and stores keep their order.
 	Host Kind = "host"
 	// Private is memory of the device that no peer maps, for ranks on several
-	// machines: Peers holds the own entry only, and Free waits for nobody.
+	// machines: Peers holds the own entry only, and Free waits for no peer.
 	Private Kind = "private"
 	// Simulated is the memory of simulated devices: a file that peers map.
 	Simulated Kind = "sim"

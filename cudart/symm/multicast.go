@@ -21,7 +21,7 @@ type multicaster interface {
 	leaveMulticast() error
 }
 
-// step is a part of what makes a multicast address. All ranks finish a step before
+// step is a part of creating a multicast address. All ranks finish a step before
 // any of them begins the next.
 type step struct {
 	name string

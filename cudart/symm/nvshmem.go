@@ -9,8 +9,8 @@ import (
 )
 
 // NVSHMEM is what symm needs from libnvshmem_host. Init, Malloc, Free and Finalize
-// are collective and may block in C when a rank does not come: whoever calls
-// Allocate and Free with it watches over them. They run on the device's thread,
+// are collective and may block in C when a rank does not come: the caller of
+// Allocate and Free bounds them. They run on the device's thread,
 // where the primary context is current.
 type NVSHMEM interface {
 	// NewUniqueID makes the id by which the ranks find each other. Rank 0 calls it,

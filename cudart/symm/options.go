@@ -8,7 +8,7 @@ import (
 )
 
 // Options says what kind of symmetric memory to allocate. All ranks pass the
-// same, but for Begins. The zero value is the device's own memory without a multicast address.
+// same, except for OnStep. The zero value is the device's own memory without a multicast address.
 type Options struct {
 	Kind Kind
 	// Why says in a clause why it is that kind, where nobody asked for it by name.
@@ -22,7 +22,7 @@ type Options struct {
 	AcrossMachines bool
 	// NVSHMEM is the library for NVSHMEMHeap, which nothing else needs.
 	NVSHMEM NVSHMEM
-	// Begins is told of each step that takes time, before it begins. It may be nil.
+	// OnStep, which may be nil, is called before each step that takes time.
 	OnStep func(Step)
 }
 

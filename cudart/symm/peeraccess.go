@@ -48,7 +48,7 @@ type noPeerAccess struct{ error }
 
 func (e noPeerAccess) Unwrap() error { return e.error }
 
-// refusal is noPeerAccess between two ranks. It becomes an [UnreachableError]
+// refusal is noPeerAccess between two ranks. It becomes an [NoPeerAccessError]
 // when all ranks know of it.
 type refusal struct {
 	rank, peer int

@@ -1,9 +1,9 @@
 // Package symm allocates symmetric memory: the same number of bytes on every
 // rank, with every rank holding device pointers to all of them.
 //
-// How one rank's memory becomes another's differs between devices, and hides
-// behind the unexported interface backend. The protocol around it is the same for
-// all of them, and every step of it is collective:
+// How a rank maps a peer's memory differs between memory backends (traits.go lists them), behind the
+// unexported interface backend. The protocol around it is the same for all backends, and every step is
+// collective:
 //
 //	this rank                               all ranks
 //	ask the device what it can do
@@ -17,7 +17,7 @@
 //	report failure, for each step  <----->  all go on, or all do without
 //
 // A rank that fails says so in the next report instead of leaving, so that
-// its peers hear the cause at once and do not wait for their time-out.
+// its peers get the cause at once and do not wait for their time-out.
 package symm
 
 import (
@@ -83,12 +83,12 @@ type Memory struct {
 }
 
 // Allocate allocates bytes on every rank of ex and maps all of them on dev.
-// It is collective. The contents are undefined: whoever wants zeros writes
-// them, and lets the ranks meet before the first peer reads.
+// It is collective. The contents are undefined: a rank that needs zeros writes them before a barrier
+// of all ranks.
 //
 // It fails on all ranks or on none, as far as ex delivers; what it had
 // allocated is then freed. Where the cause is that a GPU has no access to a
-// peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
+// peer's, all ranks get an [NoPeerAccessError]. ctx bounds every wait for a peer.
 func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
 	err := m.allocate(ctx, dev)
@@ -148,8 +148,8 @@ func (m *Memory) allocateByIPC(ctx context.Context, dev cudart.Device, failed er
 
 // Free unmaps the peers' memory, waits until every peer has done the same,
 // and frees the own. It is collective; ctx bounds the wait. When a peer does
-// not come, the own memory stays allocated, since that peer may still use
-// it, and goes with the device. A second Free does nothing.
+// not come, the own memory stays allocated until the device closes, since that peer may still use
+// it. A second Free does nothing.
 func (m *Memory) Free(ctx context.Context) error {
 	if m.Local == 0 {
 		return nil

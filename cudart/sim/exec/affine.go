@@ -86,7 +86,7 @@ func madAffine(a, b, c affine) (affine, bool) {
 	return a.times(b.base).plus(c), b.uniform()
 }
 
-// madWideAffine is madRamps with factors of type t.
+// madWideAffine is madAffine with factors of type t.
 func madWideAffine(t ptx.Type) affineFunc {
 	if t.Bits != 32 {
 		return nil

@@ -53,7 +53,7 @@ func TestRampsAgreeWithLanes(t *testing.T) {
 func checkRamps(t *testing.T, text string, o *op) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	ramps := 0
+	affines := 0
 	for range 20000 {
 		var in [3]affine
 		var lanesOf [3]lanes
@@ -71,7 +71,7 @@ func checkRamps(t *testing.T, text string, o *op) {
 			if want := o.cmp(&lanesOf[0], &lanesOf[1]); ok && got != want {
 				t.Fatalf("%s of %v: %#x, want %#x", text, in, got, want)
 			} else if ok {
-				ramps++
+				affines++
 			}
 			continue
 		}
@@ -80,7 +80,7 @@ func checkRamps(t *testing.T, text string, o *op) {
 		}
 		var got, want lanes
 		if out, ok := o.affine(in[0], in[1], in[2]); ok {
-			ramps++
+			affines++
 			out.expandTo(&got)
 			o.alu(&want, &lanesOf[0], &lanesOf[1], &lanesOf[2])
 			if got != want {
@@ -88,7 +88,7 @@ func checkRamps(t *testing.T, text string, o *op) {
 			}
 		}
 	}
-	if ramps < 1000 {
-		t.Errorf("%s: only %d of 20000 gave a ramp", text, ramps)
+	if affines < 1000 {
+		t.Errorf("%s: only %d of 20000 gave an affine value", text, affines)
 	}
 }

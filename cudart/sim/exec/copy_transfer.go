@@ -12,7 +12,7 @@ type transfer struct {
 	bytes      uint64         // that the barrier waits for
 	into       *block         // whose shared memory it writes, where there is a barrier
 	delay      int            // turns of the block until it is performed unasked
-	acquiredAt uint64         // what the block had come to see when it began, with disorder
+	acquiredAt uint64         // the acquiredAt of the block's view when the copy began, with disorder
 	fetched    bool
 	done       bool
 }
@@ -31,8 +31,7 @@ func (t *transfer) read() {
 	}
 }
 
-// perform does what is left of the copy, and tells the mbarrier that waits for the
-// bytes.
+// perform completes the copy and counts its bytes at the mbarrier that waits for them.
 func (t *transfer) perform() {
 	if t.done {
 		return
@@ -104,7 +103,7 @@ func (l *linear) deliver(t *transfer) {
 	}
 }
 
-// groupKind tells the two kinds of groups apart that a thread commits.
+// groupKind is one of the two kinds of groups that a thread commits.
 type groupKind uint8
 
 const (
@@ -151,11 +150,10 @@ func (g *groups) waitRead(n uint64) {
 	}
 }
 
-// maxDelayLog2 is the logarithm of how many turns a copy may rest with disorder.
+// maxDelayLog2 is the base-2 logarithm of the most turns by which disorder delays a copy.
 const maxDelayLog2 = 7
 
-// begin leaves t to the block. With disorder it rests for a while; short rests are as
-// likely as long ones.
+// begin hands t to the block. Disorder delays it; short delays are as likely as long ones.
 func (b *block) begin(t *transfer) {
 	if r := b.grid.cfg.Disorder; r != nil {
 		t.delay, t.acquiredAt = r.IntN(1<<r.IntN(maxDelayLog2+1)), b.view.acquiredAt
@@ -163,7 +161,7 @@ func (b *block) begin(t *transfer) {
 	b.inFlight = append(b.inFlight, t)
 }
 
-// performDue performs what the block has under way and does not rest.
+// performDue performs the copies in flight whose delay is over.
 func (b *block) performDue() {
 	if len(b.inFlight) == 0 {
 		return
@@ -182,7 +180,7 @@ func (b *block) performDue() {
 	b.inFlight = left
 }
 
-// performAll performs the rest, when the block has exited.
+// performAll performs all copies in flight, when the block has exited.
 func (b *block) performAll() {
 	for _, t := range b.inFlight {
 		t.perform()
@@ -190,7 +188,7 @@ func (b *block) performAll() {
 	b.inFlight = nil
 }
 
-// checkIncoming says after transferAll whether the block, which has exited, is
+// checkIncoming reports after performAll whether the block, which has exited, is
 // still written to. Another block may have its place on a GPU by now.
 func (b *block) checkIncoming() error {
 	if b.incoming == 0 {

@@ -29,7 +29,7 @@ type warp struct {
 
 	maxRegisters []uint64 // what its setmaxnreg have asked for
 
-	scratch    lanes            // of what computes for all lanes and keeps some
+	scratch    lanes            // of ops that compute all lanes and keep some
 	offsets    lanes            // scratch of loads and stores
 	groups     [2][]groups      // of each lane, by kind; nil until used
 	async      asyncState       // of wgmma
