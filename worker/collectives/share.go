@@ -3,6 +3,7 @@ package collectives
 import (
 	"context"
 
+	"gpurun/kernels/collective"
 	"gpurun/worker/measure"
 	"gpurun/worker/peers"
 	"gpurun/worker/result"
@@ -35,7 +36,7 @@ func (r *run) merge(c workload.Case, all []measure.Measurement) result.Result {
 	if c.RequestedBytes != res.Bytes {
 		res.AskedBytes = c.RequestedBytes
 	}
-	if c.Shape.Rooted {
+	if c.Shape.Root != collective.NoRoot {
 		res.Root = c.Call.Root
 	}
 	if c.Shape.Empty {

@@ -45,6 +45,9 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if err := r.Status.Announce("verifying %s, %s", t, t.when); err != nil {
 		return err
 	}
+	if err := reference.Check(t.Call.DType); err != nil {
+		return err
+	}
 	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}

@@ -1,17 +1,18 @@
 package library
 
 import (
+	"fmt"
+
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/worker/workload"
 )
 
-// Heap prepares the symmetric heap of NVSHMEM, with room for so many bytes.
-func (s *Set) Heap(bytes int64, oneMachine bool) (symm.NVSHMEM, error) {
-	const name = string(symm.NVSHMEMHeap)
+// Heap prepares the symmetric heap of a library, with room for so many bytes.
+func (s *Set) Heap(name string, bytes int64, oneMachine bool) (symm.NVSHMEM, error) {
 	l, ok := s.open[name]
 	if !ok || s.missing[name] != "" {
-		return nil, &workload.Unavailable{Reason: "there is no memory of NVSHMEM's: " + s.missing[name]}
+		return nil, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s", name, s.missing[name])}
 	}
 	heap, err := l.Heap(bytes, oneMachine)
 	if err != nil {

@@ -27,6 +27,9 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := p.Status.Announce("verifying %s, %s", c, when); err != nil {
 		return err
 	}
+	if err := reference.Check(c.Problem.DType); err != nil {
+		return err
+	}
 	p.trials++ // other inputs each time: leftovers of another call are then wrong
 	t := trial{c, c.Input(p.job.Seed+p.trials, pattern, p.World), when}
 	if err := p.fill(ctx, t); err != nil {

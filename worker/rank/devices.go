@@ -25,7 +25,7 @@ func (r *Rank) CompareDevices(ctx context.Context) (workload.Capabilities, error
 	if caps.Devices, err = peers.Gather(ctx, r.Peers, "devices", r.Device.Info()); err != nil {
 		return caps, err
 	}
-	caps.NoMulticast = job.NoMulticast(caps.Devices[0], os.Getenv)
+	caps.NoMulticast = job.NoMulticast(caps.Devices[0].Backend, os.Getenv)
 	if caps.NoPeerAccess, caps.NoAtomics, err = r.compareAccess(ctx, caps.Devices); err != nil {
 		return caps, err
 	}
@@ -77,13 +77,11 @@ type access struct{ Unreachable, NoAtomics []int }
 // compareAccess has every rank check what its device can do with the others' memory. It
 // describes the first that cannot, in words that are the same on all ranks; empty is none.
 func (r *Rank) compareAccess(ctx context.Context, devices []cudart.Info) (noPeerAccess, noAtomics string, err error) {
-	switch job := r.options.Job; {
-	case job.SpansMachines(): // no rank needs to reach another
+	if r.options.Job.SpansMachines() { // no algorithm relies on peer access
 		return "", "", nil
-	case job.P2P == workload.Off:
-		return "GPUs are to run as if they could not reach each other (p2p is off)", "", nil
-	case job.Symm == string(symm.Host):
-		return "memory of the host is to be shared, not the GPUs' (symm is host)", "", nil
+	}
+	if why := r.options.Job.NoPeerAccess(); why != "" {
+		return "peer access is not used: " + why, "", nil
 	}
 	mine, err := r.checkAccess(devices)
 	if err != nil {

@@ -24,7 +24,7 @@ func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan, caps *workl
 	if err := s.allocate(ctx); err != nil || r.ID != 0 {
 		return s.layout, err
 	}
-	memory := result.Memory{Backend: r.memory.Backend, Why: s.why()}
+	memory := result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}
 	return s.layout, r.Status.Result(result.Update{Memory: &memory})
 }
 
@@ -61,7 +61,7 @@ func (s *settlement) allocate(ctx context.Context) error {
 // doWithoutMulticast chooses again for memory that has no multicast address, and
 // keeps that memory if it is large enough.
 func (s *settlement) doWithoutMulticast(ctx context.Context) error {
-	s.caps.NoMulticast = "it needs a multicast address, and there is none: " + s.memory.MulticastWhy
+	s.caps.NoMulticast = "there is none: " + s.memory.MulticastWhy
 	if err := s.ChooseAlgorithms(s.plan, *s.caps); err != nil {
 		return err
 	}
@@ -87,7 +87,8 @@ func (s *settlement) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if options.Kind == symm.Host {
+	separate := options.Kind.Traits().HostMemory // the buffers, from what is shared
+	if separate {
 		bytes = s.layout.Shared
 	}
 	waiting, cancel := s.Peers.Within(ctx)
@@ -96,7 +97,7 @@ func (s *settlement) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
 	}
-	if options.Kind != symm.Host {
+	if !separate {
 		return nil
 	}
 	own, err := s.Device.Malloc(s.layout.Total - s.layout.Shared) // freed with the device
@@ -110,27 +111,30 @@ func (s *settlement) allocateOnce(ctx context.Context) error {
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (s *settlement) memoryOptions(bytes int64) (symm.Options, error) {
 	job := s.options.Job
+	requested := symm.Kind(job.Symm)
 	o := symm.Options{
-		Kind: symm.Kind(job.Symm), Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), Begins: s.begins,
+		Kind: requested, Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), Begins: s.begins,
 	}
 	for _, name := range s.plan.Libraries() {
-		if l := s.Libraries.Get(name); l != nil && s.plan.Needs(name) && l.HasHeap() {
-			o.Kind = symm.NVSHMEMHeap
+		heap, ok := symm.HeapOf(name)
+		if ok && heap != requested && s.plan.Needs(name) {
+			o.Kind, o.Why = heap, "its collectives work on no other"
 		}
 	}
+	traits := o.Kind.Traits()
 	switch {
-	case s.caps.NoPeerAccess != "" && !job.SpansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
+	case s.caps.NoPeerAccess != "" && !job.SpansMachines() && traits.PeerAccess:
 		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, s.caps.NoPeerAccess)}
-	case o.Kind == symm.NVSHMEMHeap:
-		heap, err := s.Libraries.Heap(bytes, !job.SpansMachines())
+	case traits.Library != "":
+		heap, err := s.Libraries.Heap(traits.Library, bytes, !job.SpansMachines())
 		if err != nil {
 			return o, err
 		}
 		o.NVSHMEM = heap
 	case job.SpansMachines():
-		o.Kind = symm.Private
-	case s.caps.NoPeerAccess != "":
-		o.Kind = symm.Host
+		o.Kind, o.Why = symm.Private, "the ranks are on several machines"
+	case s.caps.NoPeerAccess != "" && !traits.HostMemory:
+		o.Kind, o.Why = symm.Host, s.caps.NoPeerAccess
 	}
 	return o, nil
 }
@@ -145,22 +149,6 @@ func (s *settlement) begins(step symm.Step) {
 	case symm.Mapping:
 		s.Status.Begin(phases.Map)
 	}
-}
-
-// why says in a clause why the memory is of its kind. The kind that was requested of symm
-// is not always the job's.
-func (s *settlement) why() string {
-	switch backend := s.memory.Backend; {
-	case backend == s.options.Job.Symm:
-		return s.memory.Why
-	case backend == string(symm.Private):
-		return "the ranks are on several machines"
-	case backend == string(symm.Host):
-		return s.caps.NoPeerAccess
-	case backend == string(symm.NVSHMEMHeap):
-		return "its collectives work on no other"
-	}
-	return s.memory.Why
 }
 
 // advice is what can be done about an allocation that failed.

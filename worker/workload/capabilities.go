@@ -17,8 +17,7 @@ type Capabilities struct {
 	NoPeerAccess string
 	// NoAtomics says which GPU cannot count in another's memory; empty is none.
 	NoAtomics string
-	// NoMulticast says why there are no multicast addresses; empty is that
-	// there are.
+	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
 	// SpansMachines: the devices are on several machines.
 	SpansMachines bool
@@ -53,7 +52,7 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 	case a.Needs.Atomics && caps.NoAtomics != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, caps.NoAtomics)}
 	case a.Needs.Multicast && caps.NoMulticast != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, caps.NoMulticast)}
+		return &Unavailable{fmt.Sprintf("%s cannot run: it needs a multicast address, and %s", name, caps.NoMulticast)}
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (c Case) OutputBytes(rank int) int64 {
 	switch {
 	case c.Shape.Empty:
 		return TokenBytes * int64(c.world)
-	case c.Shape.Rooted && c.Shape.Reduces && rank != c.Call.Root:
+	case !c.Shape.Receives(rank, c.Call.Root):
 		return 0
 	}
 	return c.RecvBytes()
@@ -64,7 +64,7 @@ func (c Case) OutputBytes(rank int) int64 {
 
 // Output is what a rank's output must be.
 func (c Case) Output(rank int) []reference.Segment {
-	return reference.Output(c.Algorithm.Collective, rank, c.world, c.Call.Root, c.Call.Count)
+	return reference.Output(c.Shape, rank, c.world, c.Call.Root, c.Call.Count, c.InPlace)
 }
 
 // String reads "allreduce oneshot float sum, 4096 bytes in place".

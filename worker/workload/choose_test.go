@@ -67,7 +67,7 @@ func TestChoose(t *testing.T) {
 		{"measured", Auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
 		{"measured, but it cannot", Auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
 		{"measured, but no multicast", Auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
-		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
+		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: it needs a multicast address, and multicast is off", 0, ""},
 		{"apart", Auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", Auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
@@ -154,8 +154,8 @@ func TestNoMulticast(t *testing.T) {
 		{"on", simulator, true, ""},
 		{"off", simulator, false, "multicast is off"},
 		{"", gpu, false, "--multicast on"},
-		{"auto", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
-		{"on", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
+		{"auto", gpu, true, "NCCL_NVLS_ENABLE=0 forbids it"},
+		{"on", gpu, true, "NCCL_NVLS_ENABLE=0 forbids it"},
 		{"on", gpu, false, ""},
 		{"off", gpu, false, "multicast is off"},
 	} {
@@ -165,7 +165,7 @@ func TestNoMulticast(t *testing.T) {
 			}
 			return ""
 		}
-		got := Job{Multicast: tt.word}.NoMulticast(tt.device, getenv)
+		got := Job{Multicast: tt.word}.NoMulticast(tt.device.Backend, getenv)
 		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%+v: %q", tt, got)
 		}

@@ -116,7 +116,7 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 	if err := job.Check(73); err == nil {
 		t.Error("73 ranks are accepted")
 	}
-	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall", "barrier"} {
+	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "barrier"} {
 		if err := jobOf(c).Check(72); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}

@@ -86,7 +86,7 @@ func TestMoveBuffers(t *testing.T) {
 func TestInPlace(t *testing.T) {
 	for name, want := range map[string][3]int64{ // send, recv, step in parts
 		"allreduce": {0, 0, 0}, "reduce": {0, 0, 0}, "broadcast": {0, 0, 0},
-		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0},
+		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0}, "gather": {2, 0, 1}, "scatter": {0, 2, 0},
 	} {
 		for _, c := range casesOf(t, jobOf(name), simulated(3)) {
 			if !c.InPlace || c.Call.Count == 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
 
@@ -28,8 +27,8 @@ func (p Plan) Libraries() []string {
 			}
 		}
 	}
-	if p.job.Symm == string(symm.NVSHMEMHeap) && !slices.Contains(names, p.job.Symm) {
-		names = append(names, p.job.Symm)
+	if heap := p.job.memory().Library; heap != "" && !slices.Contains(names, heap) {
+		names = append(names, heap)
 	}
 	return names
 }

@@ -112,8 +112,8 @@ func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem,
 	if err := a.Check(problem, world); err != nil {
 		return &UsageError{err.Error()}
 	}
-	if a.Peers && (j.P2P == Off || j.Symm == "host") && !slices.Contains(j.Optional, name) {
-		return usagef("%s %s needs the peers' own memory, and p2p is off or symm is host; naive can do without", p.operation.Name, name)
+	if why := j.NoPeerAccess(); a.Peers && why != "" && !slices.Contains(j.Optional, name) {
+		return usagef("%s %s needs peer access, and %s; naive can do without", p.operation.Name, name, why)
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
-	"gpurun/cudart/symm"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
@@ -47,7 +46,7 @@ func Machine(ctx context.Context, a *program.Invocation, c settings.Config, inje
 	if report.ExitCode > exit.Signalled {
 		return d, err
 	}
-	d.AddPairs(report, run.Job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
+	d.AddPairs(report, run.Job.Sizes[0], run.Job.NoPeerAccess() != "")
 	return d, nil
 }
 

@@ -43,11 +43,11 @@ func (l *cublasLibrary) Heap(int64, bool) (symm.NVSHMEM, error) {
 }
 
 func (l *cublasLibrary) Supports(of string, _ collective.DType, _ collective.Op) error {
-	return unknown(l.Title(), of)
+	return noCollective(l.Title(), of)
 }
 
 func (l *cublasLibrary) Enqueue(_ cudart.Stream, j collective.LibraryCall) error {
-	return unknown(l.Title(), j.Collective)
+	return noCollective(l.Title(), j.Collective)
 }
 
 // Prepare makes a handle with a workspace on the device.

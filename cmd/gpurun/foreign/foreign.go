@@ -3,9 +3,6 @@
 package foreign
 
 import (
-	"fmt"
-
-	"gpurun/cudart"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/library"
 )
@@ -17,18 +14,4 @@ func Libraries() map[string]library.Open {
 		libraries.NVSHMEMName: openNVSHMEM,
 		libraries.CUBLASName:  openCUBLAS,
 	}
-}
-
-// handleOf is the CUstream that a library enqueues on.
-func handleOf(s cudart.Stream) (uintptr, error) {
-	h, ok := s.(interface{ Handle() uintptr })
-	if !ok {
-		return 0, fmt.Errorf("a %T is no stream of the CUDA driver", s)
-	}
-	return h.Handle(), nil
-}
-
-// unknown is a call that the library has no name for.
-func unknown(library, what string) error {
-	return fmt.Errorf("%s has no collective for %s", library, what)
 }

@@ -53,54 +53,59 @@ func (l *ncclLibrary) Heap(int64, bool) (symm.NVSHMEM, error) {
 	return nil, errors.New("NCCL has no symmetric heap")
 }
 
-// ncclTypes and ncclOps are NCCL's numbers, by gpurun's names.
-var (
-	ncclTypes = map[string]nccl.DataType{
+// ncclCollectives is how NCCL does each collective. A new collective is added to its calls.
+var ncclCollectives = &collectives[*nccl.Comm, nccl.DataType, nccl.RedOp]{
+	calls: map[string]func(*nccl.Comm, ncclArguments) error{
+		"allreduce": func(c *nccl.Comm, a ncclArguments) error {
+			return c.AllReduce(a.send, a.recv, a.count, a.dtype, a.op, a.stream)
+		},
+		"reducescatter": func(c *nccl.Comm, a ncclArguments) error {
+			return c.ReduceScatter(a.send, a.recv, a.count, a.dtype, a.op, a.stream)
+		},
+		"reduce": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Reduce(a.send, a.recv, a.count, a.dtype, a.op, a.root, a.stream)
+		},
+		"allgather": func(c *nccl.Comm, a ncclArguments) error {
+			return c.AllGather(a.send, a.recv, a.count, a.dtype, a.stream)
+		},
+		"broadcast": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Broadcast(a.send, a.recv, a.count, a.dtype, a.root, a.stream)
+		},
+		"alltoall": func(c *nccl.Comm, a ncclArguments) error {
+			return c.AllToAll(a.send, a.recv, a.count, a.dtype, a.stream)
+		},
+		"gather": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Gather(a.send, a.recv, a.count, a.dtype, a.root, a.stream)
+		},
+		"scatter": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Scatter(a.send, a.recv, a.count, a.dtype, a.root, a.stream)
+		},
+	},
+	types: map[string]nccl.DataType{
 		collective.Int8.Name: nccl.Int8, collective.UInt8.Name: nccl.Uint8,
 		collective.Int32.Name: nccl.Int32, collective.UInt32.Name: nccl.Uint32,
 		collective.Int64.Name: nccl.Int64, collective.UInt64.Name: nccl.Uint64,
 		collective.Half.Name: nccl.Float16, collective.Float.Name: nccl.Float32,
 		collective.Double.Name: nccl.Float64, collective.BFloat16.Name: nccl.BFloat16,
 		collective.F8E4M3.Name: nccl.Float8e4m3, collective.F8E5M2.Name: nccl.Float8e5m2,
-	}
-	ncclOps = map[collective.Op]nccl.RedOp{
+	},
+	ops: map[collective.Op]nccl.RedOp{
 		collective.Sum: nccl.Sum, collective.Prod: nccl.Prod, collective.Max: nccl.Max,
-		collective.Min: nccl.Min, collective.Avg: nccl.Avg, collective.None: nccl.Sum,
-	}
-)
-
-// Supports asks for what the version lacks. Types that are only moved are moved as
-// bytes, so that any version takes them.
-func (l *ncclLibrary) Supports(_ string, d collective.DType, op collective.Op) error {
-	if op == collective.None {
-		return nil
-	}
-	return l.lib.Supports(ncclTypes[d.Name], ncclOps[op])
+		collective.Min: nccl.Min, collective.Avg: nccl.Avg,
+	},
 }
 
+type ncclArguments = arguments[nccl.DataType, nccl.RedOp]
+
+// Supports asks for what the version lacks.
+func (l *ncclLibrary) Supports(of string, d collective.DType, op collective.Op) error {
+	return ncclCollectives.supports(l.Title(), of, d, op, l.lib.Supports)
+}
+
+// Enqueue moves elements that are not reduced as bytes, so that any version takes their type.
 func (l *ncclLibrary) Enqueue(s cudart.Stream, j collective.LibraryCall) error {
-	stream, err := handleOf(s)
-	if err != nil {
-		return err
-	}
-	t, op := ncclTypes[j.DType.Name], ncclOps[j.Op]
-	count := j.Count
 	if j.Op == collective.None {
-		t, count = nccl.Int8, count*int64(j.DType.Size)
+		j.Count, j.DType = j.Count*int64(j.DType.Size), collective.Int8
 	}
-	switch j.Collective {
-	case "allreduce":
-		return l.comm.AllReduce(j.Send, j.Recv, count, t, op, stream)
-	case "reducescatter":
-		return l.comm.ReduceScatter(j.Send, j.Recv, count, t, op, stream)
-	case "reduce":
-		return l.comm.Reduce(j.Send, j.Recv, count, t, op, j.Root, stream)
-	case "allgather":
-		return l.comm.AllGather(j.Send, j.Recv, count, t, stream)
-	case "broadcast":
-		return l.comm.Broadcast(j.Send, j.Recv, count, t, j.Root, stream)
-	case "alltoall":
-		return l.comm.AllToAll(j.Send, j.Recv, count, t, stream)
-	}
-	return unknown(l.Title(), j.Collective)
+	return ncclCollectives.enqueue(l.comm, l.Title(), s, j)
 }

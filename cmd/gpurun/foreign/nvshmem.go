@@ -61,48 +61,49 @@ func (l nvshmemLibrary) Heap(bytes int64, oneMachine bool) (symm.NVSHMEM, error)
 	return l.lib, nil
 }
 
-// nvshmemTypes and nvshmemOps are the numbers by gpurun's names.
-var (
-	nvshmemTypes = map[string]nvshmem.DataType{
+// nvshmemCollectives is how NVSHMEM does each collective that it has. A new collective is
+// added to its calls.
+var nvshmemCollectives = &collectives[*nvshmem.Library, nvshmem.DataType, nvshmem.RedOp]{
+	calls: map[string]func(*nvshmem.Library, nvshmemArguments) error{
+		"allreduce": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.AllReduce(a.recv, a.send, a.count, a.dtype, a.op, a.stream)
+		},
+		"reducescatter": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.ReduceScatter(a.recv, a.send, a.count, a.dtype, a.op, a.stream)
+		},
+		"allgather": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.AllGather(a.recv, a.send, a.count, a.dtype, a.stream)
+		},
+		"broadcast": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.Broadcast(a.recv, a.send, a.count, a.dtype, a.root, a.stream)
+		},
+		"alltoall": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.AllToAll(a.recv, a.send, a.count, a.dtype, a.stream)
+		},
+		"barrier": func(l *nvshmem.Library, a nvshmemArguments) error {
+			return l.BarrierOnStream(a.stream)
+		},
+	},
+	types: map[string]nvshmem.DataType{
 		collective.Int8.Name: nvshmem.Int8, collective.UInt8.Name: nvshmem.Uint8,
 		collective.Int32.Name: nvshmem.Int32, collective.UInt32.Name: nvshmem.Uint32,
 		collective.Int64.Name: nvshmem.Int64, collective.UInt64.Name: nvshmem.Uint64,
 		collective.Half.Name: nvshmem.Float16, collective.Float.Name: nvshmem.Float32,
 		collective.Double.Name: nvshmem.Float64, collective.BFloat16.Name: nvshmem.BFloat16,
 		collective.F8E4M3.Name: nvshmem.Float8e4m3, collective.F8E5M2.Name: nvshmem.Float8e5m2,
-	}
-	nvshmemOps = map[collective.Op]nvshmem.RedOp{
+	},
+	ops: map[collective.Op]nvshmem.RedOp{
 		collective.Sum: nvshmem.Sum, collective.Prod: nvshmem.Prod, collective.Max: nvshmem.Max,
 		collective.Min: nvshmem.Min, collective.Avg: nvshmem.Avg,
-	}
-)
+	},
+}
 
-func (l nvshmemLibrary) Supports(_ string, d collective.DType, op collective.Op) error {
-	if op == collective.None {
-		return nil
-	}
-	return l.lib.Supports(nvshmemTypes[d.Name], nvshmemOps[op])
+type nvshmemArguments = arguments[nvshmem.DataType, nvshmem.RedOp]
+
+func (l nvshmemLibrary) Supports(of string, d collective.DType, op collective.Op) error {
+	return nvshmemCollectives.supports(l.Title(), of, d, op, l.lib.Supports)
 }
 
 func (l nvshmemLibrary) Enqueue(s cudart.Stream, j collective.LibraryCall) error {
-	stream, err := handleOf(s)
-	if err != nil {
-		return err
-	}
-	t, op := nvshmemTypes[j.DType.Name], nvshmemOps[j.Op]
-	switch j.Collective {
-	case "allreduce":
-		return l.lib.AllReduce(j.Recv, j.Send, j.Count, t, op, stream)
-	case "reducescatter":
-		return l.lib.ReduceScatter(j.Recv, j.Send, j.Count, t, op, stream)
-	case "allgather":
-		return l.lib.AllGather(j.Recv, j.Send, j.Count, t, stream)
-	case "broadcast":
-		return l.lib.Broadcast(j.Recv, j.Send, j.Count, t, j.Root, stream)
-	case "alltoall":
-		return l.lib.AllToAll(j.Recv, j.Send, j.Count, t, stream)
-	case "barrier":
-		return l.lib.BarrierOnStream(stream)
-	}
-	return unknown(l.Title(), j.Collective)
+	return nvshmemCollectives.enqueue(l.lib, l.Title(), s, j)
 }

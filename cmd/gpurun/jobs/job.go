@@ -27,7 +27,7 @@ func Collective(s *sources.Sources, c settings.Config, what *collective.Collecti
 	if c.Blocks > 0 {
 		job.Blocks = []int{c.Blocks}
 	}
-	if what.Shape.Rooted {
+	if what.Shape.Root != collective.NoRoot {
 		job.Root = c.Root
 	}
 	if err := setEpilogue(s, &job, c, what); err != nil {

@@ -110,7 +110,7 @@ func (m Machine) check(c settings.Config) error {
 	switch {
 	case c.SimSeed > 0 && m.Backend != "sim":
 		return sources.Misfit("sim-seed", "it is for the simulator: add --device sim")
-	case m.Backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
+	case m.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
 		return sources.Misfit("symm", "%s is for GPUs, and these are simulated: leave it at auto, or host", c.Symm)
 	case m.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
 		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS work on GPUs alone, and these are simulated", strings.Join(c.Algo, ","))}

@@ -68,7 +68,7 @@ func checkWords(s *sources.Sources, c Config) error {
 		{"pdl", c.PDL, []string{Auto, On, Off}},
 		{"p2p", c.P2P, []string{Auto, Off}},
 		{"multicast", c.Multicast, []string{Auto, On, Off}},
-		{"symm", c.Symm, symmWords()},
+		{"symm", c.Symm, symm.Selectable()},
 	}))
 }
 
@@ -95,8 +95,8 @@ func checkMulticast(s *sources.Sources, c Config) error {
 		return nil
 	case c.P2P == Off:
 		return s.Blame("multicast", errors.New("on needs GPUs that reach each other, and p2p is off"))
-	case c.Symm == string(symm.Host), c.Symm == string(symm.IPC):
-		return s.Blame("multicast", fmt.Errorf("on needs memory that has multicast addresses, which that shared by %s has not: leave symm at auto", c.Symm))
+	case !symm.Kind(c.Symm).Traits().Multicast:
+		return s.Blame("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: leave symm at auto", c.Symm))
 	}
 	return nil
 }
