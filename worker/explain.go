@@ -8,15 +8,11 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
+	"gpurun/worker/library"
 	"gpurun/worker/process/report"
+	"gpurun/worker/verify"
 	"gpurun/worker/workload"
 )
-
-// errInputChanged is wrong data of another kind than a wrong sum.
-var errInputChanged = errors.New("the call changed its input, which it must only read out of place")
-
-// errCorruptionMissed is a verification that proves nothing.
-var errCorruptionMissed = errors.New("corruption was injected and not found: this is a bug in gpurun's verification")
 
 // Explain says what kind of failure an error of [Run] is.
 func Explain(err error) report.Failure {
@@ -32,13 +28,13 @@ func Explain(err error) report.Failure {
 		straggler   *rendezvous.Straggler
 		left        *rendezvous.PeerLeft
 		aborted     *rendezvous.Aborted
-		stuck       *StuckError
-		library     *LibraryError
+		stuck       *library.StuckError
+		library     *library.Error
 	)
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
-	case errors.Is(err, errInputChanged), errors.Is(err, errCorruptionMissed), errors.Is(err, errCheckWrong):
+	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed), errors.Is(err, verify.ErrCheckWrong):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer

@@ -12,7 +12,9 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
+	"gpurun/worker/library"
 	"gpurun/worker/process/report"
+	"gpurun/worker/verify"
 	"gpurun/worker/workload"
 )
 
@@ -23,8 +25,11 @@ func TestExplain(t *testing.T) {
 		want report.Failure
 	}{
 		{&workload.UsageError{Reason: "no"}, report.Failure{Class: report.Usage}},
-		{errInputChanged, report.Failure{Class: report.WrongData}},
-		{errCorruptionMissed, report.Failure{Class: report.WrongData}},
+		{verify.ErrInputChanged, report.Failure{Class: report.WrongData}},
+		{verify.ErrCorruptionMissed, report.Failure{Class: report.WrongData}},
+		{verify.ErrCheckWrong, report.Failure{Class: report.WrongData}},
+		{&library.StuckError{What: "joining"}, report.Failure{Class: report.Timeout}},
+		{&library.Error{Title: "NCCL 2.99.1", Err: errors.New("ncclRemoteError")}, report.Failure{Class: report.Environment}},
 		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},
 		{&rendezvous.PeerLeft{Rank: 3}, report.Failure{Class: report.Rendezvous, Peer: &three, Consequence: true}},
 		{&rendezvous.Straggler{Missing: []int{3, 5}}, report.Failure{Class: report.Timeout, Peer: &three}},

@@ -20,13 +20,19 @@ import (
 	"gpurun/kernels/ptx"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/library"
 	"gpurun/worker/process/report"
+	"gpurun/worker/rank"
 	"gpurun/worker/result"
 	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type nopCloser struct{ *bytes.Buffer }
+
+func (nopCloser) Close() error { return nil }
 
 // ranks are the workers of a job in one process, each on a goroutine.
 type ranks struct {
@@ -35,7 +41,7 @@ type ranks struct {
 	backend func(rank int) cudart.Backend // nil: the simulator
 	source  collective.Source             // nil: what ships
 	// libraries are those of others; nil: none.
-	libraries func(rank int) map[string]OpenLibrary
+	libraries func(rank int) map[string]library.Open
 	phases    bool           // they are noted
 	before    func(rank int) // is called before a rank's life; nil: nothing is
 }
@@ -83,23 +89,23 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 	var out bytes.Buffer
 	errs := make([]error, g.world)
 	var wg sync.WaitGroup
-	for rank := range g.world {
-		o := Options{
-			Job: job, Rank: rank, LocalRank: rank % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(), Ordinal: rank,
-			Files: files[rank], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
+	for n := range g.world {
+		o := rank.Options{
+			Job: job, Rank: n, LocalRank: n % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(), Ordinal: n,
+			Files: files[n], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
 			Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
 		}
-		if rank == 0 {
+		if n == 0 {
 			o.Reports = report.NewWriter(nopCloser{&out})
 		}
 		// A rank of these is no process that could end; the calls of its libraries all
 		// return, also when a peer is gone meanwhile.
 		o.Abort = func(error) {}
 		if g.libraries != nil {
-			o.Libraries = g.libraries(rank)
+			o.Libraries = g.libraries(n)
 		}
 		if g.backend != nil {
-			o.Backend = g.backend(rank)
+			o.Backend = g.backend(n)
 		}
 		if g.source != nil {
 			o.Source = g.source
@@ -109,9 +115,9 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 		}
 		wg.Go(func() {
 			if g.before != nil {
-				g.before(rank)
+				g.before(n)
 			}
-			errs[rank] = Run(t.Context(), o)
+			errs[n] = Run(t.Context(), o)
 		})
 	}
 	wg.Wait()

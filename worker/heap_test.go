@@ -10,7 +10,9 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/library"
 	"gpurun/worker/result"
+	"gpurun/worker/verify"
 )
 
 // fakeHeap is a library with a symmetric heap, which is memory of the rank's device.
@@ -70,7 +72,7 @@ type heapStream struct {
 }
 
 func (s heapStream) Fill(dst cudart.DevicePtr, value byte, bytes int64) error {
-	if value == poison {
+	if value == verify.Poison {
 		s.fill()
 	}
 	return s.Stream.Fill(dst, value, bytes)
@@ -99,7 +101,7 @@ func TestHeapIsPreparedBeforeItIsWritten(t *testing.T) {
 		backend: func(rank int) cudart.Backend {
 			return heapBackend{sim.New(2, sim.Options{}), devices[rank]}
 		},
-		libraries: func(rank int) map[string]OpenLibrary {
+		libraries: func(rank int) map[string]library.Open {
 			f := &fakeHeap{&fakeNCCL{table: shared, title: "NVSHMEM 3.99.1"}, devices[rank], func() {}}
 			if rank == 0 {
 				f.enqueued = func() {
@@ -110,7 +112,7 @@ func TestHeapIsPreparedBeforeItIsWritten(t *testing.T) {
 					}
 				}
 			}
-			return map[string]OpenLibrary{"nvshmem": func(string) (Library, error) { return f, nil }}
+			return map[string]library.Open{"nvshmem": func(string) (library.Library, error) { return f, nil }}
 		},
 	}
 	job := ncclJob("nvshmem")

@@ -13,6 +13,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/worker/library"
 	"gpurun/worker/process/report"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
@@ -115,8 +116,8 @@ func withNCCL(world int, spoil func(rank int, f *fakeNCCL)) (ranks, []*fakeNCCL)
 		fakes[rank] = &fakeNCCL{table: t, title: "NCCL 2.99.1"}
 		spoil(rank, fakes[rank])
 	}
-	return ranks{world: world, libraries: func(rank int) map[string]OpenLibrary {
-		return map[string]OpenLibrary{"nccl": func(path string) (Library, error) {
+	return ranks{world: world, libraries: func(rank int) map[string]library.Open {
+		return map[string]library.Open{"nccl": func(path string) (library.Library, error) {
 			if path != "" {
 				return nil, errors.New("no such file " + path)
 			}
@@ -214,8 +215,8 @@ func (l *lazyNCCL) Enqueue(s cudart.Stream, call collective.LibraryCall) error {
 
 func TestLibraryConnectsBeforeCapture(t *testing.T) {
 	for _, rounds := range []int{0, 2} {
-		g := ranks{world: 1, libraries: func(int) map[string]OpenLibrary {
-			return map[string]OpenLibrary{"nccl": func(string) (Library, error) {
+		g := ranks{world: 1, libraries: func(int) map[string]library.Open {
+			return map[string]library.Open{"nccl": func(string) (library.Library, error) {
 				return &lazyNCCL{fakeNCCL: fakeNCCL{title: "NCCL 2.99.1"}}, nil
 			}}
 		}}

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +14,8 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
-	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
-	"gpurun/worker/process/report"
+	"gpurun/worker/peers"
 	"gpurun/worker/workload"
 )
 
@@ -73,10 +71,6 @@ func TestLibraryAcrossMachines(t *testing.T) {
 			t.Errorf("%s, %s: %v", r, r.Why, r.Complaints())
 		}
 	}
-	o, err := (&rank{Options: Options{Job: across("allreduce", "nccl")}}).memoryOptions(1)
-	if err != nil || o.Kind != symm.Private {
-		t.Errorf("%+v, %v", o, err)
-	}
 }
 
 // Rank 0 hears of wrong sums on another machine.
@@ -104,11 +98,16 @@ func TestFilesStayOnTheirMachine(t *testing.T) {
 	defer stop()
 	var all errgroup.Group
 	for n := range g.world {
-		r := &rank{Options: Options{
-			Job: workload.Job{Timeout: 20 * time.Second, Nodes: g.nodes}, Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(),
-			Target: server.Target(), Files: files[n], Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
-		}}
-		all.Go(func() error { return errors.Join(r.passFile(t.Context()), r.close()) })
+		all.Go(func() error {
+			p, err := peers.Open(peers.Options{
+				Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(), Target: server.Target(), Files: files[n],
+				Timeout: 20 * time.Second, SpansMachines: true, Logger: zap.NewNop(),
+			})
+			if err != nil {
+				return err
+			}
+			return errors.Join(passFile(t.Context(), p, n, n%g.local()), p.Close())
+		})
 	}
 	if err := all.Wait(); err != nil {
 		t.Error(err)
@@ -116,8 +115,8 @@ func TestFilesStayOnTheirMachine(t *testing.T) {
 }
 
 // passFile joins and wants one file from the one peer on this machine.
-func (r *rank) passFile(ctx context.Context) error {
-	if err := r.join(ctx, func() error { return nil }); err != nil {
+func passFile(ctx context.Context, p *peers.Peers, rank, local int) error {
+	if err := p.Join(ctx); err != nil {
 		return err
 	}
 	mine, err := os.Open(os.DevNull)
@@ -125,12 +124,12 @@ func (r *rank) passFile(ctx context.Context) error {
 		return err
 	}
 	defer mine.Close()
-	theirs, err := exchange{r.group, r.files}.AllGatherFiles(ctx, "files", mine)
+	theirs, err := p.Exchange().AllGatherFiles(ctx, "files", mine)
 	if err != nil {
 		return err
 	}
-	if peer := 1 - r.LocalRank; len(theirs) != 2 || theirs[peer] == nil {
-		return fmt.Errorf("rank %d got %v", r.Rank, theirs)
+	if peer := 1 - local; len(theirs) != 2 || theirs[peer] == nil {
+		return fmt.Errorf("rank %d got %v", rank, theirs)
 	}
-	return errors.Join(theirs[1-r.LocalRank].Close(), r.group.Leave(ctx))
+	return errors.Join(theirs[1-local].Close(), p.Leave(ctx))
 }

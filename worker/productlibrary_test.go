@@ -13,6 +13,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/library"
 	"gpurun/worker/workload"
 )
 
@@ -87,15 +88,15 @@ func (f *productPeers) Enqueue(s cudart.Stream, call collective.LibraryCall) err
 // withProductPeers are ranks that have both libraries, which spoil changes.
 func withProductPeers(world int, spoil func(rank int, f *productPeers)) ranks {
 	t := newTable(world)
-	return ranks{world: world, libraries: func(rank int) map[string]OpenLibrary {
-		open := func(title string) OpenLibrary {
-			return func(string) (Library, error) {
+	return ranks{world: world, libraries: func(rank int) map[string]library.Open {
+		open := func(title string) library.Open {
+			return func(string) (library.Library, error) {
 				f := &productPeers{fakeNCCL: fakeNCCL{table: t, title: title}}
 				spoil(rank, f)
 				return f, nil
 			}
 		}
-		return map[string]OpenLibrary{"nccl": open("NCCL 2.99.1"), "cublas": open("cuBLAS 13.9.0")}
+		return map[string]library.Open{"nccl": open("NCCL 2.99.1"), "cublas": open("cuBLAS 13.9.0")}
 	}}
 }
 
@@ -150,7 +151,7 @@ func TestCorruptLocalProductIsFound(t *testing.T) {
 func TestProductsWithoutCUBLAS(t *testing.T) {
 	g := withProductPeers(2, func(int, *productPeers) {})
 	both := g.libraries
-	g.libraries = func(rank int) map[string]OpenLibrary {
+	g.libraries = func(rank int) map[string]library.Open {
 		all := both(rank)
 		delete(all, "cublas")
 		return all

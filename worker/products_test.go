@@ -3,7 +3,6 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/ptx"
-	"gpurun/kernels/reference"
 	"gpurun/worker/process/report"
+	"gpurun/worker/verify"
 	"gpurun/worker/workload"
 )
 
@@ -153,32 +151,8 @@ func TestChangedInputOfAProductIsFound(t *testing.T) {
 		return both.ReplaceAll(text, []byte("$0\nmov.b64 $2,$1;")), err
 	}}
 	_, errs := g.run(t, job)
-	if err := errors.Join(errs...); !errors.Is(err, errInputChanged) {
+	if err := errors.Join(errs...); !errors.Is(err, verify.ErrInputChanged) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Errors that are too large together make a result wrong, though none is by itself.
-func TestErrorsTooLargeTogether(t *testing.T) {
-	c := workload.ProductCase{Operation: matmul.Operations()[0], Algorithm: matmul.Operations()[0].Algorithms[0], Problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half}}
-	for _, tt := range []struct {
-		norms reference.Norms
-		wrong int64 // found before, by themselves
-		want  int64
-	}{
-		{reference.Norms{Error: 1e-8, Sum: 1, Magnitude: 1}, 0, 0},
-		{reference.Norms{Error: 1, Sum: 1, Magnitude: 1}, 0, 32},
-		{reference.Norms{Error: 1, Sum: 1, Magnitude: 1}, 3, 0},
-		{reference.Norms{Error: math.NaN(), Sum: 1, Magnitude: 1}, 0, 32},
-	} {
-		trial := productTrial{&productContestant{ProductCase: c}, c.Input(1, reference.Random, 1), "after timing"}
-		(&productRun{rank: &rank{}}).noteNorms(trial, tt.norms, reference.Verdict{Wrong: tt.wrong}, 64)
-		if got := trial.wrong(); got != tt.want {
-			t.Errorf("%+v, %d wrong before: %d wrong, want %d", tt.norms, tt.wrong, got, tt.want)
-		}
-		if (trial.Norms == nil) != math.IsNaN(tt.norms.Error) {
-			t.Errorf("%+v: kept %v", tt.norms, trial.Norms)
-		}
 	}
 }
 
@@ -219,7 +193,20 @@ func TestWrongCheckIsNoticed(t *testing.T) {
 	}}
 	_, errs := g.run(t, job)
 	err := errors.Join(errs...)
-	if !errors.Is(err, errCheckWrong) || Explain(err).Class != report.WrongData {
+	if !errors.Is(err, verify.ErrCheckWrong) || Explain(err).Class != report.WrongData {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatIsNotRecorded(t *testing.T) {
+	for want, algorithms := range map[string][]string{
+		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases":                                                    {"naive", "decomposed"},
+		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; there is of naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
+	} {
+		job := productsJob("matmul-allreduce")
+		job.Record, job.Algorithms = true, algorithms
+		if err := job.Check(2); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
 	}
 }

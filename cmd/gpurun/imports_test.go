@@ -32,6 +32,17 @@ var importRules = []importRule{
 		[]string{"gpurun/kernels", "gpurun/cudart$", "gpurun/cudart/symm$"},
 		"what ranks are to do is worked out without running anything",
 	},
+	{"gpurun/worker/collectives", onRanks, "what runs on ranks knows nothing of what else does: worker.Run has them all"},
+	{"gpurun/worker/products", onRanks, "what runs on ranks knows nothing of what else does: worker.Run has them all"},
+	{"gpurun/worker/links", onRanks, "what runs on ranks knows nothing of what else does: worker.Run has them all"},
+	{
+		"gpurun/worker/rank",
+		[]string{
+			"gpurun/worker/library", "gpurun/worker/peers", "gpurun/worker/status", "gpurun/worker/workload", "gpurun/worker/result",
+			"gpurun/worker/process/report", "gpurun/kernels", "gpurun/rendezvous", "gpurun/cudart$", "gpurun/cudart/symm$",
+		},
+		"a rank knows nothing of what runs on it",
+	},
 	{
 		"gpurun/cmd/gpurun$",
 		[]string{"gpurun/cmd/gpurun", "gpurun/worker", "gpurun/kernels", "gpurun/configs"},
@@ -43,6 +54,12 @@ var importRules = []importRule{
 		"who knows where a value comes from need not know what it means",
 	},
 	{"gpurun/configs", nil, "configuration is data"},
+}
+
+// onRanks is what packages may import that run on ranks.
+var onRanks = []string{
+	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload", "gpurun/worker/result",
+	"gpurun/kernels", "gpurun/cudart$",
 }
 
 // floors are the packages below this one, from the ground up. Each may import those of the
@@ -123,6 +140,10 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/worker", []string{"github.com/spf13/viper"}},
 		{"gpurun/worker/workload", []string{"gpurun/rendezvous"}},
 		{"gpurun/worker/workload", []string{"gpurun/worker"}},
+		{"gpurun/worker/collectives", []string{"gpurun/worker/products"}},
+		{"gpurun/worker/products", []string{"gpurun/worker/links"}},
+		{"gpurun/worker/links", []string{"gpurun/rendezvous"}},
+		{"gpurun/worker/rank", []string{"gpurun/worker/collectives"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/spf13/viper"}},
 		{"gpurun/cmd/gpurun", []string{"gpurun/cudart/nvml"}},
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cudart/sim"}},

@@ -21,7 +21,9 @@ type Capabilities struct {
 	NoMulticast string
 	// SpansMachines: the devices are on several machines.
 	SpansMachines bool
-	WantPDL       bool // of every kernel, or else not at all
+	// PDL: kernels that can are launched by programmatic dependent launch. WantPDL: an
+	// algorithm whose kernels cannot is refused.
+	PDL, WantPDL bool
 	// Libraries are those of others that are open, the same versions on all ranks,
 	// and Missing says why one cannot be used; by name.
 	Libraries map[string]Library

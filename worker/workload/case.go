@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
@@ -81,6 +82,15 @@ func (c Case) String() string {
 		place = "in place"
 	}
 	return fmt.Sprintf("%s, %d bytes %s", strings.Join(words, " "), c.Bytes(), place)
+}
+
+// verifyingSpeed is how many bytes of one rank's input the reference works through
+// in a second on a slow machine, or less.
+const verifyingSpeed = 4 << 20
+
+// Verifying bounds how much longer a rank may take than another to verify the case.
+func (c Case) Verifying() time.Duration {
+	return time.Duration(c.Bytes()/verifyingSpeed*int64(c.world)) * time.Second
 }
 
 // Task is what cases have in common that differ in algorithm and blocks alone.

@@ -21,7 +21,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
+	"gpurun/worker/library"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
 	"gpurun/worker/workload"
@@ -142,11 +142,11 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 
 // oldNCCL is open, and does not add 8-bit floats.
 type oldNCCL struct {
-	worker.Library
+	library.Library
 	missing bool
 }
 
-func (l oldNCCL) open(path string) (worker.Library, error) {
+func (l oldNCCL) open(path string) (library.Library, error) {
 	if l.missing {
 		return nil, fmt.Errorf("no such file %s", path)
 	}

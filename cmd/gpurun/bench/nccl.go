@@ -8,13 +8,13 @@ import (
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // compareWithNCCL adds NCCL to what is measured on GPUs, where nobody says which
 // algorithms to measure: it is what most would use instead. Where it cannot take part,
 // that is noted with the reason.
-func (b *Run) compareWithNCCL(open worker.OpenLibrary) {
+func (b *Run) compareWithNCCL(open library.Open) {
 	a, ok := b.What.Algorithm(libraries.NCCLName)
 	if !ok || b.Machine.Backend == "sim" || b.Sources.Source("algo") != "" {
 		return
@@ -33,7 +33,7 @@ func (b *Run) compareWithNCCL(open worker.OpenLibrary) {
 }
 
 // lackingInNCCL says why the library cannot do the job, or returns "".
-func (b *Run) lackingInNCCL(open worker.OpenLibrary) string {
+func (b *Run) lackingInNCCL(open library.Open) string {
 	l, err := open(b.Config.NCCLLib)
 	if err != nil {
 		return phrase.OneLine(err)

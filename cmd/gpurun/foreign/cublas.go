@@ -9,7 +9,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // cublasLibrary multiplies, as a [matmul.BLAS]. It knows no other ranks, so that joining
@@ -23,7 +23,7 @@ type cublasLibrary struct {
 
 var _ matmul.BLAS = (*cublasLibrary)(nil)
 
-func openCUBLAS(path string) (worker.Library, error) {
+func openCUBLAS(path string) (library.Library, error) {
 	lib, err := cublas.Open(path)
 	if err != nil {
 		return nil, err

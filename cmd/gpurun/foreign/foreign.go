@@ -1,15 +1,15 @@
 // Package foreign makes NCCL, NVSHMEM and cuBLAS do what gpurun's own kernels do: it
-// puts their calls behind [worker.Library] and [matmul.BLAS].
+// puts their calls behind [library.Library] and [matmul.BLAS].
 package foreign
 
 import (
 	"gpurun/kernels/libraries"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // Libraries is what opens each library, by the name of its algorithms. Nothing is opened yet.
-func Libraries() map[string]worker.OpenLibrary {
-	return map[string]worker.OpenLibrary{
+func Libraries() map[string]library.Open {
+	return map[string]library.Open{
 		libraries.NCCLName:    openNCCL,
 		libraries.NVSHMEMName: openNVSHMEM,
 		libraries.CUBLASName:  openCUBLAS,

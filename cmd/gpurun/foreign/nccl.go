@@ -7,7 +7,7 @@ import (
 	"gpurun/cudart/nccl"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // ncclLibrary is this rank's side of a communicator.
@@ -16,7 +16,7 @@ type ncclLibrary struct {
 	comm *nccl.Comm // nil until the ranks have joined
 }
 
-func openNCCL(path string) (worker.Library, error) {
+func openNCCL(path string) (library.Library, error) {
 	lib, err := nccl.Open(path)
 	if err != nil {
 		return nil, err

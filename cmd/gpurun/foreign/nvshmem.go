@@ -10,7 +10,7 @@ import (
 	"gpurun/cudart/nvshmem"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // nvshmemLibrary works on memory of the library's own heap alone. The heap joins
@@ -21,7 +21,7 @@ type nvshmemLibrary struct {
 	ours map[string]bool
 }
 
-func openNVSHMEM(path string) (worker.Library, error) {
+func openNVSHMEM(path string) (library.Library, error) {
 	lib, err := nvshmem.Open(path)
 	if err != nil {
 		return nil, err

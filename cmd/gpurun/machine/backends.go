@@ -8,7 +8,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
-	"gpurun/worker"
+	"gpurun/worker/library"
 )
 
 // Lister lists the GPUs, as GPUs does.
@@ -36,7 +36,7 @@ func Open(name string, ranks int, seed uint64) (cudart.Backend, error) {
 }
 
 // Libraries are the libraries of others that a backend has: they need GPUs.
-func Libraries(backend string) map[string]worker.OpenLibrary {
+func Libraries(backend string) map[string]library.Open {
 	if backend != "cuda" {
 		return nil
 	}

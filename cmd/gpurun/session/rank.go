@@ -12,6 +12,7 @@ import (
 	"gpurun/kernels/ptx"
 	"gpurun/worker"
 	"gpurun/worker/process/report"
+	"gpurun/worker/rank"
 	"gpurun/worker/result/phases"
 )
 
@@ -62,7 +63,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	if part.Timing {
 		noted = phases.NewRecorder()
 	}
-	return worker.Run(ctx, worker.Options{
+	return worker.Run(ctx, rank.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token, TLS: tls,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,

@@ -1,0 +1,160 @@
+package rank
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/cudart/symm"
+	"gpurun/worker/result"
+	"gpurun/worker/result/phases"
+	"gpurun/worker/workload"
+)
+
+// ShareMemory allocates memory for the plan's cases and maps the peers'. It returns where
+// buffers lie. It may turn out only now that GPUs have no peer access, or no multicast
+// address: all ranks then choose again, and plan and caps change.
+func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan, caps *workload.Capabilities) (workload.Layout, error) {
+	if err := r.Status.Announce("sharing memory with the peers"); err != nil {
+		return workload.Layout{}, err
+	}
+	r.Status.Begin(phases.Settle)
+	s := settlement{Rank: r, plan: plan, caps: caps}
+	if err := s.allocate(ctx); err != nil || r.ID != 0 {
+		return s.layout, err
+	}
+	memory := result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}
+	return s.layout, r.Status.Result(result.Update{Memory: &memory})
+}
+
+// settlement is how the ranks settle on memory. It may take several attempts.
+type settlement struct {
+	*Rank
+	plan   *workload.Plan
+	caps   *workload.Capabilities
+	layout workload.Layout
+}
+
+// allocate allocates the memory, if need be again for algorithms that need less of
+// it.
+func (s *settlement) allocate(ctx context.Context) error {
+	for {
+		err := s.allocateOnce(ctx)
+		var refused *symm.NoPeerAccessError
+		switch {
+		case errors.As(err, &refused) && s.caps.NoPeerAccess == "":
+			s.caps.NoPeerAccess = whyUnreachable(refused.Rank, refused.Peer)
+		case err != nil:
+			return err
+		case s.plan.NeedsMulticast() && s.memory.Multicast == 0:
+			return s.doWithoutMulticast(ctx)
+		default:
+			return nil
+		}
+		if err := s.ChooseAlgorithms(s.plan, *s.caps); err != nil {
+			return err
+		}
+	}
+}
+
+// doWithoutMulticast chooses again for memory that has no multicast address, and
+// keeps that memory if it is large enough.
+func (s *settlement) doWithoutMulticast(ctx context.Context) error {
+	s.caps.NoMulticast = "there is none: " + s.memory.MulticastWhy
+	if err := s.ChooseAlgorithms(s.plan, *s.caps); err != nil {
+		return err
+	}
+	s.layout = s.plan.Layout(*s.caps)
+	if s.layout.Total <= s.memory.Bytes {
+		return nil
+	}
+	waiting, cancel := s.Peers.Within(ctx)
+	defer cancel()
+	if err := s.memory.Free(waiting); err != nil {
+		return fmt.Errorf("freeing the shared memory: %w", err)
+	}
+	return s.allocateOnce(ctx)
+}
+
+// allocateOnce makes room for the cases. With peer access all of the memory is symmetric.
+// Without it, the shared part is in memory of the host, and the buffers are in the device's
+// own. Across machines only a library shares memory.
+func (s *settlement) allocateOnce(ctx context.Context) error {
+	s.layout = s.plan.Layout(*s.caps)
+	bytes := s.layout.Total
+	options, err := s.memoryOptions(bytes)
+	if err != nil {
+		return err
+	}
+	separate := options.Kind.Traits().HostMemory // the buffers, from what is shared
+	if separate {
+		bytes = s.layout.Shared
+	}
+	waiting, cancel := s.Peers.Within(ctx)
+	defer cancel()
+	s.memory, err = symm.Allocate(waiting, s.Device, s.Peers.Exchange(), bytes, options)
+	if err != nil {
+		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
+	}
+	if !separate {
+		return nil
+	}
+	own, err := s.Device.Malloc(s.layout.Total - s.layout.Shared) // freed with the device
+	if err != nil {
+		return fmt.Errorf("allocating %d bytes of buffers%s: %w", s.layout.Total-s.layout.Shared, advice(err), err)
+	}
+	s.layout = s.layout.MoveBuffers(int64(own - s.memory.Local))
+	return nil
+}
+
+// memoryOptions says what kind of memory of so many bytes the cases need here.
+func (s *settlement) memoryOptions(bytes int64) (symm.Options, error) {
+	job := s.options.Job
+	requested := symm.Kind(job.Symm)
+	o := symm.Options{
+		Kind: requested, Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), OnStep: s.begins,
+	}
+	for _, name := range s.plan.Libraries() {
+		heap, ok := symm.HeapOf(name)
+		if ok && heap != requested && s.plan.Needs(name) {
+			o.Kind, o.Why = heap, "its collectives work on no other"
+		}
+	}
+	traits := o.Kind.Traits()
+	switch {
+	case s.caps.NoPeerAccess != "" && !job.SpansMachines() && traits.PeerAccess:
+		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, s.caps.NoPeerAccess)}
+	case traits.Library != "":
+		heap, err := s.Libraries.Heap(traits.Library, bytes, !job.SpansMachines())
+		if err != nil {
+			return o, err
+		}
+		o.NVSHMEM = heap
+	case job.SpansMachines():
+		o.Kind, o.Why = symm.Private, "the ranks are on several machines"
+	case s.caps.NoPeerAccess != "" && !traits.HostMemory:
+		o.Kind, o.Why = symm.Host, s.caps.NoPeerAccess
+	}
+	return o, nil
+}
+
+// begins notes a step of the sharing of memory.
+func (s *settlement) begins(step symm.Step) {
+	switch step {
+	case symm.Allocating:
+		s.Status.Begin(phases.Allocate)
+	case symm.Exchanging:
+		s.Status.Begin(phases.Exchange)
+	case symm.Mapping:
+		s.Status.Begin(phases.Map)
+	}
+}
+
+// advice is what can be done about an allocation that failed.
+func advice(err error) string {
+	if errors.Is(err, cudart.ErrOutOfMemory) {
+		return " (smaller sizes, by --maxbytes, or for products by -m, -n and -k, need less)"
+	}
+	return ""
+}
