@@ -12,10 +12,12 @@ import (
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/broadcast"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/gather"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/probe"
 	"gpurun/kernels/reduce"
 	"gpurun/kernels/reducescatter"
+	"gpurun/kernels/scatter"
 )
 
 //go:generate go run ./ptx/build
@@ -24,7 +26,8 @@ import (
 func Collectives() []*collective.Collective {
 	return []*collective.Collective{
 		allreduce.Collective(), allgather.Collective(), reducescatter.Collective(),
-		broadcast.Collective(), reduce.Collective(), alltoall.Collective(), barrier.Collective(),
+		broadcast.Collective(), reduce.Collective(), gather.Collective(), scatter.Collective(),
+		alltoall.Collective(), barrier.Collective(),
 	}
 }
 

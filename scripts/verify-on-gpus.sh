@@ -54,24 +54,38 @@ first() {
   check 1 smoke-wrong $gpurun --device cuda smoke --quick --inject corrupt:rank=0,byte=0
 }
 
+# collectives: those of the catalog that move data.
+collectives() {
+  local name
+  for name in $($gpurun list --output json | sed -n 's/^ *"collective": "\(.*\)",$/\1/p' | uniq); do
+    if takes "$name" minbytes; then echo "$name"; fi
+  done
+}
+
+# takes COLLECTIVE FLAG: whether the flag means something to the collective.
+takes() { grep -q -- "--$2 " <<<"$($gpurun "$1" --help)"; }
+
+# lists COLLECTIVE ALGORITHM: whether the collective has it.
+lists() { grep -q "^  $2 " <<<"$($gpurun "$1" --help)"; }
+
 sweeps() {
   local n run collective ops epilogue
   for n in ${RANKS:-1 2 3 4 8}; do
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
-    for collective in allreduce reducescatter reduce allgather broadcast alltoall; do
+    for collective in $(collectives); do
       ops=
-      case $collective in allreduce | reducescatter | reduce) ops="-o all" ;; esac
+      ! takes "$collective" op || ops="-o all"
       check 0 "$collective-types-$n" $run $collective --algo all -d all $ops -b 1K -e 1M -f 32 -n 2 -w 1 -G 2
       check 0 "$collective-odd-$n" $run $collective --algo all -d all $ops -b 0 -e 200 -i 40 -n 2 -w 1 -u
       check 0 "$collective-large-$n" $run $collective --algo all -d float,bfloat16 -b 64K -e 64M -f 32 -n 5 --pdl off
       check 0 "$collective-no-peers-$n" $run $collective --p2p off -d float -b 4 -e 4M -f 64 -n 2
+      ! takes "$collective" root || check 0 "$collective-root-$n" $run $collective --algo all -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
     done
     check 0 "barrier-$n" $run barrier --algo all
     for epilogue in negate scale "bias --hidden 1000" "rmsnorm --hidden 4096"; do
       check 0 "${epilogue%% *}-$n" $run allreduce --algo all -d half,bfloat16,float --epilogue $epilogue -b 16K -e 4M -f 16 -n 5
     done
-    check 0 "root-$n" $run reduce -r $((n - 1)) -b 1K -e 1M -f 32 -n 2
   done
 }
 
@@ -80,7 +94,7 @@ memory() {
   for n in 2 4; do
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
-    for collective in allreduce reducescatter allgather broadcast alltoall; do
+    for collective in $(collectives); do
       for kind in vmm ipc nvshmem; do
         [ $kind != nvshmem ] || has NVSHMEM || continue
         check 0 "$collective-$kind-$n" $run $collective --symm $kind --algo all -b 1K -e 64M -f 16 -d bfloat16 -n 5
@@ -93,7 +107,7 @@ memory() {
 has() { $gpurun list --output json | grep -q "\"cuda\": \"yes: $1"; }
 
 libraries() {
-  local n run collective ops library title types
+  local n run collective root ops library title types
   for n in 2 4; do
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
@@ -101,15 +115,17 @@ libraries() {
       title=NCCL ops="-o all" types=all
       [ $library = nccl ] || title=NVSHMEM ops="-o sum,prod,min,max" types=int8,uint8,int32,uint32,int64,uint64,half,float,double,bfloat16
       has $title || { echo "$title is not installed"; continue; }
-      for collective in allreduce reducescatter; do
-        check 0 "$collective-$library-$n" $run $collective --algo $library -d $types $ops -b 1K -e 1M -f 32 -n 2
-        check 0 "$collective-$library-graph-$n" $run $collective --algo $library -d bfloat16,float -b 1K -e 256M -f 16 -n 5 -G 5
-      done
-      for collective in allgather broadcast alltoall; do
-        check 0 "$collective-$library-$n" $run $collective --algo $library -d half,double -b 1K -e 256M -f 16 -n 5
+      for collective in $(collectives); do
+        lists "$collective" $library || continue
+        root=
+        ! takes "$collective" root || root="-r 1"
+        if takes "$collective" op; then
+          check 0 "$collective-$library-$n" $run $collective --algo $library $root -d $types $ops -b 1K -e 1M -f 32 -n 2
+        fi
+        check 0 "$collective-$library-graph-$n" $run $collective --algo $library $root -d bfloat16,float -b 1K -e 256M -f 16 -n 5 -G 5
+        check 0 "$collective-$library-large-$n" $run $collective --algo $library $root -d half,double -b 1K -e 256M -f 16 -n 5
       done
     done
-    has NCCL && check 0 "reduce-nccl-$n" $run reduce --algo nccl -r 1 -d half,double -b 1K -e 64M -f 16 -n 5
     has NVSHMEM && check 0 "barrier-nvshmem-$n" $run barrier --algo nvshmem
   done
   if [ "$count" -ge 4 ] && has NCCL; then

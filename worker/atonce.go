@@ -21,7 +21,7 @@ type fan struct {
 // newFan makes the streams. The caller closes it, also after an error.
 func (r *rank) newFan() (*fan, error) {
 	peers := r.WorldSize - 1
-	f := &fan{bytes: workload.ShareBytes(r.Job.CeilingBytes, peers)}
+	f := &fan{bytes: workload.ConcurrentCopyBytes(r.Job.CeilingBytes, peers)}
 	f.apart = workload.RoundUp(f.bytes)
 	for range peers {
 		s, err := r.device.NewStream()

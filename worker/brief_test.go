@@ -88,7 +88,7 @@ func TestBriefLaunches(t *testing.T) {
 		for _, rounds := range []int{0, 1} {
 			job, kernel := tt.job, tt.kernel
 			log := &launches{brief: map[string]int{}, long: map[string]int{}, unprepared: map[string]int{}}
-			job.PDL, job.Rounds, job.Sizes = tt.pdl, rounds, []int64{tt.bytes}
+			job.PDL, job.Passes, job.Sizes = tt.pdl, rounds, []int64{tt.bytes}
 			(ranks{world: 2, backend: func(int) cudart.Backend {
 				return notingBackend{sim.New(2, sim.Options{}), log}
 			}}).mustRun(t, job)

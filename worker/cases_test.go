@@ -14,11 +14,11 @@ func casesOf(t testing.TB, job workload.Job, world int) []workload.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	around := workload.Surroundings{}
+	caps := workload.Capabilities{}
 	for range world {
-		around.Devices = append(around.Devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
+		caps.Devices = append(caps.Devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
 	}
-	if _, err := p.Choose(around); err != nil {
+	if _, err := p.Choose(caps); err != nil {
 		t.Fatal(err)
 	}
 	return p.Cases

@@ -31,7 +31,7 @@ func (r *rank) measureCeiling(ctx context.Context) error {
 		return nil
 	}
 	r.Phases.Begin(phases.Links)
-	found := result.Ceiling{Skipped: r.plan.NoCeiling(r.around)}
+	found := result.Ceiling{Skipped: r.plan.NoCeiling(r.caps)}
 	if found.Skipped == "" {
 		if err := r.phase("measuring what the links carry"); err != nil {
 			return err
@@ -71,7 +71,7 @@ func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
 		return result.Ceiling{Skipped: "the device's clock stands still while it copies"}
 	case once > turns:
 		return result.Ceiling{
-			CopyOut: atOnce, Bytes: workload.ShareBytes(bytes, len(all)-1),
+			CopyOut: atOnce, Bytes: workload.ConcurrentCopyBytes(bytes, len(all)-1),
 			Method: "copy engine, all ranks at once to all peers at once",
 		}
 	}

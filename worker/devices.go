@@ -44,14 +44,14 @@ func (r *rank) meetDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around = workload.Surroundings{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0], os.Getenv)}
-	if r.around.Apart, r.around.NoAtomics, err = r.reach(ctx, infos); err != nil {
+	r.caps = workload.Capabilities{Devices: infos, SpansMachines: r.Job.SpansMachines(), NoMulticast: r.Job.NoMulticast(infos[0].Backend, os.Getenv)}
+	if r.caps.NoPeerAccess, r.caps.NoAtomics, err = r.reach(ctx, infos); err != nil {
 		return err
 	}
-	if r.pdl, err = r.Job.LaunchesEarly(infos); err != nil {
+	if r.pdl, err = r.Job.UsesPDL(infos); err != nil {
 		return err
 	}
-	r.around.WantPDL = r.Job.PDL == workload.On
+	r.caps.WantPDL = r.Job.PDL == workload.On
 	if r.Rank != 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (r *rank) chooseAlgorithms() error {
 	if err := r.phase("choosing algorithms"); err != nil {
 		return err
 	}
-	leftOut, err := r.plan.Choose(r.around)
+	leftOut, err := r.plan.Choose(r.caps)
 	if err != nil {
 		return err
 	}
@@ -74,18 +74,16 @@ func (r *rank) chooseAlgorithms() error {
 }
 
 // links are the ranks whose memory a device cannot reach, and in whose it cannot count.
-type links struct{ Apart, NoAtomics []int }
+type links struct{ NoPeerAccess, NoAtomics []int }
 
 // reach asks every rank what its device can do with the others' memory, and puts what one of them
 // cannot in words that are the same on all ranks; empty is nothing.
 func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noAtomics string, err error) {
-	switch {
-	case r.Job.SpansMachines(): // nobody is to reach anybody
+	if r.Job.SpansMachines() { // no algorithm relies on peer access
 		return "", "", nil
-	case r.Job.P2P == workload.Off:
-		return "GPUs are to run as if they could not reach each other (p2p is off)", "", nil
-	case r.Job.Symm == string(symm.Host):
-		return "memory of the host is to be shared, not the GPUs' (symm is host)", "", nil
+	}
+	if why := r.Job.NoPeerAccess(); why != "" {
+		return "peer access is not used: " + why, "", nil
 	}
 	var mine links
 	for peer, info := range infos {
@@ -94,7 +92,7 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 			return "", "", fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.Ordinal, peer, err)
 		}
 		if !can {
-			mine.Apart = append(mine.Apart, peer)
+			mine.NoPeerAccess = append(mine.NoPeerAccess, peer)
 			continue
 		}
 		if can, err = symm.HasAtomics(r.device, info); err != nil {
@@ -109,8 +107,8 @@ func (r *rank) reach(ctx context.Context, infos []cudart.Info) (unreachable, noA
 		return "", "", err
 	}
 	for rank, l := range all {
-		if len(l.Apart) > 0 {
-			return apart(rank, l.Apart[0]), "", nil
+		if len(l.NoPeerAccess) > 0 {
+			return apart(rank, l.NoPeerAccess[0]), "", nil
 		}
 		if len(l.NoAtomics) > 0 && noAtomics == "" {
 			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics (nvidia-smi topo -p2p a shows which have)", rank, l.NoAtomics[0])

@@ -1,18 +1,19 @@
 package worker
 
 import (
+	"fmt"
+
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/worker/workload"
 )
 
-// heap prepares the symmetric heap of NVSHMEM, which is open if the job's memory
-// is to come from it.
-func (r *rank) heap(bytes int64) (symm.NVSHMEM, error) {
-	const name = string(symm.NVSHMEMHeap)
-	l, ok := r.libraries[name]
-	if !ok || r.around.Missing[name] != "" {
-		return nil, &workload.Unavailable{Reason: "there is no memory of NVSHMEM's: " + r.around.Missing[name]}
+// heap prepares the symmetric heap of a library, for so many bytes. The library is open if the
+// job's memory is to come from it.
+func (r *rank) heap(library string, bytes int64) (symm.NVSHMEM, error) {
+	l, ok := r.libraries[library]
+	if !ok || r.caps.Missing[library] != "" {
+		return nil, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s", library, r.caps.Missing[library])}
 	}
 	own, err := l.Heap(bytes, !r.Job.SpansMachines())
 	if err != nil {

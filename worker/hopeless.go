@@ -10,7 +10,7 @@ import (
 // hopeless reports, the same on all ranks, whether a short look finds a case so
 // slow that the job does not want it measured.
 func (r *rank) hopeless(ctx context.Context, c workload.Case) (bool, error) {
-	if r.Job.Hopeless <= 0 {
+	if r.Job.SkipSlowerThan <= 0 {
 		return false, nil
 	}
 	if err := r.phase("looking at %s", c); err != nil {
@@ -31,7 +31,7 @@ func (r *rank) hopeless(ctx context.Context, c workload.Case) (bool, error) {
 	if !seen || slowest < fastest {
 		r.fastest[c.Task()] = slowest
 	}
-	return seen && slowest > r.Job.Hopeless*fastest, nil
+	return seen && slowest > r.Job.SkipSlowerThan*fastest, nil
 }
 
 // look times a few calls, after one that loads what the case needs. It returns

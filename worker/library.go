@@ -64,16 +64,16 @@ func (r *rank) openLibraries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.around.Libraries, r.around.Missing = map[string]workload.Library{}, map[string]string{}
+	r.caps.Libraries, r.caps.Missing = map[string]workload.Library{}, map[string]string{}
 	for name, l := range r.libraries {
-		r.around.Libraries[name] = l
+		r.caps.Libraries[name] = l
 	}
 	for _, name := range names {
 		for rank := len(all) - 1; rank >= 0; rank-- {
 			if why := all[rank][name].Missing; why != "" {
-				r.around.Missing[name] = fmt.Sprintf("rank %d: %s", rank, why)
+				r.caps.Missing[name] = fmt.Sprintf("rank %d: %s", rank, why)
 			} else if title := all[rank][name].Title; title != all[0][name].Title && all[0][name].Missing == "" {
-				r.around.Missing[name] = fmt.Sprintf("rank 0 has %s and rank %d %s", all[0][name].Title, rank, title)
+				r.caps.Missing[name] = fmt.Sprintf("rank 0 has %s and rank %d %s", all[0][name].Title, rank, title)
 			}
 		}
 	}

@@ -220,7 +220,7 @@ func TestLibraryConnectsBeforeCapture(t *testing.T) {
 			}}
 		}}
 		job := ncclJob("nccl")
-		job.GraphReplays, job.Rounds = 1, rounds
+		job.GraphReplays, job.Passes = 1, rounds
 		if results := g.mustRun(t, job); len(results) != 4 || wrong(results) > 0 {
 			t.Errorf("%d rounds: %v", rounds, results)
 		}

@@ -51,8 +51,8 @@ func (r *rank) allocate(ctx context.Context) error {
 		err := r.allocateOnce(ctx)
 		var refused *symm.UnreachableError
 		switch {
-		case errors.As(err, &refused) && r.around.Apart == "":
-			r.around.Apart = apart(refused.Rank, refused.Peer)
+		case errors.As(err, &refused) && r.caps.NoPeerAccess == "":
+			r.caps.NoPeerAccess = apart(refused.Rank, refused.Peer)
 		case err != nil:
 			return err
 		case r.plan.NeedsMulticast() && r.memory.Multicast == 0:
@@ -69,11 +69,11 @@ func (r *rank) allocate(ctx context.Context) error {
 // doWithoutMulticast chooses again for memory that has no multicast address, and
 // keeps it if it is large enough for that.
 func (r *rank) doWithoutMulticast(ctx context.Context) error {
-	r.around.NoMulticast = "it needs a multicast address, and there is none: " + r.memory.MulticastWhy
+	r.caps.NoMulticast = "there is none: " + r.memory.MulticastWhy
 	if err := r.chooseAlgorithms(); err != nil {
 		return err
 	}
-	r.layout = r.plan.Layout(r.around)
+	r.layout = r.plan.Layout(r.caps)
 	if r.layout.Total <= r.memory.Bytes {
 		return nil
 	}
@@ -96,13 +96,14 @@ func (r *rank) freeMemory(ctx context.Context) error {
 // reach each other, what must be shared in memory of the host and the buffers in
 // the device's own. Across machines nothing is shared but what a library shares.
 func (r *rank) allocateOnce(ctx context.Context) error {
-	r.layout = r.plan.Layout(r.around)
+	r.layout = r.plan.Layout(r.caps)
 	bytes := r.layout.Total
 	options, err := r.memoryOptions(bytes)
 	if err != nil {
 		return err
 	}
-	if options.Kind == symm.Host {
+	separate := options.Kind.Traits().HostMemory // the buffers, from what is shared
+	if separate {
 		bytes = r.layout.Shared
 	}
 	waiting, cancel := r.within(ctx)
@@ -111,40 +112,42 @@ func (r *rank) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sharing %d bytes on each rank%s: %w", bytes, advice(err), err)
 	}
-	if options.Kind != symm.Host {
+	if !separate {
 		return nil
 	}
 	own, err := r.device.Malloc(r.layout.Total - r.layout.Shared) // freed with the device
 	if err != nil {
 		return fmt.Errorf("allocating %d bytes of buffers%s: %w", r.layout.Total-r.layout.Shared, advice(err), err)
 	}
-	r.layout = r.layout.Apart(int64(own - r.memory.Local))
+	r.layout = r.layout.MoveBuffers(int64(own - r.memory.Local))
 	return nil
 }
 
 // memoryOptions says what kind of memory of so many bytes the cases need here.
 func (r *rank) memoryOptions(bytes int64) (symm.Options, error) {
+	asked := symm.Kind(r.Job.Symm)
 	o := symm.Options{
-		Kind: symm.Kind(r.Job.Symm), Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
+		Kind: asked, Multicast: r.plan.NeedsMulticast(), AcrossMachines: r.Job.SpansMachines(), Begins: r.begins,
 	}
-	for name, l := range r.libraries {
-		if r.plan.Needs(name) && l.HasHeap() {
-			o.Kind = symm.NVSHMEMHeap
+	for name := range r.libraries {
+		if heap, ok := symm.HeapOf(name); ok && heap != asked && r.plan.Needs(name) {
+			o.Kind, o.Why = heap, "its collectives work on no other"
 		}
 	}
+	traits := o.Kind.Traits()
 	switch {
-	case r.around.Apart != "" && !r.Job.SpansMachines() && o.Kind != symm.Auto && o.Kind != "" && o.Kind != symm.Host:
-		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.around.Apart)}
-	case o.Kind == symm.NVSHMEMHeap:
-		own, err := r.heap(bytes)
+	case r.caps.NoPeerAccess != "" && !r.Job.SpansMachines() && traits.PeerAccess:
+		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, r.caps.NoPeerAccess)}
+	case traits.Library != "":
+		own, err := r.heap(traits.Library, bytes)
 		if err != nil {
 			return o, err
 		}
 		o.NVSHMEM = own
 	case r.Job.SpansMachines():
-		o.Kind = symm.Private
-	case r.around.Apart != "":
-		o.Kind = symm.Host
+		o.Kind, o.Why = symm.Private, "the ranks are on several machines"
+	case r.caps.NoPeerAccess != "" && !traits.HostMemory:
+		o.Kind, o.Why = symm.Host, r.caps.NoPeerAccess
 	}
 	return o, nil
 }
@@ -166,24 +169,7 @@ func (r *rank) reportMemory() error {
 	if r.Rank != 0 {
 		return nil
 	}
-	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.whyMemory()}})
-}
-
-// whyMemory says in a clause why memory is what it is. What symm was asked for is not
-// always what the job asks for.
-func (r *rank) whyMemory() string {
-	backend := r.memory.Backend
-	switch {
-	case backend == r.Job.Symm:
-		return r.memory.Why
-	case backend == string(symm.Private):
-		return "the ranks are on several machines"
-	case backend == string(symm.Host):
-		return r.around.Apart
-	case backend == string(symm.NVSHMEMHeap):
-		return "its collectives work on no other"
-	}
-	return r.memory.Why
+	return r.Reports.Result(result.Update{Memory: &result.Memory{Backend: r.memory.Backend, Why: r.memory.Why}})
 }
 
 // advice is what can be done about an allocation that failed.
@@ -204,9 +190,9 @@ func (r *rank) newComm(joined map[string]collective.Library) (err error) {
 		ScratchOffset: r.layout.Scratch,
 		PacketOffset:  r.layout.Packets,
 		PacketBytes:   r.layout.PacketBytes,
-		MailOffset:    r.layout.Mail,
-		MailBytes:     r.layout.MailBytes,
-		SMs:           r.around.LeastSMs(),
+		MailOffset:    r.layout.Mailboxes,
+		MailBytes:     r.layout.MailboxBytes,
+		SMs:           r.caps.LeastSMs(),
 		MaxBlocks:     r.Job.MaxBlocks,
 		PDL:           r.pdl,
 		BriefBytes:    r.Job.BriefBytes(),

@@ -26,11 +26,11 @@ type pairFindings struct {
 // runPairs checks every ordered pair, one at a time unless the job says otherwise, so
 // that each has the machine to itself; and then the bandwidth of as many at a time as there are ranks.
 func (r *rank) runPairs(ctx context.Context) error {
-	if r.around.Apart != "" {
+	if r.caps.NoPeerAccess != "" {
 		if r.Rank != 0 {
 			return nil
 		}
-		return r.Reports.Result(result.Update{Apart: r.around.Apart})
+		return r.Reports.Result(result.Update{Apart: r.caps.NoPeerAccess})
 	}
 	c, err := r.newPairCheck(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *rank) runPairs(ctx context.Context) error {
 
 func (r *rank) newPairCheck(ctx context.Context) (*pairCheck, error) {
 	l := r.layout.Pairs
-	prober, err := probe.New(r.comm, r.stream, r.comm.Local(l.Report), r.around.LeastSMs())
+	prober, err := probe.New(r.comm, r.stream, r.comm.Local(l.Report), r.caps.LeastSMs())
 	if err != nil {
 		return nil, err
 	}

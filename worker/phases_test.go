@@ -23,7 +23,7 @@ func TestPhasesAreNoted(t *testing.T) {
 		Iterations: 1, Verify: true,
 	}
 	rounds, unverified := usual, usual
-	rounds.Rounds = 1
+	rounds.Passes = 1
 	unverified.Verify = false
 	products := workload.Job{
 		Collective: "allgather-matmul", Algorithms: []string{workload.Auto}, DTypes: []string{"half"}, Iterations: 1, Verify: true,

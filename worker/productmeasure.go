@@ -49,7 +49,7 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 	r.onClose(copies.Close)
 	p := &productRun{rank: r, runner: &matmul.Runner{
 		Comm: r.comm, Device: r.device, Main: r.stream, Copies: copies,
-		SMs: r.around.ProductSMs(), LaunchesBlock: r.around.LaunchesBlock(), BLAS: r.blas(),
+		SMs: r.caps.ProductSMs(), LaunchesBlock: r.caps.LaunchesBlock(), BLAS: r.blas(),
 	}}
 	l := r.layout.Products
 	if err := r.stream.Fill(r.comm.Local(l.Call.Counters), 0, l.Words); err != nil {
@@ -66,7 +66,7 @@ func (r *rank) newProductRun(ctx context.Context) (*productRun, error) {
 func (p *productRun) groups() (all [][]workload.ProductCase) {
 	for _, c := range p.plan.Products.Cases {
 		last := len(all) - 1
-		if p.Job.Rounds > 0 && last >= 0 && all[last][0].Problem.String() == c.Problem.String() {
+		if p.Job.Passes > 0 && last >= 0 && all[last][0].Problem.String() == c.Problem.String() {
 			all[last] = append(all[last], c)
 		} else {
 			all = append(all, []workload.ProductCase{c})
@@ -141,7 +141,7 @@ func (p *productRun) time(ctx context.Context, all []productContestant) error {
 			return err
 		}
 	}
-	if p.Job.Rounds == 0 {
+	if p.Job.Passes == 0 {
 		return p.timeCalls(ctx, &all[0])
 	}
 	stamps, err := newStamps(p.device, 2)
@@ -149,7 +149,7 @@ func (p *productRun) time(ctx context.Context, all []productContestant) error {
 		return err
 	}
 	defer stamps.close()
-	for round := range p.Job.Rounds {
+	for round := range p.Job.Passes {
 		for _, i := range order(p.Job.Seed, round, len(all)) {
 			if err := p.timeRound(ctx, &all[i], stamps, round); err != nil {
 				return err
@@ -163,7 +163,7 @@ func (p *productRun) time(ctx context.Context, all []productContestant) error {
 // bits that change, so that multiplying them takes less power, and GPUs clock higher.
 func (p *productRun) fillForTiming(ctx context.Context, all []productContestant) error {
 	c := &all[0]
-	if i := slices.IndexFunc(all, func(c productContestant) bool { return c.GatheredBefore() }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c productContestant) bool { return c.GatheredIsInput() }); i >= 0 {
 		c = &all[i] // its inputs are all that there are
 	}
 	p.trials++
@@ -214,7 +214,7 @@ func (p *productRun) timeCalls(ctx context.Context, c *productContestant) error 
 
 // timeRound takes a sample of a case.
 func (p *productRun) timeRound(ctx context.Context, c *productContestant, s stamps, round int) error {
-	if err := p.phase("timing %s, round %d of %d", c, round+1, p.Job.Rounds); err != nil {
+	if err := p.phase("timing %s, round %d of %d", c, round+1, p.Job.Passes); err != nil {
 		return err
 	}
 	took, onHost, err := p.timeTogether(ctx, c.Awaited(), s, func() error {

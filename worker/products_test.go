@@ -33,7 +33,7 @@ func TestProductsAreVerified(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		for _, rounds := range []int{0, 3} {
 			job := productsJob(o.Name)
-			job.Rounds, job.DTypes = rounds, []string{"half", "bf16"}
+			job.Passes, job.DTypes = rounds, []string{"half", "bf16"}
 			var got []string
 			for _, r := range (ranks{world: 3}).mustRun(t, job) {
 				got = append(got, fmt.Sprintf("%s %s %s wrong %d, samples %d", r.Algorithm, r.DType, r.Product, *r.Wrong, len(r.Samples)))
@@ -59,7 +59,7 @@ func TestProductsAreVerified(t *testing.T) {
 func TestFusedProductsAreVerified(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)
-		job.Algorithms, job.Rounds = []string{"fused", "decomposed"}, 2
+		job.Algorithms, job.Passes = []string{"fused", "decomposed"}, 2
 		job.Products.M, job.Products.N, job.Products.Splits = []int64{140, 24}, []int64{20}, []int{1, 3}
 		var got []string
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {

@@ -33,8 +33,8 @@ func (p *productRun) merge(c workload.ProductCase, all []measurement) result.Res
 		Bytes: max(b.A, b.AFull, b.B, b.C), Count: b.C / int64(c.Problem.DType.Size), Alone: true, Mode: "stream",
 		Product: &result.Product{M: c.Problem.M, N: c.Problem.N, K: c.Problem.K, Splits: c.Splits},
 	}
-	if c.Asked != c.Algorithm.Name {
-		res.Asked = c.Asked
+	if c.Requested != c.Algorithm.Name {
+		res.Asked = c.Requested
 	}
 	if l := p.libraries[c.Algorithm.Library]; l != nil {
 		res.Library = l.Title()

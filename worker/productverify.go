@@ -26,6 +26,9 @@ func (p *productRun) verifyInto(ctx context.Context, c *productContestant, patte
 	if err := p.phase("verifying %s, %s", c, when); err != nil {
 		return err
 	}
+	if err := reference.Check(c.Problem.DType); err != nil {
+		return err
+	}
 	p.trials++ // other inputs each time: what another call left behind is no result
 	t := productTrial{c, c.Input(p.Job.Seed+p.trials, pattern, p.WorldSize), when}
 	if err := p.prepareProduct(ctx, t); err != nil {
@@ -73,7 +76,7 @@ func (p *productRun) prepareProduct(ctx context.Context, t productTrial) error {
 			return fmt.Errorf("uploading the inputs: %w", err)
 		}
 	}
-	if !t.GatheredBefore() {
+	if !t.GatheredIsInput() {
 		return nil
 	}
 	gathered := func(dst []byte, first int64) { t.in.FillTermA(dst, p.Rank, 0, first) }

@@ -76,7 +76,7 @@ func (r *rank) measureGroup(ctx context.Context, group []workload.Case) ([]measu
 			return nil, err
 		}
 	}
-	for round := range r.Job.Rounds {
+	for round := range r.Job.Passes {
 		for _, i := range order(r.Job.Seed, round, len(all)) {
 			if err := r.timeRound(ctx, &all[i], round); err != nil {
 				return nil, err
@@ -100,7 +100,7 @@ func (r *rank) measureGroup(ctx context.Context, group []workload.Case) ([]measu
 
 // timeRound takes a sample of a case.
 func (r *rank) timeRound(ctx context.Context, c *contestant, round int) error {
-	if err := r.phase("timing %s, round %d of %d", c.Case, round+1, r.Job.Rounds); err != nil {
+	if err := r.phase("timing %s, round %d of %d", c.Case, round+1, r.Job.Passes); err != nil {
 		return err
 	}
 	took, onHost, err := r.timeTogether(ctx, c.Case, c.stamps, c.batch)

@@ -22,7 +22,7 @@ import (
 func sideBySide() workload.Job {
 	return workload.Job{
 		Collective: "allreduce", Algorithms: []string{"oneshot", "twoshot", "auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
-		Sizes: []int64{1 << 10, 8 << 10}, Iterations: 2, Warmup: 1, Rounds: 4, Verify: true, Seed: 5,
+		Sizes: []int64{1 << 10, 8 << 10}, Iterations: 2, Warmup: 1, Passes: 4, Verify: true, Seed: 5,
 	}
 }
 
@@ -90,7 +90,7 @@ func TestRoundsInterleave(t *testing.T) {
 		return watched{sim.New(3, sim.Options{}), logs[rank]}
 	}}).mustRun(t, job)
 	places := 2
-	if got, want := len(logs[0].calls), places*job.Rounds*3; got != want {
+	if got, want := len(logs[0].calls), places*job.Passes*3; got != want {
 		t.Fatalf("%d batches, want %d", got, want)
 	}
 	for rank, log := range logs[1:] {
@@ -172,7 +172,7 @@ func TestRoundsGiveSamples(t *testing.T) {
 		var got []string
 		for _, r := range results {
 			got = append(got, strings.TrimSpace(r.Algorithm+" "+r.Asked+" "+result.FormatSize(r.Bytes)+map[bool]string{true: " in place"}[r.InPlace]))
-			if *r.Wrong != 0 || len(r.Samples) != job.Rounds || r.Time.P50 <= 0 || r.Time.Min != slices.Min(r.Samples) {
+			if *r.Wrong != 0 || len(r.Samples) != job.Passes || r.Time.P50 <= 0 || r.Time.Min != slices.Min(r.Samples) {
 				t.Errorf("%s: %+v", r, r)
 			}
 		}
@@ -206,7 +206,7 @@ func TestRoundsVerify(t *testing.T) {
 // Every case is verified before its group is timed, and once more when it has been.
 func TestRoundsVerifyTwice(t *testing.T) {
 	job := sideBySide()
-	job.Algorithms, job.Sizes, job.Rounds = []string{"oneshot", "twoshot"}, []int64{8 << 10}, 1
+	job.Algorithms, job.Sizes, job.Passes = []string{"oneshot", "twoshot"}, []int64{8 << 10}, 1
 	messages, errs := ranks{world: 2}.messages(t, job)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ type rank struct {
 	files  *fdpass.Peer
 	device cudart.Device
 	stream cudart.Stream
-	around workload.Surroundings
+	caps   workload.Capabilities
 	pdl    bool
 	memory *symm.Memory
 	// libraries are those that are open; leaving is what to do before the memory

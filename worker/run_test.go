@@ -46,7 +46,7 @@ func TestEveryAlgorithmIsVerified(t *testing.T) {
 				if *r.Wrong != 0 {
 					t.Errorf("%v", r.Complaints())
 				}
-				if c.Shape.Rooted != (r.Root == 1) {
+				if (c.Shape.Root != collective.NoRoot) != (r.Root == 1) {
 					t.Errorf("%s: root %d", r, r.Root)
 				}
 			}
@@ -180,13 +180,16 @@ func TestBarrierThatDoesNothingIsCaught(t *testing.T) {
 func TestCollectiveThatDoesNothingIsCaught(t *testing.T) {
 	for _, tt := range []struct {
 		collective, algorithm, module string
-		outputs                       int
+		outputs                       int // that are wrong
 	}{
 		{"allgather", "push", "allgather_push", 3},
 		{"broadcast", "p2p", "broadcast_p2p", 3},
+		{"gather", "p2p", "gather_p2p", 1},
+		{"scatter", "p2p", "scatter_p2p", 3},
 		{"alltoall", "push", "alltoall_push", 3},
 	} {
-		job := everyAlgorithm(must(kernels.Find(tt.collective)))
+		what := must(kernels.Find(tt.collective))
+		job := everyAlgorithm(what)
 		job.Algorithms, job.Sizes = []string{tt.algorithm}, []int64{1000}
 		for _, r := range (ranks{world: 3, source: sabotaged(tt.module)}).mustRun(t, job) {
 			ranks := map[int]bool{}
@@ -194,7 +197,7 @@ func TestCollectiveThatDoesNothingIsCaught(t *testing.T) {
 				ranks[m.Rank] = true
 			}
 			outputs := tt.outputs
-			if r.InPlace && tt.collective == "broadcast" { // the root has its output already
+			if r.InPlace && what.Shape.Root == collective.RootIsSource { // which has its output already
 				outputs--
 			}
 			if len(ranks) != outputs {
@@ -394,10 +397,10 @@ func TestWithoutPeerAccess(t *testing.T) {
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]workload.Job{
-		"allreduce twoshot needs peer access, and p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
+		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: workload.Off,
 		},
-		"allreduce multimem_oneshot needs multicast addresses, and multicast is off": {
+		"allreduce multimem_oneshot needs a multicast address, and --multicast is off": {
 			Collective: "allreduce", Algorithms: []string{"multimem_oneshot"}, Multicast: workload.Off,
 		},
 		"reduce p2p has no kernel for programmatic dependent launch of float sum: leave --pdl at auto": {
@@ -419,12 +422,12 @@ func TestContradictionsAreRefused(t *testing.T) {
 // Cases that a look finds too slow are left out, the same on all ranks.
 func TestHopelessCasesAreLeftOut(t *testing.T) {
 	job := everyAlgorithm(must(kernels.Find("allreduce")))
-	job.Algorithms, job.Ops, job.Sizes, job.Hopeless = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
+	job.Algorithms, job.Ops, job.Sizes, job.SkipSlowerThan = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
 	results := (ranks{world: 2}).mustRun(t, job)
 	if len(results) != 2 || results[0].Algorithm != "oneshot" || results[1].Algorithm != "oneshot" {
 		t.Errorf("%v", results)
 	}
-	job.Hopeless = 1e9
+	job.SkipSlowerThan = 1e9
 	if results := (ranks{world: 2}).mustRun(t, job); len(results) != 6 {
 		t.Errorf("%v", results)
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
@@ -33,12 +34,12 @@ func (r *rank) merge(c workload.Case, all []measurement) result.Result {
 		Collective: c.Algorithm.Collective, Algorithm: c.Algorithm.Name, Blocks: c.Call.Blocks, Why: c.Why,
 		Library: r.title(c),
 		DType:   c.Call.DType.Name, Op: string(c.Call.Op), Root: -1, Epilogue: string(c.Call.Epilogue.Kind),
-		Bytes: c.Bytes(), Count: c.Call.Count, InPlace: c.InPlace, Alone: c.Alone, Mode: "stream", Asked: c.Asked,
+		Bytes: c.Bytes(), Count: c.Call.Count, InPlace: c.InPlace, Alone: c.OutOfPlaceOnly, Mode: "stream", Asked: c.Requested,
 	}
-	if c.AskedBytes != res.Bytes {
-		res.AskedBytes = c.AskedBytes
+	if c.RequestedBytes != res.Bytes {
+		res.AskedBytes = c.RequestedBytes
 	}
-	if c.Shape.Rooted {
+	if c.Shape.Root != collective.NoRoot {
 		res.Root = c.Call.Root
 	}
 	if c.Shape.Empty {
@@ -71,7 +72,7 @@ func (r *rank) combine(res *result.Result, all []measurement) {
 		res.Wrong = &wrong
 	}
 	res.Time = all[res.SlowestRank].Time
-	if r.Job.Rounds > 0 {
+	if r.Job.Passes > 0 {
 		setSamples(res, all)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // runSweep makes all measurements, in step with the peers, in every cycle again.
 func (r *rank) runSweep(ctx context.Context) error {
-	if r.Job.Rounds > 0 {
+	if r.Job.Passes > 0 {
 		return r.runRounds(ctx)
 	}
 	cycles, done := max(r.Job.Cycles, 1), 0

@@ -43,6 +43,9 @@ func (r *rank) verifyInto(ctx context.Context, m *measurement, t trial, submit f
 	if err := r.phase("verifying %s, %s", t, t.when); err != nil {
 		return err
 	}
+	if err := reference.Check(t.Call.DType); err != nil {
+		return err
+	}
 	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}

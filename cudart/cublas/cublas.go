@@ -57,18 +57,9 @@ func Open(path string) (*Library, error) {
 		return nil, err
 	}
 	l := new(Library)
-	if err := l.fns.bind(lib); err != nil {
-		return nil, product.Broken(err)
-	}
-	l.path = dl.Locate(l.fns.getProperty)
-	if l.version, err = l.askVersion(); err != nil {
-		return nil, product.Broken(err)
-	}
-	if err := product.Check(l.path, l.version); err != nil {
+	l.path, l.version, err = product.Bind(lib, l.fns.versionBindings(), l.askVersion, l.fns.bindings())
+	if err != nil {
 		return nil, err
-	}
-	if err := l.fns.bindRest(lib); err != nil {
-		return nil, product.Broken(err)
 	}
 	return l, nil
 }

@@ -1,10 +1,6 @@
 package cublas
 
-import (
-	"fmt"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // Status is a cublasStatus_t. It is an error, so that callers can write
 // errors.Is(err, cublas.ErrNotSupported).
@@ -24,32 +20,21 @@ const (
 	ErrLicense         Status = 16
 )
 
-// Error returns the status's name, or its number where gpurun has no name.
-func (s Status) Error() string {
-	switch s {
-	case Success:
-		return "CUBLAS_STATUS_SUCCESS"
-	case ErrNotInitialized:
-		return "CUBLAS_STATUS_NOT_INITIALIZED"
-	case ErrAllocFailed:
-		return "CUBLAS_STATUS_ALLOC_FAILED"
-	case ErrInvalidValue:
-		return "CUBLAS_STATUS_INVALID_VALUE"
-	case ErrArchMismatch:
-		return "CUBLAS_STATUS_ARCH_MISMATCH"
-	case ErrMapping:
-		return "CUBLAS_STATUS_MAPPING_ERROR"
-	case ErrExecutionFailed:
-		return "CUBLAS_STATUS_EXECUTION_FAILED"
-	case ErrInternal:
-		return "CUBLAS_STATUS_INTERNAL_ERROR"
-	case ErrNotSupported:
-		return "CUBLAS_STATUS_NOT_SUPPORTED"
-	case ErrLicense:
-		return "CUBLAS_STATUS_LICENSE_ERROR"
-	}
-	return fmt.Sprintf("cublasStatus %d", int32(s))
+var names = map[Status]string{
+	Success:            "CUBLAS_STATUS_SUCCESS",
+	ErrNotInitialized:  "CUBLAS_STATUS_NOT_INITIALIZED",
+	ErrAllocFailed:     "CUBLAS_STATUS_ALLOC_FAILED",
+	ErrInvalidValue:    "CUBLAS_STATUS_INVALID_VALUE",
+	ErrArchMismatch:    "CUBLAS_STATUS_ARCH_MISMATCH",
+	ErrMapping:         "CUBLAS_STATUS_MAPPING_ERROR",
+	ErrExecutionFailed: "CUBLAS_STATUS_EXECUTION_FAILED",
+	ErrInternal:        "CUBLAS_STATUS_INTERNAL_ERROR",
+	ErrNotSupported:    "CUBLAS_STATUS_NOT_SUPPORTED",
+	ErrLicense:         "CUBLAS_STATUS_LICENSE_ERROR",
 }
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (s Status) Error() string { return dl.CodeName(s, names, "cublasStatus") }
 
 // Advice says what to do about a status.
 func (s Status) Advice() string {
@@ -63,7 +48,7 @@ func (s Status) Advice() string {
 }
 
 // Error is a failed cuBLAS call.
-type Error = dl.Failure[Status]
+type Error = dl.CallError[Status]
 
 // check turns what f returned into an error.
 func (l *Library) check(f dl.Func, code int32) error { return dl.Check(f, Status(code), l.explain) }

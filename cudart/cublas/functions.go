@@ -1,10 +1,6 @@
 package cublas
 
-import (
-	"errors"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // functions are the entry points that this package calls. The first two are what
 // every version has; statusString may be the zero Func.
@@ -14,31 +10,22 @@ type functions struct {
 	gemmEx                                            dl.Func
 }
 
-// bind finds what tells the version and explains errors.
-func (f *functions) bind(lib *dl.Library) (err error) {
-	f.statusString, _ = lib.Func("cublasGetStatusString") // since 11.4
-	f.getProperty, err = lib.Func("cublasGetProperty")
-	return err
+// versionBindings are what tells the version and explains errors.
+func (f *functions) versionBindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Required(&f.getProperty, "cublasGetProperty"),
+		dl.Optional(&f.statusString, "cublasGetStatusString"), // since 11.4
+	}
 }
 
-// bindRest finds the rest, once the version is known to do.
-func (f *functions) bindRest(lib *dl.Library) error {
-	var missing []error
-	for _, e := range []struct {
-		to   *dl.Func
-		name string
-	}{
-		{&f.create, "cublasCreate_v2"},
-		{&f.destroy, "cublasDestroy_v2"},
-		{&f.setStream, "cublasSetStream_v2"},
-		{&f.setWorkspace, "cublasSetWorkspace_v2"},
-		{&f.setMode, "cublasSetMathMode"},
-		{&f.gemmEx, "cublasGemmEx"},
-	} {
-		var err error
-		if *e.to, err = lib.Func(e.name); err != nil {
-			missing = append(missing, err)
-		}
+// bindings are the rest.
+func (f *functions) bindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Required(&f.create, "cublasCreate_v2"),
+		dl.Required(&f.destroy, "cublasDestroy_v2"),
+		dl.Required(&f.setStream, "cublasSetStream_v2"),
+		dl.Required(&f.setWorkspace, "cublasSetWorkspace_v2"),
+		dl.Required(&f.setMode, "cublasSetMathMode"),
+		dl.Required(&f.gemmEx, "cublasGemmEx"),
 	}
-	return errors.Join(missing...)
 }

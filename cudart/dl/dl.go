@@ -47,7 +47,7 @@ func open(mode int, candidates []string) (*Library, error) {
 		if err == nil {
 			return &Library{path: path, handle: handle}, nil
 		}
-		if why := unfit(path); why != nil {
+		if why := checkELF(path); why != nil {
 			refusals = append(refusals, fmt.Errorf("loading %s: %w", path, why))
 		} else if !isAbsent(path, err) {
 			refusals = append(refusals, fmt.Errorf("loading %s: %w", path, err))

@@ -11,7 +11,7 @@ import (
 )
 
 // Product is a library that users install themselves, in one of several ways:
-// what it is called, where it may be, and what to tell who lacks it.
+// its names, the folders where it may be, and the advice where it is missing.
 type Product struct {
 	Name   string   // "NCCL"
 	File   string   // "libnccl.so.2"
@@ -53,7 +53,7 @@ func (e *TooOldError) Error() string {
 // Open opens the library at path, or searches for it where path is empty. The
 // error is a [*LoadError].
 func (p Product) Open(path string) (*Library, error) {
-	candidates := []string{asFile(path)}
+	candidates := []string{withSlash(path)}
 	if path == "" {
 		candidates = p.candidates(os.Getenv)
 	}
@@ -64,32 +64,51 @@ func (p Product) Open(path string) (*Library, error) {
 	lib, err := open(candidates...)
 	switch {
 	case errors.Is(err, ErrNotFound) && path == "":
-		return nil, p.fail(&absence{p.File, candidates}, "install it with pip install "+p.Pip+", or give "+p.Flag+" FILE")
+		return nil, p.fail(&searchError{p.File, candidates}, "install it with pip install "+p.Pip+", or give "+p.Flag+" FILE")
 	case errors.Is(err, ErrNotFound):
 		return nil, p.fail(err, "give "+p.Flag+" another FILE, or leave it out to have the library searched for")
 	case err != nil:
-		return nil, p.Broken(err)
+		return nil, p.broken(err)
 	}
 	return lib, nil
 }
 
-// asFile keeps the loader from searching its folders for a file of the working
-// folder, because its name has no slash.
-func asFile(path string) string {
+// withSlash makes a file of the working folder a path with a slash: without one, the loader
+// searches its own folders instead.
+func withSlash(path string) string {
 	if _, err := os.Stat(path); err == nil && filepath.Base(path) == path {
 		return "." + string(filepath.Separator) + path
 	}
 	return path
 }
 
-// Broken is a library that loads and is not what it should be, or does not
-// load.
-func (p Product) Broken(err error) error {
+// Bind finds the functions of an open library in two steps: first those that tell the version,
+// then, of a version that is new enough, the others. path is the file that holds the very first of
+// them. The error is a [*LoadError].
+func (p Product) Bind(lib *Library, first []Binding, ask func() (Version, error), others []Binding) (path string, v Version, err error) {
+	if err := lib.Bind(first...); err != nil {
+		return "", v, p.broken(err)
+	}
+	path = Locate(*first[0].to)
+	if v, err = ask(); err != nil {
+		return "", v, p.broken(err)
+	}
+	if err := p.check(path, v); err != nil {
+		return "", v, err
+	}
+	if err := lib.Bind(others...); err != nil {
+		return "", v, p.broken(err)
+	}
+	return path, v, nil
+}
+
+// broken is a library that does not load, or loads and is not what it should be.
+func (p Product) broken(err error) error {
 	return p.fail(err, "install it anew with pip install --force-reinstall "+p.Pip+", or give "+p.Flag+" FILE")
 }
 
-// Check refuses a version that is too old.
-func (p Product) Check(path string, have Version) error {
+// check refuses a version that is too old.
+func (p Product) check(path string, have Version) error {
 	if !have.Before(p.Least) {
 		return nil
 	}
@@ -100,25 +119,25 @@ func (p Product) fail(err error, advice string) error {
 	return &LoadError{Product: p.Name, Err: err, Advice: advice}
 }
 
-// absence is a search that found nothing.
-type absence struct {
+// searchError is a search that found nothing.
+type searchError struct {
 	file       string
 	candidates []string
 }
 
-func (a *absence) Error() string {
+func (e *searchError) Error() string {
 	var folders []string
-	for _, c := range a.candidates {
-		if c == a.file {
+	for _, c := range e.candidates {
+		if c == e.file {
 			folders = append(folders, "the loader's folders (LD_LIBRARY_PATH, ldconfig)")
 		} else {
 			folders = append(folders, filepath.Dir(c))
 		}
 	}
-	return fmt.Sprintf("looked for %s in %s", a.file, strings.Join(folders, ", "))
+	return fmt.Sprintf("looked for %s in %s", e.file, strings.Join(folders, ", "))
 }
 
-func (a *absence) Unwrap() error { return ErrNotFound }
+func (e *searchError) Unwrap() error { return ErrNotFound }
 
 // candidates are the files to try: where the user points first, then where the
 // loader looks, then the Python environments, then the distribution's folders.

@@ -112,12 +112,12 @@ func TestFileInWorkingFolder(t *testing.T) {
 
 func TestTooOld(t *testing.T) {
 	for _, have := range []Version{{2, 10, 0}, {2, 10, 1}, {3, 0, 0}} {
-		if err := example().Check("lib", have); err != nil {
+		if err := example().check("lib", have); err != nil {
 			t.Errorf("%s: %v", have, err)
 		}
 	}
 	for _, have := range []Version{{2, 9, 9}, {1, 11, 0}} {
-		err := example().Check("/lib/it", have)
+		err := example().check("/lib/it", have)
 		var old *TooOldError
 		if !errors.As(err, &old) || old.Have != have {
 			t.Errorf("%s: %v", have, err)

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -51,110 +50,99 @@ type api struct {
 	openIPC func(ptr *cudart.DevicePtr, handle ipcHandle, flags uint32) int32
 }
 
-// entry says which function of the library belongs into which field.
-type entry struct {
-	to       *dl.Func
-	names    []string // first found wins
-	optional bool
+func (a *api) bindings() []dl.Binding {
+	return slices.Concat(a.coreBindings(), a.vmmBindings(), a.multicastBindings())
 }
 
-func one(to *dl.Func, names ...string) entry { return entry{to: to, names: names} }
-
-func optional(to *dl.Func, names ...string) entry { return entry{to: to, names: names, optional: true} }
-
-func (a *api) entries() []entry {
-	return slices.Concat(a.coreEntries(), a.vmmEntries(), a.multicastEntries())
-}
-
-// vmmEntries is virtual memory management, since CUDA 10.2.
-func (a *api) vmmEntries() []entry {
-	return []entry{
-		optional(&a.memGetAllocationGranularity, "cuMemGetAllocationGranularity"),
-		optional(&a.memCreate, "cuMemCreate"),
-		optional(&a.memRelease, "cuMemRelease"),
-		optional(&a.memExport, "cuMemExportToShareableHandle"),
-		optional(&a.memImport, "cuMemImportFromShareableHandle"),
-		optional(&a.memAddressReserve, "cuMemAddressReserve"),
-		optional(&a.memAddressFree, "cuMemAddressFree"),
-		optional(&a.memMap, "cuMemMap"),
-		optional(&a.memUnmap, "cuMemUnmap"),
-		optional(&a.memSetAccess, "cuMemSetAccess"),
+// vmmBindings are those of virtual memory management, since CUDA 10.2.
+func (a *api) vmmBindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Optional(&a.memGetAllocationGranularity, "cuMemGetAllocationGranularity"),
+		dl.Optional(&a.memCreate, "cuMemCreate"),
+		dl.Optional(&a.memRelease, "cuMemRelease"),
+		dl.Optional(&a.memExport, "cuMemExportToShareableHandle"),
+		dl.Optional(&a.memImport, "cuMemImportFromShareableHandle"),
+		dl.Optional(&a.memAddressReserve, "cuMemAddressReserve"),
+		dl.Optional(&a.memAddressFree, "cuMemAddressFree"),
+		dl.Optional(&a.memMap, "cuMemMap"),
+		dl.Optional(&a.memUnmap, "cuMemUnmap"),
+		dl.Optional(&a.memSetAccess, "cuMemSetAccess"),
 	}
 }
 
-// multicastEntries is multicast objects, since CUDA 12.1.
-func (a *api) multicastEntries() []entry {
-	return []entry{
-		optional(&a.multicastGetGranularity, "cuMulticastGetGranularity"),
-		optional(&a.multicastCreate, "cuMulticastCreate"),
-		optional(&a.multicastAddDevice, "cuMulticastAddDevice"),
-		optional(&a.multicastBindMem, "cuMulticastBindMem"),
-		optional(&a.multicastUnbind, "cuMulticastUnbind"),
+// multicastBindings are those of multicast objects, since CUDA 12.1.
+func (a *api) multicastBindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Optional(&a.multicastGetGranularity, "cuMulticastGetGranularity"),
+		dl.Optional(&a.multicastCreate, "cuMulticastCreate"),
+		dl.Optional(&a.multicastAddDevice, "cuMulticastAddDevice"),
+		dl.Optional(&a.multicastBindMem, "cuMulticastBindMem"),
+		dl.Optional(&a.multicastUnbind, "cuMulticastUnbind"),
 	}
 }
 
-func (a *api) coreEntries() []entry {
-	return []entry{
-		one(&a.init, "cuInit"),
-		one(&a.driverGetVersion, "cuDriverGetVersion"),
-		one(&a.getErrorString, "cuGetErrorString"),
-		one(&a.deviceGetCount, "cuDeviceGetCount"),
-		one(&a.deviceGet, "cuDeviceGet"),
-		one(&a.deviceGetAttribute, "cuDeviceGetAttribute"),
-		one(&a.deviceGetName, "cuDeviceGetName"),
-		one(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
-		one(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
-		one(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
-		one(&a.deviceGetP2PAttribute, "cuDeviceGetP2PAttribute"),
-		one(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
-		one(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
-		one(&a.ctxSetCurrent, "cuCtxSetCurrent"),
-		one(&a.memAlloc, "cuMemAlloc_v2"),
-		one(&a.memFree, "cuMemFree_v2"),
-		one(&a.memHostAlloc, "cuMemHostAlloc"),
-		one(&a.memFreeHost, "cuMemFreeHost"),
-		one(&a.memHostPointer, "cuMemHostGetDevicePointer_v2"),
-		one(&a.memHostRegister, "cuMemHostRegister_v2"),
-		one(&a.memHostUnregister, "cuMemHostUnregister"),
-		one(&a.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
-		one(&a.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
-		one(&a.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"),
-		one(&a.memsetD8, "cuMemsetD8Async"),
-		one(&a.ipcGetMemHandle, "cuIpcGetMemHandle"),
-		one(&a.ipcOpenMemHandle, "cuIpcOpenMemHandle_v2"),
-		one(&a.ipcCloseMemHandle, "cuIpcCloseMemHandle"),
-		one(&a.moduleLoadDataEx, "cuModuleLoadDataEx"),
-		one(&a.moduleUnload, "cuModuleUnload"),
-		one(&a.moduleGetFunction, "cuModuleGetFunction"),
-		one(&a.funcGetAttribute, "cuFuncGetAttribute"),
-		one(&a.funcSetAttribute, "cuFuncSetAttribute"),
-		optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4
-		one(&a.launchKernel, "cuLaunchKernel"),
-		optional(&a.launchKernelEx, "cuLaunchKernelEx"),             // since CUDA 11.8
-		optional(&a.tensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // since CUDA 12.0
-		one(&a.streamCreate, "cuStreamCreate"),
-		one(&a.streamCreateWithPriority, "cuStreamCreateWithPriority"),
-		one(&a.streamPriorityRange, "cuCtxGetStreamPriorityRange"),
-		one(&a.streamDestroy, "cuStreamDestroy_v2"),
-		one(&a.streamQuery, "cuStreamQuery"),
-		one(&a.streamSynchronize, "cuStreamSynchronize"),
-		one(&a.streamWaitEvent, "cuStreamWaitEvent"),
-		optional(&a.streamWriteValue, "cuStreamWriteValue32_v2"), // since CUDA 11.7
-		optional(&a.streamWaitValue, "cuStreamWaitValue32_v2"),   // likewise
-		one(&a.streamBeginCapture, "cuStreamBeginCapture_v2"),
-		one(&a.streamEndCapture, "cuStreamEndCapture"),
-		one(&a.eventCreate, "cuEventCreate"),
-		one(&a.eventDestroy, "cuEventDestroy_v2"),
-		one(&a.eventRecord, "cuEventRecord"),
-		one(&a.eventElapsedTime, "cuEventElapsedTime_v2", "cuEventElapsedTime"),
-		one(&a.graphInstantiate, "cuGraphInstantiateWithFlags"),
-		one(&a.graphDestroy, "cuGraphDestroy"),
-		one(&a.graphExecDestroy, "cuGraphExecDestroy"),
-		one(&a.graphLaunch, "cuGraphLaunch"),
-		one(&a.graphUpload, "cuGraphUpload"),
-		one(&a.graphCreate, "cuGraphCreate"),
-		one(&a.graphAddKernelNode, "cuGraphAddKernelNode"),
-		one(&a.graphExecSetKernelParams, "cuGraphExecKernelNodeSetParams"),
+func (a *api) coreBindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Required(&a.init, "cuInit"),
+		dl.Required(&a.driverGetVersion, "cuDriverGetVersion"),
+		dl.Required(&a.getErrorString, "cuGetErrorString"),
+		dl.Required(&a.deviceGetCount, "cuDeviceGetCount"),
+		dl.Required(&a.deviceGet, "cuDeviceGet"),
+		dl.Required(&a.deviceGetAttribute, "cuDeviceGetAttribute"),
+		dl.Required(&a.deviceGetName, "cuDeviceGetName"),
+		dl.Required(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
+		dl.Required(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
+		dl.Required(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
+		dl.Required(&a.deviceGetP2PAttribute, "cuDeviceGetP2PAttribute"),
+		dl.Required(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
+		dl.Required(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
+		dl.Required(&a.ctxSetCurrent, "cuCtxSetCurrent"),
+		dl.Required(&a.memAlloc, "cuMemAlloc_v2"),
+		dl.Required(&a.memFree, "cuMemFree_v2"),
+		dl.Required(&a.memHostAlloc, "cuMemHostAlloc"),
+		dl.Required(&a.memFreeHost, "cuMemFreeHost"),
+		dl.Required(&a.memHostPointer, "cuMemHostGetDevicePointer_v2"),
+		dl.Required(&a.memHostRegister, "cuMemHostRegister_v2"),
+		dl.Required(&a.memHostUnregister, "cuMemHostUnregister"),
+		dl.Required(&a.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
+		dl.Required(&a.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
+		dl.Required(&a.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"),
+		dl.Required(&a.memsetD8, "cuMemsetD8Async"),
+		dl.Required(&a.ipcGetMemHandle, "cuIpcGetMemHandle"),
+		dl.Required(&a.ipcOpenMemHandle, "cuIpcOpenMemHandle_v2"),
+		dl.Required(&a.ipcCloseMemHandle, "cuIpcCloseMemHandle"),
+		dl.Required(&a.moduleLoadDataEx, "cuModuleLoadDataEx"),
+		dl.Required(&a.moduleUnload, "cuModuleUnload"),
+		dl.Required(&a.moduleGetFunction, "cuModuleGetFunction"),
+		dl.Required(&a.funcGetAttribute, "cuFuncGetAttribute"),
+		dl.Required(&a.funcSetAttribute, "cuFuncSetAttribute"),
+		dl.Optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4
+		dl.Required(&a.launchKernel, "cuLaunchKernel"),
+		dl.Optional(&a.launchKernelEx, "cuLaunchKernelEx"),             // since CUDA 11.8
+		dl.Optional(&a.tensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // since CUDA 12.0
+		dl.Required(&a.streamCreate, "cuStreamCreate"),
+		dl.Required(&a.streamCreateWithPriority, "cuStreamCreateWithPriority"),
+		dl.Required(&a.streamPriorityRange, "cuCtxGetStreamPriorityRange"),
+		dl.Required(&a.streamDestroy, "cuStreamDestroy_v2"),
+		dl.Required(&a.streamQuery, "cuStreamQuery"),
+		dl.Required(&a.streamSynchronize, "cuStreamSynchronize"),
+		dl.Required(&a.streamWaitEvent, "cuStreamWaitEvent"),
+		dl.Optional(&a.streamWriteValue, "cuStreamWriteValue32_v2"), // since CUDA 11.7
+		dl.Optional(&a.streamWaitValue, "cuStreamWaitValue32_v2"),   // likewise
+		dl.Required(&a.streamBeginCapture, "cuStreamBeginCapture_v2"),
+		dl.Required(&a.streamEndCapture, "cuStreamEndCapture"),
+		dl.Required(&a.eventCreate, "cuEventCreate"),
+		dl.Required(&a.eventDestroy, "cuEventDestroy_v2"),
+		dl.Required(&a.eventRecord, "cuEventRecord"),
+		dl.Required(&a.eventElapsedTime, "cuEventElapsedTime_v2", "cuEventElapsedTime"),
+		dl.Required(&a.graphInstantiate, "cuGraphInstantiateWithFlags"),
+		dl.Required(&a.graphDestroy, "cuGraphDestroy"),
+		dl.Required(&a.graphExecDestroy, "cuGraphExecDestroy"),
+		dl.Required(&a.graphLaunch, "cuGraphLaunch"),
+		dl.Required(&a.graphUpload, "cuGraphUpload"),
+		dl.Required(&a.graphCreate, "cuGraphCreate"),
+		dl.Required(&a.graphAddKernelNode, "cuGraphAddKernelNode"),
+		dl.Required(&a.graphExecSetKernelParams, "cuGraphExecKernelNodeSetParams"),
 	}
 }
 
@@ -167,14 +155,8 @@ func load(candidates []string) (*api, error) {
 			"a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility)", err)
 	}
 	a := new(api)
-	var missing []error
-	for _, e := range a.entries() {
-		if *e.to, err = lib.Func(e.names...); err != nil && !e.optional {
-			missing = append(missing, err)
-		}
-	}
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("opening the CUDA driver: %w", errors.Join(missing...))
+	if err := lib.Bind(a.bindings()...); err != nil {
+		return nil, fmt.Errorf("opening the CUDA driver: %w", err)
 	}
 	purego.RegisterFunc(&a.openIPC, a.ipcOpenMemHandle.Addr())
 	return a, nil
@@ -204,14 +186,7 @@ func (a *api) check(f dl.Func, code int32) error {
 
 // errorString is the driver's own wording for a code, or nothing.
 func (a *api) errorString(code int32) string {
-	var text unsafe.Pointer // into the library's constant data
+	var text uintptr // of the library's constant data
 	a.getErrorString.Call(uintptr(code), uintptr(unsafe.Pointer(&text)))
-	if text == nil {
-		return ""
-	}
-	var n int
-	for *(*byte)(unsafe.Add(text, n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice((*byte)(text), n))
+	return dl.String(text)
 }

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"unsafe"
+
+	"gpurun/cudart/dl"
 )
 
 // attrMulticast is CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED.
@@ -31,10 +33,8 @@ func (b binding) release() error {
 // CanMulticast returns nil where the device can be part of a multicast object,
 // and says why not otherwise. It creates nothing.
 func (d *device) CanMulticast() error {
-	for _, e := range d.api.multicastEntries() {
-		if !e.to.Found() {
-			return unsupported("cuMulticastCreate", "the driver has no multicast objects, which came with CUDA 12.1")
-		}
+	if !dl.AllFound(d.api.multicastBindings()) {
+		return unsupported("cuMulticastCreate", "the driver has no multicast objects, which came with CUDA 12.1")
 	}
 	return d.wantAttribute(attrMulticast, "MULTICAST_SUPPORTED")
 }

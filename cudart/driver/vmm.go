@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"gpurun/cudart"
+	"gpurun/cudart/dl"
 )
 
 // CUdevice_attribute numbers of virtual memory management.
@@ -100,14 +101,7 @@ func (d *device) tryExport(memory uint64, fabric bool) error {
 }
 
 // hasVMM reports whether the library has all of virtual memory management.
-func (a *api) hasVMM() bool {
-	for _, e := range a.vmmEntries() {
-		if !e.to.Found() {
-			return false
-		}
-	}
-	return true
-}
+func (a *api) hasVMM() bool { return dl.AllFound(a.vmmBindings()) }
 
 // wantAttribute returns an error unless an attribute of the device is set.
 func (d *device) wantAttribute(number int, name string) error {

@@ -59,31 +59,70 @@ func (c *Comm) AllToAll(send, recv cudart.DevicePtr, count int64, t DataType, st
 	return c.enqueue(f, uintptr(send), uintptr(recv), uintptr(count), uintptr(t), c.handle.Load(), stream)
 }
 
-// exchange is AllToAll by a group, which belongs to the OS thread that starts
-// it: the goroutine stays there. A group that was started is ended, whatever
-// happened within.
+// exchange is AllToAll by a group.
 func (c *Comm) exchange(send, recv cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
+	return c.inGroup(func() error {
+		if err := c.transferEach(c.lib.fns.send, send, count, t, stream); err != nil {
+			return err
+		}
+		return c.transferEach(c.lib.fns.recv, recv, count, t, stream)
+	})
+}
+
+// Gather enqueues the collection of count elements of every rank into part r of
+// root's recv. Only root writes recv. In place where send is root's own part of recv. It
+// is a group of a send by every rank and of root's receives, since NCCL before 2.28 has no
+// such function.
+func (c *Comm) Gather(send, recv cudart.DevicePtr, count int64, t DataType, root int, stream uintptr) error {
+	return c.inGroup(func() error {
+		err := c.transfer(c.lib.fns.send, send, count, t, root, stream)
+		if err != nil || c.rank != root {
+			return err
+		}
+		return c.transferEach(c.lib.fns.recv, recv, count, t, stream)
+	})
+}
+
+// Scatter enqueues the copy of part r of root's send, count elements, into rank r's
+// recv, root's too. Only root reads send. In place where recv is root's own part of send.
+// It is a group of root's sends and of a receive by every rank, likewise.
+func (c *Comm) Scatter(send, recv cudart.DevicePtr, count int64, t DataType, root int, stream uintptr) error {
+	return c.inGroup(func() error {
+		err := c.transfer(c.lib.fns.recv, recv, count, t, root, stream)
+		if err != nil || c.rank != root {
+			return err
+		}
+		return c.transferEach(c.lib.fns.send, send, count, t, stream)
+	})
+}
+
+// inGroup makes one operation of the sends and receives that enqueue makes. A group
+// belongs to the OS thread that starts it: the goroutine stays there. A group that was
+// started is ended, whatever happened within.
+func (c *Comm) inGroup(enqueue func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.enqueue(c.lib.fns.groupStart); err != nil {
 		return err
 	}
-	part := cudart.DevicePtr(count * int64(t.Size()))
-	var err error
-	for peer := range c.world {
-		offset := cudart.DevicePtr(peer) * part
-		if err = c.transfer(c.lib.fns.send, send+offset, count, t, peer, stream); err != nil {
-			break
-		}
-		if err = c.transfer(c.lib.fns.recv, recv+offset, count, t, peer, stream); err != nil {
-			break
-		}
-	}
+	err := enqueue()
 	ended := c.enqueue(c.lib.fns.groupEnd)
 	if err == nil {
 		return ended
 	}
 	return errors.Join(err, ended)
+}
+
+// transferEach is a send or a receive of every part of a buffer: part p is to, or
+// from, rank p.
+func (c *Comm) transferEach(f dl.Func, buffer cudart.DevicePtr, count int64, t DataType, stream uintptr) error {
+	part := cudart.DevicePtr(count * int64(t.Size()))
+	for peer := range c.world {
+		if err := c.transfer(f, buffer+cudart.DevicePtr(peer)*part, count, t, peer, stream); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // transfer is a send or a receive.

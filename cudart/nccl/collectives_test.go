@@ -83,6 +83,14 @@ func collectives(c *Comm, rank int) error {
 			"alltoall", func() error { return c.AllToAll(from, to, count, Int32, stream) },
 			world, func(i int) int32 { return value(i/count, rank*count+i%count) },
 		},
+		{
+			"gather", func() error { return c.Gather(from, to, count, Int32, root, stream) },
+			world, map[bool]func(int) int32{true: func(i int) int32 { return value(i/count, i%count) }, false: untouched}[rank == root],
+		},
+		{
+			"scatter", func() error { return c.Scatter(from, to, count, Int32, root, stream) },
+			1, func(i int) int32 { return value(root, rank*count+i) },
+		},
 	} {
 		clear(recv)
 		if err := step.enqueue(); err != nil {
@@ -289,6 +297,8 @@ func enqueueAll(c *Comm, p cudart.DevicePtr) error {
 		c.Broadcast(p, p, 1, Int32, 0, 0),
 		c.Reduce(p, p, 1, Int32, Sum, 0, 0),
 		c.AllToAll(p, p+4, 1, Int32, 0),
+		c.Gather(p, p+4, 1, Int32, 0, 0),
+		c.Scatter(p, p+4, 1, Int32, 0, 0),
 	} {
 		if err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 // OS thread that has the device's context, but for Abort and AsyncError: those
 // may come from any thread, while another waits for enqueued work.
 type Comm struct {
-	lib    *Library
-	world  int
-	handle atomic.Uintptr // ncclComm_t; 0 once closed or aborted
-	args   [8]uintptr     // see enqueue
+	lib         *Library
+	rank, world int
+	handle      atomic.Uintptr // ncclComm_t; 0 once closed or aborted
+	args        [8]uintptr     // see enqueue
 }
 
 // Init joins the communicator that id names, as one of world ranks. All ranks
@@ -29,7 +29,7 @@ func (l *Library) Init(rank, world int, id UniqueID) (*Comm, error) {
 	if err := l.initRank(&handle, rank, world, &id); err != nil {
 		return nil, fmt.Errorf("initializing rank %d of %d: %w", rank, world, err)
 	}
-	c := &Comm{lib: l, world: world}
+	c := &Comm{lib: l, rank: rank, world: world}
 	c.handle.Store(handle)
 	return c, nil
 }

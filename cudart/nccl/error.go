@@ -1,10 +1,6 @@
 package nccl
 
-import (
-	"fmt"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // Result is an ncclResult_t code. It is an error, so that callers can write
 // errors.Is(err, nccl.ErrSystem).
@@ -23,30 +19,20 @@ const (
 	ErrTimeout         Result = 8
 )
 
-// Error returns the code's name, or its number where gpurun has no name.
-func (r Result) Error() string {
-	switch r {
-	case Success:
-		return "ncclSuccess"
-	case ErrUnhandledCUDA:
-		return "ncclUnhandledCudaError"
-	case ErrSystem:
-		return "ncclSystemError"
-	case ErrInternal:
-		return "ncclInternalError"
-	case ErrInvalidArgument:
-		return "ncclInvalidArgument"
-	case ErrInvalidUsage:
-		return "ncclInvalidUsage"
-	case ErrRemote:
-		return "ncclRemoteError"
-	case ErrInProgress:
-		return "ncclInProgress"
-	case ErrTimeout:
-		return "ncclTimeout"
-	}
-	return fmt.Sprintf("ncclResult %d", int32(r))
+var names = map[Result]string{
+	Success:            "ncclSuccess",
+	ErrUnhandledCUDA:   "ncclUnhandledCudaError",
+	ErrSystem:          "ncclSystemError",
+	ErrInternal:        "ncclInternalError",
+	ErrInvalidArgument: "ncclInvalidArgument",
+	ErrInvalidUsage:    "ncclInvalidUsage",
+	ErrRemote:          "ncclRemoteError",
+	ErrInProgress:      "ncclInProgress",
+	ErrTimeout:         "ncclTimeout",
 }
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (r Result) Error() string { return dl.CodeName(r, names, "ncclResult") }
 
 // Advice says what to do about a code.
 func (r Result) Advice() string {
@@ -62,7 +48,7 @@ func (r Result) Advice() string {
 }
 
 // Error is a failed NCCL call.
-type Error = dl.Failure[Result]
+type Error = dl.CallError[Result]
 
 // check turns what f returned into an error.
 func (l *Library) check(f dl.Func, code int32) error { return dl.Check(f, Result(code), l.explain) }

@@ -1,12 +1,6 @@
 package nccl
 
-import (
-	"errors"
-
-	"github.com/ebitengine/purego"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // byValue is ncclUniqueId as a C structure, which purego passes by value.
 type byValue struct{ internal UniqueID }
@@ -24,56 +18,34 @@ type functions struct {
 	initByValue func(comm *uintptr, world int32, id byValue, rank int32) int32
 }
 
-// entry says which function of the library belongs into which field.
-type entry struct {
-	to   *dl.Func
-	name string
-}
-
-// bind finds what tells the version and explains errors.
-func (f *functions) bind(lib *dl.Library) error {
-	f.lastError, _ = lib.Func("ncclGetLastError") // since 2.13
-	return bind(lib, []entry{
-		{&f.getVersion, "ncclGetVersion"},
-		{&f.errorString, "ncclGetErrorString"},
-	})
-}
-
-// bindCollectives finds the rest, once the version is known to do.
-func (f *functions) bindCollectives(lib *dl.Library) error {
-	f.initRankScalable, _ = lib.Func("ncclCommInitRankScalable") // since 2.23
-	f.finalize, _ = lib.Func("ncclCommFinalize")                 // since 2.14
-	f.allToAll, _ = lib.Func("ncclAlltoAll")                     // since 2.28
-	err := bind(lib, []entry{
-		{&f.getUniqueID, "ncclGetUniqueId"},
-		{&f.initRank, "ncclCommInitRank"},
-		{&f.destroy, "ncclCommDestroy"},
-		{&f.abort, "ncclCommAbort"},
-		{&f.asyncError, "ncclCommGetAsyncError"},
-		{&f.groupStart, "ncclGroupStart"},
-		{&f.groupEnd, "ncclGroupEnd"},
-		{&f.send, "ncclSend"},
-		{&f.recv, "ncclRecv"},
-		{&f.allReduce, "ncclAllReduce"},
-		{&f.reduceScatter, "ncclReduceScatter"},
-		{&f.allGather, "ncclAllGather"},
-		{&f.broadcast, "ncclBroadcast"},
-		{&f.reduce, "ncclReduce"},
-	})
-	if err != nil {
-		return err
+// versionBindings are what tells the version and explains errors.
+func (f *functions) versionBindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Required(&f.getVersion, "ncclGetVersion"),
+		dl.Required(&f.errorString, "ncclGetErrorString"),
+		dl.Optional(&f.lastError, "ncclGetLastError"), // since 2.13
 	}
-	purego.RegisterFunc(&f.initByValue, f.initRank.Addr())
-	return nil
 }
 
-func bind(lib *dl.Library, entries []entry) error {
-	var missing []error
-	for _, e := range entries {
-		var err error
-		if *e.to, err = lib.Func(e.name); err != nil {
-			missing = append(missing, err)
-		}
+// bindings are the rest.
+func (f *functions) bindings() []dl.Binding {
+	return []dl.Binding{
+		dl.Required(&f.getUniqueID, "ncclGetUniqueId"),
+		dl.Required(&f.initRank, "ncclCommInitRank"),
+		dl.Required(&f.destroy, "ncclCommDestroy"),
+		dl.Required(&f.abort, "ncclCommAbort"),
+		dl.Required(&f.asyncError, "ncclCommGetAsyncError"),
+		dl.Required(&f.groupStart, "ncclGroupStart"),
+		dl.Required(&f.groupEnd, "ncclGroupEnd"),
+		dl.Required(&f.send, "ncclSend"),
+		dl.Required(&f.recv, "ncclRecv"),
+		dl.Required(&f.allReduce, "ncclAllReduce"),
+		dl.Required(&f.reduceScatter, "ncclReduceScatter"),
+		dl.Required(&f.allGather, "ncclAllGather"),
+		dl.Required(&f.broadcast, "ncclBroadcast"),
+		dl.Required(&f.reduce, "ncclReduce"),
+		dl.Optional(&f.initRankScalable, "ncclCommInitRankScalable"), // since 2.23
+		dl.Optional(&f.finalize, "ncclCommFinalize"),                 // since 2.14
+		dl.Optional(&f.allToAll, "ncclAlltoAll"),                     // since 2.28
 	}
-	return errors.Join(missing...)
 }

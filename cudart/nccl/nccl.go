@@ -9,6 +9,8 @@ package nccl
 import (
 	"unsafe"
 
+	"github.com/ebitengine/purego"
+
 	"gpurun/cudart/dl"
 )
 
@@ -49,19 +51,11 @@ func Open(path string) (*Library, error) {
 		return nil, err
 	}
 	l := new(Library)
-	if err := l.fns.bind(lib); err != nil {
-		return nil, nccl.Broken(err)
-	}
-	l.path = dl.Locate(l.fns.getVersion)
-	if l.version, err = l.askVersion(); err != nil {
-		return nil, nccl.Broken(err)
-	}
-	if err := nccl.Check(l.path, l.version); err != nil {
+	l.path, l.version, err = nccl.Bind(lib, l.fns.versionBindings(), l.askVersion, l.fns.bindings())
+	if err != nil {
 		return nil, err
 	}
-	if err := l.fns.bindCollectives(lib); err != nil {
-		return nil, nccl.Broken(err)
-	}
+	purego.RegisterFunc(&l.fns.initByValue, l.fns.initRank.Addr())
 	return l, nil
 }
 

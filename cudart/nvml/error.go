@@ -1,10 +1,6 @@
 package nvml
 
-import (
-	"fmt"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // Return is an nvmlReturn_t code. It is an error, so that callers can write
 // errors.Is(err, nvml.ErrDriverNotLoaded).
@@ -29,42 +25,26 @@ const (
 	ErrUnknown         Return = 999
 )
 
-// Error returns the code's name, or its number where gpurun has no name.
-func (r Return) Error() string {
-	switch r {
-	case Success:
-		return "NVML_SUCCESS"
-	case ErrUninitialized:
-		return "NVML_ERROR_UNINITIALIZED"
-	case ErrInvalidArgument:
-		return "NVML_ERROR_INVALID_ARGUMENT"
-	case ErrNotSupported:
-		return "NVML_ERROR_NOT_SUPPORTED"
-	case ErrNoPermission:
-		return "NVML_ERROR_NO_PERMISSION"
-	case ErrNotFound:
-		return "NVML_ERROR_NOT_FOUND"
-	case ErrTooSmall:
-		return "NVML_ERROR_INSUFFICIENT_SIZE"
-	case ErrDriverNotLoaded:
-		return "NVML_ERROR_DRIVER_NOT_LOADED"
-	case ErrTimeout:
-		return "NVML_ERROR_TIMEOUT"
-	case ErrNoFunction:
-		return "NVML_ERROR_FUNCTION_NOT_FOUND"
-	case ErrVersion:
-		return "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"
-	case ErrGPUIsLost:
-		return "NVML_ERROR_GPU_IS_LOST"
-	case ErrResetRequired:
-		return "NVML_ERROR_RESET_REQUIRED"
-	case ErrLibRMMismatch:
-		return "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
-	case ErrUnknown:
-		return "NVML_ERROR_UNKNOWN"
-	}
-	return fmt.Sprintf("nvmlReturn %d", int32(r))
+var names = map[Return]string{
+	Success:            "NVML_SUCCESS",
+	ErrUninitialized:   "NVML_ERROR_UNINITIALIZED",
+	ErrInvalidArgument: "NVML_ERROR_INVALID_ARGUMENT",
+	ErrNotSupported:    "NVML_ERROR_NOT_SUPPORTED",
+	ErrNoPermission:    "NVML_ERROR_NO_PERMISSION",
+	ErrNotFound:        "NVML_ERROR_NOT_FOUND",
+	ErrTooSmall:        "NVML_ERROR_INSUFFICIENT_SIZE",
+	ErrDriverNotLoaded: "NVML_ERROR_DRIVER_NOT_LOADED",
+	ErrTimeout:         "NVML_ERROR_TIMEOUT",
+	ErrNoFunction:      "NVML_ERROR_FUNCTION_NOT_FOUND",
+	ErrVersion:         "NVML_ERROR_ARGUMENT_VERSION_MISMATCH",
+	ErrGPUIsLost:       "NVML_ERROR_GPU_IS_LOST",
+	ErrResetRequired:   "NVML_ERROR_RESET_REQUIRED",
+	ErrLibRMMismatch:   "NVML_ERROR_LIB_RM_VERSION_MISMATCH",
+	ErrUnknown:         "NVML_ERROR_UNKNOWN",
 }
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (r Return) Error() string { return dl.CodeName(r, names, "nvmlReturn") }
 
 // Advice says what to do about a code.
 func (r Return) Advice() string {
@@ -85,6 +65,6 @@ func (r Return) Advice() string {
 }
 
 // Error is a failed NVML call.
-type Error = dl.Failure[Return]
+type Error = dl.CallError[Return]
 
 func check(f dl.Func, code int32) error { return dl.Check(f, Return(code), nil) }

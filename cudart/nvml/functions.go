@@ -1,10 +1,6 @@
 package nvml
 
-import (
-	"errors"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // functions are the entry points that this package calls.
 type functions struct {
@@ -20,53 +16,31 @@ type functions struct {
 
 func bind(lib *dl.Library) (functions, error) {
 	var f functions
-	var failures []error
-	for _, entry := range []struct {
-		to   *dl.Func
-		name string
-	}{
-		{&f.init, "nvmlInit_v2"},
-		{&f.shutdown, "nvmlShutdown"},
-		{&f.driverVersion, "nvmlSystemGetDriverVersion"},
-		{&f.count, "nvmlDeviceGetCount_v2"},
-		{&f.handle, "nvmlDeviceGetHandleByIndex_v2"},
-		{&f.name, "nvmlDeviceGetName"},
-		{&f.uuid, "nvmlDeviceGetUUID"},
-		{&f.pci, "nvmlDeviceGetPciInfo_v3"},
-		{&f.memory, "nvmlDeviceGetMemoryInfo"},
-		{&f.capability, "nvmlDeviceGetCudaComputeCapability"},
-	} {
-		var err error
-		*entry.to, err = lib.Func(entry.name)
-		failures = append(failures, err)
-	}
-	f.bindOptional(lib)
-	return f, errors.Join(failures...)
-}
-
-// bindOptional leaves those zero that the library lacks.
-func (f *functions) bindOptional(lib *dl.Library) {
-	for _, entry := range []struct {
-		to    *dl.Func
-		names []string
-	}{
-		{&f.libraryVersion, []string{"nvmlSystemGetNVMLVersion"}},
-		{&f.cudaVersion, []string{"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}},
-		{&f.memory2, []string{"nvmlDeviceGetMemoryInfo_v2"}},
-		{&f.mig, []string{"nvmlDeviceGetMigMode"}},
-		{&f.eccMode, []string{"nvmlDeviceGetEccMode"}},
-		{&f.eccErrors, []string{"nvmlDeviceGetTotalEccErrors"}},
-		{&f.remapped, []string{"nvmlDeviceGetRemappedRows"}},
-		{&f.processes, []string{"nvmlDeviceGetComputeRunningProcesses_v3"}},
-		{&f.slowdown, []string{"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}},
-		{&f.fabric, []string{"nvmlDeviceGetGpuFabricInfoV"}},
-		{&f.ancestor, []string{"nvmlDeviceGetTopologyCommonAncestor"}},
-		{&f.p2p, []string{"nvmlDeviceGetP2PStatus"}},
-		{&f.linkState, []string{"nvmlDeviceGetNvLinkState"}},
-		{&f.linkRemote, []string{"nvmlDeviceGetNvLinkRemotePciInfo_v2"}},
-	} {
-		if found, err := lib.Func(entry.names...); err == nil {
-			*entry.to = found
-		}
-	}
+	err := lib.Bind(
+		dl.Required(&f.init, "nvmlInit_v2"),
+		dl.Required(&f.shutdown, "nvmlShutdown"),
+		dl.Required(&f.driverVersion, "nvmlSystemGetDriverVersion"),
+		dl.Required(&f.count, "nvmlDeviceGetCount_v2"),
+		dl.Required(&f.handle, "nvmlDeviceGetHandleByIndex_v2"),
+		dl.Required(&f.name, "nvmlDeviceGetName"),
+		dl.Required(&f.uuid, "nvmlDeviceGetUUID"),
+		dl.Required(&f.pci, "nvmlDeviceGetPciInfo_v3"),
+		dl.Required(&f.memory, "nvmlDeviceGetMemoryInfo"),
+		dl.Required(&f.capability, "nvmlDeviceGetCudaComputeCapability"),
+		dl.Optional(&f.libraryVersion, "nvmlSystemGetNVMLVersion"),
+		dl.Optional(&f.cudaVersion, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"),
+		dl.Optional(&f.memory2, "nvmlDeviceGetMemoryInfo_v2"),
+		dl.Optional(&f.mig, "nvmlDeviceGetMigMode"),
+		dl.Optional(&f.eccMode, "nvmlDeviceGetEccMode"),
+		dl.Optional(&f.eccErrors, "nvmlDeviceGetTotalEccErrors"),
+		dl.Optional(&f.remapped, "nvmlDeviceGetRemappedRows"),
+		dl.Optional(&f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"),
+		dl.Optional(&f.slowdown, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+		dl.Optional(&f.fabric, "nvmlDeviceGetGpuFabricInfoV"),
+		dl.Optional(&f.ancestor, "nvmlDeviceGetTopologyCommonAncestor"),
+		dl.Optional(&f.p2p, "nvmlDeviceGetP2PStatus"),
+		dl.Optional(&f.linkState, "nvmlDeviceGetNvLinkState"),
+		dl.Optional(&f.linkRemote, "nvmlDeviceGetNvLinkRemotePciInfo_v2"),
+	)
+	return f, err
 }

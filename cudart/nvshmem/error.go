@@ -1,10 +1,6 @@
 package nvshmem
 
-import (
-	"fmt"
-
-	"gpurun/cudart/dl"
-)
+import "gpurun/cudart/dl"
 
 // Status is a code of nvshmemx_error.h. It is an error, so that callers can
 // write errors.Is(err, nvshmem.ErrOutOfMemory).
@@ -22,33 +18,24 @@ const (
 	ErrInternal         Status = 7
 )
 
-// Error returns the code's name, or its number where gpurun has no name.
-func (s Status) Error() string {
-	switch s {
-	case Success:
-		return "NVSHMEMX_SUCCESS"
-	case ErrInvalidValue:
-		return "NVSHMEMX_ERROR_INVALID_VALUE"
-	case ErrOutOfMemory:
-		return "NVSHMEMX_ERROR_OUT_OF_MEMORY"
-	case ErrNotSupported:
-		return "NVSHMEMX_ERROR_NOT_SUPPORTED"
-	case ErrSymmetry:
-		return "NVSHMEMX_ERROR_SYMMETRY"
-	case ErrGPUNotSelected:
-		return "NVSHMEMX_ERROR_GPU_NOT_SELECTED"
-	case ErrCollectiveLaunch:
-		return "NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED"
-	case ErrInternal:
-		return "NVSHMEMX_ERROR_INTERNAL"
-	}
-	return fmt.Sprintf("NVSHMEM status %d", int32(s))
+var names = map[Status]string{
+	Success:             "NVSHMEMX_SUCCESS",
+	ErrInvalidValue:     "NVSHMEMX_ERROR_INVALID_VALUE",
+	ErrOutOfMemory:      "NVSHMEMX_ERROR_OUT_OF_MEMORY",
+	ErrNotSupported:     "NVSHMEMX_ERROR_NOT_SUPPORTED",
+	ErrSymmetry:         "NVSHMEMX_ERROR_SYMMETRY",
+	ErrGPUNotSelected:   "NVSHMEMX_ERROR_GPU_NOT_SELECTED",
+	ErrCollectiveLaunch: "NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED",
+	ErrInternal:         "NVSHMEMX_ERROR_INTERNAL",
 }
+
+// Error returns the code's name, or its number where gpurun has no name.
+func (s Status) Error() string { return dl.CodeName(s, names, "NVSHMEM status") }
 
 // Advice says what to do about a code.
 func (s Status) Advice() string { return "NVSHMEM_DEBUG=INFO says more" }
 
 // Error is a failed NVSHMEM call.
-type Error = dl.Failure[Status]
+type Error = dl.CallError[Status]
 
 func check(f dl.Func, code int32) error { return dl.Check(f, Status(code), nil) }

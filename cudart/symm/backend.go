@@ -10,7 +10,7 @@ import (
 
 // backend is one way of letting peers map this rank's memory.
 type backend interface {
-	name() string
+	kind() Kind
 	// how says in a clause how memory is shared.
 	how() string
 	// malloc allocates the own memory, and export makes a handle of it.

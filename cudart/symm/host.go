@@ -27,17 +27,17 @@ type host struct {
 	own   *os.File // from malloc until export
 }
 
-// byHost is the backend of a device that maps memory of the host.
-func byHost(dev cudart.Device, world int) []backend {
+// hostCandidates is the backend of a device that maps memory of the host.
+func hostCandidates(dev cudart.Device, m *Memory) []backend {
 	d, ok := dev.(hostDevice)
 	if !ok {
 		return nil
 	}
-	return []backend{&host{hostDevice: d, world: world}}
+	return []backend{&host{hostDevice: d, world: m.ex.WorldSize()}}
 }
 
-func (*host) name() string { return "host" }
-func (*host) how() string  { return "peers share memory of the host" }
+func (*host) kind() Kind  { return Host }
+func (*host) how() string { return "peers share memory of the host" }
 
 // malloc makes the own memfd and maps it.
 func (b *host) malloc(bytes int64) (cudart.DevicePtr, error) {

@@ -25,8 +25,8 @@ type ipc struct {
 	dev cudart.Device
 }
 
-// byIPC is the backend of a device that has CUDA IPC.
-func byIPC(dev cudart.Device) []backend {
+// ipcCandidates is the backend of a device that has CUDA IPC.
+func ipcCandidates(dev cudart.Device, _ *Memory) []backend {
 	d, ok := dev.(ipcDevice)
 	if !ok {
 		return nil
@@ -34,8 +34,8 @@ func byIPC(dev cudart.Device) []backend {
 	return []backend{ipc{d, dev}}
 }
 
-func (ipc) name() string { return "ipc" }
-func (ipc) how() string  { return "peers map each other's memory by CUDA IPC" }
+func (ipc) kind() Kind  { return IPC }
+func (ipc) how() string { return "peers map each other's memory by CUDA IPC" }
 
 func (b ipc) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 

@@ -38,17 +38,17 @@ type nvshmem struct {
 	everywhere  bool // all ranks have allocated
 }
 
-// byNVSHMEM leaves it to probe to find the library missing, so that all ranks hear
+// nvshmemCandidates leaves it to probe to find the library missing, so that all ranks hear
 // of it. NVSHMEM has no simulator.
-func byNVSHMEM(dev cudart.Device, m *Memory) []backend {
+func nvshmemCandidates(dev cudart.Device, m *Memory) []backend {
 	if _, simulated := dev.(simDevice); simulated {
 		return nil
 	}
 	return []backend{&nvshmem{lib: m.options.NVSHMEM, rank: m.ex.Rank(), world: m.ex.WorldSize(), device: dev.Info().Ordinal, partly: m.options.AcrossMachines}}
 }
 
-func (*nvshmem) name() string { return "nvshmem" }
-func (*nvshmem) how() string  { return "NVSHMEM maps the peers' memory" }
+func (*nvshmem) kind() Kind  { return NVSHMEMHeap }
+func (*nvshmem) how() string { return "NVSHMEM maps the peers' memory" }
 
 // probe implements prober: all that can be found missing without the peers.
 func (b *nvshmem) probe() (facts, error) {

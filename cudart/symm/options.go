@@ -1,7 +1,6 @@
 package symm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +11,8 @@ import (
 // same, but for Begins. The zero value is the device's own memory without a multicast address.
 type Options struct {
 	Kind Kind
+	// Why says in a clause why it is that kind, where nobody asked for it by name.
+	Why string
 	// Multicast asks for an address that means the memory of all ranks. A kind
 	// that cannot have one is refused; where only these devices have none,
 	// [Memory].MulticastWhy says so.
@@ -48,10 +49,6 @@ func (o Options) kind() Kind {
 	return o.Kind
 }
 
-// ErrNoMulticast says that the chosen kind of memory cannot have a multicast
-// address.
-var ErrNoMulticast = errors.New("CUDA IPC memory, host memory and private memory have no multicast address")
-
 // MulticastForbidden returns the assignment, such as "NCCL_NVLS_ENABLE=0", by
 // which the environment forbids the creation of multicast objects, or "". On a
 // machine whose GPUs others share such an object can take them out of service.
@@ -82,14 +79,11 @@ func MulticastForbidden(getenv func(string) string) string {
 // it where none can or where it must not be. The simulator's is no object of the
 // machine's, and never forbidden.
 func admitMulticast(ways []backend) ([]backend, error) {
-	simulated := slices.ContainsFunc(ways, func(b backend) bool { return b.name() == "sim" })
-	if assignment := MulticastForbidden(os.Getenv); assignment != "" && !simulated {
+	onGPUs := slices.ContainsFunc(ways, func(b backend) bool { return b.kind().Traits().OnGPUs })
+	if assignment := MulticastForbidden(os.Getenv); assignment != "" && onGPUs {
 		return nil, fmt.Errorf("%s forbids multicast objects", assignment)
 	}
-	able := slices.DeleteFunc(slices.Clone(ways), func(b backend) bool {
-		_, ok := b.(multicaster)
-		return !ok
-	})
+	able := slices.DeleteFunc(slices.Clone(ways), func(b backend) bool { return !b.kind().Traits().Multicast })
 	if len(able) == 0 {
 		return nil, ErrNoMulticast
 	}

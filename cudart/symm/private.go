@@ -9,8 +9,10 @@ import (
 // private is memory of the own device that nobody else maps.
 type private struct{ dev cudart.Device }
 
-func (private) name() string { return "private" }
-func (private) how() string  { return "no rank maps another's memory" }
+func privateCandidates(dev cudart.Device, _ *Memory) []backend { return []backend{private{dev}} }
+
+func (private) kind() Kind  { return Private }
+func (private) how() string { return "no rank maps another's memory" }
 
 func (b private) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 func (private) export(cudart.DevicePtr) (handle, error)        { return handle{}, nil }

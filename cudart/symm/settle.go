@@ -1,6 +1,7 @@
 package symm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func (m *Memory) candidates(dev cudart.Device) ([]backend, error) {
 	ways, err := m.choose(dev)
 	var names []string
 	for _, b := range ways {
-		names = append(names, b.name())
+		names = append(names, string(b.kind()))
 	}
 	m.Backend = strings.Join(slices.Compact(names), " or ")
 	return ways, err
@@ -101,10 +102,10 @@ func firstRefusal(reports []report) string {
 
 // take keeps the backend that works everywhere, and says why it is that one.
 func (m *Memory) take(reports []report, refusals []string) error {
-	m.Backend = m.backend.name()
+	m.Backend = string(m.backend.kind())
 	switch {
 	case m.options.kind() != Auto:
-		m.Why = "asked for"
+		m.Why = cmp.Or(m.options.Why, "asked for")
 	case len(refusals) == 0:
 		m.Why = m.backend.how()
 	default:

@@ -28,8 +28,8 @@ type sim struct {
 	dev cudart.Device
 }
 
-// bySim is the backend of a simulated device.
-func bySim(dev cudart.Device) []backend {
+// simCandidates is the backend of a simulated device.
+func simCandidates(dev cudart.Device, _ *Memory) []backend {
 	d, ok := dev.(simDevice)
 	if !ok {
 		return nil
@@ -37,8 +37,8 @@ func bySim(dev cudart.Device) []backend {
 	return []backend{sim{d, dev}}
 }
 
-func (sim) name() string { return "sim" }
-func (sim) how() string  { return "simulated memory is a file that peers map" }
+func (sim) kind() Kind  { return Simulated }
+func (sim) how() string { return "simulated memory is a file that peers map" }
 
 func (b sim) malloc(bytes int64) (cudart.DevicePtr, error) { return b.dev.Malloc(bytes) }
 

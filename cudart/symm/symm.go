@@ -70,8 +70,7 @@ type Memory struct {
 	MulticastWhy string
 	// Bytes is the size of the memory on each rank.
 	Bytes int64
-	// Backend names what shares the memory: "vmm", "ipc", "nvshmem", "host", "sim"
-	// or "private". Why says in a clause why it is that one.
+	// Backend names the memory backend, which is never Auto. Why says in a clause why it is that one.
 	Backend, Why string
 
 	options Options
@@ -94,7 +93,7 @@ func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, 
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
 	err := m.allocate(ctx, dev)
 	if err != nil && m.mayBeIPC(err) {
-		return m.byIPC(ctx, dev, err)
+		return m.allocateByIPC(ctx, dev, err)
 	}
 	if err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func (m *Memory) mayBeIPC(failed error) bool {
 	return vmm && m.settled && !m.lost && !unreachable && m.options.kind() == Auto && !m.options.Multicast
 }
 
-// byIPC is Allocate once more, after VMM has failed.
-func (m *Memory) byIPC(ctx context.Context, dev cudart.Device, failed error) (*Memory, error) {
+// allocateByIPC is Allocate once more, after VMM has failed.
+func (m *Memory) allocateByIPC(ctx context.Context, dev cudart.Device, failed error) (*Memory, error) {
 	o := m.options
 	o.Kind = IPC
 	other, err := Allocate(ctx, dev, m.ex, m.Bytes, o)
@@ -171,10 +170,7 @@ func (m *Memory) awaitPeers(ctx context.Context) error {
 	return err
 }
 
-func (m *Memory) shared() bool {
-	_, alone := m.backend.(private)
-	return !alone
-}
+func (m *Memory) shared() bool { return m.backend.kind() != Private }
 
 // offer allocates the own memory and makes a handle for the peers.
 func (m *Memory) offer() (handle, error) {

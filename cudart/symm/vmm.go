@@ -45,8 +45,8 @@ type vmm struct {
 	team        team
 }
 
-// byVMM tries file descriptors first: they need nothing but the machine.
-func byVMM(dev cudart.Device, m *Memory) []backend {
+// vmmCandidates tries file descriptors first: they need nothing but the machine.
+func vmmCandidates(dev cudart.Device, m *Memory) []backend {
 	d, ok := dev.(vmmDevice)
 	if !ok {
 		return nil
@@ -57,7 +57,7 @@ func byVMM(dev cudart.Device, m *Memory) []backend {
 	return []backend{files, &fabric}
 }
 
-func (*vmm) name() string { return "vmm" }
+func (*vmm) kind() Kind { return VMM }
 
 func (b *vmm) how() string {
 	if b.fabric {

@@ -11,7 +11,7 @@ import (
 
 const name = "broadcast"
 
-var shape = collective.Shape{Rooted: true}
+var shape = collective.Shape{Root: collective.RootIsSource}
 
 // Collective describes broadcast and its algorithms: always the same, which
 // callers do not change.

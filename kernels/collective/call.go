@@ -4,7 +4,7 @@ package collective
 type Call struct {
 	Send, Recv int64 // this rank's buffers: bytes from the base of symmetric memory
 	// SendStep is by how much further the input of the next rank lies, in bytes.
-	// It is 0 but for an allgather in place.
+	// It is 0 but in place where ranks receive a part from each: in an allgather or a gather.
 	SendStep int64
 	// Count is the elements of a part: of what a rank gives to, or gets from,
 	// each other, which may be the whole buffer; see Shape.
@@ -37,13 +37,29 @@ func (p Parts) Of(world int) int64 {
 	return 1
 }
 
+// Root says what the root of a collective is.
+type Root int
+
+// The kinds of roots.
+const (
+	NoRoot            Root = iota // all ranks have an input and an output
+	RootIsSource                  // the root alone has an input
+	RootIsDestination             // the root alone has an output
+)
+
 // Shape says what a collective moves.
 type Shape struct {
 	Send, Recv Parts
 	Reduces    bool // by an Op; all others have Op None
-	Rooted     bool // one rank is the source, or if it reduces, the destination
+	Root       Root
 	Empty      bool // it moves nothing
 }
+
+// Sends reports whether a rank has an input.
+func (s Shape) Sends(rank, root int) bool { return s.Root != RootIsSource || rank == root }
+
+// Receives reports whether a rank has an output.
+func (s Shape) Receives(rank, root int) bool { return s.Root != RootIsDestination || rank == root }
 
 // InPlace says where the input and the output begin when they share a buffer,
 // in parts from its beginning, and by how many parts the input of the next rank

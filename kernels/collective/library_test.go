@@ -33,7 +33,7 @@ func commWith(libraries map[string]Library) *Comm {
 }
 
 func TestLibraryGetsAddresses(t *testing.T) {
-	a, r := fromLibrary(Shape{Reduces: true, Rooted: true}), &recorder{}
+	a, r := fromLibrary(Shape{Reduces: true, Root: RootIsDestination}), &recorder{}
 	c := commWith(map[string]Library{"lib": r})
 	call := Call{Send: 0x10, Recv: 0x20, Count: 3, DType: Half, Op: Sum, Root: 1}
 	if err := errors.Join(c.Prepare(nil, a, call), a.Enqueue(c, nil, call)); err != nil {

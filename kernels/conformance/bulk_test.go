@@ -24,7 +24,7 @@ func byBulk(a *collective.Algorithm) bool {
 // end when they please and what threads stored is seen late.
 func TestBulkCopiesInDisorder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for _, seed := range seeds(12, 0, 1, 2, 3, 4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			g := group{world: 2 + int(seed%4), blocks: 1 + int(seed%3), pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed})}
 			g.run(t, func(m *member) error { return bulkCalls(m, seed) })

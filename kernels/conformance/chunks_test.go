@@ -153,7 +153,7 @@ func TestChunksAreThoseOfTheirCall(t *testing.T) {
 // algorithm, a barrier too, and nobody waits for one to end. Roots, and with the sizes the grids, alternate.
 func TestEpochsGoOnBehindChunks(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for _, seed := range seeds(12, 0, 1, 2, 3) {
 		world := 2 + int(seed%4)
 		g := group{world: world, blocks: 1 + int(seed%3)*2, pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {

@@ -65,6 +65,15 @@ func hcclCases() []hcclCase {
 			}
 			return sums(rank, n)
 		}},
+		{collective: "gather", root: root, send: ownPart, want: func(rank, n int) []float32 {
+			if rank != root {
+				return nil
+			}
+			return hcclElements(n*hcclCount, func(i int) float32 { return float32(i/hcclCount*100 + i%hcclCount) })
+		}},
+		{collective: "scatter", root: root, send: partForEach, want: func(rank, _ int) []float32 {
+			return hcclElements(hcclCount, func(i int) float32 { return float32(root*100 + rank*hcclCount + i) })
+		}},
 		{collective: "alltoall", send: partForEach, want: func(rank, n int) []float32 {
 			return hcclElements(n*hcclCount, func(i int) float32 {
 				from, at := i/hcclCount, i%hcclCount

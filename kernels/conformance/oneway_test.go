@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"gpurun/cudart/sim"
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
 )
 
 // Packets that go one way only are not overwritten before they have been read:
-// the root of a broadcast, which waits for no data, and the senders of a reduction
-// call again and again while a rank comes late, with another root and tiles of other
-// sizes each time. Every call has buffers of its own.
+// the root of a broadcast or scatter, which waits for no data, and the senders of a
+// reduction or gather call again and again while a rank comes late, with another root
+// and tiles of other sizes each time. Every call has buffers of its own.
 func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 	oneWay := func(a *collective.Algorithm) bool {
-		return a.Needs.Packets && (a.Collective == "broadcast" || a.Collective == "reduce")
+		c, _ := kernels.Find(a.Collective)
+		return a.Needs.Packets && c.Shape.Root != collective.NoRoot
 	}
 	for seed := range uint64(8) {
 		world := 2 + int(seed%3)

@@ -33,7 +33,7 @@ func TestRandomBatches(t *testing.T) {
 // turns: kernels must not rely on more than the memory model promises.
 func TestRandomBatchesInDisorder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for _, seed := range seeds(12, 0, 1, 8) {
 		t.Run(fmt.Sprintf("seed %d", seed+1), func(t *testing.T) {
 			// A single block takes many tiles.
 			g := group{world: 2 + int(seed%3), blocks: 1 + 3*int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
@@ -47,7 +47,7 @@ func TestRandomBatchesInDisorder(t *testing.T) {
 func TestShortLastTilesInDisorder(t *testing.T) {
 	t.Parallel()
 	slots := func(a *collective.Algorithm) bool { return a.Needs.Packets || a.Needs.Mailboxes }
-	for seed := range uint64(6) {
+	for _, seed := range seeds(6, 0, 1) {
 		g := group{world: 2, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
 			for _, c := range calls(m.world, slots) {

@@ -41,8 +41,8 @@ class Early {
 template <int N>
 class EarlyParts {
  public:
-  FORCE_INLINE __device__ EarlyParts(const Params& p, uint64_t address)
-      : p_(p), address_(address), first_(first_vec(p, p.bytes % kVecBytes == 0 ? part(0).whole : 0)) {
+  FORCE_INLINE __device__ EarlyParts(const Params& p, uint64_t address, bool wanted = true)
+      : p_(p), address_(address), first_(first_vec(p, wanted && p.bytes % kVecBytes == 0 ? part(0).whole : 0)) {
     compute_here(first_);
     if constexpr (N > 0)
       each_rank<N, 0>(p, [&](uint32_t steps) {

@@ -110,7 +110,7 @@ func (r run) chunk(at, bytes int64) error {
 
 // stage copies this rank's parts to the scratch, one behind the other.
 func (r run) stage(at, bytes int64) error {
-	if r.shape.Rooted && !r.shape.Reduces && r.c.Rank() != r.call.Root {
+	if !r.shape.Sends(r.c.Rank(), r.call.Root) {
 		return nil
 	}
 	for part := range r.scratch.staged {
@@ -130,7 +130,7 @@ func (r run) fetch(at, bytes int64) error {
 		return nil
 	}
 	for rank := range r.c.World() {
-		if r.shape.Rooted && !r.shape.Reduces && rank != r.call.Root {
+		if !r.shape.Sends(rank, r.call.Root) {
 			continue
 		}
 		from := r.c.Scratch()
@@ -152,9 +152,7 @@ func (r run) fetch(at, bytes int64) error {
 }
 
 // receives reports whether this rank has an output.
-func (r run) receives() bool {
-	return !r.shape.Rooted || !r.shape.Reduces || r.c.Rank() == r.call.Root
-}
+func (r run) receives() bool { return r.shape.Receives(r.c.Rank(), r.call.Root) }
 
 // reduce reduces the local copies.
 func (r run) reduce(at, bytes int64) error {

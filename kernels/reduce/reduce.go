@@ -11,7 +11,7 @@ import (
 
 const name = "reduce"
 
-var shape = collective.Shape{Reduces: true, Rooted: true}
+var shape = collective.Shape{Reduces: true, Root: collective.RootIsDestination}
 
 // Collective describes reduce and its algorithms: always the same, which
 // callers do not change.

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"sort"
 
@@ -17,30 +18,33 @@ type codec struct {
 	decode func(uint64) float64
 }
 
-// codecOf returns the codec of a floating-point type. Types of 8 and 16 bits
-// are encoded from a number that fits in 32.
-func codecOf(d collective.DType) codec {
-	switch d.Name {
-	case collective.Double.Name:
-		return codec{encode: math.Float64bits, decode: math.Float64frombits}
-	case collective.Half.Name:
-		return codec{
-			encode: func(f float64) uint64 { return uint64(float16.Fromfloat32(float32(f)).Bits()) },
-			decode: func(b uint64) float64 { return float64(float16.Frombits(uint16(b)).Float32()) },
-		}
-	case collective.BFloat16.Name:
-		return codec{encode: encodeBFloat16, decode: decodeBFloat16}
-	case collective.F8E4M3.Name:
-		return codec{encode: e4m3.encode, decode: e4m3.decode}
-	case collective.F8E5M2.Name:
-		return codec{encode: e5m2.encode, decode: e5m2.decode}
-	default:
-		return codec{
-			encode: func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) },
-			decode: func(b uint64) float64 { return float64(math.Float32frombits(uint32(b))) },
-		}
-	}
+// codecs has the codec of every floating-point type, by its name. Types of 8 and 16
+// bits are encoded from a number that fits in 32.
+var codecs = map[string]codec{
+	collective.Double.Name: {encode: math.Float64bits, decode: math.Float64frombits},
+	collective.Float.Name: {
+		encode: func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) },
+		decode: func(b uint64) float64 { return float64(math.Float32frombits(uint32(b))) },
+	},
+	collective.Half.Name: {
+		encode: func(f float64) uint64 { return uint64(float16.Fromfloat32(float32(f)).Bits()) },
+		decode: func(b uint64) float64 { return float64(float16.Frombits(uint16(b)).Float32()) },
+	},
+	collective.BFloat16.Name: {encode: encodeBFloat16, decode: decodeBFloat16},
+	collective.F8E4M3.Name:   {encode: e4m3.encode, decode: e4m3.decode},
+	collective.F8E5M2.Name:   {encode: e5m2.encode, decode: e5m2.decode},
 }
+
+// Check refuses an element type that the reference does not know.
+func Check(d collective.DType) error {
+	if _, ok := codecs[d.Name]; !ok && d.Kind == collective.FloatingPoint {
+		return fmt.Errorf("the reference does not know the element type %s", d.Name)
+	}
+	return nil
+}
+
+// codecOf is the codec of a floating-point type that Check accepts.
+func codecOf(d collective.DType) codec { return codecs[d.Name] }
 
 // encodeBFloat16 keeps the upper half of a float32, rounded to nearest even.
 func encodeBFloat16(f float64) uint64 {

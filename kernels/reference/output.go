@@ -1,5 +1,7 @@
 package reference
 
+import "gpurun/kernels/collective"
+
 // Source is where the elements of an output come from.
 type Source int
 
@@ -18,27 +20,25 @@ type Segment struct {
 	First     int64 // the element of the inputs that the first one comes from
 }
 
-// Output lists the segments of a rank's output, in order, for a collective with
-// parts of count elements. A collective that moves nothing has none.
-func Output(collective string, rank, world, root int, count int64) []Segment {
-	switch collective {
-	case "allreduce":
-		return []Segment{{Count: count, Source: Reduced}}
-	case "reduce":
-		if rank != root {
-			return []Segment{{Count: count, Source: Untouched}}
-		}
-		return []Segment{{Count: count, Source: Reduced}}
-	case "reducescatter":
-		return []Segment{{Count: count, Source: Reduced, First: int64(rank) * count}}
-	case "broadcast":
-		return []Segment{{Count: count, Source: Copied, From: root}}
-	case "allgather":
-		return fromEach(world, count, 0)
-	case "alltoall":
-		return fromEach(world, count, int64(rank)*count)
+// Output lists the segments of a rank's output, in order, for a collective of a
+// shape with parts of count elements. One that moves nothing has none. In place, an
+// output that the rank does not receive still holds the rank's own input.
+func Output(s collective.Shape, rank, world, root int, count int64, inPlace bool) []Segment {
+	var first int64 // element of the inputs that this rank receives
+	if s.Send == collective.PartPerRank {
+		first = int64(rank) * count
 	}
-	return nil
+	switch {
+	case s.Empty:
+		return nil
+	case s.Root == collective.RootIsDestination && rank != root:
+		return unreceived(s, rank, world, count, inPlace)
+	case s.Reduces:
+		return []Segment{{Count: count, Source: Reduced, First: first}}
+	case s.Recv == collective.PartPerRank:
+		return fromEach(world, count, first)
+	}
+	return []Segment{{Count: count, Source: Copied, From: root, First: first}}
 }
 
 // fromEach is a part from every rank: that which begins at first in its input.
@@ -48,4 +48,21 @@ func fromEach(world int, count, first int64) []Segment {
 		segments[from] = Segment{At: int64(from) * count, Count: count, Source: Copied, From: from, First: first}
 	}
 	return segments
+}
+
+// unreceived is the output of a rank that receives nothing: untouched, but in place
+// for the part that is the rank's input.
+func unreceived(s collective.Shape, rank, world int, count int64, inPlace bool) []Segment {
+	parts := []Segment{{Count: count, Source: Untouched}}
+	own := 0
+	if s.Recv == collective.PartPerRank {
+		parts, own = make([]Segment, world), rank
+		for i := range parts {
+			parts[i] = Segment{At: int64(i) * count, Count: count, Source: Untouched}
+		}
+	}
+	if inPlace {
+		parts[own].Source, parts[own].From = Copied, rank
+	}
+	return parts
 }

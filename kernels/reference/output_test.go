@@ -9,23 +9,47 @@ import (
 	"gpurun/kernels/collective"
 )
 
+// What every collective of the catalog gives a rank of three, with root 2 and parts of
+// ten elements.
 func TestOutput(t *testing.T) {
+	untouched := []Segment{{0, 10, Untouched, 0, 0}, {10, 10, Untouched, 0, 0}, {20, 10, Untouched, 0, 0}}
+	gathered := []Segment{{0, 10, Copied, 0, 0}, {10, 10, Copied, 1, 0}, {20, 10, Copied, 2, 0}}
+	seen := map[string]bool{}
 	for _, tt := range []struct {
 		collective string
 		rank       int
+		inPlace    bool
 		want       []Segment
 	}{
-		{"allreduce", 1, []Segment{{0, 10, Reduced, 0, 0}}},
-		{"reduce", 1, []Segment{{0, 10, Untouched, 0, 0}}},
-		{"reduce", 2, []Segment{{0, 10, Reduced, 0, 0}}},
-		{"reducescatter", 1, []Segment{{0, 10, Reduced, 0, 10}}},
-		{"broadcast", 0, []Segment{{0, 10, Copied, 2, 0}}},
-		{"allgather", 1, []Segment{{0, 10, Copied, 0, 0}, {10, 10, Copied, 1, 0}, {20, 10, Copied, 2, 0}}},
-		{"alltoall", 1, []Segment{{0, 10, Copied, 0, 10}, {10, 10, Copied, 1, 10}, {20, 10, Copied, 2, 10}}},
-		{"barrier", 1, nil},
+		{"allreduce", 1, false, []Segment{{0, 10, Reduced, 0, 0}}},
+		{"reduce", 1, false, []Segment{{0, 10, Untouched, 0, 0}}},
+		{"reduce", 1, true, []Segment{{0, 10, Copied, 1, 0}}},
+		{"reduce", 2, false, []Segment{{0, 10, Reduced, 0, 0}}},
+		{"reducescatter", 1, false, []Segment{{0, 10, Reduced, 0, 10}}},
+		{"broadcast", 0, false, []Segment{{0, 10, Copied, 2, 0}}},
+		{"allgather", 1, false, gathered},
+		{"alltoall", 1, false, []Segment{{0, 10, Copied, 0, 10}, {10, 10, Copied, 1, 10}, {20, 10, Copied, 2, 10}}},
+		{"gather", 2, false, gathered},
+		{"gather", 2, true, gathered},
+		{"gather", 1, false, untouched},
+		{"gather", 1, true, []Segment{untouched[0], {10, 10, Copied, 1, 0}, untouched[2]}},
+		{"scatter", 1, false, []Segment{{0, 10, Copied, 2, 10}}},
+		{"scatter", 1, true, []Segment{{0, 10, Copied, 2, 10}}},
+		{"barrier", 1, false, nil},
 	} {
-		if diff := cmp.Diff(tt.want, Output(tt.collective, tt.rank, 3, 2, 10)); diff != "" {
-			t.Errorf("%s, rank %d: %s", tt.collective, tt.rank, diff)
+		c, ok := kernels.Find(tt.collective)
+		if !ok {
+			t.Errorf("there is no %s", tt.collective)
+			continue
+		}
+		seen[c.Name] = true
+		if diff := cmp.Diff(tt.want, Output(c.Shape, tt.rank, 3, 2, 10, tt.inPlace)); diff != "" {
+			t.Errorf("%s, rank %d, in place %t: %s", tt.collective, tt.rank, tt.inPlace, diff)
+		}
+	}
+	for _, c := range kernels.Collectives() {
+		if !seen[c.Name] {
+			t.Errorf("nothing is said here of what %s gives", c.Name)
 		}
 	}
 }
@@ -33,24 +57,25 @@ func TestOutput(t *testing.T) {
 // Every collective of the catalog has an output as large as its shape says, on
 // every rank, and reduces if its shape does.
 func TestOutputsFitTheCatalog(t *testing.T) {
-	const world, count = 5, 7
+	const world, root, count = 5, 3, 7
 	for _, c := range kernels.Collectives() {
 		for rank := range world {
 			var at int64
-			reduced := false
-			for _, s := range Output(c.Name, rank, world, 3, count) {
+			sources := map[Source]bool{}
+			for _, s := range Output(c.Shape, rank, world, root, count, false) {
 				if s.At != at {
 					t.Errorf("%s: a segment begins at %d, not %d", c.Name, s.At, at)
 				}
 				at += s.Count
-				reduced = reduced || s.Source != Copied
+				sources[s.Source] = true
 			}
 			want := count * c.Shape.Recv.Of(world)
 			if c.Shape.Empty {
 				want = 0
 			}
-			if at != want || reduced != c.Shape.Reduces {
-				t.Errorf("%s: %d elements, reduced %t; its shape is %+v", c.Name, at, reduced, c.Shape)
+			receives := c.Shape.Receives(rank, root)
+			if at != want || sources[Reduced] != (receives && c.Shape.Reduces) || sources[Untouched] == receives {
+				t.Errorf("%s, rank %d: %d elements, of sources %v; its shape is %+v", c.Name, rank, at, sources, c.Shape)
 			}
 		}
 	}

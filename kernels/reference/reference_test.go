@@ -327,6 +327,19 @@ func TestEncodeRoundsToNearestEven(t *testing.T) {
 	}
 }
 
+// The reference knows every type of the catalog, and refuses a float that it does not.
+func TestUnknownTypesAreRefused(t *testing.T) {
+	for _, d := range collective.DTypes() {
+		if err := Check(d); err != nil {
+			t.Error(err)
+		}
+	}
+	unknown := collective.DType{Name: "f8e8m0", Size: 1, Kind: collective.FloatingPoint}
+	if err := Check(unknown); err == nil || err.Error() != "the reference does not know the element type f8e8m0" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func BenchmarkReduced(b *testing.B) {
 	for _, d := range []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.F8E4M3, collective.Double} {
 		for _, p := range []Pattern{Exact, Random} {

@@ -10,27 +10,27 @@ import (
 
 // Case is one measurement to make.
 type Case struct {
-	Algorithm *collective.Algorithm
-	Shape     collective.Shape
-	world     int
-	Call      collective.Call // see Layout.Place
-	InPlace   bool
-	Alone     bool   // out of place, and it cannot run in place
-	Why       string // the algorithm was chosen
-	Asked     string // what the job asks for, if that is not the algorithm
-	// AskedBytes is the size that the job asks for. Parts are cut to whole elements
+	Algorithm      *collective.Algorithm
+	Shape          collective.Shape
+	world          int
+	Call           collective.Call // see Layout.Place
+	InPlace        bool
+	OutOfPlaceOnly bool   // out of place, and it cannot run in place
+	Why            string // the algorithm was chosen
+	Requested      string // what the job asks for, if that is not the algorithm
+	// RequestedBytes is the size that the job asks for. Parts are cut to whole elements
 	// and vectors, so that Bytes may be less.
-	AskedBytes int64
+	RequestedBytes int64
 }
 
 // newCases are a call out of place and, where that can be, in place.
 func newCases(s collective.Shape, world int, chosen choice) []Case {
-	c := Case{Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why, AskedBytes: chosen.asked.bytes}
-	if chosen.asked.algorithm != c.Algorithm.Name {
-		c.Asked = chosen.asked.algorithm
+	c := Case{Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why, RequestedBytes: chosen.request.bytes}
+	if chosen.request.algorithm != c.Algorithm.Name {
+		c.Requested = chosen.request.algorithm
 	}
 	if _, _, _, ok := s.InPlace(0); !ok || c.Algorithm.Needs.SeparateOutput {
-		c.Alone = true
+		c.OutOfPlaceOnly = true
 		return []Case{c}
 	}
 	inPlace := c
@@ -55,7 +55,7 @@ func (c Case) OutputBytes(rank int) int64 {
 	switch {
 	case c.Shape.Empty:
 		return TokenBytes * int64(c.world)
-	case c.Shape.Rooted && c.Shape.Reduces && rank != c.Call.Root:
+	case !c.Shape.Receives(rank, c.Call.Root):
 		return 0
 	}
 	return c.RecvBytes()
@@ -63,7 +63,7 @@ func (c Case) OutputBytes(rank int) int64 {
 
 // Output is what a rank's output must be.
 func (c Case) Output(rank int) []reference.Segment {
-	return reference.Output(c.Algorithm.Collective, rank, c.world, c.Call.Root, c.Call.Count)
+	return reference.Output(c.Shape, rank, c.world, c.Call.Root, c.Call.Count, c.InPlace)
 }
 
 // String reads "allreduce oneshot float sum, 4096 bytes in place".

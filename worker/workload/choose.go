@@ -13,15 +13,15 @@ import (
 
 // Choose turns the requests into cases that can run there. All ranks choose alike. Algorithms that
 // are optional may be left out, which leftOut is about.
-func (p *Plan) Choose(s Surroundings) (leftOut, err error) {
+func (p *Plan) Choose(caps Capabilities) (leftOut, err error) {
 	if p.job.Products != nil {
-		return p.Products.choose(s, p.job.Optional)
+		return p.Products.choose(caps, p.job.Optional)
 	}
 	p.Cases = nil
-	c := chooser{p.Collective, s, p.job.Tuning}
+	c := chooser{p.Collective, caps, p.job.Tuning}
 	for _, q := range p.requests {
 		chosen, err := c.choose(q)
-		if err != nil && slices.Contains(p.job.Optional, q.algorithm) && isMachines(err) {
+		if err != nil && slices.Contains(p.job.Optional, q.algorithm) && isUnavailable(err) {
 			if leftOut == nil || !strings.Contains(leftOut.Error(), err.Error()) {
 				leftOut = errors.Join(leftOut, err)
 			}
@@ -38,8 +38,8 @@ func (p *Plan) Choose(s Surroundings) (leftOut, err error) {
 	return leftOut, nil
 }
 
-// isMachines reports whether an algorithm was refused for what the machine is.
-func isMachines(err error) bool {
+// isUnavailable reports whether an algorithm was refused for what the machine is.
+func isUnavailable(err error) bool {
 	var unavailable *Unavailable
 	var unsupported *UnsupportedDevice
 	return errors.As(err, &unavailable) || errors.As(err, &unsupported)
@@ -48,7 +48,7 @@ func isMachines(err error) bool {
 // chooser knows what there is, what it can run on, and what was measured.
 type chooser struct {
 	collective *collective.Collective
-	around     Surroundings
+	caps       Capabilities
 	tables     tuning.Tables
 }
 
@@ -57,7 +57,7 @@ type choice struct {
 	algorithm *collective.Algorithm
 	call      collective.Call
 	why       string
-	asked     request
+	request   request
 }
 
 // choose finds the algorithm of a request, and the blocks that go with it unless
@@ -91,7 +91,7 @@ func (c chooser) choose(q request) (choice, error) {
 func (c chooser) withoutPDL(best string, call collective.Call) error {
 	advice := "leave --pdl at auto"
 	var able []string
-	for _, a := range automatic(c.collective, c.around.SpansMachines) {
+	for _, a := range autoCandidates(c.collective, c.caps.SpansMachines) {
 		if c.refuse(a.Name, call) == nil {
 			able = append(able, a.Name)
 		}
@@ -107,15 +107,15 @@ func (c chooser) withoutPDL(best string, call collective.Call) error {
 // the collective's estimate, or else the first that can do the call. Where GPUs
 // cannot reach each other nothing was measured, and naive is the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
-	c.around.WantPDL = false
+	c.caps.WantPDL = false
 	switch {
-	case c.around.Apart != "":
-		return c.first(call, c.around.Apart)
-	case c.around.SpansMachines:
+	case c.caps.NoPeerAccess != "":
+		return c.first(call, c.caps.NoPeerAccess)
+	case c.caps.SpansMachines:
 		return c.first(call, "the ranks are on several machines")
 	}
 	measured, ok := c.tables.Choose(tuning.Query{
-		GPU: c.around.Devices[0].Name, SM: c.around.leastSM(), Collective: c.collective.Name, World: c.world(),
+		GPU: c.caps.Devices[0].Name, SM: c.caps.leastSM(), Collective: c.collective.Name, World: c.world(),
 		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row, Bytes: Case{Shape: c.collective.Shape, world: c.world(), Call: call}.Bytes(),
 		Able: func(name string) bool { return c.refuse(name, call) == nil },
 	})
@@ -133,7 +133,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 // only the devices can keep all of them from it.
 func (c chooser) first(call collective.Call, reason string) (tuning.Choice, error) {
 	because := reason
-	for _, a := range automatic(c.collective, c.around.SpansMachines) {
+	for _, a := range autoCandidates(c.collective, c.caps.SpansMachines) {
 		err := c.refuse(a.Name, call)
 		if err == nil {
 			return tuning.Choice{Algorithm: a.Name, Reason: "the first that can do it: " + reason}, nil
@@ -154,7 +154,7 @@ func (c chooser) refuse(name string, call collective.Call) error {
 	if err := a.Check(call, c.world()); err != nil {
 		return &UsageError{err.Error()}
 	}
-	return c.around.refuse(c.collective, a, call)
+	return c.caps.refuse(c.collective, a, call)
 }
 
-func (c chooser) world() int { return len(c.around.Devices) }
+func (c chooser) world() int { return len(c.caps.Devices) }

@@ -12,8 +12,8 @@ import (
 )
 
 // gpus are so many of a compute capability.
-func gpus(world, major int) Surroundings {
-	s := Surroundings{}
+func gpus(world, major int) Capabilities {
+	s := Capabilities{}
 	for range world {
 		s.Devices = append(s.Devices, cudart.Info{Backend: "cuda", Name: "NVIDIA H200", Major: major, SMs: 132})
 	}
@@ -21,7 +21,7 @@ func gpus(world, major int) Surroundings {
 }
 
 // withLibraries has both libraries open.
-func (s Surroundings) withLibraries() Surroundings {
+func (s Capabilities) withLibraries() Capabilities {
 	s.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
 	return s
 }
@@ -45,7 +45,7 @@ func TestChoose(t *testing.T) {
 	f8.DType = collective.F8E4M3
 	norm.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
 	apart, noMulticast, pdl := gpus(4, 9), gpus(4, 9), gpus(4, 9)
-	apart.Apart, noMulticast.NoMulticast, pdl.WantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
+	apart.NoPeerAccess, noMulticast.NoMulticast, pdl.WantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
 	apartPDL := apart
 	apartPDL.WantPDL = true // which epilogues do not have
 	scattered := gpus(4, 9)
@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 		name      string
 		algorithm string
 		call      collective.Call
-		around    Surroundings
+		caps      Capabilities
 		tables    tuning.Tables
 		want      string // the algorithm, or what the error says
 		blocks    int
@@ -67,7 +67,7 @@ func TestChoose(t *testing.T) {
 		{"measured", Auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
 		{"measured, but it cannot", Auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
 		{"measured, but no multicast", Auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
-		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: multicast is off", 0, ""},
+		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: it needs a multicast address, and multicast is off", 0, ""},
 		{"apart", Auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", Auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
@@ -86,10 +86,10 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := kernels.Find("allreduce")
-			got, err := chooser{c, tt.around, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
+			got, err := chooser{c, tt.caps, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
 			if err != nil {
-				usage := tt.algorithm == Auto && tt.around.WantPDL
-				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage || isMachines(err) == usage {
+				usage := tt.algorithm == Auto && tt.caps.WantPDL
+				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage || isUnavailable(err) == usage {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
 				return
@@ -154,8 +154,8 @@ func TestNoMulticast(t *testing.T) {
 		{"on", simulator, true, ""},
 		{"off", simulator, false, "multicast is off"},
 		{"", gpu, false, "--multicast on"},
-		{"auto", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
-		{"on", gpu, true, "refused because NCCL_NVLS_ENABLE=0 is set"},
+		{"auto", gpu, true, "NCCL_NVLS_ENABLE=0 forbids it"},
+		{"on", gpu, true, "NCCL_NVLS_ENABLE=0 forbids it"},
 		{"on", gpu, false, ""},
 		{"off", gpu, false, "multicast is off"},
 	} {
@@ -165,7 +165,7 @@ func TestNoMulticast(t *testing.T) {
 			}
 			return ""
 		}
-		got := Job{Multicast: tt.word}.NoMulticast(tt.device, getenv)
+		got := Job{Multicast: tt.word}.NoMulticast(tt.device.Backend, getenv)
 		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%+v: %q", tt, got)
 		}
@@ -186,7 +186,7 @@ func TestPDL(t *testing.T) {
 		{"on", gpus(2, 9).Devices, true, false},
 		{"on", mixed, false, true},
 	} {
-		got, err := Job{PDL: tt.word}.LaunchesEarly(tt.devices)
+		got, err := Job{PDL: tt.word}.UsesPDL(tt.devices)
 		if got != tt.want || errors.As(err, new(*UnsupportedDevice)) != tt.refused {
 			t.Errorf("%q: %t, %v", tt.word, got, err)
 		}

@@ -8,29 +8,51 @@ import (
 	"gpurun/cudart/symm"
 )
 
-// NoMulticast says why the job gets no multicast addresses on such a device, or
-// is empty. The simulator has them unless they are unwanted; GPUs have them only if
-// wanted, since on a machine whose GPUs others share they can do harm.
-func (j Job) NoMulticast(d cudart.Info, getenv func(string) string) string {
-	forbidden := symm.MulticastForbidden(getenv)
+// memory has the traits of the memory that the job asks for.
+func (j Job) memory() symm.Traits { return symm.Kind(j.Symm).Traits() }
+
+// NoPeerAccess says which setting of the job keeps GPUs from their peers' memory, whatever the
+// devices; empty is none.
+func (j Job) NoPeerAccess() string {
 	switch {
-	case j.Multicast == Off:
-		return "it needs a multicast address, and multicast is off"
-	case j.Symm == string(symm.IPC) || j.Symm == string(symm.Host):
-		return "it needs a multicast address, which memory shared by " + j.Symm + " has not"
-	case d.Backend == "sim":
-		return ""
-	case forbidden != "":
-		return "it needs a multicast address, which is refused because " + forbidden + " is set"
-	case j.Multicast != On:
-		return "it needs a multicast address, which GPUs get only with --multicast on"
+	case j.P2P == Off:
+		return "--p2p is off"
+	case j.memory().HostMemory:
+		return "--symm is " + j.Symm
 	}
 	return ""
 }
 
-// LaunchesEarly decides about programmatic dependent launch: if nobody says, it is for devices that can,
+// NoMulticast says why the job gets no multicast address from such a backend of devices; empty is
+// that it may get one. Simulated devices have them by default. GPUs have them only when
+// --multicast is on: on a machine that others share, a multicast object can take its GPUs out of service.
+func (j Job) NoMulticast(backend string, getenv func(string) string) string {
+	if why := j.rulesOutMulticast(); why != "" || backend == "sim" {
+		return why
+	}
+	switch forbidden := symm.MulticastForbidden(getenv); {
+	case forbidden != "":
+		return forbidden + " forbids it"
+	case j.Multicast != On:
+		return "GPUs get one only with --multicast on"
+	}
+	return ""
+}
+
+// rulesOutMulticast is the part of NoMulticast that holds for all devices.
+func (j Job) rulesOutMulticast() string {
+	switch {
+	case j.Multicast == Off:
+		return "--multicast is off"
+	case !j.memory().Multicast:
+		return "memory shared by " + j.Symm + " has none: --symm auto or vmm"
+	}
+	return ""
+}
+
+// UsesPDL decides about programmatic dependent launch: if nobody says, it is for devices that can,
 // and that no ranks share.
-func (j Job) LaunchesEarly(devices []cudart.Info) (bool, error) {
+func (j Job) UsesPDL(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
 			continue

@@ -23,9 +23,9 @@ type Job struct {
 	// GraphReplays above zero captures the timed calls in a graph and replays
 	// it as often, instead of launching each on the stream.
 	GraphReplays int `json:"graph_replays"`
-	// Rounds above zero measures the algorithms of a call side by side, in so many
-	// rounds. A graph is then replayed once in each.
-	Rounds int `json:"rounds,omitempty"`
+	// Passes above zero measures the algorithms of a call side by side: each of so many
+	// passes takes one sample of every candidate. A graph is replayed once in a pass.
+	Passes int `json:"rounds,omitempty"`
 	// CeilingBytes above zero measures what the links carry before the sweep, by
 	// copies of so many bytes.
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
@@ -47,10 +47,9 @@ type Job struct {
 	Blocks []int `json:"blocks,omitempty"`
 	// MaxBlocks bounds every grid; 0 does not.
 	MaxBlocks int `json:"max_blocks,omitempty"`
-	// Hopeless above zero leaves out of the measurement what a short look finds
-	// to take longer than so many times the fastest of the cases that differ in
-	// algorithm and blocks alone.
-	Hopeless float64 `json:"hopeless,omitempty"`
+	// SkipSlowerThan above zero skips a case that a few trial calls find slower than so
+	// many times the fastest case that differs in algorithm and blocks alone.
+	SkipSlowerThan float64 `json:"hopeless,omitempty"`
 
 	// Root is the rank that everything comes from or goes to, if the collective has one.
 	Root int `json:"root,omitempty"`

@@ -17,8 +17,8 @@ func small() Job {
 }
 
 // simulated are the devices of so many ranks in the simulator.
-func simulated(world int) Surroundings {
-	s := Surroundings{}
+func simulated(world int) Capabilities {
+	s := Capabilities{}
 	for range world {
 		s.Devices = append(s.Devices, cudart.Info{Backend: "sim", Name: "gpurun simulator", Major: 10, SMs: 4})
 	}
@@ -26,21 +26,21 @@ func simulated(world int) Surroundings {
 }
 
 // planned is a job with its algorithms chosen.
-func planned(t testing.TB, job Job, around Surroundings) Plan {
+func planned(t testing.TB, job Job, caps Capabilities) Plan {
 	t.Helper()
-	p, err := job.Plan(len(around.Devices))
+	p, err := job.Plan(len(caps.Devices))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Choose(around); err != nil {
+	if _, err := p.Choose(caps); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func casesOf(t testing.TB, job Job, around Surroundings) []Case {
+func casesOf(t testing.TB, job Job, caps Capabilities) []Case {
 	t.Helper()
-	return planned(t, job, around).Cases
+	return planned(t, job, caps).Cases
 }
 
 func TestSweepHasEveryCase(t *testing.T) {
@@ -116,7 +116,7 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 	if err := job.Check(73); err == nil {
 		t.Error("73 ranks are accepted")
 	}
-	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall", "barrier"} {
+	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "barrier"} {
 		if err := jobOf(c).Check(72); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}

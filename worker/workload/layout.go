@@ -5,29 +5,29 @@ import "gpurun/kernels/collective"
 // Layout says where things lie in a rank's memory, in bytes from the base of
 // the symmetric memory. What is shared, on which all algorithms rely, comes
 // first: the signal pad, the packets, the mailboxes and the scratch. The buffers may lie
-// elsewhere: see Apart.
+// elsewhere: see MoveBuffers.
 type Layout struct {
-	Packets, PacketBytes          int64
-	Mail, MailBytes, Scratch      int64
-	Shared                        int64
-	send, Recv                    int64
-	weight, residual, residualOut int64
-	CopyFrom, CopyTo              int64 // see withCopies
-	Pairs                         PairLayout
-	Products                      ProductLayout
-	Total                         int64
+	Packets, PacketBytes             int64
+	Mailboxes, MailboxBytes, Scratch int64
+	Shared                           int64
+	send, Recv                       int64
+	weight, residual, residualOut    int64
+	CopyFrom, CopyTo                 int64 // see withCopies
+	Pairs                            PairLayout
+	Products                         ProductLayout
+	Total                            int64
 }
 
 // TokenBytes is the size of what a rank shows to prove that it has come to a barrier.
 const TokenBytes = 8
 
 // Layout makes room for the cases, and for what else the job measures.
-func (p Plan) Layout(s Surroundings) Layout {
+func (p Plan) Layout(caps Capabilities) Layout {
 	if p.job.Products != nil {
-		return layOutProducts(p.Products, p.world, s.ProductSMs())
+		return layOutProducts(p.Products, p.world, caps.ProductSMs())
 	}
-	l := layOut(p.Cases, s.LeastSMs())
-	if p.NoCeiling(s) == "" {
+	l := layOut(p.Cases, caps.LeastSMs())
+	if p.NoCeiling(caps) == "" {
 		l = l.withCopies(p.job.CeilingBytes, p.world-1)
 	}
 	if p.job.Pairs {
@@ -69,9 +69,9 @@ func layOut(cases []Case, sms int) Layout {
 
 // newLayout has what is shared, and nothing behind it as yet.
 func newLayout(scratch int64, sms int) Layout {
-	l := Layout{PacketBytes: collective.RoomForPackets(sms), MailBytes: collective.RoomForMail(sms)}
+	l := Layout{PacketBytes: collective.RoomForPackets(sms), MailboxBytes: collective.RoomForMail(sms)}
 	l.take(collective.SignalPadBytes)
-	l.Packets, l.Mail, l.Scratch = l.take(l.PacketBytes), l.take(l.MailBytes), l.take(scratch)
+	l.Packets, l.Mailboxes, l.Scratch = l.take(l.PacketBytes), l.take(l.MailboxBytes), l.take(scratch)
 	l.Shared = l.Total
 	return l
 }
@@ -83,8 +83,8 @@ func (l *Layout) take(bytes int64) (begin int64) {
 	return begin
 }
 
-// Apart moves the buffers to memory that begins so many bytes from the base.
-func (l Layout) Apart(at int64) Layout {
+// MoveBuffers moves the buffers to memory that begins so many bytes from the base.
+func (l Layout) MoveBuffers(at int64) Layout {
 	for _, offset := range append(l.Products.offsets(), &l.send, &l.Recv, &l.weight, &l.residual, &l.residualOut) {
 		*offset += at - l.Shared
 	}

@@ -73,10 +73,10 @@ func TestLayoutHoldsEveryCase(t *testing.T) {
 }
 
 // Buffers apart begin at the address that they were allocated at.
-func TestLayoutApart(t *testing.T) {
+func TestMoveBuffers(t *testing.T) {
 	l := layOut(casesOf(t, small(), simulated(3)), 4)
 	base, own := uint64(1)<<50, uint64(1)<<40 // the distance is negative
-	moved := l.Apart(int64(own - base))
+	moved := l.MoveBuffers(int64(own - base))
 	if base+uint64(moved.send) != own || moved.Recv-moved.send != l.Recv-l.send || moved.Scratch != l.Scratch {
 		t.Errorf("%+v became %+v", l, moved)
 	}
@@ -86,7 +86,7 @@ func TestLayoutApart(t *testing.T) {
 func TestInPlace(t *testing.T) {
 	for name, want := range map[string][3]int64{ // send, recv, step in parts
 		"allreduce": {0, 0, 0}, "reduce": {0, 0, 0}, "broadcast": {0, 0, 0},
-		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0},
+		"allgather": {2, 0, 1}, "reducescatter": {0, 2, 0}, "gather": {2, 0, 1}, "scatter": {0, 2, 0},
 	} {
 		for _, c := range casesOf(t, jobOf(name), simulated(3)) {
 			if !c.InPlace || c.Call.Count == 0 {
@@ -100,8 +100,8 @@ func TestInPlace(t *testing.T) {
 		}
 	}
 	for _, c := range casesOf(t, jobOf("alltoall"), simulated(3)) {
-		if c.InPlace || !c.Alone {
-			t.Errorf("%s: in place %t, alone %t", c, c.InPlace, c.Alone)
+		if c.InPlace || !c.OutOfPlaceOnly {
+			t.Errorf("%s: in place %t, out of place only %t", c, c.InPlace, c.OutOfPlaceOnly)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
 
@@ -21,15 +20,15 @@ type Library interface {
 func (p Plan) Libraries() []string {
 	names := p.Products.libraries()
 	for _, q := range p.requests {
-		for _, a := range automatic(p.Collective, true) {
+		for _, a := range autoCandidates(p.Collective, true) {
 			wanted := q.algorithm == a.Name || q.algorithm == Auto && p.job.SpansMachines()
 			if wanted && !slices.Contains(names, a.Needs.Library) {
 				names = append(names, a.Needs.Library)
 			}
 		}
 	}
-	if p.job.Symm == string(symm.NVSHMEMHeap) && !slices.Contains(names, p.job.Symm) {
-		names = append(names, p.job.Symm)
+	if heap := p.job.memory().Library; heap != "" && !slices.Contains(names, heap) {
+		names = append(names, heap)
 	}
 	return names
 }
@@ -43,7 +42,7 @@ func (p Plan) Needs(library string) bool {
 // libraries names those that products ask for. "auto" takes none.
 func (p ProductPlan) libraries() (names []string) {
 	for _, q := range p.requests {
-		a, ok := q.Operation.Algorithm(q.Asked)
+		a, ok := q.Operation.Algorithm(q.Requested)
 		if !ok {
 			continue
 		}
@@ -56,10 +55,10 @@ func (p ProductPlan) libraries() (names []string) {
 	return names
 }
 
-// lacking says why a library of others cannot be used, or returns "".
-func (s Surroundings) lacking(name string) string {
-	if _, open := s.Libraries[name]; !open {
-		return cmp.Or(s.Missing[name], "the library is not open")
+// whyUnavailable says why a library of others cannot be used, or returns "".
+func (caps Capabilities) whyUnavailable(name string) string {
+	if _, open := caps.Libraries[name]; !open {
+		return cmp.Or(caps.Missing[name], "the library is not open")
 	}
-	return s.Missing[name]
+	return caps.Missing[name]
 }

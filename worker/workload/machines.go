@@ -13,7 +13,7 @@ func (j Job) SpansMachines() bool { return j.Nodes > 1 }
 
 // automatic lists the algorithms that "auto" chooses among: gpurun's own within a
 // machine, and those by libraries across machines.
-func automatic(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
+func autoCandidates(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
 	return slices.DeleteFunc(slices.Clone(c.Algorithms), func(a *collective.Algorithm) bool {
 		return (a.Needs.Library != "") != spansMachines
 	})
@@ -22,7 +22,7 @@ func automatic(c *collective.Collective, spansMachines bool) []*collective.Algor
 // withinOneMachine says why an algorithm cannot span machines, and which can.
 func withinOneMachine(c *collective.Collective, a *collective.Algorithm) string {
 	var names []string
-	for _, other := range automatic(c, true) {
+	for _, other := range autoCandidates(c, true) {
 		names = append(names, other.Name)
 	}
 	if len(names) == 0 {

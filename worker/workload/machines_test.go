@@ -44,8 +44,8 @@ func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
 // Across machines, "auto" is the first algorithm by a library, and what is named
 // and optional is left out by the same rule.
 func TestAutoAcrossMachines(t *testing.T) {
-	around := simulated(2)
-	around.SpansMachines = true
+	caps := simulated(2)
+	caps.SpansMachines = true
 	p, err := spanning("allreduce", Auto).Plan(2)
 	if err != nil {
 		t.Fatal(err)
@@ -53,18 +53,18 @@ func TestAutoAcrossMachines(t *testing.T) {
 	if names := p.Libraries(); !slices.Equal(names, []string{"nccl", "nvshmem"}) {
 		t.Errorf("libraries %v", names)
 	}
-	around.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
-	c := chooser{collective: p.Collective, around: around}
+	caps.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
+	c := chooser{collective: p.Collective, caps: caps}
 	got, err := c.choose(p.requests[0])
 	if err != nil || got.algorithm.Name != "nccl" || !strings.Contains(got.why, "several machines") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.around.Missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
+	c.caps.Missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
 	_, err = c.choose(p.requests[0])
-	if !isMachines(err) || !strings.Contains(err.Error(), "nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
+	if !isUnavailable(err) || !strings.Contains(err.Error(), "nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
 		t.Errorf("without libraries: %v", err)
 	}
-	if err := c.refuse("twoshot", p.requests[0].call); !isMachines(err) {
+	if err := c.refuse("twoshot", p.requests[0].call); !isUnavailable(err) {
 		t.Errorf("twoshot: %v", err)
 	}
 }

@@ -14,12 +14,12 @@ type PairLayout struct {
 	end     int64
 }
 
-// mostLines keep a ring, of 1 MiB, within the owner's cache and one page.
-const mostLines = 4096
+// maxLines keep a ring, of 1 MiB, within the owner's cache and one page.
+const maxLines = 4096
 
 func layOutPairs(bytes, begin int64) PairLayout {
 	l := PairLayout{Bytes: bytes, Data: begin, Landing: begin + RoundUp(bytes), Lines: 1}
-	for l.Lines < mostLines && 2*l.Lines*probe.LineBytes <= bytes {
+	for l.Lines < maxLines && 2*l.Lines*probe.LineBytes <= bytes {
 		l.Lines *= 2
 	}
 	l.Ring = l.Landing + RoundUp(bytes)

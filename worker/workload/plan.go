@@ -101,7 +101,7 @@ func (p *Plan) add(algorithm string, words parsed) error {
 // with any algorithm; the complaint is then about the one for the size.
 func (p *Plan) check(algorithm string, call collective.Call) error {
 	if algorithm == Auto {
-		candidates := automatic(p.Collective, p.job.SpansMachines())
+		candidates := autoCandidates(p.Collective, p.job.SpansMachines())
 		for _, a := range candidates {
 			if a.Check(call, p.world) == nil && p.job.contradicts(p.Collective, a, call) == nil {
 				return nil
@@ -159,19 +159,17 @@ func except(a *collective.Algorithm, call collective.Call) string {
 // rules it out.
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
+	heap, hasHeap := symm.HeapOf(a.Needs.Library)
+	noPeerAccess, noMulticast := j.NoPeerAccess(), j.rulesOutMulticast()
 	switch {
 	case j.SpansMachines() && a.Needs.Library == "":
 		return &UsageError{withinOneMachine(c, a)}
-	case j.P2P == Off && a.Needs.Peers:
-		return usagef("%s needs peer access, and p2p is off; %s can do without", name, withoutPeers(c))
-	case j.Multicast == Off && a.Needs.Multicast:
-		return usagef("%s needs multicast addresses, and multicast is off", name)
-	case a.Needs.Multicast && (j.Symm == string(symm.IPC) || j.Symm == string(symm.Host)):
-		return usagef("%s needs multicast addresses, which memory shared by %s has not: --symm auto or vmm", name, j.Symm)
-	case a.Needs.Peers && j.Symm == string(symm.Host):
-		return usagef("%s needs the peers' own memory, and symm is host; %s can do without", name, withoutPeers(c))
-	case a.Needs.Library == string(symm.NVSHMEMHeap) && j.Symm != "" && j.Symm != Auto && j.Symm != a.Needs.Library:
-		return usagef("%s works on NVSHMEM's own memory alone: leave --symm at auto", name)
+	case a.Needs.Peers && noPeerAccess != "":
+		return usagef("%s needs peer access, and %s; %s can do without", name, noPeerAccess, withoutPeers(c))
+	case a.Needs.Multicast && noMulticast != "":
+		return usagef("%s needs a multicast address, and %s", name, noMulticast)
+	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
+		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
 	case j.PDL == On && !a.HasPDL(call):
 		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name, except(a, call))
 	}

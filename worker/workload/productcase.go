@@ -15,7 +15,7 @@ type ProductCase struct {
 	Algorithm *matmul.Algorithm // nil in a request
 	Problem   matmul.Problem
 	Splits    int
-	Asked     string // the job asks for: a name, or "auto"
+	Requested string // the job asks for: a name, or "auto"
 	Why       string // the algorithm was chosen
 	hostFlops int64  // as in Products
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // choose is Choose for products.
-func (p *ProductPlan) choose(s Surroundings, optional []string) (leftOut, err error) {
+func (p *ProductPlan) choose(caps Capabilities, optional []string) (leftOut, err error) {
 	p.Cases = nil
 	for _, q := range p.requests {
-		err := s.chooseProduct(&q)
-		if err != nil && slices.Contains(optional, q.Asked) && isMachines(err) {
+		err := caps.chooseProduct(&q)
+		if err != nil && slices.Contains(optional, q.Requested) && isUnavailable(err) {
 			leftOut = errors.Join(leftOut, err)
 			continue
 		}
@@ -35,21 +35,21 @@ func (p *ProductPlan) choose(s Surroundings, optional []string) (leftOut, err er
 
 // same reports whether two cases would be measured twice.
 func (c ProductCase) same(other ProductCase) bool {
-	return c.String() == other.String() && c.Asked == other.Asked && c.Splits == other.Splits
+	return c.String() == other.String() && c.Requested == other.Requested && c.Splits == other.Splits
 }
 
 // chooseProduct finds the algorithm of a request: "auto" is what the operation estimates to be the fastest or, where
 // that cannot run here, the last of gpurun's own that can.
-func (s Surroundings) chooseProduct(q *ProductCase) error {
-	name := q.Asked
+func (caps Capabilities) chooseProduct(q *ProductCase) error {
+	name := q.Requested
 	q.Why = "asked for"
 	if name == Auto {
-		name = q.Operation.Choose(q.Problem, len(s.Devices), matmul.GPU{SM: s.leastSM(), SMs: s.ProductSMs()})
+		name = q.Operation.Choose(q.Problem, len(caps.Devices), matmul.GPU{SM: caps.leastSM(), SMs: caps.ProductSMs()})
 		q.Why = "an estimate"
 	}
 	q.Algorithm, _ = q.Operation.Algorithm(name)
-	refused := s.refuseProduct(q.Algorithm, q.Problem)
-	if refused == nil || q.Asked != Auto {
+	refused := caps.refuseProduct(q.Algorithm, q.Problem)
+	if refused == nil || q.Requested != Auto {
 		return refused
 	}
 	var err error
@@ -57,7 +57,7 @@ func (s Surroundings) chooseProduct(q *ProductCase) error {
 		if a.Library != "" {
 			continue
 		}
-		if err = s.refuseProduct(a, q.Problem); err == nil {
+		if err = caps.refuseProduct(a, q.Problem); err == nil {
 			q.Algorithm, q.Why = a, "the last of the list that can do it: "+refused.Error()
 			return nil
 		}
@@ -66,17 +66,17 @@ func (s Surroundings) chooseProduct(q *ProductCase) error {
 }
 
 // refuseProduct says why an algorithm cannot do a problem here, or returns nil.
-func (s Surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error {
+func (caps Capabilities) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error {
 	name := a.Operation + " " + a.Name
-	if err := a.Check(p, len(s.Devices)); err != nil {
+	if err := a.Check(p, len(caps.Devices)); err != nil {
 		return &UsageError{err.Error()}
 	}
-	for rank, d := range s.Devices {
+	for rank, d := range caps.Devices {
 		if least := a.MinSM(p.DType); sm(d) < least {
 			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
 				"%s of %s needs %d.%d", name, p.DType.Name, least/10, least%10)})
 		}
-		if first := s.Devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
+		if first := caps.Devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
 			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
 				name, first.Name, d.Name, rank)}
 		}
@@ -85,12 +85,12 @@ func (s Surroundings) refuseProduct(a *matmul.Algorithm, p matmul.Problem) error
 		}
 	}
 	for _, library := range a.Libraries() {
-		if why := s.lacking(library); why != "" {
+		if why := caps.whyUnavailable(library); why != "" {
 			return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 		}
 	}
-	if a.Peers && s.Apart != "" {
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, s.Apart)}
+	if a.Peers && caps.NoPeerAccess != "" {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, caps.NoPeerAccess)}
 	}
 	return nil
 }

@@ -26,17 +26,17 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 			{[]cudart.Info{h200, h200, a100}, false},
 			{[]cudart.Info{b200, h200}, false},
 		} {
-			s := Surroundings{Devices: tt.devices}
+			s := Capabilities{Devices: tt.devices}
 			want, why := "fused", "an estimate"
 			if o.Reduces && !tt.alike {
 				want, why = "decomposed", "the last of the list that can do it: "+o.Name+" fused cannot run: it has different kernels"
 			}
-			auto := ProductCase{Operation: o, Problem: problem, Asked: Auto}
+			auto := ProductCase{Operation: o, Problem: problem, Requested: Auto}
 			if err := s.chooseProduct(&auto); err != nil || auto.Algorithm.Name != want || !strings.HasPrefix(auto.Why, why) {
 				t.Errorf("%s on %v: %v, error %v, want %s: %s", o.Name, tt.devices, auto.Algorithm, err, want, auto.Why)
 			}
-			fused := ProductCase{Operation: o, Problem: problem, Asked: "fused"}
-			if err := s.chooseProduct(&fused); isMachines(err) != (want != "fused") {
+			fused := ProductCase{Operation: o, Problem: problem, Requested: "fused"}
+			if err := s.chooseProduct(&fused); isUnavailable(err) != (want != "fused") {
 				t.Errorf("%s fused on %v: %v", o.Name, tt.devices, err)
 			}
 		}
@@ -57,8 +57,8 @@ func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 		{[]cudart.Info{whole, part}, "fused"},
 		{[]cudart.Info{whole}, "fused"},
 	} {
-		s := Surroundings{Devices: tt.devices}
-		q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Asked: Auto}
+		s := Capabilities{Devices: tt.devices}
+		q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto}
 		if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != tt.want {
 			t.Errorf("%v: %v, error %v, want %s", tt.devices, q.Algorithm, err, tt.want)
 		}
@@ -69,10 +69,10 @@ func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 func TestAutomaticProductFallsBack(t *testing.T) {
 	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
 	gather, _ := matmul.Find("allgather-matmul")
-	s := Surroundings{Devices: []cudart.Info{h200, h200}, Apart: "rank 0's GPU cannot reach rank 1's"}
-	q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Asked: Auto}
-	if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != "naive" || !strings.Contains(q.Why, "decomposed cannot run: "+s.Apart) {
-		t.Errorf("%s: %v, error %v: %s", s.Apart, q.Algorithm, err, q.Why)
+	s := Capabilities{Devices: []cudart.Info{h200, h200}, NoPeerAccess: "rank 0's GPU cannot reach rank 1's"}
+	q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto}
+	if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != "naive" || !strings.Contains(q.Why, "decomposed cannot run: "+s.NoPeerAccess) {
+		t.Errorf("%s: %v, error %v: %s", s.NoPeerAccess, q.Algorithm, err, q.Why)
 	}
 }
 
@@ -97,9 +97,9 @@ func TestCopiesBehindLaunchesThatBlock(t *testing.T) {
 			if _, ok := o.Algorithm(tt.name); !ok {
 				continue
 			}
-			s := Surroundings{Devices: tt.devices}
-			asked := ProductCase{Operation: o, Problem: problem, Asked: tt.name}
-			if err := s.chooseProduct(&asked); isMachines(err) != tt.refused {
+			s := Capabilities{Devices: tt.devices}
+			asked := ProductCase{Operation: o, Problem: problem, Requested: tt.name}
+			if err := s.chooseProduct(&asked); isUnavailable(err) != tt.refused {
 				t.Errorf("%s %s on %v: %v, want it refused: %t", o.Name, tt.name, tt.devices, err, tt.refused)
 			}
 		}

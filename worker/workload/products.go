@@ -91,7 +91,7 @@ func (p *ProductPlan) add(j Job, problem matmul.Problem, world int) error {
 				return usagef("a shard is copied in 1 to %d chunks, not in %d", matmul.MaxSplits, splits)
 			}
 			p.requests = append(p.requests, ProductCase{
-				Operation: p.operation, Problem: problem, Splits: splits, Asked: name,
+				Operation: p.operation, Problem: problem, Splits: splits, Requested: name,
 				hostFlops: cmp.Or(j.Products.HostFlops, hostFlops),
 			})
 		}
@@ -112,8 +112,8 @@ func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem,
 	if err := a.Check(problem, world); err != nil {
 		return &UsageError{err.Error()}
 	}
-	if a.Peers && (j.P2P == Off || j.Symm == "host") && !slices.Contains(j.Optional, name) {
-		return usagef("%s %s needs the peers' own memory, and p2p is off or symm is host; naive can do without", p.operation.Name, name)
+	if why := j.NoPeerAccess(); a.Peers && why != "" && !slices.Contains(j.Optional, name) {
+		return usagef("%s %s needs peer access, and %s; naive can do without", p.operation.Name, name, why)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (j Job) checkRecord(p ProductPlan) error {
 	if len(p.requests) != 1 {
 		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
 	}
-	a, ok := p.operation.Algorithm(p.requests[0].Asked)
+	a, ok := p.operation.Algorithm(p.requests[0].Requested)
 	if !ok || a.Tiles != nil {
 		return nil // "auto" takes one that can be
 	}

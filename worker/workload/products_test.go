@@ -23,7 +23,7 @@ func TestProductsAreRefused(t *testing.T) {
 		`allgather-matmul has no algorithm "fast"`:                                                                         func(j *Job) { j.Algorithms = []string{"fast"} },
 		"a shard is copied in 1 to 256 chunks, not in 0":                                                                   func(j *Job) { j.Products.Splits = []int{0} },
 		"allgather-matmul is never replayed from a graph: leave --cudagraph at 0":                                          func(j *Job) { j.GraphReplays = 1 },
-		"allgather-matmul decomposed needs the peers' own memory, and p2p is off or symm is host; naive can do without":    func(j *Job) { j.P2P = Off },
+		"allgather-matmul decomposed needs peer access, and --p2p is off; naive can do without":                            func(j *Job) { j.P2P = Off },
 		"cannot corrupt byte 960 of rank 0: no result that it has is that long":                                            func(j *Job) { j.Inject = []Injection{{Kind: Corrupt, Byte: 960}} },
 		"corruption is injected to see it found, and verification is off":                                                  func(j *Job) { j.Inject, j.Verify = []Injection{{Kind: Corrupt}}, false },
 		"cannot inject a failure into rank 2: the ranks are 0 to 1":                                                        func(j *Job) { j.Inject = []Injection{{Kind: Kill, Rank: 2}} },

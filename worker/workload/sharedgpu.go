@@ -6,8 +6,8 @@ import "gpurun/cudart"
 // kernels, as an H200 shows. Kernels that wait for copies therefore leave them
 // multiprocessors, and none is launched early, which would take these.
 
-// forCopies is the number of multiprocessors that products leave to copies.
-const forCopies = 4
+// copySMs is the number of multiprocessors that products leave to copies.
+const copySMs = 4
 
 // shareGPUs reports whether several ranks have the same GPU. Simulated ones copy without
 // multiprocessors.

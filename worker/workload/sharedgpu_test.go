@@ -28,11 +28,11 @@ func TestSharedGPUs(t *testing.T) {
 		if got := shareGPUs(c.devices); got != c.shared {
 			t.Errorf("%s: shared is %v", name, got)
 		}
-		if got := (Surroundings{Devices: c.devices}).ProductSMs(); got != c.sms {
+		if got := (Capabilities{Devices: c.devices}).ProductSMs(); got != c.sms {
 			t.Errorf("%s: products use %d multiprocessors, not %d", name, got, c.sms)
 		}
 		for word, want := range map[string]bool{"": !c.shared, Auto: !c.shared, On: true, Off: false} {
-			if got, err := (Job{PDL: word}).LaunchesEarly(c.devices); got != want || err != nil {
+			if got, err := (Job{PDL: word}).UsesPDL(c.devices); got != want || err != nil {
 				t.Errorf("%s: --pdl %q is %v, %v", name, word, got, err)
 			}
 		}

@@ -15,7 +15,7 @@ func (p Plan) SideBySide() [][]Case {
 		if w := c.words(); !slices.Contains(words, w) {
 			words = append(words, w)
 		}
-		if group := tasks[c.Task()]; !slices.ContainsFunc(group, c.sameContestant) {
+		if group := tasks[c.Task()]; !slices.ContainsFunc(group, c.sameCandidate) {
 			tasks[c.Task()] = append(group, c)
 		}
 	}
@@ -36,7 +36,7 @@ func (p Plan) SideBySide() [][]Case {
 // words are the type and the operation.
 func (c Case) words() string { return c.Call.DType.Name + " " + string(c.Call.Op) }
 
-// sameContestant reports whether two cases of a group would be measured twice.
-func (c Case) sameContestant(other Case) bool {
-	return c.Algorithm.Name == other.Algorithm.Name && c.Asked == other.Asked && c.Call.Blocks == other.Call.Blocks
+// sameCandidate reports whether two cases of a group would be measured twice.
+func (c Case) sameCandidate(other Case) bool {
+	return c.Algorithm.Name == other.Algorithm.Name && c.Requested == other.Requested && c.Call.Blocks == other.Call.Blocks
 }

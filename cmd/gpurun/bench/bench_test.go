@@ -51,8 +51,8 @@ func TestBenchPlans(t *testing.T) {
 			t.Errorf("%s: %v", c.line, err)
 			continue
 		}
-		got := workload.Job{Algorithms: b.Job.Algorithms, Rounds: b.Job.Rounds, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
-		want := workload.Job{Algorithms: strings.Fields(c.algorithms), Rounds: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
+		got := workload.Job{Algorithms: b.Job.Algorithms, Passes: b.Job.Passes, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
+		want := workload.Job{Algorithms: strings.Fields(c.algorithms), Passes: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
 		if diff := cmp.Diff(want, got); diff != "" || b.against != c.against {
 			t.Errorf("%s: against %s: %s", c.line, b.against, diff)
 		}
@@ -66,11 +66,11 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	f := flagtest.Parse(t, AddFlags, "--device", "sim")
 	p, err := plan.NewCollective(t.Context(), f, what, plan.Options{}, nil)
-	if err != nil || p.Job.Rounds != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
+	if err != nil || p.Job.Passes != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	b, err := Plan(t.Context(), f, what)
-	if err != nil || b.Job.Rounds != 7 || b.Job.Cycles != 1 {
+	if err != nil || b.Job.Passes != 7 || b.Job.Cycles != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

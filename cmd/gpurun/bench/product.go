@@ -39,7 +39,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	if err != nil {
 		return nil, err
 	}
-	p.Job.Rounds = p.Config.Rounds
+	p.Job.Passes = p.Config.Rounds
 	b := &Product{p, p.Config.Against}
 	dropNaive(&p.Run)
 	switch names := p.Job.Algorithms; {
@@ -70,7 +70,7 @@ func (b *Product) renderer(stdout io.Writer) (result.Renderer, error) {
 		return result.NewProductRenderer(format, stdout)
 	}
 	return bench.NewTable(stdout, bench.Options{
-		Against: b.against, Rounds: b.Job.Rounds, Iterations: b.Job.Iterations,
+		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations,
 		Markdown: format == result.MarkdownFormat, Products: true,
 	}), nil
 }

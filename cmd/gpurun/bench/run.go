@@ -36,7 +36,7 @@ const (
 
 // sideBySide makes rounds of the job.
 func (b *Run) sideBySide() error {
-	b.Job.Rounds = b.Config.Rounds
+	b.Job.Passes = b.Config.Rounds
 	switch {
 	case b.Collective.Shape.Empty: // there is nothing to carry
 	case b.Host.Backend == "sim":
@@ -105,7 +105,7 @@ func (b *Run) renderer(w io.Writer) (result.Renderer, error) {
 		return result.NewRenderer(format, w)
 	}
 	return bench.NewTable(w, bench.Options{
-		Against: b.against, Rounds: b.Job.Rounds, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
+		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
 		Markdown: format == result.MarkdownFormat,
 	}), nil
 }

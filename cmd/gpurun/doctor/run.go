@@ -14,7 +14,6 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
-	"gpurun/cudart/symm"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
@@ -46,7 +45,7 @@ func Run(ctx context.Context, a *program.Invocation, c settings.Config, inject .
 	if report.ExitCode > exit.Signalled {
 		return d, err
 	}
-	d.AddPairs(report, run.Job.Sizes[0], c.P2P == settings.Off || c.Symm == string(symm.Host))
+	d.AddPairs(report, run.Job.Sizes[0], run.Job.NoPeerAccess() != "")
 	return d, nil
 }
 

@@ -39,7 +39,7 @@ func (n need) lacking(c *collective.Collective) string {
 		return "it moves no data"
 	case n == needOps && !c.Shape.Reduces:
 		return "it does not reduce"
-	case n == needRoot && !c.Shape.Rooted:
+	case n == needRoot && c.Shape.Root == collective.NoRoot:
 		return "it has no root"
 	case n == needEpilogue && !HasEpilogues(c):
 		return "it has no epilogues"

@@ -74,6 +74,12 @@ var ncclCollectives = &collectives[*nccl.Comm, nccl.DataType, nccl.RedOp]{
 		"alltoall": func(c *nccl.Comm, a ncclArguments) error {
 			return c.AllToAll(a.send, a.recv, a.count, a.dtype, a.stream)
 		},
+		"gather": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Gather(a.send, a.recv, a.count, a.dtype, a.root, a.stream)
+		},
+		"scatter": func(c *nccl.Comm, a ncclArguments) error {
+			return c.Scatter(a.send, a.recv, a.count, a.dtype, a.root, a.stream)
+		},
 	},
 	types: map[string]nccl.DataType{
 		collective.Int8.Name: nccl.Int8, collective.UInt8.Name: nccl.Uint8,

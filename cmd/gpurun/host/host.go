@@ -109,7 +109,7 @@ func (h Host) check(c settings.Config) error {
 	switch {
 	case c.SimSeed > 0 && h.Backend != "sim":
 		return settings.InvalidKey("sim-seed", "only the simulator has a seed: add --device sim")
-	case h.Backend == "sim" && slices.Contains([]symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap}, symm.Kind(c.Symm)):
+	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
 		return settings.InvalidKey("symm", "%s needs GPUs, and these are simulated: use auto or host", c.Symm)
 	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
 		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and these are simulated", strings.Join(c.Algo, ","))}

@@ -6,7 +6,6 @@ import (
 
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
-	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/workload"
 )
@@ -51,26 +50,14 @@ func notImplemented(a *collective.Algorithm, call collective.Call, err error) st
 
 // memoryLacking says what memory an algorithm needs and cannot have here.
 func (h Host) memoryLacking(a *collective.Algorithm, job workload.Job) string {
-	forbidden := symm.MulticastForbidden(os.Getenv)
+	noPeerAccess, noMulticast := job.NoPeerAccess(), job.NoMulticast(h.Backend, os.Getenv)
 	switch {
 	case a.Needs.Library == "" && job.Nodes > 1:
 		return "it runs within one machine"
-	case a.Needs.Peers && job.P2P == settings.Off:
-		return "it needs peer access, and --p2p is off"
-	case a.Needs.Peers && job.Symm == string(symm.Host):
-		return "it needs the peers' own memory, and --symm is host"
-	case !a.Needs.Multicast:
-		return ""
-	case job.Multicast == settings.Off:
-		return "it needs multicast, and --multicast is off"
-	case job.Symm == string(symm.IPC):
-		return "it needs multicast, which --symm ipc has not"
-	case h.Backend == "sim":
-		return ""
-	case job.Multicast == settings.Auto:
-		return "it needs NVLink multicast, which GPUs use only with --multicast on"
-	case forbidden != "":
-		return "it needs NVLink multicast, and " + forbidden + " forbids that"
+	case a.Needs.Peers && noPeerAccess != "":
+		return "it needs peer access, and " + noPeerAccess
+	case a.Needs.Multicast && noMulticast != "":
+		return "it needs a multicast address, and " + noMulticast
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Coll
 	if c.Blocks > 0 {
 		job.Blocks = []int{c.Blocks}
 	}
-	if what.Shape.Rooted {
+	if what.Shape.Root != collective.NoRoot {
 		job.Root = c.Root
 	}
 	if err := setEpilogue(s, &job, c, what); err != nil {

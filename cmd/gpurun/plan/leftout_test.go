@@ -44,7 +44,7 @@ func TestLeaveOut(t *testing.T) {
 			"oneshot twoshot",
 			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
 		},
-		{"GPU", "-d float", host.Host{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "which GPUs use only with --multicast on"},
+		{"GPU", "-d float", host.Host{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and GPUs get one only with --multicast on"},
 		{
 			"old GPU", "-d float --multicast on",
 			host.Host{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 80},

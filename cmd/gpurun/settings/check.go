@@ -67,7 +67,7 @@ func checkWords(s *Sources, c Config) error {
 		{"pdl", c.PDL, []string{Auto, On, Off}},
 		{"p2p", c.P2P, []string{Auto, Off}},
 		{"multicast", c.Multicast, []string{Auto, On, Off}},
-		{"symm", c.Symm, symmWords()},
+		{"symm", c.Symm, symm.Selectable()},
 	}))
 }
 
@@ -94,8 +94,8 @@ func checkMulticast(s *Sources, c Config) error {
 		return nil
 	case c.P2P == Off:
 		return s.Invalid("multicast", errors.New("on needs peer access, and p2p is off"))
-	case c.Symm == string(symm.Host), c.Symm == string(symm.IPC):
-		return s.Invalid("multicast", fmt.Errorf("on needs memory with multicast addresses, which symm %s does not have: set symm to auto", c.Symm))
+	case !symm.Kind(c.Symm).Traits().Multicast:
+		return s.Invalid("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: set symm to auto", c.Symm))
 	}
 	return nil
 }

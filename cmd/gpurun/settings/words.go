@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/result"
 )
@@ -14,15 +13,6 @@ const (
 	On   = "on"
 	Off  = "off"
 )
-
-// symmWords are the kinds of memory that ranks can share.
-func symmWords() []string {
-	words := []string{Auto}
-	for _, kind := range []symm.Kind{symm.VMM, symm.IPC, symm.NVSHMEMHeap, symm.Host} {
-		words = append(words, string(kind))
-	}
-	return words
-}
 
 func epilogueWords() []string {
 	words := []string{None}

@@ -43,7 +43,7 @@ func (p subject) verification() *session.Run {
 func (p subject) timing() *session.Run {
 	t := p.Run
 	t.Host.Notice = "" // it has been said
-	t.Job.Verify, t.Job.Hopeless = false, hopeless
+	t.Job.Verify, t.Job.SkipSlowerThan = false, hopeless
 	return &t
 }
 

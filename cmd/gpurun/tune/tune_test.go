@@ -60,7 +60,7 @@ func TestTuningVerifiesFirst(t *testing.T) {
 		t.Error("verification:", diff)
 	}
 	want = p.Job
-	want.Hopeless = 2
+	want.SkipSlowerThan = 2
 	if diff := cmp.Diff(want, p.timing().Job); diff != "" {
 		t.Error("timing:", diff)
 	}

@@ -160,7 +160,7 @@ static int check(const struct call *call, ncclComm_t comm, const void *recv, voi
 		return fail(ARGUMENT, "%s", "the operation");
 	if (call->root < 0 || call->root >= comm->group.world)
 		return fail(ARGUMENT, "%s", "the root");
-	if (call->count && !recv && (call->kind != REDUCE || call->root == comm->group.rank))
+	if (call->count && !recv && ((call->kind != REDUCE && call->kind != GATHER) || call->root == comm->group.rank))
 		return fail(ARGUMENT, "%s", "the buffer");
 	if (expected && strtoull(expected, NULL, 0) != (uintptr_t)stream)
 		return fail(ARGUMENT, "%s", "the stream");
@@ -211,12 +211,14 @@ int ncclAlltoAll(const void *send, void *recv, size_t count, int type, ncclComm_
 }
 #endif
 
-/* Groups belong to a thread. The only one that is taken is an all to all: a
-   send to and a receive from every rank, in order, of parts that lie in order. */
+/* Groups belong to a thread. Those that are taken are an all to all, a send to and a
+   receive from every rank; a gather, a send to the root and its receives from every
+   rank; and a scatter, the root's sends to every rank and a receive from it. Parts that
+   are sent to or received from every rank lie in the order of ranks. */
 struct transfer {
 	const char *buffer;
 	size_t count;
-	int type;
+	int type, peer;
 };
 
 static _Thread_local struct {
@@ -245,7 +247,7 @@ static int add(struct transfer *list, int *n, struct transfer t, int peer, ncclC
 		return code;
 	if (!group.open)
 		return fail(USAGE, "%s", "a send or receive outside of a group");
-	if (peer != *n || peer >= comm->group.world)
+	if (peer < 0 || peer >= comm->group.world || *n >= comm->group.world)
 		return fail(ARGUMENT, "%s", "the peer");
 	if (group.comm && (group.comm != comm || group.stream != stream))
 		return fail(ARGUMENT, "%s", "two communicators or streams in a group");
@@ -257,38 +259,74 @@ static int add(struct transfer *list, int *n, struct transfer t, int peer, ncclC
 
 int ncclSend(const void *buffer, size_t count, int type, int peer, ncclComm_t comm, void *stream)
 {
-	return add(group.send, &group.sends, (struct transfer){buffer, count, type}, peer, comm, stream);
+	return add(group.send, &group.sends, (struct transfer){buffer, count, type, peer}, peer, comm, stream);
 }
 
 int ncclRecv(void *buffer, size_t count, int type, int peer, ncclComm_t comm, void *stream)
 {
-	return add(group.recv, &group.recvs, (struct transfer){buffer, count, type}, peer, comm, stream);
+	return add(group.recv, &group.recvs, (struct transfer){buffer, count, type, peer}, peer, comm, stream);
 }
 
-/* same reports whether t is part number i of what first begins. */
-static int same(const struct transfer *t, const struct transfer *first, int i)
+/* alike reports whether all transfers have the call's count and type. */
+static int alike(const struct transfer *list, int n, const struct call *call)
 {
-	return t->count == first->count && t->type == first->type &&
-	       t->buffer == first->buffer + (size_t)i * first->count * size_of(first->type);
+	for (int i = 0; i < n; i++)
+		if (list[i].count != call->count || list[i].type != call->type)
+			return 0;
+	return 1;
+}
+
+/* each reports whether transfers are of part r to or from every rank r, in order. */
+static int each(const struct transfer *list, int n, const struct call *call)
+{
+	if (n != group.comm->group.world)
+		return 0;
+	for (int r = 0; r < n; r++)
+		if (list[r].peer != r || list[r].buffer != list[0].buffer + (size_t)r * call->count * size_of(call->type))
+			return 0;
+	return 1;
+}
+
+/* kind_of is the collective that the group is, or -1. The only transfer of a rank that
+   is not the root says who is. */
+static int kind_of(struct call *call)
+{
+	int all_sends = each(group.send, group.sends, call), all_recvs = each(group.recv, group.recvs, call);
+	int rank = group.comm->group.rank;
+	if (all_sends && all_recvs)
+		return ALLTOALL;
+	if (group.sends == 1 && group.recvs == 0 && group.send[0].peer != rank) {
+		call->root = group.send[0].peer;
+		return GATHER;
+	}
+	if (group.recvs == 1 && group.sends == 0 && group.recv[0].peer != rank) {
+		call->root = group.recv[0].peer;
+		return SCATTER;
+	}
+	call->root = rank;
+	if (group.sends == 1 && group.send[0].peer == rank && all_recvs)
+		return GATHER;
+	if (group.recvs == 1 && group.recv[0].peer == rank && all_sends)
+		return SCATTER;
+	return -1;
 }
 
 int ncclGroupEnd(void)
 {
-	struct call call = {ALLTOALL, group.send[0].type, 0, 0, group.send[0].count};
+	struct call call = {0};
 	int code;
 	if (!group.open)
 		return fail(USAGE, "%s", "no group");
 	group.open = 0;
 	if (!group.comm)
 		return SUCCESS;
-	code = check(&call, group.comm, group.recv[0].buffer, group.stream);
+	call.type = group.sends ? group.send[0].type : group.recv[0].type;
+	call.count = group.sends ? group.send[0].count : group.recv[0].count;
+	code = check(&call, group.comm, group.sends ? group.send[0].buffer : group.recv[0].buffer, group.stream);
 	if (code)
 		return code;
-	if (group.sends != group.comm->group.world || group.recvs != group.comm->group.world)
-		return fail(USAGE, "%s", "a group that is no all to all");
-	for (int i = 0; i < group.sends; i++)
-		if (!same(&group.send[i], &group.send[0], i) || !same(&group.recv[i], &group.recv[0], i) ||
-		    group.recv[i].count != call.count || group.recv[i].type != call.type)
-			return fail(USAGE, "%s", "parts that do not lie in order");
+	call.kind = kind_of(&call);
+	if (call.kind < 0 || !alike(group.send, group.sends, &call) || !alike(group.recv, group.recvs, &call))
+		return fail(USAGE, "%s", "a group that is no all to all, gather or scatter");
 	return run(call, group.send[0].buffer, (char *)group.recv[0].buffer, group.comm, group.stream);
 }

@@ -24,7 +24,7 @@ enum { MAX_RANKS = 16, SLOT = 1 << 20, WAIT_MS = 60000 };
 /* The numbers of nccl.h. */
 enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64, BFLOAT16, FLOAT8E4M3, FLOAT8E5M2, TYPES };
 enum { SUM, PROD, MAX, MIN, AVG, OPS };
-enum { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, REDUCE, ALLTOALL };
+enum { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, REDUCE, ALLTOALL, GATHER, SCATTER };
 
 /* A call as all ranks must make it. */
 struct call {
@@ -350,7 +350,7 @@ static char *published(struct group *g, const struct piece *p, int rank, int par
 static void publish(struct group *g, const struct piece *p, const char *send)
 {
 	size_t size = size_of(p->call->type);
-	if (p->call->kind == BROADCAST && g->rank != p->call->root)
+	if ((p->call->kind == BROADCAST || p->call->kind == SCATTER) && g->rank != p->call->root)
 		return; /* its send need not be memory */
 	for (int part = 0; part < p->parts; part++)
 		memcpy(published(g, p, g->rank, part), send + ((size_t)part * p->call->count + p->at) * size, p->n * size);
@@ -364,12 +364,17 @@ static void consume(struct group *g, const struct piece *p, char *recv)
 	for (int r = 0; r < g->world; r++)
 		parts[r] = published(g, p, r, p->parts > 1 ? g->rank : 0);
 	switch (c->kind) {
+	case GATHER:
+		if (g->rank != c->root)
+			return;
+		/* fall through */
 	case ALLGATHER:
 	case ALLTOALL:
 		for (int r = 0; r < g->world; r++)
 			memcpy(recv + ((size_t)r * c->count + p->at) * size, parts[r], p->n * size);
 		return;
 	case BROADCAST:
+	case SCATTER:
 		memcpy(recv + p->at * size, parts[c->root], p->n * size);
 		return;
 	case REDUCE:
@@ -402,11 +407,14 @@ static const char *agree(struct group *g, const struct call *call)
 	return NULL;
 }
 
+/* part_per_rank reports whether a send has a part for each rank. */
+static int part_per_rank(int kind) { return kind == REDUCESCATTER || kind == ALLTOALL || kind == SCATTER; }
+
 /* collective runs a call, which all ranks make. It returns what went wrong, or
    NULL. */
 static const char *collective(struct group *g, const struct call *call, const void *send, void *recv)
 {
-	struct piece p = {.call = call, .parts = call->kind == REDUCESCATTER || call->kind == ALLTOALL ? g->world : 1};
+	struct piece p = {.call = call, .parts = part_per_rank(call->kind) ? g->world : 1};
 	size_t most = SLOT / size_of(call->type) / (size_t)p.parts;
 	const char *complaint = agree(g, call);
 	if (complaint)

@@ -25,5 +25,5 @@ func (c ProductCase) ResultAt(call matmul.Call) int64 {
 	return call.C
 }
 
-// GatheredBefore reports whether the gathered A is an input.
-func (c ProductCase) GatheredBefore() bool { return c.Algorithm.Alone && c.Operation.Gathers }
+// GatheredIsInput reports whether the gathered A is an input.
+func (c ProductCase) GatheredIsInput() bool { return c.Algorithm.Alone && c.Operation.Gathers }

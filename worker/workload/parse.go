@@ -73,11 +73,6 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 	return ops, nil
 }
 
-// symmWords are the kinds of memory that a job can ask for.
-func symmWords() []string {
-	return []string{"", Auto, string(symm.VMM), string(symm.IPC), string(symm.NVSHMEMHeap), string(symm.Host)}
-}
-
 // maxBytes is more than any device has, and so little that sums of buffers do
 // not overflow.
 const maxBytes = 1 << 56
@@ -91,16 +86,16 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 		{"pdl", j.PDL, []string{"", Auto, On, Off}},
 		{"multicast", j.Multicast, []string{"", Auto, On, Off}},
 		{"p2p", j.P2P, []string{"", Auto, Off}},
-		{"symm", j.Symm, symmWords()},
+		{"symm", j.Symm, append(symm.Selectable(), "")},
 	} {
 		if !slices.Contains(w.valid, w.word) {
 			return usagef("%s cannot be %q", w.what, w.word)
 		}
 	}
-	if peers := []string{string(symm.IPC), string(symm.VMM), string(symm.NVSHMEMHeap)}; j.P2P == Off && slices.Contains(peers, j.Symm) {
-		return usagef("memory shared by %s needs peer access, and p2p is off", j.Symm)
+	if why := j.NoPeerAccess(); why != "" && j.memory().PeerAccess {
+		return usagef("memory shared by %s needs peer access, and %s", j.Symm, why)
 	}
-	if within := []string{string(symm.IPC), string(symm.VMM), string(symm.Host)}; j.SpansMachines() && slices.Contains(within, j.Symm) {
+	if j.SpansMachines() && !j.memory().AcrossMachines {
 		return usagef("memory is shared by %s within one machine, and the ranks are on %d: leave --symm at auto", j.Symm, j.Nodes)
 	}
 	for _, bytes := range j.Sizes {
@@ -108,7 +103,7 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 			return usagef("no device has memory for a size of %d bytes", bytes)
 		}
 	}
-	if s.Rooted && (j.Root < 0 || j.Root >= world) {
+	if s.Root != collective.NoRoot && (j.Root < 0 || j.Root >= world) {
 		return usagef("rank %d cannot be the root: the ranks are 0 to %d", j.Root, world-1)
 	}
 	return nil

@@ -10,15 +10,14 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// Surroundings are what the devices of all ranks allow.
-type Surroundings struct {
+// Capabilities are what the devices of all ranks allow.
+type Capabilities struct {
 	Devices []cudart.Info // by rank
-	// Apart says which GPUs cannot reach each other; empty is none.
-	Apart string
+	// NoPeerAccess says which GPUs cannot reach each other; empty is none.
+	NoPeerAccess string
 	// NoAtomics says which GPU cannot count in another's memory; empty is none.
 	NoAtomics string
-	// NoMulticast says why there are no multicast addresses; empty is that
-	// there are.
+	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
 	// SpansMachines: the devices are on several machines.
 	SpansMachines bool
@@ -30,47 +29,47 @@ type Surroundings struct {
 }
 
 // refuse says why an algorithm cannot do a call here, or returns nil.
-func (s Surroundings) refuse(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
-	for rank, d := range s.Devices {
-		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(s.Devices), sm(d))
+	for rank, d := range caps.Devices {
+		k, ok := a.Find(call.DType, call.Op, call.Epilogue.Kind, len(caps.Devices), sm(d))
 		switch {
 		case !ok:
 			return needsSM(rank, d, name, call, a.MinSM(call.DType, call.Op, call.Epilogue.Kind))
-		case s.WantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
+		case caps.WantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
 			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
 		}
 	}
 	switch {
-	case s.SpansMachines && a.Needs.Library == "":
+	case caps.SpansMachines && a.Needs.Library == "":
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
-		return s.refuseLibrary(c, a, call)
-	case a.Needs.Peers && s.Apart != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.Apart, withoutPeers(c))}
-	case a.Needs.Atomics && s.NoAtomics != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoAtomics)}
-	case a.Needs.Multicast && s.NoMulticast != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, s.NoMulticast)}
+		return caps.refuseLibrary(c, a, call)
+	case a.Needs.Peers && caps.NoPeerAccess != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, caps.NoPeerAccess, withoutPeers(c))}
+	case a.Needs.Atomics && caps.NoAtomics != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, caps.NoAtomics)}
+	case a.Needs.Multicast && caps.NoMulticast != "":
+		return &Unavailable{fmt.Sprintf("%s cannot run: it needs a multicast address, and %s", name, caps.NoMulticast)}
 	}
 	return nil
 }
 
 // refuseLibrary is the part of refuse for what a library of others does.
-func (s Surroundings) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
+func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)
-	for rank, d := range s.Devices {
+	for rank, d := range caps.Devices {
 		if sm(d) < least {
 			return needsSM(rank, d, name, call, least)
 		}
 	}
-	if why := s.lacking(a.Needs.Library); why != "" {
+	if why := caps.whyUnavailable(a.Needs.Library); why != "" {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 	}
-	l := s.Libraries[a.Needs.Library]
-	if l.HasHeap() && s.Apart != "" && !s.SpansMachines {
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, s.Apart, withoutPeers(c))}
+	l := caps.Libraries[a.Needs.Library]
+	if l.HasHeap() && caps.NoPeerAccess != "" && !caps.SpansMachines {
+		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, caps.NoPeerAccess, withoutPeers(c))}
 	}
 	if err := l.Supports(a.Collective, call.DType, call.Op); err != nil {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %v", name, err)}
@@ -96,34 +95,34 @@ func withoutPeers(c *collective.Collective) string {
 }
 
 // leastSM is the least compute capability of all devices, 10*major+minor.
-func (s Surroundings) leastSM() int {
-	least := sm(s.Devices[0])
-	for _, d := range s.Devices {
+func (caps Capabilities) leastSM() int {
+	least := sm(caps.Devices[0])
+	for _, d := range caps.Devices {
 		least = min(least, sm(d))
 	}
 	return least
 }
 
 // LeastSMs is the least number of multiprocessors of all devices.
-func (s Surroundings) LeastSMs() int {
-	least := s.Devices[0].SMs
-	for _, d := range s.Devices {
+func (caps Capabilities) LeastSMs() int {
+	least := caps.Devices[0].SMs
+	for _, d := range caps.Devices {
 		least = min(least, d.SMs)
 	}
 	return least
 }
 
 // ProductSMs is the number of multiprocessors that products use.
-func (s Surroundings) ProductSMs() int {
-	if shareGPUs(s.Devices) {
-		return max(s.LeastSMs()-forCopies, 1)
+func (caps Capabilities) ProductSMs() int {
+	if shareGPUs(caps.Devices) {
+		return max(caps.LeastSMs()-copySMs, 1)
 	}
-	return s.LeastSMs()
+	return caps.LeastSMs()
 }
 
 // LaunchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
-func (s Surroundings) LaunchesBlock() bool {
-	return slices.ContainsFunc(s.Devices, func(d cudart.Info) bool { return d.LaunchesBlock })
+func (caps Capabilities) LaunchesBlock() bool {
+	return slices.ContainsFunc(caps.Devices, func(d cudart.Info) bool { return d.LaunchesBlock })
 }
 
 func sm(d cudart.Info) int { return 10*d.Major + d.Minor }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// unfit says why a file that exists cannot be loaded into this process, where
-// its header tells. The loader calls a library for another processor absent.
-func unfit(path string) error {
+// checkELF says why a file that exists cannot be loaded into this process, as far as its ELF header
+// tells. The loader itself reports a library for another processor as absent.
+func checkELF(path string) error {
 	if !strings.ContainsRune(path, filepath.Separator) {
 		return nil // found by the loader, if at all
 	}
@@ -33,5 +33,5 @@ func unfit(path string) error {
 	return nil
 }
 
-// machines are ELF's names for the processors that gpurun is built for.
+// machines are the ELF machine types of the processors that gpurun is built for, by GOARCH.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}

@@ -1,0 +1,38 @@
+// Package gather holds the algorithms of gather: the root gets all ranks' inputs, one behind the other.
+package gather
+
+import (
+	"sync"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
+	"gpurun/kernels/naive"
+)
+
+const name = "gather"
+
+var shape = collective.Shape{Recv: collective.PartPerRank, Root: collective.RootIsDestination}
+
+// Collective describes gather and its algorithms: always the same, which
+// callers do not change.
+var Collective = sync.OnceValue(func() *collective.Collective {
+	return &collective.Collective{
+		Name:       name,
+		Aliases:    []string{"gather_perf"},
+		Summary:    "the root gets all ranks' inputs, one behind the other",
+		Shape:      shape,
+		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
+		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
+		Choose:     choose,
+	}
+})
+
+// choose prefers packets as long as the barriers that they save cost more than the
+// root's getting every byte twice: an estimate, by what reduce takes on 2 H200s
+// (kernels/NOTES.md).
+func choose(world int, call collective.Call) string {
+	if call.Bytes()*int64(max(world-1, 1)) <= 512<<10 {
+		return "ll"
+	}
+	return "p2p"
+}

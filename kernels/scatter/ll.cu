@@ -1,0 +1,62 @@
+// scatter, packets: the root pushes every peer its part of the input, as packets that
+// carry their own flags. There is no barrier.
+//
+// Algorithm, for each tile that falls to this block:
+//   1. the root pushes the tile of every peer's part to that peer, as packets; every
+//      other rank pushes a vector of nothing to every peer
+//   2. the others wait for each vector from the root and store it to the output; the
+//      root copies its own part to its output; all wait for everybody's nothing
+//
+// Why nothing is sent: a root that heard from nobody could run ahead without
+// bound, and overwrite packets that have not been read. It writes to a slot of a peer
+// in epoch e, and again in epoch e+2, as any other root does. Before that its
+// block has waited in epoch e+1 for vector 0 from that peer, and the peer's block sent
+// that only after all of its threads had read what came in epoch e. The packets of
+// nothing travel beside the data and cost no trip of their own. Every thread that
+// waits for data waits for them in the same round of polls.
+//
+// Buffers: input and output are local and need no symmetric address; the input is the
+// root's. In place, the root's output is its own part of the input, which then gets the
+// same bytes again. The packets' slots are symmetric; see packet.cuh.
+//
+// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+//
+// The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of
+// at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
+// 32 threads; the packets of world tiles fit into kPacketSlotBytes. Any count and
+// alignment. sm_80 and up, up to kMaxRanks ranks.
+
+#include "../device/copy.cuh"
+#include "../device/early.cuh"
+#include "../device/entries.cuh"
+#include "../device/packet.cuh"
+
+template <int N>
+FORCE_INLINE __device__ void ll(const Params& p) {
+  const uint64_t base = p.peers[p.rank];
+  const bool is_root = p.rank == p.root;
+  EarlyParts<N> input(p, base + p.send_offset, is_root);
+  Epochs epochs(p);
+  input.fetch();
+  const Buffer output(base + p.recv_offset, p.bytes);
+  const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+    if (!is_root && at > 0) return;
+    each_rank<N, 1>(p, [&](uint32_t steps) {
+      mail.send(rank_behind<N>(p, steps), at, is_root ? input.load(steps, i) : Vec{});
+    });
+  };
+  trade<N>(p, epochs, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+    for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
+      const auto at = [&](uint32_t r) { return r == p.root ? i - begin : 0; };
+      const auto put = [&](uint32_t r, Vec v) {
+        if (r == p.root) store_bytes(output, i, v);
+      };
+      mail.receive_at(at, is_root ? input.load(0, i) : Vec{}, [&](Vec v) { put(0, v); }, put);
+    }
+  });
+}
+
+ENTRY(scatter_ll, ll<0>)
+ENTRY(scatter_ll_n2, ll<2>)
+ENTRY(scatter_ll_n4, ll<4>)
+ENTRY(scatter_ll_n8, ll<8>)
