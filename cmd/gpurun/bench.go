@@ -5,27 +5,29 @@ import (
 
 	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/matmul"
 )
 
-const benchLong = `bench measures algorithms of a collective side by side: in every round each is timed once, in
-an order that changes, so that whatever drifts hits all alike. Every algorithm is verified
-before and after. A sample is the time of --iters calls, replayed from a graph, over their number,
-on the slowest rank of the round; with -G 0, which launches each call, "host us" is how long the
-host took to enqueue one. Medians have intervals of 95% confidence; a ratio is marked with ~
-where the difference may be chance (Mann-Whitney U, p >= 0.05). Without --algo, NCCL takes
-part where GPUs and the library are at hand; --algo all measures gpurun's own algorithms alone.
+const benchLong = `bench measures algorithms of a collective side by side. A pass takes one sample of every
+algorithm, in an order that changes, so that drift affects all alike. --rounds sets the
+number of passes. Every algorithm is verified before and after.
 
-What the links carry is measured in the same run, by the copy engines: all GPUs send to one peer
-after the other, and to all peers at once; the faster of the two counts. Bus bandwidth is shown
-as a part of it; algorithms that reduce in the switch may exceed it. In the simulator the times
-mean nothing.
+A sample is the time of --iters calls, replayed from a graph, divided by their number, on
+the slowest rank. With -G 0 each call is launched by itself, and "host us" is the time that
+the host took to enqueue one. Medians have 95% confidence intervals. A ratio is marked with
+~ if the difference may be noise (Mann-Whitney U, p >= 0.05). Without --algo, NCCL is
+measured too, if there are GPUs and the library is found. --algo all measures only
+gpurun's own algorithms.
 
-Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
-GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 99 right but
-too slow for a threshold; 128+n signal n.`
+bench also measures the bandwidth of the links, by the copy engines: every GPU sends to one
+peer after the other, and to all peers at once. The faster of the two is the ceiling, and
+bus bandwidth is shown as a percentage of it. Algorithms that reduce in the switch may
+exceed it. Times in the simulator say nothing about hardware.
+
+` + exitCodesWithThresholds
 
 const benchExample = `  gpurun bench allreduce
   gpurun bench allreduce --algo auto,nccl --against nccl -d bfloat16 --svg allreduce.svg
@@ -34,18 +36,20 @@ const benchExample = `  gpurun bench allreduce
 
 const benchCommand = "bench"
 
-func newBenchCommand(a *program.Invocation, products []*matmul.Operation) *cobra.Command {
+func newBenchCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     benchCommand + " COLLECTIVE|PRODUCT",
-		Short:   "Measure algorithms side by side: medians, intervals, ratios, plots",
+		Short:   "Compare algorithms: medians, confidence intervals, ratios, plots",
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return perform(cmd, a, bench.Title, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
+			return outcome.Perform(cmd.Context(), a, cmd.Flags(), bench.Title, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
 		},
 	}
+	cmd.ValidArgsFunction = completeCollectives
+	showDefaultsOf(cmd, bench.PlanOptions())
 	bench.AddFlags(cmd.Flags())
-	for _, o := range products {
+	for _, o := range matmul.Operations() {
 		cmd.AddCommand(newProductBenchCommand(a, o))
 	}
 	return cmd
@@ -63,15 +67,15 @@ func benchNames() []string {
 // planBench finds the collective, and plans it.
 func planBench(cmd *cobra.Command, words []string) (*bench.Run, error) {
 	if len(words) != 1 {
-		return nil, hinted(exit.Usagef("bench takes one collective or product: %s", phrase.OrList(benchNames())), cmd)
+		return nil, usageError(exit.Usagef("bench takes one collective or product: %s", suggest.OrList(benchNames())), cmd)
 	}
 	found, err := collectivesNamed(words)
 	if err != nil {
-		return nil, hinted(phrase.Unknown("collective or product", words[0], benchNames()), cmd)
+		return nil, usageError(suggest.Unknown("collective or product", words[0], benchNames()), cmd)
 	}
 	what := found[0]
 	if err := bench.Refuse(cmd.Flags(), what); err != nil {
-		return nil, hinted(err, cmd)
+		return nil, usageError(err, cmd)
 	}
 	return bench.Plan(cmd.Context(), cmd.Flags(), what)
 }
@@ -81,25 +85,25 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 	cmd := &cobra.Command{
 		Use:     what.Name,
 		Aliases: what.Aliases,
-		Short:   "Measure algorithms of " + what.Name + " side by side",
+		Short:   "Compare algorithms of " + what.Name,
 		Long:    benchProductLong,
 		Example: "  gpurun --nproc-per-node 4 bench " + what.Name + " -m 4096 -n 6656 -k 16384 --against decomposed",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := bench.Title + " " + what.Name
-			return perform(cmd, a, title, func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
+			return outcome.Perform(cmd.Context(), a, cmd.Flags(), title, func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
 		},
 	}
+	showDefaultsOf(cmd, bench.ProductPlanOptions())
 	bench.AddProductFlags(cmd.Flags())
 	return cmd
 }
 
-const benchProductLong = `In every round each algorithm is timed once, in an order that changes, so that whatever
-drifts hits all alike. Every algorithm is verified before and after. A sample is the time of
---iters calls over their number, on the slowest rank of the round; "host us" is how long the
-host took to enqueue one. Medians have intervals of 95% confidence; a ratio is marked with ~
-where the difference may be chance (Mann-Whitney U, p >= 0.05).
-With --algo all, naive is left out, which takes far longer.
+const benchProductLong = `A pass takes one sample of every algorithm, in an order that changes, so that drift affects
+all alike. --rounds sets the number of passes. Every algorithm is verified before and after.
+A sample is the time of --iters calls divided by their number, on the slowest rank; "host us"
+is the time that the host took to enqueue one. Medians have 95% confidence intervals. A ratio
+is marked with ~ if the difference may be noise (Mann-Whitney U, p >= 0.05). --algo all
+leaves out naive, which takes far longer.
 
-Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
-GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 128+n signal n.`
+` + exitCodes

@@ -4,72 +4,117 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/suggest"
+	"gpurun/configs"
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
 )
 
+// newRunCommand makes a command that runs one collective or product, without its help, flags
+// and action.
+func newRunCommand(name string, aliases []string, summary string) *cobra.Command {
+	return &cobra.Command{Use: name, Aliases: aliases, Short: "Run and verify " + name + ": " + summary, Args: noArguments}
+}
+
 func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     what.Name,
-		Aliases: what.Aliases,
-		Short:   "Run and verify " + what.Name + ": " + what.Summary,
-		Long:    collectiveLong(what),
-		Example: strings.Join(collectiveExamples(what), "\n"),
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return perform(cmd, a, "gpurun "+what.Name, func() (*plan.Collective, error) { return planRun(cmd, what) }, showRun)
-		},
-	}
+	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
+	cmd.Long, cmd.Example = collectiveLong(what), strings.Join(collectiveExamples(what), "\n")
 	flags.AddCollective(cmd.Flags(), what)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		planRun := func() (*plan.Plan, error) {
+			inject, err := flags.Injections(cmd.Flags())
+			if err != nil {
+				return nil, err
+			}
+			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{}, inject)
+			if err != nil {
+				return nil, err
+			}
+			return &p.Plan, p.Judge()
+		}
+		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewRenderer))
+	}
 	return cmd
+}
+
+func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Command {
+	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
+	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
+	flags.AddProduct(cmd.Flags())
+	flags.AddInject(cmd.Flags())
+	options := plan.Options{Profiles: [][]byte{configs.Products}}
+	showDefaultsOf(cmd, options)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		planRun := func() (*plan.Plan, error) {
+			inject, err := flags.Injections(cmd.Flags())
+			if err != nil {
+				return nil, err
+			}
+			p, err := plan.NewProduct(cmd.Context(), cmd.Flags(), what, options, inject)
+			if err != nil {
+				return nil, err
+			}
+			return &p.Plan, nil
+		}
+		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewProductRenderer))
+	}
+	return cmd
+}
+
+// show prints the results of a run as they come.
+func show(newRenderer func(result.Format, io.Writer) (result.Renderer, error)) func(context.Context, *program.Invocation, *plan.Plan) error {
+	return func(ctx context.Context, a *program.Invocation, p *plan.Plan) error {
+		return p.Show(ctx, a, session.Show{Title: "gpurun " + p.Job.Collective, Renderer: func(stdout io.Writer) (result.Renderer, error) {
+			return newRenderer(result.Format(p.Config.Output), stdout)
+		}})
+	}
 }
 
 func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. %s\n\nAlgorithms:\n", what.Name, what.Summary, howVerified(what.Shape))
+	fmt.Fprintf(&b, "%s: %s. %s\n\nAlgorithms:\n", what.Name, what.Summary, verification(what.Shape))
 	for _, algorithm := range what.Algorithms {
 		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
 	}
-	b.WriteString(`
-The times printed are medians, of the slowest rank.
-
-Exit codes: 0 all verified; 1 wrong data; 2 usage; 3 environment (no or too few
-GPUs); 4 timeout or hang; 5 a worker died; 6 the ranks did not meet; 99 right but
-too slow for a threshold; 128+n signal n.`)
+	b.WriteString("\nTimes are medians, in microseconds, of the slowest rank.\n\n" + exitCodesWithThresholds)
 	return b.String()
 }
 
-// howVerified says what a run proves.
-func howVerified(s collective.Shape) string {
-	const compared = "every\nelement of every rank is compared before and after timing."
+// verification says what a run verifies.
+func verification(s collective.Shape) string {
+	const compared = "Every\nelement of every rank is compared with a reference, before timing and after it."
 	if s.Empty {
-		return "Behind\nthe barrier every rank must find what all have written before it, also when one is late."
+		return "After\nthe barrier every rank must read what all ranks wrote before it. In some calls one rank is late."
 	}
 	if _, _, _, ok := s.InPlace(0); !ok {
-		return "Every size runs out of place; " + compared
+		return "Every size runs out of place. " + compared
 	}
-	return "Every size runs out of place and,\nwhere the algorithm can, in place; " + compared
+	return "Every size runs out of place and,\nwhere the algorithm supports it, in place. " + compared
 }
 
 func collectiveExamples(what *collective.Collective) []string {
 	launcher, name := "  gpurun --nproc-per-node 4 "+what.Name, "  gpurun "+what.Name
 	if what.Shape.Empty {
-		return []string{name + " --algo all", launcher + " -n 100 -G 10", "  gpurun --device sim " + what.Name + " --inject hang:rank=1   see it fail"}
+		return []string{name + " --algo all", launcher + " -n 100 -G 10", "  gpurun --device sim " + what.Name + " --inject hang:rank=1   inject a fault"}
 	}
 	lines := []string{
 		name + " -b 8 -e 128M -f 2",
 		launcher + " -d half,bfloat16 --algo all -J results.json",
 		name + " -b 28 -e 28 -n 100 -G 10                         small calls, replayed from a graph",
-		name + " --explain                                        what auto takes, and why",
-		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      see it fail",
+		name + " --explain                                        show which algorithm auto chooses, and why",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      inject a fault",
 	}
 	if flags.HasEpilogues(what) {
 		lines = append(lines, name+" -d bfloat16 --epilogue rmsnorm --hidden 8192")
@@ -77,22 +122,69 @@ func collectiveExamples(what *collective.Collective) []string {
 	return lines
 }
 
-// planRun plans a run whose results are held against thresholds.
-func planRun(cmd *cobra.Command, what *collective.Collective) (*plan.Collective, error) {
-	inject, err := flags.Injections(cmd.Flags())
-	if err != nil {
-		return nil, err
+// productShape says what each rank has and gets.
+func productShape(what *matmul.Operation) string {
+	switch {
+	case what.Gathers:
+		return "Every rank has M/ranks rows of A, and a B of its own. It gets all of A, and C = A x B."
+	case what.Scatters:
+		return "Every rank has an A and a B of its own. It gets M/ranks rows of the sum of all A x B."
 	}
-	p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Purpose{}, inject)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.Judge()
+	return "Every rank has an A and a B of its own, and gets the sum of all A x B."
 }
 
-// showRun prints the results as they come.
-func showRun(ctx context.Context, a *program.Invocation, p *plan.Collective) error {
-	return p.Show(ctx, a, session.Show{Title: "gpurun " + p.What.Name, Renderer: func(stdout io.Writer) (result.Renderer, error) {
-		return result.NewRenderer(result.Format(p.Config.Output), stdout)
-	}})
+func productLong(what *matmul.Operation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. %s\n", what.Name, what.Summary, productShape(what))
+	b.WriteString(`A is M x K, stored by rows. B is K x N, stored by columns, as the weight of a linear
+layer is. Elements are bfloat16 or half, and are accumulated in fp32.
+
+Every element of every rank is verified. Before timing the operands are small integers,
+and the product must match bit for bit. After timing they are random numbers: each
+element must lie within its own bound, and so must the norm of the error, which is
+printed. A product that is too large for the CPU is computed by a naive kernel, and
+samples of that are verified on the CPU.
+
+Algorithms:
+`)
+	for _, algorithm := range what.Algorithms {
+		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
+	}
+	b.WriteString("\nTimes are of the slowest rank; the first column is the median. TFLOP/s are per rank.\n\n" + exitCodes)
+	return b.String()
+}
+
+func productExamples(what *matmul.Operation) []string {
+	return []string{
+		"  gpurun --nproc-per-node 4 " + what.Name + " -m 4096 -n 6656 -k 16384 -d bfloat16",
+		"  gpurun " + what.Name + " -m 1024,2048,4096,8192 --algo all -J results.json",
+		"  gpurun bench " + what.Name + " --against decomposed",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      inject a fault",
+	}
+}
+
+// collectivesNamed finds collectives; without a name it returns all.
+func collectivesNamed(words []string) ([]*collective.Collective, error) {
+	if len(words) == 0 {
+		return kernels.Collectives(), nil
+	}
+	var found []*collective.Collective
+	for _, word := range words {
+		what, ok := kernels.Find(word)
+		if !ok {
+			return nil, suggest.Unknown("collective", word, collectiveNames())
+		}
+		if !slices.ContainsFunc(found, func(c *collective.Collective) bool { return c.Name == what.Name }) {
+			found = append(found, what)
+		}
+	}
+	return found, nil
+}
+
+func collectiveNames() []string {
+	var names []string
+	for _, c := range kernels.Collectives() {
+		names = append(names, c.Name)
+	}
+	return names
 }

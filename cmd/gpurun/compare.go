@@ -11,25 +11,25 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/textfile"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
 )
 
-const compareLong = `compare reads two files that gpurun bench -J wrote, and says case by case what changed: by how
-much the median did, and whether that may be chance (Mann-Whitney U; ~ where p >= 0.05). It
-needs no GPU. Files of other runs have no samples: their medians are compared, and what is
-chance is unknown.
+const compareLong = `compare reads two files that gpurun bench -J wrote, and shows for each case by how much the
+median changed. A change that may be noise is marked with ~ (Mann-Whitney U, p >= 0.05).
+compare needs no GPU. Files of other commands have no samples: only their medians are
+compared, without the test for noise.
 
-Every case is judged by itself: of a hundred that did not change, two or three are taken for
-slower where noise exceeds the tolerance. Cases that only one run has are listed; with --all
-those that the new run lacks are a failure, too.
+Each case is tested by itself. Where noise exceeds the tolerance, expect two or three of a
+hundred unchanged cases to be reported as slower. Cases that only one run has are listed.
+With --all a case that the new run lacks is a failure.
 
-Exit codes: 0 nothing is slower by more than the tolerance; 99 something is, beyond chance, or,
-with --all, missing; 2 usage, or files that cannot be read or compared. Where the new run failed itself, by wrong
-data or an early end, its exit code.`
+Exit codes: 0 no case is slower by more than the tolerance; 99 a case is slower, beyond noise,
+or with --all missing; 2 usage, or a file cannot be read or compared. If the new run failed
+itself, by wrong data or an early end, compare exits with its exit code.`
 
 const compareExample = `  gpurun compare before.json after.json
   gpurun compare main.json branch.json --tolerance 3 --all --output markdown`
@@ -43,13 +43,13 @@ const maxReportBytes = 1 << 28
 func newCompareCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compare OLD.json NEW.json",
-		Short:   "Say what two benchmarks differ in, and what of it is noise",
+		Short:   "Compare two benchmarks: which cases are slower or faster, beyond noise",
 		Long:    compareLong,
 		Example: compareExample,
 	}
-	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` by which a case may be slower")
-	all := cmd.Flags().Bool("all", false, "fail where a case of the old run is not in the new one")
-	output := cmd.Flags().String("output", "table", "`form` of the comparison: table, markdown or json")
+	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` that a case may be slower")
+	all := cmd.Flags().Bool("all", false, "fail if the new run lacks a case of the old run")
+	output := cmd.Flags().String("output", "table", "output `format`: table, markdown or json")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
 			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
@@ -58,13 +58,13 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		}[*output]
 		switch {
 		case !ok:
-			return hinted(phrase.Unknown("output format", *output, []string{"table", "markdown", "json"}), cmd)
+			return usageError(suggest.Unknown("output format", *output, []string{"table", "markdown", "json"}), cmd)
 		case !(*tolerance >= 0) || math.IsInf(*tolerance, 0):
-			return hinted(exit.Usagef("--tolerance %v is not a number of percent from 0 on", *tolerance), cmd)
+			return usageError(exit.Usagef("--tolerance: %v is not a percentage of 0 or more", *tolerance), cmd)
 		case len(files) != 2:
-			return hinted(exit.Usagef("compare takes two files, the old and the new, not %d", len(files)), cmd)
+			return usageError(exit.Usagef("compare takes two files, the old and the new, and got %d", len(files)), cmd)
 		}
-		if err := refuseLauncherFlags(cmd); err != nil {
+		if err := noLauncherFlags(cmd); err != nil {
 			return err
 		}
 		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all, print))
@@ -118,20 +118,20 @@ func failureOf(file string, r result.Report) error {
 // readReport reads what -J wrote.
 func readReport(file string) (result.Report, error) {
 	var r result.Report
-	text, err := textfile.Read(file, maxReportBytes)
+	text, err := settings.ReadFile(file, maxReportBytes)
 	if err != nil {
 		return r, exit.Usagef("reading a report: %w", err)
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
-		return r, exit.Usagef("%s: it is no report of gpurun, as -J writes it: %w", file, err)
+		return r, exit.Usagef("%s: not a report of gpurun, as -J writes it: %w", file, err)
 	}
 	switch r.Schema {
 	case result.Schema:
 		return r, nil
 	case 0:
-		return r, exit.Usagef("%s: it is no report of gpurun, as -J writes it: it has no schema", file)
+		return r, exit.Usagef("%s: not a report of gpurun, as -J writes it: it has no schema", file)
 	}
-	return r, exit.Usagef("%s: it has schema %d, and this gpurun reads %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
+	return r, exit.Usagef("%s: the report has schema %d, and this gpurun reads schema %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
 }
 
 func encodeComparison(c bench.Comparison, w io.Writer) error {

@@ -13,79 +13,83 @@ import (
 	"gpurun/worker/result"
 )
 
-// completing reports whether a shell asks how a command line could go on.
-func completing(args []string) bool {
+// isCompletion reports whether a shell asks how a command line could go on.
+func isCompletion(args []string) bool {
 	return len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd)
 }
 
-// completeWords has shells offer what cobra does not: scripts to launch, collectives, and the words
-// that flags take.
-func completeWords(root *cobra.Command) {
+// addCompletions has shells offer what cobra does not: scripts to launch, and the values of
+// flags. A command that takes words offers them itself.
+func addCompletions(root *cobra.Command) {
 	root.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault // files
 	}
+	completeFlags(root)
 	for _, c := range root.Commands() {
-		if c.Name() == benchCommand || c.Name() == tuneCommand {
-			c.ValidArgsFunction = cobra.FixedCompletions(collectiveNames(), cobra.ShellCompDirectiveNoFileComp)
-		}
 		completeFlags(c)
 		for _, below := range c.Commands() {
 			completeFlags(below)
 		}
 	}
-	completeFlags(root)
 }
 
-// completeFlags has a command's own flags complete their words, and describes them without the
-// marks of pflag.
+// completeCollectives offers the names of collectives, as a command's ValidArgsFunction.
+func completeCollectives(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return collectiveNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags has a command's own flags complete their values, and describes them without
+// pflag's back quotes.
 func completeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		var placeholder string
 		placeholder, f.Usage = pflag.UnquoteUsage(f)
-		words := choices(cmd, f.Name, placeholder)
-		if _, known := cmd.GetFlagCompletionFunc(f.Name); known || len(words) == 0 {
+		values := flagValues(cmd, f.Name, placeholder)
+		if _, known := cmd.GetFlagCompletionFunc(f.Name); known || len(values) == 0 {
 			return
 		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			cobra.CompErrorln(err.Error()) // to the shell's user, as all that goes wrong
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			cobra.CompErrorln(err.Error()) // the shell shows it to the user
 		}
 	})
 }
 
-// choices are the words that a flag takes, of which the placeholder in its usage may tell: on|off.
-func choices(cmd *cobra.Command, flag, placeholder string) (words []string) {
+// flagValues are the values that a flag takes. The placeholder in its usage may list them,
+// such as on|off.
+func flagValues(cmd *cobra.Command, flag, placeholder string) (values []string) {
+	operation, isProduct := matmul.Find(cmd.Name())
 	switch flag {
 	case "output":
 		for _, f := range result.Formats() {
-			words = append(words, string(f))
+			values = append(values, string(f))
 		}
 	case "datatype":
 		types := collective.DTypes()
-		if _, ok := matmul.Find(cmd.Name()); ok {
+		if isProduct {
 			types = matmul.DTypes()
 		}
 		for _, d := range types {
-			words = append(words, d.Name)
+			values = append(values, d.Name)
 		}
 	case "op":
 		for _, op := range collective.Ops() {
-			words = append(words, string(op))
+			values = append(values, string(op))
 		}
 	case "algo":
-		words = []string{settings.Auto, settings.All}
+		values = []string{settings.Auto, settings.All}
 		if c, ok := kernels.Find(cmd.Name()); ok {
 			for _, a := range c.Algorithms {
-				words = append(words, a.Name)
+				values = append(values, a.Name)
 			}
-		} else if o, ok := matmul.Find(cmd.Name()); ok {
-			for _, a := range o.Algorithms {
-				words = append(words, a.Name)
+		} else if isProduct {
+			for _, a := range operation.Algorithms {
+				values = append(values, a.Name)
 			}
 		}
 	default:
 		if strings.Contains(placeholder, "|") {
-			words = strings.Split(placeholder, "|")
+			values = strings.Split(placeholder, "|")
 		}
 	}
-	return words
+	return values
 }

@@ -19,7 +19,6 @@ import (
 
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -236,7 +235,7 @@ func acceptsRest(cmd *cobra.Command, words []string) error {
 	if cmd.Flags().Changed("config") {
 		return nil // the file of an example does not exist
 	}
-	told, err := sources.Load(cmd.Flags())
+	told, err := settings.Load(cmd.Flags())
 	if err != nil {
 		return err
 	}

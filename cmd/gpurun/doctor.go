@@ -6,27 +6,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gpurun/cmd/gpurun/examine"
+	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/worker/workload"
 )
 
-const doctorLong = `doctor looks at the driver, the GPUs and how they are connected, the limits of a
-container, and the libraries that gpurun can use. Then one process per GPU
-writes to the memory of every other GPU, both read it, one pair at a time, and the
-link is measured. Every finding is OK, WARN or FAIL, with what to do.
+const doctorLong = `doctor checks the driver, the GPUs, the links between them, the limits of a container,
+and the libraries that gpurun can use. Then one process per GPU writes to the memory of
+every other GPU, one pair at a time. Both GPUs read the memory back, and the link's
+bandwidth is measured. Every finding is OK, WARN or FAIL, with advice.
 
-Without a GPU it says what is missing. With --device sim the check of all pairs
-runs in the simulator, for all ranks at a time.
+Without a GPU doctor says what is missing. With --device sim the check of pairs runs
+in the simulator, for all pairs at once.
 
-Exit codes: 0 nothing failed; 1 a link carries wrong data; 2 usage; 3 something
-failed, or there is no GPU and --require-gpu; 128+n signal n.`
+Exit codes: 0 no check failed; 1 a link carried wrong data; 2 usage; 3 another check
+failed, or --require-gpu was given and there is no GPU; 128+n ended by signal n.`
 
 const doctorExample = `  gpurun doctor
   gpurun doctor --json | jq '.findings[] | select(.status != "OK")'
@@ -37,14 +36,14 @@ const doctorTitle = "gpurun doctor"
 func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
-		Short:   "Examine driver, GPUs, links, container and libraries, and say what to do",
+		Short:   "Check driver, GPUs, links, container and libraries of this machine",
 		Long:    doctorLong,
 		Example: doctorExample,
 		Args:    noArguments,
 	}
 	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "cublas-lib", "output")
-	cmd.Flags().Lookup("output").Usage = "`form` of the diagnosis: table or json"
-	asJSON := cmd.Flags().Bool("json", false, "print the diagnosis as JSON, as --output json does")
+	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
+	asJSON := cmd.Flags().Bool("json", false, "short for --output json")
 	flags.AddInject(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)
@@ -55,38 +54,38 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 			c.Output = "json"
 		}
 		return outcome.Annotated(a, doctorTitle, a.Guarded(func() error {
-			return s.Blamed(runDoctor(cmd.Context(), a, c, inject))
+			return s.NameSource(runDoctor(cmd.Context(), a, c, inject))
 		}))
 	}
 	return cmd
 }
 
 // planDoctor reads what the command is told.
-func planDoctor(cmd *cobra.Command) (s *sources.Sources, c settings.Config, inject []workload.Injection, err error) {
+func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inject []workload.Injection, err error) {
 	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
-	if s, err = sources.Load(cmd.Flags()); err != nil {
+	if s, err = settings.Load(cmd.Flags()); err != nil {
 		return nil, c, nil, err
 	}
 	if c, err = settings.Read(s); err != nil {
 		return nil, c, nil, err
 	}
-	if err := placement.Refuse(s, c, cmd.Name()); err != nil {
-		return nil, c, nil, hinted(err, cmd)
+	if err := node.RefuseSeveral(s, c, cmd.Name()); err != nil {
+		return nil, c, nil, usageError(err, cmd)
 	}
-	if err := placement.CheckAlone(s, "doctor measures what this machine's links can do"); err != nil {
+	if err := node.RequireOneTask(s, "doctor measures this machine's links"); err != nil {
 		return nil, c, nil, err
 	}
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
-		return nil, c, nil, s.Blame("output", phrase.Unknown("form of a diagnosis", c.Output, forms))
+		return nil, c, nil, s.Invalid("output", suggest.Unknown("output format", c.Output, forms))
 	}
 	return s, c, inject, nil
 }
 
 // runDoctor prints a diagnosis and decides the exit code.
 func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, inject []workload.Injection) error {
-	d, err := examine.Machine(ctx, a, c, inject...)
+	d, err := doctor.Run(ctx, a, c, inject...)
 	if err != nil {
 		return err
 	}
@@ -97,5 +96,5 @@ func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, in
 	if err := write(a.Out); err != nil {
 		return err
 	}
-	return examine.Verdict(d)
+	return doctor.Verdict(d)
 }

@@ -2,37 +2,38 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gpurun/cmd/gpurun/bench"
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/plan"
-	"gpurun/cmd/gpurun/smoke"
-	"gpurun/cmd/gpurun/sources"
-	"gpurun/cmd/gpurun/tune"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/configs"
-	"gpurun/kernels/matmul"
 )
 
-// showDefaultsInHelp adds the defaults to the flags of a command when its help is
-// shown, and not before: every process of a run makes the commands, and hardly one shows
-// help.
-func showDefaultsInHelp(root *cobra.Command) {
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if err := showDefaults(cmd); err != nil {
+// showDefaultsInHelp adds the defaults to the flags of a command when its help is shown, and
+// not before: every process of a run makes the commands, and few show help. A command whose
+// defaults differ calls showDefaultsOf.
+func showDefaultsInHelp(root *cobra.Command) { setHelp(root, root.HelpFunc(), plan.Options{}) }
+
+// showDefaultsOf has the help of a command show the defaults that its options make.
+func showDefaultsOf(cmd *cobra.Command, o plan.Options) {
+	setHelp(cmd, (&cobra.Command{}).HelpFunc(), o)
+}
+
+func setHelp(cmd *cobra.Command, help func(*cobra.Command, []string), o plan.Options) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if err := addDefaults(cmd, o); err != nil {
 			cmd.PrintErrln("gpurun:", err)
 		}
 		help(cmd, args)
 	})
 }
 
-// refuseUnknownTopics has help and completion refuse words that name nothing, where cobra's own show
-// what there is, and succeed.
+// refuseUnknownTopics has help and completion refuse words that name no command. cobra's own
+// commands show their help, and succeed.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -58,80 +59,53 @@ func refuseUnknownTopics(root *cobra.Command) {
 				for _, shell := range shells {
 					names = append(names, shell.Name())
 				}
-				return hinted(phrase.Unknown("shell", words[0], names), c)
+				return usageError(suggest.Unknown("shell", words[0], names), c)
 			}
 		}
 	}
 }
 
-// showDefaults adds the defaults to the help of a command's flags, and of those that it
-// inherits.
-func showDefaults(cmd *cobra.Command) error {
-	usual, err := sources.Defaults(configs.Default)
+// addDefaults adds the defaults to the help of a command's flags, and of those that it
+// inherits, whose defaults are the same for all commands.
+func addDefaults(cmd *cobra.Command, o plan.Options) error {
+	inherited, simulated, err := defaultsOf(plan.Options{})
 	if err != nil {
 		return err
 	}
-	simulated, err := sources.Defaults(configs.Simulator)
-	if err != nil {
-		return err
-	}
-	show := func(simulated map[string]any, profiles ...map[string]any) func(*pflag.Flag) {
-		return func(f *pflag.Flag) { showDefault(f, simulated, profiles) }
-	}
-	cmd.Root().PersistentFlags().VisitAll(show(simulated, usual))
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { addDefault(f, inherited, simulated) })
 	if !cmd.HasParent() {
 		return nil
 	}
-	why := purposeOf(cmd)
-	own, err := sources.Defaults(why.Profiles...)
+	own, simulated, err := defaultsOf(o)
 	if err != nil {
 		return err
 	}
-	ownSimulated, err := sources.Defaults(why.Simulator...)
-	if err != nil {
-		return err
-	}
-	maps.Copy(simulated, ownSimulated)
-	cmd.LocalNonPersistentFlags().VisitAll(show(simulated, own, usual))
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { addDefault(f, own, simulated) })
 	return nil
 }
 
-// purposeOf is what sets a command's runs apart: it changes the defaults.
-func purposeOf(cmd *cobra.Command) plan.Purpose {
-	_, product := matmul.Find(cmd.Name())
-	switch name := cmd.Name(); {
-	case product && cmd.Parent().Name() == benchCommand:
-		return bench.ProductPurpose()
-	case product:
-		return productPurpose()
-	case name == benchCommand:
-		return bench.Purpose()
-	case name == tuneCommand:
-		return tune.Purpose()
-	case name == smokeCommand:
-		return smoke.Purpose()
+// defaultsOf returns the defaults that options make, by flag, and those that differ in the
+// simulator.
+func defaultsOf(o plan.Options) (all, simulated map[string]any, err error) {
+	if all, err = settings.Defaults(slices.Concat([][]byte{configs.Default}, o.Profiles)...); err != nil {
+		return nil, nil, err
 	}
-	return plan.Purpose{}
+	simulated, err = settings.Defaults(slices.Concat([][]byte{configs.Simulator}, o.SimulatorProfiles)...)
+	return all, simulated, err
 }
 
-// showDefault adds to a flag's help the value of the first profile that has one.
-// A default of the flag's own is shown already.
-func showDefault(f *pflag.Flag, simulated map[string]any, profiles []map[string]any) {
-	if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
+// addDefault adds the default to a flag's help. A default of the flag's own is shown already.
+func addDefault(f *pflag.Flag, all, simulated map[string]any) {
+	unset := []string{"", "0", "false"}
+	value, ok := all[f.Name]
+	if !ok || !slices.Contains(unset, f.DefValue) {
 		return
 	}
-	for _, profile := range profiles {
-		value, ok := profile[f.Name]
-		if !ok {
-			continue
-		}
-		text := fmt.Sprint(value)
-		if other, ok := simulated[f.Name]; ok {
-			text += fmt.Sprintf(", %v in the simulator", other)
-		}
-		if !slices.Contains([]string{"", "0", "false"}, text) {
-			f.Usage += " (default " + text + ")"
-		}
-		return
+	text := fmt.Sprint(value)
+	if other, ok := simulated[f.Name]; ok {
+		text += fmt.Sprintf(", %v in the simulator", other)
+	}
+	if !slices.Contains(unset, text) {
+		f.Usage += " (default " + text + ")"
 	}
 }

@@ -48,11 +48,6 @@ var importRules = []importRule{
 		[]string{"gpurun/cmd/gpurun", "gpurun/worker", "gpurun/kernels", "gpurun/configs"},
 		"commands read words, and leave devices to the packages below them",
 	},
-	{
-		"gpurun/cmd/gpurun/sources$",
-		[]string{"gpurun/cmd/gpurun/exit", "gpurun/cmd/gpurun/phrase", "gpurun/cmd/gpurun/textfile", "gpurun/cmd/gpurun/torchrun", "gpurun/configs"},
-		"who knows where a value comes from need not know what it means",
-	},
 	{"gpurun/configs", nil, "configuration is data"},
 }
 
@@ -62,17 +57,15 @@ var onRanks = []string{
 	"gpurun/kernels", "gpurun/cudart$",
 }
 
-// floors are the packages below this one, from the ground up. Each may import those of the
-// floors below its own, and no neighbour.
-var floors = [][]string{
-	{"exit", "phrase", "textfile", "slurm", "torchrun", "foreign", "doctor"},
-	{"flags", "sources", "program"},
-	{"settings", "flags/flagtest"},
-	{"machine", "tables", "trust", "outcome"},
-	{"jobs", "placement", "catalog"},
-	{"session"},
-	{"plan", "examine"},
-	{"bench", "smoke", "tune", "launch"},
+// layers are the packages below this one, the lowest first. A package may import those of the
+// layers below its own, and none of its own layer.
+var layers = [][]string{
+	{"exit", "suggest", "slurm", "torchrun", "foreign"},
+	{"settings", "flags", "program"},
+	{"host", "node", "outcome", "flags/flagtest"},
+	{"session", "list"},
+	{"plan", "doctor", "launch"},
+	{"bench", "smoke", "tune"},
 }
 
 // libraryRule says by which packages alone a library, or a package of ours, may be
@@ -84,14 +77,14 @@ type libraryRule struct {
 }
 
 var libraryRules = []libraryRule{
-	{"github.com/ebitengine/purego", []string{"gpurun/cudart"}, "foreign libraries are opened under cudart only"},
+	{"github.com/ebitengine/purego", []string{"gpurun/cudart"}, "libraries in C are opened under cudart only"},
 	{"github.com/spf13/cobra", []string{"gpurun/cmd/gpurun$"}, "only the program itself has commands"},
-	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/sources$"}, "configuration is read in one place"},
-	{"github.com/go-viper/mapstructure", []string{"gpurun/cmd/gpurun/sources$"}, "configuration is decoded in one place"},
+	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is read in one place"},
+	{"github.com/go-viper/mapstructure", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is decoded in one place"},
 	{"github.com/spf13/pflag", []string{"gpurun/cmd"}, "only cmd reads the command line"},
 	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
-	{"gpurun/cudart/driver", []string{"gpurun/cmd/gpurun/machine$", "gpurun/cmd/gpurun/doctor$"}, "a backend is chosen in one place"},
-	{"gpurun/cudart/sim$", []string{"gpurun/cmd/gpurun/machine$"}, "a backend is chosen in one place"},
+	{"gpurun/cudart/driver", []string{"gpurun/cmd/gpurun/host$", "gpurun/cmd/gpurun/doctor$"}, "a backend is chosen in one place"},
+	{"gpurun/cudart/sim$", []string{"gpurun/cmd/gpurun/host$"}, "a backend is chosen in one place"},
 }
 
 type listedPackage struct {
@@ -148,10 +141,10 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/cmd/gpurun", []string{"gpurun/cudart/nvml"}},
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cudart/sim"}},
 		{"gpurun/cmd/gpurun/settings", []string{"github.com/spf13/cobra"}},
-		{"gpurun/cmd/gpurun/settings", []string{"github.com/spf13/viper"}},
-		{"gpurun/cmd/gpurun/settings", []string{"gpurun/cmd/gpurun/jobs"}},
-		{"gpurun/cmd/gpurun/jobs", []string{"gpurun/cmd/gpurun/placement"}},
-		{"gpurun/cmd/gpurun/sources", []string{"gpurun/kernels/collective"}},
+		{"gpurun/cmd/gpurun/node", []string{"github.com/spf13/viper"}},
+		{"gpurun/cmd/gpurun/settings", []string{"gpurun/cmd/gpurun/plan"}},
+		{"gpurun/cmd/gpurun/node", []string{"gpurun/cmd/gpurun/plan"}},
+		{"gpurun/cmd/gpurun/settings", []string{"gpurun/cmd/gpurun/flags"}},
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cmd/gpurun/attic"}},
 		{"gpurun/cmd/gpurun", []string{"gpurun/cmd/gpurun/attic"}},
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
@@ -175,24 +168,24 @@ func complaints(p listedPackage) []string {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
 		}
-		if within(imported, mainPackage) && floorOf(imported) >= floorOf(p.ImportPath) {
-			all = append(all, p.ImportPath+" imports "+imported+", which is on no floor below it")
+		if within(imported, mainPackage) && layerOf(imported) >= layerOf(p.ImportPath) {
+			all = append(all, p.ImportPath+" imports "+imported+", which is in no layer below it")
 		}
 	}
 	return all
 }
 
-// mainPackage is the path of the package that stands above all floors.
+// mainPackage is the path of the package that is above all layers.
 const mainPackage = "gpurun/cmd/gpurun"
 
-// floorOf is the floor of a package. One that has none is where nobody may import it.
-func floorOf(path string) int {
+// layerOf is the layer of a package. One that has none is where nobody may import it.
+func layerOf(path string) int {
 	name := strings.TrimPrefix(path, mainPackage+"/")
-	floor := slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
-	if floor < 0 {
-		return len(floors)
+	layer := slices.IndexFunc(layers, func(layer []string) bool { return slices.Contains(layer, name) })
+	if layer < 0 {
+		return len(layers)
 	}
-	return floor
+	return layer
 }
 
 func matches(path string, allowed []string) bool {

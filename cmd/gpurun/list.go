@@ -5,30 +5,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gpurun/cmd/gpurun/catalog"
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/list"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/suggest"
 )
 
 func newListCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List collectives and products, algorithms, types and operations, and where each can run here",
+		Short: "List collectives and products with their algorithms, and which of these run on this machine",
 		Args:  noArguments,
 	}
-	output := cmd.Flags().String("output", "", "`form` of the list: table or json")
+	output := cmd.Flags().String("output", "", "`format` of the list: table or json")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := refuseLauncherFlags(cmd); err != nil {
+		if err := noLauncherFlags(cmd); err != nil {
 			return err
 		}
-		form, ok := map[string]func(catalog.Listing, io.Writer) error{
-			"": catalog.Listing.Print, "table": catalog.Listing.Print, "json": catalog.Listing.JSON,
+		form, ok := map[string]func(list.Listing, io.Writer) error{
+			"": list.Listing.Print, "table": list.Listing.Print, "json": list.Listing.JSON,
 		}[*output]
 		if !ok {
-			return &exit.UsageError{Err: phrase.Unknown("output format", *output, []string{"table", "json"})}
+			return &exit.UsageError{Err: suggest.Unknown("output format", *output, []string{"table", "json"})}
 		}
-		l, err := catalog.List()
+		l, err := list.New()
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,129 @@
-// Command gpurun launches one process per GPU and runs collectives on all of
-// them, verified, or any other program.
 package main
 
-import "os"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/output"
+	"gpurun/worker/process/signals"
+	"gpurun/worker/result/phases"
+)
 
 func main() {
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program. It returns the exit code.
+func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
+	ctx, caught, release := signals.Catch(context.Background())
+	defer release()
+	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
+	lifeline, err := guard.OpenLifeline()
+	if err != nil {
+		return printError(stderr, &exit.EnvironmentError{Err: err})
+	}
+	if lifeline != nil {
+		defer lifeline.Close()
+		ctx = phases.NewContext(ctx, phases.OfAgent())
+		if err := warnOfMisspelledVariables(stderr); err != nil {
+			return printError(stderr, err)
+		}
+	}
+	a := &program.Invocation{In: stdin, Out: stdout, Err: stderr, Args: args, Signals: caught, Lifeline: lifeline}
+	root := newCommand(a)
+	root.SetArgs(args[1:])
+	root.SetIn(stdin)
+	out := &errorKeeper{w: stdout}
+	root.SetOut(out)
+	root.SetErr(stderr)
+	return printError(stderr, cmp.Or(root.ExecuteContext(ctx), out.writeError()))
+}
+
+// newCommand makes the command that the words belong to: torchrun's, which
+// launches a program, or gpurun's own. A worker, of which there are many, gets no other
+// commands beside its own.
+func newCommand(a *program.Invocation) *cobra.Command {
+	if torchrun.Named(a.Args[0]) {
+		return newLaunchCommand(a)
+	}
+	if len(a.Args) == 2 && a.Args[1] == session.WorkerCommand {
+		root := &cobra.Command{Use: "gpurun", SilenceErrors: true, SilenceUsage: true}
+		root.AddCommand(newWorkerCommand())
+		return root
+	}
+	root := newRootCommand(a)
+	if isCompletion(a.Args) {
+		addCompletions(root)
+		return root
+	}
+	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
+	flags.AddLauncher(own)
+	line, err := torchrun.New().Split(a.Args[1:], own)
+	var unknown *torchrun.UnknownFlagError
+	if errors.As(err, &unknown) {
+		return root // its error suggests a flag
+	}
+	if err != nil || launches(root, line) {
+		return newLaunchCommand(a)
+	}
+	return root
+}
+
+// boundedWriter is a standard stream whose reader may stall, without keeping the process from ending.
+func boundedWriter(ctx context.Context, w io.Writer) io.Writer {
+	if file, ok := w.(*os.File); ok {
+		return output.NewBoundedWriter(ctx, file)
+	}
+	return w
+}
+
+// warnOfMisspelledVariables names variables of the environment that look like settings and are none.
+func warnOfMisspelledVariables(stderr io.Writer) error {
+	warnings, err := settings.MisspelledVariables(os.Environ())
+	for _, warning := range warnings {
+		fmt.Fprintf(stderr, "gpurun: warning: %s\n", warning)
+	}
+	return err
+}
+
+// errorKeeper keeps the first error of what cobra prints, which cobra ignores.
+type errorKeeper struct {
+	w   io.Writer
+	err error
+}
+
+func (k *errorKeeper) Write(p []byte) (int, error) {
+	n, err := k.w.Write(p)
+	k.err = cmp.Or(k.err, err)
+	return n, err
+}
+
+// writeError is the first error, or nil.
+func (k *errorKeeper) writeError() error {
+	if k.err == nil {
+		return nil
+	}
+	return &exit.EnvironmentError{Err: fmt.Errorf("writing to standard output: %w", k.err)}
+}
+
+// printError prints an error that has not been printed yet, and returns its exit code.
+func printError(w io.Writer, err error) int {
+	if text := exit.Describe(err); text != "" {
+		fmt.Fprintf(w, "gpurun: %s\n", text)
+	}
+	return exit.Code(err)
 }

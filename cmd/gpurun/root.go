@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
@@ -18,33 +16,33 @@ import (
 )
 
 const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
-run a collective on all GPUs, and prove the answer; without a GPU the same kernels
-run in a simulator. It needs the NVIDIA driver and nothing else. It also launches
+run a collective on all GPUs, and verify the result. Without a GPU the same kernels
+run in a simulator. gpurun needs the NVIDIA driver and nothing else. It also launches
 any other command, as torchrun does.
 
-Every flag of a run but --inject can also stand in the environment, as GPURUN_NPROC_PER_NODE for
---nproc-per-node, or in a file given with --config; a flag wins over the
-environment, and that over the file. torchrun's flags can stand in the environment,
-as PET_MAX_RESTARTS or GPURUN_MAX_RESTARTS, but in no file. What nobody says about
-machines is what srun says, if it has started gpurun.`
+A setting is a flag, a variable such as GPURUN_NPROC_PER_NODE for --nproc-per-node, or
+a key in the file that --config names. A flag overrides the variable, and the variable
+overrides the file. --inject is a flag only. torchrun's flags are also read from
+variables, such as PET_MAX_RESTARTS or GPURUN_MAX_RESTARTS, but not from the file.
+Machine options that are not set default to Slurm's, when srun started gpurun.`
 
 const rootExample = `  gpurun allreduce                                  on all GPUs, 1K to 64M
   gpurun --nproc-per-node 8 allreduce -b 1K -e 1G -f 2 -d half,bfloat16
   gpurun allreduce --algo all --output json
   gpurun --nproc-per-node 4 train.py --epochs 3     python3 -u train.py, four times
-  gpurun --nproc-per-node 4 -- ./program --flag     any command, words as they are
+  gpurun --nproc-per-node 4 -- ./program --flag     any command, its arguments unchanged
   gpurun --nproc-per-node auto --max-restarts 3 --log-dir logs --tee 3 train.py
-                                                    torchrun's flags work as they stand
+                                                    torchrun's flags
   gpurun --nnodes 2 --node-rank 1 --master-addr 192.0.2.7 --rdzv-token-file FILE allreduce
                                                     on two machines; this is the second
   srun --ntasks-per-node=1 gpurun --nproc-per-node gpu train.py
                                                     on all nodes of a Slurm job
   gpurun --nproc-per-node 4 allgather-matmul        gather a matrix, and multiply it meanwhile
-  gpurun tune -o table.toml                         measure what is the fastest here
-  gpurun bench allreduce --against nccl             algorithms side by side
-  gpurun doctor                                     what is wrong with this machine
-  gpurun smoke                                      is it right, and as fast as it should be?
-  gpurun list                                       what there is to run`
+  gpurun tune -o table.toml                         find the fastest algorithms on these GPUs
+  gpurun bench allreduce --against nccl             compare algorithms
+  gpurun doctor                                     check this machine's driver, GPUs and links
+  gpurun smoke                                      check that results are right and fast enough
+  gpurun list                                       list collectives and algorithms`
 
 func newRootCommand(a *program.Invocation) *cobra.Command {
 	root := &cobra.Command{
@@ -64,7 +62,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 			case len(words) > 0:
 				return unknownCommand(cmd, words[0])
 			case len(a.Args) > 1:
-				return exit.Usagef("nothing to run: name a collective (gpurun list has them), a script, -m MODULE, or -- COMMAND")
+				return exit.Usagef("nothing to run: give a collective (gpurun list shows them), a script, -m MODULE, or -- COMMAND")
 			default:
 				cmd.SetOut(a.Err)
 				return cmp.Or(cmd.Help(), error(&exit.Error{Code: exit.Usage}))
@@ -74,85 +72,26 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
-	root.SetFlagErrorFunc(explainFlagError)
+	root.SetFlagErrorFunc(flagError)
 	showDefaultsInHelp(root)
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
 	root.Flags().AddFlagSet(torchrun.New().Flags())
-	for _, c := range kernels.Collectives() {
-		root.AddCommand(newCollectiveCommand(a, c))
-	}
-	products := matmul.Operations()
-	for _, o := range products {
-		root.AddCommand(newProductCommand(a, o))
-	}
-	root.AddCommand(newTuneCommand(a), newBenchCommand(a, products), newCompareCommand(a), newDoctorCommand(a), newSmokeCommand(a), newListCommand(a), newVersionCommand(a))
+	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
 }
 
-// refuseLauncherFlags keeps flags about how to launch from commands that launch
-// nothing.
-func refuseLauncherFlags(cmd *cobra.Command) (err error) {
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed {
-			err = hinted(exit.Usagef("--%s means nothing to %s, which launches nothing", f.Name, cmd.Name()), cmd)
-		}
-	})
-	return err
+// commands are gpurun's own. A new command is added here, and has a file of its own.
+func commands(a *program.Invocation) []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range kernels.Collectives() {
+		all = append(all, newCollectiveCommand(a, c))
+	}
+	for _, o := range matmul.Operations() {
+		all = append(all, newProductCommand(a, o))
+	}
+	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a),
+		newSmokeCommand(a), newListCommand(a), newVersionCommand(a))
 }
-
-func unknownCommand(cmd *cobra.Command, word string) error {
-	var valid []string
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			valid = append(append(valid, c.Name()), c.Aliases...)
-		}
-	}
-	return hinted(phrase.Unknown("collective or command", word, valid), cmd)
-}
-
-// explainFlagError turns what pflag says about a command line into a usage
-// error with the nearest flag.
-func explainFlagError(cmd *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
-		return hinted(&exit.UsageError{Err: err}, cmd)
-	}
-	if what, ok := kernels.Find(cmd.Name()); ok {
-		if text := flags.NoSuch(what, missing.GetSpecifiedName()); text != "" {
-			return hinted(exit.Usagef("%s", text), cmd)
-		}
-	}
-	if short := missing.GetSpecifiedShortnames(); short != "" {
-		return hinted(exit.Usagef("unknown flag -%s%s", missing.GetSpecifiedName(), instead(missing.GetSpecifiedName())), cmd)
-	}
-	if cmd.HasParent() && torchrun.New().Flags().Lookup(missing.GetSpecifiedName()) != nil {
-		return hinted(exit.Usagef("--%s is for programs that gpurun launches, and %s is a command of its own", missing.GetSpecifiedName(), cmd.Name()), cmd)
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	text := "unknown flag --" + missing.GetSpecifiedName()
-	if best := phrase.Nearest(missing.GetSpecifiedName(), names); best != "" {
-		text += "; did you mean --" + best + "?"
-	}
-	return hinted(exit.Usagef("%s", text), cmd)
-}
-
-// instead names gpurun's word for a flag of nccl-tests that it does without.
-func instead(shorthand string) string {
-	switch shorthand {
-	case "g", "t":
-		return "; the number of GPUs is --nproc-per-node"
-	}
-	return ""
-}
-
-// hinted makes a usage error that says where the command's usage stands.
-func hinted(err error, cmd *cobra.Command) error {
-	return &exit.UsageError{Err: err, Hint: hint(cmd)}
-}
-
-// hint says where the command's usage stands.
-func hint(cmd *cobra.Command) string { return "Run '" + cmd.CommandPath() + " --help' for usage." }

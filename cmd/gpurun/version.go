@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/kernels/ptx"
 )
@@ -17,7 +16,7 @@ func newVersionCommand(a *program.Invocation) *cobra.Command {
 		Short: "Print the version of gpurun and of what it was built with",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuseLauncherFlags(cmd); err != nil {
+			if err := noLauncherFlags(cmd); err != nil {
 				return err
 			}
 			manifest, err := ptx.ReadManifest()
@@ -29,12 +28,4 @@ func newVersionCommand(a *program.Invocation) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// noArguments refuses positional arguments.
-func noArguments(cmd *cobra.Command, words []string) error {
-	if len(words) > 0 {
-		return hinted(exit.Usagef("%s takes no %q", cmd.CommandPath(), words[0]), cmd)
-	}
-	return nil
 }

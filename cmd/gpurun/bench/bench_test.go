@@ -65,7 +65,7 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	t.Setenv("GPURUN_RUN_CYCLES", "3")
 	what, _ := kernels.Find("allreduce")
 	f := flagtest.Parse(t, AddFlags, "--device", "sim")
-	p, err := plan.NewCollective(t.Context(), f, what, plan.Purpose{}, nil)
+	p, err := plan.NewCollective(t.Context(), f, what, plan.Options{}, nil)
 	if err != nil || p.Job.Passes != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -86,9 +86,9 @@ func TestBaseOfRatios(t *testing.T) {
 		{"oneshot twoshot", "", "oneshot"},
 		{"oneshot twoshot", "nccl", ""},
 	} {
-		b := &Run{Collective: &plan.Collective{Run: session.Run{
+		b := &Run{CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{
 			Config: settings.Config{Against: c.asked}, Job: workload.Job{Algorithms: strings.Fields(c.algorithms)},
-		}}}
+		}}}}
 		err := b.chooseBase()
 		if c.want == "" {
 			if exit.Code(err) != exit.Usage {
@@ -103,7 +103,7 @@ func TestBaseOfRatios(t *testing.T) {
 // NCCL takes part on GPUs, unless somebody says which algorithms do.
 func TestBenchComparesWithNCCL(t *testing.T) {
 	gpu := cudart.Info{Name: "x", Major: 9, SMs: 132}
-	why := plan.Purpose{Profiles: [][]byte{configs.Bench}, List: func() ([]cudart.Info, error) { return []cudart.Info{gpu, gpu}, nil }}
+	o := plan.Options{Profiles: [][]byte{configs.Bench}, ListGPUs: func() ([]cudart.Info, error) { return []cudart.Info{gpu, gpu}, nil }}
 	for _, c := range []struct {
 		name, line string
 		library    oldNCCL
@@ -112,9 +112,9 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 	}{
 		{"there", "allreduce", oldNCCL{}, "", true},
 		{"moves", "alltoall -d int8", oldNCCL{}, "", true},
-		{"missing", "allreduce", oldNCCL{missing: true}, "nccl is not compared with: no such file lib.so", false},
-		{"too old", "allreduce -d half,f8e4m3", oldNCCL{}, "nccl is not compared with: it does not add f8e4m3", false},
-		{"no epilogues", "allreduce --epilogue negate", oldNCCL{}, "nccl is not compared with: no epilogue negate", false},
+		{"missing", "allreduce", oldNCCL{missing: true}, "nccl is not measured: no such file lib.so", false},
+		{"too old", "allreduce -d half,f8e4m3", oldNCCL{}, "nccl is not measured: it does not add f8e4m3", false},
+		{"no epilogues", "allreduce --epilogue negate", oldNCCL{}, "nccl is not measured: no epilogue negate", false},
 		{"shared GPU", "allreduce --nproc-per-node 3 --oversubscribe", oldNCCL{}, "3 ranks share 2 GPUs", false},
 		{"has none", "barrier", oldNCCL{missing: true}, "", false},
 		{"simulator", "allreduce --device sim", oldNCCL{}, "", false},
@@ -123,11 +123,11 @@ func TestBenchComparesWithNCCL(t *testing.T) {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
 		f := flagtest.Parse(t, AddFlags, append([]string{"--nccl-lib", "lib.so"}, words[1:]...)...)
-		p, err := plan.NewCollective(t.Context(), f, what, why, nil)
+		p, err := plan.NewCollective(t.Context(), f, what, o, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		b := &Run{Collective: p}
+		b := &Run{CollectiveRun: p}
 		before := len(b.Job.Algorithms)
 		b.compareWithNCCL(c.library.open)
 		taken := slices.Contains(b.Job.Algorithms, "nccl") && slices.Contains(b.Job.Optional, "nccl")
@@ -175,7 +175,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		{"json", false, false, false, false},
 	} {
 		var stdout, stderr bytes.Buffer
-		b := &Run{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: c.output}}}, plot: c.plot, plotAsked: c.asked}
+		b := &Run{CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: c.output}}}}, plot: c.plot, plotAsked: c.asked}
 		if err := b.drawText(&program.Invocation{Out: &stdout, Err: &stderr}, panels); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestWhereThePlotGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	b := &Run{Collective: &plan.Collective{Run: session.Run{Config: settings.Config{Output: "table"}}}}
+	b := &Run{CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: "table"}}}}}
 	if err := b.drawText(&program.Invocation{Out: file}, panels); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 func (b *Run) draw(a *program.Invocation, r result.Report, ended error) error {
 	code := exit.Code(ended)
 	if b.added && (code == exit.Environment || code == exit.Timeout) {
-		fmt.Fprintln(a.Err, "gpurun: nccl took part because no --algo was given: --algo all does without it")
+		fmt.Fprintln(a.Err, "gpurun: nccl was measured because --algo was not given; --algo all leaves it out")
 	}
 	if ended != nil && code != exit.Threshold {
 		return nil
@@ -33,7 +33,7 @@ func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := plot.SVG(&text, b.What.Name+" on "+result.Machines(r.Devices), panels); err != nil {
+	if err := plot.SVG(&text, b.Collective.Name+" on "+result.Machines(r.Devices), panels); err != nil {
 		return err
 	}
 	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/library"
@@ -15,16 +15,16 @@ import (
 // algorithms to measure: it is what most would use instead. Where it cannot take part,
 // that is noted with the reason.
 func (b *Run) compareWithNCCL(open library.Open) {
-	a, ok := b.What.Algorithm(libraries.NCCLName)
-	if !ok || b.Machine.Backend == "sim" || b.Sources.Source("algo") != "" {
+	a, ok := b.Collective.Algorithm(libraries.NCCLName)
+	if !ok || b.Host.Backend == "sim" || b.Sources.Source("algo") != "" {
 		return
 	}
-	why := cmp.Or(b.Machine.Cannot(a, b.Job), b.Machine.ShareGPUs())
+	why := cmp.Or(b.Host.Unsupported(a, b.Job), b.Host.ShareGPUs())
 	if why == "" {
 		why = b.lackingInNCCL(open)
 	}
 	if why != "" {
-		b.Remark = fmt.Sprintf("%s is not compared with: %s", a.Name, why)
+		b.Remark = fmt.Sprintf("%s is not measured: %s", a.Name, why)
 		return
 	}
 	b.added = true
@@ -36,13 +36,13 @@ func (b *Run) compareWithNCCL(open library.Open) {
 func (b *Run) lackingInNCCL(open library.Open) string {
 	l, err := open(b.Config.NCCLLib)
 	if err != nil {
-		return phrase.OneLine(err)
+		return suggest.OneLine(err)
 	}
 	for _, name := range b.Job.DTypes {
 		d, _ := collective.ParseDType(name)
 		for _, op := range b.Job.Ops {
-			if err := l.Supports(b.What.Name, d, collective.Op(op)); err != nil {
-				return phrase.OneLine(err)
+			if err := l.Supports(b.Collective.Name, d, collective.Op(op)); err != nil {
+				return suggest.OneLine(err)
 			}
 		}
 	}

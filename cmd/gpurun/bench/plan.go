@@ -27,12 +27,12 @@ const (
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
 	flags.AddAllBut(f, "run-cycles", "explain")
-	f.Lookup("iters").Usage = "`number` of calls that are timed together"
+	f.Lookup("iters").Usage = "`number` of calls in a sample"
 	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
-	f.String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
-	f.String("against", "", "`algorithm` that ratios are to; without this flag nccl if it takes part, else the first")
-	f.String(svgFlag, "", "draw times and bandwidths by size into this `file`")
-	f.Bool(plotFlag, false, "draw them in characters as well: below a table on stdout, else on stderr; a terminal gets it unless told not to")
+	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
+	f.String("against", "", "`algorithm` that ratios are relative to; default: nccl if it is measured, else the first")
+	f.String(svgFlag, "", "plot times and bandwidths by size into this SVG `file`")
+	f.Bool(plotFlag, false, "also plot them as text, below the table on stdout, else on stderr; default: only on a terminal")
 }
 
 // Plan makes rounds of a collective as a command's flags say, and checks everything that can be
@@ -47,11 +47,11 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	b.plotAsked = f.Changed(plotFlag)
-	if b.Collective, err = plan.NewCollective(ctx, f, what, Purpose(), nil); err != nil {
+	if b.CollectiveRun, err = plan.NewCollective(ctx, f, what, PlanOptions(), nil); err != nil {
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {
-		return nil, b.Sources.Blame("cudagraph", fmt.Errorf("%d is neither 0 nor 1: a graph is replayed once in every round, and --rounds says how many there are", n))
+		return nil, b.Sources.Invalid("cudagraph", fmt.Errorf("%d is neither 0 nor 1: each pass replays the graph once, and --rounds sets the number of passes", n))
 	}
 	if err := b.Judge(b.svg); err != nil {
 		return nil, err
@@ -59,24 +59,24 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 	return b, b.sideBySide()
 }
 
-// Purpose is what sets a measurement apart from the usual run.
-func Purpose() plan.Purpose {
-	return plan.Purpose{
-		Profiles: [][]byte{configs.Bench}, Simulator: [][]byte{configs.BenchSimulator}, Force: force,
-		OneMachine: "bench lines the GPUs up through each other's memory, within one machine",
+// PlanOptions is what sets a measurement apart from the usual run.
+func PlanOptions() plan.Options {
+	return plan.Options{
+		Profiles: [][]byte{configs.Bench}, SimulatorProfiles: [][]byte{configs.BenchSimulator}, Override: override,
+		OneHost: "bench aligns the ranks through shared memory, and so runs within one machine",
 	}
 }
 
-// force leaves out what has no place among rounds.
-func force(c *settings.Config) { c.RunCycles, c.Explain = 1, false }
+// override leaves out what has no place among rounds.
+func override(c *settings.Config) { c.RunCycles, c.Explain = 1, false }
 
 // Refuse refuses flags that mean nothing to the collective.
 func Refuse(f *pflag.FlagSet, what *collective.Collective) error {
-	if why := flags.Meaningless(f, what); why != "" {
+	if why := flags.FirstInapplicable(f, what); why != "" {
 		return exit.Usagef("%s", why)
 	}
 	if f.Changed(svgFlag) && what.Shape.Empty {
-		return exit.Usagef("--%s draws by size, and %s has none: it moves no data", svgFlag, what.Name)
+		return exit.Usagef("--%s plots by size, and %s moves no data", svgFlag, what.Name)
 	}
 	return nil
 }

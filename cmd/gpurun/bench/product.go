@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
@@ -21,21 +21,21 @@ import (
 
 // Product is algorithms for products that are about to be measured side by side.
 type Product struct {
-	*plan.Product
+	*plan.ProductRun
 	against string
 }
 
 // AddProductFlags adds the flags of a measurement of products.
 func AddProductFlags(f *pflag.FlagSet) {
 	flags.AddProduct(f)
-	f.Lookup("iters").Usage = "`number` of calls that are timed together"
-	f.String("rounds", "", "`number` of times that every algorithm is timed, taking turns")
-	f.String("against", "", "`algorithm` that ratios are to; without this flag the first")
+	f.Lookup("iters").Usage = "`number` of calls in a sample"
+	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
+	f.String("against", "", "`algorithm` that ratios are relative to; default: the first")
 }
 
 // PlanProduct is Plan for products.
 func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) (*Product, error) {
-	p, err := plan.NewProduct(ctx, f, what, ProductPurpose(), nil)
+	p, err := plan.NewProduct(ctx, f, what, ProductPlanOptions(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +46,22 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.Sources.Blame("against", fmt.Errorf("%s is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names)))
+		return nil, p.Sources.Invalid("against", fmt.Errorf("%s is not measured; use %s, or add it to --algo", b.against, suggest.OrList(names)))
 	}
 	return b, nil
 }
 
-// ProductPurpose is Purpose for products.
-func ProductPurpose() plan.Purpose {
-	return plan.Purpose{
-		Profiles:  [][]byte{configs.Bench, configs.Products, configs.BenchProducts},
-		Simulator: [][]byte{configs.BenchProductsSimulator},
+// ProductPlanOptions is PlanOptions for products.
+func ProductPlanOptions() plan.Options {
+	return plan.Options{
+		Profiles:          [][]byte{configs.Bench, configs.Products, configs.BenchProducts},
+		SimulatorProfiles: [][]byte{configs.BenchProductsSimulator},
 	}
 }
 
 // ShowProduct measures, and prints the table as it grows.
 func ShowProduct(ctx context.Context, a *program.Invocation, b *Product) error {
-	return b.Show(ctx, a, session.Show{Title: Title + " " + b.What.Name, Renderer: b.renderer})
+	return b.Show(ctx, a, session.Show{Title: Title + " " + b.Operation.Name, Renderer: b.renderer})
 }
 
 func (b *Product) renderer(stdout io.Writer) (result.Renderer, error) {

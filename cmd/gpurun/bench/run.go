@@ -8,11 +8,11 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/foreign"
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
@@ -20,7 +20,7 @@ import (
 
 // Run is algorithms that are about to be measured side by side.
 type Run struct {
-	*plan.Collective
+	*plan.CollectiveRun
 	against   string
 	svg       string // a file; empty: none
 	plot      bool
@@ -38,15 +38,15 @@ const (
 func (b *Run) sideBySide() error {
 	b.Job.Passes = b.Config.Rounds
 	switch {
-	case b.What.Shape.Empty: // there is nothing to carry
-	case b.Machine.Backend == "sim":
+	case b.Collective.Shape.Empty: // there is nothing to carry
+	case b.Host.Backend == "sim":
 		b.Job.CeilingBytes = simulatedCeilingBytes
 	default:
 		b.Job.CeilingBytes = ceilingBytes
 	}
-	if dropNaive(&b.Collective.Run) {
+	if dropNaive(&b.Run) {
 		others := b.LeftOut
-		if b.LeftOut = plan.Naive + " (it is slow; name it to have it measured)"; others != "" {
+		if b.LeftOut = plan.Naive + " (slow; add it to --algo to measure it)"; others != "" {
 			b.LeftOut += ", " + others
 		}
 	}
@@ -70,10 +70,10 @@ func (b *Run) chooseBase() error {
 	const usual = libraries.NCCLName
 	names := b.Job.Algorithms
 	switch b.against = b.Config.Against; {
-	case b.against == usual && !slices.Contains(names, usual) && b.Machine.Backend == "sim":
-		return &exit.EnvironmentError{Err: errors.New("--against nccl: NCCL works on GPUs alone, and these are simulated: leave --against out")}
+	case b.against == usual && !slices.Contains(names, usual) && b.Host.Backend == "sim":
+		return &exit.EnvironmentError{Err: errors.New("--against nccl: NCCL needs GPUs, and these are simulated: omit --against")}
 	case b.against != "" && !slices.Contains(names, b.against):
-		err := exit.Usagef("--against %s: it is not measured; %s can be, or add it to --algo", b.against, phrase.OrList(names))
+		err := exit.Usagef("--against %s: not measured; use %s, or add it to --algo", b.against, suggest.OrList(names))
 		if b.LeftOut != "" {
 			err = exit.Usagef("%w (left out: %s)", err, b.LeftOut)
 		}
@@ -93,7 +93,7 @@ func (b *Run) chooseBase() error {
 // Show measures, prints the table as it grows, and draws.
 func Show(ctx context.Context, a *program.Invocation, b *Run) error {
 	return b.Show(ctx, a, session.Show{
-		Title: Title + " " + b.What.Name, Renderer: b.renderer,
+		Title: Title + " " + b.Collective.Name, Renderer: b.renderer,
 		Then: func(r result.Report, ended error) error { return b.draw(a, r, ended) },
 	})
 }

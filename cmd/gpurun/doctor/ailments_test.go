@@ -19,7 +19,7 @@ var ailments = map[string]struct {
 	change func(*machine)
 }{
 	"driver: the kernel module is 570.86.15, and libnvidia-ml is of 565.57.01": {Warn, func(m *machine) { m.gpus.library = "12.565.57.01" }},
-	"libcuda: libcuda.so.1 is not here":                                        {Fail, func(m *machine) { m.cuda = dl.ErrNotFound }},
+	"libcuda: libcuda.so.1 was not found":                                      {Fail, func(m *machine) { m.cuda = dl.ErrNotFound }},
 	"libcuda: libcuda.so.1 does not load: it is broken":                        {Fail, func(m *machine) { m.cuda = errBroken }},
 	"libcuda: libcuda is 575.1, and the driver 570.86.15": {Warn, func(m *machine) {
 		m.files["proc/self/maps"] = file("7f00-7f01 r--p 00000000 00:01 17   /usr/local/cuda/compat/libcuda.so.575.1\n")
@@ -32,16 +32,16 @@ var ailments = map[string]struct {
 	"visible devices: CUDA_VISIBLE_DEVICES=MIG-1 names instances of MIG": {Warn, func(m *machine) {
 		m.env = map[string]string{"CUDA_VISIBLE_DEVICES": "MIG-1"}
 	}},
-	"device files: /dev/nvidia-uvm is missing":                   {Fail, func(m *machine) { delete(m.files, "dev/nvidia-uvm") }},
-	"device files: /dev/nvidia2 is closed to this process":       {Fail, func(m *machine) { m.closed = "dev/nvidia2" }},
-	"memory: GPU 0: 2.0 GiB of 140.4 GiB are in use, by nobody":  {Warn, func(m *machine) { m.gpus.health[0].Memory.Used = 2 << 30 }},
-	"memory: GPU 3: 4.0 MiB of 140.4 GiB are in use, by python3": {Warn, func(m *machine) { m.gpus.health[3].Processes = []nvml.Process{{PID: 4000}} }},
+	"device files: /dev/nvidia-uvm is missing":                                               {Fail, func(m *machine) { delete(m.files, "dev/nvidia-uvm") }},
+	"device files: /dev/nvidia2 is closed to this process":                                   {Fail, func(m *machine) { m.closed = "dev/nvidia2" }},
+	"memory: GPU 0: 2.0 GiB of 140.4 GiB are in use, by processes that are not visible here": {Warn, func(m *machine) { m.gpus.health[0].Memory.Used = 2 << 30 }},
+	"memory: GPU 3: 4.0 MiB of 140.4 GiB are in use, by python3":                             {Warn, func(m *machine) { m.gpus.health[3].Processes = []nvml.Process{{PID: 4000}} }},
 	"mig: GPU 1: MIG is on":                                      {Warn, func(m *machine) { m.gpus.health[1].MIG.On = true }},
 	"mig: GPU 1: MIG will be on after":                           {Warn, func(m *machine) { m.gpus.health[1].MIG.Pending = true }},
-	"ecc: GPU 2: 3 errors of memory were not corrected":          {Fail, func(m *machine) { m.gpus.health[2].ECC.Uncorrected = 3 }},
+	"ecc: GPU 2: 3 memory errors were not corrected":             {Fail, func(m *machine) { m.gpus.health[2].ECC.Uncorrected = 3 }},
 	"ecc: GPU 2: ECC is off":                                     {Warn, func(m *machine) { m.gpus.health[2].ECC.On = false }},
-	"remapped rows: GPU 0: a bad row of memory could not":        {Fail, func(m *machine) { m.gpus.health[0].Remapped.Failed = true }},
-	"remapped rows: GPU 0: a bad row of memory waits":            {Warn, func(m *machine) { m.gpus.health[0].Remapped.Pending = true }},
+	"remapped rows: GPU 0: a bad memory row could not":           {Fail, func(m *machine) { m.gpus.health[0].Remapped.Failed = true }},
+	"remapped rows: GPU 0: a bad memory row is remapped after":   {Warn, func(m *machine) { m.gpus.health[0].Remapped.Pending = true }},
 	"clocks: GPU 0: .* because of heat":                          {Warn, func(m *machine) { m.gpus.health[0].Slowdown.Thermal = true }},
 	"clocks: GPU 0: .* the power supply":                         {Warn, func(m *machine) { m.gpus.health[0].Slowdown.Power = true }},
 	"fabric: GPU 0: it has not joined the NVLink fabric .in pro": {Fail, func(m *machine) { m.gpus.health[0].Fabric.State = nvml.FabricInProgress }},
@@ -78,7 +78,7 @@ var ailments = map[string]struct {
 	"nccl: NCCL is not at /opt/libnccl.so.2, where": {Fail, func(m *machine) {
 		m.library = []Library{{Name: "NCCL", File: "/opt/libnccl.so.2", Open: func() (string, string, error) { return "", "", dl.ErrNotFound }}}
 	}},
-	"nccl: NCCL is here and cannot be used: it is broken": {Warn, func(m *machine) {
+	"nccl: NCCL was found and cannot be used: it is broken": {Warn, func(m *machine) {
 		m.library = []Library{{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (string, string, error) { return "", "", errBroken }}}
 	}},
 }
@@ -172,7 +172,7 @@ func TestBrokenDriver(t *testing.T) {
 	}
 	m := bare()
 	m.cuda = nil
-	checkOnly(t, Examine(m.sources()), "driver: libcuda is here, and libnvidia-ml.so.1, which tells about the GPUs, is not", Warn)
+	checkOnly(t, Examine(m.sources()), "driver: libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not", Warn)
 }
 
 // Questions that the driver cannot answer are findings, and the rest is examined.

@@ -50,13 +50,13 @@ func TestSlowness(t *testing.T) {
 		want []string // how the problems begin
 	}{
 		{"all alike", 8, slowIf(0, never), nil},
-		{"one direction of 8 GPUs", 8, slowIf(50, from0to1), []string{"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of the links like it is 100."}},
-		{"one direction, very slow", 4, slowIf(1, from0to1), []string{"the link from rank 0 to rank 1 does 1.0"}},
+		{"one direction of 8 GPUs", 8, slowIf(50, from0to1), []string{"the link from rank 0 to rank 1 reaches 50.0 GB/s alone, the median of similar links 100."}},
+		{"one direction, very slow", 4, slowIf(1, from0to1), []string{"the link from rank 0 to rank 1 reaches 1.0"}},
 		{"a pair", 4, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
 		{"a pair of 3 GPUs", 3, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
-		{"a GPU of 8", 8, slowIf(50, on(5)), []string{"the links of rank 5 do 50.0 GB/s alone, and those of the others 100."}},
-		{"a GPU of 3", 3, slowIf(50, on(2)), []string{"the links of rank 2 do 50.0"}},
-		{"a direction of 2 GPUs", 2, slowIf(89, from0to1), []string{"the link from rank 0 to rank 1 does 89.0 GB/s alone, and the way back 100.0"}},
+		{"a GPU of 8", 8, slowIf(50, on(5)), []string{"the links of rank 5 reach 50.0 GB/s alone, those of the others 100."}},
+		{"a GPU of 3", 3, slowIf(50, on(2)), []string{"the links of rank 2 reach 50.0"}},
+		{"a direction of 2 GPUs", 2, slowIf(89, from0to1), []string{"the link from rank 0 to rank 1 reaches 89.0 GB/s alone, the opposite direction 100.0"}},
 		{"2 GPUs alike", 2, slowIf(91, from0to1), nil},
 		{"less than a tenth", 8, slowIf(91, from0to1), nil},
 		{"less than a tenth of a GPU", 8, slowIf(91, on(3)), nil},
@@ -68,7 +68,7 @@ func TestSlowness(t *testing.T) {
 				return 70
 			}
 			return slowIf(50, apart)(from, to)
-		}, []string{"the link from rank 0 to rank 1 does 70.0 GB/s alone, and the way back 100.0"}},
+		}, []string{"the link from rank 0 to rank 1 reaches 70.0 GB/s alone, the opposite direction 100.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := linked(c.gpus, c.rate)
@@ -94,8 +94,8 @@ func TestSlowWhenBusy(t *testing.T) {
 	d := linked(4, func(from, to int) float64 { return 100 })
 	d.Pairs[0].CopyGBs, d.Pairs[0].LoadedGBs = 50, 60
 	want := []string{
-		"the link from rank 0 to rank 1 does 50.0 GB/s alone, and the median of the links like it is 100.0",
-		"the link from rank 0 to rank 1 does 60.0 GB/s with all links busy, and the median of the links like it is 100.0",
+		"the link from rank 0 to rank 1 reaches 50.0 GB/s alone, the median of similar links 100.0",
+		"the link from rank 0 to rank 1 reaches 60.0 GB/s with all links busy, the median of similar links 100.0",
 	}
 	f := d.speed()
 	if diff := cmp.Diff(want, f.Details); diff != "" {
@@ -129,7 +129,7 @@ func TestLinksOfAKind(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	d.Pairs[2].CopyGBs = 8 // 0 to 3
-	want := []string{"the link from GPU 0 to GPU 3 does 8.0 GB/s alone, and the median of the links like it is 10.0"}
+	want := []string{"the link from GPU 0 to GPU 3 reaches 8.0 GB/s alone, the median of similar links 10.0"}
 	if diff := cmp.Diff(want, d.slowness(measures()[0])); diff != "" {
 		t.Error(diff)
 	}

@@ -23,7 +23,7 @@ func (s Sources) sharedMemory() Finding {
 	bytes, err := s.FileSystemBytes("/dev/shm")
 	switch {
 	case err != nil:
-		return warn(check, advice, "the size of /dev/shm cannot be known: %v", err)
+		return warn(check, advice, "the size of /dev/shm is unknown: %v", err)
 	case bytes < gib:
 		return warn(check, advice, "/dev/shm has %s; NCCL and PyTorch's data loaders fail when it is full (gpurun needs none of it)", size(bytes))
 	}
@@ -68,7 +68,7 @@ func (s Sources) lockedMemory() Finding {
 	case !known:
 		return Finding{}
 	case soft == unlimited:
-		return ok(check, "a process may lock as much memory as it likes")
+		return ok(check, "a process may lock any amount of memory")
 	case len(adapters) > 0:
 		return warn(check, "docker run --ulimit memlock=-1, or LimitMEMLOCK=infinity of the service that starts the job",
 			"a process may lock %s of memory; NCCL and NVSHMEM need more to use %s", size(soft), strings.TrimPrefix(adapters[0], "sys/class/infiniband/"))
@@ -107,7 +107,7 @@ func (s Sources) pidNamespace() Finding {
 	case err != nil:
 		return Finding{}
 	case link != first:
-		return ok(check, "a PID namespace of its own, as in containers: who else uses the GPUs is not seen, or by other numbers")
+		return ok(check, "a PID namespace of its own, as in containers: other processes on the GPUs are not visible, or have other numbers")
 	}
 	return ok(check, "the machine's own PID namespace")
 }
@@ -116,7 +116,7 @@ func (s Sources) pidNamespace() Finding {
 func (s Sources) multicast() Finding {
 	const check = "multicast"
 	if assignment := symm.MulticastForbidden(s.env); assignment != "" {
-		return ok(check, "%s forbids NVLink multicast, and gpurun heeds it", assignment)
+		return ok(check, "%s forbids NVLink multicast, and gpurun does not use it", assignment)
 	}
 	return ok(check, "no variable forbids NVLink multicast; gpurun uses it on GPUs only with --multicast on")
 }

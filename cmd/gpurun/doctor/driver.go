@@ -41,7 +41,7 @@ func (s Sources) onBus() (n int) {
 func (s Sources) noNVML(err error) Finding {
 	f := s.missing(err)
 	if value, set := s.LookupEnv("NVIDIA_VISIBLE_DEVICES"); set {
-		f.Details = append(f.Details, "NVIDIA_VISIBLE_DEVICES="+value+" means something to NVIDIA's container runtime alone: was the container started by it?")
+		f.Details = append(f.Details, "NVIDIA_VISIBLE_DEVICES="+value+" is read only by NVIDIA's container runtime: did it start the container?")
 	}
 	return f
 }
@@ -55,7 +55,7 @@ func (s Sources) missing(err error) Finding {
 	kernel := s.kernelVersion()
 	missing := errors.Is(err, dl.ErrNotFound)
 	if _, err := s.CUDA(); missing && err == nil {
-		return warn("driver", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda is here, and libnvidia-ml.so.1, which tells about the GPUs, is not")
+		return warn("driver", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not")
 	}
 	switch {
 	case missing && kernel != "":
@@ -69,10 +69,10 @@ func (s Sources) missing(err error) Finding {
 	case errors.Is(err, nvml.ErrDriverNotLoaded):
 		return s.absent("driver", "modprobe nvidia, and see dmesg if that fails; in a container: "+container, "NVIDIA's libraries are here, but its kernel module is not loaded")
 	case errors.Is(err, nvml.ErrLibRMMismatch):
-		return fail("driver", "reboot after an update of the driver, or start the container anew with the host's libraries",
+		return fail("driver", "reboot after an update of the driver, or restart the container with the host's libraries",
 			"the kernel module is %s, and the libraries are of another version", orUnknown(kernel))
 	}
-	return fail("driver", "see whether nvidia-smi works; if not, install the driver anew", "NVML does not answer: %v", err)
+	return fail("driver", "see whether nvidia-smi works; if not, reinstall the driver", "NVML does not answer: %v", err)
 }
 
 func orUnknown(version string) string {
@@ -88,11 +88,11 @@ func (s Sources) driver(gpus GPUs) Finding {
 	library, libraryErr := gpus.LibraryVersion()
 	cuda, cudaErr := gpus.CUDAVersion()
 	if err := errors.Join(err, libraryErr, cudaErr); err != nil {
-		return fail("driver", "see whether nvidia-smi works; if not, install the driver anew", "the driver does not tell its version: %v", err)
+		return fail("driver", "see whether nvidia-smi works; if not, reinstall the driver", "the driver does not report its version: %v", err)
 	}
 	_, sameAs, _ := strings.Cut(library, ".") // the API's version comes first
 	if library != "" && sameAs != version {
-		return warn("driver", "start the container anew with the host's libraries",
+		return warn("driver", "restart the container with the host's libraries",
 			"the kernel module is %s, and libnvidia-ml is of %s", version, sameAs)
 	}
 	f := ok("driver", "NVIDIA driver %s", version)
@@ -109,10 +109,10 @@ func cudaVersion(number int) string { return fmt.Sprintf("%d.%d", number/1000, n
 func (s Sources) libcuda(gpus GPUs) Finding {
 	cuda, err := s.CUDA()
 	if errors.Is(err, dl.ErrNotFound) {
-		return fail("libcuda", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda.so.1 is not here, and nothing can run on a GPU")
+		return fail("libcuda", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda.so.1 was not found, and nothing can run on a GPU")
 	}
 	if err != nil {
-		return fail("libcuda", "install the driver anew, or take what shadows its libcuda out of LD_LIBRARY_PATH", "libcuda.so.1 does not load: %v", err)
+		return fail("libcuda", "reinstall the driver, or take what shadows its libcuda out of LD_LIBRARY_PATH", "libcuda.so.1 does not load: %v", err)
 	}
 	version, err := gpus.DriverVersion()
 	path := s.mapped("libcuda.so")
@@ -122,7 +122,7 @@ func (s Sources) libcuda(gpus GPUs) Finding {
 	case !known:
 		f = ok("libcuda", "libcuda is for CUDA %s", cudaVersion(cuda))
 	case own != version:
-		f = warn("libcuda", "this is right if it comes from a cuda-compat package; else start the container anew with the host's libraries",
+		f = warn("libcuda", "this is right if it comes from a cuda-compat package; else restart the container with the host's libraries",
 			"libcuda is %s, and the driver %s", own, version)
 	default:
 		f = ok("libcuda", "libcuda is of the driver's version, for CUDA %s", cudaVersion(cuda))

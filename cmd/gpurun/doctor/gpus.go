@@ -24,7 +24,7 @@ func (d *Diagnosis) addDevices(gpus GPUs, devices []nvml.Device) []Finding {
 		})
 	}
 	if len(models) > 1 {
-		return append(findings, warn("gpus", "a collective is as fast as its slowest GPU; CUDA_VISIBLE_DEVICES chooses those of one model",
+		return append(findings, warn("gpus", "a collective is as fast as its slowest GPU; select GPUs of one model with CUDA_VISIBLE_DEVICES",
 			"the %d GPUs are of %d models", len(devices), len(models)))
 	}
 	return append(findings, ok("gpus", "%d x %s", len(devices), devices[0].Name))
@@ -89,7 +89,7 @@ func (d *Diagnosis) addTopology(gpus GPUs) Finding {
 	}
 	connections, err := gpus.Topology(len(d.Devices))
 	if err != nil {
-		return warn("topology", "see whether nvidia-smi topo -m works", "how the GPUs are connected cannot be known: %v", err)
+		return warn("topology", "see whether nvidia-smi topo -m works", "the links between the GPUs are unknown: %v", err)
 	}
 	kinds := map[string]int{}
 	var order []string

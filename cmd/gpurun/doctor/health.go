@@ -11,12 +11,12 @@ import (
 // health is what the GPUs say about themselves.
 func (s Sources) health(devices []Device) []Finding {
 	return []Finding{
-		perGPU("memory", "nobody else uses the GPUs", "end the programs that use the GPUs, or measurements are not to be trusted, and large sizes may not fit", devices, s.memory),
+		perGPU("memory", "no other process uses the GPUs", "end the programs that use the GPUs: they disturb measurements, and large sizes may not fit", devices, s.memory),
 		perGPU("mig", "MIG is off", "GPUs that are split reach no peer; turn it off with nvidia-smi -mig 0 and reset the GPU, or take others", devices, mig),
 		perGPU("ecc", "ECC is on and has found nothing that it could not correct",
 			"after errors that were not corrected, end all programs and reset the GPU (nvidia-smi -r), and have it replaced if they come back; ECC is turned on by nvidia-smi -e 1", devices, ecc),
-		perGPU("remapped rows", "no row of memory waits to be remapped", "reset the GPU (nvidia-smi -r) or reboot; have it replaced if a row could not be remapped", devices, remapped),
-		perGPU("clocks", "the hardware does not hold the clocks back", "see to cooling and power; nvidia-smi -q -d PERFORMANCE tells more", devices, clocks),
+		perGPU("remapped rows", "no memory row waits for a reset", "reset the GPU (nvidia-smi -r) or reboot; have it replaced if a row could not be remapped", devices, remapped),
+		perGPU("clocks", "the hardware does not reduce the clocks", "check cooling and power; nvidia-smi -q -d PERFORMANCE shows more", devices, clocks),
 		perGPU("fabric", "the GPUs have joined the NVLink fabric",
 			"start nvidia-fabricmanager, in the version of the driver (systemctl status nvidia-fabricmanager), and see its log; without it CUDA does not start", devices, fabric),
 	}
@@ -36,7 +36,7 @@ func (s Sources) memory(d Device) answer {
 	case len(who) > 0:
 		return answer{Warn, fmt.Sprintf("%s of %s are in use, by %s", size(m.Used), size(m.Total), strings.Join(who, ", "))}
 	case m.Used > gib: // more than the driver takes for itself
-		return answer{Warn, fmt.Sprintf("%s of %s are in use, by nobody who is seen from here", size(m.Used), size(m.Total))}
+		return answer{Warn, fmt.Sprintf("%s of %s are in use, by processes that are not visible here", size(m.Used), size(m.Total))}
 	}
 	return fine()
 }
@@ -69,11 +69,11 @@ func ecc(d Device) answer {
 	case e == nil:
 		return answer{}
 	case e.Uncorrected > 0:
-		return answer{Fail, fmt.Sprintf("%d errors of memory were not corrected since the driver was loaded", e.Uncorrected)}
+		return answer{Fail, fmt.Sprintf("%d memory errors were not corrected since the driver was loaded", e.Uncorrected)}
 	case !e.On:
-		return answer{Warn, "ECC is off: errors of memory go unnoticed"}
+		return answer{Warn, "ECC is off: memory errors are not detected"}
 	case e.Corrected > 0:
-		return answer{OK, fmt.Sprintf("%d errors of memory were corrected since the driver was loaded", e.Corrected)}
+		return answer{OK, fmt.Sprintf("%d memory errors were corrected since the driver was loaded", e.Corrected)}
 	}
 	return fine()
 }
@@ -84,9 +84,9 @@ func remapped(d Device) answer {
 	case r == nil:
 		return answer{}
 	case r.Failed:
-		return answer{Fail, "a bad row of memory could not be remapped"}
+		return answer{Fail, "a bad memory row could not be remapped"}
 	case r.Pending:
-		return answer{Warn, "a bad row of memory waits for a reset to be remapped"}
+		return answer{Warn, "a bad memory row is remapped after the next reset"}
 	case r.Correctable+r.Uncorrectable > 0:
 		return answer{OK, fmt.Sprintf("%d rows of memory have been remapped", r.Correctable+r.Uncorrectable)}
 	}
@@ -99,9 +99,9 @@ func clocks(d Device) answer {
 	case s == nil:
 		return answer{}
 	case s.Thermal:
-		return answer{Warn, "the hardware holds the clocks back, because of heat"}
+		return answer{Warn, "the hardware reduces the clocks because of heat"}
 	case s.Power:
-		return answer{Warn, "the hardware holds the clocks back, because the power supply asks for it"}
+		return answer{Warn, "the hardware reduces the clocks because the power supply requests it"}
 	}
 	return fine()
 }

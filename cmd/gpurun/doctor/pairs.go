@@ -38,7 +38,7 @@ func links(gpus int) int { return gpus * (gpus - 1) }
 // that says more.
 func (d *Diagnosis) AddNoGPU(why error) {
 	if d.Worst() != Fail {
-		d.add(fail("cuda", "see whether nvidia-smi works, and what CUDA_VISIBLE_DEVICES names; if it does not, install the driver anew", "no GPU can be used: %v", why))
+		d.add(fail("cuda", "see whether nvidia-smi works, and what CUDA_VISIBLE_DEVICES names; if it does not, reinstall the driver", "no GPU can be used: %v", why))
 	}
 }
 
@@ -59,7 +59,7 @@ func (d *Diagnosis) data() Finding {
 		}
 	}
 	if len(problems) == 0 {
-		return ok("pairs", "what a GPU writes to the memory of another is right, read at either end, on all %d links, %s each", len(d.Pairs), size(d.PairBytes))
+		return ok("pairs", "data written over all %d links is right, read at either end, %s each", len(d.Pairs), size(d.PairBytes))
 	}
 	return listed(fail("pairs", advice, "%s", problems[0]), problems)
 }

@@ -24,10 +24,10 @@ func TestFlagsOfCollectives(t *testing.T) {
 		if f.Lookup(c.has) == nil || f.Lookup(c.lacks) != nil {
 			t.Errorf("%s: --%s or not --%s", c.collective, c.has, c.lacks)
 		}
-		if got := NoSuch(what, c.lacks); got != c.why {
+		if got := Inapplicable(what, c.lacks); got != c.why {
 			t.Errorf("%s: %q, want %q", c.collective, got, c.why)
 		}
-		if got := NoSuch(what, c.has); got != "" {
+		if got := Inapplicable(what, c.has); got != "" {
 			t.Errorf("%s: --%s: %q", c.collective, c.has, got)
 		}
 	}
@@ -45,7 +45,7 @@ func TestMeaningless(t *testing.T) {
 		if f.Lookup("explain") != nil {
 			t.Error("--explain is there")
 		}
-		if got := Meaningless(f, barrier); got != want {
+		if got := FirstInapplicable(f, barrier); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}

@@ -19,13 +19,13 @@ func etcdTLS(conf map[string]string) (*tls.Config, error) {
 	case "", "http":
 		for _, key := range []string{"cacert", "cert", "key"} {
 			if conf[key] != "" {
-				return nil, exit.Usagef("--rdzv-conf %s=%s: it needs protocol=https as well", key, conf[key])
+				return nil, exit.Usagef("--rdzv-conf %s=%s: protocol=https must be set too", key, conf[key])
 			}
 		}
 		return nil, nil
 	case "https":
 	default:
-		return nil, exit.Usagef("--rdzv-conf protocol=%s: it takes http or https", protocol)
+		return nil, exit.Usagef("--rdzv-conf protocol=%s: the protocol must be http or https", protocol)
 	}
 	roots, err := authorities(conf["cacert"])
 	if err != nil {
@@ -53,7 +53,7 @@ func authorities(file string) (*x509.CertPool, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, exit.Usagef("--rdzv-conf cacert=%s: it holds no certificate in PEM", file)
+		return nil, exit.Usagef("--rdzv-conf cacert=%s: the file has no certificate in PEM", file)
 	}
 	return roots, nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 )
 
@@ -86,7 +86,7 @@ func (p jobSetPod) environment(t *testing.T, index int) map[string]string {
 
 // Whatever its environment says is a setting that gpurun has.
 func TestJobSetExampleSaysWhatThereIs(t *testing.T) {
-	known := []string{trust.TokenVariable}
+	known := []string{node.TokenVariable}
 	torchrun.New().Flags().VisitAll(func(f *pflag.Flag) { known = append(known, torchrun.Variable(f.Name)) })
 	names := newJobSetPod(t).environment(t, 0)
 	for name := range names {
@@ -94,7 +94,7 @@ func TestJobSetExampleSaysWhatThereIs(t *testing.T) {
 			t.Errorf("gpurun does not know %s", name)
 		}
 	}
-	if names[trust.TokenVariable] != jobSetToken {
+	if names[node.TokenVariable] != jobSetToken {
 		t.Error("the nodes have no secret")
 	}
 }

@@ -15,12 +15,11 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
@@ -78,7 +77,7 @@ func plan(a *program.Invocation, w Words) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.remark, p.task = s.remark, placement.TaskOf(s.step)
+	p.remark, p.task = s.remark, node.TaskOf(s.step)
 	if err := w.refuse(); err != nil {
 		return nil, err
 	}
@@ -151,7 +150,7 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 		},
 		Torch: p.torchJob(),
 	}
-	if err := trust.ForgetToken(); err != nil {
+	if err := node.ForgetToken(); err != nil {
 		return err
 	}
 	var err error

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 )
 
 // meetingOf is how the agents of several machines meet, by torchrun's flags.
 func (p *command) meetingOf(s told) (*elastic.Config, error) {
-	t, err := trust.Read(s.sources, p.config.Trust, "")
+	t, err := node.ReadCredentials(s.sources, p.config.Credentials, "")
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 	var host string
 	var port int
 	if m.Backend, host, port = meetingPoint(o); host == "" {
-		return nil, exit.Usagef("--rdzv-backend %s: nodes need --rdzv-endpoint host:port to meet at", o.RdzvBackend)
+		return nil, exit.Usagef("--rdzv-backend %s: set --rdzv-endpoint host:port, where the nodes meet", o.RdzvBackend)
 	}
 	if m.Backend != elastic.Etcd {
 		if err := t.Check(host, s.step != nil); err != nil {
@@ -90,19 +90,19 @@ func setConf(m *elastic.Config, join time.Duration, conf map[string]string) (unu
 		case known:
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil || n <= 0 || n > 1e6 {
-				return nil, exit.Usagef("%v: it takes seconds, above 0", bad)
+				return nil, exit.Usagef("%v: the value must be a number of seconds above 0", bad)
 			}
 			*to = time.Duration(n * float64(time.Second))
 		case key == "keep_alive_max_attempt":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return nil, exit.Usagef("%v: it takes a number of at least 1", bad)
+				return nil, exit.Usagef("%v: the value must be a number of 1 or more", bad)
 			}
 			m.Timeouts.KeepAliveTries = n
 		case key == "is_host":
 			hosting, known := hostings[strings.ToLower(value)]
 			if !known {
-				return nil, exit.Usagef("%v: it takes true or false", bad)
+				return nil, exit.Usagef("%v: the value must be true or false", bad)
 			}
 			m.Hosting = hosting
 		case m.Backend == elastic.Etcd && slices.Contains(etcdTLSKeys(), key):

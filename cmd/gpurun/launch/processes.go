@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/worker/process/numa"
@@ -20,12 +20,12 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	if o.NUMABinding == torchrun.NoBinding {
 		return nil, nil
 	}
-	gpus, err := machine.GPUs()
+	gpus, err := host.GPUs()
 	if err != nil {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU to be near to: %s", o.Source("numa-binding"), machine.WhyNoGPU(err))}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU: %s", o.Source("numa-binding"), host.WhyNoGPU(err))}
 	}
 	if workers > len(gpus) {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: each process needs a GPU, and there are %d for %d", o.Source("numa-binding"), len(gpus), workers)}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: each process needs a GPU, and there are %d GPUs for %d processes", o.Source("numa-binding"), len(gpus), workers)}
 	}
 	var addresses []string
 	for _, gpu := range gpus[:workers] {
@@ -45,14 +45,14 @@ func processesOf(p torchrun.Processes) (int, error) {
 	case "cpu":
 		return runtime.NumCPU(), nil
 	case "xpu":
-		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun knows NVIDIA's GPUs only; write a number")}
+		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun supports only NVIDIA's GPUs; write a number")}
 	case "gpu", settings.Auto:
-		gpus, err := machine.GPUs()
+		gpus, err := host.GPUs()
 		if err != nil && p.Word == settings.Auto {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
-			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", machine.WhyNoGPU(err))}
+			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", host.WhyNoGPU(err))}
 		}
 		return len(gpus), nil
 	}
@@ -68,7 +68,7 @@ func possible(processes int) error {
 	}
 	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err == nil && processes >= most {
-		return exit.Usagef("--nproc-per-node %d: this machine can have fewer than %d processes (%s)", processes, most, limit)
+		return exit.Usagef("--nproc-per-node %d: the machine's limit of processes is %d (%s)", processes, most, limit)
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/placement"
+	"gpurun/cmd/gpurun/node"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/slurm"
-	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -29,7 +29,7 @@ func (w Words) bad(err error) error { return &exit.UsageError{Err: err, Hint: w.
 
 // told is what the line, and what surrounds it, say of gpurun's own settings.
 type told struct {
-	sources *sources.Sources
+	sources *settings.Sources
 	step    *slurm.Step // whose task this process is; nil for none
 	remark  string      // to be said before the run; may be empty
 }
@@ -45,11 +45,11 @@ func (w Words) take(plain bool) (s told, err error) {
 			return s, w.bad(err)
 		}
 	}
-	if s.sources, err = sources.Load(w.Own); err != nil {
+	if s.sources, err = settings.Load(w.Own); err != nil {
 		return s, err
 	}
 	if !plain {
-		if s.step, s.remark, err = placement.TakeStep(s.sources, &w.Line); err != nil {
+		if s.step, s.remark, err = node.ApplySlurmStep(s.sources, &w.Line); err != nil {
 			return s, err
 		}
 	}
@@ -66,12 +66,12 @@ func forCollectives() []string { return []string{"device", "require-gpu", "overs
 func (w Words) refuse() error {
 	for _, name := range forCollectives() {
 		if w.Own.Changed(name) {
-			return w.bad(fmt.Errorf("--%s is for gpurun's own collectives, and %s is a command", name, w.Options.Words[0]))
+			return w.bad(fmt.Errorf("--%s applies to collectives, not to the command %s", name, w.Options.Words[0]))
 		}
 	}
 	folder := w.Options.LogDir
 	if info, err := os.Stat(folder); folder != "" && err == nil && !info.IsDir() {
-		return w.bad(fmt.Errorf("--log-dir: %s is a file, and logs need a folder", folder))
+		return w.bad(fmt.Errorf("--log-dir: %s is a file, not a directory", folder))
 	}
 	return nil
 }

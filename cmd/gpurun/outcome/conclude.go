@@ -11,7 +11,6 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 	"gpurun/worker/result/trace"
@@ -40,7 +39,7 @@ func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error
 	if exit.Code(why) != exit.Environment {
 		return why
 	}
-	s, err := sources.Load(flags)
+	s, err := settings.Load(flags)
 	if err != nil {
 		return why
 	}

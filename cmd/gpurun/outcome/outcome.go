@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/signals"
@@ -32,7 +32,7 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 	}
 	for _, worker := range o.Workers {
 		if worker.Stuck {
-			fmt.Fprintf(&b, "  rank %d (pid %d) did not die of SIGKILL and is left behind\n", worker.Rank, worker.PID)
+			fmt.Fprintf(&b, "  rank %d (pid %d) did not end after SIGKILL, and still exists\n", worker.Rank, worker.PID)
 		}
 	}
 	io.WriteString(w, b.String())
@@ -50,7 +50,7 @@ func endedBecause(o *agent.Outcome) string {
 	case ended == 0:
 		return ""
 	case ended < others:
-		return fmt.Sprintf("  %s ended because of it\n", phrase.Count(ended, "other rank was", "other ranks were"))
+		return fmt.Sprintf("  %s ended because of it\n", suggest.Count(ended, "other rank was", "other ranks were"))
 	case ended == 1:
 		return "  the other rank was ended because of it\n"
 	}
@@ -64,5 +64,5 @@ func exitOfLibrary(f *agent.Failure) string {
 	if f.Report != nil || f.Signal != 0 || f.ExitCode != code || !strings.Contains(strings.ToLower(f.Phase), libraries.NVSHMEMName) {
 		return ""
 	}
-	return "  NVSHMEM ends the process by exit(-1) when something fails that it cannot handle; NVSHMEM_DEBUG=INFO says more\n"
+	return "  NVSHMEM calls exit(-1) on an error that it cannot handle; NVSHMEM_DEBUG=INFO prints more\n"
 }

@@ -55,7 +55,7 @@ func TestExplainOutcome(t *testing.T) {
 		"stuck": {
 			agent.Outcome{Cause: guard.ErrGone, Workers: []agent.WorkerState{{Rank: 1, PID: 9, Stuck: true}}},
 			"gpurun: ended early: the guard process is gone: gpurun was killed\n" +
-				"  rank 1 (pid 9) did not die of SIGKILL and is left behind\n",
+				"  rank 1 (pid 9) did not end after SIGKILL, and still exists\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags/flagtest"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
@@ -20,49 +20,49 @@ func TestLeaveOut(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
 	for _, c := range []struct {
 		name, flags string
-		machine     machine.Machine
+		host        host.Host
 		kept        string
 		says        string
 	}{
-		{"everything", "-d float", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", ""},
+		{"everything", "-d float", host.Host{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", ""},
 		{
 			"operation", "-d float -o prod",
-			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
+			host.Host{Backend: "sim", Ranks: 2, SM: 100},
 			"naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine",
 			"multimem_oneshot (no prod of float), multimem_twoshot (no prod of float)",
 		},
-		{"one of two types", "-d float,int8", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "(no sum of int8)"},
+		{"one of two types", "-d float,int8", host.Host{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll twoshot twoshot_push copy_engine", "(no sum of int8)"},
 		{
 			"epilogue", "--epilogue negate",
-			machine.Machine{Backend: "sim", Ranks: 2, SM: 100},
+			host.Host{Backend: "sim", Ranks: 2, SM: 100},
 			"oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport",
 			"naive (no epilogue negate for sum of float), twoshot_push (no epilogue negate for sum of float), copy_engine (no epilogue negate",
 		},
 		{
 			"long rows", "--epilogue rmsnorm --hidden 8192 -d float",
-			machine.Machine{Backend: "sim", Ranks: 8, SM: 100},
+			host.Host{Backend: "sim", Ranks: 8, SM: 100},
 			"oneshot twoshot",
 			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
 		},
-		{"GPU", "-d float", machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and GPUs get one only with --multicast on"},
+		{"GPU", "-d float", host.Host{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 90}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and GPUs get one only with --multicast on"},
 		{
 			"old GPU", "-d float --multicast on",
-			machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 80},
+			host.Host{Backend: "cuda", Ranks: 2, GPUs: 2, SM: 80},
 			"naive oneshot oneshot_ll twoshot twoshot_push copy_engine",
 			"multimem_oneshot (float needs compute capability 9.0)",
 		},
-		{"no peers", "--p2p off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot_lamport", "twoshot (it needs peer access, and --p2p is off)"},
-		{"no multicast", "--multicast off", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and --multicast is off"},
-		{"named", "-o prod --algo multimem_oneshot,all", machine.Machine{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "multimem_twoshot (no prod"},
+		{"no peers", "--p2p off", host.Host{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot_lamport", "twoshot (it needs peer access, and --p2p is off)"},
+		{"no multicast", "--multicast off", host.Host{Backend: "sim", Ranks: 2, SM: 100}, "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "and --multicast is off"},
+		{"named", "-o prod --algo multimem_oneshot,all", host.Host{Backend: "sim", Ranks: 2, SM: 100}, "multimem_oneshot naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine", "multimem_twoshot (no prod"},
 	} {
-		p := &Collective{What: what, Run: session.Run{Machine: c.machine}}
+		p := &CollectiveRun{Collective: what, Plan: Plan{Run: session.Run{Host: c.host}}}
 		words := strings.Fields(c.flags)
 		if !strings.Contains(c.flags, "--algo") {
 			words = append(words, "--algo", "all")
 		}
-		_, err := p.read(Purpose{}, nil, flagtest.Collective(t, what.Name, words...), nil)
+		err := p.read(flagtest.Collective(t, what.Name, words...), Options{}, nil, p.job(nil))
 		if err == nil {
-			err = p.leaveOut()
+			err = p.leaveOut(p.unsupported)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -83,12 +83,12 @@ func TestLeaveOut(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
-	p := &Collective{What: what, Run: session.Run{Machine: machine.Machine{Backend: "sim", Ranks: 2, SM: 100}}}
-	_, err := p.read(Purpose{}, nil, flagtest.Collective(t, what.Name, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"), nil)
+	p := &CollectiveRun{Collective: what, Plan: Plan{Run: session.Run{Host: host.Host{Backend: "sim", Ranks: 2, SM: 100}}}}
+	err := p.read(flagtest.Collective(t, what.Name, "--algo", "all", "--epilogue", "rmsnorm", "--hidden", "7"), Options{}, nil, p.job(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err = p.leaveOut(); exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), "a row of 7 elements") {
+	if err = p.leaveOut(p.unsupported); exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), "a row of 7 elements") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -100,11 +100,11 @@ func TestLeaveOutAcrossMachines(t *testing.T) {
 	for _, a := range what.Algorithms {
 		names = append(names, a.Name)
 	}
-	p := &Collective{What: what, Run: session.Run{
-		Config: settings.Config{Algo: []string{settings.All}}, Machine: machine.Machine{Backend: "cuda", Ranks: 2, SM: 90},
+	p := &CollectiveRun{Collective: what, Plan: Plan{Run: session.Run{
+		Config: settings.Config{Algo: []string{settings.All}}, Host: host.Host{Backend: "cuda", Ranks: 2, SM: 90},
 		Job: workload.Job{Collective: what.Name, Algorithms: names, DTypes: []string{"float"}, Ops: []string{"sum"}, Nodes: 2},
-	}}
-	if err := p.leaveOut(); err != nil {
+	}}}
+	if err := p.leaveOut(p.unsupported); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"nccl"}, p.Job.Algorithms); diff != "" {

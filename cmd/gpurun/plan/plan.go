@@ -1,84 +1,159 @@
-// Package plan decides what runs where: it reads the settings, finds the machine, reads the
-// simulator's defaults if that is the machine, and checks that the ranks can do the job.
+// Package plan decides what a command runs: it reads the settings, finds the host, and turns
+// both into the job of the ranks, with the thresholds and tuning tables that the job goes by.
+// Whatever can be refused before a process is started is refused here.
 package plan
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/slurm"
 	"gpurun/configs"
 	"gpurun/worker/result/phases"
+	"gpurun/worker/workload"
 )
 
-// Purpose is what commands that run collectives differ in. The zero value is the usual run.
-type Purpose struct {
-	Profiles [][]byte // change defaults
-	// Simulator changes them further, and the simulator's own
-	Simulator [][]byte
-	Force     func(*settings.Config) // changes what no source may; nil changes nothing
-	List      machine.Lister         // nil: the driver's own, each time anew
-	// OneMachine says why the ranks cannot be on several machines; empty: they can.
-	OneMachine string
+// Options are what commands that run built-in kernels differ in. The zero value is that of
+// gpurun COLLECTIVE.
+type Options struct {
+	Profiles [][]byte // TOML documents that change defaults
+	// SimulatorProfiles change them further in the simulator, after its own profile.
+	SimulatorProfiles [][]byte
+	Override          func(*settings.Config) // sets what no source may change; may be nil
+	ListGPUs          host.Lister            // nil: the driver is asked each time
+	// OneHost says why the ranks cannot be on several hosts; empty: they can.
+	OneHost string
 }
 
-// settle reads the settings for a run, and finds the machine for it. Errors of usage come
-// before those of the machine.
-func (why Purpose) settle(ctx context.Context, r *session.Run, read func(profiles [][]byte) (*sources.Sources, error)) (*sources.Sources, error) {
-	s, err := read(why.Profiles)
-	if err != nil {
-		return nil, err
-	}
-	list := why.List
-	if list == nil {
-		list = machine.GPUs
-	}
-	noted := phases.FromContext(ctx)
-	noted.Begin(phases.Find)
-	if r.Machine, err = machine.Find(r.Config, list); r.Nodes.Several() {
-		err = unfit(r, err)
-	}
-	if err != nil {
-		return nil, s.Blamed(err)
-	}
-	noted.Begin(phases.Prepare)
-	if r.Machine.Backend != "sim" || r.Problem != nil {
-		return s, nil
-	}
-	return read(slices.Concat(why.Profiles, [][]byte{configs.Simulator}, why.Simulator))
-}
-
-// unfit notes that this machine cannot take part in a job across machines, given
-// what came of looking for its devices: then the nodes meet all the same, so that
-// none waits in vain. A slip of the user's is returned.
-func unfit(r *session.Run, err error) error {
-	var lacking *exit.EnvironmentError
-	switch {
-	case errors.As(err, &lacking):
-		r.Problem = lacking
-	case err != nil:
-		return err
-	case r.Machine.Backend == "sim" && r.Nodes.Task != nil:
-		r.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and here is the simulator: " +
-			"it wants srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
-	case r.Machine.Backend == "sim":
-		r.Problem = &exit.EnvironmentError{Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and here is the simulator")}
-	}
-	return nil
-}
-
-// check asks the workers' own planning whether the ranks can do the job.
-func check(r *session.Run) error {
-	if err := r.Job.Check(r.World()); err != nil {
-		return &exit.UsageError{Err: err}
-	}
-	return nil
+// Plan is a job of built-in kernels that is about to run.
+type Plan struct {
+	session.Run
+	Sources *settings.Sources // of Run.Config
 }
 
 // Naive is the algorithm, of every collective and product, that takes far longer than the others.
 const Naive = "naive"
+
+// jobOf turns settings into the job of a collective or a product.
+type jobOf func(*settings.Sources, settings.Config) (workload.Job, error)
+
+// settle reads the settings and finds the host. The simulator has defaults of its own, so
+// that settings are read again for it. Errors of usage come before those of the host.
+func (p *Plan) settle(ctx context.Context, f *pflag.FlagSet, o Options, job jobOf) error {
+	if err := p.read(f, o, o.Profiles, job); err != nil {
+		return err
+	}
+	list := o.ListGPUs
+	if list == nil {
+		list = host.GPUs
+	}
+	recorder := phases.FromContext(ctx)
+	recorder.Begin(phases.Find)
+	var err error
+	if p.Host, err = host.Find(p.Config, list); p.Node.Several() {
+		err = p.noteProblem(err)
+	}
+	if err != nil {
+		return p.Sources.NameSource(err)
+	}
+	recorder.Begin(phases.Prepare)
+	if p.Host.Backend != "sim" || p.Problem != nil {
+		return nil
+	}
+	return p.read(f, o, slices.Concat(o.Profiles, [][]byte{configs.Simulator}, o.SimulatorProfiles), job)
+}
+
+// read turns flags, environment and file into the job.
+func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (err error) {
+	if p.Sources, err = settings.Load(f, profiles...); err != nil {
+		return err
+	}
+	var step *slurm.Step
+	if o.OneHost == "" {
+		step, p.Remark, err = node.ApplySlurmStep(p.Sources, nil)
+	} else {
+		err = node.RequireOneTask(p.Sources, o.OneHost)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Config, err = settings.Read(p.Sources); err != nil {
+		return err
+	}
+	if o.Override != nil {
+		o.Override(&p.Config)
+	}
+	if c := p.Config; o.OneHost != "" && (c.NNodes > 1 || c.NodeRank > 0) {
+		return p.Sources.Invalid("nnodes", errors.New(o.OneHost))
+	}
+	if p.Node, err = node.Read(p.Sources, p.Config, step); err != nil {
+		return err
+	}
+	if p.Job, err = job(p.Sources, p.Config); p.Node.Several() {
+		p.Job.Nodes = p.Node.Count
+	}
+	return err
+}
+
+// noteProblem notes that this host cannot take part in a job across hosts, given what came
+// of looking for its devices. The nodes meet all the same, so that none waits in vain. An
+// error of usage is returned.
+func (p *Plan) noteProblem(err error) error {
+	var lacking *exit.EnvironmentError
+	switch {
+	case errors.As(err, &lacking):
+		p.Problem = lacking
+	case err != nil:
+		return err
+	case p.Host.Backend == "sim" && p.Node.Task != nil:
+		p.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator: " +
+			"start them by srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
+	case p.Host.Backend == "sim":
+		p.Problem = &exit.EnvironmentError{Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator")}
+	}
+	return nil
+}
+
+// leaveOut drops those of --algo all that cannot do the job, and notes why. An algorithm
+// that is named stays, so that it is an error if it cannot. cannot says why, or returns "".
+func (p *Plan) leaveOut(cannot func(name string) string) error {
+	if !slices.Contains(p.Config.Algo, settings.All) {
+		return nil
+	}
+	var kept, optional, dropped []string
+	for _, name := range p.Job.Algorithms {
+		if slices.Contains(p.Config.Algo, name) {
+			kept = append(kept, name)
+			continue
+		}
+		if why := cannot(name); why != "" {
+			dropped = append(dropped, fmt.Sprintf("%s (%s)", name, why))
+			continue
+		}
+		kept, optional = append(kept, name), append(optional, name)
+	}
+	p.LeftOut = strings.Join(dropped, ", ")
+	if len(kept) == 0 {
+		return exit.Usagef("no algorithm of %s can do this: %s", p.Job.Collective, p.LeftOut)
+	}
+	p.Job.Algorithms, p.Job.Optional = kept, optional
+	return nil
+}
+
+// check asks the workers' own planning whether the ranks can do the job.
+func (p *Plan) check() error {
+	if err := p.Job.Check(p.World()); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return nil
+}

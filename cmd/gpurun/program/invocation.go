@@ -43,7 +43,7 @@ func (a *Invocation) Guarded(work func() error) error {
 func Self(args ...string) ([]string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
+		return nil, fmt.Errorf("finding the gpurun executable: %w", err)
 	}
 	return append([]string{path}, args...), nil
 }

@@ -12,7 +12,7 @@ import (
 func NewLogger(level, format string, w io.Writer) (*zap.Logger, error) {
 	least, err := zap.ParseAtomicLevel(level)
 	if err != nil {
-		return nil, fmt.Errorf("making the log: %w", err)
+		return nil, fmt.Errorf("creating the logger: %w", err)
 	}
 	return zap.New(zapcore.NewCore(newEncoder(format), zapcore.Lock(zapcore.AddSync(w)), least)), nil
 }

@@ -36,13 +36,13 @@ type assignment struct {
 
 // assign writes every worker's assignment as an environment variable.
 func (p *Run) assign(where *meeting) ([]string, error) {
-	variables := make([]string, p.Machine.Ranks)
+	variables := make([]string, p.Host.Ranks)
 	for localRank := range variables {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
-			Job: p.Job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Machine.Ranks,
-			Target: where.target, Token: where.token, TLS: p.Nodes.Trust.TLS.Files(),
-			Backend: p.Machine.Backend, Ordinal: p.Machine.Ordinal(p.Nodes.LocalRank(localRank)), SimSeed: p.Config.SimSeed,
+			Job: p.Job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
+			Target: where.target, Token: where.token, TLS: p.Node.Credentials.TLS.Files(),
+			Backend: p.Host.Backend, Ordinal: p.Host.Ordinal(p.Node.LocalRank(localRank)), SimSeed: p.Config.SimSeed,
 			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing,
 		})
 		if err != nil {

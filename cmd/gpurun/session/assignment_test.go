@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/sim"
@@ -13,7 +13,7 @@ import (
 
 // TestSeedReachesTheSimulator follows --sim-seed to the backend of a worker.
 func TestSeedReachesTheSimulator(t *testing.T) {
-	p := &Run{Config: settings.Config{SimSeed: 7}, Machine: machine.Machine{Backend: "sim", Ranks: 1}}
+	p := &Run{Config: settings.Config{SimSeed: 7}, Host: host.Host{Backend: "sim", Ranks: 1}}
 	variables, err := p.assign(&meeting{target: "target"})
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestSeedReachesTheSimulator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := machine.Open(part.Backend, part.WorldSize, part.SimSeed)
+	got, err := host.Open(part.Backend, part.WorldSize, part.SimSeed)
 	if err != nil || !reflect.DeepEqual(got, cudart.Backend(sim.New(1, sim.Options{Seed: 7}))) {
 		t.Errorf("%+v, %v", got, err)
 	}

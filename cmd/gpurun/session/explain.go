@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"gpurun/cmd/gpurun/phrase"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/worker/result"
 )
 
@@ -33,9 +33,9 @@ func (e *explanation) add(r result.Result) {
 	if e.w == nil {
 		return
 	}
-	grid := "its own grid"
+	grid := "the algorithm's own grid"
 	if r.Blocks > 0 {
-		grid = phrase.Count(r.Blocks, "block", "blocks") + " at most"
+		grid = suggest.Count(r.Blocks, "block", "blocks") + " at most"
 	}
 	words := []string{r.Collective}
 	for _, word := range []string{r.DType, r.Op} {

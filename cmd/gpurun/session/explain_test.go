@@ -18,7 +18,7 @@ func TestExplanation(t *testing.T) {
 	e.add(r) // says no more
 	e.add(result.Result{Collective: "barrier", DType: "none", Op: "none", Algorithm: "flag", Why: "asked for"})
 	want := "gpurun: allreduce half sum, 64K: oneshot with 1 block at most: measured\n" +
-		"gpurun: barrier, 0: flag with its own grid: asked for\n"
+		"gpurun: barrier, 0: flag with the algorithm's own grid: asked for\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"gpurun/cmd/gpurun/phrase"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/report"
 	"gpurun/worker/result"
@@ -55,7 +55,7 @@ func (g *gatherer) take(rank int, m report.Message) {
 		}
 	}
 	if err != nil {
-		g.fail(fmt.Errorf("handling what rank %d reports: %w", rank, err))
+		g.fail(fmt.Errorf("handling a report of rank %d: %w", rank, err))
 	}
 }
 
@@ -129,11 +129,11 @@ func (g *gatherer) summary() string {
 	}
 	switch wrong := g.wrong(); {
 	case wrong > 0:
-		return fmt.Sprintf("%d of %s wrong elements", wrong, phrase.Count(all, "result has", "results have"))
+		return fmt.Sprintf("%d of %s wrong elements", wrong, suggest.Count(all, "result has", "results have"))
 	case verified < all:
-		return phrase.Count(all, "result", "results") + ", not verified"
+		return suggest.Count(all, "result", "results") + ", not verified"
 	}
-	return "all " + phrase.Count(all, "result", "results") + " verified"
+	return "all " + suggest.Count(all, "result", "results") + " verified"
 }
 
 // silent prints nothing.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/nodes"
@@ -28,14 +28,14 @@ type meeting struct {
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
 func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
-	if err := trust.ForgetToken(); err != nil {
+	if err := node.ForgetToken(); err != nil {
 		return nil, err
 	}
-	if p.Nodes.Several() {
+	if p.Node.Several() {
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.Machine.Ranks, JoinTimeout: p.Job.Timeout, HeartbeatTimeout: silence(p.Machine, runtime.NumCPU()), Logger: g.log,
+		WorldSize: p.Host.Ranks, JoinTimeout: p.Job.Timeout, HeartbeatTimeout: silence(p.Host, runtime.NumCPU()), Logger: g.log,
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
 
 // silence is how long a rank may not be heard of. Simulated ones share the machine's cores, and the
 // more they are, the longer each waits for its turn.
-func silence(m machine.Machine, cores int) time.Duration {
+func silence(m host.Host, cores int) time.Duration {
 	const turn = 2 * time.Second
 	if m.Backend != "sim" {
 		return rendezvous.DefaultHeartbeatTimeout
@@ -61,8 +61,8 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.Nodes.Count, Rank: p.Nodes.Rank, Addr: p.Nodes.Addr, Port: p.Nodes.Port, Token: p.Nodes.Trust.Token, TLS: p.Nodes.Trust.TLS,
-		JoinTimeout: p.Nodes.Wait, Timeout: p.Job.Timeout, Logger: g.log,
+		Count: p.Node.Count, Rank: p.Node.Rank, Addr: p.Node.Addr, Port: p.Node.Port, Token: p.Node.Credentials.Token, TLS: p.Node.Credentials.TLS,
+		JoinTimeout: p.Node.Wait, Timeout: p.Job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {
 		return nil, meetingError(p.Problem, err)
@@ -84,7 +84,7 @@ func (m *meeting) tell(f *agent.Failure) {
 // nodePlan is what this node tells the others. Where it cannot take part, it may
 // not know how many ranks it would have had.
 func (p *Run) nodePlan() (nodes.Plan, error) {
-	plan := nodes.Plan{Version: program.Version(), Workers: p.Machine.Ranks}
+	plan := nodes.Plan{Version: program.Version(), Workers: p.Host.Ranks}
 	if p.Problem != nil {
 		plan.Problem, plan.Workers = p.Problem.Error(), p.Config.NProcPerNode.Number
 	}

@@ -12,9 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
-	"gpurun/cmd/gpurun/placement"
-	"gpurun/cmd/gpurun/trust"
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
 	"gpurun/worker/process/agent"
@@ -34,7 +33,7 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Run{Machine: machine.Machine{Backend: "cuda", Ranks: 2, GPUs: 2}, Nodes: placement.Placement{Count: 3, Rank: 2, Trust: trust.Trust{TLS: tls}}}
+	p := &Run{Host: host.Host{Backend: "cuda", Ranks: 2, GPUs: 2}, Node: node.Node{Count: 3, Rank: 2, Credentials: node.Credentials{TLS: tls}}}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -168,13 +167,13 @@ func TestElsewhere(t *testing.T) {
 
 // Workers do not inherit the secret.
 func TestSecretIsTakenOutOfTheEnvironment(t *testing.T) {
-	t.Setenv(trust.TokenVariable, "0123456789abcdef")
-	p := &Run{Machine: machine.Machine{Ranks: 1}, Job: workload.Job{Timeout: time.Second}}
+	t.Setenv(node.TokenVariable, "0123456789abcdef")
+	p := &Run{Host: host.Host{Ranks: 1}, Job: workload.Job{Timeout: time.Second}}
 	m, err := p.openMeeting(t.Context(), &gatherer{log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := os.LookupEnv(trust.TokenVariable); ok {
+	if _, ok := os.LookupEnv(node.TokenVariable); ok {
 		t.Error("it is still there")
 	}
 	if err := m.close(); err != nil {
@@ -191,7 +190,7 @@ func TestSilence(t *testing.T) {
 	}{
 		{"cuda", 72, 2, 30 * time.Second}, {"sim", 8, 2, 30 * time.Second}, {"sim", 72, 2, 72 * time.Second}, {"sim", 72, 128, 30 * time.Second},
 	} {
-		if got := silence(machine.Machine{Backend: tt.backend, Ranks: tt.ranks}, tt.cores); got != tt.want {
+		if got := silence(host.Host{Backend: tt.backend, Ranks: tt.ranks}, tt.cores); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/kernels/ptx"
 	"gpurun/worker"
 	"gpurun/worker/process/report"
@@ -47,7 +47,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	if err != nil {
 		return err
 	}
-	backend, err := machine.Open(part.Backend, part.WorldSize, part.SimSeed)
+	backend, err := host.Open(part.Backend, part.WorldSize, part.SimSeed)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
 		Target: part.Target, Token: part.Token, TLS: tls,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
-		Source: ptx.Source, Libraries: machine.Libraries(part.Backend), Reports: reports,
+		Source: ptx.Source, Libraries: host.Libraries(part.Backend), Reports: reports,
 		Abort:  func(err error) { quit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
 		Phases: noted,

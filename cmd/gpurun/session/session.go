@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/placement"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/process/agent"
@@ -25,10 +25,10 @@ import (
 
 // Run is a job of built-in kernels that is about to run on this node.
 type Run struct {
-	Config  settings.Config
-	Job     workload.Job
-	Machine machine.Machine
-	Nodes   placement.Placement
+	Config settings.Config
+	Job    workload.Job
+	Host   host.Host
+	Node   node.Node
 	// Problem is why this machine cannot take part in a job across machines; the other
 	// nodes are told.
 	Problem error
@@ -49,17 +49,17 @@ type Show struct {
 }
 
 // World is the number of ranks on all machines.
-func (p *Run) World() int { return p.Machine.Ranks * max(p.Nodes.Count, 1) }
+func (p *Run) World() int { return p.Host.Ranks * max(p.Node.Count, 1) }
 
 // firstRank is this machine's first rank.
-func (p *Run) firstRank() int { return p.Machine.Ranks * p.Nodes.Rank }
+func (p *Run) firstRank() int { return p.Host.Ranks * p.Node.Rank }
 
 // Show shows the results as they come, writes the files that are asked for, and returns how
 // gpurun ends.
 func (p *Run) Show(ctx context.Context, a *program.Invocation, show Show) error {
 	progress := NewProgress(a.Err)
 	defer progress.Clear()
-	if p.Nodes.Rank > 0 { // node 0 prints and writes for all
+	if p.Node.Rank > 0 { // node 0 prints and writes for all
 		_, err := p.Measure(ctx, a, nil, progress)
 		return err
 	}
@@ -80,9 +80,9 @@ func (p *Run) Show(ctx context.Context, a *program.Invocation, show Show) error 
 func (p *Run) notices() []string {
 	var all []string
 	if p.Problem != nil {
-		all = append(all, fmt.Sprintf("%v; the other nodes are to hear of it", p.Problem))
-	} else if p.Machine.Notice != "" {
-		all = append(all, p.Machine.Notice)
+		all = append(all, fmt.Sprintf("%v; the other nodes are told", p.Problem))
+	} else if p.Host.Notice != "" {
+		all = append(all, p.Host.Notice)
 	}
 	if p.LeftOut != "" {
 		all = append(all, "--algo all leaves out "+p.LeftOut)
@@ -136,7 +136,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
-	sockets, err := newSockets(p.Machine.Ranks, g.fail)
+	sockets, err := newSockets(p.Host.Ranks, g.fail)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
 		Argv:       argv,
-		Workers:    p.Machine.Ranks,
+		Workers:    p.Host.Ranks,
 		FirstRank:  p.firstRank(),
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
 		ExtraFiles: sockets.worker,
@@ -163,7 +163,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Signals:    a.Signals,
 		// stdout is for results alone.
 		Stdout: stderr, Stderr: stderr,
-		Prefix:   program.RankPrefix(p.Machine.Ranks),
+		Prefix:   program.RankPrefix(p.Host.Ranks),
 		Lifeline: a.Lifeline,
 		Logger:   g.log,
 	})
@@ -204,7 +204,7 @@ func (p *Run) finish(g *gatherer, o *agent.Outcome, runErr error, stderr io.Writ
 	defer g.mu.Unlock()
 	r := &g.report
 	r.Failure, r.ExitCode = failure(g, o, runErr)
-	if p.Nodes.Rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
+	if p.Node.Rank == 0 && (r.ExitCode == exit.OK || r.ExitCode == exit.WrongData) {
 		outcome.Judge(p.Gate, r)
 	}
 	r.Passed = r.ExitCode == exit.OK

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/machine"
-	"gpurun/cmd/gpurun/placement"
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/result"
@@ -29,13 +29,13 @@ func TestNodeZeroShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GITHUB_ACTIONS", "")
-	for node, shows := range []bool{true, false} {
+	for rank, shows := range []bool{true, false} {
 		file := filepath.Join(t.TempDir(), "out.json")
 		p := &Run{
-			Config:  settings.Config{Launch: settings.Launch{LogLevel: "error", LogFormat: "console"}, OutputFile: file},
-			Job:     workload.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
-			Machine: machine.Machine{Backend: "cuda", Ranks: 1, GPUs: 1},
-			Nodes:   placement.Placement{Count: 2, Rank: node, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
+			Config: settings.Config{Launch: settings.Launch{LogLevel: "error", LogFormat: "console"}, OutputFile: file},
+			Job:    workload.Job{Collective: "allreduce", Timeout: 100 * time.Millisecond},
+			Host:   host.Host{Backend: "cuda", Ranks: 1, GPUs: 1},
+			Node:   node.Node{Count: 2, Rank: rank, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
 		}
 		rendered := false
 		err := p.Show(t.Context(), &program.Invocation{Out: io.Discard, Err: &bytes.Buffer{}}, Show{Renderer: func(io.Writer) (result.Renderer, error) {
@@ -43,10 +43,10 @@ func TestNodeZeroShows(t *testing.T) {
 			return silent{}, nil
 		}})
 		if exit.Code(err) != exit.Rendezvous {
-			t.Errorf("node %d: %v, and nobody came", node, err)
+			t.Errorf("node %d: %v, and nobody came", rank, err)
 		}
 		if _, err := os.Stat(file); (err == nil) != shows || rendered != shows {
-			t.Errorf("node %d: rendered %t, file %v", node, rendered, err)
+			t.Errorf("node %d: rendered %t, file %v", rank, rendered, err)
 		}
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
@@ -17,7 +16,7 @@ import (
 const maxRounds = 1000
 
 // check refuses numbers out of range and words that do not exist.
-func check(s *sources.Sources, c Config) error {
+func check(s *Sources, c Config) error {
 	for _, n := range []struct {
 		key         string
 		value       int64
@@ -38,19 +37,19 @@ func check(s *sources.Sources, c Config) error {
 		{"max-blocks", int64(c.MaxBlocks), 0, collective.MaxBlocks},
 	} {
 		if n.value < n.least || n.value > n.most {
-			return s.Blame(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
+			return s.Invalid(n.key, fmt.Errorf("%d is not between %d and %d", n.value, n.least, n.most))
 		}
 	}
 	return cmp.Or(checkReals(s, c), checkWords(s, c), checkEpilogues(s, c), checkMulticast(s, c))
 }
 
 // checkReals refuses factors that would turn every result into the same.
-func checkReals(s *sources.Sources, c Config) error {
+func checkReals(s *Sources, c Config) error {
 	if math.IsNaN(float64(c.Scale)) || math.IsInf(float64(c.Scale), 0) || c.Scale == 0 {
-		return s.Blame("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
+		return s.Invalid("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
 	}
 	if !(c.Epsilon >= 0) || math.IsInf(float64(c.Epsilon), 0) {
-		return s.Blame("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
+		return s.Invalid("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
 	}
 	return nil
 }
@@ -61,7 +60,7 @@ type wordSetting struct {
 	valid     []string
 }
 
-func checkWords(s *sources.Sources, c Config) error {
+func checkWords(s *Sources, c Config) error {
 	return cmp.Or(checkLaunch(s, c.Launch), checkValid(s, []wordSetting{
 		{"device", c.Device, []string{Auto, "cuda", "sim"}},
 		{"output", c.Output, outputFormats()},
@@ -72,31 +71,31 @@ func checkWords(s *sources.Sources, c Config) error {
 	}))
 }
 
-func checkLaunch(s *sources.Sources, l Launch) error {
+func checkLaunch(s *Sources, l Launch) error {
 	return checkValid(s, []wordSetting{
 		{"log-level", l.LogLevel, []string{"debug", "info", "warn", "error"}},
 		{"log-format", l.LogFormat, []string{"console", "json"}},
 	})
 }
 
-func checkValid(s *sources.Sources, words []wordSetting) error {
+func checkValid(s *Sources, words []wordSetting) error {
 	for _, w := range words {
 		if !slices.Contains(w.valid, w.word) {
-			return s.Blame(w.key, phrase.Unknown("word", w.word, w.valid))
+			return s.Invalid(w.key, suggest.Unknown("value", w.word, w.valid))
 		}
 	}
 	return nil
 }
 
 // checkMulticast refuses multicast addresses together with what has none.
-func checkMulticast(s *sources.Sources, c Config) error {
+func checkMulticast(s *Sources, c Config) error {
 	switch {
 	case c.Multicast != On:
 		return nil
 	case c.P2P == Off:
-		return s.Blame("multicast", errors.New("on needs GPUs that reach each other, and p2p is off"))
+		return s.Invalid("multicast", errors.New("on needs peer access, and p2p is off"))
 	case !symm.Kind(c.Symm).Traits().Multicast:
-		return s.Blame("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: leave symm at auto", c.Symm))
+		return s.Invalid("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: set symm to auto", c.Symm))
 	}
 	return nil
 }

@@ -2,8 +2,6 @@
 // is wrong with a value is said with where it comes from.
 package settings
 
-import "gpurun/cmd/gpurun/sources"
-
 // Config is everything that can be configured; configs/default.toml explains
 // the keys. A key is also the name of a flag.
 type Config struct {
@@ -74,7 +72,7 @@ type Config struct {
 }
 
 // Read decodes the settings and checks each by itself.
-func Read(s *sources.Sources) (Config, error) {
+func Read(s *Sources) (Config, error) {
 	var c Config
 	if err := s.Decode(&c); err != nil {
 		return c, err

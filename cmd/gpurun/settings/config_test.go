@@ -4,13 +4,12 @@ import (
 	"testing"
 
 	"gpurun/cmd/gpurun/flags/flagtest"
-	"gpurun/cmd/gpurun/sources"
 	"gpurun/configs"
 )
 
 // TestSimulatorProfile checks that the simulator's defaults give way to flags.
 func TestSimulatorProfile(t *testing.T) {
-	s, err := sources.Load(flagtest.Collective(t, "allreduce", "-n", "7"), configs.Simulator)
+	s, err := Load(flagtest.Collective(t, "allreduce", "-n", "7"), configs.Simulator)
 	if err != nil {
 		t.Fatal(err)
 	}

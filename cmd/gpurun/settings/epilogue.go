@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/cmd/gpurun/phrase"
-	"gpurun/cmd/gpurun/sources"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/collective"
 )
 
@@ -24,16 +23,16 @@ func WorksWith(word, key string) bool {
 
 // checkEpilogues refuses words that are no epilogues, and flags that have nothing to do
 // with those that are asked for.
-func checkEpilogues(s *sources.Sources, c Config) error {
+func checkEpilogues(s *Sources, c Config) error {
 	for _, word := range c.Epilogue {
 		if words := epilogueWords(); !slices.Contains(words, word) {
-			return s.Blame("epilogue", phrase.Unknown("word", word, words))
+			return s.Invalid("epilogue", suggest.Unknown("value", word, words))
 		}
 	}
 	for _, key := range []string{"hidden", "scale", "epsilon"} {
 		used := slices.ContainsFunc(c.Epilogue, func(word string) bool { return WorksWith(word, key) })
 		if !used && s.Flagged(key) {
-			return exit.Usagef("--%s means nothing to --epilogue %s", key, strings.Join(c.Epilogue, ","))
+			return exit.Usagef("--%s does not apply to --epilogue %s", key, strings.Join(c.Epilogue, ","))
 		}
 	}
 	return nil

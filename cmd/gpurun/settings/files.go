@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
@@ -27,9 +28,26 @@ func (c Config) CheckFiles(further ...string) error {
 			file = real
 		}
 		if other, ok := names[file]; ok {
-			return &exit.UsageError{Err: fmt.Errorf("%s and %s are one file, and two outputs are to be written there; name another for one of them", other, name)}
+			return &exit.UsageError{Err: fmt.Errorf("%s and %s are the same file, and each output needs its own", other, name)}
 		}
 		names[file] = name
 	}
 	return nil
+}
+
+// ReadFile reads a regular file of so many bytes at most.
+func ReadFile(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is a device, a pipe or a socket, not a regular file", path)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s has %d bytes, more than the limit of %d: is it the right file?", path, info.Size(), most)
+	}
+	return os.ReadFile(path)
 }

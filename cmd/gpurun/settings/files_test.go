@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Two outputs do not go to one file, by whatever names.
@@ -31,6 +33,32 @@ func TestOutputsDoNotShareAFile(t *testing.T) {
 		c := Config{OutputFile: tt.names[0], JUnit: tt.names[1], Prometheus: tt.names[2]}
 		if err := c.CheckFiles(tt.names[3]); (err == nil) != tt.ok {
 			t.Errorf("%q: %v", tt.names, err)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	folder := t.TempDir()
+	file, pipe := filepath.Join(folder, "file"), filepath.Join(folder, "pipe")
+	if err := os.WriteFile(file, []byte("four"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ReadFile(file, 4); err != nil || string(text) != "four" {
+		t.Errorf("%q, %v", text, err)
+	}
+	missing := filepath.Join(folder, "missing")
+	for path, want := range map[string]string{
+		file:        file + " has 4 bytes, more than the limit of 3: is it the right file?",
+		folder:      folder + " is a directory, not a file",
+		"/dev/zero": "/dev/zero is a device, a pipe or a socket, not a regular file",
+		pipe:        pipe + " is a device, a pipe or a socket, not a regular file",
+		missing:     "stat " + missing + ": no such file or directory",
+	} {
+		if _, err := ReadFile(path, 3); err == nil || err.Error() != want {
+			t.Errorf("%s: got  %v\nwant %s", path, err, want)
 		}
 	}
 }

@@ -1,20 +1,18 @@
 package settings
 
-import "gpurun/cmd/gpurun/sources"
-
 // Launch is what can be configured about launching anything. Of a command gpurun's own
 // settings say no more; the rest is in torchrun's options.
 type Launch struct {
-	Grace       Seconds    `mapstructure:"grace"`
-	SignalGrace Seconds    `mapstructure:"signal-grace"`
-	LogLevel    string     `mapstructure:"log-level"`
-	LogFormat   string     `mapstructure:"log-format"`
-	JoinTimeout Seconds    `mapstructure:"join-timeout"`
-	Trust       TrustFiles `mapstructure:",squash"`
+	Grace       Seconds         `mapstructure:"grace"`
+	SignalGrace Seconds         `mapstructure:"signal-grace"`
+	LogLevel    string          `mapstructure:"log-level"`
+	LogFormat   string          `mapstructure:"log-format"`
+	JoinTimeout Seconds         `mapstructure:"join-timeout"`
+	Credentials CredentialFiles `mapstructure:",squash"`
 }
 
-// TrustFiles are the files by which nodes know that they belong together; each may be empty.
-type TrustFiles struct {
+// CredentialFiles are the files by which nodes know that they belong together; each may be empty.
+type CredentialFiles struct {
 	Token string `mapstructure:"rdzv-token-file"`
 	Cert  string `mapstructure:"tls-cert"`
 	Key   string `mapstructure:"tls-key"`
@@ -26,7 +24,7 @@ func TLSKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
 
 // ReadLaunch decodes these settings alone: others may have a form of torchrun's
 // that collectives do not take.
-func ReadLaunch(s *sources.Sources) (Launch, error) {
+func ReadLaunch(s *Sources) (Launch, error) {
 	var l Launch
 	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout")
 	if err := s.DecodeOnly(&l, keys...); err != nil {

@@ -37,12 +37,12 @@ func (n *Numbers) UnmarshalText(text []byte) error {
 	for _, word := range words {
 		x, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || x < 1 {
-			return fmt.Errorf("%q is no positive whole number", word)
+			return fmt.Errorf("%q is not a positive whole number", word)
 		}
 		*n = append(*n, x)
 	}
 	if len(*n) == 0 {
-		return errors.New("there is no number; write for example 1024,2048")
+		return errors.New("no number is given; write for example 1024,2048")
 	}
 	return nil
 }

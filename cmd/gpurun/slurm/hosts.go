@@ -22,7 +22,7 @@ func Hosts(list string) ([]string, error) {
 			hosts, err = appendHosts(hosts, name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%.100q is no list of hosts: %w", list, err)
+			return nil, fmt.Errorf("%.100q is not a list of hosts: %w", list, err)
 		}
 		if more == "" {
 			return hosts, nil

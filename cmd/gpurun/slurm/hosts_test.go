@@ -112,7 +112,7 @@ func FuzzHosts(f *testing.F) {
 			t.Fatalf("%q: %d hosts", list, len(hosts))
 		}
 		if again, err := Hosts(strings.Join(hosts, ",")); err != nil || !slices.Equal(again, hosts) {
-			t.Errorf("%q: the hosts themselves are no list of hosts: %v", list, err)
+			t.Errorf("%q: the hosts themselves are not a list of hosts: %v", list, err)
 		}
 	})
 }

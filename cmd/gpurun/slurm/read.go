@@ -68,7 +68,7 @@ func parseTasksPerNode(text string) ([]int, error) {
 		n, err := strconv.ParseUint(count, 10, 24)
 		switch {
 		case err != nil, timesErr != nil, strings.Contains(part, "(") && !repeated, n == 0, repetitions == 0:
-			return nil, fmt.Errorf("%.100q is no list of numbers above 0, as 4(x2),3", text)
+			return nil, fmt.Errorf("%.100q is not a list of numbers above 0, such as 4(x2),3", text)
 		case uint64(len(tasks))+repetitions > maxHosts:
 			return nil, fmt.Errorf("%.100q is for more than %d nodes", text, maxHosts)
 		}

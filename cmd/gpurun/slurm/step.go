@@ -109,11 +109,11 @@ func (s *Step) check(nodes, tasks int) error {
 }
 
 func inconsistent(one string, n int, other string, m int) error {
-	return fmt.Errorf("%s is %d and %s is %d, which do not fit together: start gpurun by srun directly, in one component of the job, or %s", one, n, other, m, advice)
+	return fmt.Errorf("%s is %d and %s is %d, which contradict each other: start gpurun by srun directly, in one component of the job, or %s", one, n, other, m, advice)
 }
 
 // advice is how to do without Slurm's variables.
-const advice = "say by --nnodes, --node-rank and --master-addr how the nodes meet; --nnodes 1 runs on this machine alone"
+const advice = "set --nnodes, --node-rank and --master-addr; --nnodes 1 runs on this machine alone"
 
 // Nodes is the number of nodes, and Tasks that of tasks on all of them.
 func (s *Step) Nodes() int { return len(s.Hosts) }

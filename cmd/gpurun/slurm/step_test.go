@@ -72,11 +72,11 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"SLURM_LOCALID=4", "SLURM_LOCALID is 4 and the number of this node's tasks in SLURM_STEP_TASKS_PER_NODE is 4"},
 		{"SLURM_NODEID=2", "SLURM_NODEID is 2 and SLURM_STEP_NUM_NODES is 2"},
 		{"SLURM_STEP_NODELIST=n[1-3]", "the number of hosts in SLURM_STEP_NODELIST is 3 and SLURM_STEP_NUM_NODES is 2"},
-		{"SLURM_STEP_NODELIST=n[1-", `SLURM_STEP_NODELIST: "n[1-" is no list of hosts: a bracket is not closed`},
+		{"SLURM_STEP_NODELIST=n[1-", `SLURM_STEP_NODELIST: "n[1-" is not a list of hosts: a bracket is not closed`},
 		{"SLURM_STEP_NODELIST=", "SLURM_STEP_NODELIST is not set"},
 		{"SLURM_STEP_TASKS_PER_NODE=4", "the number of nodes in SLURM_STEP_TASKS_PER_NODE is 1 and SLURM_STEP_NUM_NODES is 2"},
 		{"SLURM_STEP_TASKS_PER_NODE=4,2", "the sum of SLURM_STEP_TASKS_PER_NODE is 6 and SLURM_STEP_NUM_TASKS is 5"},
-		{"SLURM_STEP_TASKS_PER_NODE=4(x", `SLURM_STEP_TASKS_PER_NODE: "4(x" is no list`},
+		{"SLURM_STEP_TASKS_PER_NODE=4(x", `SLURM_STEP_TASKS_PER_NODE: "4(x" is not a list`},
 		{"SLURM_STEP_NUM_TASKS=", "SLURM_STEP_NUM_TASKS is not set"},
 		{"SLURM_STEP_NUM_NODES=two", `SLURM_STEP_NUM_NODES: "two" is not`},
 	} {

@@ -8,12 +8,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
-	"gpurun/cmd/gpurun/tables"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
@@ -30,8 +28,8 @@ const quickFlag = "quick"
 func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
 		"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib")
-	f.StringArray("inject", nil, "make a `failure` in the first collective, to see it noticed, as collectives do")
-	f.Bool(quickFlag, false, "run only the first of the types")
+	f.StringArray("inject", nil, "inject a `fault` into the first collective, as for gpurun allreduce")
+	f.Bool(quickFlag, false, "run only the first element type")
 }
 
 // Examiner looks at the machine before anything runs on it.
@@ -41,7 +39,7 @@ type Examiner func(context.Context, *program.Invocation, settings.Config) (check
 type Run struct {
 	config  settings.Config
 	examine Examiner // nil: there is none
-	runs    []*plan.Collective
+	runs    []*plan.CollectiveRun
 	gate    gate.Plan
 }
 
@@ -56,7 +54,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 	if err != nil {
 		return nil, err
 	}
-	told, err := sources.Load(f, configs.Smoke)
+	told, err := settings.Load(f, configs.Smoke)
 	if err != nil {
 		return nil, err
 	}
@@ -64,21 +62,21 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 	if s.config, err = settings.Read(told); err != nil {
 		return nil, err
 	}
-	if s.gate, err = tables.Thresholds(told, s.config); err != nil {
+	if s.gate, err = plan.Thresholds(told, s.config); err != nil {
 		return nil, err
 	}
 	if err := s.config.CheckFiles(); err != nil {
 		return nil, err
 	}
-	why := Purpose()
-	why.Force, why.List = force(quick), sync.OnceValues(machine.GPUs)
+	o := PlanOptions()
+	o.Override, o.ListGPUs = override(quick), sync.OnceValues(host.GPUs)
 	for i, what := range kernels.Collectives() {
-		p, err := plan.NewCollective(ctx, f, what, why, inject)
+		p, err := plan.NewCollective(ctx, f, what, o, inject)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
-			p.Machine.Notice = "" // it is said once
+			p.Host.Notice = "" // it is said once
 		}
 		inject = nil
 		s.runs = append(s.runs, p)
@@ -86,17 +84,17 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 	return s, nil
 }
 
-// Purpose is what sets the collectives of a check apart from usual runs, but for --quick.
-func Purpose() plan.Purpose {
-	return plan.Purpose{
-		Profiles: [][]byte{configs.Smoke}, Simulator: [][]byte{configs.SmokeSimulator}, Force: force(false),
-		OneMachine: "smoke checks one machine; run it on each",
+// PlanOptions is what sets the collectives of a check apart from usual runs, but for --quick.
+func PlanOptions() plan.Options {
+	return plan.Options{
+		Profiles: [][]byte{configs.Smoke}, SimulatorProfiles: [][]byte{configs.SmokeSimulator}, Override: override(false),
+		OneHost: "smoke checks one machine; run it on each",
 	}
 }
 
-// force keeps what a configuration says about usual runs out of smoke's:
+// override keeps what a configuration says about usual runs out of smoke's:
 // they verify plain calls, and the files are about all of them.
-func force(quick bool) func(*settings.Config) {
+func override(quick bool) func(*settings.Config) {
 	return func(c *settings.Config) {
 		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, []string{settings.None}
 		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false

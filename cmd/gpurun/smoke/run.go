@@ -31,7 +31,7 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	progress := session.NewProgress(a.Err)
 	defer progress.Clear()
 	all := result.Report{
-		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].Machine.Ranks,
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].Host.Ranks,
 	}
 	blind := s.look(ctx, a, progress.Beside(a.Err), &all)
 	if blind != nil { // what reads the files is to know
@@ -39,7 +39,7 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	}
 	rows := make([]row, len(s.runs))
 	for i, p := range s.runs {
-		rows[i].name = p.What.Name
+		rows[i].name = p.Collective.Name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
 			rows[i] = one(ctx, a, p, progress, &all)
 		}
@@ -61,7 +61,7 @@ func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer,
 	}
 	checks, code, err := s.examine(ctx, a, s.config)
 	if err != nil {
-		return fmt.Errorf("examining the machine: %w", err)
+		return fmt.Errorf("checking the machine: %w", err)
 	}
 	all.Checks, all.ExitCode = checks, code
 	for _, c := range checks {
@@ -73,7 +73,7 @@ func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer,
 }
 
 // one runs one collective and adds what it found to the report of all.
-func one(ctx context.Context, a *program.Invocation, p *plan.Collective, progress *session.Progress, all *result.Report) row {
+func one(ctx context.Context, a *program.Invocation, p *plan.CollectiveRun, progress *session.Progress, all *result.Report) row {
 	begun := time.Now()
 	report, err := p.Measure(ctx, a, nil, progress)
 	code := exit.Code(err)
@@ -82,10 +82,10 @@ func one(ctx context.Context, a *program.Invocation, p *plan.Collective, progres
 	}
 	all.Results = append(all.Results, report.Results...)
 	if code != exit.OK && code != exit.WrongData {
-		all.Failure = p.What.Name + ": " + cmp.Or(report.Failure, err.Error())
+		all.Failure = p.Collective.Name + ": " + cmp.Or(report.Failure, err.Error())
 	}
 	all.ExitCode = exit.Worse(all.ExitCode, code)
-	return row{p.What.Name, true, report.Results, time.Since(begun)}
+	return row{p.Collective.Name, true, report.Results, time.Since(begun)}
 }
 
 // write prints a line for each collective, and the verdict.

@@ -67,7 +67,7 @@ func TestBlindSmoke(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.json")
 	s := &Run{
 		config: settings.Config{OutputFile: file},
-		runs:   []*plan.Collective{{What: kernels.Collectives()[0]}},
+		runs:   []*plan.CollectiveRun{{Collective: kernels.Collectives()[0]}},
 		examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},
@@ -165,10 +165,10 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	}
 	for _, p := range s.runs {
 		if j := p.Job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 || j.Epilogue == "negate" {
-			t.Errorf("%s: %+v", p.What.Name, j)
+			t.Errorf("%s: %+v", p.Collective.Name, j)
 		}
 		if !p.Gate.Empty() {
-			t.Errorf("%s is judged by itself", p.What.Name)
+			t.Errorf("%s is judged by itself", p.Collective.Name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func parseSignals(text string) (Signals, error) {
 		}
 		signal := unix.SignalNum(name)
 		if !slices.Contains(valid, signal) {
-			return nil, fmt.Errorf("there is no %q; there are: SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2", name)
+			return nil, fmt.Errorf("unknown signal %q (valid: SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)", name)
 		}
 		if !slices.Contains(signals, signal) {
 			signals = append(signals, signal)

@@ -58,7 +58,7 @@ func (o *Options) set(f *pflag.Flag, text, source string) error {
 func (o *Options) complete() error {
 	switch {
 	case len(o.Words) == 0:
-		return errors.New("there is no script, module or command to run")
+		return errors.New("nothing to run: give a script, module or command")
 	case o.Module && o.NoPython && !o.RunPath:
 		return errors.New("--module and --no-python exclude each other: a module runs with Python")
 	}
@@ -68,7 +68,7 @@ func (o *Options) complete() error {
 		o.RdzvBackend, o.RdzvEndpoint, o.RdzvID = "c10d", Endpoint{Host: "localhost", HasPort: true}, ""
 	}
 	if o.static() && o.NodeRank >= o.NNodes.Max {
-		return fmt.Errorf("%s: there is no node %d: --nnodes is %d, and the first is node 0", o.Source("node-rank"), o.NodeRank, o.NNodes.Max)
+		return fmt.Errorf("%s: node %d does not exist: --nnodes is %d, and nodes count from 0", o.Source("node-rank"), o.NodeRank, o.NNodes.Max)
 	}
 	return nil
 }
@@ -132,20 +132,20 @@ func (o *Options) overruled() []string {
 		note("--standalone overrides it", "nnodes", "rdzv-backend", "rdzv-id")
 	}
 	if alone {
-		note("one machine meets nobody", "rdzv-conf")
+		note("a single machine needs no rendezvous", "rdzv-conf")
 	}
 	if alone && !o.static() {
-		note("one machine meets nobody", "rdzv-endpoint")
+		note("a single machine needs no rendezvous", "rdzv-endpoint")
 	}
 	switch addr, port := at.Host != "", at.HasPort; {
 	case !o.static():
-		note("it is for the backend static", "node-rank", "master-addr", "master-port")
+		note("it applies to --rdzv-backend static", "node-rank", "master-addr", "master-port")
 	case addr && port, alone && (addr || port):
-		note("--rdzv-endpoint says it", "master-addr", "master-port")
+		note("--rdzv-endpoint overrides it", "master-addr", "master-port")
 	case addr:
-		note("--rdzv-endpoint says it", "master-addr")
+		note("--rdzv-endpoint overrides it", "master-addr")
 	case port:
-		note("--rdzv-endpoint says it", "master-port")
+		note("--rdzv-endpoint overrides it", "master-port")
 	}
 	return notes
 }

@@ -87,7 +87,7 @@ func oneOf(words ...string) func(string) (string, error) {
 			return text, nil
 		}
 		named := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })
-		return "", fmt.Errorf("there is no %q; there are: %s", text, strings.Join(named, ", "))
+		return "", fmt.Errorf("unknown value %q (valid: %s)", text, strings.Join(named, ", "))
 	}
 }
 

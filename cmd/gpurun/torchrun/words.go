@@ -139,7 +139,7 @@ func (l *splitter) find(name string) (*pflag.Flag, error) {
 		case 1:
 			return found[0], nil
 		default:
-			return nil, fmt.Errorf("--%s is the beginning of %s; write it out", name, list(found))
+			return nil, fmt.Errorf("--%s is ambiguous: %s", name, list(found))
 		}
 	}
 	return nil, &UnknownFlagError{Flag: "--" + name}

@@ -19,7 +19,7 @@ import (
 const hopeless = 2
 
 // subject is a collective that is about to be measured for a table.
-type subject struct{ *plan.Collective }
+type subject struct{ *plan.CollectiveRun }
 
 // tune verifies every candidate at one size and then times all at all sizes.
 func (p subject) tune(ctx context.Context, a *program.Invocation, progress *session.Progress) (result.Report, error) {
@@ -42,7 +42,7 @@ func (p subject) verification() *session.Run {
 // timing runs every candidate that is not hopeless at all sizes.
 func (p subject) timing() *session.Run {
 	t := p.Run
-	t.Machine.Notice = "" // it has been said
+	t.Host.Notice = "" // it has been said
 	t.Job.Verify, t.Job.SkipSlowerThan = false, hopeless
 	return &t
 }
@@ -55,15 +55,15 @@ func (p subject) setCandidates() {
 	}
 	slices.Reverse(p.Job.Algorithms)
 	most := 0
-	for _, a := range p.What.Algorithms {
+	for _, a := range p.Collective.Algorithms {
 		if slices.Contains(p.Job.Algorithms, a.Name) {
 			most = max(most, 2*a.Blocks)
 		}
 	}
-	if p.What.Shape.Empty {
+	if p.Collective.Shape.Empty {
 		return // one block always
 	}
-	for _, bound := range []int{p.Machine.SMs, p.Job.MaxBlocks} {
+	for _, bound := range []int{p.Host.SMs, p.Job.MaxBlocks} {
 		if bound > 0 { // else it is unknown, or there is none
 			most = min(most, bound)
 		}
@@ -85,19 +85,19 @@ func (p subject) keepRows() {
 // sample is what all samples of the calls have in common.
 func (p subject) sample() tuning.Sample {
 	e, _ := collective.ParseEpilogue(p.Job.Epilogue) // it is empty where there are none
-	return tuning.Sample{Collective: p.What.Name, World: p.Machine.Ranks, Epilogue: e, Hidden: p.Job.Row}
+	return tuning.Sample{Collective: p.Collective.Name, World: p.Host.Ranks, Epilogue: e, Hidden: p.Job.Row}
 }
 
 // lastResort reports whether an algorithm is no candidate beside others: it is
 // naive, a library's, which auto never takes, or does not run in place where others do.
 func (p subject) lastResort(name string) bool {
-	a, ok := p.What.Algorithm(name)
+	a, ok := p.Collective.Algorithm(name)
 	return ok && (name == plan.Naive || a.Needs.Library != "" || a.Needs.SeparateOutput && p.places() > 1)
 }
 
 // places counts the ways to place a call's buffers: out of place and in place.
 func (p subject) places() int {
-	if _, _, _, ok := p.What.Shape.InPlace(0); ok {
+	if _, _, _, ok := p.Collective.Shape.InPlace(0); ok {
 		return 2
 	}
 	return 1
@@ -124,10 +124,10 @@ func (p subject) samples(results []result.Result) []tuning.Sample {
 	times := map[tuning.Sample]map[bool]float64{} // by whether the call was in place
 	var order []tuning.Sample
 	for _, r := range results {
-		if a, ok := p.What.Algorithm(r.Algorithm); ok && r.Blocks > 2*a.Blocks {
+		if a, ok := p.Collective.Algorithm(r.Algorithm); ok && r.Blocks > 2*a.Blocks {
 			continue
 		}
-		if r.Bytes == 0 && !p.What.Shape.Empty {
+		if r.Bytes == 0 && !p.Collective.Shape.Empty {
 			continue
 		}
 		s := p.sample()

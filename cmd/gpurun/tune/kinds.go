@@ -9,7 +9,6 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cmd/gpurun/sources"
 	"gpurun/configs"
 	"gpurun/kernels/collective"
 )
@@ -32,7 +31,7 @@ func plain() kind { return kind{epilogue: settings.None} }
 // kindsAsked lists the kinds that flags ask for. What a configuration says about usual
 // runs does not count.
 func kindsAsked(f *pflag.FlagSet) ([]kind, error) {
-	s, err := sources.Load(f, configs.Tune)
+	s, err := settings.Load(f, configs.Tune)
 	if err != nil {
 		return nil, err
 	}
@@ -64,25 +63,25 @@ func kindsAsked(f *pflag.FlagSet) ([]kind, error) {
 // kindsOf lists those of the kinds that a collective has. Where it has no epilogues, its
 // plain calls must be among them.
 func kindsOf(what *collective.Collective, asked []kind) ([]kind, error) {
-	switch why := flags.NoSuch(what, epilogueFlag); {
+	switch why := flags.Inapplicable(what, epilogueFlag); {
 	case why == "":
 		return asked, nil
 	case slices.Contains(asked, plain()):
 		return []kind{plain()}, nil
 	default:
-		return nil, exit.Usagef("%s; name collectives that have, or have plain calls measured too: add none to the epilogues", why)
+		return nil, exit.Usagef("%s; name collectives that have epilogues, or add none to --epilogue to measure plain calls too", why)
 	}
 }
 
-// purpose is Purpose for calls of that kind.
-func (k kind) purpose() plan.Purpose {
-	why := Purpose()
-	why.Force = func(c *settings.Config) {
-		force(c)
+// planOptions is PlanOptions for calls of that kind.
+func (k kind) planOptions() plan.Options {
+	o := PlanOptions()
+	o.Override = func(c *settings.Config) {
+		override(c)
 		c.Epilogue = []string{k.epilogue}
 		if k.hidden > 0 {
 			c.Hidden = settings.Numbers{k.hidden}
 		}
 	}
-	return why
+	return o
 }

@@ -13,7 +13,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
@@ -32,8 +32,8 @@ func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
 		epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
 	f.Lookup("datatype").Usage = "element `type` of the calls"
-	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none is plain calls"
-	f.Lookup(hiddenFlag).Usage = "comma-separated lengths of rows in `elements`, for the epilogues bias and rmsnorm; the first stands for any other too"
+	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none: plain calls"
+	f.Lookup(hiddenFlag).Usage = "comma-separated row lengths in `elements`, for the epilogues bias and rmsnorm; rules for the first apply to any other length"
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
@@ -68,7 +68,7 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 	if err != nil {
 		return nil, err
 	}
-	list := sync.OnceValues(machine.GPUs)
+	list := sync.OnceValues(host.GPUs)
 	for _, what := range collectives {
 		kinds, err := kindsOf(what, asked)
 		if err != nil {
@@ -86,15 +86,15 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 }
 
 // newSubject plans calls of one kind.
-func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, k kind, list machine.Lister) (subject, error) {
-	why := k.purpose()
-	why.List = list
-	p, err := plan.NewCollective(ctx, f, what, why, nil)
+func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, k kind, list host.Lister) (subject, error) {
+	o := k.planOptions()
+	o.ListGPUs = list
+	p, err := plan.NewCollective(ctx, f, what, o, nil)
 	if err != nil {
 		return subject{}, err
 	}
 	if len(p.Job.DTypes) > 1 {
-		return subject{}, exit.Usagef("a table is measured with one type, not with %s", strings.Join(p.Job.DTypes, ", "))
+		return subject{}, exit.Usagef("a table is measured with one type, not %s", strings.Join(p.Job.DTypes, ", "))
 	}
 	p.LeftOut = "" // nobody named algorithms, and those that are measured are
 	s := subject{p}
@@ -102,14 +102,14 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 	return s, nil
 }
 
-// Purpose is what sets a measurement apart from the usual run.
-func Purpose() plan.Purpose {
-	return plan.Purpose{Profiles: [][]byte{configs.Tune}, Force: force, OneMachine: "a table is measured within one machine"}
+// PlanOptions is what sets a measurement apart from the usual run.
+func PlanOptions() plan.Options {
+	return plan.Options{Profiles: [][]byte{configs.Tune}, Override: override, OneHost: "a table is measured within one machine"}
 }
 
-// force keeps what a configuration says about usual runs out of tables:
+// override keeps what a configuration says about usual runs out of tables:
 // they are of calls by any algorithm, plain ones unless flags say otherwise.
-func force(c *settings.Config) {
+func override(c *settings.Config) {
 	c.Algo, c.Op, c.Epilogue = []string{settings.All}, []string{string(collective.Sum)}, []string{settings.None}
 	c.Tuning, c.Explain, c.Timing, c.Blocks, c.Root, c.RunCycles, c.Unaligned = settings.None, false, false, 0, 0, 1, false
 }
@@ -122,13 +122,13 @@ func (t *measurement) run(ctx context.Context, a *program.Invocation) error {
 	var table tuning.Table
 	for i, p := range t.runs {
 		if i > 0 {
-			p.Machine.Notice = "" // it has been said
+			p.Host.Notice = "" // it has been said
 		}
 		report, err := p.tune(ctx, a, progress)
 		if err != nil {
 			return err
 		}
-		if i == 0 || !p.What.Shape.Empty { // what moves nothing does not know the type
+		if i == 0 || !p.Collective.Shape.Empty { // what moves nothing does not know the type
 			if table, err = tableHead(report, p.Job.DTypes[0]); err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func (t *measurement) run(ctx context.Context, a *program.Invocation) error {
 	}
 	progress.Clear()
 	if len(samples) == 0 {
-		return exit.Usagef("no size from --minbytes to --maxbytes makes a call that moves data, so that there is nothing to choose by; take larger ones")
+		return exit.Usagef("no size from --minbytes to --maxbytes moves data: use larger sizes")
 	}
 	table.Rules = tuning.Rules(samples)
 	text, err := tuning.Format(table, samples)
@@ -157,7 +157,7 @@ func tableHead(r result.Report, dtype string) (tuning.Table, error) {
 	for _, other := range r.Devices {
 		if other.Name != d.Name {
 			return tuning.Table{}, &exit.EnvironmentError{Err: fmt.Errorf(
-				"a table is for one model of GPU, and there are %s and %s; CUDA_VISIBLE_DEVICES chooses some", d.Name, other.Name)}
+				"a table is for one model of GPU, and there are %s and %s; select GPUs of one model with CUDA_VISIBLE_DEVICES", d.Name, other.Name)}
 		}
 	}
 	return tuning.Table{

@@ -8,7 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags/flagtest"
-	"gpurun/cmd/gpurun/machine"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cudart"
@@ -35,9 +35,9 @@ func TestCandidates(t *testing.T) {
 		{"barrier", "flag", 132, 0, "flag", nil},
 	} {
 		what, _ := kernels.Find(c.collective)
-		p := subject{&plan.Collective{What: what, Run: session.Run{
-			Machine: machine.Machine{SMs: c.sms}, Job: workload.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
-		}}}
+		p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{
+			Host: host.Host{SMs: c.sms}, Job: workload.Job{Algorithms: strings.Fields(c.algorithms), MaxBlocks: c.maxBlocks},
+		}}}}
 		p.setCandidates()
 		if got := strings.Join(p.Job.Algorithms, " "); got != c.wantAlgorithms {
 			t.Errorf("%+v: %s", c, got)
@@ -51,9 +51,9 @@ func TestCandidates(t *testing.T) {
 // TestTuningVerifiesFirst checks that every candidate that is timed has been
 // verified, replayed from a graph.
 func TestTuningVerifiesFirst(t *testing.T) {
-	p := subject{&plan.Collective{Run: session.Run{Machine: machine.Machine{Notice: "no GPU"}, Job: workload.Job{
+	p := subject{&plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Host: host.Host{Notice: "no GPU"}, Job: workload.Job{
 		Algorithms: []string{"pull"}, Blocks: []int{2, 1}, Sizes: []int64{1 << 10, 4 << 10}, Iterations: 10, GraphReplays: 5,
-	}}}}
+	}}}}}
 	want := p.Job
 	want.Verify, want.Sizes, want.Iterations, want.GraphReplays = true, []int64{4 << 10}, 1, 1
 	if diff := cmp.Diff(want, p.verification().Job); diff != "" {
@@ -64,7 +64,7 @@ func TestTuningVerifiesFirst(t *testing.T) {
 	if diff := cmp.Diff(want, p.timing().Job); diff != "" {
 		t.Error("timing:", diff)
 	}
-	if p.timing().Machine.Notice != "" {
+	if p.timing().Host.Notice != "" {
 		t.Error("what was to be said of the machine is said twice")
 	}
 }
@@ -88,7 +88,7 @@ func TestVerificationSize(t *testing.T) {
 // hopeless in one place is none, and neither is a grid beyond the algorithm's.
 func TestSamples(t *testing.T) {
 	what, _ := kernels.Find("allgather")
-	p := subject{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
+	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{Host: host.Host{Ranks: 4}}}}}
 	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
 		return result.Result{
 			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},
@@ -113,7 +113,7 @@ func TestSamples(t *testing.T) {
 // a table has no last size below which there is nothing.
 func TestSamplesOfOddSizes(t *testing.T) {
 	what, _ := kernels.Find("allgather")
-	p := subject{&plan.Collective{What: what, Run: session.Run{Machine: machine.Machine{Ranks: 4}}}}
+	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{Host: host.Host{Ranks: 4}}}}}
 	var results []result.Result
 	for i, bytes := range []int64{0, 8, 8} {
 		for _, inPlace := range []bool{false, true} {
@@ -131,9 +131,9 @@ func TestSamplesOfOddSizes(t *testing.T) {
 // Samples know the epilogue and the length of its rows.
 func TestSamplesOfRows(t *testing.T) {
 	what, _ := kernels.Find("allreduce")
-	p := subject{&plan.Collective{What: what, Run: session.Run{
-		Machine: machine.Machine{Ranks: 2}, Job: workload.Job{Epilogue: "rmsnorm", Row: 8192},
-	}}}
+	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{
+		Host: host.Host{Ranks: 2}, Job: workload.Job{Epilogue: "rmsnorm", Row: 8192},
+	}}}}
 	out := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
 	in := out
 	in.InPlace = true
@@ -220,10 +220,10 @@ func TestKinds(t *testing.T) {
 			"",
 		},
 		{"allreduce broadcast", "--epilogue rmsnorm", nil, "broadcast takes no --epilogue"},
-		{"allreduce", "--hidden 64", nil, "--hidden means nothing to --epilogue none"},
-		{"allreduce", "--epilogue negate --hidden 64", nil, "--hidden means nothing to --epilogue negate"},
-		{"allreduce", "--epilogue none,relu", nil, `unknown word "relu"`},
-		{"allreduce", "--epilogue rmsnorm --hidden 64,x", nil, `--hidden: "x" is no positive whole number`},
+		{"allreduce", "--hidden 64", nil, "--hidden does not apply to --epilogue none"},
+		{"allreduce", "--epilogue negate --hidden 64", nil, "--hidden does not apply to --epilogue negate"},
+		{"allreduce", "--epilogue none,relu", nil, `unknown value "relu"`},
+		{"allreduce", "--epilogue rmsnorm --hidden 64,x", nil, `--hidden: "x" is not a positive whole number`},
 		{"allreduce", "--epilogue rmsnorm --hidden 64,7", nil, "a row of 7 elements"},
 		{"allreduce", "--epilogue bias --hidden 64,2000000000", nil, "--hidden: 2000000000 is not between 1 and"},
 	} {

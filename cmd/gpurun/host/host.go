@@ -1,0 +1,130 @@
+// Package machine finds what ranks can run on here: the GPUs, or the simulator, and says what
+// an algorithm lacks there. It alone chooses a backend.
+package host
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cudart"
+	"gpurun/cudart/symm"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
+)
+
+// Host is where a collective runs: ranks 0 to ranks-1, one process each.
+type Host struct {
+	Backend string // "cuda" or "sim"
+	Ranks   int
+	GPUs    int // with cuda
+	SM      int // the least compute capability, 10*major+minor
+	SMs     int // the least number of multiprocessors; 0 where the list of GPUs does not say
+	// Notice is to be said loudly before the run; it may be empty.
+	Notice string
+}
+
+// simulatedRanks is the number of ranks in the simulator unless told.
+const simulatedRanks = 8
+
+const noGPUNotice = "NO GPU: running in the simulator. Results are verified, but times say nothing about hardware. " +
+	"\"gpurun list\" shows why no GPU was found."
+
+// Find chooses between GPUs, which it has listed if need be, and the simulator,
+// and checks that there is a device for every rank.
+func Find(c settings.Config, list Lister) (Host, error) {
+	if c.Device == "sim" && c.RequireGPU {
+		return Host{}, exit.Usagef("--device sim and --require-gpu exclude each other")
+	}
+	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
+		return Host{}, settings.InvalidKey("sim-seed", "only the simulator has a seed, and a GPU is requested")
+	}
+	if c.Device == "sim" {
+		return simulated(c, "")
+	}
+	gpus, err := list()
+	switch {
+	case errors.Is(err, cudart.ErrNoDevice) && c.Device == "auto" && !c.RequireGPU:
+		return simulated(c, noGPUNotice)
+	case errors.Is(err, cudart.ErrNoDevice):
+		return Host{}, &exit.EnvironmentError{Err: fmt.Errorf("a GPU is required and there is none: %s", WhyNoGPU(err))}
+	case err != nil:
+		return Host{}, &exit.EnvironmentError{Err: fmt.Errorf("%w; --device sim runs without a GPU", err)}
+	}
+	return onGPUMachine(c, gpus)
+}
+
+func simulated(c settings.Config, notice string) (Host, error) {
+	h := Host{Backend: "sim", Ranks: simulatedRanks, Notice: notice}
+	infos, err := Simulated()
+	if err != nil {
+		return h, err
+	}
+	h.SM, h.SMs = least(infos)
+	switch {
+	case c.NProcPerNode.Number > 0:
+		h.Ranks = c.NProcPerNode.Number
+	case c.NProcPerNode.Word == "gpu":
+		return h, &exit.EnvironmentError{Err: errors.New("--nproc-per-node gpu: there is no GPU; give a number")}
+	}
+	return h, h.check(c)
+}
+
+func onGPUMachine(c settings.Config, infos []cudart.Info) (Host, error) {
+	gpus := len(infos)
+	h := Host{Backend: "cuda", Ranks: gpus, GPUs: gpus}
+	h.SM, h.SMs = least(infos)
+	if c.NProcPerNode.Number > 0 {
+		h.Ranks = c.NProcPerNode.Number
+	}
+	if h.Ranks > gpus && !c.Oversubscribe {
+		return h, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
+			h.Ranks, suggest.Count(gpus, "GPU", "GPUs"))}
+	}
+	return h, h.check(c)
+}
+
+// least is the least compute capability, 10*major+minor, and number of
+// multiprocessors of at least one device.
+func least(infos []cudart.Info) (sm, sms int) {
+	sm, sms = math.MaxInt, math.MaxInt
+	for _, info := range infos {
+		sm, sms = min(sm, 10*info.Major+info.Minor), min(sms, info.SMs)
+	}
+	return sm, sms
+}
+
+// isLibrary reports whether a library of others does what has that name.
+func isLibrary(algorithm string) bool {
+	return slices.Contains([]string{libraries.NCCLName, libraries.NVSHMEMName, libraries.CUBLASName}, algorithm)
+}
+
+// check bounds the number of ranks, and refuses what only the simulator has.
+func (h Host) check(c settings.Config) error {
+	switch {
+	case c.SimSeed > 0 && h.Backend != "sim":
+		return settings.InvalidKey("sim-seed", "only the simulator has a seed: add --device sim")
+	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
+		return settings.InvalidKey("symm", "%s needs GPUs, and these are simulated: use auto or host", c.Symm)
+	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
+		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and these are simulated", strings.Join(c.Algo, ","))}
+	case c.NProcPerNode.Word == "cpu":
+		return settings.InvalidKey("nproc-per-node", "cpu is for launched programs; give a number")
+	case h.Ranks > collective.MaxRanks:
+		return settings.InvalidKey("nproc-per-node", "%d is more than the %d ranks that the kernels support", h.Ranks, collective.MaxRanks)
+	}
+	return nil
+}
+
+// Ordinal is the device of a rank.
+func (h Host) Ordinal(localRank int) int {
+	if h.Backend == "cuda" {
+		return localRank % h.GPUs
+	}
+	return localRank
+}

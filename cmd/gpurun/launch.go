@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/launch"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+const launchLong = `%s runs a script, module or program in several processes, and sets the variables
+that PyTorch reads in each. It takes torchrun's flags, with dashes or underscores, and
+abbreviated as long as they are unambiguous. PET_NPROC_PER_NODE in the environment sets
+--nproc-per-node, and so for every flag. ${local_rank} in the arguments is replaced by
+the process's local rank.`
+
+// newLaunchCommand makes the command that launches programs. It reads its words
+// itself: torchrun's rules are not cobra's.
+func newLaunchCommand(a *program.Invocation) *cobra.Command {
+	name, options := a.Name(), torchrun.New()
+	cmd := &cobra.Command{
+		Use:                name + " [flags] SCRIPT|MODULE|COMMAND [args]",
+		Long:               fmt.Sprintf(launchLong, name),
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableFlagParsing: true,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		line, err := options.Split(args, cmd.Flags())
+		switch {
+		case line.Has("help"):
+			return cmd.Help()
+		case err != nil:
+			return launchFlagError(cmd, err)
+		}
+		return launch.Run(cmd.Context(), a, launch.Words{Own: cmd.Flags(), Options: options, Line: line, Hint: usageHint(cmd)})
+	}
+	launch.AddFlags(cmd.Flags(), options)
+	cmd.InitDefaultHelpFlag()
+	return cmd
+}
+
+// launchFlagError makes a usage error of what is wrong with the flags, and suggests a flag.
+func launchFlagError(cmd *cobra.Command, err error) error {
+	var unknown *torchrun.UnknownFlagError
+	if !errors.As(err, &unknown) {
+		return usageError(&exit.UsageError{Err: err}, cmd)
+	}
+	var names []string
+	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
+	cmd.Flags().VisitAll(note)
+	text := err.Error() + replacement(unknown.Flag[1:])
+	if best := suggest.Nearest(unknown.Flag, names); best != "" && len(unknown.Flag) > len("-g") {
+		text += "; did you mean " + best + "?"
+	}
+	return usageError(&exit.UsageError{Err: errors.New(text)}, cmd)
+}
+
+// launches reports whether a command line launches a program: what follows the
+// flags is none of gpurun's own commands, or a flag says that it is something else.
+func launches(root *cobra.Command, line torchrun.Line) bool {
+	switch {
+	case len(line.Words) == 0:
+		return false
+	case line.Dashed, line.Has("module"), line.Has("no-python"), line.Has("run-path"):
+		return true
+	}
+	word := line.Words[0]
+	own, _, err := root.Find([]string{word})
+	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") && launchable(word)
+}
+
+// launchable reports whether a bare word names a program or script, even a missing one, rather
+// than a misspelled collective.
+func launchable(word string) bool {
+	if strings.HasSuffix(word, ".py") || strings.Contains(word, "/") {
+		return true
+	}
+	if _, err := exec.LookPath(word); err == nil {
+		return true
+	}
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
+}

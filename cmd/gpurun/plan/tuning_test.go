@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"testing"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/tuning"
+)
+
+// The built-in tables say something else for calls that normalise rows, for long rows
+// something else than for short ones, and for small calls with a root.
+func TestBuiltInTuning(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		collective string
+		epilogue   collective.EpilogueKind
+		hidden     int64
+		world      int
+		bytes      int64
+		want       string
+	}{
+		{"allreduce", collective.NoEpilogue, 0, 2, 256 << 10, "oneshot_lamport"},
+		{"allreduce", collective.Bias, 4096, 2, 256 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 64 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 128 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 8 << 20, "oneshot"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 64 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 128 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 256 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 8192, 2, 16 << 20, "oneshot"},
+		{"allreduce", collective.RMSNorm, 8192, 4, 128 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 2, 16 << 20, "oneshot"},
+		{"allreduce", collective.RMSNorm, 4096, 4, 8 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 4, 64 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 8192, 4, 64 << 10, "oneshot_lamport"},
+		{"allreduce", collective.RMSNorm, 4096, 4, 64 << 20, "twoshot_lamport"},
+		{"allreduce", collective.NoEpilogue, 0, 4, 64 << 20, "twoshot_push"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 256 << 10, "ll"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 1 << 20, "p2p"},
+		{"broadcast", collective.NoEpilogue, 0, 4, 64 << 10, "ll"},
+		{"reduce", collective.NoEpilogue, 0, 2, 1 << 20, "ll"},
+		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "p2p"},
+	} {
+		q := tuning.Query{
+			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden, Bytes: c.bytes,
+			Able: func(string) bool { return true },
+		}
+		if got, ok := tables.Choose(q); !ok || got.Algorithm != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestBuiltInTables checks that no model has two tables.
+func TestBuiltInTables(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, table := range tables {
+		if seen[table.GPU] || len(table.Rules) == 0 {
+			t.Errorf("%s has two tables, or one without rules", table.GPU)
+		}
+		seen[table.GPU] = true
+	}
+	if len(seen) == 0 {
+		t.Error("there is none")
+	}
+}

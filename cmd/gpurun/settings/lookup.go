@@ -1,0 +1,40 @@
+package settings
+
+import (
+	"cmp"
+	"os"
+	"slices"
+
+	"gpurun/cmd/gpurun/torchrun"
+)
+
+// Lookup finds the value of one of torchrun's flags in the environment, by
+// gpurun's name and by torchrun's, or else in the configuration file, or among the
+// fallbacks. It does not look at flags: who launches a program has read them.
+func (s *Sources) Lookup(flag string) (text, source string) {
+	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
+		if text := os.Getenv(name); text != "" {
+			return text, name
+		}
+	}
+	if s.v.InConfig(flag) {
+		return s.v.GetString(flag), cmp.Or(s.Source(flag), flag)
+	}
+	f := s.fallbacks[flag]
+	return f.Text, f.Source
+}
+
+// Fallback is the value of a setting that nobody gave, and what it was made of, by the name
+// that the user knows.
+type Fallback struct{ Text, Source string }
+
+// FallBack lets settings that nobody gave have these values, by key. Keys that only Lookup
+// knows may be among them.
+func (s *Sources) FallBack(values map[string]Fallback) {
+	s.fallbacks = values
+	for key, f := range values {
+		if slices.Contains(s.v.AllKeys(), key) {
+			s.v.SetDefault(key, f.Text)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package suggest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Unknown says that there is no such word, which words there are, and which
+// of them is nearest.
+func Unknown(what, word string, valid []string) error {
+	text := fmt.Sprintf("unknown %s %q", what, word)
+	if best := Nearest(word, valid); best != "" {
+		text += fmt.Sprintf("; did you mean %q?", best)
+	}
+	return fmt.Errorf("%s (valid: %s)", text, strings.Join(valid, ", "))
+}
+
+// Nearest returns the valid word with the least edit distance, else one that
+// begins with word, or "" when none is alike.
+func Nearest(word string, valid []string) string {
+	word = strings.ToLower(word)
+	best, least := "", max(len(word)/2, 1)+1
+	for _, candidate := range valid {
+		if d := editDistance(word, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	if best == "" && word != "" {
+		begins := func(candidate string) bool { return strings.HasPrefix(candidate, word) }
+		if i := slices.IndexFunc(valid, begins); i >= 0 {
+			return valid[i]
+		}
+	}
+	return best
+}
+
+// Typo returns the valid word that is one or two slips from word, or "". Words
+// of a few letters are alike by chance.
+func Typo(word string, valid []string) string {
+	for most := 1; most <= 2; most++ {
+		for _, candidate := range valid {
+			if min(len(word), len(candidate)) > 3*most && editDistance(word, candidate) == most {
+				return candidate
+			}
+		}
+	}
+	return ""
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b (optimal string alignment).
+func editDistance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
