@@ -1,8 +1,12 @@
-// Package cudart holds the small interfaces through which the rest of gpurun
-// sees a device: memory, modules, streams, events and graphs.
+// Package cudart defines the interfaces of a device: memory, modules, streams, events and graphs.
 //
-// Two backends implement them: cudart/driver talks to libcuda.so.1, cudart/sim
-// runs the same PTX on the CPU. Only cmd/gpurun chooses one.
+// Two backends implement them: cudart/driver calls libcuda.so.1, cudart/sim runs the same PTX on the
+// CPU. Only cmd/gpurun chooses one.
+//
+// Sizes are in bytes. The caller closes, frees or unloads what a device hands out; [Device.Close]
+// releases what is left. A failed operation returns an [*Error], as a rule wrapped, so that errors.Is
+// finds its [Result]. After a fault of a kernel the device is unusable, as with CUDA's sticky errors:
+// later launches, copies and allocations fail with the code of that fault.
 package cudart
 
 import (
@@ -34,11 +38,11 @@ type Info struct {
 type Backend interface {
 	// Name is "cuda" or "sim".
 	Name() string
-	// Devices lists the visible devices without opening one. It is cheap
-	// enough for the launcher to call before it starts a worker.
+	// Devices lists the visible devices without opening one. It is cheap enough for the launcher to call
+	// before it starts a worker. The error is ErrNoDevice where there are none.
 	Devices() ([]Info, error)
-	// Init does what a process does once, whichever device it opens, and takes long
-	// on GPUs. Open does it where it has not been done.
+	// Init initializes the backend in this process, which takes up to seconds on GPUs. Open calls it if
+	// need be. It may be called again.
 	Init() error
 	// Open makes a device usable by the calling goroutine, which it locks to
 	// its OS thread: all further calls on the device, and on whatever the
@@ -52,28 +56,33 @@ type Device interface {
 	Info() Info
 
 	// Malloc allocates bytes of device memory, aligned to at least 256 bytes
-	// and with undefined contents. The caller frees it.
+	// and with undefined contents. The caller frees it. The error is ErrInvalidValue for sizes below 1,
+	// and ErrOutOfMemory.
 	Malloc(bytes int64) (DevicePtr, error)
+	// Free frees what Malloc returned, when all work that uses it is complete. Any other address but 0
+	// is ErrInvalidValue.
 	Free(ptr DevicePtr) error
 
 	// MallocHost allocates zeroed host memory that kernels can also read and
-	// write while they run.
+	// write while they run. The caller frees the buffer.
 	MallocHost(bytes int64) (HostBuffer, error)
 
-	// EncodeTensorMap makes what cp.async.bulk.tensor reads of m. The caller passes
-	// it among a kernel's parameters, at a multiple of TensorMapAlign, of which the kernel takes the
-	// generic address. A kernel that finds it in device memory fences first: fence.proxy.tensormap.
-	// Only the device that encoded it can use it. Compute capability 9.0.
+	// EncodeTensorMap encodes m for cp.async.bulk.tensor. The caller passes the bytes among a kernel's
+	// parameters, at a multiple of TensorMapAlign, and the kernel takes their generic address. A kernel that
+	// reads them from device memory needs a fence.proxy.tensormap first. Only the device that encoded a
+	// map can use it. It needs compute capability 9.0: else ErrNotSupported.
 	EncodeTensorMap(m TensorMap) ([TensorMapBytes]byte, error)
 
-	// LoadModule compiles PTX text. The name appears in errors.
+	// LoadModule compiles PTX text. The name appears in errors, which are ErrInvalidPTX,
+	// ErrUnsupportedPTX or ErrNoBinaryForGPU where the text is at fault. The caller unloads the module.
 	LoadModule(name string, ptx []byte) (Module, error)
 
-	// NewStream makes a stream that waits for no other stream.
+	// NewStream makes a stream that waits for no other stream. The caller closes it.
 	NewStream(options ...StreamOption) (Stream, error)
+	// NewEvent makes an event that has not been recorded. The caller closes it.
 	NewEvent() (Event, error)
 
-	// Close releases everything that the device still owns.
+	// Close releases everything that the device still owns. A second Close does nothing.
 	Close() error
 }
 
@@ -83,13 +92,15 @@ type HostBuffer interface {
 	Bytes() []byte
 	// DevicePtr is the device's view of the same memory.
 	DevicePtr() DevicePtr
+	// Free frees the memory, when all work that uses it is complete.
 	Free() error
 }
 
 // Module is loaded PTX.
 type Module interface {
-	// Kernel finds an entry point by its name in the PTX.
+	// Kernel finds an entry point by its name in the PTX. The error is ErrNotFound where there is none.
 	Kernel(entry string) (Kernel, error)
+	// Unload ends the use of the module and its kernels, when all launches of them are complete.
 	Unload() error
 }
 
@@ -113,10 +124,10 @@ type Launch struct {
 	// the kernel before it in the stream still runs, and must execute
 	// griddepcontrol.wait before it touches memory. Compute capability 9.0.
 	PDL bool
-	// Brief says that the kernel is over before the host could launch another. Outside
-	// of a capture, what takes the host least then goes before PDL, if the stream was
-	// prepared for the kernel. It is a hint.
-	Brief bool
+	// ShortRunning is a hint: the kernel ends before the host could launch the next one. Outside of a
+	// capture, a stream that was prepared for the kernel then prefers the launch that takes the host
+	// least time over PDL.
+	ShortRunning bool
 }
 
 // StreamOption is a property of a new stream.
@@ -132,9 +143,8 @@ type Stream interface {
 	// Launch enqueues a kernel whose single parameter is the block params.
 	// The bytes are copied before Launch returns.
 	Launch(k Kernel, shape Launch, params []byte) error
-	// Prepare makes the stream ready for brief launches of a kernel. As when a module is
-	// loaded, the device may wait for kernels that run. A stream that is captured cannot be
-	// prepared.
+	// Prepare prepares the stream for launches of a kernel that are ShortRunning. As when a module is
+	// loaded, the device may wait for running kernels. In a capture it fails with ErrCaptureForbidden.
 	Prepare(k Kernel) error
 	// Copy enqueues a copy between device addresses, peers' included.
 	Copy(dst, src DevicePtr, bytes int64) error
@@ -146,19 +156,17 @@ type Stream interface {
 	// The device does not know that the kernel waits, so enqueue the write first
 	// where the order is free: streams may share a hardware queue.
 	WriteValue(dst DevicePtr, value uint32) error
-	// WaitValue has what is enqueued from now on begin only when the 32-bit word at
-	// addr, a multiple of 4, is at or beyond a value: when their difference, as a
-	// signed number, is not negative, so that counts may wrap around. What was
-	// visible to the system before the word was written is visible then. Nothing bounds
-	// the wait: who waits for a peer sees to it that somebody writes the word should
-	// the peer not come.
+	// WaitValue delays work that is enqueued from now on until the 32-bit word at addr, a multiple of 4,
+	// has reached a value: until their difference, as a signed number, is not negative, so that counts
+	// may wrap around. The wait acquires: writes that were visible to the system before the word was
+	// written are visible after it. The wait has no bound: a caller that waits for a peer must make sure
+	// that the word is written even if the peer never comes.
 	WaitValue(addr DevicePtr, value uint32) error
-	// Record enqueues the taking of a time stamp. In a capture the event only marks
-	// the place for Wait, and takes no time.
+	// Record enqueues a time stamp. In a capture the event only marks the place for Wait, and has no
+	// time.
 	Record(e Event) error
-	// Wait has all that is enqueued from now on begin only when the stream in
-	// which e was last recorded has got there. An event that was never recorded
-	// is not waited for.
+	// Wait delays work that is enqueued from now on until the stream in which e was last recorded has
+	// reached that place. An event that was never recorded is not waited for.
 	Wait(e Event) error
 
 	// Upload and Download wait for the work enqueued so far, copy, and return
@@ -166,24 +174,24 @@ type Stream interface {
 	Upload(dst DevicePtr, src []byte) error
 	Download(dst []byte, src DevicePtr) error
 
-	// Synchronize waits until all enqueued work is done and reports its
+	// Synchronize waits until all enqueued work is done and returns its
 	// first error. When ctx ends first, it returns ctx's error and the work
-	// goes on.
+	// continues.
 	Synchronize(ctx context.Context) error
 
 	// Capture calls enqueue and records what it enqueues on this stream
 	// instead of running it. Another stream joins the capture when it waits for an
-	// event that was recorded in it. This stream must wait for the end of the
-	// other's work in turn before enqueue returns.
+	// event that was recorded in it. Before enqueue returns, this stream must wait for the end of the
+	// other stream's work. The caller closes the graph.
 	Capture(enqueue func() error) (Graph, error)
 
 	Close() error
 }
 
-// Event is a place in a stream, and the time when the stream got there.
+// Event is a place in a stream, and the time when the stream reached it.
 type Event interface {
 	// Since returns the time from start to this event. Both must have been
-	// recorded; it fails with ErrNotReady until their streams have got there.
+	// recorded; the error is ErrNotReady until their streams have reached them.
 	Since(start Event) (time.Duration, error)
 	Close() error
 }

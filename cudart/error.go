@@ -6,7 +6,7 @@ import "fmt"
 // errors.Is(err, cudart.ErrOutOfMemory).
 type Result int32
 
-// The results that callers tell apart. Numbers and names are those of the
+// The results that callers distinguish. Numbers and names are those of the
 // CUDA driver API's CUresult; the simulator returns the same ones.
 const (
 	Success             Result = 0

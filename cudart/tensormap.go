@@ -24,7 +24,7 @@ type TensorMap struct {
 	Base    DevicePtr // of element 0, a multiple of 16
 	Type    TensorType
 	Sizes   []int64 // of the tensor, in elements: 1 to 5 dimensions of 1 to 2^32
-	Strides []int64 // bytes between neighbours in dimension 1 and up; multiples of 16, below 2^40
+	Strides []int64 // bytes between adjacent elements in dimension 1 and up; multiples of 16, below 2^40
 	Box     []int   // in elements, 1 to 256 each; the innermost is a multiple of 16 bytes
 	// Swizzle is 0, or the innermost extent of the box in bytes: 32, 64 or 128. The
 	// copy then exchanges bits 4 and up of each shared address, 1, 2 or 3 of them, with
@@ -62,10 +62,10 @@ func (t TensorType) Bytes() int {
 }
 
 const (
-	mostDimensions = 5
-	mostElements   = int64(1) << 32
-	strideLimit    = int64(1) << 40
-	mostBox        = 256
+	maxDimensions = 5
+	maxElements   = int64(1) << 32
+	strideLimit   = int64(1) << 40
+	maxBox        = 256
 )
 
 // Check says what is wrong with m on any device.
@@ -74,15 +74,15 @@ func (m *TensorMap) Check() error {
 	switch {
 	case m.Type.Bytes() == 0:
 		return fmt.Errorf("%d is no type of tensor elements", m.Type)
-	case rank < 1 || rank > mostDimensions:
-		return fmt.Errorf("a tensor map cannot have %d dimensions; 1 to %d are possible", rank, mostDimensions)
+	case rank < 1 || rank > maxDimensions:
+		return fmt.Errorf("a tensor map cannot have %d dimensions; 1 to %d are possible", rank, maxDimensions)
 	case len(m.Strides) != rank-1 || len(m.Box) != rank:
 		return fmt.Errorf("a tensor of %d dimensions has %d strides and %d extents of its box, not %d and %d", rank, rank-1, rank, len(m.Strides), len(m.Box))
 	case m.Base == 0 || m.Base%16 != 0:
 		return fmt.Errorf("the tensor's address %#x is not a multiple of 16", uint64(m.Base))
 	}
 	for i, n := range m.Sizes {
-		if n < 1 || n > mostElements {
+		if n < 1 || n > maxElements {
 			return fmt.Errorf("dimension %d of the tensor cannot have %d elements; 1 to 2^32 are possible", i, n)
 		}
 	}
@@ -99,8 +99,8 @@ func (m *TensorMap) Check() error {
 // documentation leaves open.
 func (m *TensorMap) checkBox() error {
 	for i, n := range m.Box {
-		if n < 1 || n > mostBox {
-			return fmt.Errorf("dimension %d of the box cannot have %d elements; 1 to %d are possible", i, n, mostBox)
+		if n < 1 || n > maxBox {
+			return fmt.Errorf("dimension %d of the box cannot have %d elements; 1 to %d are possible", i, n, maxBox)
 		}
 	}
 	row := m.Box[0] * m.Type.Bytes()

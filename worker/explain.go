@@ -21,7 +21,7 @@ func Explain(err error) report.Failure {
 		usage       *workload.UsageError
 		unsupported *workload.UnsupportedDevice
 		unavailable *workload.Unavailable
-		unreachable *symm.UnreachableError
+		unreachable *symm.NoPeerAccessError
 		unshared    *symm.UnsupportedError
 		cuda        *cudart.Error
 		kernel      *collective.TimeoutError

@@ -39,7 +39,7 @@ func TestExplain(t *testing.T) {
 		{&cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}, report.Failure{Class: report.Environment}},
 		{&workload.UnsupportedDevice{}, report.Failure{Class: report.Environment}},
 		{&workload.Unavailable{}, report.Failure{Class: report.Environment}},
-		{&symm.UnreachableError{Err: errors.New("no")}, report.Failure{Class: report.Environment}},
+		{&symm.NoPeerAccessError{Err: errors.New("no")}, report.Failure{Class: report.Environment}},
 		{&symm.UnsupportedError{Kind: symm.VMM, Reason: "no"}, report.Failure{Class: report.Environment}},
 		{symm.ErrNoMulticast, report.Failure{Class: report.Environment}},
 		{errors.New("odd"), report.Failure{Class: report.Internal}},

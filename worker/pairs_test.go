@@ -25,7 +25,7 @@ func runPairsJob(t *testing.T, g ranks, job workload.Job) (pairs []result.Pair, 
 		t.Fatal(err)
 	}
 	for _, u := range updates(t, messages) {
-		pairs, apart = append(pairs, u.Pairs...), apart+u.Apart
+		pairs, apart = append(pairs, u.Pairs...), apart+u.NoPeerAccess
 	}
 	return pairs, apart
 }

@@ -35,7 +35,7 @@ func TestPhasesAreNoted(t *testing.T) {
 			var last phases.Span
 			for _, s := range phasesOf(t, ranks{world: 2}, job) {
 				switch {
-				case s.Beside:
+				case s.Concurrent:
 					continue
 				case last.End != 0 && s.Begin != last.End, s.End < s.Begin:
 					t.Errorf("%+v follows %+v", s, last)
@@ -110,7 +110,7 @@ func TestRanksJoinWhileTheyOpenTheirDevices(t *testing.T) {
 	}
 	job := workload.Job{Collective: "broadcast", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64}, Iterations: 1}
 	for _, s := range phasesOf(t, g, job) {
-		if s.Phase == phases.Join && s.Beside {
+		if s.Phase == phases.Join && s.Concurrent {
 			return
 		}
 	}

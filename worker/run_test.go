@@ -276,7 +276,7 @@ type stranger struct {
 	rank int
 }
 
-func (d stranger) CanReach(peer cudart.Info) (bool, error) {
+func (d stranger) CanAccessPeer(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 
@@ -286,7 +286,7 @@ type counter struct {
 	rank int
 }
 
-func (d counter) HasAtomics(peer cudart.Info) (bool, error) {
+func (d counter) HasPeerAtomics(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 

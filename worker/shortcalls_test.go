@@ -53,7 +53,7 @@ func (s notingStream) Prepare(k cudart.Kernel) error {
 func (s notingStream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
 	s.log.mu.Lock()
 	switch {
-	case !shape.Brief:
+	case !shape.ShortRunning:
 		s.log.long[k.Name()]++
 	case s.prepared[k]:
 		s.log.brief[k.Name()]++

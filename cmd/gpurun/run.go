@@ -13,16 +13,18 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/sources"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/output"
+	"gpurun/worker/process/signals"
 	"gpurun/worker/result/phases"
 )
 
 // run is the whole program. It returns the exit code.
 func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
-	ctx, signals, release := agent.Catch(context.Background())
+	ctx, signals, release := signals.Catch(context.Background())
 	defer release()
 	stdout, stderr = outlet(ctx, stdout), outlet(ctx, stderr)
-	lifeline, err := agent.UnderGuard()
+	lifeline, err := guard.OpenLifeline()
 	if err != nil {
 		return complain(stderr, &exit.EnvironmentError{Err: err})
 	}
@@ -46,7 +48,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 // outlet is a standard stream whose reader may stall.
 func outlet(ctx context.Context, w io.Writer) io.Writer {
 	if file, ok := w.(*os.File); ok {
-		return agent.NewOutlet(ctx, file)
+		return output.NewBoundedWriter(ctx, file)
 	}
 	return w
 }

@@ -9,7 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/session"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
 // newWorkerCommand makes the command by that name.
@@ -32,7 +32,7 @@ func newWorkerCommand() *cobra.Command {
 // that it returns undoes it.
 func endBySignal(ctx context.Context) (undo func() bool) {
 	return context.AfterFunc(ctx, func() {
-		var signalled agent.Signalled
+		var signalled signals.Received
 		if errors.As(context.Cause(ctx), &signalled) {
 			os.Exit(exit.Signalled + int(signalled.Signal))
 		}

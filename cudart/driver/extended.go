@@ -43,7 +43,7 @@ type extendedLaunch struct {
 // launchExtended enqueues a kernel in clusters, or one that may start while the
 // one before it still runs.
 func (s *stream) launchExtended(k *kernel, shape cudart.Launch, params uintptr) error {
-	if err := s.dev.admitExtended(shape); err != nil {
+	if err := s.dev.checkExtended(shape); err != nil {
 		return err
 	}
 	b := s.dev.launch
@@ -70,8 +70,8 @@ func (e *extendedLaunch) add(id uint32, x, y, z uint32) {
 	e.config.count++
 }
 
-// admitExtended refuses what the device or its driver cannot do.
-func (d *device) admitExtended(shape cudart.Launch) error {
+// checkExtended refuses what the device or its driver cannot do.
+func (d *device) checkExtended(shape cudart.Launch) error {
 	refuse := func(format string, args ...any) error {
 		return &cudart.Error{Op: "cuLaunchKernelEx", Code: cudart.ErrNotSupported, Detail: fmt.Sprintf(format, args...)}
 	}

@@ -43,7 +43,7 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 	if err != nil {
 		return err
 	}
-	if err := fn.admit(shape, params); err != nil {
+	if err := fn.checkLaunch(shape, params); err != nil {
 		return fmt.Errorf("launching kernel %s: %w", fn.name, err)
 	}
 	copy(s.dev.launch.params[:], params)
@@ -66,8 +66,8 @@ func (d *device) ownKernel(op string, k cudart.Kernel) (*kernel, error) {
 // enqueue launches a kernel with the parameters, which are in the launch block, in the way that suits it.
 func (s *stream) enqueue(k *kernel, shape cudart.Launch, params []byte) error {
 	at := s.dev.launch.paramsAt(len(params))
-	if g := s.singles[k]; g != nil && shape.Brief && shape.Cluster <= 1 && s.capture == nil {
-		return s.launchSingle(g, shape, params, at)
+	if g := s.kernelGraphs[k]; g != nil && shape.ShortRunning && shape.Cluster <= 1 && s.capture == nil {
+		return s.launchKernelGraph(g, shape, params, at)
 	}
 	if shape.PDL || shape.Cluster > 1 {
 		return s.launchExtended(k, shape, at)
@@ -95,9 +95,9 @@ func (s *stream) launch(k *kernel, shape cudart.Launch, params uintptr) error {
 	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
 }
 
-// admit checks what the driver would not check, and asks for more shared
-// memory where the launch needs it.
-func (k *kernel) admit(shape cudart.Launch, params []byte) error {
+// checkLaunch checks what the driver does not check, and raises the kernel's limit of shared memory
+// where the launch needs it.
+func (k *kernel) checkLaunch(shape cudart.Launch, params []byte) error {
 	refuse := func(format string, args ...any) error {
 		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf(format, args...)}
 	}

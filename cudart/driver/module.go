@@ -87,8 +87,8 @@ func withLog(err error, log string) error {
 
 // Unload ends the graphs of the module's kernels, too.
 func (m *module) Unload() error {
-	singles := m.dev.closeSingles(func(g *single) bool { return g.kernel.module == m })
-	return errors.Join(singles, m.dev.closeOwned(m))
+	graphs := m.dev.closeKernelGraphs(func(g *kernelGraph) bool { return g.kernel.module == m })
+	return errors.Join(graphs, m.dev.closeOwned(m))
 }
 
 func (m *module) release() error { return m.dev.api.call(m.dev.api.moduleUnload, m.handle) }

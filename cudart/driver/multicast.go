@@ -19,19 +19,19 @@ type multicastProp struct {
 	_           uint64 // flags
 }
 
-// binding is this device's memory in a multicast object.
+// binding is this device's memory in a multicast group.
 type binding struct {
 	dev   *device
-	team  uint64
+	group uint64
 	bytes int64
 }
 
 func (b binding) release() error {
-	return b.dev.api.call(b.dev.api.multicastUnbind, uintptr(b.team), uintptr(b.dev.handle), 0, uintptr(b.bytes))
+	return b.dev.api.call(b.dev.api.multicastUnbind, uintptr(b.group), uintptr(b.dev.handle), 0, uintptr(b.bytes))
 }
 
-// CanMulticast returns nil where the device can be part of a multicast object,
-// and says why not otherwise. It creates nothing.
+// CanMulticast returns nil where the device can be in a multicast group, or the reason why not. It
+// creates nothing.
 func (d *device) CanMulticast() error {
 	if !dl.AllFound(d.api.multicastBindings()) {
 		return unsupported("cuMulticastCreate", "the driver has no multicast objects, which came with CUDA 12.1")
@@ -51,13 +51,13 @@ func (d *device) MulticastGranularity(devices int, bytes int64, fabric bool) (in
 	return int64(granularity), nil
 }
 
-// CreateMulticast makes a multicast object, whose handle is exported, imported,
-// mapped and released as that of memory is. One process makes it, and all of them
-// go on step by step, each only when all have done the one before: JoinMulticast,
-// BindMulticast, MapMemory. The size is a multiple of MulticastGranularity.
+// CreateMulticast creates a multicast group, CUDA's multicast object. Its handle is exported,
+// imported, mapped and released as that of memory is. One process creates the group, and then all
+// processes take these steps, each after all have finished the previous one: JoinMulticast, BindMulticast,
+// MapMemory. The size is a multiple of MulticastGranularity.
 //
-// On a machine whose GPUs others share such an object can take them out of
-// service: it is for the caller to know that it is wanted.
+// On a machine that others share, a multicast group can take GPUs out of service: the caller must
+// know that it is wanted.
 func (d *device) CreateMulticast(devices int, bytes int64, fabric bool) (uint64, error) {
 	p := physical{dev: d}
 	err := d.api.call(d.api.multicastCreate, uintptr(unsafe.Pointer(&p.handle)),
@@ -73,30 +73,30 @@ func newMulticastProp(devices int, bytes int64, fabric bool) *multicastProp {
 	return &multicastProp{devices: uint32(devices), bytes: uint64(bytes), handleTypes: uint64(handleType(fabric))}
 }
 
-// JoinMulticast adds the device to a multicast object.
-func (d *device) JoinMulticast(team uint64) error {
-	if err := d.api.call(d.api.multicastAddDevice, uintptr(team), uintptr(d.handle)); err != nil {
+// JoinMulticast adds the device to a multicast group.
+func (d *device) JoinMulticast(group uint64) error {
+	if err := d.api.call(d.api.multicastAddDevice, uintptr(group), uintptr(d.handle)); err != nil {
 		return fmt.Errorf("adding GPU %d to a multicast object: %w", d.info.Ordinal, err)
 	}
 	return nil
 }
 
-// BindMulticast puts memory of the device into a multicast object that all
-// devices have joined. UnbindMulticast ends that, before the memory is released.
-func (d *device) BindMulticast(team, memory uint64, bytes int64) error {
-	if err := d.api.call(d.api.multicastBindMem, uintptr(team), 0, uintptr(memory), 0, uintptr(bytes), 0); err != nil {
+// BindMulticast binds memory of the device to a multicast group that all devices have joined.
+// UnbindMulticast ends that, before the memory is released.
+func (d *device) BindMulticast(group, memory uint64, bytes int64) error {
+	if err := d.api.call(d.api.multicastBindMem, uintptr(group), 0, uintptr(memory), 0, uintptr(bytes), 0); err != nil {
 		return fmt.Errorf("binding %d bytes to a multicast object: %w", bytes, err)
 	}
-	d.own(binding{d, team, bytes})
+	d.own(binding{d, group, bytes})
 	return nil
 }
 
-// UnbindMulticast takes the device's memory out of a multicast object.
-func (d *device) UnbindMulticast(team uint64) error {
+// UnbindMulticast ends the binding of the device's memory to a multicast group.
+func (d *device) UnbindMulticast(group uint64) error {
 	for r := range d.owned {
-		if b, ok := r.(binding); ok && b.team == team {
+		if b, ok := r.(binding); ok && b.group == group {
 			return d.closeOwned(b)
 		}
 	}
-	return invalid("cuMulticastUnbind", "no memory is bound to %#x", team)
+	return invalid("cuMulticastUnbind", "no memory is bound to %#x", group)
 }

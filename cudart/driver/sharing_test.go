@@ -297,12 +297,12 @@ func TestPeerOutOfReach(t *testing.T) {
 		f.call("fake_reset")
 		r := f.ranks(t)
 		errs := r.allocate(symm.Options{Kind: symm.VMM}, func(rank int, name string) {
-			if rank == 0 && name == "symm/offer" { // this rank's own memory is mapped, and the peer's not yet
+			if rank == 0 && name == "symm/allocated" { // this rank's own memory is mapped, and the peer's not yet
 				f.failOn(0, call, code)
 			}
 		})
 		for rank, err := range errs {
-			var unreachable *symm.UnreachableError
+			var unreachable *symm.NoPeerAccessError
 			if !errors.As(err, &unreachable) || unreachable.Rank != 0 || unreachable.Peer != 1 {
 				t.Errorf("%s: rank %d: %v", call, rank, err)
 			}

@@ -25,7 +25,7 @@ type stream struct {
 	handle       uintptr
 	highPriority bool
 	capture      *capture // nil unless the stream is captured
-	singles      map[*kernel]*single
+	kernelGraphs map[*kernel]*kernelGraph
 }
 
 // NewStream makes a stream that waits for no other stream.
@@ -53,7 +53,7 @@ func (s *stream) create() error {
 
 // Close destroys the stream. Work in it still completes.
 func (s *stream) Close() error {
-	return errors.Join(s.dev.closeOwned(s), s.dev.closeSingles(func(g *single) bool { return g.stream == s }))
+	return errors.Join(s.dev.closeOwned(s), s.dev.closeKernelGraphs(func(g *kernelGraph) bool { return g.stream == s }))
 }
 
 func (s *stream) release() error { return s.dev.api.call(s.dev.api.streamDestroy, s.handle) }

@@ -138,8 +138,8 @@ func (d *device) MemoryGranularity(fabric bool) (int64, error) {
 
 // CreateMemory allocates memory without an address and returns its handle. The
 // size is a multiple of MemoryGranularity. MapMemory gives it an address,
-// ExportFile and ExportFabric give it to other processes, and ReleaseMemory frees
-// it once nobody maps it.
+// ExportFile and ExportFabric make handles for other processes, and ReleaseMemory frees
+// it once no process maps it.
 func (d *device) CreateMemory(bytes int64, fabric bool) (uint64, error) {
 	if bytes <= 0 {
 		return 0, badSize("cuMemCreate", bytes)
@@ -154,8 +154,8 @@ func (d *device) CreateMemory(bytes int64, fabric bool) (uint64, error) {
 	return p.handle, nil
 }
 
-// ReleaseMemory gives back a handle, own or imported, of memory or of a multicast
-// object. What it stands for lives on while it is mapped or others have handles.
+// ReleaseMemory releases a handle, own or imported, of memory or of a multicast group. The memory
+// stays allocated while it is mapped or other processes have handles.
 func (d *device) ReleaseMemory(handle uint64) error {
 	p := physical{d, handle}
 	if !d.disown(p) {

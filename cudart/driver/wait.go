@@ -14,7 +14,7 @@ import (
 const (
 	spinTime   = 50 * time.Microsecond
 	firstPause = 20 * time.Microsecond
-	longPause  = time.Millisecond
+	maxPause   = time.Millisecond
 )
 
 // Synchronize waits for all enqueued work.
@@ -35,7 +35,7 @@ func (s *stream) Synchronize(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pause):
-			pause = min(2*pause, longPause)
+			pause = min(2*pause, maxPause)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // heapRoom is what the symmetric heap gets besides the caller's bytes, for
 // alignment and for what NVSHMEM itself keeps there for every team. It is the
-// size of the whole heap where nobody asks for one, so it is enough for that.
+// size of NVSHMEM's default heap, so it is enough for that.
 const heapRoom = 1 << 30
 
 // uidPlugin is how NVSHMEM names the plugin that unique ids need.

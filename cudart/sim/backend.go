@@ -7,9 +7,9 @@
 // kernel are atomics on memory that all of them see. [Device.Multicast] gives
 // such memory the one address that multimem instructions take.
 //
-// A goroutine gives the streams of a device turns, so that their kernels and copies
-// go on side by side. When every one of them is waiting for somebody else, the
-// goroutine gives its CPU away, so that more ranks than cores make progress.
+// One goroutine gives the streams of a device turns, so that their kernels and copies run
+// concurrently. When all of them wait for other ranks, the goroutine backs off, so that more ranks than
+// cores make progress.
 package sim
 
 import (
@@ -29,9 +29,9 @@ type Options struct {
 	Major, Minor int
 	// Seed, where it is not zero, makes kernels see memory in disorder: warps
 	// and blocks take turns at random, stores that nothing orders become visible
-	// late and in any order, weak loads see what this process's devices have
-	// overwritten until they acquire something, and asynchronous multiplications are
-	// done at any time until they are waited for. See [gpurun/cudart/sim/exec]. Streams begin
+	// late and in any order, weak loads see values that this process's devices have
+	// overwritten until the block acquires, and asynchronous multiplications are
+	// performed at any time until they are waited for. See [gpurun/cudart/sim/exec]. Streams begin
 	// their commands late, and copies are made in pieces, at any time and in any
 	// order that streams and events leave open. A seed and a device's ordinal give
 	// the same disorder again, as far as other processes and the time at which work

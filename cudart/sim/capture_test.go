@@ -273,7 +273,7 @@ func TestPiecesOfCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.IntRange(0, 200), rapid.IntRange(0, 5<<20)).Draw(t, "size")
 		d := &Device{seed: rapid.Uint64().Draw(t, "seed")}
-		e := engine{stream: &stream{delays: d.random(0, 0)}, to: make([]byte, size)}
+		e := copyEngine{stream: &stream{delays: d.random(0, 0)}, to: make([]byte, size)}
 		e.split()
 		covered := make([]byte, size)
 		for _, p := range e.pieces {

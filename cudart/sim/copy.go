@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// wholePiece is how much the copy engine moves in a turn, in bytes.
-	wholePiece = 1 << 20
-	// mostPieces bounds the number of pieces of a copy in disorder.
-	mostPieces = 8
+	// pieceBytes is how much the copy engine moves in a turn, in bytes.
+	pieceBytes = 1 << 20
+	// maxPieces bounds the number of pieces of a copy in disorder.
+	maxPieces = 8
 	// pieceAlignment is what pieces begin at in disorder, in bytes from the first.
 	pieceAlignment = 16
 )
@@ -27,9 +27,9 @@ type transfer struct {
 	value    byte
 }
 
-// engine performs a transfer in pieces: in order, or with disorder in any order
-// and with breaks between them. The copy engine of a GPU promises no order either.
-type engine struct {
+// copyEngine performs a transfer in pieces: in order, or with disorder in random order and with
+// delays in between. The copy engine of a GPU guarantees no order either.
+type copyEngine struct {
 	stream   *stream
 	dst      cudart.DevicePtr
 	to, from []byte // nothing in from for a memset
@@ -38,7 +38,7 @@ type engine struct {
 }
 
 func (t transfer) begin(s *stream) (task, error) {
-	e := &engine{stream: s, dst: t.dst, value: t.value}
+	e := &copyEngine{stream: s, dst: t.dst, value: t.value}
 	var err error
 	if e.to, err = s.device.memory.bytes(t.dst, t.bytes); err != nil {
 		return nil, failure("writing to device memory", cudart.ErrInvalidValue, "%v", err)
@@ -54,18 +54,18 @@ func (t transfer) begin(s *stream) (task, error) {
 
 // split cuts the transfer into pieces. One from a range to another that overlaps
 // it is done at once.
-func (e *engine) split() {
+func (e *copyEngine) split() {
 	size := int64(len(e.to))
 	r := e.stream.delays
 	cuts := []int64{0}
 	switch {
 	case overlap(e.to, e.from):
 	case r == nil:
-		for at := int64(wholePiece); at < size; at += wholePiece {
+		for at := int64(pieceBytes); at < size; at += pieceBytes {
 			cuts = append(cuts, at)
 		}
 	default:
-		for range r.IntN(mostPieces) {
+		for range r.IntN(maxPieces) {
 			last := cuts[len(cuts)-1]
 			if at := last + (1+r.Int64N(size/2+1))/pieceAlignment*pieceAlignment; at > last && at < size {
 				cuts = append(cuts, at)
@@ -87,10 +87,10 @@ func overlap(a, b []byte) bool {
 }
 
 // step moves a piece.
-func (e *engine) step() (exec.State, error) {
+func (e *copyEngine) step() (exec.State, error) {
 	p := e.pieces[0]
 	to := e.to[p[0]:p[1]]
-	e.note(p[0], len(to))
+	e.recordOverwritten(p[0], len(to))
 	if e.from != nil {
 		copy(to, e.from[p[0]:p[1]])
 	} else {
@@ -103,13 +103,13 @@ func (e *engine) step() (exec.State, error) {
 	return exec.Running, nil
 }
 
-// note keeps what a piece is about to replace, for blocks that load what was there.
-func (e *engine) note(offset int64, bytes int) {
+// recordOverwritten keeps what a piece is about to overwrite, for blocks with stale loads.
+func (e *copyEngine) recordOverwritten(offset int64, bytes int) {
 	if e.stream.delays == nil {
 		return
 	}
 	if r, ok := e.stream.device.memory.Resolve(uint64(e.dst)); ok {
-		history.Note(r, uint64(e.dst)-r.Base+uint64(offset), uint64(bytes))
+		history.Record(r, uint64(e.dst)-r.Base+uint64(offset), uint64(bytes))
 	}
 }
 
@@ -124,8 +124,9 @@ func set(to []byte, value byte) {
 	}
 }
 
-// zero clears memory. Whole pages the operating system takes back where it can: they are zero when they are next touched, and
-// of mailboxes and the like, which are made for the largest grids, most never are.
+// zero clears memory. Whole pages are given back to the operating system where that works: they are
+// zero when they are next touched. Most pages of mailboxes, which are sized for the largest grids,
+// never are.
 func zero(to []byte) {
 	page := uintptr(os.Getpagesize())
 	head := min(-uintptr(unsafe.Pointer(unsafe.SliceData(to)))%page, uintptr(len(to)))

@@ -2,20 +2,18 @@ package sim
 
 import "math/rand/v2"
 
-// With a seed, commands begin late and the copy engine goes on late. Delays are
-// counted in turns of the stream and not in time, so that they do not depend on
-// how busy the machine is: among streams of one device, the same work enqueued
-// at once happens in the same order again.
+// With a seed, commands begin late and the copy engine pauses between pieces. Delays are counted in
+// turns of the stream and not in time, so that they do not depend on the load of the machine: the
+// same work, enqueued at once on streams of one device, happens in the same order again.
 const (
-	beforeCommand = 11 // the logarithm of the longest delay
+	beforeCommand = 11 // base-2 logarithm of the longest delay
 	betweenPieces = 5  // likewise, of a copy
 )
 
-// delay lets the stream rest for less than 1<<most turns. Short rests are as
-// likely as long ones.
+// delay makes the stream skip less than 1<<most turns. Short delays are as likely as long ones.
 func (s *stream) delay(most int) {
 	if r := s.delays; r != nil {
-		s.rest = r.IntN(1 << r.IntN(most+1))
+		s.delayTurns = r.IntN(1 << r.IntN(most+1))
 	}
 }
 

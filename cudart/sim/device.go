@@ -26,11 +26,11 @@ type Device struct {
 	ended  chan struct{} // closed when the goroutine of the streams has returned
 	made   int           // streams so far; the owner's
 	// released is what kernels have released to the device alone; the streams' goroutine's.
-	released exec.DeviceStores
+	gpuScope exec.GPUScopeStores
 
 	mu      sync.Mutex
 	streams []*stream // those that are not over; replaced and never changed
-	broken  error     // the first fault of a kernel, which every later call reports
+	fault   error     // the first fault of a kernel, which every later call reports
 	stats   exec.Stats
 }
 
@@ -54,14 +54,14 @@ func (d *Device) Nanoseconds() uint64 { return uint64(time.Since(d.start)) }
 func (d *Device) sticky() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.broken
+	return d.fault
 }
 
-func (d *Device) breakWith(err error) {
+func (d *Device) setFault(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.broken == nil {
-		d.broken = err
+	if d.fault == nil {
+		d.fault = err
 	}
 }
 

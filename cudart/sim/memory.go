@@ -17,8 +17,8 @@ import (
 // it is not noticed as out of range.
 const granule = 256
 
-// seals keep an exported memfd at its size, so that no process can pull pages
-// from under another.
+// seals keep an exported memfd at its size, so that no process can remove pages that another has
+// mapped.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // history is that of all device memory in this process, which devices share. What other
@@ -40,8 +40,8 @@ type allocation struct {
 // memory is the address space of a device. Streams read it while the device's
 // owner changes it.
 //
-// Pages take the machine's memory only when they are touched, and then nobody
-// can refuse them any more: the limit does it before.
+// Pages take the machine's memory only when they are touched, and cannot be refused then: the limit
+// refuses the allocation.
 type memory struct {
 	limit   int64 // of what the device allocates, in bytes
 	mu      sync.RWMutex
@@ -164,7 +164,7 @@ func (m *memory) release(a *allocation) error {
 		return nil
 	}
 	err := unix.Munmap(a.data)
-	history.Forget(a.inode) // who maps it, too, begins a new past with the next kernel
+	history.Forget(a.inode) // another mapping gets a new history with the next kernel
 	if a.file != nil {
 		m.used -= a.size
 		a.file.Close()

@@ -23,19 +23,19 @@ func (d *Device) Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error)
 	if d.info.Major < 9 {
 		return 0, failure(op, cudart.ErrNotSupported, "multicast needs compute capability 9.0, and the device has %d.%d", d.info.Major, d.info.Minor)
 	}
-	a, err := d.memory.joinMembers(members)
+	a, err := d.memory.newMulticast(members)
 	if err != nil {
 		return 0, failure(op, cudart.ErrInvalidValue, "%v", err)
 	}
 	return cudart.DevicePtr(a.base), nil
 }
 
-// joinMembers makes an allocation that has members instead of memory.
-func (m *memory) joinMembers(members []cudart.DevicePtr) (*allocation, error) {
+// newMulticast makes an allocation that has members instead of memory.
+func (m *memory) newMulticast(members []cudart.DevicePtr) (*allocation, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("there are no members")
 	}
-	team := make([]*allocation, len(members))
+	group := make([]*allocation, len(members))
 	for i, ptr := range members {
 		a, err := m.find(ptr)
 		switch {
@@ -43,14 +43,14 @@ func (m *memory) joinMembers(members []cudart.DevicePtr) (*allocation, error) {
 			return nil, fmt.Errorf("member %d: %w", i, err)
 		case a.host || a.members != nil:
 			return nil, fmt.Errorf("member %d: %#x is not device memory", i, uint64(ptr))
-		case i > 0 && len(a.data) != len(team[0].data):
-			return nil, fmt.Errorf("member %d has %d bytes and member 0 has %d", i, len(a.data), len(team[0].data))
+		case i > 0 && len(a.data) != len(group[0].data):
+			return nil, fmt.Errorf("member %d has %d bytes and member 0 has %d", i, len(a.data), len(group[0].data))
 		}
-		team[i] = a
+		group[i] = a
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.insert(&allocation{size: team[0].size, members: team}), nil
+	return m.insert(&allocation{size: group[0].size, members: group}), nil
 }
 
 // region is the executor's view of an allocation.

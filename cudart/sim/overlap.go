@@ -7,58 +7,58 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// running is a kernel that executes.
-type running struct {
+// runningKernel is a kernel that executes.
+type runningKernel struct {
 	*launch
 	grid *exec.Grid
 	done bool
 }
 
-// flight is the kernels of a stream that execute at once: one, and those that
-// began after it by programmatic dependent launch.
-type flight struct {
+// kernelTask is the kernels of a stream that execute concurrently: one, and those that began after it
+// by programmatic dependent launch.
+type kernelTask struct {
 	stream *stream
-	active []*running
-	last   *running   // the newest, which may be done already
-	random *rand.Rand // of the newest; nil without disorder
+	active []*runningKernel
+	last   *runningKernel // the newest, which may be done already
+	random *rand.Rand     // of the newest; nil without disorder
 }
 
 // begin makes a kernel ready to execute, with the launches to come that follow it
 // in the stream and may begin before it has ended.
 func (l *launch) begin(s *stream) (task, error) {
-	f := &flight{stream: s}
+	f := &kernelTask{stream: s}
 	return f, f.start(l)
 }
 
-// step gives all kernels of the flight a turn.
-func (f *flight) step() (exec.State, error) {
+// step gives each kernel of the task a turn.
+func (f *kernelTask) step() (exec.State, error) {
 	if next := f.dependent(); next != nil {
 		if err := f.start(next); err != nil {
 			return exec.Done, err
 		}
 	}
-	progress, err := f.round()
+	progress, err := f.turn()
 	switch {
 	case err != nil || len(f.active) == 0:
 		return exec.Done, err
 	case !progress:
 		return exec.Idle, nil
 	case f.interrupts():
-		f.stream.device.pause(0, 0)
+		f.stream.device.backOff(0, 0)
 	}
 	return exec.Running, nil
 }
 
-// interrupts decides whether others run after a round, so that they see memory in
-// between: in disorder, now and then.
-func (f *flight) interrupts() bool {
+// interrupts decides, in disorder and at random, whether other processes run after a turn, so that they
+// see memory in between.
+func (f *kernelTask) interrupts() bool {
 	const oneIn = 8
 	return f.random != nil && f.random.IntN(oneIn) == 0
 }
 
 // dependent takes the next launch off the queue if it may begin: it asked for
 // that, and every block before it has launched its dependents or exited.
-func (f *flight) dependent() *launch {
+func (f *kernelTask) dependent() *launch {
 	if !f.last.grid.LaunchesDependents() {
 		return nil
 	}
@@ -81,13 +81,13 @@ func (s *stream) takeDependent() *launch {
 	return l
 }
 
-// start launches a kernel. What its griddepcontrol.wait waits for is the launch
-// right before it; whether that one waited for those before is its affair.
-func (f *flight) start(l *launch) error {
+// start launches a kernel. Its griddepcontrol.wait waits for the launch right before it, and not for
+// earlier ones.
+func (f *kernelTask) start(l *launch) error {
 	cfg := l.config()
 	f.stream.launches++
 	f.random = l.device.random(f.stream.number, f.stream.launches)
-	cfg.Disorder, cfg.History, cfg.Device = f.random, &history, &f.stream.device.released
+	cfg.Disorder, cfg.History, cfg.GPUScope = f.random, &history, &f.stream.device.gpuScope
 	if prior := f.last; prior != nil {
 		cfg.PriorDone = func() bool { return prior.done }
 	}
@@ -95,18 +95,18 @@ func (f *flight) start(l *launch) error {
 	if err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
-	f.last = &running{launch: l, grid: grid}
+	f.last = &runningKernel{launch: l, grid: grid}
 	f.active = append(f.active, f.last)
 	return nil
 }
 
-// round gives every kernel a turn and reports whether one of them made
-// progress. The newest comes first, so that one that does not wait for those
-// before it, and should, meets memory as they have not yet left it.
-func (f *flight) round() (progress bool, err error) {
+// turn gives every kernel a turn and reports whether one of them made progress. The newest kernel
+// runs first: if it lacks a griddepcontrol.wait, it sees memory that the older kernels have not yet
+// written.
+func (f *kernelTask) turn() (progress bool, err error) {
 	for i := len(f.active) - 1; i >= 0; i-- {
 		r := f.active[i]
-		state, err := r.grid.Round(quantum)
+		state, err := r.grid.Turn(quantum)
 		if err != nil {
 			return false, r.failed(err)
 		}

@@ -12,51 +12,50 @@ import (
 type activity uint8
 
 const (
-	asleep  activity = iota // nothing is enqueued
-	waiting                 // the work under way waits for somebody else's
-	moving
+	empty   activity = iota // nothing is enqueued
+	blocked                 // the commands that have begun wait for other work
+	progressed
 )
 
 // run gives the device's streams turns until the device closes. A turn is a
-// small part of a command, so that whatever is under way goes on side by side,
-// and a kernel may wait for a copy.
+// small part of a command, so that all commands that have begun run concurrently, and a kernel may wait
+// for a copy.
 func (d *Device) run() {
 	defer close(d.ended)
-	look := time.Duration(0) // how long it takes to see that nothing moves
-	for idle := 0; d.stop.Err() == nil; {
+	pollTime := time.Duration(0) // of a turn that finds no progress
+	for idleTurns := 0; d.stop.Err() == nil; {
 		began := time.Now()
-		switch d.sweep() {
-		case moving:
-			idle = 0
-		case waiting:
-			idle++
-			look = min(time.Since(began), 2*look+time.Microsecond) // not what it took where others had the CPU meanwhile
-			d.pause(idle, look)
-		case asleep:
-			idle = 0
+		switch d.turnAll() {
+		case progressed:
+			idleTurns = 0
+		case blocked:
+			idleTurns++
+			pollTime = min(time.Since(began), 2*pollTime+time.Microsecond) // without the time that other processes had the CPU
+			d.backOff(idleTurns, pollTime)
+		case empty:
+			idleTurns = 0
 			d.sleep()
 		}
 	}
 }
 
-// sweep gives each stream a turn and returns the most that one of them did.
-func (d *Device) sweep() activity {
-	most := asleep
-	for _, s := range d.admit() {
+// turnAll gives each stream a turn and returns the highest activity.
+func (d *Device) turnAll() activity {
+	most := empty
+	for _, s := range d.takeCommands() {
 		most = max(most, s.turn())
 	}
 	return most
 }
 
-// admit takes the next command of every stream that has none under way, all in
-// one moment, so that what is enqueued at once also begins at once. It returns
-// the streams.
-func (d *Device) admit() []*stream {
+// takeCommands takes the next command of every stream that executes none, all under one lock, so that
+// commands that were enqueued at once also begin at once. It returns the streams.
+func (d *Device) takeCommands() []*stream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.streams {
 		if s.task == nil {
-			s.admit()
+			s.takeCommand()
 		}
 	}
 	return d.streams
@@ -78,35 +77,38 @@ func (d *Device) notify() {
 	}
 }
 
-// pause gives the CPU to whoever the kernels wait for, first to the rest of this
-// process and then to other processes. At first it only yields, because the
-// answer is often on its way; then it sleeps, a small part of the time waited so
-// far, so that ranks that have something to do find a core, however many wait. It
-// sleeps for longer than it took to see that nothing moves: where thousands
-// of warps poll, as those do that take packets, looking again at once would leave the
-// others nothing. A sleep of Go's own would last a millisecond at least where nothing
-// else runs, which is too long at first.
-func (d *Device) pause(rounds int, look time.Duration) {
+// backOff gives the CPU to the ranks that the kernels wait for: first to the rest of this process, then to
+// other processes. idleTurns counts the turns in a row without progress; pollTime is how long one
+// takes.
+//
+// At first it only yields, because the answer comes soon as a rule. Then it sleeps for a small part of
+// the time waited so far, so that ranks with work find a core, however many wait. It sleeps for longer than
+// pollTime: where thousands of warps poll, as in kernels that receive packets, polling again at once would
+// leave the other ranks nothing. Short sleeps are system calls: Go's own would last a millisecond or more
+// when nothing else runs.
+func (d *Device) backOff(idleTurns int, pollTime time.Duration) {
 	const (
-		yields, step = 64, 5 * time.Microsecond
-		quick, share = 20 * time.Microsecond, 3 // of what takes longer, looking has a quarter of the time
-		longest      = 500 * time.Microsecond
+		yields, step    = 64, 5 * time.Microsecond // turns that only yield; sleep per turn after these
+		shortPoll       = 20 * time.Microsecond    // longer polls ...
+		sleepPerPoll    = 3                        // ... are followed by so many times their own length
+		longestSyscall  = 500 * time.Microsecond
+		shortestGoSleep = time.Millisecond
 	)
 	runtime.Gosched()
-	nap := max(0, time.Duration(rounds-yields)*step)
-	if look > quick {
-		nap = max(nap, share*look)
+	sleep := max(0, time.Duration(idleTurns-yields)*step)
+	if pollTime > shortPoll {
+		sleep = max(sleep, sleepPerPoll*pollTime)
 	}
 	switch {
-	case nap == 0:
+	case sleep == 0:
 		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-	case nap <= longest:
-		short := unix.NsecToTimespec(int64(nap))
+	case sleep <= longestSyscall:
+		short := unix.NsecToTimespec(int64(sleep))
 		unix.Nanosleep(&short, nil)
 	default:
 		select {
 		case <-d.wake:
-		case <-time.After(max(time.Millisecond, share*look)):
+		case <-time.After(max(shortestGoSleep, sleepPerPoll*pollTime)):
 		}
 	}
 }

@@ -46,11 +46,11 @@ type stream struct {
 	tail    []int    // the captured nodes that the next one follows
 
 	// For the device's goroutine only.
-	upcoming command // to begin in the next turn, or nil
-	task     task
-	rest     int        // turns until the task goes on
-	delays   *rand.Rand // decides about rests; nil without disorder
-	launches uint64     // with disorder
+	upcoming   command // to begin in the next turn, or nil
+	task       task
+	delayTurns int        // turns until the task continues
+	delays     *rand.Rand // decides about rests; nil without disorder
+	launches   uint64     // with disorder
 }
 
 // NewStream starts a stream. Priorities are hints, and this device takes none.
@@ -64,35 +64,35 @@ func (d *Device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	return d.newStream(), nil
 }
 
-// turn does a part of the stream's work. After a fault of the device it only
-// passes over what is enqueued.
+// turn does a part of the stream's work. After a fault of the device it skips the commands that are
+// enqueued.
 func (s *stream) turn() activity {
 	if s.task == nil {
 		if s.upcoming == nil {
-			return asleep
+			return empty
 		}
 		if err := s.begin(s.upcoming); err != nil {
-			s.device.breakWith(err)
+			s.device.setFault(err)
 		}
 		s.upcoming = nil
-		return moving
+		return progressed
 	}
-	if s.rest > 0 {
-		s.rest--
-		return moving
+	if s.delayTurns > 0 {
+		s.delayTurns--
+		return progressed
 	}
 	state, err := s.task.step()
 	if err != nil {
-		s.device.breakWith(err)
+		s.device.setFault(err)
 		state = exec.Done
 	}
 	if state == exec.Done {
 		s.task = nil
 	}
 	if state == exec.Idle {
-		return waiting
+		return blocked
 	}
-	return moving
+	return progressed
 }
 
 func (s *stream) begin(c command) (err error) {
@@ -107,9 +107,9 @@ func (s *stream) begin(c command) (err error) {
 	return err
 }
 
-// admit takes the first command off the queue. A closed stream without any is
+// takeCommand takes the first command off the queue. A closed stream without any is
 // over. The caller holds device.mu.
-func (s *stream) admit() {
+func (s *stream) takeCommand() {
 	d := s.device
 	switch {
 	case len(s.queue) > 0:
@@ -139,7 +139,7 @@ func (s *stream) push(work ...command) error {
 	return s.pushLocked(work...)
 }
 
-// pushLocked is push for those who hold device.mu.
+// pushLocked is push for callers that hold device.mu.
 func (s *stream) pushLocked(work ...command) error {
 	if s.closed || s.device.stop.Err() != nil {
 		return failure("enqueueing work", cudart.ErrInvalidHandle, "the stream is closed")
@@ -187,8 +187,8 @@ func (s *stream) Synchronize(ctx context.Context) error {
 	return s.device.sticky()
 }
 
-// settle is Synchronize for calls without a context.
-func (s *stream) settle() error {
+// synchronize is Synchronize for calls without a context.
+func (s *stream) synchronize() error {
 	ctx, cancel := context.WithTimeout(s.device.stop, drainLimit)
 	defer cancel()
 	return s.Synchronize(ctx)

@@ -25,7 +25,7 @@ func (s *stream) transfer(t transfer, ptrs ...cudart.DevicePtr) error {
 
 // Upload waits for earlier work, and copies from the host.
 func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
-	if err := s.settle(); err != nil {
+	if err := s.synchronize(); err != nil {
 		return err
 	}
 	to, err := s.device.memory.bytes(dst, int64(len(src)))
@@ -38,7 +38,7 @@ func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
 
 // Download waits for earlier work, and copies to the host.
 func (s *stream) Download(dst []byte, src cudart.DevicePtr) error {
-	if err := s.settle(); err != nil {
+	if err := s.synchronize(); err != nil {
 		return err
 	}
 	from, err := s.device.memory.bytes(src, int64(len(dst)))

@@ -13,7 +13,7 @@ func (s *stream) WriteValue(dst cudart.DevicePtr, value uint32) error {
 	if err := s.checkWord("enqueueing the writing of a value", dst); err != nil {
 		return err
 	}
-	return s.enqueue(write{dst, value})
+	return s.enqueue(writeCommand{dst, value})
 }
 
 // WaitValue has what is enqueued from now on wait for a word.
@@ -21,7 +21,7 @@ func (s *stream) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	if err := s.checkWord("enqueueing a wait for a value", addr); err != nil {
 		return err
 	}
-	return s.enqueue(wait{addr, value})
+	return s.enqueue(waitCommand{addr, value})
 }
 
 // checkWord refuses an address that no word can have.
@@ -44,57 +44,57 @@ func (s *stream) word(at cudart.DevicePtr) (*uint32, error) {
 	return (*uint32)(unsafe.Pointer(unsafe.SliceData(bytes))), nil
 }
 
-// write is an enqueued WriteValue.
-type write struct {
+// writeCommand is an enqueued WriteValue.
+type writeCommand struct {
 	dst   cudart.DevicePtr
 	value uint32
 }
 
-// storing is one under way.
-type storing struct {
+// writeTask is a writeCommand that has begun.
+type writeTask struct {
 	word  *uint32
 	value uint32
 }
 
-func (w write) begin(s *stream) (task, error) {
+func (w writeCommand) begin(s *stream) (task, error) {
 	to, err := s.word(w.dst)
 	if err != nil {
 		return nil, failure("writing a value", cudart.ErrInvalidValue, "%v", err)
 	}
-	return storing{to, w.value}, nil
+	return writeTask{to, w.value}, nil
 }
 
 // step stores the word as a release does: Go's atomics are sequentially
 // consistent, and the copies and kernels before it in the stream are complete.
-func (w storing) step() (exec.State, error) {
+func (w writeTask) step() (exec.State, error) {
 	atomic.StoreUint32(w.word, w.value)
 	return exec.Done, nil
 }
 
-// wait is an enqueued WaitValue.
-type wait struct {
+// waitCommand is an enqueued WaitValue.
+type waitCommand struct {
 	addr  cudart.DevicePtr
 	value uint32
 }
 
-// polling is one under way.
-type polling struct {
+// waitTask is a waitCommand that has begun.
+type waitTask struct {
 	device *Device
 	word   *uint32
 	value  uint32
 }
 
-func (w wait) begin(s *stream) (task, error) {
+func (w waitCommand) begin(s *stream) (task, error) {
 	at, err := s.word(w.addr)
 	if err != nil {
 		return nil, failure("waiting for a value", cudart.ErrInvalidValue, "%v", err)
 	}
-	return polling{s.device, at, w.value}, nil
+	return waitTask{s.device, at, w.value}, nil
 }
 
-// step looks at the word. Nobody waits on a device that is broken: what would write the
-// word may have been passed over.
-func (w polling) step() (exec.State, error) {
+// step polls the word. A wait ends when the device is broken: the command that would write the word
+// may have been skipped.
+func (w waitTask) step() (exec.State, error) {
 	if int32(atomic.LoadUint32(w.word)-w.value) < 0 && w.device.sticky() == nil {
 		return exec.Idle, nil
 	}

@@ -84,7 +84,7 @@ func TestNobodyWaitsForAValueForever(t *testing.T) {
 	for name, end := range map[string]func(d *Device) error{
 		"closed": (*Device).Close,
 		"broken": func(d *Device) error {
-			d.breakWith(errors.New("a fault"))
+			d.setFault(errors.New("a fault"))
 			return nil
 		},
 	} {

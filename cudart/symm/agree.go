@@ -55,7 +55,7 @@ func (m *Memory) verdict(reports []report, failure error) error {
 			err = failure
 		}
 		if r.Unreachable != nil {
-			err = &UnreachableError{Rank: rank, Peer: *r.Unreachable, Err: err}
+			err = &NoPeerAccessError{Rank: rank, Peer: *r.Unreachable, Err: err}
 		}
 		failures = append(failures, fmt.Errorf("rank %d: %w", rank, err))
 	}
@@ -96,7 +96,7 @@ func (m *Memory) gather(ctx context.Context, round string, mine report) ([]repor
 		return nil, fmt.Errorf("encoding the report for %s: %w", round, err)
 	}
 	texts, err := m.ex.AllGather(ctx, round, text)
-	m.lost = m.lost || err != nil
+	m.peerLost = m.peerLost || err != nil
 	if err == nil {
 		err = wantOnePerRank(len(texts), m.ex.WorldSize())
 	}

@@ -9,7 +9,7 @@ import (
 
 // exchangeFiles is [backend].exchange where handles are open files.
 func exchangeFiles(ctx context.Context, ex Exchange, mine *os.File) ([]handle, error) {
-	files, err := ex.AllGatherFiles(ctx, roundHandle, mine)
+	files, err := ex.AllGatherFiles(ctx, stepHandles, mine)
 	handles := make([]handle, len(files))
 	for rank, f := range files {
 		handles[rank].file = f
@@ -25,7 +25,7 @@ func exchangeFiles(ctx context.Context, ex Exchange, mine *os.File) ([]handle, e
 
 // exchangeBytes is [backend].exchange where handles are bytes.
 func exchangeBytes(ctx context.Context, ex Exchange, mine []byte) ([]handle, error) {
-	all, err := ex.AllGather(ctx, roundHandle, mine)
+	all, err := ex.AllGather(ctx, stepHandles, mine)
 	if err == nil {
 		err = wantOnePerRank(len(all), ex.WorldSize())
 	}

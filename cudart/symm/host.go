@@ -78,7 +78,7 @@ func (b *host) open(_ int, h handle) (cudart.DevicePtr, error) {
 func (b *host) unmap(ptr cudart.DevicePtr) error { return b.CloseHost(ptr) }
 func (b *host) free(ptr cudart.DevicePtr) error  { return b.CloseHost(ptr) }
 
-// newMemfd makes zeroed memory of whole pages whose size nobody can change.
+// newMemfd makes zeroed memory of whole pages, sealed against changes of its size.
 func newMemfd(bytes int64) (*os.File, error) {
 	fd, err := unix.MemfdCreate("gpurun symmetric memory", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("rank %d: got %v, want %q", rank, err, test.want)
 				}
-				if errors.As(err, new(*UnreachableError)) {
+				if errors.As(err, new(*NoPeerAccessError)) {
 					t.Errorf("rank %d: host memory is out of reach: %v", rank, err)
 				}
 			}

@@ -28,7 +28,7 @@ const (
 	// atomic among GPUs there; loads and stores keep their order.
 	Host Kind = "host"
 	// Private is memory of the device that no peer maps, for ranks on several
-	// machines: Peers holds the own entry only, and Free waits for nobody.
+	// machines: Peers holds the own entry only, and Free waits for no peer.
 	Private Kind = "private"
 	// Simulated is the memory of simulated devices: a file that peers map.
 	Simulated Kind = "sim"
@@ -45,8 +45,8 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("symmetric memory of kind %s: %s", e.Kind, e.Reason)
 }
 
-// choose finds the backends that may be what the options ask for, best first.
-func (m *Memory) choose(dev cudart.Device) ([]backend, error) {
+// findBackends finds the backends that may be what the options ask for, best first.
+func (m *Memory) findBackends(dev cudart.Device) ([]backend, error) {
 	rows, o := table(), m.options
 	i := slices.IndexFunc(rows, func(r row) bool { return r.kind == o.kind() })
 	if i < 0 {
@@ -59,7 +59,7 @@ func (m *Memory) choose(dev cudart.Device) ([]backend, error) {
 		return nil, &UnsupportedError{o.kind(), fmt.Sprintf("device %q (%s) has no way to share memory so; it can do %s",
 			dev.Info().Name, dev.Info().Backend, kinds(able))}
 	case o.Multicast:
-		return admitMulticast(candidates)
+		return supportingMulticast(candidates)
 	}
 	return candidates, nil
 }

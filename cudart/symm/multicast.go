@@ -21,7 +21,7 @@ type multicaster interface {
 	leaveMulticast() error
 }
 
-// step is a part of what makes a multicast address. All ranks finish a step before
+// step is a part of creating a multicast address. All ranks finish a step before
 // any of them begins the next.
 type step struct {
 	name string
@@ -35,10 +35,10 @@ func (m *Memory) makeMulticast(ctx context.Context) error {
 	if !ok || !m.options.Multicast {
 		return nil
 	}
-	m.team = b
+	m.multicaster = b
 	for _, s := range b.multicastSteps(ctx, m) {
 		failure := s.do()
-		reports, err := m.gather(ctx, roundMulticast+s.name, m.report(failure))
+		reports, err := m.gather(ctx, stepMulticast+s.name, m.report(failure))
 		if err != nil {
 			return errors.Join(failure, err)
 		}
@@ -58,18 +58,18 @@ func (m *Memory) unmapMulticast() error {
 	}
 	ptr := m.Multicast
 	m.Multicast = 0
-	if err := m.team.unmapMulticast(ptr); err != nil {
+	if err := m.multicaster.unmapMulticast(ptr); err != nil {
 		return fmt.Errorf("freeing the multicast address: %w", err)
 	}
 	return nil
 }
 
 func (m *Memory) leaveMulticast() error {
-	if m.team == nil {
+	if m.multicaster == nil {
 		return nil
 	}
-	b := m.team
-	m.team = nil
+	b := m.multicaster
+	m.multicaster = nil
 	if err := b.leaveMulticast(); err != nil {
 		return fmt.Errorf("leaving the multicast object: %w", err)
 	}

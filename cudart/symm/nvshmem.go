@@ -9,8 +9,8 @@ import (
 )
 
 // NVSHMEM is what symm needs from libnvshmem_host. Init, Malloc, Free and Finalize
-// are collective and may block in C when a rank does not come: whoever calls
-// Allocate and Free with it watches over them. They run on the device's thread,
+// are collective and may block in C when a rank does not come: the caller of
+// Allocate and Free bounds them. They run on the device's thread,
 // where the primary context is current.
 type NVSHMEM interface {
 	// NewUniqueID makes the id by which the ranks find each other. Rank 0 calls it,
@@ -74,16 +74,16 @@ func (b *nvshmem) learn(all []facts) error {
 	return nil
 }
 
-// enter implements session.
-func (b *nvshmem) enter() error {
+// initLibrary implements session.
+func (b *nvshmem) initLibrary() error {
 	if err := b.lib.Init(b.rank, b.world, b.id, b.device); err != nil {
 		return fmt.Errorf("initializing NVSHMEM: %w", err)
 	}
 	return nil
 }
 
-// leave implements session.
-func (b *nvshmem) leave() error {
+// finalizeLibrary implements session.
+func (b *nvshmem) finalizeLibrary() error {
 	if err := b.lib.Finalize(); err != nil {
 		return fmt.Errorf("finalizing NVSHMEM: %w", err)
 	}

@@ -220,7 +220,7 @@ func TestNVSHMEMFailsOnAllRanks(t *testing.T) {
 		"short id": {
 			func(j *job, _ []*library) {
 				j.members[0].tamper = func(round string, mine []byte) []byte {
-					if round != roundSettle {
+					if round != stepBackend {
 						return mine
 					}
 					return []byte(`{"bytes":4096,"backend":"nvshmem","facts":{"unique_id":"AAEC"}}`)
@@ -237,7 +237,7 @@ func TestNVSHMEMFailsOnAllRanks(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("rank %d: got %v, want %q", rank, err, test.want)
 				}
-				if got := errors.As(err, new(*UnreachableError)); got != (name == "unmapped") {
+				if got := errors.As(err, new(*NoPeerAccessError)); got != (name == "unmapped") {
 					t.Errorf("rank %d: unreachable: %v", rank, got)
 				}
 				if errors.Is(err, context.DeadlineExceeded) {
@@ -292,7 +292,7 @@ func TestNVSHMEMIsNotLeftWithoutAPeer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	j.members[0].tamper = func(round string, mine []byte) []byte {
-		if round == roundOffer {
+		if round == stepAllocated {
 			cancel()
 		}
 		return mine
@@ -315,7 +315,7 @@ func TestNVSHMEMIsNotLeftWithoutAPeer(t *testing.T) {
 type lateAtOffer struct{ member }
 
 func (m lateAtOffer) AllGather(ctx context.Context, name string, mine []byte) ([][]byte, error) {
-	if name == roundOffer && m.rank == 1 {
+	if name == stepAllocated && m.rank == 1 {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -330,7 +330,7 @@ func TestNVSHMEMAcrossMachines(t *testing.T) {
 			libraries[0].unmapped, libraries[1].unmapped = 1, 0
 			memories, errs := j.allocate(t)
 			if !across {
-				if !errors.As(errs[0], new(*UnreachableError)) {
+				if !errors.As(errs[0], new(*NoPeerAccessError)) {
 					t.Errorf("got %v", errs[0])
 				}
 				return

@@ -8,7 +8,7 @@ import (
 )
 
 // Options says what kind of symmetric memory to allocate. All ranks pass the
-// same, but for Begins. The zero value is the device's own memory without a multicast address.
+// same, except for OnStep. The zero value is the device's own memory without a multicast address.
 type Options struct {
 	Kind Kind
 	// Why says in a clause why it is that kind, where nobody asked for it by name.
@@ -22,8 +22,8 @@ type Options struct {
 	AcrossMachines bool
 	// NVSHMEM is the library for NVSHMEMHeap, which nothing else needs.
 	NVSHMEM NVSHMEM
-	// Begins is told of each step that takes time, before it begins. It may be nil.
-	Begins func(Step)
+	// OnStep, which may be nil, is called before each step that takes time.
+	OnStep func(Step)
 }
 
 // Step is one of the steps of [Allocate].
@@ -36,9 +36,9 @@ const (
 	Mapping                // the peers' memory
 )
 
-func (o Options) begins(s Step) {
-	if o.Begins != nil {
-		o.Begins(s)
+func (o Options) onStep(s Step) {
+	if o.OnStep != nil {
+		o.OnStep(s)
 	}
 }
 
@@ -75,10 +75,10 @@ func MulticastForbidden(getenv func(string) string) string {
 	return ""
 }
 
-// admitMulticast leaves the backends that can give a multicast address, and refuses
+// supportingMulticast leaves the backends that can give a multicast address, and refuses
 // it where none can or where it must not be. The simulator's is no object of the
 // machine's, and never forbidden.
-func admitMulticast(ways []backend) ([]backend, error) {
+func supportingMulticast(ways []backend) ([]backend, error) {
 	onGPUs := slices.ContainsFunc(ways, func(b backend) bool { return b.kind().Traits().OnGPUs })
 	if assignment := MulticastForbidden(os.Getenv); assignment != "" && onGPUs {
 		return nil, fmt.Errorf("%s forbids multicast objects", assignment)

@@ -6,7 +6,7 @@ import (
 	"gpurun/cudart"
 )
 
-// private is memory of the own device that nobody else maps.
+// private is memory of the own device that no peer maps.
 type private struct{ dev cudart.Device }
 
 func privateCandidates(dev cudart.Device, _ *Memory) []backend { return []backend{private{dev}} }

@@ -1,9 +1,9 @@
 // Package symm allocates symmetric memory: the same number of bytes on every
 // rank, with every rank holding device pointers to all of them.
 //
-// How one rank's memory becomes another's differs between devices, and hides
-// behind the unexported interface backend. The protocol around it is the same for
-// all of them, and every step of it is collective:
+// How a rank maps a peer's memory differs between memory backends (traits.go lists them), behind the
+// unexported interface backend. The protocol around it is the same for all backends, and every step is
+// collective:
 //
 //	this rank                               all ranks
 //	ask the device what it can do
@@ -17,7 +17,7 @@
 //	report failure, for each step  <----->  all go on, or all do without
 //
 // A rank that fails says so in the next report instead of leaving, so that
-// its peers hear the cause at once and do not wait for their time-out.
+// its peers get the cause at once and do not wait for their time-out.
 package symm
 
 import (
@@ -31,7 +31,7 @@ import (
 
 // Exchange is what symm needs from the rendezvous. Every rank calls the same
 // methods with the same names in the same order; a name may come again, for
-// the next allocation, and then begins a round of its own.
+// the next allocation, and then is an exchange of its own.
 type Exchange interface {
 	Rank() int
 	WorldSize() int
@@ -42,16 +42,16 @@ type Exchange interface {
 	AllGatherFiles(ctx context.Context, name string, mine *os.File) ([]*os.File, error)
 }
 
-// The rounds of the protocol, as named to the Exchange.
+// The steps of the protocol, as named to the Exchange: what the reports are about.
 const (
-	roundSettle  = "symm/settle"
-	roundEntered = "symm/entered"
-	roundOffer   = "symm/offer"
-	roundHandle  = "symm/handle"
-	roundMapped  = "symm/mapped"
-	roundRelease = "symm/release"
+	stepBackend   = "symm/backend"
+	stepLibrary   = "symm/library"
+	stepAllocated = "symm/allocated"
+	stepHandles   = "symm/handles"
+	stepMapped    = "symm/mapped"
+	stepUnmapped  = "symm/unmapped"
 
-	roundMulticast = "symm/multicast/" // and the step's name
+	stepMulticast = "symm/multicast/" // and the step's name
 )
 
 // Memory is this rank's view of one symmetric allocation. The device owns
@@ -73,22 +73,22 @@ type Memory struct {
 	// Backend names the memory backend, which is never Auto. Why says in a clause why it is that one.
 	Backend, Why string
 
-	options Options
-	ex      Exchange
-	backend backend
-	session session     // the backend while its library is in use
-	lost    bool        // a rank did not come to a round
-	settled bool        // all ranks have taken the backend
-	team    multicaster // the backend while it has something of a multicast address
+	options       Options
+	ex            Exchange
+	backend       backend
+	session       librarySession // the backend while its library is in use
+	peerLost      bool           // a rank did not come to an exchange
+	backendChosen bool           // all ranks have taken the backend
+	multicaster   multicaster    // the backend while it has something of a multicast address
 }
 
 // Allocate allocates bytes on every rank of ex and maps all of them on dev.
-// It is collective. The contents are undefined: whoever wants zeros writes
-// them, and lets the ranks meet before the first peer reads.
+// It is collective. The contents are undefined: a rank that needs zeros writes them before a barrier
+// of all ranks.
 //
 // It fails on all ranks or on none, as far as ex delivers; what it had
 // allocated is then freed. Where the cause is that a GPU has no access to a
-// peer's, all ranks get an [UnreachableError]. ctx bounds every wait for a peer.
+// peer's, all ranks get an [NoPeerAccessError]. ctx bounds every wait for a peer.
 func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, o Options) (*Memory, error) {
 	m := &Memory{Bytes: bytes, Peers: make([]cudart.DevicePtr, ex.WorldSize()), options: o, ex: ex}
 	err := m.allocate(ctx, dev)
@@ -102,21 +102,21 @@ func Allocate(ctx context.Context, dev cudart.Device, ex Exchange, bytes int64, 
 }
 
 func (m *Memory) allocate(ctx context.Context, dev cudart.Device) error {
-	if err := m.settle(ctx, dev); err != nil {
+	if err := m.chooseBackend(ctx, dev); err != nil {
 		return err
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.initLibrary(ctx); err != nil {
 		return err
 	}
-	m.settled = true
-	m.options.begins(Allocating)
-	mine, failure := m.offer()
-	m.options.begins(Exchanging)
-	if err := m.agree(ctx, roundOffer, failure); err != nil {
+	m.backendChosen = true
+	m.options.onStep(Allocating)
+	mine, failure := m.allocateLocal()
+	m.options.onStep(Exchanging)
+	if err := m.agree(ctx, stepAllocated, failure); err != nil {
 		return errors.Join(err, mine.close(), m.freeLocal())
 	}
 	failure = errors.Join(m.mapPeers(ctx, mine), mine.close())
-	err := m.agree(ctx, roundMapped, failure)
+	err := m.agree(ctx, stepMapped, failure)
 	if err == nil {
 		err = m.makeMulticast(ctx)
 	}
@@ -130,8 +130,8 @@ func (m *Memory) allocate(ctx context.Context, dev cudart.Device) error {
 // VMM may as well be by IPC after VMM has failed all the same.
 func (m *Memory) mayBeIPC(failed error) bool {
 	_, vmm := m.backend.(*vmm)
-	unreachable := errors.As(failed, new(*UnreachableError))
-	return vmm && m.settled && !m.lost && !unreachable && m.options.kind() == Auto && !m.options.Multicast
+	unreachable := errors.As(failed, new(*NoPeerAccessError))
+	return vmm && m.backendChosen && !m.peerLost && !unreachable && m.options.kind() == Auto && !m.options.Multicast
 }
 
 // allocateByIPC is Allocate once more, after VMM has failed.
@@ -148,8 +148,8 @@ func (m *Memory) allocateByIPC(ctx context.Context, dev cudart.Device, failed er
 
 // Free unmaps the peers' memory, waits until every peer has done the same,
 // and frees the own. It is collective; ctx bounds the wait. When a peer does
-// not come, the own memory stays allocated, since that peer may still use
-// it, and goes with the device. A second Free does nothing.
+// not come, the own memory stays allocated until the device closes, since that peer may still use
+// it. A second Free does nothing.
 func (m *Memory) Free(ctx context.Context) error {
 	if m.Local == 0 {
 		return nil
@@ -166,14 +166,14 @@ func (m *Memory) awaitPeers(ctx context.Context) error {
 	if !m.shared() {
 		return nil
 	}
-	_, err := m.gather(ctx, roundRelease, report{})
+	_, err := m.gather(ctx, stepUnmapped, report{})
 	return err
 }
 
 func (m *Memory) shared() bool { return m.backend.kind() != Private }
 
-// offer allocates the own memory and makes a handle for the peers.
-func (m *Memory) offer() (handle, error) {
+// allocateLocal allocates the own memory and makes a handle for the peers.
+func (m *Memory) allocateLocal() (handle, error) {
 	var err error
 	if m.Local, err = m.backend.malloc(m.Bytes); err != nil {
 		return handle{}, fmt.Errorf("allocating %d bytes of symmetric memory: %w", m.Bytes, err)
@@ -192,7 +192,7 @@ func (m *Memory) mapPeers(ctx context.Context, mine handle) error {
 	if err != nil {
 		return fmt.Errorf("exchanging memory handles: %w", err)
 	}
-	m.options.begins(Mapping)
+	m.options.onStep(Mapping)
 	var failures []error
 	for rank, h := range handles {
 		if rank != m.ex.Rank() && m.shared() {
@@ -236,5 +236,5 @@ func (m *Memory) freeLocal() error {
 	if err != nil {
 		err = fmt.Errorf("freeing symmetric memory: %w", err)
 	}
-	return errors.Join(err, m.leave())
+	return errors.Join(err, m.finalizeLibrary())
 }

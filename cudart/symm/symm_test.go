@@ -174,8 +174,8 @@ func TestOneRankFails(t *testing.T) {
 			[]string{"same backend", "ipc on rank 0,1", "sim on rank 2"},
 		},
 		"no backend":     {handles, func(j *job) { j.devices[2] = &device{fabric: j.fabric} }, []string{"rank 2", "no way to share"}},
-		"garbage report": {handles, garble(roundOffer), []string{"report of rank 2 at symm/offer"}},
-		"garbage handle": {handles, garble(roundHandle), []string{"mapping memory of rank 2", "7 bytes instead of 64"}},
+		"garbage report": {handles, garble(stepAllocated), []string{"report of rank 2 at symm/allocated"}},
+		"garbage handle": {handles, garble(stepHandles), []string{"mapping memory of rank 2", "7 bytes instead of 64"}},
 		"no peer access": {handles, refuse(217), []string{"GPU of rank 1 cannot reach the GPU of rank 0", "rank 2 peer to peer"}},
 		"too few files":  {files, func(j *job) { j.members[0].short = true }, []string{"rank 0: exchanging memory handles: received 2 answers from 3 ranks"}},
 		"import fails":   {handles, refuse(cudart.ErrOutOfMemory), []string{"rank 1: mapping memory of rank 0", "OUT_OF_MEMORY"}},
@@ -217,7 +217,7 @@ func TestMissingPeerEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Allocate(ctx, j.devices[0], j.members[0], 4096, Options{})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), roundSettle) {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), stepBackend) {
 		t.Errorf("got %v", err)
 	}
 	j.wantClean(t, openFiles(t))

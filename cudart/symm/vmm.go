@@ -27,7 +27,7 @@ type vmmDevice interface {
 	// ReleaseMemory gives a handle back; what is mapped stays.
 	ReleaseMemory(handle uint64) error
 
-	teamDevice
+	groupDevice
 }
 
 // vmm shares memory by virtual memory management: every rank creates its own and
@@ -42,7 +42,7 @@ type vmm struct {
 	granularity int64
 	size        int64 // of each rank's memory
 	own         uint64
-	team        team
+	group       multicastGroup
 }
 
 // vmmCandidates tries file descriptors first: they need nothing but the machine.
@@ -80,7 +80,7 @@ func (b *vmm) probe() (facts, error) {
 		return facts{}, fmt.Errorf("knows no granularity of its GPU's memory (%w)", err)
 	}
 	if b.multicast {
-		granularity = max(granularity, b.teamGranularity())
+		granularity = max(granularity, b.groupGranularity())
 	}
 	return facts{Granularity: granularity}, nil
 }

@@ -16,7 +16,7 @@ import (
 type byVirtual struct {
 	mapErr error // of a peer's memory, by VMM alone
 	byHandle
-	teamDevice
+	groupDevice
 	granularity int64
 	cannot      [2]error // export files, and fabric handles
 	size        int64    // of the memory that was created
@@ -217,7 +217,7 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 					t.Errorf("rank %d: got %v, want %q", rank, err, test.want)
 				}
-				if got := errors.As(err, new(*UnreachableError)); got != test.unreachable {
+				if got := errors.As(err, new(*NoPeerAccessError)); got != test.unreachable {
 					t.Errorf("rank %d: unreachable: %v: %v", rank, got, err)
 				}
 			}

@@ -1,4 +1,9 @@
-// Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one behind the other.
+// Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one after the other.
+//
+//   - ll: every rank stores its part to all peers as packets, without a barrier. For small sizes.
+//   - push, pull: every rank stores its part to all peers, or loads their parts, between two barriers.
+//   - bulk: as push, by bulk copies of a few blocks. copy_engine: by memory copies. multimem: the switch delivers one store
+//     to all (NVLS).
 package allgather
 
 import (
@@ -25,13 +30,12 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
-		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than
-// sending every byte twice: an estimate.
+// choose takes packets as long as the barriers that they save cost more than sending every byte twice: an estimate.
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(world) <= 64<<10 {
 		return "ll"

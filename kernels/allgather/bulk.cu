@@ -1,18 +1,18 @@
-// allgather, bulk: every rank stores its part to all, by bulk copies.
+// allgather, bulk: every rank stores its part to all ranks, by bulk copies.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
-//   2. one thread copies chunks of the own part to shared memory, and from there to
-//      every rank's output, beginning with the next rank's; what is not whole aligned
-//      vectors goes by ordinary loads and stores
-//   3. meet again
+//   1. barrier with the same block of all ranks
+//   2. one thread copies chunks of this rank's part to shared memory, and from there to
+//      every rank's output, beginning with the next rank's; all threads copy the rest
+//      that is not whole, aligned vectors
+//   3. barrier again
 //
 // Buffers: the outputs lie in symmetric memory at the same offset; the input is
-// local. In place, the input is the own part of the output, which is then not
+// local. In place, the input is this rank's part of the output, which is then not
 // written.
 //
-// Memory order: barrier 1 says that the outputs may be overwritten. The thread waits
-// until its stores have been written before barrier 3 publishes them.
+// Memory order: barrier 1 allows the outputs to be overwritten. The thread waits until
+// its stores have been written; barrier 3 publishes them.
 //
 // The caller gives the same bytes, tile_bytes of at most kBulkStageBytes, and grid
 // on all ranks, a grid of at most kMaxBlocks blocks that are all resident, blocks of a
@@ -27,20 +27,20 @@
 
 FORCE_INLINE __device__ void bulk(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
   const int64_t part = p.recv_offset + p.rank * p.bytes;
-  const auto each_place = [&](auto f) {
+  const auto each_destination = [&](auto f) {
     each_rank_from_next(p, [&](uint32_t r) {
       if (p.peers[r] + part != from.address) f(p.peers[r] + part);
     });
   };
   const int64_t vecs = is_aligned(part) ? from.whole : 0;
-  if (thread_id() == 0) bulk_copy(p, from.address, vecs * kVecBytes, each_place);
+  if (thread_id() == 0) bulk_copy(p, from.address, vecs * kVecBytes, each_destination);
   each_vec(from, vecs, vecs_in(p.bytes), [&](int64_t i, Vec v) {
-    each_place([&](uint64_t to) { store_bytes(Buffer(to, p.bytes), i, v); });
+    each_destination([&](uint64_t to) { store_bytes(Buffer(to, p.bytes), i, v); });
   });
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(allgather_bulk, bulk)

@@ -6,10 +6,10 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// byMailboxes is an algorithm of one kernel that sends floats as their own flags, of what blocks share; a slot of
-// mailboxes has so many boxes among that many ranks.
-func byMailboxes(algorithm, summary string, shared func(world int, call collective.Call) int64, boxes func(world int) int) *collective.Algorithm {
-	tile := func(world int) int64 { return collective.MailTile(boxes(world)) }
+// byMailboxes is an algorithm of one kernel that sends floats in mailboxes. Shared is how many bytes the blocks share, and
+// mailboxes the number of mailboxes that a slot is cut into.
+func byMailboxes(algorithm, summary string, shared func(world int, call collective.Call) int64, mailboxes func(world int) int) *collective.Algorithm {
+	tile := func(world int) int64 { return collective.MailTile(mailboxes(world)) }
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,

@@ -1,9 +1,8 @@
-// allreduce, one-shot: every rank stages its input where peers can read it and
-// pulls everybody's.
+// allreduce, one-shot: every rank stages its input in its scratch, and loads and reduces the staged inputs of all ranks.
 //
-// Algorithm, for each tile that falls to this block:
-//   1. copy the tile of the own input to the own scratch slot
-//   2. meet the same block of all ranks
+// Algorithm, for each tile of this block:
+//   1. copy the tile of the input to this block's slot of the own scratch
+//   2. barrier with the same block of all ranks
 //   3. load the tile from every rank's slot, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
@@ -11,9 +10,9 @@
 // turn by the parity of the epoch. A slot's place depends on the block alone, so
 // that launches with other grids and tiles may follow each other.
 //
-// Memory order: the barrier of step 2 publishes step 1. No closing barrier: a
-// slot is written again two epochs later, and to get there the block has passed
-// a barrier at which all peers had finished reading it.
+// Memory order: barrier 2 publishes step 1. There is no closing barrier: a slot is
+// written again two epochs later, and the barrier of the epoch in between says that
+// all peers have read it.
 //
 // The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of
 // at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
@@ -21,7 +20,7 @@
 // and tiles of whole rows. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/barrier.cuh"
-#include "../device/early.cuh"
+#include "../device/prefetch.cuh"
 #include "../device/entries.cuh"
 #include "../device/reduce.cuh"
 
@@ -29,16 +28,16 @@ template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void oneshot(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   using Store = typename Epilogue::Store;
-  Early<Store> send(p, Store(base + p.send_offset, p.bytes));
+  Prefetched<Store> send(p, Store(base + p.send_offset, p.bytes));
   const int64_t tile = whole_vecs_in(p.tile_bytes), vecs = vecs_in(p.bytes);
   Epochs epochs(p);
-  send.fetch();
+  send.prefetch();
   for (int64_t first = block_id() * tile; first < vecs; first += grid_blocks() * tile) {
     const int64_t end = first + tile < vecs ? first + tile : vecs;
     const int64_t slot = p.scratch_offset + (int64_t)(2 * block_id() + epochs.next() % 2) * kSlotBytes;
     for (int64_t i = first + thread_id(); i < end; i += block_threads())
       st(base + slot + (i - first) * kVecBytes, send.load(i));
-    if (!epochs.meet(kStageBarrier, world_size<N>(p))) return;
+    if (!epochs.sync(kStageBarrier, world_size<N>(p))) return;
 
     const auto from_all = [&](int64_t i) {
       return reduce_loaded<T, Op, N>(p, [&](uint32_t r) { return ld(p.peers[r] + slot + (i - first) * kVecBytes); });
@@ -46,7 +45,7 @@ FORCE_INLINE __device__ void oneshot(const Params& p) {
     const auto store = [&](int64_t offset, int64_t i, Vec v) {
       Store(base + offset, p.bytes).template store<sizeof(typename T::Bits)>(i, v);
     };
-    Epilogue::drive(p, kAlone, first, end, from_all, store);
+    Epilogue::run(p, kSingleBlock, first, end, from_all, store);
   }
   epochs.save();
 }

@@ -6,7 +6,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// oneShotBytes is the scratch of OneShot, where nobody else may write: slots.cuh.
+// oneShotBytes is the scratch of OneShot, which no other algorithm writes: see device/scratch_slots.cuh.
 const oneShotBytes = 2 * collective.SlotBytes * collective.MaxBlocks
 
 // OneShot stages the input and pulls everybody's: oneshot.cu.

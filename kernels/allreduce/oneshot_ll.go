@@ -19,17 +19,16 @@ func OneShotLL() *collective.Algorithm {
 		),
 		MaxRanks: collective.MaxRanks,
 		Needs:    collective.Needs{Packets: true},
-		MaxRow:   mostOfARow,
+		MaxRow:   maxPacketRow,
 		Blocks:   64,
-		Threads:  128, // to have the packets of many blocks on their way
+		Threads:  128, // puts packets of many blocks in flight
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, collective.PacketTile)
 	return a
 }
 
-// mostOfARow is how many bytes a row that is normalised may have: what fits into a
-// slot for packets, and no more than half of what other algorithms take, since a
-// step of a row costs this kernel much code.
-func mostOfARow(world int) int64 {
+// maxPacketRow is the most bytes of a row that is normalised: what fits into a packet slot, and at most half of what other
+// algorithms take, since each step of a row makes this kernel's code longer.
+func maxPacketRow(world int) int64 {
 	return min(collective.PacketTile(world), collective.MaxRowBytes/2)
 }

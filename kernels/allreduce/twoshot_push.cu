@@ -1,22 +1,22 @@
-// allreduce, two-shot by stores alone: every rank pushes each peer's part of its input to that
-// peer, reduces its own part, and pushes the result to all.
+// allreduce, two-shot by stores alone: every rank stores each peer's part of its input to that
+// peer's scratch, reduces its own part, and stores the result to all ranks.
 //
 // Algorithm:
-//   1. store the peers' parts of the own input to their scratch
-//   2. meet the same block of all ranks
-//   3. reduce the own part of the own input and of what has come, in rank order, and store it
+//   1. store the peers' parts of the input to their scratch
+//   2. barrier with the same block of all ranks
+//   3. reduce this rank's part of its own input and of the scratch, in rank order, and store it
 //      to every rank's output
-//   4. meet again
+//   4. barrier again
 //
-// Links give more to stores alone than to stores and loads at once (kernels/NOTES.md), which
-// pays for the way of every input through its reducer's memory.
+// Links carry more when there are stores alone than with stores and loads at once
+// (kernels/NOTES.md). That pays for the extra pass of every input through scratch.
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all ranks, and may
-// be the same: after step 2 nobody reads another place of an input than its own part, which
-// it alone writes. A rank's scratch has a slot for each peer's part.
+// be the same: after barrier 2 a rank reads only its own part of an input, which it alone
+// writes. A rank's scratch has a slot for each peer's part.
 //
-// Memory order: barrier 2 publishes what was pushed, and says that outputs may be overwritten;
-// barrier 4 publishes the results, and says that the slots have been read.
+// Memory order: barrier 2 publishes what was stored to scratch, and allows the outputs to be
+// overwritten; barrier 4 publishes the results, and says that the slots have been read.
 //
 // The caller gives the same bytes and grid on all ranks, a grid of at most kMaxBlocks
 // blocks that are all resident, and blocks of a multiple of 32 threads. Any count and
@@ -27,14 +27,14 @@
 #include "../device/entries.cuh"
 #include "../device/part.cuh"
 #include "../device/reduce.cuh"
-#include "../device/slots.cuh"
+#include "../device/scratch_slots.cuh"
 
-// The slots of a rank for parts of so many vectors in all.
-FORCE_INLINE __device__ Slots slots_of(const Params& p, uint32_t owner, int64_t vecs) {
-  return Slots(p, owner, (vecs + p.world - 1) / p.world);
+// The scratch slots of a rank, for `vecs` vectors in all parts together.
+FORCE_INLINE __device__ ScratchSlots slots_of(const Params& p, uint32_t owner, int64_t vecs) {
+  return ScratchSlots(p, owner, (vecs + p.world - 1) / p.world);
 }
 
-// Step 1. The same threads of this block's number reduce what its threads push.
+// Step 1. A vector that a block stores is reduced by the block of the same number.
 FORCE_INLINE __device__ void push_parts(const Params& p, const Buffer& send) {
   const int64_t vecs = vecs_in(p.bytes);
   each_rank_from_next(p, [&](uint32_t r) {
@@ -45,7 +45,7 @@ FORCE_INLINE __device__ void push_parts(const Params& p, const Buffer& send) {
   });
 }
 
-// How many vectors of every rank a thread has on their way.
+// Loads of a thread in flight from every rank.
 template <int N>
 constexpr int kInFlight = N == 2 ? 4 : N == 4 ? 2 : 1;
 
@@ -54,7 +54,7 @@ template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void reduce_and_push(const Params& p, const Buffer& send) {
   const int64_t vecs = vecs_in(p.bytes);
   const Range part = part_of(vecs, 1, p.rank, world_size<N>(p));
-  const Slots slots = slots_of(p, p.rank, vecs);
+  const ScratchSlots slots = slots_of(p, p.rank, vecs);
   const auto from_all = [&](int64_t i) {
     const Vec own = send.load(i);
     return reduce_loaded<T, Op, N>(
@@ -68,7 +68,7 @@ FORCE_INLINE __device__ void reduce_and_push(const Params& p, const Buffer& send
     else
       each_rank<0, 0>(p, [&](uint32_t r) { st_any<sizeof(typename T::Bits)>(at(r), v, p.bytes - i * kVecBytes); });
   };
-  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), part.begin, part.end, from_all, to_all);
+  Epilogue::template run<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), part.begin, part.end, from_all, to_all);
 }
 
 template <typename T, typename Op, int N, typename Epilogue>
@@ -76,9 +76,9 @@ FORCE_INLINE __device__ void twoshot_push(const Params& p) {
   const Buffer send(p.peers[p.rank] + p.send_offset, p.bytes);
   Epochs epochs(p);
   push_parts(p, send);
-  if (!epochs.meet(kStageBarrier, world_size<N>(p))) return;
+  if (!epochs.sync(kStageBarrier, world_size<N>(p))) return;
   reduce_and_push<T, Op, N, Epilogue>(p, send);
-  epochs.finish(world_size<N>(p));
+  epochs.sync_last(world_size<N>(p));
 }
 
 REDUCTIONS(twoshot_push)

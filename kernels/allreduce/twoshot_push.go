@@ -2,7 +2,7 @@ package allreduce
 
 import "gpurun/kernels/collective"
 
-// TwoShotPush has inputs pushed to who reduces them, and results to all: twoshot_push.cu.
+// TwoShotPush has inputs pushed to the ranks that reduce them, and results to all: twoshot_push.cu.
 func TwoShotPush() *collective.Algorithm {
 	const algorithm = "twoshot_push"
 	a := &collective.Algorithm{

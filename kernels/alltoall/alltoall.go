@@ -1,4 +1,8 @@
-// Package alltoall holds the algorithms of alltoall: every rank gets from each rank the part that is meant for it.
+// Package alltoall holds the algorithms of alltoall: every rank gets from each rank the part that is meant for it. They run
+// out of place only.
+//
+//   - ll: every rank stores each peer's part to it as packets, without a barrier. For small sizes.
+//   - push: every rank stores each peer's part to it between two barriers. copy_engine: by memory copies.
 package alltoall
 
 import (
@@ -25,13 +29,12 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 			naive.Algorithm(name, shape), Push(), LL(), CopyEngine(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
-		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than
-// sending every byte twice: an estimate.
+// choose takes packets as long as the barriers that they save cost more than sending every byte twice: an estimate.
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(world) <= 64<<10 {
 		return "ll"

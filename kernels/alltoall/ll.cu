@@ -1,14 +1,14 @@
-// alltoall, packets: every rank pushes each peer its part of the input, as packets
+// alltoall, packets: every rank stores to each peer that peer's part of the input, as packets
 // that carry their own flags. There is no barrier.
 //
-// Algorithm, for each tile that falls to this block:
-//   1. push the tile of every peer's part of the own input to that peer, as packets
+// Algorithm, for each tile of this block:
+//   1. store the tile of every peer's part of the input to that peer, as packets
 //   2. wait for each vector from every peer, store it to that rank's part of the output
 //
 // Buffers: input and output are local, need no symmetric address, and must not
 // be the same. The packets' slots are symmetric; see packet.cuh.
 //
-// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+// Memory order: none beyond that of a 64-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes and grid on all ranks, a grid of
 // at most kMaxBlocks blocks that are all resident, and blocks of a multiple of
@@ -16,25 +16,25 @@
 // alignment. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/copy.cuh"
-#include "../device/early.cuh"
+#include "../device/prefetch.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 
 template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
-  EarlyParts<N> send(p, base + p.send_offset);
+  PrefetchedParts<N> send(p, base + p.send_offset);
   Epochs epochs(p);
-  send.fetch();
-  const auto to_each = [&](const Mail<N>& mail, int64_t i, int64_t at) {
-    each_rank<N, 1>(p, [&](uint32_t steps) { mail.send(rank_behind<N>(p, steps), at, send.load(steps, i)); });
+  send.prefetch();
+  const auto to_each = [&](const PacketSlot<N>& slot, int64_t i, int64_t at) {
+    each_rank<N, 1>(p, [&](uint32_t steps) { slot.send(rank_after<N>(p, steps), at, send.load(steps, i)); });
   };
-  trade<N>(p, epochs, to_each, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  exchange_packets<N>(p, epochs, to_each, [&](PacketSlot<N>& slot, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const auto put = [&](uint32_t r, Vec v) {
         store_bytes(Buffer(base + p.recv_offset + r * p.bytes, p.bytes), i, v);
       };
-      mail.receive(i - begin, send.load(0, i), [&](Vec v) { put(0, v); }, put);
+      slot.receive(i - begin, send.load(0, i), [&](Vec v) { put(0, v); }, put);
     }
   });
 }

@@ -4,17 +4,7 @@ import "gpurun/kernels/collective"
 
 // LL pushes every peer its part as packets: ll.cu.
 func LL() *collective.Algorithm {
-	const algorithm = "ll"
-	a := &collective.Algorithm{
-		Collective: name,
-		Name:       algorithm,
-		Summary:    "no barrier, push packets with flags; small sizes",
-		Kernels:    collective.CopiesByWorld(name, algorithm, collective.SM80, collective.SM90),
-		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Packets: true, SeparateOutput: true},
-		Blocks:     64,
-		Threads:    128, // to have the packets of many blocks on their way
-	}
-	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, collective.PacketTile)
+	a := collective.PacketCopy(name, "no barrier, push packets with flags; small sizes")
+	a.Needs.SeparateOutput = true
 	return a
 }

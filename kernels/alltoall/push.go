@@ -4,16 +4,7 @@ import "gpurun/kernels/collective"
 
 // Push stores every peer's part to it: push.cu.
 func Push() *collective.Algorithm {
-	const algorithm = "push"
-	a := &collective.Algorithm{
-		Collective: name,
-		Name:       algorithm,
-		Summary:    "barriers, store each part to its rank",
-		Kernels:    collective.Copies(name, algorithm, collective.SM80),
-		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true, SeparateOutput: true},
-		Blocks:     64,
-	}
-	a.Enqueue = collective.OneLaunch(a, collective.WholePart)
+	a := collective.DirectCopy(name, "push", "barriers, store each part to its rank", collective.WholePart)
+	a.Needs.SeparateOutput = true
 	return a
 }

@@ -1,5 +1,9 @@
-// Package barrier holds the algorithms of barrier: no rank goes on before all
-// have come. Others use its kernel between copies: [Meet].
+// Package barrier holds the algorithms of barrier: no rank continues before all ranks have arrived.
+//
+//   - flag: every rank stores a flag to every other rank, and polls its own.
+//   - multimem: every rank adds to a counter on all ranks by one multicast reduction (NVLS), and polls its own copy.
+//
+// Other algorithms enqueue the flag barrier between copies: [Meet].
 package barrier
 
 import (
@@ -28,17 +32,16 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// ofNVSHMEM is NVSHMEM's barrier. Who verifies it meets by flags as well, and those
-// kernels must be there before: to load them while NVSHMEM's waits for a peer would
-// wait for it.
+// ofNVSHMEM is NVSHMEM's barrier. Its verification uses the flag barrier as well, whose kernels must be loaded before: loading
+// them while NVSHMEM's kernel waits for a peer would wait for that kernel.
 func ofNVSHMEM() *collective.Algorithm {
 	a := libraries.NVSHMEM(name, shape)
 	a.Others = FlagKernels()
 	return a
 }
 
-// Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among
-// its Others. Should a rank be missing, the phase is named.
+// Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among its Others. The phase is reported if a rank is
+// missing.
 func Meet(c *collective.Comm, s cudart.Stream, phase collective.Phase) error {
 	p := c.Params(collective.Call{})
 	p.Phase = phase

@@ -1,12 +1,14 @@
-// barrier, flags: every rank tells every other that it has come, and waits for
-// all to have come.
+// barrier, flags: every rank stores a flag to every other rank, and waits for the flags of all.
 //
-// Algorithm: store the epoch to the own flag on every peer, poll the peers'
-// flags here; see barrier.cuh. The phase to name should a peer be missing comes in
-// p.phase, because other algorithms use this kernel between copies.
+// Algorithm:
+//   1. store the epoch to this rank's flag on every peer
+//   2. poll the peers' flags in this rank's memory until they have reached the epoch
+// See barrier.cuh. Params::phase is the phase to report if a peer is missing, because other algorithms use this kernel
+// between copies.
 //
-// Memory order: what the stream did before the launch, on any rank, is visible
-// to what the streams do after it.
+// Buffers: none but the signal pads.
+//
+// Memory order: what the streams of all ranks did before their launch is visible to what they do after it.
 //
 // The caller launches one block of a multiple of 32 threads. sm_80 and up, up
 // to kMaxRanks ranks.
@@ -16,7 +18,7 @@
 
 FORCE_INLINE __device__ void flag(const Params& p) {
   Epochs epochs(p);
-  epochs.once((Phase)p.phase, p.world);
+  epochs.sync_once((Phase)p.phase, p.world);
 }
 
 ENTRY(barrier_flag, flag)

@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Flag has every rank tell every other that it has come: flag.cu.
+// Flag has every rank store a flag to every other rank: flag.cu.
 func Flag() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,

@@ -10,9 +10,9 @@ func Multimem() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       "multimem",
-		Summary:    "a multicast reduction counts who has come",
+		Summary:    "a multicast reduction counts the ranks that have arrived",
 		Kernels:    collective.Copies(name, "multimem", collective.SM90),
-		Others:     FlagKernels(), // who verifies this one meets by flags as well
+		Others:     FlagKernels(), // its verification uses the flag barrier as well
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true, Multicast: true},
 		Blocks:     1,

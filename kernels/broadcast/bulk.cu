@@ -3,12 +3,12 @@
 // more than the data once.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. one thread copies chunks of the own 1/(n-1) share of the root's input to shared
 //      memory, and from there to every output but the root's, beginning with the next
 //      rank's; the root copies its input to its output; what is not whole aligned vectors
 //      goes by ordinary loads and stores
-//   3. meet again
+//   3. barrier again
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all
 // ranks, and may be the same. Only the root's input is read.
@@ -44,7 +44,7 @@ FORCE_INLINE __device__ void move_share(const Params& p, int64_t begin, int64_t 
 
 FORCE_INLINE __device__ void bulk(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Buffer from(p.peers[p.root] + p.send_offset, p.bytes);
   const int64_t vecs = is_aligned(p.recv_offset) ? from.whole : 0;
   move_share(p, 0, vecs, [&](int64_t begin, int64_t end, auto outputs) {
@@ -57,7 +57,7 @@ FORCE_INLINE __device__ void bulk(const Params& p) {
       outputs([&](uint64_t to) { store_bytes(Buffer(to, p.bytes), i, v); });
     });
   });
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(broadcast_bulk, bulk)

@@ -2,7 +2,7 @@
 // each GPU stores to one other alone, and no link carries anything both ways.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. the blocks take the chunks of the data in turn, and of a block's chunks a warp each
 //      (chunks.cuh):
 //      a. unless this is the root, wait until the rank in front says that the chunk is there
@@ -42,7 +42,7 @@ FORCE_INLINE __device__ void chain(const Params& p) {
   if (thread_id() == 0) turns.pass(0);
   Epochs epochs(p);
   const uint32_t epoch = epochs.next();
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
   epochs.skip((uint32_t)chunks.count());
   epochs.save();

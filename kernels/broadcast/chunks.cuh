@@ -80,18 +80,18 @@ class Stage {
         full_(shared_memory() + kBulkStages * kBulkStageBytes + number * sizeof(uint64_t)) {}
 
   FORCE_INLINE __device__ void init() const {
-    barrier_init(full_, 1);
-    barriers_are_ready();
+    mbarrier_init(full_, 1);
+    fence_mbarrier_init();
   }
 
   // Copies whole vectors to every address that each_place(f) calls f with. When it returns they have left the
   // stage, and bulk_wait_written waits until they have been written.
   template <typename EachPlace>
   FORCE_INLINE __device__ void copy(uint64_t from, uint32_t bytes, EachPlace each_place) {
-    copies_see_it();
-    barrier_expect(full_, bytes);
+    fence_async_proxy();
+    mbarrier_expect(full_, bytes);
     bulk_load(bytes_, from, bytes, full_);
-    barrier_wait(full_, parity_);
+    mbarrier_wait(full_, parity_);
     parity_ ^= 1;
     each_place([&](uint64_t to) { bulk_store(to, bytes_, bytes); });
     bulk_commit();
@@ -144,7 +144,7 @@ FORCE_INLINE __device__ bool pass_on(const Params& p, const Place& place, const 
   bool ok = true;
 #pragma nounroll
   for (int64_t k = first; ok && k < count; k += kBulkStages) {
-    ok = warp_all(!place.awaits || !leads || await_peer(p, kChunk, place.previous, epoch + (uint32_t)k));
+    ok = warp_all(!place.awaits || !leads || wait_for_peer(p, kChunk, place.previous, epoch + (uint32_t)k));
     if (ok) carry(p, place, stage, chunks.begin(k), chunks.size(k), each_output);
     ok = warp_all(ok);
     if (place.tells && leads) ok = tell(p, place, turns, k, ok);

@@ -13,7 +13,7 @@
 // block has waited in epoch e+1 for vector 0 from that peer, and the peer's block sent
 // that only after all of its threads had read what came in epoch e. The packets of
 // nothing travel beside the data and cost no trip of their own. Every thread that
-// waits for data waits for them in the same round of polls.
+// waits for data waits for them in the same polls.
 //
 // Buffers: input and output are local and need no symmetric address; the input is
 // the root's, and may be its output. The packets' slots are symmetric; see
@@ -27,7 +27,7 @@
 // alignment. sm_80 and up, up to kMaxRanks ranks.
 
 #include "../device/copy.cuh"
-#include "../device/early.cuh"
+#include "../device/prefetch.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 
@@ -35,23 +35,23 @@ template <int N>
 FORCE_INLINE __device__ void ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
   const bool is_root = p.rank == p.root;
-  Early<Buffer> input(p, Buffer(base + p.send_offset, p.bytes), is_root);
+  Prefetched<Buffer> input(p, Buffer(base + p.send_offset, p.bytes), is_root);
   Epochs epochs(p);
-  input.fetch();
+  input.prefetch();
   const Buffer output(base + p.recv_offset, p.bytes);
   const auto own = [&](int64_t i) { return is_root ? input.load(i) : Vec{}; };
-  const auto to_all = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+  const auto to_all = [&](const PacketSlot<N>& slot, int64_t i, int64_t at) {
     if (!is_root && at > 0) return;
     const Vec v = own(i);
-    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, at, v); });
+    each_peer<N>(p, [&](uint32_t peer) { slot.send(peer, at, v); });
   };
-  trade<N>(p, epochs, to_all, [&](Mail<N>& mail, int64_t begin, int64_t end) {
+  exchange_packets<N>(p, epochs, to_all, [&](PacketSlot<N>& slot, int64_t begin, int64_t end) {
     for (int64_t i = begin + thread_id(); i < end; i += block_threads()) {
       const auto at = [&](uint32_t r) { return r == p.root ? i - begin : 0; };
       const auto put = [&](uint32_t r, Vec v) {
         if (r == p.root) store_bytes(output, i, v);
       };
-      mail.receive_at(at, own(i), [&](Vec v) { put(0, v); }, put);
+      slot.receive_at(at, own(i), [&](Vec v) { put(0, v); }, put);
     }
   });
 }

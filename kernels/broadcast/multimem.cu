@@ -2,10 +2,10 @@
 // and the switch delivers it to all.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. the root stores its input to the output's multicast address; what is not
 //      aligned to a vector goes to every rank one by one
-//   3. meet again
+//   3. barrier again
 //
 // Buffers: the outputs lie in symmetric memory at the same offset, with a
 // multicast address; the input is the root's, and may be its output, which then
@@ -20,13 +20,13 @@
 // threads. Any count and alignment. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
-#include "../device/multicopy.cuh"
+#include "../device/multicast_copy.cuh"
 
 FORCE_INLINE __device__ void multimem(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   if (p.rank == p.root) multicast_copy(p, Buffer(p.peers[p.rank] + p.send_offset, p.bytes), p.recv_offset);
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(broadcast_multimem, multimem)

@@ -3,10 +3,10 @@
 // more than the data once.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. load the own 1/(n-1) share from the root's input, store it to every output
 //      but the root's; the root copies its input to its output
-//   3. meet again
+//   3. barrier again
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all
 // ranks, and may be the same. Only the root's input is read.
@@ -43,12 +43,12 @@ FORCE_INLINE __device__ void copy_own(const Params& p) {
 
 FORCE_INLINE __device__ void p2p(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   if (p.rank == p.root)
     copy_own(p);
   else
     fetch_and_push(p);
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(broadcast_p2p, p2p)

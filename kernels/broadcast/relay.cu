@@ -3,7 +3,7 @@
 // and nothing is loaded over a link.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. the blocks take the chunks of the data in turn, and of a block's chunks a warp each
 //      (chunks.cuh). All of a block's have one owner: the ranks beside the root are dealt the
 //      blocks in turn.
@@ -11,7 +11,7 @@
 //         written; out of place it copies it to its own output as well
 //      b. when the warps of all chunks before have done so, it tells the owner
 //      c. the owner waits for that and copies the chunk from its output to those of all others but the root
-//   3. meet again
+//   3. barrier again
 //   Of two ranks the owner has nobody to send to: steps b and c are left out.
 //
 // Epochs: a block's chunks take as many, on all ranks, whether told of there or not, so that
@@ -74,11 +74,11 @@ FORCE_INLINE __device__ void relay(const Params& p) {
   if (thread_id() == 0) turns.pass(0);
   Epochs epochs(p);
   const uint32_t epoch = epochs.next();
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
   if (!block_all(move_chunks(p, chunks, turns, epoch + 1))) return;
   epochs.skip((uint32_t)chunks.count());
-  epochs.finish(p.world, thread_id() == p.root ? 1 : 2);
+  epochs.sync_last(p.world, thread_id() == p.root ? 1 : 2);
 }
 
 ENTRY(broadcast_relay, relay)

@@ -186,6 +186,10 @@ type Collective struct {
 	Choose func(world int, call Call) string
 }
 
+// BesideOwnPart is the BusFactor of collectives in which a part of the buffer, of one for
+// each rank, stays where it is: (n-1)/n.
+func BesideOwnPart(world int) float64 { return float64(world-1) / float64(world) }
+
 // Algorithm finds an algorithm by name.
 func (c *Collective) Algorithm(name string) (*Algorithm, bool) {
 	for _, a := range c.Algorithms {

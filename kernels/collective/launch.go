@@ -57,7 +57,7 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	if err != nil {
 		return err
 	}
-	shape.PDL, shape.Brief = k.pdl, c.brief(call)
+	shape.PDL, shape.ShortRunning = k.pdl, c.brief(call)
 	c.launched = *p
 	return s.Launch(k.kernel, shape, c.launched.Bytes())
 }

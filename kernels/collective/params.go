@@ -70,12 +70,12 @@ func (p *Params) Bytes() []byte {
 // SignalPad mirrors SignalPad of kernels/device/params.cuh: the head of every
 // rank's symmetric memory, zeroed before the first launch.
 type SignalPad struct {
-	Epoch    [MaxBlocks]uint32
-	Claimed  uint32
-	_        [31]uint32
-	Rounds   [MaxBlocks]uint32
-	Arrivals [MaxBlocks]uint32
-	Flags    [MaxBlocks][MaxRanks]uint32
+	Epoch             [MaxBlocks]uint32
+	Claimed           uint32
+	_                 [31]uint32
+	MulticastBarriers [MaxBlocks]uint32
+	MulticastArrivals [MaxBlocks]uint32
+	Flags             [MaxBlocks][MaxRanks]uint32
 }
 
 // SignalPadBytes is the room a signal pad takes, in bytes.

@@ -31,7 +31,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		},
 		"signal_pad_layout": {
 			unsafe.Sizeof(s), unsafe.Offsetof(s.Epoch), unsafe.Offsetof(s.Claimed),
-			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.Rounds), unsafe.Offsetof(s.Arrivals), unsafe.Offsetof(s.Flags),
+			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.MulticastBarriers), unsafe.Offsetof(s.MulticastArrivals), unsafe.Offsetof(s.Flags),
 		},
 		"fault_layout": {
 			unsafe.Sizeof(f), unsafe.Offsetof(f.State), unsafe.Offsetof(f.Rank), unsafe.Offsetof(f.Phase),

@@ -159,8 +159,8 @@ func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
 	p, base := r.Params(call), int64(m.comm.Local(0))
 	words := make([]byte, 8)
 	err := errors.Join(
-		m.stream.Download(words[:4], m.comm.Local(int64(p.Ready)-base)),
-		m.stream.Download(words[4:], m.comm.Local(int64(p.Taken)-base)),
+		m.stream.Download(words[:4], m.comm.Local(int64(p.Begun)-base)),
+		m.stream.Download(words[4:], m.comm.Local(int64(p.Copied)-base)),
 	)
 	if err != nil {
 		return err
@@ -225,9 +225,9 @@ func TestLateRankDoesNotHoldCopies(t *testing.T) {
 					_, err := f.fail(m, r)
 					return err
 				}
-				said := r.Params(f.rooms[0].call).Ready // what copies wait for
+				said := r.Params(f.rooms[0].call).Begun // what copies wait for
 				if call.operation.Reduces {
-					said = r.Params(f.rooms[0].call).Made
+					said = r.Params(f.rooms[0].call).Produced
 				}
 				word := m.comm.Peer(0, int64(said)-int64(m.comm.Local(0))+4)
 				for !done.Load() {

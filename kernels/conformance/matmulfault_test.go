@@ -47,8 +47,8 @@ func TestMissingProductsEndACall(t *testing.T) {
 					m.meet()
 					if m.rank == 1 {
 						p := r.Params(room.call)
-						p.Ready += 4 * uint64(m.rank)
-						err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Ready)-int64(m.comm.Local(0))), 1), m.synchronize())
+						p.Begun += 4 * uint64(m.rank)
+						err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Begun)-int64(m.comm.Local(0))), 1), m.synchronize())
 						m.meet()
 						return errors.Join(err, m.wantUntouched("C, which lacks its own products,", room.call.C, room.C))
 					}

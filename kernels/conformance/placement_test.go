@@ -11,6 +11,7 @@ import (
 
 	"gpurun/cudart/sim"
 	"gpurun/kernels/matmul"
+	"gpurun/kernels/matmul/schedule"
 )
 
 // Wherever clusters begin, each takes the tile that its placement says, and every tile is made once.
@@ -35,7 +36,7 @@ func TestPlacedTiles(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				var first matmul.Placement // of the blocks that made the first round's tiles
+				var first schedule.Placement // of the blocks that made the first round's tiles
 				for cluster := range uint32(clusters) {
 					tile := slices.IndexFunc(recording.Tiles, func(x matmul.TileTimes) bool { return x.Slices > 0 && x.Block == 2*cluster })
 					if tile < 0 {

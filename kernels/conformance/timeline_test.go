@@ -82,8 +82,8 @@ func checkTiles(recording matmul.Recording, p matmul.Problem) error {
 			return fmt.Errorf("tile %d at %v is there twice", i, at)
 		case int64(x.Row) >= p.M || int64(x.Column) >= p.N:
 			return fmt.Errorf("tile %d at %v is beyond the product", i, at)
-		case recording.Met == 0 || x.Wait < recording.Met || x.Begin < x.Wait || x.End < x.Begin:
-			return fmt.Errorf("the ranks met at %d, and tile %d is %+v", recording.Met, i, x)
+		case recording.Start == 0 || x.Wait < recording.Start || x.Begin < x.Wait || x.End < x.Begin:
+			return fmt.Errorf("the ranks met at %d, and tile %d is %+v", recording.Start, i, x)
 		}
 		tiles[at], rows[x.Row], columns[x.Column] = true, true, true
 	}
@@ -120,7 +120,7 @@ func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 	case c.algorithm.Name == "fused_copy", c.algorithm.Name == "fused" && len(recording.Copies) > 0: // as suits
 		want = []matmul.CopyTimes{{Shard: m.rank, From: peer}}
 	}
-	before := map[bool]uint64{false: recording.Met, true: recording.Met} // of the own rows, and others
+	before := map[bool]uint64{false: recording.Start, true: recording.Start} // of the own rows, and others
 	var got []matmul.CopyTimes
 	for _, x := range recording.Copies {
 		own := x.From == m.rank

@@ -15,7 +15,7 @@
 #include "../device/entries.cuh"
 
 FORCE_INLINE __device__ void copy_own(const Params& p) {
-  follow_previous_grid();
+  grid_dependency_sync();
   const uint64_t own = p.peers[p.rank];
   const Buffer from(own + p.send_offset, p.bytes), to(own + p.recv_offset, p.bytes);
   each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });

@@ -58,13 +58,13 @@ FORCE_INLINE __device__ void reduce_chunks(const Params& p, int64_t begin, int64
       if (p.root == world || p.root == r) ((Global<Chunk>)(p.peers[r] + offset))[i] = c;
     });
   };
-  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin, end, from_all, put);
+  Epilogue::template run<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin, end, from_all, put);
 }
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void copyengine_reduce(const Params& p) {
   using Bits = typename T::Bits;
-  if (Epochs(p).broken()) return;
+  if (Epochs(p).failed()) return;
   const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);

@@ -43,11 +43,6 @@ func (p Pieces) ends(world int) []int64 {
 	return []int64{12, 16}
 }
 
-// ReduceKernels lists the kernels of Reduce: reduce.cu.
-func ReduceKernels() []collective.Kernel {
-	return collective.Reductions("copyengine", "reduce", "copyengine_reduce", collective.SM80)
-}
-
 // Part is the rank's part of so many bytes, split into whole vectors as evenly as can be. What
 // is left over goes to the last rank, whose part is the largest.
 func Part(rank, world int, bytes int64) (begin, size int64) {
@@ -59,17 +54,34 @@ func Part(rank, world int, bytes int64) (begin, size int64) {
 	return begin, vecs*int64(rank+1)/int64(world)*vecBytes - begin
 }
 
-// ScratchBytes is the scratch of a rank that reduces so many bytes of all inputs.
-func ScratchBytes(world int, bytes int64) int64 { return int64(world-1) * wholeVecs(bytes) }
+// LargestPart is the size of the last one of so many parts.
+func LargestPart(parts int, bytes int64) int64 {
+	_, size := Part(parts-1, parts, bytes)
+	return size
+}
 
-// Reduce is the Enqueue of an algorithm that has ReduceKernels, and barrier.FlagKernels as its
-// Others: each rank has copy engines pull its share of a call from the peers, piece by piece,
-// and kernels reduce a piece while the next one is on its way.
+// Reduce describes the algorithm of a collective that reduces, with grids of so many blocks:
+// each rank has copy engines pull its share of a call from the peers, piece by piece,
+// and kernels reduce a piece while the next one is on its way. A rank's share of a
+// part of so many bytes is at most as large as largest says, which bounds the scratch.
 //
 // Links that carry loads and stores of multiprocessors at once give less than those that
 // copy engines fill (kernels/NOTES.md).
-func Reduce(a *collective.Algorithm, share func(rank, world int, call collective.Call) Share) func(*collective.Comm, cudart.Stream, collective.Call) error {
-	return func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+func Reduce(of, summary string, blocks int, largest func(world int, bytes int64) int64, share func(rank, world int, call collective.Call) Share) *collective.Algorithm {
+	a := &collective.Algorithm{
+		Collective: of,
+		Name:       name,
+		Summary:    summary,
+		Kernels:    collective.Reductions("copyengine", "reduce", "copyengine_reduce", collective.SM80),
+		Others:     barrier.FlagKernels(),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Peers: true},
+		Blocks:     blocks,
+		ScratchBytes: func(world int, bytes int64) int64 {
+			return int64(world-1) * wholeVecs(largest(world, bytes))
+		},
+	}
+	a.Enqueue = func(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 		if call.Count == 0 {
 			return nil
 		}
@@ -84,6 +96,7 @@ func Reduce(a *collective.Algorithm, share func(rank, world int, call collective
 		}
 		return barrier.Meet(c, s, collective.EndBarrier)
 	}
+	return a
 }
 
 // pulling is one call of Reduce on one rank.
@@ -137,13 +150,13 @@ func (r *pulling) enqueue(s cudart.Stream) error {
 // pull copies piece i from all peers.
 func (r *pulling) pull(s cudart.Stream, i int) error {
 	begin, end := r.edges[i], r.edges[i+1]
-	return Pull(r.c, s, end-begin, func(peer int) (to, from cudart.DevicePtr) {
+	return eachPeer(r.c, func(peer int) error {
 		slot := peer
 		if peer > r.c.Rank() {
 			slot--
 		}
-		return r.c.Local(r.c.Scratch() + int64(slot)*wholeVecs(r.share.Bytes) + begin),
-			r.c.Peer(peer, r.call.Send+r.share.Begin+begin)
+		to := r.c.Scratch() + int64(slot)*wholeVecs(r.share.Bytes) + begin
+		return s.Copy(r.c.Local(to), r.c.Peer(peer, r.call.Send+r.share.Begin+begin), end-begin)
 	})
 }
 

@@ -1,25 +1,24 @@
 // Barrier between the same-numbered blocks of all ranks.
 //
-// Epochs count barriers and only grow; they live in device memory, so that a
-// captured graph can be replayed, and are compared wrap-safe. A rank may run
-// one barrier ahead of a peer, never two, so a flag never skips an epoch that
-// somebody still waits for. Nothing is reset between launches.
+// Algorithm: each block counts its barriers; the count is the epoch. At a barrier, thread r stores the new epoch to
+// the block's flag on rank r, then polls this rank's flag from rank r until it has reached the epoch.
 //
-// Memory order: what any thread of the block wrote before the barrier is
-// visible to all threads of the peers' blocks after it. The block's threads
-// meet (bar), one thread per peer stores the epoch with release at system
-// scope and acquires the peer's, and the block meets again; causality order
-// carries the other threads' accesses along. At the first barrier of a launch there are
-// none to carry: a fence of the thread that stores releases what the stream wrote before.
+// Epochs only grow and live in device memory, so that a captured graph can be replayed. Nothing is reset between
+// launches. A rank may run one barrier ahead of a peer, never two, so a flag never skips an epoch that a peer still
+// waits for. Comparisons are wrap-safe: flags of a rank that is ahead differ by one, or by three where the count
+// wraps around, and the comparison leaves room for 2^31.
+//
+// Memory order: what any thread of the block wrote before the barrier is visible to all threads of the peers' blocks
+// after it. The block's threads synchronize (bar), one thread per peer stores the epoch with release at system scope
+// and acquires the peer's flag, and the block synchronizes again. Causality order carries the other threads' accesses
+// along. At the first barrier of a launch this block has written nothing that peers read: a fence of the storing
+// thread then releases what earlier kernels of the stream wrote.
+//
+// Time-outs: every wait for a peer is bounded by Params::timeout_ns. The first thread whose wait expires records it
+// in host memory (Fault). After that the ranks' epochs no longer agree: every later launch of this rank that waits
+// returns at its first barrier, so that a stream full of launches ends at once and not one time-out later for each.
 //
 // The caller gives blocks of at least as many threads as there are ranks.
-//
-// The flags of a rank that is one barrier ahead differ by one, or where the
-// count wraps around by three: the comparison leaves room for 2^31.
-//
-// Once a wait has expired, the ranks' epochs no longer agree: every later launch
-// on this rank that waits returns at its first barrier, so that a stream full of launches
-// ends at once and not a timeout later for each of them.
 #pragma once
 
 #include "params.cuh"
@@ -32,7 +31,7 @@ FORCE_INLINE __device__ void st_flag_relaxed(uint64_t address, uint32_t value) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
 
-// Has the relaxed stores that this thread makes next release what is before it.
+// Makes this thread's next relaxed stores release everything before the fence.
 FORCE_INLINE __device__ void release_to_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 FORCE_INLINE __device__ uint32_t ld_flag_acquire(uint64_t address) {
@@ -47,15 +46,16 @@ FORCE_INLINE __device__ uint32_t ld_relaxed(uint64_t address) {
   return value;
 }
 
-// Zero, which the compiler cannot know, and has not before here. The driver's works with what was loaded as early as it
-// can, for which it waits in front of a fence; what zero is added to behind the fence it leaves on its way.
-FORCE_INLINE __device__ uint32_t zero_from_here() {
+// Zero that compilers cannot fold. ptxas moves the first use of a loaded value up, and then waits for the load above the
+// fence. Adding this zero below the fence makes the use depend on it, so that load and fence overlap.
+FORCE_INLINE __device__ uint32_t opaque_zero() {
   uint64_t clock;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock));
-  return clock >> 63; // in a hundred years
+  return clock >> 63; // 0 for the next hundred years
 }
 
-FORCE_INLINE __device__ bool claim(uint64_t address) {
+// Sets a word from 0 to 1. True for the one thread that did it.
+FORCE_INLINE __device__ bool try_claim(uint64_t address) {
   uint32_t before;
   asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], 0, 1;" : "=r"(before) : "l"(address) : "memory");
   return before == 0;
@@ -67,18 +67,18 @@ FORCE_INLINE __device__ uint64_t epoch_address(const Params& p) {
   return signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, epoch) + block_id() * sizeof(uint32_t);
 }
 
-// Where this rank notes that a wait has expired, and who records it.
+// The word that is not 0 once a wait of this rank has expired: the thread that set it writes the fault record.
 FORCE_INLINE __device__ uint64_t claimed_address(const Params& p) {
   return signal_pad(p, p.rank) + __builtin_offsetof(SignalPad, claimed);
 }
 
-// The flag on rank `owner` by which `from` announces its arrivals.
+// The flag in rank `owner`'s memory that holds the last epoch at which rank `from` arrived.
 FORCE_INLINE __device__ uint64_t flag_address(const Params& p, uint32_t owner, uint32_t from) {
   return signal_pad(p, owner) + __builtin_offsetof(SignalPad, flags) +
          (block_id() * kMaxRanks + from) * sizeof(uint32_t);
 }
 
-// Writes which wait expired, for the host to read. The thread has claimed the record.
+// Writes the fault record for the host. The calling thread has claimed it.
 FORCE_INLINE __device__ void write_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected, uint32_t seen) {
   auto* fault = (Global<volatile Fault>)p.fault;
   fault->rank = p.rank;
@@ -90,25 +90,24 @@ FORCE_INLINE __device__ void write_fault(const Params& p, Phase phase, uint32_t 
   st_flag_release(p.fault + __builtin_offsetof(Fault, state), 1);
 }
 
-// Records which wait expired, if none has before.
+// Records an expired wait, unless one is recorded already.
 FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t peer, uint32_t expected,
                                           uint32_t seen) {
-  if (claim(claimed_address(p))) write_fault(p, phase, peer, expected, seen);
+  if (try_claim(claimed_address(p))) write_fault(p, phase, peer, expected, seen);
 }
 
-// Patience says when a wait has lasted too long. It looks at the clock once in
-// a while only.
-class Patience {
+// Deadline bounds one wait. It reads the clock once in 64 polls.
+class Deadline {
  public:
-  // A wait that rests on as many of the peers' as `steps` says lasts longer, so that theirs expire first, and ends when
-  // any other of this rank has expired.
-  FORCE_INLINE __device__ bool is_over(const Params& p, uint32_t steps = 1) {
+  // `timeouts` is how many times Params::timeout_ns the wait may last. A wait whose peer itself waits for others takes 2
+  // or more, so that the peer's wait expires first, and ends as soon as any other wait of this rank has expired.
+  FORCE_INLINE __device__ bool has_passed(const Params& p, uint32_t timeouts = 1) {
     constexpr uint32_t kPollsPerClock = 64;
     if (++polls_ % kPollsPerClock != 0) return false;
     const uint64_t now = global_timer();
     if (began_ == 0) began_ = now;
-    if (steps > 1 && ld_relaxed(claimed_address(p)) != 0) return true;
-    return (int64_t)(now - began_) > (int64_t)(steps * p.timeout_ns); // the timer may step back
+    if (timeouts > 1 && ld_relaxed(claimed_address(p)) != 0) return true;
+    return (int64_t)(now - began_) > (int64_t)(timeouts * p.timeout_ns); // signed: the timer may step back
   }
 
  private:
@@ -116,33 +115,32 @@ class Patience {
   uint64_t began_ = 0;
 };
 
-// Polls until the peer has arrived at epoch. False when the time is up, which Patience decides.
-FORCE_INLINE __device__ bool await_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch,
-                                        uint32_t steps = 1) {
+// Polls until the peer has arrived at an epoch. False, after recording it, when the deadline has passed.
+FORCE_INLINE __device__ bool wait_for_peer(const Params& p, Phase phase, uint32_t peer, uint32_t epoch,
+                                           uint32_t timeouts = 1) {
   const uint64_t flag = flag_address(p, p.rank, peer);
-  for (Patience patience;;) {
+  for (Deadline deadline;;) {
     const uint32_t seen = ld_flag_acquire(flag);
     if ((int32_t)(seen - epoch) >= 0) return true;
-    if (patience.is_over(p, steps)) {
+    if (deadline.has_passed(p, timeouts)) {
       record_fault(p, phase, peer, epoch, seen);
       return false;
     }
   }
 }
 
-// The epoch after this one. None is zero, which fresh memory holds; odd and even
-// ones alternate.
+// The epoch after this one. Zero is left out, as fresh memory holds it; odd and even epochs alternate.
 FORCE_INLINE __device__ uint32_t epoch_after(uint32_t epoch) { return epoch == 0xffffffff ? 2 : epoch + 1; }
 
-// Epochs is a block's place in the sequence of barriers, from its launch on.
+// Epochs is one block's count of barriers during a launch, and the barrier itself.
 class Epochs {
  public:
-  // Waits for the kernel in front of this one. What is computed before runs beside that.
+  // Waits for the previous kernel of the stream. Addresses are computed before that wait, so that they overlap with it.
   FORCE_INLINE __device__ explicit Epochs(const Params& p) : p_(p) {
     const uint64_t epoch = epoch_address(p), claimed = claimed_address(p);
     compute_here(epoch);
     compute_here(claimed);
-    follow_previous_grid();
+    grid_dependency_sync();
     epoch_ = *(Global<const uint32_t>)epoch;
     claimed_ = ld_relaxed(claimed);
   }
@@ -150,82 +148,79 @@ class Epochs {
   // The epoch of the next barrier.
   FORCE_INLINE __device__ uint32_t next() const { return epoch_after(epoch_); }
 
-  // Takes a step that is a barrier by other means than meet.
+  // Counts a barrier that packets or mailboxes make instead of flags.
   FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
 
-  // Takes so many at once, which the block tells of, and awaits, by itself. Zero may be one of them: no packet
+  // Counts several epochs at once, whose flags the block stores and polls by itself. Zero may be one of them: no packet
   // carries it.
-  FORCE_INLINE __device__ void skip(uint32_t steps) { epoch_ += steps; }
+  FORCE_INLINE __device__ void skip(uint32_t count) { epoch_ += count; }
 
-  FORCE_INLINE __device__ bool broken() const { return claimed_ != 0; }
+  // Whether a wait of this rank had expired before this launch.
+  FORCE_INLINE __device__ bool failed() const { return claimed_ != 0; }
 
-  // Meets the same block of all ranks for the first of several times: nothing that
-  // peers read has been written in this launch. False, in all threads of the block, when
-  // a peer did not come in time, now or before this launch: the kernel must then return.
-  FORCE_INLINE __device__ bool start(uint32_t world) {
-    release_early(world);
-    announce(world, st_flag_relaxed);
-    return block_all(await(kStartBarrier, world));
+  // The first of several barriers of a launch: the block has written nothing yet that peers read. False, in all threads
+  // of the block, when a peer did not arrive in time, now or before this launch: the kernel must then return.
+  FORCE_INLINE __device__ bool sync_first(uint32_t world) {
+    release_before_first(world);
+    arrive(world, st_flag_relaxed);
+    return block_all(wait(kStartBarrier, world));
   }
 
-  // Meets it again.
-  FORCE_INLINE __device__ bool meet(Phase phase, uint32_t world) {
+  // A barrier behind the first. False as for sync_first.
+  FORCE_INLINE __device__ bool sync(Phase phase, uint32_t world) {
     block_all(true);
-    announce(world, st_flag_release);
-    return block_all(await(phase, world));
+    arrive(world, st_flag_release);
+    return block_all(wait(phase, world));
   }
 
-  // Meets it for the last time, and keeps the count for the next launch meanwhile. The
-  // kernel must then end: its threads do not meet again. On how many waits its own rests, each thread
-  // says of the rank of its number.
-  FORCE_INLINE __device__ void finish(uint32_t world, uint32_t steps = 1) {
+  // The last barrier of a launch; it saves the epoch while it waits. The kernel must then end, since the block's threads
+  // do not synchronize again. Thread r gives `timeouts` for its wait for rank r: see Deadline.
+  FORCE_INLINE __device__ void sync_last(uint32_t world, uint32_t timeouts = 1) {
     block_all(true);
-    announce(world, st_flag_release);
+    arrive(world, st_flag_release);
     save();
-    await(kEndBarrier, world, steps);
+    wait(kEndBarrier, world, timeouts);
   }
 
-  // Is start and finish in one.
-  FORCE_INLINE __device__ void once(Phase phase, uint32_t world) {
-    release_early(world);
-    block_all(true); // all have read the count
-    announce(world, st_flag_relaxed);
+  // The only barrier of a launch: sync_first and sync_last in one.
+  FORCE_INLINE __device__ void sync_once(Phase phase, uint32_t world) {
+    release_before_first(world);
+    block_all(true); // all threads have read the epoch
+    arrive(world, st_flag_relaxed);
     save();
-    await(phase, world);
+    wait(phase, world);
   }
 
-  // Keeps the count for the next launch, by thread 0. All threads have met since they
-  // made their Epochs.
+  // Stores the epoch for the next launch, by thread 0. The block has synchronized since its threads made their Epochs.
   FORCE_INLINE __device__ void save() const {
     if (thread_id() == 0) *(Global<uint32_t>)epoch_address(p_) = epoch_;
   }
 
  private:
-  // Releases what the stream wrote before this launch while the count is still on its
-  // way from memory, which neither waits for the other.
-  FORCE_INLINE __device__ void release_early(uint32_t world) {
+  // Releases what the stream wrote before this launch. The fence and the loads of the epoch overlap: see opaque_zero.
+  FORCE_INLINE __device__ void release_before_first(uint32_t world) {
     uint32_t zero = 0;
     if (thread_id() < world) {
       release_to_system();
-      zero = zero_from_here();
+      zero = opaque_zero();
     }
     epoch_ += zero;
     claimed_ += zero;
   }
 
-  // Tells all ranks that this block has come to the next barrier, a thread each.
+  // Stores the next epoch to this block's flag on every rank, a thread each.
   template <typename Store>
-  FORCE_INLINE __device__ void announce(uint32_t world, Store store) {
+  FORCE_INLINE __device__ void arrive(uint32_t world, Store store) {
     advance();
-    if (!broken() && thread_id() < world) store(flag_address(p_, thread_id(), p_.rank), epoch_);
+    if (!failed() && thread_id() < world) store(flag_address(p_, thread_id(), p_.rank), epoch_);
   }
 
-  // Waits for the rank of this thread's number. False when it did not come.
-  FORCE_INLINE __device__ bool await(Phase phase, uint32_t world, uint32_t steps = 1) const {
-    return !broken() && (thread_id() >= world || await_peer(p_, phase, thread_id(), epoch_, steps));
+  // Thread r waits for rank r. False when that rank did not arrive in time.
+  FORCE_INLINE __device__ bool wait(Phase phase, uint32_t world, uint32_t timeouts = 1) const {
+    return !failed() && (thread_id() >= world || wait_for_peer(p_, phase, thread_id(), epoch_, timeouts));
   }
 
   const Params& p_;
   uint32_t epoch_;
-  uint32_t claimed_; // may differ between threads where another block's wait expires meanwhile
+  uint32_t claimed_; // may differ between threads: another block's wait may expire between their loads
 };

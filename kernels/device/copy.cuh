@@ -3,8 +3,7 @@
 
 #include "vector.cuh"
 
-// Calls put(i, vector) for every vector i of [begin, end) of a buffer, several
-// loads in flight at a time.
+// Calls put(i, vector) for every vector i of [begin, end) of a buffer, with four loads of a thread in flight.
 template <typename Put>
 FORCE_INLINE __device__ void each_vec(const Buffer& from, int64_t begin, int64_t end, Put put) {
   constexpr int kInFlight = 4;
@@ -22,8 +21,8 @@ FORCE_INLINE __device__ void each_vec(const Buffer& from, int64_t begin, int64_t
   for (; i < end; i += step) put(i, from.load(i));
 }
 
-// Stores vector i of a buffer whose element type does not matter: by words
-// where it is aligned to them, else by bytes.
+// Stores vector i of a buffer of any element type: whole where the buffer is aligned to vectors, else by 32-bit words
+// where address and length allow it, else by bytes.
 FORCE_INLINE __device__ void store_bytes(const Buffer& to, int64_t i, Vec v) {
   const uint64_t at = to.address + i * kVecBytes;
   const int64_t left = to.bytes - i * kVecBytes;

@@ -38,17 +38,16 @@ FORCE_INLINE __device__ uint64_t global_timer() {
   return ns;
 }
 
-// Programmatic dependent launch: waits until the kernel before this one in the
-// stream has completed and its writes are visible, and lets the next one begin
-// to launch. Before sm_90 a kernel does not start earlier anyway.
-FORCE_INLINE __device__ void follow_previous_grid() {
+// Programmatic dependent launch (cudaGridDependencySynchronize): waits until the previous kernel of the stream has
+// completed and its writes are visible, then allows the next one to launch. Before sm_90 there is nothing to wait for.
+FORCE_INLINE __device__ void grid_dependency_sync() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-// Has a value computed here, which the compiler would put off until it is needed.
+// Makes clang compute a value here, not where it is first used.
 template <typename Value>
 FORCE_INLINE __device__ void compute_here(Value value) {
   asm volatile("" ::"l"(value));
@@ -57,7 +56,7 @@ FORCE_INLINE __device__ void compute_here(Value value) {
 // Waits for all threads of the block; true when ok was true in all of them.
 FORCE_INLINE __device__ bool block_all(bool ok) { return __nvvm_bar0_and(ok) != 0; }
 
-// The value of the lane whose number differs in the bits of distance.
+// The value of x in the lane whose number is this lane's with the bits of `distance` flipped.
 FORCE_INLINE __device__ float shuffle_xor(float x, uint32_t distance) {
   float y;
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=f"(y) : "f"(x), "r"(distance));

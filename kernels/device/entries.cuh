@@ -1,8 +1,8 @@
 // Entry points of a kernel template. The element type is a macro of the
 // compilation: -DELEMENT=Float.
 //
-// A kernel may have been launched before the one in front of it has ended, and waits for that
-// by its Epochs, or else by follow_previous_grid, before it touches any memory.
+// With programmatic dependent launch a kernel may start before the previous kernel of its stream has ended. Every entry
+// point waits for that one before it touches memory, by making its Epochs or else by grid_dependency_sync.
 #pragma once
 
 #include "epilogue.cuh"
@@ -10,10 +10,9 @@
 #include "params.cuh"
 #include "types.cuh"
 
-// Fetches the parameters and the way to this rank's signal pad before the wait for the
-// kernel in front: one that was launched early has them at hand when that ends. One thread of
-// a block does: thousands of warps that fetch the same line wait for each other.
-FORCE_INLINE __device__ void fetch_early([[maybe_unused]] const Params& p) {
+// Prefetches the parameters and the line of this rank's signal pad before the wait for the previous kernel. One thread of
+// a block does it: thousands of warps that fetch the same line would wait for each other.
+FORCE_INLINE __device__ void prefetch_params([[maybe_unused]] const Params& p) {
 #if __CUDA_ARCH__ >= 900
   if (thread_id() == 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(p.peers[p.rank]));
 #endif
@@ -21,7 +20,7 @@ FORCE_INLINE __device__ void fetch_early([[maybe_unused]] const Params& p) {
 
 #define ENTRY(name, call)                                                   \
   extern "C" __global__ void __launch_bounds__(kMaxThreads) name(const Params p) { \
-    fetch_early(p);                                                         \
+    prefetch_params(p);                                                         \
     call(p);                                                                \
   }
 

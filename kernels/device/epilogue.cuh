@@ -1,36 +1,34 @@
-// What happens to a result between the reduction and the store, in the type
-// that the element is computed in.
+// Epilogues: what is applied to a result between the reduction and the store, in the type that elements are computed in.
 //
-// An epilogue's drive calls reduce(i) for every chunk i of [begin, end), a vector
-// or an element, and passes the outcome to put(offset, i, chunk), which stores it
-// in the buffers at that offset, a Store each. The blocks of a crew share the
-// chunks. A row has at most kRowVecs vectors.
+// An epilogue's run calls reduce(i) for every chunk i of [begin, end), a vector or an element, and put(offset, i, chunk)
+// with each outcome. put stores the chunk to the buffers at that offset, which are a Store each. The blocks of a group
+// share the chunks. A row has at most kRowVecs vectors.
 #pragma once
 
 #include "params.cuh"
 #include "reduce.cuh"
 #include "types.cuh"
 
-// Crew is the blocks that share a range, and this block's number among them.
-struct Crew {
+// BlockGroup is how many blocks share a range, and this block's number among them.
+struct BlockGroup {
   uint32_t block, blocks;
 };
 
-FORCE_INLINE __device__ Crew whole_grid() { return {block_id(), grid_blocks()}; }
-constexpr Crew kAlone = {0, 1};
+FORCE_INLINE __device__ BlockGroup whole_grid() { return {block_id(), grid_blocks()}; }
+constexpr BlockGroup kSingleBlock = {0, 1};
 
-// Elementwise is a drive for epilogues that look at one element at a time. A thread
-// reduces so many chunks before it stores the first.
+// Elementwise has the run of epilogues that need one element at a time. A thread reduces kInFlight chunks before it
+// stores the first.
 template <typename Epilogue>
 struct Elementwise {
   static constexpr bool kByRow = false;
   using Store = Buffer;
 
   template <int kRowVecs = kMaxRowVecs, int kInFlight = 1, typename Reduce, typename Put>
-  static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
+  static FORCE_INLINE __device__ void run(const Params& p, BlockGroup group, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
-    const int64_t step = crew.blocks * block_threads();
-    int64_t i = begin + crew.block * block_threads() + thread_id();
+    const int64_t step = group.blocks * block_threads();
+    int64_t i = begin + group.block * block_threads() + thread_id();
     if constexpr (kInFlight > 1) {
       for (; i + (kInFlight - 1) * step < end; i += kInFlight * step) {
         decltype(reduce(i)) results[kInFlight];
@@ -73,7 +71,7 @@ struct Scale : Elementwise<Scale> {
   }
 };
 
-// The chunk of the own row of weights that goes with chunk i of the data.
+// The chunk of this rank's row of weights that belongs to chunk i of the data.
 template <typename Chunk>
 FORCE_INLINE __device__ Chunk weight(const Params& p, int64_t i) {
   const auto row = (Global<const Chunk>)(p.peers[p.rank] + p.weight_offset);
@@ -112,12 +110,12 @@ struct RMSNorm {
   static constexpr bool kByRow = true;
   using Store = Rows;
 
-  // All of a row is on its way at once, whatever kInFlight is.
+  // All loads of a row are in flight at once, whatever kInFlight is.
   template <int kRowVecs = kMaxRowVecs, int kInFlight = 1, typename Reduce, typename Put>
-  static FORCE_INLINE __device__ void drive(const Params& p, Crew crew, int64_t begin, int64_t end, Reduce reduce,
+  static FORCE_INLINE __device__ void run(const Params& p, BlockGroup group, int64_t begin, int64_t end, Reduce reduce,
                                             Put put) {
     const int64_t row_vecs = p.row_bytes / kVecBytes;
-    for (int64_t row = begin + crew.block * row_vecs; row < end; row += crew.blocks * row_vecs)
+    for (int64_t row = begin + group.block * row_vecs; row < end; row += group.blocks * row_vecs)
       normalise<kRowVecs>(p, row, row_vecs, reduce, put);
   }
 
@@ -129,7 +127,7 @@ struct RMSNorm {
     constexpr int kElements = Result::kElements;
     constexpr int kSteps = (kRowVecs + kMaxThreads - 1) / kMaxThreads;
     Result results[kSteps];
-    Vec residuals[kSteps], weights[kSteps]; // on their way before anything is waited for
+    Vec residuals[kSteps], weights[kSteps]; // loaded before anything is waited for
 #pragma unroll
     for (int k = 0; k < kSteps; k++) {
       const int64_t i = k * block_threads() + thread_id();

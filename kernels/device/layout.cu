@@ -6,7 +6,7 @@
 #define LAYOUT extern "C" __device__ __attribute__((used)) const uint32_t
 #define AT(type, field) (uint32_t)__builtin_offsetof(type, field)
 
-LAYOUT limits[] = {kMaxRanks,   kMaxBlocks,  kSlotBytes,  kPacketSlotBytes, kMailSlotBytes,
+LAYOUT limits[] = {kMaxRanks,   kMaxBlocks,  kSlotBytes,  kPacketSlotBytes, kMailboxSlotBytes,
                    kMaxRowVecs, kMaxThreads, kBulkStages, kBulkStageBytes,  kBulkSharedBytes};
 
 LAYOUT operations[] = {kSum, kProd, kMin, kMax, kAvg};
@@ -45,8 +45,8 @@ LAYOUT signal_pad_layout[] = {
     AT(SignalPad, epoch),
     AT(SignalPad, claimed),
     AT(SignalPad, reserved),
-    AT(SignalPad, rounds),
-    AT(SignalPad, arrivals),
+    AT(SignalPad, multicast_barriers),
+    AT(SignalPad, multicast_arrivals),
     AT(SignalPad, flags),
 };
 

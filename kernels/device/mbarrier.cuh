@@ -4,27 +4,27 @@
 
 #include "cuda.cuh"
 
-// A phase of a barrier ends when so many have arrived and all bytes
-// that it was told to expect are there; phases alternate between parity 0 and 1.
-FORCE_INLINE __device__ void barrier_init(uint32_t barrier, uint32_t arrivals) {
+// A phase of an mbarrier ends after `arrivals` arrivals and when all expected bytes have arrived. Phases alternate
+// between parity 0 and 1.
+FORCE_INLINE __device__ void mbarrier_init(uint32_t barrier, uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes the barriers' first state visible to the cluster and to copies.
-FORCE_INLINE __device__ void barriers_are_ready() {
+// Makes the initial state of mbarriers visible to the cluster and to asynchronous copies.
+FORCE_INLINE __device__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-FORCE_INLINE __device__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+FORCE_INLINE __device__ void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-FORCE_INLINE __device__ void barrier_arrive(uint32_t barrier) {
+FORCE_INLINE __device__ void mbarrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 // Waits until the phase of that parity has ended.
-FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
+FORCE_INLINE __device__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
   uint32_t done;
   do {
     asm volatile(
@@ -37,9 +37,9 @@ FORCE_INLINE __device__ void barrier_wait(uint32_t barrier, uint32_t parity) {
   } while (done == 0);
 }
 
-// Orders what this thread has seen, and written, before copies that are made afterwards: by
-// itself, or by one that it meets at a barrier.
-FORCE_INLINE __device__ void copies_see_it() { asm volatile("fence.proxy.async;" ::: "memory"); }
+// Orders this thread's earlier loads and stores before asynchronous copies that are issued later, by itself or by a
+// thread that it synchronizes with.
+FORCE_INLINE __device__ void fence_async_proxy() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // The same for shared memory alone: a tenth of the time.
-FORCE_INLINE __device__ void copies_see_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+FORCE_INLINE __device__ void fence_async_proxy_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

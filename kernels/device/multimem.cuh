@@ -1,11 +1,11 @@
-// Multicast: one address that stands for the same place in every rank's memory.
+// Multicast: one address that stands for the same place in every rank's memory (a multicast object of the driver).
 //
 // multimem.ld_reduce loads from all of them and reduces on the way, in the
 // switch; multimem.st stores to all; multimem.red reduces into all. The order
 // of the additions is the switch's.
 //
-// The multicast address is another name for memory that is also accessed by its
-// own: fence.proxy.alias stands between the two (PTX ISA, "Proxies").
+// The multicast address aliases memory that is also accessed by its own, unicast address: fence.proxy.alias must stand
+// between accesses by the one and by the other (PTX ISA, "Proxies").
 #pragma once
 
 #include "barrier.cuh"
@@ -100,41 +100,42 @@ LOAD_REDUCE_FLOATS(F8E5M2, Min, "min.v4.e5m2x4")
 LOAD_REDUCE_FLOATS(F8E5M2, Max, "max.v4.e5m2x4")
 #endif
 
-// MulticastBarrier is for one thread of each rank's block of the same number.
+// MulticastBarrier is a barrier of one thread of the same-numbered block of every rank. Each adds 1 to a counter on all
+// ranks and polls its own copy until that is world times the number of such barriers.
 class MulticastBarrier {
  public:
   FORCE_INLINE __device__ explicit MulticastBarrier(const Params& p)
-      : p_(p), round_(*(Global<const uint32_t>)round_address()), broken_(ld_relaxed(claimed_address(p)) != 0) {}
+      : p_(p), count_(*(Global<const uint32_t>)count_address()), failed_(ld_relaxed(claimed_address(p)) != 0) {}
 
-  // False when a rank did not come in time, now or before this launch.
-  FORCE_INLINE __device__ bool meet() {
-    if (broken_) return false;
-    round_++;
+  // False when a rank did not arrive in time, now or before this launch.
+  FORCE_INLINE __device__ bool sync() {
+    if (failed_) return false;
+    count_++;
     fence_alias();
     asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(p_.multicast + counter_offset()) : "memory");
     fence_alias();
-    for (Patience patience;;) {
+    for (Deadline deadline;;) {
       const uint32_t seen = ld_flag_acquire(signal_pad(p_, p_.rank) + counter_offset());
-      if ((int32_t)(seen - round_ * p_.world) >= 0) return true;
-      if (patience.is_over(p_)) {
-        record_fault(p_, kMulticastBarrier, kMaxRanks, round_ * p_.world, seen);
+      if ((int32_t)(seen - count_ * p_.world) >= 0) return true;
+      if (deadline.has_passed(p_)) {
+        record_fault(p_, kMulticastBarrier, kMaxRanks, count_ * p_.world, seen);
         return false;
       }
     }
   }
 
-  // Keeps the count for the next launch.
-  FORCE_INLINE __device__ void save() const { *(Global<uint32_t>)round_address() = round_; }
+  // Stores the count for the next launch.
+  FORCE_INLINE __device__ void save() const { *(Global<uint32_t>)count_address() = count_; }
 
  private:
-  FORCE_INLINE __device__ uint64_t round_address() const {
-    return signal_pad(p_, p_.rank) + __builtin_offsetof(SignalPad, rounds) + block_id() * sizeof(uint32_t);
+  FORCE_INLINE __device__ uint64_t count_address() const {
+    return signal_pad(p_, p_.rank) + __builtin_offsetof(SignalPad, multicast_barriers) + block_id() * sizeof(uint32_t);
   }
   FORCE_INLINE __device__ int64_t counter_offset() const {
-    return __builtin_offsetof(SignalPad, arrivals) + block_id() * sizeof(uint32_t);
+    return __builtin_offsetof(SignalPad, multicast_arrivals) + block_id() * sizeof(uint32_t);
   }
 
   const Params& p_;
-  uint32_t round_;
-  bool broken_;
+  uint32_t count_;
+  bool failed_;
 };

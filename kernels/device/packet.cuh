@@ -1,27 +1,23 @@
-// Packets: data that carries its own flag, so that no barrier is needed.
+// Packets: data that carries its own flag, so that no barrier is needed (the LL protocol of NCCL).
 //
-// A packet is 16 bytes: two 64-bit words, each of four bytes of data and the
-// epoch. A 64-bit word arrives whole; the two may arrive apart, and each is checked
-// (the LL protocol of NCCL). A rank pushes packets into slots in its peers'
-// memory, and polls those in its own.
+// Layout: a packet is 16 bytes, two 64-bit words, each of four bytes of data and the epoch. A 64-bit word arrives whole;
+// the two words of a packet may arrive apart, so each is checked. A rank stores packets to slots in its peers' memory
+// and polls the slots in its own.
 //
-// Every block has two slots, used in turn by the parity of the epoch, with room
-// for the packets of all ranks. A slot is written again two epochs later. By
-// then the writer has had packets of the epoch between from every rank, each
-// sent after that rank's whole block was done with the slot. Where data goes one way
-// only, those that have none to give therefore send vector 0 of every tile all the
-// same, whatever it holds, and all wait for it.
+// Slots: every block has two, used in turn by the parity of the epoch, each with room for one tile of packets from every
+// rank. A slot is written again two epochs later. By then the writer has received packets of the epoch in between from
+// every rank, and each rank sent those after its whole block had read the slot. Where data goes one way only, ranks
+// without data therefore still send vector 0 of every tile, with any content, and all ranks wait for it.
 //
-// Packets are relaxed: what orders a slot's reuse is that a poll has returned
-// before the block meets and sends on, as in NCCL, or before its launch ends.
+// Memory order: loads and stores of packets are relaxed. The reuse of a slot is ordered because a poll has returned before
+// the block synchronizes and sends again, as in NCCL, or before its launch ends.
 //
-// The packets' memory starts as zeros, an epoch that never comes, and is used
-// for nothing else. Only a word that nobody has written for 2^32 epochs could pass
-// for new.
+// The packets' memory starts as zeros, an epoch that never occurs, and is used for nothing else. Only a word that nobody
+// has written for 2^32 epochs could be mistaken for a new one.
 #pragma once
 
 #include "barrier.cuh"
-#include "mail.cuh"
+#include "peer_vectors.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"
 
@@ -32,7 +28,7 @@ constexpr int kPacketBytes = 16;
 struct Packets {
   uint64_t word[4];
 
-  FORCE_INLINE __device__ bool are_of(uint32_t epoch) const {
+  FORCE_INLINE __device__ bool all_carry(uint32_t epoch) const {
     return word[0] >> 32 == epoch && word[1] >> 32 == epoch && word[2] >> 32 == epoch && word[3] >> 32 == epoch;
   }
   FORCE_INLINE __device__ Vec data() const {
@@ -58,37 +54,36 @@ FORCE_INLINE __device__ Packets poll_packets(uint64_t at) {
   return got;
 }
 
-// Mail is one block's packets of one epoch. All ranks cut their parts into the
-// same tiles. Once a wait has failed, all later ones fail at once.
+// PacketSlot is one block's slot in one epoch, on all ranks. All ranks cut their parts into the same tiles. Once a wait
+// has failed, all later ones fail at once.
 template <int N>
-class Mail {
+class PacketSlot {
  public:
-  FORCE_INLINE __device__ Mail(const Params& p, uint32_t epoch)
+  FORCE_INLINE __device__ PacketSlot(const Params& p, uint32_t epoch)
       : p_(p), epoch_(epoch), slot_(p.packet_offset + (int64_t)(2 * block_id() + epoch % 2) * kPacketSlotBytes) {}
 
-  // Sends vector i of the tile to a rank.
+  // Stores vector i of the tile to a rank's slot.
   FORCE_INLINE __device__ void send(uint32_t to, int64_t i, Vec v) const {
     push_packets(p_.peers[to] + offset(p_.rank, i), v, epoch_);
   }
 
-  // Waits for vector i of the tile from every peer, passes first the vector of
-  // rank 0 and then each of the others', in the order of ranks. The own one is
-  // passed in.
+  // Waits for vector i of the tile from every peer. Calls first(vector) for rank 0 and then each(rank, vector) for the
+  // other ranks, in rank order; `own` stands for this rank's vector.
   template <typename First, typename Each>
   FORCE_INLINE __device__ void receive(int64_t i, Vec own, First first, Each each) {
     receive_at([&](uint32_t) { return i; }, own, first, each);
   }
 
-  // Does so for vector at(r) from rank r.
+  // The same for vector at(r) of the tile from rank r.
   template <typename At, typename First, typename Each>
   FORCE_INLINE __device__ void receive_at(At at, Vec own, First first, Each each) {
     if constexpr (N == 0) {
-      const auto from = [&](uint32_t r) { return r == p_.rank ? own : await<1>(r, at).of[0]; };
+      const auto from = [&](uint32_t r) { return r == p_.rank ? own : poll<1>(r, at).of[0]; };
       first(from(0));
       each_rank<0, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
     } else {
-      const Letters<N> letters = await<N>(0, at);
-      const auto from = [&](uint32_t r) { return r == p_.rank ? own : letters.of[r]; };
+      const VectorPerRank<N> vectors = poll<N>(0, at);
+      const auto from = [&](uint32_t r) { return r == p_.rank ? own : vectors.of[r]; };
       first(from(0));
       each_rank<N, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
     }
@@ -97,11 +92,11 @@ class Mail {
   FORCE_INLINE __device__ bool failed() const { return failed_; }
 
  private:
-  // Polls until vector at(r) has come from each rank r of kRanks, without the own
-  // one. All polls are on their way before the first is looked at.
+  // Polls until vector at(r) has arrived from each of kRanks ranks from `first` on, except this one. All loads are issued
+  // before the first is checked. A wait that fails returns any data.
   template <int kRanks, typename At>
-  FORCE_INLINE __device__ Letters<kRanks> await(uint32_t first, At at) {
-    for (Patience patience;;) {
+  FORCE_INLINE __device__ VectorPerRank<kRanks> poll(uint32_t first, At at) {
+    for (Deadline deadline;;) {
       Packets seen[kRanks] = {};
       uint32_t missing = kMaxRanks, found = 0;
 #pragma unroll
@@ -109,23 +104,23 @@ class Mail {
         if (first + k != p_.rank) seen[k] = poll_packets(p_.peers[p_.rank] + offset(first + k, at(first + k)));
 #pragma unroll
       for (uint32_t k = 0; k < kRanks; k++) {
-        if (first + k == p_.rank || seen[k].are_of(epoch_)) continue;
+        if (first + k == p_.rank || seen[k].all_carry(epoch_)) continue;
         missing = first + k;
         found = seen[k].word[0] >> 32;
       }
-      if (missing != kMaxRanks && !failed_ && patience.is_over(p_)) {
+      if (missing != kMaxRanks && !failed_ && deadline.has_passed(p_)) {
         record_fault(p_, kPackets, missing, epoch_, found);
         failed_ = true;
       }
       if (missing != kMaxRanks && !failed_) continue;
-      Letters<kRanks> letters;
+      VectorPerRank<kRanks> vectors;
 #pragma unroll
-      for (uint32_t k = 0; k < kRanks; k++) letters.of[k] = seen[k].data();
-      return letters;
+      for (uint32_t k = 0; k < kRanks; k++) vectors.of[k] = seen[k].data();
+      return vectors;
     }
   }
 
-  // Where vector i from a rank lies, from the base of symmetric memory.
+  // The offset of vector i from a rank, from the base of symmetric memory.
   FORCE_INLINE __device__ int64_t offset(uint32_t from, int64_t i) const {
     const int64_t of_rank = p_.tile_bytes * (kPacketsPerVec * kPacketBytes / kVecBytes);
     return slot_ + from * of_rank + i * kPacketsPerVec * kPacketBytes;
@@ -141,25 +136,24 @@ class Mail {
 template <int N>
 constexpr int kMostTileVecs = kPacketSlotBytes / (kPacketsPerVec * kPacketBytes) / (N == 0 ? 1 : N);
 
-// Trades parts of p.bytes among all ranks, tile by tile. send(mail, i, at) sends
-// vector i of the parts, which is vector at of the tile; receive(mail, begin, end)
-// takes in vectors [begin, end), of which begin is the tile's first.
+// Exchanges parts of p.bytes among all ranks, tile by tile. send(slot, i, at) sends vector i of the part, which is vector
+// `at` of the tile; receive(slot, begin, end) receives vectors [begin, end), which are the tile's.
 //
-// In the first tile threads send before they have met: the launch before has ended, and with it all use of
-// the slot. Where another block's wait expires just then, some send and some do not, and peers miss those.
+// In the first tile threads send before the block has synchronized: the previous launch has ended, and with it all use of
+// the slot. If another block's wait expires at that moment, some threads send and others do not, and the peers time out.
 template <int N, typename Send, typename Receive>
-FORCE_INLINE __device__ void trade(const Params& p, Epochs& epochs, Send send, Receive receive) {
-  bool ok = !epochs.broken();
+FORCE_INLINE __device__ void exchange_packets(const Params& p, Epochs& epochs, Send send, Receive receive) {
+  bool ok = !epochs.failed();
   const int64_t tile = whole_vecs_in(p.tile_bytes), vecs = vecs_in(p.bytes), first = block_id() * tile;
   for (int64_t begin = first; begin < vecs; begin += grid_blocks() * tile) {
     const int64_t end = begin + tile < vecs ? begin + tile : vecs;
-    if (begin != first && !block_all(ok)) return; // the whole block is done with the tile before
-    Mail<N> mail(p, epochs.advance());
+    if (begin != first && !block_all(ok)) return; // the whole block has read the tile before
+    PacketSlot<N> slot(p, epochs.advance());
     if (ok)
-      for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(mail, i, i - begin);
-    if (begin == first && !block_all(ok)) return; // all have read the count
-    epochs.save(); // while packets are on their way
-    receive(mail, begin, end);
-    ok = !mail.failed();
+      for (int64_t i = begin + thread_id(); i < end; i += block_threads()) send(slot, i, i - begin);
+    if (begin == first && !block_all(ok)) return; // all threads have read the epoch
+    epochs.save(); // while packets arrive
+    receive(slot, begin, end);
+    ok = !slot.failed();
   }
 }

@@ -7,12 +7,12 @@
 #include "cuda.cuh"
 
 constexpr int kMaxRanks = 72;           // the largest NVLink domain there is
-constexpr int kMaxBlocks = 128;         // blocks of a grid that may meet at a barrier
+constexpr int kMaxBlocks = 128;         // blocks of a grid that synchronizes with the peers
 constexpr int kSlotBytes = 32 * 1024;   // of scratch; a block has two slots
 constexpr int kPacketSlotBytes = 128 * 1024; // of packets; a block has two slots
-constexpr int kMailSlotBytes = 128 * 1024;   // of mailboxes; a block has two slots
+constexpr int kMailboxSlotBytes = 128 * 1024;   // of mailboxes; a block has two slots
 constexpr int kMaxThreads = 512;             // of a block
-constexpr int kBulkStages = 6;               // of shared memory that bulk copies go through; 99 KB, the least that sm_90 and up have, hold 6
+constexpr int kBulkStages = 6; // of shared memory for bulk copies: 6 fit into 99 KB, the least that sm_90 and up have
 constexpr int kBulkStageBytes = 16 * 1024;
 constexpr int kBulkSharedBytes = kBulkStages * (kBulkStageBytes + 8); // the stages, and an mbarrier for each
 constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalised
@@ -22,12 +22,12 @@ struct Params {
   uint64_t multicast;          // base of the multicast address of the same memory, or 0
   uint64_t fault;              // Fault*, host memory
   uint64_t timeout_ns;         // bound of one wait for a peer
-  int64_t bytes;               // of a part: of what a rank gives to, or gets from, each
+  int64_t bytes;               // of a part: what a rank sends to, or receives from, each other
   int64_t send_offset;         // bytes from the base to the input
-  int64_t send_step;           // by how much further the next rank's input lies; in place, an allgather's does
+  int64_t send_step;           // bytes by which the next rank's input lies further on; 0 but for an allgather in place
   int64_t recv_offset;         // bytes from the base to the output
   int64_t scratch_offset;      // bytes from the base to the scratch, a multiple of 16
-  int64_t packet_offset;       // bytes from the base to the packets, or the mailboxes of a kernel that has those, a multiple of 16
+  int64_t packet_offset;       // bytes from the base to the packets, or to the mailboxes of a kernel that uses those, a multiple of 16
   int64_t tile_bytes;          // bytes that a block takes at a time, a multiple of 16
   int64_t row_bytes;           // of the rows of an epilogue, a multiple of 16
   int64_t weight_offset;       // bytes from the base to a row: the bias, or the weights of a norm
@@ -38,36 +38,36 @@ struct Params {
   uint32_t rank;
   uint32_t world;
   uint32_t root;
-  uint32_t phase; // Phase of a kernel that is nothing but a barrier
+  uint32_t phase; // Phase to report, of a kernel that is only a barrier
   uint32_t op;    // Operation
   uint32_t reserved;
 };
 
-// The operations that a kernel for any of them chooses from.
+// The operations of Params::op, for kernels that are compiled for any of them.
 enum Operation : uint32_t { kSum, kProd, kMin, kMax, kAvg };
 
 // SignalPad opens every rank's symmetric memory. It starts as zeros.
 struct SignalPad {
   uint32_t epoch[kMaxBlocks];            // barriers that block b has passed
-  uint32_t claimed;                      // not 0 once a thread owns the fault record: 1, or what says in which call
+  uint32_t claimed;                      // not 0 once a thread owns the fault record: 1, or a mark of the call (matmul)
   uint32_t reserved[31];
-  uint32_t rounds[kMaxBlocks];           // multicast barriers that block b has passed
-  uint32_t arrivals[kMaxBlocks];         // ranks that have come to them, all told
+  uint32_t multicast_barriers[kMaxBlocks]; // multicast barriers that block b has passed
+  uint32_t multicast_arrivals[kMaxBlocks]; // arrivals of all ranks at those barriers
   uint32_t flags[kMaxBlocks][kMaxRanks]; // last epoch at which rank r's block b arrived
 };
 
 // Where a kernel waits for its peers; collective.Phase names them.
 enum Phase : uint32_t {
-  kStartBarrier = 1, // peers' inputs are ready, their outputs may be written
-  kStageBarrier = 2, // peers' staged tile is there
-  kEndBarrier = 3,   // peers have written and read all they will
-  kPackets = 4,      // a peer's packets of this tile are there
+  kStartBarrier = 1, // the peer's input is ready, its output may be written
+  kStageBarrier = 2, // the peer has staged its tile
+  kEndBarrier = 3,   // the peer has done all its reads and writes
+  kPackets = 4,      // the peer's packets of this tile have arrived
   kMulticastBarrier = 5,
-  kChunk = 6,    // a chunk has come, of a matrix or along a chain
-  kProducts = 7, // peers' products of a tile are there
+  kChunk = 6,    // a chunk has arrived, of a matrix or of a chained broadcast
+  kProducts = 7, // the peer's products of a tile have arrived
 };
 
-// Fault says which wait expired. The first thread to find one writes it.
+// Fault says which wait expired. The first thread whose wait expires writes it.
 struct Fault {
   uint32_t state; // 1 when the rest is valid
   uint32_t rank;
@@ -75,6 +75,6 @@ struct Fault {
   uint32_t peer; // kMaxRanks: the wait was for all
   uint32_t block;
   uint32_t expected; // epoch waited for, or at a multicast barrier the arrivals
-  uint32_t seen;     // what was there instead
+  uint32_t seen;     // the value found instead
   uint32_t reserved;
 };

@@ -27,8 +27,7 @@ FORCE_INLINE __device__ void each_rank(const Params& p, F f) {
   }
 }
 
-// Partial is the reduction over the ranks so far of as many elements as fit into
-// a Chunk: a vector, or the bits of a single one.
+// Partial is the reduction over the ranks so far of the elements of a Chunk: a vector, or the bits of one element.
 template <typename T, typename Chunk>
 struct Partial {
   static constexpr int kElements = sizeof(Chunk) / sizeof(typename T::Bits);
@@ -62,8 +61,7 @@ struct Partial {
   }
 };
 
-// Calls first(chunk) for rank 0 and each(rank, chunk) for the others in order,
-// with what load(rank) gives.
+// Calls first(chunk) for rank 0 and each(rank, chunk) for the others in order, where chunk is load(rank).
 template <int N, typename Load, typename First, typename Each>
 FORCE_INLINE __device__ void load_all(const Params& p, Load load, First first, Each each) {
   if constexpr (N == 0) {
@@ -77,10 +75,10 @@ FORCE_INLINE __device__ void load_all(const Params& p, Load load, First first, E
   }
 }
 
-// Any is the operation that p.op names.
+// Any is the operation that Params::op names at run time.
 struct Any {};
 
-// Calls f with the operation, or with the one that Any is.
+// Calls f with the operation; for Any, with the one that Params::op names.
 template <typename Op, typename F>
 FORCE_INLINE __device__ void with_op(const Params& p, F f) {
   if constexpr (!__is_same(Op, Any)) return f(Op{});
@@ -93,9 +91,8 @@ FORCE_INLINE __device__ void with_op(const Params& p, F f) {
   }
 }
 
-// Reduces the chunks of all ranks, which gather(first, each) passes on as load_all
-// does. Chunks become numbers in one place, whatever the operation: code for five
-// would take the driver's compiler five times as long.
+// Reduces the chunks of all ranks, which gather(first, each) passes on as load_all does. Chunks are converted to numbers
+// in one place, whatever the operation: code for five operations would take the driver's compiler five times as long.
 template <typename T, typename Op, int N, typename Chunk, typename Gather>
 FORCE_INLINE __device__ Partial<T, Chunk> reduce(const Params& p, Gather gather) {
   Partial<T, Chunk> partial;

@@ -1,16 +1,16 @@
 // Sixteen bytes at any address.
 //
-// A buffer is cut into vectors from its beginning, whatever its alignment, and
-// the last one may be short. Whole vectors of aligned buffers are one access.
-// Others are read as the two aligned vectors that they lie in, of which only
-// those with a byte that counts are touched, and written element by element.
+// A buffer is cut into vectors from its beginning, whatever its alignment; the last vector may be short. Whole vectors of
+// aligned buffers are one access. Others are read as the two aligned vectors that they lie in, of which only those with a
+// byte of the buffer are accessed, and written element by element.
 #pragma once
 
 #include "cuda.cuh"
 
 FORCE_INLINE __device__ bool is_aligned(uint64_t address) { return address % kVecBytes == 0; }
 
-// How many vectors so many bytes are, the last one short or not at all. Sizes are not negative: a shift is enough.
+// The number of vectors of a size, with or without a short last one. Sizes are not negative: unsigned, the division is
+// one shift.
 FORCE_INLINE __device__ int64_t vecs_in(int64_t bytes) { return (uint64_t)(bytes + kVecBytes - 1) / kVecBytes; }
 FORCE_INLINE __device__ int64_t whole_vecs_in(int64_t bytes) { return (uint64_t)bytes / kVecBytes; }
 
@@ -21,8 +21,7 @@ FORCE_INLINE __device__ void st(uint64_t address, Vec v) { *(Global<Vec>)address
 
 FORCE_INLINE __device__ uint64_t pair(uint32_t low, uint32_t high) { return (uint64_t)high << 32 | low; }
 
-// The vector at any address. left is how many bytes the buffer has from there
-// on; bytes beyond them are undefined.
+// The vector at any address. `left` is how many bytes the buffer has from there on; bytes beyond them are undefined.
 FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
   const uint32_t skip = address % kVecBytes;
   const Vec low = ld(address - skip);
@@ -37,7 +36,7 @@ FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
   return Vec{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32)};
 }
 
-// Unit is the unsigned integer of so many bytes.
+// UnitOf is the unsigned integer of kBytes bytes.
 template <int kBytes>
 struct UnitOf;
 template <>
@@ -57,8 +56,7 @@ struct UnitOf<8> {
   using Type = uint64_t;
 };
 
-// Stores the first left bytes of v, at most all, in units of so many bytes. The
-// address and left are multiples of that.
+// Stores the first `left` bytes of v, at most 16, in units of kBytes bytes. The address and `left` are multiples of kBytes.
 template <int kBytes>
 FORCE_INLINE __device__ void st_any(uint64_t address, Vec v, int64_t left) {
   using Unit = typename UnitOf<kBytes>::Type;
@@ -76,11 +74,11 @@ FORCE_INLINE __device__ void st_any(uint64_t address, Vec v, int64_t left) {
   }
 }
 
-// A Buffer is so many bytes at an address.
+// A Buffer is `bytes` bytes at an address.
 struct Buffer {
   uint64_t address;
   int64_t bytes;
-  int64_t whole; // vectors of it that are one access
+  int64_t whole; // vectors that are one access: 0 where the buffer is not aligned
 
   FORCE_INLINE __device__ Buffer(uint64_t address, int64_t bytes)
       : address(address), bytes(bytes), whole(is_aligned(address) ? whole_vecs_in(bytes) : 0) {}
@@ -90,7 +88,7 @@ struct Buffer {
     return i < whole ? ld(at) : ld_any(at, bytes - i * kVecBytes);
   }
 
-  // Stores vector i, what is not aligned in units of so many bytes.
+  // Stores vector i; where it is not whole and aligned, in units of kBytes bytes.
   template <int kBytes>
   FORCE_INLINE __device__ void store(int64_t i, Vec v) const {
     const uint64_t at = address + i * kVecBytes;
@@ -101,7 +99,7 @@ struct Buffer {
   }
 };
 
-// Rows are whole vectors at an aligned address, to be used as a Buffer is.
+// Rows are whole vectors at an aligned address, with the interface of Buffer.
 struct Rows {
   uint64_t address;
   int64_t whole; // vectors

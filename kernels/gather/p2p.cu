@@ -1,16 +1,16 @@
 // gather, peer to peer: every rank stores its input to the root.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
-//   2. copy the own input to the own part of the root's output
-//   3. meet again
+//   1. barrier with the same block of all ranks
+//   2. copy the input to this rank's part of the root's output
+//   3. barrier again
 //
-// Why ranks store, and the root does not load: the stores of all ranks together fill
-// the root's link, and one trip over it is enough.
+// Why the ranks store, and the root does not load: all ranks' multiprocessors share the
+// work, and a store crosses the link once where a load crosses it twice.
 //
 // Buffers: the root's output lies in symmetric memory, at the same offset on all
-// ranks; the input is local. In place, the root's input is its own part of the output:
-// the root then copies nothing. Only the root's output is written.
+// ranks; the input is local. Only the root's output is written. In place, the root's
+// input is its own part of the output, and the root copies nothing.
 //
 // Memory order: barrier 1 says that the root's output may be overwritten; barrier 3
 // publishes what was stored there.
@@ -25,12 +25,12 @@
 
 FORCE_INLINE __device__ void p2p(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Buffer from(p.peers[p.rank] + p.send_offset, p.bytes);
   const Buffer to(p.peers[p.root] + p.recv_offset + p.rank * p.bytes, p.bytes);
   if (from.address != to.address)
     each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(gather_p2p, p2p)

@@ -23,34 +23,31 @@ type Algorithm struct {
 	Peers bool
 	// Chunked: it copies shards in Call.Splits chunks.
 	Chunked bool
-	// CopiesBehind: it enqueues copies behind a kernel that waits for them, and so hangs until
-	// the kernel gives up where launches block.
-	CopiesBehind bool
-	// Library names the library of others that does it; empty is gpurun's own kernels. It
-	// may need another one to multiply: see Libraries.
+	// CopiesAfterKernel: it enqueues copies after a kernel that waits for them. Where launches block the host, it hangs until
+	// the kernel's wait expires.
+	CopiesAfterKernel bool
+	// Library names the foreign library that does it; empty is gpurun's own kernels. It may need another library to
+	// multiply: see Libraries.
 	Library string
-	// Alone: it multiplies and does not communicate, and so is a bound for what does. Of
-	// an operation that gathers, AFull is an input, and C the result. Of one that reduces,
-	// the result is this rank's own product, all rows of it, in the staging.
-	Alone bool
-	// Can says why the algorithm cannot do a problem that its operation can, and what
-	// can; nil is that it can.
+	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that gathers,
+	// AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows of it, in
+	// the staging.
+	NoCommunication bool
+	// Can says why the algorithm cannot do a problem that its operation can, and what can do it. Nil: it can do all.
 	Can func(p Problem, world int) error
 	// Scratch is how many bytes of the communicator's scratch a call uses, Staging how
 	// many of symmetric memory it stages products in, and Counters how many 32-bit words
 	// it counts them with; nil is none. The words belong to all algorithms, and are zero
 	// before the first call.
 	Scratch, Staging, Counters func(p Problem, world int) int64
-	// Tiles is how many tiles of C the kernel notes the times of, by numbers below that,
-	// when Call.Trace is not 0; nil: it notes none. Pieces of tiles have numbers behind those of all its tiles.
+	// Tiles is the number of tiles whose times the kernel notes when Call.Trace is not 0; nil: it notes none. Pieces of
+	// split-K have numbers behind those of tiles.
 	Tiles func(p Problem, world int) int64
-	// Prepare gets ready for calls with these buffers: it loads what they launch, and
-	// encodes tensor maps. It may wait.
+	// Prepare prepares calls with these buffers: it loads their kernels and encodes tensor maps. It may wait.
 	Prepare func(r *Runner, call Call) error
-	// Enqueue puts one call on the runner's main stream, so that it has begun when what
-	// was there before has ended, and has ended before what comes later begins; no peer
-	// then reads or writes this rank's buffers. It neither waits nor allocates device
-	// memory. Calls are never captured in graphs.
+	// Enqueue puts one call on the runner's main stream: it begins when earlier work there has ended, and ends before later
+	// work begins; no peer then reads or writes this rank's buffers. It neither waits nor allocates device memory. Calls
+	// are never captured in graphs.
 	Enqueue func(r *Runner, call Call) error
 }
 
@@ -100,9 +97,9 @@ func (a *Algorithm) MinSM(d collective.DType) int {
 	return least
 }
 
-// Alike reports whether devices of two compute capabilities can make calls together. Kernels
-// that count products tile by tile must cut the result alike, and so be the same.
-func (a *Algorithm) Alike(d collective.DType, sm, other int) bool {
+// Compatible reports whether devices of two compute capabilities can make calls together. Kernels that send products tile by
+// tile must cut the result into the same tiles, and so be the same kernel.
+func (a *Algorithm) Compatible(d collective.DType, sm, other int) bool {
 	if a.Counters == nil {
 		return true
 	}
@@ -123,22 +120,22 @@ func find(kernels []collective.Kernel, d collective.DType, sm int) (best collect
 }
 
 // kernelsFor lists an entry point for each element type, in modules of a file that
-// is compiled once for each: matmul_NAME_TYPE, from matmul/NAME.cu.
+// is compiled once for each: matmul_NAME_TYPE, from cuda/NAME.cu.
 func kernelsFor(name, entry string, arch collective.Arch) []collective.Kernel {
 	return compiled(name, "", entry, arch)
 }
 
-// job lists the kernel of a file that is compiled for each job of output.cuh, and each
-// element type: matmul_NAME_JOB_TYPE, from matmul/NAME.cu, with the entry point NAME.
-func job(name, job string, arch collective.Arch) []collective.Kernel {
-	return compiled(name, "_"+strings.ToLower(job), name, arch, "JOB="+job)
+// exchangeKernels lists the kernels of a file that is compiled for each exchange of cuda/exchange.cuh and each element type:
+// matmul_NAME_EXCHANGE_TYPE, from cuda/NAME.cu, with the entry point NAME.
+func exchangeKernels(name, exchange string, arch collective.Arch) []collective.Kernel {
+	return compiled(name, "_"+strings.ToLower(exchange), name, arch, "EXCHANGE="+exchange)
 }
 
 func compiled(name, suffix, entry string, arch collective.Arch, defines ...string) []collective.Kernel {
 	var all []collective.Kernel
 	for _, d := range DTypes() {
 		m := collective.Module{
-			Name: "matmul_" + name + suffix + "_" + d.Name, Source: "matmul/" + name + ".cu",
+			Name: "matmul_" + name + suffix + "_" + d.Name, Source: "matmul/cuda/" + name + ".cu",
 			Arch: arch, Defines: slices.Concat(defines, []string{"ELEMENT=" + d.Element}),
 		}
 		if arch != collective.SM80 {

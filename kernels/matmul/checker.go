@@ -7,26 +7,22 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// QuantitiesBytes is the size of what an element of a result is judged by:
-// reference.Quantities, as four numbers in fp32.
+// QuantitiesBytes is the size of what an element of a result is verified by: reference.Quantities, as four fp32 numbers.
 const QuantitiesBytes = 16
 
 func checkKernels() []collective.Kernel { return kernelsFor("naive", "naive_check", collective.SM80) }
 
-// CheckedProduct is a product that a result is, or is a summand of: rows of A by B, both
-// by rows of K elements.
+// CheckedProduct is a product that is a result or a summand of it: Rows rows of A by B, both stored in rows of K elements.
 type CheckedProduct struct {
 	Rows, N, K int64
 	DType      collective.DType
 	A, B       cudart.DevicePtr
-	// Out is where the quantities go: Rows x N of QuantitiesBytes. Adds adds them to
-	// what is there; otherwise they replace it.
+	// Out receives the quantities: Rows x N of QuantitiesBytes. Adds: they are added to what is there, else they replace it.
 	Out  cudart.DevicePtr
 	Adds bool
 }
 
-// EnqueueCheck puts a kernel on the main stream that computes what the rows of a result
-// are judged by.
+// EnqueueCheck puts a kernel on the main stream that computes what the rows of a result are verified by.
 func (r *Runner) EnqueueCheck(p CheckedProduct) error {
 	k, ok := find(checkKernels(), p.DType, r.SM())
 	if !ok {
@@ -40,5 +36,5 @@ func (r *Runner) EnqueueCheck(p CheckedProduct) error {
 	if p.Adds {
 		c.Adds = 1
 	}
-	return r.Main.Launch(kernel, naiveShape(work{Problem: Problem{M: p.Rows, N: p.N, K: p.K}}, r.SMs), c.bytes())
+	return r.Main.Launch(kernel, naiveShape(shardedProblem{Problem: Problem{M: p.Rows, N: p.N, K: p.K}}, r.SMs), c.bytes())
 }

@@ -6,7 +6,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// A gather is one after the other where all tiles are resident at once, in one round, and else fused.
+// A gather is one after the other where all tiles are resident at once, in one wave, and else fused.
 func TestChooseGather(t *testing.T) {
 	h200, a100 := GPU{SM: 90, SMs: 132}, GPU{SM: 80, SMs: 108}
 	for _, c := range []struct {

@@ -9,11 +9,10 @@ import (
 	"gpurun/kernels/reducescatter"
 )
 
-// The algorithms here do one thing after the other: a collective and a GEMM. They are
-// what overlap is to be held against.
+// The decomposed algorithms run a collective and a GEMM one after the other. They are what the fused ones are compared with.
 
-// separate is a collective and a GEMM.
-type separate struct {
+// twoSteps is a collective and a GEMM, one after the other.
+type twoSteps struct {
 	gemms      func() []*GEMM
 	collective *collective.Algorithm
 	// call is the collective's.
@@ -23,8 +22,8 @@ type separate struct {
 }
 
 // gatherFirst gathers A with a collective's algorithm and multiplies it.
-func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) separate {
-	return separate{
+func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) twoSteps {
+	return twoSteps{
 		gemms: gemms, collective: gather,
 		call: func(call Call, world int) collective.Call {
 			return collective.Call{
@@ -38,10 +37,10 @@ func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) separate {
 	}
 }
 
-// reduceLast multiplies into the staging, which a collective's algorithm then reduces:
-// the products of as many rows as go to each of some ranks.
-func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func() []*GEMM) separate {
-	return separate{
+// reduceLast multiplies into the staging, which a collective's algorithm then reduces; parts says how many parts its input
+// has.
+func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func() []*GEMM) twoSteps {
+	return twoSteps{
 		gemms: gemms, collective: reduce,
 		call: func(call Call, world int) collective.Call {
 			return collective.Call{
@@ -55,8 +54,8 @@ func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func
 	}
 }
 
-// algorithm describes the two together.
-func (s separate) algorithm(name, summary string) *Algorithm {
+// algorithm describes both steps together.
+func (s twoSteps) algorithm(name, summary string) *Algorithm {
 	a := &Algorithm{
 		Name: name, Summary: summary, GEMM: s.gemms,
 		Tiles: tilesOf(s.gemms()), MaxRanks: s.collective.MaxRanks, Peers: s.collective.Needs.Peers,
@@ -78,16 +77,16 @@ func (s separate) algorithm(name, summary string) *Algorithm {
 func wholeProduct(p Problem, _ int) int64 { return p.M * p.N * int64(p.DType.Size) }
 
 // reduces reports whether the collective comes last.
-func (s separate) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
+func (s twoSteps) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
 
-func (s separate) prepare(r *Runner, call Call) error {
+func (s twoSteps) prepare(r *Runner, call Call) error {
 	if err := r.Comm.Prepare(r.Main, s.collective, s.call(call, r.World())); err != nil {
 		return err
 	}
 	return r.prepareGEMM(s.gemms(), call, s.product(r, call))
 }
 
-func (s separate) enqueue(r *Runner, call Call) error {
+func (s twoSteps) enqueue(r *Runner, call Call) error {
 	if s.reduces() {
 		if err := r.multiply(s.gemms(), call, s.product(r, call)); err != nil {
 			return err
@@ -111,7 +110,7 @@ func allGatherAlgorithms() []*Algorithm {
 		gatherFirst(allgather.Push(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather push, GEMM"),
 		fusedGather(),
 		byNCCL(gatherFirst(ncclOf(allgather.Collective()), onlyBLAS)),
-		aloneByBLAS(gathered, nil),
+		productByBLAS(gathered, nil),
 	}
 }
 
@@ -121,7 +120,7 @@ func reduceScatterAlgorithms() []*Algorithm {
 		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
 	}, fusedScatter(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
-		aloneByBLAS(local, wholeProduct),
+		productByBLAS(local, wholeProduct),
 	})
 }
 
@@ -131,7 +130,7 @@ func allReduceAlgorithms() []*Algorithm {
 		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
 	}, fusedEverywhere(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
-		aloneByBLAS(local, wholeProduct),
+		productByBLAS(local, wholeProduct),
 	})
 }
 

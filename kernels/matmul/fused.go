@@ -5,31 +5,31 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// The algorithms here multiply while they communicate.
+// The fused algorithms multiply while they communicate.
 
-// fused is a GEMM whose kernel has a job beyond the product: see output.cuh.
+// fused is a GEMM whose kernel has an exchange: see cuda/exchange.cuh.
 type fused struct {
 	name, summary string
-	// kernels are those of the job.
+	// kernels lists those of the exchange.
 	kernels func(g *GEMM) []collective.Kernel
-	// gathers: A arrives meanwhile. Else products are reduced, for their owners, or everywhere.
+	// gathers: A arrives while it is multiplied. Else products are reduced: for their owners, or everywhere.
 	gathers, everywhere bool
 	sending             sending
 }
 
-// sending is how products get to their owners.
+// sending says how products get to their owners.
 type sending int
 
 const (
-	asSuits sending = iota
-	pushed          // by kernels
-	copied          // by copy engines
+	automatic sending = iota // by kernels or copy engines, as fused.copies decides
+	pushed                   // by kernels
+	copied                   // by copy engines
 )
 
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesBehind: f.sending == copied,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == copied,
 		Prepare: f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
@@ -47,7 +47,7 @@ func (f fused) algorithm() *Algorithm {
 		return a
 	}
 	a.Staging = func(p Problem, world int) int64 {
-		return f.most(func(g *GEMM) int64 { return f.boxes() * g.boxBytes(p, world) })
+		return f.most(func(g *GEMM) int64 { return f.boxCount() * g.boxBytes(p, world) })
 	}
 	a.Counters = func(p Problem, world int) int64 {
 		return productWords(world, f.most(func(g *GEMM) int64 { return g.partsOfShard(p, world) }))
@@ -55,7 +55,7 @@ func (f fused) algorithm() *Algorithm {
 	return a
 }
 
-// most is the most that any GEMM with the job has of something.
+// most is the largest value of any GEMM with the exchange.
 func (f fused) most(of func(*GEMM) int64) (most int64) {
 	for _, g := range GEMMs() {
 		if len(f.kernels(g)) > 0 {
@@ -65,17 +65,17 @@ func (f fused) most(of func(*GEMM) int64) (most int64) {
 	return most
 }
 
-// boxes is how many the staging has: an inbox, and an outbox where products may be copied.
-func (f fused) boxes() int64 {
+// boxCount is how many boxes the staging has: an inbox, and an outbox where products may be copied.
+func (f fused) boxCount() int64 {
 	if f.sending == pushed {
 		return 1
 	}
 	return 2
 }
 
-// work is what a rank's kernel is launched for.
-func (f fused) work(r *Runner, call Call) work {
-	w := work{Problem: call.Problem, shards: r.World(), gathers: f.gathers, rowsOfA: call.M}
+// sharded is the problem that a rank's kernel is launched for.
+func (f fused) sharded(r *Runner, call Call) shardedProblem {
+	w := shardedProblem{Problem: call.Problem, shards: r.World(), gathers: f.gathers, rowsOfA: call.M}
 	if f.gathers {
 		w.rowsOfA = rowsOfShard(call.M, r.World())
 	}
@@ -85,16 +85,16 @@ func (f fused) work(r *Runner, call Call) work {
 	return w
 }
 
-// launching is what a kernel is launched with.
-type launching struct {
+// launchPlan is a kernel with its launch shape and parameters.
+type launchPlan struct {
 	gemm   *GEMM
 	kernel cudart.Kernel
 	shape  cudart.Launch
 	Params
 }
 
-func (f fused) launch(r *Runner, call Call) (launching, error) {
-	l, w := launching{Params: r.Params(call)}, f.work(r, call)
+func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
+	l, w := launchPlan{Params: r.Params(call)}, f.sharded(r, call)
 	g, k, err := choose(GEMMs(), f.kernels, w, r.gpu())
 	if err != nil {
 		return l, err
@@ -103,7 +103,7 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 		return l, err
 	}
 	l.gemm, l.shape = g, r.shape(g, k, w)
-	l.Segment = uint32(g.partsOfShard(call.Problem, r.World())) // or more tiles than there are: all
+	l.SegmentTiles = uint32(g.partsOfShard(call.Problem, r.World())) // at least all tiles of a shard
 	switch {
 	case f.gathers:
 	case f.copies(r, call, g):
@@ -111,32 +111,32 @@ func (f fused) launch(r *Runner, call Call) (launching, error) {
 	default:
 		l.pushProducts(call.Problem, r.World())
 		if f.everywhere {
-			l.Segment = l.segment(call.Problem, r.World())
+			l.SegmentTiles = l.segment(call.Problem, r.World())
 		}
 	}
 	return l, g.complete(r, &l.Params, w)
 }
 
-// copies reports whether products are copied to their owners. That takes longer than to push them, but takes nothing
-// from the multiprocessors: it suits where they multiply more tiles meanwhile, as many one after the other as there are
-// ranks, of which each makes another shard's products at a time, and three times as many where sums go everywhere, among
-// more than two ranks, which then do better to make segments of shards in turn (kernels/NOTES.md). Copies come behind the
-// kernel that they wait for, and so never, where a launch blocks the host. All ranks choose alike.
+// copies reports whether products are copied to their owners by copy engines, not pushed by kernels. A copy takes longer than a
+// push, but takes nothing from the multiprocessors. It pays where these multiply other tiles meanwhile: in at least as
+// many waves as there are ranks, or three times as many where sums go everywhere among more than two ranks, which gain
+// from segments of shards in turn (kernels/NOTES.md). Copies are enqueued after the kernel that they wait for, so they
+// cannot be used where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if r.World() == 1 || f.sending == pushed {
 		return false
 	}
-	rounds := int64(r.World())
-	if f.everywhere && rounds > 2 {
-		rounds *= 3
+	waves := int64(r.World())
+	if f.everywhere && waves > 2 {
+		waves *= 3
 	}
-	return f.sending == copied || g.rounds(f.work(r, call), r.SMs) >= rounds && !r.LaunchesBlock
+	return f.sending == copied || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
 }
 
-// segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go
-// everywhere: see Interleaved in tiles.cuh. Of all shards they are a round, a tile for each block or cluster, so that products
-// have a round to arrive in before their owner's tiles wait for them.
-func (l *launching) segment(p Problem, world int) uint32 {
+// segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go everywhere:
+// see InterleavedOrder in cuda/tile_order.cuh. The segments of all shards together are one wave, so that products have a
+// wave's time to arrive before their owner's tiles wait for them.
+func (l *launchPlan) segment(p Problem, world int) uint32 {
 	ofShard := l.gemm.partsOfShard(p, world) / l.gemm.TileParts
 	return uint32(tiles(ofShard*int64(l.shape.Blocks), l.gemm.Tiles(p, world)))
 }
@@ -151,9 +151,8 @@ func (f fused) prepare(r *Runner, call Call) error {
 	return err
 }
 
-// enqueue multiplies while shards are on their way: those of A to this rank, or the
-// products of this rank to their owners. The kernel knows by itself which peers have begun, and ends
-// when all has come that it gets of them.
+// enqueue multiplies while data are in flight: shards of A to this rank, or products of this rank to their owners. The kernel
+// waits by itself for peers to begin, and ends when it has received all that it gets from them.
 func (f fused) enqueue(r *Runner, call Call) error {
 	l, err := f.launch(r, call)
 	if err != nil {
@@ -164,14 +163,14 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	launch := func() error { return r.Main.Launch(l.kernel, l.shape, l.Bytes()) }
 	switch {
 	case f.gathers:
-		return r.gatherBeside(call, &l, launch)
+		return r.gatherConcurrently(call, &l, launch)
 	case l.Outbox != 0:
-		return r.pullBeside(call, &l, launch)
+		return r.launchAndPull(call, &l, launch)
 	}
 	return launch()
 }
 
-// ofGathered are the kernels that multiply what arrives meanwhile.
+// ofGathered lists the kernels of a GEMM whose A arrives while it is multiplied.
 func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
 
 func fusedGather() *Algorithm {
@@ -181,8 +180,8 @@ func fusedGather() *Algorithm {
 	}.algorithm()
 }
 
-// fusedReductions are the ways to send products to their owners, what suits the shape last; then says what
-// becomes of the sums.
+// fusedReductions lists the algorithms that send products to their owners, the automatic one last; then says what becomes of
+// the sums.
 func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
 	var all []*Algorithm
 	for _, f := range []fused{

@@ -7,81 +7,80 @@ import (
 	"gpurun/cudart"
 )
 
-// prepareForks makes what gatherBeside forks with.
+// prepareForks makes the events and the stream with which gatherConcurrently forks work from the main stream.
 func (r *Runner) prepareForks() error {
-	for i := range r.forks {
-		if r.forks[i] != nil {
+	for _, e := range []*cudart.Event{&r.forked, &r.joined} {
+		if *e != nil {
 			continue
 		}
-		e, err := r.Device.NewEvent()
-		if err != nil {
+		var err error
+		if *e, err = r.Device.NewEvent(); err != nil {
 			return fmt.Errorf("making an event for copies: %w", err)
 		}
-		r.forks[i] = e
 	}
-	if r.own != nil {
+	if r.localCopies != nil {
 		return nil
 	}
 	s, err := r.Device.NewStream()
 	if err != nil {
-		return fmt.Errorf("making a stream for the copy of the own shard: %w", err)
+		return fmt.Errorf("making a stream for the copy of the local shard: %w", err)
 	}
-	r.own = s
+	r.localCopies = s
 	return nil
 }
 
-// gatherBeside has the peers' shards copied while multiply runs, and the own one, if the kernel does not do it. There is no
-// barrier: the copies from a peer wait until it says that its shard is there, and the kernel ends when all peers have said
-// that they have copied this rank's. It has met all chunks by then, so that only the own copy is joined.
+// gatherConcurrently copies the peers' shards while multiply runs, and the local shard, too, unless the kernel does. There is
+// no barrier: the copies from a peer wait until that has signalled that its shard is ready, and the kernel ends when all
+// peers have signalled that they have copied this rank's. By then the kernel has waited for all chunks, so that only the
+// local copy must be joined.
 //
-// The copies are enqueued before the kernel that waits for them: where launches block the
-// host (CUDA_LAUNCH_BLOCKING, some tools), they would never come. Streams tell each other that
-// they have begun, and not kernels: a copy that waits may be in a kernel's way, where both go
-// through one queue of the hardware.
-func (r *Runner) gatherBeside(call Call, l *launching, multiply func() error) error {
-	err := r.copyBeside(call, l)
+// The copies are enqueued before the kernel that waits for them: where launches block the host (CUDA_LAUNCH_BLOCKING, some
+// tools), they would never be enqueued otherwise. Streams signal that they have begun, and not kernels: where a waiting
+// copy and a kernel share one hardware queue, the copy may block the kernel.
+func (r *Runner) gatherConcurrently(call Call, l *launchPlan, multiply func() error) error {
+	err := r.enqueueCopies(call, l)
 	if err == nil {
 		err = multiply()
 	}
 	if err != nil {
-		return errors.Join(err, r.letCopiesGo(call))
+		return errors.Join(err, r.releaseCopies(call))
 	}
-	if l.gemm.CopiesOwn {
+	if l.gemm.CopiesLocalShard {
 		return nil
 	}
-	return r.Main.Wait(r.forks[1])
+	return r.Main.Wait(r.joined)
 }
 
-// copyBeside enqueues all copies.
-func (r *Runner) copyBeside(call Call, l *launching) error {
-	leave := r.forks[0]
-	if err := r.Main.Record(leave); err != nil {
+// enqueueCopies enqueues all copies of a gather.
+func (r *Runner) enqueueCopies(call Call, l *launchPlan) error {
+	fork := r.forked
+	if err := r.Main.Record(fork); err != nil {
 		return err
 	}
-	if err := r.Copies.Wait(leave); err != nil {
+	if err := r.Copies.Wait(fork); err != nil {
 		return err
 	}
 	if err := r.gatherShards(call, &l.Params); err != nil {
 		return err
 	}
-	if l.gemm.CopiesOwn {
+	if l.gemm.CopiesLocalShard {
 		return nil
 	}
-	return r.copyOwn(call, leave)
+	return r.copyLocalShard(call, fork)
 }
 
-// copyOwn enqueues the copy of the own shard behind an event, on a stream of its own: it is slow, and nobody waits for it
-// meanwhile.
-func (r *Runner) copyOwn(call Call, leave cudart.Event) error {
-	if err := r.own.Wait(leave); err != nil {
+// copyLocalShard enqueues the copy of the local shard after an event, on a stream of its own: it is slow, and nothing waits for
+// it meanwhile.
+func (r *Runner) copyLocalShard(call Call, fork cudart.Event) error {
+	if err := r.localCopies.Wait(fork); err != nil {
 		return err
 	}
 	bytes := shardBytes(call, r.World())
 	to := r.Local(call.AFull + int64(r.Rank())*bytes)
-	if err := r.copyChunk(r.own, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to, r.Local(call.A)); err != nil {
+	if err := r.copyChunk(r.localCopies, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to, r.Local(call.A)); err != nil {
 		return err
 	}
-	return r.own.Record(r.forks[1])
+	return r.localCopies.Record(r.joined)
 }
 
 // shardBytes is the size of each rank's rows of A.
@@ -89,14 +88,14 @@ func shardBytes(call Call, world int) int64 {
 	return rowsOfShard(call.M, world) * call.K * int64(call.DType.Size)
 }
 
-// gatherShards tells the peers that this rank's shard is there, first the one that copies it
-// first, and copies theirs, the next rank's first.
+// gatherShards signals the peers that this rank's shard is ready, first the peer that copies it first, and copies their
+// shards, the next rank's first.
 func (r *Runner) gatherShards(call Call, p *Params) error {
 	world := r.World()
 	for k := 1; k < world; k++ {
 		peer := (r.Rank() + world - k) % world
-		if err := r.Copies.WriteValue(r.Peer(peer, call.ready(r.Rank())), p.Epoch); err != nil {
-			return fmt.Errorf("telling rank %d that A is there: %w", peer, err)
+		if err := r.Copies.WriteValue(r.Peer(peer, call.begun(r.Rank())), p.Epoch); err != nil {
+			return fmt.Errorf("signalling rank %d that A is ready: %w", peer, err)
 		}
 	}
 	for k := 1; k < world; k++ {
@@ -108,10 +107,9 @@ func (r *Runner) gatherShards(call Call, p *Params) error {
 	return nil
 }
 
-// gatherShard copies a peer's shard when it is there, chunk by chunk, each followed by its
-// word of progress.
+// gatherShard copies a peer's shard when it is ready, chunk by chunk, and writes the word of progress after each chunk.
 func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
-	if err := r.Copies.WaitValue(r.Local(call.ready(owner)), p.Epoch); err != nil {
+	if err := r.Copies.WaitValue(r.Local(call.begun(owner)), p.Epoch); err != nil {
 		return err
 	}
 	row, shard := call.K*int64(call.DType.Size), rowsOfShard(call.M, r.World())
@@ -133,12 +131,11 @@ func (r *Runner) gatherShard(call Call, p *Params, owner int) error {
 	return nil
 }
 
-// letCopiesGo ends the waits of copies for the peers where no kernel will: see Gathered in
-// output.cuh.
-func (r *Runner) letCopiesGo(call Call) error {
+// releaseCopies ends the waits of copies for the peers where no kernel will do it: see cuda/gathered.cuh.
+func (r *Runner) releaseCopies(call Call) error {
 	for peer := range r.World() {
-		if err := r.Main.WriteValue(r.Local(call.ready(peer)), r.Epoch); err != nil {
-			return fmt.Errorf("letting go of the copies: %w", err)
+		if err := r.Main.WriteValue(r.Local(call.begun(peer)), r.Epoch); err != nil {
+			return fmt.Errorf("releasing the copies: %w", err)
 		}
 	}
 	return nil

@@ -12,30 +12,30 @@ import (
 type GEMM struct {
 	Name    string
 	Kernels []collective.Kernel
-	// Gathered, Scattered and Everywhere are the same with a job of [Fused], or none.
+	// Gathered, Scattered and Everywhere are the kernels with that exchange (cuda/exchange.cuh), if there are any.
 	Gathered, Scattered, Everywhere []collective.Kernel
-	// Parts is in how many parts a rank gets rows x n of products that it adds up, TileParts how many a tile has, or as
-	// many tiles as are multiplied together, and PartBytes the room for one.
+	// Parts is the number of parts in which a rank gets rows x n of products that it adds up, TileParts that of a tile, or
+	// of the tiles that are multiplied together, and PartBytes the size of one.
 	Parts                func(rows, n int64) int64
 	TileParts, PartBytes int64
-	// Cost is how long it takes on so many multiprocessors, in a unit that GEMMs of the same name share; nil: there is one
-	// of the name.
-	Cost func(w work, sms int) int64
-	// Shape is the launch on a device with so many multiprocessors, with PDL where that may do.
-	Shape func(w work, sms int) cudart.Launch
-	// Tiles is how many tiles the kernel notes the times of, in so many shards of rows;
-	// nil: none. See Algorithm.Tiles.
+	// Cost is the time on so many multiprocessors, in a unit that GEMMs of the same name share; nil: there is only one of
+	// the name.
+	Cost func(w shardedProblem, sms int) int64
+	// Shape is the launch on a device with so many multiprocessors, with PDL where the kernel allows it.
+	Shape func(w shardedProblem, sms int) cudart.Launch
+	// Tiles is the number of tiles, in so many shards of rows, whose times the kernel notes; nil: none. See
+	// Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
-	// Complete has Params say what only this kernel reads, besides matrices; nil: nothing.
-	Complete func(r *Runner, p *Params, w work) error
-	// CopiesOwn: the kernels of Gathered copy the own shard, too.
-	CopiesOwn bool
-	// BLAS: a library multiplies, and none of the above is there.
+	// Complete fills in parameters that only this kernel reads; nil: there are none.
+	Complete func(r *Runner, p *Params, w shardedProblem) error
+	// CopiesLocalShard: the kernels of Gathered copy the local shard into the gathered matrix.
+	CopiesLocalShard bool
+	// BLAS: a library multiplies; all fields above but Name are empty.
 	BLAS bool
 }
 
-// GEMMs lists all, the one to be preferred first, but for those of the same name: see
-// GEMM.Cost. The list is everybody's, and is not to be changed.
+// GEMMs lists all GEMMs, the preferred one first; of those of the same name the one with the least Cost is taken. Callers do
+// not change the list.
 func GEMMs() []*GEMM { return gemms() }
 
 // gemms is GEMMs made once: calls that are enqueued choose from it.
@@ -57,9 +57,8 @@ func naiveGEMM() *GEMM {
 
 func onlyNaiveGEMM() []*GEMM { return []*GEMM{naiveGEMM()} }
 
-// naiveShape has enough blocks for a tile each, as far as they fit on the device at
-// the same time.
-func naiveShape(w work, sms int) cudart.Launch {
+// naiveShape has a block for each tile, as far as they fit on the device at the same time.
+func naiveShape(w shardedProblem, sms int) cudart.Launch {
 	const blocksPerSM = 8
 	return cudart.Launch{Blocks: int(min(naiveTiles(w.Problem, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
 }
@@ -70,32 +69,32 @@ func naiveTiles(p Problem, _ int) int64 {
 	return (p.M + naiveTile - 1) / naiveTile * ((p.N + naiveTile - 1) / naiveTile)
 }
 
-// product is a GEMM that is to be launched: of rows of a, into c.
+// product is a product to launch: of `rows` rows of a, into c.
 type product struct {
 	rows int64
 	a, c cudart.DevicePtr
 }
 
-// work is what a kernel is launched for: a problem in so many shards of rows.
-type work struct {
+// shardedProblem is what a kernel is launched for: a problem in so many shards of rows.
+type shardedProblem struct {
 	Problem
 	shards  int
-	gathers bool  // all shards of A but the own one arrive meanwhile
-	peers   int   // that sums go to from where they are made
+	gathers bool  // the peers' shards of A arrive during the call
+	peers   int   // ranks that each sum is stored to besides its owner
 	rowsOfA int64 // of this rank
 }
 
-func (p product) work(call Call) work {
-	return work{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows}
+func (p product) sharded(call Call) shardedProblem {
+	return shardedProblem{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows}
 }
 
-// GPU is what decides which GEMM multiplies, and in how many rounds: the compute capability, 10*major+minor, and the
-// number of multiprocessors, the least of all ranks' devices.
+// GPU is what decides which GEMM multiplies, and in how many waves: the compute capability, 10*major+minor, and the number
+// of multiprocessors, the least of all ranks' devices.
 type GPU struct{ SM, SMs int }
 
-// choose picks the first GEMM of a list that does a problem on the device with one of these
-// kernels of it, and of those of its name the one that takes the least time.
-func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w work, on GPU) (*GEMM, collective.Kernel, error) {
+// choose picks the first GEMM of a list that has a kernel for a problem on the device, and of those of its name the one that
+// takes the least time.
+func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w shardedProblem, on GPU) (*GEMM, collective.Kernel, error) {
 	var best *GEMM
 	var kernel collective.Kernel
 	for _, g := range gemms {
@@ -113,26 +112,25 @@ func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w work, on G
 	return best, kernel, nil
 }
 
-// rounds is how many tiles the blocks have that have most of them, one after the other: one where all are multiplied
-// at once.
-func (g *GEMM) rounds(w work, sms int) int64 {
+// waves is the number of waves of tiles: one where all tiles are multiplied at once.
+func (g *GEMM) waves(w shardedProblem, sms int) int64 {
 	return tiles(g.Tiles(w.Problem, w.shards), int64(g.Shape(w, sms).Blocks))
 }
 
-// gpu is this rank's own, with no more multiprocessors than the peers' have.
+// gpu is this rank's GPU, with the multiprocessors of the smallest of all ranks.
 func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
 
-// shape is how a kernel of a GEMM is launched: early, if it may be, and waits for the one in front of it by itself.
-func (r *Runner) shape(g *GEMM, k collective.Kernel, w work) cudart.Launch {
+// shape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
+func (r *Runner) shape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
 	shape := g.Shape(w, r.SMs)
 	shape.PDL = shape.PDL && r.PDL(k)
 	return shape
 }
 
-// ofProduct are the kernels that only multiply.
+// ofProduct lists the kernels of a GEMM that only multiply.
 func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
 
-// multiplication is what a GEMM is launched with.
+// multiplication is the parameters of a local product.
 func (r *Runner) multiplication(call Call, what product) Params {
 	p := r.Params(call)
 	p.M, p.A, p.C = what.rows, uint64(what.a), uint64(what.c)
@@ -142,7 +140,7 @@ func (r *Runner) multiplication(call Call, what product) Params {
 // prepareGEMM loads the kernel of a product, and encodes its tensor maps.
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
-	w := what.work(call)
+	w := what.sharded(call)
 	g, k, err := choose(gemms, ofProduct, w, r.gpu())
 	if err != nil {
 		return err
@@ -157,7 +155,7 @@ func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 }
 
 // complete is Complete, if there is any.
-func (g *GEMM) complete(r *Runner, p *Params, w work) error {
+func (g *GEMM) complete(r *Runner, p *Params, w shardedProblem) error {
 	if g.Complete == nil {
 		return nil
 	}
@@ -166,7 +164,7 @@ func (g *GEMM) complete(r *Runner, p *Params, w work) error {
 
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
-	w := what.work(call)
+	w := what.sharded(call)
 	g, k, err := choose(gemms, ofProduct, w, r.gpu())
 	if err != nil {
 		return err

@@ -8,16 +8,15 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// The algorithms here are by the libraries of others: what gpurun's own have to be
-// faster than, and what they cannot be much faster than.
+// Algorithms by foreign libraries: NCCL with cuBLAS, which gpurun's own are compared with, and cuBLAS alone, which is a bound
+// for all.
 
-// BLAS is a library of others that multiplies matrices on one device, such as cuBLAS.
+// BLAS is a foreign library that multiplies matrices on one device, such as cuBLAS.
 type BLAS interface {
-	// Prepare gets ready for products on the device. It may allocate memory and wait; a
-	// call after the first does nothing.
+	// Prepare prepares products on the device. It may allocate memory and wait; a call after the first does nothing.
 	Prepare(d cudart.Device) error
-	// Multiply enqueues C = A x B of local matrices, which lie as those of this package
-	// do. It neither waits nor allocates, so that the stream can be captured.
+	// Multiply enqueues C = A x B of local matrices, in the layout of this package. It neither waits nor allocates, so that
+	// the stream can be captured.
 	Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error
 }
 
@@ -37,7 +36,7 @@ func (r *Runner) multiplyByBLAS(p Problem, a, b, c cudart.DevicePtr) error {
 	return r.BLAS.Multiply(r.Main, p, a, b, c)
 }
 
-// Libraries names all libraries of others that the algorithm needs.
+// Libraries names all foreign libraries that the algorithm needs.
 func (a *Algorithm) Libraries() []string {
 	var names []string
 	if a.Library != "" {
@@ -57,7 +56,7 @@ func ncclOf(c *collective.Collective) *collective.Algorithm {
 }
 
 // byNCCL has NCCL communicate and cuBLAS multiply, one after the other.
-func byNCCL(s separate) *Algorithm {
+func byNCCL(s twoSteps) *Algorithm {
 	summary := "one after the other: NVIDIA's NCCL, then its cuBLAS"
 	if s.reduces() {
 		summary = "one after the other: NVIDIA's cuBLAS, then its NCCL"
@@ -67,21 +66,21 @@ func byNCCL(s separate) *Algorithm {
 	return a
 }
 
-// gathered is the product of an A that has been gathered.
+// gathered is the product of the gathered A.
 func gathered(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.AFull), r.Local(call.C)}
 }
 
-// local is a rank's own product, which nobody reduces.
+// local is a rank's own product, without a reduction.
 func local(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.A), r.Local(call.Staging)}
 }
 
-// aloneByBLAS is a product by cuBLAS and nothing else.
-func aloneByBLAS(what func(r *Runner, call Call) product, staging func(p Problem, world int) int64) *Algorithm {
+// productByBLAS is a product by cuBLAS, without communication.
+func productByBLAS(what func(r *Runner, call Call) product, staging func(p Problem, world int) int64) *Algorithm {
 	return &Algorithm{
 		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS: no communication, a bound for what communicates",
-		GEMM: onlyBLAS, MaxRanks: collective.MaxRanks, Library: libraries.CUBLASName, Alone: true, Staging: staging,
+		GEMM: onlyBLAS, MaxRanks: collective.MaxRanks, Library: libraries.CUBLASName, NoCommunication: true, Staging: staging,
 		Prepare: func(r *Runner, call Call) error { return r.prepareGEMM(onlyBLAS(), call, what(r, call)) },
 		Enqueue: func(r *Runner, call Call) error { return r.multiply(onlyBLAS(), call, what(r, call)) },
 	}

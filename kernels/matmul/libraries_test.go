@@ -150,8 +150,8 @@ func TestLibrariesAreAskedFor(t *testing.T) {
 		if a.Staging != nil {
 			staging = a.Staging(call.Problem, 2)
 		}
-		if staging != tt.staging || a.Alone != (tt.algorithm == "cublas") {
-			t.Errorf("%s %s: %d bytes of staging, alone %t", tt.operation, tt.algorithm, staging, a.Alone)
+		if staging != tt.staging || a.NoCommunication != (tt.algorithm == "cublas") {
+			t.Errorf("%s %s: %d bytes of staging, alone %t", tt.operation, tt.algorithm, staging, a.NoCommunication)
 		}
 	}
 }

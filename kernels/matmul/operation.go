@@ -1,9 +1,3 @@
-// Package matmul holds products of matrices that are spread over the ranks, and
-// overlap with the communication that this takes.
-//
-// In all of them B is K x N and lies by columns, as the weight of a linear layer
-// does: N rows of K elements. A and C lie by rows. Every rank has a B of its own.
-// Elements are of 16 bits; they are accumulated in fp32.
 package matmul
 
 import (
@@ -22,17 +16,16 @@ type Operation struct {
 	// Gathers: every rank has M/world rows of A, rank r those from r*M/world on, and
 	// gets all of A and A times its B. Otherwise it has all M rows of an A of its own.
 	Gathers bool
-	// Reduces: the result is the sum of all ranks' products. Each is rounded to the element
-	// type once; they are added in fp32 in the order of the ranks, by fused algorithms after that
-	// of the rows' owner, and rounded again.
+	// Reduces: the result is the sum of all ranks' products. Each product is rounded to the element type once; they are
+	// added in fp32 in rank order (fused algorithms begin with the owner's), and the sum is rounded again.
 	Reduces bool
 	// Scatters: rank r gets M/world rows of the result, those from r*M/world on.
 	Scatters bool
-	// Algorithms lists gpurun's own, the naive one first, and last what is to be preferred where the one that Choose
-	// names cannot run, and then those of libraries.
+	// Algorithms lists gpurun's own, the naive one first and last the one to prefer where the choice of Choose cannot run;
+	// then those of libraries.
 	Algorithms []*Algorithm
-	// Choose picks the algorithm for a problem that some ranks share: an estimate. It names one of gpurun's own, which
-	// need not be able to run where ranks' devices differ, or cannot reach each other.
+	// Choose picks the algorithm for a problem on some ranks: an estimate. It names one of gpurun's own, which may be unable
+	// to run where the ranks' devices differ or have no peer access.
 	Choose func(p Problem, world int, on GPU) string
 }
 
@@ -104,8 +97,7 @@ func (o *Operation) Algorithm(name string) (*Algorithm, bool) {
 	return nil, false
 }
 
-// Check says why so many ranks cannot share a problem, and what they can, or
-// returns nil.
+// Check says why so many ranks cannot share a problem, and which one they can, or returns nil.
 func (o *Operation) Check(p Problem, world int) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("%s: %w", o.Name, err)
@@ -144,8 +136,7 @@ func (o *Operation) Buffers(p Problem, world int) Buffers {
 	return b
 }
 
-// Modules lists the modules of all kernels here, and that of the check of results,
-// each once.
+// Modules lists the modules of all kernels of the package, each once.
 func Modules() []collective.Module {
 	var modules []collective.Module
 	for _, k := range Kernels() {
@@ -156,7 +147,7 @@ func Modules() []collective.Module {
 	return modules
 }
 
-// Kernels lists all entry points that only products need.
+// Kernels lists all entry points of the package's modules.
 func Kernels() []collective.Kernel {
 	all := append(checkKernels(), stampKernel(), gpcsKernel())
 	for _, g := range GEMMs() {

@@ -4,9 +4,10 @@ import (
 	"unsafe"
 
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul/schedule"
 )
 
-// Params mirrors MatmulParams of params.cuh, where the fields are explained. A test
+// Params mirrors MatmulParams of cuda/params.cuh, where the fields are explained. A test
 // compares the two layouts.
 type Params struct {
 	collective.Params
@@ -18,13 +19,13 @@ type Params struct {
 	Outbox                       uint64
 	Counters                     uint64
 	Progress                     uint64
-	Ready                        uint64
-	Taken                        uint64
-	Done                         uint64
-	Made                         uint64
-	Kept                         uint64
+	Begun                        uint64
+	Copied                       uint64
+	Stored                       uint64
+	Produced                     uint64
+	StoredCount                  uint64
 	Partials                     uint64
-	PartialsThere                uint64
+	PartialsReady                uint64
 	Trace                        uint64
 	M                            int64
 	N                            int64
@@ -33,11 +34,12 @@ type Params struct {
 	Splits                       uint32
 	ChunkParts                   uint32
 	Epoch                        uint32
-	Segment                      uint32
-	Whole, Last, Pieces, Longest int32
-	Falls                        uint32
+	SegmentTiles                 uint32
+	FullWaveTiles, LastWaveTiles int32
+	SplitKPieces, SplitKSlices   int32
+	SplitKStep                   uint32
 	_                            uint32
-	FirstTiles                   [mostClusters]uint8
+	FirstTiles                   [schedule.MostClusters]uint8
 	_                            [32]byte // tensor maps lie at multiples of cudart.TensorMapAlign
 	MapA, MapAFull, MapB         encodedMap
 }
@@ -47,7 +49,7 @@ func (p *Params) Bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
 }
 
-// check mirrors Check of params.cuh.
+// check mirrors Check of cuda/params.cuh.
 type check struct {
 	A    uint64
 	B    uint64

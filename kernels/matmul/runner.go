@@ -3,6 +3,7 @@ package matmul
 import (
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul/schedule"
 )
 
 // Runner is one rank's side of a group that multiplies together. Every rank makes the
@@ -16,23 +17,23 @@ type Runner struct {
 	Main, Copies cudart.Stream
 	// SMs is the number of multiprocessors, the least of all ranks' devices.
 	SMs int
-	// LaunchesBlock: on some rank's device a launch returns when the kernel has ended. All ranks say the same, as they
-	// choose by it how to send, and what one pushes no other copies.
+	// LaunchesBlock: on some rank's device a launch returns only when the kernel has ended. All ranks give the same value,
+	// because it decides whether products are pushed or copied.
 	LaunchesBlock bool
-	// Epoch counts the fused calls, on all ranks alike. The words of progress begin at it.
+	// Epoch counts the fused calls, on all ranks alike.
 	Epoch uint32
-	// Placement is that of the clusters of a kernel that has one for each pair of multiprocessors. Of another length, such as
-	// nil, it is replaced when it is first needed.
-	Placement Placement
+	// Placement places the clusters of a kernel that has one for each pair of multiprocessors. One of another length, such as
+	// nil, is replaced when it is first needed.
+	Placement schedule.Placement
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
 
-	partials, partialsThere cudart.DevicePtr // see Runner.preparePartials
+	partials, partialsReady cudart.DevicePtr // see Runner.preparePartials
 
-	maps     map[matrix]encodedMap
-	forks    [2]cudart.Event // where Copies and own leave Main, and where own comes back
-	own      cudart.Stream   // for the copy of the own shard; it goes with the device
-	recorder *recorder       // of the call that is being recorded
+	maps           map[matrix]encodedMap
+	forked, joined cudart.Event  // where Copies and localCopies fork from Main, and where localCopies joins it
+	localCopies    cudart.Stream // for the copy of the local shard; it is freed with the device
+	recorder       *recorder     // of the call that is being recorded
 }
 
 // Call is one invocation of an operation. Where things lie is given in bytes from
@@ -48,27 +49,25 @@ type Call struct {
 	Trace cudart.DevicePtr
 }
 
-// ProgressBytes is the room for the words by which a call tells how far it is: of each rank
-// whether it has begun, whether it has copied what it gets from this one, and which chunks of
-// products it has made, and of each chunk, of A or of products, whether it is there.
+// ProgressBytes is the size of the words by which a call signals its progress: for each rank whether it has begun, has copied
+// what it gets from this one, has stored its sums, and which chunks of products it has produced; and for each chunk of A
+// or of products whether it has arrived.
 func ProgressBytes(world, splits int) int64 {
 	return wordsOfRanks + 4*int64(world)*int64(max(splits, maxProductChunks))
 }
 
-// rankWords is the room for a word of each rank, and wordsOfRanks that for all words that ranks tell each other,
-// wherever those of progress end.
+// rankWords is the size of one word for each rank, and wordsOfRanks that of all words that ranks store to each other.
 const (
 	rankWords    = 4 * collective.MaxRanks
 	wordsOfRanks = (3 + maxProductChunks) * rankWords
 )
 
-// ready, taken and done are where the words of a rank lie, made where those of copied chunks of products do, counter where one
-// of the counters does, of which the first counts parts that stay, in bytes from the base of symmetric memory; see
-// Params.
-func (c Call) ready(rank int) int64 { return c.Progress + 4*int64(rank) }
-func (c Call) taken(rank int) int64 { return c.ready(rank) + rankWords }
-func (c Call) done(rank int) int64  { return c.taken(rank) + rankWords }
-func (c Call) made(i int64) int64   { return c.done(0) + rankWords + 4*i }
+// begun, copied and stored are the offsets of the words of a rank, produced those of copied chunks of products, and counter
+// those of counters behind the first, which counts stored parts; in bytes from the base of symmetric memory. See Params.
+func (c Call) begun(rank int) int64   { return c.Progress + 4*int64(rank) }
+func (c Call) copied(rank int) int64  { return c.begun(rank) + rankWords }
+func (c Call) stored(rank int) int64  { return c.copied(rank) + rankWords }
+func (c Call) produced(i int64) int64 { return c.stored(0) + rankWords + 4*i }
 
 func (c Call) counter(i int64) int64 { return c.Counters + 4*(1+i) }
 
@@ -81,10 +80,11 @@ func (r *Runner) Params(call Call) Params {
 	p := Params{
 		Params: r.Comm.Params(collective.Call{DType: call.DType}),
 		A:      at(call.A), AFull: at(call.AFull), B: at(call.B), C: at(call.C),
-		Staging: at(call.Staging), Kept: at(call.Counters), Counters: at(call.counter(0)),
-		Ready: at(call.ready(0)), Taken: at(call.taken(0)), Done: at(call.done(0)), Made: at(call.made(0)), Progress: at(call.Progress + wordsOfRanks),
-		Trace: uint64(call.Trace),
-		M:     call.M, N: call.N, K: call.K,
+		Staging: at(call.Staging), StoredCount: at(call.Counters), Counters: at(call.counter(0)),
+		Begun: at(call.begun(0)), Copied: at(call.copied(0)), Stored: at(call.stored(0)), Produced: at(call.produced(0)),
+		Progress: at(call.Progress + wordsOfRanks),
+		Trace:    uint64(call.Trace),
+		M:        call.M, N: call.N, K: call.K,
 		Splits: uint32(max(call.Splits, 1)),
 	}
 	shard := (call.M + int64(r.World()) - 1) / int64(r.World())
@@ -92,9 +92,9 @@ func (r *Runner) Params(call Call) Params {
 	return p
 }
 
-// Prepare loads what a call of the algorithm launches, and gets ready what it reads.
-// To load a module the driver may wait for kernels that run, and to find out where clusters run it waits for the main stream.
-// Those may be waiting for a peer: who makes a peer wait for this process prepares before.
+// Prepare loads what a call of the algorithm launches, and prepares what it reads. To load a module the driver may wait for
+// running kernels, and GPCs waits for the main stream. Those may wait for a peer: so all ranks of one process prepare before
+// any of them enqueues.
 func (r *Runner) Prepare(a *Algorithm, call Call) error {
 	return a.Prepare(r, call)
 }

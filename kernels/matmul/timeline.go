@@ -12,18 +12,17 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Recording is when the parts of one call ran on this rank. Times are nanoseconds of the
-// device's clock.
+// Recording is when the tiles and copies of one call ran on this rank, in nanoseconds of the device's clock.
 type Recording struct {
-	// Met is when this rank left the barrier before the call: one moment on all ranks,
-	// whose clocks differ, within a few microseconds.
-	Met uint64
-	// Tiles are what the kernel noted, by number; the End of those it did not is 0.
+	// Start is when this rank left the barrier before the call. It is the same moment on all ranks, within a few
+	// microseconds; their clocks differ.
+	Start uint64
+	// Tiles are what the kernel noted, by number; End is 0 for tiles that it did not note.
 	Tiles  []TileTimes
 	Copies []CopyTimes
 }
 
-// TileTimes mirrors TileTimes of trace.cuh, where the fields are explained. A test
+// TileTimes mirrors TileTimes of cuda/trace.cuh, where the fields are explained. A test
 // compares the two layouts.
 type TileTimes struct {
 	Block  uint32
@@ -38,8 +37,8 @@ type TileTimes struct {
 // tileTimesBytes is the size of a record.
 const tileTimesBytes = int64(unsafe.Sizeof(TileTimes{}))
 
-// CopyTimes is when a chunk was copied from a rank: of its rows of A, which are its shard, or of its products for
-// the shard of this one. Events timed it, from the barrier on.
+// CopyTimes is when a chunk was copied from a rank: of that rank's shard of A, or of its products for this rank's shard.
+// Events timed it, from the barrier on.
 type CopyTimes struct {
 	Shard, From, Chunk int
 	Bytes              int64
@@ -48,11 +47,11 @@ type CopyTimes struct {
 
 // stampKernel is the barrier that a recorded call begins with.
 func stampKernel() collective.Kernel {
-	m := collective.Module{Name: "matmul_stamp", Source: "matmul/stamp.cu", Arch: collective.SM80}
+	m := collective.Module{Name: "matmul_stamp", Source: "matmul/cuda/stamp.cu", Arch: collective.SM80}
 	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
 }
 
-// tilesOf is how many tiles any of some GEMMs may note the times of; nil: none does.
+// tilesOf is the largest Tiles of some GEMMs; nil: none notes times.
 func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	if !slices.ContainsFunc(gemms, func(g *GEMM) bool { return g.Tiles != nil }) {
 		return nil
@@ -67,7 +66,7 @@ func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	}
 }
 
-// copyChunk enqueues the copy of a chunk, and has it timed if the call is being recorded.
+// copyChunk enqueues the copy of a chunk, between two events if the call is being recorded.
 func (r *Runner) copyChunk(s cudart.Stream, c CopyTimes, dst, src cudart.DevicePtr) error {
 	if r.recorder == nil {
 		return s.Copy(dst, src, c.Bytes)
@@ -75,8 +74,8 @@ func (r *Runner) copyChunk(s cudart.Stream, c CopyTimes, dst, src cudart.DeviceP
 	return r.recorder.copy(s, c, dst, src)
 }
 
-// callsBeforeRecord are what devices are busy with while the host enqueues the call that is
-// recorded, so that its parts run when they can and not when they come.
+// callsBeforeRecord keep the devices busy while the host enqueues the recorded call, so that its parts do not wait for the
+// host.
 const callsBeforeRecord = 2
 
 // Record makes a call of the algorithm, which has been prepared, on all ranks, a few times,
@@ -111,7 +110,7 @@ func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording
 	return rec.read(r.Main)
 }
 
-// stamp has the ranks meet, and both the kernel and an event take the time.
+// stamp enqueues a barrier after which both the kernel and an event take the time.
 func (r *Runner) stamp(rec *recorder, call Call) error {
 	kernel, err := r.Load(stampKernel())
 	if err != nil {
@@ -122,16 +121,15 @@ func (r *Runner) stamp(rec *recorder, call Call) error {
 	if err := r.Main.Launch(kernel, r.OneBlock(), p.Bytes()); err != nil {
 		return err
 	}
-	return r.Main.Record(rec.met)
+	return r.Main.Record(rec.start)
 }
 
-// recorder holds what a call that is being recorded writes. Its memory is room for the
-// stamp, as large as a record, and the records.
+// recorder holds what a recorded call writes. Its memory has the stamp, in the space of one record, and then the records.
 type recorder struct {
 	device cudart.Device
 	tiles  int64
 	memory cudart.DevicePtr
-	met    cudart.Event
+	start  cudart.Event
 	copies []timedCopy
 }
 
@@ -146,7 +144,7 @@ func (c *recorder) bytes() int64 { return (1 + c.tiles) * tileTimesBytes }
 func (c *recorder) records() cudart.DevicePtr { return c.memory + cudart.DevicePtr(tileTimesBytes) }
 
 func (c *recorder) open(s cudart.Stream) (err error) {
-	if c.met, err = c.device.NewEvent(); err != nil {
+	if c.start, err = c.device.NewEvent(); err != nil {
 		return err
 	}
 	if c.memory, err = c.device.Malloc(c.bytes()); err != nil {
@@ -161,8 +159,8 @@ func (c *recorder) close() error {
 	for _, t := range c.copies {
 		errs = append(errs, t.begin.Close(), t.end.Close())
 	}
-	if c.met != nil {
-		errs = append(errs, c.met.Close())
+	if c.start != nil {
+		errs = append(errs, c.start.Close())
 	}
 	if c.memory != 0 {
 		errs = append(errs, c.device.Free(c.memory))
@@ -197,9 +195,9 @@ func (c *recorder) read(s cudart.Stream) (Recording, error) {
 		return Recording{}, fmt.Errorf("fetching the times of tiles: %w", err)
 	}
 	stamp := *(*uint64)(unsafe.Pointer(&all[0]))
-	recording := Recording{Met: stamp, Tiles: all[1:]}
+	recording := Recording{Start: stamp, Tiles: all[1:]}
 	for _, t := range c.copies {
-		begin, err := t.begin.Since(c.met)
+		begin, err := t.begin.Since(c.start)
 		if err != nil {
 			return recording, fmt.Errorf("timing a copy: %w", err)
 		}

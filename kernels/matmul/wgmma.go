@@ -6,13 +6,14 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul/schedule"
 )
 
-// What the kernels of wgmma.cu are made of.
+// The tiles of wgmma.cu.
 const (
-	wgmmaCluster     = 2                  // blocks that share the columns of B
+	wgmmaCluster     = 2                  // blocks that share columns of B
 	wgmmaRows        = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaPartRows    = 64                 // of what a warpgroup multiplies
+	wgmmaPartRows    = 64                 // of a warpgroup's part of a tile
 	wgmmaPartWarps   = 4
 	wgmmaParts       = wgmmaRows / wgmmaPartRows
 	wgmmaSlice       = 64 // elements of k in a stage
@@ -20,86 +21,86 @@ const (
 	wgmmaMostShared  = 227 << 10 // bytes of a block
 )
 
-// wgmma multiplies by wgmma, on compute capability 9.0, with tiles of so many columns:
-// wgmma.cu.
+// wgmma is the number of columns of the tiles of a GEMM by wgmma.cu, on compute capability 9.0.
 type wgmma int64
 
-// wgmmaWidths are the columns that tiles may have. The wider ones load less for each
-// product; others leave fewer multiprocessors idle at the end of some problems.
+// wgmmaWidths lists the widths of tiles. Wider tiles load less for each product; narrower ones leave fewer multiprocessors
+// idle in the last wave of some problems.
 func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
 func (columns wgmma) gemm() *GEMM {
-	jobs := func(job string) []collective.Kernel {
-		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(job), columns), "wgmma", collective.SM90a,
-			"JOB="+job, fmt.Sprintf("COLUMNS=%d", columns))
+	kernels := func(exchange string) []collective.Kernel {
+		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
+			"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
 	}
-	_, passing := columns.room()
+	_, chunkBuffer := columns.room()
 	return &GEMM{
-		Name: "wgmma", Kernels: jobs("Product"),
-		Gathered: jobs("Gathered"), Scattered: jobs("Scattered"), Everywhere: jobs("Everywhere"),
+		Name: "wgmma", Kernels: kernels("Product"),
+		Gathered: kernels("Gathered"), Scattered: kernels("Scattered"), Everywhere: kernels("Everywhere"),
 		Parts: func(r, n int64) int64 {
 			return wgmmaParts * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
-		TileParts: wgmmaParts,
-		PartBytes: wgmmaPartRows * columns.pitch(),
-		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
-		Cost:      columns.cost,
-		Shape:     columns.shape,
-		Complete:  columns.complete,
-		CopiesOwn: passing > 0,
+		TileParts:        wgmmaParts,
+		PartBytes:        wgmmaPartRows * columns.pitch(),
+		Tiles:            func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
+		Cost:             columns.cost,
+		Shape:            columns.shape,
+		Complete:         columns.complete,
+		CopiesLocalShard: chunkBuffer > 0,
 	}
 }
 
-// clustersOn is how many clusters a kernel may have on a device with so many multiprocessors, each of which takes a block.
-func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, mostClusters)) }
+// clustersOn is how many clusters a kernel has on a device with so many multiprocessors, each of which takes a block.
+func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, schedule.MostClusters)) }
 
-// pairs is how many tiles clusters have to multiply.
+// pairs is the number of pairs of tiles; a cluster multiplies a pair at a time.
 func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
 }
 
-// cost is how long the cluster takes that has most to multiply.
-func (columns wgmma) cost(w work, sms int) int64 {
-	l := columns.lastRound(w, sms)
-	return (l.whole/clustersOn(sms)*l.slices + l.takes()) * columns.tileTime()
+// cost is the time of the cluster that has most to multiply.
+func (columns wgmma) cost(w shardedProblem, sms int) int64 {
+	l := columns.lastWave(w, sms)
+	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
 }
 
-// tileTime is how long a tile takes, in the time that tensor cores take for a column of it: measured on an H200, at clocks
-// that its power allows, see NOTES.md.
+// tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose power is
+// capped: kernels/NOTES.md.
 func (columns wgmma) tileTime() int64 {
 	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
 }
 
-// linkBytes is what an H200's links take of one way in a cycle of its multiprocessors, and sliceCycles how many of those a slice
-// of k takes in the unit of tileTime.
+// linkBytes is what an H200's links carry one way in a cycle of its multiprocessors, and sliceCycles how many cycles a slice of K
+// takes in the unit of tileTime.
 const linkBytes, sliceCycles = 214, 4
 
-// lastRound is that of the tiles that clusters multiply.
-func (columns wgmma) lastRound(w work, sms int) lastRound {
+// lastWave describes the last wave of tiles.
+func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 	clusters, pairs := clustersOn(sms), columns.pairs(w.Problem, w.shards)
-	l := lastRound{tiles: pairs % clusters, slices: tiles(w.K, wgmmaSlice)}
-	l.whole = pairs - l.tiles
-	// Where clusters wait in the first round for what a gather brings, those have fewer tiles, and are not on time with pieces.
+	l := schedule.LastWave{Tiles: pairs % clusters, Slices: tiles(w.K, wgmmaSlice)}
+	l.Full = pairs - l.Tiles
+	// In a gather whose peers' tiles are in the first wave, the clusters with fewer tiles are those that wait for a shard: they
+	// would be late with pieces.
 	waits := w.gathers && w.shards > 1 && pairs < clusters*int64(w.shards)
-	if l.tiles > 0 && !waits {
-		l.idle = clusters - l.tiles
+	if l.Tiles > 0 && !waits {
+		l.Idle = clusters - l.Tiles
 	}
-	if l.whole > 0 { // else others' tiles come first, and are sent meanwhile
-		own := min(l.tiles, pairs/int64(w.shards))
+	if l.Full > 0 { // else peers' tiles come first, and are sent meanwhile
+		own := min(l.Tiles, pairs/int64(w.shards))
 		sums := own * wgmmaRows * int64(columns) * int64(w.DType.Size) * int64(w.peers)
-		l.stagger = sums / (linkBytes * sliceCycles * columns.tileTime())
+		l.Stagger = sums / (linkBytes * sliceCycles * columns.tileTime())
 	}
 	return l
 }
 
-func (columns wgmma) shape(w work, sms int) cudart.Launch {
+func (columns wgmma) shape(w shardedProblem, sms int) cudart.Launch {
 	shared, _ := columns.room()
-	l, clusters := columns.lastRound(w, sms), clustersOn(sms)
-	if l.whole == 0 && l.split().tiles == 0 {
-		clusters = l.tiles
+	l, clusters := columns.lastWave(w, sms), clustersOn(sms)
+	if l.Full == 0 && l.Split().Tiles == 0 {
+		clusters = l.Tiles
 	}
 	return cudart.Launch{
-		PDL:         !l.isPlaced(sms),
+		PDL:         !l.IsPlaced(clustersOn(sms)),
 		Blocks:      wgmmaCluster * int(clusters),
 		Threads:     3 * 128,
 		SharedBytes: shared,
@@ -107,26 +108,26 @@ func (columns wgmma) shape(w work, sms int) cudart.Launch {
 	}
 }
 
-// room is how the shared memory of a block is divided up: as many stages of the operands as fit beside a tile that is on
-// its way out, and barriers, and two places for what is copied in passing, or none. Layout in clusters.cuh has the same.
-func (columns wgmma) room() (shared, passing int) {
-	const rows, barriers, unit, mostPassing = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
+// room is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout in
+// cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
+func (columns wgmma) room() (shared, chunkBuffer int) {
+	const rows, barriers, unit, mostBuffer = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
 	const stageOfA = 2 * wgmmaSlice * rows
 	stageOfB := 2 * wgmmaSlice * int(columns)
 	fixed := rows*int(columns.pitch()) + barriers
 	stages := (wgmmaMostShared - fixed) / (stageOfA + stageOfB)
 	fixed += stages * stageOfA
 	fixed += (wgmmaMostShared - fixed) / stageOfB * stageOfB
-	passing = min((wgmmaMostShared-fixed)/2/unit*unit, mostPassing)
-	return fixed + 2*passing, passing
+	chunkBuffer = min((wgmmaMostShared-fixed)/2/unit*unit, mostBuffer)
+	return fixed + 2*chunkBuffer, chunkBuffer
 }
 
-// pitch is how many bytes the rows of a tile are apart on its way out.
-func (columns wgmma) pitch() int64 { return outPitch(int64(columns)) }
+// pitch is how many bytes the rows of a staged tile are apart.
+func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 
-// complete fills in tensor maps of the operands, whose boxes are what a block copies at a time, and has clusters share the tiles
-// of the last round.
-func (columns wgmma) complete(r *Runner, p *Params, w work) error {
+// complete fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
+// split-K.
+func (columns wgmma) complete(r *Runner, p *Params, w shardedProblem) error {
 	for _, m := range []struct {
 		to *encodedMap
 		of matrix
@@ -141,11 +142,11 @@ func (columns wgmma) complete(r *Runner, p *Params, w work) error {
 		}
 		*m.to = text
 	}
-	l := columns.lastRound(w, r.SMs)
+	l := columns.lastWave(w, r.SMs)
 	placement, err := r.placement(l)
 	if err != nil {
 		return err
 	}
 	copy(p.FirstTiles[:], placement)
-	return r.split(p, l)
+	return r.splitLastWave(p, l)
 }

@@ -15,7 +15,7 @@
 template <typename T>
 FORCE_INLINE __device__ void naive(const Params& p) {
   using Bits = typename T::Bits;
-  follow_previous_grid();
+  grid_dependency_sync();
   const uint64_t base = p.peers[p.rank], copies = base + p.scratch_offset;
   const auto out = (Global<Bits>)(base + p.recv_offset);
   const int64_t step = grid_blocks() * block_threads();

@@ -1,23 +1,23 @@
-// What a check of one link does: one GPU writes a pattern to the memory of another,
-// either compares it, and one thread walks a chain of addresses through it.
+// Kernels that check one link: one GPU writes a pattern to the memory of another, either GPU compares it, and one thread
+// walks a chain of addresses through it.
 //
-// The pattern: word i is a hash of a key and i, so that no two keys share one, and
-// a word that was lost, stale, or put elsewhere is seen. The hash is the
-// finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-// generators, 2014).
+// Algorithm:
+//   probe_write  writes the pattern: word i is a hash of a key and i, so that a word that was lost, stale or misplaced
+//                differs. The hash is the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom
+//                number generators, 2014).
+//   probe_check  counts the words that differ from the pattern.
+//   probe_ring   cuts the memory into lines, each of which begins with the offset of the next. The lines form one ring,
+//                since their number is a power of two and the stride is odd.
+//   probe_walk   loads the offsets around the ring, one after the other, and takes the time.
 //
-// The chain: memory is cut into lines, of which each begins with the offset of
-// the next. They form one ring, since their number is a power of two and the
-// stride is odd.
+// Buffers: memory of this GPU or of a peer, aligned to 16 bytes and a multiple of 16 bytes long; a Report in this GPU's
+// memory.
 //
-// Memory order: every kernel relies on what was complete before its launch, and
-// nothing else. The caller has the writer's kernel done, and tells the reader's
-// process, before that launches its own. Loads of the walk go to the memory's
-// owner, each one, at system scope.
+// Memory order: a kernel relies on what was complete before its launch, and nothing else. The caller waits for the
+// writer's kernel and informs the reader's process, which then launches its own. Each load of the walk goes to the
+// memory's owner, at system scope.
 //
-// The caller gives probe_write, probe_check and probe_ring any grid of any blocks,
-// and probe_walk one thread. Memory is aligned to 16 bytes, and a multiple of
-// them long. sm_80 and up.
+// The caller gives probe_write, probe_check and probe_ring any grid of any blocks, and probe_walk one thread. sm_80 and up.
 
 #include "../device/vector.cuh"
 
@@ -31,7 +31,7 @@ struct Probe {
 
 // Report is what a kernel found; probe.Report mirrors it.
 struct Report {
-  uint64_t wrong;       // words that are not the pattern's; of a walk, 1 where it did not come round
+  uint64_t wrong;       // words that differ from the pattern; of a walk, 1 if it did not end where it began
   uint64_t first;       // the first of them, if any
   uint64_t nanoseconds; // of one walk around the ring
 };
@@ -69,7 +69,7 @@ FORCE_INLINE __device__ void report_wrong(uint64_t report, uint64_t count, uint6
                : "memory");
 }
 
-// The report must be zero, but for first, which must be the largest number.
+// The report must be zero, except for `first`, which must be the largest number.
 extern "C" __global__ void probe_check(const Probe p) {
   const int64_t step = grid_blocks() * block_threads();
   uint64_t count = 0, first = ~0ull;
@@ -97,10 +97,9 @@ FORCE_INLINE __device__ uint64_t ld_relaxed_system(uint64_t address) {
   return value;
 }
 
-// Walks around the ring twice and takes the time of the second, for which all
-// addresses have been translated before. That the last load may still be on its way
-// when the clock is read makes little of a whole ring. What a broken link makes of an
-// offset does not lead out of the ring.
+// Walks around the ring twice and takes the time of the second walk: the first has filled the address translation
+// caches. The last load may still be in flight when the clock is read, which is little of a whole ring. A wrong offset,
+// from a broken link, does not lead out of the ring.
 extern "C" __global__ void probe_walk(const Probe p) {
   const uint64_t lines = (p.count - 1) * kLineBytes; // the bits that offsets have
   uint64_t at = 0, began = 0;

@@ -1,6 +1,5 @@
-// Package probe checks one link between two devices: kernels that write a pattern
-// to a peer's memory, compare it, and walk a chain of addresses through it. It is
-// no collective; worker makes the checks of all pairs out of it.
+// Package probe checks one link between two devices: its kernels write a pattern to a peer's memory, compare it, and walk a
+// chain of addresses through it. It is not a collective; package worker checks all pairs of devices with it.
 package probe
 
 import (
@@ -32,7 +31,7 @@ type Params struct {
 // Report mirrors Report of probe.cu: what a kernel found.
 type Report struct {
 	Wrong       uint64 // words
-	First       uint64 // the first wrong word; means nothing if none is
+	First       uint64 // the first wrong word; undefined if none is wrong
 	Nanoseconds uint64 // of a walk around the ring
 }
 
@@ -70,14 +69,12 @@ func New(c *collective.Comm, s cudart.Stream, report cudart.DevicePtr, sms int) 
 	return p, nil
 }
 
-// Write enqueues the writing of a key's pattern to so many bytes of memory, of
-// this device or a peer: a multiple of 16.
+// Write enqueues writing a key's pattern to memory of this device or a peer; bytes is a multiple of 16.
 func (p *Prober) Write(memory cudart.DevicePtr, bytes int64, key uint64) error {
 	return p.launch(p.write, memory, bytes/WordBytes, key, p.grid(bytes/2/WordBytes))
 }
 
-// Check enqueues the comparison of memory with a key's pattern. Read tells the
-// outcome, once.
+// Check enqueues the comparison of memory with a key's pattern. The next Read returns its report.
 func (p *Prober) Check(memory cudart.DevicePtr, bytes int64, key uint64) error {
 	if err := p.clear(); err != nil {
 		return err
@@ -85,13 +82,13 @@ func (p *Prober) Check(memory cudart.DevicePtr, bytes int64, key uint64) error {
 	return p.launch(p.check, memory, bytes/WordBytes, key, p.grid(bytes/2/WordBytes))
 }
 
-// Ring enqueues the making of a ring of so many lines, a power of two, in memory.
+// Ring enqueues writing a ring of so many lines, a power of two, to memory.
 func (p *Prober) Ring(memory cudart.DevicePtr, lines int64) error {
 	return p.launch(p.ring, memory, lines, 0, p.grid(lines))
 }
 
-// Walk enqueues a walk of one thread around the ring in memory. Each load has to
-// wait for the one before it. Read tells how long it took.
+// Walk enqueues a walk of one thread around the ring in memory: each load waits for the one before it. The next Read returns
+// the time it took.
 func (p *Prober) Walk(memory cudart.DevicePtr, lines int64) error {
 	if err := p.clear(); err != nil {
 		return err
@@ -124,15 +121,14 @@ func (p *Prober) launch(k cudart.Kernel, memory cudart.DevicePtr, count int64, k
 	return p.stream.Launch(k, shape, unsafe.Slice((*byte)(unsafe.Pointer(&params)), unsafe.Sizeof(params)))
 }
 
-// grid has a thread for each item, as far as every multiprocessor has room for
-// two blocks.
+// grid has a thread for each item, but at most two blocks for each multiprocessor.
 func (p *Prober) grid(items int64) cudart.Launch {
 	const threads = 512
 	blocks := (items + threads - 1) / threads
 	return cudart.Launch{Blocks: int(max(min(blocks, int64(2*p.sms)), 1)), Threads: threads}
 }
 
-// Key is the key of the pattern that one rank writes to another, with a job's seed.
+// Key is the key of the pattern that rank from writes to rank to, in a job with this seed.
 func Key(seed uint64, from, to int) uint64 {
 	return Word(seed, int64(from)<<32|int64(to))
 }

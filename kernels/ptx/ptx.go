@@ -37,7 +37,7 @@ type Built struct {
 	Source  string   `json:"source"` // relative to kernels/
 	Arch    string   `json:"arch"`
 	Defines []string `json:"defines,omitempty"` // macros, NAME or NAME=VALUE
-	// Hash is the SHA-256 of the source and of all headers of kernels/device.
+	// Hash is the SHA-256 of the source, of all headers of kernels/device, and of those beside the source.
 	Hash string `json:"sha256"`
 }
 

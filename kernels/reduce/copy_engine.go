@@ -1,7 +1,6 @@
 package reduce
 
 import (
-	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/copyengine"
 )
@@ -10,23 +9,9 @@ import (
 // pull, and push the result to the root; of two ranks the root reduces everything. No link
 // then carries more than the data once each way: see p2p.cu.
 func CopyEngine() *collective.Algorithm {
-	a := &collective.Algorithm{
-		Collective: name,
-		Name:       "copy_engine",
-		Summary:    "copy engines pull a share, kernels push its reduction to the root; the largest sizes",
-		Kernels:    copyengine.ReduceKernels(),
-		Others:     barrier.FlagKernels(),
-		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true},
-		Blocks:     128,
-		ScratchBytes: func(world int, bytes int64) int64 {
-			reducers := max(world-1, 1)
-			_, most := copyengine.Part(reducers-1, reducers, bytes)
-			return copyengine.ScratchBytes(world, most)
-		},
-	}
-	a.Enqueue = copyengine.Reduce(a, shareOf)
-	return a
+	const blocks = 128
+	return copyengine.Reduce(name, "copy engines pull a share, kernels push its reduction to the root; the largest sizes", blocks,
+		func(world int, bytes int64) int64 { return copyengine.LargestPart(max(world-1, 1), bytes) }, shareOf)
 }
 
 // shareOf is what a rank reduces.

@@ -26,31 +26,31 @@
 // 32 threads; the packets of world tiles fit into kPacketSlotBytes. Any count and
 // alignment. sm_80 and up, up to kMaxRanks ranks.
 
-#include "../device/early.cuh"
+#include "../device/prefetch.cuh"
 #include "../device/entries.cuh"
 #include "../device/packet.cuh"
 
 template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void ll(const Params& p) {
   const uint64_t base = p.peers[p.rank];
-  Early<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
+  Prefetched<Buffer> send(p, Buffer(base + p.send_offset, p.bytes));
   Epochs epochs(p);
-  send.fetch();
-  const auto to_root = [&](const Mail<N>& mail, int64_t i, int64_t at) {
+  send.prefetch();
+  const auto to_root = [&](const PacketSlot<N>& slot, int64_t i, int64_t at) {
     if (p.rank == p.root && at > 0) return;
     const Vec own = send.load(i);
-    if (at > 0) return mail.send(p.root, at, own);
-    each_peer<N>(p, [&](uint32_t peer) { mail.send(peer, 0, own); });
+    if (at > 0) return slot.send(p.root, at, own);
+    each_peer<N>(p, [&](uint32_t peer) { slot.send(peer, 0, own); });
   };
   const auto store = [&](int64_t offset, int64_t i, Vec v) {
     Buffer(base + offset, p.bytes).store<sizeof(typename T::Bits)>(i, v);
   };
-  trade<N>(p, epochs, to_root, [&](Mail<N>& mail, int64_t begin, int64_t end) {
-    const auto from_all = [&](int64_t i) { return reduce_mail<T, Op, N>(p, mail, i - begin, send.load(i)); };
+  exchange_packets<N>(p, epochs, to_root, [&](PacketSlot<N>& slot, int64_t begin, int64_t end) {
+    const auto from_all = [&](int64_t i) { return reduce_received<T, Op, N>(p, slot, i - begin, send.load(i)); };
     if (p.rank == p.root)
-      Epilogue::drive(p, kAlone, begin, end, from_all, store);
+      Epilogue::run(p, kSingleBlock, begin, end, from_all, store);
     else if (thread_id() == 0)
-      mail.receive(0, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
+      slot.receive(0, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
   });
 }
 

@@ -3,11 +3,11 @@
 // two ranks the root reduces everything: the data then crosses the link one way only.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
+//   1. barrier with the same block of all ranks
 //   2. every rank but the root: load the own 1/(n-1) share of every rank's input,
 //      reduce in rank order, store to the root's output; of two ranks the root does
 //      so with all of it
-//   3. meet again
+//   3. barrier again
 //
 // Why not so with more ranks: the root's link would have to take in n-1 inputs. Even a
 // share of its own costs it n-1 times that share, and spares it no more than once.
@@ -50,7 +50,7 @@ FORCE_INLINE __device__ void reduce_share(const Params& p, int64_t begin, int64_
         p, [&](uint32_t r) { return ((Global<const Chunk>)(p.peers[r] + p.send_offset))[i]; });
   };
   const auto to_root = [&](int64_t offset, int64_t i, Chunk c) { ((Global<Chunk>)(p.peers[p.root] + offset))[i] = c; };
-  Epilogue::template drive<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin + share.begin, begin + share.end, from_all,
+  Epilogue::template run<kMaxRowVecs, kInFlight<N>>(p, whole_grid(), begin + share.begin, begin + share.end, from_all,
                                                       to_root);
 }
 
@@ -58,13 +58,13 @@ template <typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void p2p(const Params& p) {
   using Bits = typename T::Bits;
   Epochs epochs(p);
-  if (!epochs.start(world_size<N>(p))) return;
+  if (!epochs.sync_first(world_size<N>(p))) return;
   const bool aligned = is_aligned(p.send_offset) && is_aligned(p.recv_offset);
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
   reduce_share<Vec, T, Op, N, Epilogue>(p, 0, vecs);
   reduce_share<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
-  epochs.finish(world_size<N>(p));
+  epochs.sync_last(world_size<N>(p));
 }
 
 REDUCTIONS(p2p)

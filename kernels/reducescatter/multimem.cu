@@ -2,19 +2,18 @@
 // multicast address; the switch adds.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
-//   2. load every vector of the own part with multimem.ld_reduce, store it to the
-//      output; what is not aligned to a vector is loaded from every rank and
-//      reduced here
-//   3. meet again
+//   1. barrier with the same block of all ranks
+//   2. load every vector of this rank's part with multimem.ld_reduce, store it to the
+//      output; elements outside of whole, aligned vectors are loaded from every rank
+//      and reduced here
+//   3. barrier again
 //
 // Buffers: the inputs lie in symmetric memory at the same offset, with a multicast
-// address, and hold a part for each rank; the output is local. In place, the
-// output is the own part of the own input, which no other rank reads.
+// address, and hold a part for each rank; the output is local. In place, the output
+// is this rank's part of its own input, which no other rank reads.
 //
-// Memory order: barrier 1 publishes the inputs, the alias fence behind it orders
-// the loads from the multicast address; the fence before barrier 3 lets that say
-// that they have been read.
+// Memory order: barrier 1 publishes the inputs; the alias fence after it orders the loads from the multicast
+// address. The alias fence before barrier 3 orders these loads before it: the inputs may then be overwritten.
 //
 // The caller gives the same bytes and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
@@ -22,17 +21,17 @@
 // kMaxRanks ranks.
 
 #include "../device/entries.cuh"
-#include "../device/multireduce.cuh"
+#include "../device/multicast_reduce.cuh"
 
 template <typename T, typename Op>
 FORCE_INLINE __device__ void multimem(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const auto store = [&](int64_t i, auto chunk) {
     ((Global<decltype(chunk)>)(p.peers[p.rank] + p.recv_offset))[i] = chunk;
   };
   multicast_reduce<T, Op>(p, p.send_offset + p.rank * p.bytes, 0, 1, store, store);
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 MULTIMEM_REDUCTIONS(multimem)

@@ -1,4 +1,11 @@
 // Package reducescatter holds the algorithms of reducescatter: every rank gets its part of the reduction of all ranks' inputs.
+//
+//   - ll: every rank stores each peer's part to it as packets, without a barrier, and reduces what it receives. For small
+//     sizes.
+//   - pull: every rank loads and reduces its part of all inputs between two barriers.
+//   - copy_engine: copy engines fetch the parts, a kernel reduces them. multimem: the switch adds (NVLS).
+//
+// All but multimem add in rank order.
 package reducescatter
 
 import (
@@ -25,13 +32,12 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 			naive.Algorithm(name, shape), Pull(), LL(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
-		BusFactor: func(world int) float64 { return float64(world-1) / float64(world) },
+		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than
-// sending every byte twice: an estimate.
+// choose takes packets as long as the barriers that they save cost more than sending every byte twice: an estimate.
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(world) <= 64<<10 {
 		return "ll"

@@ -1,6 +1,5 @@
-// Package rulefile reads TOML documents that end in [[rule]] after [[rule]]: what
-// was measured to be fastest, and how fast results must be. It refuses what the
-// reader does not know, and names the line.
+// Package rulefile reads TOML documents that end in a list of [[rule]] tables: tables of tunings and thresholds. It refuses
+// unknown keys, and names the line of an error.
 package rulefile
 
 import (
@@ -12,9 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Decode reads a document into a pointer to a struct. Errors begin with the name
-// of the file and, where it is known, the line; keys is what an unknown key is told
-// that there is.
+// Decode reads a document into a pointer to a struct. Errors begin with the name of the file and, where it is known, the
+// line. An unknown key is refused with the list of known keys, which the caller gives as keys.
 func Decode(file string, text []byte, into any, keys string) error {
 	err := decode(text, into)
 	var (
@@ -35,7 +33,7 @@ func Decode(file string, text []byte, into any, keys string) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// decode has the library read. A bare date where text belongs makes that panic.
+// decode calls the TOML library, which panics on a bare date where text is expected.
 func decode(text []byte, into any) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -45,8 +43,7 @@ func decode(text []byte, into any) (err error) {
 	return toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(into)
 }
 
-// Blame says which rule of a document, counted from 0, an error is about, and on
-// which line that begins.
+// Blame adds to an error the number of its rule, which is counted from 0, and the line on which that begins.
 func Blame(file string, text []byte, rule int, err error) error {
 	if lines := ruleLines(text); rule < len(lines) {
 		return fmt.Errorf("%s:%d: rule %d: %w", file, lines[rule], rule+1, err)

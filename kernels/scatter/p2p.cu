@@ -1,16 +1,16 @@
 // scatter, peer to peer: every rank loads its part from the root.
 //
 // Algorithm:
-//   1. meet the same block of all ranks
-//   2. copy the own part of the root's input to the own output
-//   3. meet again
+//   1. barrier with the same block of all ranks
+//   2. copy this rank's part of the root's input to the output
+//   3. barrier again
 //
-// Why ranks load, and the root does not store: all ranks' multiprocessors then share
-// the work, and each has its part where it is to go.
+// Why the ranks load, and the root does not store: all ranks' multiprocessors share the
+// work.
 //
 // Buffers: the root's input lies in symmetric memory, at the same offset on all ranks;
-// the output is local. In place, the root's output is its own part of the input: the
-// root then copies nothing. Only the root's input is read.
+// the output is local. Only the root's input is read. In place, the root's output is its
+// own part of the input, and the root copies nothing.
 //
 // Memory order: barrier 1 publishes the root's input; barrier 3 says that it has been
 // read.
@@ -25,12 +25,12 @@
 
 FORCE_INLINE __device__ void p2p(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.start(p.world)) return;
+  if (!epochs.sync_first(p.world)) return;
   const Buffer from(p.peers[p.root] + p.send_offset + p.rank * p.bytes, p.bytes);
   const Buffer to(p.peers[p.rank] + p.recv_offset, p.bytes);
   if (from.address != to.address)
     each_vec(from, 0, vecs_in(p.bytes), [&](int64_t i, Vec v) { store_bytes(to, i, v); });
-  epochs.finish(p.world);
+  epochs.sync_last(p.world);
 }
 
 ENTRY(scatter_p2p, p2p)

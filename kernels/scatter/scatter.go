@@ -22,7 +22,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary:    "every rank gets its part of the root's input",
 		Shape:      shape,
 		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
-		BusFactor:  func(world int) float64 { return float64(world-1) / float64(world) },
+		BusFactor:  collective.BesideOwnPart,
 		Choose:     choose,
 	}
 })

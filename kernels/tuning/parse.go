@@ -12,14 +12,14 @@ import (
 	"gpurun/kernels/rulefile"
 )
 
-// keys are those of a table.
+// keys lists the keys of a table, for messages.
 const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, hidden, up_to, algorithm, blocks and estimated"
 
 // maxHidden is how many elements --hidden takes.
 const maxHidden = 1 << 30
 
-// Parse reads a table. The name stands before errors, with the line: unknown
-// keys, words that the catalog does not have, and rules out of order.
+// Parse reads a table. It refuses unknown keys, collectives and algorithms that the catalog lacks, and rules out of order.
+// Errors begin with the name and, where it is known, the line.
 func Parse(name string, text []byte) (Table, error) {
 	var t Table
 	if err := rulefile.Decode(name, text, &t, keys); err != nil {

@@ -23,8 +23,8 @@ type Sample struct {
 // Calls names the collective, the epilogue if there is one, and the length of its rows.
 func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidden) }
 
-// margin is by how much another algorithm, or more blocks, must be faster to be
-// worth a rule of their own: what is less may be chance.
+// margin is the ratio by which another algorithm, or more blocks, must be faster to get a rule of their own. Less may be
+// noise.
 const margin = 1.02
 
 // Rules picks, for every collective, number of ranks, epilogue and size, the fastest of
@@ -105,7 +105,7 @@ func join(best []Sample) []Rule {
 	return rules
 }
 
-// usual is the algorithm for the size before, or "".
+// usual is the algorithm of the size before, or "".
 func usual(best []Sample) string {
 	if len(best) == 0 {
 		return ""
@@ -113,14 +113,14 @@ func usual(best []Sample) string {
 	return best[len(best)-1].Algorithm
 }
 
-// near lists the samples of one size that only chance may set apart from the best.
+// near lists the samples of one size that are within the margin of the best.
 func near(samples []Sample) []Sample {
 	best := slices.MinFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) })
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Micros > best.Micros*margin })
 }
 
-// fastest finds the best of the samples of one size, and prefers the usual
-// algorithm, and few blocks, to what may be chance.
+// fastest finds the best of the samples of one size. Among samples within the margin it prefers the usual algorithm, and few
+// blocks.
 func fastest(samples []Sample, usual string) Sample {
 	good := near(samples)
 	algorithm := slices.MinFunc(good, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) }).Algorithm
@@ -131,8 +131,7 @@ func fastest(samples []Sample, usual string) Sample {
 	return slices.MinFunc(good, func(a, b Sample) int { return cmp.Compare(a.Blocks, b.Blocks) })
 }
 
-// between is a limit in the middle of two sizes, in proportion: the smaller one
-// doubled as often as that keeps below it.
+// between is a limit between two sizes: the smaller one, doubled as often as that stays below their geometric mean.
 func between(a, b int64) Size {
 	limit, middle := a, math.Sqrt(float64(a)*float64(b))
 	for limit > 0 && 2*float64(limit) <= middle {

@@ -1,5 +1,5 @@
-// Package tuning knows which algorithm, with how many blocks, was measured to
-// be the fastest, by GPU model, collective, number of ranks and size.
+// Package tuning holds tables of the fastest algorithm and number of blocks, by GPU model, collective, number of ranks and
+// size, and chooses by them.
 //
 // A [Table] is what was measured on one GPU model. "gpurun tune" writes it, and
 // the folder configs/tuning holds those that ship in the binary, in TOML:
@@ -45,22 +45,19 @@ type Table struct {
 type Rule struct {
 	Collective string `toml:"collective" json:"collective"`
 	World      int    `toml:"world" json:"world"` // ranks
-	// Epilogue is that of the calls. One that has no rules goes by those of calls
-	// without.
+	// Epilogue is that of the calls. Calls with an epilogue that has no rules use the rules of calls without one.
 	Epilogue collective.EpilogueKind `toml:"epilogue,omitempty" json:"epilogue,omitempty"`
 	// Hidden is how many elements the epilogue's rows have; 0 is any number. Calls
 	// with rows of that length go by these rules up to the last of their sizes,
 	// and beyond by those for any.
 	Hidden int64 `toml:"hidden,omitempty" json:"hidden,omitempty"`
-	// UpTo is the last size, of the larger of a rank's buffers, that the rule
-	// is for. It begins behind that of the rule before. 0, in the last rule of
-	// those that stand together, is no limit; only where these say Hidden may the
-	// last have one.
+	// UpTo is the last size that the rule is for, of the larger of a rank's buffers. A rule begins after the UpTo of the rule
+	// before it. The last rule of a group has UpTo 0, no limit, unless the group has Hidden.
 	UpTo      Size   `toml:"up_to,omitempty" json:"up_to,omitempty"`
 	Algorithm string `toml:"algorithm" json:"algorithm"`
 	// Blocks is the grid; 0 leaves it to the algorithm.
 	Blocks int `toml:"blocks,omitempty" json:"blocks,omitempty"`
-	// Estimated is a rule that was written by hand and not measured.
+	// Estimated: the rule was written by hand and not measured.
 	Estimated bool `toml:"estimated,omitempty" json:"estimated,omitempty"`
 }
 

@@ -1,4 +1,4 @@
-// Package golden compares, in tests, what is printed with files that people have read.
+// Package golden compares output, in tests, with reviewed files under testdata.
 package golden
 
 import (
@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Check compares bytes with the file of a name under testdata.
+// Check compares output with the file of that name under testdata. With the flag -update
+// it rewrites the file.
 func Check(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -26,6 +27,6 @@ func Check(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); rewrite it with -update if that is meant:\n%s", path, diff)
+		t.Errorf("%s differs (-want +got); if the change is intended, rewrite the file with -update:\n%s", path, diff)
 	}
 }

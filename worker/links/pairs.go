@@ -25,7 +25,7 @@ func CheckPairs(ctx context.Context, r *rank.Rank, job workload.Job, caps worklo
 		if r.ID != 0 {
 			return nil
 		}
-		return r.Status.Result(result.Update{Apart: caps.NoPeerAccess})
+		return r.Status.Result(result.Update{NoPeerAccess: caps.NoPeerAccess})
 	}
 	c, err := newPairCheck(ctx, r, job, caps, layout)
 	if err != nil {

@@ -43,7 +43,7 @@ func (p *run) record(ctx context.Context, c *candidate) error {
 // drawing is what a timeline shows of a recording. A tile is of the shard that its rows of
 // the whole result are in.
 func drawing(recording matmul.Recording, problem matmul.Problem, world int) trace.Rank {
-	r := trace.Rank{Met: int64(recording.Met)}
+	r := trace.Rank{Met: int64(recording.Start)}
 	shardRows := (problem.M + int64(world) - 1) / int64(world)
 	for i, t := range recording.Tiles {
 		if t.End == 0 {

@@ -14,7 +14,7 @@ import (
 // have fewer. What was never written is left out.
 func TestDrawing(t *testing.T) {
 	recording := matmul.Recording{
-		Met: 100,
+		Start: 100,
 		Tiles: []matmul.TileTimes{
 			{Block: 1, Row: 3, Column: 8, Wait: 110, Begin: 120, End: 130},
 			{},

@@ -105,7 +105,7 @@ func (r *Rank) compareAccess(ctx context.Context, devices []cudart.Info) (noPeer
 // checkAccess finds out what this rank's device can do with the memory of the others.
 func (r *Rank) checkAccess(devices []cudart.Info) (mine access, err error) {
 	for peer, info := range devices {
-		can, err := symm.CanReach(r.Device, info)
+		can, err := symm.CanAccessPeer(r.Device, info)
 		if err != nil {
 			return mine, fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.options.Ordinal, peer, err)
 		}
@@ -113,7 +113,7 @@ func (r *Rank) checkAccess(devices []cudart.Info) (mine access, err error) {
 			mine.Unreachable = append(mine.Unreachable, peer)
 			continue
 		}
-		if can, err = symm.HasAtomics(r.Device, info); err != nil {
+		if can, err = symm.HasPeerAtomics(r.Device, info); err != nil {
 			return mine, fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.options.Ordinal, peer, err)
 		}
 		if !can {

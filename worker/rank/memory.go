@@ -41,7 +41,7 @@ type settlement struct {
 func (s *settlement) allocate(ctx context.Context) error {
 	for {
 		err := s.allocateOnce(ctx)
-		var refused *symm.UnreachableError
+		var refused *symm.NoPeerAccessError
 		switch {
 		case errors.As(err, &refused) && s.caps.NoPeerAccess == "":
 			s.caps.NoPeerAccess = whyUnreachable(refused.Rank, refused.Peer)
@@ -113,7 +113,7 @@ func (s *settlement) memoryOptions(bytes int64) (symm.Options, error) {
 	job := s.options.Job
 	requested := symm.Kind(job.Symm)
 	o := symm.Options{
-		Kind: requested, Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), Begins: s.begins,
+		Kind: requested, Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), OnStep: s.begins,
 	}
 	for _, name := range s.plan.Libraries() {
 		heap, ok := symm.HeapOf(name)

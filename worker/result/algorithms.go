@@ -8,7 +8,7 @@ import (
 	"gpurun/cudart"
 )
 
-// algorithms says which algorithm ran where:
+// algorithms lists the sizes of each algorithm, and the devices:
 // "oneshot 1K-64K, twoshot 256K-1M on 8 x gpurun simulator (sim)".
 func algorithms(r Report) string {
 	var names []string

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// flatColumns are the columns of the forms with one line a result. Units are
-// those of the JSON form.
+// flatColumns are the columns of the formats with one line a result. Units are
+// those of the JSON format.
 func flatColumns() []string {
 	return []string{
 		"collective", "algorithm", "blocks", "dtype", "op", "root", "epilogue", "bytes", "count", "in_place", "mode", "wrong",
@@ -17,8 +17,8 @@ func flatColumns() []string {
 	}
 }
 
-// flat returns a result's values in the order of flatColumns. What was not
-// verified has an empty "wrong".
+// flat returns a result's values in the order of flatColumns. The value of "wrong" is
+// empty for a result that was not verified.
 func flat(r Result) []string {
 	integer := func(n int64) string { return strconv.FormatInt(n, 10) }
 	decimal := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

@@ -4,9 +4,9 @@ import "fmt"
 
 // Gate is how verified results compare with thresholds.
 type Gate struct {
-	// Profile names the collection of thresholds that was gone by, if any.
+	// Profile is the name of the profile whose thresholds were applied, if any.
 	Profile string `json:"profile,omitempty"`
-	// Note says what was not judged, and why.
+	// Note says which results no threshold was applied to, and why.
 	Note       string      `json:"note,omitempty"`
 	Rules      []GateRule  `json:"rules"`
 	Violations []Violation `json:"violations"`
@@ -15,7 +15,7 @@ type Gate struct {
 // GateRule is a threshold.
 type GateRule struct {
 	Rule       string  `json:"rule"`   // as package gate writes it: "allreduce@>=64M:300"
-	Source     string  `json:"source"` // who says so
+	Source     string  `json:"source"` // where the limit comes from
 	Collective string  `json:"collective"`
 	Metric     string  `json:"metric"` // "busbw" or "latency"
 	Limit      float64 `json:"limit"`  // GB/s at least, or microseconds at most
@@ -25,12 +25,12 @@ type GateRule struct {
 	Worst *float64 `json:"worst,omitempty"`
 }
 
-// Violation is a result on the wrong side of a threshold, or a threshold that no
-// result was held against.
+// Violation is a result that misses a threshold, or a threshold that applies to no
+// result.
 type Violation struct {
 	Rule   string `json:"rule"`
 	Source string `json:"source"`
-	// Result is the index of the result; nil: there was none.
+	// Result is the index of the result; nil: the threshold applies to none.
 	Result *int    `json:"result,omitempty"`
 	Want   float64 `json:"want"` // unit as the rule's
 	Got    float64 `json:"got"`
@@ -52,7 +52,7 @@ func (g *Gate) String() string {
 	}
 }
 
-// count puts a number before a noun.
+// count reads "1 rule" or "2 rules".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

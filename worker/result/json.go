@@ -41,8 +41,8 @@ func (r Report) withLists() Report {
 	return r
 }
 
-// jsonLines prints a line for each result, and at the end one with everything
-// else, which alone has the key "passed".
+// jsonLines prints a line for each result, and at the end a line with the rest of the
+// report. Only that one has the key "passed".
 type jsonLines struct{ w io.Writer }
 
 func (jsonLines) Begin(Report) error { return nil }
@@ -62,10 +62,10 @@ func WriteFile(path string, r Report) error {
 	return Replace(path, func(w io.Writer) error { return writeJSON(w, r) })
 }
 
-// Replace writes to a temporary file beside path, which then takes path's place,
-// so that a reader never sees half a document. A symbolic link stays, and the file that it names is replaced.
+// Replace writes a temporary file in the folder of path, and renames it to path, so that
+// a reader never sees half a document. Of a symbolic link, the file that it names is replaced.
 func Replace(path string, write func(io.Writer) error) (err error) {
-	if path, err = behindLinks(path); err != nil {
+	if path, err = resolveLinks(path); err != nil {
 		return err
 	}
 	f, err := createBeside(path)
@@ -88,8 +88,8 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// CheckFile says why Replace could not write to path, before there is
-// anything to write. "-" is no file: who means standard output is told of what writes there.
+// CheckFile returns the error that Replace would fail with, before there are results to
+// write. It refuses "-", and names the option that writes to standard output.
 func CheckFile(path string) error {
 	if path == "-" {
 		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; a file of that name is ./-")
@@ -97,7 +97,7 @@ func CheckFile(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
 	}
-	path, err := behindLinks(path)
+	path, err := resolveLinks(path)
 	if err != nil {
 		return err
 	}
@@ -109,20 +109,21 @@ func CheckFile(path string) error {
 	return os.Remove(f.Name())
 }
 
-// behindLinks is the file that a path names, by symbolic links or without. A link to nothing is an error.
-func behindLinks(path string) (string, error) {
+// resolveLinks returns the file that a path names, through any symbolic links. A link to a
+// file that does not exist is an error.
+func resolveLinks(path string) (string, error) {
 	if _, err := os.Lstat(path); err != nil {
-		return path, nil // to be made
+		return path, nil // a new file
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot write results to %s: it is a symbolic link to what is not there (%w); remove it, or name another file", path, err)
+		return "", fmt.Errorf("cannot write results to %s: it is a symbolic link to a file that does not exist (%w); remove the link, or name another file", path, err)
 	}
 	return file, nil
 }
 
-// createBeside makes a temporary file in path's directory, with the permissions of the file that
-// it is to replace, or else those of any new file.
+// createBeside makes a temporary file in path's directory. It has the permissions of the file
+// at path, or those of a new file where there is none.
 func createBeside(path string) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64()))
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -131,7 +132,7 @@ func createBeside(path string) (*os.File, error) {
 	}
 	old, err := os.Stat(path)
 	if err != nil {
-		return f, nil // there is none
+		return f, nil // path does not exist yet
 	}
 	if err := f.Chmod(old.Mode().Perm()); err != nil {
 		f.Close()
@@ -141,7 +142,7 @@ func createBeside(path string) (*os.File, error) {
 	return f, nil
 }
 
-// cannotWrite says so of path, and not of the temporary file that the error names.
+// cannotWrite names path instead of the temporary file that err names.
 func cannotWrite(path string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -2,7 +2,7 @@ package result
 
 import "fmt"
 
-// Complaints says, a sentence for each rank, what is wrong with the result.
+// Complaints describes the wrong elements, in a sentence for each rank.
 func (r Result) Complaints() []string {
 	sentences := make([]string, len(r.Mismatches))
 	for i, m := range r.Mismatches {

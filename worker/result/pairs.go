@@ -1,20 +1,20 @@
 package result
 
-// Pair is what was found out about the link from one rank's device to another's.
+// Pair is what was measured of the link from one rank's device to another's.
 type Pair struct {
 	From int `json:"from"`
 	To   int `json:"to"`
-	// Written is what To found in its own memory of the pattern that a kernel on
-	// From had stored there; ReadBack is what From found there itself.
+	// Written compares To's memory, read by To, with the pattern that a kernel on From had
+	// stored there. ReadBack compares the same memory, read by From.
 	Written  Compared `json:"written"`
 	ReadBack Compared `json:"read_back"`
 	// CopyGBs is the bandwidth of copies from From to To by the copy engines, in
-	// GB/s, 1e9 bytes per second, by the median, while no other pair copies; the simulator has all copy.
+	// GB/s, 1e9 bytes per second, by the median, while no other pair copies. In the simulator all pairs copy.
 	CopyGBs float64 `json:"copy_gbs"`
-	// LoadedGBs is the same while every rank copies to another and is copied to.
+	// LoadedGBs is the same while every rank copies to one rank and receives from one.
 	LoadedGBs float64 `json:"loaded_gbs"`
-	// LatencyNS is the time of one of many loads by a thread on From of To's
-	// memory, in nanoseconds. Each load waits for the one before it.
+	// LatencyNS is the mean time of a load from To's memory by a thread on From, in
+	// nanoseconds. Each of the loads depends on the one before.
 	LatencyNS float64 `json:"latency_ns"`
 }
 

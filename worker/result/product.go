@@ -2,8 +2,8 @@ package result
 
 import "fmt"
 
-// Product is what a result says about a product of matrices: of M x K and K x N
-// elements, M and K counting those of all ranks for an A that is gathered.
+// Product is the part of a result that only products of matrices have. The operands have
+// M x K and K x N elements; for an A that is gathered, M and K count those of all ranks.
 type Product struct {
 	M int64 `json:"m"`
 	N int64 `json:"n"`
@@ -13,8 +13,8 @@ type Product struct {
 	// TFLOPS is the rate of each rank's multiplications and additions, 2 M N K of them,
 	// in 1e12 a second, by the median.
 	TFLOPS float64 `json:"tflops"`
-	// Error is the Frobenius norm of the error over that of the result, on the worst rank,
-	// for random inputs, and Limit what it may be; nil: it was not verified, or is no number.
+	// Error is the Frobenius norm of the error divided by that of the result, on the worst
+	// rank, for random inputs. Limit bounds Error. nil: not verified, or not a number.
 	Error *float64 `json:"relative_error,omitempty"`
 	Limit *float64 `json:"error_limit,omitempty"`
 }
@@ -22,7 +22,8 @@ type Product struct {
 // String reads "4096 x 6656 x 16384".
 func (p Product) String() string { return fmt.Sprintf("%d x %d x %d", p.M, p.N, p.K) }
 
-// Label is the algorithm, what it was asked for as, and the splits if they are several.
+// Label reads "auto (fused)/4": what the user asked for, the algorithm, and the splits
+// where there are several.
 func (p Product) Label(r Result) string {
 	name := r.Algorithm
 	if r.Asked != "" {

@@ -24,7 +24,7 @@ func NewProductRenderer(format Format, w io.Writer) (Renderer, error) {
 // productTable prints a line a result. Every line that is not a row begins with '#'.
 type productTable struct {
 	w     io.Writer
-	group string // the last one announced
+	group string // of the row before
 }
 
 const productHeader = "" +
@@ -92,8 +92,8 @@ func (t *productTable) End(r Report) error {
 	return err
 }
 
-// productColumns are the columns of the forms with one line a result. Units are those
-// of the JSON form.
+// productColumns are the columns of the formats with one line a result. Units are those
+// of the JSON format.
 func productColumns() []string {
 	return []string{
 		"operation", "algorithm", "m", "n", "k", "dtype", "splits_per_rank", "wrong", "relative_error",
@@ -101,8 +101,8 @@ func productColumns() []string {
 	}
 }
 
-// flatProduct returns a result's values in the order of productColumns. What was not
-// verified has an empty "wrong" and "relative_error".
+// flatProduct returns a result's values in the order of productColumns. "wrong" and
+// "relative_error" are empty for a result that was not verified.
 func flatProduct(r Result) []string {
 	p := r.Product
 	if p == nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Renderer prints a run while it goes on: Begin once the devices are known,
-// Add for every result as it arrives, End when the run is over, also when it
-// failed half-way or before Begin.
+// Renderer prints a run as it proceeds: Begin once the devices are known,
+// Add for every result as it arrives, End when the run is over. A run that failed
+// before Begin has only End.
 type Renderer interface {
 	// Begin gets the report without its results.
 	Begin(r Report) error
@@ -51,8 +51,8 @@ func NewRenderer(format Format, w io.Writer) (Renderer, error) {
 	return nil, fmt.Errorf("there is no output format %q", format)
 }
 
-// String reads "allreduce oneshot float sum, 4096 bytes in place", "barrier flag" of
-// what moves nothing, or "matmul-allreduce naive half, 64 x 8 x 200".
+// String reads "allreduce oneshot float sum, 4096 bytes in place". A collective that moves
+// no data reads "barrier flag", a product "matmul-allreduce naive half, 64 x 8 x 200".
 func (r Result) String() string {
 	switch {
 	case r.Product != nil:
@@ -71,7 +71,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%s, %d bytes %s", r.group(), r.Bytes, place)
 }
 
-// group is what results of the same sweep over the sizes have in common.
+// group names the sweep over the sizes that a result belongs to.
 func (r Result) group() string {
 	words := []string{r.Collective, r.Algorithm}
 	if r.Library != "" {

@@ -1,4 +1,4 @@
-// Package result is what a run found out, and the forms it is printed in.
+// Package result has the results of a run, and prints them in several formats.
 package result
 
 import (
@@ -21,27 +21,27 @@ type Report struct {
 	Devices   []cudart.Info `json:"devices"`             // by rank
 	Memory    *Memory       `json:"memory,omitempty"`
 	Ceiling   *Ceiling      `json:"ceiling,omitempty"` // only "gpurun bench" measures it
-	// Checks are what was looked at of the machine beforehand, if anything was.
+	// Checks are those of the machine before the run, if there were any.
 	Checks  []Check  `json:"checks,omitempty"`
 	Results []Result `json:"results"`
-	// Gate is how the results compare with thresholds; nil: there was none, or
-	// the run did not come to its end.
+	// Gate compares the results with thresholds; nil: there was no threshold, or
+	// the run ended early.
 	Gate *Gate `json:"gate,omitempty"`
-	// Pairs are the links of a check of all pairs, by From and To, and Apart says
-	// why there are none: who cannot reach whom.
-	Pairs  []Pair `json:"pairs,omitempty"`
-	Apart  string `json:"apart,omitempty"`
-	Passed bool   `json:"passed"`
-	// Timeline is of the call that was recorded, if one was; it has a file of its own.
+	// Pairs are the links that a check of all pairs measured, by From and To.
+	// NoPeerAccess says why there are none: which GPU cannot access which.
+	Pairs        []Pair `json:"pairs,omitempty"`
+	NoPeerAccess string `json:"apart,omitempty"`
+	Passed       bool   `json:"passed"`
+	// Timeline is that of the recorded call, if one was recorded. It is written to a file of its own.
 	Timeline trace.Timeline `json:"-"`
-	// Timing is where the time of the run went, if that was asked for.
+	// Timing divides the time of the run into phases; nil without --timing.
 	Timing *phases.Timing `json:"timing,omitempty"`
-	// Failure says why the run ended early; Results then holds what there was.
+	// Failure says why the run ended early; Results then holds those before.
 	Failure  string `json:"failure,omitempty"`
 	ExitCode int    `json:"exit_code"`
 }
 
-// None stands for a type or an operation where there is none.
+// None is the type and the operation of a collective that has none.
 const None = "none"
 
 // Process is where a rank ran.
@@ -50,7 +50,7 @@ type Process struct {
 	PID  int    `json:"pid"`
 }
 
-// Memory is what the ranks shared, and why that.
+// Memory is the kind of memory that the ranks shared, and why.
 type Memory struct {
 	Backend string `json:"backend"` // "vmm", "ipc", "nvshmem", "sim", "host" or "private"
 	Why     string `json:"why,omitempty"`
@@ -62,22 +62,21 @@ type Result struct {
 	Collective string `json:"collective"`
 	Algorithm  string `json:"algorithm"`
 	Library    string `json:"library,omitempty"` // of others, and its version
-	// Asked is what was asked for where that was not the algorithm: "auto".
+	// Asked is "auto" where the user asked for that and not for the algorithm; else empty.
 	Asked    string `json:"asked,omitempty"`
-	Blocks   int    `json:"blocks,omitempty"` // of the grid; 0: as the algorithm likes
-	Why      string `json:"why,omitempty"`    // it is that algorithm and that grid
+	Blocks   int    `json:"blocks,omitempty"` // of the grid; 0: the algorithm chooses
+	Why      string `json:"why,omitempty"`    // that algorithm and that grid were chosen
 	DType    string `json:"dtype"`
 	Op       string `json:"op"`
 	Root     int    `json:"root"` // -1: the collective has none
 	Epilogue string `json:"epilogue,omitempty"`
 	Bytes    int64  `json:"bytes"` // of the larger of a rank's buffers
-	// AskedBytes is the size that was asked for, where that is not Bytes: parts
-	// are cut to whole elements and vectors.
+	// AskedBytes is the size that the user asked for, where it differs from Bytes: parts
+	// are rounded down to whole elements and vectors.
 	AskedBytes int64 `json:"asked_bytes,omitempty"`
 	Count      int64 `json:"count"` // elements of a part, as nccl-tests counts
 	InPlace    bool  `json:"in_place"`
-	// Alone is a result out of place that has no partner: the algorithm does not
-	// run in place.
+	// Alone marks a result out of place of an algorithm that does not run in place.
 	Alone bool   `json:"alone,omitempty"`
 	Mode  string `json:"mode"` // "stream" or "graph"
 	// Wrong counts wrong elements on all ranks; nil when not verified.
@@ -85,19 +84,19 @@ type Result struct {
 	// Mismatches say where, one for each rank with wrong elements.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 	Time       Time       `json:"time_us"`
-	// Samples are the times that Time is the distribution of, in microseconds and in
-	// the order of the rounds; only "gpurun bench" keeps them.
+	// Samples are the single times behind Time, in microseconds and in the order of the
+	// passes; only "gpurun bench" keeps them.
 	Samples []float64 `json:"samples_us,omitempty"`
 	// OnHost is how long the slowest rank's host took to enqueue a call, in microseconds: the median
-	// of the rounds; 0 where calls are replayed from a graph, or there are no rounds.
+	// of the passes; 0 where calls are replayed from a graph, or outside "gpurun bench".
 	OnHost      float64 `json:"host_us,omitempty"`
 	SlowestRank int     `json:"slowest_rank"`
 	// RankTimes are the medians of all ranks, in microseconds.
 	RankTimes []float64 `json:"rank_p50_us,omitempty"`
-	// SlowRank is the rank that took longer than the others by more than chance
-	// explains; nil: none did. See gate.SlowRank.
+	// SlowRank is the rank that took significantly longer than the others; nil: none did.
+	// See gate.SlowRank.
 	SlowRank *int `json:"slow_rank,omitempty"`
-	// Product is what was multiplied; nil: the result is of a collective.
+	// Product describes a product of matrices; nil: the result is of a collective.
 	Product *Product `json:"product,omitempty"`
 	AlgBW   float64  `json:"algbw"` // GB/s, 1e9 bytes per second, by the median
 	BusBW   float64  `json:"busbw"` // GB/s
@@ -113,7 +112,7 @@ type Time struct {
 	Max float64 `json:"max"`
 }
 
-// Mismatch is what is wrong in one rank's result.
+// Mismatch describes the wrong elements of one rank's result.
 type Mismatch struct {
 	Rank  int    `json:"rank"`
 	Wrong int64  `json:"wrong"`

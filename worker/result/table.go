@@ -8,13 +8,13 @@ import (
 	"gpurun/cudart"
 )
 
-// table prints what nccl-tests prints, to the character, because many programs
+// table prints the table of nccl-tests, to the character, because many programs
 // read it: NVIDIA/nccl-tests, src/util.cu. Every line that is not a row of
 // numbers begins with '#'.
 type table struct {
 	w       io.Writer
-	group   string  // the last one announced
-	pending *Result // an out-of-place result that waits for the one in place
+	group   string  // of the row before
+	pending *Result // out of place, whose row lacks the result in place
 }
 
 // tableHeader names the columns. Trailing blanks are nccl-tests'.
@@ -80,7 +80,7 @@ func (t *table) row(r Result, columns string) error {
 	return err
 }
 
-// noColumns stands in the place of results that there are not.
+// noColumns are the columns of a result that does not exist.
 const (
 	notAvailable = "N/A"
 	noColumns    = "      N/A     N/A     N/A     N/A"
@@ -95,8 +95,7 @@ func columns(r Result) string {
 	return fmt.Sprintf("  %s  %s  %s  %6s", fit(r.Time.P50, 7), fit(r.AlgBW, 6), fit(r.BusBW, 6), wrong)
 }
 
-// fit formats value with as many decimals, up to two, as the width has room
-// for.
+// fit formats value with as many decimals, up to two, as fit into the width.
 func fit(value float64, width int) string {
 	for decimals := 2; decimals >= 0; decimals-- {
 		if s := fmt.Sprintf("%*.*f", width, decimals, value); len(s) <= width {
@@ -109,7 +108,7 @@ func fit(value float64, width int) string {
 	return fmt.Sprintf("%*.0e", width, value)
 }
 
-// flush prints an out-of-place result that stayed alone.
+// flush prints an out-of-place result that got no result in place.
 func (t *table) flush() error {
 	if t.pending == nil {
 		return nil
@@ -119,8 +118,8 @@ func (t *table) flush() error {
 	return t.alone(r)
 }
 
-// alone prints a result that has no partner to make a row with, as a comment:
-// half a row would shift the columns for whoever reads them.
+// alone prints half of a row as a comment: programs that read the table expect all
+// columns in every row.
 func (t *table) alone(r Result) error {
 	_, err := fmt.Fprintf(t.w, "# %s, alone:%s\n", r, columns(r))
 	return err
@@ -167,8 +166,8 @@ func footer(r Report) string {
 	return b.String()
 }
 
-// noneWrong is what is said of results of which none is wrong, as nccl-tests says it: but that
-// nothing is known of those that were not verified.
+// noneWrong is the verdict on results without wrong elements: "0 OK", as nccl-tests has it,
+// or how many were not verified.
 func noneWrong(results []Result) string {
 	unverified := 0
 	for _, x := range results {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Check is something about the machine that was looked at.
+// Check is one check of the machine.
 type Check struct {
 	Name    string `json:"name"`
 	Status  Status `json:"status"`

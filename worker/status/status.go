@@ -54,7 +54,7 @@ func (r *Reporter) Result(u result.Update) error { return r.writer.Result(u) }
 func (r *Reporter) Begin(p phases.Phase) { r.phases.Begin(p) }
 
 // Beside notes a phase that runs beside the others until end is called.
-func (r *Reporter) Beside(p phases.Phase) (end func()) { return r.phases.Beside(p) }
+func (r *Reporter) Beside(p phases.Phase) (end func()) { return r.phases.Concurrent(p) }
 
 // SendPhases sends the phases, if they are noted.
 func (r *Reporter) SendPhases() error {

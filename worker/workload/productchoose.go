@@ -76,11 +76,11 @@ func (caps Capabilities) refuseProduct(a *matmul.Algorithm, p matmul.Problem) er
 			return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
 				"%s of %s needs %d.%d", name, p.DType.Name, least/10, least%10)})
 		}
-		if first := caps.Devices[0]; !a.Alike(p.DType, sm(first), sm(d)) {
+		if first := caps.Devices[0]; !a.Compatible(p.DType, sm(first), sm(d)) {
 			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
 				name, first.Name, d.Name, rank)}
 		}
-		if a.CopiesBehind && d.LaunchesBlock {
+		if a.CopiesAfterKernel && d.LaunchesBlock {
 			return &Unavailable{fmt.Sprintf("%s cannot run: launches block rank %d; unset CUDA_LAUNCH_BLOCKING, or take fused", name, rank)}
 		}
 	}

@@ -3,8 +3,8 @@ package workload
 import "gpurun/kernels/matmul"
 
 // LocalOnly reports whether the result is this rank's own product: the algorithm does not
-// communicate (matmul.Algorithm.Alone), and the operation would have reduced the product.
-func (c ProductCase) LocalOnly() bool { return c.Algorithm.Alone && c.Operation.Reduces }
+// communicate (matmul.Algorithm.NoCommunication), and the operation would have reduced the product.
+func (c ProductCase) LocalOnly() bool { return c.Algorithm.NoCommunication && c.Operation.Reduces }
 
 // ResultRows is how many rows a rank's result has.
 func (c ProductCase) ResultRows(world int) int64 {
@@ -24,4 +24,4 @@ func (c ProductCase) ResultAt(call matmul.Call) int64 {
 
 // GatheredIsInput reports whether the gathered A is an input: the algorithm does not
 // communicate, and the operation would have gathered it.
-func (c ProductCase) GatheredIsInput() bool { return c.Algorithm.Alone && c.Operation.Gathers }
+func (c ProductCase) GatheredIsInput() bool { return c.Algorithm.NoCommunication && c.Operation.Gathers }

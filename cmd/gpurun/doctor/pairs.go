@@ -16,11 +16,11 @@ func (d *Diagnosis) AddPairs(r result.Report, bytes int64, asApart bool) {
 	case r.Failure != "":
 		d.add(fail("pairs", "run it on fewer GPUs, by CUDA_VISIBLE_DEVICES, to find the one at fault; see the kernel log (dmesg) for Xid errors",
 			"the check of the links between GPUs failed: %s", r.Failure))
-	case r.Apart != "" && asApart:
-		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked", "the links between GPUs are not checked: %s", r.Apart))
-	case r.Apart != "":
+	case r.NoPeerAccess != "" && asApart:
+		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked", "the links between GPUs are not checked: %s", r.NoPeerAccess))
+	case r.NoPeerAccess != "":
 		d.add(warn("pairs", "on a machine with PCIe alone, turn off ACS and the IOMMU for peer access; collectives go through the host's memory meanwhile. GPUs that do reach each other can be checked by themselves: CUDA_VISIBLE_DEVICES names them",
-			"the links between GPUs cannot be checked: %s", r.Apart))
+			"the links between GPUs cannot be checked: %s", r.NoPeerAccess))
 	case len(r.Devices) == 1:
 		d.add(ok("pairs", "one GPU alone has no links to check"))
 	case len(r.Devices) == 0 || len(r.Pairs) != links(len(r.Devices)):

@@ -14,7 +14,7 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 		status Status
 	}{
 		"pairs: the check of the links between GPUs failed: rank 1 was killed": {result.Report{Failure: "rank 1 was killed"}, Fail},
-		"pairs: the links between GPUs cannot be checked: apart":               {result.Report{Apart: "apart"}, Warn},
+		"pairs: the links between GPUs cannot be checked: apart":               {result.Report{NoPeerAccess: "apart"}, Warn},
 		// What did not fail must have found something.
 		"pairs: the check of the links between 4 GPUs came to its end with 11 links of 12": {result.Report{Devices: pairs().Devices, Pairs: pairs().Pairs[1:]}, Fail},
 		"pairs: the check of the links between 4 GPUs came to its end with 0 links of 12":  {result.Report{Devices: pairs().Devices}, Fail},
@@ -35,7 +35,7 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 func TestAdviceOnPairsThatAreApart(t *testing.T) {
 	for asApart, want := range map[bool]string{false: "turn off ACS", true: "leave p2p and symm at auto"} {
 		var d Diagnosis
-		d.AddPairs(result.Report{Apart: "apart"}, 64, asApart)
+		d.AddPairs(result.Report{NoPeerAccess: "apart"}, 64, asApart)
 		if advice := d.Findings[0].Advice; !strings.Contains(advice, want) {
 			t.Errorf("%v: %s", asApart, advice)
 		}

@@ -8,8 +8,10 @@ import (
 	"slices"
 
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/argv"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
 )
 
 // Exit codes. A command that gpurun launches decides its own: gpurun ends with
@@ -84,8 +86,8 @@ func Code(err error) int {
 	var (
 		exit     *Error
 		usage    *UsageError
-		notFound *agent.NotFound
-		signal   agent.Signalled
+		notFound *argv.NotFound
+		signal   signals.Received
 		meeting  *launcher.MeetingError
 	)
 	switch {

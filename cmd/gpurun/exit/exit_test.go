@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/argv"
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
 )
 
 func TestExitCode(t *testing.T) {
@@ -24,9 +26,9 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("around: %w", Usagef("bad")), 2, "around: bad"},
 		{&UsageError{errors.New("bad"), "read this"}, 2, "bad\nread this"},
 		{&EnvironmentError{errors.New("no GPU")}, 3, "no GPU"},
-		{&agent.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
-		{&agent.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
-		{&agent.NotFound{Name: "/", Err: syscall.EISDIR}, 126, `cannot run "/": is a directory`},
+		{&argv.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
+		{&argv.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
+		{&argv.NotFound{Name: "/", Err: syscall.EISDIR}, 126, `cannot run "/": is a directory`},
 		{errors.New("out of descriptors"), 3, "out of descriptors"},
 	} {
 		if code, text := Code(c.err), Describe(c.err); code != c.code || text != c.text {
@@ -53,7 +55,7 @@ func TestCollectiveCode(t *testing.T) {
 		"killed":      {&agent.Outcome{First: &agent.Failure{Signal: syscall.SIGKILL}}, 5},
 		"panic":       {&agent.Outcome{First: &agent.Failure{ExitCode: 2}}, 5},
 		"disk full":   {&agent.Outcome{Cause: errors.New("no space left")}, 3},
-		"signal":      {&agent.Outcome{Signal: syscall.SIGTERM, Cause: agent.Signalled{Signal: syscall.SIGTERM}}, 143},
+		"signal":      {&agent.Outcome{Signal: syscall.SIGTERM, Cause: signals.Received{Signal: syscall.SIGTERM}}, 143},
 	} {
 		if code := CodeOfWorkers(c.outcome); code != c.code {
 			t.Errorf("%s: %d, want %d", name, code, c.code)

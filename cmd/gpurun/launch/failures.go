@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gpurun/worker/process/agent"
 	"gpurun/worker/process/launcher"
+	"gpurun/worker/process/signals"
 )
 
 // explainFailures prints torchrun's table of the workers that failed, in the
@@ -66,7 +66,7 @@ func traceback(f launcher.Failure) string {
 	case f.Record != nil:
 		return cmp.Or(f.Record.Callstack, f.Record.Message, "<N/A>")
 	case f.Signal != 0:
-		return fmt.Sprintf("Signal %d (%s) received by PID %d", int(f.Signal), agent.SignalName(f.Signal), f.PID)
+		return fmt.Sprintf("Signal %d (%s) received by PID %d", int(f.Signal), signals.Name(f.Signal), f.PID)
 	}
 	return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
 }

@@ -23,7 +23,9 @@ import (
 	"gpurun/cmd/gpurun/trust"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/argv"
 	"gpurun/worker/process/launcher"
+	"gpurun/worker/process/torchenv"
 )
 
 // command is a command that is about to run in every process.
@@ -39,7 +41,7 @@ type command struct {
 	unused  []string // what was said of it in vain
 	// task is the place of this gpurun's process on a node that it shares with others;
 	// nil: it is alone.
-	task   *agent.Task
+	task   *torchenv.Task
 	remark string // to be said before the run; may be empty
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
@@ -115,15 +117,15 @@ func (p *command) localWorkers() int {
 func argvOf(o *torchrun.Options, plain bool) ([]string, error) {
 	switch {
 	case o.RunPath:
-		return agent.Script(o.Words)
+		return argv.Script(o.Words)
 	case o.Module:
-		return agent.Module(o.Words)
+		return argv.Module(o.Words)
 	case o.NoPython, o.Dashed && !plain:
-		return agent.Program(o.Words)
+		return argv.Program(o.Words)
 	case plain:
-		return agent.Script(o.Words)
+		return argv.Script(o.Words)
 	}
-	return agent.Command(o.Words)
+	return argv.Guess(o.Words)
 }
 
 func (p *command) run(ctx context.Context, a *program.Invocation) error {
@@ -170,7 +172,7 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 }
 
 // torchJob is what workers are told about their job.
-func (p *command) torchJob() agent.TorchJob {
+func (p *command) torchJob() torchenv.Job {
 	o := p.options
 	addr, port := o.Master()
 	id := o.RdzvID
@@ -178,7 +180,7 @@ func (p *command) torchJob() agent.TorchJob {
 		// As under --standalone: whoever names files after it wants them apart.
 		id = rand.Text()
 	}
-	return agent.TorchJob{
+	return torchenv.Job{
 		Workers: p.workers, WorldSize: p.workers, GroupSize: 1, Role: o.Role, RunID: id,
 		MasterAddr: addr, MasterPort: port, MaxRestarts: o.MaxRestarts, VirtualLocalRank: o.VirtualRank, Task: p.task,
 	}
@@ -208,7 +210,7 @@ func (p *command) logs() (launcher.Logs, error) {
 
 // ended says how a command ended and passes its exit code on.
 func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
-	elsewhere := new(launcher.ElsewhereError)
+	elsewhere := new(launcher.OtherNodeError)
 	if errors.As(err, &elsewhere) {
 		err = &exit.Error{Code: elsewhere.Code, Err: err}
 	}

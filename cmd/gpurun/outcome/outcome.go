@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/phrase"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
 // ExplainWorkers names the first failure with the worker's last words, and in
@@ -25,7 +26,7 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 		}
 		b.WriteString(endedBecause(o))
 	case o.Signal != 0:
-		fmt.Fprintf(&b, "gpurun: ended by %s\n", agent.SignalName(o.Signal))
+		fmt.Fprintf(&b, "gpurun: ended by %s\n", signals.Name(o.Signal))
 	case o.Cause != nil:
 		fmt.Fprintf(&b, "gpurun: ended early: %v\n", o.Cause)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 )
 
 // workers are so many, some of which have ended because another failed.
@@ -52,7 +53,7 @@ func TestExplainOutcome(t *testing.T) {
 		},
 		"signal": {agent.Outcome{Signal: syscall.SIGINT}, "gpurun: ended by SIGINT\n"},
 		"stuck": {
-			agent.Outcome{Cause: agent.ErrGuardGone, Workers: []agent.WorkerState{{Rank: 1, PID: 9, Stuck: true}}},
+			agent.Outcome{Cause: guard.ErrGone, Workers: []agent.WorkerState{{Rank: 1, PID: 9, Stuck: true}}},
 			"gpurun: ended early: the guard process is gone: gpurun was killed\n" +
 				"  rank 1 (pid 9) did not die of SIGKILL and is left behind\n",
 		},

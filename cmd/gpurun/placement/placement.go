@@ -13,7 +13,7 @@ import (
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/trust"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/torchenv"
 )
 
 // Placement is this machine's place among those of a job.
@@ -24,7 +24,7 @@ type Placement struct {
 	Trust       trust.Trust
 	Wait        time.Duration // for the other nodes to come
 	// Task is the place among several gpurun of the same machine; nil: it is alone.
-	Task *agent.Task
+	Task *torchenv.Task
 }
 
 // Several reports whether a job has more nodes than this one.

@@ -11,7 +11,7 @@ import (
 	"gpurun/cmd/gpurun/slurm"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/torchenv"
 )
 
 // TakeStep lets settings that nobody gave, on a line for commands or elsewhere, be those of
@@ -128,11 +128,11 @@ func checkGiven(step *slurm.Step, all map[string]sources.Fallback, given func(fl
 
 // TaskOf is the place of a process that srun has started for itself alone; nil for one
 // that is to start all of its node, and without a step.
-func TaskOf(step *slurm.Step) *agent.Task {
+func TaskOf(step *slurm.Step) *torchenv.Task {
 	if step == nil || !step.Shared() {
 		return nil
 	}
-	return &agent.Task{
+	return &torchenv.Task{
 		LocalRank: step.LocalTask, LocalWorldSize: step.LocalTasks(),
 		Node: step.Node, Nodes: step.Nodes(),
 	}

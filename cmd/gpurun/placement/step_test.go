@@ -11,7 +11,7 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/sources"
 	"gpurun/cmd/gpurun/trust"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/torchenv"
 )
 
 // taskOf sets what srun tells the second task of the second of two nodes.
@@ -32,7 +32,7 @@ func taskOf(t *testing.T, perNode string) {
 // What the user leaves out is what srun says; what is said wins.
 func TestStepSettlesThePlacement(t *testing.T) {
 	t.Setenv(trust.TokenVariable, "0123456789abcdef")
-	shared := &agent.Task{LocalRank: 1, LocalWorldSize: 2, Node: 1, Nodes: 2}
+	shared := &torchenv.Task{LocalRank: 1, LocalWorldSize: 2, Node: 1, Nodes: 2}
 	for _, c := range []struct {
 		perNode, line string
 		want          Placement

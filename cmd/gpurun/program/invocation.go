@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 )
 
 // Invocation is one invocation of gpurun, in the guard or in the agent.
@@ -19,7 +19,7 @@ type Invocation struct {
 	Args     []string         // the program first
 	Signals  <-chan os.Signal // those that this process receives
 	// Lifeline is set in the agent, the process that does the work; see Guarded.
-	Lifeline *agent.Lifeline
+	Lifeline *guard.Lifeline
 }
 
 // Name is what the user calls this program.
@@ -32,7 +32,7 @@ func (a *Invocation) Guarded(work func() error) error {
 	if a.Lifeline != nil {
 		return work()
 	}
-	code, err := agent.Guard(a.Signals)
+	code, err := guard.Run(a.Signals)
 	if code == 0 && err != nil {
 		return &exit.EnvironmentError{Err: err}
 	}

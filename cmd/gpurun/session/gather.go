@@ -66,10 +66,10 @@ func (g *gatherer) note(launcher *phases.Recorder, o *agent.Outcome) {
 	var workers []phases.Worker
 	for _, w := range o.Workers {
 		workers = append(workers, phases.Worker{
-			Rank: w.Rank, Started: phases.At(w.Started), Exited: phases.At(w.Exited), Spans: g.phases[w.Rank],
+			Rank: w.Rank, Started: phases.SinceBoot(w.Started), Exited: phases.SinceBoot(w.Exited), Spans: g.phases[w.Rank],
 		})
 	}
-	timing := phases.Of(launcher.Spans(), workers)
+	timing := phases.NewTiming(launcher.Spans(), workers)
 	g.report.Timing = &timing
 }
 
@@ -99,7 +99,7 @@ func (g *gatherer) update(rank int, data json.RawMessage) error {
 	if u.Timeline != nil {
 		g.report.Timeline.Add(*u.Timeline)
 	}
-	g.report.Pairs, g.report.Apart = append(g.report.Pairs, u.Pairs...), cmp.Or(u.Apart, g.report.Apart)
+	g.report.Pairs, g.report.NoPeerAccess = append(g.report.Pairs, u.Pairs...), cmp.Or(u.NoPeerAccess, g.report.NoPeerAccess)
 	if u.Result == nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"gpurun/rendezvous"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/nodes"
+	"gpurun/worker/process/signals"
 )
 
 // meeting is where the ranks meet: at this machine's own server, or at node 0's.
@@ -76,7 +77,7 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 // agent.Spec.Failed wants.
 func (m *meeting) tell(f *agent.Failure) {
 	if m.nodes != nil {
-		m.nodes.Tell(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
+		m.nodes.Announce(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
 	}
 }
 
@@ -98,7 +99,7 @@ func (p *Run) nodePlan() (nodes.Plan, error) {
 // not have taken part, that is said whatever became of the meeting.
 func meetingError(problem, err error) error {
 	var (
-		signalled agent.Signalled
+		signalled signals.Received
 		differ    *nodes.Disagreement
 		unfit     *nodes.Unfit
 	)

@@ -20,6 +20,7 @@ import (
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/nodes"
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
@@ -69,7 +70,7 @@ func TestMeetingError(t *testing.T) {
 		{problem, errors.New("nobody came"), exit.Environment, "no GPU\nnobody came"},
 		{problem, errors.Join(&nodes.Unfit{Reason: "node 1: no GPU"}), exit.Environment, "node 1: no GPU"},
 		{problem, &nodes.Disagreement{Reason: "sizes"}, exit.Usage, "sizes"},
-		{problem, agent.Signalled{Signal: syscall.SIGINT}, exit.Signalled + 2, "received SIGINT"},
+		{problem, signals.Received{Signal: syscall.SIGINT}, exit.Signalled + 2, "received SIGINT"},
 	} {
 		err := meetingError(tt.problem, tt.err)
 		if exit.Code(err) != tt.code || err.Error() != tt.text {
@@ -126,7 +127,7 @@ func TestOwnEnd(t *testing.T) {
 			nodes.End{Code: 6, What: "node 1 departed", Consequence: true},
 		},
 		"signal": {
-			nil, &agent.Outcome{Signal: syscall.SIGINT, Cause: agent.Signalled{Signal: syscall.SIGINT}}, nil,
+			nil, &agent.Outcome{Signal: syscall.SIGINT, Cause: signals.Received{Signal: syscall.SIGINT}}, nil,
 			nodes.End{Code: 130, What: "received SIGINT"},
 		},
 		"nothing started": {nil, nil, &exit.EnvironmentError{Err: errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"}},

@@ -21,10 +21,10 @@ type block struct {
 	stores *storeBuffer // nil without disorder
 	view   *view        // likewise
 
-	flying   []*transfer // that began and may not be done
+	inFlight []*transfer // that began and may not be done
 	incoming int         // copies to the block's shared memory that are not done
 
-	replaced []replaced // by stores that asynchronous copies may not see yet
+	overwritten []overwritten // by stores that asynchronous copies may not see yet
 
 	warpgroups []*warpgroup   // nil until used
 	generic    *genericStores // nil in kernels without wgmma
@@ -77,7 +77,7 @@ func newWarp(b *block, index int) *warp {
 	for _, k := range g.kernel.presets {
 		w.fill(k)
 	}
-	w.push(split{mask: w.live})
+	w.pushPath(path{mask: w.live})
 	return w
 }
 
@@ -94,21 +94,21 @@ func (w *warp) fill(k preset) {
 	if k.shared {
 		value += uint64(w.block.rank) << rankShift
 	}
-	w.setRamp(k.slot, ramp{base: value})
+	w.setAffine(k.slot, affine{base: value})
 }
 
 // fillLanes is fill for a value of each lane.
 func (w *warp) fillLanes(k preset) {
 	reg := &w.regs[k.slot]
-	r := ramp{base: k.perLane(w, 0), step: k.perLane(w, 1) - k.perLane(w, 0)}
+	r := affine{base: k.perLane(w, 0), stride: k.perLane(w, 1) - k.perLane(w, 0)}
 	isRamp := true
 	for i := range reg {
 		reg[i] = k.perLane(w, i)
 		isRamp = isRamp && reg[i] == r.at(i)
 	}
-	w.forget(k.slot)
+	w.dropAffine(k.slot)
 	if isRamp {
-		w.setRamp(k.slot, r)
+		w.setAffine(k.slot, r)
 	}
 }
 
@@ -136,15 +136,15 @@ func (bar *barrier) complete(live int) bool {
 	return bar.arrived > 0 && bar.arrived >= want
 }
 
-// release lets the splits that wait at a barrier go on.
+// release lets the paths that wait at a barrier go on.
 func (b *block) release(id int) {
 	bar := b.barriers[id]
 	b.barriers[id] = barrier{}
 	b.grid.progress = true
 	for _, w := range b.warps {
-		for i := range w.splits[:w.parked] {
-			s := &w.splits[i]
-			if s.state == waiting && s.barrier == id {
+		for i := range w.paths[:w.others] {
+			s := &w.paths[i]
+			if s.state == atBarrier && s.barrier == id {
 				w.reduced(&w.grid.kernel.code[s.pc], s.mask, bar)
 				s.state = runnable
 				s.pc++

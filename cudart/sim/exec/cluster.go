@@ -70,8 +70,8 @@ func (w *warp) owns(addr uint64) bool {
 	return addr>>RegionShift == sharedWindow>>RegionShift && rankOf(addr) == w.block.rank
 }
 
-// sharedOf returns the shared memory that an address in the shared window names.
-// Nobody may touch that of a block that has not begun to run or has exited.
+// sharedOf returns the shared memory that an address in the shared window names. That of a block
+// that has not begun to run or has exited cannot be accessed.
 func (w *warp) sharedOf(addr uint64) (*span, bool) {
 	rank := rankOf(addr)
 	if rank == w.block.rank {
@@ -99,8 +99,8 @@ func (w *warp) describeShared(addr uint64) string {
 	}
 }
 
-// foreign is the fault of an access to .shared that is not the block's own.
-func (w *warp) foreign(addr uint64, lane int) error {
+// notOwnShared is the fault of a .shared access outside of the block's own shared memory.
+func (w *warp) notOwnShared(addr uint64, lane int) error {
 	if addr>>RegionShift != sharedWindow>>RegionShift || rankOf(addr) >= len(w.block.cluster.blocks) {
 		return w.fault(IllegalAddress, lane, "%#x is no address in shared memory", addr)
 	}

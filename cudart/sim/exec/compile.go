@@ -23,7 +23,7 @@ type compiler struct {
 	kernel  *Kernel
 
 	in    *ptx.Inst // the instruction being compiled
-	mods  []string  // its modifiers that nobody has taken yet
+	mods  []string  // its modifiers that have not been taken yet
 	index int       // of in
 	err   error
 

@@ -30,24 +30,24 @@ func (c *compiler) branchTable(o *op) {
 			lane := lowest(m)
 			index := uint32(w.regs[o.a][lane])
 			if int(index) >= len(o.table) {
-				return parked, w.fault(IllegalInstruction, lane, "branch index %d is outside the table of %d", index, len(o.table))
+				return suspended, w.fault(IllegalInstruction, lane, "branch index %d is outside the table of %d", index, len(o.table))
 			}
 			groups[index] |= 1 << lane
 		}
 		for index, lanes := range groups {
-			w.push(split{pc: int32(o.table[index]), mask: lanes})
+			w.pushPath(path{pc: int32(o.table[index]), mask: lanes})
 		}
-		return parked, nil
+		return suspended, nil
 	}
 }
 
-// exitLanes ends the lanes of the running split.
+// exitLanes ends the lanes of the running path.
 func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 	w.live &^= mask
-	// Who waited for these lanes need not any more.
-	for i := range w.splits[:w.parked] {
-		if w.splits[i].state == converging {
-			w.splits[i].state = runnable
+	// Paths that waited for these lanes may go on.
+	for i := range w.paths[:w.others] {
+		if w.paths[i].state == reconverging {
+			w.paths[i].state = runnable
 		}
 	}
 	w.leaveCluster(mask)
@@ -59,7 +59,7 @@ func trap(w *warp, _ *op, mask uint32) error {
 	return w.fault(Trap, lowest(mask), "the kernel executed trap")
 }
 
-// nanosleep ends the turn: whoever sleeps waits for somebody else.
+// nanosleep ends the turn of the path, which polls as a rule.
 func (c *compiler) nanosleep(o *op) {
 	c.takeType()
 	c.args(1)

@@ -377,7 +377,7 @@ func TestSpinningGridIsIdle(t *testing.T) {
 	flag := mem.allocate(256)
 	g := launchKernel(t, compileFile(t, "testdata/kernels.ptx"), "wait_for_flag", Config{Blocks: 3, Threads: 70, Params: words(flag), Memory: &mem})
 	for round := range 5 {
-		state, err := g.Round(1 << 12)
+		state, err := g.Turn(1 << 12)
 		if err != nil || state != Idle {
 			t.Fatalf("round %d: state %d, error %v; want idle", round, state, err)
 		}
@@ -406,7 +406,7 @@ func TestPollingLoopThatProgressesIsNotIdle(t *testing.T) {
 	var mem memory
 	base := mem.allocate(512)
 	g := launchKernel(t, compileText(t, kernel(body)), "run", Config{Params: words(base), Memory: &mem})
-	if state, err := g.Round(1 << 12); state != Done || err != nil {
+	if state, err := g.Turn(1 << 12); state != Done || err != nil {
 		t.Errorf("after one round: state %d, error %v; want done", state, err)
 	}
 }
@@ -416,7 +416,7 @@ func TestStop(t *testing.T) {
 	flag := mem.allocate(256)
 	g := launchKernel(t, compileFile(t, "testdata/kernels.ptx"), "wait_for_flag",
 		Config{Params: words(flag), Memory: &mem, Stop: func() bool { return true }})
-	if _, err := g.Round(1); !errors.Is(err, ErrStopped) {
+	if _, err := g.Turn(1); !errors.Is(err, ErrStopped) {
 		t.Errorf("got %v, want ErrStopped", err)
 	}
 }

@@ -1,34 +1,45 @@
 // Package exec compiles parsed PTX to an internal form and runs it on the
 // host's CPU.
 //
-// A step executes one instruction for the 32 lanes of a warp. A register is
-// an array of 32 lanes of 64 bits; a value narrower than that is kept
-// zero-extended. A predicate is a word with a bit per lane. A register whose lanes count
-// evenly, as addresses do, is kept as a ramp, and its lanes are written when an op wants them
-// (ramp.go, registers.go).
+// The files by their names:
 //
-// Lanes that take different branches become splits: a split is a program
-// counter and the set of lanes that are there. The split with the lowest
-// program counter runs first, and splits that meet are merged. A split that
-// spins gives way to the others, so that a lane may wait for another lane of
-// its own warp, as on GPUs since Volta.
+//	doc, program, op, compile*       PTX to ops: operands, register allocation, dispatch
+//	grid, cluster, block, warp       what runs, in turns
+//	divergence, control, registers   the paths of a warp, branches, its register file
+//	affine                           registers kept as base and stride
+//	arith_*                          arithmetic, conversions, comparisons, moves
+//	mem_*                            loads, stores, atomics, multimem, addresses
+//	sync_*                           barriers, fences, votes and shuffles, dependent launch
+//	copy_*                           cp.async, bulk and tensor copies, mbarrier
+//	matrix_*                         mma, wgmma, ldmatrix
+//	order_*                          the memory model: what is seen when, with disorder
 //
-// Warps run in turns, a quantum of instructions each. A warp that takes a
-// backward branch after polling exactly what it polled the last time is
-// spinning, and its turn ends at once.
+// An op executes one instruction for the 32 lanes of a warp. A register is
+// an array of 32 lanes of 64 bits; a narrower value is kept zero-extended. A predicate is a lane
+// mask. A register that holds an affine value, as addresses do, is kept as base and stride; its
+// lanes are written when an op needs them.
+//
+// When lanes diverge, a warp has several paths: a path is a program counter and the lane mask of
+// the lanes that are there. The path with the lowest program counter runs first, and paths at the same
+// program counter are merged. A path that spins lets the others run, so that a lane may wait for
+// another lane of its own warp, as on GPUs since Volta.
+//
+// Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
+// when it takes a backward branch after polling the same values as before the last one.
 //
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
-// gives, so that kernels which rely on more are seen to fail; disorder.go says
-// what is kept and what goes unnoticed. Asynchronous copies are done when a
-// thread waits for their group, or before the block's next round, with disorder
-// before some later one; multiplications by warpgroups when a warp waits for them, or with
-// disorder at random before (asyncmma.go). A tensor map is in an encoding of this
-// package's own.
+// gives, so that kernels which rely on more are seen to fail; order_storebuffer.go lists what is
+// guaranteed and what goes unnoticed.
+//
+// An asynchronous copy is performed when a thread waits for its group, or before the block's
+// next turn; with disorder, before a later turn. A multiplication by a warpgroup is performed when a
+// warp waits for it, with disorder at a random time before (matrix_async.go). Tensor maps have an
+// encoding of this package's own.
 //
 // The blocks of a cluster are resident together. A shared address carries the
-// rank of its block, and to touch the memory of a block that may not have begun or
-// has exited is a fault, whether the block happens to run or not.
+// rank of its block. Access to the shared memory of another block is a fault before that block's
+// first turn and after it has exited; kernels need a barrier.cluster to rule out both.
 //
 // Matrices are multiplied as the tensor cores in [Config.TensorCores] do it: of 16-bit
 // floats, to .f32, by mma.sync and wgmma. An instruction that is .aligned waits for all
@@ -39,15 +50,15 @@
 // the elements; a GPU may round otherwise there.
 //
 // The package knows neither processes, nor threads, nor clocks: memory and
-// time come in through [Memory] and [Clock], and [Grid.Round] returns to its
-// caller, who decides what runs next. Nothing is global: any number of grids
-// may run side by side.
+// time come in through [Memory] and [Clock], and [Grid.Turn] returns to its
+// caller, which decides what runs next. Nothing is global: any number of grids
+// may run concurrently.
 package exec
 
 // Address space. A generic address is 64 bits: the region in the upper 24,
 // the offset in the lower 40. Region 0 holds the null pointer and is invalid;
-// the windows below are the executor's; regions from FirstRegion on belong to
-// whoever implements Memory.
+// the windows below are the executor's; regions from FirstRegion on belong to the implementation of
+// Memory.
 const (
 	RegionShift = 40
 	FirstRegion = 16

@@ -38,14 +38,14 @@ type Config struct {
 	PriorDone func() bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
 	// memory disorder: blocks and warps take short turns in random order,
-	// stores become visible late, and weak loads see the past. What happens depends
-	// on nothing else but what others do in memory, and when.
+	// stores become visible late, and weak loads see old values. The outcome depends on
+	// nothing else but the accesses of others to memory, and their time.
 	Disorder *rand.Rand
-	// History is that of the memory, with disorder; nil: nobody else writes to it.
+	// History is that of the memory, with disorder; nil: no other grid writes to it.
 	History *History
-	// Device is what its grids have released to the device alone, with disorder; nil: this
-	// grid is the only one.
-	Device *DeviceStores
+	// GPUScope are the stores that grids of the device have released at .gpu scope, with disorder;
+	// nil: this grid is the only one.
+	GPUScope *GPUScopeStores
 }
 
 // ErrStopped is what Round returns after Config.Stop has said so.
@@ -53,28 +53,28 @@ var ErrStopped = errors.New("the kernel was stopped")
 
 // Grid is a launched kernel. It belongs to one goroutine at a time.
 type Grid struct {
-	kernel *Kernel
-	cfg    Config
-	params span
-	cache  [64]span          // regions by the low bits of their number
-	teams  map[uint64]Region // multicast regions by their number
+	kernel     *Kernel
+	cfg        Config
+	params     span
+	cache      [64]span          // regions by the low bits of their number
+	multicasts map[uint64]Region // multicast regions by their number
 	// regions are those that were accessed, with disorder.
-	regions []remembered
+	regions []trackedRegion
 
-	device   *DeviceStores
+	gpuScope *GPUScopeStores
 	blocks   []*block
 	next     int // the first block that has not been started
 	progress bool
 	retired  []*storeBuffer // of blocks that have exited
-	linger   int            // rounds for which a grid without blocks keeps them
+	endDelay int            // turns for which the grid stays after its blocks have exited, while stores are pending
 	stats    Stats
 	fences   atomic.Uint64
 }
 
-// State is what a round found.
+// State is what a turn found.
 type State uint8
 
-// The states of a grid after a round.
+// The states of a grid after a turn.
 const (
 	Running State = iota // some warp made progress
 	Idle                 // every warp polls memory, or waits for one that does
@@ -91,17 +91,17 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if cfg.History == nil {
 		cfg.History = &History{}
 	}
-	if cfg.Device == nil {
-		cfg.Device = &DeviceStores{}
+	if cfg.GPUScope == nil {
+		cfg.GPUScope = &GPUScopeStores{}
 	}
-	g := &Grid{kernel: k, cfg: cfg, device: cfg.Device, teams: map[uint64]Region{}}
+	g := &Grid{kernel: k, cfg: cfg, gpuScope: cfg.GPUScope, multicasts: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)
 	if r := cfg.Disorder; r != nil {
-		g.linger = r.IntN(1 << r.IntN(longestLinger))
+		g.endDelay = r.IntN(1 << r.IntN(maxEndDelayLog2))
 	}
-	g.admit()
+	g.startClusters()
 	return g, nil
 }
 
@@ -128,26 +128,26 @@ func (cfg *Config) Check(k *Kernel) error {
 	return nil
 }
 
-// admit starts clusters while there is room.
-func (g *Grid) admit() {
+// startClusters makes clusters resident while there is room.
+func (g *Grid) startClusters() {
 	for n := g.cfg.Cluster; len(g.blocks)+n <= MaxResident && g.next < g.cfg.Blocks; g.next += n {
 		g.blocks = append(g.blocks, newCluster(g, g.next).blocks...)
 		g.progress = true
 	}
 }
 
-// Round gives every resident warp a turn of at most quantum instructions. An
+// Turn gives every resident warp a turn of at most quantum instructions. An
 // error, a *Fault or ErrStopped, ends the grid.
-func (g *Grid) Round(quantum int) (State, error) {
+func (g *Grid) Turn(quantum int) (State, error) {
 	g.progress = false
-	g.disturb()
+	g.disorderTurn()
 	polling := false
 	for i := 0; i < len(g.blocks); {
 		if g.cfg.Stop != nil && g.cfg.Stop() {
 			return Done, ErrStopped
 		}
 		b := g.blocks[i]
-		spun, err := b.round(quantum)
+		spun, err := b.turn(quantum)
 		if err != nil {
 			return Done, err
 		}
@@ -156,7 +156,7 @@ func (g *Grid) Round(quantum int) (State, error) {
 			i++
 			continue
 		}
-		b.transferAll()
+		b.performAll()
 		if err := b.checkIncoming(); err != nil {
 			return Done, err
 		}
@@ -164,14 +164,14 @@ func (g *Grid) Round(quantum int) (State, error) {
 		b.giveRegisters()
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
-	g.admit()
+	g.startClusters()
 	switch {
-	case len(g.blocks) == 0 && g.lingers():
+	case len(g.blocks) == 0 && g.delaysEnd():
 		return Running, nil
 	case len(g.blocks) == 0:
-		g.settleAll()
+		g.flushAll()
 		return Done, nil
-	case g.progress, g.pendingStores():
+	case g.progress, g.hasPendingStores():
 		return Running, nil
 	case polling:
 		return Idle, nil
@@ -179,11 +179,11 @@ func (g *Grid) Round(quantum int) (State, error) {
 	return Done, g.deadlock()
 }
 
-// round gives each warp of a block a turn; spun reports that one was polling.
-func (b *block) round(quantum int) (spun bool, err error) {
+// turn gives each warp of a block a turn; spun reports that one was polling.
+func (b *block) turn(quantum int) (spun bool, err error) {
 	b.started = true
-	b.settleProxy()
-	b.transferSome()
+	b.dropSomeOverwritten()
+	b.performDue()
 	if err := b.multiplySome(3); err != nil {
 		return false, err
 	}
@@ -220,7 +220,7 @@ func (g *Grid) deadlock() error {
 	var at []string
 	var first *warp
 	for _, w := range b.warps {
-		for _, s := range w.splits[:w.parked] {
+		for _, s := range w.paths[:w.others] {
 			if first == nil {
 				first, w.current = w, s
 			}

@@ -104,7 +104,7 @@ func launchKernel(t testing.TB, p *Program, entry string, cfg Config) *Grid {
 func finish(t testing.TB, g *Grid) error {
 	t.Helper()
 	for idle := 0; idle < 1000; {
-		state, err := g.Round(1 << 12)
+		state, err := g.Turn(1 << 12)
 		switch {
 		case err != nil:
 			return err

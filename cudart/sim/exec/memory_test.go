@@ -278,7 +278,7 @@ func FuzzCompile(f *testing.F) {
 				continue
 			}
 			for range 3 {
-				if state, err := g.Round(100); state == Done || err != nil {
+				if state, err := g.Turn(100); state == Done || err != nil {
 					break
 				}
 			}

@@ -28,39 +28,39 @@ const (
 // op is one compiled instruction. Registers and predicates are indices into
 // the warp's files.
 type op struct {
-	kind    opKind
-	ramps   bool  // run knows registers that are ramps
-	guard   int32 // predicate, or -1
-	flip    uint32
-	d       int32
-	a, b, c int32
-	p, q    int32 // predicates written or read; -1 for none
-	target  int32
-	table   []int  // targets of an indexed branch
-	reduce  string // of bar.red: "popc", "and" or "or"
+	kind        opKind
+	takesAffine bool  // run reads and writes affine registers itself
+	guard       int32 // predicate, or -1
+	flip        uint32
+	d           int32
+	a, b, c     int32
+	p, q        int32 // predicates written or read; -1 for none
+	target      int32
+	table       []int  // targets of an indexed branch
+	reduce      string // of bar.red: "popc", "and" or "or"
 
-	alu      alu
-	ramp     onRamps // what alu does where all sources are ramps; nil if they seldom give one
-	cmp      compare
-	cmpRamps compareRamps
-	run      func(w *warp, o *op, mask uint32) error
-	control  func(w *warp, o *op, mask uint32) (verdict, error)
-	mem      *access
-	inst     *ptx.Inst
+	alu       alu
+	affine    affineFunc // what alu does with affine sources; nil where the result is seldom affine
+	cmp       compare
+	affineCmp affineCompare
+	run       func(w *warp, o *op, mask uint32) error
+	control   func(w *warp, o *op, mask uint32) (verdict, error)
+	mem       *access
+	inst      *ptx.Inst
 
 	names []int32 // the registers that the op names, those that it reads first
 	reads int     // how many of them it reads
 }
 
-// verdict is what becomes of the running split after a control instruction.
+// verdict is what becomes of the running path after a control instruction.
 type verdict uint8
 
 const (
-	proceed  verdict = iota // go on with the next instruction
-	parked                  // the split was put aside; its lanes do not go on now
-	finished                // its lanes have exited
-	yielded                 // go on with the next instruction at the warp's next turn
-	retried                 // execute the same instruction again then
+	proceed   verdict = iota // go on with the next instruction
+	suspended                // the path was put aside; its lanes do not go on now
+	finished                 // its lanes have exited
+	yielded                  // go on with the next instruction at the warp's next turn
+	retried                  // execute the same instruction again then
 )
 
 // constant identifies a register that a warp finds filled: an immediate, an
@@ -69,7 +69,7 @@ type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
 	shared  bool   // value is an offset in the block's shared memory
-	special string // such as "%tid.x"; "_" is a register that nobody reads
+	special string // such as "%tid.x"; "_" is a register that is never read
 }
 
 // preset is a constant in its place in the register file.

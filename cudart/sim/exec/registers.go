@@ -1,133 +1,132 @@
 package exec
 
-// shape says how a register's value is kept. The zero shape is a value for each lane, in
-// warp.regs.
-type shape uint8
+// form says where a register's value is kept. The zero form is one value per lane, in registers.regs.
+type form uint8
 
 const (
-	even  shape = 1 << iota // the value is a ramp, in warp.ramps
-	stale                   // only there: the lanes in warp.regs are not up to date
-	plain                   // never a ramp: multiplications write it when no op does
+	isAffine   form = 1 << iota // the value is affine, in registers.affines
+	lanesStale                  // only there: the lanes in registers.regs are not up to date
+	lanesOnly                   // never affine: asynchronous multiplications write the lanes between ops
 )
 
-// registers is the file of a warp. What is stale in regs is in ramps.
+// registers is the register file of a warp. A register that is stale in regs is in affines.
 type registers struct {
-	regs   []lanes
-	ramps  []ramp
-	shapes []shape
+	regs    []lanes
+	affines []affine
+	forms   []form
 }
 
-// takeRegisters returns a file of zeroes.
+// takeRegisters returns a register file of zeros.
 func (k *Kernel) takeRegisters() registers {
 	r, ok := k.spare.Get().(*registers)
 	if !ok {
-		r = &registers{regs: make([]lanes, k.regs), ramps: make([]ramp, k.regs), shapes: make([]shape, k.regs)}
+		r = &registers{regs: make([]lanes, k.regs), affines: make([]affine, k.regs), forms: make([]form, k.regs)}
 	}
-	clear(r.ramps)
-	for i := range r.shapes {
-		r.shapes[i] = even | stale
+	clear(r.affines)
+	for i := range r.forms {
+		r.forms[i] = isAffine | lanesStale
 	}
 	for _, slot := range k.async {
-		r.regs[slot], r.shapes[slot] = lanes{}, plain
+		r.regs[slot], r.forms[slot] = lanes{}, lanesOnly
 	}
 	return *r
 }
 
-// giveRegisters takes back the files of a block that has exited.
+// giveRegisters keeps the register files of a block that has exited for other warps.
 func (b *block) giveRegisters() {
 	for _, w := range b.warps {
-		b.grid.kernel.spare.Put(&registers{w.regs, w.ramps, w.shapes})
+		b.grid.kernel.spare.Put(&registers{w.regs, w.affines, w.forms})
 		w.registers = registers{}
 	}
 }
 
-// setRamp makes all lanes of a register those of a ramp.
-func (w *warp) setRamp(slot int32, r ramp) {
-	if w.shapes[slot]&plain != 0 {
-		r.spread(&w.regs[slot])
+// setAffine sets all lanes of a register to an affine value.
+func (w *warp) setAffine(slot int32, r affine) {
+	if w.forms[slot]&lanesOnly != 0 {
+		r.expandTo(&w.regs[slot])
 		return
 	}
-	w.shapes[slot], w.ramps[slot] = even|stale, r
+	w.forms[slot], w.affines[slot] = isAffine|lanesStale, r
 }
 
-// forget is called where the lanes of a register have been or will be written.
-func (w *warp) forget(slot int32) { w.shapes[slot] &= plain }
+// dropAffine makes a register one value per lane, because its lanes have been or will be written.
+func (w *warp) dropAffine(slot int32) { w.forms[slot] &= lanesOnly }
 
-// refresh brings the lanes of a register up to date.
-func (w *warp) refresh(slot int32) {
-	if w.shapes[slot]&stale != 0 {
-		w.ramps[slot].spread(&w.regs[slot])
-		w.shapes[slot] &^= stale
+// expandLanes brings the lanes of a register up to date.
+func (w *warp) expandLanes(slot int32) {
+	if w.forms[slot]&lanesStale != 0 {
+		w.affines[slot].expandTo(&w.regs[slot])
+		w.forms[slot] &^= lanesStale
 	}
 }
 
-// settleRegisters prepares the registers of an op for a function that knows lanes alone.
-func (w *warp) settleRegisters(o *op) {
+// expandOperands prepares the registers of an op for a function that reads and writes lanes.
+func (w *warp) expandOperands(o *op) {
 	for _, slot := range o.names {
-		w.refresh(slot)
+		w.expandLanes(slot)
 	}
 	for _, slot := range o.names[o.reads:] {
-		w.forget(slot)
+		w.dropAffine(slot)
 	}
 }
 
 // compute executes an alu for all lanes.
 func (w *warp) compute(o *op) {
-	s := w.shapes
+	s := w.forms
 	a, b, c := s[o.a], s[o.b], s[o.c]
-	if a&b&c&even != 0 && w.computeRamp(o) {
+	if a&b&c&isAffine != 0 && w.computeAffine(o) {
 		return
 	}
-	if (a|b|c)&stale != 0 {
-		w.refresh(o.a)
-		w.refresh(o.b)
-		w.refresh(o.c)
+	if (a|b|c)&lanesStale != 0 {
+		w.expandLanes(o.a)
+		w.expandLanes(o.b)
+		w.expandLanes(o.c)
 	}
 	o.alu(&w.regs[o.d], &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
-	s[o.d] &= plain
+	s[o.d] &= lanesOnly
 }
 
-// computeRamp is compute for sources that are ramps. Any function of numbers that are the
-// same in all lanes is one too.
-func (w *warp) computeRamp(o *op) bool {
-	a, b, c := w.ramps[o.a], w.ramps[o.b], w.ramps[o.c]
-	if o.ramp != nil {
-		if r, ok := o.ramp(a, b, c); ok {
-			w.setRamp(o.d, r)
+// computeAffine is compute for affine sources, if the result is affine. Where the sources are
+// uniform, the same in all lanes, so is the result of any function.
+func (w *warp) computeAffine(o *op) bool {
+	a, b, c := w.affines[o.a], w.affines[o.b], w.affines[o.c]
+	if o.affine != nil {
+		if r, ok := o.affine(a, b, c); ok {
+			w.setAffine(o.d, r)
 			return true
 		}
 	}
-	if a.step|b.step|c.step != 0 {
+	if a.stride|b.stride|c.stride != 0 {
 		return false
 	}
-	w.refresh(o.a)
-	w.refresh(o.b)
-	w.refresh(o.c)
+	w.expandLanes(o.a)
+	w.expandLanes(o.b)
+	w.expandLanes(o.c)
 	out := &w.scratch
 	o.alu(out, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
-	w.setRamp(o.d, ramp{base: out[0]})
+	w.setAffine(o.d, affine{base: out[0]})
 	return true
 }
 
 // compare executes a comparison of all lanes, whatever the mask.
 func (w *warp) compare(o *op) uint32 {
-	if a, b := w.shapes[o.a], w.shapes[o.b]; (a | b) != 0 {
-		if a&b&even != 0 && o.cmpRamps != nil {
-			if m, ok := o.cmpRamps(w.ramps[o.a], w.ramps[o.b]); ok {
+	if a, b := w.forms[o.a], w.forms[o.b]; (a | b) != 0 {
+		if a&b&isAffine != 0 && o.affineCmp != nil {
+			if m, ok := o.affineCmp(w.affines[o.a], w.affines[o.b]); ok {
 				return m
 			}
 		}
-		w.refresh(o.a)
-		w.refresh(o.b)
+		w.expandLanes(o.a)
+		w.expandLanes(o.b)
 	}
 	return o.cmp(&w.regs[o.a], &w.regs[o.b])
 }
 
-// copyRamp makes one register the same as another if that is a ramp.
-func (w *warp) copyRamp(to, from int32) bool {
-	if w.shapes[from]&even == 0 {
+// copyAffine copies a register to another if it is affine.
+func (w *warp) copyAffine(to, from int32) bool {
+	if w.forms[from]&isAffine == 0 {
 		return false
 	}
-	w.setRamp(to, w.ramps[from])
+	w.setAffine(to, w.affines[from])
 	return true
 }

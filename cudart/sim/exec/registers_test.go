@@ -9,14 +9,14 @@ func TestRegistersBeginAsZero(t *testing.T) {
 		w := &warp{grid: &Grid{kernel: k}, registers: k.takeRegisters()}
 		w.block = &block{grid: w.grid, warps: []*warp{w}}
 		for slot := range w.regs {
-			if w.refresh(int32(slot)); w.regs[slot] != (lanes{}) {
+			if w.expandLanes(int32(slot)); w.regs[slot] != (lanes{}) {
 				t.Fatalf("register %d begins as %v", slot, w.regs[slot])
 			}
 		}
 		for slot := range w.regs {
-			w.setRamp(int32(slot), ramp{base: 7, step: 3})
+			w.setAffine(int32(slot), affine{base: 7, stride: 3})
 		}
-		w.refresh(0)
+		w.expandLanes(0)
 		w.block.giveRegisters()
 	}
 }

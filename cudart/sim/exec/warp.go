@@ -17,23 +17,23 @@ type warp struct {
 	local []byte // of all lanes, one after the other
 	live  uint32 // lanes that have not exited
 	pace  int    // in disorder, how long its turns are for a while
-	spun  bool   // what took the last backward branch had polled nothing new
+	spun  bool   // the path that took the last backward branch had polled nothing new
 
-	// The running split is kept apart from those that wait for their turn.
-	current split
-	splits  [32]split
-	parked  int // entries of splits in use
+	// current is the running path; the others are paths[:others].
+	current path
+	paths   [32]path
+	others  int
 
 	clusterArrived uint32 // lanes that arrived at the cluster's barrier and have not waited
 	clusterPhase   uint32 // the parity of the phase in which they did
 
 	maxRegisters []uint64 // what its setmaxnreg have asked for
 
-	scratch lanes            // of what computes for all lanes and keeps some
-	offsets lanes            // scratch of loads and stores
-	groups  [2][]groups      // of each lane, by kind; nil until used
-	async   asyncState       // of wgmma
-	team    []unsafe.Pointer // scratch of multimem instructions
+	scratch    lanes            // of ops that compute all lanes and keep some
+	offsets    lanes            // scratch of loads and stores
+	groups     [2][]groups      // of each lane, by kind; nil until used
+	async      asyncState       // of wgmma
+	memberPtrs []unsafe.Pointer // scratch of multimem instructions
 }
 
 // outcome is how a warp's turn ended.
@@ -48,33 +48,32 @@ const (
 
 // turn runs the warp for at most quantum instructions.
 func (w *warp) turn(quantum int) (outcome, error) {
-	w.wake()
+	w.wakeSpinning()
 	for quantum > 0 {
-		if !w.pick() {
-			return w.stuck()
+		if !w.selectPath() {
+			return w.noneRunnable()
 		}
 		var err error
 		if quantum, err = w.execute(quantum); err != nil {
 			return exited, err
 		}
 	}
-	if w.parked == 0 {
+	if w.others == 0 {
 		return exited, nil
 	}
 	return busy, nil
 }
 
-// execute runs the current split until it must give way, and returns what is
-// left of the quantum.
+// execute runs the current path until another path must run, and returns the rest of the quantum.
 func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
-	horizon := w.horizon()
+	horizon := w.reconvergencePC()
 	steps, stats := 0, &w.grid.stats
 	defer func() { stats.WarpInstructions += uint64(steps) }()
 	for ; steps < quantum; steps++ {
 		if s.pc >= horizon {
-			w.push(*s)
+			w.pushPath(*s)
 			return quantum - steps, nil
 		}
 		o := &code[s.pc]
@@ -104,8 +103,8 @@ func (w *warp) execute(quantum int) (int, error) {
 			*p = *p&^mask | w.compare(o)&mask
 			s.pc++
 		case opRun:
-			if !o.ramps {
-				w.settleRegisters(o)
+			if !o.takesAffine {
+				w.expandOperands(o)
 			}
 			if err := o.run(w, o, mask); err != nil {
 				return 0, err
@@ -121,56 +120,55 @@ func (w *warp) execute(quantum int) (int, error) {
 			}
 		}
 	}
-	// Whoever used up the turn lets the other splits of the warp go first.
+	// The path that used up the turn lets the other paths of the warp run first.
 	s.state = spinning
-	w.push(*s)
+	w.pushPath(*s)
 	return 0, nil
 }
 
 // partial executes an op for some lanes only.
 func (w *warp) partial(o *op, mask uint32) {
-	w.settleRegisters(o)
+	w.expandOperands(o)
 	o.alu(&w.scratch, &w.regs[o.a], &w.regs[o.b], &w.regs[o.c])
 	w.setReg(o.d, &w.scratch, mask)
 }
 
-// jump takes a branch for the lanes in mask and reports whether the split gave
-// way.
+// jump takes a branch for the lanes in mask and reports whether another path may have to run.
 func (w *warp) jump(o *op, mask uint32) bool {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.push(split{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest})
 		s.mask = mask
 	}
 	backward := o.target <= s.pc
 	s.pc = o.target
 	if backward {
-		w.spun = s.polled != 0 && s.polled == s.before
+		w.spun = s.polled != 0 && s.polled == s.previous
 	}
 	if backward && s.polled != 0 {
-		s.before, s.polled = s.polled, 0
+		s.previous, s.polled = s.polled, 0
 		if w.spun {
 			s.state = spinning
-			w.push(*s)
+			w.pushPath(*s)
 			return true
 		}
 	}
-	if w.parked > 0 {
-		w.push(*s)
+	if w.others > 0 {
+		w.pushPath(*s)
 		return true
 	}
 	return false
 }
 
-// control executes a control instruction and reports whether the split gave
-// way. Lanes whose guard is false go on by themselves.
+// control executes a control instruction and reports whether another path may have to run. Lanes
+// whose guard is false become a path of their own.
 func (w *warp) control(o *op, mask uint32) (bool, error) {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.push(split{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest})
 		s.mask = mask
 	}
-	w.settleRegisters(o)
+	w.expandOperands(o)
 	v, err := o.control(w, o, mask)
 	if err != nil {
 		return true, err
@@ -178,17 +176,17 @@ func (w *warp) control(o *op, mask uint32) (bool, error) {
 	switch v {
 	case proceed:
 		s.pc++
-		if w.parked == 0 {
+		if w.others == 0 {
 			return false, nil
 		}
-		w.push(*s)
+		w.pushPath(*s)
 	case yielded:
 		s.pc++
 		s.state = spinning
-		w.push(*s)
+		w.pushPath(*s)
 	case retried:
 		s.state = spinning
-		w.push(*s)
+		w.pushPath(*s)
 	}
 	return true, nil
 }

@@ -1,6 +1,6 @@
-// Command build compiles the kernels to PTX with clang and writes the manifest
-// beside them, but for those that are as the manifest says already. Run it through go
-// generate ./kernels; after a change of this command compile all, with -a.
+// Command build compiles the kernels to PTX with clang and writes the manifest beside them. Modules whose sources are those
+// of the manifest are not compiled again. Run it by go generate ./kernels; after a change of this command use -a, which
+// compiles all modules.
 package main
 
 import (
@@ -86,7 +86,7 @@ func run(root string, all bool) error {
 	return writeManifest(path, m)
 }
 
-// readManifest is the manifest that was written last. One that cannot be read says nothing.
+// readManifest is the manifest that was written last. One that cannot be read counts as empty.
 func readManifest(path string) (m ptx.Manifest) {
 	if text, err := os.ReadFile(path); err == nil {
 		_ = json.Unmarshal(text, &m)
@@ -124,7 +124,7 @@ func manifest(root string, modules []collective.Module) (ptx.Manifest, error) {
 	return m, nil
 }
 
-// removeOthers deletes PTX of modules that are no more.
+// removeOthers deletes the PTX of modules that no longer exist.
 func removeOthers(folder string, modules []collective.Module) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.ptx"))
 	if err != nil {
@@ -142,12 +142,11 @@ func removeOthers(folder string, modules []collective.Module) error {
 	return nil
 }
 
-// wanted lists the modules of the catalog, and those that carry the layout of the
-// shared structs.
+// wanted lists the modules of the catalog, and those with the layouts of the shared structs.
 func wanted() []collective.Module {
 	modules := append(kernels.Modules(),
 		collective.Module{Name: "layout", Source: "device/layout.cu", Arch: collective.SM80},
-		collective.Module{Name: "matmul_layout", Source: "matmul/layout.cu", Arch: collective.SM80})
+		collective.Module{Name: "matmul_layout", Source: "matmul/cuda/layout.cu", Arch: collective.SM80})
 	slices.SortFunc(modules, func(a, b collective.Module) int { return strings.Compare(a.Name, b.Name) })
 	return modules
 }
@@ -173,7 +172,7 @@ func compile(root string, m collective.Module) error {
 	return os.WriteFile(filepath.Join(root, "ptx", m.Name+".ptx"), shorten(text), 0o644)
 }
 
-// check refuses what would be slow without being wrong.
+// check refuses code that is right but slow.
 func check(text []byte) error {
 	switch {
 	case bytes.Contains(text, []byte("call.uni")):

@@ -5,8 +5,7 @@ import (
 	"regexp"
 )
 
-// comment is what the compiler says about its output: for people, and a tenth of
-// the text.
+// comment matches the compiler's comments: a tenth of the text.
 var comment = regexp.MustCompile(`//[^\n]*`)
 
 // shorten removes comments, empty lines, indentation, spaces behind commas and all but one

@@ -13,6 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"gpurun/worker/process/output"
+	"gpurun/worker/process/signals"
+	"gpurun/worker/process/spawn"
 )
 
 // create returns an open file of a test's folder and its path.
@@ -55,12 +59,12 @@ func TestOutputGoesToFiles(t *testing.T) {
 			file, path := create(t, "stdout.log")
 			var lines []string
 			spec.Prefix = rankPrefix
-			spec.Output = func(int) (Output, Output, error) {
-				to := Output{File: file, Hidden: test.hidden}
+			spec.Output = func(int) (output.Destination, output.Destination, error) {
+				to := output.Destination{File: file, Hidden: test.hidden}
 				if test.line {
 					to.Line = func(line []byte) error { lines = append(lines, string(line)); return nil }
 				}
-				return to, Output{}, nil
+				return to, output.Destination{}, nil
 			}
 			mustRun(t, spec)
 			if diff := cmp.Diff([]string{written, test.shown}, []string{contents(t, path), stdout.String()}); diff != "" {
@@ -80,7 +84,9 @@ func TestAWorkerWritesToAFileItself(t *testing.T) {
 	t.Parallel()
 	spec, _, stderr := shell(t, 1, `file=$(readlink /proc/$$/fd/1); echo "$file" >&2`)
 	file, path := create(t, "stdout.log")
-	spec.Output = func(int) (Output, Output, error) { return Output{File: file, Hidden: true}, Output{}, nil }
+	spec.Output = func(int) (output.Destination, output.Destination, error) {
+		return output.Destination{File: file, Hidden: true}, output.Destination{}, nil
+	}
 	mustRun(t, spec)
 	if got := strings.TrimSpace(stderr.String()); got != path {
 		t.Errorf("it writes to %s", got)
@@ -91,8 +97,11 @@ func TestLastWordsInAFile(t *testing.T) {
 	t.Parallel()
 	spec, _, stderr := shell(t, 1, `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done >&2; exit 3`)
 	file, _ := create(t, "stderr.log")
-	spec.Output = func(int) (Output, Output, error) { return Output{}, Output{File: file, Hidden: true}, nil }
+	spec.Output = func(int) (output.Destination, output.Destination, error) {
+		return output.Destination{}, output.Destination{File: file, Hidden: true}, nil
+	}
 	outcome := mustRun(t, spec)
+	const tailLines = 20 // see output.Tail
 	last := outcome.First.LastStderr
 	if len(last) != tailLines || last[tailLines-1] != "line 2999" || stderr.String() != "" {
 		t.Errorf("last lines %q, shown %q", last, stderr)
@@ -102,9 +111,9 @@ func TestLastWordsInAFile(t *testing.T) {
 func TestAFileThatIsFullEndsTheRun(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := shell(t, 2, `echo hello; exec sleep 60`)
-	spec.Output = func(int) (Output, Output, error) {
+	spec.Output = func(int) (output.Destination, output.Destination, error) {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return Output{File: full}, Output{}, err
+		return output.Destination{File: full}, output.Destination{}, err
 	}
 	if _, err := Run(t.Context(), spec); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v", err)
@@ -115,11 +124,11 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := shell(t, 2, `exec sleep 60`)
 	opened, _ := create(t, "stdout.log")
-	spec.Output = func(localRank int) (Output, Output, error) {
+	spec.Output = func(localRank int) (output.Destination, output.Destination, error) {
 		if localRank == 0 {
-			return Output{}, Output{}, nil
+			return output.Destination{}, output.Destination{}, nil
 		}
-		return Output{File: opened}, Output{}, os.ErrPermission
+		return output.Destination{File: opened}, output.Destination{}, os.ErrPermission
 	}
 	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "starting rank 1") {
 		t.Errorf("got %v", err)
@@ -181,11 +190,11 @@ func TestSignalsThatAreHandled(t *testing.T) {
 	tests := map[string]struct {
 		handled []syscall.Signal
 		send    syscall.Signal
-		died    exitStatus
+		died    spawn.ExitStatus
 	}{
-		"one more":  {[]syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1}, syscall.SIGUSR1, exitStatus{code: 3}},
-		"one fewer": {[]syscall.Signal{syscall.SIGUSR1}, syscall.SIGTERM, exitStatus{signal: syscall.SIGKILL}},
-		"none":      {[]syscall.Signal{}, syscall.SIGHUP, exitStatus{signal: syscall.SIGKILL}},
+		"one more":  {[]syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1}, syscall.SIGUSR1, spawn.ExitStatus{Code: 3}},
+		"one fewer": {[]syscall.Signal{syscall.SIGUSR1}, syscall.SIGTERM, spawn.ExitStatus{Signal: syscall.SIGKILL}},
+		"none":      {[]syscall.Signal{}, syscall.SIGHUP, spawn.ExitStatus{Signal: syscall.SIGKILL}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +211,7 @@ func TestSignalsThatAreHandled(t *testing.T) {
 				t.Errorf("got %+v", outcome)
 			}
 			for _, w := range outcome.Workers {
-				if got := (exitStatus{w.ExitCode, w.Signal}); got != test.died {
+				if got := (spawn.ExitStatus{Code: w.ExitCode, Signal: w.Signal}); got != test.died {
 					t.Errorf("a worker ended with %+v, want %+v", got, test.died)
 				}
 			}
@@ -212,25 +221,25 @@ func TestSignalsThatAreHandled(t *testing.T) {
 
 // A stopped worker sees neither SIGTERM nor its own end coming.
 func TestAStoppedWorkerDoesNotKeepTheRun(t *testing.T) {
-	tests := map[string]struct{ deaf, want string }{
+	tests := map[string]struct{ trap, want string }{
 		"it ends when it is continued": {"", "SIGTERM"},
 		"it does not":                  {`trap "" TERM CONT;`, "SIGKILL"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec, _, _ := shell(t, 2, test.deaf+` case $RANK in
+			spec, _, _ := shell(t, 2, test.trap+` case $RANK in
 			0) while :; do kill -STOP $$; done ;;
 			1) until grep -q '^State:.T' /proc/$(cat $PIDFILE)/status; do sleep 0.02; done; exit 5 ;;
 			esac`)
 			_, path := create(t, "pid")
 			spec.Argv[2] = "PIDFILE=" + path + "; [ $RANK = 1 ] || echo $$ >$PIDFILE; " + spec.Argv[2]
-			spec.Grace = patience
-			if test.deaf != "" {
+			spec.Grace = timeout
+			if test.trap != "" {
 				spec.Grace = 1
 			}
 			outcome := mustRun(t, spec)
-			if outcome.ExitCode() != 5 || SignalName(outcome.Workers[0].Signal) != test.want {
+			if outcome.ExitCode() != 5 || signals.Name(outcome.Workers[0].Signal) != test.want {
 				t.Errorf("got %+v", outcome)
 			}
 		})
@@ -239,7 +248,7 @@ func TestAStoppedWorkerDoesNotKeepTheRun(t *testing.T) {
 
 func TestTheLocalRankInArguments(t *testing.T) {
 	t.Parallel()
-	spec, stdout, _ := players(t, 2)
+	spec, stdout, _ := scripted(t, 2)
 	spec.Argv = []string{"/bin/echo", "gpu=${local_rank},${local_rank}", "$local_rank $$"}
 	mustRun(t, spec)
 	for rank := range 2 {
@@ -273,9 +282,9 @@ func BenchmarkOutput(b *testing.B) {
 		folder := b.TempDir()
 		_, err := Run(b.Context(), Spec{
 			Argv: []string{"/bin/sh", "-c", script}, Workers: 2, Stdout: &shown, Stderr: &shown, Prefix: rankPrefix,
-			Output: func(localRank int) (Output, Output, error) {
+			Output: func(localRank int) (output.Destination, output.Destination, error) {
 				file, err := os.Create(filepath.Join(folder, strconv.Itoa(localRank)))
-				return Output{File: file}, Output{}, err
+				return output.Destination{File: file}, output.Destination{}, err
 			},
 		})
 		if err != nil {

@@ -4,63 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"sync"
+	"slices"
 	"syscall"
 	"time"
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/oomkill"
+	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
+	"gpurun/worker/process/spawn"
 )
 
-// A group is the workers of one Run. One goroutine, Run's, owns it and decides;
-// others wait for processes and read pipes, and tell it by events.
+const (
+	// pollInterval is how often the agent looks for processes that are left in the
+	// workers' groups.
+	pollInterval = 20 * time.Millisecond
+	// longestWait bounds one wait of the loop.
+	longestWait = 5 * time.Second
+)
+
+// A group is the workers of one Run, and the loop that decides about them.
 type group struct {
-	spec    Spec
-	log     *zap.Logger
-	workers []*worker
-	running int // workers that have not exited
-	spawner *spawner
-	events  chan event
-	ended   chan struct{} // closed when nobody receives events any more
-	readers sync.WaitGroup
-	telling sync.Mutex // held while calling Reports
-	// Held while writing to Stdout and Stderr; one lock if they are one file.
-	stdout, stderr *sync.Mutex
-
-	stop     stop
-	oomKills oomCounter
-
-	troubleLock sync.Mutex
-	troubles    []error // what the agent itself could not do
-}
-
-// An event is what the loop is told: an exit, a failure, or an error.
-type event struct {
-	worker  *worker
-	time    time.Time
-	exit    *exitStatus
-	failure *report.Failure
-	leaving bool  // with failure: the worker said so itself
-	err     error // the agent's own trouble
+	spec     *Spec
+	log      *zap.Logger
+	thread   *spawn.Thread
+	consoles consoles
+	events   *events
+	readers  *readers
+	workers  workers
+	ending   ending
+	oomKills oomkill.Counter
 }
 
 func newGroup(spec Spec) *group {
-	stdout, stderr := new(sync.Mutex), new(sync.Mutex)
-	if sameFile(spec.Stdout, spec.Stderr) {
-		stderr = stdout
-	}
+	incoming := newEvents()
 	return &group{
-		spec:     spec,
-		stdout:   stdout,
-		stderr:   stderr,
+		spec:     &spec,
 		log:      spec.Logger,
-		spawner:  newSpawner(),
-		events:   make(chan event),
-		ended:    make(chan struct{}),
-		oomKills: countOOMKills(),
+		thread:   spawn.NewThread(),
+		consoles: newConsoles(&spec),
+		events:   incoming,
+		readers:  &readers{events: incoming, reports: spec.Reports},
+		oomKills: oomkill.NewCounter(),
 	}
 }
 
@@ -68,168 +57,259 @@ func newGroup(spec Spec) *group {
 // out the rest.
 func (g *group) start(ctx context.Context) {
 	for worker := range g.spec.Workers {
-		localRank := g.spec.FirstLocalRank + worker
 		if ctx.Err() != nil {
 			g.interrupt(context.Cause(ctx))
 			return
 		}
-		if err := g.launch(ctx, localRank); err != nil {
-			rank := g.spec.Rank(localRank)
-			g.abort(fmt.Errorf("starting rank %d: %w", rank, err))
+		w := newWorker(g.spec, g.spec.FirstLocalRank+worker)
+		if err := w.start(ctx, g.spec, g.consoles, g.thread); err != nil {
+			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, err))
 			return
 		}
+		g.log.Debug("worker started", zap.Int("rank", w.Rank), zap.Int("pid", w.PID))
+		g.workers = append(g.workers, w)
+		g.readers.attach(w)
 	}
 }
 
-// launch starts one worker and what watches it.
-func (g *group) launch(ctx context.Context, localRank int) error {
-	w, opened := g.open(localRank)
-	err := opened.err
-	w.startedAt = time.Now()
-	if err == nil {
-		err = g.spawner.start(ctx, request{cmd: w.cmd, cpus: g.spec.cpus(localRank)})
+// watch runs until every worker has exited and nothing is left of a group that
+// was told to end, or until killing did not help.
+func (g *group) watch(ctx context.Context) {
+	done := ctx.Done()
+	reaper := g.spec.Lifeline.Reaper()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer g.events.close()
+	for g.busy() {
+		timer.Reset(time.Until(g.wakeAt()))
+		select {
+		case e := <-g.events.next():
+			g.take(e)
+		case <-done:
+			done = nil
+			g.interrupt(context.Cause(ctx))
+		case signal := <-g.spec.Signals:
+			g.signalled(signal)
+		case <-g.spec.Lifeline.Gone():
+			g.end(syscall.SIGKILL, 0, guard.ErrGone)
+			g.kill()
+		case <-reaper.Exits():
+			reaper.ChildExited()
+		case <-timer.C:
+		}
+		g.onTime(time.Now())
 	}
-	closeAll(opened.given...)
-	if err != nil {
-		closeAll(append(w.pipes(), w.toStdout.File, w.toStderr.File)...)
-		return err
-	}
-	w.pid = w.cmd.Process.Pid
-	w.heard = time.Now()
-	g.workers = append(g.workers, w)
-	g.running++
-	g.log.Debug("worker started", zap.Int("rank", w.rank), zap.Int("pid", w.pid))
-
-	prefix := g.spec.prefix(w.rank)
-	raw := g.spec.Workers == 1 && prefix == ""
-	g.pass(&stream{in: w.stdout, to: w.toStdout, out: g.spec.Stdout, turn: g.stdout, prefix: prefix, raw: raw})
-	g.pass(&stream{in: w.stderr, to: w.toStderr, out: g.spec.Stderr, turn: g.stderr, prefix: prefix, raw: raw, tail: &w.tail})
-	reported := make(chan struct{})
-	g.readers.Go(func() {
-		defer close(reported)
-		g.readReports(w)
-	})
-	go g.awaitExit(w, reported)
-	return nil
 }
 
-func (g *group) pass(s *stream) {
-	if s.in == nil {
-		return // the worker writes to a file itself
+// busy reports whether there is still something to wait for.
+func (g *group) busy() bool {
+	switch {
+	case g.ending.unkillable(time.Now()):
+		return false
+	case g.workers.running() > 0:
+		return true
 	}
-	g.readers.Go(func() {
-		s.copy(func(err error) { g.tell(event{err: err}) })
-	})
+	return g.ending.begun() && !g.ending.killed() && g.workers.groupsAlive()
 }
 
-// tell hands an event to the loop. When that no longer runs, only errors matter.
-func (g *group) tell(e event) {
-	if e.time.IsZero() {
-		e.time = time.Now()
-	}
-	select {
-	case g.events <- e:
-	case <-g.ended:
-		if e.err != nil {
-			g.trouble(e.err)
+// take handles one event.
+func (g *group) take(e event) {
+	switch {
+	case e.err != nil:
+		if e.worker != nil {
+			e.worker.lost()
+		}
+		g.abort(e.err)
+	case e.failure != nil:
+		g.fail(e.worker, e.failure, e.leaving, e.time)
+	default:
+		g.log.Debug("worker exited", zap.Int("rank", e.worker.Rank), zap.Int("code", e.exit.Code), zap.Stringer("signal", e.exit.Signal))
+		if at, failed := e.worker.exited(*e.exit, e.time); failed {
+			g.fail(e.worker, nil, true, at)
 		}
 	}
 }
 
-// trouble notes that the agent could not do its own work.
-func (g *group) trouble(err error) {
-	g.troubleLock.Lock()
-	defer g.troubleLock.Unlock()
-	g.troubles = append(g.troubles, err)
-}
-
-// err returns the noted troubles.
-func (g *group) err() error {
-	g.troubleLock.Lock()
-	defer g.troubleLock.Unlock()
-	return errors.Join(g.troubles...)
-}
-
-// reportBound is how long a worker's exit waits for the end of its reports.
-const reportBound = 250 * time.Millisecond
-
-// awaitExit tells of the worker's exit, after everything that it reported: its
-// own words say better than its exit code why it failed.
-func (g *group) awaitExit(w *worker, reported <-chan struct{}) {
-	status, err := waitExit(w.pid)
-	at := time.Now()
-	if err != nil {
-		g.tell(event{worker: w, err: err})
+// fail notes a worker's failure, whose reason is nil when the worker just exited, and
+// ends the group.
+func (g *group) fail(w *worker, reason *report.Failure, leaving bool, at time.Time) {
+	w.fail(reason, leaving, at)
+	if w.consequence() {
+		g.ending.settle(at)
 		return
 	}
-	select {
-	case <-reported:
-	case <-time.After(reportBound):
+	if first, _ := w.failed(); g.spec.Failed != nil && g.ending.announce(first) {
+		g.spec.Failed(g.attribution().firstSoFar())
 	}
-	g.tell(event{worker: w, exit: &status, time: at})
+	g.end(syscall.SIGTERM, g.spec.Grace, nil)
 }
 
-// readReports reads one worker's reports to the end.
-func (g *group) readReports(w *worker) {
-	if w.reports == nil {
-		return
+// onTime does what has become due.
+func (g *group) onTime(now time.Time) {
+	if g.ending.mustBegin(now) {
+		g.end(syscall.SIGTERM, g.spec.Grace, nil)
 	}
-	reader := report.NewReader(untilDeadline(w.reports), w.rank)
-	for {
-		m, err := reader.Next()
-		var garbage *report.LineError
-		switch {
-		case errors.As(err, &garbage):
-			g.tell(event{worker: w, failure: &report.Failure{Class: report.Internal, Message: err.Error()}})
-			continue
-		case err == io.EOF, err == io.ErrUnexpectedEOF: // it died, perhaps in the middle of a line
-			return
-		case err != nil:
-			g.tell(event{err: fmt.Errorf("reading the reports of rank %d: %w", w.rank, err)})
-			return
-		}
-		at := time.Now()
-		w.note(m, at)
-		if m.Kind == report.KindFailure {
-			g.tell(event{worker: w, failure: m.Failure, leaving: true, time: at})
-		}
-		g.deliver(w.rank, m)
+	if g.workers.running() == 0 && g.ending.begun() && !g.ending.interrupted() && !procfs.GroupsAlive(g.attribution().interrupted()) {
+		g.ending.leftoversOnly()
+	}
+	if g.ending.mustKill(now) {
+		g.kill()
+	}
+	if !g.ending.begun() && g.spec.Silence > 0 {
+		g.failSilent(now)
+	}
+	g.spec.Lifeline.Reaper().Reap(now, g.workers.groups())
+}
+
+// failSilent declares workers hung that have not reported for too long.
+func (g *group) failSilent(now time.Time) {
+	for _, s := range g.workers.silent(g.spec.Silence, now) {
+		phase, _ := s.lastReport()
+		g.fail(s.worker, &report.Failure{
+			Class:   report.Timeout,
+			Phase:   phase,
+			Message: fmt.Sprintf("hung: nothing heard from it for %v", g.spec.Silence),
+		}, false, s.since.Add(g.spec.Silence))
 	}
 }
 
-func (g *group) deliver(rank int, m report.Message) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
-	g.spec.Reports(rank, m)
+// wakeAt returns when onTime has something to do next.
+func (g *group) wakeAt() time.Time {
+	now := time.Now()
+	at := now.Add(longestWait)
+	if g.workers.running() == 0 {
+		at = now.Add(pollInterval)
+	}
+	if reap, due := g.spec.Lifeline.Reaper().DueAt(); due {
+		at = earlier(at, reap)
+	}
+	at = g.ending.next(at)
+	if !g.ending.begun() && g.spec.Silence > 0 {
+		at = g.workers.silentAt(g.spec.Silence, at)
+	}
+	return at
 }
 
 // abort ends the run because the agent cannot do its work.
 func (g *group) abort(err error) {
-	g.trouble(err)
+	g.events.keep(err)
 	g.end(syscall.SIGTERM, g.spec.Grace, nil)
 }
 
-// signalAll signals the process groups of workers that want chooses.
-func (g *group) signalAll(signal syscall.Signal, want func(*worker) bool) {
-	for _, w := range g.workers {
-		if !want(w) {
-			continue
+// signalled handles a signal to the agent.
+func (g *group) signalled(signal os.Signal) {
+	number, ok := signal.(syscall.Signal)
+	switch {
+	case !ok:
+	case !signals.Ends(number) && !slices.Contains(g.spec.Handled, number):
+		g.passOn(number)
+	case g.ending.request():
+		g.interrupt(signals.Received{Signal: number})
+	default:
+		g.kill()
+	}
+}
+
+// interrupt ends the group because ctx has ended, or a signal has come.
+func (g *group) interrupt(cause error) {
+	var received signals.Received
+	switch {
+	case !errors.As(cause, &received):
+		g.end(syscall.SIGTERM, g.spec.Grace, cause)
+	case slices.Contains(g.spec.Handled, received.Signal):
+		g.end(received.Signal, g.spec.SignalGrace, cause)
+	default:
+		g.end(syscall.SIGKILL, 0, cause)
+		g.kill()
+	}
+}
+
+// end tells the workers to end, once. A worker that has reported that it is about to
+// exit gets no signal. SIGCONT lets a stopped process see the signal.
+func (g *group) end(signal syscall.Signal, grace time.Duration, cause error) {
+	if !g.ending.begin(time.Now(), signal, grace, cause) {
+		return
+	}
+	g.log.Debug("ending the workers", zap.Stringer("signal", signal), zap.Duration("grace", grace), zap.NamedError("cause", cause))
+	for _, s := range []syscall.Signal{signal, syscall.SIGCONT} {
+		for _, w := range g.workers {
+			if !w.mayLeave() {
+				g.send(w, s)
+			}
 		}
-		if err := w.signalGroup(signal); err != nil {
-			g.log.Warn("cannot signal a worker", zap.Int("rank", w.rank), zap.Int("pid", w.pid),
-				zap.Stringer("signal", signal), zap.Error(err))
+	}
+}
+
+// kill kills the workers' process groups, once.
+func (g *group) kill() {
+	if g.ending.kill(time.Now()) {
+		for _, w := range g.workers {
+			g.send(w, syscall.SIGKILL)
 		}
+	}
+}
+
+// send signals a worker's process group.
+func (g *group) send(w *worker, signal syscall.Signal) {
+	if err := w.signalGroup(signal); err != nil {
+		g.log.Warn("cannot signal a worker", zap.Int("rank", w.Rank), zap.Int("pid", w.PID), zap.Stringer("signal", signal), zap.Error(err))
 	}
 }
 
 // passOn signals the workers' first processes and not their groups: a shell or
 // a data loader between would die of SIGUSR1.
-func (g *group) passOn(signal os.Signal) {
+func (g *group) passOn(signal syscall.Signal) {
 	for _, w := range g.workers {
-		if w.exit == nil {
-			if err := w.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				g.log.Warn("cannot pass a signal on", zap.Int("rank", w.rank), zap.Stringer("signal", signal), zap.Error(err))
-			}
+		if !w.running() {
+			continue
+		}
+		if err := w.signalFirst(signal); err != nil {
+			g.log.Warn("cannot pass a signal on", zap.Int("rank", w.Rank), zap.Stringer("signal", signal), zap.Error(err))
 		}
 	}
 }
+
+// cleanUp kills what is left of the workers and reaps it.
+func (g *group) cleanUp() {
+	g.kill()
+	for _, w := range g.workers {
+		if w.running() {
+			g.events.keep(fmt.Errorf("rank %d (pid %d) did not die of SIGKILL within %v: the kernel or a driver holds it", w.Rank, w.PID, killBound))
+			continue
+		}
+		w.reap()
+	}
+	g.thread.Close()
+	if err := g.spec.Lifeline.KillDescendants(); err != nil {
+		g.events.keep(err)
+	}
+}
+
+// drain waits for the rest of the output and of the reports. Until the run is
+// interrupted, it waits without a bound for a slow reader of gpurun's own output.
+func (g *group) drain(ctx context.Context) {
+	err := g.readers.drain(ctx, g.workers, func(done <-chan struct{}) {
+		if g.ending.interrupted() {
+			return
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+		case <-g.spec.Signals:
+		case <-g.spec.Lifeline.Gone():
+		}
+	})
+	if err != nil {
+		g.events.keep(err)
+	}
+}
+
+// attribution judges the workers as they are now.
+func (g *group) attribution() attribution {
+	return attribution{workers: g.workers, ending: &g.ending, oomKills: g.oomKills}
+}
+
+func (g *group) outcome() *Outcome { return g.attribution().outcome() }
+
+// err is what the agent itself could not do.
+func (g *group) err() error { return g.events.err() }

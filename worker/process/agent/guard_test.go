@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/report"
 )
 
@@ -25,7 +27,7 @@ const markVariable = "GPURUN_TEST_MARK"
 // A gpurun is guard, agent and workers, as processes of their own.
 type gpurun struct {
 	cmd            *exec.Cmd
-	stdout, stderr *screen
+	stdout, stderr *recordedOutput
 	mark           string
 	tmp            string
 }
@@ -37,12 +39,12 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gpurun{stdout: newScreen(), stderr: newScreen(), tmp: t.TempDir()}
+	g := &gpurun{stdout: newRecordedOutput(), stderr: newRecordedOutput(), tmp: t.TempDir()}
 	g.mark = fmt.Sprintf("%s=%d-%s", markVariable, os.Getpid(), filepath.Base(filepath.Dir(g.tmp))+t.Name())
 	g.cmd = exec.Command(self, "/bin/sh", "-c", script)
 	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", workersVariable+"="+strconv.Itoa(workers), "TMPDIR="+g.tmp, g.mark)
 	g.cmd.Stdout, g.cmd.Stderr = g.stdout, g.stderr
-	g.cmd.WaitDelay = patience
+	g.cmd.WaitDelay = timeout
 	for _, p := range prepare {
 		p(g.cmd)
 	}
@@ -60,15 +62,15 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 // alive lists the marked processes.
 func (g *gpurun) alive(t *testing.T) []int {
 	t.Helper()
-	all, err := processes()
+	all, err := procfs.Processes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pids []int
 	for _, p := range all {
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && !p.zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
-			pids = append(pids, p.pid)
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+		if err == nil && !p.Zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids
@@ -77,8 +79,8 @@ func (g *gpurun) alive(t *testing.T) []int {
 // wait returns the exit code, 128+n on signal n.
 func (g *gpurun) wait(t *testing.T) int {
 	t.Helper()
-	bound := time.AfterFunc(patience, func() {
-		t.Errorf("gpurun has not ended after %v", patience)
+	bound := time.AfterFunc(timeout, func() {
+		t.Errorf("gpurun has not ended after %v", timeout)
 		_ = g.cmd.Process.Kill()
 	})
 	defer bound.Stop()
@@ -130,9 +132,9 @@ func (g *gpurun) pids(t *testing.T, name string) []int {
 	return pids
 }
 
-// brood is a worker with children that are hard to find: in another session,
-// orphaned by a double fork, deaf to SIGTERM, all of that at once, and stopped.
-const brood = `
+// hardToFind is a worker with children that are hard to find: in another session,
+// orphaned by a double fork, ignoring SIGTERM, all of that at once, and stopped.
+const hardToFind = `
 	sleep 1000 &
 	echo child $!
 	setsid sleep 1000 &
@@ -158,7 +160,7 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := startGpurun(t, 2, brood)
+			g := startGpurun(t, 2, hardToFind)
 			g.stdout.await(t, "worker ", 2)
 			g.stdout.await(t, "daemon ", 2)
 			victim := test.victim(t, g)
@@ -176,7 +178,7 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
 			}
 			g.leavesNothing(t)
-			if took := time.Since(start); name == "guard" && took >= orphanBound {
+			if took := time.Since(start); name == "guard" && took >= guard.AgentTimeout {
 				t.Errorf("an agent that is not stuck took %v", took)
 			}
 			if !strings.Contains(g.stderr.String(), test.stderr) {
@@ -186,9 +188,9 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatIsDeafEndsAllTheSame(t *testing.T) {
+func TestAnAgentThatIgnoresTheGuardsDeathIsKilled(t *testing.T) {
 	t.Parallel()
-	g := startGpurun(t, 2, brood, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, flawVariable+"="+deaf) })
+	g := startGpurun(t, 2, hardToFind, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, faultVariable+"="+ignoresGuard) })
 	g.stdout.await(t, "worker ", 2)
 	if err := g.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -199,7 +201,7 @@ func TestAnAgentThatIsDeafEndsAllTheSame(t *testing.T) {
 
 func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
 	t.Parallel()
-	g := startGpurun(t, 2, "echo ready; exec sleep 1000", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, flawVariable+"="+unguarded) })
+	g := startGpurun(t, 2, "echo ready; exec sleep 1000", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, faultVariable+"="+unguarded) })
 	g.stdout.await(t, "ready", 2)
 	if err := g.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -211,13 +213,13 @@ func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
 // agentOf finds the guard's only child.
 func agentOf(t *testing.T, g *gpurun) int {
 	t.Helper()
-	all, err := processes()
+	all, err := procfs.Processes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		if p.parent == g.cmd.Process.Pid {
-			return p.pid
+		if p.Parent == g.cmd.Process.Pid {
+			return p.PID
 		}
 	}
 	t.Fatal("no agent")
@@ -235,7 +237,7 @@ func TestNothingIsLeftAfterTheWorkersEnd(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := startGpurun(t, 2, strings.Replace(brood, "wait\n", "", 1)+test.last)
+			g := startGpurun(t, 2, strings.Replace(hardToFind, "wait\n", "", 1)+test.last)
 			if code := g.wait(t); code != test.code {
 				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, g.stderr)
 			}
@@ -328,7 +330,7 @@ func TestASignalFromTheTerminalArrivesOnce(t *testing.T) {
 	g.leavesNothing(t)
 }
 
-func TestASignalBeforeAnythingElse(t *testing.T) {
+func TestASignalDuringStart(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond} {
 		g := startGpurun(t, 2, "exec sleep 1000")
@@ -345,7 +347,7 @@ func TestASignalBeforeAnythingElse(t *testing.T) {
 
 func TestAnAgentThatIsStoppedEndsWithItsGuard(t *testing.T) {
 	t.Parallel()
-	g := startGpurun(t, 2, brood)
+	g := startGpurun(t, 2, hardToFind)
 	g.stdout.await(t, "daemon ", 2)
 	agent := agentOf(t, g)
 	if err := syscall.Kill(agent, syscall.SIGSTOP); err != nil {
@@ -403,20 +405,6 @@ func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 	g.leavesNothing(t)
 }
 
-func TestALifelineThatIsNone(t *testing.T) {
-	file, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for _, text := range []string{"", "x", "0", "99999", strconv.Itoa(int(file.Fd()))} {
-		t.Setenv(lifelineVariable, text)
-		if l, err := UnderGuard(); err == nil || l != nil || !strings.Contains(err.Error(), lifelineVariable) {
-			t.Errorf("%q: %v, %v", text, l, err)
-		}
-	}
-}
-
 func BenchmarkFourTimesTrue(b *testing.B) {
 	self, err := os.Executable()
 	if err != nil {
@@ -431,7 +419,7 @@ func BenchmarkFourTimesTrue(b *testing.B) {
 	}
 }
 
-// Orphans that have ended give their process IDs back at once, also of a run that lasts.
+// Orphans that have ended are reaped while the run goes on.
 func TestOrphansAreReaped(t *testing.T) {
 	t.Parallel()
 	script := `
@@ -449,16 +437,16 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 }
 
-// In a PID namespace with the /proc of another, processes cannot be told from strangers.
+// In a PID namespace with the /proc of another, process IDs belong to other processes.
 func TestProcOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
-	apart := func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID} }
+	newNamespace := func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID} }
 	probe := exec.Command("/bin/true")
-	apart(probe)
+	newNamespace(probe)
 	if err := probe.Run(); err != nil {
 		t.Skipf("there are no PID namespaces to test in: %v", err)
 	}
-	g := startGpurun(t, 1, "echo hello", apart)
+	g := startGpurun(t, 1, "echo hello", newNamespace)
 	g.wait(t)
 	if got := g.stderr.String(); !strings.Contains(got, "/proc belongs to another PID namespace") {
 		t.Errorf("got %q", got)

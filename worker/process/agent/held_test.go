@@ -120,7 +120,7 @@ func (h *heldFiles) release(t *testing.T) {
 		if err != nil {
 			t.Errorf("serving: %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Error("the file system's server does not end")
 	}
 	if err := h.device.Close(); err != nil {

@@ -11,31 +11,34 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"gpurun/worker/process/guard"
+	"gpurun/worker/process/signals"
 )
 
-// roleVariable makes the test binary, executed again, play a part of a real
+// roleVariable makes the test binary, executed again, a process of a real
 // run instead of running tests.
 const roleVariable = "GPURUN_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
-		heedSignals()
+		catchIgnoredSignals()
 		goleak.VerifyTestMain(m)
 	case "gpurun":
-		os.Exit(playGpurun())
+		os.Exit(runGpurun())
 	case "worker":
-		os.Exit(playWorker(os.Args[1:]))
+		os.Exit(runScriptedWorker(os.Args[1:]))
 	default:
 		fmt.Fprintln(os.Stderr, "no such role:", role)
 		os.Exit(99)
 	}
 }
 
-// heedSignals catches SIGHUP and SIGINT where this process was started with
+// catchIgnoredSignals catches SIGHUP and SIGINT where this process was started with
 // them ignored, as by nohup or a script's "&". What is ignored stays ignored in
 // the processes that the tests start; what is caught does not.
-func heedSignals() {
+func catchIgnoredSignals() {
 	unheard := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
@@ -44,25 +47,25 @@ func heedSignals() {
 	}
 }
 
-// What playGpurun is told by its environment.
+// What runGpurun is told by its environment.
 const (
 	workersVariable = "GPURUN_TEST_WORKERS" // how many to start
-	flawVariable    = "GPURUN_TEST_FLAW"    // what is wrong with it
+	faultVariable   = "GPURUN_TEST_FAULT"   // what is wrong with it
 	unguarded       = "no guard"
-	deaf            = "does not notice that the guard is gone"
+	ignoresGuard    = "does not notice that the guard is gone"
 )
 
-// playGpurun is a whole gpurun: guard and agent. It runs its arguments.
-func playGpurun() int {
-	ctx, signals, stop := Catch(context.Background())
+// runGpurun is a whole gpurun: guard and agent. It runs its arguments.
+func runGpurun() int {
+	ctx, caught, stop := signals.Catch(context.Background())
 	defer stop()
-	flaw := os.Getenv(flawVariable)
+	flaw := os.Getenv(faultVariable)
 	if flaw == unguarded {
-		return playAgent(ctx, signals, nil)
+		return runAgent(ctx, caught, nil)
 	}
-	lifeline, err := UnderGuard()
+	lifeline, err := guard.OpenLifeline()
 	if err == nil && lifeline == nil {
-		code, err := Guard(signals)
+		code, err := guard.Run(caught)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "guard:", err)
 		}
@@ -73,13 +76,13 @@ func playGpurun() int {
 		return 98
 	}
 	defer lifeline.Close()
-	if flaw == deaf {
-		return playAgent(ctx, signals, nil)
+	if flaw == ignoresGuard {
+		return runAgent(ctx, caught, nil)
 	}
-	return playAgent(ctx, signals, lifeline)
+	return runAgent(ctx, caught, lifeline)
 }
 
-func playAgent(ctx context.Context, signals <-chan os.Signal, lifeline *Lifeline) int {
+func runAgent(ctx context.Context, caught <-chan os.Signal, lifeline *guard.Lifeline) int {
 	workers, err := strconv.Atoi(os.Getenv(workersVariable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -93,7 +96,7 @@ func playAgent(ctx context.Context, signals <-chan os.Signal, lifeline *Lifeline
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
 		Grace:    500 * time.Millisecond,
-		Signals:  signals,
+		Signals:  caught,
 		Lifeline: lifeline,
 	})
 	if err != nil {

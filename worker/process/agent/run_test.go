@@ -17,21 +17,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/signals"
 )
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// timeout bounds every wait of a test.
+const timeout = 20 * time.Second
 
-// screen is an output that a test can watch while it is written.
-type screen struct {
+// recordedOutput is an output that a test can watch while it is written.
+type recordedOutput struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	grew chan struct{} // closed and replaced at every write
 }
 
-func newScreen() *screen { return &screen{grew: make(chan struct{})} }
+func newRecordedOutput() *recordedOutput { return &recordedOutput{grew: make(chan struct{})} }
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *recordedOutput) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text.Write(p)
@@ -40,16 +41,16 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *screen) String() string {
+func (s *recordedOutput) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
 // await returns when text has appeared n times.
-func (s *screen) await(t *testing.T, text string, n int) {
+func (s *recordedOutput) await(t *testing.T, text string, n int) {
 	t.Helper()
-	timeout := time.After(patience)
+	expired := time.After(timeout)
 	for {
 		s.mu.Lock()
 		shown, grew := s.text.String(), s.grew
@@ -59,28 +60,28 @@ func (s *screen) await(t *testing.T, text string, n int) {
 		}
 		select {
 		case <-grew:
-		case <-timeout:
+		case <-expired:
 			t.Errorf("%q did not appear %d times in %q", text, n, shown)
 			return
 		}
 	}
 }
 
-// players is a Spec for workers that play words, with its outputs.
-func players(t *testing.T, workers int, words ...string) (spec Spec, stdout, stderr *screen) {
+// scripted is a Spec for scripted workers, with its outputs.
+func scripted(t *testing.T, workers int, words ...string) (spec Spec, stdout, stderr *recordedOutput) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr = newScreen(), newScreen()
+	stdout, stderr = newRecordedOutput(), newRecordedOutput()
 	return Spec{
 		Argv:    append([]string{self}, words...),
 		Workers: workers,
 		Env: func(localRank int) []string {
 			return []string{roleVariable + "=worker", "RANK=" + strconv.Itoa(localRank)}
 		},
-		Grace:  patience,
+		Grace:  timeout,
 		Stdout: stdout,
 		Stderr: stderr,
 	}, stdout, stderr
@@ -142,7 +143,7 @@ func TestOutcomes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec, _, _ := players(t, 4, test.words...)
+			spec, _, _ := scripted(t, 4, test.words...)
 			open := gate(t, &spec)
 			defer open()
 			spec.Reports = func(_ int, m report.Message) {
@@ -196,7 +197,7 @@ func gate(t *testing.T, spec *Spec) (open func()) {
 
 func TestACauseIsNamedBeforeItsConsequence(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := players(t, 3,
+	spec, _, _ := scripted(t, 3,
 		"2=ignore", "phase:ready", "0=await",
 		`0=fail:{"class":"rendezvous","message":"rank 2 left","peer":2,"consequence":true}`, "0=exit:6",
 		"2=await", "2=kill:11", "block")
@@ -221,7 +222,7 @@ func TestACauseIsNamedBeforeItsConsequence(t *testing.T) {
 
 func TestAConsequenceIsNamedWhenThereIsNothingElse(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := players(t, 2, `1=fail:{"class":"rendezvous","message":"node 1 left","consequence":true}`, "1=exit:6", "block")
+	spec, _, _ := scripted(t, 2, `1=fail:{"class":"rendezvous","message":"node 1 left","consequence":true}`, "1=exit:6", "block")
 	spec.Reports = new(inbox).add
 	spec.Failed = func(f *Failure) { t.Errorf("told of a consequence: %v", f) }
 	if outcome := mustRun(t, spec); outcome.First == nil || outcome.First.Rank != 1 || outcome.ExitCode() != 6 {
@@ -231,7 +232,7 @@ func TestAConsequenceIsNamedWhenThereIsNothingElse(t *testing.T) {
 
 func TestReportsArriveInOrder(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := players(t, 3, "phase:one", "result:1", "phase:two", "result:2")
+	spec, _, _ := scripted(t, 3, "phase:one", "result:1", "phase:two", "result:2")
 	var in inbox
 	spec.Reports = in.add
 	outcome := mustRun(t, spec)
@@ -247,7 +248,7 @@ func TestReportsArriveInOrder(t *testing.T) {
 
 func TestASilentWorkerIsHung(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := players(t, 2, "phase:waiting for rank 0", "ignore", "block")
+	spec, _, _ := scripted(t, 2, "phase:waiting for rank 0", "ignore", "block")
 	spec.Reports = new(inbox).add
 	spec.Silence = 1500 * time.Millisecond
 	spec.Grace = 50 * time.Millisecond
@@ -263,7 +264,7 @@ func TestASilentWorkerIsHung(t *testing.T) {
 
 func TestAWorkerThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {
 	t.Parallel()
-	spec, stdout, _ := players(t, 2, "0=ignore", "0=print:ready\n", "1=await", "1=exit:3", "block")
+	spec, stdout, _ := scripted(t, 2, "0=ignore", "0=print:ready\n", "1=await", "1=exit:3", "block")
 	open := gate(t, &spec)
 	go func() {
 		stdout.await(t, "ready", 1)
@@ -287,14 +288,14 @@ func TestTheEndOfTheContextEndsTheRun(t *testing.T) {
 		code   int
 		signal syscall.Signal // what workers die of
 	}{
-		"signal": {Signalled{syscall.SIGHUP}, 129, syscall.SIGHUP},
+		"signal": {signals.Received{Signal: syscall.SIGHUP}, 129, syscall.SIGHUP},
 		"reason": {reason, 1, syscall.SIGTERM},
 	}
 	for name, test := range tests {
 		for _, when := range []string{"before", "during"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()
-				spec, stdout, _ := players(t, 2, "print:ready\n", "block")
+				spec, stdout, _ := scripted(t, 2, "print:ready\n", "block")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				started := 0
 				if when == "before" {
@@ -337,7 +338,7 @@ func TestSignals(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec, stdout, _ := players(t, 2, test.words...)
+			spec, stdout, _ := scripted(t, 2, test.words...)
 			signals := make(chan os.Signal)
 			spec.Signals = signals
 			go func() {
@@ -360,7 +361,7 @@ func TestSignals(t *testing.T) {
 
 func TestWhenOneCannotBeStartedTheOthersEnd(t *testing.T) {
 	t.Parallel()
-	spec, stdout, _ := players(t, 4, "print:ready\n", "block")
+	spec, stdout, _ := scripted(t, 4, "print:ready\n", "block")
 	none := errors.New("no more files")
 	spec.ExtraFiles = func(localRank int) ([]*os.File, error) {
 		if localRank == 2 {
@@ -380,7 +381,7 @@ func TestWhenOneCannotBeStartedTheOthersEnd(t *testing.T) {
 
 func TestACommandThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := players(t, 2)
+	spec, _, _ := scripted(t, 2)
 	spec.Argv = []string{"/nowhere/at/all"}
 	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "starting rank 0") {
 		t.Errorf("got %v", err)
@@ -388,7 +389,7 @@ func TestACommandThatIsNotThere(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	good, _, _ := players(t, 1)
+	good, _, _ := scripted(t, 1)
 	for name, spoil := range map[string]func(*Spec){
 		"no command": func(s *Spec) { s.Argv = nil },
 		"no workers": func(s *Spec) { s.Workers = 0 },

@@ -1,181 +1,204 @@
 package agent
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"gpurun/worker/process/argv"
 	"gpurun/worker/process/report"
+	"gpurun/worker/process/spawn"
 )
 
-// A worker is one process that Run started. Its fields below mu are shared with
-// the goroutine that reads its reports; what stands above belongs to the
-// group's loop.
+// A worker is one process that Run started. It belongs to the group's loop, except for
+// its activity and its streams.
 type worker struct {
-	rank, localRank int
-	cmd             *exec.Cmd
-	pid             int // also its process group and session
+	identity
+	activity
+	streams
 
+	cmd       *exec.Cmd
+	errorFile string // may be empty
 	startedAt time.Time
-	exit      *exitStatus // nil while it runs
-	exitedAt  time.Time   // zero while it runs
-	failedAt  time.Time   // when it first failed, zero if it did not
-	failure   *report.Failure
-	// leaving is set when the worker itself has said that it is about to exit.
-	leaving bool
-
-	stdout, stderr, reports *os.File // reading ends; nil where there is no pipe
-	toStdout, toStderr      Output
-	tail                    tail
-	errorFile               string // may be empty
-
-	mu    sync.Mutex
-	phase string
-	heard time.Time       // when it last gave a sign of life
-	own   *report.Failure // the first that it reported itself
+	exit      *spawn.ExitStatus // nil while it runs
+	exitedAt  time.Time         // zero while it runs, and when it cannot be waited for
+	failedAt  time.Time         // when it first failed, zero if it did not
+	failure   *report.Failure   // the agent's own reason, or what the worker reported; may be nil
+	leaving   bool              // the worker itself has reported that it is about to exit
 }
 
-// opening is what open has opened so far for a worker.
-type opening struct {
-	given []*os.File // the agent must close them once the worker has started, or has not
-	err   error
+// identity is by what others refer to a worker.
+type identity struct {
+	Rank, LocalRank int
+	PID             int // also its process group and session
 }
 
-// pipe makes a pipe of which the worker gets the writing end.
-func (o *opening) pipe() (read, write *os.File) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		o.err = errors.Join(o.err, fmt.Errorf("making a pipe: %w", err))
-		return nil, nil
-	}
-	o.given = append(o.given, write)
-	return read, write
-}
-
-// stream returns what the worker writes a stream to, and what the agent reads
-// it from: nothing where the worker writes to a file itself.
-func (o *opening) stream(to Output) (read, write *os.File) {
-	if to.direct() {
-		o.given = append(o.given, to.File)
-		return nil, to.File
-	}
-	return o.pipe()
-}
-
-// open makes the worker's command and pipes.
-func (g *group) open(localRank int) (*worker, *opening) {
-	w, o := &worker{rank: g.spec.Rank(localRank), localRank: localRank}, &opening{}
-	w.cmd = exec.Command(g.spec.Argv[0], g.spec.arguments(localRank)...)
+// newWorker makes a worker's command.
+func newWorker(spec *Spec, localRank int) *worker {
+	w := &worker{identity: identity{Rank: spec.Rank(localRank), LocalRank: localRank}}
+	w.cmd = exec.Command(spec.Argv[0], spec.arguments(localRank)...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	w.cmd.Env = withoutReports(os.Environ())
-	if g.spec.Env != nil {
-		w.cmd.Env = append(w.cmd.Env, g.spec.Env(localRank)...)
+	if spec.Env != nil {
+		w.cmd.Env = append(w.cmd.Env, spec.Env(localRank)...)
 	}
-	if g.spec.Stdin != nil {
-		w.cmd.Stdin = g.spec.Stdin
+	if spec.Stdin != nil {
+		w.cmd.Stdin = spec.Stdin
 	}
-	if g.spec.ErrorFile != nil {
-		w.errorFile = g.spec.ErrorFile(localRank)
+	if spec.ErrorFile != nil {
+		w.errorFile = spec.ErrorFile(localRank)
 	}
-	if g.spec.ExtraFiles != nil {
-		if o.given, o.err = g.spec.ExtraFiles(localRank); o.err != nil {
-			o.err = fmt.Errorf("opening its files: %w", o.err)
-			return w, o
-		}
-		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, o.given...)
-	}
-	g.connect(w, o)
-	return w, o
+	return w
 }
 
-// connect opens what the worker's streams and reports go to.
-func (g *group) connect(w *worker, o *opening) {
-	var err error
-	if w.toStdout, w.toStderr, err = g.spec.outputs(w.localRank); err != nil {
-		o.err = err
-		return
-	}
-	var stdout, stderr *os.File
-	w.stdout, stdout = o.stream(w.toStdout)
-	w.stderr, stderr = o.stream(w.toStderr)
-	w.cmd.Stdout, w.cmd.Stderr = stdout, stderr
-	if g.spec.Reports != nil {
-		var reports *os.File
-		w.reports, reports = o.pipe()
-		fd := 3 + len(w.cmd.ExtraFiles)
-		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, reports)
-		w.cmd.Env = append(w.cmd.Env, report.FDVariable+"="+strconv.Itoa(fd))
-	}
-}
-
-// withoutReports is env without the report pipe of this process itself, should
-// it be another agent's worker.
+// withoutReports is env without the report pipe of this process itself, which may be
+// another agent's worker.
 func withoutReports(env []string) []string {
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, report.FDVariable+"=") })
+}
+
+// start opens the worker's streams and starts its process.
+func (w *worker) start(ctx context.Context, spec *Spec, to consoles, thread *spawn.Thread) error {
+	err := w.streams.open(spec, w.LocalRank, to, w.cmd)
+	w.startedAt = time.Now()
+	if err == nil {
+		err = argv.StartError(w.cmd.Path, thread.Start(ctx, w.cmd, spec.cpus(w.LocalRank)))
+	}
+	w.closeGiven()
+	if err != nil {
+		w.closePipes()
+		w.closeFiles()
+		return err
+	}
+	w.PID = w.cmd.Process.Pid
+	w.activity.begin(time.Now())
+	return nil
+}
+
+// running reports whether the worker has not exited.
+func (w *worker) running() bool { return w.exit == nil }
+
+// exited notes the worker's end, and returns when it failed, if it did.
+func (w *worker) exited(status spawn.ExitStatus, at time.Time) (failedAt time.Time, failed bool) {
+	w.exit, w.exitedAt = &status, at
+	if status.Success() {
+		return time.Time{}, false
+	}
+	if recorded, ok := w.recordedAt(); ok && recorded.Before(at) {
+		return recorded, true
+	}
+	return at, true
+}
+
+// lost notes that the worker cannot be waited for. It counts as ended.
+func (w *worker) lost() { w.exit = &spawn.ExitStatus{Code: -1} }
+
+// fail notes a failure; the reason is nil when the worker just exited.
+func (w *worker) fail(reason *report.Failure, leaving bool, at time.Time) {
+	if w.failedAt.IsZero() {
+		w.failedAt = at
+	}
+	if w.failure == nil {
+		w.failure = reason
+	}
+	w.leaving = w.leaving || leaving
+}
+
+// failed returns when the worker first failed; false: it did not.
+func (w *worker) failed() (at time.Time, ok bool) { return w.failedAt, !w.failedAt.IsZero() }
+
+// reason returns why the worker failed, in its own words where it reported any, and nil
+// where nothing is known but its exit.
+func (w *worker) reason() *report.Failure {
+	if w.failure != nil {
+		return w.failure
+	}
+	return w.reportedFailure()
+}
+
+// consequence reports whether the worker's failure follows from another's.
+func (w *worker) consequence() bool {
+	reason := w.reason()
+	return reason != nil && reason.Consequence
+}
+
+// rather reports whether this worker's failure is to be named rather than another's: a
+// cause rather than a consequence, and else the earlier one.
+func (w *worker) rather(other *worker) bool {
+	if w.consequence() != other.consequence() {
+		return other.consequence()
+	}
+	return w.failedAt.Before(other.failedAt)
+}
+
+// mayLeave reports whether the worker still runs and has reported that it is about to exit.
+func (w *worker) mayLeave() bool { return w.leaving && w.running() }
+
+// recordedAt returns when the worker wrote its error file; false: it has not. A process
+// that records an error may take long to exit, and workers that merely follow may exit
+// before it.
+func (w *worker) recordedAt() (time.Time, bool) {
+	if w.errorFile == "" {
+		return time.Time{}, false
+	}
+	info, err := os.Stat(w.errorFile)
+	if err != nil || info.Size() == 0 {
+		return time.Time{}, false
+	}
+	return info.ModTime(), true
+}
+
+// state returns how the worker ended.
+func (w *worker) state() WorkerState {
+	phase, _ := w.lastReport()
+	state := WorkerState{
+		Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Phase: phase,
+		Stuck: w.running(), Started: w.startedAt, Exited: w.exitedAt,
+	}
+	if w.exit != nil {
+		state.ExitCode, state.Signal = w.exit.Code, w.exit.Signal
+	}
+	return state
+}
+
+// describe gathers what the worker itself tells about its failure.
+func (w *worker) describe() *Failure {
+	end := w.state()
+	f := &Failure{
+		Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Time: w.failedAt,
+		ExitCode: end.ExitCode, Signal: end.Signal, Phase: end.Phase,
+		Report: w.reason(), LastStderr: w.lastStderr(),
+	}
+	if _, ok := w.recordedAt(); ok {
+		f.ErrorFile = w.errorFile
+	}
+	if f.Report != nil && f.Report.Phase != "" {
+		f.Phase = f.Report.Phase
+	}
+	return f
 }
 
 // signalGroup signals the worker's process group, which exists until the worker
 // is reaped, even if the worker itself has exited.
 func (w *worker) signalGroup(signal syscall.Signal) error {
-	return ignoreGone(syscall.Kill(-w.pid, signal))
-}
-
-// ignoreGone is for signals to processes that may have ended already.
-func ignoreGone(err error) error {
-	if errors.Is(err, syscall.ESRCH) {
-		return nil
+	if err := syscall.Kill(-w.PID, signal); !errors.Is(err, syscall.ESRCH) {
+		return err
 	}
-	return err
+	return nil
 }
 
-// note takes down what a message says about the worker's state.
-func (w *worker) note(m report.Message, now time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.heard = now
-	switch {
-	case m.Kind == report.KindPhase:
-		w.phase = m.Phase
-	case m.Kind == report.KindFailure && w.own == nil:
-		w.own = m.Failure
+// signalFirst signals the worker's first process alone.
+func (w *worker) signalFirst(signal syscall.Signal) error {
+	if err := w.cmd.Process.Signal(signal); !errors.Is(err, os.ErrProcessDone) {
+		return err
 	}
+	return nil
 }
 
-// state returns the worker's phase and when it was last heard.
-func (w *worker) state() (phase string, heard time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.phase, w.heard
-}
-
-// reported returns why the worker failed, in its own words where it found any,
-// and nil where nothing is known but its exit.
-func (w *worker) reported() *report.Failure {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failure != nil {
-		return w.failure
-	}
-	return w.own
-}
-
-// pipes returns the reading ends of the worker's pipes.
-func (w *worker) pipes() []*os.File {
-	return slices.DeleteFunc([]*os.File{w.stdout, w.stderr, w.reports}, func(pipe *os.File) bool { return pipe == nil })
-}
-
-// closeAll closes files, some of which may be nil.
-func closeAll(files ...*os.File) {
-	for _, file := range files {
-		if file != nil {
-			file.Close()
-		}
-	}
-}
+// reap reaps a process whose end is known.
+func (w *worker) reap() { _ = w.cmd.Wait() }

@@ -1,5 +1,6 @@
-// Package errorfile reads and writes error.json, the file in which a worker of
-// torchrun tells its launcher why it failed, and a launcher its own.
+// Package errorfile reads and writes error.json. In this file a worker of torchrun
+// records why it failed, for its launcher. A launcher that another launcher started
+// records its failure in the same way.
 //
 // A worker finds its path in TORCHELASTIC_ERROR_FILE. PyTorch's decorator
 // torch.distributed.elastic.multiprocessing.errors.record writes
@@ -21,20 +22,20 @@ import (
 	"time"
 )
 
-// Variable has the path of the file.
+// Variable is the environment variable with the path of the file.
 const Variable = "TORCHELASTIC_ERROR_FILE"
 
-// Record is what a file says.
+// Record is the content of a file.
 type Record struct {
 	// Message is the error in a line, as "ValueError: bad loss".
 	Message string
 	// Callstack is the traceback; it may be empty.
 	Callstack string
-	// Time is when it happened, to the second; zero if the file does not say.
+	// Time is that of the failure, to the second; zero if the file has none.
 	Time time.Time
 }
 
-// maxBytes is more than any traceback has.
+// maxBytes bounds a file's size. Tracebacks are shorter.
 const maxBytes = 4 << 20
 
 // document and details are the file's JSON.
@@ -54,7 +55,7 @@ type extra struct {
 	Timestamp json.RawMessage `json:"timestamp,omitempty"`
 }
 
-// Read reads a file. A file that is not there is fs.ErrNotExist.
+// Read reads a file. The error is fs.ErrNotExist where there is none.
 func Read(path string) (*Record, error) {
 	data, err := readAll(path)
 	if err != nil {
@@ -73,7 +74,7 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -119,9 +120,9 @@ func seconds(raw json.RawMessage) time.Time {
 	return time.Unix(n, 0)
 }
 
-// Forward passes a worker's file on to a launcher's, with the worker's exit code;
-// a killed worker's is the negative number of the signal, as in Python.
-// Everything else stays as it was, whatever it is.
+// Forward copies a worker's file to a launcher's, and adds the worker's exit code. The
+// exit code of a killed worker is the negative number of the signal, as in Python.
+// All other content stays unchanged.
 func Forward(from, to string, exitCode int) error {
 	data, err := readAll(from)
 	if err == nil {
@@ -133,7 +134,7 @@ func Forward(from, to string, exitCode int) error {
 	return nil
 }
 
-// withCode adds the exit code where the file has a place for it.
+// withCode adds the exit code to a message that is an object. Other files stay unchanged.
 func withCode(data []byte, exitCode int) []byte {
 	var doc, message map[string]json.RawMessage
 	if json.Unmarshal(data, &doc) != nil || json.Unmarshal(doc["message"], &message) != nil || message == nil {
@@ -152,7 +153,7 @@ func withCode(data []byte, exitCode int) []byte {
 	return changed
 }
 
-// Write writes a file for a worker that left none.
+// Write writes a file for a worker that has not written one.
 func Write(to string, r Record, exitCode int) error {
 	message, err := json.Marshal(details{Message: r.Message, ErrorCode: exitCode, ExtraInfo: extra{
 		Callstack: r.Callstack, Timestamp: json.RawMessage(strconv.Quote(strconv.FormatInt(r.Time.Unix(), 10))),

@@ -11,25 +11,27 @@ import (
 
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
-// announceAfter is how long the other nodes do not hear of a failure, while the node
-// where it happened ends its other workers. These may have recorded an earlier one,
-// but may also take all of the grace, and the others' workers wait for them in vain.
-// It is as long for a signal, which mostly reaches all nodes: each ends because of its own.
+// announceAfter is the time between a worker's failure and its announcement to the other
+// nodes. Meanwhile the node ends its other workers, of which one may have recorded an
+// earlier failure. The announcement does not wait for their whole grace, during which
+// the other nodes' workers would wait in vain. The end of a node by a signal is announced
+// after the same time: most signals reach all nodes, and each then ends by its own.
 const announceAfter = 500 * time.Millisecond
 
-// announcer tells the other nodes of a failure before all workers of this one have
-// ended, if they take their time.
+// announcer announces a failure to the other nodes, if the workers of this node have not
+// ended within announceAfter.
 type announcer struct {
 	round *elastic.Round
 	log   *zap.Logger
-	timer *time.Timer // nil: nothing has failed
+	timer *time.Timer // nil: no worker has failed
 	first atomic.Pointer[agent.Failure]
 }
 
-// failed is called when a worker has failed, and again when another one turns out to
-// have done so earlier. It does not wait.
+// failed is called when a worker has failed, and again when another worker turns out to
+// have failed earlier. It does not wait.
 func (a *announcer) failed(f *agent.Failure) {
 	a.first.Store(f)
 	if a.timer != nil {
@@ -42,7 +44,7 @@ func (a *announcer) failed(f *agent.Failure) {
 	})
 }
 
-// cancel leaves it to Round.Fail, which knows how all workers ended.
+// cancel stops the announcement: Round.Fail, which knows how all workers ended, does it.
 func (a *announcer) cancel() {
 	if a.timer != nil {
 		a.timer.Stop()
@@ -54,14 +56,14 @@ func failureOf(f *agent.Failure) elastic.Failure {
 	return elastic.Failure{Reason: f.Error(), ExitCode: (&agent.Outcome{First: f}).ExitCode()}
 }
 
-// departure is a node's goodbye to the others, which it says once.
+// departure tells the other nodes, once, that this node leaves.
 type departure struct {
 	member *elastic.Member
 	log    *zap.Logger
 	once   sync.Once
 }
 
-func (d *departure) say(reason string) {
+func (d *departure) announce(reason string) {
 	d.once.Do(func() {
 		if err := d.member.Close(reason); err != nil {
 			d.log.Debug("leaving the other nodes", zap.Error(err))
@@ -69,9 +71,10 @@ func (d *departure) say(reason string) {
 	})
 }
 
-// whenAsked says it some time after the end of ctx, which is that of the whole job.
-// Nobody else may use the member before the function that it returns has returned.
-func (d *departure) whenAsked(ctx context.Context) (cancel func()) {
+// announceAtEnd announces the departure some time after the end of ctx, the context of
+// the whole job. The function that it returns cancels that. Until this function has
+// returned, no other goroutine may use the member.
+func (d *departure) announceAtEnd(ctx context.Context) (cancel func()) {
 	canceled, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -82,7 +85,7 @@ func (d *departure) whenAsked(ctx context.Context) (cancel func()) {
 		}
 		select {
 		case <-time.After(announceAfter):
-			d.say(askedToEnd(context.Cause(ctx)))
+			d.announce(endRequest(context.Cause(ctx)))
 		case <-canceled:
 		}
 	}()
@@ -92,10 +95,10 @@ func (d *departure) whenAsked(ctx context.Context) (cancel func()) {
 	}
 }
 
-// askedToEnd is why a node leaves that was told to.
-func askedToEnd(cause error) string {
-	if signalled := new(agent.Signalled); errors.As(cause, signalled) {
-		return "it was asked to end by " + agent.SignalName(signalled.Signal)
+// endRequest describes the request that ended this node.
+func endRequest(cause error) string {
+	if signalled := new(signals.Received); errors.As(cause, signalled) {
+		return "it was asked to end by " + signals.Name(signalled.Signal)
 	}
 	return "it was asked to end: " + cause.Error()
 }

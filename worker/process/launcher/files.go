@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/output"
 )
 
-// files are the files of one attempt that output goes to.
+// files are the files that the output of one attempt goes to.
 type files struct {
 	logs           *Logs
 	folder         attemptFolder
@@ -34,12 +34,12 @@ func (l *Logs) open(folder attemptFolder) (*files, error) {
 func (f *files) close() error { return errors.Join(f.stdout.close(), f.stderr.close()) }
 
 // output says where one worker's streams go, and opens its files.
-func (f *files) output(localRank int) (stdout, stderr agent.Output, err error) {
-	redirected, redirectedErr := of(f.logs.Redirects, localRank)
-	teed, teedErr := of(f.logs.Tee, localRank)
+func (f *files) output(localRank int) (stdout, stderr output.Destination, err error) {
+	redirected, redirectedErr := streamsOf(f.logs.Redirects, localRank)
+	teed, teedErr := streamsOf(f.logs.Tee, localRank)
 	hidden := f.logs.Shown != nil && !f.logs.Shown(localRank)
-	open := func(name string, redirected, teed bool, copies *filtered) agent.Output {
-		to := agent.Output{Hidden: hidden || redirected && !teed, Line: copies.taker(f.prefixOf(localRank))}
+	open := func(name string, redirected, teed bool, copies *filtered) output.Destination {
+		to := output.Destination{Hidden: hidden || redirected && !teed, Line: copies.lineWriter(f.prefixOf(localRank))}
 		if redirected || teed {
 			var openErr error
 			to.File, openErr = os.Create(f.folder.worker(localRank, name))
@@ -52,7 +52,7 @@ func (f *files) output(localRank int) (stdout, stderr agent.Output, err error) {
 	return stdout, stderr, err
 }
 
-// prefixOf is what stands before a worker's lines.
+// prefixOf is the prefix of a worker's lines.
 func (f *files) prefixOf(localRank int) string {
 	if f.prefix == nil {
 		return ""
@@ -60,14 +60,15 @@ func (f *files) prefixOf(localRank int) string {
 	return f.prefix(localRank)
 }
 
-func of(streams func(int) (stdout, stderr bool), localRank int) (stdout, stderr bool) {
+// streamsOf is whether a worker's streams are redirected, or copied; nil is neither.
+func streamsOf(streams func(int) (stdout, stderr bool), localRank int) (stdout, stderr bool) {
 	if streams == nil {
 		return false, false
 	}
 	return streams(localRank)
 }
 
-// filtered is a file for lines, of any worker, in which one of the texts is.
+// filtered is the file of the lines, of all workers, that contain one of the texts.
 type filtered struct {
 	texts [][]byte
 	mu    sync.Mutex
@@ -96,8 +97,9 @@ func (f *filtered) close() error {
 	return f.file.Close()
 }
 
-// taker returns what takes a worker's lines, or nil.
-func (f *filtered) taker(prefix string) func(line []byte) error {
+// lineWriter returns the function that writes a worker's lines to the file if they match,
+// or nil without a filter.
+func (f *filtered) lineWriter(prefix string) func(line []byte) error {
 	if f == nil {
 		return nil
 	}

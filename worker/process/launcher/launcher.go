@@ -3,7 +3,7 @@
 // failure, as often as asked.
 //
 // Every attempt is one [agent.Run]. The first failure ends it for all workers; the
-// next begins with new folders, a new port for the workers to meet at, and
+// next begins with new folders, a new port for the workers' store, and
 // TORCHELASTIC_RESTART_COUNT one higher. A signal ends the job for good.
 package launcher
 
@@ -18,6 +18,7 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/errorfile"
+	"gpurun/worker/process/torchenv"
 )
 
 // Job is what to run.
@@ -27,7 +28,7 @@ type Job struct {
 	Agent agent.Spec
 	// Torch is what the workers are told. Run counts RestartCount. A MasterPort of 0
 	// becomes a free port, another one in every attempt.
-	Torch agent.TorchJob
+	Torch torchenv.Job
 	Logs  Logs
 }
 
@@ -64,7 +65,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	return result, errors.Join(err, folders.remove())
 }
 
-// check refuses what cannot be started, and fills in defaults.
+// check checks the job and fills in defaults.
 func (j *Job) check() error {
 	if j.Agent.Logger == nil {
 		j.Agent.Logger = zap.NewNop()
@@ -90,7 +91,7 @@ func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 		result := &Result{Outcome: outcome, Restarts: restart, Failed: recorded(outcome.Failures)}
 		left := j.Torch.MaxRestarts - restart
 		if err != nil || outcome.First == nil || outcome.Cause != nil || ctx.Err() != nil || left <= 0 {
-			return result, errors.Join(err, passOn(outcome.First))
+			return result, errors.Join(err, forwardFailure(outcome.First))
 		}
 		j.Agent.Logger.Warn(fmt.Sprintf("%v; starting all workers again, %d of %d restarts left after this one",
 			outcome.First, left-1, j.Torch.MaxRestarts))
@@ -99,18 +100,18 @@ func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 
 // attempt runs the workers once, with a store of their own.
 func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *agent.Outcome, err error) {
-	place, err := meet(context.WithoutCancel(ctx), j.Torch.MasterAddr, j.Torch.MasterPort, j.Agent.Logger)
+	store, err := serveStore(context.WithoutCancel(ctx), j.Torch.MasterAddr, j.Torch.MasterPort, j.Agent.Logger)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, place.close()) }() // workers that lose it would spin
+	defer func() { err = errors.Join(err, store.close()) }() // workers that lost the store would retry
 	torch := j.Torch
-	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, place.port, true
+	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, store.port, true
 	return j.workers(ctx, folders, restart, torch)
 }
 
 // workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch agent.TorchJob) (_ *agent.Outcome, err error) {
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
 	if err != nil {
 		return nil, err
@@ -134,20 +135,21 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	return agent.Run(ctx, spec)
 }
 
-// environment is what every worker finds in its environment. What is to be said
-// about it is said the first time.
-func (j *Job) environment(folder attemptFolder, torch agent.TorchJob, first bool) func(localRank int) []string {
+// environment returns each worker's environment variables. Only the first attempt logs
+// notes about them.
+func (j *Job) environment(folder attemptFolder, torch torchenv.Job, first bool) func(localRank int) []string {
 	logger := j.Agent.Logger
 	if !first {
 		logger = zap.NewNop()
 	}
-	common := agent.TorchEnv(torch, logger)
+	common := torchenv.Variables(torch, logger)
 	return func(localRank int) []string {
 		return append(common(localRank), errorfile.Variable+"="+folder.errorFile(localRank))
 	}
 }
 
-// recorded reads what workers recorded, or else says why it cannot.
+// recorded reads the error files that workers wrote. Where one cannot be read, the record
+// is the reason.
 func recorded(failures []*agent.Failure) []Failure {
 	var all []Failure
 	for _, f := range failures {
@@ -164,9 +166,9 @@ func recorded(failures []*agent.Failure) []Failure {
 	return all
 }
 
-// passOn tells the launcher of this launcher, if it wants to know, why the job
-// failed.
-func passOn(first *agent.Failure) error {
+// forwardFailure writes why the job failed to the error file of the launcher that started
+// this one, if there is one.
+func forwardFailure(first *agent.Failure) error {
 	to := os.Getenv(errorfile.Variable)
 	if to == "" || first == nil {
 		return nil

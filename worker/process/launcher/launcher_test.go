@@ -22,6 +22,8 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/errorfile"
+	"gpurun/worker/process/signals"
+	"gpurun/worker/process/torchenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,7 +53,7 @@ func script(t *testing.T, workers int, text string) (Job, *screen) {
 	var shown screen
 	return Job{
 		Agent: agent.Spec{Argv: []string{"/bin/sh", "-c", text}, Stdout: &shown, Stderr: &shown},
-		Torch: agent.TorchJob{Workers: workers, WorldSize: workers, GroupSize: 1, Role: "default", RunID: "job", MasterAddr: "127.0.0.1"},
+		Torch: torchenv.Job{Workers: workers, WorldSize: workers, GroupSize: 1, Role: "default", RunID: "job", MasterAddr: "127.0.0.1"},
 		Logs:  Logs{Dir: filepath.Join(t.TempDir(), "logs")},
 	}, &shown
 }
@@ -138,7 +140,7 @@ func TestEveryAttemptHasItsFoldersAndItsPort(t *testing.T) {
 func TestASignalIsNoReasonToStartAgain(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(agent.Signalled{Signal: 15})
+	cancel(signals.Received{Signal: 15})
 	job, _ := script(t, 1, "exit 3")
 	job.Torch.MaxRestarts = 5
 	result, err := Run(ctx, job)
@@ -163,7 +165,7 @@ func TestASignalWhileAFailureIsDealtWithEndsTheJob(t *testing.T) {
 	0) trap 'echo told' TERM; touch %[1]s; while :; do sleep 0.02; done ;;
 	1) until test -e %[1]s; do sleep 0.02; done; exit 3 ;;
 	esac`, ready))
-	job.Agent.Stdout = watcher{func() { cancel(agent.Signalled{Signal: 15}) }}
+	job.Agent.Stdout = watcher{func() { cancel(signals.Received{Signal: 15}) }}
 	job.Agent.Grace = 500 * time.Millisecond
 	job.Torch.MaxRestarts = 5
 	result, err := Run(ctx, job)
@@ -173,7 +175,7 @@ func TestASignalWhileAFailureIsDealtWithEndsTheJob(t *testing.T) {
 }
 
 func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
-	place, err := meet(t.Context(), "127.0.0.1", 0, zap.NewNop())
+	place, err := serveStore(t.Context(), "127.0.0.1", 0, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,7 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		t.Fatalf("workers cannot reach the store: %v", err)
 	}
 	c.Close()
-	if _, err := meet(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
+	if _, err := serveStore(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	if err := place.close(); err != nil {
@@ -193,7 +195,7 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		c.Close()
 		t.Error("the store is still there")
 	}
-	if _, err := meet(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
+	if _, err := serveStore(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
 		t.Errorf("an address of another machine: %v", err)
 	}
 }

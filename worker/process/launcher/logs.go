@@ -14,18 +14,17 @@ type Logs struct {
 	// Dir is the folder for logs and error files. Without one they are in a new
 	// temporary folder, which is left to the user.
 	Dir string
-	// Scratch is used instead of Dir when nobody wants the files later. Run removes
-	// it in the end.
+	// Scratch is a temporary folder that is used instead of Dir. Run removes it at the end.
 	Scratch string
 	// Redirects are the streams that go to files instead of the console, and Tee
 	// those that go to both. Tee wins. Either may be nil.
 	Redirects, Tee func(localRank int) (stdout, stderr bool)
 	// Shown are the workers that the console shows. It may be nil, for all.
 	Shown func(localRank int) bool
-	// StdoutFilters and StderrFilters are texts; lines with one of them are copied
-	// to a file for all workers.
+	// StdoutFilters and StderrFilters are texts. Lines that contain one of them are copied
+	// to one file for all workers.
 	StdoutFilters, StderrFilters []string
-	// Prefix is a template for what stands before every line, with ${role_name},
+	// Prefix is the template of every line's prefix, with ${role_name},
 	// ${local_rank} and ${rank}. It may be empty.
 	Prefix string
 }
@@ -47,7 +46,7 @@ func (l *Logs) prefix(role string, localRank, rank int) string {
 //	ROOT/attempt_1/... after a restart
 type folders struct {
 	root    string
-	scratch string // around root, or empty
+	scratch string // the folder of root if Run removes it; else empty
 }
 
 // attemptFolder is the folder of one attempt.
@@ -64,7 +63,7 @@ func (l *Logs) create(runID string) (*folders, error) {
 	f := &folders{scratch: l.Scratch}
 	top, err := l.top()
 	if err == nil {
-		// MkdirTemp takes the last * for the place of what it adds.
+		// MkdirTemp replaces the last * by a random number.
 		f.root, err = os.MkdirTemp(top, strings.ReplaceAll(runID, string(filepath.Separator), "_")+"_*")
 	}
 	if err != nil {
@@ -73,7 +72,8 @@ func (l *Logs) create(runID string) (*folders, error) {
 	return f, nil
 }
 
-// top is the folder for those of jobs: its whole path, since workers may go elsewhere.
+// top is the folder that has those of jobs. The path is absolute, because workers may
+// change their working directory.
 func (l *Logs) top() (string, error) {
 	switch {
 	case l.Scratch != "":
@@ -91,7 +91,7 @@ func (l *Logs) top() (string, error) {
 	return os.MkdirTemp(top, "gpurun_")
 }
 
-// remove removes files that nobody wants.
+// remove removes the temporary folder.
 func (f *folders) remove() error {
 	if f.scratch == "" {
 		return nil

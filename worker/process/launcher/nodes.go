@@ -10,20 +10,22 @@ import (
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 )
 
-// ElsewhereError says that the job ended because of another node.
-type ElsewhereError struct {
+// OtherNodeError says that the job ended because of another node.
+type OtherNodeError struct {
 	Code int // of the worker that failed there
 	Err  error
 }
 
-func (e *ElsewhereError) Error() string { return e.Err.Error() }
+func (e *OtherNodeError) Error() string { return e.Err.Error() }
 
 // Unwrap makes the reason visible to errors.As.
-func (e *ElsewhereError) Unwrap() error { return e.Err }
+func (e *OtherNodeError) Unwrap() error { return e.Err }
 
-// MeetingError says that the nodes did not find each other, or lost who serves them.
+// MeetingError says that the nodes did not find each other, or lost the node that serves
+// the rendezvous.
 type MeetingError struct{ Err error }
 
 func (e *MeetingError) Error() string { return e.Err.Error() }
@@ -33,8 +35,8 @@ func (e *MeetingError) Unwrap() error { return e.Err }
 
 // RunNodes is Run together with the agents of other nodes: they meet before every
 // attempt, and a failure or departure anywhere ends it everywhere. The job's
-// ranks, restarts and master come from the meeting. When another node was the
-// reason for the end, the error is an *ElsewhereError; when they did not meet, a *MeetingError.
+// ranks, restarts and master come from the rendezvous. When another node was the
+// reason for the end, the error is an *OtherNodeError; when they did not meet, a *MeetingError.
 // A spare that was not needed has neither a Result nor an error.
 func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Result, err error) {
 	if err := job.check(); err != nil {
@@ -47,18 +49,18 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if meeting.TLS != nil {
 		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, which has none: keep strangers from its port")
 	}
-	goodbye := departure{member: member, log: job.Agent.Logger}
+	departure := departure{member: member, log: job.Agent.Logger}
 	defer func() {
 		reason := "its workers have ended"
 		switch {
 		case err != nil:
 			reason = err.Error()
 		case ctx.Err() != nil:
-			reason = askedToEnd(context.Cause(ctx))
-		case result != nil && errors.Is(result.Cause, agent.ErrGuardGone):
+			reason = endRequest(context.Cause(ctx))
+		case result != nil && errors.Is(result.Cause, guard.ErrGone):
 			reason = result.Cause.Error()
 		}
-		goodbye.say(reason)
+		departure.announce(reason)
 	}()
 	folders, err := job.Logs.create(job.Torch.RunID)
 	if err != nil {
@@ -67,31 +69,31 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
-	result, err = job.rounds(ctx, folders, &goodbye)
+	result, err = job.rounds(ctx, folders, &departure)
 	return result, errors.Join(err, folders.remove())
 }
 
-// rounds runs the workers until the job is over for this node.
-func (j *Job) rounds(ctx context.Context, folders *folders, goodbye *departure) (result *Result, err error) {
+// rounds runs the workers, once per rendezvous round, until the job is over for this node.
+func (j *Job) rounds(ctx context.Context, folders *folders, departure *departure) (result *Result, err error) {
 	for number := 0; ; number++ {
-		round, err := goodbye.member.NextRound(ctx)
+		round, err := departure.member.NextRound(ctx)
 		if end := new(elastic.End); errors.As(err, &end) && end.Kind == elastic.Finished {
 			j.Agent.Logger.Info("the job has finished without this node, which was a spare")
 			return nil, nil
 		}
 		if err != nil {
-			return result, elsewhere(err)
+			return result, otherNode(err)
 		}
 		var again bool
-		if result, again, err = j.takePart(ctx, folders, number, round, goodbye); !again || err != nil {
+		if result, again, err = j.runRound(ctx, folders, number, round, departure); !again || err != nil {
 			return result, err
 		}
 	}
 }
 
-// takePart runs the workers once, serves their store where that is for this node to do until those of all nodes have ended, and
-// reports whether all begin again.
-func (j *Job) takePart(ctx context.Context, folders *folders, number int, round *elastic.Round, goodbye *departure) (result *Result, again bool, err error) {
+// runRound runs the workers once, and reports whether all nodes begin again. Where this
+// node is the master, it serves the workers' store until those of all nodes have ended.
+func (j *Job) runRound(ctx context.Context, folders *folders, number int, round *elastic.Round, departure *departure) (result *Result, again bool, err error) {
 	if listener := round.Master(); listener != nil {
 		store, err := tcpstore.Serve(context.WithoutCancel(ctx), listener, tcpstore.Options{Logger: j.Agent.Logger})
 		if err != nil {
@@ -99,8 +101,8 @@ func (j *Job) takePart(ctx context.Context, folders *folders, number int, round 
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-	stop := goodbye.whenAsked(ctx)
-	outcome, err := j.round(ctx, folders, number, round)
+	stop := departure.announceAtEnd(ctx)
+	outcome, err := j.runWorkers(ctx, folders, number, round)
 	stop()
 	if outcome == nil {
 		return nil, false, err
@@ -110,13 +112,13 @@ func (j *Job) takePart(ctx context.Context, folders *folders, number int, round 
 		return result, false, err
 	}
 	if again, err = j.conclude(ctx, round, outcome); !again {
-		err = errors.Join(err, passOn(outcome.First))
+		err = errors.Join(err, forwardFailure(outcome.First))
 	}
 	return result, again, err
 }
 
-// round runs the workers once.
-func (j *Job) round(ctx context.Context, folders *folders, number int, round *elastic.Round) (*agent.Outcome, error) {
+// runWorkers runs the workers of a round.
+func (j *Job) runWorkers(ctx context.Context, folders *folders, number int, round *elastic.Round) (*agent.Outcome, error) {
 	host, port, err := net.SplitHostPort(round.Place.Master)
 	if err != nil {
 		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)
@@ -135,15 +137,15 @@ func (j *Job) round(ctx context.Context, folders *folders, number int, round *el
 	defer stop()
 	early, local := announcer{round: round, log: j.Agent.Logger}, *j
 	local.Agent.Failed = func(f *agent.Failure) {
-		stop() // the node ends for this reason, whatever becomes of the round
+		stop() // the node ends for this failure, even if the round ends too
 		early.failed(f)
 	}
 	defer early.cancel()
 	return local.workers(ctx, folders, number, torch)
 }
 
-// conclude tells the other nodes how the workers ended, or hears it from them, and
-// reports whether all begin again.
+// conclude exchanges with the other nodes how the workers ended, and reports whether all
+// nodes begin again.
 func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent.Outcome) (again bool, err error) {
 	restart := new(elastic.Restart)
 	switch {
@@ -152,17 +154,17 @@ func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent
 		if err == nil {
 			j.Agent.Logger.Warn(fmt.Sprintf("%v; all nodes start their workers again", outcome.First))
 		}
-		return err == nil && ctx.Err() == nil, nil // of an end that this node has brought about nothing more is to be said
+		return err == nil && ctx.Err() == nil, nil // this node's failure is in the outcome
 	case outcome.Signal != 0 || ctx.Err() != nil:
 		return false, nil
 	case errors.As(outcome.Cause, &restart):
 		j.Agent.Logger.Warn(restart.Error())
 		return true, nil
 	case outcome.Cause != nil:
-		if err := elsewhere(outcome.Cause); errors.As(err, new(*ElsewhereError)) {
+		if err := otherNode(outcome.Cause); errors.As(err, new(*OtherNodeError)) {
 			return false, err
 		}
-		return false, nil // the outcome says it
+		return false, nil // the cause is in the outcome
 	}
 	err = round.Finish(ctx)
 	if errors.As(err, &restart) {
@@ -175,11 +177,12 @@ func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent
 	return false, nil
 }
 
-// elsewhere names the failure of another node, if that is what ended the job.
-func elsewhere(err error) error {
+// otherNode returns an OtherNodeError if another node's failure ended the job, and else a
+// MeetingError.
+func otherNode(err error) error {
 	end := new(elastic.End)
 	if errors.As(err, &end) && end.Failure != nil {
-		return &ElsewhereError{Code: end.Failure.ExitCode, Err: err}
+		return &OtherNodeError{Code: end.Failure.ExitCode, Err: err}
 	}
 	return &MeetingError{err}
 }

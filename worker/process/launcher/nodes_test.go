@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous/elastic"
-	"gpurun/worker/process/agent"
+	"gpurun/worker/process/signals"
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.
@@ -56,7 +56,7 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 func TestAFailureEndsAllNodes(t *testing.T) {
 	t.Parallel()
 	results, errs, _ := onTwoNodes(t, 0, `test $RANK != 2 || exit 7; sleep 60`)
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
 		t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
 	}
@@ -87,7 +87,7 @@ func TestOtherNodesHearOfAFailureBeforeAllItsWorkersHaveEnded(t *testing.T) {
 	esac`
 	deaf := filepath.Join(t.TempDir(), "deaf")
 	results, errs, _ := onTwoNodes(t, 0, "DEAF="+deaf+"\n"+text, func(job *Job) { job.Agent.Grace = grace })
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 7 || !strings.Contains(elsewhere.Error(), "rank 2") {
 		t.Fatalf("the node without a failure got %+v, %v", results[0], errs[0])
 	}
@@ -113,7 +113,7 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	esac`
 	recorded := filepath.Join(t.TempDir(), "recorded")
 	results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text)
-	elsewhere := new(ElsewhereError)
+	elsewhere := new(OtherNodeError)
 	if !errors.As(errs[0], &elsewhere) || elsewhere.Code != 4 || results[1].ExitCode() != 4 {
 		t.Errorf("the nodes got %+v, %v and %+v, %v", results[0], errs[0], results[1], errs[1])
 	}
@@ -140,7 +140,7 @@ func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
 			esac`
 			recorded := filepath.Join(t.TempDir(), "recorded")
 			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text, func(job *Job) { job.Agent.Grace = 3 * announceAfter })
-			elsewhere := new(ElsewhereError)
+			elsewhere := new(OtherNodeError)
 			if !errors.As(errs[0], &elsewhere) || elsewhere.Code != test.code || !strings.Contains(elsewhere.Error(), "rank 1") {
 				t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
 			}
@@ -209,7 +209,7 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				signalled = time.Now()
-				cancel(agent.Signalled{Signal: 15})
+				cancel(signals.Received{Signal: 15})
 			}()
 			results, errs, _ := onTwoNodesUntil(t, ctxs, 0, text, func(job *Job) {
 				job.Agent.SignalGrace = grace

@@ -13,45 +13,45 @@ type End struct {
 	Code int       `json:"code"` // the exit code that it would have alone
 	What string    `json:"what"` // in words
 	At   time.Time `json:"-"`    // of the failure; zero is now
-	// Consequence says that the failure follows from one elsewhere.
+	// Consequence says that the failure follows from another node's.
 	Consequence bool `json:"consequence,omitempty"`
-	// After is At, from when the job began: the nodes' clocks differ.
+	// After is the time from the job's begin to At: the nodes' clocks differ.
 	After time.Duration `json:"after"`
 }
 
-// Verdict is how the whole job ended: as it did on one node.
+// Verdict is how the whole job ended: the end of the node that decides.
 type Verdict struct {
 	End
 	Node int
 	Name string // such as "node 1 (its host)"
 }
 
-// failedWait bounds the wait of a node that has failed for the others' word, and
-// toldWait that of one that knows of another's failure: all it waits for is that
-// everybody has heard of it.
+// failedWait bounds the wait of a node that has failed for the ends of the others.
+// announcedWait bounds the wait of a node that knows of another's failure: it waits only
+// until all nodes know.
 const (
-	failedWait = 10 * time.Second
-	toldWait   = 2 * time.Second
+	failedWait    = 10 * time.Second
+	announcedWait = 2 * time.Second
 )
 
-// Conclude tells the other nodes how this one's ranks ended, and returns the
-// verdict, which is the same on all nodes: the first failure that no other
-// explains, or node 0's success. All nodes call it, once. The nodes must have ended
-// their ranks: with the verdict, node 0 stops serving them.
+// Conclude exchanges with the other nodes how their ranks ended, and returns the
+// verdict, which is the same on all nodes: the first failure that does not follow from
+// another, or node 0's success. All nodes call it, once, after their ranks have ended:
+// node 0 then stops serving the ranks.
 //
-// An error says that another node is gone without a word, or does not answer. If
-// this node has failed by itself, or was told of a failure, that is the verdict all
-// the same.
+// An error says that another node is lost, or does not answer. If this node has failed
+// by itself, or another node has announced a failure, that failure is the verdict, and
+// there is no error.
 func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 	if mine.At.IsZero() {
 		mine.At = time.Now()
 	}
 	mine.After = mine.At.Sub(n.begun)
-	var told *Failed
+	var announced *Failed
 	wait := n.config.Timeout
 	switch {
-	case errors.As(n.Lost(), &told):
-		wait = toldWait
+	case errors.As(n.Lost(), &announced):
+		wait = announcedWait
 	case mine.Code != 0:
 		wait = failedWait
 	}
@@ -59,14 +59,14 @@ func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 	defer cancel()
 	ends, err := gather(waiting, n.group, "ends", mine)
 	if err == nil {
-		n.part(ctx)
+		n.leave(ctx)
 		return judge(ends, n.names()), nil
 	}
 	err = n.explainLoss(err)
 	switch {
-	case told != nil || errors.As(n.Lost(), &told):
-		n.fail(ctx, told)
-		return told.Verdict, nil
+	case announced != nil || errors.As(n.Lost(), &announced):
+		n.fail(ctx, announced)
+		return announced.Verdict, nil
 	case mine.Code != 0 && !mine.Consequence:
 		n.fail(ctx, errors.New(mine.What))
 		n.config.Logger.Debug("concluding without the other nodes", zap.Error(err))
@@ -76,14 +76,14 @@ func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 	return Verdict{}, err
 }
 
-// fail tells nodes that are still there why this one leaves.
+// fail tells the nodes that are left why this one leaves.
 func (n *Nodes) fail(ctx context.Context, reason error) {
 	if err := n.group.Fail(ctx, reason); err != nil {
 		n.config.Logger.Debug("telling the other nodes of a failure", zap.Error(err))
 	}
 }
 
-// judge finds the end that counts.
+// judge finds the end that decides.
 func judge(ends []End, names []string) Verdict {
 	worst := 0
 	for node, e := range ends {
@@ -94,7 +94,7 @@ func judge(ends []End, names []string) Verdict {
 	return Verdict{End: ends[worst], Node: worst, Name: names[worst]}
 }
 
-// explains reports whether e rather than other is why a job failed.
+// explains reports whether e rather than other is the cause of a job's failure.
 func (e End) explains(other End) bool {
 	switch {
 	case e.Code == 0 || other.Code == 0:

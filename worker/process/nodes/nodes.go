@@ -3,15 +3,15 @@
 //
 //	node 0                                every other node
 //	serve the nodes' rendezvous  <------  join it, once it is up
-//	                  all tell what they are about to run, and compare
-//	serve the ranks' rendezvous  ------>  learn where that is, and its secret
-//	                  all run their own ranks; a node that fails tells the others, which
-//	                  ends their Context, as does a node that is gone
-//	                  all tell how their ranks ended; the first cause counts
+//	                  all exchange what they are about to run, and compare
+//	serve the ranks' rendezvous  ------>  get its address and secret
+//	                  all run their own ranks; a node that fails announces that,
+//	                  which ends the others' Context; so does a node that is lost
+//	                  all exchange how their ranks ended; the first cause counts
 //
-// The user's token stays with the agents: the ranks' rendezvous has a secret of
-// its own, made anew for each run. Without TLS both travel in the clear; whatever
-// the ranks send each other by NCCL or NVSHMEM always does.
+// The user's token stays with the agents: the ranks' rendezvous has a random secret of
+// its own for each run. Without TLS neither is encrypted. What the ranks send each other
+// by NCCL or NVSHMEM is never encrypted.
 package nodes
 
 import (
@@ -34,15 +34,14 @@ import (
 // Config is a node's place in a job.
 type Config struct {
 	Count, Rank int
-	// Addr and Port are where node 0 serves the rendezvous, and how all others
-	// reach it.
+	// Addr and Port are the address at which node 0 serves the rendezvous, and by which all
+	// other nodes reach it.
 	Addr string
 	Port int
 	// Token is the job's secret; beyond loopback it must not be empty without TLS.
 	Token string
 	TLS   *transport.TLS // for servers with node 0's name; nil: plain text
-	// JoinTimeout bounds the wait for all nodes to come, and Timeout any later
-	// one.
+	// JoinTimeout bounds the wait for all nodes to join, and Timeout any later wait.
 	JoinTimeout, Timeout time.Duration
 	Logger               *zap.Logger
 }
@@ -50,22 +49,23 @@ type Config struct {
 // address is node 0's, as all nodes are told it.
 func (c Config) address() string { return net.JoinHostPort(c.Addr, strconv.Itoa(c.Port)) }
 
-// Nodes are the machines of a job that has begun, as one of them sees them.
+// Nodes are the machines of a job that has begun, from the view of one of them.
 type Nodes struct {
-	config Config
-	begun  time.Time // on all nodes about the same moment
-	group  *rendezvous.Group
-	place  place
-	// ctx is what Context returns, and tasks are to end with the group.
+	config  Config
+	begun   time.Time // on all nodes at about the same time
+	group   *rendezvous.Group
+	ranksAt endpoint
+	// ctx is the result of Context. tasks end with the group.
 	ctx   context.Context
 	end   context.CancelCauseFunc
 	tasks sync.WaitGroup
-	// Node 0 serves both.
+	// meeting is the nodes' rendezvous and ranks that of the ranks. Both are nil but on
+	// node 0.
 	meeting, ranks *rendezvous.Server
 }
 
-// place is where the ranks meet.
-type place struct {
+// endpoint is where a rendezvous is served, and its secret.
+type endpoint struct {
 	Target string `json:"target"`
 	Token  string `json:"token"`
 }
@@ -73,7 +73,7 @@ type place struct {
 // Meet waits for all nodes and compares what they are about to run. The caller
 // closes the Nodes.
 //
-// Errors: *Disagreement, *Unfit, and whatever keeps the nodes from meeting.
+// Errors: *Disagreement, *Unfit, and those of the rendezvous.
 func Meet(ctx context.Context, c Config, mine Plan) (_ *Nodes, err error) {
 	n := &Nodes{config: c}
 	defer func() {
@@ -91,7 +91,7 @@ func Meet(ctx context.Context, c Config, mine Plan) (_ *Nodes, err error) {
 		return nil, n.explainLoss(err)
 	}
 	if err := compare(plans, n.names()); err != nil {
-		n.part(ctx)
+		n.leave(ctx)
 		return nil, err
 	}
 	if err := n.findRanks(ctx, c.Count*mine.Workers); err != nil {
@@ -124,7 +124,7 @@ func (n *Nodes) join(ctx context.Context) error {
 	return n.explainJoin(err)
 }
 
-// findRanks opens the ranks' rendezvous on node 0 and tells the others of it.
+// findRanks opens the ranks' rendezvous on node 0 and sends its address to the others.
 func (n *Nodes) findRanks(ctx context.Context, world int) error {
 	var mine []byte
 	if n.config.Rank == 0 {
@@ -141,10 +141,10 @@ func (n *Nodes) findRanks(ctx context.Context, world int) error {
 	case err != nil:
 		return n.explainLoss(err)
 	case n.config.Rank == 0:
-		return nil // it has an address of its own
+		return nil // serveRanks has set the local address
 	}
-	if err := json.Unmarshal(data, &n.place); err != nil {
-		return fmt.Errorf("reading from node 0 where the ranks meet: %w", err)
+	if err := json.Unmarshal(data, &n.ranksAt); err != nil {
+		return fmt.Errorf("reading the address of the ranks' rendezvous from node 0: %w", err)
 	}
 	return nil
 }
@@ -152,14 +152,14 @@ func (n *Nodes) findRanks(ctx context.Context, world int) error {
 // Rank is this node's.
 func (n *Nodes) Rank() int { return n.config.Rank }
 
-// Ranks is the rendezvous of the job's ranks, and its secret.
-func (n *Nodes) Ranks() (target, token string) { return n.place.Target, n.place.Token }
+// Ranks returns the address of the ranks' rendezvous, and its secret.
+func (n *Nodes) Ranks() (target, token string) { return n.ranksAt.Target, n.ranksAt.Token }
 
-// Context ends when another node has failed, or is gone; see [Nodes.Lost].
+// Context ends when another node has failed, or is lost; see [Nodes.Lost].
 func (n *Nodes) Context() context.Context { return n.ctx }
 
-// Close ends this node's part. Without a Conclude before it, the other nodes see
-// a departure.
+// Close leaves the job. Without a Conclude before it, the other nodes report this node as
+// departed.
 func (n *Nodes) Close() error {
 	var errs []error
 	if n.group != nil {
@@ -174,21 +174,21 @@ func (n *Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// partTimeout bounds the wait of nodes for each other when all has been said.
-const partTimeout = 5 * time.Second
+// leaveTimeout bounds the wait of nodes for each other after their last exchange.
+const leaveTimeout = 5 * time.Second
 
-// part waits until all nodes have got their answers, so that node 0 does not
-// close the rendezvous on one that is on its way, and says goodbye.
-func (n *Nodes) part(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), partTimeout)
+// leave waits until all nodes have received their last answers, and leaves. Before that
+// node 0 must not close the rendezvous.
+func (n *Nodes) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	err := errors.Join(n.group.Barrier(ctx, "part"), n.group.Leave(ctx))
-	if err != nil { // what counts has been said
-		n.config.Logger.Debug("parting from the other nodes", zap.Error(err))
+	if err != nil { // all that matters has been exchanged
+		n.config.Logger.Debug("leaving the other nodes", zap.Error(err))
 	}
 }
 
-// gather returns what every node passed, by rank.
+// gather returns every node's value, by rank.
 func gather[T any](ctx context.Context, g *rendezvous.Group, name string, mine T) ([]T, error) {
 	data, err := json.Marshal(mine)
 	if err != nil {

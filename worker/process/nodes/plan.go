@@ -10,22 +10,23 @@ import (
 	"slices"
 )
 
-// Plan is what a node is about to run. But for Problem, and Workers where there
-// is one, all nodes must have the same.
+// Plan is what a node is about to run. All nodes must have the same, except for Problem,
+// and for Workers on a node with a Problem.
 type Plan struct {
 	Version string `json:"version"` // of gpurun
-	Workers int    `json:"workers"` // ranks on this node; 0 is not known
-	// Job is what [Fields] makes of the ranks' job.
+	Workers int    `json:"workers"` // ranks on this node; 0: unknown
+	// Job is the ranks' job, as [Fields] describes it.
 	Job map[string]string `json:"job"`
-	// Problem says why this node cannot take part; empty is that it can.
+	// Problem says why this node cannot take part; empty: it can.
 	Problem string `json:"problem,omitempty"`
 }
 
-// longestField is how long a field may be to be compared as it is.
+// longestField is the length, in bytes, up to which a field is compared itself and not as
+// a digest.
 const longestField = 64
 
-// Fields are a struct's JSON fields, the long ones as digests, so that what
-// differs between two nodes can be named.
+// Fields are a struct's JSON fields, by name, so that an error can name the field that
+// differs between two nodes. Long fields are replaced by digests.
 func Fields(job any) (map[string]string, error) {
 	text, err := json.Marshal(job)
 	if err != nil {
@@ -46,7 +47,7 @@ func Fields(job any) (map[string]string, error) {
 	return fields, nil
 }
 
-// Disagreement says that nodes were told different things.
+// Disagreement says that the nodes' plans differ.
 type Disagreement struct{ Reason string }
 
 func (e *Disagreement) Error() string { return e.Reason }
@@ -56,9 +57,9 @@ type Unfit struct{ Reason string }
 
 func (e *Unfit) Error() string { return e.Reason }
 
-// compare returns, the same on all nodes, the first thing that keeps nodes with
-// such names from running a job together. A node that cannot take part is named
-// before the job is compared, because what it lacks may have changed its defaults.
+// compare returns the first reason why nodes with these names cannot run a job together.
+// It is the same on all nodes. A node that cannot take part comes before differences of
+// the job: the device that it lacks may have changed the defaults of its job.
 func compare(plans []Plan, names []string) error {
 	differ := func(what, advice string, of func(Plan) string) error {
 		for node, p := range plans {

@@ -12,7 +12,7 @@ import (
 	"gpurun/rendezvous"
 )
 
-// serve opens the nodes' rendezvous on this machine's address and returns where.
+// serve opens the nodes' rendezvous and returns its address.
 func (n *Nodes) serve(ctx context.Context) (target string, err error) {
 	ip, err := localAddress(ctx, n.config.Addr)
 	if err != nil {
@@ -33,12 +33,12 @@ func (n *Nodes) serve(ctx context.Context) (target string, err error) {
 	return n.meeting.Target(), nil
 }
 
-// serveRanks opens the ranks' rendezvous, on the same address and the next port, or
-// any that is free if that is taken, and returns where the other nodes find it.
-func (n *Nodes) serveRanks(world int) (theirs place, err error) {
+// serveRanks opens the ranks' rendezvous, on the same address and the next port, or on
+// a free port if that one is taken. It returns the endpoint for the other nodes.
+func (n *Nodes) serveRanks(world int) (theirs endpoint, err error) {
 	ip, _, err := net.SplitHostPort(n.meeting.Target())
 	if err != nil {
-		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
+		return endpoint{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
 	}
 	secret := rand.Text()
 	for _, port := range []int{(n.config.Port + 1) % (1 << 16), 0} { // 0 is any
@@ -51,11 +51,11 @@ func (n *Nodes) serveRanks(world int) (theirs place, err error) {
 		}
 	}
 	if err != nil {
-		return place{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
+		return endpoint{}, fmt.Errorf("opening the ranks' rendezvous: %w", err)
 	}
-	n.place = place{Target: n.ranks.Target(), Token: secret}
-	_, port, err := net.SplitHostPort(n.place.Target)
-	return place{Target: net.JoinHostPort(n.config.Addr, port), Token: secret}, err
+	n.ranksAt = endpoint{Target: n.ranks.Target(), Token: secret}
+	_, port, err := net.SplitHostPort(n.ranksAt.Target)
+	return endpoint{Target: net.JoinHostPort(n.config.Addr, port), Token: secret}, err
 }
 
 // Loopback reports whether an address means this machine on every machine.
@@ -64,7 +64,7 @@ func Loopback(addr string) bool {
 	return addr == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// localAddress is the IP address to listen on for a name.
+// localAddress is the IP address of a name, on which node 0 listens.
 func localAddress(ctx context.Context, addr string) (string, error) {
 	all, err := net.DefaultResolver.LookupIPAddr(ctx, addr)
 	if err != nil {
@@ -73,8 +73,8 @@ func localAddress(ctx context.Context, addr string) (string, error) {
 	return reachable(addr, all)
 }
 
-// reachable chooses among the addresses that a name has on node 0. Many machines
-// know their own name as a loopback address, which the other nodes do not reach.
+// reachable chooses among the addresses of a name on node 0. Many machines resolve
+// their own name to a loopback address, which other nodes cannot reach.
 func reachable(addr string, all []net.IPAddr) (string, error) {
 	chosen := all[0]
 	for _, a := range all {

@@ -1,5 +1,5 @@
-// Package numa finds the CPUs near GPUs, as the kernel describes them under /sys:
-// see sysfs-bus-pci, sysfs-devices-node and cputopology in its documentation.
+// Package numa finds the CPUs near each GPU, as Linux describes them under /sys: see
+// sysfs-bus-pci, sysfs-devices-node and cputopology in the kernel's documentation.
 package numa
 
 import (
@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Policy is how workers are bound, by torchrun's names.
+// Policy is how workers are bound to CPUs. The names are torchrun's.
 type Policy string
 
 // The policies. Node: all CPUs of the GPU's NUMA node. Socket: all CPUs of the
 // package that the node is in. Exclusive: a share of the node's cores, with all
 // their threads, that no other GPU gets. CoreComplex: CPUs of the node that share a
-// last-level cache; GPUs of a node take turns.
+// last-level cache; the GPUs of a node get its complexes in turn.
 const (
 	Node        Policy = "node"
 	Socket      Policy = "socket"
@@ -33,7 +33,7 @@ func Bind(sys fs.FS, policy Policy, gpus []string) ([][]int, error) {
 	for i, gpu := range gpus {
 		node, err := number(sys, path.Join("bus/pci/devices", strings.ToLower(gpu), "numa_node"))
 		if err == nil && node < 0 {
-			err = fmt.Errorf("the kernel knows no NUMA node for it")
+			err = fmt.Errorf("the kernel reports no NUMA node for it")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("finding the CPUs near GPU %s: %w", gpu, err)
@@ -42,25 +42,25 @@ func Bind(sys fs.FS, policy Policy, gpus []string) ([][]int, error) {
 	}
 	all := make([][]int, len(gpus))
 	for i, gpu := range gpus {
-		turn, turns := 0, 0
+		index, sharing := 0, 0 // among the GPUs of the node
 		for j, node := range nodes {
 			if node == nodes[i] {
-				turns++
+				sharing++
 				if j < i {
-					turn++
+					index++
 				}
 			}
 		}
 		var err error
-		if all[i], err = choose(sys, policy, nodes[i], turn, turns); err != nil {
+		if all[i], err = choose(sys, policy, nodes[i], index, sharing); err != nil {
 			return nil, fmt.Errorf("finding the CPUs near GPU %s: %w", gpu, err)
 		}
 	}
 	return all, nil
 }
 
-// choose returns the CPUs for one of several GPUs of a node.
-func choose(sys fs.FS, policy Policy, node, turn, turns int) ([]int, error) {
+// choose returns the CPUs for the GPU with that index among those that share a node.
+func choose(sys fs.FS, policy Policy, node, index, sharing int) ([]int, error) {
 	cpus, err := list(sys, fmt.Sprintf("devices/system/node/node%d/cpulist", node))
 	if err != nil || policy == Node {
 		return cpus, err
@@ -73,9 +73,9 @@ func choose(sys fs.FS, policy Policy, node, turn, turns int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		begin, end := len(cores)*turn/turns, len(cores)*(turn+1)/turns
+		begin, end := len(cores)*index/sharing, len(cores)*(index+1)/sharing
 		if begin == end {
-			return nil, fmt.Errorf("node %d has %d cores for %d GPUs", node, len(cores), turns)
+			return nil, fmt.Errorf("node %d has %d cores for %d GPUs", node, len(cores), sharing)
 		}
 		return slices.Concat(cores[begin:end]...), nil
 	case CoreComplex:
@@ -83,12 +83,12 @@ func choose(sys fs.FS, policy Policy, node, turn, turns int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		return complexes[turn%len(complexes)], nil
+		return complexes[index%len(complexes)], nil
 	}
 	return nil, fmt.Errorf("there is no policy %q", policy)
 }
 
-// socket returns all CPUs in the package of these.
+// socket returns all CPUs in the same package as these.
 func socket(sys fs.FS, cpus []int) ([]int, error) {
 	own, err := number(sys, attribute(cpus[0], "topology/physical_package_id"))
 	if err != nil {
@@ -111,8 +111,8 @@ func socket(sys fs.FS, cpus []int) ([]int, error) {
 	return all, nil
 }
 
-// groups divides CPUs by an attribute that lists those which share something. The
-// groups come in the order of their first CPUs.
+// groups divides CPUs by an attribute that lists the CPUs which share a resource. The
+// groups are in the order of their first CPUs.
 func groups(sys fs.FS, cpus []int, name string) ([][]int, error) {
 	byFirst := map[int][]int{}
 	for _, cpu := range cpus {
@@ -158,10 +158,10 @@ func list(sys fs.FS, name string) ([]int, error) {
 	return cpus, nil
 }
 
-// mostCPUs is more than any machine has.
+// mostCPUs bounds the CPU numbers of a list. Machines have fewer.
 const mostCPUs = 1 << 13
 
-// parseList reads a list of CPUs such as "0-3,8-11". It has one at least.
+// parseList reads a list of at least one CPU, such as "0-3,8-11".
 func parseList(text string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(text, ",") {
@@ -172,7 +172,7 @@ func parseList(text string) ([]int, error) {
 		first, err := strconv.Atoi(low)
 		last, err2 := strconv.Atoi(high)
 		if err != nil || err2 != nil || first < 0 || last < first || last >= mostCPUs {
-			return nil, fmt.Errorf("%q is no list of CPUs", text)
+			return nil, fmt.Errorf("%q is not a list of CPUs", text)
 		}
 		for cpu := first; cpu <= last; cpu++ {
 			cpus = append(cpus, cpu)

@@ -60,7 +60,7 @@ func TestBindRefuses(t *testing.T) {
 		policy Policy
 		gpus   []string
 	}{
-		"knows no NUMA node":     {Node, []string{"0000:05:00.0"}},
+		"reports no NUMA node":   {Node, []string{"0000:05:00.0"}},
 		"file does not exist":    {Node, []string{"0000:06:00.0"}},
 		"4 cores for 5 GPUs":     {Exclusive, five},
 		`there is no policy "x"`: {"x", five},

@@ -1,4 +1,4 @@
-// Package report is how a worker tells its agent what it is doing.
+// Package report carries messages from a worker to its agent.
 //
 // The agent gives every worker the write end of a pipe and its number in
 // GPURUN_REPORT_FD. The worker writes one JSON object a line, never more than
@@ -7,12 +7,12 @@
 //	kind      payload    meaning
 //	--------  ---------  -------------------------------------------------
 //	log       log        a log entry, see [Writer.Core] and [Relog]
-//	phase     phase      what the worker does from now on
-//	progress  progress   so much of the current phase is done
+//	phase     phase      the step that the worker begins
+//	progress  progress   how much of the current phase is done
 //	result    result     a result, opaque to the agent
 //	failure   failure    why the worker is about to exit with an error
 //
-// Nothing flows back. Any message counts as a sign of life.
+// The agent sends nothing back. Every message shows that the worker is not hung.
 package report
 
 import (
@@ -55,20 +55,20 @@ type Progress struct {
 	Total int `json:"total"`
 }
 
-// Class says what kind of thing went wrong. It decides gpurun's exit code.
+// Class is the kind of a failure. It decides gpurun's exit code.
 type Class string
 
 // The classes of failure.
 const (
-	WrongData   Class = "wrong-data"  // an answer was not the right one
+	WrongData   Class = "wrong-data"  // a result was wrong
 	Environment Class = "environment" // the machine lacks something
-	Timeout     Class = "timeout"     // something did not happen in time
+	Timeout     Class = "timeout"     // a wait took too long
 	Rendezvous  Class = "rendezvous"  // the ranks did not find each other, or lost each other
-	Usage       Class = "usage"       // the user asked for something impossible
+	Usage       Class = "usage"       // the user's settings cannot be fulfilled
 	Internal    Class = "internal"    // a defect of gpurun
 )
 
-// Failure is the reason, in the worker's own words, why it gives up.
+// Failure is the reason, in the worker's own words, why the worker exits.
 type Failure struct {
 	Class   Class  `json:"class"`
 	Phase   string `json:"phase,omitempty"` // what the worker was doing
@@ -76,7 +76,7 @@ type Failure struct {
 	// Peer is the rank that the failure points to, nil when none does.
 	Peer *int `json:"peer,omitempty"`
 	// Consequence marks a failure that only follows from another rank's, such
-	// as a peer that left. The agent prefers to name the other one.
+	// as a peer that left. The agent names the other failure, if there is one.
 	Consequence bool `json:"consequence,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (f *Failure) Error() string {
 	return f.Phase + ": " + f.Message
 }
 
-// check reports whether the message carries what its kind promises.
+// check reports whether the message has the payload of its kind.
 func (m Message) check() error {
 	present := false
 	switch m.Kind {

@@ -11,7 +11,7 @@ import (
 
 // LineError is a line that is not a message.
 type LineError struct {
-	Rank int    // who wrote it
+	Rank int    // that wrote it
 	Line string // its beginning
 	Err  error
 }
@@ -39,8 +39,8 @@ func NewReader(in io.Reader, rank int) *Reader {
 	return &Reader{rank: rank, in: bufio.NewReader(in)}
 }
 
-// Next returns the next message. After a *LineError it goes on with the line
-// behind. It returns io.EOF at the end, io.ErrUnexpectedEOF when the worker
+// Next returns the next message. After a *LineError, the next call continues with the
+// next line. Next returns io.EOF at the end, io.ErrUnexpectedEOF when the worker
 // died in the middle of a line, and otherwise the error of the pipe.
 func (r *Reader) Next() (Message, error) {
 	line, err := r.line()

@@ -22,9 +22,9 @@ type Writer struct {
 	out io.WriteCloser
 }
 
-// Open takes the pipe that the agent passed on: it removes the variable from
-// the environment and keeps the descriptor from this process's own children,
-// so that only the worker itself can report.
+// Open opens the pipe that the agent passed on. It removes the variable from
+// the environment and makes the descriptor close-on-exec, so that this process's own
+// children cannot report.
 func Open() (*Writer, error) {
 	text, ok := os.LookupEnv(FDVariable)
 	if !ok {
@@ -53,7 +53,7 @@ func NewWriter(out io.WriteCloser) *Writer {
 	return &Writer{out: out}
 }
 
-// Phase says what the worker does from now on, such as "mapping peers". It
+// Phase names the step that the worker begins, such as "mapping peers". The name
 // completes the sentence "rank 3 failed while ...".
 func (w *Writer) Phase(phase string) error {
 	return w.Send(Message{Kind: KindPhase, Phase: phase})
@@ -78,8 +78,8 @@ func (w *Writer) Fail(f Failure) error {
 	return w.Send(Message{Kind: KindFailure, Failure: &f})
 }
 
-// Send writes one message. It blocks while the pipe is full, which lasts as
-// long as the agent takes to read it.
+// Send writes one message. It blocks while the pipe is full, until the agent has read
+// from it.
 func (w *Writer) Send(m Message) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("refusing to send a report: %w", err)

@@ -302,7 +302,7 @@ func TestCompareWithoutSamples(t *testing.T) {
 	want := []string{
 		"the devices differ: 4 x NVIDIA H200 (cuda), then 2 x NVIDIA H200 (cuda)",
 		"the drivers differ: [580.1], then [580.1 590.2]",
-		"the new run failed with exit code 5: what it measured may not be worth much",
+		"the new run failed with exit code 5: its measurements may be unreliable",
 		"11 of 11 cases have no samples, or too few to tell a change from chance, and never fail: gpurun bench -J writes samples, --rounds 15 enough of them",
 	}
 	if diff := cmp.Diff(want, got.Warnings); diff != "" {
@@ -432,7 +432,7 @@ func TestVersus(t *testing.T) {
 		{row{}, "-"},
 		{row{ratio: 1.234, p: 0.0499}, "1.23x"},
 		{row{ratio: 1.234, p: 0.05}, "~ 1.23x"},
-		{row{ratio: 1.234, p: 0.05, vague: true}, "? 1.23x"},
+		{row{ratio: 1.234, p: 0.05, inconclusive: true}, "? 1.23x"},
 	} {
 		if got := c.r.versus(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.r, got, c.want)

@@ -10,7 +10,7 @@ import (
 	"gpurun/worker/result/stats"
 )
 
-// Print writes a comparison as a table, or as one of GitHub's.
+// Print writes a comparison as a table, or as a Markdown table.
 func (c Comparison) Print(w io.Writer, markdown bool) error {
 	var b strings.Builder
 	comment := "# "
@@ -20,7 +20,7 @@ func (c Comparison) Print(w io.Writer, markdown bool) error {
 	columns := changeColumns()
 	last := ""
 	for _, x := range c.Changes {
-		if name := x.block(); name != last {
+		if name := x.sweepName(); name != last {
 			last = name
 			b.WriteString(changeHeading(columns, name, markdown))
 		}
@@ -74,7 +74,7 @@ func (c Change) cells() []string {
 	}
 }
 
-// name is the algorithm with its blocks, if they were asked for.
+// name is the algorithm, with the splits or the blocks if the user chose them.
 func (c Case) name() string {
 	switch {
 	case c.Splits > 1:
@@ -96,9 +96,9 @@ func (s Side) spread() string {
 	return percentOf(stats.Summary{Median: s.Median, Low: s.Low, High: s.High}.Spread())
 }
 
-// block is what changes have in common that stand together.
-func (c Case) block() string {
-	words := block(result.Result{
+// sweepName names the cases that are printed under one heading.
+func (c Case) sweepName() string {
+	words := sweepName(result.Result{
 		Collective: c.Collective, DType: c.DType, Op: c.Op, Epilogue: c.Epilogue, InPlace: c.InPlace,
 	})
 	if c.Product != "" {
@@ -137,14 +137,14 @@ func (c Comparison) conclusions() []string {
 	if failures := c.Failures(); len(failures) > 0 {
 		return append(all, "FAILED: "+strings.Join(failures, "; "))
 	}
-	return append(all, fmt.Sprintf("none is slower by more than %g%%, as far as can be told from noise", c.Tolerance))
+	return append(all, fmt.Sprintf("none is significantly slower by more than %g%%", c.Tolerance))
 }
 
-// listCases names cases, those that differ in size alone together.
+// listCases names cases, with the sizes of otherwise equal cases on one line.
 func listCases(cases []Case) []string {
 	var all []string
 	for i := 0; i < len(cases); {
-		name := func(c Case) string { return c.name() + ", " + c.block() + ":" }
+		name := func(c Case) string { return c.name() + ", " + c.sweepName() + ":" }
 		line := name(cases[i])
 		for first := i; i < len(cases) && name(cases[i]) == name(cases[first]); i++ {
 			line += " " + result.FormatSize(cases[i].Bytes)

@@ -17,7 +17,8 @@ type column struct {
 	cell  func(r row) string
 }
 
-// columns of results beside the series against; host has what the host took, if that is known.
+// columns are those of results that are compared with the series against. host adds the
+// column of the host's time.
 func columns(against string, host bool) []column {
 	all := allColumns(against)
 	if !host {
@@ -40,14 +41,14 @@ func allColumns(against string) []column {
 		{"max us", 11, false, micros(func(r row) float64 { return r.Summary.Max })},
 		{"host us", 8, false, func(r row) string { return orDash(r.OnHost > 0, "%.2f", r.OnHost) }},
 		{"busbw GB/s", 10, false, func(r row) string { return orDash(r.BusBW > 0, "%.4g", r.BusBW) }},
-		{"% of link", 9, false, func(r row) string { return orDash(r.link > 0, "%.1f%%", 100*r.link) }},
+		{"% of link", 9, false, func(r row) string { return orDash(r.linkShare > 0, "%.1f%%", 100*r.linkShare) }},
 		{versus, max(9, utf8.RuneCountInString(versus)), false, row.versus},
 		{"outliers", 8, false, func(r row) string { return orDash(r.Outliers > 0, "%d", r.Outliers) }},
 		{"", 0, true, row.verdict},
 	}
 }
 
-// productColumns are those of products of matrices, of which those of a size are a block.
+// productColumns are those of products of matrices, whose size stands in the heading.
 func productColumns(against string, host bool) []column {
 	all := slices.Delete(columns(against, host), 0, 1)
 	for i := range all {
@@ -83,7 +84,7 @@ func cells(columns []column, r row) []string {
 	return words
 }
 
-// align sets words in columns, two blanks apart.
+// align pads words to the width of their columns, two blanks apart.
 func align(columns []column, words []string) string {
 	var b strings.Builder
 	for i, c := range columns {
@@ -97,10 +98,10 @@ func align(columns []column, words []string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// markdownLine is a line of a table of GitHub's.
+// markdownLine is a line of a Markdown table.
 func markdownLine(words []string) string { return "| " + strings.Join(words, " | ") + " |" }
 
-// markdownRule is the line below the titles. Numbers stand on the right.
+// markdownRule is the line below the titles. It aligns numbers on the right.
 func markdownRule(columns []column) string {
 	var words []string
 	for _, c := range columns {

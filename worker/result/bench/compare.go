@@ -10,7 +10,7 @@ import (
 	"gpurun/worker/result/stats"
 )
 
-// Case is what two results must have in common to be compared.
+// Case identifies the results of two runs that are compared with each other.
 type Case struct {
 	Collective string `json:"collective"`
 	Algorithm  string `json:"algorithm"` // as asked for: it may be "auto"
@@ -23,13 +23,13 @@ type Case struct {
 	InPlace    bool   `json:"in_place"`
 	Mode       string `json:"mode"`
 	WorldSize  int    `json:"world_size"`
-	// Product and Splits are those of a product of matrices; empty: it is none.
+	// Product and Splits are those of a product of matrices; empty for a collective.
 	Product string `json:"product,omitempty"`
 	Splits  int    `json:"splits_per_rank,omitempty"`
 }
 
-// caseOf is a result's case. What "auto" took is not part of it, and neither is its
-// grid.
+// caseOf is a result's case. The algorithm and the grid that "auto" chose are not part
+// of the case.
 func caseOf(r result.Result, world int) Case {
 	c := Case{
 		Collective: r.Collective, Algorithm: Series(r), Blocks: r.Blocks, DType: r.DType, Op: r.Op, Root: r.Root,
@@ -44,7 +44,7 @@ func caseOf(r result.Result, world int) Case {
 	return c
 }
 
-// Verdict says what became of a case.
+// Verdict says how a case changed.
 type Verdict string
 
 // The verdicts.
@@ -52,7 +52,7 @@ const (
 	Slower  Verdict = "slower"
 	Faster  Verdict = "faster"
 	Noise   Verdict = "~"
-	Unknown Verdict = "?" // there are no samples, or not enough
+	Unknown Verdict = "?" // there are too few samples
 )
 
 // Change is a case in two runs.
@@ -60,27 +60,27 @@ type Change struct {
 	Case
 	Old     Side    `json:"old"`
 	New     Side    `json:"new"`
-	Percent float64 `json:"change_percent"` // of the time: above zero is slower
-	// P is that of no difference; nil: unknown.
+	Percent float64 `json:"change_percent"` // of the time; a positive change is slower
+	// P is the p-value that there is no difference; nil: unknown.
 	P       *float64 `json:"p"`
 	Verdict Verdict  `json:"verdict"`
-	// Failed is slower, beyond doubt, by more than the tolerance.
+	// Failed marks a case that is significantly slower, by more than the tolerance.
 	Failed bool `json:"failed"`
 }
 
 // Side is a case in one run.
 type Side struct {
 	Median float64 `json:"median_us"`
-	// Low and High are the interval of the median, with 95%; both are 0 where there
+	// Low and High are the 95% confidence interval of the median; both are 0 where there
 	// are too few samples for one.
 	Low     float64 `json:"low_us"`
 	High    float64 `json:"high_us"`
 	Samples int     `json:"samples"`
 }
 
-// Comparison is what two runs have to say about each other.
+// Comparison compares the cases of two runs.
 type Comparison struct {
-	Schema    int      `json:"schema"` // of this form: 1
+	Schema    int      `json:"schema"` // of this JSON document: 1
 	Tolerance float64  `json:"tolerance_percent"`
 	Warnings  []string `json:"warnings"`
 	Changes   []Change `json:"changes"`
@@ -88,12 +88,12 @@ type Comparison struct {
 	OnlyNew   []Case   `json:"only_new"`
 	// Mean is the geometric mean of all changes, in percent.
 	Mean   float64 `json:"mean_change_percent"`
-	Failed int     `json:"failed"` // how many changes are
-	// WantAll makes a failure of what is only in the old run.
+	Failed int     `json:"failed"` // number of changes that failed
+	// WantAll makes a failure of a case that only the old run has.
 	WantAll bool `json:"want_all"`
 }
 
-// Failures says why the new run is worse than the old one; none: it is not.
+// Failures returns the reasons why the comparison failed; empty: it passed.
 func (c Comparison) Failures() (all []string) {
 	if c.Failed > 0 {
 		all = append(all, fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
@@ -104,19 +104,19 @@ func (c Comparison) Failures() (all []string) {
 	return all
 }
 
-// ErrNothingInCommon is two runs without a common case.
+// ErrNothingInCommon says that the two runs have no case in common.
 var ErrNothingInCommon = errors.New("the runs have no case in common: the same collective, algorithm, type, operation, size, place, mode and number of ranks")
 
-// Compare compares the times of two runs, case by case. A case fails that is slower by
-// more than the tolerance, in percent, when chance alone would not make it so. What is
-// wrong data, or was not timed, counts as not there.
+// Compare compares the times of two runs, case by case. A case fails if it is
+// significantly slower, by more than the tolerance, in percent. Results with wrong data,
+// and those that were not timed, are left out.
 func Compare(before, after result.Report, tolerance float64) (Comparison, error) {
 	old, fresh := collect(before), collect(after)
 	c := Comparison{
 		Schema: 1, Tolerance: tolerance, Warnings: warnings(before, after), Changes: []Change{},
 		OnlyOld: old.without(fresh), OnlyNew: fresh.without(old),
 	}
-	vague := 0
+	unknown := 0
 	var ratios []float64
 	for _, name := range old.order {
 		if fresh.results[name] == nil {
@@ -129,28 +129,29 @@ func Compare(before, after result.Report, tolerance float64) (Comparison, error)
 		case change.Failed:
 			c.Failed++
 		case change.Verdict == Unknown:
-			vague++
+			unknown++
 		}
 	}
 	if len(c.Changes) == 0 {
 		return c, ErrNothingInCommon
 	}
-	if vague > 0 {
+	if unknown > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d cases have no samples, or too few to tell a change from chance, and never fail: "+
-			"gpurun bench -J writes samples, --rounds 15 enough of them", vague, len(c.Changes)))
+			"gpurun bench -J writes samples, --rounds 15 enough of them", unknown, len(c.Changes)))
 	}
 	c.Mean = 100 * (stats.GeometricMean(ratios) - 1)
 	return c, nil
 }
 
-// runs are a report's results by case. A sweep that runs in several cycles has
-// several of each.
+// runs are a report's results by case. A sweep in several cycles has several results of
+// each case.
 type runs struct {
 	order   []Case
 	results map[Case][]result.Result
 }
 
-// without lists the cases that the other runs lack, the sizes of an algorithm together.
+// without lists the cases that other lacks, sorted so that the sizes of an algorithm are
+// together.
 func (r runs) without(other runs) []Case {
 	only := []Case{}
 	for _, name := range r.order {
@@ -159,12 +160,12 @@ func (r runs) without(other runs) []Case {
 		}
 	}
 	slices.SortStableFunc(only, func(a, b Case) int {
-		return cmp.Or(cmp.Compare(a.block(), b.block()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
+		return cmp.Or(cmp.Compare(a.sweepName(), b.sweepName()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	return only
 }
 
-// collect leaves out what is wrong and what was not timed.
+// collect groups results by case, without those that are wrong or were not timed.
 func collect(r result.Report) runs {
 	all := runs{results: map[Case][]result.Result{}}
 	for _, x := range r.Results {
@@ -180,8 +181,8 @@ func collect(r result.Report) runs {
 	return all
 }
 
-// timed reports whether a result has times that can be: from a picosecond to eleven
-// days. Files may have been written by anybody.
+// timed reports whether a result has plausible times: from a picosecond to eleven
+// days. Reports are read from files that other programs may have written.
 func timed(r result.Result) bool {
 	const least, most = 1e-6, 1e12 // us
 	return !slices.ContainsFunc(append([]float64{r.Time.P50}, r.Samples...), func(us float64) bool { return !(us >= least && us <= most) })
@@ -208,8 +209,8 @@ func compareCase(name Case, before, after []result.Result, tolerance float64) Ch
 	return c
 }
 
-// sideOf brings the results of a case together. Where one of them has no samples there
-// are none, and the median is that of the medians.
+// sideOf combines the results of a case. If one of them has no samples, the side has
+// none, and its median is that of the results' medians.
 func sideOf(results []result.Result) (Side, []float64) {
 	var samples, medians []float64
 	for _, r := range results {

@@ -8,29 +8,29 @@ import (
 	"gpurun/worker/result/stats"
 )
 
-// Panels draws a report: for each type, operation and place the times and the bus
-// bandwidths by size, a line for each series, which looks the same in all of them. What
-// moves nothing gives no panels, and neither do products of matrices.
+// Panels makes the diagrams of a report: for each type, operation and place one of times
+// and one of bus bandwidths, by size. Each series has a line, which looks the same in
+// all diagrams. Collectives without data and products of matrices have no diagrams.
 func Panels(r result.Report) []plot.Panel {
 	var names, series []string
-	blocks := map[string][]result.Result{}
+	sweeps := map[string][]result.Result{}
 	for _, x := range r.Results {
 		if x.Bytes == 0 || x.Product != nil {
 			continue
 		}
-		name := block(x)
-		if blocks[name] == nil {
+		name := sweepName(x)
+		if sweeps[name] == nil {
 			names = append(names, name)
 		}
-		blocks[name] = append(blocks[name], x)
+		sweeps[name] = append(sweeps[name], x)
 		if !slices.Contains(series, Series(x)) {
 			series = append(series, Series(x))
 		}
 	}
 	var panels []plot.Panel
 	for _, name := range names {
-		latency := panel(name, "median time (us)", series, blocks[name], func(x result.Result) float64 { return stats.Median(x.Samples) })
-		bandwidth := panel(name, "bus bandwidth (GB/s)", series, blocks[name], func(x result.Result) float64 { return x.BusBW })
+		latency := panel(name, "median time (us)", series, sweeps[name], func(x result.Result) float64 { return stats.Median(x.Samples) })
+		bandwidth := panel(name, "bus bandwidth (GB/s)", series, sweeps[name], func(x result.Result) float64 { return x.BusBW })
 		if ceiling := r.Ceiling.Rate(); ceiling > 0 {
 			bandwidth.Level = &plot.Level{Name: "link ceiling", Y: ceiling}
 		}
@@ -39,7 +39,7 @@ func Panels(r result.Report) []plot.Panel {
 	return panels
 }
 
-// panel draws a value of results by size.
+// panel is the diagram of a value of results by size.
 func panel(title, label string, series []string, results []result.Result, value func(result.Result) float64) plot.Panel {
 	p := plot.Panel{
 		Title: title, XLabel: "size (bytes)", YLabel: label,

@@ -1,5 +1,5 @@
-// Package bench turns measurements into comparisons: the algorithms of one run side
-// by side, and the same cases of two runs.
+// Package bench compares measurements: the algorithms of one run, and the same cases of
+// two runs.
 package bench
 
 import (
@@ -12,10 +12,10 @@ import (
 	"gpurun/worker/result/stats"
 )
 
-// Series is what a result counts under: what was asked for.
+// Series is the algorithm that the user asked for, under which results are compared.
 func Series(r result.Result) string { return cmp.Or(r.Asked, r.Algorithm) }
 
-// label is the series, and for "auto" what it was.
+// label is the series, and for "auto" also the algorithm that it chose.
 func label(r result.Result) string {
 	if r.Product != nil {
 		return r.Product.Label(r)
@@ -26,8 +26,8 @@ func label(r result.Result) string {
 	return fmt.Sprintf("%s (%s)", r.Asked, r.Algorithm)
 }
 
-// block is what results have in common that differ in size and algorithm alone.
-func block(r result.Result) string {
+// sweepName names what results have in common that differ only in size and algorithm.
+func sweepName(r result.Result) string {
 	words := r.Collective
 	for _, word := range []string{r.DType, r.Op, r.Epilogue} {
 		if word != result.None && word != "" {
@@ -46,19 +46,19 @@ func block(r result.Result) string {
 	return words
 }
 
-// row is a result beside others of the same call.
+// row is a result that is compared with others of the same call.
 type row struct {
 	result.Result
 	stats.Summary
-	base  bool
-	ratio float64 // the base's median over this one's; 0: there is no base, or one is wrong
-	p     float64 // of no difference from the base
-	vague bool    // there are too few samples for a p that says something
-	link  float64 // bus bandwidth as a part of the links' ceiling; 0: unknown
+	base         bool
+	ratio        float64 // the base's median over this one's; 0: there is no base, or one is wrong
+	p            float64 // that there is no difference from the base
+	inconclusive bool    // too few samples for any difference to be significant
+	linkShare    float64 // bus bandwidth divided by the links' ceiling; 0: unknown
 }
 
-// rows puts the results of one call beside each other. Ratios are to the series
-// against; ceiling is in GB/s, or 0.
+// rows compares the results of one call. Ratios are relative to the series against;
+// ceiling is in GB/s, or 0.
 func rows(results []result.Result, against string, ceiling float64) []row {
 	isBase := func(r result.Result) bool { return Series(r) == against }
 	base := slices.IndexFunc(results, isBase)
@@ -67,25 +67,26 @@ func rows(results []result.Result, against string, ceiling float64) []row {
 		line := row{Result: r, Summary: stats.Summarize(r.Samples), base: i == base}
 		if base >= 0 && line.Median > 0 && !r.IsWrong() && !results[base].IsWrong() {
 			line.ratio = stats.Median(results[base].Samples) / line.Median
-			line.vague = !stats.Enough(len(results[base].Samples), line.N)
+			line.inconclusive = !stats.Enough(len(results[base].Samples), line.N)
 			line.p = stats.MannWhitney(results[base].Samples, r.Samples)
 		}
 		if ceiling > 0 {
-			line.link = r.BusBW / ceiling
+			line.linkShare = r.BusBW / ceiling
 		}
 		all = append(all, line)
 	}
 	return all
 }
 
-// versus reads "1.23x", with a tilde where that is noise.
+// versus reads "1.23x", with a tilde where the difference is not significant, and with a
+// question mark where there are too few samples.
 func (r row) versus() string {
 	switch {
 	case r.base:
 		return "base"
 	case r.ratio == 0:
 		return "-"
-	case r.vague:
+	case r.inconclusive:
 		return fmt.Sprintf("? %.2fx", r.ratio)
 	case r.p >= stats.Significance:
 		return fmt.Sprintf("~ %.2fx", r.ratio)
@@ -103,7 +104,7 @@ func percentOf(spread float64) string {
 	return fmt.Sprintf("%.1f%%", 100*spread)
 }
 
-// verdict counts what is wrong, or is empty.
+// verdict says how many elements are wrong, or that none was verified; else it is empty.
 func (r row) verdict() string {
 	switch {
 	case r.Wrong == nil:

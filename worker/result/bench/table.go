@@ -10,17 +10,17 @@ import (
 	"gpurun/worker/result/stats"
 )
 
-// Options is what a table says about how it came about.
+// Options describes the measurement, which the table names, and the table's format.
 type Options struct {
-	Against            string // the series that ratios are to
+	Against            string // the series that ratios are relative to
 	Rounds, Iterations int
 	Graph              bool // the calls are replayed from a graph
 	Markdown           bool
 	Products           bool // the results are of products of matrices
 }
 
-// NewTable makes a renderer of results in rounds: a line an algorithm, and those of a
-// size together. It is a [result.CeilingRenderer].
+// NewTable makes the renderer of "gpurun bench": a line for each algorithm, with the
+// algorithms of a size together. It is a [result.CeilingRenderer].
 func NewTable(w io.Writer, o Options) result.CeilingRenderer {
 	t := &table{w: w, o: o, columns: columns(o.Against, !o.Graph)}
 	if o.Products {
@@ -34,7 +34,7 @@ type table struct {
 	o       Options
 	columns []column
 	ceiling *result.Ceiling
-	block   string          // the last one announced
+	sweep   string          // of the row before
 	pending []result.Result // of one call
 	shown   []row
 }
@@ -50,7 +50,7 @@ func (t *table) mode() string {
 	return "launched one by one"
 }
 
-// Ceiling says what the links carry, or why that is not known.
+// Ceiling prints the links' bandwidth, or why it was not measured.
 func (t *table) Ceiling(c result.Ceiling) error {
 	t.ceiling = &c
 	if c.Skipped != "" {
@@ -59,8 +59,8 @@ func (t *table) Ceiling(c result.Ceiling) error {
 	return t.say("link ceiling: %.2f GB/s out of a GPU, %s each; %s", c.Rate(), result.FormatSize(c.Bytes), c.Method)
 }
 
-// Add keeps results until all of their call are there: the base of the ratios may be
-// the last.
+// Add keeps results until those of all algorithms for a call are there: the base of the
+// ratios may come last.
 func (t *table) Add(r result.Result) error {
 	if n := len(t.pending); n > 0 && !sameCall(t.pending[n-1], r) {
 		if err := t.flush(); err != nil {
@@ -71,7 +71,7 @@ func (t *table) Add(r result.Result) error {
 	return nil
 }
 
-func sameCall(a, b result.Result) bool { return block(a) == block(b) && a.Bytes == b.Bytes }
+func sameCall(a, b result.Result) bool { return sweepName(a) == sweepName(b) && a.Bytes == b.Bytes }
 
 // flush prints the results of a call.
 func (t *table) flush() error {
@@ -79,9 +79,9 @@ func (t *table) flush() error {
 		return nil
 	}
 	var b strings.Builder
-	name := block(t.pending[0])
-	if name != t.block {
-		t.block = name
+	name := sweepName(t.pending[0])
+	if name != t.sweep {
+		t.sweep = name
 		b.WriteString(t.heading(name))
 	} else if !t.o.Markdown {
 		b.WriteString("\n")
@@ -100,7 +100,7 @@ func (t *table) flush() error {
 	return err
 }
 
-// heading begins a block.
+// heading begins the rows of a sweep.
 func (t *table) heading(name string) string {
 	if t.o.Markdown {
 		return fmt.Sprintf("\n### %s\n\n%s\n%s\n", name, markdownLine(titles(t.columns)), markdownRule(t.columns))
@@ -109,7 +109,7 @@ func (t *table) heading(name string) string {
 	return fmt.Sprintf("#\n# %s\n#%s\n", name, strings.TrimPrefix(line, " "))
 }
 
-// End prints what all of it comes to.
+// End prints the conclusions.
 func (t *table) End(r result.Report) error {
 	if err := t.flush(); err != nil {
 		return err
@@ -141,22 +141,22 @@ func (t *table) say(format string, args ...any) error {
 
 func (t *table) conclusions(r result.Report) []string {
 	all := t.means()
-	outliers, samples, few, vague := 0, 0, false, false
+	outliers, samples, few, inconclusive := 0, 0, false, false
 	for _, line := range t.shown {
 		outliers += line.Outliers
 		samples += line.N
 		few = few || stats.MedianRank(line.N, 0.95) == 0
-		vague = vague || line.vague
+		inconclusive = inconclusive || line.inconclusive
 	}
 	if len(t.shown) > 0 {
-		all = append(all, fmt.Sprintf("± 95%% is the interval of the median; ~ is noise: a difference from %s that chance makes too (p >= %.2f)",
+		all = append(all, fmt.Sprintf("± 95%% is the confidence interval of the median; ~ is noise: the difference from %s is not significant (p >= %.2f)",
 			t.o.Against, stats.Significance))
 	}
 	if few {
 		all = append(all, "∞: fewer than 6 rounds give no 95% interval; --rounds 15 does")
 	}
-	if vague {
-		all = append(all, "?: so few rounds cannot tell a difference from chance; --rounds 15 can")
+	if inconclusive {
+		all = append(all, "?: so few rounds cannot show a significant difference; --rounds 15 can")
 	}
 	if outliers > 0 {
 		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; a quiet machine gives better numbers", outliers, samples))
@@ -167,7 +167,7 @@ func (t *table) conclusions(r result.Report) []string {
 	return append(all, verdict(r))
 }
 
-// verdict says whether all is right.
+// verdict is the sentence about wrong, missing and unverified results.
 func verdict(r result.Report) string {
 	wrong, unverified := 0, 0
 	for _, x := range r.Results {
@@ -189,7 +189,8 @@ func verdict(r result.Report) string {
 	return fmt.Sprintf("all %d results verified before timing and after", len(r.Results))
 }
 
-// means say by what factor each series is faster than the base, over all calls.
+// means say how many times faster than the base each series is, as the geometric mean
+// over all calls.
 func (t *table) means() []string {
 	var names, all []string
 	ratios := map[string][]float64{}

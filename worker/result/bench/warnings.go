@@ -9,11 +9,11 @@ import (
 	"gpurun/worker/result"
 )
 
-// thresholdCode is the exit code of a run that is right and slower than a threshold
-// allows: what it measured is as good as any.
+// thresholdCode is the exit code of a run whose results are right and miss a threshold.
+// Its measurements can be compared.
 const thresholdCode = 99
 
-// warnings say what makes two runs hard to compare.
+// warnings are the differences between two runs that make a comparison less reliable.
 func warnings(before, after result.Report) []string {
 	all := []string{}
 	differs := func(what, old, fresh string) {
@@ -30,14 +30,14 @@ func warnings(before, after result.Report) []string {
 		report result.Report
 	}{{"old", before}, {"new", after}} {
 		if !side.report.Passed && side.report.ExitCode != thresholdCode {
-			all = append(all, fmt.Sprintf("the %s run failed with exit code %d: what it measured may not be worth much", side.which, side.report.ExitCode))
+			all = append(all, fmt.Sprintf("the %s run failed with exit code %d: its measurements may be unreliable", side.which, side.report.ExitCode))
 		}
 	}
 	return all
 }
 
-// memoryDiffers warns where the ranks shared different kinds of memory, as far as the
-// runs say.
+// memoryDiffers warns where the ranks of the runs shared different kinds of memory, if
+// both reports name them.
 func memoryDiffers(before, after *result.Memory) []string {
 	if before == nil || after == nil || before.Backend == after.Backend {
 		return nil
@@ -45,8 +45,7 @@ func memoryDiffers(before, after *result.Memory) []string {
 	return []string{fmt.Sprintf("the kinds of memory differ: %s, then %s", before.Backend, after.Backend)}
 }
 
-// librariesDiffer warns where an algorithm of both runs is by another version of its
-// library.
+// librariesDiffer warns where an algorithm used different versions of its library.
 func librariesDiffer(before, after result.Report) (all []string) {
 	old, fresh := libraries(before), libraries(after)
 	for _, name := range slices.Sorted(maps.Keys(old)) {

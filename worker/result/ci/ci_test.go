@@ -55,7 +55,7 @@ func failed() result.Report {
 		Violations: []result.Violation{
 			{Rule: "allreduce@64M:300", Result: pointer(3), Text: "allreduce out of place: wanted at least 300 GB/s, got 250 GB/s"},
 			{Rule: "allreduce@64M:300", Result: pointer(4), Text: "allreduce in place: wanted at least 300 GB/s, got 299 GB/s"},
-			{Rule: "reduce:1", Text: "reduce:1: no result is about it"},
+			{Rule: "reduce:1", Text: "reduce:1: it applies to no result"},
 		},
 	}
 	r.Failure = "rank 1 said \x1b[31m<bad>\x00\xff & died:\n100% | `of` it"

@@ -1,11 +1,11 @@
-// Package ci writes what systems that run jobs read: JUnit XML, Prometheus
-// metrics, and the annotations and step summaries of GitHub Actions. All of it
-// comes from the report; nothing from the environment gets in.
+// Package ci writes reports for CI systems: as JUnit XML, as Prometheus metrics, and as
+// annotations and step summaries of GitHub Actions. It reads the report alone, and
+// nothing from the environment.
 package ci
 
 import "gpurun/worker/result"
 
-// place says where a result's buffers were.
+// place is "in" for a result in place, else "out".
 func place(r result.Result) string {
 	if r.InPlace {
 		return "in"
@@ -13,8 +13,8 @@ func place(r result.Result) string {
 	return "out"
 }
 
-// violations are those of each result, by its index; those of no result have
-// the index -1.
+// violations groups a gate's violations by the index of the result; -1 is that of
+// violations without a result.
 func violations(g *result.Gate) map[int][]result.Violation {
 	byResult := map[int][]result.Violation{}
 	if g == nil {

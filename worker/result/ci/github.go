@@ -18,8 +18,8 @@ func Annotation(title, message string) string {
 }
 
 // Summary is a report as a step summary of GitHub Actions, in Markdown: the
-// verdict, the violations, and a table of the results, of at most so many bytes. What
-// does not fit is counted.
+// verdict, the violations, and a table of the results, of at most that many bytes. It
+// counts the results that do not fit.
 func Summary(title string, r result.Report, most int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n", prose(title), verdict(r))
@@ -35,7 +35,7 @@ func Summary(title string, r result.Report, most int) string {
 	if len(r.Results) > 0 {
 		writeTable(&b, r, most)
 	}
-	if b.Len()+1 > most { // there is no room even for the beginning
+	if b.Len()+1 > most { // not even the beginning fits
 		return ""
 	}
 	return b.String() + "\n"
@@ -77,10 +77,10 @@ func summaryRow(x result.Result, missed []result.Violation) string {
 		prose(x.Op), x.Bytes, place(x), x.Time.P50, x.BusBW, wrong, prose(strings.Join(rules, ", ")))
 }
 
-// longestReason keeps one reason from filling the page.
+// longestReason bounds one reason, in bytes.
 const longestReason = 4 << 10
 
-// clip shortens text that is too long.
+// clip shortens text to longestReason bytes.
 func clip(text string) string {
 	if len(text) <= longestReason {
 		return text
@@ -88,7 +88,7 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:longestReason], "") + " ..."
 }
 
-// prose puts text into one line without meaning to Markdown or HTML.
+// prose puts text into one line, and escapes what Markdown or HTML would interpret.
 func prose(text string) string {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "\\", `\\`)
 	printable := strings.Map(func(c rune) rune {

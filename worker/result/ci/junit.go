@@ -10,8 +10,8 @@ import (
 	"gpurun/worker/result"
 )
 
-// The elements that readers of JUnit XML agree on. encoding/xml replaces what
-// XML 1.0 does not allow.
+// The elements that all readers of JUnit XML understand. encoding/xml replaces
+// characters that XML 1.0 does not allow.
 type (
 	testSuites struct {
 		XMLName  xml.Name `xml:"testsuites"`
@@ -114,9 +114,9 @@ func (d *testSuites) add(suite string, c testCase) {
 	}
 }
 
-// resultCase is the case of a result. Its name has no blocks, which change with
-// the tuning, and no library's version: readers follow a case by its name from run to
-// run. Names that repeat, of several cycles, are numbered.
+// resultCase is the case of a result. Its name lacks the blocks, which change with the
+// tuning, and the library's version: CI systems recognize a case of an earlier run by
+// its name. Repeated names, of several cycles, are numbered.
 func resultCase(x result.Result, missed []result.Violation, seen map[string]int) testCase {
 	named := x
 	named.Blocks, named.Library = 0, ""

@@ -9,7 +9,7 @@ import (
 	"gpurun/worker/result"
 )
 
-// family is a metric with its series. Order is that of the results.
+// family is a metric with its series, in the order of the results.
 type family struct {
 	name, help string
 	order      []string // labels
@@ -20,8 +20,8 @@ func newFamily(name, help string) *family {
 	return &family{name: name, help: help, values: map[string]float64{}}
 }
 
-// set gives the series with these labels a value; where it has one, merge
-// decides: a file with two samples of one series is refused as a whole.
+// set gives the series with these labels a value. If the series has one, merge combines
+// the two: Prometheus refuses a file with two samples of one series.
 func (f *family) set(labels string, value float64, merge func(a, b float64) float64) {
 	old, ok := f.values[labels]
 	if ok {
@@ -44,7 +44,7 @@ func (f *family) write(b *strings.Builder) {
 
 // Prometheus writes a report in Prometheus' text format, for the textfile
 // collector of the node exporter. Units are seconds and bytes. Of results with the same
-// labels, of several cycles, the worst counts.
+// labels, of several cycles, the worst is written.
 func Prometheus(w io.Writer, r result.Report) error {
 	var b strings.Builder
 	for _, f := range append(runFamilies(r), resultFamilies(r.Results)...) {

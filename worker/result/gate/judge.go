@@ -9,23 +9,23 @@ import (
 	"gpurun/worker/result"
 )
 
-// Plan is what results are to be held against. The zero Plan is nothing.
+// Plan are the thresholds for a run. The zero Plan has none.
 type Plan struct {
-	// Rules are asked for one by one. One that no result is about is a
-	// violation: a threshold that cannot be missed guards nothing.
+	// Rules are those that the user gave one by one. A rule that applies to no result is a
+	// violation: otherwise a mistyped threshold would always pass.
 	Rules []Rule
-	// Profile, if there is one, is asked for by name, whatever the GPU. That none of its
-	// rules is about any result is a violation.
+	// Profile, if there is one, is the profile that the user named, whatever the GPU. It is
+	// a violation if none of its rules applies to any result.
 	Profile *Profile
-	// Auto are profiles of which the one that fits the devices is gone by. None
-	// need fit.
+	// Auto are profiles, of which the first that fits the devices is applied. It is no
+	// violation if none fits.
 	Auto []Profile
 }
 
-// Empty reports whether there is nothing to hold results against.
+// Empty reports whether there are no thresholds.
 func (p Plan) Empty() bool { return len(p.Rules) == 0 && p.Profile == nil && p.Auto == nil }
 
-// Judge holds every result of a run that came to its end against the plan. It
+// Judge compares every result of a complete run with the plan's thresholds. It
 // returns nil for an empty plan.
 func (p Plan) Judge(r result.Report) *result.Gate {
 	if p.Empty() {
@@ -34,7 +34,7 @@ func (p Plan) Judge(r result.Report) *result.Gate {
 	j := judgement{gate: &result.Gate{Rules: []result.GateRule{}, Violations: []result.Violation{}}, results: r.Results}
 	for _, rule := range p.Rules {
 		if j.apply(rule) == 0 {
-			j.violate(rule, "no result is about it: nothing was measured for "+rule.about())
+			j.violate(rule, "it applies to no result: nothing was measured for "+rule.about())
 		}
 	}
 	switch {
@@ -46,13 +46,13 @@ func (p Plan) Judge(r result.Report) *result.Gate {
 	return j.gate
 }
 
-// judgement is a verdict in the making.
+// judgement collects the rules and violations of a gate.
 type judgement struct {
 	gate    *result.Gate
 	results []result.Result
 }
 
-// apply holds all results against a rule, and returns how many it is about.
+// apply compares all results with a rule, and returns how many it applies to.
 func (j *judgement) apply(r Rule) int {
 	summary := result.GateRule{
 		Rule: r.String(), Source: r.Source, Collective: r.Collective, Metric: string(r.Metric), Limit: r.Limit,
@@ -76,7 +76,7 @@ func (j *judgement) apply(r Rule) int {
 	return summary.Matched
 }
 
-// violate notes that a rule was of no use.
+// violate notes that a rule applies to no result.
 func (j *judgement) violate(r Rule, why string) {
 	j.gate.Violations = append(j.gate.Violations, result.Violation{
 		Rule: r.String(), Source: r.Source, Want: r.Limit, Text: fmt.Sprintf("%s (%s): %s", r, r.Source, why),
@@ -90,7 +90,7 @@ func (j *judgement) applyNamed(p Profile, world int) {
 	for _, rule := range rules {
 		matched += j.apply(rule)
 	}
-	why := "none of its rules is about anything that was measured"
+	why := "none of its rules applies to any result"
 	switch {
 	case matched > 0:
 		return
@@ -102,9 +102,8 @@ func (j *judgement) applyNamed(p Profile, world int) {
 	})
 }
 
-// applyFitting applies the profile that fits the devices, or says that none
-// does. Which of its rules are of no use, though their collective ran, is noted: else
-// nobody sees that a collective goes unjudged.
+// applyFitting applies the first profile that fits the devices, or notes that none
+// does. It also notes the rules that apply to no result although their collective ran.
 func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 	for _, p := range profiles {
 		rules := p.rules(r.WorldSize)
@@ -112,26 +111,26 @@ func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 			continue
 		}
 		j.gate.Profile = p.Name
-		matched, idle := 0, []string(nil)
+		matched, unmatched := 0, []string(nil)
 		for _, rule := range rules {
 			n := j.apply(rule)
 			if matched += n; n == 0 && j.missed(rule) {
-				idle = append(idle, rule.about())
+				unmatched = append(unmatched, rule.about())
 			}
 		}
 		switch {
 		case matched == 0:
-			j.gate.Note = "no threshold of the profile " + p.Name + " is about anything that was measured: speed was not judged"
-		case len(idle) > 0:
-			j.gate.Note = fmt.Sprintf("the profile %s also judges %s, of which nothing was measured", p.Name, strings.Join(idle, ", "))
+			j.gate.Note = "no threshold of the profile " + p.Name + " applies to any result: speed was not judged"
+		case len(unmatched) > 0:
+			j.gate.Note = fmt.Sprintf("the profile %s also has thresholds for %s, of which nothing was measured", p.Name, strings.Join(unmatched, ", "))
 		}
 		return
 	}
 	j.gate.Note = "no built-in profile of thresholds fits " + r.Machines() + ": speed was not judged"
 }
 
-// missed reports whether a rule is about a collective that ran. Algorithms of
-// libraries run only when asked for: where they did not, nobody misses their rules.
+// missed reports whether a rule's collective ran. A rule about an algorithm by a library,
+// which runs only when the user asks for it, is missed only if that algorithm ran.
 func (j *judgement) missed(r Rule) bool {
 	c, _ := kernels.Find(r.Collective)
 	a, named := c.Algorithm(r.Algorithm)

@@ -115,7 +115,7 @@ func TestViolationsAreSentences(t *testing.T) {
 	want := []string{
 		"allreduce twoshot float sum, 67108864 bytes in place: wanted at least 300 GB/s, got 204.9 GB/s, 31.69% under (allreduce@64M:300, --min-busbw)",
 		"allreduce twoshot float sum, 134217728 bytes out of place: wanted at least 300 GB/s, got NaN GB/s, which is no measurement (allreduce@128M:300, --min-busbw)",
-		"reduce@>=1M:3 (--min-busbw): no result is about it: nothing was measured for reduce@>=1M",
+		"reduce@>=1M:3 (--min-busbw): it applies to no result: nothing was measured for reduce@>=1M",
 		"allreduce twoshot float sum, 67108864 bytes in place: wanted at most 300 us, got 330 us, 10% over (allreduce@64M:300us, --min-busbw)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -123,7 +123,7 @@ func TestViolationsAreSentences(t *testing.T) {
 	}
 }
 
-// TestWorstIsNearest checks what a rule says about the results it is about.
+// TestWorstIsNearest checks what a rule says about the results it applies to.
 func TestWorstIsNearest(t *testing.T) {
 	report := onMany("x", 2, measured(1<<20, false, 30, 200), measured(1<<20, true, 40, 150), measured(1<<20, true, 20, 400))
 	got := Plan{Rules: append(rules(t, BusBW, "allreduce:100"), rules(t, Latency, "allreduce:1ms")...)}.Judge(report)
@@ -181,17 +181,17 @@ func TestProfiles(t *testing.T) {
 	}{
 		{"fits and misses", auto, onMany("x", 2, measured(1<<20, false, 30, 99), measured(1<<10, false, 9, 1)), "x", 1, "", "allreduce twoshot"},
 		{"fits and holds", auto, onMany("x", 2, measured(1<<20, false, 30, 100), measured(1<<10, false, 9, 1)), "x", 0, "", ""},
-		{"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1, "also judges allreduce@<=1K", "allreduce twoshot"},
+		{"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1, "also has thresholds for allreduce@<=1K", "allreduce twoshot"},
 		{"another model", auto, onMany("y", 2, measured(1<<20, false, 30, 99)), "", 0, "no built-in profile of thresholds fits 2 x y (cuda)", ""},
 		{"another number", auto, onMany("x", 3, measured(1<<20, false, 30, 99)), "", 0, "fits 3 x x", ""},
 		{"the simulator", auto, simulated, "", 0, "no built-in profile", ""},
 		{
-			"in part about nothing that ran",
+			"in part for collectives that did not run",
 			Plan{Auto: []Profile{manyOfX}},
 			onMany("x", 2, measured(1<<20, false, 30, 100)), "x", 0,
-			"the profile x also judges allreduce/oneshot@>=1M, allreduce@<=1K, of which nothing was measured", "",
+			"the profile x also has thresholds for allreduce/oneshot@>=1M, allreduce@<=1K, of which nothing was measured", "",
 		},
-		{"about nothing that ran", auto, onMany("x", 2, measured(4<<10, false, 30, 99)), "x", 0, "no threshold of the profile x is about", ""},
+		{"for collectives that did not run", auto, onMany("x", 2, measured(4<<10, false, 30, 99)), "x", 0, "no threshold of the profile x applies to any result", ""},
 		{"named, whatever the GPU", named, onMany("y", 2, measured(1<<20, false, 30, 99)), "x", 1, "", "allreduce twoshot"},
 		{"named, about nothing that ran", named, onMany("x", 4, measured(1<<20, false, 30, 99)), "x", 1, "", "profile x: none of its rules"},
 		{"named, for another number", named, onMany("x", 8, measured(1<<20, false, 30, 99)), "x", 1, "", "profile x: it has no rule for 8 ranks"},

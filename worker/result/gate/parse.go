@@ -13,7 +13,7 @@ import (
 	"gpurun/kernels/tuning"
 )
 
-// Grammar says how a rule is written, for people whose rule is none.
+// Grammar says how to write a rule, for errors about one that cannot be read.
 func (m Metric) Grammar() string {
 	limit, example := "GBPS", "allreduce@>=64M:300"
 	if m == Latency {
@@ -121,10 +121,10 @@ func (r *Rule) setSizes(text string) (err error) {
 	return err
 }
 
-// longest is a latency beyond which a threshold is a slip.
+// longest is the latency above which a threshold must be a mistake.
 const longest = time.Hour
 
-// parseLimit reads what stands behind the colon.
+// parseLimit reads the part behind the colon.
 func parseLimit(m Metric, text string) (float64, error) {
 	if m == BusBW {
 		limit, err := strconv.ParseFloat(text, 64)

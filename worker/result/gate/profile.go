@@ -50,7 +50,7 @@ func (p Profile) fits(devices []cudart.Info) bool {
 	})
 }
 
-// cuda is what devices that are GPUs have as their backend.
+// cuda is the backend of devices that are GPUs.
 const cuda = "cuda"
 
 // profileText is a profile as TOML.

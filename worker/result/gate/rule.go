@@ -1,6 +1,6 @@
-// Package gate decides whether verified results are fast enough: it holds every
-// result by itself, never a mean, against thresholds. They are asked for one by
-// one, or come from a profile of a GPU model.
+// Package gate decides whether verified results are fast enough: it compares every
+// single result, never a mean, with thresholds. The user gives them one by one, or they
+// come from a profile of a GPU model.
 package gate
 
 import (
@@ -16,7 +16,7 @@ import (
 // Metric is what a rule limits.
 type Metric string
 
-// The metrics. Both go by the median on the slowest rank.
+// The metrics. Both are those of the median on the slowest rank.
 const (
 	BusBW   Metric = "busbw"   // GB/s at least, 1e9 bytes per second
 	Latency Metric = "latency" // microseconds at most
@@ -31,10 +31,10 @@ type Rule struct {
 	// math.MaxInt64 where there is no bound.
 	Least, Most int64
 	Limit       float64
-	Source      string // who asks for it, for people
+	Source      string // where the limit comes from, for messages
 }
 
-// anySize is a rule's Most that does not bound.
+// anySize is the Most of a rule without an upper bound.
 const anySize = math.MaxInt64
 
 // String writes the rule as [Parse] reads it.
@@ -61,9 +61,9 @@ func (r Rule) String() string {
 	return text
 }
 
-// matches reports whether a result is one that the rule is about. Where ranks do
-// not divide a size, a little less is measured than was asked for: whoever names a
-// size may mean either.
+// matches reports whether the rule applies to a result. Where a size is not divisible by
+// the ranks, the measured size is a little smaller than the requested one: a rule may
+// name either.
 func (r Rule) matches(x result.Result) bool {
 	return x.Collective == r.Collective && (r.Algorithm == "" || x.Algorithm == r.Algorithm) &&
 		(r.covers(x.Bytes) || r.covers(cmp.Or(x.AskedBytes, x.Bytes)))
@@ -71,7 +71,7 @@ func (r Rule) matches(x result.Result) bool {
 
 func (r Rule) covers(bytes int64) bool { return r.Least <= bytes && bytes <= r.Most }
 
-// value is what the rule limits.
+// value is the result's value of the rule's metric.
 func (r Rule) value(x result.Result) float64 {
 	if r.Metric == Latency {
 		return x.Time.P50
@@ -79,8 +79,8 @@ func (r Rule) value(x result.Result) float64 {
 	return x.BusBW
 }
 
-// margin is how far a value is on the right side, as a part of the limit;
-// negative is the wrong side. A time that is none proves nothing.
+// margin is the distance of a value from the limit, divided by the limit; negative: the
+// value misses the limit. A value that is not positive and finite misses every limit.
 func (r Rule) margin(value float64) float64 {
 	switch {
 	case !(value > 0) || math.IsInf(value, 0):
@@ -91,7 +91,7 @@ func (r Rule) margin(value float64) float64 {
 	return value/r.Limit - 1
 }
 
-// complain says by how much a result misses the limit.
+// complain describes by how much a result misses the limit.
 func (r Rule) complain(x result.Result) string {
 	value := r.value(x)
 	order, unit, off := "at least", "GB/s", "under"
@@ -105,7 +105,7 @@ func (r Rule) complain(x result.Result) string {
 	return fmt.Sprintf("%s: wanted %s %s %s, got %s %s, %s (%s, %s)", x, order, number(r.Limit), unit, number(value), unit, by, r, r.Source)
 }
 
-// number writes a rate or time as precisely as it is worth.
+// number writes a rate or time with at least four significant digits.
 func number(x float64) string {
 	if x >= 1000 {
 		return strconv.FormatFloat(x, 'f', 0, 64)

@@ -11,8 +11,8 @@ import (
 )
 
 // A rank is slow when its median is more than slowFactor times the mean of the
-// others' and more than one standard deviation of theirs above it. At sizes below
-// slowBytes a difference of a microsecond, which is chance, would be enough.
+// others', and more than one standard deviation of theirs above that mean. Below
+// slowBytes a random difference of a microsecond would be enough.
 const (
 	slowFactor = 1.10
 	slowBytes  = 1 << 20
@@ -20,12 +20,11 @@ const (
 
 // SlowRank is the rank that was slower than the others, or nil.
 //
-// In a collective all wait for the slowest, so a slow GPU or link makes all ranks'
-// times long, and alike: no difference is no proof of health. What a
-// difference does show is a rank that was late in a way the others need not wait
-// for: its own launches, its last stores, a GPU shared with someone else. Between
-// a root and the others there are differences by design, and the simulator's ranks
-// take turns on the CPU, so neither is judged.
+// In a collective all ranks wait for the slowest one, so a slow GPU or link makes the
+// times of all ranks equally long: equal times do not prove that all GPUs are healthy.
+// A difference shows a delay that the other ranks do not wait for: slow launches, slow
+// last stores, or a GPU that another program uses. The times of a root differ from the
+// others' by design, and the simulator's ranks share the CPU: neither is judged.
 func SlowRank(devices []cudart.Info, r result.Result) *int {
 	onGPUs := !slices.ContainsFunc(devices, func(d cudart.Info) bool { return d.Backend != cuda })
 	if !onGPUs || r.Bytes < slowBytes || r.Root >= 0 {
@@ -62,8 +61,8 @@ func moments(xs []float64) (mean, sigma float64) {
 	return mean, math.Sqrt(sigma)
 }
 
-// SlowRanks says of each rank that was slow in any result how often it was, and
-// where the most, a sentence each, by rank.
+// SlowRanks describes, in a sentence for each rank that was slow in any result, how often
+// it was slow, and in which result the most.
 func SlowRanks(results []result.Result) []string {
 	var sentences []string
 	judged := 0
@@ -89,7 +88,7 @@ func SlowRanks(results []result.Result) []string {
 	return sentences
 }
 
-// lag is how many times longer than the others' mean the slow rank took.
+// lag is the slow rank's time divided by the mean of the others' times.
 func lag(r result.Result) float64 {
 	rank := *r.SlowRank
 	mean, _ := moments(slices.Delete(slices.Clone(r.RankTimes), rank, rank+1))

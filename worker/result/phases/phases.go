@@ -1,9 +1,9 @@
-// Package phases tells where the time of a run goes: what each process did from
-// when to when, from the start of the launcher to its end.
+// Package phases divides the time of a run into phases: it records which phase each
+// process was in, from the start of the launcher to its end.
 //
-// A [Recorder] belongs to a process. [Of] puts together what all processes of a
-// machine recorded. All of them read CLOCK_BOOTTIME, which they share, and from
-// which the kernel counts when a process was started.
+// A [Recorder] belongs to a process. [NewTiming] combines the records of all processes of
+// a machine. All of them read CLOCK_BOOTTIME, by which the kernel also counts when a
+// process was started.
 package phases
 
 import (
@@ -18,38 +18,38 @@ type Phase int
 // The phases of a run: first the launcher's, then every worker's, and last the
 // launcher's again.
 const (
-	Guard   Phase = iota // starts, until it starts the agent
-	Agent                // starts
-	Plan                 // flags and settings are read
-	Find                 // devices are looked for
-	Prepare              // the job is made, and the rendezvous
-	Fork                 // the workers are started
+	Guard   Phase = iota // from the guard's start until it starts the agent
+	Agent                // from the agent's start until it reads settings
+	Plan                 // reading flags and settings
+	Find                 // finding the devices
+	Prepare              // making the job, and opening the rendezvous
+	Fork                 // starting the workers
 
-	Start     // of a worker, from the fork
-	Init      // of the driver
-	Open      // of the device: its context
-	Join      // the rendezvous, as far as it took longer than Init and Open
-	Compare   // devices, and who reaches whom
-	Libraries // of others are opened
-	Settle    // on how memory is shared
-	Allocate  // the own memory
-	Exchange  // handles of it
-	Map       // the peers' memory
-	Enter     // libraries of others connect to their peers
-	Ready     // the communicator is made, and the ranks meet
-	Links     // are measured
-	Load      // the kernels of the first case
-	Verify    // the first call
-	Measure   // the first case is timed, verified again and reported
-	Cases     // all others
-	Leave     // memory is freed in step with the peers
-	Close     // of the device
-	Exit      // of the process, as the launcher sees it
+	Start     // of the worker, from the fork on
+	Init      // initializing the driver
+	Open      // opening the device and its context
+	Join      // joining the rendezvous, as far as that takes longer than Init and Open
+	Compare   // comparing devices, and which has access to which
+	Libraries // opening NCCL, NVSHMEM and cuBLAS
+	Settle    // agreeing on how memory is shared
+	Allocate  // allocating the rank's own memory
+	Exchange  // exchanging memory handles
+	Map       // mapping the peers' memory
+	Enter     // connecting NCCL and NVSHMEM to their peers
+	Ready     // making the communicator, and a barrier
+	Links     // measuring the links
+	Load      // loading the kernels of the first case
+	Verify    // verifying the first call
+	Measure   // timing the first case, verifying it again, and reporting it
+	Cases     // all other cases
+	Leave     // freeing memory in step with the peers
+	Close     // closing the device
+	Exit      // of the worker, as the launcher sees it
 
 	End // of the launcher's work
 )
 
-// names are the phases in the words of a table.
+// names are the phases' names in the table and in JSON.
 func names() []string {
 	return []string{
 		"guard starts", "agent starts", "read settings", "find devices", "prepare the job", "start workers",

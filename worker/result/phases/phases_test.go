@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gpurun/worker/process/procfs"
 )
 
 // fakeClock is a recorder whose clock shows what stands in it.
@@ -31,7 +33,7 @@ func TestPhasesOnlyGoForward(t *testing.T) {
 	c := newFakeClock()
 	c.beginAt(Init, 10)
 	c.at = 11
-	joined := c.Beside(Join)
+	joined := c.Concurrent(Join)
 	c.beginAt(Open, 20)
 	c.at = 25
 	joined()
@@ -43,7 +45,7 @@ func TestPhasesOnlyGoForward(t *testing.T) {
 		{Phase: Init, Begin: 10, End: 20},
 		{Phase: Open, Begin: 20, End: 30},
 		{Phase: Cases, Begin: 30, End: 60},
-		{Phase: Join, Begin: 11, End: 25, Beside: true},
+		{Phase: Join, Begin: 11, End: 25, Concurrent: true},
 	}
 	if diff := cmp.Diff(want, c.Spans()); diff != "" {
 		t.Error(diff)
@@ -57,7 +59,7 @@ func TestPhasesOnlyGoForward(t *testing.T) {
 func TestNoRecorderNotesNothing(t *testing.T) {
 	var none *Recorder
 	none.Begin(Init)
-	none.Beside(Join)()
+	none.Concurrent(Join)()
 	if spans := none.Spans(); spans != nil {
 		t.Errorf("got %v", spans)
 	}
@@ -85,7 +87,7 @@ func TestWaitsAreNotOnThePath(t *testing.T) {
 		{Rank: 0, Started: 110 * ms, Exited: 498 * ms, Spans: []Span{
 			{Phase: Init, Begin: 130 * ms, End: 430 * ms},
 			{Phase: Compare, Begin: 430 * ms, End: 440 * ms},
-			{Phase: Join, Begin: 131 * ms, End: 150 * ms, Beside: true},
+			{Phase: Join, Begin: 131 * ms, End: 150 * ms, Concurrent: true},
 		}},
 		{Rank: 1, Started: 120 * ms, Exited: 450 * ms, Spans: []Span{
 			{Phase: Init, Begin: 140 * ms, End: 180 * ms},
@@ -93,13 +95,13 @@ func TestWaitsAreNotOnThePath(t *testing.T) {
 		}},
 		{Rank: 2, Started: 120 * ms, Exited: 450 * ms}, // crashed
 	}
-	got := Of(launcher, workers)
+	got := NewTiming(launcher, workers)
 	want := []Row{
 		{Phase: Plan, Rank: -1, Begin: 0, Time: 10, OnPath: 10},
 		{Phase: Fork, Rank: -1, Begin: 10, Time: 10, OnPath: 10},
 		{Phase: Start, Rank: 0, Begin: 10, Time: 20, OnPath: 20},
 		{Phase: Init, Rank: 0, Begin: 30, Time: 300, OnPath: 290},
-		{Phase: Join, Rank: 0, Begin: 31, Time: 19, Beside: true},
+		{Phase: Join, Rank: 0, Begin: 31, Time: 19, Concurrent: true},
 		{Phase: Compare, Rank: 1, Begin: 80, Time: 260, OnPath: 10},
 		{Phase: Exit, Rank: 0, Begin: 340, Time: 58, OnPath: 58},
 		{Phase: End, Rank: -1, Begin: 400, Time: 5, OnPath: 7},
@@ -112,8 +114,8 @@ func TestWaitsAreNotOnThePath(t *testing.T) {
 	}
 }
 
-// However long who takes for what, the path adds up to the whole, and nothing on it
-// goes back in time.
+// Whatever times the ranks take, the path adds up to the total, and no time on it is
+// negative.
 func TestThePathAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := func(from, to Phase, at time.Duration) []Span {
@@ -138,7 +140,7 @@ func TestThePathAddsUp(t *testing.T) {
 			workers = append(workers, w)
 		}
 		launcher = append(launcher, Span{Phase: End, Begin: last, End: last + time.Millisecond})
-		timing, sum := Of(launcher, workers), 0.0
+		timing, sum := NewTiming(launcher, workers), 0.0
 		for _, row := range timing.Path {
 			sum += row.OnPath
 			if row.OnPath < 0 || row.OnPath > row.Time+1e-6 && row.Phase < Start {
@@ -169,7 +171,7 @@ func TestFirstResultsAreThoseOfAllRanks(t *testing.T) {
 		verified float64
 		result   float64
 	}{{late, 40, 51}, {late[:2], 0, 0}, {nil, 0, 0}} {
-		got := Of(launcher, []Worker{{Rank: 0, Spans: whole}, {Rank: 1, Spans: c.second}})
+		got := NewTiming(launcher, []Worker{{Rank: 0, Spans: whole}, {Rank: 1, Spans: c.second}})
 		if got.FirstVerified != c.verified || got.FirstResult != c.result {
 			t.Errorf("verified after %v and a result after %v, want %v and %v", got.FirstVerified, got.FirstResult, c.verified, c.result)
 		}
@@ -177,8 +179,8 @@ func TestFirstResultsAreThoseOfAllRanks(t *testing.T) {
 }
 
 func TestStuckWorkersNeverExit(t *testing.T) {
-	stuck := Worker{Rank: 0, Exited: At(time.Time{}), Spans: []Span{{Phase: Init, Begin: 10, End: 20}}}
-	for _, row := range Of([]Span{{Phase: Fork, End: 30}}, []Worker{stuck}).Path {
+	stuck := Worker{Rank: 0, Exited: SinceBoot(time.Time{}), Spans: []Span{{Phase: Init, Begin: 10, End: 20}}}
+	for _, row := range NewTiming([]Span{{Phase: Fork, End: 30}}, []Worker{stuck}).Path {
 		if row.Phase == Exit || row.Time < 0 {
 			t.Errorf("%+v", row)
 		}
@@ -191,7 +193,7 @@ func TestTableNamesWhatMatters(t *testing.T) {
 		Path: []Row{
 			{Phase: Plan, Rank: -1, Time: 5, OnPath: 5},
 			{Phase: Init, Rank: 3, Begin: 5, Time: 25, OnPath: 25},
-			{Phase: Join, Rank: 1, Begin: 6, Time: 2, Beside: true},
+			{Phase: Join, Rank: 1, Begin: 6, Time: 2, Concurrent: true},
 		},
 	}
 	var out strings.Builder
@@ -230,33 +232,14 @@ func TestEveryPhaseHasItsName(t *testing.T) {
 }
 
 func TestStartOfThisProcess(t *testing.T) {
-	start, err := StartOf(os.Getpid())
+	self, err := procfs.Read(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start <= 0 || start > Now() {
-		t.Errorf("started at %v, and it is %v", start, Now())
+	if self.Started > Now() {
+		t.Errorf("started at %v, and it is %v", self.Started, Now())
 	}
-	if _, err := StartOf(0); err == nil {
-		t.Error("process 0 was started")
-	}
-	if at := At(time.Now().Add(-time.Minute)); Now()-at < time.Minute {
+	if at := SinceBoot(time.Now().Add(-time.Minute)); Now()-at < time.Minute {
 		t.Errorf("a minute ago was %v ago", Now()-at)
-	}
-}
-
-func TestStartStandsInField22(t *testing.T) {
-	const rest = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n"
-	for stat, want := range map[string]time.Duration{
-		"7 (gpurun)" + rest:         47110 * time.Millisecond,
-		"7 (a b) S 1 (2) c)" + rest: 47110 * time.Millisecond,
-		"7 (gpurun) S 1 2":          -1,
-		"":                          -1,
-		"7 (x)" + strings.Replace(rest, "4711", "soon", 1): -1,
-	} {
-		got, err := parseStart([]byte(stat))
-		if (err != nil) != (want < 0) || err == nil && got != want {
-			t.Errorf("%q: %v, %v", stat, got, err)
-		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Print writes the path as a table: of each phase the rank that took longest, when it
-// began, for how long, and by how much that delayed the run.
+// Print writes the critical path as a table: for each phase the rank that took longest,
+// when it began, how long it took, and by how much the phase delayed the run.
 func (t Timing) Print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%-18s %4s %10s %10s %10s\n", "PHASE", "RANK", "BEGIN ms", "TIME ms", "PATH ms"); err != nil {
 		return err
@@ -16,7 +16,7 @@ func (t Timing) Print(w io.Writer) error {
 		if row.Rank != launcherRank {
 			rank = fmt.Sprint(row.Rank)
 		}
-		if row.Beside {
+		if row.Concurrent {
 			path = "beside"
 		}
 		if _, err := fmt.Fprintf(w, "%-18s %4s %10.1f %10.1f %10s\n", row.Phase, rank, row.Begin, row.Time, path); err != nil {
@@ -27,7 +27,8 @@ func (t Timing) Print(w io.Writer) error {
 	return err
 }
 
-// summary says when what was reached that matters.
+// summary says when the first call was verified, when the first result was there, and
+// how long the run took.
 func (t Timing) summary() string {
 	text := fmt.Sprintf("all of it took %.1f ms", t.Total)
 	if t.FirstResult > 0 {

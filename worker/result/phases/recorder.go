@@ -6,30 +6,31 @@ import (
 	"time"
 )
 
-// Span is when a process was in a phase. Times are since the machine's boot.
+// Span is the time that a process was in a phase. Times are since the machine's boot.
 type Span struct {
 	Phase Phase         `json:"phase"`
 	Begin time.Duration `json:"begin_ns"`
 	End   time.Duration `json:"end_ns"`
-	// Beside marks what went on beside the other spans, which follow one another.
-	Beside bool `json:"beside,omitempty"`
+	// Concurrent marks a span that overlaps with others. All other spans of a process
+	// follow one another.
+	Concurrent bool `json:"beside,omitempty"`
 }
 
 // Recorder notes the phases of a process. It is safe for concurrent use. A nil
 // Recorder notes nothing.
 type Recorder struct {
-	mu     sync.Mutex
-	clock  func() time.Duration
-	spans  []Span // one after the other; the last goes on
-	beside []Span
+	mu         sync.Mutex
+	clock      func() time.Duration
+	spans      []Span // one after the other; the last one has not ended
+	concurrent []Span
 }
 
-// NewRecorder returns a recorder that has noted nothing yet.
+// NewRecorder returns a recorder without phases.
 func NewRecorder() *Recorder { return &Recorder{clock: now} }
 
-// Begin ends the phase that goes on and begins p. Phases only go forward: what is
-// done again, such as the loading of a later case's kernels, counts for the phase in
-// which that happens.
+// Begin ends the current phase and begins p. Phases only go forward: a step that is
+// repeated later, such as loading the kernels of another case, counts for the phase
+// that is then current.
 func (r *Recorder) Begin(p Phase) {
 	if r == nil {
 		return
@@ -37,7 +38,7 @@ func (r *Recorder) Begin(p Phase) {
 	r.begin(p, r.clock())
 }
 
-// begin is Begin at another time.
+// begin is Begin at a given time.
 func (r *Recorder) begin(p Phase, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,8 +52,8 @@ func (r *Recorder) begin(p Phase, at time.Duration) {
 	r.spans = append(r.spans, Span{Phase: p, Begin: at})
 }
 
-// Beside notes something that goes on beside the phases until end is called.
-func (r *Recorder) Beside(p Phase) (end func()) {
+// Concurrent notes a phase that overlaps with others, from now until end is called.
+func (r *Recorder) Concurrent(p Phase) (end func()) {
 	if r == nil {
 		return func() {}
 	}
@@ -60,12 +61,12 @@ func (r *Recorder) Beside(p Phase) (end func()) {
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.beside = append(r.beside, Span{Phase: p, Begin: begin, End: r.clock(), Beside: true})
+		r.concurrent = append(r.concurrent, Span{Phase: p, Begin: begin, End: r.clock(), Concurrent: true})
 	}
 }
 
-// Spans returns the phases up to now, and then what went on beside them. The phase
-// that goes on ends now in what is returned.
+// Spans returns the phases up to now, and then the concurrent ones. In the result, the
+// current phase ends now.
 func (r *Recorder) Spans() []Span {
 	if r == nil {
 		return nil
@@ -76,10 +77,10 @@ func (r *Recorder) Spans() []Span {
 	if n := len(all); n > 0 {
 		all[n-1].End = r.clock()
 	}
-	return append(all, r.beside...)
+	return append(all, r.concurrent...)
 }
 
-// contextKey is where a context has its recorder.
+// contextKey is the key of a context's recorder.
 type contextKey struct{}
 
 // NewContext returns a context that carries r.
@@ -87,8 +88,8 @@ func NewContext(ctx context.Context, r *Recorder) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-// FromContext returns the recorder that the context carries, or nil. A nil context,
-// as a command has that is not executed, carries none.
+// FromContext returns the recorder that the context carries, or nil. It accepts a nil
+// context, which a cobra command has before it is executed.
 func FromContext(ctx context.Context) *Recorder {
 	if ctx == nil {
 		return nil

@@ -6,56 +6,56 @@ import (
 	"time"
 )
 
-// Timing is where the time of a run went, in milliseconds from the start of the
-// launcher.
+// Timing attributes the time of a run to its critical path: a phase counts from when the
+// last rank finished the phase before it. Times are in milliseconds from the start of
+// the launcher.
 type Timing struct {
-	// FirstVerified is when the first call was verified on all ranks, and FirstResult
-	// when it had been timed, verified again and reported; 0: some rank did not get to
-	// the end of its work, or nothing was verified.
+	// FirstVerified is when the first call was verified on all ranks. FirstResult is when
+	// the first case had been timed, verified again and reported. 0: a rank did not finish
+	// its work, or nothing was verified.
 	FirstVerified float64 `json:"first_verified_ms"`
 	FirstResult   float64 `json:"first_result_ms"`
 	Total         float64 `json:"total_ms"`
-	// Path is how the run got from phase to phase. The times on the path add up to
+	// Path is the critical path, a row for each phase. The times on the path add up to
 	// Total.
 	Path []Row `json:"path"`
-	// Ranks is what each rank did.
+	// Ranks are the phases of each rank.
 	Ranks []Rank `json:"ranks"`
 }
 
-// Row is a phase of all ranks. Ranks wait for each other, so that the longest times of
-// all phases add up to more than the run took: who is early in one phase is long in the
-// next.
+// Row is a phase of all ranks. The longest times of all phases add up to more than the
+// run took: a rank that finishes a phase early waits in the next one.
 type Row struct {
 	Phase Phase `json:"phase"`
-	// Rank took longest, from Begin on and for Time; -1: it is the launcher's.
+	// Rank is the one that took longest, from Begin on and for Time; -1: the launcher.
 	Rank  int     `json:"rank"`
 	Begin float64 `json:"begin_ms"`
 	Time  float64 `json:"time_ms"`
-	// OnPath is by how much the phase delayed the run: from the moment when the last
-	// rank was through with the phase before to that when the last was through with
-	// this one. What goes on beside delays nothing.
-	OnPath float64 `json:"path_ms"`
-	Beside bool    `json:"beside,omitempty"`
+	// OnPath is by how much the phase delayed the run: the time from when the last rank
+	// finished the phase before until the last rank finished this one. A concurrent span
+	// delays nothing.
+	OnPath     float64 `json:"path_ms"`
+	Concurrent bool    `json:"beside,omitempty"`
 }
 
-// Rank is what one rank did.
+// Rank is one rank's phases.
 type Rank struct {
 	Rank   int   `json:"rank"`
 	Phases []Row `json:"phases"`
 }
 
-// Worker is one worker's life. Times are since the machine's boot.
+// Worker is what is known of one worker's time. Times are since the machine's boot.
 type Worker struct {
 	Rank            int
-	Started, Exited time.Duration // as the launcher saw it; one that is stuck never exited
-	// Spans are what it recorded; none: it came to a bad end.
+	Started, Exited time.Duration // as the launcher saw it; a worker that did not die of SIGKILL has no Exited
+	// Spans are those that the worker recorded; none: it failed before it reported them.
 	Spans []Span
 }
 
 // spans are all of the worker's, from the fork to the exit.
 func (w Worker) spans() []Span {
 	last := len(w.Spans) - 1
-	for last >= 0 && w.Spans[last].Beside {
+	for last >= 0 && w.Spans[last].Concurrent {
 		last--
 	}
 	if last < 0 {
@@ -71,8 +71,8 @@ func (w Worker) spans() []Span {
 // launcherRank stands for the launcher.
 const launcherRank = -1
 
-// Of puts together what the launcher recorded, and the lives of its workers.
-func Of(launcher []Span, workers []Worker) Timing {
+// NewTiming combines the launcher's spans with those of its workers.
+func NewTiming(launcher []Span, workers []Worker) Timing {
 	t := Timing{Path: []Row{}, Ranks: []Rank{}}
 	if len(launcher) == 0 {
 		return t
@@ -83,7 +83,7 @@ func Of(launcher []Span, workers []Worker) Timing {
 		all[w.Rank] = w.spans()
 		t.Ranks = append(t.Ranks, Rank{w.Rank, rowsOf(w.Rank, all[w.Rank], origin)})
 	}
-	reached := origin // by the last of all
+	reached := origin // by the last rank
 	for p := Guard; p <= End; p++ {
 		if row, end, ok := longest(all, p, false, origin); ok {
 			row.OnPath = milliseconds(max(end-reached, 0))
@@ -101,8 +101,8 @@ func Of(launcher []Span, workers []Worker) Timing {
 	return t
 }
 
-// untilForked has the launcher's Fork end with the start of the last worker: from then
-// on it only waits.
+// untilForked ends the launcher's Fork with the start of the last worker: from then
+// on the launcher only waits.
 func untilForked(launcher []Span, workers []Worker) []Span {
 	all := slices.Clone(launcher)
 	for i, s := range all {
@@ -117,14 +117,14 @@ func untilForked(launcher []Span, workers []Worker) []Span {
 	return all
 }
 
-// allLeft reports whether all workers got to the end of their work.
+// allLeft reports whether all workers finished their work.
 func allLeft(workers []Worker) bool {
 	return !slices.ContainsFunc(workers, func(w Worker) bool {
 		return !slices.ContainsFunc(w.Spans, func(s Span) bool { return s.Phase == Leave })
 	})
 }
 
-// mark notes when a phase was over that matters most.
+// mark notes when the phases of FirstVerified and FirstResult were over.
 func (t *Timing) mark(p Phase, reached float64) {
 	switch p {
 	case Verify:
@@ -134,11 +134,11 @@ func (t *Timing) mark(p Phase, reached float64) {
 	}
 }
 
-// longest finds who took longest for a phase, and when the last was through with it.
-func longest(all map[int][]Span, p Phase, beside bool, origin time.Duration) (row Row, end time.Duration, ok bool) {
+// longest finds the rank that took longest for a phase, and when the last rank finished it.
+func longest(all map[int][]Span, p Phase, concurrent bool, origin time.Duration) (row Row, end time.Duration, ok bool) {
 	for _, rank := range slices.Sorted(maps.Keys(all)) {
 		for _, s := range all[rank] {
-			if s.Phase != p || s.Beside != beside {
+			if s.Phase != p || s.Concurrent != concurrent {
 				continue
 			}
 			if r := rowOf(rank, s, origin); !ok || r.Time > row.Time {
@@ -159,7 +159,7 @@ func rowsOf(rank int, spans []Span, origin time.Duration) []Row {
 }
 
 func rowOf(rank int, s Span, origin time.Duration) Row {
-	return Row{Phase: s.Phase, Rank: rank, Begin: milliseconds(s.Begin - origin), Time: milliseconds(s.End - s.Begin), Beside: s.Beside}
+	return Row{Phase: s.Phase, Rank: rank, Begin: milliseconds(s.Begin - origin), Time: milliseconds(s.End - s.Begin), Concurrent: s.Concurrent}
 }
 
 // milliseconds are rounded to whole microseconds.

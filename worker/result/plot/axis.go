@@ -16,8 +16,8 @@ func (a *axis) include(v float64) {
 	a.least, a.most = min(a.least, v), max(a.most, v)
 }
 
-// widen makes room for a factor at both ends if there is one value alone, and for a
-// little of it else.
+// widen adds 4% of the axis at both ends. Where there is only one value, it adds the
+// factor.
 func (a *axis) widen(factor float64) {
 	if a.least != a.most {
 		factor = math.Pow(a.most/a.least, 0.04)
@@ -25,12 +25,12 @@ func (a *axis) widen(factor float64) {
 	a.least, a.most = a.least/factor, a.most*factor
 }
 
-// at is where a value lies, from 0 to 1.
+// at is the position of a value on the axis, from 0 to 1.
 func (a axis) at(v float64) float64 {
 	return math.Log(v/a.least) / math.Log(a.most/a.least)
 }
 
-// powersOf2 are up to most ticks at powers of 2, at equal distances.
+// powersOf2 are at most that many ticks, at powers of 2, at equal distances.
 func (a axis) powersOf2(most int) []float64 {
 	first, last := int(math.Ceil(math.Log2(a.least))), int(math.Floor(math.Log2(a.most)))
 	step := 1
@@ -44,8 +44,8 @@ func (a axis) powersOf2(most int) []float64 {
 	return ticks
 }
 
-// decades are up to most ticks: 1, 2 and 5 of each power of 10, or else the powers of
-// 10 alone, or some of them.
+// decades are at most that many ticks: 1, 2 and 5 times each power of 10, or every power
+// of 10, or every n-th power.
 func (a axis) decades(most int) []float64 {
 	if ticks := a.multiples([]float64{1, 2, 5}, 1); len(ticks) <= most {
 		return ticks
@@ -72,7 +72,7 @@ func (a axis) multiples(of []float64, step int) []float64 {
 	return ticks
 }
 
-// decimal writes a tick without an exponent as long as that is short.
+// decimal writes a tick, without an exponent from 1e-4 to 1e7.
 func decimal(v float64) string {
 	if v >= 1e-4 && v < 1e7 {
 		return strconv.FormatFloat(v, 'f', -1, 64)

@@ -2,17 +2,17 @@
 // for terminals. The same input gives the same bytes.
 package plot
 
-// Panel is one diagram. Points that are not positive, or out of all proportion, have no
-// place on its axes and are left out.
+// Panel is one diagram. It leaves out points with a coordinate that is not positive, or
+// not between 1e-150 and 1e150.
 type Panel struct {
 	Title          string
 	XLabel, YLabel string // with units
 	// XTick writes a value of the horizontal axis, whose ticks are powers of 2.
 	XTick func(x float64) string
-	// Lines keep their colours and letters, by their places, also where others have no
-	// points: these are left out of the legend.
+	// Lines get their colours and letters by their index. A line without points keeps its
+	// index, and is left out of the legend.
 	Lines []Line
-	// Level is a horizontal line that others may come near to; nil is none.
+	// Level is a horizontal line, such as an upper bound; nil: none.
 	Level *Level
 }
 
@@ -22,7 +22,7 @@ type Line struct {
 	Points []Point
 }
 
-// Point is a value over another.
+// Point is a point of a line.
 type Point struct{ X, Y float64 }
 
 // Level is a horizontal line.
@@ -41,7 +41,7 @@ func (p Panel) Empty() bool {
 	return true
 }
 
-// drawn are the lines without the points that have no place.
+// drawn are the lines without the points that are left out.
 func (p Panel) drawn() []Line {
 	var lines []Line
 	for _, l := range p.Lines {
@@ -56,10 +56,10 @@ func (p Panel) drawn() []Line {
 	return lines
 }
 
-// drawable reports whether a value has a place on an axis, with room around it.
+// drawable reports whether a value can be on an axis, with room around it.
 func drawable(v float64) bool { return v >= 1e-150 && v <= 1e150 }
 
-// axes are wide enough for all that is drawn.
+// axes include all that is drawn.
 func (p Panel) axes() (x, y axis) {
 	for _, l := range p.drawn() {
 		for _, at := range l.Points {

@@ -9,7 +9,7 @@ import (
 )
 
 // A text panel is at least so wide and so high, in characters. The height is that of
-// the field between the axes.
+// the canvas between the axes.
 const (
 	MinTextWidth  = 40
 	MinTextHeight = 6
@@ -18,7 +18,7 @@ const (
 // yTickWidth is the room for ticks beside the vertical axis.
 const yTickWidth = 8
 
-// Text draws a panel in characters, at most width wide, with a field of so many
+// Text draws a panel in characters, at most width wide, with a canvas of that many
 // lines. Points are letters, and braille dots join them: lines can be told apart
 // without colours. Where points of several lines coincide there is an asterisk.
 func Text(w io.Writer, p Panel, width, height int) error {
@@ -28,52 +28,52 @@ func Text(w io.Writer, p Panel, width, height int) error {
 	if p.Empty() {
 		b.WriteString("  nothing to draw\n")
 	} else {
-		f := newField(width-yTickWidth-2, height)
+		c := newCanvas(width-yTickWidth-2, height)
 		x, y := p.axes()
-		f.draw(p, x, y)
-		f.write(&b, y)
-		b.WriteString(f.xTicks(x, p.XTick))
-		fmt.Fprintf(&b, "%*s%s\n", yTickWidth+2, "", centred(p.XLabel, f.columns))
+		c.draw(p, x, y)
+		c.write(&b, y)
+		b.WriteString(c.xTicks(x, p.XTick))
+		fmt.Fprintf(&b, "%*s%s\n", yTickWidth+2, "", centred(p.XLabel, c.columns))
 		writeLegend(&b, p, width)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// field is what lies between the axes: cells with 2 by 4 braille dots each, or with
+// canvas is the area between the axes: cells with 2 by 4 braille dots each, or with
 // a character instead.
-type field struct {
+type canvas struct {
 	columns, rows int
 	dots          [][]rune
 	letters       [][]rune // 0: none
 }
 
-func newField(columns, rows int) field {
-	f := field{columns: columns, rows: rows}
+func newCanvas(columns, rows int) canvas {
+	c := canvas{columns: columns, rows: rows}
 	for range rows {
-		f.dots = append(f.dots, make([]rune, columns))
-		f.letters = append(f.letters, make([]rune, columns))
+		c.dots = append(c.dots, make([]rune, columns))
+		c.letters = append(c.letters, make([]rune, columns))
 	}
-	return f
+	return c
 }
 
-func (f field) draw(p Panel, x, y axis) {
+func (c canvas) draw(p Panel, x, y axis) {
 	if l := p.Level; l != nil && drawable(l.Y) {
-		_, row := f.cell(0, y.at(l.Y))
-		for column := range f.columns {
-			f.letters[row][column] = '╌'
+		_, row := c.cell(0, y.at(l.Y))
+		for column := range c.columns {
+			c.letters[row][column] = '╌'
 		}
 	}
 	for i, line := range p.drawn() {
 		for n, at := range line.Points {
 			if n > 0 {
 				before := line.Points[n-1]
-				f.join(x.at(before.X), y.at(before.Y), x.at(at.X), y.at(at.Y))
+				c.join(x.at(before.X), y.at(before.Y), x.at(at.X), y.at(at.Y))
 			}
 		}
 		for _, at := range line.Points {
-			column, row := f.cell(x.at(at.X), y.at(at.Y))
-			f.mark(column, row, letter(i))
+			column, row := c.cell(x.at(at.X), y.at(at.Y))
+			c.mark(column, row, letter(i))
 		}
 	}
 }
@@ -81,67 +81,67 @@ func (f field) draw(p Panel, x, y axis) {
 // letter is the marker of the i-th line.
 func letter(i int) rune { return 'A' + rune(i%26) }
 
-func (f field) mark(column, row int, letter rune) {
-	switch have := f.letters[row][column]; have {
+func (c canvas) mark(column, row int, letter rune) {
+	switch have := c.letters[row][column]; have {
 	case 0, '╌', letter:
-		f.letters[row][column] = letter
+		c.letters[row][column] = letter
 	default:
-		f.letters[row][column] = '*'
+		c.letters[row][column] = '*'
 	}
 }
 
-// cell is where a point lies that is so far along the axes, from 0 to 1.
-func (f field) cell(x, y float64) (column, row int) {
-	column = int(math.Round(x * float64(f.columns-1)))
-	row = f.rows - 1 - int(math.Round(y*float64(f.rows-1)))
-	return min(max(column, 0), f.columns-1), min(max(row, 0), f.rows-1)
+// cell is the cell of a point, whose position on both axes is from 0 to 1.
+func (c canvas) cell(x, y float64) (column, row int) {
+	column = int(math.Round(x * float64(c.columns-1)))
+	row = c.rows - 1 - int(math.Round(y*float64(c.rows-1)))
+	return min(max(column, 0), c.columns-1), min(max(row, 0), c.rows-1)
 }
 
 // join sets the dots between the middles of two points' cells.
-func (f field) join(x1, y1, x2, y2 float64) {
-	c1, r1 := f.cell(x1, y1)
-	c2, r2 := f.cell(x2, y2)
+func (c canvas) join(x1, y1, x2, y2 float64) {
+	c1, r1 := c.cell(x1, y1)
+	c2, r2 := c.cell(x2, y2)
 	fromX, fromY, toX, toY := 2*c1+1, 4*r1+2, 2*c2+1, 4*r2+2
 	steps := max(abs(toX-fromX), abs(toY-fromY), 1)
 	for s := range steps + 1 {
 		part := float64(s) / float64(steps)
-		f.dot(fromX+int(math.Round(part*float64(toX-fromX))), fromY+int(math.Round(part*float64(toY-fromY))))
+		c.dot(fromX+int(math.Round(part*float64(toX-fromX))), fromY+int(math.Round(part*float64(toY-fromY))))
 	}
 }
 
 func abs(n int) int { return max(n, -n) }
 
-// dot sets a dot: Unicode 16.0, chapter 21, Braille Patterns, numbers the dots of a
-// cell so.
-func (f field) dot(x, y int) {
+// dot sets a dot. The bits of a cell are those of Unicode 16.0, chapter 21, Braille
+// Patterns.
+func (c canvas) dot(x, y int) {
 	bit := [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
-	f.dots[y/4][x/2] |= bit[y%4][x%2]
+	c.dots[y/4][x/2] |= bit[y%4][x%2]
 }
 
-// write writes the lines of the field with the ticks of the vertical axis.
-func (f field) write(b *strings.Builder, y axis) {
+// write writes the lines of the canvas with the ticks of the vertical axis.
+func (c canvas) write(b *strings.Builder, y axis) {
 	ticks := map[int]string{}
-	for _, v := range y.decades(f.rows/2 + 1) {
-		_, row := f.cell(0, y.at(v))
+	for _, v := range y.decades(c.rows/2 + 1) {
+		_, row := c.cell(0, y.at(v))
 		ticks[row] = decimal(v)
 	}
-	for row := range f.rows {
+	for row := range c.rows {
 		edge := "│"
 		if ticks[row] != "" {
 			edge = "┤"
 		}
 		var line strings.Builder
-		for column := range f.columns {
-			line.WriteRune(f.at(column, row))
+		for column := range c.columns {
+			line.WriteRune(c.at(column, row))
 		}
 		text := fmt.Sprintf("%*s %s%s", yTickWidth, ticks[row], edge, line.String())
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 }
 
-func (f field) at(column, row int) rune {
+func (c canvas) at(column, row int) rune {
 	const braille = 0x2800
-	switch letter, dots := f.letters[row][column], f.dots[row][column]; {
+	switch letter, dots := c.letters[row][column], c.dots[row][column]; {
 	case letter != 0 && (letter != '╌' || dots == 0):
 		return letter
 	case dots != 0:
@@ -151,13 +151,13 @@ func (f field) at(column, row int) rune {
 }
 
 // xTicks is the horizontal axis with as many ticks as have room.
-func (f field) xTicks(x axis, tick func(float64) string) string {
-	edge, labels := []rune(strings.Repeat("─", f.columns)), []rune(strings.Repeat(" ", f.columns))
+func (c canvas) xTicks(x axis, tick func(float64) string) string {
+	edge, labels := []rune(strings.Repeat("─", c.columns)), []rune(strings.Repeat(" ", c.columns))
 	free := 0
-	for _, v := range x.powersOf2(f.columns / 8) {
+	for _, v := range x.powersOf2(c.columns / 8) {
 		text := []rune(tick(v))
-		column, _ := f.cell(x.at(v), 0)
-		begin := min(max(column-len(text)/2, 0), f.columns-len(text))
+		column, _ := c.cell(x.at(v), 0)
+		begin := min(max(column-len(text)/2, 0), c.columns-len(text))
 		if begin < free {
 			continue
 		}

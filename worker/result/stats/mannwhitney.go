@@ -6,24 +6,27 @@ import (
 	"slices"
 )
 
-// Significance is the p below which a difference counts as one: what is above it is
+// Significance is the p below which a difference is significant. Any other difference is
 // noise.
 const Significance = 0.05
 
-// Enough reports whether so many samples on each side can differ significantly at all:
-// with 3 and 3, of 20 ways to share them out 2 are the most extreme, and p is 0.1 at
-// best.
+// Enough reports whether n and m samples can differ significantly at all. With 3 and 3
+// samples they cannot: of 20 ways to choose 3 of 6, the 2 most extreme have p = 0.1.
 func Enough(n, m int) bool {
 	return n > 0 && m > 0 && math.Ln2-logChoose(n+m, n) < math.Log(Significance)
 }
 
-// exactSamples is up to how many samples, of both sides together, the distribution
-// is counted out; above it a normal one is near enough.
+// exactSamples is the most samples, of both sides together, for which the exact
+// distribution is counted. Above it the normal approximation is used.
 const exactSamples = 60
 
 // MannWhitney is the two-sided p of the U test of Mann and Whitney: how likely the
 // ranks of x and y among all samples are to differ as much or more if both are
-// samples of the same. It is 1 where a side has no samples.
+// samples of the same distribution. It is 1 where a side has no samples.
+//
+// With ties and sides of different sizes the distribution of U is not symmetric, so both
+// tails are counted. go-moremath, which benchstat uses, doubles one tail: its p of
+// {1} and {0, 0} is 4/3.
 func MannWhitney(x, y []float64) float64 {
 	if len(x) == 0 || len(y) == 0 {
 		return 1
@@ -35,8 +38,8 @@ func MannWhitney(x, y []float64) float64 {
 	return r.normal(len(x), len(y))
 }
 
-// ranks are those of two sides' samples among all. They are doubled, so that they
-// are whole numbers: samples that are tied share the mean of their ranks.
+// ranks are the ranks of two sides' samples among all samples. Tied samples share the mean
+// of their ranks; all ranks are doubled, which makes them whole numbers.
 type ranks struct {
 	doubled []int // of all samples, ascending
 	sum     int   // of the first side's
@@ -77,8 +80,9 @@ func rankAll(x, y []float64) (r ranks) {
 	return r
 }
 
-// exact counts, among all ways to choose n of the samples, those whose ranks' sum is
-// as far from its mean as what was found. It takes ties as they are.
+// exact is the share of all ways to choose n of the samples in which the sum of their
+// ranks is at least as far from its mean as the first side's. Tied samples keep their
+// shared ranks.
 func (r ranks) exact(n int) float64 {
 	most := 0
 	for _, d := range r.doubled {
@@ -109,7 +113,7 @@ func (r ranks) exact(n int) float64 {
 	return extreme / all
 }
 
-// normal approximates, corrected for ties and for continuity: Conover, 5.1.
+// normal is the normal approximation, corrected for ties and for continuity: Conover, 5.1.
 func (r ranks) normal(n, m int) float64 {
 	x, y := float64(n), float64(m)
 	all := x + y

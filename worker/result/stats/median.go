@@ -1,6 +1,6 @@
-// Package stats compares repeated measurements without assuming how they are
-// distributed: medians, their confidence intervals, outliers, and the test of Mann
-// and Whitney. It is what benchstat and hyperfine do.
+// Package stats compares repeated measurements without assuming a distribution: by
+// medians, their confidence intervals, outliers, and the Mann-Whitney U test, as
+// benchstat and hyperfine do.
 package stats
 
 import (
@@ -30,8 +30,8 @@ func middle(sorted []float64) float64 {
 type Summary struct {
 	N                int
 	Min, Median, Max float64
-	// Low and High bound the median of what was sampled, with a confidence of at
-	// least 95%. Where there are too few samples for that, Low is -Inf and High +Inf.
+	// Low and High are the confidence interval of the median, of at least 95%. Where there
+	// are too few samples for one, Low is -Inf and High +Inf.
 	Low, High float64
 	Outliers  int // see Outliers
 }
@@ -52,8 +52,8 @@ func Summarize(samples []float64) Summary {
 	return s
 }
 
-// Spread is how far from the median the interval reaches, as a part of the median.
-// It is +Inf where there is no interval.
+// Spread is the larger distance of the interval's ends from the median, divided by the
+// median. It is +Inf where there is no interval.
 func (s Summary) Spread() float64 {
 	far := max(s.High-s.Median, s.Median-s.Low)
 	if far == 0 {
@@ -63,9 +63,9 @@ func (s Summary) Spread() float64 {
 }
 
 // MedianRank is the largest r such that the interval from the r-th smallest to the
-// r-th largest of n samples holds the true median with at least that confidence, or
-// 0 if not even the one from the smallest to the largest does. How many samples are
-// below the median is binomial, with a probability of one half each: Conover,
+// r-th largest of n samples holds the true median with at least that confidence. It is
+// 0 where the interval from the smallest to the largest sample does not. The number of
+// samples below the median is binomial, with a probability of one half: Conover,
 // Practical Nonparametric Statistics, 3.2.
 func MedianRank(n int, confidence float64) int {
 	outside := (1 - confidence) / 2
@@ -90,17 +90,17 @@ func logChoose(n, k int) float64 {
 	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
 }
 
-// outlierDistance is from where on a sample counts as an outlier, in standard
-// deviations; madScale makes one of the median absolute deviation where samples are
-// normally distributed: 1/Φ⁻¹(3/4).
+// outlierDistance is the distance from the median, in standard deviations, beyond which
+// a sample is an outlier. madScale times the median absolute deviation is the standard
+// deviation where samples are normally distributed: 1/Φ⁻¹(3/4).
 const (
 	outlierDistance = 3
 	madScale        = 1.482602218505602
 )
 
 // Outliers counts the samples that are further from the median than 3 times the
-// scaled median absolute deviation. Where half of the samples are the same, that is 0
-// and says nothing: there are no outliers then.
+// scaled median absolute deviation. Where more than half of the samples are equal, that
+// deviation is 0, and no sample counts as an outlier.
 func Outliers(samples []float64) int {
 	median := Median(samples)
 	away := make([]float64, len(samples))
@@ -120,8 +120,8 @@ func Outliers(samples []float64) int {
 	return n
 }
 
-// GeometricMean is the mean of ratios. It is NaN where there are none, or one is not
-// positive.
+// GeometricMean is the geometric mean of ratios. It is NaN where there are none, or where
+// one is not positive.
 func GeometricMean(ratios []float64) float64 {
 	sum := 0.0
 	for _, r := range ratios {

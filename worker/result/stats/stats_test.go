@@ -126,6 +126,7 @@ func TestMannWhitneyAgainstTables(t *testing.T) {
 		{"U=4 of 4 and 4", []float64{1, 2, 5, 6}, []float64{3, 4, 7, 8}, 24.0 / 70},
 		{"U=2 of 3 and 5", []float64{2, 1, 5}, []float64{3, 4, 6, 7, 8}, 8.0 / 56},
 		{"tied", []float64{1, 1, 2}, []float64{2, 3, 3}, 4.0 / 20},
+		{"tied, of 1 and 2", []float64{1}, []float64{0, 0}, 1.0 / 3},
 		{"all the same", []float64{4, 4, 4}, []float64{4, 4, 4}, 1},
 		{"nothing", nil, []float64{1}, 1},
 	} {

@@ -2,8 +2,8 @@ package trace
 
 import "slices"
 
-// Pieces cuts what a rank did into parts of at most so many tiles, and as many copies, so
-// that each can be told in a message of bounded size. [Timeline.Add] puts them together.
+// Pieces cuts a rank's timeline into pieces of at most that many tiles, and as many
+// copies, so that each fits into a message of bounded size. [Timeline.Add] joins them.
 func (r Rank) Pieces(most int) []Rank {
 	var all []Rank
 	tiles, copies := slices.Collect(slices.Chunk(r.Tiles, most)), slices.Collect(slices.Chunk(r.Copies, most))
@@ -20,7 +20,7 @@ func (r Rank) Pieces(most int) []Rank {
 	return all
 }
 
-// Add adds a piece of what a rank did. Ranks stay in order.
+// Add adds a piece of a rank's timeline. Ranks stay sorted.
 func (t *Timeline) Add(piece Rank) {
 	at, found := slices.BinarySearchFunc(t.Ranks, piece.Rank, func(r Rank, rank int) int { return r.Rank - rank })
 	if !found {

@@ -1,14 +1,14 @@
-// Package trace draws timelines of products that overlap with communication, as Chrome
-// trace events, which chrome://tracing and Perfetto open.
+// Package trace writes timelines of products that overlap with communication as Chrome
+// trace events, for chrome://tracing and Perfetto.
 //
-// A process of the picture is a rank. Its threads are the streams of copies, with a slice
+// Each rank is a process of the trace. Its threads are the streams of copies, with a slice
 // for each chunk, and the blocks of the kernel, with a slice for each tile and one for
 // each wait before it. The format is that of the document "Trace Event Format":
 // complete events (ph X) and metadata (ph M), times in microseconds.
 //
-// Every GPU has a clock of its own, so that each rank's times count from the moment at
-// which it left a barrier of all ranks: ranks are aligned as well as a barrier lets them
-// go, within a few microseconds.
+// Every GPU has a clock of its own. Each rank's times therefore count from when it left a
+// barrier of all ranks. Ranks leave a barrier within a few microseconds, which is the
+// accuracy of their alignment.
 package trace
 
 import (
@@ -19,11 +19,11 @@ import (
 
 // Timeline is one call on all ranks.
 type Timeline struct {
-	Title string // what was called: operation, algorithm, shape
+	Title string // of the call: operation, algorithm, shape
 	Ranks []Rank
 }
 
-// Rank is what one rank did. Times are nanoseconds of its GPU's clock.
+// Rank is one rank's part of the timeline. Times are nanoseconds of its GPU's clock.
 type Rank struct {
 	Rank   int    `json:"rank"`
 	Device string `json:"device"`
@@ -34,23 +34,24 @@ type Rank struct {
 }
 
 // Tile is a part of the result. The block began to wait for the tile's operands at Wait,
-// had them at Begin, and had stored the tile at End. Shard is the rank whose rows of A or
-// C it is about.
+// had them at Begin, and had stored the tile at End. Shard is the rank that owns the
+// tile's rows of A or C.
 type Tile struct {
 	Number int   `json:"number"`
 	Block  int   `json:"block"`
 	Row    int64 `json:"row"`
 	Column int64 `json:"column"`
 	Shard  int   `json:"shard"`
-	// Slices are how many of k the block multiplied: all, or what it had of a tile that several share; 0: it did not say.
+	// Slices is the number of slices of k that the block multiplied: fewer than all where
+	// several blocks share a tile (split-K). 0: not recorded.
 	Slices int   `json:"slices,omitempty"`
 	Wait   int64 `json:"wait"`
 	Begin  int64 `json:"begin"`
 	End    int64 `json:"end"`
 }
 
-// Copy is a chunk on its way from a rank to this one: of its rows of A, which are its shard, or of its products for
-// the shard of this one.
+// Copy is the copy of a chunk from rank From to this rank: of the rows of A that From owns
+// (Shard is From), or of From's products for the rows that this rank owns.
 type Copy struct {
 	Shard int   `json:"shard"`
 	From  int   `json:"from"`
@@ -60,8 +61,7 @@ type Copy struct {
 	End   int64 `json:"end"`
 }
 
-// Check says what about a timeline cannot be, or returns nil: a picture of such times
-// would show what never happened.
+// Check returns an error for a timeline with times that are missing or out of order.
 func (t Timeline) Check() error {
 	for _, r := range t.Ranks {
 		if r.Met <= 0 {
@@ -83,7 +83,7 @@ func (t Timeline) Check() error {
 	return nil
 }
 
-// inOrder are the tiles by block and time.
+// inOrder returns the tiles sorted by block and time.
 func (r Rank) inOrder() []Tile {
 	return slices.SortedFunc(slices.Values(r.Tiles), func(a, b Tile) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Wait, b.Wait), cmp.Compare(a.Number, b.Number))

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// The threads of a rank: the stream of the copies from its peers, that of the copy of its own
-// shard, which goes on beside them, and from blockThread on the blocks.
+// The threads of a rank: the stream of the copies from its peers, the stream of the copy
+// of its own shard, and from blockThread on the blocks.
 const (
 	copyThread = iota
 	ownThread
@@ -19,13 +19,13 @@ const (
 // micros are nanoseconds, written as the format's microseconds.
 type micros int64
 
-// MarshalJSON writes all digits there are, and no more.
+// MarshalJSON writes as few digits as are exact.
 func (m micros) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(m)/1e3, 'f', -1, 64), nil
 }
 
-// slice is a complete event. Perfetto colours by name: what is about one shard has one
-// colour.
+// slice is a complete event. Perfetto chooses colours by name: all slices of a shard have
+// the same colour.
 type slice struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat"`
@@ -37,7 +37,7 @@ type slice struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// label is a metadata event: it names, or sorts, a process or a thread.
+// label is a metadata event: the name or the sort index of a process or a thread.
 type label struct {
 	Name    string         `json:"name"`
 	Phase   string         `json:"ph"`
@@ -106,7 +106,7 @@ func (w *writer) rank(r Rank) {
 	w.tiles(r)
 }
 
-// copies draws those from the peers, and that of the own shard.
+// copies writes the copies from the peers, and that of the own shard.
 func (w *writer) copies(r Rank) {
 	names := [...]string{copyThread: "copies", ownThread: "copy of the own shard"}
 	named := [len(names)]bool{}
@@ -123,7 +123,7 @@ func (w *writer) copies(r Rank) {
 	}
 }
 
-// name says what is copied.
+// name is that of the shard, or of the products, that are copied.
 func (c Copy) name() string {
 	if c.From == c.Shard {
 		return shard(c.Shard)
@@ -131,9 +131,9 @@ func (c Copy) name() string {
 	return fmt.Sprintf("products of rank %d", c.From)
 }
 
-// tiles draws what the blocks did. A kernel fetches a tile while it computes the one
-// before; slices of one thread must not overlap, so that what comes early is drawn from
-// the end of the tile before on.
+// tiles writes the waits and the tiles of the blocks. A kernel fetches a tile while it
+// computes the one before, but slices of one thread must not overlap. A tile is therefore
+// written from the end of the tile before on.
 func (w *writer) tiles(r Rank) {
 	named, end := copyThread, int64(0)
 	for _, t := range r.inOrder() {

@@ -1,0 +1,163 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+// affine is the value of a register whose lane i holds base + i*stride, as addresses often do. A
+// uniform value, the same in all lanes, has stride 0. What depends on affine values alone is
+// computed once for the warp.
+type affine struct{ base, stride uint64 }
+
+// affineFunc computes an op's result for affine sources; ok is false where the result may not be
+// affine. It must agree with the op's alu.
+type affineFunc func(a, b, c affine) (r affine, ok bool)
+
+// maxStride bounds the absolute stride of values that are compared, or computed in fewer than 64
+// bits, so that 32 lanes span less than 2^37.
+const maxStride = 1 << 32
+
+func (r affine) at(lane int) uint64 { return r.base + uint64(lane)*r.stride }
+func (r affine) last() uint64       { return r.at(31) }
+func (r affine) uniform() bool      { return r.stride == 0 }
+func (r affine) smallStride() bool  { return r.stride+maxStride <= 2*maxStride }
+
+func (r affine) plus(s affine) affine  { return affine{r.base + s.base, r.stride + s.stride} }
+func (r affine) minus(s affine) affine { return affine{r.base - s.base, r.stride - s.stride} }
+func (r affine) times(k uint64) affine { return affine{r.base * k, r.stride * k} }
+
+// expandTo writes the lanes.
+func (r affine) expandTo(to *lanes) {
+	v := r.base
+	for i := range to {
+		to[i] = v
+		v += r.stride
+	}
+}
+
+// low is the affine value of the low bits of each lane. ok is false where a carry out of them occurs
+// between two lanes.
+func (r affine) low(bits int) (affine, bool) {
+	if bits == 64 {
+		return r, true
+	}
+	ok := r.smallStride() && r.base>>bits == r.last()>>bits
+	return affine{r.base & widthMask(bits), r.stride}, ok
+}
+
+// extended is r, of type t, sign- or zero-extended to 64 bits.
+func (r affine) extended(t ptx.Type) (affine, bool) {
+	if t.Bits == 64 {
+		return r, true
+	}
+	r, ok := r.low(t.Bits)
+	if t.Class != ptx.Signed {
+		return r, ok
+	}
+	sign := t.Bits - 1
+	return affine{extend(r.base, t), r.stride}, ok && r.base>>sign == r.last()>>sign
+}
+
+// modulo makes a function that computes modulo 2^64 one for results of type t. The low bits of its
+// result must depend on the low bits of the sources alone.
+func modulo(t ptx.Type, f affineFunc) affineFunc {
+	switch {
+	case t.Lanes == 1 && t.Bits == 64:
+		return f
+	case t.Lanes != 1 || t.Bits != 32:
+		return nil
+	}
+	return func(a, b, c affine) (affine, bool) {
+		r, ok := f(a, b, c)
+		if !ok {
+			return r, false
+		}
+		return r.low(32)
+	}
+}
+
+func addAffine(a, b, _ affine) (affine, bool)  { return a.plus(b), true }
+func subAffine(a, b, _ affine) (affine, bool)  { return a.minus(b), true }
+func sameAffine(a, _, _ affine) (affine, bool) { return a, true }
+
+// madAffine needs a factor that is uniform.
+func madAffine(a, b, c affine) (affine, bool) {
+	if !b.uniform() {
+		a, b = b, a
+	}
+	return a.times(b.base).plus(c), b.uniform()
+}
+
+// madWideAffine is madAffine with factors of type t.
+func madWideAffine(t ptx.Type) affineFunc {
+	if t.Bits != 32 {
+		return nil
+	}
+	return func(a, b, c affine) (affine, bool) {
+		a, okA := a.extended(t)
+		b, okB := b.extended(t)
+		r, ok := madAffine(a, b, c)
+		return r, ok && okA && okB
+	}
+}
+
+// shlAffine shifts by a count below the width of t.
+func shlAffine(t ptx.Type) affineFunc {
+	return modulo(t, func(a, n, _ affine) (affine, bool) {
+		count := uint64(uint32(n.base))
+		return a.times(1 << count), n.uniform() && count < uint64(t.Bits)
+	})
+}
+
+// widenAffine converts an integer to one of 64 bits, or cuts it off.
+func widenAffine(to, from ptx.Type) affineFunc {
+	return modulo(to, func(a, _, _ affine) (affine, bool) { return a.extended(from) })
+}
+
+// affineCompare compares lane by lane.
+type affineCompare func(a, b affine) (mask uint32, ok bool)
+
+// affine compares integers of type t.
+func (r relation) affine(t ptx.Type) affineCompare {
+	if t.IsFloat() || t.Lanes != 1 || t.Bits < 32 || r.un {
+		return nil
+	}
+	return func(a, b affine) (uint32, bool) {
+		a, okA := a.number(t)
+		b, okB := b.number(t)
+		if !okA || !okB {
+			return 0, false
+		}
+		d := a.minus(b)
+		first, last := r.sign(int64(d.base)), r.sign(int64(d.last()))
+		if first == last && (d.uniform() || r.lt != r.gt) {
+			return boolMask(first), true
+		}
+		var m uint32
+		for i := range 32 {
+			m |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
+		}
+		return m, true
+	}
+}
+
+// sign reports whether the relation holds where the difference is d.
+func (r relation) sign(d int64) bool {
+	switch {
+	case d < 0:
+		return r.lt
+	case d > 0:
+		return r.gt
+	}
+	return r.eq
+}
+
+// number is r extended to 64 bits. ok is false where a lane is so large that a difference of two
+// would overflow.
+func (r affine) number(t ptx.Type) (affine, bool) {
+	const large = 1 << 61
+	r, ok := r.extended(t)
+	small := r.base+large < 2*large // between -large and large
+	if t.Class != ptx.Signed {
+		small = r.base < large && r.last() < large
+	}
+	return r, ok && small && r.smallStride()
+}

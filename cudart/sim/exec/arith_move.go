@@ -1,0 +1,100 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+// move compiles mov, whose vector forms pack and unpack registers.
+func (c *compiler) move(o *op) {
+	t := c.takeType()
+	c.args(2)
+	from, to := c.arg(1), c.arg(0)
+	switch {
+	case c.err != nil:
+	case t.Class == ptx.Pred:
+		c.predicateLogic(o)
+	case from.Kind == ptx.Vector:
+		c.pack(o, t, from.Elems)
+	case to.Kind == ptx.Vector:
+		c.unpack(o, t, to.Elems)
+	case from.Kind == ptx.Special && isClock(from.Name):
+		c.readClock(o, from.Name, t)
+	default:
+		o.alu, o.affine = copyLanes, sameAffine
+		c.dst(&o.d, 0, t)
+		c.src(&o.a, 1, t)
+	}
+}
+
+func copyLanes(d, a, _, _ *lanes) { *d = *a }
+
+// pack compiles mov.b64 d, {lo, hi}; the first element is the lowest.
+func (c *compiler) pack(o *op, t ptx.Type, elems []ptx.Operand) {
+	part := ptx.Type{Class: ptx.Bits, Bits: t.Width() / len(elems), Lanes: 1}
+	slots := make([]int32, len(elems))
+	c.dst(&o.d, 0, t)
+	for i, e := range elems {
+		c.srcOperand(&slots[i], e, part)
+	}
+	mask := widthMask(part.Bits)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, active uint32) error {
+		if active == fullMask && len(slots) == 2 {
+			packPair(&w.regs[o.d], &w.regs[slots[0]], &w.regs[slots[1]], part.Bits)
+			return nil
+		}
+		var out lanes
+		for k, slot := range slots {
+			src := &w.regs[slot]
+			for i := range out {
+				out[i] |= src[i] & mask << (k * part.Bits)
+			}
+		}
+		w.setReg(o.d, &out, active)
+		return nil
+	}
+}
+
+func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
+	part := ptx.Type{Class: ptx.Bits, Bits: t.Width() / len(elems), Lanes: 1}
+	slots := make([]int32, len(elems))
+	c.src(&o.a, 1, t)
+	for i, e := range elems {
+		c.dstOperand(&slots[i], e, part)
+	}
+	mask := widthMask(part.Bits)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, active uint32) error {
+		if active == fullMask && len(slots) == 2 {
+			unpackPair(&w.regs[slots[0]], &w.regs[slots[1]], &w.regs[o.a], part.Bits)
+			return nil
+		}
+		src := w.regs[o.a] // a copy: a destination may be the source
+		var out lanes
+		for k, slot := range slots {
+			for i := range out {
+				out[i] = src[i] >> (k * part.Bits) & mask
+			}
+			w.setReg(slot, &out, active)
+		}
+		return nil
+	}
+}
+
+// packPair and unpackPair are for two parts of 8 to 32 bits. A destination may be a source.
+func packPair(d, low, high *lanes, bits int) {
+	mask, shift := widthMask(bits), bits&63
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, y, z := low.quadAt(at), high.quadAt(at), d.quadAt(at)
+		z[0], z[1] = x[0]&mask|y[0]&mask<<shift, x[1]&mask|y[1]&mask<<shift
+		z[2], z[3] = x[2]&mask|y[2]&mask<<shift, x[3]&mask|y[3]&mask<<shift
+	}
+}
+
+func unpackPair(low, high, a *lanes, bits int) {
+	mask, shift := widthMask(bits), bits&63
+	for at := 0; at < lanesBytes; at += quadBytes {
+		x, y, z := low.quadAt(at), high.quadAt(at), a.quadAt(at)
+		p, q, r, s := z[0], z[1], z[2], z[3]
+		x[0], x[1], x[2], x[3] = p&mask, q&mask, r&mask, s&mask
+		y[0], y[1], y[2], y[3] = p>>shift&mask, q>>shift&mask, r>>shift&mask, s>>shift&mask
+	}
+}

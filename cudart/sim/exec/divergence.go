@@ -1,0 +1,101 @@
+package exec
+
+// path is a divergent path of a warp: a program counter and the lane mask of the lanes that are there.
+type path struct {
+	pc      int32
+	mask    uint32
+	state   pathState
+	barrier int // the barrier that a path in state atBarrier waits at
+
+	// Digests of what the path polled since its last backward branch, and
+	// between the two before.
+	polled, previous uint64
+}
+
+type pathState uint8
+
+const (
+	runnable     pathState = iota
+	spinning               // polls memory, and lets other paths run first
+	reconverging           // waits for other lanes of the warp, at a .sync instruction
+	atBarrier              // waits at a barrier of the block
+)
+
+// wakeSpinning makes the spinning paths runnable again, unless another path is runnable.
+func (w *warp) wakeSpinning() {
+	for _, s := range w.paths[:w.others] {
+		if s.state == runnable {
+			return
+		}
+	}
+	for i := range w.paths[:w.others] {
+		if w.paths[i].state == spinning {
+			w.paths[i].state = runnable
+		}
+	}
+}
+
+// selectPath makes the runnable path with the lowest program counter the current one, and merges the
+// paths at the same program counter into it. ok is false where none is runnable.
+func (w *warp) selectPath() bool {
+	best := -1
+	for i, s := range w.paths[:w.others] {
+		if s.state == runnable && (best < 0 || s.pc < w.paths[best].pc) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	w.current = w.paths[best]
+	w.removePath(best)
+	for i := w.others - 1; i >= 0; i-- {
+		s := &w.paths[i]
+		if s.pc == w.current.pc && s.state != atBarrier {
+			w.current.mask |= s.mask
+			w.removePath(i)
+		}
+	}
+	return true
+}
+
+// noneRunnable is the outcome of a turn in which no path is runnable.
+func (w *warp) noneRunnable() (outcome, error) {
+	if w.others == 0 {
+		return exited, nil
+	}
+	anyAtBarrier := false
+	for _, s := range w.paths[:w.others] {
+		if s.state == spinning {
+			return spins, nil
+		}
+		anyAtBarrier = anyAtBarrier || s.state == atBarrier
+	}
+	if anyAtBarrier {
+		return blocked, nil
+	}
+	w.current = w.paths[0]
+	return exited, w.fault(Deadlock, lowest(w.current.mask), "lanes %#x of the warp wait here for lanes that cannot come", w.current.mask)
+}
+
+func (w *warp) removePath(i int) {
+	w.others--
+	w.paths[i] = w.paths[w.others]
+}
+
+func (w *warp) pushPath(s path) {
+	w.paths[w.others] = s
+	w.others++
+}
+
+// reconvergencePC is the lowest program counter of a path ahead of the current one, which stops there
+// to be merged with it.
+func (w *warp) reconvergencePC() int32 {
+	ahead := int32(1<<31 - 1)
+	for _, s := range w.paths[:w.others] {
+		if s.pc > w.current.pc {
+			ahead = min(ahead, s.pc)
+		}
+	}
+	return ahead
+}

@@ -1,0 +1,116 @@
+package exec
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// store compiles st[.order][.scope][.space][.vec].type [a], b.
+func (c *compiler) store(o *op) {
+	order := c.takeOrder()
+	space := c.takeSpace()
+	elems := c.takeVector(1)
+	t := c.takeType()
+	c.args(2)
+	if c.err != nil {
+		return
+	}
+	if t.Class == ptx.Pred || t.Width() > 64 || space == ptx.Const || space == ptx.Param {
+		c.fail("a .%s cannot be stored in .%s memory", t, space)
+		return
+	}
+	c.checkVector(len(elems), space, t)
+	mem := c.memory(o, 0, space, t)
+	mem.order = order
+	mem.vector = make([]int32, len(elems))
+	for i, e := range elems {
+		c.srcOperand(&mem.vector[i], e, t)
+	}
+	mem.writes = true
+	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
+	mem.move = stores(len(elems), mem.size)
+	if order.strong() {
+		o.run, o.takesAffine = storeStrong, false
+	}
+}
+
+func storeWeak(w *warp, o *op, mask uint32) error {
+	w.current.polled = 0 // a path that writes makes progress
+	if mask == fullMask && w.stores == nil {
+		for _, slot := range o.mem.vector {
+			w.expandLanes(slot)
+		}
+		if s, ok := w.moveAll(o); ok {
+			w.noteStores(o, s)
+			return nil
+		}
+	}
+	w.expandOperands(o)
+	return w.storeLanes(o, mask, writePlain)
+}
+
+func storeStrong(w *warp, o *op, mask uint32) error {
+	w.current.polled = 0
+	if o.mem.order.releases() {
+		w.release(o.mem.order.scope, mask)
+	}
+	return w.storeLanes(o, mask, writeAtomic)
+}
+
+func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size, v uint64)) error {
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		p, err := w.writable(o, w.regs[o.a][lane], lane)
+		if err != nil {
+			return err
+		}
+		addr := w.regs[o.a][lane] + o.mem.bias
+		w.block.generic.note(w, addr)
+		late, recorded := w.stores != nil && addr>>RegionShift >= FirstRegion, w.recordsOverwrites(addr)
+		for k, slot := range o.mem.vector {
+			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
+			if recorded {
+				w.recordOverwrite(at, o.mem.size, lane)
+			}
+			if late {
+				w.stores.push(at, o.mem.size, v, w.thread(lane), false)
+			} else {
+				write(at, o.mem.size, v)
+			}
+		}
+	}
+	return nil
+}
+
+func writePlain(p unsafe.Pointer, size, v uint64) {
+	switch size {
+	case 1:
+		*(*uint8)(p) = uint8(v)
+	case 2:
+		*(*uint16)(p) = uint16(v)
+	case 4:
+		*(*uint32)(p) = uint32(v)
+	case 8:
+		*(*uint64)(p) = v
+	}
+}
+
+func writeAtomic(p unsafe.Pointer, size, v uint64) {
+	switch size {
+	case 4:
+		atomic.StoreUint32((*uint32)(p), uint32(v))
+	case 8:
+		atomic.StoreUint64((*uint64)(p), v)
+	default:
+		writePlain(p, size, v)
+	}
+}
+
+// hint compiles instructions that only talk to the caches.
+func (c *compiler) hint(o *op) {
+	c.mods = nil
+	o.kind = opRun
+	o.run = func(*warp, *op, uint32) error { return nil }
+}

@@ -1,0 +1,65 @@
+package exec
+
+import "gpurun/cudart/sim/ptx"
+
+// fence compiles fence and membar. Every ordered access is sequentially
+// consistent already; the atomic operation here keeps plain ones in order too.
+func (c *compiler) fence(o *op) {
+	if kind := c.take("proxy", "mbarrier_init"); kind != "" {
+		c.proxyFence(o, kind)
+		return
+	}
+	sem, scope := c.take("acq_rel", "sc", "acquire", "release"), c.take("cta", "cluster", "gpu", "sys", "gl")
+	if scope == "" {
+		c.fail("%s needs a scope", c.in.Op)
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		// What an earlier load makes acquired is released by a later store.
+		if sem != "release" {
+			w.block.view.acquire(scope)
+		}
+		if sem != "acquire" {
+			w.release(scope, mask)
+		}
+		w.grid.fences.Add(1)
+		return nil
+	}
+}
+
+// proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
+// read memory and not what a thread has yet to write to it, so
+// fence.proxy.async lets that happen: for all memory, or with a space for that
+// alone. In the store buffers a byte is the same behind its own and behind a
+// multicast address, so that fence.proxy.alias has nothing to do.
+func (c *compiler) proxyFence(o *op, kind string) {
+	async, space := false, ptx.Generic
+	if kind == "proxy" {
+		proxy := c.take("async", "alias")
+		if proxy == "" {
+			c.fail("of the proxies only .async and .alias are implemented")
+		}
+		async = proxy == "async"
+		space = c.takeSpace()
+	} else {
+		c.take("release")
+		c.take("cluster")
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		if !async {
+			return nil
+		}
+		if space == ptx.Generic || space == ptx.Global {
+			w.release("sys", mask)
+		}
+		if space != ptx.Global {
+			w.block.generic.fence(w)
+			w.markSynchronized(mask)
+			w.block.fenceProxy()
+		}
+		return nil
+	}
+}

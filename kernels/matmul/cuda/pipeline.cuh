@@ -1,0 +1,39 @@
+// The pipeline of one operand of wgmma.cu: stages in shared memory.
+#pragma once
+
+#include "hopper.cuh"
+
+// OperandPipeline has kCount stages of kBytes bytes, which a producer thread fills and the consumer warpgroups read in turn.
+// Each stage has two mbarriers: `full`, which the copies complete, and `empty`, at which the consumers arrive.
+template <uint32_t kCount, uint32_t kBytes>
+struct OperandPipeline {
+  static constexpr uint32_t kAllBytes = kCount * kBytes, kBarrierBytes = 2 * kCount * 8;
+  uint32_t stages, barriers; // addresses of the first
+
+  // The stage that a thread fills or reads next, and the parity of its phase.
+  struct State {
+    uint32_t stage = 0, parity = 0;
+    FORCE_INLINE __device__ void advance() {
+      if (++stage == kCount) stage = 0, parity ^= 1;
+    }
+  };
+
+  FORCE_INLINE __device__ uint32_t at(uint32_t stage) const { return stages + stage * kBytes; }
+  FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return barriers + stage * 8; }
+  FORCE_INLINE __device__ uint32_t empty(uint32_t stage) const { return full(kCount) + stage * 8; }
+
+  // One thread calls it. `arrivals` arrivals at `empty` free a stage.
+  FORCE_INLINE __device__ void init(uint32_t arrivals) const {
+    for (uint32_t s = 0; s < kCount; s++) {
+      mbarrier_init(full(s), 1);
+      mbarrier_init(empty(s), arrivals);
+    }
+  }
+
+  // Waits until the stage is free, and makes its mbarrier expect all of its bytes.
+  FORCE_INLINE __device__ void producer_acquire(State t) const {
+    mbarrier_wait(empty(t.stage), t.parity ^ 1);
+    mbarrier_expect(full(t.stage), kBytes);
+  }
+  FORCE_INLINE __device__ void consumer_wait(State t) const { mbarrier_wait(full(t.stage), t.parity); }
+};

@@ -1,0 +1,157 @@
+// A GEMM on tensor cores of compute capability 9.0 (wgmma), by itself or overlapping with communication: see exchange.cuh.
+//
+// Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other. Warp specialization: a block has a
+// producer warpgroup (0) and two consumer warpgroups (1, 2).
+//   1. producer: a thread of each block loads k-slices of the operands into the stages of a pipeline for each, by TMA:
+//      the tile's rows of A, and half of the columns of B, which is multicast to both blocks
+//   2. mainloop: each consumer warpgroup multiplies 64 rows as slices arrive, accumulating in registers
+//   3. epilogue: each consumer adds the peers' products, if the exchange says so, and rounds its sums into shared memory,
+//      while the producer already loads the next tiles
+//   4. store: a store warp of warpgroup 0 for each consumer stores the part to the outputs of the exchange, on this GPU or
+//      others, by bulk copies, while the next tile is multiplied; then it fetches the peers' products of that tile
+// Clusters without a tile in the last wave share those of the others: splitk.cuh.
+//
+// Meanwhile a spare thread of each block copies the local shard of a gather, if shared memory has room for it
+// (local_shard.cuh); that of the last block waits until the peers need nothing more. In a call after one whose wait has
+// expired, none of this is done: see exchange.cuh.
+//
+// Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
+// A, or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond the matrices arrive as zeros, or
+// beyond a shard as rows of the next one, which are not stored.
+//
+// Memory order: mbarriers order copies, products and stores. Proxy fences order what threads have written, or acquired,
+// before the copies that read it. The exchange orders what passes between ranks: parts have been written before it
+// signals them.
+//
+// The caller gives a grid of pairs of blocks, all resident, of kThreads threads, and the shared memory of SharedLayout. Any
+// m and n, k a multiple of 8. sm_90a. A module has tiles of -DCOLUMNS columns. Up to kMaxRanks ranks.
+
+#include "../../device/entries.cuh"
+#include "epilogue_store.cuh"
+#include "gathered.cuh"
+#include "local_shard.cuh"
+#include "multiply.cuh"
+#include "reduced.cuh"
+#include "splitk.cuh"
+#include "trace.cuh"
+
+// The producer: one thread loads all operands.
+template <int kColumns, typename Exchange>
+FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange) {
+  constexpr uint16_t kAll = (1 << kClusterBlocks) - 1;
+  constexpr int kShare = kColumns / kClusterBlocks;
+  const auto a = at.a();
+  const auto b = at.b();
+  const uint32_t first = cluster_rank() * kShare; // of the columns that this block copies
+  typename SharedLayout<kColumns>::PipelineStates state;
+  fence_async_proxy(); // orders what earlier kernels wrote before the loads
+  each_tile(exchange, [&](const Tile& t) {
+    if (exchange.wait_for_rows(t, kRows) != RowsState::kReady) fence_async_proxy();
+    const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
+    const TensorMap& map = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
+    const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
+    const auto copy_a = [&](int32_t s) {
+      a.producer_acquire(state.a);
+      tma_load(a.at(state.a.stage), map, s * kSlice, row, a.full(state.a.stage));
+    };
+    const auto copy_b = [&](int32_t s) {
+      b.producer_acquire(state.b);
+      tma_load_multicast(kAll, b.at(state.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(state.b.stage));
+    };
+    // B first where its pipeline is longer, which would never be full otherwise; else A first, which was faster.
+    for (int32_t s = t.k_begin; s < t.k_end; s++, state.advance()) {
+      if constexpr (SharedLayout<kColumns>::kStagesOfB > SharedLayout<kColumns>::kStagesOfA)
+        copy_b(s), copy_a(s);
+      else
+        copy_a(s), copy_b(s);
+    }
+  });
+}
+
+// The mainloop: a warpgroup's products of its part of a tile, in sums. The first product overwrites them.
+template <typename T, int kColumns>
+FORCE_INLINE __device__ void multiply_slices(const Tile& t, SharedLayout<kColumns> at, typename SharedLayout<kColumns>::PipelineStates& state,
+                                             uint32_t part, float (&sums)[kColumns / 2]) {
+  const auto a = at.a();
+  const auto b = at.b();
+  const auto release = [&](const auto& done) { // A in this block, B in both blocks, which load it together
+    const uint32_t thread = thread_id() % kWarpgroup;
+    if (thread < kClusterBlocks) mbarrier_arrive_remote(b.empty(done.b.stage), thread);
+    if (thread == 32) mbarrier_arrive(a.empty(done.a.stage));
+  };
+  typename SharedLayout<kColumns>::PipelineStates before;
+  for (int32_t s = t.k_begin; s < t.k_end; s++, state.advance()) {
+    a.consumer_wait(state.a);
+    b.consumer_wait(state.b);
+    const uint64_t left = tile_descriptor(a.at(state.a.stage) + part * kPartRows * kRowBytes);
+    const uint64_t right = tile_descriptor(b.at(state.b.stage));
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > t.k_begin || k > 0);
+    wgmma_commit();
+    wgmma_wait<1>();
+    if (s > t.k_begin) release(before);
+    before = state;
+  }
+  wgmma_wait<0>();
+  fence_accumulators(sums);
+  release(before);
+}
+
+// The spare thread of each block.
+template <int kColumns, typename Exchange>
+FORCE_INLINE __device__ void run_spare_thread(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange) {
+  const uint32_t last = grid_blocks() - 1;
+  if (block_id() == last)
+    exchange.wait_for_peers();
+  else if constexpr (Exchange::kGathers && SharedLayout<kColumns>::kChunkBufferBytes > 0)
+    copy_local_shard<kColumns>(p, at, exchange.order().rows_of_shard(p.base.rank), block_id(), last);
+}
+
+template <typename T, int kColumns, typename Exchange>
+FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
+  const SharedLayout<kColumns> at = {shared_memory()};
+  if (thread_id() == 0) at.init_barriers();
+  cluster_sync();
+  grid_dependency_sync(); // what is above touches this block's shared memory alone, and overlaps with the previous kernel
+  const bool failed_earlier = Exchange{p}.failed_earlier();
+  if (block_id() == 0 && !failed_earlier) Exchange{p}.signal_begun();
+  warp_sync();
+  if (failed_earlier) {
+    if (thread_id() == 0 && block_id() == grid_blocks() - 1) Exchange{p}.release_copies();
+    return;
+  }
+  const uint32_t group = warp_uniform(thread_id() / kWarpgroup), warp = thread_id() / 32;
+  if (group == 0) {
+    warpgroup_reg_dealloc<40>();
+    if (thread_id() == 0) run_producer<kColumns>(p, at, Exchange{p});
+    if (warp == 1 || warp == 2) run_store_warp<kColumns>(p, at, Exchange{p}, warp - 1);
+    if (warp == 3 && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
+  } else {
+    warpgroup_reg_alloc<232>();
+    const Exchange exchange{p};
+    const uint32_t part = group - 1;
+    Parities parity;
+    typename SharedLayout<kColumns>::PipelineStates state;
+    float sums[kColumns / 2] = {};
+    each_tile(exchange, [&](const Tile& t) {
+      TileTimer timer(p, thread_id() == kWarpgroup);
+      at.a().consumer_wait(state.a);
+      at.b().consumer_wait(state.b);
+      timer.begin();
+      multiply_slices<T, kColumns>(t, at, state, part, sums);
+      if (t.piece >= 0) {
+        PartialSums<kColumns>(p, t.piece, part).store(sums);
+      } else {
+        TileScheduler::each_piece(p, t, [&](int32_t piece) { PartialSums<kColumns>(p, piece, part).add_to(sums); });
+        stage_tile<T, kColumns>(exchange, at, t, part, parity, sums);
+      }
+      timer.end(t);
+    });
+  }
+  cluster_sync(); // no block ends while another still copies to its shared memory
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const GRID_CONSTANT MatmulParams p) {
+  multiply_tiles<ELEMENT, COLUMNS, EXCHANGE<ELEMENT, kClusterBlocks * kRows, COLUMNS, kPartRows>>(p);
+}

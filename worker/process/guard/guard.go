@@ -1,0 +1,152 @@
+// Package guard puts a process between the shell and the agent, so that nothing is left
+// of a run that was killed:
+//
+//	guard     the visible gpurun: forwards signals, waits for the agent, and
+//	          kills the processes that are reparented to it
+//	agent     the same binary, executed again: starts the workers
+//	workers   die with the agent (PR_SET_PDEATHSIG)
+//
+// Guard and agent are subreapers. The agent learns of the guard's death by the lifeline:
+// a pipe of which the guard holds the only writing end.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gpurun/worker/process/procfs"
+	"gpurun/worker/process/signals"
+	"gpurun/worker/process/subreaper"
+)
+
+// killTimeout bounds the time until the processes below this one have died of SIGKILL.
+const killTimeout = 2 * time.Second
+
+// Run executes this program again, with the same arguments, as the agent: there,
+// OpenLifeline returns a Lifeline. Run passes signals on and returns when
+// the agent has ended and everything below it is dead, with the agent's exit
+// code, or 128+n if signal n killed it. The third signal that asks for the end
+// kills an agent that does not react; then n is the first one's number.
+//
+// The process must have no other children, and must not start any.
+func Run(incoming <-chan os.Signal) (exitCode int, err error) {
+	if err := procfs.CheckNamespace(); err != nil {
+		return 0, err
+	}
+	if err := subreaper.Become(); err != nil {
+		return 0, err
+	}
+	if err := hideDescriptors(); err != nil {
+		return 0, err
+	}
+	runtime.LockOSThread() // PR_SET_PDEATHSIG tells the agent of the end of the thread that forked it
+	defer runtime.UnlockOSThread()
+	agent, lifeline, err := startAgent()
+	if err != nil {
+		return 0, fmt.Errorf("starting the agent: %w", err)
+	}
+	defer lifeline.Close()
+	exitCode, err = await(agent, incoming)
+	return exitCode, errors.Join(err, subreaper.KillDescendants(killTimeout))
+}
+
+// startAgent starts the agent and returns the lifeline's writing end.
+func startAgent() (*exec.Cmd, *os.File, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer read.Close()
+	const firstExtraFile = 3
+	agent := &exec.Cmd{
+		Path:       self,
+		Args:       os.Args,
+		Env:        append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile)),
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		ExtraFiles: []*os.File{read},
+		// A session of its own: a terminal's Ctrl-C reaches the guard only, and
+		// reading or writing a terminal does not stop the agent. The guard's death
+		// continues an agent that is stopped, which then finds the lifeline closed.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
+	}
+	if err := agent.Start(); err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	return agent, write, nil
+}
+
+// await passes signals on until the agent has ended.
+func await(agent *exec.Cmd, incoming <-chan os.Signal) (exitCode int, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Wait() }()
+	const mostSignals = 3
+	var received []syscall.Signal // those that ask for the end
+	for {
+		select {
+		case s := <-incoming:
+			number, ok := s.(syscall.Signal)
+			if ok && signals.Ends(number) {
+				received = append(received, number)
+			}
+			if len(received) >= mostSignals {
+				s = syscall.SIGKILL
+			}
+			if err := agent.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return 0, fmt.Errorf("passing %v on to the agent: %w", s, err)
+			}
+		case err := <-ended:
+			return exitCodeOf(agent.ProcessState, err, received)
+		}
+	}
+}
+
+// exitCodeOf turns the end of the agent into an exit code. A signal among received that
+// came before the agent could catch it killed the agent.
+func exitCodeOf(state *os.ProcessState, err error, received []syscall.Signal) (int, error) {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("waiting for the agent: %w", err)
+	}
+	status, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok || !status.Signaled():
+		return state.ExitCode(), nil
+	case len(received) > 0:
+		return 128 + int(received[0]), fmt.Errorf("ended by %s", signals.Name(received[0]))
+	}
+	signal := status.Signal()
+	if signal == syscall.SIGPIPE { // the reader of the output has closed it
+		return 128 + int(signal), nil
+	}
+	return 128 + int(signal), fmt.Errorf("the agent (pid %d) was killed by %s; its workers were ended", state.Pid(), signals.Name(signal))
+}
+
+// hideDescriptors keeps the agent and the workers from inheriting descriptors above 2
+// that this process inherited, such as a job server's.
+func hideDescriptors() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("listing descriptors: %w", err)
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gpurun/worker/process/subreaper"
+)
+
+// LifelineVariable has the lifeline's descriptor in the agent's environment. Workers
+// do not inherit it.
+const LifelineVariable = "GPURUN_LIFELINE_FD"
+
+// ErrGone is why a run ends when the guard was killed.
+var ErrGone = errors.New("the guard process is gone: gpurun was killed")
+
+// Lifeline tells the agent when its guard dies. The methods of a nil Lifeline, but for
+// Close, do nothing.
+type Lifeline struct {
+	pipe   *os.File
+	gone   chan struct{}
+	reaper *subreaper.Reaper
+}
+
+// OpenLifeline returns the lifeline of a process that Run started, and nil in any other
+// process. It makes the process a subreaper.
+func OpenLifeline() (*Lifeline, error) {
+	text, ok := os.LookupEnv(LifelineVariable)
+	if !ok {
+		return nil, nil
+	}
+	fd, err := strconv.Atoi(text)
+	if err != nil || fd <= 2 {
+		return nil, fmt.Errorf("%s=%q is not a descriptor above 2: unset it", LifelineVariable, text)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil, fmt.Errorf("descriptor %d of %s is not a pipe: unset it", fd, LifelineVariable)
+	}
+	unix.CloseOnExec(fd)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, fmt.Errorf("opening the lifeline: %w", err)
+	}
+	if err := subreaper.Become(); err != nil {
+		return nil, err
+	}
+	if err := os.Unsetenv(LifelineVariable); err != nil {
+		return nil, fmt.Errorf("removing %s from the environment: %w", LifelineVariable, err)
+	}
+	l := &Lifeline{pipe: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), reaper: subreaper.NewReaper()}
+	go l.watch()
+	return l, nil
+}
+
+// AgentTimeout is how long an agent without a guard may take to end by itself.
+const AgentTimeout = 1500 * time.Millisecond
+
+// watch waits for the guard's death. If the agent then does not end in time, because it
+// is blocked, watch kills the agent and all processes below it.
+func (l *Lifeline) watch() {
+	if _, err := io.Copy(io.Discard, l.pipe); err != nil {
+		return // closed
+	}
+	close(l.gone)
+	time.Sleep(AgentTimeout)
+	// An error could not be reported to anybody.
+	_ = l.KillDescendants()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// Gone is closed when the guard is gone.
+func (l *Lifeline) Gone() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.gone
+}
+
+// Reaper reaps orphans of the agent's workers.
+func (l *Lifeline) Reaper() *subreaper.Reaper {
+	if l == nil {
+		return nil
+	}
+	return l.reaper
+}
+
+// KillDescendants ends all processes below the agent.
+func (l *Lifeline) KillDescendants() error {
+	if l == nil {
+		return nil
+	}
+	return subreaper.KillDescendants(killTimeout)
+}
+
+// Close ends the watch.
+func (l *Lifeline) Close() error {
+	l.reaper.Close()
+	select {
+	case <-l.gone:
+		return nil
+	default:
+		return l.pipe.Close()
+	}
+}
