@@ -24,4 +24,6 @@ func (c ProductCase) ResultAt(call matmul.Call) int64 {
 
 // GatheredIsInput reports whether the gathered A is an input: the algorithm does not
 // communicate, and the operation would have gathered it.
-func (c ProductCase) GatheredIsInput() bool { return c.Algorithm.NoCommunication && c.Operation.Gathers }
+func (c ProductCase) GatheredIsInput() bool {
+	return c.Algorithm.NoCommunication && c.Operation.Gathers
+}
