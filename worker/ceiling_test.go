@@ -57,10 +57,10 @@ func (s countedStream) Copy(dst, src cudart.DevicePtr, bytes int64) error {
 // Links are measured in turns on one stream, and at once on a stream for each peer.
 // Half of the copies is not timed.
 func TestCeilingCopiesBothWays(t *testing.T) {
-	const copyRepetitions, copiesAtOnce = 5, 4
+	const repetitions, copiesPerPeer = 5, 4
 	for world, want := range map[int][]int{
-		2: {2 * copyRepetitions * copiesAtOnce},
-		4: {3 * 2 * copyRepetitions * copiesAtOnce, 2 * copyRepetitions * copiesAtOnce, 2 * copyRepetitions * copiesAtOnce, 2 * copyRepetitions * copiesAtOnce},
+		2: {2 * repetitions * copiesPerPeer},
+		4: {3 * 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer},
 	} {
 		job := sideBySide()
 		job.Algorithms, job.Sizes, job.CeilingBytes = []string{"oneshot"}, []int64{1 << 10}, 10_000

@@ -10,8 +10,7 @@ import (
 	"gpurun/worker/workload"
 )
 
-// share tells all ranks what each measured; rank 0 passes the sum of it on to
-// the launcher.
+// share gathers what all ranks measured of a case. Rank 0 reports the result.
 func (r *run) share(ctx context.Context, c workload.Case, mine measure.Measurement) error {
 	if err := r.Status.Announce("gathering the results of %s", c); err != nil {
 		return err
@@ -53,8 +52,7 @@ func (r *run) merge(c workload.Case, all []measure.Measurement) result.Result {
 	return res
 }
 
-// shareGroup tells all ranks what each measured of a group; rank 0 passes the sum of
-// it on to the launcher.
+// shareGroup gathers what all ranks measured of a group. Rank 0 reports the results.
 func (r *run) shareGroup(ctx context.Context, group []workload.Case, mine []measure.Measurement) error {
 	if err := r.Status.Announce("gathering the results of %s", group[0]); err != nil {
 		return err

@@ -73,7 +73,7 @@ func (c ceiling) rateConcurrent(ctx context.Context) (float64, error) {
 // stream begins until the last one ends. The copies before the first events are not timed:
 // they keep the links busy until all ranks have started.
 func (c ceiling) timeConcurrent(ctx context.Context, x *concurrentCopies) (time.Duration, error) {
-	if err := c.Peers.Meet(ctx, "fan"); err != nil {
+	if err := c.Peers.Meet(ctx, "concurrent copies"); err != nil {
 		return 0, err
 	}
 	for _, events := range []rank.Events{x.begin, x.end} {

@@ -10,17 +10,17 @@ import (
 	"gpurun/worker/verify"
 )
 
-// What a result is judged by is worked out by the reference, or where that would take
-// long, by a kernel that the reference checks.
+// A result is judged by quantities that the reference computes. For large products a kernel
+// computes them, and the reference confirms samples.
 
-// judge judges elements, the first of which is so far from the first of some rows, by
-// quantities that are in fp32 if they are single.
+// judge judges elements by their quantities. at is the number of the first element, counted
+// from the first of the rows. The quantities are in fp32 if they are single.
 type judge func(at int64, q []reference.Quantities, single bool) error
 
 // hostElements is how many quantities the host holds at a time.
 const hostElements = 1 << 20
 
-// quantitiesByHost has the reference work out what rows of the result are judged by.
+// quantitiesByHost has the reference compute the quantities for rows of the result.
 func (p *run) quantitiesByHost(_ context.Context, t trial, first, rows int64, judge judge) error {
 	return judge(0, t.in.Quantities(p.ID, p.globalRow(t, first), rows), false)
 }
@@ -33,8 +33,8 @@ func (p *run) globalRow(t trial, row int64) int64 {
 	return row
 }
 
-// quantitiesByDevice has a kernel do so, from inputs that are uploaded anew, those of one
-// product after the other. The reference confirms samples of what comes of it.
+// quantitiesByDevice has a kernel compute them, from inputs that are uploaded anew, those of one
+// product after the other. The reference confirms samples.
 func (p *run) quantitiesByDevice(ctx context.Context, t trial, first, rows int64, judge judge) error {
 	l, row := p.layout, p.globalRow(t, first)
 	for term := range t.in.Terms() {
@@ -67,8 +67,8 @@ func (p *run) quantitiesByDevice(ctx context.Context, t trial, first, rows int64
 	return nil
 }
 
-// uploadTerm writes the operands of a product that the result is the sum of: so many rows
-// of A, and B.
+// uploadTerm writes the operands of one of the products whose sum the result is: so many rows of
+// A, and B.
 func (p *run) uploadTerm(ctx context.Context, t trial, term int, row, rows int64) error {
 	l, k, size := p.layout, t.Problem.K, int64(t.Problem.DType.Size)
 	fillA := func(dst []byte, first int64) { t.in.FillTermA(dst, p.ID, term, row*k+first) }
@@ -79,11 +79,11 @@ func (p *run) uploadTerm(ctx context.Context, t trial, term int, row, rows int64
 	return p.upload(ctx, t, l.CheckB, t.Problem.N*k*size, fillB)
 }
 
-// samples is how many elements the reference confirms of what a kernel worked out.
+// samples is the number of elements that the reference confirms.
 const samples = 64
 
-// confirmSamples compares what a kernel worked out for some elements, chosen by the seed,
-// with what the reference makes of them.
+// confirmSamples compares a kernel's quantities of some elements, chosen by the seed, with the
+// reference's.
 func (p *run) confirmSamples(t trial, row, rows int64) error {
 	random := rand.New(rand.NewPCG(t.in.Seed, uint64(p.ID)<<32|uint64(row)))
 	for range samples {

@@ -10,8 +10,7 @@ import (
 	"gpurun/worker/verify"
 )
 
-// compare compares every element of all outputs, and that the inputs are as they
-// were.
+// compare compares every element of all outputs, and checks that the inputs are unchanged.
 func (p *run) compare(ctx context.Context, t trial) error {
 	b := t.Operation.Buffers(t.Problem, p.World)
 	for _, x := range []struct {
@@ -46,8 +45,8 @@ func (p *run) compareMatrix(ctx context.Context, t trial, from, bytes int64,
 	return all, err
 }
 
-// compareResult compares the product, some rows at a time, with quantities that the
-// reference works out, or for large products a kernel.
+// compareResult judges the product, some rows at a time, by quantities that the host computes,
+// or the device for large products.
 func (p *run) compareResult(ctx context.Context, t trial) error {
 	rows, step := t.ResultRows(p.World), max(hostElements/t.Problem.N, 1)
 	quantities := p.quantitiesByHost
@@ -93,8 +92,8 @@ func (p *run) note(t trial, v reference.Verdict, bytes int64, where string) {
 	t.Mismatches = append(t.Mismatches, verify.Describe(v, p.ID, t.when+where, bytes/int64(size), size)...)
 }
 
-// noteNorms keeps the norms, and makes all elements wrong where their errors are too
-// large together though none is by itself.
+// noteNorms keeps the norms. If no element is wrong by itself, but the norm of all errors exceeds
+// its limit, all elements count as wrong.
 func (p *run) noteNorms(t trial, n reference.Norms, v reference.Verdict, bytes int64) {
 	relative, limit := n.Relative(), n.Limit(t.in)
 	if !math.IsNaN(relative) && !math.IsInf(relative, 0) {

@@ -10,7 +10,7 @@ import (
 	"gpurun/worker/workload"
 )
 
-// share tells all ranks what each measured; rank 0 passes the sum of it on.
+// share gathers what all ranks measured. Rank 0 reports the result.
 func (p *run) share(ctx context.Context, c *candidate) error {
 	if err := p.Status.Announce("gathering the results of %s", c); err != nil {
 		return err

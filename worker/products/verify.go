@@ -62,7 +62,7 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 // fill poisons what the call writes to, and writes its inputs.
 func (p *run) fill(ctx context.Context, t trial) error {
 	b := t.Operation.Buffers(t.Problem, p.World)
-	staging := workload.Amount(t.Algorithm.Staging, t.Problem, p.World)
+	staging := workload.Required(t.Algorithm.Staging, t.Problem, p.World)
 	for _, x := range []struct{ at, bytes int64 }{{t.call.AFull, b.AFull}, {t.call.C, b.C}, {t.call.Staging, staging}} {
 		if err := p.Stream.Fill(p.Comm.Local(x.at), verify.Poison, x.bytes); err != nil {
 			return fmt.Errorf("poisoning the outputs: %w", err)

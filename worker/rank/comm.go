@@ -43,7 +43,7 @@ func (r *Rank) newComm(caps workload.Capabilities, layout workload.Layout, joine
 		SMs:           caps.LeastSMs(),
 		MaxBlocks:     job.MaxBlocks,
 		PDL:           caps.PDL,
-		BriefBytes:    job.BriefBytes(),
+		BriefBytes:    job.ShortCallBytes(),
 		Timeout:       job.Timeout,
 		Libraries:     joined,
 	})

@@ -10,12 +10,12 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// Capabilities are what the devices of all ranks allow.
+// Capabilities are what the devices of all ranks can do together.
 type Capabilities struct {
 	Devices []cudart.Info // by rank
-	// NoPeerAccess says which GPUs cannot reach each other; empty is none.
+	// NoPeerAccess says which GPU has no access to which peer's memory; empty: all have.
 	NoPeerAccess string
-	// NoAtomics says which GPU cannot count in another's memory; empty is none.
+	// NoAtomics says which GPU has no atomics in which peer's memory; empty: all have.
 	NoAtomics string
 	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
@@ -24,8 +24,8 @@ type Capabilities struct {
 	// PDL: kernels that can are launched by programmatic dependent launch. WantPDL: an
 	// algorithm whose kernels cannot is refused.
 	PDL, WantPDL bool
-	// Libraries are those of others that are open, the same versions on all ranks,
-	// and Missing says why one cannot be used; by name.
+	// Libraries are those of others that are open on this rank, and Missing says why one
+	// cannot be used, the same on all ranks; by name.
 	Libraries map[string]Library
 	Missing   map[string]string
 }
@@ -57,7 +57,7 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 	return nil
 }
 
-// refuseLibrary is the part of refuse for what a library of others does.
+// refuseLibrary is the part of refuse for algorithms of libraries of others.
 func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)
@@ -79,13 +79,13 @@ func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.A
 	return nil
 }
 
-// needsSM says that a rank's device is older than a call needs.
+// needsSM says that a rank's device has a lower compute capability than a call needs.
 func needsSM(rank int, d cudart.Info, name string, call collective.Call, least int) error {
 	return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
 		"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
 }
 
-// withoutPeers names the algorithms that run where GPUs cannot reach each other.
+// withoutPeers names the algorithms that run without peer access.
 func withoutPeers(c *collective.Collective) string {
 	var names []string
 	for _, a := range c.Algorithms {
@@ -96,7 +96,7 @@ func withoutPeers(c *collective.Collective) string {
 	return strings.Join(names, " or ")
 }
 
-// leastSM is the least compute capability of all devices, 10*major+minor.
+// leastSM is the lowest compute capability of all devices, 10*major+minor.
 func (caps Capabilities) leastSM() int {
 	least := sm(caps.Devices[0])
 	for _, d := range caps.Devices {
@@ -105,7 +105,7 @@ func (caps Capabilities) leastSM() int {
 	return least
 }
 
-// LeastSMs is the least number of multiprocessors of all devices.
+// LeastSMs is the lowest number of multiprocessors of all devices.
 func (caps Capabilities) LeastSMs() int {
 	least := caps.Devices[0].SMs
 	for _, d := range caps.Devices {
@@ -122,7 +122,7 @@ func (caps Capabilities) ProductSMs() int {
 	return caps.LeastSMs()
 }
 
-// LaunchesBlock reports whether a launch on any of the devices returns when the kernel has ended.
+// LaunchesBlock reports whether, on any device, a launch returns only when the kernel has ended.
 func (caps Capabilities) LaunchesBlock() bool {
 	return slices.ContainsFunc(caps.Devices, func(d cudart.Info) bool { return d.LaunchesBlock })
 }
@@ -139,7 +139,7 @@ func (e *UnsupportedDevice) Error() string {
 	return fmt.Sprintf("%s has compute capability %d.%d, and %s", e.Device.Name, e.Device.Major, e.Device.Minor, e.Needs)
 }
 
-// Unavailable is an algorithm that the machine lacks something for.
+// Unavailable is an algorithm that needs something which the machine lacks.
 type Unavailable struct{ Reason string }
 
 func (e *Unavailable) Error() string { return e.Reason }

@@ -16,15 +16,15 @@ type Case struct {
 	world          int
 	Call           collective.Call // see Layout.Place
 	InPlace        bool
-	OutOfPlaceOnly bool   // out of place, and it cannot run in place
-	Why            string // the algorithm was chosen
-	Requested      string // what the job asks for, if that is not the algorithm
+	OutOfPlaceOnly bool   // the call cannot run in place
+	Why            string // the reason for the choice of the algorithm
+	Requested      string // the job's word for the algorithm, if it is not its name: "auto"
 	// RequestedBytes is the size that the job asks for. Parts are cut to whole elements
 	// and vectors, so that Bytes may be less.
 	RequestedBytes int64
 }
 
-// newCases are a call out of place and, where that can be, in place.
+// newCases are a call out of place and, where possible, in place.
 func newCases(s collective.Shape, world int, chosen choice) []Case {
 	c := Case{Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why, RequestedBytes: chosen.request.bytes}
 	if chosen.request.algorithm != c.Algorithm.Name {
@@ -50,8 +50,8 @@ func (c Case) Bytes() int64 { return max(c.sendBytes(), c.RecvBytes()) }
 func (c Case) SendCount() int64 { return c.Call.Count * c.Shape.Send.Of(c.world) }
 func (c Case) RecvCount() int64 { return c.Call.Count * c.Shape.Recv.Of(c.world) }
 
-// OutputBytes is the size of what a rank's output is judged by: 0 where it has
-// none, and its tokens for a barrier.
+// OutputBytes is the size of what is verified of a rank's output: 0 if the rank has no
+// output, and the tokens of a barrier.
 func (c Case) OutputBytes(rank int) int64 {
 	switch {
 	case c.Shape.Empty:
@@ -93,7 +93,7 @@ func (c Case) Verifying() time.Duration {
 	return time.Duration(c.Bytes()/verifyingSpeed*int64(c.world)) * time.Second
 }
 
-// Task is what cases have in common that differ in algorithm and blocks alone.
+// Task is equal for cases that differ in algorithm and blocks alone.
 func (c Case) Task() string {
 	return fmt.Sprintln(c.Call.DType.Name, c.Call.Op, c.Bytes(), c.InPlace)
 }

@@ -1,10 +1,10 @@
 package workload
 
-// maxReceivedCopies times as much as a copy is what a rank receives at once at most, from all
-// peers: it bounds the memory for that where ranks are many.
+// maxReceivedCopies bounds what a rank receives from all peers at once, in copies of the full
+// size: the memory for them does not grow with the number of ranks.
 const maxReceivedCopies = 8
 
-// ConcurrentCopyBytes is what is copied to each of so many peers at once.
+// ConcurrentCopyBytes is the size of each of the concurrent copies to so many peers.
 func ConcurrentCopyBytes(bytes int64, peers int) int64 {
 	return min(bytes, RoundUp(max(1, maxReceivedCopies*bytes/int64(peers))))
 }
@@ -17,7 +17,8 @@ func (l Layout) withCopies(bytes int64, peers int) Layout {
 	return l
 }
 
-// NoCeiling says why the links are not measured. All ranks know the same.
+// NoCeiling says why the link ceiling is not measured, the same on all ranks; empty: it is
+// measured.
 func (p Plan) NoCeiling(caps Capabilities) string {
 	switch {
 	case p.job.CeilingBytes <= 0:

@@ -11,8 +11,8 @@ import (
 	"gpurun/kernels/tuning"
 )
 
-// Choose turns the requests into cases that can run there. All ranks choose alike. Algorithms that
-// are optional may be left out, which leftOut is about.
+// Choose turns the requests into cases that can run on devices of such capabilities. All ranks
+// choose alike. leftOut says why optional algorithms are left out, if any are.
 func (p *Plan) Choose(caps Capabilities) (leftOut, err error) {
 	if p.job.Products != nil {
 		return p.Products.choose(caps, p.job.Optional)
@@ -38,21 +38,21 @@ func (p *Plan) Choose(caps Capabilities) (leftOut, err error) {
 	return leftOut, nil
 }
 
-// isUnavailable reports whether an algorithm was refused for what the machine is.
+// isUnavailable reports whether an algorithm was refused for the machine's sake, not the job's.
 func isUnavailable(err error) bool {
 	var unavailable *Unavailable
 	var unsupported *UnsupportedDevice
 	return errors.As(err, &unavailable) || errors.As(err, &unsupported)
 }
 
-// chooser knows what there is, what it can run on, and what was measured.
+// chooser chooses among a collective's algorithms, by capabilities and by what was measured.
 type chooser struct {
 	collective *collective.Collective
 	caps       Capabilities
 	tables     tuning.Tables
 }
 
-// choice is what a request is done by.
+// choice is the algorithm and the call for a request.
 type choice struct {
 	algorithm *collective.Algorithm
 	call      collective.Call
@@ -86,26 +86,26 @@ func (c chooser) choose(q request) (choice, error) {
 	return choice{a, q.call, best.Reason, q}, nil
 }
 
-// withoutPDL refuses what "auto" stands for: those with a kernel for programmatic
-// dependent launch may be slower by far, and nobody who asks for it means that.
+// withoutPDL refuses the best algorithm, which has no kernel for programmatic dependent launch
+// although the job asks for that. It does not take another one: that may be slower by far.
 func (c chooser) withoutPDL(best string, call collective.Call) error {
 	advice := "leave --pdl at auto"
-	var able []string
+	var others []string
 	for _, a := range autoCandidates(c.collective, c.caps.SpansMachines) {
 		if c.refuse(a.Name, call) == nil {
-			able = append(able, a.Name)
+			others = append(others, a.Name)
 		}
 	}
-	if len(able) > 0 {
-		advice += ", or name an algorithm that has one: " + strings.Join(able, " or ")
+	if len(others) > 0 {
+		advice += ", or name an algorithm that has one: " + strings.Join(others, " or ")
 	}
 	return usagef("auto takes %s %s for %d elements, which has no kernel for programmatic dependent launch: %s",
 		c.collective.Name, best, call.Count, advice)
 }
 
-// best is what "auto" stands for, however it is launched: what was measured to be the fastest, or else
-// the collective's estimate, or else the first that can do the call. Where GPUs
-// cannot reach each other nothing was measured, and naive is the first.
+// best is what "auto" stands for, with or without programmatic dependent launch: the algorithm
+// that was measured to be the fastest, or else the collective's estimate, or else the first
+// that can do the call. Without peer access nothing was measured, and naive is the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	c.caps.WantPDL = false
 	switch {
@@ -129,8 +129,8 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	return tuning.Choice{Algorithm: estimate, Reason: "an estimate; " + cmp.Or(measured.Reason, "nothing measured is at hand")}, nil
 }
 
-// first is the first algorithm that can do a call. The plan has made sure that
-// only the devices can keep all of them from it.
+// first is the first algorithm that can do a call. After Plan.check, only the devices can
+// keep all of them from it.
 func (c chooser) first(call collective.Call, reason string) (tuning.Choice, error) {
 	because := reason
 	for _, a := range autoCandidates(c.collective, c.caps.SpansMachines) {

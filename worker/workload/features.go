@@ -50,8 +50,8 @@ func (j Job) rulesOutMulticast() string {
 	return ""
 }
 
-// UsesPDL decides about programmatic dependent launch: if nobody says, it is for devices that can,
-// and that no ranks share.
+// UsesPDL reports whether kernels are launched by programmatic dependent launch. By default they
+// are if all devices support it and no ranks share a GPU.
 func (j Job) UsesPDL(devices []cudart.Info) (bool, error) {
 	for rank, d := range devices {
 		if sm(d) >= 90 {
@@ -66,20 +66,21 @@ func (j Job) UsesPDL(devices []cudart.Info) (bool, error) {
 	return j.PDL == On || j.PDL != Off && !shareGPUs(devices), nil
 }
 
-// briefBytes is the size of a part up to which a call is about over before the host could
-// launch the next one early, which takes it 3 to 4 us: on two H200s an allreduce of 64 KB
-// takes 2.8 us.
-const briefBytes = 64 << 10
+// shortCallBytes is the size of a part up to which a call ends before the host could enqueue the
+// next one by programmatic dependent launch, which takes the host 3 to 4 us. On two H200s an
+// allreduce of 64 KB takes 2.8 us.
+const shortCallBytes = 64 << 10
 
-// BriefBytes is that size, or 0 where all kernels are to be launched early.
-func (j Job) BriefBytes() int64 {
+// ShortCallBytes is the size of a part up to which calls are launched in the way that costs the
+// host least. It is 0 if the job asks for programmatic dependent launch of all kernels.
+func (j Job) ShortCallBytes() int64 {
 	if j.PDL == On {
 		return 0
 	}
-	return briefBytes
+	return shortCallBytes
 }
 
-// NeedsMulticast reports whether cases do.
+// NeedsMulticast reports whether a case needs a multicast address.
 func (p Plan) NeedsMulticast() bool {
 	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Multicast })
 }

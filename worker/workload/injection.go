@@ -8,7 +8,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Injection is a failure made on purpose, to see that gpurun notices.
+// Injection is a failure that is injected to show that gpurun finds it.
 type Injection struct {
 	Kind InjectionKind `json:"kind"`
 	Rank int           `json:"rank"`
@@ -56,8 +56,8 @@ func ParseInjection(text string) (Injection, error) {
 	return in, nil
 }
 
-// checkInjections refuses failures that would never happen: a run that passes in
-// spite of them would prove nothing.
+// checkInjections refuses failures that would never happen: a run that passes with one of
+// them would prove nothing.
 func (j Job) checkInjections(s collective.Shape, world int, requests []request) error {
 	for _, in := range j.Inject {
 		var longest int64 // output, in bytes

@@ -1,6 +1,6 @@
-// Package workload is what ranks are asked to do, and what that comes to on their devices: the calls to
-// make, by which algorithms, and where in each rank's memory the buffers lie. Nothing here
-// runs anything, or knows which rank it is on: all ranks work out the same.
+// Package workload plans what ranks do: which calls they make, by which algorithms, and where in
+// each rank's memory the buffers lie. It runs nothing, and does not know which rank it is on: all
+// ranks compute the same plan.
 package workload
 
 import (

@@ -2,10 +2,9 @@ package workload
 
 import "gpurun/kernels/collective"
 
-// Layout says where things lie in a rank's memory, in bytes from the base of
-// the symmetric memory. What is shared, on which all algorithms rely, comes
-// first: the signal pad, the packets, the mailboxes and the scratch. The buffers may lie
-// elsewhere: see MoveBuffers.
+// Layout is where a rank's buffers lie, in bytes from the base of the symmetric memory. The
+// part that all algorithms need shared comes first: the signal pad, the packets, the mailboxes
+// and the scratch. The other buffers may lie elsewhere: see MoveBuffers.
 type Layout struct {
 	Packets, PacketBytes             int64
 	Mailboxes, MailboxBytes, Scratch int64
@@ -18,7 +17,7 @@ type Layout struct {
 	Total                            int64
 }
 
-// TokenBytes is the size of what a rank shows to prove that it has come to a barrier.
+// TokenBytes is the size of a token, by which a rank proves that it has reached a barrier.
 const TokenBytes = 8
 
 // Layout makes room for the cases, and for what else the job measures.
@@ -40,7 +39,7 @@ func (p Plan) Layout(caps Capabilities) Layout {
 // alignment of buffers: that of cudaMalloc.
 const alignment = 256
 
-// RoundUp is so many bytes and what is left free behind them.
+// RoundUp is a number of bytes rounded up to the alignment.
 func RoundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
 
 // layOut makes room for the largest of the cases, on devices with so many
@@ -67,7 +66,7 @@ func layOut(cases []Case, sms int) Layout {
 	return l
 }
 
-// newLayout has what is shared, and nothing behind it as yet.
+// newLayout has the shared part alone.
 func newLayout(scratch int64, sms int) Layout {
 	l := Layout{PacketBytes: collective.RoomForPackets(sms), MailboxBytes: collective.RoomForMail(sms)}
 	l.take(collective.SignalPadBytes)
@@ -76,7 +75,7 @@ func newLayout(scratch int64, sms int) Layout {
 	return l
 }
 
-// take makes room for so many bytes behind all that there is, and says where it begins.
+// take makes room for so many bytes at the end, and returns where they begin.
 func (l *Layout) take(bytes int64) (begin int64) {
 	begin = l.Total
 	l.Total += RoundUp(bytes)
@@ -91,8 +90,8 @@ func (l Layout) MoveBuffers(at int64) Layout {
 	return l
 }
 
-// Place completes a case's call with where its buffers lie, so far off their
-// alignment as the call says. In place, input and output share a buffer.
+// Place completes a case's call with the offsets of its buffers, as far off their alignment as
+// the call says. In place, input and output share a buffer.
 func (l Layout) Place(c Case, rank int) collective.Call {
 	call := c.Call
 	call.Send, call.Recv = l.send+call.Send, l.Recv+call.Recv

@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Library is what a plan asks a library of others, such as NCCL.
+// Library is what a plan needs to know of a library of others, such as NCCL.
 type Library interface {
 	// HasHeap reports whether buffers have to lie in the library's own symmetric memory.
 	HasHeap() bool
@@ -15,8 +15,8 @@ type Library interface {
 	Supports(collective string, d collective.DType, op collective.Op) error
 }
 
-// Libraries names those of others that algorithms of the requests belong to, and what the memory is to
-// come from. Across machines, "auto" may take any.
+// Libraries names the libraries of others that the requests may use: for their algorithms, and
+// for the memory. Across machines, "auto" may take any.
 func (p Plan) Libraries() []string {
 	names := p.Products.libraries()
 	for _, q := range p.requests {
@@ -39,7 +39,7 @@ func (p Plan) Needs(library string) bool {
 		slices.ContainsFunc(p.Products.Cases, func(c ProductCase) bool { return slices.Contains(c.Algorithm.Libraries(), library) })
 }
 
-// libraries names those that products ask for. "auto" takes none.
+// libraries names those that the requested products use. "auto" takes none.
 func (p ProductPlan) libraries() (names []string) {
 	for _, q := range p.requests {
 		a, ok := q.Operation.Algorithm(q.Requested)

@@ -8,10 +8,10 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// SpansMachines reports whether no more than a network connects some of the ranks.
+// SpansMachines reports whether the ranks are on several machines, connected by a network.
 func (j Job) SpansMachines() bool { return j.Nodes > 1 }
 
-// automatic lists the algorithms that "auto" chooses among: gpurun's own within a
+// autoCandidates lists the algorithms that "auto" chooses among: gpurun's own within a
 // machine, and those by libraries across machines.
 func autoCandidates(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
 	return slices.DeleteFunc(slices.Clone(c.Algorithms), func(a *collective.Algorithm) bool {

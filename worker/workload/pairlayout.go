@@ -2,19 +2,19 @@ package workload
 
 import "gpurun/kernels/probe"
 
-// PairLayout says where a check of pairs has its memory on each rank, in bytes
-// from the base of the symmetric memory.
+// PairLayout is where the buffers of a check of pairs lie on each rank, in bytes from the base
+// of the symmetric memory.
 type PairLayout struct {
 	Bytes   int64 // of data and of landing
 	Data    int64 // patterns that peers write
-	Landing int64 // copies that nobody looks at
+	Landing int64 // copies that are timed, and not compared
 	Ring    int64
 	Lines   int64 // of the ring
 	Report  int64
 	end     int64
 }
 
-// maxLines keep a ring, of 1 MiB, within the owner's cache and one page.
+// maxLines bounds a ring to 1 MiB, which fits into the owner's cache and one page.
 const maxLines = 4096
 
 func layOutPairs(bytes, begin int64) PairLayout {

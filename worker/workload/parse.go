@@ -8,15 +8,15 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Words of a job.
+// Values of a job's parameters.
 const (
 	Auto = "auto"
 	On   = "on"
 	Off  = "off"
 )
 
-// parsed are a job's words, read and checked, and lists that are not empty.
-type parsed struct {
+// parameters are those of a job, read and checked. No list is empty.
+type parameters struct {
 	dtypes   []collective.DType
 	ops      []collective.Op
 	epilogue collective.Epilogue
@@ -24,8 +24,8 @@ type parsed struct {
 	blocks   []int
 }
 
-// parse reads the words of a job for a collective.
-func (j Job) parse(c *collective.Collective, world int) (p parsed, err error) {
+// parse reads the parameters of a job for a collective.
+func (j Job) parse(c *collective.Collective, world int) (p parameters, err error) {
 	if err := j.checkRanges(c.Shape, world); err != nil {
 		return p, err
 	}
@@ -73,8 +73,7 @@ func (j Job) parseOps(c *collective.Collective) ([]collective.Op, error) {
 	return ops, nil
 }
 
-// maxBytes is more than any device has, and so little that sums of buffers do
-// not overflow.
+// maxBytes is more than any device has. Sums of so large buffers do not overflow.
 const maxBytes = 1 << 56
 
 // checkRanges checks what needs no parsing.

@@ -10,8 +10,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Plan is a job in terms of the catalog: what it asks for, and, once algorithms are chosen, which
-// cases that comes to.
+// Plan is a job in terms of the catalog: its requests, and, once algorithms are chosen, its
+// cases.
 type Plan struct {
 	Collective *collective.Collective // nil: the job is about something else
 	Cases      []Case
@@ -25,14 +25,14 @@ type Plan struct {
 // request is one call that the job asks for.
 type request struct {
 	algorithm string // a name, or "auto"
-	// call has its buffers' distance from their alignment in the place of their
-	// offsets.
+	// call has no offsets of buffers yet: Send and Recv are how far the buffers lie off
+	// their alignment.
 	call collective.Call
-	// bytes are the size that is asked for; the call's own may be a little less.
+	// bytes are the size that the job asks for. The call's own may be a little less.
 	bytes int64
 }
 
-// UsageError is a job that makes no sense.
+// UsageError is a job that cannot run on any devices.
 type UsageError struct{ Reason string }
 
 func (e *UsageError) Error() string { return e.Reason }
@@ -46,7 +46,7 @@ func (j Job) Check(world int) error {
 	return err
 }
 
-// Plan turns the job's words into requests. Its errors are *UsageError.
+// Plan turns the job's parameters into requests. Its errors are *UsageError.
 func (j Job) Plan(world int) (Plan, error) {
 	p := Plan{job: j, world: world}
 	switch {
@@ -64,27 +64,27 @@ func (j Job) Plan(world int) (Plan, error) {
 	if p.Collective.Shape.Empty && j.SpansMachines() {
 		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", p.Collective.Name)
 	}
-	words, err := j.parse(p.Collective, world)
+	parameters, err := j.parse(p.Collective, world)
 	if err != nil {
 		return p, err
 	}
 	for _, algorithm := range j.Algorithms {
-		if err := p.add(algorithm, words); err != nil {
+		if err := p.add(algorithm, parameters); err != nil {
 			return p, err
 		}
 	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
-// add appends the requests for an algorithm: for every size, also where several come down to the same call,
-// since thresholds are about sizes that were asked for.
-func (p *Plan) add(algorithm string, words parsed) error {
-	call := collective.Call{Root: p.job.Root, Epilogue: words.epilogue}
-	for _, call.Blocks = range words.blocks {
-		for _, call.DType = range words.dtypes {
+// add appends the requests for an algorithm. Every requested size has its own, even if
+// several lead to the same call: thresholds apply to requested sizes.
+func (p *Plan) add(algorithm string, with parameters) error {
+	call := collective.Call{Root: p.job.Root, Epilogue: with.epilogue}
+	for _, call.Blocks = range with.blocks {
+		for _, call.DType = range with.dtypes {
 			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
-			for _, call.Op = range words.ops {
-				for _, bytes := range words.sizes {
+			for _, call.Op = range with.ops {
+				for _, bytes := range with.sizes {
 					call.Count = p.job.count(p.Collective.Shape, p.world, call.DType, bytes)
 					if err := p.check(algorithm, call); err != nil {
 						return err
@@ -97,8 +97,8 @@ func (p *Plan) add(algorithm string, words parsed) error {
 	return nil
 }
 
-// check says what no device could change about a request. "auto" is satisfied
-// with any algorithm; the complaint is then about the one for the size.
+// check refuses a request that cannot run on any device. For "auto", one algorithm that can
+// run is enough; an error is then about the one that is chosen for the size.
 func (p *Plan) check(algorithm string, call collective.Call) error {
 	if algorithm == Auto {
 		candidates := autoCandidates(p.Collective, p.job.SpansMachines())
@@ -116,7 +116,7 @@ func (p *Plan) check(algorithm string, call collective.Call) error {
 		return usagef("%s has no algorithm %q", p.Collective.Name, algorithm)
 	}
 	if err := a.Check(call, p.world); err != nil {
-		return &UsageError{err.Error() + p.job.able(p.Collective, call, p.world)}
+		return &UsageError{err.Error() + p.job.alternatives(p.Collective, call, p.world)}
 	}
 	if slices.Contains(p.job.Optional, algorithm) {
 		return nil
@@ -124,9 +124,9 @@ func (p *Plan) check(algorithm string, call collective.Call) error {
 	return p.job.contradicts(p.Collective, a, call)
 }
 
-// able says which of gpurun's own algorithms can do a call, behind why another cannot; it is
-// empty where none can.
-func (j Job) able(c *collective.Collective, call collective.Call, world int) string {
+// alternatives names gpurun's own algorithms that can do a call, for the end of an error that
+// refuses another. It is empty if there are none.
+func (j Job) alternatives(c *collective.Collective, call collective.Call, world int) string {
 	var names []string
 	for _, a := range c.Algorithms {
 		if a.Needs.Library == "" && a.Check(call, world) == nil && j.contradicts(c, a, call) == nil {
@@ -139,9 +139,9 @@ func (j Job) able(c *collective.Collective, call collective.Call, world int) str
 	return "; " + strings.Join(names, " or ") + " can"
 }
 
-// except says for which calls an algorithm has no kernel that can be launched early, if it has one
-// for others.
-func except(a *collective.Algorithm, call collective.Call) string {
+// callWithoutPDL describes a call for which an algorithm has no kernel for programmatic
+// dependent launch. It is empty if the algorithm has none for any call.
+func callWithoutPDL(a *collective.Algorithm, call collective.Call) string {
 	if !slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Module.Arch.PDL() }) {
 		return ""
 	}
@@ -155,8 +155,7 @@ func except(a *collective.Algorithm, call collective.Call) string {
 	return text
 }
 
-// contradicts refuses an algorithm that is named together with a setting that
-// rules it out.
+// contradicts refuses an algorithm that a setting of the job rules out.
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	heap, hasHeap := symm.HeapOf(a.Needs.Library)
@@ -171,7 +170,7 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
 		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
 	case j.PDL == On && !a.HasPDL(call):
-		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name, except(a, call))
+		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name, callWithoutPDL(a, call))
 	}
 	return nil
 }

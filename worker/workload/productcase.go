@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
 )
@@ -15,8 +14,8 @@ type ProductCase struct {
 	Algorithm *matmul.Algorithm // nil in a request
 	Problem   matmul.Problem
 	Splits    int
-	Requested string // the job asks for: a name, or "auto"
-	Why       string // the algorithm was chosen
+	Requested string // the job's word for the algorithm: its name, or "auto"
+	Why       string // the reason for the choice of the algorithm
 	hostFlops int64  // as in Products
 }
 
@@ -25,7 +24,7 @@ func (c ProductCase) String() string {
 	return fmt.Sprintf("%s %s, %s", c.Operation.Name, c.Algorithm.Name, c.Problem)
 }
 
-// Input is what the reference knows of a case.
+// Input describes the inputs of a case to the reference.
 func (c ProductCase) Input(seed uint64, pattern reference.Pattern, world int) reference.Product {
 	return reference.Product{
 		Seed: seed, Pattern: pattern, DType: c.Problem.DType, M: c.Problem.M, N: c.Problem.N, K: c.Problem.K,
@@ -33,8 +32,8 @@ func (c ProductCase) Input(seed uint64, pattern reference.Pattern, world int) re
 	}
 }
 
-// What the reference, and what works on the inputs, gets through in a second on a slow
-// machine, and less.
+// The reference makes at least so many operations in a second on a slow machine, and the host
+// fills or compares at least so many elements.
 const (
 	verifyingFlops    = 1 << 26
 	verifyingElements = 1 << 20
@@ -46,10 +45,4 @@ func (c ProductCase) Verifying(world int) time.Duration {
 	elements := int64(world) * (b.A + b.AFull + b.B + b.C) / int64(c.Problem.DType.Size)
 	flops := min(c.resultFlops(world), c.hostFlops) * int64(world)
 	return time.Duration(elements/verifyingElements+flops/verifyingFlops) * time.Second
-}
-
-// Awaited is the case as one whose work on the stream is waited for: within the timeout,
-// if a library of others does it.
-func (c ProductCase) Awaited() Case {
-	return Case{Algorithm: &collective.Algorithm{Needs: collective.Needs{Library: c.Algorithm.Library}}}
 }

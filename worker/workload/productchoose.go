@@ -8,7 +8,7 @@ import (
 	"gpurun/kernels/matmul"
 )
 
-// choose is Choose for products.
+// choose is Plan.Choose for products.
 func (p *ProductPlan) choose(caps Capabilities, optional []string) (leftOut, err error) {
 	p.Cases = nil
 	for _, q := range p.requests {
@@ -38,8 +38,8 @@ func (c ProductCase) same(other ProductCase) bool {
 	return c.String() == other.String() && c.Requested == other.Requested && c.Splits == other.Splits
 }
 
-// chooseProduct finds the algorithm of a request: "auto" is what the operation estimates to be the fastest or, where
-// that cannot run here, the last of gpurun's own that can.
+// chooseProduct finds the algorithm of a request. "auto" is the one that the operation estimates
+// to be the fastest. If that cannot run here, it is the last of gpurun's own that can.
 func (caps Capabilities) chooseProduct(q *ProductCase) error {
 	name := q.Requested
 	q.Why = "asked for"

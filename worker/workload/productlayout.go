@@ -7,16 +7,16 @@ import (
 // ProductLayout says where the buffers of products lie on each rank, in bytes from the
 // base of the symmetric memory.
 type ProductLayout struct {
-	// Call has the offsets of all that a call has.
+	// Call has the offsets of a call's buffers.
 	Call matmul.Call
-	// Words is how many bytes of words last from call to call, from call.Counters on.
+	// Words is the size in bytes of what lasts from call to call, from Call.Counters on.
 	Words int64
-	// For what is checked by the device: inputs are copied there, rows of A and all of B, and
-	// quantities written.
+	// For results that the device checks: CheckA and CheckB get inputs anew, rows of A and all
+	// of B, and Quantities what the result is judged by.
 	CheckA, CheckB, Quantities int64
 }
 
-// offsets are those of buffers that lie together.
+// offsets are those of all buffers, in the order in which they lie.
 func (l *ProductLayout) offsets() []*int64 {
 	c := &l.Call
 	return []*int64{
@@ -31,7 +31,7 @@ func layOutProducts(p ProductPlan, world, sms int) Layout {
 	scratch := int64(TokenBytes)
 	sizes := make([]int64, len(new(ProductLayout).offsets()))
 	for _, c := range p.Cases {
-		scratch = max(scratch, Amount(c.Algorithm.Scratch, c.Problem, world))
+		scratch = max(scratch, Required(c.Algorithm.Scratch, c.Problem, world))
 		for i, bytes := range c.bufferBytes(world) {
 			sizes[i] = max(sizes[i], bytes)
 		}
@@ -46,13 +46,12 @@ func layOutProducts(p ProductPlan, world, sms int) Layout {
 	return l
 }
 
-// bufferBytes are the sizes of what a case needs, in the order of
-// ProductLayout.offsets.
+// bufferBytes are the sizes of a case's buffers, in the order of ProductLayout.offsets.
 func (c ProductCase) bufferBytes(world int) []int64 {
 	b := c.Operation.Buffers(c.Problem, world)
 	sizes := []int64{
-		b.A, b.AFull, b.B, b.C, Amount(c.Algorithm.Staging, c.Problem, world),
-		4 * Amount(c.Algorithm.Counters, c.Problem, world), matmul.ProgressBytes(world, c.Splits),
+		b.A, b.AFull, b.B, b.C, Required(c.Algorithm.Staging, c.Problem, world),
+		4 * Required(c.Algorithm.Counters, c.Problem, world), matmul.ProgressBytes(world, c.Splits),
 	}
 	if !c.CheckedByDevice(world) {
 		return append(sizes, 0, 0, 0)
@@ -61,15 +60,16 @@ func (c ProductCase) bufferBytes(world int) []int64 {
 	return append(sizes, rows*c.Problem.K*int64(c.Problem.DType.Size), b.B, rows*c.Problem.N*matmul.QuantitiesBytes)
 }
 
-// Amount is what an algorithm needs of something.
-func Amount(of func(matmul.Problem, int) int64, p matmul.Problem, world int) int64 {
+// Required is how much an algorithm requires, by a function of its own; nil is nothing.
+func Required(of func(matmul.Problem, int) int64, p matmul.Problem, world int) int64 {
 	if of == nil {
 		return 0
 	}
 	return of(p, world)
 }
 
-// CheckedByDevice reports whether a kernel works out what the result is judged by.
+// CheckedByDevice reports whether a kernel, and not the host, computes what the result is judged
+// by.
 func (c ProductCase) CheckedByDevice(world int) bool { return c.resultFlops(world) > c.hostFlops }
 
 // resultFlops is the number of operations that a rank's result depends on.
@@ -81,7 +81,7 @@ func (c ProductCase) resultFlops(world int) int64 {
 	return flops
 }
 
-// quantitiesBytes bounds the memory for what the elements of a result are judged by.
+// quantitiesBytes bounds the memory for the quantities that a result is judged by.
 const quantitiesBytes = 1 << 30
 
 // CheckedRows is how many rows of a result are checked at a time.

@@ -2,11 +2,8 @@ package workload
 
 import "gpurun/kernels/matmul"
 
-// An algorithm that multiplies and does not communicate leaves something else than its
-// operation does: see matmul.Algorithm.NoCommunication.
-
-// LocalOnly reports whether the result is this rank's own product, which nobody has
-// reduced.
+// LocalOnly reports whether the result is this rank's own product: the algorithm does not
+// communicate (matmul.Algorithm.NoCommunication), and the operation would have reduced the product.
 func (c ProductCase) LocalOnly() bool { return c.Algorithm.NoCommunication && c.Operation.Reduces }
 
 // ResultRows is how many rows a rank's result has.
@@ -25,7 +22,8 @@ func (c ProductCase) ResultAt(call matmul.Call) int64 {
 	return call.C
 }
 
-// GatheredIsInput reports whether the gathered A is an input.
+// GatheredIsInput reports whether the gathered A is an input: the algorithm does not
+// communicate, and the operation would have gathered it.
 func (c ProductCase) GatheredIsInput() bool {
 	return c.Algorithm.NoCommunication && c.Operation.Gathers
 }

@@ -17,13 +17,13 @@ type Products struct {
 	K []int64 `json:"k"`
 	// Splits lists how many chunks a shard is copied in, where it is copied in chunks.
 	Splits []int `json:"splits_per_rank"`
-	// HostFlops is up to how many operations a rank's result may depend on for the
-	// reference to work it out itself; 0 is hostFlops. What takes more is worked out by a
-	// kernel, of which the reference checks samples.
+	// HostFlops is the number of operations that a rank's result may depend on for the
+	// reference to compute it; 0 is hostFlops. A larger result is checked by a kernel, of
+	// which the reference confirms samples.
 	HostFlops int64 `json:"host_flops,omitempty"`
 }
 
-// hostFlops take the reference seconds.
+// hostFlops operations take the reference seconds.
 const hostFlops = 1 << 31
 
 // ProductPlan is such a job in terms of the catalog.
@@ -33,7 +33,7 @@ type ProductPlan struct {
 	Cases     []ProductCase // once algorithms are chosen
 }
 
-// planProducts turns the job's words into requests.
+// planProducts turns the job's parameters into requests.
 func (j Job) planProducts(world int) (p ProductPlan, err error) {
 	var ok bool
 	if p.operation, ok = matmul.Find(j.Collective); !ok {
@@ -60,7 +60,7 @@ func (j Job) planProducts(world int) (p ProductPlan, err error) {
 	return p, j.checkProducts(p, world)
 }
 
-// productTypes reads the names of types, of which products have few.
+// productTypes reads the names of element types. Products have few of them.
 func productTypes(name string, words []string) ([]collective.DType, error) {
 	var names []string
 	for _, d := range matmul.DTypes() {
@@ -99,10 +99,10 @@ func (p *ProductPlan) add(j Job, problem matmul.Problem, world int) error {
 	return nil
 }
 
-// checkAlgorithm says what no device could change about an algorithm. "auto" is
-// satisfied with any.
+// checkAlgorithm refuses an algorithm that cannot run on any device. For "auto", one that can
+// run is enough.
 func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem, world int) error {
-	if name == Auto { // the naive one can all that the operation can
+	if name == Auto { // the first, naive, does all that the operation does
 		name = p.operation.Algorithms[0].Name
 	}
 	a, ok := p.operation.Algorithm(name)
@@ -118,8 +118,8 @@ func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem,
 	return nil
 }
 
-// checkProducts refuses what has no place in such a job, and failures that would never
-// happen.
+// checkProducts refuses parameters that products do not have, and injected failures that would
+// never happen.
 func (j Job) checkProducts(p ProductPlan, world int) error {
 	switch {
 	case len(p.requests) == 0:
@@ -143,8 +143,8 @@ func (j Job) checkProducts(p ProductPlan, world int) error {
 	return j.checkRecord(p)
 }
 
-// checkRecord says why a job that is to record a call has no call that can be, or returns
-// nil.
+// checkRecord refuses to record a call if there is more than one, or if its algorithm cannot be
+// recorded.
 func (j Job) checkRecord(p ProductPlan) error {
 	if !j.Record {
 		return nil
@@ -154,7 +154,7 @@ func (j Job) checkRecord(p ProductPlan) error {
 	}
 	a, ok := p.operation.Algorithm(p.requests[0].Requested)
 	if !ok || a.Tiles != nil {
-		return nil // "auto" takes one that can be
+		return nil // "auto" takes one that can be recorded
 	}
 	var can []string
 	for _, a := range p.operation.Algorithms {

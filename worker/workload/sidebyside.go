@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// SideBySide puts the cases that differ in algorithm and grid alone together: type by
-// type and operation by operation, first out of place and then in place, and by
-// size. What different sizes come down to the same call is measured once.
+// SideBySide groups the cases that differ in algorithm and grid alone: type by type and
+// operation by operation, first out of place and then in place, and by size. Sizes that lead
+// to the same call are measured once.
 func (p Plan) SideBySide() [][]Case {
-	var words []string // types with operations, in the order of the job
+	var order []string // of types with operations, as in the job
 	tasks := map[string][]Case{}
 	for _, c := range p.Cases {
-		if w := c.words(); !slices.Contains(words, w) {
-			words = append(words, w)
+		if w := c.typeAndOp(); !slices.Contains(order, w) {
+			order = append(order, w)
 		}
 		if group := tasks[c.Task()]; !slices.ContainsFunc(group, c.sameCandidate) {
 			tasks[c.Task()] = append(group, c)
@@ -26,15 +26,15 @@ func (p Plan) SideBySide() [][]Case {
 	place := map[bool]int{true: 1}
 	slices.SortFunc(all, func(a, b []Case) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(words, a[0].words()), slices.Index(words, b[0].words())),
+			cmp.Compare(slices.Index(order, a[0].typeAndOp()), slices.Index(order, b[0].typeAndOp())),
 			cmp.Compare(place[a[0].InPlace], place[b[0].InPlace]),
 			cmp.Compare(a[0].Bytes(), b[0].Bytes()))
 	})
 	return all
 }
 
-// words are the type and the operation.
-func (c Case) words() string { return c.Call.DType.Name + " " + string(c.Call.Op) }
+// typeAndOp names the element type and the operation.
+func (c Case) typeAndOp() string { return c.Call.DType.Name + " " + string(c.Call.Op) }
 
 // sameCandidate reports whether two cases of a group would be measured twice.
 func (c Case) sameCandidate(other Case) bool {

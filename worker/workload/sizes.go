@@ -2,13 +2,12 @@ package workload
 
 import "gpurun/kernels/collective"
 
-// count is how many elements a part has in a call where the larger of a rank's
-// buffers takes up to so many bytes, as nccl-tests counts. Where buffers hold a
-// part per rank, parts are cut to whole vectors of 16 bytes, so that all of them
-// are aligned, unless that leaves nothing or the job is about what is not
-// aligned. Bytes that do not hold an element per part make a call of nothing, and
-// the table shows size and count 0. Where rows are normalised they stay whole,
-// and there is one at least.
+// count is the number of elements of a part, if the larger of a rank's buffers has up to so
+// many bytes, as nccl-tests counts. If buffers hold a part per rank, parts are cut to whole
+// vectors of 16 bytes and so all aligned. They are not cut if nothing would be left, or if the
+// job is about unaligned buffers. Bytes that do not hold an element per part lead to a call
+// without elements; the table shows size and count 0. Rows that are normalised stay whole, and
+// there is at least one.
 func (j Job) count(s collective.Shape, world int, d collective.DType, bytes int64) int64 {
 	const vecBytes = 16
 	parts := max(s.Send.Of(world), s.Recv.Of(world))
