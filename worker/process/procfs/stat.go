@@ -30,13 +30,13 @@ func Read(pid int) (Process, error) {
 	return parseStat(string(text))
 }
 
-// The fields of a line of /proc/PID/stat, counted from the third on, which is the first
-// one behind the command's name.
+// The fields of a line of /proc/PID/stat that follow the command's name. proc(5) counts the
+// first of them as field 3.
 const (
-	stateField     = 3 - 3
-	parentField    = 4 - 3
-	groupField     = 5 - 3
-	startTimeField = 22 - 3
+	stateField     = 0
+	parentField    = 1
+	groupField     = 2
+	startTimeField = 19
 )
 
 // parseStat reads a line of /proc/PID/stat. The second field is the command's
