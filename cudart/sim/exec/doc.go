@@ -7,6 +7,7 @@
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
+//	vector*                          the lanes of a register at once, by assembly
 //	arith_*                          arithmetic, conversions, comparisons, moves
 //	mem_*                            loads, stores, atomics, multimem, addresses
 //	sync_*                           barriers, fences, votes and shuffles, dependent launch
@@ -25,7 +26,11 @@
 // another lane of its own warp, as on GPUs since Volta.
 //
 // Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
-// when it takes a backward branch after polling the same values as before the last one.
+// when it takes a backward branch after polling the same values as before the last one. A warp that
+// spins is parked until memory that it polls changes (order_park.go).
+//
+// Where the processor has AVX2, assembly of package simd computes most instructions, a run of
+// them in one call; the loops over lanes are its reference, and do the rest.
 //
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
