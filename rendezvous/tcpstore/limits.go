@@ -3,6 +3,7 @@ package tcpstore
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,11 +63,16 @@ func or[T comparable](value *T, otherwise T) {
 }
 
 // budget is a number of bytes that connections share.
-type budget struct{ free int64 }
+type budget struct {
+	mu   sync.Mutex
+	free int64
+}
 
 // change takes what is now more than before, and gives back what is less. It
 // returns false, and takes nothing, when less is left.
 func (b *budget) change(before, now int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if now-before > b.free {
 		return false
 	}

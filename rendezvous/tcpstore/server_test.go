@@ -90,7 +90,7 @@ func TestWaitEndsWithItsConnection(t *testing.T) {
 	if err := s.Close(); err != nil { // now the table may be looked at
 		t.Fatal(err)
 	}
-	if table := s.loop.table; len(table.waiters) != 0 || table.bytes != 0 {
+	if table := s.table; len(table.waiters) != 0 || table.bytes != 0 {
 		t.Errorf("waits for %d keys, %d bytes", len(table.waiters), table.bytes)
 	}
 }

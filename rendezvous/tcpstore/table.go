@@ -18,7 +18,6 @@ type table struct {
 	queues  map[string][][]byte   // none is empty
 	waiters map[string]*list.List // of absence, the oldest first; none is empty
 	bytes   int64                 // of all three
-	woken   []*waiter             // whose wait is over, until they are taken
 }
 
 // entry is what a key leads to. The map has pointers because a value is then
