@@ -29,8 +29,8 @@ type clientSession struct {
 }
 
 // waitsForServer says whether a server that cannot be reached may still come.
-// Within a machine the agent serves before it starts a worker; between
-// machines anyone may be first.
+// Within a host the agent serves before it starts a worker; between
+// hosts anyone may be first.
 func waitsForServer(target string) bool { return !strings.HasPrefix(target, abstractScheme) }
 
 // openSession joins and waits for the welcome.

@@ -49,7 +49,7 @@ func listenAbstract(name string) (*endpoint, error) {
 	return &endpoint{listener: l, target: abstractScheme + name, creds: samePeerUID()}, nil
 }
 
-// listenTCP refuses to be reachable from other machines without TLS or a token.
+// listenTCP refuses to be reachable from other hosts without TLS or a token.
 func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {

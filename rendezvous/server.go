@@ -7,8 +7,8 @@
 // dies, the context of every other member's Group ends at once and says who.
 //
 // Decisions are made by the state machine in membership; this package
-// connects it to gRPC, on an abstract Unix socket within a machine and on TCP
-// between machines. File descriptors travel separately, through fdpass.
+// connects it to gRPC, on an abstract Unix socket within a host and on TCP
+// between hosts. File descriptors travel separately, through fdpass.
 package rendezvous
 
 import (
@@ -81,7 +81,7 @@ type Server struct {
 // Serve opens a rendezvous. The caller closes it.
 func Serve(config ServerConfig) (*Server, error) {
 	config = config.withDefaults()
-	machine, err := membership.New(membership.Config{
+	state, err := membership.New(membership.Config{
 		WorldSize:        config.WorldSize,
 		Generation:       config.Generation,
 		JoinTimeout:      config.JoinTimeout,
@@ -96,7 +96,7 @@ func Serve(config ServerConfig) (*Server, error) {
 	}
 	s := &Server{
 		target:      at.target,
-		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
+		coordinator: newCoordinator(state, config.Logger.Named("rendezvous")),
 		grpc:        transport.NewServer(at.creds, config.Token, strings.HasPrefix(at.target, "unix")),
 		health:      health.NewServer(),
 	}
@@ -139,7 +139,7 @@ func (s *Server) Target() string { return s.target }
 func (s *Server) Abort(reason string) { s.abort(&Aborted{Reason: reason}) }
 
 func (s *Server) abort(cause error) {
-	s.coordinator.step(func(m *membership.Machine, _ membership.Time) []membership.Effect {
+	s.coordinator.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect {
 		return m.Abort(cause)
 	})
 }

@@ -21,7 +21,7 @@ type attendant struct {
 	outbox chan *pb.AttendResponse // closed after the last message
 }
 
-// coordinator runs the machine: it feeds in the time and what nodes say, and
+// coordinator runs the state: it feeds in the time and what nodes say, and
 // carries out the effects.
 type coordinator struct {
 	clock *clock.Clock
@@ -29,7 +29,7 @@ type coordinator struct {
 	over  chan struct{} // closed when the job is over
 
 	mu         sync.Mutex
-	machine    *rounds.Machine
+	state      *rounds.StateMachine
 	lastID     rounds.NodeID
 	attendants map[rounds.NodeID]*attendant
 	deaf       []rounds.NodeID // whose outbox was full
@@ -37,12 +37,12 @@ type coordinator struct {
 	drained    chan struct{}   // closed when none is open any more; nil: nobody asks
 }
 
-func newCoordinator(machine *rounds.Machine, log *zap.Logger) *coordinator {
+func newCoordinator(state *rounds.StateMachine, log *zap.Logger) *coordinator {
 	return &coordinator{
 		clock:      clock.New(),
 		log:        log,
 		over:       make(chan struct{}),
-		machine:    machine,
+		state:      state,
 		attendants: map[rounds.NodeID]*attendant{},
 	}
 }
@@ -83,18 +83,18 @@ func (c *coordinator) untilDrained() <-chan struct{} {
 	return drained
 }
 
-// step gives the machine one input and carries out what comes of it.
-func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []rounds.Effect) {
+// step gives the state machine one input and carries out what comes of it.
+func (c *coordinator) step(input func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, ended := c.clock.Now(), c.machine.Ended() != nil
-	c.perform(input(c.machine, now))
+	now, ended := c.clock.Now(), c.state.Ended() != nil
+	c.perform(input(c.state, now))
 	for len(c.deaf) > 0 {
 		id := c.deaf[0]
 		c.deaf = c.deaf[1:]
-		c.perform(c.machine.Lose(now, id, "does not read what it is told"))
+		c.perform(c.state.Lose(now, id, "does not read what it is told"))
 	}
-	if !ended && c.machine.Ended() != nil {
+	if !ended && c.state.Ended() != nil {
 		close(c.over)
 	}
 	c.clock.Changed()
@@ -141,7 +141,7 @@ func (c *coordinator) release(id rounds.NodeID) {
 	}
 }
 
-// answer sends a message that is none of the machine's business.
+// answer sends a message that is none of the state machine's business.
 func (c *coordinator) answer(a *attendant, message *pb.AttendResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,22 +152,22 @@ func (c *coordinator) answer(a *attendant, message *pb.AttendResponse) {
 
 // lose ends a node's part when its stream has ended.
 func (c *coordinator) lose(a *attendant, reason string) {
-	c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect {
+	c.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect {
 		c.release(a.id)
 		return m.Lose(now, a.id, reason)
 	})
 }
 
-// run lets the machine's deadlines expire until ctx ends.
+// run lets the state machine's deadlines expire until ctx ends.
 func (c *coordinator) run(ctx context.Context) {
 	c.clock.Run(ctx, c.next, func() {
-		c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
+		c.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
 	})
 }
 
-// next is the machine's next deadline, if it has one.
+// next is the state machine's next deadline, if it has one.
 func (c *coordinator) next() (rounds.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.machine.Next()
+	return c.state.Next()
 }

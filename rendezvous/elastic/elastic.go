@@ -69,7 +69,7 @@ type Hosting int
 // The ways to decide it.
 const (
 	HostAuto  Hosting = iota // who can bind the endpoint
-	HostYes                  // the endpoint is this machine's, by whatever name
+	HostYes                  // the endpoint is this host's, by whatever name
 	HostNever                // it is another's
 )
 
@@ -99,7 +99,7 @@ type Config struct {
 	Timeouts Timeouts    // zero: DefaultTimeouts
 	Logger   *zap.Logger // nil: silent
 
-	hostName string // empty: the machine's
+	hostName string // empty: the name of this host
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -132,14 +132,14 @@ func (c Config) terms() rounds.Terms {
 	}
 }
 
-func (c Config) machine() rounds.Config {
+func (c Config) stateMachine() rounds.Config {
 	return rounds.Config{
-		Terms:       c.terms(),
-		JoinTimeout: c.Timeouts.Join,
-		LastCall:    c.Timeouts.LastCall,
-		ReadTimeout: c.Timeouts.Read,
-		KeepAlive:   c.Timeouts.keepAlive(),
-		ExitTimeout: c.Timeouts.Exit,
+		Terms:            c.terms(),
+		JoinTimeout:      c.Timeouts.Join,
+		LastCall:         c.Timeouts.LastCall,
+		ReadTimeout:      c.Timeouts.Read,
+		HeartbeatTimeout: c.Timeouts.keepAlive(),
+		ExitTimeout:      c.Timeouts.Exit,
 	}
 }
 

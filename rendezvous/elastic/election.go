@@ -110,7 +110,7 @@ func (e *election) stand(ctx context.Context) (string, error) {
 	return t.target, nil
 }
 
-// serve opens a server at a free port of this machine.
+// serve opens a server at a free port of this host.
 func (e *election) serve(host string) (*server, string, error) {
 	listen, advertised := "", host
 	if isLoopback(host) {
@@ -131,7 +131,7 @@ func (e *election) serve(host string) (*server, string, error) {
 }
 
 // ownHost is by which host other nodes reach this one: the address from which
-// it reaches etcd. If etcd is on this machine, that is its name.
+// it reaches etcd. If etcd is on this host, that is its name.
 func (e *election) ownHost(ctx context.Context) (string, error) {
 	if e.config.LocalAddr != "" {
 		return e.config.LocalAddr, nil

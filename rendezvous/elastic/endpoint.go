@@ -19,7 +19,7 @@ const defaultPort = "29400"
 // endpoint is a rendezvous at a fixed address: whoever can bind it serves.
 type endpoint struct {
 	target string
-	host   string // of this machine
+	host   string // of this host
 	server *server
 	// lookup finds the addresses of a host.
 	lookup func(ctx context.Context, host string) ([]string, error)
@@ -64,7 +64,7 @@ func splitEndpoint(address string) (host, port string, err error) {
 }
 
 // listen opens the endpoint if it is this agent's to serve it, and otherwise
-// returns nil: it is another machine's, or another agent was first.
+// returns nil: it is another host's, or another agent was first.
 func (e *endpoint) listen(ctx context.Context, config Config, host, port string) (net.Listener, error) {
 	ours, err := e.isOurs(ctx, config, host)
 	if err != nil || !ours {
@@ -72,11 +72,11 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	}
 	at := net.JoinHostPort(host, port)
 	if !isLoopback(host) && net.ParseIP(host) == nil {
-		at = net.JoinHostPort("", port) // a machine may know itself by another address than the others do
+		at = net.JoinHostPort("", port) // a host may know itself by another address than the others do
 	}
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
-		config.Logger.Info("somebody on this machine has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
+		config.Logger.Info("somebody on this host has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
 		return nil, nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -88,7 +88,7 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	return l, nil
 }
 
-// isOurs says whether the endpoint's host is this machine.
+// isOurs says whether the endpoint is on this host.
 func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool, error) {
 	switch {
 	case config.Backend == Static:
@@ -104,7 +104,7 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return false, fmt.Errorf("listing this machine's addresses: %w", err)
+		return false, fmt.Errorf("listing this host's addresses: %w", err)
 	}
 	for _, address := range addresses {
 		if isLoopback(address) || contains(own, address) {
@@ -117,7 +117,7 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 // lookUpAgain is how long a lookup that has failed rests.
 const lookUpAgain = time.Second
 
-// addresses are those of the endpoint's host, whose name may not be known before that machine is up.
+// addresses are those of the endpoint's host, whose name may not be known before that host is up.
 func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([]string, error) {
 	late, cancel := context.WithTimeout(ctx, config.Timeouts.Join)
 	defer cancel()
@@ -134,7 +134,7 @@ func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this machine: %w", config.Timeouts.Join, err)
+			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this host: %w", config.Timeouts.Join, err)
 		case <-time.After(lookUpAgain):
 		}
 	}
@@ -149,7 +149,7 @@ func contains(own []net.Addr, address string) bool {
 	return false
 }
 
-// isLoopback says whether a host is this machine for every machine.
+// isLoopback says whether a name means the own host on every host.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

@@ -87,7 +87,7 @@ func TestWhoServes(t *testing.T) {
 		{"localhost", func(c *Config) { c.Hosting = HostNever }, false},
 		{"192.0.2.1", func(c *Config) { c.Backend = Static }, true},
 		{"localhost", func(c *Config) { c.Backend, c.NodeRank = Static, 1 }, false},
-		{"Here", func(*Config) {}, true}, // by the machine's own name, which nobody needs to look up
+		{"Here", func(*Config) {}, true}, // by the host's own name, which nobody needs to look up
 		{"elsewhere", func(*Config) {}, false},
 	} {
 		config := Config{Backend: C10d, Timeouts: Timeouts{Join: time.Minute}}
@@ -105,7 +105,7 @@ func TestWhoServes(t *testing.T) {
 	}
 }
 
-// The name of a machine that is not up yet may not be known, for as long as nodes wait for each other.
+// The name of a host that is not up yet may not be known, for as long as nodes wait for each other.
 func TestNamesAreLookedUpAgain(t *testing.T) {
 	unknown := &net.DNSError{Err: "no such host", Name: "later", IsNotFound: true}
 	tries := 0
@@ -169,7 +169,7 @@ func TestNodesMeetAtAnyLoopbackAddress(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 			if host == "::1" && errors.Is(err, syscall.EADDRNOTAVAIL) {
-				t.Skip("this machine has no IPv6")
+				t.Skip("this host has no IPv6")
 			}
 			if err != nil {
 				t.Fatal(err)

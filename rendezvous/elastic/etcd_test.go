@@ -109,7 +109,7 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 			serving = n
 		}
 	}
-	if err := members[serving].Close("the machine is needed"); err != nil {
+	if err := members[serving].Close("the host is needed"); err != nil {
 		t.Fatal(err)
 	}
 	rest := []*Member{enter(t, config, 3)}

@@ -191,7 +191,7 @@ func waitForSpares(tb testing.TB, serving *Member, n int) {
 	c := serving.home.(*endpoint).server.coordinator
 	for begin := time.Now(); time.Since(begin) < testTimeout; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
-		spares := c.machine.Spares()
+		spares := c.state.Spares()
 		c.mu.Unlock()
 		if spares == n {
 			return

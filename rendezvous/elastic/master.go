@@ -24,7 +24,7 @@ func listenMaster(host string, port int) (net.Listener, error) {
 }
 
 // loopbackOf is the loopback address by which nodes see each other when they meet at
-// host: all on this machine, by IPv4 or IPv6.
+// host: all on this host, by IPv4 or IPv6.
 func loopbackOf(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
 		return "::1"

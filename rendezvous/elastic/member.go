@@ -68,7 +68,7 @@ func Enter(ctx context.Context, config Config) (*Member, error) {
 // Check says what is wrong with a configuration on any machine, so that it is an
 // error on all nodes and not only on the one that serves.
 func (c Config) Check() error {
-	if _, err := rounds.New(c.machine()); err != nil {
+	if _, err := rounds.New(c.stateMachine()); err != nil {
 		return fmt.Errorf("joining a rendezvous: %w", err)
 	}
 	if c.Backend == Etcd {

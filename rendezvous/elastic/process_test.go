@@ -239,7 +239,7 @@ func TestStoppedServerIsMissed(t *testing.T) {
 	serving, others := split(t, startAll(t, config, 3))
 	serving.stop()
 	for _, a := range others {
-		if line := a.await("over:"); !strings.Contains(line, "no sign of life for 4s") {
+		if line := a.await("over:"); !strings.Contains(line, "no heartbeat for 4s") {
 			t.Errorf("got %q", line)
 		}
 	}

@@ -61,7 +61,7 @@ func openSession(ctx context.Context, config Config, target string, home home) (
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	s.silence = time.AfterFunc(config.Timeouts.keepAlive(), func() {
-		s.end(s.home.lost(fmt.Errorf("%w: no sign of life for %v", ErrServerGone, config.Timeouts.keepAlive())))
+		s.end(s.home.lost(fmt.Errorf("%w: no heartbeat for %v", ErrServerGone, config.Timeouts.keepAlive())))
 		s.cancel()
 	})
 	s.tasks.Go(s.read)
@@ -118,7 +118,7 @@ func (s *session) keepAlive() {
 		select {
 		case <-ticker.C:
 			// A failed send means that the stream has ended; read sees why.
-			_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_KeepAlive{KeepAlive: &pb.KeepAlive{}}})
+			_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
 		case <-s.ctx.Done():
 			return
 		}

@@ -1,6 +1,6 @@
 package rounds
 
-// Effect is something that the machine's caller has to do.
+// Effect is something that the state machine's caller has to do.
 type Effect interface {
 	effect()
 }
