@@ -15,8 +15,8 @@ import (
 // so many is as good as gone.
 const outboxSize = 256
 
-// attendant is the server's end of a node's stream.
-type attendant struct {
+// nodeStream is the server end of the stream of a node.
+type nodeStream struct {
 	id     rounds.NodeID
 	outbox chan *pb.AttendResponse // closed after the last message
 }
@@ -31,30 +31,30 @@ type coordinator struct {
 	mu         sync.Mutex
 	state      *rounds.StateMachine
 	lastID     rounds.NodeID
-	attendants map[rounds.NodeID]*attendant
-	deaf       []rounds.NodeID // whose outbox was full
+	nodes      map[rounds.NodeID]*nodeStream
+	overflowed []rounds.NodeID // whose outbox was full
 	streams    int             // that are open
 	drained    chan struct{}   // closed when none is open any more; nil: nobody asks
 }
 
 func newCoordinator(state *rounds.StateMachine, log *zap.Logger) *coordinator {
 	return &coordinator{
-		clock:      clock.New(),
-		log:        log,
-		over:       make(chan struct{}),
-		state:      state,
-		attendants: map[rounds.NodeID]*attendant{},
+		clock: clock.New(),
+		log:   log,
+		over:  make(chan struct{}),
+		state: state,
+		nodes: map[rounds.NodeID]*nodeStream{},
 	}
 }
 
 // attend begins a node's part.
-func (c *coordinator) attend() *attendant {
+func (c *coordinator) attend() *nodeStream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastID++
 	c.streams++
-	a := &attendant{id: c.lastID, outbox: make(chan *pb.AttendResponse, outboxSize)}
-	c.attendants[a.id] = a
+	a := &nodeStream{id: c.lastID, outbox: make(chan *pb.AttendResponse, outboxSize)}
+	c.nodes[a.id] = a
 	return a
 }
 
@@ -89,10 +89,10 @@ func (c *coordinator) step(input func(m *rounds.StateMachine, now rounds.Time) [
 	defer c.mu.Unlock()
 	now, ended := c.clock.Now(), c.state.Ended() != nil
 	c.perform(input(c.state, now))
-	for len(c.deaf) > 0 {
-		id := c.deaf[0]
-		c.deaf = c.deaf[1:]
-		c.perform(c.state.Lose(now, id, "does not read what it is told"))
+	for len(c.overflowed) > 0 {
+		id := c.overflowed[0]
+		c.overflowed = c.overflowed[1:]
+		c.perform(c.state.Lose(now, id, "does not read its messages"))
 	}
 	if !ended && c.state.Ended() != nil {
 		close(c.over)
@@ -121,7 +121,7 @@ func (c *coordinator) perform(effects []rounds.Effect) {
 
 // send queues a message; a node that has too many is released.
 func (c *coordinator) send(to rounds.NodeID, message *pb.AttendResponse) {
-	a := c.attendants[to]
+	a := c.nodes[to]
 	if a == nil {
 		return
 	}
@@ -129,29 +129,29 @@ func (c *coordinator) send(to rounds.NodeID, message *pb.AttendResponse) {
 	case a.outbox <- message:
 	default:
 		c.release(to)
-		c.deaf = append(c.deaf, to)
+		c.overflowed = append(c.overflowed, to)
 	}
 }
 
 // release ends a node's stream once it has read what it was told.
 func (c *coordinator) release(id rounds.NodeID) {
-	if a := c.attendants[id]; a != nil {
+	if a := c.nodes[id]; a != nil {
 		close(a.outbox)
-		delete(c.attendants, id)
+		delete(c.nodes, id)
 	}
 }
 
 // answer sends a message that is none of the state machine's business.
-func (c *coordinator) answer(a *attendant, message *pb.AttendResponse) {
+func (c *coordinator) answer(a *nodeStream, message *pb.AttendResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.attendants[a.id] == a {
+	if c.nodes[a.id] == a {
 		c.send(a.id, message)
 	}
 }
 
 // lose ends a node's part when its stream has ended.
-func (c *coordinator) lose(a *attendant, reason string) {
+func (c *coordinator) lose(a *nodeStream, reason string) {
 	c.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect {
 		c.release(a.id)
 		return m.Lose(now, a.id, reason)

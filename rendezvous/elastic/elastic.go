@@ -122,8 +122,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// guarded says whether strangers are kept out.
-func (c Config) guarded() bool { return c.Token != "" || c.TLS != nil }
+// authenticated says whether other nodes must authenticate themselves.
+func (c Config) authenticated() bool { return c.Token != "" || c.TLS != nil }
 
 func (c Config) terms() rounds.Terms {
 	return rounds.Terms{

@@ -30,7 +30,7 @@ func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !config.guarded() && !isLoopback(host) {
+	if !config.authenticated() && !isLoopback(host) {
 		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates", config.Endpoint)
 	}
 	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName, lookup: net.DefaultResolver.LookupHost}
@@ -76,11 +76,11 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	}
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
-		config.Logger.Info("somebody on this host has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
+		config.Logger.Info("another process on this host listens at the rendezvous endpoint; joining it as another agent of the job", zap.String("at", e.target))
 		return nil, nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("serving the rendezvous at %s: somebody listens at that port; take another, on all nodes: %w", e.target, err)
+		return nil, fmt.Errorf("serving the rendezvous at %s: another process listens at that port; choose another port on all nodes: %w", e.target, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous at %s: %w", e.target, err)
@@ -170,7 +170,7 @@ func (e *endpoint) over() <-chan struct{} {
 
 func (e *endpoint) lost(err error) error {
 	if errors.Is(err, ErrServerGone) {
-		return fmt.Errorf("%w; the job is over, because nobody else can serve it at %s (with --rdzv-backend etcd it would carry on)",
+		return fmt.Errorf("%w; the job is over, because no other agent can serve it at %s; with --rdzv-backend etcd another agent would take over",
 			err, e.target)
 	}
 	return err

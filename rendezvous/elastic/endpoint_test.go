@@ -67,7 +67,7 @@ func TestAPortThatIsTaken(t *testing.T) {
 	defer l.Close()
 	config := job(t, 2, 2)
 	config.Backend, config.Endpoint = Static, l.Addr().String()
-	const want = "somebody listens at that port; take another, on all nodes"
+	const want = "another process listens at that port; choose another port on all nodes"
 	if _, err := Enter(testContext(t), config); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -194,7 +194,7 @@ func TestNobodyServes(t *testing.T) {
 	config.Hosting = HostNever
 	config.Timeouts.Join = 1
 	_, err := enter(t, config, 0).NextRound(testContext(t))
-	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "nobody serves there (dial tcp ") {
+	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "no rendezvous answers at "+config.Endpoint+" (dial tcp ") {
 		t.Errorf("got %v", err)
 	}
 }

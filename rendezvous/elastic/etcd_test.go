@@ -105,7 +105,7 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	rounds := nextAll(t, members)
 	serving := -1
 	for n, m := range members {
-		if m.home.serves() {
+		if m.backend.serves() {
 			serving = n
 		}
 	}

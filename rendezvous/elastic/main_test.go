@@ -188,7 +188,7 @@ func wantEnd(tb testing.TB, err error, want End) {
 // waitForSpares returns when the agent that serves the others has n spares.
 func waitForSpares(tb testing.TB, serving *Member, n int) {
 	tb.Helper()
-	c := serving.home.(*endpoint).server.coordinator
+	c := serving.backend.(*endpoint).server.coordinator
 	for begin := time.Now(); time.Since(begin) < testTimeout; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
 		spares := c.state.Spares()

@@ -93,7 +93,7 @@ func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.Att
 const connectionLost = "connection lost"
 
 // receive passes on what a node says until its stream ends.
-func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *attendant, joined chan<- struct{}) {
+func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *nodeStream, joined chan<- struct{}) {
 	for {
 		request, err := stream.Recv()
 		if err != nil {

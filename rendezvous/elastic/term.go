@@ -65,7 +65,7 @@ func (e *election) resign(why string) error {
 	t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, has left: %s", e.config.hostName, why))
 	t.stop()
 	t.renewal.Wait()
-	e.forgo(t.lease)
+	e.revoke(t.lease)
 	return t.err
 }
 
@@ -87,8 +87,8 @@ func (e *election) announceEnd(t *term) {
 	}
 }
 
-// forgo gives a lease up. If that fails it expires.
-func (e *election) forgo(lease etcd.LeaseID) {
+// revoke revokes a lease. If that fails, the lease expires.
+func (e *election) revoke(lease etcd.LeaseID) {
 	if lease == 0 {
 		return
 	}

@@ -36,10 +36,10 @@ func TestStragglerMessage(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	good := Config{WorldSize: 1, JoinTimeout: 1, HeartbeatTimeout: 1}
 	tests := map[string]func(*Config){
-		"no members":        func(c *Config) { c.WorldSize = 0 },
-		"too many members":  func(c *Config) { c.WorldSize = MaxWorldSize + 1 },
-		"no join timeout":   func(c *Config) { c.JoinTimeout = 0 },
-		"negative patience": func(c *Config) { c.HeartbeatTimeout = -1 },
+		"no members":                 func(c *Config) { c.WorldSize = 0 },
+		"too many members":           func(c *Config) { c.WorldSize = MaxWorldSize + 1 },
+		"no join timeout":            func(c *Config) { c.JoinTimeout = 0 },
+		"negative heartbeat timeout": func(c *Config) { c.HeartbeatTimeout = -1 },
 	}
 	for name, spoil := range tests {
 		c := good

@@ -95,7 +95,7 @@ func TestWaitEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-func TestStrangersDisturbNobody(t *testing.T) {
+func TestBadClientsDisturbNobody(t *testing.T) {
 	for name, words := range map[string]string{
 		"http":            "GET / HTTP/1.1\r\nHost: store\r\n\r\n",
 		"tls":             "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -112,9 +112,9 @@ func TestStrangersDisturbNobody(t *testing.T) {
 			s, logs := serve(t, Limits{})
 			waiting, other := connect(t, s, current), connect(t, s, current)
 			waiting.ask(opWait, 1, "k")
-			stranger := &client{t: t, conn: dial(t, s)}
-			stranger.write([]byte(words))
-			stranger.hungUp()
+			intruder := &client{t: t, conn: dial(t, s)}
+			intruder.write([]byte(words))
+			intruder.hungUp()
 			other.set("k", "v")
 			if got := waiting.read(1)[0]; got != stopWaiting {
 				t.Errorf("got %d", got)
@@ -151,7 +151,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 // when it is, and until then there is no place.
 func admitted(t *testing.T, s *Server) *client {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); {
 		c := connect(t, s, current)
 		c.ask(opPing)
 		if _, err := c.conn.Write([]byte("ping")); err != nil {

@@ -103,7 +103,7 @@ func TestSlowClientsBlockNobody(t *testing.T) {
 	}
 	unfinished.write(encode(current, opSet, "k", 100))
 	unfinished.hungUp()
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() < 2; {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() < 2; {
 		if n := other.add("n", 0); n != 1 { // and the silent are not cut off
 			t.Errorf("got %d", n)
 		}
@@ -127,7 +127,7 @@ func TestWhatIsUnderWayIsLimited(t *testing.T) {
 	if n := other.add("n", 1); n != 1 {
 		t.Errorf("got %d", n)
 	}
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
 		if time.Now().After(deadline) { // five have room, before any has finished
 			t.Fatalf("all are still there: %v", logs.All())
 		}
@@ -212,7 +212,7 @@ func TestAResetWhileBlocked(t *testing.T) {
 	if err := slow.conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() == 0; {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() == 0; {
 		other.add("n", 1)
 		if time.Now().After(deadline) {
 			t.Fatal("the store has not noticed")

@@ -58,11 +58,11 @@ func (m *StateMachine) admissible(id NodeID, about Node) *End {
 	case about.Terms != t:
 		return refuse("%s is for %v, this is %v; start every node with the same flags", about.Name, about.Terms, t)
 	case len(m.nodes) >= MaxNodes && m.nodes[id] == nil:
-		return refuse("%d nodes attend already", MaxNodes)
+		return refuse("%d nodes have joined already, which is the limit", MaxNodes)
 	case about.Workers < 0 || about.Workers > MaxWorkers:
 		return refuse("%d workers; want 0 to %d", about.Workers, MaxWorkers)
 	case about.Round < 0 || about.Round > 1<<30 || about.Restarts < 0 || about.Restarts > t.MaxRestarts:
-		return refuse("round %d after %d restarts cannot be", about.Round, about.Restarts)
+		return refuse("round %d after %d restarts is not possible", about.Round, about.Restarts)
 	case t.Static && (about.Rank < 0 || about.Rank >= t.Max):
 		return refuse("node rank %d is not in 0..%d", about.Rank, t.Max-1)
 	}

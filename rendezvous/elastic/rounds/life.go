@@ -107,7 +107,7 @@ func (m *StateMachine) finishTogether() []Effect {
 	return m.close(End{Kind: Finished, Reason: "the job has finished"})
 }
 
-// Leave is a node's orderly goodbye.
+// Leave removes a node that ends its part itself.
 func (m *StateMachine) Leave(now Time, id NodeID, reason string) []Effect {
 	n := m.nodes[id]
 	if n == nil {
@@ -117,7 +117,7 @@ func (m *StateMachine) Leave(now Time, id NodeID, reason string) []Effect {
 	return append([]Effect{left}, m.remove(now, n, "left: "+clip(reason))...)
 }
 
-// Lose is the end of a node without a goodbye.
+// Lose removes a node that ended without Leave.
 func (m *StateMachine) Lose(now Time, id NodeID, reason string) []Effect {
 	if n := m.nodes[id]; n != nil {
 		return m.remove(now, n, clip(reason))
@@ -127,7 +127,7 @@ func (m *StateMachine) Lose(now Time, id NodeID, reason string) []Effect {
 
 // giveUp gives a node up that may still be there, and should know.
 func (m *StateMachine) giveUp(now Time, n *node, reason string) []Effect {
-	lost := Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: "the others gave this node up: " + reason}}
+	lost := Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: "this node was removed from the job: " + reason}}
 	return append([]Effect{lost}, m.remove(now, n, reason)...)
 }
 
