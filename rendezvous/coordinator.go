@@ -122,13 +122,13 @@ func (c *coordinator) heartbeat(s *session) {
 	})
 }
 
-// leave is a member's orderly goodbye.
+// leave removes a member that leaves.
 func (c *coordinator) leave(s *session) {
 	c.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect { return m.Leave(s.id) })
 }
 
-// lose is a member's end without one. Nothing happens when its session had
-// ended already.
+// lose removes a member that ended without leaving. It does nothing if the session
+// has ended already.
 func (c *coordinator) lose(s *session, reason string) {
 	c.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect { return m.Lose(s.id, reason) })
 }

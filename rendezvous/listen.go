@@ -65,7 +65,7 @@ func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	return &endpoint{listener: l, target: l.Addr().String(), creds: config.TLS.Server(config.Logger)}, nil
 }
 
-// freshAbstract is an abstract socket's address that nobody can guess.
+// freshAbstract is the address of an abstract socket with a random name.
 func freshAbstract() string {
 	return abstractScheme + "gpurun-" + randomHex()
 }

@@ -63,8 +63,8 @@ func (g *groupService) attend(stream sessionStream, s *session, inbox <-chan mes
 	}
 }
 
-// handle passes on one message of a member. What comes of a goodbye, of
-// whatever kind, is that the state machine dismisses the session.
+// handle passes on one message of a member. After a Leave,
+// with a failure or without, the state machine dismisses the session.
 func (g *groupService) handle(s *session, msg message) error {
 	if errors.Is(msg.err, io.EOF) {
 		g.coordinator.lose(s, "ended its session without leaving")
@@ -78,7 +78,7 @@ func (g *groupService) handle(s *session, msg message) error {
 	case *pb.SessionRequest_Heartbeat:
 		g.coordinator.heartbeat(s)
 	case *pb.SessionRequest_Leave:
-		g.goodbye(s, what.Leave.GetFailure())
+		g.leave(s, what.Leave.GetFailure())
 	default:
 		g.coordinator.lose(s, "broke the session protocol")
 		return fmt.Errorf("%w: a session carries one Join, then Heartbeat and Leave", ErrInvalid)
@@ -86,8 +86,8 @@ func (g *groupService) handle(s *session, msg message) error {
 	return nil
 }
 
-// goodbye is an orderly leave, or a failed member's last words.
-func (g *groupService) goodbye(s *session, failure string) {
+// leave removes a member that leaves, or that reports its failure.
+func (g *groupService) leave(s *session, failure string) {
 	if failure == "" {
 		g.coordinator.leave(s)
 	} else {

@@ -50,5 +50,5 @@ func (c *Clock) Run(ctx context.Context, next func() (at time.Duration, ok bool)
 	}
 }
 
-// never is after how long Run looks again for a deadline that nobody has told it of.
+// never is the longest sleep of Run while there is no deadline.
 const never = time.Hour

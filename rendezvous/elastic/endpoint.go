@@ -16,7 +16,7 @@ import (
 // defaultPort is the one that torchrun's c10d backend uses.
 const defaultPort = "29400"
 
-// endpoint is a rendezvous at a fixed address: whoever can bind it serves.
+// endpoint is a rendezvous at a fixed address. The agent that can bind it serves.
 type endpoint struct {
 	target string
 	host   string // of this host

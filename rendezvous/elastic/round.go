@@ -108,7 +108,7 @@ func (r *Round) Gather(ctx context.Context, name string, data []byte) ([][]byte,
 	}
 }
 
-// deliver hands the outcome of a gather to the one who waits for it.
+// deliver passes the outcome of a gather to the Gather call that waits for it.
 func (r *Round) deliver(name string, g gathered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -182,10 +182,10 @@ func (s *session) handle(response *pb.AttendResponse) {
 
 func (s *session) isCurrent(round int) bool { return s.round != nil && s.round.Number == round }
 
-// leaveTimeout bounds the wait for the server to take note of a goodbye.
+// leaveTimeout bounds the wait for the server to confirm a Leave.
 const leaveTimeout = 2 * time.Second
 
-// leave says goodbye, if the session is not over.
+// leave sends a Leave, if the session is not over.
 func (s *session) leave(reason string) {
 	if s.ctx.Err() != nil {
 		return

@@ -20,7 +20,7 @@ type Dismiss struct {
 
 // Deliver answers an exchange call. Data is by rank for an all-gather, one
 // element for a broadcast, nil for a barrier. All calls of an exchange share
-// it; nobody may write to it.
+// it, and must not write to it.
 type Deliver struct {
 	Call CallID
 	Data [][]byte

@@ -101,8 +101,8 @@ func (m *StateMachine) Cancel(call CallID) []Effect {
 	return nil
 }
 
-// participant finds the member that calls, and makes sure that nobody is
-// missing for good.
+// participant finds the member that calls. It returns an error if a member is gone,
+// because an exchange could not complete any more.
 func (m *StateMachine) participant(id SessionID) (*seat, error) {
 	s := m.seat(id)
 	switch {

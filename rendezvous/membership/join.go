@@ -58,7 +58,7 @@ func (m *StateMachine) admissible(who Member) error {
 	return nil
 }
 
-// complete assigns the ranks that are still open and welcomes everybody.
+// complete assigns the ranks that are still open and welcomes all members.
 func (m *StateMachine) complete(now Time) []Effect {
 	m.assignRanks()
 	m.phase = running

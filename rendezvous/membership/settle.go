@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// deliver answers everybody's call.
+// deliver answers the calls of all members.
 func (m *StateMachine) deliver(e *exchange) []Effect {
 	m.release(e)
 	var data [][]byte
@@ -25,8 +25,8 @@ func (m *StateMachine) deliver(e *exchange) []Effect {
 	return effects
 }
 
-// fail answers the calls of those who are there with err; late tells those
-// who come later.
+// fail answers the calls of the members that have arrived with err, and later calls
+// with late.
 func (m *StateMachine) fail(e *exchange, err, late error) []Effect {
 	var effects []Effect
 	for rank, call := range e.calls {

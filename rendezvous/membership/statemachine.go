@@ -1,14 +1,14 @@
-// Package membership decides who is in a group, which rank each member has,
+// Package membership decides which processes form a group, which rank each has,
 // and when the members' collective exchanges complete.
 //
 // It is a state machine without I/O, goroutines or clocks. Every input is a
 // method call that carries the time, every output is an [Effect] which the
 // caller carries out. The transcripts under testdata tell what it does.
 //
-// A group lives once: it gathers until WorldSize members have joined, runs
-// until the last one leaves, and ends for everybody as soon as one member
-// departs without leaving. A restarted job gathers anew under the next
-// generation.
+// A group gathers until WorldSize members have joined, and runs until the last one
+// leaves. It ends for all members as soon as one is lost: its connection breaks, its
+// heartbeats stop, or it reports a failure. A group is used once. A restarted job
+// gathers a new group with the next generation number.
 package membership
 
 import (
@@ -106,9 +106,9 @@ func (m *StateMachine) Heartbeat(now Time, id SessionID) {
 	}
 }
 
-// Leave is a member's orderly goodbye. It fails the exchanges that still wait
-// for the member and is otherwise no business of the others. Before the group
-// is complete it is a departure.
+// Leave removes a member that ends its part itself. It fails the exchanges that still
+// wait for the member, and changes nothing else for the others. Before the group is
+// complete, the member counts as lost.
 func (m *StateMachine) Leave(id SessionID) []Effect {
 	s := m.seat(id)
 	if s == nil || s.left || m.phase == ended {
@@ -125,8 +125,8 @@ func (m *StateMachine) Leave(id SessionID) []Effect {
 	return effects
 }
 
-// Lose is the loss of a member: its connection broke, or it reports that it
-// failed. The group is over for all others.
+// Lose removes a member whose connection broke, or that reports a failure. The group
+// ends for all others.
 func (m *StateMachine) Lose(id SessionID, reason string) []Effect {
 	s := m.seat(id)
 	if s == nil || s.left || m.phase == ended {
@@ -136,8 +136,8 @@ func (m *StateMachine) Lose(id SessionID, reason string) []Effect {
 	return append([]Effect{Dismiss{To: id}}, m.end(s.peerLeft(reason))...)
 }
 
-// Abort ends the group for everyone, for a reason that the state machine does not
-// see for itself.
+// Abort ends the group for everyone, for a reason that only the caller
+// knows.
 func (m *StateMachine) Abort(cause error) []Effect {
 	if m.phase == ended {
 		return nil

@@ -22,4 +22,16 @@
 // holds mu, so that a slow client delays only itself. A client that waits for
 // keys has a second goroutine until the wait ends: it writes the reply, while
 // the first one reads, because the client may cancel the wait.
+//
+// A client that does not take its replies is not served further. After
+// Limits.RequestTime the server closes its connection.
+//
+// # Speed
+//
+// An event loop on epoll that spun before it slept was measured against this
+// design, with PyTorch 2.11's client and up to 64 client processes on 16 CPUs.
+// Per second, the goroutines answered 1.5 to 1.7 times as many requests of 8
+// clients, and 2.1 to 2.6 times as many of 64. The loop was faster for one client,
+// by 10 us a request, and for unanswered SETs, by 1 to 3 us each. The nodes of a
+// job have 8 clients or more, so that the simpler design remained.
 package tcpstore

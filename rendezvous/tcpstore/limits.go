@@ -24,7 +24,7 @@ type Limits struct {
 	RequestTime time.Duration
 }
 
-// errLimit is what somebody who asks for too much has run into.
+// errLimit is the error of a request that is over a limit.
 var errLimit = errors.New("over a limit of the store")
 
 // perEntry is about what the server itself needs for a key, so that empty
@@ -44,15 +44,15 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// defaultTotal is an eighth of the machine's memory, from 256 MiB to 4 GiB. Gloo has
+// defaultTotal is an eighth of the host's memory, from 256 MiB to 4 GiB. Gloo has
 // every rank set the addresses of its pairs: at 4,096 ranks, 1 GiB and more.
 func defaultTotal() int64 {
 	const least, most = 256 << 20, 4 << 30
-	var machine unix.Sysinfo_t
-	if err := unix.Sysinfo(&machine); err != nil {
+	var host unix.Sysinfo_t
+	if err := unix.Sysinfo(&host); err != nil {
 		return least
 	}
-	return int64(min(max(machine.Totalram*uint64(machine.Unit)/8, least), most))
+	return int64(min(max(host.Totalram*uint64(host.Unit)/8, least), most))
 }
 
 func or[T comparable](value *T, otherwise T) {

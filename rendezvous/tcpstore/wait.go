@@ -25,8 +25,8 @@ func (t *table) check(keys [][]byte) bool {
 	return true
 }
 
-// wait returns who waits for those keys that are not there, nil when all are.
-// The caller ends it with giveUp unless it is done.
+// wait returns a waiter for the keys that are missing, nil if none is.
+// The caller ends the wait with giveUp, unless all keys have come.
 func (t *table) wait(keys [][]byte) (*waiter, error) {
 	var absent []string
 	for _, key := range keys {
@@ -37,8 +37,8 @@ func (t *table) wait(keys [][]byte) (*waiter, error) {
 	return t.enlist(absent)
 }
 
-// barrier counts a rank in, and returns who waits for the others: nil for the
-// last one, who wakes them.
+// barrier counts a rank, and returns a waiter for the other ranks. For the last rank
+// it returns nil, and wakes the others.
 func (t *table) barrier(key []byte, worldSize int64) (*waiter, error) {
 	arrived, err := t.plus(key, 1)
 	if err != nil {
@@ -86,13 +86,13 @@ type absence struct {
 	i int
 }
 
-// wakeAll tells everybody who waits for a key that it has come.
+// wakeAll tells all waiters of a key that it has come.
 func (t *table) wakeAll(key []byte) {
 	for t.wakeNext(key) {
 	}
 }
 
-// wakeNext tells the one who has waited longest for a key that it has come.
+// wakeNext tells the oldest waiter of a key that it has come.
 func (t *table) wakeNext(key []byte) bool {
 	waiting := t.waiters[string(key)]
 	if waiting == nil {

@@ -32,7 +32,7 @@ type Stop struct {
 }
 
 // Gathered is what all nodes of the round contributed, by group rank. All
-// nodes share Data; nobody may write to it.
+// nodes share Data; they must not write to it.
 type Gathered struct {
 	To    NodeID
 	Round int

@@ -82,7 +82,8 @@ func (m *StateMachine) failGathers(reason string) []Effect {
 	return effects
 }
 
-// failGather tells those who came; who comes later is told the same.
+// failGather answers the nodes that have contributed. Later contributions get the same
+// answer.
 func (m *StateMachine) failGather(name, reason string) []Effect {
 	g := m.gathers[name]
 	var effects []Effect

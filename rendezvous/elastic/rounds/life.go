@@ -125,13 +125,13 @@ func (m *StateMachine) Lose(now Time, id NodeID, reason string) []Effect {
 	return nil
 }
 
-// giveUp gives a node up that may still be there, and should know.
+// giveUp removes a node that does not answer, and tells it so in case it is alive.
 func (m *StateMachine) giveUp(now Time, n *node, reason string) []Effect {
 	lost := Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: "this node was removed from the job: " + reason}}
 	return append([]Effect{lost}, m.remove(now, n, reason)...)
 }
 
-// remove is the end of a node that the others see. A group that still has
+// remove takes a node out of the job. A group that still has
 // enough nodes goes on in a new round; where it has too few it is a failure.
 func (m *StateMachine) remove(now Time, n *node, reason string) []Effect {
 	attended, reason := n.attends(), n.String()+" is gone: "+reason

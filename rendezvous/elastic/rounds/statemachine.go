@@ -1,16 +1,20 @@
-// Package rounds decides which nodes make up each round of an elastic job:
-// who is in, with which ranks, when a round begins, and when all must stop and
-// meet again.
+// Package rounds decides which nodes form each round of an elastic job, which ranks
+// they have, when a round begins, and when all nodes must stop and join again.
 //
 // It is a state machine without I/O, goroutines or clocks. Every input is a
 // method call that carries the time, every output is an [Effect] which the
 // caller carries out. The transcripts under testdata tell what it does.
 //
-// What it keeps to are the rules of torchrun's c10d rendezvous. A round is
-// complete at once with Max nodes, and some time after the last call with Min.
-// Newcomers restart the group, without using up a restart, or wait as spares
-// when it is full. What differs: a failure or departure is told to all nodes
-// at once, and restarts are counted once for the job, not by every node.
+// The rules are those of torchrun's c10d rendezvous. With Max nodes a round is
+// complete at once. With Min nodes it is complete LastCall later. A new node restarts
+// the group, which uses up no restart. If the group is full, the node waits as a
+// spare.
+//
+// Two rules differ from torchrun's. All nodes hear of a failure or a lost node at
+// once. Restarts are counted once for the job, not by every node.
+//
+// The inputs have the names that package membership uses: Join, Heartbeat, Leave,
+// Lose, Tick and Next. "Round" means only such a round in gpurun.
 package rounds
 
 import (
@@ -110,7 +114,7 @@ func (m *StateMachine) Close(end End) []Effect {
 	return m.close(end)
 }
 
-// close dismisses everybody.
+// close dismisses all nodes.
 func (m *StateMachine) close(end End) []Effect {
 	end.Reason = clip(end.Reason)
 	var effects []Effect
