@@ -14,7 +14,7 @@ import (
 	pb "gpurun/rendezvous/v1"
 )
 
-// Whoever does not speak the protocol is hung up on, and the members notice nothing.
+// Clients that do not speak the protocol are hung up on, and the members notice nothing.
 func TestBadClientsDisturbNobody(t *testing.T) {
 	both := certtest.New(t).Load(nil, "127.0.0.1")
 	for name, tls := range map[string]*transport.TLS{"plain text": nil, "TLS": both} {

@@ -14,7 +14,7 @@ import (
 	"gpurun/rendezvous"
 )
 
-// soon is how quickly everybody must hear of a failure. It is milliseconds on
+// soon is how quickly all members must hear of a failure. It is milliseconds on
 // an idle host; the rest is for a busy one, but less than any timeout that
 // would end the wait without the push.
 const soon = 1900 * time.Millisecond

@@ -147,7 +147,7 @@ func FuzzExchange(f *testing.F) {
 }
 
 // FuzzJoin: a newcomer is refused or takes a free seat, and the group becomes
-// complete with whoever is missing.
+// complete with the members that are missing.
 func FuzzJoin(f *testing.F) {
 	seed(
 		f,

@@ -44,7 +44,7 @@ func TestBadClientsDisturbNobody(t *testing.T) {
 	}
 }
 
-// Whoever comes to the master's port before a round begins gets nothing there.
+// A client of the master's port gets no data before a round begins.
 func TestBadClientsAtTheMaster(t *testing.T) {
 	l, err := listenMaster("127.0.0.1", 0)
 	if err != nil {
@@ -72,7 +72,7 @@ func visit(t *testing.T, address string) {
 	badclienttest.Connect(t, address)
 }
 
-// callWithoutToken calls as one who has the certificate, but not the token: it is
+// callWithoutToken calls with the certificate, but without the token: it is
 // refused before it has joined.
 func callWithoutToken(t *testing.T, config Config) {
 	t.Helper()

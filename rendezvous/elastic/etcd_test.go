@@ -130,7 +130,7 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	}
 }
 
-// Without etcd nobody knows who serves: the one that does must not go on, or
+// Without etcd no agent knows which one serves: the one that does must not go on, or
 // there might be two.
 func TestServerStepsDownWithoutEtcd(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func TestServerOfAnotherNameIsNotTrusted(t *testing.T) {
 	}
 }
 
-// With etcd whoever is elected shows its own certificate.
+// With etcd the elected agent shows its own certificate.
 func TestRoundOverTLSWithEtcd(t *testing.T) {
 	t.Parallel()
 	config, _ := etcdJob(t, 2, 2)

@@ -112,7 +112,7 @@ func wantNoLeak(t *testing.T) {
 
 func TestAllGather(t *testing.T) {
 	wantNoLeak(t)
-	const n, rounds = 5, 3
+	const n, passes = 5, 3
 	m := newRelayed(t, n)
 	var workers errgroup.Group
 	for rank := range n {
@@ -121,7 +121,7 @@ func TestAllGather(t *testing.T) {
 		workers.Go(func() error {
 			defer p.Close()
 			defer mine.Close()
-			for range rounds {
+			for range passes {
 				for _, name := range []string{"heap", "signals"} {
 					if err := gatherAndCheck(p, name, mine); err != nil {
 						return fmt.Errorf("rank %d: %w", p.rank, err)

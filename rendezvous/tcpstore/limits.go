@@ -13,7 +13,7 @@ import (
 
 // Limits bound what clients can make a server hold. Zero means the default.
 type Limits struct {
-	Connections int   // at once; a client of PyTorch 1.13 has two. As in package transport
+	Connections int   // at once; a client of PyTorch 1.13 has two. As in package transport. A silent one takes 7 KiB
 	KeyBytes    int   // of one key: 8 KiB, as PyTorch has it
 	ValueBytes  int   // of one value: 8 MiB, as PyTorch has it
 	RequestKeys int   // in one request: 131,072, as PyTorch has it

@@ -147,7 +147,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// admitted connects as often as it takes: that somebody has left is noticed
+// admitted connects as often as it takes: the end of a connection is noticed
 // when it is, and until then there is no place.
 func admitted(t *testing.T, s *Server) *client {
 	t.Helper()
@@ -235,8 +235,8 @@ func TestAddsOfManyClients(t *testing.T) {
 	}
 }
 
-// Close ends those who wait, those in the middle of a request, and those who
-// never said a word; so does the end of the context.
+// Close ends clients that wait, clients in the middle of a request, and silent
+// clients. So does the end of the context.
 func TestEnd(t *testing.T) {
 	for name, byContext := range map[string]bool{"close": false, "context": true} {
 		t.Run(name, func(t *testing.T) {
