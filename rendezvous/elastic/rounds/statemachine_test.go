@@ -13,13 +13,13 @@ import (
 
 // world is a job with agents that do as they are told, or whatever rapid likes.
 type world struct {
-	t       *rapid.T
-	cfg     Config
-	machine *Machine
-	now     Time
-	agents  map[NodeID]*agent
-	last    NodeID
-	round   []member // of the latest round, in order of assembly
+	t      *rapid.T
+	cfg    Config
+	state  *StateMachine
+	now    Time
+	agents map[NodeID]*agent
+	last   NodeID
+	round  []member // of the latest round, in order of assembly
 }
 
 // member is a node's place in a round.
@@ -46,11 +46,11 @@ func newWorld(t *rapid.T) *world {
 		terms.Static = rapid.Bool().Draw(t, "static")
 	}
 	w := &world{t: t, cfg: testConfig(terms), agents: map[NodeID]*agent{}}
-	machine, err := New(w.cfg)
+	state, err := New(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.machine = machine
+	w.state = state
 	return w
 }
 
@@ -76,7 +76,7 @@ func (w *world) in(states ...string) []NodeID {
 func (w *world) join(id NodeID) {
 	a := w.agents[id]
 	a.state = "waiting"
-	w.carryOut(w.machine.Join(w.now, id, a.about))
+	w.carryOut(w.state.Join(w.now, id, a.about))
 }
 
 func (w *world) newcomer() {
@@ -92,7 +92,7 @@ func (w *world) newcomer() {
 }
 
 func (w *world) confirm(id NodeID) {
-	w.carryOut(w.machine.Confirm(w.now, id, w.agents[id].place.Number, ""))
+	w.carryOut(w.state.Confirm(w.now, id, w.agents[id].place.Number, ""))
 }
 
 // pass lets time pass, in steps in which agents say that they are alive.
@@ -101,17 +101,17 @@ func (w *world) pass(d time.Duration) {
 		w.now = min(w.now+5*time.Second, end)
 		for _, id := range slices.Sorted(maps.Keys(w.agents)) {
 			if !w.agents[id].silent {
-				w.machine.Alive(w.now, id)
+				w.state.Heartbeat(w.now, id)
 			}
 		}
-		w.carryOut(w.machine.Tick(w.now))
-		if next, ok := w.machine.Next(); ok && next <= w.now {
+		w.carryOut(w.state.Tick(w.now))
+		if next, ok := w.state.Next(); ok && next <= w.now {
 			w.t.Fatalf("at %v the next deadline, %v, is not in the future", w.now, next)
 		}
 	}
 }
 
-// carryOut follows the machine's effects and checks that they make sense.
+// carryOut follows the state machine's effects and checks that they make sense.
 func (w *world) carryOut(effects []Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
@@ -221,11 +221,11 @@ func TestProperties(t *testing.T) {
 			"behave":    func(*rapid.T) { w.behave() },
 			"fail": func(*rapid.T) {
 				id := w.pick("running")
-				w.carryOut(w.machine.Fail(w.now, id, w.agents[id].place.Number, Failure{Reason: "failed"}))
+				w.carryOut(w.state.Fail(w.now, id, w.agents[id].place.Number, Failure{Reason: "failed"}))
 			},
 			"finish":  func(*rapid.T) { w.finish(w.pick("running")) },
-			"leave":   func(*rapid.T) { w.depart(w.machine.Leave) },
-			"lose":    func(*rapid.T) { w.depart(w.machine.Lose) },
+			"leave":   func(*rapid.T) { w.depart(w.state.Leave) },
+			"lose":    func(*rapid.T) { w.depart(w.state.Lose) },
 			"silence": func(*rapid.T) { w.agents[w.pick("running")].silent = true },
 			"pass": func(t *rapid.T) {
 				w.pass(time.Duration(rapid.IntRange(1, 60).Draw(t, "seconds")) * time.Second)
@@ -248,7 +248,7 @@ func (w *world) depart(how func(Time, NodeID, string) []Effect) {
 
 func (w *world) finish(id NodeID) {
 	w.agents[id].state = "finished"
-	w.carryOut(w.machine.Finish(w.now, id, w.agents[id].place.Number))
+	w.carryOut(w.state.Finish(w.now, id, w.agents[id].place.Number))
 }
 
 // behave lets all agents do what they should.
@@ -276,13 +276,13 @@ func (w *world) settleDown() {
 	if left := w.in("assembled", "stopped", "finished"); len(left) > 0 && running == 0 {
 		w.t.Fatalf("nodes %v are still on their way", left)
 	}
-	if waiting > 0 && (running < w.cfg.Terms.Max && len(w.in("finished")) == 0) && !w.machine.finishing {
+	if waiting > 0 && (running < w.cfg.Terms.Max && len(w.in("finished")) == 0) && !w.state.finishing {
 		w.t.Fatalf("%d nodes wait, and %d of %d run", waiting, running, w.cfg.Terms.Max)
 	}
-	if waiting != w.machine.Spares() {
-		w.t.Fatalf("%d nodes wait, %d of them as spares", waiting, w.machine.Spares())
+	if waiting != w.state.Spares() {
+		w.t.Fatalf("%d nodes wait, %d of them as spares", waiting, w.state.Spares())
 	}
-	if w.machine.Ended() != nil && len(w.agents) > 0 {
+	if w.state.Ended() != nil && len(w.agents) > 0 {
 		w.t.Fatalf("the job is over, and %d agents do not know", len(w.agents))
 	}
 	for _, id := range w.in("running") {

@@ -9,20 +9,20 @@ import (
 
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/transport"
+	"gpurun/rendezvous/transport/badclienttest"
 	"gpurun/rendezvous/transport/certtest"
-	"gpurun/rendezvous/transport/strangertest"
 	pb "gpurun/rendezvous/v1"
 )
 
-// Whoever does not speak the protocol is hung up on, and the members notice nothing.
-func TestStrangersDisturbNobody(t *testing.T) {
+// Clients that do not speak the protocol are hung up on, and the members notice nothing.
+func TestBadClientsDisturbNobody(t *testing.T) {
 	both := certtest.New(t).Load(nil, "127.0.0.1")
 	for name, tls := range map[string]*transport.TLS{"plain text": nil, "TLS": both} {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret", TLS: tls})
 			members := joinAll(t, srv.Target(), 1, rendezvous.Options{Token: "secret", TLS: tls})
-			strangertest.Visit(t, srv.Target())
-			strangertest.Say(t, srv.Target(), "store", "\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v")
+			badclienttest.Connect(t, srv.Target())
+			badclienttest.Say(t, srv.Target(), "store", "\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v")
 			if err := members[0].Barrier(testContext(t), "after"); err != nil {
 				t.Error(err)
 			}

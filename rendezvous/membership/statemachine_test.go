@@ -36,10 +36,10 @@ func TestStragglerMessage(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	good := Config{WorldSize: 1, JoinTimeout: 1, HeartbeatTimeout: 1}
 	tests := map[string]func(*Config){
-		"no members":        func(c *Config) { c.WorldSize = 0 },
-		"too many members":  func(c *Config) { c.WorldSize = MaxWorldSize + 1 },
-		"no join timeout":   func(c *Config) { c.JoinTimeout = 0 },
-		"negative patience": func(c *Config) { c.HeartbeatTimeout = -1 },
+		"no members":                 func(c *Config) { c.WorldSize = 0 },
+		"too many members":           func(c *Config) { c.WorldSize = MaxWorldSize + 1 },
+		"no join timeout":            func(c *Config) { c.JoinTimeout = 0 },
+		"negative heartbeat timeout": func(c *Config) { c.HeartbeatTimeout = -1 },
 	}
 	for name, spoil := range tests {
 		c := good
@@ -51,7 +51,7 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	group := func(n int) *Machine {
+	group := func(n int) *StateMachine {
 		m, err := New(Config{WorldSize: n, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
 		if err != nil {
 			t.Fatal(err)
@@ -63,34 +63,34 @@ func TestLimits(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		run  func(m *Machine) []Effect
+		run  func(m *StateMachine) []Effect
 		want error
 	}{
-		{"name", func(m *Machine) []Effect {
+		{"name", func(m *StateMachine) []Effect {
 			return m.Arrive(0, 0, 1, Arrival{Op: Barrier, Name: strings.Repeat("n", MaxNameBytes+1), Timeout: 1})
 		}, ErrInvalid},
-		{"one exchange", func(m *Machine) []Effect {
+		{"one exchange", func(m *StateMachine) []Effect {
 			return m.Arrive(0, 0, 1, Arrival{Op: AllGather, Name: "n", Data: make([]byte, MaxExchangeBytes+1), Timeout: 1})
 		}, ErrLimit},
-		{"all exchanges", func(m *Machine) (last []Effect) {
+		{"all exchanges", func(m *StateMachine) (last []Effect) {
 			for i := range MaxPendingBytes/MaxExchangeBytes + 1 {
 				last = m.Arrive(0, 0, CallID(i), Arrival{Op: AllGather, Name: fmt.Sprint(i), Data: make([]byte, MaxExchangeBytes), Timeout: 1})
 			}
 			return last
 		}, ErrLimit},
-		{"number of exchanges", func(m *Machine) (last []Effect) {
+		{"number of exchanges", func(m *StateMachine) (last []Effect) {
 			for i := range MaxOpenExchanges + 1 {
 				last = m.Arrive(0, 0, CallID(i), Arrival{Op: Barrier, Name: fmt.Sprint(i), Timeout: 1})
 			}
 			return last
 		}, ErrLimit},
-		{"host", func(*Machine) []Effect {
+		{"host", func(*StateMachine) []Effect {
 			return mustGather(t).Join(0, 1, Member{Host: strings.Repeat("h", MaxHostBytes+1)}, 0)
 		}, ErrLimit},
-		{"host for terminals", func(*Machine) []Effect {
+		{"host for terminals", func(*StateMachine) []Effect {
 			return mustGather(t).Join(0, 1, Member{Host: "node0\x1b[2J"}, 0)
 		}, ErrInvalid},
-		{"device", func(*Machine) []Effect {
+		{"device", func(*StateMachine) []Effect {
 			return mustGather(t).Join(0, 1, Member{Device: make([]byte, MaxDeviceBytes+1)}, 0)
 		}, ErrLimit},
 	}
@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func mustGather(t *testing.T) *Machine {
+func mustGather(t *testing.T) *StateMachine {
 	t.Helper()
 	m, err := New(Config{WorldSize: 2, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
 	if err != nil {
@@ -178,7 +178,7 @@ func ranksOf(t *rapid.T, members []Member) map[int]int {
 // member is welcomed and dismissed at most once, and nothing is held that
 // nobody waits for.
 type ledger struct {
-	machine   *Machine
+	state     *StateMachine
 	worldSize int
 	now       Time
 	next      int
@@ -221,16 +221,16 @@ func (l *ledger) answer(t *rapid.T, call CallID) {
 }
 
 func (l *ledger) check(t *rapid.T) {
-	m := l.machine
+	m := l.state
 	if len(m.calls) != len(l.open) {
-		t.Fatalf("%d calls are open, the machine knows %d", len(l.open), len(m.calls))
+		t.Fatalf("%d calls are open, the state machine knows %d", len(l.open), len(m.calls))
 	}
 	held := 0
 	for _, e := range m.exchanges {
 		held += e.bytes
 	}
 	if held != m.pending {
-		t.Fatalf("exchanges hold %d bytes, the machine counts %d", held, m.pending)
+		t.Fatalf("exchanges hold %d bytes, the state machine counts %d", held, m.pending)
 	}
 	if m.phase == ended && (len(l.open) != 0 || m.cause == nil) {
 		t.Fatalf("ended with %v and %d open calls", m.cause, len(l.open))
@@ -248,7 +248,7 @@ func TestEveryCallIsAnsweredOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &ledger{
-			machine: m, worldSize: n,
+			state: m, worldSize: n,
 			open: map[CallID]bool{}, welcomed: map[SessionID]bool{}, dismissed: map[SessionID]bool{},
 		}
 		session := rapid.Map(rapid.IntRange(0, n), func(i int) SessionID { return SessionID(i) })
@@ -267,9 +267,9 @@ func TestEveryCallIsAnsweredOnce(t *testing.T) {
 					l.enter(t, m.Leave(session.Draw(t, "who")))
 				}
 			},
-			"depart": func(t *rapid.T) {
+			"lose": func(t *rapid.T) {
 				if rapid.IntRange(0, 19).Draw(t, "rarely") == 0 {
-					l.enter(t, m.Depart(session.Draw(t, "who"), "lost"))
+					l.enter(t, m.Lose(session.Draw(t, "who"), "lost"))
 				}
 			},
 		})
@@ -277,18 +277,18 @@ func TestEveryCallIsAnsweredOnce(t *testing.T) {
 }
 
 func (l *ledger) join(t *rapid.T) {
-	id := SessionID(len(l.machine.seats))
-	if slices.ContainsFunc(l.machine.seats, func(s *seat) bool { return s.id == id }) || l.dismissed[id] {
+	id := SessionID(len(l.state.seats))
+	if slices.ContainsFunc(l.state.seats, func(s *seat) bool { return s.id == id }) || l.dismissed[id] {
 		return
 	}
-	l.enter(t, l.machine.Join(l.now, id, Member{Rank: AnyRank}, 0))
+	l.enter(t, l.state.Join(l.now, id, Member{Rank: AnyRank}, 0))
 }
 
 func (l *ledger) arrive(t *rapid.T, who SessionID) {
 	call := CallID(l.next)
 	l.next++
 	l.open[call] = true
-	l.enter(t, l.machine.Arrive(l.now, who, call, Arrival{
+	l.enter(t, l.state.Arrive(l.now, who, call, Arrival{
 		Op:       Operation(rapid.IntRange(1, 3).Draw(t, "op")),
 		Name:     rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "name"),
 		Sequence: uint64(rapid.IntRange(0, 1).Draw(t, "number")),

@@ -1,16 +1,20 @@
-// Package rounds decides which nodes make up each round of an elastic job:
-// who is in, with which ranks, when a round begins, and when all must stop and
-// meet again.
+// Package rounds decides which nodes form each round of an elastic job, which ranks
+// they have, when a round begins, and when all nodes must stop and join again.
 //
 // It is a state machine without I/O, goroutines or clocks. Every input is a
 // method call that carries the time, every output is an [Effect] which the
 // caller carries out. The transcripts under testdata tell what it does.
 //
-// What it keeps to are the rules of torchrun's c10d rendezvous. A round is
-// complete at once with Max nodes, and some time after the last call with Min.
-// Newcomers restart the group, without using up a restart, or wait as spares
-// when it is full. What differs: a failure or departure is told to all nodes
-// at once, and restarts are counted once for the job, not by every node.
+// The rules are those of torchrun's c10d rendezvous. With Max nodes a round is
+// complete at once. With Min nodes it is complete LastCall later. A new node restarts
+// the group, which uses up no restart. If the group is full, the node waits as a
+// spare.
+//
+// Two rules differ from torchrun's. All nodes hear of a failure or a lost node at
+// once. Restarts are counted once for the job, not by every node.
+//
+// The inputs have the names that package membership uses: Join, Heartbeat, Leave,
+// Lose, Tick and Next. "Round" means only such a round in gpurun.
 package rounds
 
 import (
@@ -20,12 +24,12 @@ import (
 
 // Config is what the owner of a job decides.
 type Config struct {
-	Terms       Terms
-	JoinTimeout time.Duration // longest wait of a node for a round, except as a spare
-	LastCall    time.Duration // after Min nodes have joined
-	ReadTimeout time.Duration // longest wait for all nodes to confirm, or to contribute
-	KeepAlive   time.Duration // a node silent for so long is lost
-	ExitTimeout time.Duration // longest wait of a node that succeeded for the others
+	Terms            Terms
+	JoinTimeout      time.Duration // longest wait of a node for a round, except as a spare
+	LastCall         time.Duration // after Min nodes have joined
+	ReadTimeout      time.Duration // longest wait for all nodes to confirm, or to contribute
+	HeartbeatTimeout time.Duration // a node silent for so long is lost
+	ExitTimeout      time.Duration // longest wait of a node that succeeded for the others
 }
 
 func (c Config) validate() error {
@@ -39,7 +43,7 @@ func (c Config) validate() error {
 	if t.MaxRestarts < 0 {
 		return fmt.Errorf("at most %d restarts: want 0 or more", t.MaxRestarts)
 	}
-	for _, d := range []time.Duration{c.JoinTimeout, c.ReadTimeout, c.KeepAlive, c.ExitTimeout} {
+	for _, d := range []time.Duration{c.JoinTimeout, c.ReadTimeout, c.HeartbeatTimeout, c.ExitTimeout} {
 		if d <= 0 {
 			return fmt.Errorf("timeouts of a rendezvous must be positive, not %v", d)
 		}
@@ -56,8 +60,8 @@ const (
 	closed
 )
 
-// Machine is the state of one job. It is not safe for concurrent use.
-type Machine struct {
+// StateMachine is the state of one job. It is not safe for concurrent use.
+type StateMachine struct {
 	cfg   Config
 	phase phase
 	nodes map[NodeID]*node
@@ -73,19 +77,19 @@ type Machine struct {
 	end       *End
 }
 
-// New returns a machine that waits for the first node.
-func New(cfg Config) (*Machine, error) {
+// New returns a state machine that waits for the first node.
+func New(cfg Config) (*StateMachine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Machine{cfg: cfg, nodes: map[NodeID]*node{}, gathers: map[string]*gather{}}, nil
+	return &StateMachine{cfg: cfg, nodes: map[NodeID]*node{}, gathers: map[string]*gather{}}, nil
 }
 
 // Ended says how the job ended; nil while it has not.
-func (m *Machine) Ended() *End { return m.end }
+func (m *StateMachine) Ended() *End { return m.end }
 
 // Spares is the number of nodes that wait for the place of another.
-func (m *Machine) Spares() int {
+func (m *StateMachine) Spares() int {
 	count := 0
 	for _, n := range m.order {
 		if n.spare {
@@ -95,23 +99,23 @@ func (m *Machine) Spares() int {
 	return count
 }
 
-// Alive notes that a node is alive.
-func (m *Machine) Alive(now Time, id NodeID) {
+// Heartbeat notes that a node is alive.
+func (m *StateMachine) Heartbeat(now Time, id NodeID) {
 	if n := m.nodes[id]; n != nil {
-		n.alive = now + m.cfg.KeepAlive
+		n.heartbeat = now + m.cfg.HeartbeatTimeout
 	}
 }
 
 // Close ends the job for all nodes.
-func (m *Machine) Close(end End) []Effect {
+func (m *StateMachine) Close(end End) []Effect {
 	if m.phase == closed {
 		return nil
 	}
 	return m.close(end)
 }
 
-// close dismisses everybody.
-func (m *Machine) close(end End) []Effect {
+// close dismisses all nodes.
+func (m *StateMachine) close(end End) []Effect {
 	end.Reason = clip(end.Reason)
 	var effects []Effect
 	for _, n := range m.order {
@@ -125,14 +129,14 @@ func (m *Machine) close(end End) []Effect {
 }
 
 // Tick lets deadlines expire.
-func (m *Machine) Tick(now Time) []Effect {
+func (m *StateMachine) Tick(now Time) []Effect {
 	var effects []Effect
 	for _, n := range append([]*node(nil), m.order...) {
 		if m.nodes[n.id] != n {
 			continue // it went with one before it
 		}
-		if n.alive <= now {
-			effects = append(effects, m.lose(now, n, fmt.Sprintf("no sign of life for %v", m.cfg.KeepAlive))...)
+		if n.heartbeat <= now {
+			effects = append(effects, m.giveUp(now, n, fmt.Sprintf("no heartbeat for %v", m.cfg.HeartbeatTimeout))...)
 		} else if n.deadline > 0 && n.deadline <= now {
 			effects = append(effects, m.expire(now, n)...)
 		}
@@ -145,14 +149,14 @@ func (m *Machine) Tick(now Time) []Effect {
 }
 
 // expire ends a node's wait.
-func (m *Machine) expire(now Time, n *node) []Effect {
+func (m *StateMachine) expire(now Time, n *node) []Effect {
 	switch n.status {
 	case waiting:
 		m.forget(n)
 		joined, least := m.waiting()+1, m.cfg.Terms.Min
 		reason := fmt.Sprintf("%d of %d nodes joined within %v", joined, least, m.cfg.JoinTimeout)
 		if joined >= least {
-			reason = fmt.Sprintf("%d nodes joined within %v, which is enough, but the last call for more, of %v, is not over: have a longer join timeout or a shorter last_call_timeout",
+			reason = fmt.Sprintf("%d nodes joined within %v, which is enough, but the last call for more, of %v, is not over: set a longer join_timeout or a shorter last_call_timeout in --rdzv-conf",
 				joined, m.cfg.JoinTimeout, m.cfg.LastCall)
 		}
 		if still := m.count(stopping); still > 0 {
@@ -160,7 +164,7 @@ func (m *Machine) expire(now Time, n *node) []Effect {
 		}
 		return []Effect{Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: reason}}}
 	case stopping:
-		return m.lose(now, n, fmt.Sprintf("has not stopped its workers within %v", m.cfg.JoinTimeout))
+		return m.giveUp(now, n, fmt.Sprintf("has not stopped its workers within %v", m.cfg.JoinTimeout))
 	case finished:
 		left := m.count(running)
 		m.forget(n)
@@ -170,8 +174,8 @@ func (m *Machine) expire(now Time, n *node) []Effect {
 	return nil
 }
 
-// Next returns the time at which the machine wants its next Tick, if any.
-func (m *Machine) Next() (Time, bool) {
+// Next returns the time at which the state machine wants its next Tick, if any.
+func (m *StateMachine) Next() (Time, bool) {
 	next := Time(0)
 	sooner := func(t Time) {
 		if t > 0 && (next == 0 || t < next) {
@@ -179,7 +183,7 @@ func (m *Machine) Next() (Time, bool) {
 		}
 	}
 	for _, n := range m.order {
-		sooner(n.alive)
+		sooner(n.heartbeat)
 		sooner(n.deadline)
 	}
 	for _, g := range m.gathers {
@@ -195,7 +199,7 @@ func (m *Machine) Next() (Time, bool) {
 }
 
 // forget removes a node that is gone.
-func (m *Machine) forget(n *node) {
+func (m *StateMachine) forget(n *node) {
 	delete(m.nodes, n.id)
 	m.order = without(m.order, n)
 	m.group = without(m.group, n)
@@ -210,7 +214,7 @@ func without(nodes []*node, gone *node) []*node {
 	return nodes
 }
 
-func (m *Machine) count(s status) int {
+func (m *StateMachine) count(s status) int {
 	count := 0
 	for _, n := range m.order {
 		if n.status == s {
@@ -220,4 +224,4 @@ func (m *Machine) count(s status) int {
 	return count
 }
 
-func (m *Machine) waiting() int { return m.count(waiting) }
+func (m *StateMachine) waiting() int { return m.count(waiting) }

@@ -1,14 +1,14 @@
-// Package membership decides who is in a group, which rank each member has,
+// Package membership decides which processes form a group, which rank each has,
 // and when the members' collective exchanges complete.
 //
 // It is a state machine without I/O, goroutines or clocks. Every input is a
 // method call that carries the time, every output is an [Effect] which the
 // caller carries out. The transcripts under testdata tell what it does.
 //
-// A group lives once: it gathers until WorldSize members have joined, runs
-// until the last one leaves, and ends for everybody as soon as one member
-// departs without leaving. A restarted job gathers anew under the next
-// generation.
+// A group gathers until WorldSize members have joined, and runs until the last one
+// leaves. It ends for all members as soon as one is lost: its connection breaks, its
+// heartbeats stop, or it reports a failure. A group is used once. A restarted job
+// gathers a new group with the next generation number.
 package membership
 
 import (
@@ -62,8 +62,8 @@ type seat struct {
 	left     bool // in an orderly way
 }
 
-// Machine is the state of one group. It is not safe for concurrent use.
-type Machine struct {
+// StateMachine is the state of one group. It is not safe for concurrent use.
+type StateMachine struct {
 	cfg   Config
 	phase phase
 	cause error // why the group ended
@@ -75,12 +75,12 @@ type Machine struct {
 	pending   int // bytes held by open exchanges
 }
 
-// New returns a machine that waits for the first member.
-func New(cfg Config) (*Machine, error) {
+// New returns a state machine that waits for the first member.
+func New(cfg Config) (*StateMachine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Machine{
+	return &StateMachine{
 		cfg:       cfg,
 		exchanges: map[exchangeKey]*exchange{},
 		calls:     map[CallID]*exchange{},
@@ -88,7 +88,7 @@ func New(cfg Config) (*Machine, error) {
 }
 
 // Members returns the members by rank. It is nil until the group is complete.
-func (m *Machine) Members() []Member {
+func (m *StateMachine) Members() []Member {
 	if m.phase == gathering {
 		return nil
 	}
@@ -100,45 +100,45 @@ func (m *Machine) Members() []Member {
 }
 
 // Heartbeat notes that a member is alive.
-func (m *Machine) Heartbeat(now Time, id SessionID) {
+func (m *StateMachine) Heartbeat(now Time, id SessionID) {
 	if s := m.seat(id); s != nil && m.phase == running {
 		s.deadline = now + m.cfg.HeartbeatTimeout
 	}
 }
 
-// Leave is a member's orderly goodbye. It fails the exchanges that still wait
-// for the member and is otherwise no business of the others. Before the group
-// is complete it is a departure.
-func (m *Machine) Leave(id SessionID) []Effect {
+// Leave removes a member that ends its part itself. It fails the exchanges that still
+// wait for the member, and changes nothing else for the others. Before the group is
+// complete, the member counts as lost.
+func (m *StateMachine) Leave(id SessionID) []Effect {
 	s := m.seat(id)
 	if s == nil || s.left || m.phase == ended {
 		return nil
 	}
 	if m.phase == gathering {
-		return m.Depart(id, "left before the group was complete")
+		return m.Lose(id, "left before the group was complete")
 	}
 	s.left = true
-	effects := append([]Effect{Dismiss{To: id}}, m.failOpenExchanges(s.departure("left the group"))...)
+	effects := append([]Effect{Dismiss{To: id}}, m.failOpenExchanges(s.peerLeft("left the group"))...)
 	if m.allLeft() {
 		m.end(fmt.Errorf("%w: all members have left", ErrClosed))
 	}
 	return effects
 }
 
-// Depart is the loss of a member: its connection broke, or it reports that it
-// failed. The group is over for all others.
-func (m *Machine) Depart(id SessionID, reason string) []Effect {
+// Lose removes a member whose connection broke, or that reports a failure. The group
+// ends for all others.
+func (m *StateMachine) Lose(id SessionID, reason string) []Effect {
 	s := m.seat(id)
 	if s == nil || s.left || m.phase == ended {
 		return nil
 	}
 	s.left = true
-	return append([]Effect{Dismiss{To: id}}, m.end(s.departure(reason))...)
+	return append([]Effect{Dismiss{To: id}}, m.end(s.peerLeft(reason))...)
 }
 
-// Abort ends the group for everyone, for a reason that the machine does not
-// see for itself.
-func (m *Machine) Abort(cause error) []Effect {
+// Abort ends the group for everyone, for a reason that only the caller
+// knows.
+func (m *StateMachine) Abort(cause error) []Effect {
 	if m.phase == ended {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (m *Machine) Abort(cause error) []Effect {
 }
 
 // Tick lets deadlines expire.
-func (m *Machine) Tick(now Time) []Effect {
+func (m *StateMachine) Tick(now Time) []Effect {
 	switch m.phase {
 	case gathering:
 		for _, s := range m.seats {
@@ -157,7 +157,7 @@ func (m *Machine) Tick(now Time) []Effect {
 	case running:
 		for _, s := range m.seats {
 			if !s.left && s.deadline <= now {
-				return m.end(s.departure(fmt.Sprintf("no heartbeat for %v", m.cfg.HeartbeatTimeout)))
+				return m.end(s.peerLeft(fmt.Sprintf("no heartbeat for %v", m.cfg.HeartbeatTimeout)))
 			}
 		}
 		return m.expireExchanges(now)
@@ -165,8 +165,8 @@ func (m *Machine) Tick(now Time) []Effect {
 	return nil
 }
 
-// Next returns the time at which the machine wants its next Tick, if any.
-func (m *Machine) Next() (Time, bool) {
+// Next returns the time at which the state machine wants its next Tick, if any.
+func (m *StateMachine) Next() (Time, bool) {
 	next, ok := Time(0), false
 	sooner := func(t Time) {
 		if !ok || t < next {
@@ -190,7 +190,7 @@ func (m *Machine) Next() (Time, bool) {
 }
 
 // end fails all pending calls and dismisses all members with the cause.
-func (m *Machine) end(cause error) []Effect {
+func (m *StateMachine) end(cause error) []Effect {
 	effects := m.failOpenExchanges(cause)
 	for _, s := range m.seats {
 		if !s.left {
@@ -203,7 +203,7 @@ func (m *Machine) end(cause error) []Effect {
 	return effects
 }
 
-func (m *Machine) allLeft() bool {
+func (m *StateMachine) allLeft() bool {
 	for _, s := range m.seats {
 		if !s.left {
 			return false
@@ -212,7 +212,7 @@ func (m *Machine) allLeft() bool {
 	return true
 }
 
-func (m *Machine) seat(id SessionID) *seat {
+func (m *StateMachine) seat(id SessionID) *seat {
 	for _, s := range m.seats {
 		if s.id == id {
 			return s
@@ -221,8 +221,8 @@ func (m *Machine) seat(id SessionID) *seat {
 	return nil
 }
 
-// departure is the error that tells others of the member's end.
-func (s *seat) departure(reason string) *PeerLeft {
+// peerLeft is the error that tells others of the member's end.
+func (s *seat) peerLeft(reason string) *PeerLeft {
 	reason = clip(reason, MaxReasonBytes)
 	if s.member.Rank == AnyRank {
 		reason = fmt.Sprintf("%v: %s", s.member, reason)

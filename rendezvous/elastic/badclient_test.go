@@ -11,13 +11,13 @@ import (
 
 	pb "gpurun/rendezvous/elastic/v1"
 	"gpurun/rendezvous/transport"
+	"gpurun/rendezvous/transport/badclienttest"
 	"gpurun/rendezvous/transport/certtest"
-	"gpurun/rendezvous/transport/strangertest"
 )
 
-// Strangers are hung up on, those that are silent are borne, and nodes that wait, or
+// Clients that do not speak gRPC are hung up on, silent ones stay, and nodes that wait, or
 // run, notice neither.
-func TestStrangersDisturbNobody(t *testing.T) {
+func TestBadClientsDisturbNobody(t *testing.T) {
 	for name, secure := range map[string]bool{"plain text": false, "TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			config := job(t, 2, 2)
@@ -44,13 +44,13 @@ func TestStrangersDisturbNobody(t *testing.T) {
 	}
 }
 
-// Whoever comes to the master's port before a round begins gets nothing there.
-func TestStrangersAtTheMaster(t *testing.T) {
+// A client of the master's port gets no data before a round begins.
+func TestBadClientsAtTheMaster(t *testing.T) {
 	l, err := listenMaster("127.0.0.1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := greet(l)
+	g := acceptProbes(l)
 	visit(t, l.Addr().String())
 	if l, err = g.stop(); err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func TestStrangersAtTheMaster(t *testing.T) {
 	}
 }
 
-// visit sends strangers, and one more visitor, who says nothing for as long as the test
-// lasts.
+// visit connects clients that do not speak gRPC, and one that stays silent until the
+// test ends.
 func visit(t *testing.T, address string) {
 	t.Helper()
 	silent, err := net.Dial("tcp", address)
@@ -69,10 +69,10 @@ func visit(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
-	strangertest.Visit(t, address)
+	badclienttest.Connect(t, address)
 }
 
-// callWithoutToken calls as one who has the certificate, but not the token: it is
+// callWithoutToken calls with the certificate, but without the token: it is
 // refused before it has joined.
 func callWithoutToken(t *testing.T, config Config) {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package strangertest plays those who come to a server's port and do not speak its protocol.
-package strangertest
+// Package badclienttest connects to a port as clients that do not speak gRPC.
+package badclienttest
 
 import (
 	"io"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// patience is how long a server may take to hang up.
-const patience = 60 * time.Second
+// timeout is how long a server may take to hang up.
+const timeout = 60 * time.Second
 
-// Visit says things that are none of gRPC's, and is hung up on each time.
-func Visit(t *testing.T, address string) {
+// Connect sends bytes of other protocols. The server must close each connection.
+func Connect(t *testing.T, address string) {
 	t.Helper()
 	for what, words := range map[string]string{
 		"http":    "GET / HTTP/1.1\r\nHost: rendezvous\r\n\r\n",
@@ -32,7 +32,7 @@ func Say(t *testing.T, address, what, words string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(conn, words) // it may have been hung up on already
