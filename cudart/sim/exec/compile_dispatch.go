@@ -78,7 +78,7 @@ func (c *compiler) dispatchMore(o *op) {
 		c.multimem(o)
 	case "cp":
 		c.asyncCopy(o)
-	case "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
+	case "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
 		c.matrix(o)
 	case "mbarrier":
 		c.mbarrier(o)
