@@ -82,6 +82,8 @@ func (c *compiler) dispatchMore(o *op) {
 		c.matrix(o)
 	case "mbarrier":
 		c.mbarrier(o)
+	case "tensormap":
+		c.tensorMapOp(o)
 	case "fence", "membar":
 		c.fence(o)
 	case "prefetch", "prefetchu", "discard", "applypriority":

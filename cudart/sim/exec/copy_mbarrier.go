@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"strings"
 	"unsafe"
 
 	"gpurun/cudart/sim/ptx"
@@ -51,31 +52,79 @@ func (m *mbarrier) expect(v uint64) string {
 	return ""
 }
 
-// mbarrierSteps are what instructions do to an object, given their operand.
-var mbarrierSteps = map[string]func(m *mbarrier, v uint64) string{
+// drop makes later phases wait for v arrivals fewer.
+func (m *mbarrier) drop(v uint64) string {
+	if v > m.count {
+		return "more threads leave the mbarrier than it expects"
+	}
+	m.count -= v
+	return ""
+}
+
+// complete counts v bytes as there.
+func (m *mbarrier) complete(v uint64) string {
+	if m.bytes -= int64(v); v > mbarrierLimit || m.bytes < -mbarrierLimit {
+		return "the mbarrier cannot complete so many bytes"
+	}
+	return ""
+}
+
+// mbarrierStep is what an instruction does to an object, given its operand.
+type mbarrierStep func(m *mbarrier, v uint64) string
+
+// mbarrierSteps are those of arrivals, and of the others, by name.
+var mbarrierSteps = map[string]mbarrierStep{
 	"init": func(m *mbarrier, v uint64) string {
 		if *m = (mbarrier{pending: v, count: v}); v < 1 || v > mbarrierLimit {
 			return "an mbarrier cannot wait for so many threads"
 		}
 		return ""
 	},
-	"inval":     func(m *mbarrier, _ uint64) string { *m = mbarrier{}; return "" },
-	"arrive":    (*mbarrier).arrive,
-	"expect_tx": (*mbarrier).expect,
-	"arrive.expect_tx": func(m *mbarrier, v uint64) string {
-		if why := m.expect(v); why != "" {
-			return why
-		}
-		return m.arrive(1)
-	},
+	"inval":                 func(m *mbarrier, _ uint64) string { *m = mbarrier{}; return "" },
+	"expect_tx":             (*mbarrier).expect,
+	"complete_tx":           (*mbarrier).complete,
+	"arrive":                (*mbarrier).arrive,
+	"arrive.expect_tx":      inOrder((*mbarrier).expect, one((*mbarrier).arrive)),
+	"arrive_drop":           inOrder((*mbarrier).drop, (*mbarrier).arrive),
+	"arrive_drop.expect_tx": inOrder((*mbarrier).expect, one((*mbarrier).drop), one((*mbarrier).arrive)),
 }
 
-// mbarrier compiles mbarrier.init, .inval, .arrive, .arrive.expect_tx,
-// .expect_tx, .test_wait and .try_wait.
+// inOrder takes steps until one is wrong.
+func inOrder(steps ...mbarrierStep) mbarrierStep {
+	return func(m *mbarrier, v uint64) string {
+		for _, step := range steps {
+			if why := step(m, v); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+}
+
+// one is a step by one thread.
+func one(step mbarrierStep) mbarrierStep {
+	return func(m *mbarrier, _ uint64) string { return step(m, 1) }
+}
+
+// withoutCompletion is a step of .noComplete.
+func withoutCompletion(step mbarrierStep) mbarrierStep {
+	return func(m *mbarrier, v uint64) string {
+		if why := step(m, v); why != "" {
+			return why
+		}
+		if m.pending == 0 {
+			return "an arrival with .noComplete must not be the last one of its phase"
+		}
+		return ""
+	}
+}
+
+// mbarrier compiles mbarrier.init, .inval, .arrive, .arrive_drop, .expect_tx, .complete_tx, .test_wait,
+// .try_wait and .pending_count.
 func (c *compiler) mbarrier(o *op) {
-	what := c.take("init", "inval", "arrive", "test_wait", "try_wait")
+	what := c.take("init", "inval", "arrive", "arrive_drop", "test_wait", "try_wait", "complete_tx", "pending_count")
 	if c.has("expect_tx") {
-		what = map[string]string{"": "expect_tx", "arrive": "arrive.expect_tx"}[what]
+		what = strings.TrimPrefix(what+".expect_tx", ".")
 	}
 	parity := c.has("parity")
 	order := order{name: c.take("release", "acquire", "relaxed"), scope: c.take("cta", "cluster")}
@@ -87,28 +136,34 @@ func (c *compiler) mbarrier(o *op) {
 		c.fail("mbarrier.%s takes no .shared::cluster, or must not ask for the state there", what)
 	}
 	o.kind, o.mem = opRun, &access{}
-	switch what {
-	case "":
-		c.fail("this form of mbarrier is not implemented")
-	case "test_wait", "try_wait":
+	switch step := mbarrierSteps[what]; {
+	case what == "pending_count":
+		c.pendingCount(o)
+	case what == "test_wait" || what == "try_wait":
 		c.mbarrierTest(o, space, parity)
+	case step == nil:
+		c.fail("this form of mbarrier is not implemented")
 	default:
-		c.mbarrierStep(o, space, what)
+		c.mbarrierStep(o, space, what, step)
 	}
 	o.mem.order = order
 }
 
 // remote reports whether an operation can be on an mbarrier of another block of
-// the cluster: arrivals can, which then return no state, and .expect_tx.
+// the cluster: arrivals can, which then return no state, and bytes.
 func (c *compiler) remote(what string) bool {
-	return what == "expect_tx" || (what == "arrive" || what == "arrive.expect_tx") && c.arg(0).Kind == ptx.Sink
+	return what == "expect_tx" || what == "complete_tx" || strings.HasPrefix(what, "arrive") && c.arg(0).Kind == ptx.Sink
 }
 
 // mbarrierStep compiles an instruction that changes the object: [a] and a
 // number, after the state that the arrive forms return.
-func (c *compiler) mbarrierStep(o *op, space ptx.Space, what string) {
-	step, first := mbarrierSteps[what], 0
-	if what == "arrive" || what == "arrive.expect_tx" {
+func (c *compiler) mbarrierStep(o *op, space ptx.Space, what string, step mbarrierStep) {
+	arrives := strings.HasPrefix(what, "arrive")
+	if arrives && c.has("noComplete") {
+		step = withoutCompletion(step)
+	}
+	first := 0
+	if arrives {
 		first = 1
 		c.dst(&o.d, 0, b64)
 	} else {
@@ -116,7 +171,7 @@ func (c *compiler) mbarrierStep(o *op, space ptx.Space, what string) {
 	}
 	c.memory(o, first, space, b64)
 	switch n := len(c.in.Args) - first; {
-	case n == 1 && what == "arrive":
+	case n == 1 && (what == "arrive" || what == "arrive_drop"):
 		c.use(&o.b, c.constant(constant{value: 1}))
 	case n != 1 || what != "inval":
 		c.args(first + 2)
@@ -125,9 +180,27 @@ func (c *compiler) mbarrierStep(o *op, space ptx.Space, what string) {
 	o.run = func(w *warp, o *op, mask uint32) error { return w.changeMbarriers(o, mask, step) }
 }
 
+// state is what an arrive form returns: the phase, and the arrivals that were pending.
+func (m mbarrier) state() uint64 { return m.phase | m.pending<<1 }
+
+// pendingCount compiles mbarrier.pending_count.b64 count, state.
+func (c *compiler) pendingCount(o *op) {
+	c.args(2)
+	c.dst(&o.d, 0, u32)
+	c.src(&o.a, 1, b64)
+	o.run = func(w *warp, o *op, mask uint32) error {
+		var counts lanes
+		for lane, state := range w.regs[o.a] {
+			counts[lane] = state >> 1 & mbarrierLimit
+		}
+		w.setReg(o.d, &counts, mask)
+		return nil
+	}
+}
+
 // changeMbarriers does the step lane after lane. Arrivals release to the block
 // unless they say that they do not.
-func (w *warp) changeMbarriers(o *op, mask uint32, step func(m *mbarrier, v uint64) string) error {
+func (w *warp) changeMbarriers(o *op, mask uint32, step mbarrierStep) error {
 	switch {
 	case o.mem.order.name == "relaxed":
 	case o.mem.order.scope == "cluster":
@@ -144,7 +217,7 @@ func (w *warp) changeMbarriers(o *op, mask uint32, step func(m *mbarrier, v uint
 			return err
 		}
 		m := readMbarrier(p)
-		states[lane] = m.phase
+		states[lane] = m.state()
 		if why := step(&m, w.regs[o.b][lane]); why != "" {
 			return w.fault(IllegalInstruction, lane, "%s", why)
 		}

@@ -1,0 +1,84 @@
+package exec
+
+import (
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/ptx"
+)
+
+// What the type of a tensor's elements means for copies.
+
+// valueTypes are the PTX types of elements, by cudart.TensorType.
+var valueTypes = map[cudart.TensorType]ptx.Type{
+	cudart.TensorUint32: u32, cudart.TensorInt32: s32, cudart.TensorUint64: u64, cudart.TensorInt64: s64,
+	cudart.TensorFloat16: typeF16, cudart.TensorBFloat16: typeBF16,
+	cudart.TensorFloat32: typeF32, cudart.TensorFloat32FTZ: typeF32,
+}
+
+// tensorReduction returns the reduction of elements of a tensor, or nil.
+func tensorReduction(name string, typ cudart.TensorType) *bulkReduction {
+	t, ok := valueTypes[typ]
+	if !ok {
+		return nil
+	}
+	if (name == "and" || name == "or" || name == "xor") && !t.IsFloat() {
+		t.Class = ptx.Bits
+	}
+	return newBulkReduction(name, t)
+}
+
+// fill writes NaN to the box, where the map fills with them: all ones but for the sign.
+func (b *boxLoad) fill() {
+	if !b.fillNaN {
+		return
+	}
+	for at := uint64(0); at < uint64(len(b.data)); at += b.element {
+		writePlain(unsafe.Pointer(&b.data[at]), b.element, 1<<(8*b.element-1)-1)
+	}
+}
+
+// round changes loaded elements as their type says: FTZ flushes subnormal numbers, TF32 rounds to
+// nearest, ties away from zero.
+func (b *boxLoad) round(data []byte) {
+	ftz := b.typ == cudart.TensorFloat32FTZ || b.typ == cudart.TensorTF32FTZ
+	tf32 := b.typ == cudart.TensorTF32 || b.typ == cudart.TensorTF32FTZ
+	if !ftz && !tf32 {
+		return
+	}
+	for at := 0; at+4 <= len(data); at += 4 {
+		p := unsafe.Pointer(&data[at])
+		v := readPlain(p, 4)
+		if ftz {
+			v = binary32.flush(v)
+		}
+		if tf32 && v&0x7f800000 != 0x7f800000 {
+			v = (v + 1<<12) &^ (1<<13 - 1)
+		}
+		writePlain(p, 4, v)
+	}
+}
+
+// prefetchTensor compiles cp.async.bulk.prefetch.tensor, which checks its operands here.
+func (c *compiler) prefetchTensor(o *op, hinted int) {
+	k := &tensorInst{rank: c.takeTensorShape()}
+	if c.takeSpace() != ptx.Global {
+		c.fail("cp.async.bulk.prefetch.tensor is for global memory")
+	}
+	k.barrier = &endpoint{} // a prefetch may begin where a load may
+	c.tensorOperand(k, 0)
+	c.args(1 + hinted)
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		for ; mask != 0; mask &= mask - 1 {
+			lane := lowest(mask)
+			m, err := w.tensorAt(k, lane)
+			if err == nil {
+				_, err = w.boxParts(&m, k, lane)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
