@@ -86,6 +86,8 @@ func (c *compiler) dispatchMore(o *op) {
 		c.tensorMapOp(o)
 	case "fence", "membar":
 		c.fence(o)
+	case "createpolicy":
+		c.createPolicy(o)
 	case "prefetch", "prefetchu", "discard", "applypriority":
 		c.hint(o)
 	case "bra":
