@@ -45,8 +45,7 @@ type TensorMap struct {
 // TensorType is the type of a tensor's elements. The numbers are those of CUtensorMapDataType.
 type TensorType uint32
 
-// The types of elements. Loads flush subnormal numbers of the types FTZ to zero, and round elements of the
-// types TF32 to tf32.
+// The types of elements. Loads round elements of the types TF32 to tf32.
 const (
 	TensorUint8 TensorType = iota
 	TensorUint16

@@ -32,7 +32,7 @@ func smallCopyForms() []copyForm {
 		return binary.LittleEndian.Uint32(buffer[16*thread+4*word:])
 	}
 	// ninth are the threads with a predicate.
-	const ninth = "rem.u32 %a, %tid, 9; setp.eq.u32 q, %a, 0;\n"
+	const ninth = "rem.u32 %a, %thread, 9; setp.eq.u32 q, %a, 0;\n"
 	all := func(buffer []byte) {
 		wordsOut(buffer, 64, func(thread, word int) uint32 { return part(buffer, thread, word) })
 	}
@@ -54,10 +54,10 @@ func smallCopyForms() []copyForm {
 	cp.async.ca.shared.global [%s+8], [%from+8], 8;
 	ARRIVE
 ` + awaitBarrier + `
-	xor.b32 %tid, %tid, 63;
+	xor.b32 %thread, %thread, 63;
 	mov.u32 %s, tile;
-	mad.lo.u32 %s, %tid, 16, %s;
-	mad.wide.u32 %to, %tid, 16, %out;
+	mad.lo.u32 %s, %thread, 16, %s;
+	mad.wide.u32 %to, %thread, 16, %out;
 ` + copyOut
 	return []copyForm{
 		{"ignore", ninth + "cp.async.cg.shared.global [%s], [%from], 16, q;" + wait, 64, nil, ignored(true)},

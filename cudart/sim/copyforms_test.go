@@ -27,20 +27,20 @@ func (f copyForm) text() string {
 .visible .entry k(.param .u64 buffer)
 {
 	.reg .b64 %data, %out, %from, %to, %state, %hint;
-	.reg .b32 %tid, %a, %b, %c, %d, %s, %bar, %n;
+	.reg .b32 %thread, %a, %b, %c, %d, %s, %bar, %n;
 	.reg .pred p, q, first;
 	.shared .align 128 .b8 tile[4096];
 	.shared .align 8 .b8 barrier[16];
 	ld.param.u64 %data, [buffer];
 	cvta.to.global.u64 %data, %data;
 	add.u64 %out, %data, 2048;
-	mov.u32 %tid, %tid.x;
+	mov.u32 %thread, %tid.x;
 	mov.u32 %bar, barrier;
 	mov.u32 %s, tile;
-	mad.lo.u32 %s, %tid, 16, %s;
-	mad.wide.u32 %from, %tid, 16, %data;
-	mad.wide.u32 %to, %tid, 16, %out;
-	setp.eq.u32 first, %tid, 0;
+	mad.lo.u32 %s, %thread, 16, %s;
+	mad.wide.u32 %from, %thread, 16, %data;
+	mad.wide.u32 %to, %thread, 16, %out;
+	setp.eq.u32 first, %thread, 0;
 	` + f.body + `
 	ret;
 }

@@ -22,40 +22,32 @@ func tensorReduction(name string, typ cudart.TensorType) *bulkReduction {
 	if !ok {
 		return nil
 	}
-	if (name == "and" || name == "or" || name == "xor") && !t.IsFloat() {
+	if (name == "and" || name == "or" || name == "xor") && !t.IsFloat() && t != s64 { // which an H100 refuses
 		t.Class = ptx.Bits
 	}
 	return newBulkReduction(name, t)
 }
 
-// fill writes NaN to the box, where the map fills with them: all ones but for the sign.
+// fill writes NaN to the box, where the map fills with them: an H100 has 0x7ff7, again and again.
 func (b *boxLoad) fill() {
 	if !b.fillNaN {
 		return
 	}
-	for at := uint64(0); at < uint64(len(b.data)); at += b.element {
-		writePlain(unsafe.Pointer(&b.data[at]), b.element, 1<<(8*b.element-1)-1)
+	for at := 0; at < len(b.data); at += 2 {
+		writePlain(unsafe.Pointer(&b.data[at]), 2, 0x7ff7)
 	}
 }
 
-// round changes loaded elements as their type says: FTZ flushes subnormal numbers, TF32 rounds to
-// nearest, ties away from zero.
+// round rounds elements of the types TF32 to tf32, to nearest, ties away from zero.
 func (b *boxLoad) round(data []byte) {
-	ftz := b.typ == cudart.TensorFloat32FTZ || b.typ == cudart.TensorTF32FTZ
-	tf32 := b.typ == cudart.TensorTF32 || b.typ == cudart.TensorTF32FTZ
-	if !ftz && !tf32 {
+	if b.typ != cudart.TensorTF32 && b.typ != cudart.TensorTF32FTZ {
 		return
 	}
 	for at := 0; at+4 <= len(data); at += 4 {
 		p := unsafe.Pointer(&data[at])
-		v := readPlain(p, 4)
-		if ftz {
-			v = binary32.flush(v)
+		if v := readPlain(p, 4); v&0x7f800000 != 0x7f800000 {
+			writePlain(p, 4, (v+1<<12)&^(1<<13-1))
 		}
-		if tf32 && v&0x7f800000 != 0x7f800000 {
-			v = (v + 1<<12) &^ (1<<13 - 1)
-		}
-		writePlain(p, 4, v)
 	}
 }
 

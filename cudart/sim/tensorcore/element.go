@@ -67,6 +67,8 @@ func half(b uint16) Element {
 	return x
 }
 
+const leastOfE4M3 = -6
+
 // allE4M3 is the decoded elements of E4M3 by their bits.
 var allE4M3 = func() (all [256]Element) {
 	for b := range all {
@@ -78,7 +80,7 @@ var allE4M3 = func() (all [256]Element) {
 		case e == 0 && m == 0:
 			x = Element{0, ofZero}
 		case e == 0:
-			x = Element{math.Ldexp(m, -9), -6}
+			x = Element{math.Ldexp(m, -9), leastOfE4M3}
 		}
 		if b>>7 != 0 {
 			x.value = -x.value

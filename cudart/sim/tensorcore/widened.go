@@ -44,8 +44,17 @@ type pairs struct {
 // take picks two elements of every four, from the given one on.
 func (p *pairs) take(a, b []Element, from int) {
 	for k := from; k < len(a); k += 4 {
-		p.a[p.n], p.a[p.n+1] = a[k], a[k+1]
-		p.b[p.n], p.b[p.n+1] = b[k], b[k+1]
+		p.a[p.n], p.a[p.n+1] = a[k].widened(), a[k+1].widened()
+		p.b[p.n], p.b[p.n+1] = b[k].widened(), b[k+1].widened()
 		p.n += 2
 	}
+}
+
+// widened is x in fp16, where the subnormal numbers of E4M3 are normal.
+func (x Element) widened() Element {
+	if x.exponent == leastOfE4M3 {
+		_, e := math.Frexp(x.value)
+		x.exponent = int32(e) - 1
+	}
+	return x
 }
