@@ -116,14 +116,13 @@ func TestCopyForms(t *testing.T) {
 	for seed := range uint64(4) {
 		d := openWith(t, Options{Major: 9, Seed: seed})
 		for _, f := range copyForms() {
-			f.check(t, d, seed)
+			t.Run(f.name, func(t *testing.T) { f.check(t, d, seed) })
 		}
 	}
 }
 
 func TestGPUCopyForms(t *testing.T) {
-	d := openHopper(t)
 	for _, f := range copyForms() {
-		f.check(t, d, 1)
+		t.Run(f.name, func(t *testing.T) { f.check(t, openHopper(t), 1) })
 	}
 }

@@ -85,10 +85,13 @@ func loadedAs(t cudart.TensorType, b []byte) []byte {
 	if t == cudart.TensorTF32 || t == cudart.TensorTF32FTZ {
 		v = binary.LittleEndian.Uint32(b)
 	}
-	if v == 0 || v&0x7f800000 == 0x7f800000 {
+	switch {
+	case v&0x7fffffff > 0x7f800000:
+		return []byte{0, 0xe0, 0xff, 0x7f}
+	case v&0x7f800000 == 0x7f800000 || v == 0:
 		return b
 	}
-	return binary.LittleEndian.AppendUint32(nil, (v+0x1000)&^0x1fff)
+	return binary.LittleEndian.AppendUint32(nil, (v+0x0fff+v>>13&1)&^0x1fff)
 }
 
 func (r *tensorRig) checkLoadOf(entry string, m cudart.TensorMap, corner []int32, random *rand.Rand) {

@@ -38,15 +38,21 @@ func (b *boxLoad) fill() {
 	}
 }
 
-// round rounds elements of the types TF32 to tf32, to nearest, ties away from zero.
+// nanOfTF32 is the NaN of tf32: all ones but for the sign, and for what tf32 does not have.
+const nanOfTF32 = 0x7fffe000
+
+// round rounds elements of the types TF32 to tf32, to nearest even, as an H100 does.
 func (b *boxLoad) round(data []byte) {
 	if b.typ != cudart.TensorTF32 && b.typ != cudart.TensorTF32FTZ {
 		return
 	}
 	for at := 0; at+4 <= len(data); at += 4 {
 		p := unsafe.Pointer(&data[at])
-		if v := readPlain(p, 4); v&0x7f800000 != 0x7f800000 {
-			writePlain(p, 4, (v+1<<12)&^(1<<13-1))
+		switch v := readPlain(p, 4); {
+		case binary32.isNaN(v):
+			writePlain(p, 4, nanOfTF32)
+		case v&0x7f800000 != 0x7f800000:
+			writePlain(p, 4, (v+1<<12-1+v>>13&1)&^(1<<13-1))
 		}
 	}
 }
