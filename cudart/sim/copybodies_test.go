@@ -60,20 +60,20 @@ func smallCopyForms() []copyForm {
 	mad.wide.u32 %to, %thread, 16, %out;
 ` + copyOut
 	return []copyForm{
-		{"ignore", ninth + "cp.async.cg.shared.global [%s], [%from], 16, q;" + wait, 64, nil, ignored(true)},
-		{"ignore all but", ninth + "cp.async.ca.shared.global.L2::128B [%s], [%from], 8, !q; cp.async.ca.shared.global [%s+8], [%from+8], 8, !q;" + wait, 64, nil, ignored(false)},
+		{"ignore", ninth + "cp.async.cg.shared.global [%s], [%from], 16, q;" + wait, 64, nil, ignored(true), 0},
+		{"ignore all but", ninth + "cp.async.ca.shared.global.L2::128B [%s], [%from], 8, !q; cp.async.ca.shared.global [%s+8], [%from+8], 8, !q;" + wait, 64, nil, ignored(false), 0},
 		{
 			"ignore, with a hint", ninth + "createpolicy.fractional.L2::evict_last.b64 %hint, 1.0; cp.async.cg.shared.global.L2::cache_hint [%s], [%from], 16, q, %hint;" + wait,
-			64, nil, ignored(true),
+			64, nil, ignored(true), 0,
 		},
 		{"read less", "cp.async.ca.shared.global [%s], [%from], 16, 5;" + wait, 64, nil, func(buffer []byte) {
 			wordsOut(buffer, 64, func(thread, word int) uint32 {
 				return part(buffer, thread, word) & [4]uint32{0xffffffff, 0xff}[word]
 			})
-		}},
-		{"arrive", strings.NewReplacer("COUNT", "64", "ARRIVE", "cp.async.mbarrier.arrive.shared.b64 [barrier]; mbarrier.arrive.shared.b64 _, [barrier];").Replace(arrivals), 64, nil, all},
-		{"arrive.noinc", strings.NewReplacer("COUNT", "64", "ARRIVE", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%bar];").Replace(arrivals), 64, nil, all},
-		{"prefetch", "cp.async.bulk.prefetch.L2.global [%data], 1024; cp.async.cg.shared.global [%s], [%from], 16;" + wait, 64, nil, all},
+		}, 0},
+		{"arrive", strings.NewReplacer("COUNT", "64", "ARRIVE", "cp.async.mbarrier.arrive.shared.b64 [barrier]; mbarrier.arrive.shared.b64 _, [barrier];").Replace(arrivals), 64, nil, all, 0},
+		{"arrive.noinc", strings.NewReplacer("COUNT", "64", "ARRIVE", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%bar];").Replace(arrivals), 64, nil, all, 0},
+		{"prefetch", "cp.async.bulk.prefetch.L2.global [%data], 1024; cp.async.cg.shared.global [%s], [%from], 16;" + wait, 64, nil, all, 0},
 	}
 }
 
@@ -91,7 +91,7 @@ func mbarrierForms() []copyForm {
 		return text + "st.global.v4.b32 [%out], {%a, %b, %c, %d};"
 	}
 	form := func(name, body string, words ...uint32) copyForm {
-		return copyForm{name, body, 1, nil, func(buffer []byte) { wordsOut(buffer, 1, func(_, word int) uint32 { return words[word] }) }}
+		return copyForm{name, body, 1, nil, func(buffer []byte) { wordsOut(buffer, 1, func(_, word int) uint32 { return words[word] }) }, 0}
 	}
 	return []copyForm{
 		form("count", body("5", "mbarrier.arrive.shared::cta.b64 _, [barrier], 2;", "mbarrier.arrive.release.cta.shared::cta.b64 %state, [barrier];",

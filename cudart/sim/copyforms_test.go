@@ -9,13 +9,14 @@ import (
 	"gpurun/cudart"
 )
 
-// copyForm is a kernel of one block that copies asynchronously, and what it makes of a buffer of
+// copyForm is a kernel of a block or a cluster that copies asynchronously, and what it makes of a buffer of
 // 2048 bytes of data and 2048 of output.
 type copyForm struct {
 	name, body string
 	threads    int
 	data       func(r *rand.Rand, buffer []byte)
 	want       func(buffer []byte)
+	cluster    int // blocks; 0 for one block without a cluster
 }
 
 const copyHalf = 2048
@@ -55,7 +56,7 @@ func (f copyForm) check(t *testing.T, d cudart.Device, seed uint64) {
 	if f.data != nil {
 		f.data(r, buffer)
 	}
-	got := runMatrices(t, d, f.text(), cudart.Launch{Blocks: 1, Threads: f.threads}, buffer)
+	got := runMatrices(t, d, f.text(), cudart.Launch{Blocks: max(1, f.cluster), Threads: f.threads, Cluster: f.cluster}, buffer)
 	f.want(buffer)
 	if at := firstDifference(got, buffer); at >= 0 {
 		t.Errorf("%s: byte %d of the output is %#x, want %#x", f.name, at-copyHalf, got[at], buffer[at])
@@ -185,6 +186,35 @@ func (t reduceType) get(from []byte) int {
 	return t.decode(binary.LittleEndian.Uint64(v[:]))
 }
 
+// reduceInPeer is a body in which block 0 of a cluster reduces into the shared memory of block 1, which has filled
+// it with the output, and writes it back.
+func reduceInPeer(suffix string) string {
+	return initBarrier + `
+	mov.u32 %n, %cluster_ctarank;
+	setp.eq.u32 q, %n, 1;
+	@!q bra source;
+	mov.u64 %from, %to;
+source:
+` + copyIn + `
+	@q bra target;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+	@!first bra done;
+	mapa.shared::cluster.u32 %a, %s, 1;
+	mapa.shared::cluster.u32 %b, %bar, 1;
+	cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes` + suffix + ` [%a], [%s], 1008, [%b];
+	bra done;
+target:
+	@first mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 1008;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+` + awaitBarrier + copyOut + `
+done:
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+`
+}
+
 // reduceForm reduces 1008 bytes into the output, or into shared memory that is copied there.
 func reduceForm(name, op string, t reduceType, shared bool) copyForm {
 	suffix := "." + op + "." + name
@@ -201,15 +231,8 @@ done:
 `
 	if shared {
 		f.name += " in shared memory"
-		f.body = initBarrier + copyIn + `
-	ld.global.v4.b32 {%a, %b, %c, %d}, [%to];
-	st.shared.v4.b32 [%s+1024], {%a, %b, %c, %d};
-	fence.proxy.async.shared::cta;
-	bar.sync 0;
-	@!first bra wait;
-	mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 1008;
-	cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes` + suffix + ` [%s+1024], [%s], 1008, [%bar];
-` + awaitBarrier + "add.u32 %s, %s, 1024;" + copyOut
+		f.cluster = 2
+		f.body = reduceInPeer(suffix)
 	}
 	least := -100
 	if name == "u64" { // as an int it would be negative

@@ -165,6 +165,7 @@ func TestAsyncCopiesMustBeWaitedFor(t *testing.T) {
 	for _, start := range []string{
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.commit_group; cp.async.wait_group 1;",
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.wait_group 0;",
+		"mbarrier.init.shared.b64 [barrier], 1; cp.async.cg.shared.global [%s], [%from], 16; cp.async.mbarrier.arrive.shared.b64 [barrier];",
 		"mbarrier.init.shared.b64 [barrier], 1; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s], [%data], 16, [barrier];",
 	} {
 		got, err := runCopy(t, 1, nil, start+"ld.shared.b32 %a, [%s]; st.global.b32 [%to], %a;")
