@@ -12,7 +12,7 @@
 //	mem_*                            loads, stores, atomics, multimem, addresses
 //	sync_*                           barriers, fences, votes and shuffles, dependent launch
 //	copy_*                           cp.async, bulk and tensor copies, mbarrier
-//	matrix_*                         mma, wgmma, ldmatrix
+//	matrix_*                         mma, wmma, wgmma, ldmatrix
 //	order_*                          the memory model: what is seen when, with disorder
 //
 // An op executes one instruction for the 32 lanes of a warp. A register is
@@ -46,9 +46,8 @@
 // rank of its block. Access to the shared memory of another block is a fault before that block's
 // first turn and after it has exited; kernels need a barrier.cluster to rule out both.
 //
-// Matrices are multiplied as the tensor cores in [Config.TensorCores] do it: of 16-bit
-// floats, to .f32, by mma.sync and wgmma. An instruction that is .aligned waits for all
-// lanes of its warp, though a GPU may not.
+// Matrices of floats are multiplied as the tensor cores in [Config.TensorCores] do it, integers
+// exactly. An instruction that is .aligned waits for all lanes of its warp, though a GPU may not.
 //
 // Reductions over the members of a multicast address are made in their order.
 // Where an instruction names no accumulator, each step is rounded to the type of

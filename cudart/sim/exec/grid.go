@@ -73,6 +73,7 @@ type Grid struct {
 	retired  []*storeBuffer // of blocks that have exited
 	endDelay int            // turns for which the grid stays after its blocks have exited, while stores are pending
 	stats    Stats
+	scratch  matrixScratch
 	fences   atomic.Uint64
 }
 
