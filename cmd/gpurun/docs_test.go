@@ -82,7 +82,8 @@ func TestLinksOfDocuments(t *testing.T) {
 }
 
 // path is that of a file of the repository, as documents name it.
-var path = regexp.MustCompile(`\b(?:cmd|configs|cudart|docs|kernels|rendezvous|scripts|worker)/[\w./-]+\.(?:cuh?|go|json|md|py|sh|svg|toml|ya?ml)\b`)
+var path = regexp.MustCompile(`\b(?:cmd|configs|cudart|docs|kernels|rendezvous|scripts|worker)/[\w./-]+` +
+	`\.(?:cuh?|go|json|md|py|sh|svg|toml|ya?ml)\b`)
 
 // Files that documents name exist. Names in capitals, as NAME.cu, stand for others.
 func TestPathsOfDocuments(t *testing.T) {
@@ -197,7 +198,9 @@ func shellWords(command string) []string {
 
 // accepts reads a command line as gpurun does, without running it.
 func accepts(words []string) error {
-	cmd := newCommand(&program.Invocation{Args: append([]string{"gpurun"}, words...), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	cmd := newCommand(&program.Invocation{
+		Args: append([]string{"gpurun"}, words...), Out: &bytes.Buffer{}, Err: &bytes.Buffer{},
+	})
 	if cmd.DisableFlagParsing { // it launches a program, by torchrun's rules
 		options := torchrun.New()
 		line, err := options.Split(words, cmd.Flags())
@@ -300,7 +303,9 @@ func TestCommandLinesAreFound(t *testing.T) {
 	if got := fmt.Sprint(commandLines(text)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	for _, wrong := range []string{"allreduse", "allreduce --nosuch 1", "allreduce -b x", "--max-restarts x train.py", "bench nosuch", "doctor now"} {
+	for _, wrong := range []string{
+		"allreduse", "allreduce --nosuch 1", "allreduce -b x", "--max-restarts x train.py", "bench nosuch", "doctor now",
+	} {
 		if accepts(strings.Fields(wrong)) == nil {
 			t.Errorf("gpurun %s is accepted", wrong)
 		}

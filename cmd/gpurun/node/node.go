@@ -44,12 +44,14 @@ func Read(s *settings.Sources, c settings.Config, step *slurm.Step) (Node, error
 	}
 	switch {
 	case n.Rank >= n.Count:
-		return n, s.Invalid("node-rank", fmt.Errorf("node %d does not exist: --nnodes is %d, and nodes count from 0", n.Rank, n.Count))
+		return n, s.Invalid("node-rank",
+			fmt.Errorf("node %d does not exist: --nnodes is %d, and nodes count from 0", n.Rank, n.Count))
 	case !n.Several():
 		return n, nil
 	}
 	if slices.Contains([]string{"", "0.0.0.0", "::"}, n.Addr) {
-		return n, s.Invalid("master-addr", fmt.Errorf("%q is not an address at which other nodes can reach node 0", c.MasterAddr))
+		return n, s.Invalid("master-addr",
+			fmt.Errorf("%q is not an address at which other nodes can reach node 0", c.MasterAddr))
 	}
 	var err error
 	if n.Credentials, err = ReadCredentials(s, c.Credentials, n.Addr); err != nil {

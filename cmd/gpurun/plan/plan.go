@@ -116,10 +116,13 @@ func (p *Plan) noteProblem(err error) error {
 	case err != nil:
 		return err
 	case p.Host.Backend == "sim" && p.Node.Task != nil:
-		p.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator: " +
-			"start them by srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
+		p.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, " +
+			"which need GPUs, and this node has only the simulator: start them by srun --nodes=1 --ntasks=1 gpurun " +
+			"--nproc-per-node N")}
 	case p.Host.Backend == "sim":
-		p.Problem = &exit.EnvironmentError{Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator")}
+		p.Problem = &exit.EnvironmentError{
+			Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator"),
+		}
 	}
 	return nil
 }
