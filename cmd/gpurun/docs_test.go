@@ -311,3 +311,24 @@ func TestCommandLinesAreFound(t *testing.T) {
 		}
 	}
 }
+
+// A package has one comment, which begins with its name.
+func TestPackageComments(t *testing.T) {
+	commented := map[string]string{}
+	for _, f := range goFiles(t) {
+		if f.tree.Doc == nil || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		text, folder, name := f.tree.Doc.Text(), filepath.Dir(f.name), f.tree.Name.Name
+		if !strings.HasPrefix(text, "Package "+name+" ") && !strings.HasPrefix(text, "Command ") {
+			t.Errorf("%s: the comment of package %s begins with %q", f.name, name, strings.SplitN(text, "\n", 2)[0])
+		}
+		if other := commented[folder]; other != "" {
+			t.Errorf("%s and %s both have a comment of package %s", other, f.name, name)
+		}
+		commented[folder] = f.name
+	}
+	if len(commented) < 50 {
+		t.Errorf("only %d packages have a comment", len(commented))
+	}
+}

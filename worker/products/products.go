@@ -1,4 +1,8 @@
 // Package products verifies and times products of matrices that are spread over the ranks.
+//
+// Every algorithm is verified twice: with small integers, whose result is the same in any
+// order of additions, and with random numbers, whose result lies within derived bounds. An
+// algorithm that does not communicate is verified against its rank's own product.
 package products
 
 import (

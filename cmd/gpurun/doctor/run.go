@@ -1,5 +1,3 @@
-// Package examine examines this machine: it gives package doctor its sources, and has every pair
-// of GPUs checked.
 package doctor
 
 import (

@@ -1,5 +1,5 @@
-// Package machine finds what ranks can run on here: the GPUs, or the simulator, and says what
-// an algorithm lacks there. It alone chooses a backend.
+// Package host finds the devices on which ranks can run here, GPUs or simulated ones, and says
+// what an algorithm lacks there. It alone chooses a backend.
 package host
 
 import (

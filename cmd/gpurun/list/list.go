@@ -1,4 +1,4 @@
-// Package catalog lists what there is to run, and where it can run here.
+// Package list describes the algorithms, and says which of them can run on this machine.
 package list
 
 import (

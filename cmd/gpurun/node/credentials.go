@@ -1,4 +1,3 @@
-// Package trust reads how the machines of a job know that they belong together.
 package node
 
 import (

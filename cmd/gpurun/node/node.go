@@ -1,5 +1,5 @@
-// Package placement reads which of a job's machines this one is, and how they find each other:
-// from what the user says, or else from what srun says of its step.
+// Package node reads which of a job's machines this one is, and how the machines find and trust
+// each other: by flags and settings, or else by the Slurm step in which srun started gpurun.
 package node
 
 import (

@@ -1,5 +1,3 @@
-// Package jobs makes the workers' jobs of settings: it knows what "all" stands for, which sizes a
-// sweep has, and what of a configuration means something to a collective or product.
 package plan
 
 import (

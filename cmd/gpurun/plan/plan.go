@@ -1,6 +1,7 @@
-// Package plan decides what a command runs: it reads the settings, finds the host, and turns
-// both into the job of the ranks, with the thresholds and tuning tables that the job goes by.
-// Whatever can be refused before a process is started is refused here.
+// Package plan decides what a command runs. It reads the settings, finds the host, and makes the
+// ranks' job of both: which algorithms, types and sizes a word such as "all" stands for, and
+// which thresholds and tuning tables apply. Tables are built in, or files of the user. What can
+// be refused before a process is started is refused here.
 package plan
 
 import (
