@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
 
@@ -85,14 +84,6 @@ func (f fused) sharded(r *Runner, call Call) shardedProblem {
 	return w
 }
 
-// launchPlan is a kernel with its launch shape and parameters.
-type launchPlan struct {
-	gemm   *GEMM
-	kernel cudart.Kernel
-	shape  cudart.Launch
-	Params
-}
-
 func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	l, w := launchPlan{Params: r.Params(call)}, f.sharded(r, call)
 	g, k, err := choose(GEMMs(), f.kernels, w, r.gpu())
@@ -133,14 +124,6 @@ func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	return f.sending == copied || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
 }
 
-// segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go everywhere:
-// see InterleavedOrder in cuda/tile_order.cuh. The segments of all shards together are one wave, so that products have a
-// wave's time to arrive before their owner's tiles wait for them.
-func (l *launchPlan) segment(p Problem, world int) uint32 {
-	ofShard := l.gemm.partsOfShard(p, world) / l.gemm.TileParts
-	return uint32(tiles(ofShard*int64(l.shape.Blocks), l.gemm.Tiles(p, world)))
-}
-
 func (f fused) prepare(r *Runner, call Call) error {
 	if f.gathers {
 		if err := r.prepareForks(); err != nil {
@@ -169,9 +152,6 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	}
 	return launch()
 }
-
-// ofGathered lists the kernels of a GEMM whose A arrives while it is multiplied.
-func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
 
 func fusedGather() *Algorithm {
 	return fused{

@@ -9,18 +9,6 @@ import (
 	"gpurun/kernels/matmul/schedule"
 )
 
-// The tiles of wgmma.cu.
-const (
-	wgmmaCluster     = 2                  // blocks that share columns of B
-	wgmmaRows        = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaPartRows    = 64                 // of a warpgroup's part of a tile
-	wgmmaPartWarps   = 4
-	wgmmaParts       = wgmmaRows / wgmmaPartRows
-	wgmmaSlice       = 64 // elements of k in a stage
-	wgmmaMostColumns = 256
-	wgmmaMostShared  = 227 << 10 // bytes of a block
-)
-
 // wgmma is the number of columns of the tiles of a GEMM by wgmma.cu, on compute capability 9.0.
 type wgmma int64
 
@@ -49,9 +37,6 @@ func (columns wgmma) gemm() *GEMM {
 		CopiesLocalShard: chunkBuffer > 0,
 	}
 }
-
-// clustersOn is how many clusters a kernel has on a device with so many multiprocessors, each of which takes a block.
-func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, schedule.MostClusters)) }
 
 // pairs is the number of pairs of tiles; a cluster multiplies a pair at a time.
 func (columns wgmma) pairs(p Problem, shards int) int64 {
@@ -136,7 +121,7 @@ func (columns wgmma) complete(r *Runner, p *Params, w shardedProblem) error {
 		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
 		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
-		text, err := r.mapOf(m.of)
+		text, err := r.tensorMap(m.of)
 		if err != nil {
 			return err
 		}
