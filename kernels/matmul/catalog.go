@@ -79,7 +79,7 @@ func allGatherAlgorithms() []*Algorithm {
 		gatherFirst(allgather.Push(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather push, GEMM"),
 		fusedGather(),
 		byNCCL(gatherFirst(ncclOf(allgather.Collective()), onlyBLAS)),
-		productByBLAS(gathered, nil),
+		productByBLAS(gatheredProduct, nil),
 	}
 }
 
@@ -89,7 +89,7 @@ func reduceScatterAlgorithms() []*Algorithm {
 		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
 	}, fusedScatter(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
-		productByBLAS(local, wholeProduct),
+		productByBLAS(localProduct, wholeProduct),
 	})
 }
 
@@ -99,7 +99,7 @@ func allReduceAlgorithms() []*Algorithm {
 		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
 	}, fusedEverywhere(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
-		productByBLAS(local, wholeProduct),
+		productByBLAS(localProduct, wholeProduct),
 	})
 }
 
@@ -109,7 +109,7 @@ func naiveOf(c *collective.Collective) *collective.Algorithm { return c.Algorith
 // Modules lists the modules of all kernels of the package, each once.
 func Modules() []collective.Module {
 	var modules []collective.Module
-	for _, k := range Kernels() {
+	for _, k := range AllKernels() {
 		if !slices.ContainsFunc(modules, func(m collective.Module) bool { return m.Name == k.Module.Name }) {
 			modules = append(modules, k.Module)
 		}
@@ -117,8 +117,8 @@ func Modules() []collective.Module {
 	return modules
 }
 
-// Kernels lists all entry points of the package's modules.
-func Kernels() []collective.Kernel {
+// AllKernels lists all entry points of the package's modules.
+func AllKernels() []collective.Kernel {
 	all := append(checkKernels(), stampKernel(), gpcsKernel())
 	for _, g := range GEMMs() {
 		all = slices.Concat(all, g.Kernels, g.Gathered, g.Scattered, g.Everywhere)

@@ -20,15 +20,15 @@ type fused struct {
 type sending int
 
 const (
-	automatic sending = iota // by kernels or copy engines, as fused.copies decides
-	pushed                   // by kernels
-	copied                   // by copy engines
+	sendAutomatically sending = iota // by kernels or copy engines, as fused.copies decides
+	sendByPush                       // by kernels
+	sendByCopy                       // by copy engines
 )
 
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == copied,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == sendByCopy,
 		Prepare: f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
@@ -66,7 +66,7 @@ func (f fused) most(of func(*GEMM) int64) (most int64) {
 
 // boxCount is how many boxes the staging has: an inbox, and an outbox where products may be copied.
 func (f fused) boxCount() int64 {
-	if f.sending == pushed {
+	if f.sending == sendByPush {
 		return 1
 	}
 	return 2
@@ -93,7 +93,7 @@ func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	if l.kernel, err = r.Load(k); err != nil {
 		return l, err
 	}
-	l.gemm, l.shape = g, r.shape(g, k, w)
+	l.gemm, l.shape = g, r.launchShape(g, k, w)
 	l.SegmentTiles = uint32(g.partsOfShard(call.Problem, r.World())) // at least all tiles of a shard
 	switch {
 	case f.gathers:
@@ -114,14 +114,14 @@ func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 // from segments of shards in turn (kernels/NOTES.md). Copies are enqueued after the kernel that they wait for, so they
 // cannot be used where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
-	if r.World() == 1 || f.sending == pushed {
+	if r.World() == 1 || f.sending == sendByPush {
 		return false
 	}
 	waves := int64(r.World())
 	if f.everywhere && waves > 2 {
 		waves *= 3
 	}
-	return f.sending == copied || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
+	return f.sending == sendByCopy || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
@@ -165,8 +165,8 @@ func fusedGather() *Algorithm {
 func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
 	var all []*Algorithm
 	for _, f := range []fused{
-		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: pushed},
-		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: copied},
+		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: sendByPush},
+		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: sendByCopy},
 		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
 	} {
 		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then

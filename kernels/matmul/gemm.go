@@ -84,8 +84,8 @@ func (g *GEMM) complete(r *Runner, p *Params, w shardedProblem) error {
 	return g.Complete(r, p, w)
 }
 
-// shape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
-func (r *Runner) shape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
+// launchShape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
+func (r *Runner) launchShape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
 	shape := g.Shape(w, r.SMs)
 	shape.PDL = shape.PDL && r.PDL(k)
 	return shape

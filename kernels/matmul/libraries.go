@@ -38,13 +38,13 @@ func byNCCL(s twoSteps) *Algorithm {
 	return a
 }
 
-// gathered is the product of the gathered A.
-func gathered(r *Runner, call Call) product {
+// gatheredProduct is the product of the gathered A.
+func gatheredProduct(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.AFull), r.Local(call.C)}
 }
 
-// local is a rank's own product, without a reduction.
-func local(r *Runner, call Call) product {
+// localProduct is a rank's own product, without a reduction.
+func localProduct(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.A), r.Local(call.Staging)}
 }
 

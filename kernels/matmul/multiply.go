@@ -56,7 +56,7 @@ func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 	if err := g.complete(r, &p, w); err != nil {
 		return err
 	}
-	return r.Main.Launch(kernel, r.shape(g, k, w), p.Bytes())
+	return r.Main.Launch(kernel, r.launchShape(g, k, w), p.Bytes())
 }
 
 func (r *Runner) prepareBLAS() error {

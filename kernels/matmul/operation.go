@@ -52,12 +52,12 @@ func (o *Operation) Check(p Problem, world int) error {
 }
 
 // RowsOfA and RowsOfC are how many rows of A a rank has, and of the result.
-func (o *Operation) RowsOfA(p Problem, world int) int64 { return rows(o.Gathers, p, world) }
+func (o *Operation) RowsOfA(p Problem, world int) int64 { return rowsOfRank(o.Gathers, p, world) }
 
 // RowsOfC is documented with RowsOfA.
-func (o *Operation) RowsOfC(p Problem, world int) int64 { return rows(o.Scatters, p, world) }
+func (o *Operation) RowsOfC(p Problem, world int) int64 { return rowsOfRank(o.Scatters, p, world) }
 
-func rows(shared bool, p Problem, world int) int64 {
+func rowsOfRank(shared bool, p Problem, world int) int64 {
 	if shared {
 		return p.M / int64(world)
 	}

@@ -112,8 +112,8 @@ func (c *recorder) read(s cudart.Stream) (Recording, error) {
 	if err := s.Download(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), c.bytes()), c.memory); err != nil {
 		return Recording{}, fmt.Errorf("fetching the times of tiles: %w", err)
 	}
-	stamp := *(*uint64)(unsafe.Pointer(&all[0]))
-	recording := Recording{Start: stamp, Tiles: all[1:]}
+	start := *(*uint64)(unsafe.Pointer(&all[0]))
+	recording := Recording{Start: start, Tiles: all[1:]}
 	for _, t := range c.copies {
 		begin, err := t.begin.Since(c.start)
 		if err != nil {
@@ -123,7 +123,7 @@ func (c *recorder) read(s cudart.Stream) (Recording, error) {
 		if err != nil {
 			return recording, fmt.Errorf("timing a copy: %w", err)
 		}
-		t.Begin = stamp + uint64(max(begin, 0)/time.Nanosecond)
+		t.Begin = start + uint64(max(begin, 0)/time.Nanosecond)
 		t.End = t.Begin + uint64(length/time.Nanosecond)
 		recording.Copies = append(recording.Copies, t.CopyTimes)
 	}

@@ -16,7 +16,8 @@ type wgmma int64
 // idle in the last wave of some problems.
 func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
-func (columns wgmma) gemm() *GEMM {
+// wgmmaGEMM multiplies by wgmma on compute capability 9.0: cuda/wgmma.cu.
+func wgmmaGEMM(columns wgmma) *GEMM {
 	kernels := func(exchange string) []collective.Kernel {
 		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
 			"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
@@ -32,8 +33,8 @@ func (columns wgmma) gemm() *GEMM {
 		PartBytes:        wgmmaPartRows * columns.pitch(),
 		Tiles:            func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
 		Cost:             columns.cost,
-		Shape:            columns.shape,
-		Complete:         columns.complete,
+		Shape:            columns.grid,
+		Complete:         columns.fillParams,
 		CopiesLocalShard: chunkBuffer > 0,
 	}
 }
@@ -78,7 +79,7 @@ func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 	return l
 }
 
-func (columns wgmma) shape(w shardedProblem, sms int) cudart.Launch {
+func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 	shared, _ := columns.room()
 	l, clusters := columns.lastWave(w, sms), clustersOn(sms)
 	if l.Full == 0 && l.Split().Tiles == 0 {
@@ -110,9 +111,9 @@ func (columns wgmma) room() (shared, chunkBuffer int) {
 // pitch is how many bytes the rows of a staged tile are apart.
 func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 
-// complete fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
+// fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
 // split-K.
-func (columns wgmma) complete(r *Runner, p *Params, w shardedProblem) error {
+func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	for _, m := range []struct {
 		to *encodedMap
 		of matrix
