@@ -38,7 +38,7 @@ func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall)
 // written again when all have copied it. In disorder copies come late and kernels early.
 func TestGathersBackToBackInDisorder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for _, seed := range seeds(6, 0, 3) {
 		world := 2 + int(seed/2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
 		p := matmul.Problem{M: 5 * int64(world), N: 8, K: 8, DType: matmul.DTypes()[seed/2%2]}

@@ -106,7 +106,7 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 	mix := func(a *collective.Algorithm) bool {
 		return a.Needs.Mailboxes || a.Collective == "allreduce" && (a.Needs.Packets || a.Name == "oneshot")
 	}
-	for seed := range uint64(12) {
+	for _, seed := range seeds(12, 0, 1, 5) {
 		world := 2 + int(seed%3)
 		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
@@ -129,7 +129,7 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 // So are those of rows, which other threads take than those that have sent them.
 func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
 	const row, rows = 72, 2 // 9 vectors of half
-	for seed := range uint64(8) {
+	for _, seed := range seeds(8, 0, 1, 5) {
 		world := 2 + int(seed%3)
 		g := group{world: world, blocks: 1, pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Many tests wait for a rank that never comes, and of the others none keeps all cores busy: twice as many at a time as there are
-// cores, unless -parallel says otherwise. Those that may run on a GPU are not among them, which has no room for the ranks of two.
+// Parallel tests mostly wait, for a rank that never comes or for each other. So four for each core run at a time, unless
+// -parallel says otherwise. A test that may run on a GPU is not parallel, because the GPU has no room for the ranks of two tests.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
+	if err := flag.Set("test.parallel", fmt.Sprint(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -21,9 +21,9 @@ const (
 // results are exact.
 //
 // That is more than there is time for: of the list of all of them, in the order
-// of those words, every 127th runs, and every 1009th of those that only GPUs run.
-// Both are primes, and prime to how many values there are of anything, so that
-// every type meets every size, and so on.
+// of those words, every 127th runs, or every 379th if the run is not exhaustive, and
+// every 1009th of those that only GPUs run. All are primes, and prime to how many
+// values there are of anything, so that every type meets every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
 	for _, world := range []int{2, 4, 8} {
 		g := gridGroup(t, world)
@@ -32,7 +32,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 		}
 		crew, small, large := newCrew(t, g), 0, 0
 		for _, c := range ncclTestsCalls(t, world) {
-			number, step := &small, 127
+			number, step := &small, ncclTestsStep()
 			if c.largerBytes() > ncclTestsSimulated {
 				number, step = &large, 1009
 			}
@@ -44,6 +44,14 @@ func TestNCCLTestsGrid(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ncclTestsStep is how many cases follow one that runs in the simulator, and itself.
+func ncclTestsStep() int {
+	if exhaustive() {
+		return 127
+	}
+	return 379
 }
 
 // ncclTestsCalls lists all of them.

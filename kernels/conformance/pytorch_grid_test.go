@@ -13,7 +13,7 @@ import (
 // some alignment inside of larger buffers, whose heads and tails stay as they
 // were; all ranks get the same bits where they get the same elements.
 func TestPyTorchGrid(t *testing.T) {
-	for _, world := range []int{2, 4, 8} {
+	for _, world := range sample([]int{2, 4, 8}, 0, 2) {
 		crew := newCrew(t, gridGroup(t, world))
 		for _, name := range []string{"allreduce", "allgather", "reducescatter"} {
 			for _, c := range gridCalls(t, world, name) {
