@@ -28,6 +28,7 @@ type member struct {
 	comm              *collective.Comm
 	send, recv, extra int64
 	meet              func() // waits for all members
+	quantities        *sharedQuantities
 }
 
 // simDevice is what the test needs of the simulator beyond cudart.Device.
@@ -114,7 +115,7 @@ func (g group) runMember(x *exchange, rank int, story func(m *member) error) (er
 
 // join makes a rank of an open device. The caller closes the Comm.
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
-	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.turnstile.wait}
+	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.turnstile.wait, quantities: &x.quantities}
 	cfg := collective.Config{
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
@@ -236,6 +237,8 @@ type exchange struct {
 	files     []*os.File
 	pointers  []cudart.DevicePtr
 	turnstile *turnstile
+	// quantities belongs to the verification of products, which all ranks would compute alike.
+	quantities sharedQuantities
 }
 
 func newExchange(world int) *exchange {
