@@ -7,64 +7,63 @@ import (
 	"gpurun/cudart"
 )
 
-// side is a stream for work beside that of a caller's stream, and the mark by which one of
-// them waits for the other.
-type side struct {
+// sideStream is a stream for work that runs concurrently with a caller's stream. Each of the two waits for the other by the
+// event.
+type sideStream struct {
 	stream cudart.Stream
-	mark   cudart.Event
+	event  cudart.Event
 }
 
-func newSide(d cudart.Device) (side, error) {
-	var x side
+func newSideStream(d cudart.Device) (sideStream, error) {
+	var x sideStream
 	var err error
 	if x.stream, err = d.NewStream(); err != nil {
 		return x, err
 	}
-	if x.mark, err = d.NewEvent(); err != nil {
+	if x.event, err = d.NewEvent(); err != nil {
 		return x, errors.Join(err, x.close())
 	}
 	return x, nil
 }
 
-func (x *side) close() error {
+func (x *sideStream) close() error {
 	var errs []error
-	if x.mark != nil {
-		errs = append(errs, x.mark.Close())
+	if x.event != nil {
+		errs = append(errs, x.event.Close())
 	}
 	if x.stream != nil {
 		errs = append(errs, x.stream.Close())
 	}
-	*x = side{}
+	*x = sideStream{}
 	return errors.Join(errs...)
 }
 
-// Side is a stream of the Comm's own. Who uses it for a call on another stream has it wait
-// for that first, and that for it at the end, by Behind: a capture of the other then takes
-// in both.
-func (c *Comm) Side() cudart.Stream { return c.side.stream }
+// SideStream returns the Comm's own stream. A call on stream s that uses it makes it wait for s first, and makes s wait for it
+// at the end, by WaitFor. A capture of s then includes both streams.
+func (c *Comm) SideStream() cudart.Stream { return c.side.stream }
 
-// Behind has what is enqueued on one stream from now on wait for what is on another by now.
-func (c *Comm) Behind(later, earlier cudart.Stream) error {
-	if err := earlier.Record(c.side.mark); err != nil {
-		return fmt.Errorf("marking how far a stream has come: %w", err)
+// WaitFor makes later work on a stream wait for all work enqueued on another stream so far.
+func (c *Comm) WaitFor(stream, other cudart.Stream) error {
+	if err := other.Record(c.side.event); err != nil {
+		return fmt.Errorf("recording the event that a stream waits for: %w", err)
 	}
-	if err := later.Wait(c.side.mark); err != nil {
-		return fmt.Errorf("having a stream wait for another: %w", err)
+	if err := stream.Wait(c.side.event); err != nil {
+		return fmt.Errorf("making a stream wait for another: %w", err)
 	}
 	return nil
 }
 
-// Beside has aside enqueue work on Side, and main on s. Both begin where s is, run at the same
-// time, and are over for what is enqueued on s later.
-func (c *Comm) Beside(s cudart.Stream, aside func(cudart.Stream) error, main func() error) error {
-	if err := c.Behind(c.Side(), s); err != nil {
+// RunConcurrently forks SideStream from s, enqueues work on both, and joins them. The function aside enqueues work on
+// SideStream, main on s. Later work on s waits for both.
+func (c *Comm) RunConcurrently(s cudart.Stream, aside func(cudart.Stream) error, main func() error) error {
+	if err := c.WaitFor(c.SideStream(), s); err != nil {
 		return err
 	}
-	if err := aside(c.Side()); err != nil {
+	if err := aside(c.SideStream()); err != nil {
 		return err
 	}
 	if err := main(); err != nil {
 		return err
 	}
-	return c.Behind(s, c.Side())
+	return c.WaitFor(s, c.SideStream())
 }

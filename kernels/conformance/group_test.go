@@ -162,10 +162,10 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 		return begin
 	}
 	take(collective.SignalPadBytes)
-	cfg.PacketBytes = collective.RoomForPackets(cfg.SMs)
+	cfg.PacketBytes = collective.PacketAreaBytes(cfg.SMs)
 	cfg.PacketOffset = take(cfg.PacketBytes)
-	cfg.MailBytes = collective.RoomForMail(cfg.SMs)
-	cfg.MailOffset = take(cfg.MailBytes)
+	cfg.MailboxBytes = collective.MailboxAreaBytes(cfg.SMs)
+	cfg.MailboxOffset = take(cfg.MailboxBytes)
 	cfg.ScratchOffset = take(scratch)
 	m.send, m.recv, m.extra = take(m.bytes), take(m.bytes), take(3*m.bytes)
 	return at

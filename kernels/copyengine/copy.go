@@ -47,7 +47,7 @@ func Copy(of, summary string, blocks int, places Places) *collective.Algorithm {
 		if to == from {
 			return pulls()
 		}
-		return c.Beside(s, func(side cudart.Stream) error { return copyOwn(a, c, side, call, to, from) }, pulls)
+		return c.RunConcurrently(s, func(side cudart.Stream) error { return copyOwn(a, c, side, call, to, from) }, pulls)
 	}
 	return a
 }

@@ -129,15 +129,15 @@ func (r *pulling) enqueue(s cudart.Stream) error {
 	if r.pieces() == 0 {
 		return nil
 	}
-	copies := r.c.Side()
-	if err := r.c.Behind(copies, s); err != nil {
+	copies := r.c.SideStream()
+	if err := r.c.WaitFor(copies, s); err != nil {
 		return err
 	}
 	for i := range r.pieces() {
 		if err := r.pull(copies, i); err != nil {
 			return err
 		}
-		if err := r.c.Behind(s, copies); err != nil {
+		if err := r.c.WaitFor(s, copies); err != nil {
 			return err
 		}
 		if err := r.reduce(s, i); err != nil {
