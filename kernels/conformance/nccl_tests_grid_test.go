@@ -30,7 +30,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 		if onGPU(t) {
 			g.bytes = ncclTestsMost + 4*guardBytes
 		}
-		crew, small, large := newCrew(t, g), 0, 0
+		pool, small, large := newRankPool(t, g), 0, 0
 		for _, c := range ncclTestsCalls(t, world) {
 			number, step := &small, ncclTestsStep()
 			if c.largerBytes() > ncclTestsSimulated {
@@ -39,7 +39,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 			if *number++; *number%step == 0 {
 				t.Run(ncclTestsName(c), func(t *testing.T) {
 					skipLarge(t, c.largerBytes(), ncclTestsSimulated)
-					crew.run(t, runCall(c))
+					pool.run(t, runCall(c))
 				})
 			}
 		}
