@@ -153,10 +153,8 @@ func (c *Comm) module(name string) (cudart.Module, error) {
 	return m, nil
 }
 
-// vecBytes is the widest access of a thread, and warp the threads that run
-// together.
+// warp is the number of threads that run together.
 const (
-	vecBytes   = 16
 	warp       = 32
 	fewThreads = 128
 	maxThreads = MaxThreads

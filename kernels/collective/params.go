@@ -19,6 +19,9 @@ const (
 	BulkSharedBytes  = BulkStages * (BulkStageBytes + 8)
 )
 
+// vecBytes is the widest access of a thread.
+const vecBytes = 16
+
 // Params mirrors Params of kernels/device/params.cuh, where the fields are
 // explained. A test compares the two layouts.
 type Params struct {
