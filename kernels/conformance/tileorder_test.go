@@ -36,17 +36,17 @@ func orderedCalls(world int, rows int64) (all []ordered) {
 			name                       string
 			major, sms, tiles, segment int
 			width                      int64
-			most                       int // ranks
+			least, most                int // ranks; one rank copies nothing, so that chunks do not matter
 		}{
-			{"fused_push", 8, 4, 7, (4 + world - 1) / world, 128, 4},  // blocks for as many tiles of each shard
-			{"fused_push", 9, 10, 5, (5 + world - 1) / world, 224, 4}, // clusters
-			{"fused_push", 9, 64, 3, 3, 128, 4},                       // for all at once
-			{"fused_copy", 8, 4, 121, 41, 128, 2},                     // three chunks
-			{"fused_copy", 9, 8, 32, 11, 256, 2},
-			{"fused_copy", 9, 10, 5, 5, 224, 4}, // one chunk
+			{"fused_push", 8, 4, 7, (4 + world - 1) / world, 128, 1, 4},  // blocks for as many tiles of each shard
+			{"fused_push", 9, 10, 5, (5 + world - 1) / world, 224, 1, 4}, // clusters
+			{"fused_push", 9, 64, 3, 3, 128, 1, 4},                       // for all at once
+			{"fused_copy", 8, 4, 121, 41, 128, 2, 2},                     // three chunks
+			{"fused_copy", 9, 8, 32, 11, 256, 2, 2},
+			{"fused_copy", 9, 10, 5, 5, 224, 1, 4}, // one chunk
 		} {
 			p := matmul.Problem{M: rows, N: x.width * int64(x.tiles), K: 8, DType: collective.Half}
-			if !o.Reduces || o.Check(p, world) != nil || world > x.most {
+			if !o.Reduces || o.Check(p, world) != nil || world < x.least || world > x.most {
 				continue
 			}
 			a, _ := o.Algorithm(x.name)

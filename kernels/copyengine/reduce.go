@@ -123,8 +123,7 @@ func (s Share) edges(world int) []int64 {
 
 func (r *pulling) pieces() int { return len(r.edges) - 1 }
 
-// enqueue does the pieces: copies follow each other beside s, and kernels on s. Who has no
-// share has no pieces.
+// enqueue enqueues the pieces: copies on the side stream, kernels on s. A rank without a share has no pieces.
 func (r *pulling) enqueue(s cudart.Stream) error {
 	if r.pieces() == 0 {
 		return nil
