@@ -13,7 +13,7 @@ import (
 func (c *compiler) allocate() {
 	total := len(c.entry.Regs) + len(c.consts)
 	slots := make([]int32, total)
-	next := int32(1) // slot 0 stays zero, for operands that an op does not have
+	next := c.unit.slots[0]
 	for k, virtual := range c.consts {
 		c.kernel.presets = append(c.kernel.presets, preset{k, virtual, staticSpecial(k.special)})
 	}

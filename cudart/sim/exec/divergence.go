@@ -4,6 +4,7 @@ package exec
 type path struct {
 	pc      int32
 	mask    uint32
+	depth   int32 // of calls
 	state   pathState
 	barrier int // the barrier that a path in state atBarrier waits at
 
@@ -35,12 +36,22 @@ func (w *warp) wakeSpinning() {
 	}
 }
 
-// selectPath makes the runnable path with the lowest program counter the current one, and merges the
-// paths at the same program counter into it. ok is false where none is runnable.
+// before reports whether a path runs before another: in a deeper call, so that the lanes of a call are
+// together again when it has ended, or at a lower program counter.
+func (s *path) before(t *path) bool {
+	if s.depth != t.depth {
+		return s.depth > t.depth
+	}
+	return s.pc < t.pc
+}
+
+// selectPath makes the runnable path that is before all others the current one, and merges the
+// paths at the same program counter and depth into it. ok is false where none is runnable. The lanes of
+// a path may have been called from different places: each lane has a stack of its own.
 func (w *warp) selectPath() bool {
 	best := -1
-	for i, s := range w.paths[:w.others] {
-		if s.state == runnable && (best < 0 || s.pc < w.paths[best].pc) {
+	for i := range w.paths[:w.others] {
+		if s := &w.paths[i]; s.state == runnable && (best < 0 || s.before(&w.paths[best])) {
 			best = i
 		}
 	}
@@ -51,7 +62,7 @@ func (w *warp) selectPath() bool {
 	w.removePath(best)
 	for i := w.others - 1; i >= 0; i-- {
 		s := &w.paths[i]
-		if s.pc == w.current.pc && s.state != atBarrier {
+		if s.pc == w.current.pc && s.depth == w.current.depth && s.state != atBarrier {
 			w.current.mask |= s.mask
 			w.removePath(i)
 		}
@@ -88,12 +99,12 @@ func (w *warp) pushPath(s path) {
 	w.others++
 }
 
-// reconvergencePC is the lowest program counter of a path ahead of the current one, which stops there
+// reconvergencePC is the lowest program counter of a path ahead of the current one in calls as deep, which stops there
 // to be merged with it.
 func (w *warp) reconvergencePC() int32 {
 	ahead := int32(1<<31 - 1)
 	for _, s := range w.paths[:w.others] {
-		if s.pc > w.current.pc {
+		if s.pc > w.current.pc && s.depth == w.current.depth {
 			ahead = min(ahead, s.pc)
 		}
 	}

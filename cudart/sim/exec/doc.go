@@ -66,6 +66,7 @@ const (
 	sharedWindow = 1 << RegionShift
 	localWindow  = 2 << RegionShift
 	paramWindow  = 3 << RegionShift
+	codeWindow   = 4 << RegionShift // addresses of functions
 )
 
 // Memory gives the executor access to device memory.

@@ -177,9 +177,7 @@ func TestModuleVariables(t *testing.T) {
 }`)
 	var mem memory
 	out, image := mem.allocate(16), mem.allocate(int(p.ImageSize()))
-	if err := p.WriteImage(mem.at(image), image); err != nil {
-		t.Fatal(err)
-	}
+	p.WriteImage(mem.at(image), image)
 	g := launchKernel(t, p, "run", Config{Threads: 1, SharedBytes: 64, Params: words(out), Image: image, Memory: &mem})
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
@@ -212,7 +210,7 @@ func TestRefusals(t *testing.T) {
 		"ld.global.v4.b64 {%x, %x, %y, %y}, [%data];":         "a vector of 4 .b64 is not possible",
 		"st.global.v8.b16 [%data], {1, 2, 3, 4, 5, 6, 7, 8};": "a vector of 8 .b16 is not possible",
 		"st.const.u32 [%data], %a;":                           "cannot be stored",
-		"call foo;":                                           "call is not implemented",
+		"call foo;":                                           `"foo" is not defined`,
 		"atom.global.add.u16 %a, [%data], 1;":                 "not implemented",
 		"shfl.idx.b32 %a, %b, 0, 31;":                         ".sync",
 		"cvt.rn.relu.f16x2.f32 %a, %b, %c;":                   "not implemented",
@@ -257,14 +255,16 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		mem := memory{zeroed(1 << 16)}
-		if p.WriteImage(mem[0], FirstRegion<<RegionShift) != nil {
-			return
-		}
+		p.WriteImage(mem[0], FirstRegion<<RegionShift)
 		var disorder *rand.Rand
 		if len(text)%2 == 0 {
 			disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
 		}
-		for _, k := range p.kernels {
+		for _, compiled := range p.kernels {
+			k, err := compiled()
+			if err != nil {
+				t.Fatal(err)
+			}
 			threads := 136 // a warpgroup, and a part of a warp
 			if k.MaxThreads > 0 {
 				threads = min(threads, k.MaxThreads)
@@ -272,7 +272,7 @@ func FuzzCompile(f *testing.F) {
 			g, err := Launch(k, Config{
 				Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
 				Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
-				TensorCores: tensorcore.Of(9), Disorder: disorder,
+				TensorCores: tensorcore.Of(9), Disorder: disorder, Heap: NewHeap(FirstRegion<<RegionShift, 1<<16),
 			})
 			if err != nil {
 				continue
