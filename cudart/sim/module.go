@@ -8,9 +8,6 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// The newest PTX that the simulator knows.
-const isaMajor, isaMinor = 9, 0
-
 // module is loaded PTX with its variables in device memory.
 type module struct {
 	device   *Device
@@ -46,16 +43,15 @@ func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
 }
 
 func (d *Device) checkTarget(op string, m *ptx.Module) error {
-	switch {
-	case m.Major > isaMajor || m.Major == isaMajor && m.Minor > isaMinor:
-		return failure(op, cudart.ErrUnsupportedPTX, "%s is PTX %d.%d, and the simulator knows PTX up to %d.%d",
-			m.Name, m.Major, m.Minor, isaMajor, isaMinor)
-	case m.SM > 10*d.info.Major+d.info.Minor:
+	if reason := exec.CheckVersion(m); reason != "" {
+		return failure(op, cudart.ErrUnsupportedPTX, "%s", reason)
+	}
+	if m.SM > 10*d.info.Major+d.info.Minor {
 		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
 			m.Name, m.Target, d.info.Major, d.info.Minor)
-	case m.Feature != "" && m.Target != "sm_90a" && m.Target != "sm_100a":
-		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s; of the specific targets the simulator takes sm_90a and sm_100a",
-			m.Name, m.Target)
+	}
+	if reason := exec.CheckTarget(m); reason != "" {
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s", reason)
 	}
 	return nil
 }

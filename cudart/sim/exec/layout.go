@@ -7,6 +7,22 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
+// SharedOf is the static shared memory of a kernel, also of one that cannot be compiled, and whether it uses
+// dynamic shared memory, too.
+func (p *Program) SharedOf(e *ptx.Entry) (bytes int, dynamic bool, err error) {
+	l := &linker{program: p, kernel: &Kernel{}, byName: map[string]*unit{}}
+	if err := l.collect(&e.Function); err != nil {
+		return 0, false, err
+	}
+	if err := l.layout(); err != nil {
+		return 0, false, err
+	}
+	for _, v := range p.module.Vars {
+		dynamic = dynamic || v.Space == ptx.Shared && v.Extern && l.mentions(v.Name)
+	}
+	return l.kernel.Shared, dynamic, nil
+}
+
 // layout gives every variable in shared memory its offset, and every unit its frame in local memory.
 func (l *linker) layout() error {
 	var params, shared int64

@@ -243,6 +243,8 @@ func (p *parser) parsePerformance(e *Entry) error {
 			e.Cluster = product
 		case ".maxclusterrank":
 			e.MaxCluster = product
+		case ".minnctapersm":
+			e.MinBlocks = product
 		case ".noreturn":
 			e.NoReturn = true
 		}

@@ -38,6 +38,7 @@ type Entry struct {
 	MaxThreads int // the largest block that .maxntid or .reqntid allows; 0 if none is given
 	Cluster    int // blocks of a cluster that .reqnctapercluster demands; 0 if it does not
 	MaxCluster int // the largest cluster that .maxclusterrank allows; 0 if none is given
+	MinBlocks  int // what .minnctapersm asks for: blocks that a multiprocessor holds at once; 0 if none is given
 }
 
 // Signature is what a call through a register may find: a .callprototype, or the functions of a
