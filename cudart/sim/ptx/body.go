@@ -13,7 +13,7 @@ type body struct {
 	check    bool // only the syntax is wanted: no tree is made
 	scopes   []*scope
 	tables   map[string][]string // .branchtargets lists by label
-	names    map[string]bool     // of variables, which are made unique
+	names    map[string]int      // how many variables have a name
 	count    int                 // instructions so far
 	declared int                 // registers that were not declared as a range
 	loc      int                 // of the instructions that follow: an index in Locs, or -1
@@ -41,8 +41,12 @@ type looseName struct{ inst, arg int }
 // register finds a register by name. Members of a range get their index when
 // they are first used, so that a huge range costs nothing.
 func (b *body) register(name string) (reg int, typ Type, ok bool) {
-	prefix := strings.TrimRight(name, "0123456789")
-	number, err := strconv.Atoi(name[len(prefix):])
+	end := len(name)
+	for end > 0 && classes[name[end-1]]&digit != 0 {
+		end--
+	}
+	prefix := name[:end]
+	number, err := strconv.Atoi(name[end:])
 	for i := len(b.scopes) - 1; i >= 0; i-- {
 		s := b.scopes[i]
 		if reg, ok := s.regs[name]; ok {
@@ -76,11 +80,16 @@ func put[V any](m *map[string]V, name string, v V) {
 func (b *body) scope() *scope { return b.scopes[len(b.scopes)-1] }
 
 func (b *body) push() {
-	s := &scope{}
-	if len(b.scopes) > 0 {
-		s.bytes = b.scope().bytes
+	n := len(b.scopes)
+	if n == cap(b.scopes) || b.scopes[:n+1][n] == nil {
+		b.scopes = append(b.scopes, &scope{})
+	} else { // one that was closed
+		b.scopes = b.scopes[:n+1]
+		*b.scopes[n] = scope{}
 	}
-	b.scopes = append(b.scopes, s)
+	if n > 0 {
+		b.scope().bytes = b.scopes[n-1].bytes
+	}
 }
 
 // pop closes a scope: names that are its labels become targets, the others
@@ -114,23 +123,37 @@ func (b *body) branchTable(s *scope, name string) ([]int, bool) {
 	return table, len(table) > 0
 }
 
-// addVar adds a variable of the innermost scope. One whose name is taken in another scope of the
-// function gets a name that cannot be written in PTX.
-func (b *body) addVar(v *Var) {
+// addVar adds a variable to the innermost scope. It reports whether the name was free there. A name that is
+// taken elsewhere in the function is made one that cannot be written in PTX.
+func (b *body) addVar(v *Var) bool {
 	s := b.scope()
-	unique := v.Name
-	for n := 2; b.names[unique]; n++ {
-		unique = fmt.Sprintf("%s#%d", v.Name, n)
+	if _, twice := s.vars[v.Name]; twice {
+		return false
 	}
-	put(&b.names, unique, true)
-	put(&s.vars, v.Name, unique)
-	v.Name = unique
+	put(&s.vars, v.Name, b.unique(v.Name))
+	if b.check {
+		return true
+	}
+	v.Name = s.vars[v.Name]
 	if v.Space == Param {
 		v.Offset = (s.bytes + int64(v.Align) - 1) / int64(v.Align) * int64(v.Align)
 		s.bytes = v.Offset + v.Size
 		b.CallBytes = max(b.CallBytes, s.bytes)
 	}
 	b.Vars = append(b.Vars, v)
+	return true
+}
+
+// unique counts a name.
+func (b *body) unique(name string) string {
+	if b.check {
+		return name
+	}
+	put(&b.names, name, b.names[name]+1)
+	if n := b.names[name]; n > 1 {
+		return fmt.Sprintf("%s#%d", name, n)
+	}
+	return name
 }
 
 // variable is the unique name of what name means here.
@@ -168,7 +191,7 @@ func (p *parser) parseBody(b *body) error {
 	b.push()
 	for _, list := range [][]*Var{b.Results, b.Params} {
 		for _, v := range list {
-			put(&b.names, v.Name, true)
+			b.unique(v.Name)
 			if v.Register {
 				b.declare(b.scope(), v.Name, v.Type)
 			}
@@ -214,7 +237,9 @@ func (p *parser) parseStatement(b *body) error {
 	if err != nil {
 		return err
 	}
-	b.addVar(v)
+	if !b.addVar(v) {
+		return p.errorf("variable %q is declared twice", shorten(v.Name))
+	}
 	return p.expect(";")
 }
 

@@ -40,8 +40,10 @@ func (p *parser) parseDatum(v *Var) error {
 		if err != nil {
 			return err
 		}
-		ref.Offset, ref.Bytes = at, size
-		v.Refs = append(v.Refs, ref)
+		ref.Offset, ref.Bytes = at, uint8(size)
+		if v.Refs = append(v.Refs, ref); len(v.Refs) > maxRelocs {
+			return p.errorf("an initialiser may name at most %d addresses", maxRelocs)
+		}
 	} else {
 		n, err := p.number()
 		if err != nil {
@@ -65,7 +67,7 @@ func (v *Var) addInit(bits uint64, size int) {
 // parseMasked reads what follows the mask in "0xff00(name)", whose ones are those of one byte: that byte
 // of the address is the element.
 func (p *parser) parseMasked(v *Var, mask uint64) error {
-	shift := 0
+	shift := uint8(0)
 	for shift < 56 && mask != 0xff<<shift {
 		shift += 8
 	}

@@ -14,7 +14,8 @@ func (p *parser) parseInst(b *body) error {
 	in := Inst{Line: p.tok.line, Loc: b.loc, Guard: Guard{Reg: -1}}
 	start := p.tok.pos
 	if p.accept("@") {
-		if err := p.parseGuard(b, &in); err != nil {
+		var err error
+		if in.Guard, err = p.parseGuard(b); err != nil {
 			return err
 		}
 	}
@@ -61,18 +62,17 @@ func (p *parser) parseInst(b *body) error {
 	return nil
 }
 
-func (p *parser) parseGuard(b *body, in *Inst) error {
-	in.Guard.Negate = p.accept("!")
+func (p *parser) parseGuard(b *body) (Guard, error) {
+	negate := p.accept("!")
 	name, err := p.word("a predicate")
 	if err != nil {
-		return err
+		return Guard{}, err
 	}
 	reg, typ, ok := b.register(name)
 	if !ok || typ.Class != Pred {
-		return p.errorf("%q is not a predicate", shorten(name))
+		return Guard{}, p.errorf("%q is not a predicate", shorten(name))
 	}
-	in.Guard.Reg = reg
-	return nil
+	return Guard{reg, negate}, nil
 }
 
 // parseLabel takes what follows "name:": nothing, a table of branch targets, or what an indirect call

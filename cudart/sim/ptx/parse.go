@@ -9,9 +9,10 @@ import (
 const (
 	maxScopes       = 64
 	maxVarBytes     = 1 << 30
-	maxFunctions    = 1 << 16 // and as many kernels
+	maxFunctions    = 1 << 15 // and as many kernels
 	maxInstructions = 1 << 20 // of a function
 	maxDeclared     = 1 << 16 // registers of a function, those declared as a range not counted
+	maxRelocs       = 1 << 16 // of a variable
 )
 
 // Parse parses one PTX module. The name is used in errors, which are of type

@@ -23,11 +23,11 @@ type Var struct {
 // Reloc is an address in an initialiser: that of a variable or a function plus Addend, shifted right
 // by Shift bits, as mask() takes it.
 type Reloc struct {
-	Offset int64 // in the variable
-	Bytes  int
 	Symbol string
+	Offset int64 // in the variable
 	Addend int64
-	Shift  int
+	Bytes  uint8
+	Shift  uint8
 }
 
 // parseVar parses a variable declaration up to, and without, its semicolon:
