@@ -245,6 +245,10 @@ func FuzzCompile(f *testing.F) {
 	f.Add(fragmentKernel("ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%d0, %d1, %d2, %d3}, [%row]; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
 	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; .entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
+	f.Add(calling(doubling+halving, callOf("twice", "%r", "%t")+"mov.u64 %x, half; pr: .callprototype (.param .b32 _) _ (.param .b32 _); { .param .b32 a; .param .b32 b; call (a), %x, (b), pr; }"))
+	f.Add(calling(".func (.reg .b32 d) f(.reg .b32 a) { .local .b8 l[8]; call (d), f, (a); ret; }", "call (%r), f, (1); alloca.u64 %x, 8; stacksave.u64 %x; stackrestore.u64 %x;"))
+	f.Add(calling(".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p); .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
+		"{ .param .b64 n; .param .b64 r; call (r), malloc, (n); call free, (r); .param .b32 c; call (c), vprintf, (n, r); }"))
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ptx.Parse("fuzz.ptx", []byte(text))
 		if err != nil {

@@ -280,6 +280,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(header + ".global .align 4 .u32 x[3] = {1, y+2, generic(z)}; .extern .shared .b8 s[];")
 	f.Add(header + ".entry k { .reg .pred p; setp.lt.s32 p|_, {1,2}, [3+-4]; t: .branchtargets a, b; brx.idx 1, t; }")
 	f.Add("/* .file \"x\" .section .debug {{}} // 0f3F800000 -0d3FF0000000000000 1.5 0x 0b 09")
+	f.Add(header + ".func (.param .b32 r) f(.reg .b32 a, .param .align 8 .b8 s[16]) .noreturn; .alias g, f; .extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
+	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; } c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("fuzz.ptx", []byte(text))
 		if err != nil {
