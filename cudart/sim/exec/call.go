@@ -56,55 +56,72 @@ type callSite struct {
 
 // candidates are the names of the functions that a call may find.
 func (p *Program) candidates(in *ptx.Inst) []string {
-	name, _, signature := callOperands(in)
-	if name.Kind == ptx.Symbol {
-		return []string{name.Name}
-	}
-	if signature == nil {
+	parts := p.callParts(in)
+	switch {
+	case parts.function.Kind == ptx.Symbol:
+		return []string{parts.function.Name}
+	case parts.signature == nil:
 		return nil
-	}
-	if signature.Targets != nil {
-		return signature.Targets
+	case parts.signature.Targets != nil:
+		return parts.signature.Targets
 	}
 	var all []string
 	for _, f := range p.addressed {
-		if ptx.SameSizes(f.Params, signature.Params) && ptx.SameSizes(f.Results, signature.Results) {
+		if ptx.SameSizes(f.Params, parts.signature.Params) && ptx.SameSizes(f.Results, parts.signature.Results) {
 			all = append(all, f.Name)
 		}
 	}
 	return all
 }
 
-// callOperands takes a call apart:
+// callParts are the operands of a call:
 //
-//	call (results), function, (arguments), prototype;
-//
-// lists has those of results and arguments that are there, results first.
-func callOperands(in *ptx.Inst) (function ptx.Operand, lists [2][]ptx.Operand, signature *ptx.Signature) {
-	args := in.Args
-	if len(args) > 1 && args[0].Kind == ptx.List {
-		lists[0], args = args[0].Elems, args[1:]
+//	call (results), function, (arguments), signature;
+type callParts struct {
+	results, args []ptx.Operand
+	function      ptx.Operand
+	signature     *ptx.Signature // nil where there is none
+}
+
+func (p *Program) callParts(in *ptx.Inst) callParts {
+	parts, rest := callParts{function: ptx.Operand{Kind: ptx.Sink}}, in.Args
+	if len(rest) > 1 && rest[0].Kind == ptx.List {
+		parts.results, rest = rest[0].Elems, rest[1:]
 	}
-	if len(args) == 0 {
-		return ptx.Operand{Kind: ptx.Sink}, lists, nil
+	if len(rest) > 0 {
+		parts.function, rest = rest[0], rest[1:]
 	}
-	function, args = args[0], args[1:]
-	if len(args) > 0 && args[0].Kind == ptx.List {
-		lists[1], args = args[0].Elems, args[1:]
+	if len(rest) > 0 && rest[0].Kind == ptx.List {
+		parts.args, rest = rest[0].Elems, rest[1:]
 	}
-	if len(args) == 1 {
-		signature = args[0].Signature
-		if f := args[0]; f.Kind == ptx.Symbol { // a table of functions, or what is not defined
-			signature = nil
+	if len(rest) == 1 {
+		parts.signature = p.signature(rest[0])
+	}
+	return parts
+}
+
+// signature is what a .callprototype or .calltargets says, or a variable that is a table of functions.
+func (p *Program) signature(o ptx.Operand) *ptx.Signature {
+	if o.Kind != ptx.Symbol {
+		return o.Signature
+	}
+	for _, v := range p.module.Vars {
+		if v.Name == o.Name && len(v.Refs) > 0 {
+			s := &ptx.Signature{}
+			for _, r := range v.Refs {
+				s.Targets = append(s.Targets, r.Symbol)
+			}
+			return s
 		}
 	}
-	return function, lists, signature
+	return nil
 }
 
 // call compiles call{.uni}.
 func (c *compiler) call(o *op) {
 	c.take("uni")
-	function, lists, signature := callOperands(c.in)
+	parts := c.program.callParts(c.in)
+	function, signature := parts.function, parts.signature
 	site := &callSite{at: c.index, unit: c.unit}
 	o.kind = opControl
 	var params, results []*ptx.Var
@@ -125,19 +142,19 @@ func (c *compiler) call(o *op) {
 		params, results = c.signatureOf(signature)
 		c.srcOperand(&o.a, function, b64)
 	default:
-		c.fail("call needs a function, or a register with a .callprototype or .calltargets")
+		c.fail("call needs a function, or a register and a .callprototype, .calltargets or table of functions")
 		return
 	}
-	if len(params) != len(lists[1]) || len(results) != len(lists[0]) {
-		c.fail("the call has %d arguments and %d results, and the function %d and %d", len(lists[1]), len(lists[0]), len(params), len(results))
+	if len(params) != len(parts.args) || len(results) != len(parts.results) {
+		c.fail("the call has %d arguments and %d results, and the function %d and %d", len(parts.args), len(parts.results), len(params), len(results))
 		return
 	}
 	site.args, site.results = make([]place, len(params)), make([]place, len(results))
 	for i, v := range params {
-		c.argument(&site.args[i], lists[1][i], v, false)
+		c.argument(&site.args[i], parts.args[i], v, false)
 	}
 	for i, v := range results {
-		c.argument(&site.results[i], lists[0][i], v, true)
+		c.argument(&site.results[i], parts.results[i], v, true)
 	}
 	if site.external == nil {
 		o.control = site.call

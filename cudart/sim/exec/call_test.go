@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -196,6 +195,17 @@ func TestCalls(t *testing.T) {
 				return n / 2
 			},
 		},
+		"through a table, which the call names": {
+			doubling + halving + `.global .u64 table[2] = {half, twice};`,
+			`and.b32 %u, %t, 1; mov.u64 %x, table; mad.wide.u32 %x, %u, 8, %x; ld.global.u64 %x, [%x];
+			{ .param .b32 p0; st.param::func.b32 [p0], %t; .param .b32 r0; call (r0), %x, (p0), table; ld.param::func.b32 %r, [r0]; }`,
+			func(n uint32) uint32 {
+				if n%2 == 1 {
+					return 2 * n
+				}
+				return n / 2
+			},
+		},
 		"a switch in a function": {
 			`.func (.reg .b32 d) f(.reg .b32 a) { t: .branchtargets A, B, C; .reg .b32 k; rem.u32 k, a, 3; brx.idx k, t;
 			A: add.u32 d, a, 10; ret; B: add.u32 d, a, 20; bra.uni E; C: add.u32 d, a, 30; E: ret; }`,
@@ -315,6 +325,21 @@ func TestCallFaults(t *testing.T) {
 	}
 }
 
+// BenchmarkCalls counts calls of a warp, with an argument and a result in memory, as compilers write them.
+func BenchmarkCalls(b *testing.B) {
+	const calls = 1000
+	p := compileText(b, calling(doubling, "mov.u32 %v, 0; loop: "+callOf("twice", "%r", "%t")+" add.u32 %v, %v, 1; setp.lt.u32 p, %v, 1000; @p bra loop;"))
+	before := cpuTime(b)
+	for b.Loop() {
+		var mem memory
+		g := launchKernel(b, p, "run", Config{Params: words(mem.allocate(256)), Memory: &mem})
+		if err := finish(b, g); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(calls*b.N), "cpu-ns/call")
+}
+
 // A kernel is refused for what the functions lack that it may call, and for nothing else.
 func TestKernelsAreRefusedOneByOne(t *testing.T) {
 	p, err := Load(parseText(t, calling(`
@@ -363,39 +388,6 @@ func TestCallsInDisorder(t *testing.T) {
 			if v != uint32(n) {
 				t.Errorf("seed %d, thread %d: got %d", seed, n, v)
 			}
-		}
-	}
-}
-
-func TestPrintf(t *testing.T) {
-	print := func(format string, args string) string {
-		text := ""
-		for i := range len(format) {
-			text += " " + string("0123456789"[format[i]/100]) + string("0123456789"[format[i]/10%10]) + string("0123456789"[format[i]%10]) + ","
-		}
-		text = strings.ReplaceAll(strings.ReplaceAll(text, " 0", " "), " 0", " ")
-		return calling(`.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
-			.global .b8 word[4] = {97, 98, 99, 0};
-			.global .b8 format[] = {`+text+` 0};`, `.local .align 8 .b8 buffer[32]; setp.ne.u32 p, %t, 0; @p bra done;
-			`+args+`
-			{ .param .b64 p0; mov.u64 %x, format; st.param.b64 [p0], %x; .param .b64 p1; mov.u64 %x, buffer; cvta.local.u64 %x, %x; st.param.b64 [p1], %x;
-			.param .b32 r0; call.uni (r0), vprintf, (p0, p1); ld.param.b32 %r, [r0]; }
-			done:`)
-	}
-	for _, tt := range []struct{ format, args, want string }{
-		{"plain 100%%\n", "", "plain 100%\n"},
-		{"%d|%5d|%-5d|%05i|%+d", "st.local.v2.b32 [buffer], {-7, 42}; st.local.v2.b32 [buffer+8], {42, -42}; st.local.b32 [buffer+16], 3;", "-7|   42|42   |-0042|+3"},
-		{"%u %x %#X %o", "st.local.v2.b32 [buffer], {-1, 255}; st.local.v2.b32 [buffer+8], {255, 8};", "4294967295 ff 0XFF 10"},
-		{"%lld %llu %hhd", "st.local.b64 [buffer], -5; st.local.b64 [buffer+8], -1; st.local.b32 [buffer+16], 511;", "-5 18446744073709551615 -1"},
-		{"%f %.2e %g %8.3f", "st.local.b64 [buffer], 0d3FF8000000000000; st.local.b64 [buffer+8], 0d40F86A0000000000; st.local.b64 [buffer+16], 0d40F86A0000000000; st.local.b64 [buffer+24], 0dBFE0000000000000;", "1.500000 1.00e+05 100000   -0.500"},
-		{"%f %5g %F %a", "st.local.b64 [buffer], 0dFFF0000000000000; st.local.b64 [buffer+8], 0d7FF8000000000000; st.local.b64 [buffer+16], 0d7FF0000000000000; st.local.b64 [buffer+24], 0d3FF8000000000000;", "-inf   nan INF 0x1.8p+0"},
-		{"%c%3c|%s|%5s|%.2s", "st.local.v2.b32 [buffer], {65, 66}; mov.u64 %x, word; st.local.b64 [buffer+8], %x; st.local.b64 [buffer+16], %x; st.local.b64 [buffer+24], %x;", "A  B|abc|  abc|ab"},
-		{"%p %*d %y %", "st.local.b64 [buffer], 4096; st.local.v2.b32 [buffer+8], {4, 7};", "0x1000    7 %y %"},
-	} {
-		var out bytes.Buffer
-		_, _, err := runCalling(t, print(tt.format, tt.args), Config{Output: &out})
-		if err != nil || out.String() != tt.want {
-			t.Errorf("%q: printed %q, %v; want %q", tt.format, out.String(), err, tt.want)
 		}
 	}
 }

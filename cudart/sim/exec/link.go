@@ -14,7 +14,6 @@ type linker struct {
 	kernel  *Kernel
 	units   []*unit // the kernel's own is the first
 	byName  map[string]*unit
-	shared  map[string]int64 // offsets of the module's variables in shared memory
 }
 
 // unit is the code of a kernel or a function.

@@ -71,7 +71,7 @@ func ParseSpace(name string) (Space, bool) {
 	switch name {
 	case "shared::cta":
 		name = "shared"
-	case "param::entry":
+	case "param::entry", "param::func":
 		name = "param"
 	}
 	for i, n := range spaceNames {
