@@ -88,13 +88,13 @@ func returnLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 		f := frames[len(frames)-1]
 		group := uint32(0)
 		for m := mask; m != 0; m &= m - 1 {
-			if other := st.frames[lowest(m)]; other[len(other)-1].call == f.call {
+			if other := st.frames[lowest(m)]; len(other) == len(frames) && other[len(other)-1].call == f.call {
 				group |= 1 << lowest(m)
 			}
 		}
 		f.site.leave(w, st, group)
 		p := w.current
-		p.pc, p.mask, p.depth = f.call+1, group, p.depth-1
+		p.pc, p.mask, p.depth = f.call+1, group, int32(len(frames)-1)
 		w.pushPath(p)
 		mask &^= group
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -274,6 +275,29 @@ both:
 	}
 }
 
+// A .sync instruction of a function brings lanes together that called it at different places, and at different
+// depths.
+func TestLanesMeetInAFunction(t *testing.T) {
+	const functions = `
+.func (.reg .b32 d) exchange(.reg .b32 a) { shfl.sync.bfly.b32 d, a, 16, 31, -1; ret; }
+.func (.reg .b32 d) wrapped(.reg .b32 a) { call (d), exchange, (a); add.u32 d, d, 100; ret; }`
+	for name, body := range map[string]string{
+		"two places": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), exchange, (%t); add.u32 %r, %r, 100; bra.uni both; low: call (%r), exchange, (%t); both:",
+		"two depths": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), wrapped, (%t); bra.uni both; low: call (%r), exchange, (%t); both:",
+		"and back":   "setp.ge.u32 p, %t, 16; @p bra high; call (%r), exchange, (%t); bra.uni both; high: call (%r), wrapped, (%t); both: bar.warp.sync -1;",
+	} {
+		got, _, err := runCalling(t, calling(functions, body), Config{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for n, v := range got {
+			if want := uint32(n ^ 16 + n/16*100); v != want {
+				t.Errorf("%s: thread %d got %d, want %d", name, n, v, want)
+			}
+		}
+	}
+}
+
 func TestCallFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		functions, body string
@@ -322,6 +346,25 @@ func TestCallFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ranks that look up a kernel at the same time get the same one.
+func TestKernelIsCompiledOnce(t *testing.T) {
+	p, err := Load(parseText(t, calling(doubling, callOf("twice", "%r", "%t"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var looking sync.WaitGroup
+	kernels := make([]*Kernel, 8)
+	for i := range kernels {
+		looking.Go(func() { kernels[i], _ = p.Kernel("run") })
+	}
+	looking.Wait()
+	for i, k := range kernels {
+		if k == nil || k != kernels[0] {
+			t.Errorf("caller %d got %p, and the first %p", i, k, kernels[0])
+		}
 	}
 }
 

@@ -45,9 +45,15 @@ func (s *path) before(t *path) bool {
 	return s.pc < t.pc
 }
 
-// selectPath makes the runnable path that is before all others the current one, and merges the
-// paths at the same program counter and depth into it. ok is false where none is runnable. The lanes of
-// a path may have been called from different places: each lane has a stack of its own.
+// joins reports whether a path is merged into another at the same program counter. In calls of another depth
+// that is only a path which waits for lanes at a .sync instruction. The lanes of a path may have been called
+// from different places: each lane has a stack of its own.
+func (s *path) joins(t *path) bool {
+	return s.depth == t.depth && s.state != atBarrier || s.state == reconverging
+}
+
+// selectPath makes the runnable path that is before all others the current one, and merges those that
+// join it. ok is false where none is runnable.
 func (w *warp) selectPath() bool {
 	best := -1
 	for i := range w.paths[:w.others] {
@@ -62,7 +68,7 @@ func (w *warp) selectPath() bool {
 	w.removePath(best)
 	for i := w.others - 1; i >= 0; i-- {
 		s := &w.paths[i]
-		if s.pc == w.current.pc && s.depth == w.current.depth && s.state != atBarrier {
+		if s.pc == w.current.pc && s.joins(&w.current) {
 			w.current.mask |= s.mask
 			w.removePath(i)
 		}
@@ -99,12 +105,12 @@ func (w *warp) pushPath(s path) {
 	w.others++
 }
 
-// reconvergencePC is the lowest program counter of a path ahead of the current one in calls as deep, which stops there
+// reconvergencePC is the lowest program counter of a path ahead of the current one that it may join, which stops there
 // to be merged with it.
 func (w *warp) reconvergencePC() int32 {
 	ahead := int32(1<<31 - 1)
-	for _, s := range w.paths[:w.others] {
-		if s.pc > w.current.pc && s.depth == w.current.depth {
+	for i := range w.paths[:w.others] {
+		if s := &w.paths[i]; s.pc > w.current.pc && (s.depth == w.current.depth || s.state == reconverging) {
 			ahead = min(ahead, s.pc)
 		}
 	}

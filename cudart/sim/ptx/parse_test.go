@@ -60,7 +60,7 @@ comment */
 .global .texref picture;
 .global .samplerref filter = { addr_mode_0 = clamp_to_edge };
 .global .attribute(.managed) .b32 managed;
-.func (.param .b32 result) helper(.reg .b32 x) .noreturn;
+.func .attribute(.unified(0x1, 2)) (.param .b32 result) helper(.reg .b32 x) .noreturn;
 .func (.param .b32 result) helper(.reg .b32 x) { ret; }
 .extern .func other(.param .align 8 .b8 x[24]) ;
 .alias again, helper;

@@ -119,12 +119,19 @@ func (p *parser) parseVarType(v *Var) error {
 	return p.skipPointerHint()
 }
 
-// skipAttributes skips ".attribute(.managed)", if it is there: all memory is managed.
+// skipAttributes skips ".attribute(.managed)" and ".attribute(.unified(1, 2))", if they are there: all memory
+// of the simulator is managed.
 func (p *parser) skipAttributes() error {
 	for p.accept(".attribute") {
-		for !p.accept(")") {
-			if p.tok.kind == tokEOF {
+		depth := 0
+		for first := true; first || depth > 0; first = false {
+			switch {
+			case p.tok.kind == tokEOF:
 				return p.errorf("an .attribute is not closed")
+			case p.is("("):
+				depth++
+			case p.is(")"):
+				depth--
 			}
 			p.advance()
 		}
