@@ -77,6 +77,15 @@ done:
 	st.param.b64 [result+8], %rd1;
 	ret;
 }
+.global .align 8 .u64 methods[3] = {twice, square, twice};
+.global .align 4 .u32 counter = 5;
+.const .align 4 .b32 table[4] = {10, 20, 30, 40};
+.global .align 8 .u64 pointers[2] = {generic(counter), generic(methods)+8};
+
+` + "KERNELS"
+
+// pickPTX has its parameter and its result in registers.
+const pickPTX = `
 .func (.reg .b32 %result) pick(.reg .b32 %a)
 {
 	.reg .b32 %r<2>;
@@ -90,23 +99,38 @@ B:	add.u32 %result, %a, 200;
 C:	add.u32 %result, %a, 300;
 E:	ret;
 }
+`
 
-.global .align 8 .u64 methods[3] = {twice, square, twice};
-.global .align 4 .u32 counter = 5;
-.const .align 4 .b32 table[4] = {10, 20, 30, 40};
-.global .align 8 .u64 pointers[2] = {generic(counter), generic(methods)+8};
-
-` + "KERNELS"
+// exchangePTX are functions that call one another, the last of which exchanges values between lanes.
+const exchangePTX = `
+.func (.param .b32 result) exchange(.param .b32 x)
+{
+	.reg .b32 %r<3>;
+	ld.param.u32 %r1, [x];
+	shfl.sync.bfly.b32 %r2, %r1, 16, 31, -1;
+	st.param.b32 [result+0], %r2;
+	ret;
+}
+.func (.param .b32 result) wrapped(.param .b32 x)
+{
+	.reg .b32 %r<3>;
+	ld.param.u32 %r0, [x];
+	{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0; call.uni (retval0), exchange, (param0); ld.param.b32 %r1, [retval0+0]; }
+	add.u32 %r2, %r1, 100;
+	st.param.b32 [result+0], %r2;
+	ret;
+}
+`
 
 // callKernels are bodies that leave their result in %r1, given the thread in %r0, with what they give.
 var callKernels = []struct {
-	name, body string
-	want       func(n uint32) uint32
+	name, functions, body string
+	want                  func(n uint32) uint32
 }{
-	{"direct", callOf("twice"), func(n uint32) uint32 { return 2 * n }},
-	{"recursive", "and.b32 %r0, %r0, 7;" + callOf("fibonacci"), func(n uint32) uint32 { return []uint32{0, 1, 1, 2, 3, 5, 8, 13}[n%8] }},
+	{"direct", "", callOf("twice"), func(n uint32) uint32 { return 2 * n }},
+	{"recursive", "", "and.b32 %r0, %r0, 7;" + callOf("fibonacci"), func(n uint32) uint32 { return []uint32{0, 1, 1, 2, 3, 5, 8, 13}[n%8] }},
 	{
-		"method", `rem.u32 %r2, %r0, 3; mul.wide.u32 %rd1, %r2, 8; mov.u64 %rd2, methods; add.s64 %rd2, %rd2, %rd1; ld.global.u64 %rd3, [%rd2];
+		"method", "", `rem.u32 %r2, %r0, 3; mul.wide.u32 %rd1, %r2, 8; mov.u64 %rd2, methods; add.s64 %rd2, %rd2, %rd1; ld.global.u64 %rd3, [%rd2];
 		{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0;
 		prototype_0 : .callprototype (.param .b32 _) _ (.param .b32 _);
 		call (retval0), %rd3, (param0), prototype_0; ld.param.b32 %r1, [retval0+0]; }`,
@@ -118,21 +142,36 @@ var callKernels = []struct {
 		},
 	},
 	{
-		"struct", `cvt.u64.u32 %rd1, %r0; { .param .align 8 .b8 param0[16]; st.param.b64 [param0+0], %rd1; st.param.b64 [param0+8], 7000;
+		"struct", "", `cvt.u64.u32 %rd1, %r0; { .param .align 8 .b8 param0[16]; st.param.b64 [param0+0], %rd1; st.param.b64 [param0+8], 7000;
 		.param .align 4 .b8 param1[12]; st.param.b32 [param1+8], 9;
 		.param .align 8 .b8 retval0[16]; call.uni (retval0), swap, (param0, param1); ld.param.b64 %rd2, [retval0+0]; ld.param.b64 %rd3, [retval0+8]; }
 		add.s64 %rd2, %rd2, %rd3; cvt.u32.u64 %r1, %rd2;`,
 		func(n uint32) uint32 { return 7009 + n },
 	},
-	{"switch", `call (%r1), pick, (%r0);`, func(n uint32) uint32 { return n + 100 + 100*(n%3) }},
+	{"switch", pickPTX, `call (%r1), pick, (%r0);`, func(n uint32) uint32 { return n + 100 + 100*(n%3) }},
 	{
-		"heap", `{ .param .b64 param0; st.param.b64 [param0+0], 8; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd1, [retval0+0]; }
+		"heap", "", `{ .param .b64 param0; st.param.b64 [param0+0], 8; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd1, [retval0+0]; }
 		st.u32 [%rd1], %r0; ld.u32 %r1, [%rd1];
 		{ .param .b64 param0; st.param.b64 [param0+0], %rd1; call.uni free, (param0); }`,
 		func(n uint32) uint32 { return n },
 	},
 	{
-		"pointers", `ld.global.u64 %rd1, [pointers]; ld.u32 %r1, [%rd1]; ld.global.u64 %rd2, [pointers+8]; ld.u64 %rd2, [%rd2]; ld.global.u64 %rd3, [methods+8];
+		"by_table", "", `and.b32 %r2, %r0, 1; mul.wide.u32 %rd1, %r2, 8; mov.u64 %rd2, methods; add.s64 %rd2, %rd2, %rd1; ld.global.u64 %rd3, [%rd2];
+		{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0;
+		targets : .calltargets twice, square;
+		call (retval0), %rd3, (param0), targets; ld.param.b32 %r1, [retval0+0]; }`,
+		func(n uint32) uint32 { return n * (2 + n%2*(n-2)) },
+	},
+	{
+		"places", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") + ` bra.uni both; high: ` + callOf("exchange") + ` add.u32 %r1, %r1, 100; both:`,
+		func(n uint32) uint32 { return (n ^ 16) + n/16%2*100 },
+	},
+	{
+		"depths", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") + ` bra.uni both; high: ` + callOf("wrapped") + ` both:`,
+		func(n uint32) uint32 { return (n ^ 16) + n/16%2*100 },
+	},
+	{
+		"through_pointers", "", `ld.global.u64 %rd1, [pointers]; ld.u32 %r1, [%rd1]; ld.global.u64 %rd2, [pointers+8]; ld.u64 %rd2, [%rd2]; ld.global.u64 %rd3, [methods+8];
 		setp.eq.u64 %p1, %rd2, %rd3; selp.b32 %r2, 1, 0, %p1; add.s32 %r1, %r1, %r2; and.b32 %r2, %r0, 3; mul.wide.u32 %rd1, %r2, 4; mov.u64 %rd2, table; add.s64 %rd1, %rd1, %rd2;
 		ld.const.u32 %r2, [%rd1]; add.s32 %r1, %r1, %r2;`,
 		func(n uint32) uint32 { return 16 + 10*(n%4) },
@@ -144,24 +183,24 @@ func callOf(function string) string {
 	return "{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0; call.uni (retval0), " + function + ", (param0); ld.param.b32 %r1, [retval0+0]; }"
 }
 
-func callsText() string {
-	var kernels strings.Builder
-	for _, k := range callKernels {
-		kernels.WriteString(".visible .entry " + k.name + "(.param .u64 out)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r3, %r0;\n" +
-			k.body + "\nld.param.u64 %rd4, [out];\nmul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u32 [%rd4], %r1;\nret;\n}\n")
-	}
-	return strings.Replace(callsPTX, "KERNELS", kernels.String(), 1)
+// callsText is the module of a kernel.
+func callsText(i int) string {
+	k := callKernels[i]
+	kernel := ".visible .entry " + k.name + "(.param .u64 out)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r3, %r0;\n" +
+		k.body + "\nld.param.u64 %rd4, [out];\nmul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u32 [%rd4], %r1;\nret;\n}\n"
+	return strings.Replace(callsPTX, "KERNELS", k.functions, 1) + kernel
 }
 
 // checkCalls runs the kernels on a device, and finds a variable.
 func checkCalls(t *testing.T, d cudart.Device) {
 	t.Helper()
-	m, err := d.LoadModule("calls.ptx", []byte(callsText()))
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, out := mustStream(t, d), mustMalloc(t, d, 4*64)
-	for _, k := range callKernels {
+	for i, k := range callKernels {
+		m, err := d.LoadModule(k.name+".ptx", []byte(callsText(i)))
+		if err != nil {
+			t.Errorf("%s: %v", k.name, err)
+			continue
+		}
 		kernel, err := m.Kernel(k.name)
 		if err != nil {
 			t.Errorf("%s: %v", k.name, err)
@@ -179,8 +218,10 @@ func checkCalls(t *testing.T, d cudart.Device) {
 				t.Errorf("%s: thread %d got %d, want %d", k.name, n, got, want)
 			}
 		}
+		if k.name == "through_pointers" {
+			checkGlobal(t, s, m)
+		}
 	}
-	checkGlobal(t, s, m)
 }
 
 func checkGlobal(t *testing.T, s cudart.Stream, m cudart.Module) {
