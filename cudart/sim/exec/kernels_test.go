@@ -46,11 +46,14 @@ func (c *ticks) Nanoseconds() uint64 {
 }
 
 // Compile compiles all kernels of a module.
-func Compile(m *ptx.Module) (*Program, error) {
+func Compile(m *ptx.Module) (*Program, error) { return compileModule(m, false) }
+
+func compileModule(m *ptx.Module, loops bool) (*Program, error) {
 	p, err := Load(m)
 	if err != nil {
 		return nil, err
 	}
+	p.loops = loops
 	for _, e := range m.Entries {
 		if _, err := p.Kernel(e.Name); err != nil {
 			return nil, err
@@ -70,7 +73,13 @@ func parseText(t testing.TB, text string) *ptx.Module {
 
 func compileText(t testing.TB, text string) *Program {
 	t.Helper()
-	p, err := Compile(parseText(t, text))
+	return compileWith(t, text, false)
+}
+
+// compileWith compiles with or without assembly.
+func compileWith(t testing.TB, text string, loops bool) *Program {
+	t.Helper()
+	p, err := compileModule(parseText(t, text), loops)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,6 +149,7 @@ func (l *linker) link() {
 	if len(l.units) > 1 {
 		l.finishCalls()
 	}
+	k.findRuns()
 	for _, u := range l.units {
 		u.c = nil // large, and not needed any more
 	}

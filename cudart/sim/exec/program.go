@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/simd"
 )
 
 // Program is a module whose kernels are compiled when they are asked for. It is safe for concurrent
@@ -18,6 +19,7 @@ type Program struct {
 	size    int64
 	// addressed are the functions whose address is taken, by number: those that indirect calls may find.
 	addressed []*ptx.Function
+	loops     bool // ops are loops over lanes, also where there is assembly
 }
 
 // Kernel is a compiled entry point.
@@ -33,7 +35,8 @@ type Kernel struct {
 	program *Program
 	units   []*unit // in the order of their code
 	code    []op
-	regs    int // registers of a warp, constants included
+	steps   []simd.Step // of the ops by assembly
+	regs    int         // registers of a warp, constants included
 	preds   int
 	presets []preset
 	async   []int32 // registers of wgmma.mma_async, in ascending order
@@ -44,7 +47,7 @@ type Kernel struct {
 	copiesShared bool // it has bulk copies from shared memory
 	usesHeap     bool // it calls malloc or free
 
-	spare sync.Pool // register files of warps that have exited
+	spare sync.Pool // *warpMemory of warps that have exited
 }
 
 // maxConst is how much constant memory a module may have (CUDA programming guide, "Technical
