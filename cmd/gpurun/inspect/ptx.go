@@ -59,7 +59,7 @@ func describeKernel(m *ptx.Module, p *exec.Program, e *ptx.Entry, reason error) 
 	}
 	if reason == nil {
 		if k.Shared, k.Dynamic, reason = p.SharedOf(e); reason == nil {
-			_, reason = p.Kernel(e.Name)
+			reason = p.Check(e)
 		}
 	}
 	k.Refusal = refusal(reason)

@@ -191,7 +191,7 @@ func TestModuleVariables(t *testing.T) {
 	}
 }
 
-// What is not implemented is refused when a module is compiled, by name.
+// What is not implemented is refused when a kernel is compiled, by name.
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
 		"tcgen05.fence::before_thread_sync;":                  "tcgen05 is not implemented",

@@ -85,10 +85,13 @@ func (p *Program) Kernel(name string) (*Kernel, error) {
 	return compiled()
 }
 
+// Check compiles a kernel and forgets it: the error is that of Kernel.
+func (p *Program) Check(e *ptx.Entry) error {
+	_, err := compileEntry(p, e)
+	return err
+}
+
 // UsesHeap reports whether the kernel calls malloc or free: a launch then needs Config.Heap.
 func (k *Kernel) UsesHeap() bool { return k.usesHeap }
-
-// LocalBytes is the local memory of a thread.
-func (k *Kernel) LocalBytes() int { return k.local }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
