@@ -10,7 +10,7 @@ import (
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
 	order := c.takeOrder()
-	space := c.takeSpace()
+	space := c.frameSpace(c.takeSpace(), c.arg(0))
 	elems := c.takeVector(1)
 	t := c.takeType()
 	c.args(2)
