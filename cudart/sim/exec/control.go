@@ -55,6 +55,18 @@ func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 	return finished, nil
 }
 
+// leave compiles ret and exit of a kernel.
+func (c *compiler) leave(o *op) {
+	c.args(0)
+	c.take("uni")
+	o.kind, o.control = opControl, exitLanes
+}
+
+func (c *compiler) trap(o *op) {
+	c.args(0)
+	o.kind, o.run = opRun, trap
+}
+
 func trap(w *warp, _ *op, mask uint32) error {
 	return w.fault(Trap, lowest(mask), "the kernel executed trap")
 }

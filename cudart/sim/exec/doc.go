@@ -3,7 +3,8 @@
 //
 // The files by their names:
 //
-//	doc, program, op, compile*       PTX to ops: operands, register allocation, dispatch
+//	doc, program, op, compile*       PTX to ops: operands, register allocation
+//	table*                           which instructions there are, by section of the PTX ISA
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride

@@ -14,6 +14,8 @@ type Program struct {
 	kernels map[string]*Kernel
 	image   map[string]int64 // offset of each .global and .const variable
 	size    int64
+
+	opcodes map[string]instruction
 }
 
 // Kernel is a compiled entry point.
@@ -42,7 +44,7 @@ type Kernel struct {
 // Compile compiles every entry of a module. An instruction that the executor
 // does not implement is an error of type *ptx.Error that names it.
 func Compile(m *ptx.Module) (*Program, error) {
-	p := &Program{module: m, kernels: map[string]*Kernel{}, image: map[string]int64{}}
+	p := &Program{module: m, kernels: map[string]*Kernel{}, image: map[string]int64{}, opcodes: opcodes()}
 	for _, v := range m.Vars {
 		if v.Space != ptx.Global && v.Space != ptx.Const {
 			continue
