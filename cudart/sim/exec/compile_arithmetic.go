@@ -1,6 +1,10 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"slices"
+
+	"gpurun/cudart/sim/ptx"
+)
 
 // Types that the code names often.
 var (
@@ -14,16 +18,23 @@ var (
 	s64      = ptx.Type{Class: ptx.Signed, Bits: 64, Lanes: 1}
 	typeF16  = ptx.Type{Class: ptx.Float, Bits: 16, Lanes: 1}
 	typeF32  = ptx.Type{Class: ptx.Float, Bits: 32, Lanes: 1}
+	typeF64  = ptx.Type{Class: ptx.Float, Bits: 64, Lanes: 1}
 	typeBF16 = ptx.Type{Class: ptx.BFloat, Bits: 16, Lanes: 1}
 )
 
 // arithmetic tells integers from floating-point numbers.
 func (c *compiler) arithmetic(o *op) {
+	if slices.Contains(c.mods, "cc") {
+		c.withCarry(o)
+		return
+	}
 	t := c.takeType()
 	switch {
 	case c.err != nil:
 	case t.IsFloat():
 		c.floating(o, t)
+	case t.Lanes == 2:
+		c.packedInteger(o, t)
 	case c.in.Op == "mul" || c.in.Op == "mad":
 		c.multiply(o, t)
 	case c.in.Op == "neg":

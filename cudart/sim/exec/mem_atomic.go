@@ -67,7 +67,7 @@ func modifyFloat(name string, t ptx.Type) update {
 	}
 	switch f := formatOf(t); {
 	case t.Bits == 16:
-		add := smallFloat(f, "add", false, false, false)
+		add := smallFloat(f, "add")
 		return func(old, v uint64) uint64 { return add(old&0xffff, v&0xffff, 0) }
 	case f == binary32:
 		return func(old, v uint64) uint64 { return f32bits(f32(old) + f32(v)) }

@@ -43,7 +43,8 @@ var chapters = [][2]string{
 
 // instructions is the table of all instructions, in the order of the ISA.
 func instructions() []instruction {
-	return slices.Concat(arithmeticInstructions(), logicInstructions(), dataInstructions(), controlInstructions())
+	return slices.Concat(arithmeticInstructions(), logicInstructions(), dataInstructions(),
+		controlInstructions(), videoInstructions(), miscellaneousInstructions())
 }
 
 // opcode is what the compiler looks up.

@@ -1,6 +1,6 @@
 package exec
 
-// controlInstructions are the sections 9.7.12 to 9.7.19.
+// controlInstructions are the sections 9.7.12 to 9.7.17.
 func controlInstructions() []instruction {
 	const noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
 	return []instruction{
@@ -27,6 +27,12 @@ func controlInstructions() []instruction {
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
 		{"9.7.15.5", "wgmma", ".mma_async .fence .commit_group .wait_group", (*compiler).matrix},
 		{"9.7.16", "tcgen05", noTensorMemory, nil},
+	}
+}
+
+// miscellaneousInstructions are the section 9.7.19.
+func miscellaneousInstructions() []instruction {
+	return []instruction{
 		{"9.7.19.2", "nanosleep", ".u32; ends the turn of the warp", (*compiler).nanosleep},
 		{"9.7.19.4", "trap", "stops the kernel with a fault", (*compiler).trap},
 		{"9.7.19.5", "setmaxnreg", ".inc .dec", (*compiler).setMaxRegisters},

@@ -85,4 +85,3 @@ func sectionNumbers(t *testing.T, in instruction) []int {
 	}
 	return numbers
 }
-
