@@ -146,7 +146,13 @@ func (c *compiler) videoPrimary() func(a, b int64) int64 {
 		return b & 31
 	}
 	if c.in.Op == "vshl" {
-		return func(a, b int64) int64 { return a << count(b) }
+		return func(a, b int64) int64 {
+			n := count(b)
+			if n == 32 { // no bit of the low word is left, and more than 63 bits would not fit
+				a = max(-1<<30, min(a, 1<<30))
+			}
+			return a << n
+		}
 	}
 	return func(a, b int64) int64 { return a >> count(b) }
 }
