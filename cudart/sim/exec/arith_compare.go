@@ -90,6 +90,9 @@ func (c *compiler) set(o *op) {
 	ftz := c.has("ftz")
 	to, from := c.takeType(), c.takeType()
 	cmp := c.comparison(r, from, ftz)
+	if from.IsFloat() && from.Bits == 16 && to.IsFloat() && to != from {
+		c.fail("set has no form from .%s to .%s", from, to)
+	}
 	c.dst(&o.d, 0, to)
 	c.src(&o.a, 1, from)
 	c.src(&o.b, 2, from)

@@ -102,6 +102,8 @@ func (cv conversion) fast() alu {
 		return nil
 	}
 	switch [2]ptx.Type{cv.to, cv.from} {
+	case [2]ptx.Type{typeF32, typeF32}:
+		return copyLanes // even a NaN
 	case [2]ptx.Type{typeF32, typeF16}:
 		return f16ToF32
 	case [2]ptx.Type{typeF32, typeBF16}:

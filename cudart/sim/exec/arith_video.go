@@ -92,20 +92,29 @@ func (v videoOp) compute(a, b, c uint64) uint64 {
 	if v.sat {
 		x = clampTo(x, ptx.Type{Class: v.classes[0], Bits: v.target.bits, Lanes: 1})
 	}
-	whole := videoParts[""]
-	switch third := whole.of(c, v.classes[0]); v.second {
-	case "add":
-		x += third
-	case "min":
-		x = min(x, third)
-	case "max":
-		x = max(x, third)
-	}
+	x = v.combine(x, videoParts[""].of(c, v.classes[0]))
 	if !v.merge {
 		return uint64(uint32(x))
 	}
 	field := widthMask(v.target.bits) << v.target.shift
 	return c&^field&widthMask(32) | uint64(x)<<v.target.shift&field
+}
+
+// combine applies the secondary operation. A signed result counts as one of 32 bits; to an unsigned
+// comparison a negative one is large.
+func (v videoOp) combine(x, third int64) int64 {
+	signed := v.classes[0] == ptx.Signed
+	if signed {
+		x = int64(int32(x))
+	}
+	less := x < third && (signed || x >= 0)
+	switch {
+	case v.second == "add":
+		return x + third
+	case v.second == "min" && !less, v.second == "max" && less:
+		return third
+	}
+	return x
 }
 
 // clampTo limits x to the range of t.

@@ -32,6 +32,9 @@ type Row struct {
 	Types string // of d, a, b, c, as many as there are, such as "b32 f32"
 	Want  Func   // nil where only a GPU can tell
 	Near  Near   // in place of Want where the ISA bounds an error
+	// Alone keeps the row off GPUs: it is one of the forms of video instructions that the driver
+	// emulates by other rules than the ISA's.
+	Alone bool
 }
 
 // Near reports whether a result is as near as the ISA demands.
@@ -55,10 +58,11 @@ func Groups() []Group {
 
 // Targets that rows need.
 var (
-	sm80 = Target{SM: 80, Major: 7, Minor: 8}
-	sm86 = Target{SM: 86, Major: 7, Minor: 8}
-	sm89 = Target{SM: 89, Major: 8, Minor: 1}
-	sm90 = Target{SM: 90, Major: 8, Minor: 1}
+	sm80     = Target{SM: 80, Major: 7, Minor: 8}
+	sm80lop3 = Target{SM: 80, Major: 8, Minor: 2}
+	sm86     = Target{SM: 86, Major: 7, Minor: 8}
+	sm89     = Target{SM: 89, Major: 8, Minor: 1}
+	sm90     = Target{SM: 90, Major: 8, Minor: 1}
 	// sm100 is where mixed precision, pairs of singles and minima of three are.
 	sm100 = Target{SM: 100, Major: 8, Minor: 8}
 )

@@ -7,7 +7,7 @@ import (
 )
 
 func bitGroups() []Group {
-	var l list
+	var l, combined list
 	for _, n := range []int{16, 32, 64} {
 		l.addLogic(n)
 		l.addShifts(n)
@@ -15,9 +15,14 @@ func bitGroups() []Group {
 	l.addCounts()
 	l.addFields()
 	l.addPermutes()
+	for _, table := range []uint64{0, 0x2d, 0x96, 0xca, 0xfe, 0xff} {
+		lookup := lookUp(table)
+		l.add("b32 b32 b32 b32", fmt.Sprintf("lop3.b32 d, a, b, c, %#x;", table), lookup)
+		combined.addLop3(table, lookup)
+	}
 	l.addDots()
 	l.addMoves()
-	return []Group{{"bits", sm80, l}}
+	return []Group{{"bits", sm80, l}, {"lop3 with predicates", sm80lop3, combined}}
 }
 
 func (l *list) addLogic(n int) {
@@ -76,7 +81,9 @@ func (l *list) addCounts() {
 		l.add("b32 b"+t[1:], "bfind."+t+" d, a;", find(false))
 		l.add("b32 b"+t[1:], "bfind.shiftamt."+t+" d, a;", find(true))
 	}
-	l.add("b32 b32 b32 b32", "and.b32 b, b, 31; fns.b32 d, a, b, c;", nthSet)
+	l.add("b32 b32 b32 b32", "and.b32 b, b, 31; shr.s32 c, c, 1; fns.b32 d, a, b, c;", func(a, b, c uint64) uint64 {
+		return nthSet(a, b, uint64(int32(c)>>1))
+	})
 	l.add("b32 b32 b32 b32", "and.b32 b, b, 31; shr.s32 c, c, 28; fns.b32 d, a, b, c;", func(a, b, c uint64) uint64 {
 		return nthSet(a, b, uint64(int32(c)>>28))
 	})
@@ -193,28 +200,33 @@ func (l *list) addPermutes() {
 	l.add(three, "prmt.b32 d, a, b, c;", permute(func(c uint64) [4]int {
 		return [4]int{int(c & 15), int(c >> 4 & 15), int(c >> 8 & 15), int(c >> 12 & 15)}
 	}))
-	for _, table := range []uint64{0, 0x2d, 0x96, 0xca, 0xfe, 0xff} {
-		lookup := func(a, b, c uint64) uint64 {
-			var out uint64
-			for i := range 32 {
-				out |= table >> (a>>i&1<<2 | b>>i&1<<1 | c>>i&1) & 1 << i
+}
+
+// lookUp is lop3 with a table.
+func lookUp(table uint64) Func {
+	return func(a, b, c uint64) uint64 {
+		var out uint64
+		for i := range 32 {
+			out |= table >> (a>>i&1<<2 | b>>i&1<<1 | c>>i&1) & 1 << i
+		}
+		return out
+	}
+}
+
+// addLop3 adds the forms whose predicate decides whether d is inverted.
+func (l *list) addLop3(table uint64, lookup Func) {
+	for op, combine := range map[string]func(x, y bool) bool{
+		"and": func(x, y bool) bool { return x && y },
+		"or":  func(x, y bool) bool { return x || y },
+	} {
+		text := fmt.Sprintf("setp.lt.s32 q, a, b; lop3.%s.b32 d|p, a, b, c, %#x, q; @p not.b32 d, d;", op, table)
+		l.add("b32 b32 b32 b32", text, func(a, b, c uint64) uint64 {
+			d := lookup(a, b, c)
+			if combine(d&0xffffffff != 0, int32(a) < int32(b)) {
+				d = ^d
 			}
-			return out
-		}
-		l.add(three, fmt.Sprintf("lop3.b32 d, a, b, c, %#x;", table), lookup)
-		for op, combine := range map[string]func(x, y bool) bool{
-			"and": func(x, y bool) bool { return x && y },
-			"or":  func(x, y bool) bool { return x || y },
-		} {
-			text := fmt.Sprintf("setp.lt.s32 q, a, b; lop3.%s.b32 d|p, a, b, c, %#x, q; @p not.b32 d, d;", op, table)
-			l.add(three, text, func(a, b, c uint64) uint64 {
-				d := lookup(a, b, c)
-				if combine(d != 0, int32(a) < int32(b)) {
-					d = ^d
-				}
-				return d
-			})
-		}
+			return d
+		})
 	}
 }
 

@@ -92,11 +92,17 @@ func (l *list) addComparisons(reg, t, m string, all map[string]predicate) {
 		two := "b32 " + reg + " " + reg
 		l.add(two, fmt.Sprintf("setp.%s.%s%s p, a, b;%s", name, m, t, select1), func(a, b, _ uint64) uint64 { return truth(holds(a, b), 1) })
 		for _, to := range []string{"u32", "s32", "f32"} {
+			if to == "f32" && strings.HasSuffix(t, "f16") {
+				continue
+			}
 			yes := truth(to == "f32", 0x3f800000) | truth(to != "f32", 0xffffffff)
 			l.add(two, fmt.Sprintf("set.%s.%s%s.%s d, a, b;", name, m, to, t), func(a, b, _ uint64) uint64 { return truth(holds(a, b), yes) })
 		}
 		if name != "lt" && name != "ne" {
 			continue
+		}
+		if t != "bf16" {
+			l.add("b16 "+reg+" "+reg, fmt.Sprintf("set.%s.%sf16.%s d, a, b;", name, m, t), func(a, b, _ uint64) uint64 { return truth(holds(a, b), 0x3c00) })
 		}
 		if t != "f16" && t != "bf16" {
 			l.add(two, fmt.Sprintf("setp.%s.%s%s p|q, a, b; selp.b32 d, 1, 2, q;", name, m, t), func(a, b, _ uint64) uint64 { return 1 + truth(holds(a, b), 1) })

@@ -79,6 +79,10 @@ func mayClip(to, from string) bool {
 // addMixedConversions adds those between an integer type and a float.
 func (l *list) addMixedConversions(t, float string) {
 	f := floatTypes[float]
+	if float == "bf16" && t[1:] == "8" {
+		l.addByteConversions(t)
+		return
+	}
 	for _, mode := range modes {
 		l.add(registerOf(t)+" "+f.reg, fmt.Sprintf("cvt.%si.%s.%s d, a;", mode, t, float), func(a, _, _ uint64) uint64 { return toInteger(f.Format, a, t, mode) })
 		l.add(f.reg+" "+registerOf(t), fmt.Sprintf("cvt.%s.%s.%s d, a;", mode, float, t), func(a, _, _ uint64) uint64 {
@@ -91,6 +95,19 @@ func (l *list) addMixedConversions(t, float string) {
 	}
 	if float == "f32" {
 		l.add(registerOf(t)+" f32", fmt.Sprintf("cvt.rni.ftz.%s.f32 d, a;", t), func(a, _, _ uint64) uint64 { return toInteger(Single, Single.flush(a), t, "rn") })
+	}
+}
+
+// addByteConversions adds those between 8 bits and bf16, which want registers of 8 bits.
+func (l *list) addByteConversions(t string) {
+	for _, mode := range modes {
+		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; cvt.%si.%s.bf16 x, a; mov.b16 d, {x, x}; }", mode, t), func(a, _, _ uint64) uint64 {
+			n := toInteger(BFloat, a, t, mode) & 0xff
+			return n<<8 | n
+		})
+		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; mov.b16 {x, _}, a; cvt.%s.bf16.%s d, x; }", mode, t), func(a, _, _ uint64) uint64 {
+			return BFloat.encode(float64(number(t, a).Int64()), mode)
+		})
 	}
 }
 
@@ -132,6 +149,9 @@ func (l *list) addFloatConversions() {
 				a = Single.nan()
 			}
 			d := convert(t.Format, f.Format, a, mode)
+			if mods == "" && to == from {
+				d = a // even if it is a NaN
+			}
 			if ftz && to == "f32" {
 				d = Single.flush(d)
 			}
@@ -184,7 +204,7 @@ func (l *list) addBFloatConversions() {
 		}
 		l.add("b16 b16", fmt.Sprintf("cvt.%s.f16.bf16 d, a;", mode), func(a, _, _ uint64) uint64 { return convert(Half, BFloat, a, mode) })
 	}
-	l.add("f32 b16", "cvt.f32.bf16 d, a;", func(a, _, _ uint64) uint64 { return convert(Single, BFloat, a, "rn") })
+	l.add("f32 b16", "cvt.f32.bf16 d, a;", func(a, _, _ uint64) uint64 { return a << 16 })
 	l.add("f64 b16", "cvt.f64.bf16 d, a;", func(a, _, _ uint64) uint64 { return convert(Double, BFloat, a, "rn") })
 }
 
@@ -211,18 +231,27 @@ func (l *list) addNarrow(satfinite string) {
 	}
 }
 
+// addTF32 adds conversions to 19 bits. .rna adds half of the last place to NaNs too.
 func (l *list) addTF32(mods ...string) {
 	for _, m := range mods {
 		mode, _, _ := strings.Cut(m, ".")
-		l.add("b32 f32", "cvt."+m+"tf32.f32 d, a;", func(a, _, _ uint64) uint64 {
-			if Single.isNaN(a) {
-				return Single.nan()
+		relu, satfinite := strings.Contains(m, "relu"), strings.Contains(m, "satfinite")
+		text := "cvt." + m + "tf32.f32 d, a;"
+		if satfinite { // a GPU's NaNs are not what the ISA says
+			text = "testp.notanumber.f32 p, a; @p mov.f32 a, 0f3F800000; " + text
+		}
+		l.add("b32 f32", text, func(a, _, _ uint64) uint64 {
+			switch {
+			case Single.isNaN(a) && satfinite:
+				return 0x3f800000
+			case Single.isNaN(a) && mode == "rna":
+				return (a + 0x1000) &^ 0x1fff
 			}
 			d := convert(TF32, Single, a, Mode(mode))
-			if strings.Contains(m, "relu") {
+			if relu {
 				d = TF32.relu(d)
 			}
-			if strings.Contains(m, "satfinite") && d&^TF32.sign() == TF32.infinity() {
+			if satfinite && d&^TF32.sign() == TF32.infinity() {
 				d--
 			}
 			return d << 13
