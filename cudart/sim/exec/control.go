@@ -62,6 +62,21 @@ func (c *compiler) leave(o *op) {
 	o.kind, o.control = opControl, exitLanes
 }
 
+// ignore compiles brkpt and pmevent, which are for debuggers and profilers.
+func (c *compiler) ignore(o *op) {
+	if c.in.Op == "pmevent" {
+		c.take("mask")
+		c.args(1)
+		if c.arg(0).Kind != ptx.Immediate {
+			c.fail("pmevent needs a literal")
+		}
+	} else {
+		c.args(0)
+	}
+	o.kind = opRun
+	o.run = func(*warp, *op, uint32) error { return nil }
+}
+
 func (c *compiler) trap(o *op) {
 	c.args(0)
 	o.kind, o.run = opRun, trap

@@ -10,6 +10,7 @@ import (
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
 	order := c.takeOrder()
+	c.takePolicy()
 	space := c.takeSpace()
 	elems := c.takeVector(1)
 	t := c.takeType()
@@ -106,11 +107,4 @@ func writeAtomic(p unsafe.Pointer, size, v uint64) {
 	default:
 		writePlain(p, size, v)
 	}
-}
-
-// hint compiles instructions that only talk to the caches.
-func (c *compiler) hint(o *op) {
-	c.mods = nil
-	o.kind = opRun
-	o.run = func(*warp, *op, uint32) error { return nil }
 }

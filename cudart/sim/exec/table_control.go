@@ -2,7 +2,10 @@ package exec
 
 // controlInstructions are the sections 9.7.12 to 9.7.17.
 func controlInstructions() []instruction {
-	const noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
+	const (
+		sums           = "all operations on 32 and 64 bits; .add on .f16 .bf16 .f16x2 .bf16x2 .f32 .f64; vectors of floats"
+		noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
+	)
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
@@ -12,12 +15,12 @@ func controlInstructions() []instruction {
 		{"9.7.13.1", "barrier", ".sync .arrive .red; {.cta}; .aligned; .cluster.arrive .cluster.wait", (*compiler).barrier},
 		{"9.7.13.4", "membar", ".cta .gl .sys", (*compiler).fence},
 		{"9.7.13.4", "fence", ".sc .acq_rel; proxies", (*compiler).fence},
-		{"9.7.13.5", "atom", "all operations on 32 and 64 bits; .f16x2 .bf16x2", (*compiler).atomic},
-		{"9.7.13.6", "red", "all operations on 32 and 64 bits; .f16x2 .bf16x2", (*compiler).atomic},
+		{"9.7.13.5", "atom", sums + "; .cas.b16", (*compiler).atomic},
+		{"9.7.13.6", "red", sums, (*compiler).atomic},
 		{"9.7.13.9", "vote.sync", ".all .any .uni .ballot", (*compiler).collective},
 		{"9.7.13.10", "match", ".any .all; .b32 .b64", (*compiler).collective},
 		{"9.7.13.11", "activemask", ".b32", (*compiler).collective},
-		{"9.7.13.12", "redux", ".add .min .max .and .or .xor; .u32 .s32 .b32", (*compiler).collective},
+		{"9.7.13.12", "redux", ".add .min .max .and .or .xor; .u32 .s32 .b32; .min .max of .f32 with .abs .NaN", (*compiler).collective},
 		{"9.7.13.13", "griddepcontrol", ".launch_dependents .wait", (*compiler).dependentLaunch},
 		{"9.7.13.14", "elect", ".sync", (*compiler).elect},
 		{"9.7.13.15", "mbarrier", ".init .inval .arrive .expect_tx .test_wait .try_wait", (*compiler).mbarrier},
@@ -33,7 +36,9 @@ func controlInstructions() []instruction {
 // miscellaneousInstructions are the section 9.7.19.
 func miscellaneousInstructions() []instruction {
 	return []instruction{
+		{"9.7.19.1", "brkpt", "no debugger is there to stop for", (*compiler).ignore},
 		{"9.7.19.2", "nanosleep", ".u32; ends the turn of the warp", (*compiler).nanosleep},
+		{"9.7.19.3", "pmevent", "a literal mask; no effect", (*compiler).ignore},
 		{"9.7.19.4", "trap", "stops the kernel with a fault", (*compiler).trap},
 		{"9.7.19.5", "setmaxnreg", ".inc .dec", (*compiler).setMaxRegisters},
 	}

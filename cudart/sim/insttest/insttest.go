@@ -49,7 +49,8 @@ type Group struct {
 
 // Groups is the whole table.
 func Groups() []Group {
-	groups := slices.Concat(integerGroups(), bitGroups(), floatGroups(), halfGroups(), compareGroups(), convertGroups(), videoGroups(), approximateGroups())
+	groups := slices.Concat(integerGroups(), bitGroups(), floatGroups(), halfGroups(), compareGroups(), convertGroups(), videoGroups(), approximateGroups(),
+		memoryGroups(), warpGroups())
 	for _, g := range groups { // some come out of maps
 		slices.SortFunc(g.Rows, func(a, b Row) int { return cmp.Compare(a.Text, b.Text) })
 	}
