@@ -17,8 +17,8 @@ func (c *compiler) convertTF32(o *op, cv conversion) {
 		c.needs(90, 7, 8)
 	}
 	o.alu = lift1(func(a uint64) uint64 {
-		if binary32.isNaN(a) && cv.mode == toNearestAway { // rounded like a number
-			return (a + 1<<(tf32Shift-1)) &^ widthMask(tf32Shift) & widthMask(32)
+		if binary32.isNaN(a) && cv.mode == toNearestAway { // cut off, which makes infinities of some
+			return a &^ widthMask(tf32Shift) & widthMask(32)
 		}
 		d := tf32.encode(float64(f32(a)), cv.mode)
 		if cv.satfinite {

@@ -78,6 +78,9 @@ func (c *compiler) takeFloatForm(t ptx.Type) floatForm {
 // alu finds the operation on type t; nil if there is none.
 func (form floatForm) alu(t ptx.Type) alu {
 	f := formatOf(t)
+	if fast := form.halves(t); fast != nil {
+		return fast
+	}
 	switch {
 	case t.Lanes == 2:
 		return packed(form.scalar(f), t.Bits)
@@ -133,7 +136,7 @@ func (form floatForm) scalar(f format) scalarFloat {
 		return nil
 	}
 	return func(a, b, c uint64) uint64 {
-		if form.oob && (f.isOutOfBounds(a) || f.isOutOfBounds(b) || f.isOutOfBounds(c)) {
+		if form.oob && (a&^f.sign() == outOfBounds || b&^f.sign() == outOfBounds) {
 			return 0
 		}
 		if form.ftz {

@@ -214,5 +214,6 @@ func (f format) bound(b uint64) uint64 {
 	return b
 }
 
-// isOutOfBounds recognises the NaN that a tensor copy writes for elements outside of the tensor.
-func (f format) isOutOfBounds(b uint64) bool { return b == f.sign()|f.nan() }
+// outOfBounds is the NaN that a tensor copy may write for elements outside of the tensor, in both
+// formats of 16 bits. Its sign does not matter.
+const outOfBounds = 0x7ff7

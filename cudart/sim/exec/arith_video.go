@@ -100,19 +100,15 @@ func (v videoOp) compute(a, b, c uint64) uint64 {
 	return c&^field&widthMask(32) | uint64(x)<<v.target.shift&field
 }
 
-// combine applies the secondary operation. A signed result counts as one of 32 bits; to an unsigned
-// comparison a negative one is large.
+// combine applies the secondary operation.
 func (v videoOp) combine(x, third int64) int64 {
-	signed := v.classes[0] == ptx.Signed
-	if signed {
-		x = int64(int32(x))
-	}
-	less := x < third && (signed || x >= 0)
-	switch {
-	case v.second == "add":
+	switch v.second {
+	case "add":
 		return x + third
-	case v.second == "min" && !less, v.second == "max" && less:
-		return third
+	case "min":
+		return min(x, third)
+	case "max":
+		return max(x, third)
 	}
 	return x
 }

@@ -62,16 +62,12 @@ func (c *compiler) leave(o *op) {
 	o.kind, o.control = opControl, exitLanes
 }
 
-// ignore compiles brkpt and pmevent, which are for debuggers and profilers.
-func (c *compiler) ignore(o *op) {
-	if c.in.Op == "pmevent" {
-		c.take("mask")
-		c.args(1)
-		if c.arg(0).Kind != ptx.Immediate {
-			c.fail("pmevent needs a literal")
-		}
-	} else {
-		c.args(0)
+// profilerEvent compiles pmevent, which only a profiler would see.
+func (c *compiler) profilerEvent(o *op) {
+	c.take("mask")
+	c.args(1)
+	if c.arg(0).Kind != ptx.Immediate {
+		c.fail("pmevent needs a literal")
 	}
 	o.kind = opRun
 	o.run = func(*warp, *op, uint32) error { return nil }
@@ -82,8 +78,9 @@ func (c *compiler) trap(o *op) {
 	o.kind, o.run = opRun, trap
 }
 
-func trap(w *warp, _ *op, mask uint32) error {
-	return w.fault(Trap, lowest(mask), "the kernel executed trap")
+// trap ends the kernel, as brkpt does where no debugger is attached.
+func trap(w *warp, o *op, mask uint32) error {
+	return w.fault(Trap, lowest(mask), "the kernel executed %s", o.inst.Op)
 }
 
 // nanosleep ends the turn of the path, which polls as a rule.

@@ -73,7 +73,7 @@ func modifyFloat(name string, t ptx.Type) update {
 	case f == binary32:
 		return func(old, v uint64) uint64 { return f32bits(f32(old) + f32(v)) }
 	case f == binary64:
-		return add64
+		return atomicAdd64
 	}
 	return nil
 }
@@ -138,7 +138,8 @@ func (c *compiler) atomic(o *op) {
 	}
 	c.args(n)
 	o.kind = opRun
-	o.run = func(w *warp, o *op, mask uint32) error { return w.updateLanes(o, mask, fn) }
+	global := inGlobal(name, t, fn)
+	o.run = func(w *warp, o *op, mask uint32) error { return w.updateLanes(o, mask, fn, global) }
 }
 
 // isAtomic reports whether an operation exists on a type of this width: on 16 bits there are cas.b16 and
@@ -153,14 +154,17 @@ func isAtomic(name string, t ptx.Type) bool {
 	return t.Width() == 32 || t.Width() == 64
 }
 
-// updateLanes performs the atomic operation lane after lane; without fn it is
-// compare-and-swap. What comes back counts as polled: locks are spun upon.
-func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
+// updateLanes performs the atomic operation lane after lane, by another function where memory is
+// global; without one it is compare-and-swap. What comes back counts as polled: locks are spun upon.
+func (w *warp) updateLanes(o *op, mask uint32, fn, global update) error {
 	var out lanes
 	err := w.atomically(o, mask, func(p unsafe.Pointer, lane int) {
 		w.flushAt(p, o.mem.size)
 		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
 		next := fn
+		if w.regs[o.a][lane]+o.mem.bias >= FirstRegion<<RegionShift {
+			next = global
+		}
 		if fn == nil {
 			next = func(old, _ uint64) uint64 {
 				if old == b {

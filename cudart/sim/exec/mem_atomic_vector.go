@@ -25,7 +25,7 @@ func (c *compiler) atomicVector(o *op, order order, space ptx.Space, name string
 	}
 	values := c.takeVector(first + 1)
 	noftz, t := c.has("noftz"), c.takeType()
-	fn := modifyPacked(name, t)
+	fn := inGlobal(name, t, modifyPacked(name, t))
 	width := len(values) * t.Width()
 	known := t == typeF32 && name == "add" && !noftz || t.IsFloat() && t.Bits == 16 && noftz && (name == "add" || name == "min" || name == "max")
 	if fn == nil || !known || width > 128 || space != ptx.Global && space != ptx.Generic {

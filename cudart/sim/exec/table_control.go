@@ -36,9 +36,9 @@ func controlInstructions() []instruction {
 // miscellaneousInstructions are the section 9.7.19.
 func miscellaneousInstructions() []instruction {
 	return []instruction{
-		{"9.7.19.1", "brkpt", "no debugger is there to stop for", (*compiler).ignore},
+		{"9.7.19.1", "brkpt", "stops the kernel with a fault, as without a debugger", (*compiler).trap},
 		{"9.7.19.2", "nanosleep", ".u32; ends the turn of the warp", (*compiler).nanosleep},
-		{"9.7.19.3", "pmevent", "a literal mask; no effect", (*compiler).ignore},
+		{"9.7.19.3", "pmevent", "a literal mask; no effect", (*compiler).profilerEvent},
 		{"9.7.19.4", "trap", "stops the kernel with a fault", (*compiler).trap},
 		{"9.7.19.5", "setmaxnreg", ".inc .dec", (*compiler).setMaxRegisters},
 	}

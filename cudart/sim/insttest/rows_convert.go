@@ -231,7 +231,7 @@ func (l *list) addNarrow(satfinite string) {
 	}
 }
 
-// addTF32 adds conversions to 19 bits. .rna adds half of the last place to NaNs too.
+// addTF32 adds conversions to 19 bits. .rna cuts off NaNs.
 func (l *list) addTF32(mods ...string) {
 	for _, m := range mods {
 		mode, _, _ := strings.Cut(m, ".")
@@ -245,7 +245,7 @@ func (l *list) addTF32(mods ...string) {
 			case Single.isNaN(a) && satfinite:
 				return 0x3f800000
 			case Single.isNaN(a) && mode == "rna":
-				return (a + 0x1000) &^ 0x1fff
+				return a &^ 0x1fff
 			}
 			d := convert(TF32, Single, a, Mode(mode))
 			if relu {

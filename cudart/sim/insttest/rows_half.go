@@ -41,14 +41,14 @@ func (l *list) addHalf(t string, f Format, mods ...string) {
 	}
 }
 
-// outOfBounds is the NaN that tensor copies write outside of a tensor.
-const outOfBounds = 0xffff
+// outOfBounds is the NaN that tensor copies write outside of a tensor, of either sign.
+const outOfBounds = 0x7ff7
 
 func (l *list) addFused(t string, f Format, mods ...string) {
 	for _, m := range mods {
 		fused := f.modified(m, f.arithmetic("fma", "rn"))
 		l.both(t, 3, "fma.rn."+m, func(a, b, c uint64) uint64 {
-			if strings.Contains(m, "oob") && (a == outOfBounds || b == outOfBounds || c == outOfBounds) {
+			if strings.Contains(m, "oob") && (a&0x7fff == outOfBounds || b&0x7fff == outOfBounds) {
 				return 0
 			}
 			return fused(a, b, c)

@@ -63,13 +63,34 @@ func (l *list) addIntegerAtomics() {
 }
 
 func (l *list) addFloatAtomics(t, reg string, f Format) {
-	add := f.arithmetic("add", "rn")
+	add := f.atomicAdd()
 	if reg != "b16" {
 		l.addAtomic("add", t, reg, add)
 		return
 	}
 	l.addAtomic("add.noftz", t, reg, add)
 	l.addAtomic("add.noftz", t+"x2", "b32", pairs(add))
+}
+
+// atomicAdd is the sum that atomic operations make in global memory: singles are flushed, and a double
+// that is a NaN comes out as it is.
+func (f Format) atomicAdd() Func {
+	add := f.arithmetic("add", "rn")
+	switch f {
+	case Single:
+		return f.modified("ftz.", add)
+	case Double:
+		return func(a, b, c uint64) uint64 {
+			switch {
+			case f.isNaN(b):
+				return b
+			case f.isNaN(a):
+				return a
+			}
+			return add(a, b, c)
+		}
+	}
+	return add
 }
 
 // addVectorAtomics adds updates of the 16 bytes of b and c, by themselves, and by operands that are made
@@ -79,7 +100,7 @@ func (l *list) addVectorAtomics() {
 		mem := fmt.Sprintf(text, op)
 		l.add("b64 b64 b64 b64", "{ .reg .b32 w<8>; .reg .b16 h<16>; .reg .f32 f<8>; mov.b64 {w0, w1}, a; mov.b64 {h0, h1, h2, h3}, a; mov.b64 {f0, f1}, a; "+mem+" ld.global.b64 d, ["+what+"]; }", next)
 	}
-	single := Single.arithmetic("add", "rn")
+	single := Single.atomicAdd()
 	add("", "red.global.add%s.v2.f32 [%%base+16], {f0, f1};", "%base+16", func(a, b, _ uint64) uint64 {
 		return single(b, a, 0) | single(b>>32, a>>32, 0)<<32
 	})

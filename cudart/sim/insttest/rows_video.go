@@ -27,12 +27,15 @@ func videoGroups() []Group {
 }
 
 // emulated recognises the forms that a driver of 2025 computes otherwise than the ISA says: merges into
-// .h1; saturation of a part, of a left shift and of mixed types; vmad with .sat or a scale.
+// .h1; saturation of a part, of a left shift and of mixed types; comparisons with what may have more than
+// 32 bits; vmad with .sat or a scale.
 func emulated(text string) bool {
 	sat := strings.Contains(text, ".sat")
 	mixed := strings.Contains(text, "s32") && strings.Contains(text, "u32")
 	merges := strings.Contains(text, "d.")
-	return strings.Contains(text, "d.h1") || sat && (merges || mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vmad")) ||
+	compares := strings.Contains(text, ".min ") || strings.Contains(text, ".max ")
+	wide := mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vsub")
+	return strings.Contains(text, "d.h1") || compares && wide || sat && (merges || mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vmad")) ||
 		strings.HasPrefix(text, "vmad") && strings.Contains(text, "shr")
 }
 
@@ -108,14 +111,7 @@ func (l *list) addSecondaries(head, td, asel, bsel string, sat bool, k int, prim
 	case 2:
 		for name, second := range secondaries {
 			l.add("b32 b32 b32 b32", head+"."+name+" d,"+operands+", c;", func(a, b, c uint64) uint64 {
-				x := limited(td, primary(a, b))
-				switch {
-				case td == "s32":
-					x = number(td, wrap(x))
-				case x.Sign() < 0: // which is large to an unsigned comparison
-					x = sum(x, power(64))
-				}
-				return wrap(second(x, number(td, c)))
+				return wrap(second(limited(td, primary(a, b)), number(td, c)))
 			})
 		}
 	default:

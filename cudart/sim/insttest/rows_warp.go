@@ -37,7 +37,7 @@ func warpGroups() []Group {
 		with("b32 b32", fmt.Sprintf("redux.sync.%s.b32 d, a, all;", op))
 	}
 	with("b32 b32", "mov.b32 d, all;")
-	for _, name := range []string{"laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "warpid", "nwarpid", "tid.x", "ntid.x", "ntid.y", "tid.z", "ctaid.x", "nctaid.x", "nctaid.z", "dynamic_smem_size"} {
+	for _, name := range []string{"laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ntid.y", "tid.z", "ctaid.x", "nctaid.x", "nctaid.z", "dynamic_smem_size"} {
 		l.add("b32", "mov.u32 d, %"+name+";", nil)
 	}
 	var elect list
