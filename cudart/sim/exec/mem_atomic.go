@@ -100,6 +100,10 @@ func modifyPacked(name string, t ptx.Type) update {
 
 // atomic compiles atom and red: [d,] [a], b [, c].
 func (c *compiler) atomic(o *op) {
+	if c.in.Op == "red" && c.has("async") {
+		c.storeAsync(o)
+		return
+	}
 	order := order{name: c.take("relaxed", "acquire", "release", "acq_rel"), scope: c.take("cta", "cluster", "gpu", "sys")}
 	if order.scope == "" {
 		order.scope = "gpu"

@@ -9,6 +9,10 @@ import (
 
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
+	if c.has("async") {
+		c.storeAsync(o)
+		return
+	}
 	order := c.takeOrder()
 	c.takePolicy()
 	space := c.takeSpace()

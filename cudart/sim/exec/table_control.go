@@ -17,6 +17,7 @@ func controlInstructions() []instruction {
 		{"9.7.13.4", "fence", ".sc .acq_rel; proxies", (*compiler).fence},
 		{"9.7.13.5", "atom", sums + "; .cas.b16", (*compiler).atomic},
 		{"9.7.13.6", "red", sums, (*compiler).atomic},
+		{"9.7.13.7", "red.async", ".mbarrier::complete_tx::bytes; .add .min .max .inc .dec .and .or .xor", (*compiler).atomic},
 		{"9.7.13.9", "vote.sync", ".all .any .uni .ballot", (*compiler).collective},
 		{"9.7.13.10", "match", ".any .all; .b32 .b64", (*compiler).collective},
 		{"9.7.13.11", "activemask", ".b32", (*compiler).collective},

@@ -14,7 +14,7 @@ var edges = map[string][]uint64{
 	"b64": {0, 1, 2, 63, 64, 0x7fffffff, 0x80000000, 0xffffffff, 1<<63 - 1, 1 << 63, math.MaxUint64, 0x3f8000007fc00000},
 	"f32": {
 		0, 0x80000000, 1, 0x807fffff, 0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
-		0x4f000000, 0x4f800000, 0x3f000000, 0x40200000, 0xff7fffff, 0x477fe000, 0x477ff000, 0x3f801000, 0x43e00000, 0x43e80000,
+		0x4f000000, 0x4f800000, 0x3f000000, 0x40200000, 0xff7fffff, 0x477fe000, 0x477ff000, 0x3f801000, 0x43e00000, 0x43e80000, 0x7e900000, 0xfe800001,
 	},
 	"f64": {0, 1 << 63, 1, 0x3ff0 << 48, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8 << 48, 0xfff8123456789abc, 0x7ff0000000000001, 0x41e0 << 48, 0x43e0 << 48, 0x4004 << 48, 0x36a0 << 48, 0x7fefffffffffffff, 0x000fffffffffffff, 0x0010 << 48},
 }
@@ -51,6 +51,10 @@ func Operands(r *rand.Rand, row Row, n int) []byte {
 		at := data[i*RowBytes:]
 		binary.LittleEndian.PutUint64(at, Sentinel)
 		for k, typ := range types[1:] {
+			if k > 0 && typ == types[k] && r.IntN(8) == 0 { // equal to the operand before
+				copy(at[8*(k+1):8*(k+2)], at[8*k:])
+				continue
+			}
 			binary.LittleEndian.PutUint64(at[8*(k+1):], Operand(r, typ))
 		}
 	}
