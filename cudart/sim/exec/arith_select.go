@@ -19,12 +19,12 @@ func (c *compiler) selp(o *op) {
 		}
 		w.expandOperands(o)
 		a, b := &w.regs[o.a], &w.regs[o.b]
-		var out lanes
-		for i := range out {
-			pick := -uint64(yes >> i & 1)
-			out[i] = a[i]&pick | b[i]&^pick
+		if mask == fullMask {
+			choose(&w.regs[o.d], a, b, yes)
+			return nil
 		}
-		w.setReg(o.d, &out, mask)
+		choose(&w.scratch, a, b, yes)
+		w.setReg(o.d, &w.scratch, mask)
 		return nil
 	}
 }

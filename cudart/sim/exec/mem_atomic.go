@@ -178,7 +178,7 @@ func (w *warp) updateLanes(o *op, mask uint32, fn, global update) error {
 			}
 		}
 		out[lane] = updateWord(p, o.mem.size, b, next)
-		w.observe(out[lane])
+		w.observeUnwatched(out[lane])
 	})
 	if err == nil {
 		w.setReg(o.d, &out, mask)

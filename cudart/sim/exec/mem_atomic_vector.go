@@ -54,7 +54,7 @@ func (w *warp) updateVectors(o *op, mask uint32, olds []int32, fn update) error 
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
 			w.flushAt(at, o.mem.size)
 			out[k][lane] = updateWord(at, o.mem.size, w.regs[slot][lane], fn)
-			w.observe(out[k][lane])
+			w.observeUnwatched(out[k][lane])
 		}
 	})
 	if err != nil {

@@ -25,11 +25,13 @@ func controlInstructions() []instruction {
 		{"9.7.13.13", "griddepcontrol", ".launch_dependents .wait", (*compiler).dependentLaunch},
 		{"9.7.13.14", "elect", ".sync", (*compiler).elect},
 		{"9.7.13.15", "mbarrier", ".init .inval .arrive .expect_tx .test_wait .try_wait", (*compiler).mbarrier},
-		{"9.7.14.5", "mma", "see the compiler", (*compiler).matrix},
+		{"9.7.13.16", "tensormap.cp_fenceproxy", "see cp.async.bulk.tensor", (*compiler).tensorMapOp},
+		{"9.7.14.4", "wmma", ".load .store .mma; dense matrices", (*compiler).matrix},
+		{"9.7.14.5", "mma", "dense matrices; .f16 .bf16 .tf32 .f64 .e4m3 .e5m2 and integers", (*compiler).matrix},
 		{"9.7.14.5", "ldmatrix", ".m8n8; .x1 .x2 .x4; .trans", (*compiler).matrix},
 		{"9.7.14.5", "stmatrix", ".m8n8; .x1 .x2 .x4; .trans", (*compiler).matrix},
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
-		{"9.7.15.5", "wgmma", ".mma_async .fence .commit_group .wait_group", (*compiler).matrix},
+		{"9.7.15.5", "wgmma", ".mma_async of dense matrices; .fence .commit_group .wait_group", (*compiler).matrix},
 		{"9.7.16", "tcgen05", noTensorMemory, nil},
 	}
 }
