@@ -43,7 +43,7 @@ var chapters = [][2]string{
 
 // instructions is the table of all instructions, in the order of the ISA.
 func instructions() []instruction {
-	return slices.Concat(arithmeticInstructions(), logicInstructions(), dataInstructions(),
+	return slices.Concat(integerInstructions(), floatInstructions(), logicInstructions(), dataInstructions(),
 		controlInstructions(), videoInstructions(), miscellaneousInstructions())
 }
 

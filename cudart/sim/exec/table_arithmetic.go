@@ -1,16 +1,11 @@
 package exec
 
-// arithmeticInstructions are the sections 9.7.1 to 9.7.5.
-func arithmeticInstructions() []instruction {
+// integerInstructions are the sections 9.7.1 and 9.7.2.
+func integerInstructions() []instruction {
 	const (
 		integers = ".u16 .u32 .u64 .s16 .s32 .s64"
 		pairs    = integers + " .u16x2 .s16x2; .relu for .s32 and .s16x2"
 		wide     = ".u32 .s32 .u64 .s64"
-		rounded  = ".f32 .f64 .f32x2; .rn .rz .rm .rp; .ftz and .sat for .f32"
-		quotient = ".f32 .f64; .rn .rz .rm .rp; .ftz for .f32; .approx"
-		extremum = ".f32 .f64; .ftz .NaN .xorsign.abs for .f32; three inputs with .abs"
-		halves   = ".f16 .f16x2 .bf16 .bf16x2"
-		mixed    = ".f32.f16 .f32.bf16; .rn .rz .rm .rp; .sat"
 	)
 	return []instruction{
 		{"9.7.1.1", "add", integers + " .u16x2 .s16x2; .sat for .s32", (*compiler).arithmetic},
@@ -44,7 +39,19 @@ func arithmeticInstructions() []instruction {
 		{"9.7.2.4", "subc", wide + "; .cc", (*compiler).withCarry},
 		{"9.7.2.5", "mad.cc", ".lo .hi; " + wide, (*compiler).arithmetic},
 		{"9.7.2.6", "madc", ".lo .hi; " + wide + "; .cc", (*compiler).withCarry},
+	}
+}
 
+// floatInstructions are the sections 9.7.3 to 9.7.5.
+func floatInstructions() []instruction {
+	const (
+		rounded  = ".f32 .f64 .f32x2; .rn .rz .rm .rp; .ftz and .sat for .f32"
+		quotient = ".f32 .f64; .rn .rz .rm .rp; .ftz for .f32; .approx"
+		extremum = ".f32 .f64; .ftz .NaN .xorsign.abs for .f32; three inputs with .abs"
+		halves   = ".f16 .f16x2 .bf16 .bf16x2"
+		mixed    = ".f32.f16 .f32.bf16; .rn .rz .rm .rp; .sat"
+	)
+	return []instruction{
 		{"9.7.3.1", "testp", ".finite .infinite .number .notanumber .normal .subnormal; .f32 .f64", (*compiler).testProperty},
 		{"9.7.3.2", "copysign", ".f32 .f64", (*compiler).arithmetic},
 		{"9.7.3.3", "add", rounded, (*compiler).arithmetic},

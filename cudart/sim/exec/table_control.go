@@ -4,11 +4,13 @@ package exec
 func controlInstructions() []instruction {
 	const (
 		sums           = "all operations on 32 and 64 bits; .add on .f16 .bf16 .f16x2 .bf16x2 .f32 .f64; vectors of floats"
+		noStack        = "local memory has a fixed size; use arrays of constant length"
 		noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
 	)
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
+		{"9.7.12.5", "call", "device functions are not implemented; inline them", nil},
 		{"9.7.12.6", "ret", ".uni", (*compiler).leave},
 		{"9.7.12.7", "exit", "", (*compiler).leave},
 		{"9.7.13.1", "bar", ".sync .arrive .red; {.cta}", (*compiler).barrier},
@@ -26,6 +28,7 @@ func controlInstructions() []instruction {
 		{"9.7.13.14", "elect", ".sync", (*compiler).elect},
 		{"9.7.13.15", "mbarrier", ".init .inval .arrive .expect_tx .test_wait .try_wait", (*compiler).mbarrier},
 		{"9.7.13.16", "tensormap.cp_fenceproxy", "see cp.async.bulk.tensor", (*compiler).tensorMapOp},
+		{"9.7.13.17", "clusterlaunchcontrol", "blocks cannot take over the work of blocks that have not begun", nil},
 		{"9.7.14.4", "wmma", ".load .store .mma; dense matrices", (*compiler).matrix},
 		{"9.7.14.5", "mma", "dense matrices; .f16 .bf16 .tf32 .f64 .e4m3 .e5m2 and integers", (*compiler).matrix},
 		{"9.7.14.5", "ldmatrix", ".m8n8; .x1 .x2 .x4; .trans", (*compiler).matrix},
@@ -33,6 +36,9 @@ func controlInstructions() []instruction {
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
 		{"9.7.15.5", "wgmma", ".mma_async of dense matrices; .fence .commit_group .wait_group", (*compiler).matrix},
 		{"9.7.16", "tcgen05", noTensorMemory, nil},
+		{"9.7.17.1", "stacksave", noStack, nil},
+		{"9.7.17.2", "stackrestore", noStack, nil},
+		{"9.7.17.3", "alloca", noStack, nil},
 	}
 }
 

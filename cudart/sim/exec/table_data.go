@@ -16,6 +16,7 @@ func dataInstructions() []instruction {
 		{"9.7.9.10", "ldu", "as ld", (*compiler).load},
 		{"9.7.9.11", "st", accesses, (*compiler).store},
 		{"9.7.9.12", "st.async", ".mbarrier::complete_tx::bytes; .v2 .v4; all types of 32 and 64 bits", (*compiler).store},
+		{"9.7.9.13", "st.bulk", "shared memory is written by st alone", nil},
 		{"9.7.9.14", "multimem", ".ld_reduce .st .red", (*compiler).multimem},
 		{"9.7.9.15", "prefetch", hints, (*compiler).hint},
 		{"9.7.9.15", "prefetchu", hints, (*compiler).hint},
