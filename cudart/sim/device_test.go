@@ -315,7 +315,7 @@ func TestLoadModuleErrors(t *testing.T) {
 		code cudart.Result
 	}{
 		"syntax":      {"garbage", cudart.ErrInvalidPTX},
-		"instruction": {head + "tanh.approx.f32 %r1, %r1; }", cudart.ErrInvalidPTX},
+		"instruction": {head + "nosuch.f32 %r1, %r1; }", cudart.ErrInvalidPTX},
 		"target":      {strings.Replace(head, "sm_80", "sm_103a", 1) + "ret; }", cudart.ErrNoBinaryForGPU},
 	} {
 		if err := loadKernel(d, tt.text, "k"); !isResult(err, tt.code) {

@@ -12,16 +12,6 @@ import (
 
 // Instructions that GPUs have since compute capability 8.9 or 9.0.
 
-func TestGPUAndSimulatorAgreeOnFloat8(t *testing.T) {
-	var l instructionList
-	for _, f := range []string{"e4m3x2", "e5m2x2"} {
-		l.add("b16 f32 f32", "cvt.rn.satfinite."+f+".f32 d, a, b;")
-		l.add("b16 b32", "cvt.rn.satfinite."+f+".f16x2 d, a;")
-		l.add("b32 b16", "cvt.rn.f16x2."+f+" d, a;")
-	}
-	compareInstructions(t, gpuBackend(t, 9), ".version 8.1\n.target sm_90", l)
-}
-
 func TestGPUCopiesAsynchronously(t *testing.T) {
 	d, err := gpuBackend(t, 9).Open(0)
 	if err != nil {

@@ -84,17 +84,3 @@ func (c *compiler) permute(o *op) {
 	}
 	c.dstSrc(o, b32, b32, b32, b32)
 }
-
-func (c *compiler) lop3(o *op) {
-	c.takeType()
-	table := c.arg(4)
-	if table.Kind != ptx.Immediate {
-		c.fail("lop3 needs a literal table")
-	}
-	o.alu = lift3(lop3(table.Bits))
-	c.args(5)
-	c.dst(&o.d, 0, b32)
-	c.src(&o.a, 1, b32)
-	c.src(&o.b, 2, b32)
-	c.src(&o.c, 3, b32)
-}

@@ -173,7 +173,8 @@ func lop3(table uint64) func(a, b, c uint64) uint64 {
 }
 
 // shift compiles shl and shr.
-func (c *compiler) shift(o *op, t ptx.Type) {
+func (c *compiler) shift(o *op) {
+	t := c.takeType()
 	if c.in.Op == "shl" {
 		o.alu, o.affine = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64]), shlAffine(t)
 		if n := c.arg(2); n.Kind == ptx.Immediate && n.Bits < uint64(t.Bits) {

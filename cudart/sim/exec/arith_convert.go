@@ -8,36 +8,47 @@ import (
 
 // conversion is a parsed cvt.
 type conversion struct {
-	to, from ptx.Type
-	mode     rounding
-	integral bool // .rni and so on: round to an integer
-	sat, ftz bool
+	to, from  ptx.Type
+	mode      rounding
+	integral  bool // .rni and so on: round to an integer
+	sat, ftz  bool
+	relu      bool
+	satfinite bool
 }
 
 var roundings = map[string]conversion{
-	"rn": {mode: toNearestEven}, "rz": {mode: toZero}, "rm": {mode: toMinusInf}, "rp": {mode: toPlusInf},
+	"rn": {mode: toNearestEven}, "rz": {mode: toZero}, "rm": {mode: toMinusInf}, "rp": {mode: toPlusInf}, "rna": {mode: toNearestAway},
 	"rni": {mode: toNearestEven, integral: true}, "rzi": {mode: toZero, integral: true},
 	"rmi": {mode: toMinusInf, integral: true}, "rpi": {mode: toPlusInf, integral: true},
 }
 
 func (c *compiler) convert(o *op) {
-	cv := roundings[c.take("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi")]
-	relu := c.has("relu")
+	if c.has("pack") {
+		c.convertPack(o)
+		return
+	}
+	cv := roundings[c.take("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")]
+	cv.relu, cv.satfinite = c.has("relu"), c.has("satfinite")
 	cv.sat, cv.ftz = c.has("sat"), c.has("ftz")
+	if c.has("tf32") {
+		c.convertTF32(o, cv)
+		return
+	}
 	cv.to, cv.from = c.takeAnyType(), c.takeAnyType()
 	switch {
 	case c.err != nil:
 		return
 	case cv.to.IsFloat8() || cv.from.IsFloat8():
-		c.convertFloat8(o, cv, relu)
+		c.convertFloat8(o, cv)
 		return
-	}
-	if cv.to.Class == ptx.Bits || cv.from.Class == ptx.Bits || cv.from.Lanes != 1 || relu {
-		c.fail("this conversion is not implemented")
-		return
-	}
-	if cv.to.Lanes == 2 {
+	case cv.to.Lanes == 2:
 		c.convertPair(o, cv)
+		return
+	}
+	small := cv.to.IsFloat() && cv.to.Bits == 16
+	if cv.to.Class == ptx.Bits || cv.from.Class == ptx.Bits || cv.from.Lanes != 1 || cv.mode == toNearestAway ||
+		(cv.relu || cv.satfinite) && !(small && cv.from == typeF32) {
+		c.fail("this conversion is not implemented")
 		return
 	}
 	c.args(2)
@@ -57,29 +68,42 @@ func (c *compiler) convert(o *op) {
 
 // convertPair compiles cvt.rn.f16x2.f32 d, a, b: a goes to the upper half.
 func (c *compiler) convertPair(o *op, cv conversion) {
-	if cv.from != typeF32 || cv.integral {
+	if cv.from != typeF32 || !cv.to.IsFloat() || cv.to.Bits != 16 || cv.integral || cv.mode == toNearestAway {
 		c.fail("this conversion is not implemented")
 		return
 	}
+	o.alu = cv.fastPair()
 	cv.to.Lanes = 1
-	f := cv.scalar()
-	o.alu = lift2(func(a, b uint64) uint64 { return f(a)<<16 | f(b) })
-	if cv.mode == toNearestEven && !cv.sat && !cv.ftz {
-		if cv.to.Class == ptx.BFloat {
-			o.alu = pairBF16
-		} else {
-			o.alu = pairF16
-		}
+	if o.alu == nil {
+		f := cv.scalar()
+		o.alu = lift2(func(a, b uint64) uint64 { return f(a)<<16 | f(b) })
 	}
 	c.dstSrc(o, b32, cv.from, cv.from)
 }
 
+func (cv conversion) fastPair() alu {
+	switch {
+	case cv.modified():
+		return nil
+	case cv.to.Class == ptx.BFloat:
+		return pairBF16
+	}
+	return pairF16
+}
+
+// modified reports whether the conversion does more than rounding to nearest even.
+func (cv conversion) modified() bool {
+	return cv.sat || cv.ftz || cv.integral || cv.mode != toNearestEven || cv.relu || cv.satfinite
+}
+
 // fast finds a loop for the conversions that kernels spend time in.
 func (cv conversion) fast() alu {
-	if cv.sat || cv.ftz || cv.integral || cv.mode != toNearestEven {
+	if cv.modified() {
 		return nil
 	}
 	switch [2]ptx.Type{cv.to, cv.from} {
+	case [2]ptx.Type{typeF32, typeF32}:
+		return copyLanes // even a NaN
 	case [2]ptx.Type{typeF32, typeF16}:
 		return f16ToF32
 	case [2]ptx.Type{typeF32, typeBF16}:
@@ -134,8 +158,14 @@ func (cv conversion) floatToFloat(a uint64) uint64 {
 	if cv.ftz && to == binary32 {
 		out = to.flush(out)
 	}
-	if cv.sat {
+	switch {
+	case cv.sat:
 		out = to.saturate(out)
+	case cv.satfinite:
+		out = to.bound(out)
+	}
+	if cv.relu {
+		out = to.rectify(out)
 	}
 	return out
 }
@@ -165,94 +195,4 @@ func roundIntegral(x float64, mode rounding) float64 {
 		return math.Ceil(x)
 	}
 	return math.RoundToEven(x)
-}
-
-// floatToInt clamps to the destination's range.
-func (cv conversion) floatToInt(a uint64) uint64 {
-	from := formatOf(cv.from)
-	if a &= widthMask(cv.from.Bits); cv.ftz && from == binary32 {
-		a = from.flush(a)
-	}
-	if from.isNaN(a) {
-		return cv.nanToInt()
-	}
-	x := roundIntegral(from.decode(a), cv.mode)
-	if cv.to.Class == ptx.Signed {
-		limit := math.Ldexp(1, cv.to.Bits-1)
-		switch {
-		case x >= limit:
-			return 1<<(cv.to.Bits-1) - 1
-		case x < -limit:
-			return ^uint64(1<<(cv.to.Bits-1) - 1)
-		}
-		return uint64(int64(x))
-	}
-	switch {
-	case x <= 0:
-		return 0
-	case x >= math.Ldexp(1, cv.to.Bits):
-		return widthMask(cv.to.Bits)
-	}
-	return uint64(x)
-}
-
-// nanToInt is 0, as the PTX manual says, only where 64 bits are on neither
-// side; where they are, GPUs return the top bit alone.
-func (cv conversion) nanToInt() uint64 {
-	if cv.from.Bits < 64 && cv.to.Bits < 64 {
-		return 0
-	}
-	return extend(1<<(cv.to.Bits-1), cv.to)
-}
-
-func (cv conversion) intToFloat(a uint64) uint64 {
-	to := formatOf(cv.to)
-	x, negative := extend(a, cv.from), false
-	if cv.from.Class == ptx.Signed && int64(x) < 0 {
-		x, negative = -x, true
-	}
-	// The leading ones of a 64-bit integer leave pack no room for more digits,
-	// and it needs none: the value is exact.
-	out := to.pack(negative, x, 0, cv.mode)
-	if cv.sat {
-		out = to.saturate(out)
-	}
-	return out
-}
-
-func (cv conversion) intToInt(a uint64) uint64 {
-	x := extend(a, cv.from)
-	if cv.sat {
-		return cv.clamp(x)
-	}
-	return extend(x, cv.to)
-}
-
-// clamp limits a 64-bit integer of the source's signedness to the range of the
-// destination.
-func (cv conversion) clamp(x uint64) uint64 {
-	negative := cv.from.Class == ptx.Signed && int64(x) < 0
-	if cv.to.Class == ptx.Signed {
-		limit := uint64(1)<<(cv.to.Bits-1) - 1
-		switch {
-		case negative:
-			return uint64(max(int64(x), int64(^limit)))
-		case x > limit:
-			return limit
-		}
-		return x
-	}
-	if negative {
-		return 0
-	}
-	return min(x, widthMask(cv.to.Bits))
-}
-
-// extend widens the low bits of a to 64 by the rules of type t.
-func extend(a uint64, t ptx.Type) uint64 {
-	shift := 64 - t.Bits
-	if t.Class == ptx.Signed {
-		return uint64(int64(a<<shift) >> shift)
-	}
-	return a << shift >> shift
 }

@@ -1,41 +1,15 @@
 package exec
 
-import (
-	"math"
+import "gpurun/cudart/sim/ptx"
 
-	"gpurun/cudart/sim/ptx"
-)
-
-// floating compiles an arithmetic instruction on floating-point numbers.
-// Results are rounded to nearest even: other roundings are refused.
-func (c *compiler) floating(o *op, t ptx.Type) {
-	if c.take("approx", "full") != "" {
-		c.fail("an approximate %s differs between GPUs and is not implemented", c.in.Op)
-	}
-	c.take("rn")
-	ftz, sat := c.has("ftz"), c.has("sat")
-	nan, xorsign := c.has("NaN"), c.has("xorsign")
-	if xorsign {
-		c.fail("%s does not implement .xorsign", c.in.Op)
-	}
-	f := formatOf(t)
-	if ftz && f == binary64 {
-		c.fail(".ftz does not apply to .f64")
-	}
-	switch {
-	case t.Lanes == 2:
-		o.alu = packed(smallFloat(f, c.in.Op, nan, ftz, sat))
-	case t.Bits == 16:
-		o.alu = unpacked(smallFloat(f, c.in.Op, nan, ftz, sat))
-	default:
-		o.alu = modify(wideFloat(f, c.in.Op, nan), f, ftz, sat)
-	}
-	types := []ptx.Type{t, t, t, t, t}[:min(len(c.in.Args), 5)]
-	if want := floatOperands[c.in.Op]; len(c.in.Args) != want {
-		c.args(want)
-		return
-	}
-	c.dstSrc(o, types...)
+// floatForm is what the modifiers of a floating-point instruction ask for.
+type floatForm struct {
+	op                string
+	mode              rounding
+	ftz, sat          bool
+	relu, oob         bool // of fma on 16-bit floats
+	nan, abs, xorsign bool // of min and max
+	three             bool // inputs of min and max
 }
 
 // floatOperands counts operands, the destination included.
@@ -44,8 +18,82 @@ var floatOperands = map[string]int{
 	"fma": 4, "mad": 4, "abs": 2, "neg": 2, "rcp": 2, "sqrt": 2, "copysign": 3,
 }
 
+// floating compiles an arithmetic instruction on floating-point numbers.
+func (c *compiler) floating(o *op, t ptx.Type) {
+	if how := c.take("approx", "full"); how != "" {
+		c.approximateQuotient(o, how, t)
+		return
+	}
+	form := c.takeFloatForm(t)
+	if narrow, ok := c.mixedType(t); ok {
+		c.mixed(o, form, narrow)
+		return
+	}
+	want := floatOperands[c.in.Op]
+	if form.three {
+		want = 4
+	}
+	o.alu = form.alu(t)
+	if t.Lanes == 2 && t.Bits == 32 {
+		c.needs(100, 8, 6)
+		if op := form.op; op != "add" && op != "sub" && op != "mul" && op != "fma" || form.sat {
+			c.fail("this form of %s is not implemented", op)
+		}
+	}
+	c.dstSrc(o, []ptx.Type{t, t, t, t}[:want]...)
+}
+
+// takeFloatForm takes the modifiers that the instruction has on type t.
+func (c *compiler) takeFloatForm(t ptx.Type) floatForm {
+	form := floatForm{op: c.in.Op}
+	if t.Bits != 64 && t.Class != ptx.BFloat && form.op != "copysign" {
+		form.ftz = c.has("ftz")
+	}
+	switch form.op {
+	case "min", "max":
+		c.takeExtremumForm(&form, t)
+		return form
+	case "abs", "neg", "copysign":
+		return form
+	case "div", "rcp", "sqrt":
+		if t.Bits == 16 {
+			c.fail("%s does not exist for .%s", form.op, t)
+		}
+	default:
+		if t.Bits != 64 && t.Class != ptx.BFloat {
+			form.sat = c.has("sat")
+		}
+	}
+	if t.Bits == 16 {
+		c.take("rn")
+	} else {
+		form.mode = roundings[c.take("rn", "rz", "rm", "rp")].mode
+	}
+	if form.op == "fma" && t.Bits == 16 {
+		form.relu, form.oob = c.has("relu"), c.has("oob")
+	}
+	return form
+}
+
+// alu finds the operation on type t; nil if there is none.
+func (form floatForm) alu(t ptx.Type) alu {
+	f := formatOf(t)
+	if fast := form.halves(t); fast != nil {
+		return fast
+	}
+	switch {
+	case t.Lanes == 2:
+		return packed(form.scalar(f), t.Bits)
+	case t.Bits == 16:
+		return unpacked(form.scalar(f))
+	case form.mode == toNearestEven && form.op != "min" && form.op != "max":
+		return modify(wideFloat(f, form.op), f, form.ftz, form.sat)
+	}
+	return lift3(form.scalar(f))
+}
+
 // wideFloat finds an operation on singles or doubles; nil if there is none.
-func wideFloat(f format, op string, nan bool) alu {
+func wideFloat(f format, op string) alu {
 	single := f == binary32
 	pick := func(s, d alu) alu {
 		if single {
@@ -72,8 +120,6 @@ func wideFloat(f format, op string, nan bool) alu {
 		return pick(lift1(abs32), lift1(abs64))
 	case "neg":
 		return pick(lift1(neg32), lift1(neg64))
-	case "min", "max":
-		return lift2(f.extremum(op == "max", nan))
 	case "copysign":
 		return lift2(func(a, b uint64) uint64 { return a&f.sign() | b&^f.sign() })
 	}
@@ -83,50 +129,67 @@ func wideFloat(f format, op string, nan bool) alu {
 // scalarFloat is an operation on one lane of a 16-bit format.
 type scalarFloat func(a, b, c uint64) uint64
 
-// smallFloat finds an operation on 16-bit floats. A double holds sums,
-// products and odd-rounded fused sums closely enough for a single rounding.
-func smallFloat(f format, op string, nan, ftz, sat bool) scalarFloat {
-	var fn scalarFloat
-	exact := func(g func(a, b, c float64) float64) scalarFloat {
-		return func(a, b, c uint64) uint64 {
-			return f.encode(g(f.decode(a), f.decode(b), f.decode(c)), toNearestEven)
-		}
-	}
-	switch op {
-	case "add":
-		fn = exact(func(a, b, _ float64) float64 { return addOdd(a, b) })
-	case "sub":
-		fn = exact(func(a, b, _ float64) float64 { return addOdd(a, -b) })
-	case "mul":
-		fn = exact(func(a, b, _ float64) float64 { return a * b })
-	case "fma":
-		fn = exact(func(a, b, c float64) float64 { return addOdd(a*b, c) })
-	case "abs":
-		fn = func(a, _, _ uint64) uint64 { return f.setSign(a, a&^f.sign()) }
-	case "neg":
-		fn = func(a, _, _ uint64) uint64 { return f.setSign(a, a^f.sign()) }
-	case "min", "max":
-		pick := f.extremum(op == "max", nan)
-		fn = func(a, b, _ uint64) uint64 { return pick(a, b) }
-	default:
+// scalar finds the operation on one value, with all modifiers; nil if there is none.
+func (form floatForm) scalar(f format) scalarFloat {
+	fn := form.plain(f)
+	if fn == nil {
 		return nil
 	}
 	return func(a, b, c uint64) uint64 {
-		if ftz {
+		if form.oob && (a&^f.sign() == outOfBounds || b&^f.sign() == outOfBounds) {
+			return 0
+		}
+		if form.ftz {
 			a, b, c = f.flush(a), f.flush(b), f.flush(c)
 		}
 		d := fn(a, b, c)
-		if ftz {
+		if form.ftz {
 			d = f.flush(d)
 		}
-		if sat {
+		switch {
+		case form.sat:
 			d = f.saturate(d)
+		case form.relu:
+			d = f.rectify(d)
 		}
 		return d
 	}
 }
 
-// unpacked applies f to the low 16 bits, packed to both halves of 32.
+// plain is scalar without the modifiers that change operands or the result. A double holds sums,
+// products and odd-rounded fused sums of 16-bit floats closely enough for a single rounding.
+func (form floatForm) plain(f format) scalarFloat {
+	exact := func(g func(a, b, c float64) float64) scalarFloat {
+		return func(a, b, c uint64) uint64 {
+			return f.encode(g(f.decode(a), f.decode(b), f.decode(c)), toNearestEven)
+		}
+	}
+	small := f == binary16 || f == bfloat16
+	switch {
+	case form.op == "min" || form.op == "max":
+		return form.extremum(f)
+	case form.op == "abs":
+		return func(a, _, _ uint64) uint64 { return f.setSign(a, a&^f.sign()) }
+	case form.op == "neg":
+		return func(a, _, _ uint64) uint64 { return f.setSign(a, a^f.sign()) }
+	case !small:
+		return f.directed(form.op, form.mode)
+	case form.op == "add":
+		return exact(func(a, b, _ float64) float64 { return addOdd(a, b) })
+	case form.op == "sub":
+		return exact(func(a, b, _ float64) float64 { return addOdd(a, -b) })
+	case form.op == "mul":
+		return exact(func(a, b, _ float64) float64 { return a * b })
+	case form.op == "fma":
+		return exact(func(a, b, c float64) float64 { return addOdd(a*b, c) })
+	}
+	return nil
+}
+
+// smallFloat finds an operation on 16-bit floats without modifiers.
+func smallFloat(f format, op string) scalarFloat { return floatForm{op: op}.scalar(f) }
+
+// unpacked applies f to the low 16 bits, packed to both halves of a register.
 func unpacked(f scalarFloat) alu {
 	if f == nil {
 		return nil
@@ -134,39 +197,14 @@ func unpacked(f scalarFloat) alu {
 	return lift3(func(a, b, c uint64) uint64 { return f(a&0xffff, b&0xffff, c&0xffff) })
 }
 
-func packed(f scalarFloat) alu {
+func packed(f scalarFloat, bits int) alu {
 	if f == nil {
 		return nil
 	}
+	mask := widthMask(bits)
 	return lift3(func(a, b, c uint64) uint64 {
-		return f(a&0xffff, b&0xffff, c&0xffff) | f(a>>16&0xffff, b>>16&0xffff, c>>16&0xffff)<<16
+		return f(a&mask, b&mask, c&mask) | f(a>>bits&mask, b>>bits&mask, c>>bits&mask)<<bits
 	})
-}
-
-// extremum is min or max as PTX defines them: a NaN loses against a number
-// unless nan is set, and -0 is less than +0.
-func (f format) extremum(largest, nan bool) func(a, b uint64) uint64 {
-	return func(a, b uint64) uint64 {
-		nanA, nanB := f.isNaN(a), f.isNaN(b)
-		switch {
-		case nanA && nanB && f == binary64:
-			return quiet64(b)
-		case nanA && nanB, nan && (nanA || nanB):
-			return f.nan()
-		case nanA:
-			return b
-		case nanB:
-			return a
-		}
-		x, y := f.decode(a), f.decode(b)
-		if x < y || x == y && math.Signbit(x) && !math.Signbit(y) {
-			a, b = b, a
-		}
-		if largest { // a is the larger one
-			return a
-		}
-		return b
-	}
 }
 
 // modify wraps an operation so that subnormal inputs and results are flushed,

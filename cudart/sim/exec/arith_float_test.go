@@ -162,7 +162,7 @@ func TestConversions(t *testing.T) {
 		{"cvt.rn.bf16x2.f32 d, a, b;", "b32 f32 f32", []row{{f(1), f(2), 0, 0x3f804000}}},
 		{"cvt.rn.f16x2.f32 d, a, b;", "b32 f32 f32", []row{{f(1), f(2), 0, 0x3c004000}}},
 		{"cvt.rz.f16x2.f32 d, a, b;", "b32 f32 f32", []row{{f(1e9), f(2), 0, 0x7bff4000}}},
-		{"cvt.f32.bf16 d, a;", "f32 b16", []row{{0x3f80, 0, 0, f(1)}, {0x7f81, 0, 0, 0x7fffffff}}},
+		{"cvt.f32.bf16 d, a;", "f32 b16", []row{{0x3f80, 0, 0, f(1)}, {0x7f81, 0, 0, 0x7f810000}}},
 		{"cvt.sat.f32.f32 d, a;", "f32 f32", []row{{f(7), 0, 0, f(1)}, {f(-7), 0, 0, 0}, {0x7fc00000, 0, 0, 0}}},
 		{"cvt.ftz.f32.f32 d, a;", "f32 f32", []row{{1, 0, 0, 0}}},
 	} {

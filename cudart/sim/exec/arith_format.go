@@ -39,6 +39,7 @@ const (
 	toZero
 	toMinusInf
 	toPlusInf
+	toNearestAway // ties go away from zero
 )
 
 func (f format) bias() int        { return 1<<(f.exponent-1) - 1 }
@@ -100,6 +101,8 @@ func roundsUp(mode rounding, negative, odd bool, rest, half uint64) bool {
 	switch mode {
 	case toNearestEven:
 		return rest > half || rest == half && odd && rest != 0
+	case toNearestAway:
+		return rest >= half && rest != 0
 	case toMinusInf:
 		return negative && rest != 0
 	case toPlusInf:
@@ -191,3 +194,26 @@ func (f format) saturate(b uint64) uint64 {
 	}
 	return b
 }
+
+// rectify is .relu: a negative number becomes +0, and a NaN the canonical one.
+func (f format) rectify(b uint64) uint64 {
+	switch {
+	case f.isNaN(b):
+		return f.nan()
+	case b&f.sign() != 0:
+		return 0
+	}
+	return b
+}
+
+// bound is .satfinite: an infinity becomes the largest finite number of its sign.
+func (f format) bound(b uint64) uint64 {
+	if b&^f.sign() == f.infinity() {
+		return b - 1
+	}
+	return b
+}
+
+// outOfBounds is the NaN that a tensor copy may write for elements outside of the tensor, in both
+// formats of 16 bits. Its sign does not matter.
+const outOfBounds = 0x7ff7

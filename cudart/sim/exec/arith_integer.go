@@ -168,6 +168,12 @@ func (c *compiler) integerBinary(o *op, t ptx.Type) alu {
 	case op == "sub":
 		o.affine = modulo(t, subAffine)
 		return byWidth[alu](t, subInt[uint16], subInt[uint32], subInt[uint64])
+	case (op == "min" || op == "max") && t == s32 && c.has("relu"):
+		c.needs(90, 8, 0)
+		if op == "min" {
+			return reluInt(minInt[int32])
+		}
+		return reluInt(maxInt[int32])
 	case op == "min":
 		return bySign[alu](t, minInt[uint16], minInt[uint32], minInt[uint64], minInt[int16], minInt[int32], minInt[int64])
 	case op == "max":
@@ -192,6 +198,10 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	case part == "lo":
 		o.affine = modulo(t, madAffine)
 		o.alu = byWidth[alu](t, mulLo[uint16], mulLo[uint32], mulLo[uint64])
+	case part == "hi" && mad && t == s32 && c.has("sat"):
+		o.alu = lift3(func(a, b, c uint64) uint64 {
+			return clampS32(int64(int32(mulHi[int32, int64](a, b))) + int64(int32(c)))
+		})
 	case part == "hi":
 		o.alu = mulHigh(t, mad)
 	case part == "wide" && mad:

@@ -1,10 +1,6 @@
 package exec
 
-import (
-	"slices"
-
-	"gpurun/cudart/sim/ptx"
-)
+import "gpurun/cudart/sim/ptx"
 
 // relation is a comparison without regard to type: which of less, equal,
 // greater and unordered satisfy it.
@@ -114,12 +110,10 @@ func (r relation) holds(x, y float64) bool {
 	return r.un
 }
 
-// comparison finds the comparison of two values of type t.
-func (c *compiler) comparison(r relation, t ptx.Type) compare {
-	ftz := c.has("ftz")
+// comparison finds the comparison of two values of type t; of the lower half where t is packed.
+func (c *compiler) comparison(r relation, t ptx.Type, ftz bool) compare {
 	var cmp compare
 	switch {
-	case t.Lanes != 1:
 	case t == typeF32 && !ftz:
 		cmp = compareF32(r)
 	case t.IsFloat():
@@ -133,114 +127,4 @@ func (c *compiler) comparison(r relation, t ptx.Type) compare {
 		c.fail("this comparison is not implemented")
 	}
 	return cmp
-}
-
-// setp compiles setp.cmp[.bool] p[|q], a, b[, [!]c].
-func (c *compiler) setp(o *op) {
-	r, combine := c.takeRelation(), c.take("and", "or", "xor")
-	t := c.takeType()
-	o.kind = opCompare
-	o.cmp, o.affineCmp, o.scalarCmp = c.comparison(r, t), r.affine(t), r.scalar(t)
-	o.p, o.q = c.dstPreds()
-	c.src(&o.a, 1, t)
-	c.src(&o.b, 2, t)
-	if combine == "" && o.q < 0 && o.p >= 0 {
-		c.args(3)
-		return
-	}
-	third, flip := int32(-1), uint32(0)
-	if combine != "" {
-		third, flip = c.srcPred(c.arg(3))
-	}
-	o.kind, o.takesAffine = opRun, true
-	o.run = func(w *warp, o *op, mask uint32) error {
-		yes := w.compare(o)
-		no := ^yes
-		if third >= 0 {
-			with := w.preds[third] ^ flip
-			yes, no = combineMasks(combine, yes, with), combineMasks(combine, no, with)
-		}
-		w.setPred(o.p, yes, mask)
-		w.setPred(o.q, no, mask)
-		return nil
-	}
-}
-
-func combineMasks(how string, a, b uint32) uint32 {
-	switch how {
-	case "and":
-		return a & b
-	case "or":
-		return a | b
-	}
-	return a ^ b
-}
-
-// set compiles set.cmp.dtype.stype: like setp, but the result is a number.
-func (c *compiler) set(o *op) {
-	r := c.takeRelation()
-	if b := c.take("and", "or", "xor"); b != "" {
-		c.fail("set does not implement .%s", b)
-	}
-	ftz := slices.Contains(c.mods, "ftz")
-	to, from := c.takeType(), c.takeType()
-	if ftz {
-		c.mods = append(c.mods, "ftz")
-	}
-	yes := widthMask(to.Width())
-	if to.IsFloat() {
-		yes = formatOf(to).encode(1, toNearestEven)
-	}
-	cmp := c.comparison(r, from)
-	o.alu = func(d, a, b, _ *lanes) {
-		m := cmp(a, b)
-		for i := range d {
-			d[i] = yes * uint64(m>>i&1)
-		}
-	}
-	c.dstSrc(o, to, from, from)
-}
-
-// selp compiles d = p ? a : b.
-func (c *compiler) selp(o *op) {
-	t := c.takeType()
-	c.args(4)
-	c.dst(&o.d, 0, t)
-	c.src(&o.a, 1, t)
-	c.src(&o.b, 2, t)
-	p, flip := c.srcPred(c.arg(3))
-	o.kind, o.takesAffine = opRun, true
-	o.run = func(w *warp, o *op, mask uint32) error {
-		yes := w.preds[p] ^ flip
-		switch {
-		case mask == fullMask && yes == fullMask && w.copyAffine(o.d, o.a):
-			return nil
-		case mask == fullMask && yes == 0 && w.copyAffine(o.d, o.b):
-			return nil
-		}
-		w.expandOperands(o)
-		a, b := &w.regs[o.a], &w.regs[o.b]
-		if mask == fullMask {
-			choose(&w.regs[o.d], a, b, yes)
-			return nil
-		}
-		choose(&w.scratch, a, b, yes)
-		w.setReg(o.d, &w.scratch, mask)
-		return nil
-	}
-}
-
-// slct compiles d = c >= 0 ? a : b.
-func (c *compiler) slct(o *op) {
-	t, by := c.takeType(), c.takeType()
-	if by != s32 {
-		c.fail("slct selects by .s32 only")
-	}
-	o.alu = lift3(func(a, b, c uint64) uint64 {
-		if int32(c) >= 0 {
-			return a
-		}
-		return b
-	})
-	c.dstSrc(o, t, t, t, s32)
 }

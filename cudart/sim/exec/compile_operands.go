@@ -40,7 +40,7 @@ func (c *compiler) args(n int) {
 func (c *compiler) src(slot *int32, i int, t ptx.Type) { c.srcOperand(slot, c.arg(i), t) }
 
 func (c *compiler) srcOperand(slot *int32, o ptx.Operand, t ptx.Type) {
-	if o.Kind == ptx.Register && !o.Negate {
+	if o.Whole() {
 		c.checkRegister(o.Reg, t)
 		c.wide = c.wide || c.width(o, t) > t.Width()
 		c.use(slot, int32(o.Reg))
@@ -58,7 +58,7 @@ func (c *compiler) dstOperand(slot *int32, o ptx.Operand, t ptx.Type) {
 	switch {
 	case o.Kind == ptx.Sink:
 		c.def(slot, c.sink())
-	case o.Kind == ptx.Register && !o.Negate:
+	case o.Whole():
 		c.checkRegister(o.Reg, t)
 		c.def(slot, int32(o.Reg))
 	default:
@@ -192,7 +192,7 @@ func (c *compiler) dstPred(o ptx.Operand) int32 {
 	if o.Kind == ptx.Sink {
 		return -1
 	}
-	if o.Kind != ptx.Register {
+	if o.Kind != ptx.Register || o.Minus || o.Part != "" {
 		c.fail("%s needs a predicate here", c.in.Op)
 		return -1
 	}

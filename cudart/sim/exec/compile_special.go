@@ -2,6 +2,9 @@ package exec
 
 import "strings"
 
+// reservedShared is what the system takes of shared memory for each block.
+const reservedShared = 1 << 10
+
 // staticSpecials are the special registers whose value a lane keeps for life.
 // Blocks and grids are one-dimensional.
 var staticSpecials = map[string]func(w *warp, lane int) uint64{
@@ -12,12 +15,14 @@ var staticSpecials = map[string]func(w *warp, lane int) uint64{
 	"%nctaid.x":                   func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.Blocks) },
 	"%laneid":                     func(_ *warp, lane int) uint64 { return uint64(lane) },
 	"%warpid":                     func(w *warp, _ int) uint64 { return uint64(w.index) },
-	"%nwarpid":                    func(w *warp, _ int) uint64 { return uint64(len(w.block.warps)) },
+	"%nwarpid":                    func(*warp, int) uint64 { return 64 }, // of a multiprocessor
 	"%smid":                       func(w *warp, _ int) uint64 { return uint64(w.block.index % w.grid.cfg.SMs) },
 	"%nsmid":                      func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SMs) },
 	"%gridid":                     func(*warp, int) uint64 { return 0 },
 	"%dynamic_smem_size":          func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SharedBytes) },
 	"%total_smem_size":            func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) },
+	"%aggr_smem_size":             func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) + reservedShared },
+	"%current_graph_exec":         func(*warp, int) uint64 { return 0 }, // no graph is launched by devices
 	"%lanemask_eq":                func(_ *warp, lane int) uint64 { return 1 << lane },
 	"%lanemask_lt":                func(_ *warp, lane int) uint64 { return 1<<lane - 1 },
 	"%lanemask_le":                func(_ *warp, lane int) uint64 { return 2<<lane - 1 },

@@ -66,8 +66,25 @@ func (c *compiler) end(o *op) {
 	}
 }
 
-func trap(w *warp, _ *op, mask uint32) error {
-	return w.fault(Trap, lowest(mask), "the kernel executed trap")
+// profilerEvent compiles pmevent, which only a profiler would see.
+func (c *compiler) profilerEvent(o *op) {
+	c.take("mask")
+	c.args(1)
+	if c.arg(0).Kind != ptx.Immediate {
+		c.fail("pmevent needs a literal")
+	}
+	o.kind = opRun
+	o.run = func(*warp, *op, uint32) error { return nil }
+}
+
+func (c *compiler) trap(o *op) {
+	c.args(0)
+	o.kind, o.run = opRun, trap
+}
+
+// trap ends the kernel, as brkpt does where no debugger is attached.
+func trap(w *warp, o *op, mask uint32) error {
+	return w.fault(Trap, lowest(mask), "the kernel executed %s", o.inst.Op)
 }
 
 // nanosleep ends the turn of the path, which polls as a rule.

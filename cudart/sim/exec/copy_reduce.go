@@ -64,7 +64,7 @@ func newBulkReduction(name string, t ptx.Type) *bulkReduction {
 	case t.IsFloat() && name == "add":
 		r.fn = modifyFloat(name, t)
 	case t.IsFloat() && t.Bits == 16:
-		step := smallFloat(formatOf(t), name, false, false, false)
+		step := smallFloat(formatOf(t), name)
 		r.fn = func(old, v uint64) uint64 { return step(old&0xffff, v&0xffff, 0) }
 	case !bits && !t.IsFloat() && t.Bits >= 32 && (name != "add" || t != s64):
 		r.fn = modifyInt(name, t)

@@ -3,11 +3,12 @@
 //
 // The files by their names:
 //
-//	doc, program, op, compile*       PTX to ops: operands, register allocation, dispatch
+//	doc, program, op, compile*       PTX to ops: operands, register allocation
 //	link, layout, image, target      a kernel with the functions that it calls; variables
 //	call*, alloca                    calls and the stack
 //	external, heap, printf*          functions of the system: assert, printf, malloc
 //	fault, origin                    errors of kernels, and where in the source they are
+//	table*                           which instructions there are, by section of the PTX ISA
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride

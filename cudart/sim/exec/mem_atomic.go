@@ -62,17 +62,18 @@ func pickInt(t ptx.Type, a, b, v uint64) uint64 {
 
 // modifyFloat finds the update of a named operation on floats, or nil.
 func modifyFloat(name string, t ptx.Type) update {
-	if name != "add" {
-		return nil
+	f := formatOf(t)
+	if t.Bits == 16 && (name == "add" || name == "min" || name == "max") {
+		one := smallFloat(f, name)
+		return func(old, v uint64) uint64 { return one(old&0xffff, v&0xffff, 0) }
 	}
-	switch f := formatOf(t); {
-	case t.Bits == 16:
-		add := smallFloat(f, "add", false, false, false)
-		return func(old, v uint64) uint64 { return add(old&0xffff, v&0xffff, 0) }
+	switch {
+	case name != "add":
+		return nil
 	case f == binary32:
 		return func(old, v uint64) uint64 { return f32bits(f32(old) + f32(v)) }
 	case f == binary64:
-		return add64
+		return atomicAdd64
 	}
 	return nil
 }
@@ -99,12 +100,21 @@ func modifyPacked(name string, t ptx.Type) update {
 
 // atomic compiles atom and red: [d,] [a], b [, c].
 func (c *compiler) atomic(o *op) {
+	if c.in.Op == "red" && c.has("async") {
+		c.storeAsync(o)
+		return
+	}
 	order := order{name: c.take("relaxed", "acquire", "release", "acq_rel"), scope: c.take("cta", "cluster", "gpu", "sys")}
 	if order.scope == "" {
 		order.scope = "gpu"
 	}
 	space := c.takeSpace()
 	name := c.take("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
+	c.takePolicy()
+	if c.isVector() {
+		c.atomicVector(o, order, space, name)
+		return
+	}
 	c.take("noftz")
 	t := c.takeType()
 	if c.err != nil {
@@ -112,7 +122,7 @@ func (c *compiler) atomic(o *op) {
 	}
 	isRed, isCAS := c.in.Op == "red", name == "cas"
 	fn := modifyPacked(name, t)
-	if fn == nil && !isCAS || t.Width() < 32 || t.Width() > 64 {
+	if fn == nil && !isCAS || !isAtomic(name, t) {
 		c.fail("this form of %s is not implemented", c.in.Op)
 		return
 	}
@@ -132,13 +142,53 @@ func (c *compiler) atomic(o *op) {
 	}
 	c.args(n)
 	o.kind = opRun
-	o.run = func(w *warp, o *op, mask uint32) error { return w.updateLanes(o, mask, fn) }
+	global := inGlobal(name, t, fn)
+	o.run = func(w *warp, o *op, mask uint32) error { return w.updateLanes(o, mask, fn, global) }
 }
 
-// updateLanes performs the atomic operation lane after lane; without fn it is
-// compare-and-swap. What comes back counts as polled: locks are spun upon.
-func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
+// isAtomic reports whether an operation exists on a type of this width: on 16 bits there are cas.b16 and
+// the sums of floats; minima and maxima of floats are for vectors.
+func isAtomic(name string, t ptx.Type) bool {
+	switch {
+	case t.IsFloat() && name != "add":
+		return false
+	case t.Width() == 16:
+		return name == "cas" && t.Class == ptx.Bits || t.IsFloat()
+	}
+	return t.Width() == 32 || t.Width() == 64
+}
+
+// updateLanes performs the atomic operation lane after lane, by another function where memory is
+// global; without one it is compare-and-swap. What comes back counts as polled: locks are spun upon.
+func (w *warp) updateLanes(o *op, mask uint32, fn, global update) error {
 	var out lanes
+	err := w.atomically(o, mask, func(p unsafe.Pointer, lane int) {
+		w.flushAt(p, o.mem.size)
+		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
+		next := fn
+		if w.regs[o.a][lane]+o.mem.bias >= FirstRegion<<RegionShift {
+			next = global
+		}
+		if fn == nil {
+			next = func(old, _ uint64) uint64 {
+				if old == b {
+					return swap
+				}
+				return old
+			}
+		}
+		out[lane] = updateWord(p, o.mem.size, b, next)
+		w.observeUnwatched(out[lane])
+	})
+	if err == nil {
+		w.setReg(o.d, &out, mask)
+	}
+	return err
+}
+
+// atomically calls f for each lane with the place of its access, between what the memory order asks for
+// before and after.
+func (w *warp) atomically(o *op, mask uint32, f func(p unsafe.Pointer, lane int)) error {
 	if o.mem.order.releases() {
 		if o.mem.order.acquires() { // what it reads tells of more, which it passes on
 			w.block.view.acquire(o.mem.order.scope)
@@ -151,24 +201,11 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 		if err != nil {
 			return err
 		}
-		w.flushAt(p, o.mem.size)
-		b, swap := w.regs[o.b][lane], w.regs[o.c][lane]
-		next := fn
-		if fn == nil {
-			next = func(old, _ uint64) uint64 {
-				if old == b {
-					return swap
-				}
-				return old
-			}
-		}
-		out[lane] = updateWord(p, o.mem.size, b, next)
-		w.observeUnwatched(out[lane])
+		f(p, lane)
 	}
 	if o.mem.order.acquires() {
 		w.block.view.acquire(o.mem.order.scope)
 	}
-	w.setReg(o.d, &out, mask)
 	return nil
 }
 

@@ -62,6 +62,7 @@ func (c *compiler) takeVector(i int) []ptx.Operand {
 func (c *compiler) load(o *op) {
 	fixed := c.has("nc")
 	order := c.takeOrder()
+	c.takePolicy()
 	space := c.frameSpace(c.takeSpace(), c.arg(1))
 	elems := c.takeVector(0)
 	t := c.takeType()

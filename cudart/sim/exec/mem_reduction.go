@@ -32,7 +32,7 @@ func reductionOf(name string, t ptx.Type, accumulator string) reduction {
 			narrow: func(x uint64) uint64 { return f.encode(float64(f32(x)), toNearestEven) },
 		}
 	}
-	step := smallFloat(f, name, false, false, false)
+	step := smallFloat(f, name)
 	return reduction{fold: func(a, b uint64) uint64 { return step(a, b, 0) }}
 }
 
@@ -43,7 +43,7 @@ func reductionOfFloat8(name string, f *float8, accumulator string) reduction {
 	case accumulator == "":
 		return reduction{fold: func(a, b uint64) uint64 { return f.encode(f.decode(a) + f.decode(b)) }}
 	}
-	add := smallFloat(binary16, "add", false, false, false)
+	add := smallFloat(binary16, "add")
 	return reduction{
 		widen:  func(x uint64) uint64 { return binary16.encode(f.decode(x), toNearestEven) },
 		fold:   func(a, b uint64) uint64 { return add(a, b, 0) },

@@ -9,7 +9,12 @@ import (
 
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
+	if c.has("async") {
+		c.storeAsync(o)
+		return
+	}
 	order := c.takeOrder()
+	c.takePolicy()
 	space := c.frameSpace(c.takeSpace(), c.arg(0))
 	elems := c.takeVector(1)
 	t := c.takeType()
@@ -116,11 +121,4 @@ func writeAtomic(p unsafe.Pointer, size, v uint64) {
 	default:
 		writePlain(p, size, v)
 	}
-}
-
-// hint compiles instructions that only talk to the caches.
-func (c *compiler) hint(o *op) {
-	c.mods = nil
-	o.kind = opRun
-	o.run = func(*warp, *op, uint32) error { return nil }
 }

@@ -195,9 +195,9 @@ func TestModuleVariables(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
 		"tcgen05.fence::before_thread_sync;":                  "tcgen05 is not implemented",
-		"ex2.approx.f32 %a, %b;":                              "ex2 is not implemented",
-		"div.approx.f32 %a, %b, %c;":                          "approximate",
-		"add.rz.f32 %a, %b, %c;":                              "does not implement .rz",
+		"suq.width.b32 %a, [t];":                              "suq is not implemented: textures",
+		"ex2.f32 %a, %b;":                                     "needs .approx",
+		"add.rz.f16 %a, %b, %c;":                              "does not implement .rz",
 		"add.u8 %a, %b, %c;":                                  "not implemented",
 		"add.s32 %a, %b;":                                     "takes 3 operands",
 		"add.s32 %a, %b, nowhere;":                            `"nowhere" is not defined`,
@@ -213,7 +213,7 @@ func TestRefusals(t *testing.T) {
 		"call foo;":                                           `"foo" is not defined`,
 		"atom.global.add.u16 %a, [%data], 1;":                 "not implemented",
 		"shfl.idx.b32 %a, %b, 0, 31;":                         ".sync",
-		"cvt.rn.relu.f16x2.f32 %a, %b, %c;":                   "not implemented",
+		"cvt.rn.relu.f64.f32 %x, %a;":                         "not implemented",
 		"ld.global.multicast.u32 %a, [%data];":                ".multicast",
 		"fence;":                                              "scope",
 		"lop3.b32 %a, %b, %c, %a, %b;":                        "literal table",

@@ -20,6 +20,8 @@ type Program struct {
 	// addressed are the functions whose address is taken, by number: those that indirect calls may find.
 	addressed []*ptx.Function
 	loops     bool // ops are loops over lanes, also where there is assembly
+
+	opcodes map[string]instruction
 }
 
 // Kernel is a compiled entry point.
@@ -59,7 +61,7 @@ var ErrNoKernel = errors.New("the module has no such kernel")
 
 // Load places the variables of a module. Its kernels are not compiled yet.
 func Load(m *ptx.Module) (*Program, error) {
-	p := &Program{module: m, kernels: map[string]func() (*Kernel, error){}, image: map[string]int64{}}
+	p := &Program{module: m, kernels: map[string]func() (*Kernel, error){}, image: map[string]int64{}, opcodes: opcodes()}
 	if err := p.placeVariables(); err != nil {
 		return nil, err
 	}

@@ -145,9 +145,10 @@ func (c *compiler) vote(o *op, members *int32) {
 // reduceWarp compiles redux.sync.op.type d, a, membermask.
 func (c *compiler) reduceWarp(o *op, members *int32) {
 	name := c.take("add", "min", "max", "and", "or", "xor")
+	form := floatForm{op: name, abs: c.has("abs"), nan: c.has("NaN")}
 	t := c.takeType()
-	fold := modifyInt(name, t)
-	if fold == nil || t.Width() != 32 {
+	fold := c.reduxFold(form, t)
+	if fold == nil || t.Width() != 32 || t.Lanes != 1 {
 		c.fail("this form of redux is not implemented")
 	}
 	c.args(3)
@@ -161,6 +162,21 @@ func (c *compiler) reduceWarp(o *op, members *int32) {
 		}
 		w.setReg(o.d, broadcast(sum), group)
 	})
+}
+
+// reduxFold finds how to combine two values. Floats have min and max, on sm_100a.
+func (c *compiler) reduxFold(form floatForm, t ptx.Type) update {
+	switch {
+	case t == typeF32 && (form.op == "min" || form.op == "max"):
+		if c.needs(100, 8, 6); c.program.module.Feature == "" {
+			c.fail("redux of .f32 needs target sm_100a")
+		}
+		pick := form.scalar(binary32)
+		return func(a, b uint64) uint64 { return pick(a, b, 0) }
+	case t.IsFloat() || form.abs || form.nan || form.op == "":
+		return nil
+	}
+	return modifyInt(form.op, t)
 }
 
 // match compiles match.any and match.all.

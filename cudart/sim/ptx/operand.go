@@ -29,7 +29,11 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 	case p.tok.kind == tokWord:
 		return p.parseName(b)
 	}
-	return p.number()
+	negative := p.accept("-")
+	if negative && p.tok.kind == tokWord {
+		return p.negative(b)
+	}
+	return p.magnitude(negative)
 }
 
 // maxElements is how long a vector operand may be: an accumulator of wgmma has 128.
@@ -131,6 +135,9 @@ func (p *parser) parseName(b *body) (Operand, error) {
 	if reg, _, ok := b.register(name); ok {
 		return p.parsePair(b, Operand{Kind: Register, Reg: reg})
 	}
+	if op, ok := p.selected(b, name); ok {
+		return op, nil
+	}
 	switch {
 	case name == "WARP_SZ":
 		return Operand{Kind: Immediate, Bits: 32}, nil
@@ -175,8 +182,10 @@ func (p *parser) offset() (int64, error) {
 }
 
 // number parses an immediate with an optional sign.
-func (p *parser) number() (Operand, error) {
-	negative := p.accept("-")
+func (p *parser) number() (Operand, error) { return p.magnitude(p.accept("-")) }
+
+// magnitude parses what follows the sign.
+func (p *parser) magnitude(negative bool) (Operand, error) {
 	if p.tok.kind != tokNumber {
 		return Operand{}, p.errorf("want an operand, found %s", p.found())
 	}

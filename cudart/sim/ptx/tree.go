@@ -101,7 +101,9 @@ const (
 type Operand struct {
 	Kind   OperandKind
 	Reg    int
-	Negate bool // "!p"
+	Negate bool   // "!p"
+	Minus  bool   // "-r"
+	Part   string // "h0" of "r.h0"
 	Bits   uint64
 	Name   string
 	Offset int64

@@ -28,6 +28,7 @@ var typeNames = map[string]Type{
 	"s8": {Signed, 8, 1}, "s16": {Signed, 16, 1}, "s32": {Signed, 32, 1}, "s64": {Signed, 64, 1},
 	"f16": {Float, 16, 1}, "f32": {Float, 32, 1}, "f64": {Float, 64, 1}, "bf16": {BFloat, 16, 1},
 	"f16x2": {Float, 16, 2}, "bf16x2": {BFloat, 16, 2}, "pred": {Pred, 1, 1},
+	"u16x2": {Unsigned, 16, 2}, "s16x2": {Signed, 16, 2}, "f32x2": {Float, 32, 2},
 	"e4m3": {E4M3, 8, 1}, "e4m3x2": {E4M3, 8, 2}, "e4m3x4": {E4M3, 8, 4},
 	"e5m2": {E5M2, 8, 1}, "e5m2x2": {E5M2, 8, 2}, "e5m2x4": {E5M2, 8, 4},
 }

@@ -353,7 +353,7 @@ func Unpack16(low, high, a *Lanes)
 //go:noescape
 func callF32FromBF16(d, a, b, c *Lanes)
 
-// F32FromBF16 converts bfloat16 numbers to singles.
+// F32FromBF16 converts bfloat16 numbers to singles. NaNs keep their bits.
 var F32FromBF16 = Instruction{callF32FromBF16, codeOf(56)}
 
 //go:noescape

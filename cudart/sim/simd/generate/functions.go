@@ -194,8 +194,8 @@ func conversions() []function {
 		{name: "Unpack16", doc: "splits 32 bits in two.", kind: split, before: []string{use("low16", 15)}, step: []string{
 			"VMOVDQU {a}, Y0", "VPSRLQ $16, Y0, Y1", "VPAND Y15, Y0, Y0", "VPAND Y15, Y1, Y1", "VMOVDQU Y0, {low}", "VMOVDQU Y1, {high}",
 		}},
-		{name: "F32FromBF16", doc: "converts bfloat16 numbers to singles.", kind: alu, before: []string{use("nan32", 15), use("low16", 14)}, step: []string{
-			"VPAND {a}, Y14, Y0", "VPSLLQ $16, Y0, Y0", "VCMPPS $3, Y0, Y0, Y1", "VBLENDVPS Y1, Y15, Y0, Y0", "VMOVDQU Y0, {d}",
+		{name: "F32FromBF16", doc: "converts bfloat16 numbers to singles. NaNs keep their bits.", kind: alu, before: []string{use("low16", 14)}, step: []string{
+			"VPAND {a}, Y14, Y0", "VPSLLQ $16, Y0, Y0", "VMOVDQU Y0, {d}",
 		}},
 		{name: "BF16FromF32", doc: "rounds singles to bfloat16, to nearest even.", kind: alu, before: []string{use("nan16", 15), use("one", 14)}, step: []string{
 			"VMOVDQU {a}, Y0", "VCMPPS $3, Y0, Y0, Y1",
