@@ -49,11 +49,14 @@ type ref struct {
 func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	c := &compiler{
 		program: p, entry: e,
-		kernel: &Kernel{Name: e.Name, MaxThreads: e.MaxThreads, Cluster: e.Cluster, MaxCluster: e.MaxCluster, module: p.module.Name},
+		kernel: &Kernel{Name: e.Name, Demands: demandsOf(e), module: p.module.Name},
 		preds:  map[int]int32{}, consts: map[constant]int32{},
 	}
 	if err := c.layout(); err != nil {
 		return nil, err
+	}
+	if e.BlocksAreClusters {
+		return nil, &ptx.Error{Module: p.module.Name, Line: e.Line, Text: e.Name, Reason: ".blocksareclusters is not implemented; give the grid in blocks"}
 	}
 	if len(e.Regs) > maxRegisters {
 		return nil, &ptx.Error{Module: p.module.Name, Line: e.Line, Text: e.Name, Reason: "the kernel has too many registers"}

@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim/ptx"
 )
 
@@ -27,16 +28,28 @@ type Fault struct {
 	Kind   FaultKind
 	Module string
 	Kernel string
-	Block  int
-	Thread int
+	Block  int // in the grid
+	Thread int // in the block
+	// The sizes of grid and block, by which Block and Thread have up to three dimensions.
+	GridDim, BlockDim cudart.Dim3
+
 	Line   int    // in the module's PTX
 	Text   string // the instruction
 	Reason string
 }
 
 func (f *Fault) Error() string {
-	return fmt.Sprintf("%s: %s in kernel %s, block %d, thread %d, at %s:%d: %q",
-		f.Kind, f.Reason, f.Kernel, f.Block, f.Thread, f.Module, f.Line, f.Text)
+	return fmt.Sprintf("%s: %s in kernel %s, block %s, thread %s, at %s:%d: %q",
+		f.Kind, f.Reason, f.Kernel, place(f.GridDim, f.Block), place(f.BlockDim, f.Thread), f.Module, f.Line, f.Text)
+}
+
+// place is a number, or of more dimensions the coordinates (x,y,z).
+func place(in cudart.Dim3, number int) string {
+	if in.Flat() {
+		return fmt.Sprint(number)
+	}
+	at := in.At(number)
+	return fmt.Sprintf("(%d,%d,%d)", at.X, at.Y, at.Z)
 }
 
 // fault describes what a lane did at the current instruction.
@@ -48,7 +61,7 @@ func (w *warp) fault(kind FaultKind, lane int, format string, args ...any) error
 func (w *warp) faultAt(in *ptx.Inst, kind FaultKind, lane int, format string, args ...any) error {
 	return &Fault{
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
-		Block: w.block.index, Thread: w.thread(lane),
+		Block: w.block.index, Thread: w.thread(lane), GridDim: w.grid.gridDim, BlockDim: w.grid.blockDim,
 		Line: in.Line, Text: in.Text, Reason: fmt.Sprintf(format, args...),
 	}
 }

@@ -21,9 +21,7 @@ type Kernel struct {
 	Name       string
 	ParamBytes int
 	Shared     int // bytes of static shared memory
-	MaxThreads int // largest block the kernel allows; 0 if it does not say
-	Cluster    int // blocks of a cluster that it demands; 0 if it does not
-	MaxCluster int // largest cluster that it allows; 0 if it does not say
+	Demands
 
 	module  string
 	code    []op

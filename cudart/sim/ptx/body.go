@@ -137,36 +137,6 @@ func (p *parser) parseParams(e *Entry) error {
 	return nil
 }
 
-// parsePerformance reads the tuning directives between parameters and body.
-// Only the sizes of blocks and clusters matter to execution.
-func (p *parser) parsePerformance(e *Entry) error {
-	for strings.HasPrefix(p.tok.text, ".") && p.tok.kind == tokWord {
-		name := p.advance().text
-		product := 1
-		for p.tok.kind == tokNumber {
-			n, err := p.integer()
-			if err != nil {
-				return err
-			}
-			product = int(min(uint64(product)*min(n, 1<<20), 1<<20))
-			p.accept(",")
-		}
-		if p.tok.kind == tokString {
-			p.advance()
-			p.accept(";")
-		}
-		switch name {
-		case ".maxntid", ".reqntid":
-			e.MaxThreads = product
-		case ".reqnctapercluster":
-			e.Cluster = product
-		case ".maxclusterrank":
-			e.MaxCluster = product
-		}
-	}
-	return nil
-}
-
 func (p *parser) parseBody(b *body) error {
 	for len(b.scopes) > 0 {
 		switch {

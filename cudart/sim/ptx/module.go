@@ -94,10 +94,14 @@ type Entry struct {
 	Regs       []Reg  // every register that the body uses; Operand.Reg indexes it
 	Vars       []*Var // .shared and .local variables of the body
 	Body       []Inst
-	MaxThreads int // the largest block that .maxntid or .reqntid allows; 0 if none is given
-	Cluster    int // blocks of a cluster that .reqnctapercluster demands; 0 if it does not
+	MaxThreads int // the largest block that .maxntid allows; 0 if none is given
 	MaxCluster int // the largest cluster that .maxclusterrank allows; 0 if none is given
-	Line       int
+	// Block and Cluster are what .reqntid and .reqnctapercluster demand, in x, y and z; zeros if not given.
+	Block, Cluster  [3]int
+	ExplicitCluster bool // .explicitcluster: a launch must give the size of clusters
+	// BlocksAreClusters: .blocksareclusters, by which a launch's grid counts clusters.
+	BlocksAreClusters bool
+	Line              int
 }
 
 // Inst is one instruction.
