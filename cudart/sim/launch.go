@@ -24,7 +24,7 @@ type launch struct {
 func (l *launch) config() exec.Config {
 	d := l.device
 	cfg := exec.Config{
-		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(), SharedBytes: l.shape.SharedBytes,
+		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(), SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
 		TensorCores: tensorcore.Of(d.info.Major),
 		Stop:        func() bool { return d.stop.Err() != nil },
@@ -44,7 +44,11 @@ func (l *launch) check() error {
 		return failedBy("launching "+l.kernel.Name(), err)
 	}
 	cfg := l.config()
-	if err := cfg.Check(l.kernel.code); err != nil {
+	err := cfg.Check(l.kernel.code)
+	if tooLarge := new(exec.TooLargeError); errors.As(err, &tooLarge) {
+		return failure("launching "+l.kernel.Name(), cudart.ErrCoopTooLarge, "%v", err)
+	}
+	if err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
 	return nil

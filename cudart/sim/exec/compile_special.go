@@ -45,6 +45,9 @@ func staticSpecial(name string) func(w *warp, lane int) uint64 {
 	if f, ok := staticSpecials[name]; ok {
 		return f
 	}
+	if f := environmentRegister(name); f != nil {
+		return f
+	}
 	base, component, _ := strings.Cut(name, ".")
 	dim, ok := dimensionSpecials[base]
 	if !ok {

@@ -4,6 +4,7 @@
 // The files by their names:
 //
 //	doc, program, op, compile*       PTX to ops: operands, register allocation, dispatch
+//	launch, cooperative              the shape of a launch, and what a kernel demands of it
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
@@ -66,6 +67,8 @@ const (
 	sharedWindow = 1 << RegionShift
 	localWindow  = 2 << RegionShift
 	paramWindow  = 3 << RegionShift
+
+	workspaceWindow = 4 << RegionShift // of a cooperative grid
 )
 
 // Memory gives the executor access to device memory.

@@ -27,7 +27,8 @@ type Config struct {
 	Blocks, Threads, Cluster      int
 	GridDim, BlockDim, ClusterDim cudart.Dim3
 
-	SharedBytes int // dynamic shared memory per block
+	Cooperative bool // all blocks are resident at once; see cooperative.go
+	SharedBytes int  // dynamic shared memory per block
 	Params      []byte
 	Image       uint64 // device address of the module's variables
 	SMs         int    // what %nsmid says; at least 1
@@ -60,6 +61,7 @@ type Grid struct {
 	cfg    Config
 	shape
 	params     span
+	workspace  span
 	cache      [64]span          // regions by the low bits of their number
 	multicasts map[uint64]Region // multicast regions by their number
 	// regions are those that were accessed, with disorder.
@@ -104,6 +106,7 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if r := cfg.Disorder; r != nil {
 		g.endDelay = r.IntN(1 << r.IntN(maxEndDelayLog2))
 	}
+	g.workspace = cfg.workspace()
 	g.startClusters()
 	return g, nil
 }

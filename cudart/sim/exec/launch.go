@@ -77,7 +77,7 @@ func (cfg *Config) Check(k *Kernel) error {
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
 		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
 	}
-	return errors.Join(cfg.checkBlock(k), cfg.checkCluster(k))
+	return errors.Join(cfg.checkBlock(k), cfg.checkCluster(k), cfg.checkCooperative())
 }
 
 // checkBlock compares the size of a block with what the kernel demands.

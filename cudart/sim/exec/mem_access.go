@@ -69,13 +69,15 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 }
 
 // window returns one of the executor's own regions: shared memory of a block of
-// the cluster, local memory of the thread, or the parameters.
+// the cluster, local memory of the thread, the parameters, or the workspace of a cooperative grid.
 func (w *warp) window(addr uint64, lane int) (*span, bool) {
 	switch addr >> RegionShift {
 	case sharedWindow >> RegionShift:
 		return w.sharedOf(addr)
 	case paramWindow >> RegionShift:
 		return &w.grid.params, true
+	case workspaceWindow >> RegionShift:
+		return &w.grid.workspace, w.grid.workspace.size > 0
 	case localWindow >> RegionShift:
 		n := w.grid.kernel.local
 		s := newSpan(localWindow, w.local[lane*n:(lane+1)*n])
