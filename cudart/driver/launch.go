@@ -118,10 +118,21 @@ func (k *kernel) checkLaunch(shape cudart.Launch, params []byte) error {
 	if shape.SharedBytes <= k.shared {
 		return nil
 	}
-	err := k.dev.api.call(k.dev.api.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(shape.SharedBytes))
-	if err != nil {
-		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", shape.SharedBytes, err)
+	return k.raiseShared(shape.SharedBytes)
+}
+
+// raiseShared raises the limit of the kernel's dynamic shared memory.
+func (k *kernel) raiseShared(bytes int) error {
+	a := k.dev.api
+	err := a.call(a.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(bytes))
+	if err == nil {
+		k.shared = bytes
+		return nil
 	}
-	k.shared = shape.SharedBytes
-	return nil
+	var most int32
+	if a.call(a.deviceGetAttribute, uintptr(unsafe.Pointer(&most)), attrMaxShared, uintptr(k.dev.handle)) != nil {
+		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", bytes, err)
+	}
+	return fmt.Errorf("asking for %d bytes of dynamic shared memory per block, of which %d are possible beside %d of static memory: %w",
+		bytes, int(most)-k.static, k.static, err)
 }

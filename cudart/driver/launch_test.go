@@ -200,7 +200,7 @@ func TestLaunchRefuses(t *testing.T) {
 		"short params":    {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
 		"half of params":  {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
 		"huge params":     {k, shape, 40000, cudart.ErrInvalidValue, "more than 32764"},
-		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes"},
+		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes of dynamic shared memory per block, of which 231424 are possible beside 1024 of static memory"},
 	} {
 		// Not a subtest: that would run on another thread, without the context.
 		err := s.Launch(test.kernel, test.shape, make([]byte, test.params))

@@ -36,6 +36,7 @@ type kernel struct {
 	module *module
 	name   string
 	handle uintptr
+	static int // bytes of static shared memory per block
 	// shared is how much dynamic shared memory a block may have so far.
 	shared int
 	// paramBytes is the size of the kernel's parameters, 0 where it has none
@@ -108,7 +109,7 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	if err := a.call(a.funcGetAttribute, uintptr(unsafe.Pointer(&static)), funcStaticShared, k.handle); err != nil {
 		return nil, fmt.Errorf("asking for the shared memory of kernel %s: %w", entry, err)
 	}
-	k.shared = max(0, defaultSharedBytes-int(static))
+	k.static, k.shared = int(static), max(0, defaultSharedBytes-int(static))
 	if err := k.findParams(); err != nil {
 		return nil, fmt.Errorf("asking for the parameters of kernel %s: %w", entry, err)
 	}

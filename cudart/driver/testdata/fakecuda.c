@@ -308,6 +308,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case 34: case 50: *value = 0; return 0;
 	case 75: *value = compute_major; return 0;
 	case 76: *value = 0; return 0;
+	case 97: *value = 227 << 10; return 0;
 	}
 	return vmm_attribute(value, attribute, device);
 }

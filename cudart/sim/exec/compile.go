@@ -178,11 +178,8 @@ func (c *compiler) layout() error {
 			place(c.local, v, &local)
 		}
 	}
-	if params > maxParams || shared > MaxSharedBytes || local > maxLocal {
-		return &ptx.Error{
-			Module: c.program.module.Name, Line: c.entry.Line, Text: c.entry.Name,
-			Reason: fmt.Sprintf("%d bytes of parameters, %d of shared and %d of local memory are more than a GPU has", params, shared, local),
-		}
+	if err := c.checkSizes(params, shared, local); err != nil {
+		return err
 	}
 	start := int64(16)
 	for _, v := range dynamic {
@@ -193,6 +190,26 @@ func (c *compiler) layout() error {
 		c.shared[v.Name] = int64(c.kernel.dynamic)
 	}
 	c.kernel.ParamBytes, c.kernel.Shared, c.kernel.local = int(params), int(shared), int(align(local, 16))
+	return nil
+}
+
+// checkSizes refuses what no GPU has room for, as ptxas does.
+func (c *compiler) checkSizes(params, shared, local int64) error {
+	for _, size := range []struct {
+		bytes, most int64
+		what        string
+	}{
+		{params, maxParams, "of parameters"},
+		{shared, MaxStaticShared, "of shared memory in variables of fixed size; declare an .extern array, and ask for dynamic shared memory at the launch"},
+		{local, maxLocal, "of local memory per thread"},
+	} {
+		if size.bytes > size.most {
+			return &ptx.Error{
+				Module: c.program.module.Name, Line: c.entry.Line, Text: c.entry.Name,
+				Reason: fmt.Sprintf("the kernel has %d bytes, and %d are possible, %s", size.bytes, size.most, size.what),
+			}
+		}
+	}
 	return nil
 }
 

@@ -11,10 +11,13 @@ import (
 	"gpurun/cudart/sim/tensorcore"
 )
 
-// Limits of a launch, those of a GPU of compute capability 9.0 or 10.0.
+// Limits of a launch.
 const (
-	MaxThreads     = cudart.MaxThreads
-	MaxSharedBytes = 227 << 10
+	MaxThreads = cudart.MaxThreads
+	// MaxSharedBytes is the most shared memory of a block on any GPU, MaxStaticShared the most that its
+	// variables of fixed size may take; the rest is dynamic.
+	MaxSharedBytes  = 227 << 10
+	MaxStaticShared = 48 << 10
 	// MaxResident is how many blocks of a grid run at once. Blocks that wait
 	// for blocks of a higher number than that wait for ever, as on a GPU that
 	// is too small for the grid.
@@ -29,6 +32,7 @@ type Config struct {
 
 	Cooperative bool // all blocks are resident at once; see cooperative.go
 	SharedBytes int  // dynamic shared memory per block
+	SharedLimit int  // the most shared memory of a block; 0 for MaxSharedBytes
 	Params      []byte
 	Image       uint64 // device address of the module's variables
 	SMs         int    // what %nsmid says; at least 1

@@ -70,14 +70,22 @@ func (cfg *Config) Check(k *Kernel) error {
 		return err
 	}
 	switch shared := k.dynamic + cfg.SharedBytes; {
-	case shared > MaxSharedBytes:
-		return fmt.Errorf("a block cannot have %d bytes of shared memory, %d of them dynamic; %d in all are possible", shared, cfg.SharedBytes, MaxSharedBytes)
+	case shared > cfg.sharedLimit():
+		return fmt.Errorf("a block cannot have %d bytes of dynamic shared memory; %d are possible beside %d of static memory",
+			cfg.SharedBytes, max(0, cfg.sharedLimit()-k.dynamic), k.dynamic)
 	case len(cfg.Params) != k.ParamBytes:
 		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
 		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
 	}
 	return errors.Join(cfg.checkBlock(k), cfg.checkCluster(k), cfg.checkCooperative())
+}
+
+func (cfg *Config) sharedLimit() int {
+	if cfg.SharedLimit == 0 {
+		return MaxSharedBytes
+	}
+	return cfg.SharedLimit
 }
 
 // checkBlock compares the size of a block with what the kernel demands.
