@@ -64,11 +64,11 @@ func TestGPUAndSimulatorAgreeOnSharedMemory(t *testing.T) {
 func checkStatic(t *testing.T, d cudart.Device) {
 	t.Helper()
 	const text = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n" +
-		".shared .b8 large[BYTES];\n.reg .b64 p;\nld.param.u64 p, [out];\nst.global.u64 [p], large;\nret;\n}\n"
-	if _, err := d.LoadModule("most", []byte(strings.Replace(text, "BYTES", "49152", 1))); err != nil {
+		".shared .b8 large[BYTES];\n.reg .b64 p, v;\nld.param.u64 p, [out];\nmov.u64 v, large;\nst.global.u64 [p], v;\nret;\n}\n"
+	if _, err := d.LoadModule("most", []byte(strings.Replace(text, "BYTES", "232448", 1))); err != nil {
 		t.Error(err)
 	}
-	_, err := d.LoadModule("more", []byte(strings.Replace(text, "BYTES", "49153", 1)))
+	_, err := d.LoadModule("more", []byte(strings.Replace(text, "BYTES", "232449", 1)))
 	if !isResult(err, cudart.ErrInvalidPTX) {
 		t.Errorf("too large a variable: %v", err)
 	}

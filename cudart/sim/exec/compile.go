@@ -200,7 +200,7 @@ func (c *compiler) checkSizes(params, shared, local int64) error {
 		what        string
 	}{
 		{params, maxParams, "of parameters"},
-		{shared, MaxStaticShared, "of shared memory in variables of fixed size; declare an .extern array, and ask for dynamic shared memory at the launch"},
+		{shared, MaxSharedBytes, "of shared memory"},
 		{local, maxLocal, "of local memory per thread"},
 	} {
 		if size.bytes > size.most {

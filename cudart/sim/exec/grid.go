@@ -14,10 +14,9 @@ import (
 // Limits of a launch.
 const (
 	MaxThreads = cudart.MaxThreads
-	// MaxSharedBytes is the most shared memory of a block on any GPU, MaxStaticShared the most that its
-	// variables of fixed size may take; the rest is dynamic.
-	MaxSharedBytes  = 227 << 10
-	MaxStaticShared = 48 << 10
+	// MaxSharedBytes is the most shared memory of a block on any GPU, static and dynamic. CUDA's compiler
+	// takes 48 KB of static memory, the driver's (580) what the GPU has.
+	MaxSharedBytes = 227 << 10
 	// MaxResident is how many blocks of a grid run at once. Blocks that wait
 	// for blocks of a higher number than that wait for ever, as on a GPU that
 	// is too small for the grid.
