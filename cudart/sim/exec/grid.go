@@ -43,6 +43,9 @@ type Config struct {
 	// PriorDone, where it is not nil, says whether the grid has completed that
 	// griddepcontrol.wait waits for.
 	PriorDone func() bool
+	// TearVectors makes vector accesses element by element, which is all that PTX promises
+	// (mem_whole.go).
+	TearVectors bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
 	// memory disorder: blocks and warps take short turns in random order,
 	// stores become visible late, and weak loads see old values. The outcome depends on

@@ -18,7 +18,9 @@ type access struct {
 	writes bool
 	fixed  bool // a load by .nc, from memory that is read-only while the kernel runs
 	order  order
-	move   movers
+	piece  uint64 // bytes that a GPU accesses at once
+	move   movers // by a GPU
+	torn   movers // of elements one by one
 }
 
 // bytes is the size of the whole access.
@@ -144,16 +146,23 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 // moveAll moves the elements of all 32 lanes. ok is false where the lanes are not in one region, or
 // one of them is at fault: the loop over lanes then finds out which.
 func (w *warp) moveAll(o *op) (*span, bool) {
+	move := &o.mem.move
+	if w.grid.cfg.TearVectors {
+		move = &o.mem.torn
+	}
+	if move.all == nil {
+		return nil, false
+	}
 	if w.forms[o.a]&isAffine != 0 {
 		r := w.affines[o.a].plus(affine{base: o.mem.bias})
 		if s, ok := w.affineSpan(o, r); ok {
-			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
+			move.strided(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
 			return s, true
 		}
 		w.expandLanes(o.a)
 	}
 	if s := w.uniformSpan(o); s != nil {
-		o.mem.move.all(w, o, s.ptr)
+		move.all(w, o, s.ptr)
 		return s, true
 	}
 	return nil, false

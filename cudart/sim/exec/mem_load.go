@@ -10,7 +10,7 @@ import (
 // Memory order. Weak accesses are plain copies. Volatile, relaxed, acquire and
 // release accesses are sequentially consistent atomics on the memory itself,
 // which is stronger than any of them asks for, and which other processes that
-// map the memory see. Of a vector each element is atomic by itself. With disorder
+// map the memory see. What is one access of a vector is in mem_whole.go. With disorder
 // stores come later (order_storebuffer.go), and weak loads see what was (order_history.go).
 
 // cacheHints are modifiers that change performance and nothing else.
@@ -82,7 +82,7 @@ func (c *compiler) load(o *op) {
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
-	mem.move = loads(len(elems), mem.size, mem.signed)
+	mem.piece, mem.move, mem.torn = pieceOf(mem), loadsOfPieces(mem), loads(mem.size, mem.signed)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run, o.takesAffine = loadStrong, false
 	}
@@ -111,7 +111,7 @@ func loadWeak(w *warp, o *op, mask uint32) error {
 		}
 	}
 	w.expandOperands(o)
-	return w.loadLanes(o, mask, readPlain)
+	return w.loadLanes(o, mask)
 }
 
 // seesMemory reports whether weak loads are plain copies of what memory holds.
@@ -129,9 +129,13 @@ func (w *warp) loadUniform(o *op) bool {
 	if !ok {
 		return false
 	}
-	p := unsafe.Add(s.ptr, addr-s.base)
-	for k, slot := range o.mem.vector {
-		w.setAffine(slot, affine{base: o.mem.loaded(k, readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size))})
+	p, size := unsafe.Add(s.ptr, addr-s.base), w.pieceBytes(o.mem)
+	for k := 0; k < len(o.mem.vector); {
+		v := readPiece(unsafe.Add(p, uint64(k)*o.mem.size), size)
+		for i := range int(size / o.mem.size) {
+			w.setAffine(o.mem.vector[k], affine{base: o.mem.loaded(k, v.element(i, o.mem.size))})
+			k++
+		}
 	}
 	return true
 }
@@ -148,7 +152,7 @@ func (a *access) loaded(k int, v uint64) uint64 {
 // loadStrong also remembers what it saw, because a warp that sees the same
 // again and again is spinning.
 func loadStrong(w *warp, o *op, mask uint32) error {
-	if err := w.loadLanes(o, mask, readAtomic); err != nil {
+	if err := w.loadLanes(o, mask); err != nil {
 		return err
 	}
 	for m := mask; m != 0; m &= m - 1 {
@@ -169,19 +173,22 @@ func (w *warp) observe(value uint64) {
 }
 
 // loadLanes loads lane by lane.
-func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size uint64) uint64) error {
+func (w *warp) loadLanes(o *op, mask uint32) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
-	stale := !o.mem.order.strong()
+	stale, piece := !o.mem.order.strong(), w.pieceBytes(o.mem)
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.pointer(o, addresses[lane], lane)
 		if err != nil {
 			return err
 		}
-		for k, slot := range o.mem.vector {
+		for k := 0; k < len(o.mem.vector); {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.visibleValue(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
-			w.regs[slot][lane] = o.mem.loaded(k, v)
+			v := w.visibleValue(readPiece(at, piece), at, piece, lane, stale, o.mem.fixed)
+			for i := range int(piece / o.mem.size) {
+				w.regs[o.mem.vector[k]][lane] = o.mem.loaded(k, v.element(i, o.mem.size))
+				k++
+			}
 		}
 		if !stale {
 			w.block.view.observe(p) // behind the load
