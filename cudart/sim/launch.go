@@ -26,8 +26,8 @@ func (l *launch) config() exec.Config {
 	cfg := exec.Config{
 		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(), SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
-		TensorCores: tensorcore.Of(d.info.Major),
-		Stop:        func() bool { return d.stop.Err() != nil },
+		TensorCores: tensorcore.Of(d.info.Major), SharedLimit: sharedBytesOf(d.info), TearVectors: d.tearVectors,
+		Stop: func() bool { return d.stop.Err() != nil },
 	}
 	if l.kernel.module.image != nil {
 		cfg.Image = l.kernel.module.image.base

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strings"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
 	"gpurun/cudart/sim/ptx"
@@ -49,8 +51,8 @@ func (d *Device) checkTarget(op string, m *ptx.Module) error {
 		return failure(op, cudart.ErrUnsupportedPTX, "%s is PTX %d.%d, and the simulator knows PTX up to %d.%d",
 			m.Name, m.Major, m.Minor, isaMajor, isaMinor)
 	case m.SM > 10*d.info.Major+d.info.Minor:
-		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
-			m.Name, m.Target, d.info.Major, d.info.Minor)
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d; --sim-arch can be %s",
+			m.Name, m.Target, d.info.Major, d.info.Minor, strings.Join(Arches(), ", "))
 	case m.Feature != "" && m.Target != "sm_90a" && m.Target != "sm_100a":
 		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s; of the specific targets the simulator takes sm_90a and sm_100a",
 			m.Name, m.Target)

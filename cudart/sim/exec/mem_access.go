@@ -19,8 +19,7 @@ type access struct {
 	fixed  bool // a load by .nc, from memory that is read-only while the kernel runs
 	order  order
 	piece  uint64 // bytes that a GPU accesses at once
-	move   movers // by a GPU
-	torn   movers // of elements one by one
+	move   movers
 }
 
 // bytes is the size of the whole access.
@@ -147,9 +146,6 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 // one of them is at fault: the loop over lanes then finds out which.
 func (w *warp) moveAll(o *op) (*span, bool) {
 	move := &o.mem.move
-	if w.grid.cfg.TearVectors {
-		move = &o.mem.torn
-	}
 	if move.all == nil {
 		return nil, false
 	}

@@ -11,8 +11,7 @@ type movers struct {
 	strided func(w *warp, o *op, p unsafe.Pointer, step uint64) // at affine addresses, the first of which is p
 }
 
-// loads finds those that load elements one by one: a register that is narrower than its
-// element's sign extension does not need it.
+// loads finds those that load one element per lane.
 func loads(size uint64, signed bool) movers {
 	switch {
 	case size == 1 && signed:
@@ -31,7 +30,7 @@ func loads(size uint64, signed bool) movers {
 	return movers{loadAll[uint64], loadStrided[uint64]}
 }
 
-// stores finds those that store elements one by one.
+// stores finds those that store one element per lane.
 func stores(size uint64) movers {
 	switch size {
 	case 1:

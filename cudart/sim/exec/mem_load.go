@@ -82,7 +82,7 @@ func (c *compiler) load(o *op) {
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
-	mem.piece, mem.move, mem.torn = pieceOf(mem), loadsOfPieces(mem), loads(mem.size, mem.signed)
+	mem.piece, mem.move = pieceOf(mem), loadsOfPieces(mem)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run, o.takesAffine = loadStrong, false
 	}

@@ -30,7 +30,7 @@ func (c *compiler) store(o *op) {
 	}
 	mem.writes = true
 	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
-	mem.piece, mem.move, mem.torn = pieceOf(mem), storesOfPieces(mem), stores(mem.size)
+	mem.piece, mem.move = pieceOf(mem), storesOfPieces(mem)
 	if order.strong() {
 		o.run, o.takesAffine = storeStrong, false
 	}

@@ -9,8 +9,9 @@ import "unsafe"
 //   - One of 16 bytes is one, but for st.volatile, which is two of 8.
 //   - Larger ones are accesses of 16 bytes.
 //
-// What is one access is a piece here. With [Config.TearVectors] each element is a piece. The pieces of an
-// instruction reach memory in order, with disorder in any order.
+// What is one access is a piece here. With [Config.TearVectors] each element is a piece of strong accesses,
+// and with disorder of all that do not access memory at once. The pieces of an instruction reach memory
+// in order, with disorder in any order.
 //
 // The host has accesses of 16 bytes that other processes see whole if it has AVX: Intel and AMD say so
 // of aligned ones. Otherwise a piece of 16 bytes is two of 8 in memory.
