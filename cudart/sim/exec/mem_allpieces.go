@@ -17,9 +17,9 @@ func loadsOfPieces(a *access) movers {
 		return atOffsets(loadPacked[uint32])
 	case size == 8:
 		return atOffsets(loadPacked[uint64])
-	case size == wholeBytes && hasWhole && n == 2:
+	case size == wholeBytes && hasAllLanes && n == 2:
 		return atOffsets(loadPairs)
-	case size == wholeBytes && hasWhole && n == 4:
+	case size == wholeBytes && hasAllLanes && n == 4:
 		return atOffsets(loadFours)
 	}
 	return movers{}
@@ -36,9 +36,9 @@ func storesOfPieces(a *access) movers {
 		return atOffsets(storePacked[uint32])
 	case size == 8:
 		return atOffsets(storePacked[uint64])
-	case size == wholeBytes && hasWhole && n == 2:
+	case size == wholeBytes && hasAllLanes && n == 2:
 		return atOffsets(storePairs)
-	case size == wholeBytes && hasWhole && n == 4:
+	case size == wholeBytes && hasAllLanes && n == 4:
 		return atOffsets(storeFours)
 	}
 	return movers{}
@@ -54,21 +54,39 @@ func (a *access) extendsSign() bool {
 	return false
 }
 
-// atOffsets makes movers of one that moves lanes at offsets.
-func atOffsets(all func(w *warp, o *op, p unsafe.Pointer)) movers {
-	return movers{all, func(w *warp, o *op, p unsafe.Pointer, step uint64) {
-		for i := range w.offsets {
-			w.offsets[i] = uint64(i) * step
-		}
-		all(w, o, p)
-	}}
+// lanesMover moves the elements of all lanes, which are at offsets from p.
+type lanesMover func(w *warp, o *op, p unsafe.Pointer, offsets *lanes)
+
+// adjacent are the offsets of pieces of 16 bytes one behind the other.
+var adjacent = func() (v lanes) {
+	for i := range v {
+		v[i] = wholeBytes * uint64(i)
+	}
+	return v
+}()
+
+// atOffsets makes movers of one at offsets.
+func atOffsets(move lanesMover) movers {
+	return movers{
+		all: func(w *warp, o *op, p unsafe.Pointer) { move(w, o, p, &w.offsets) },
+		strided: func(w *warp, o *op, p unsafe.Pointer, step uint64) {
+			if step == wholeBytes {
+				move(w, o, p, &adjacent)
+				return
+			}
+			for i := range w.offsets {
+				w.offsets[i] = uint64(i) * step
+			}
+			move(w, o, p, &w.offsets)
+		},
+	}
 }
 
 // loadPacked loads all elements of a lane as one T.
-func loadPacked[T unsigned](w *warp, o *op, p unsafe.Pointer) {
+func loadPacked[T unsigned](w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	width, mask := 8*o.mem.size, widthMask(int(8*o.mem.size))
-	for i := range w.offsets {
-		v := uint64(*(*T)(unsafe.Add(p, w.offsets[i])))
+	for i := range offsets {
+		v := uint64(*(*T)(unsafe.Add(p, offsets[i])))
 		for k, slot := range o.mem.vector {
 			w.regs[slot][i] = v & mask & o.mem.masks[k]
 			v >>= width
@@ -76,33 +94,33 @@ func loadPacked[T unsigned](w *warp, o *op, p unsafe.Pointer) {
 	}
 }
 
-func storePacked[T unsigned](w *warp, o *op, p unsafe.Pointer) {
+func storePacked[T unsigned](w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	width, mask := 8*o.mem.size, widthMask(int(8*o.mem.size))
-	for i := range w.offsets {
+	for i := range offsets {
 		v := uint64(0)
 		for k, slot := range o.mem.vector {
 			v |= w.regs[slot][i] & mask << (uint64(k) * width)
 		}
-		*(*T)(unsafe.Add(p, w.offsets[i])) = T(v)
+		*(*T)(unsafe.Add(p, offsets[i])) = T(v)
 	}
 }
 
-func loadPairs(w *warp, o *op, p unsafe.Pointer) {
+func loadPairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	v := o.mem.vector
-	loadPairsAVX(p, &w.offsets, &w.regs[v[0]], &w.regs[v[1]])
+	loadPairsAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
 }
 
-func storePairs(w *warp, o *op, p unsafe.Pointer) {
+func storePairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	v := o.mem.vector
-	storePairsAVX(p, &w.offsets, &w.regs[v[0]], &w.regs[v[1]])
+	storePairsAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
 }
 
-func loadFours(w *warp, o *op, p unsafe.Pointer) {
+func loadFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	v := o.mem.vector
-	loadFoursAVX(p, &w.offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
+	loadFoursAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
 }
 
-func storeFours(w *warp, o *op, p unsafe.Pointer) {
+func storeFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 	v := o.mem.vector
-	storeFoursAVX(p, &w.offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
+	storeFoursAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
 }

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasWhole: the host accesses 16 aligned bytes at once.
-var hasWhole = cpu.X86.HasAVX
+// hasWhole: the host accesses 16 aligned bytes at once. hasAllLanes: and there are functions here that do so
+// for all lanes.
+var hasWhole, hasAllLanes = cpu.X86.HasAVX, cpu.X86.HasAVX2
 
 // load16 and store16 access 16 bytes at a multiple of 16.
 func load16(p unsafe.Pointer) (low, high uint64) {
@@ -34,13 +35,13 @@ func store16AVX(p unsafe.Pointer, low, high uint64)
 // For all lanes: 16 bytes at p plus each offset, as two registers of 64 bits or four of 32.
 //
 //go:noescape
-func loadPairsAVX(p unsafe.Pointer, offsets, a, b *lanes)
+func loadPairsAVX2(p unsafe.Pointer, offsets, a, b *lanes)
 
 //go:noescape
-func storePairsAVX(p unsafe.Pointer, offsets, a, b *lanes)
+func storePairsAVX2(p unsafe.Pointer, offsets, a, b *lanes)
 
 //go:noescape
-func loadFoursAVX(p unsafe.Pointer, offsets, a, b, c, d *lanes)
+func loadFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes)
 
 //go:noescape
-func storeFoursAVX(p unsafe.Pointer, offsets, a, b, c, d *lanes)
+func storeFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes)

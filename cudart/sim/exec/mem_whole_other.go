@@ -4,17 +4,18 @@ package exec
 
 import "unsafe"
 
-// hasWhole: the host accesses 16 aligned bytes at once.
-const hasWhole = false
+// hasWhole: the host accesses 16 aligned bytes at once. hasAllLanes: and there are functions here that do so
+// for all lanes.
+const hasWhole, hasAllLanes = false, false
 
 func load16(p unsafe.Pointer) (low, high uint64) { return twoLoads(p) }
 
 func store16(p unsafe.Pointer, low, high uint64) { twoStores(p, low, high) }
 
-func loadPairsAVX(p unsafe.Pointer, offsets, a, b *lanes) {}
+func loadPairsAVX2(p unsafe.Pointer, offsets, a, b *lanes) {}
 
-func storePairsAVX(p unsafe.Pointer, offsets, a, b *lanes) {}
+func storePairsAVX2(p unsafe.Pointer, offsets, a, b *lanes) {}
 
-func loadFoursAVX(p unsafe.Pointer, offsets, a, b, c, d *lanes) {}
+func loadFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes) {}
 
-func storeFoursAVX(p unsafe.Pointer, offsets, a, b, c, d *lanes) {}
+func storeFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes) {}
