@@ -58,7 +58,20 @@ func TestGPUAndSimulatorAgreeOnSharedMemory(t *testing.T) {
 	defer d.Close()
 	checkShared(t, d, 227<<10)
 	checkStatic(t, d)
+	checkReserved(t, d)
 }
+
+// checkReserved asks where shared memory begins.
+func checkReserved(t *testing.T, d cudart.Device) {
+	t.Helper()
+	want := []uint32{0, 288, 1024, 1024, 1136, 2176, 2048, 77}
+	got := launchWords(t, d, sharedPTX, "reserved", cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 2048}, len(want))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReservedSharedMemory(t *testing.T) { checkReserved(t, openWith(t, Options{})) }
 
 // checkStatic declares variables in shared memory, of the most bytes that are possible and of more.
 func checkStatic(t *testing.T, d cudart.Device) {

@@ -156,7 +156,9 @@ func (c *compiler) takeSpace() ptx.Space {
 // layout gives every parameter and variable its offset.
 func (c *compiler) layout() error {
 	c.params, c.shared, c.local = map[string]int64{}, map[string]int64{}, map[string]int64{}
-	var params, shared, local int64
+	var params, local int64
+	reserved := c.reservedShared()
+	shared := reserved
 	place := func(offsets map[string]int64, v *ptx.Var, end *int64) {
 		*end = align(*end, int64(v.Align))
 		offsets[v.Name] = *end
@@ -178,18 +180,18 @@ func (c *compiler) layout() error {
 			place(c.local, v, &local)
 		}
 	}
-	if err := c.checkSizes(params, shared, local); err != nil {
+	if err := c.checkSizes(params, shared-reserved, local); err != nil {
 		return err
 	}
 	start := int64(16)
 	for _, v := range dynamic {
 		start = max(start, int64(v.Align))
 	}
-	c.kernel.dynamic = int(align(shared, start))
+	c.kernel.dynamic, c.kernel.reserved = int(align(shared, start)), int(reserved)
 	for _, v := range dynamic {
 		c.shared[v.Name] = int64(c.kernel.dynamic)
 	}
-	c.kernel.ParamBytes, c.kernel.Shared, c.kernel.local = int(params), int(shared), int(align(local, 16))
+	c.kernel.ParamBytes, c.kernel.Shared, c.kernel.local = int(params), int(shared-reserved), int(align(local, 16))
 	return nil
 }
 

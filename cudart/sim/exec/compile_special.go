@@ -9,23 +9,23 @@ import (
 // staticSpecials are the special registers whose value a lane keeps for life, but for those of three
 // dimensions.
 var staticSpecials = map[string]func(w *warp, lane int) uint64{
-	"_":                           func(*warp, int) uint64 { return 0 },
-	"%laneid":                     func(_ *warp, lane int) uint64 { return uint64(lane) },
-	"%warpid":                     func(w *warp, _ int) uint64 { return uint64(w.index) },
-	"%nwarpid":                    func(w *warp, _ int) uint64 { return uint64(len(w.block.warps)) },
-	"%smid":                       func(w *warp, _ int) uint64 { return uint64(w.block.index % w.grid.cfg.SMs) },
-	"%nsmid":                      func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SMs) },
-	"%gridid":                     func(*warp, int) uint64 { return 0 },
-	"%dynamic_smem_size":          func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SharedBytes) },
-	"%total_smem_size":            func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) },
-	"%lanemask_eq":                func(_ *warp, lane int) uint64 { return 1 << lane },
-	"%lanemask_lt":                func(_ *warp, lane int) uint64 { return 1<<lane - 1 },
-	"%lanemask_le":                func(_ *warp, lane int) uint64 { return 2<<lane - 1 },
-	"%lanemask_gt":                func(_ *warp, lane int) uint64 { return fullMask &^ (2<<lane - 1) },
-	"%lanemask_ge":                func(_ *warp, lane int) uint64 { return fullMask &^ (1<<lane - 1) },
-	"%cluster_ctarank":            func(w *warp, _ int) uint64 { return uint64(w.block.rank) },
-	"%cluster_nctarank":           func(w *warp, _ int) uint64 { return uint64(w.grid.clusterBlocks) },
-	"%reserved_smem_offset_begin": func(*warp, int) uint64 { return 0 },
+	"_":                  func(*warp, int) uint64 { return 0 },
+	"%laneid":            func(_ *warp, lane int) uint64 { return uint64(lane) },
+	"%warpid":            func(w *warp, _ int) uint64 { return uint64(w.index) },
+	"%nwarpid":           func(w *warp, _ int) uint64 { return uint64(len(w.block.warps)) },
+	"%smid":              func(w *warp, _ int) uint64 { return uint64(w.block.index % w.grid.cfg.SMs) },
+	"%nsmid":             func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SMs) },
+	"%gridid":            func(*warp, int) uint64 { return 0 },
+	"%dynamic_smem_size": func(w *warp, _ int) uint64 { return uint64(w.grid.cfg.SharedBytes) },
+	"%total_smem_size":   func(w *warp, _ int) uint64 { return uint64(align(w.grid.usedShared(), sharedGranule)) },
+	"%aggr_smem_size":    func(w *warp, _ int) uint64 { return uint64(reservedBytes + w.grid.usedShared()) },
+	"%lanemask_eq":       func(_ *warp, lane int) uint64 { return 1 << lane },
+	"%lanemask_lt":       func(_ *warp, lane int) uint64 { return 1<<lane - 1 },
+	"%lanemask_le":       func(_ *warp, lane int) uint64 { return 2<<lane - 1 },
+	"%lanemask_gt":       func(_ *warp, lane int) uint64 { return fullMask &^ (2<<lane - 1) },
+	"%lanemask_ge":       func(_ *warp, lane int) uint64 { return fullMask &^ (1<<lane - 1) },
+	"%cluster_ctarank":   func(w *warp, _ int) uint64 { return uint64(w.block.rank) },
+	"%cluster_nctarank":  func(w *warp, _ int) uint64 { return uint64(w.grid.clusterBlocks) },
 }
 
 // dimensionSpecials are those with the components x, y and z. A fourth one, w, is always 0.
@@ -44,6 +44,9 @@ var dimensionSpecials = map[string]func(w *warp, lane int) cudart.Dim3{
 func staticSpecial(name string) func(w *warp, lane int) uint64 {
 	if f, ok := staticSpecials[name]; ok {
 		return f
+	}
+	if offset, ok := reservedOffsets[name]; ok {
+		return func(*warp, int) uint64 { return offset }
 	}
 	if f := environmentRegister(name); f != nil {
 		return f

@@ -69,10 +69,10 @@ func (cfg *Config) Check(k *Kernel) error {
 	if err := l.CheckShape(); err != nil {
 		return err
 	}
-	switch shared := k.dynamic + cfg.SharedBytes; {
-	case shared > cfg.sharedLimit():
+	switch static := k.dynamic - k.reserved; {
+	case static+cfg.SharedBytes > cfg.sharedLimit():
 		return fmt.Errorf("a block cannot have %d bytes of dynamic shared memory; %d are possible beside %d of static memory",
-			cfg.SharedBytes, max(0, cfg.sharedLimit()-k.dynamic), k.dynamic)
+			cfg.SharedBytes, max(0, cfg.sharedLimit()-static), static)
 	case len(cfg.Params) != k.ParamBytes:
 		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:

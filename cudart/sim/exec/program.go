@@ -31,6 +31,8 @@ type Kernel struct {
 	async   []int32 // registers of wgmma.mma_async, in ascending order
 	local   int     // bytes of local memory per thread
 	dynamic int     // offset of dynamic shared memory
+	// reserved is how much of the static shared memory is CUDA's.
+	reserved int
 
 	copiesShared bool // it has bulk copies from shared memory
 
