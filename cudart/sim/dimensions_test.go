@@ -2,6 +2,7 @@ package sim
 
 import (
 	_ "embed"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
@@ -75,7 +76,45 @@ func TestGPUAndSimulatorAgreeOnDimensions(t *testing.T) {
 	checkDimensions(t, d)
 	checkParameters(t, d)
 	checkDirectives(t, d, false)
+	checkPrepared(t, d)
+	for _, grid := range []cudart.Dim3{{X: 1, Y: 65535, Z: 1}, {X: 1, Y: 1, Z: 65535}} {
+		s := mustStream(t, d)
+		if err := s.Launch(dimensionsKernel(t, d, "most"), cudart.Launch{GridDim: grid, Threads: 1}, params(0)); err != nil {
+			t.Errorf("a grid of %v: %v", grid, err)
+		}
+	}
 }
+
+// checkPrepared launches on a stream that was prepared for short-running kernels, in changing shapes.
+func checkPrepared(t *testing.T, d cudart.Device) {
+	t.Helper()
+	k, s := dimensionsKernel(t, d, "dimensions"), mustStream(t, d)
+	if err := s.Prepare(k); err != nil {
+		t.Fatal(err)
+	}
+	for _, shape := range []cudart.Launch{
+		{GridDim: cudart.Dim3{X: 2, Y: 3, Z: 2}, BlockDim: cudart.Dim3{X: 4, Y: 3, Z: 5}, ShortRunning: true},
+		{GridDim: cudart.Dim3{X: 3, Y: 2}, BlockDim: cudart.Dim3{X: 5, Y: 3, Z: 4}, ShortRunning: true},
+		{Blocks: 2, Threads: 3, ShortRunning: true},
+	} {
+		want := places(shape, 0)
+		out := mustMalloc(t, d, int64(4*len(want)))
+		if err := s.Launch(k, shape, params(uint64(out))); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 4*len(want))
+		if err := s.Download(got, out); err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			if binary.LittleEndian.Uint32(got[4*i:]) != w {
+				t.Fatalf("%+v: word %d of thread %d is %d, want %d", shape, i%placeWords, i/placeWords, binary.LittleEndian.Uint32(got[4*i:]), w)
+			}
+		}
+	}
+}
+
+func TestPreparedLaunches(t *testing.T) { checkPrepared(t, openWith(t, Options{})) }
 
 // checkParameters passes parameters of several sizes in one block.
 func checkParameters(t *testing.T, d cudart.Device) {

@@ -31,7 +31,7 @@
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
 // gives, so that kernels which rely on more are seen to fail; order_storebuffer.go lists what is
-// guaranteed and what goes unnoticed.
+// guaranteed and what goes unnoticed. What of a vector is accessed at once is in mem_whole.go.
 //
 // An asynchronous copy is performed when a thread waits for its group, or before the block's
 // next turn; with disorder, before a later turn. A multiplication by a warpgroup is performed when a

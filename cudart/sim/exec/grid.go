@@ -13,7 +13,6 @@ import (
 
 // Limits of a launch.
 const (
-	MaxThreads = cudart.MaxThreads
 	// MaxSharedBytes is the most shared memory of a block on any GPU, static and dynamic. CUDA's compiler
 	// takes 48 KB of static memory, the driver's (580) what the GPU has.
 	MaxSharedBytes = 227 << 10
