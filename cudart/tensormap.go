@@ -3,6 +3,7 @@ package cudart
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // TensorMapBytes is the size of an encoded tensor map, and TensorMapAlign what
@@ -15,11 +16,11 @@ const (
 // TensorMap describes a tensor in device memory, and the box of it that one
 // cp.async.bulk.tensor copies to or from shared memory. Dimension 0 is the
 // innermost, whose elements are adjacent. A load fills what of a box lies outside
-// the tensor with zeroes, a store leaves it out. The first coordinate of a copy is a multiple
+// the tensor with zeroes or NaN, a store leaves it out. The first coordinate of a copy is a multiple
 // of 16 bytes, and a store has no negative ones.
 //
-// It is what cuTensorMapEncodeTiled takes, without interleaving and with element
-// strides of 1. [Device.EncodeTensorMap] turns it into what a kernel reads.
+// It is what cuTensorMapEncodeTiled takes, without interleaving. [Device.EncodeTensorMap] turns it
+// into what a kernel reads.
 type TensorMap struct {
 	Base    DevicePtr // of element 0, a multiple of 16
 	Type    TensorType
@@ -31,41 +32,56 @@ type TensorMap struct {
 	// their exclusive or with those from bit 7 on. A box begins at any multiple of 128 bytes
 	// in shared memory, and the pattern is that of the addresses.
 	Swizzle int
+	// Steps are the distances between adjacent elements of the box, 1 to 8 in each dimension, or nil for 1.
+	// The box's extent counts the elements of the tensor that it spans. That of dimension 0 is 1.
+	Steps []int
+	// FillNaN fills what of a box of floats lies outside the tensor with NaN instead of zeroes.
+	FillNaN bool
 	// L2Promotion is 0, or the bytes that a read fetches to the L2 cache: 64, 128
 	// or 256.
 	L2Promotion int
 }
 
-// TensorType is the type of a tensor's elements. Copies only use its size. The
-// numbers are those of CUtensorMapDataType.
+// TensorType is the type of a tensor's elements. The numbers are those of CUtensorMapDataType.
 type TensorType uint32
 
-// The types of elements.
+// The types of elements. Loads round elements of the types TF32 to tf32.
 const (
-	TensorUint8    TensorType = 0
-	TensorFloat16  TensorType = 6
-	TensorFloat32  TensorType = 7
-	TensorBFloat16 TensorType = 9
+	TensorUint8 TensorType = iota
+	TensorUint16
+	TensorUint32
+	TensorInt32
+	TensorUint64
+	TensorInt64
+	TensorFloat16
+	TensorFloat32
+	TensorFloat64
+	TensorBFloat16
+	TensorFloat32FTZ
+	TensorTF32
+	TensorTF32FTZ
 )
+
+// bytesOfTypes are the sizes of the types.
+var bytesOfTypes = [...]int{1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}
 
 // Bytes is the size of an element, or 0 for an unknown type.
 func (t TensorType) Bytes() int {
-	switch t {
-	case TensorUint8:
-		return 1
-	case TensorFloat16, TensorBFloat16:
-		return 2
-	case TensorFloat32:
-		return 4
+	if int(t) < len(bytesOfTypes) {
+		return bytesOfTypes[t]
 	}
 	return 0
 }
+
+// IsFloat reports whether elements are floating-point numbers.
+func (t TensorType) IsFloat() bool { return t >= TensorFloat16 && t <= TensorTF32FTZ }
 
 const (
 	maxDimensions = 5
 	maxElements   = int64(1) << 32
 	strideLimit   = int64(1) << 40
 	maxBox        = 256
+	maxStep       = 8
 )
 
 // Check says what is wrong with m on any device.
@@ -105,6 +121,12 @@ func (m *TensorMap) checkBox() error {
 	}
 	row := m.Box[0] * m.Type.Bytes()
 	switch {
+	case m.Steps != nil && len(m.Steps) != len(m.Box):
+		return fmt.Errorf("a tensor of %d dimensions has %d steps", len(m.Box), len(m.Steps))
+	case m.Steps != nil && (m.Steps[0] != 1 || slices.Min(m.Steps) < 1 || slices.Max(m.Steps) > maxStep):
+		return fmt.Errorf("the steps between elements are %v; 1 to %d are possible, and 1 in dimension 0", m.Steps, maxStep)
+	case m.FillNaN && !m.Type.IsFloat():
+		return fmt.Errorf("type %d has no NaN to fill with", m.Type)
 	case row%16 != 0:
 		return fmt.Errorf("a row of the box has %d bytes, which is no multiple of 16", row)
 	case m.Swizzle != 0 && m.Swizzle != 32 && m.Swizzle != 64 && m.Swizzle != 128:
@@ -123,12 +145,20 @@ func (m *TensorMap) checkCache() error {
 	return fmt.Errorf("there is no L2 promotion of %d bytes; 0, 64, 128 and 256 are possible", m.L2Promotion)
 }
 
+// Step is the distance between adjacent elements of the box in a dimension.
+func (m *TensorMap) Step(dimension int) int {
+	if m.Steps == nil {
+		return 1
+	}
+	return m.Steps[dimension]
+}
+
 // BoxBytes is what one box takes in shared memory, and what a load of it adds to
 // an mbarrier's transaction count, whatever lies outside the tensor.
 func (m *TensorMap) BoxBytes() int {
 	n := m.Type.Bytes()
-	for _, extent := range m.Box {
-		n *= extent
+	for i, extent := range m.Box {
+		n *= (extent + m.Step(i) - 1) / m.Step(i)
 	}
 	return n
 }

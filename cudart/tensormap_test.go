@@ -19,8 +19,12 @@ func TestTensorMapCheck(t *testing.T) {
 	if got := m.BoxBytes(); got != 64*128*2 {
 		t.Errorf("a box of %d bytes", got)
 	}
+	m.Steps = []int{1, 3, 8}
+	if got := m.BoxBytes(); m.Check() != nil || got != 64*43*2 {
+		t.Errorf("%v, and a box of %d bytes with steps", m.Check(), got)
+	}
 	for want, spoil := range map[string]func(m *TensorMap){
-		"no type":                         func(m *TensorMap) { m.Type = 1 },
+		"no type":                         func(m *TensorMap) { m.Type = 13 },
 		"cannot have 0 dimensions":        func(m *TensorMap) { m.Sizes = nil },
 		"cannot have 6 dimensions":        func(m *TensorMap) { m.Sizes = make([]int64, 6) },
 		"not 1 and 3":                     func(m *TensorMap) { m.Strides = m.Strides[1:] },
@@ -37,6 +41,10 @@ func TestTensorMapCheck(t *testing.T) {
 		"has 126 bytes":                   func(m *TensorMap) { m.Box[0] = 63 },
 		"no swizzle of 16 bytes":          func(m *TensorMap) { m.Swizzle = 16 },
 		"needs rows of as many":           func(m *TensorMap) { m.Swizzle = 64 },
+		"has 2 steps":                     func(m *TensorMap) { m.Steps = []int{1, 2} },
+		"steps between elements are":      func(m *TensorMap) { m.Steps = []int{1, 9, 1} },
+		"and 1 in dimension 0":            func(m *TensorMap) { m.Steps = []int{2, 1, 1} },
+		"no NaN":                          func(m *TensorMap) { m.Type, m.FillNaN = TensorUint16, true },
 		"no L2 promotion of 32 bytes":     func(m *TensorMap) { m.L2Promotion = 32 },
 	} {
 		m := good()

@@ -21,9 +21,9 @@ type tensorMapArgs struct {
 }
 
 func newTensorMapArgs(m *cudart.TensorMap) *tensorMapArgs {
-	a := &tensorMapArgs{elementStrides: [5]uint32{1, 1, 1, 1, 1}}
+	a := &tensorMapArgs{}
 	for i, n := range m.Sizes {
-		a.sizes[i], a.box[i] = uint64(n), uint32(m.Box[i])
+		a.sizes[i], a.box[i], a.elementStrides[i] = uint64(n), uint32(m.Box[i]), uint32(m.Step(i))
 	}
 	for i, n := range m.Strides {
 		a.strides[i] = uint64(n)
@@ -44,10 +44,9 @@ var (
 	promotions = map[int]uintptr{0: 0, 64: 1, 128: 2, 256: 3}
 )
 
-// EncodeTensorMap has the driver encode m. What lies outside the tensor reads as
-// zeroes, and nothing is interleaved.
+// EncodeTensorMap has the driver encode m. Nothing is interleaved.
 func (d *device) EncodeTensorMap(m cudart.TensorMap) ([cudart.TensorMapBytes]byte, error) {
-	const op, noInterleave, fillZeroes = "cuTensorMapEncodeTiled", 0, 0
+	const op, noInterleave, fillNaN = "cuTensorMapEncodeTiled", 0, 1
 	var none [cudart.TensorMapBytes]byte
 	if err := m.Check(); err != nil {
 		return none, &cudart.Error{Op: op, Code: cudart.ErrInvalidValue, Detail: err.Error()}
@@ -56,13 +55,17 @@ func (d *device) EncodeTensorMap(m cudart.TensorMap) ([cudart.TensorMapBytes]byt
 		return none, &cudart.Error{Op: op, Code: cudart.ErrNotSupported, Detail: fmt.Sprintf(
 			"tensor maps need compute capability 9.0, and %s has %d.%d", d.info.Name, d.info.Major, d.info.Minor)}
 	}
+	fill := uintptr(0) // zeroes
+	if m.FillNaN {
+		fill = fillNaN
+	}
 	a := newTensorMapArgs(&m)
 	encoded := a.to()
 	err := d.api.call(d.api.tensorMapEncodeTiled,
 		uintptr(unsafe.Pointer(encoded)), uintptr(m.Type), uintptr(len(m.Sizes)), uintptr(m.Base),
 		uintptr(unsafe.Pointer(&a.sizes)), uintptr(unsafe.Pointer(&a.strides)),
 		uintptr(unsafe.Pointer(&a.box)), uintptr(unsafe.Pointer(&a.elementStrides)),
-		noInterleave, swizzles[m.Swizzle], promotions[m.L2Promotion], fillZeroes)
+		noInterleave, swizzles[m.Swizzle], promotions[m.L2Promotion], fill)
 	if err != nil {
 		return none, fmt.Errorf("encoding a tensor map of %d dimensions at %#x: %w", len(m.Sizes), uint64(m.Base), err)
 	}

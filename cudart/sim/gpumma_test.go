@@ -64,7 +64,7 @@ func (m *mmaKernel) products(r *rand.Rand, ofEach int) (all []product) {
 
 func (m *mmaKernel) decode(v []uint16) (out []tensorcore.Element) {
 	for _, x := range v {
-		out = append(out, m.format.Decode(x))
+		out = append(out, m.format.Decode(uint32(x)))
 	}
 	return out
 }

@@ -104,8 +104,15 @@ func newTensorRig(t *testing.T, d cudart.Device) *tensorRig {
 // run copies with a kernel between a tensor and data, and returns both.
 func (r *tensorRig) run(entry string, c *tensorCopy, blocks int, tensor, data []byte) (tensorAfter, dataAfter []byte) {
 	r.t.Helper()
+	m, _ := c.shape(0)
+	return r.runMap(entry, m, c.corner, c.offset, blocks, tensor, data)
+}
+
+// runMap does so with a map whose tensor is yet to be allocated.
+func (r *tensorRig) runMap(entry string, m cudart.TensorMap, corner []int32, offset, blocks int, tensor, data []byte) (tensorAfter, dataAfter []byte) {
+	r.t.Helper()
 	at, out, encoded := mustMalloc(r.t, r.d, int64(len(tensor))), mustMalloc(r.t, r.d, int64(len(data))), mustMalloc(r.t, r.d, 128)
-	m, _ := c.shape(at)
+	m.Base = at
 	words, err := r.d.EncodeTensorMap(m)
 	if err != nil {
 		r.t.Fatal(err)
@@ -120,10 +127,10 @@ func (r *tensorRig) run(entry string, c *tensorCopy, blocks int, tensor, data []
 		r.t.Fatal(err)
 	}
 	block := params(uint64(encoded), uint64(out))
-	for _, x := range append(slices.Clone(c.corner), make([]int32, 5-len(c.corner))...) {
+	for _, x := range append(slices.Clone(corner), make([]int32, 5-len(corner))...) {
 		block = binary.LittleEndian.AppendUint32(block, uint32(x))
 	}
-	for _, x := range []int{c.bytes(), c.offset, len(data) / blocks, c.box[len(c.box)-1], 0} {
+	for _, x := range []int{m.BoxBytes(), offset, len(data) / blocks, m.Box[len(m.Box)-1], 0} {
 		block = binary.LittleEndian.AppendUint32(block, uint32(x))
 	}
 	if err := r.s.Launch(k, cudart.Launch{Blocks: blocks, Threads: 128, Cluster: blocks}, block); err != nil {
@@ -131,11 +138,11 @@ func (r *tensorRig) run(entry string, c *tensorCopy, blocks int, tensor, data []
 	}
 	tensorAfter, dataAfter = make([]byte, len(tensor)), make([]byte, len(data))
 	if err := r.s.Synchronize(r.t.Context()); err != nil {
-		r.t.Fatalf("%s, %v: %v", entry, c, err)
+		r.t.Fatalf("%s, %+v: %v", entry, m, err)
 	}
 	for p, b := range map[cudart.DevicePtr][]byte{at: tensorAfter, out: dataAfter} {
 		if err := r.s.Download(b, p); err != nil {
-			r.t.Fatalf("%v: %v", c, err)
+			r.t.Fatalf("%+v: %v", m, err)
 		}
 	}
 	for _, p := range []cudart.DevicePtr{at, out, encoded} {

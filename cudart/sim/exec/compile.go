@@ -26,6 +26,7 @@ type compiler struct {
 	mods  []string  // its modifiers that have not been taken yet
 	index int       // of in
 	err   error
+	wide  bool // a source of in is a register wider than its type
 
 	params map[string]int64 // offsets by name
 	shared map[string]int64
@@ -75,6 +76,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	c.keepAsync()
 	c.allocate()
 	c.name()
+	c.kernel.findRuns()
 	c.kernel.async = asyncRegisters(c.asyncs)
 	c.kernel.preds = len(c.preds) + 1 // predicate 0 is always false
 	return c.kernel, nil
@@ -83,7 +85,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 // compile compiles the current instruction and complains about any modifier
 // that was not understood.
 func (c *compiler) compile(o *op) error {
-	c.err, c.mods = nil, slices.Clone(c.in.Mods)
+	c.err, c.mods, c.wide = nil, slices.Clone(c.in.Mods), false
 	*o = op{inst: c.in, guard: -1, p: -1, q: -1}
 	if g := c.in.Guard; g.Reg >= 0 {
 		o.guard = c.predicate(g.Reg)
@@ -92,6 +94,7 @@ func (c *compiler) compile(o *op) error {
 		}
 	}
 	c.dispatch(o)
+	c.vectorize(o)
 	if c.err == nil && len(c.mods) > 0 {
 		c.fail("%s does not implement .%s", c.in.Op, c.mods[0])
 	}

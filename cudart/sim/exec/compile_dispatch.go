@@ -78,12 +78,16 @@ func (c *compiler) dispatchMore(o *op) {
 		c.multimem(o)
 	case "cp":
 		c.asyncCopy(o)
-	case "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
+	case "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
 		c.matrix(o)
 	case "mbarrier":
 		c.mbarrier(o)
+	case "tensormap":
+		c.tensorMapOp(o)
 	case "fence", "membar":
 		c.fence(o)
+	case "createpolicy":
+		c.createPolicy(o)
 	case "prefetch", "prefetchu", "discard", "applypriority":
 		c.hint(o)
 	case "bra":

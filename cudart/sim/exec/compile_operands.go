@@ -42,6 +42,7 @@ func (c *compiler) src(slot *int32, i int, t ptx.Type) { c.srcOperand(slot, c.ar
 func (c *compiler) srcOperand(slot *int32, o ptx.Operand, t ptx.Type) {
 	if o.Kind == ptx.Register && !o.Negate {
 		c.checkRegister(o.Reg, t)
+		c.wide = c.wide || c.width(o, t) > t.Width()
 		c.use(slot, int32(o.Reg))
 		return
 	}

@@ -6,27 +6,26 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// asyncCopy compiles cp.async and cp.async.bulk:
+// asyncCopy compiles cp.async, cp.async.bulk and cp.reduce.async.bulk:
 //
-//	cp.async.{ca,cg}.shared.global [dst], [src], size{, read};
+//	cp.async.{ca,cg}.shared.global [dst], [src], size{, read or ignore};
 //	cp.async.{commit_group, wait_group n, wait_all};
 //	cp.async.bulk.{commit_group, wait_group{.read} n};
 //
-// Bulk copies themselves are in copy_bulk.go and copy_tensor.go. Cache hints do
-// nothing.
+// Bulk copies themselves are in copy_bulk.go, copy_reduce.go and copy_tensor.go, arrivals in
+// copy_arrival.go. Cache hints do nothing.
 func (c *compiler) asyncCopy(o *op) {
+	reduce := c.has("reduce")
 	if !c.has("async") {
 		c.fail("this form of cp is not implemented")
 	}
 	kind := copyGroup
 	if c.has("bulk") {
 		kind = bulkGroup
-		if m := c.program.module; m.SM < 90 || !m.AtLeast(8, 0) {
-			c.fail("cp.async.bulk needs target sm_90 and PTX 8.0")
-		}
+		c.needs(90, 8, 0)
 	}
 	o.kind = opRun
-	switch c.take("commit_group", "wait_group", "wait_all") {
+	switch c.take("commit_group", "wait_group", "wait_all", "mbarrier", "prefetch") {
 	case "commit_group":
 		c.args(0)
 		o.run = func(w *warp, _ *op, mask uint32) error {
@@ -41,8 +40,12 @@ func (c *compiler) asyncCopy(o *op) {
 			w.eachGroups(kind, mask, func(g *groups) { g.commit(); g.wait(0) })
 			return nil
 		}
+	case "mbarrier":
+		c.arriveAfterCopies(o)
+	case "prefetch":
+		c.prefetchBulk(o)
 	default:
-		c.startCopy(o, kind)
+		c.startCopy(o, kind, reduce)
 	}
 }
 
@@ -70,16 +73,16 @@ func (c *compiler) waitGroup(o *op, kind groupKind) {
 }
 
 // startCopy compiles what begins a copy, and not what waits for one.
-func (c *compiler) startCopy(o *op, kind groupKind) {
+func (c *compiler) startCopy(o *op, kind groupKind, reduce bool) {
 	for c.take(cacheHints...) != "" {
 	}
 	switch {
 	case kind == copyGroup:
 		c.smallCopy(o)
 	case c.has("tensor"):
-		c.tensorCopy(o)
+		c.tensorCopy(o, reduce)
 	default:
-		c.bulkCopy(o)
+		c.bulkCopy(o, reduce)
 	}
 }
 
@@ -104,48 +107,68 @@ func (e *endpoint) at(w *warp, lane int) (uint64, error) {
 	return addr, nil
 }
 
-// smallCopy compiles cp.async of 4, 8 or 16 bytes for each thread.
+// smallCopy compiles cp.async of 4, 8 or 16 bytes for each thread. A fourth operand says how many
+// bytes are read, or, a predicate, that none is; the others are zeros.
 func (c *compiler) smallCopy(o *op) {
 	to, from := c.takeSpace(), c.takeSpace()
 	hinted := c.has("L2::cache_hint")
 	if to != ptx.Shared || from != ptx.Global {
 		c.fail("this form of cp.async is not implemented")
 	}
-	dst, src := c.endpoint(0, to), c.endpoint(1, from)
-	size, read, given := new(int32), new(int32), 2
-	c.src(size, 2, u32)
-	if len(c.in.Args) == 4 && !hinted {
-		given = 3
+	k := &smallCopyInst{dst: c.endpoint(0, to), src: c.endpoint(1, from), ignore: 0}
+	c.src(&k.size, 2, u32)
+	n := 3
+	if len(c.in.Args) == 5 || len(c.in.Args) == 4 && !hinted {
+		n = 4
 	}
-	c.src(read, given, u32)
+	if o := c.arg(n - 1); o.Kind == ptx.Register && c.entry.Regs[o.Reg].Type.Class == ptx.Pred {
+		k.ignore, k.flip = c.srcPred(o)
+		c.src(&k.read, 2, u32)
+	} else {
+		c.src(&k.read, n-1, u32)
+	}
 	if hinted {
-		given++
+		n++
 	}
-	c.args(given + 1)
-	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.current.polled = 0
-		copies := make([]struct {
-			transfer
-			linear
-		}, bits.OnesCount32(mask)) // together, because there are many
-		for i := range copies {
-			lane := lowest(mask)
-			mask &= mask - 1
-			size, read := w.regs[*size][lane], w.regs[*read][lane]
-			if size != 4 && size != 8 && size != 16 {
-				return w.fault(IllegalInstruction, lane, "cp.async cannot copy %d bytes; 4, 8 or 16 are possible", size)
-			}
-			t, l := &copies[i].transfer, &copies[i].linear
-			t.warp, t.lane, t.copier = w, lane, l
-			l.bytes, l.alignment, l.generic = min(read, size), size, true
-			l.zeroes = size - l.bytes
-			if err := w.resolve(l, dst, src, lane); err != nil {
-				return err
-			}
-			w.startInGroup(t, copyGroup)
+	c.args(n)
+	o.run = func(w *warp, _ *op, mask uint32) error { return w.startSmall(k, mask) }
+}
+
+// smallCopyInst is a compiled cp.async.
+type smallCopyInst struct {
+	dst, src   *endpoint
+	size, read int32  // registers
+	ignore     int32  // the predicate of lanes that read nothing; 0, which is always false, without
+	flip       uint32 // negates it
+}
+
+func (w *warp) startSmall(k *smallCopyInst, mask uint32) error {
+	w.current.polled = 0
+	copies := make([]struct {
+		transfer
+		linear
+	}, bits.OnesCount32(mask)) // together, because there are many
+	ignored := w.preds[k.ignore] ^ k.flip
+	for i := range copies {
+		lane := lowest(mask)
+		mask &= mask - 1
+		size, read := w.regs[k.size][lane], w.regs[k.read][lane]
+		if size != 4 && size != 8 && size != 16 {
+			return w.fault(IllegalInstruction, lane, "cp.async cannot copy %d bytes; 4, 8 or 16 are possible", size)
 		}
-		return nil
+		if ignored>>lane&1 != 0 {
+			read = 0
+		}
+		t, l := &copies[i].transfer, &copies[i].linear
+		t.warp, t.lane, t.copier = w, lane, l
+		l.bytes, l.alignment, l.generic = min(read, size), size, true
+		l.zeroes = size - l.bytes
+		if err := w.resolve(l, k.dst, k.src, lane); err != nil {
+			return err
+		}
+		w.startInGroup(t, copyGroup)
 	}
+	return nil
 }
 
 // resolve finds the memory of a copy.

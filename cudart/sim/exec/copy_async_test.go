@@ -165,6 +165,7 @@ func TestAsyncCopiesMustBeWaitedFor(t *testing.T) {
 	for _, start := range []string{
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.commit_group; cp.async.wait_group 1;",
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.wait_group 0;",
+		"mbarrier.init.shared.b64 [barrier], 1; cp.async.cg.shared.global [%s], [%from], 16; cp.async.mbarrier.arrive.shared.b64 [barrier];",
 		"mbarrier.init.shared.b64 [barrier], 1; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s], [%data], 16, [barrier];",
 	} {
 		got, err := runCopy(t, 1, nil, start+"ld.shared.b32 %a, [%s]; st.global.b32 [%to], %a;")
@@ -247,12 +248,23 @@ func TestAsyncRefusals(t *testing.T) {
 	for body, want := range map[string]string{
 		"cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], 16, [barrier];": "not implemented",
 		"cp.async.bulk.global.shared::cta.bulk_group.multicast::cluster [%out], [%s], 16, 1;":           "not implemented",
-		"cp.async.wait_group %a;": "literal",
-		"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], 16;": "reduce",
-		"mbarrier.arrive_drop.shared.b64 _, [barrier];":                                "not implement",
-		"mbarrier.pending_count.b64 %a, %state;":                                       "not implement",
-		"mbarrier.init.global.b64 [%data], 1;":                                         "shared memory",
-		"fence.proxy.tensormap::generic.acquire.gpu [%out], 128;":                      "proxies",
+		"cp.async.wait_group %a;":                                                                                          "literal",
+		"cp.async.mbarrier.arrive.global.b64 [%data];":                                                                     "shared memory",
+		"cp.async.bulk.prefetch.global [%data], 16;":                                                                       "needs .L2",
+		"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.b32 [%out], [%s], 16;":                                     "no .add of .b32",
+		"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%out], [%s], 16;":                                     ".noftz",
+		"cp.reduce.async.bulk.global.shared::cta.bulk_group.inc.u64 [%out], [%s], 16;":                                     "no .inc of .u64",
+		"cp.reduce.async.bulk.global.shared::cta.bulk_group.u32 [%out], [%s], 16;":                                         "needs an operation",
+		"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.f32 [%s], [%s], 16, [barrier];": "no .add of .f32",
+		"cp.reduce.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.add.u32 [%s], [%data], 16, [barrier];":   "not implemented",
+		"cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%out], [%s], 16, 7;":                                         "sm_100",
+		"mbarrier.arrive_drop.shared::cluster.b64 %state, [barrier];":                                                      "must not ask for the state",
+		"mbarrier.init.global.b64 [%data], 1;":                                                                             "shared memory",
+		"fence.proxy.tensormap::generic.acquire.gpu [%out], 64;":                                                           "literal 128",
+		"fence.proxy.tensormap::generic.acquire [%out], 128;":                                                              "a scope",
+		"fence.proxy.generic;": "proxies",
+		"tensormap.replace.tile.rank.global.b1024.b32 [%out], 1;":                                                   "sm_90a",
+		"tensormap.cp_fenceproxy.shared::cta.global.tensormap::generic.release.gpu.sync.aligned [%s], [%out], 128;": "not implemented",
 	} {
 		m, err := ptx.Parse("refused.ptx", []byte(copyKernel(body)))
 		if err == nil {

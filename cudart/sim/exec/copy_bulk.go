@@ -5,22 +5,30 @@ import "gpurun/cudart/sim/ptx"
 // bulkInst is what bulk copies have in common, compiled.
 type bulkInst struct {
 	dst, src  *endpoint
-	barrier   *endpoint // nil where a group tells of the end
-	multicast *int32    // the register of the mask of ranks; nil without
-	size      int32     // the register; not of tensors
+	barrier   *endpoint      // nil where a group tells of the end
+	multicast *int32         // the register of the mask of ranks; nil without
+	reduction *bulkReduction // nil of a copy
+	size      int32          // the register; not of tensors
+	byteMask  *int32         // the register of the mask of bytes; nil without
 }
 
 // bulkCopy compiles
 //
 //	cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes{.multicast::cluster} [dst], [src], size, [mbarrier] {, ranks};
-//	cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], size, [mbarrier];
-//	cp.async.bulk.global.shared::cta.bulk_group [dst], [src], size;
-func (c *compiler) bulkCopy(o *op) {
+//	cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.op.type} [dst], [src], size, [mbarrier];
+//	cp{.reduce}.async.bulk.global.shared::cta.bulk_group{.op.type}{.cp_mask} [dst], [src], size {, bytes};
+func (c *compiler) bulkCopy(o *op, reduce bool) {
 	k := &bulkInst{}
 	to, from := c.takeSpace(), c.takeSpace()
+	if reduce {
+		k.reduction = c.takeReduction(to)
+	}
 	k.dst, k.src = c.endpoint(0, to), c.endpoint(1, from)
 	c.src(&k.size, 2, u32)
 	n := c.bulkEnd(k, 3, from)
+	if c.has("cp_mask") {
+		n = c.byteMask(k, n)
+	}
 	c.args(n)
 	o.run = func(w *warp, _ *op, mask uint32) error {
 		w.current.polled = 0
@@ -33,6 +41,16 @@ func (c *compiler) bulkCopy(o *op) {
 	}
 }
 
+// byteMask compiles operand n, which says which bytes of each 16 are copied.
+func (c *compiler) byteMask(k *bulkInst, n int) int {
+	if m := c.program.module; m.SM < 100 || !m.AtLeast(8, 6) || k.dst.space != ptx.Global || k.reduction != nil {
+		c.fail("cp.async.bulk with .cp_mask goes to global memory, and needs target sm_100 and PTX 8.6")
+	}
+	k.byteMask = new(int32)
+	c.src(k.byteMask, n, u16)
+	return n + 1
+}
+
 // bulkEnd compiles how the end of a copy is told and to whom it goes, from operand
 // n on, with a cache hint behind it, and returns how many operands there are. It
 // fails where such a copy does not exist between the two spaces.
@@ -40,7 +58,7 @@ func (c *compiler) bulkEnd(k *bulkInst, n int, from ptx.Space) int {
 	barrier, group := c.has("mbarrier::complete_tx::bytes"), c.has("bulk_group")
 	multicast, hinted := c.has("multicast::cluster"), c.has("L2::cache_hint")
 	to := k.dst.space
-	load := from == ptx.Global && (to == ptx.SharedCluster || to == ptx.Shared && !multicast)
+	load := k.reduction == nil && from == ptx.Global && (to == ptx.SharedCluster || to == ptx.Shared && !multicast)
 	switch {
 	case barrier && !group && (load || from == ptx.Shared && to == ptx.SharedCluster && !multicast):
 		k.barrier = c.endpoint(n, to)
@@ -72,11 +90,16 @@ func (w *warp) startBulk(k *bulkInst, lane int) error {
 		return w.fault(IllegalInstruction, lane, "%d bytes cannot be copied in bulk; multiples of 16 can", size)
 	}
 	if k.barrier == nil {
-		l := &linear{bytes: size, alignment: 16}
-		if err := w.resolve(l, k.dst, k.src, lane); err != nil {
+		l := linear{bytes: size, alignment: 16}
+		if err := w.resolve(&l, k.dst, k.src, lane); err != nil {
 			return err
 		}
-		w.startInGroup(&transfer{warp: w, lane: lane, copier: l}, bulkGroup)
+		if k.byteMask == nil {
+			w.startInGroup(&transfer{warp: w, lane: lane, copier: k.copier(l)}, bulkGroup)
+		} else {
+			only := uint16(w.regs[*k.byteMask][lane])
+			w.startInGroup(&transfer{warp: w, lane: lane, copier: &maskedCopy{l, only}}, bulkGroup)
+		}
 		return nil
 	}
 	from, err := k.src.at(w, lane)
@@ -89,8 +112,16 @@ func (w *warp) startBulk(k *bulkInst, lane int) error {
 	}
 	return w.eachTarget(k, lane, size, func(to uint64) (copier, error) {
 		dst, err := w.writableAt(to, size, 16, lane)
-		return &linear{dst: dst, src: src, bytes: size}, err
+		return k.copier(linear{dst: dst, src: src, bytes: size}), err
 	})
+}
+
+// copier is what performs the copy.
+func (k *bulkInst) copier(l linear) copier {
+	if k.reduction != nil {
+		return &linearReduction{l, k.reduction}
+	}
+	return &l
 }
 
 // eachTarget begins a copy to shared memory for each block that it goes to: the

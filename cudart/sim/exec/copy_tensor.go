@@ -22,21 +22,22 @@ type tensorInst struct {
 	rank        int
 	tensor      *endpoint // the address of the map
 	coordinates []int32   // registers
+	reduces     string    // the operation of a reduction
 }
 
 // tensorCopy compiles, for 1 to 5 dimensions,
 //
 //	cp.async.bulk.tensor.2d.{shared::cta,shared::cluster}.global{.tile}.mbarrier::complete_tx::bytes{.multicast::cluster} [dst], [map, {c0, c1}], [mbarrier] {, ranks};
 //	cp.async.bulk.tensor.2d.global.shared::cta{.tile}.bulk_group [map, {c0, c1}], [src];
-func (c *compiler) tensorCopy(o *op) {
-	k := &tensorInst{}
-	for i, d := range []string{"1d", "2d", "3d", "4d", "5d"} {
-		if c.has(d) {
-			k.rank = i + 1
+//	cp.reduce.async.bulk.tensor.2d.global.shared::cta.op{.tile}.bulk_group [map, {c0, c1}], [src];
+func (c *compiler) tensorCopy(o *op, reduce bool) {
+	k := &tensorInst{rank: c.takeTensorShape()}
+	to, from := c.takeSpace(), c.takeSpace()
+	if reduce {
+		if k.reduces = c.takeReductionName(); to != ptx.Global {
+			c.fail("cp.reduce.async.bulk.tensor goes to .global")
 		}
 	}
-	to, from := c.takeSpace(), c.takeSpace()
-	c.take("tile")
 	shared := 0
 	if to == ptx.Global {
 		shared = 1
@@ -56,6 +57,21 @@ func (c *compiler) tensorCopy(o *op) {
 		}
 		return nil
 	}
+}
+
+// takeTensorShape takes the number of dimensions and the mode.
+func (c *compiler) takeTensorShape() (rank int) {
+	for i, d := range []string{"1d", "2d", "3d", "4d", "5d"} {
+		if c.has(d) {
+			rank = i + 1
+		}
+	}
+	c.take("tile")
+	modes := []string{"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "tile::gather4", "tile::scatter4"}
+	if mode := c.take(modes...); mode != "" {
+		c.fail("tensor copies of mode .%s are not implemented; .tile is", mode)
+	}
+	return rank
 }
 
 // tensorOperand compiles [map, {c0, c1}]. The map's address is a generic one.
@@ -102,7 +118,12 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 	if err != nil {
 		return err
 	}
-	b := &boxStore{box{tensorMap: m, parts: parts, at: from, shared: shared}}
+	b := &boxStore{box{tensorMap: m, parts: parts, at: from, shared: shared}, nil}
+	if k.reduces != "" {
+		if b.reduction = tensorReduction(k.reduces, m.typ); b.reduction == nil {
+			return w.fault(IllegalInstruction, lane, "a tensor of type %d has no reduction .%s", m.typ, k.reduces)
+		}
+	}
 	w.startInGroup(&transfer{warp: w, lane: lane, copier: b}, bulkGroup)
 	return nil
 }
@@ -127,134 +148,10 @@ func (w *warp) tensorAt(k *tensorInst, lane int) (m tensorMap, err error) {
 	}
 	m, ok := decodeTensorMap(unsafe.Slice((*byte)(p), cudart.TensorMapBytes))
 	if !ok {
-		return m, w.fault(IllegalInstruction, lane, "there is no tensor map at address %#x", addr)
+		return m, w.fault(IllegalInstruction, lane, "there is no valid tensor map at address %#x", addr)
 	}
 	if int(m.rank) != k.rank {
 		return m, w.fault(IllegalInstruction, lane, "the tensor has %d dimensions and the copy %d", m.rank, k.rank)
 	}
 	return m, nil
-}
-
-// box is a box of a tensor, there and in shared memory.
-type box struct {
-	tensorMap
-	parts  []part
-	at     uint64 // the shared address
-	shared unsafe.Pointer
-	data   []byte // row after row, while it is on its way
-}
-
-// part is what of a row of the box is copied: bytes from to below to, the first of
-// which is at p.
-type part struct {
-	p        unsafe.Pointer
-	from, to uint64
-}
-
-// storeUnit is what stores write whole: where a row of the tensor ends within so many
-// bytes, what the box has for the rest of them goes to the padding behind the row. NVIDIA
-// does not document it; an H200 does so.
-const storeUnit = 16
-
-// boxParts finds the rows of the box in the tensor, the second innermost
-// dimension first.
-func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
-	var corner [5]int64
-	for d, reg := range k.coordinates {
-		corner[d] = int64(int32(w.regs[reg][lane]))
-	}
-	if at := corner[0] * int64(m.element); at%cornerAlign != 0 {
-		return nil, w.fault(IllegalInstruction, lane, "the first coordinate, %d, is %d bytes from the beginning of a row, which is not a multiple of %d", corner[0], at, cornerAlign)
-	}
-	from, to := max(0, -corner[0]), min(m.box[0], m.sizes[0]-corner[0])
-	parts := make([]part, m.rows())
-	for i := range parts {
-		at, inside := m.rowAt(corner, int64(i))
-		if !inside || from >= to {
-			continue
-		}
-		p := &parts[i]
-		p.from, p.to = uint64(from)*m.element, uint64(to)*m.element
-		if k.barrier == nil { // the box ends with a unit, too
-			p.to = (p.to + storeUnit - 1) / storeUnit * storeUnit
-		}
-		var err error
-		if p.p, err = w.rangeAt(at+uint64(max(0, corner[0]))*m.element, p.to-p.from, 1, lane); err != nil {
-			return nil, err
-		}
-	}
-	return parts, nil
-}
-
-// rowAt is the address of the tensor's row in which row i of the box lies, if
-// there is one.
-func (m *tensorMap) rowAt(corner [5]int64, i int64) (addr uint64, inside bool) {
-	addr, inside = m.base, true
-	for d := 1; d < int(m.rank); d++ {
-		c := corner[d] + i%m.box[d]
-		i /= m.box[d]
-		inside = inside && c >= 0 && c < m.sizes[d]
-		addr += uint64(c * m.strides[d])
-	}
-	return addr, inside
-}
-
-// eachUnit calls f for each 16 bytes on their way, with where they are in shared
-// memory.
-func (b *box) eachUnit(f func(data, shared []byte)) {
-	for at := uint64(0); at < uint64(len(b.data)); at += 16 {
-		skip := b.swizzled(b.at+at) - b.at
-		f(b.data[at:at+16], unsafe.Slice((*byte)(unsafe.Add(b.shared, skip)), 16))
-	}
-}
-
-// eachPart calls f for what of each row is copied.
-func (b *box) eachPart(f func(data []byte, tensor unsafe.Pointer)) {
-	for i, p := range b.parts {
-		if row := uint64(i) * b.row(); p.p != nil {
-			f(b.data[row+p.from:row+p.to], p.p)
-		}
-	}
-}
-
-// boxLoad fills a box in shared memory, with zeroes where there is no tensor.
-type boxLoad struct{ box }
-
-func (b *boxLoad) fetch(t *transfer) {
-	b.data = make([]byte, b.row()*b.rows())
-	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
-		copy(data, unsafe.Slice((*byte)(tensor), len(data)))
-		t.staleData(data, tensor)
-		t.forward(data, tensor, false)
-	})
-}
-
-func (b *boxLoad) deliver(*transfer) {
-	b.eachUnit(func(data, shared []byte) { copy(shared, data) })
-}
-
-// boxStore writes what of a box lies in the tensor, in whole units.
-type boxStore struct{ box }
-
-func (b *boxStore) fetch(t *transfer) {
-	b.data = make([]byte, b.row()*b.rows())
-	b.eachUnit(func(data, shared []byte) {
-		copy(data, shared)
-		t.warp.block.staleShared(data, unsafe.Pointer(&shared[0]))
-	})
-}
-
-// deliver writes element by element with disorder, where the stores are pending at
-// first.
-func (b *boxStore) deliver(t *transfer) {
-	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
-		if t.warp.stores == nil {
-			copy(unsafe.Slice((*byte)(tensor), len(data)), data)
-			return
-		}
-		for at := uint64(0); at < uint64(len(data)); at += b.element {
-			v := readPlain(unsafe.Pointer(&data[at]), b.element)
-			t.warp.stores.push(unsafe.Add(tensor, at), b.element, word{v}, t.warp.thread(t.lane), true)
-		}
-	})
 }

@@ -170,7 +170,7 @@ func TestTensorFaults(t *testing.T) {
 		kind FaultKind
 		text string
 	}{
-		load + "[%tile], [%out, {0, 0}], [%bar];":                                                                        {IllegalInstruction, "no tensor map"},
+		load + "[%tile], [%out, {0, 0}], [%bar];":                                                                        {IllegalInstruction, "no valid tensor map"},
 		load + "[%tile], [%map+32, {0, 0}], [%bar];":                                                                     {MisalignedAddress, "multiple of 64"},
 		load + "[%tile+64], [%map, {0, 0}], [%bar];":                                                                     {MisalignedAddress, "multiple of 128"},
 		load + "[%tile+4096], [%map, {0, 0}], [%bar];":                                                                   {IllegalAddress, "no 512 bytes"},
@@ -211,14 +211,15 @@ func TestTensorMustBeMapped(t *testing.T) {
 
 func TestTensorRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0}], [%bar];":           "with 2 coordinates",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map], [%bar];":                "with 2 coordinates",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];": "not implement",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar], 3;":     "takes 3 operands",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.bulk_group [%tile], [%map, {0, 0}];":                                  "not implemented",
-		"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.multicast::cluster [%map, {0, 0}], [%tile], 3;":                "not implemented",
-		"cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%map, {0, 0}], [%tile];":                      "reduce",
-		"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];":            "needs PTX 8.6",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0}], [%bar];":              "with 2 coordinates",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map], [%bar];":                   "with 2 coordinates",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];":    ".im2col",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar], 3;":        "takes 3 operands",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.bulk_group [%tile], [%map, {0, 0}];":                                     "not implemented",
+		"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.multicast::cluster [%map, {0, 0}], [%tile], 3;":                   "not implemented",
+		"cp.reduce.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {0, 0}], [%tile];":                             "needs an operation",
+		"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];": ".tile::gather4",
+		"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];":               "needs PTX 8.6",
 		"ld.global.u32 %v, [%map, {0, 0}];":                          "takes no coordinates",
 		"mbarrier.arrive.shared::cluster.b64 %far, [%bar];":          "must not ask for the state",
 		"mbarrier.try_wait.parity.shared::cluster.b64 p, [%bar], 0;": "no .shared::cluster",

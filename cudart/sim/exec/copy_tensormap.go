@@ -8,53 +8,85 @@ import (
 
 // tensorMagic begins every encoded tensor map, so that kernels which take other
 // bytes for one are seen to fail. A GPU's own encoding is secret; this one is the
-// simulator's, and all its words have 64 bits: the magic one; bytes of an element,
-// dimensions, and swizzle, a byte each; the base; 5 sizes, 4 strides, and the
-// extents of the box, 16 bits each.
+// simulator's.
 const tensorMagic = 0x70616d206f736e74
+
+// Where the fields of an encoded tensor map begin, in bytes. Strides and sizes have 64 bits, extents of
+// the box 16, and what has no comment a byte. The stride of dimension 0 is not encoded.
+const (
+	mapMagic   = 0  // 64 bits
+	mapType    = 8  // a cudart.TensorType
+	mapRank    = 9  // dimensions
+	mapSwizzle = 10 // bytes
+	mapFill    = 11 // 1 for NaN
+	mapBase    = 16 // 64 bits
+	mapSizes   = 24
+	mapStrides = 64
+	mapBox     = 96
+	mapSteps   = 106
+)
 
 // EncodeTensorMap lays a checked tensor map out in the simulator's encoding.
 func EncodeTensorMap(m cudart.TensorMap) (out [cudart.TensorMapBytes]byte) {
-	word := func(i int, v uint64) { binary.LittleEndian.PutUint64(out[8*i:], v) }
-	word(0, tensorMagic)
-	word(1, uint64(m.Type.Bytes())|uint64(len(m.Sizes))<<8|uint64(m.Swizzle)<<16)
-	word(2, uint64(m.Base))
+	binary.LittleEndian.PutUint64(out[mapMagic:], tensorMagic)
+	out[mapType], out[mapRank], out[mapSwizzle] = byte(m.Type), byte(len(m.Sizes)), byte(m.Swizzle)
+	if m.FillNaN {
+		out[mapFill] = 1
+	}
+	binary.LittleEndian.PutUint64(out[mapBase:], uint64(m.Base))
 	for i, n := range m.Sizes {
-		word(3+i, uint64(n))
-		binary.LittleEndian.PutUint16(out[96+2*i:], uint16(m.Box[i]))
+		binary.LittleEndian.PutUint64(out[mapSizes+8*i:], uint64(n))
+		binary.LittleEndian.PutUint16(out[mapBox+2*i:], uint16(m.Box[i]))
+		out[mapSteps+i] = byte(m.Step(i))
 	}
 	for i, n := range m.Strides {
-		word(8+i, uint64(n))
+		binary.LittleEndian.PutUint64(out[mapStrides+8*i:], uint64(n))
 	}
 	return out
 }
 
 // tensorMap is a decoded one.
 type tensorMap struct {
-	element, rank, swizzle uint64
-	base                   uint64
-	sizes                  [5]int64
-	strides                [5]int64 // of all dimensions, in bytes
-	box                    [5]int64
+	typ           cudart.TensorType
+	element       uint64 // bytes
+	rank, swizzle uint64
+	fillNaN       bool
+	base          uint64
+	sizes         [5]int64
+	strides       [5]int64 // of all dimensions, in bytes
+	box           [5]int64 // elements of the box
+	steps         [5]int64 // from one to the next, in elements of the tensor
 }
 
 // decodeTensorMap reads an encoded tensor map; ok is false for other bytes.
 func decodeTensorMap(data []byte) (m tensorMap, ok bool) {
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(data[8*i:]) }
-	if word(0) != tensorMagic {
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
+	m.typ, m.rank, m.swizzle = cudart.TensorType(data[mapType]), uint64(data[mapRank]), uint64(data[mapSwizzle])
+	m.element = uint64(m.typ.Bytes())
+	if word(mapMagic) != tensorMagic || m.element == 0 || m.rank < 1 || m.rank > 5 {
 		return m, false
 	}
-	m.element, m.rank, m.swizzle = word(1)&0xff, word(1)>>8&0xff, word(1)>>16
-	m.base = word(2)
+	m.fillNaN, m.base = data[mapFill] == 1, word(mapBase)
 	m.strides[0] = int64(m.element)
-	for i := range m.rank {
-		m.sizes[i] = int64(word(3 + int(i)))
-		m.box[i] = int64(binary.LittleEndian.Uint16(data[96+2*i:]))
+	for i := range int(m.rank) {
+		m.sizes[i], m.steps[i] = int64(word(mapSizes+8*i)), max(1, int64(data[mapSteps+i]))
+		m.box[i] = (int64(binary.LittleEndian.Uint16(data[mapBox+2*i:])) + m.steps[i] - 1) / m.steps[i]
 		if i > 0 {
-			m.strides[i] = int64(word(7 + int(i)))
+			m.strides[i] = int64(word(mapStrides + 8*(i-1)))
 		}
 	}
-	return m, true
+	return m, m.copies()
+}
+
+// copies reports whether boxes can be copied as the map says; kernels may have replaced its fields.
+func (m *tensorMap) copies() bool {
+	for i := range m.rank {
+		if m.sizes[i] < 1 || m.box[i] < 1 || m.box[i] > 256 {
+			return false
+		}
+	}
+	row := m.row()
+	return m.steps[0] == 1 && row%16 == 0 && (m.swizzle == 0 || m.swizzle == row)
 }
 
 // row is the bytes of the box's innermost dimension, and rows how many there are.

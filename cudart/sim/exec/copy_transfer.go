@@ -10,6 +10,7 @@ type transfer struct {
 	copier
 	barrier    unsafe.Pointer // nil where a group waits for the copy
 	bytes      uint64         // that the barrier waits for
+	arrivals   uint64         // at the barrier
 	into       *block         // whose shared memory it writes, where there is a barrier
 	delay      int            // turns of the block until it is performed unasked
 	acquiredAt uint64         // the acquiredAt of the block's view when the copy began, with disorder
@@ -31,7 +32,7 @@ func (t *transfer) read() {
 	}
 }
 
-// perform completes the copy and counts its bytes at the mbarrier that waits for them.
+// perform completes the copy and counts its bytes, or an arrival, at the mbarrier that waits for them.
 func (t *transfer) perform() {
 	if t.done {
 		return
@@ -42,6 +43,7 @@ func (t *transfer) perform() {
 	if t.barrier != nil {
 		m := readMbarrier(t.barrier)
 		m.bytes -= int64(t.bytes)
+		m.pending -= min(t.arrivals, m.pending)
 		m.write(t.barrier)
 		t.into.incoming--
 	}
@@ -101,6 +103,26 @@ func (l *linear) deliver(t *transfer) {
 			s.push(unsafe.Add(l.dst, at), 4, word{v}, t.warp.thread(t.lane), true)
 		} else {
 			writeAtomic(unsafe.Add(l.dst, at), 4, v)
+		}
+	}
+}
+
+// maskedCopy is a linear copy of some of each 16 bytes.
+type maskedCopy struct {
+	linear
+	only uint16 // a bit for each byte
+}
+
+func (l *maskedCopy) deliver(t *transfer) {
+	for at := range l.bytes {
+		if l.only>>(at%16)&1 == 0 {
+			continue
+		}
+		p, v := unsafe.Add(l.dst, at), uint64(l.data[at])
+		if s := t.warp.stores; s != nil && l.late {
+			s.push(p, 1, word{v}, t.warp.thread(t.lane), true)
+		} else {
+			writePlain(p, 1, v)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func (w *warp) noneRunnable() (outcome, error) {
 	anyAtBarrier := false
 	for _, s := range w.paths[:w.others] {
 		if s.state == spinning {
+			w.park()
 			return spins, nil
 		}
 		anyAtBarrier = anyAtBarrier || s.state == atBarrier

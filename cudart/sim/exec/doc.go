@@ -8,11 +8,12 @@
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
+//	vector*                          the lanes of a register at once, by assembly
 //	arith_*                          arithmetic, conversions, comparisons, moves
 //	mem_*                            loads, stores, atomics, multimem, addresses
 //	sync_*                           barriers, fences, votes and shuffles, dependent launch
 //	copy_*                           cp.async, bulk and tensor copies, mbarrier
-//	matrix_*                         mma, wgmma, ldmatrix
+//	matrix_*                         mma, wmma, wgmma, ldmatrix
 //	order_*                          the memory model: what is seen when, with disorder
 //
 // An op executes one instruction for the 32 lanes of a warp. A register is
@@ -26,7 +27,11 @@
 // another lane of its own warp, as on GPUs since Volta.
 //
 // Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
-// when it takes a backward branch after polling the same values as before the last one.
+// when it takes a backward branch after polling the same values as before the last one. A warp that
+// spins is parked until memory that it polls changes (order_park.go).
+//
+// Where the processor has AVX2, assembly of package simd computes most instructions, a run of
+// them in one call; the loops over lanes are its reference, and do the rest.
 //
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
@@ -42,9 +47,8 @@
 // rank of its block. Access to the shared memory of another block is a fault before that block's
 // first turn and after it has exited; kernels need a barrier.cluster to rule out both.
 //
-// Matrices are multiplied as the tensor cores in [Config.TensorCores] do it: of 16-bit
-// floats, to .f32, by mma.sync and wgmma. An instruction that is .aligned waits for all
-// lanes of its warp, though a GPU may not.
+// Matrices of floats are multiplied as the tensor cores in [Config.TensorCores] do it, integers
+// exactly. An instruction that is .aligned waits for all lanes of its warp, though a GPU may not.
 //
 // Reductions over the members of a multicast address are made in their order.
 // Where an instruction names no accumulator, each step is rounded to the type of

@@ -76,9 +76,15 @@ type Grid struct {
 	blocks   []*block
 	next     int // the first cluster that has not been started
 	progress bool
+	now      uint64 // when the turn began
+
+	sentinel   *warp // the parked warp that polls
+	awakeTurns int   // for which no warp is parked
+
 	retired  []*storeBuffer // of blocks that have exited
 	endDelay int            // turns for which the grid stays after its blocks have exited, while stores are pending
 	stats    Stats
+	scratch  matrixScratch
 	fences   atomic.Uint64
 }
 
@@ -129,6 +135,7 @@ func (g *Grid) startClusters() {
 // error, a *Fault or ErrStopped, ends the grid.
 func (g *Grid) Turn(quantum int) (State, error) {
 	g.progress = false
+	g.now, g.awakeTurns = g.cfg.Clock.Nanoseconds(), max(0, g.awakeTurns-1)
 	g.disorderTurn()
 	polling := false
 	for i := 0; i < len(g.blocks); {
@@ -150,7 +157,7 @@ func (g *Grid) Turn(quantum int) (State, error) {
 			return Done, err
 		}
 		g.retire(b)
-		b.giveRegisters()
+		b.giveMemory()
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
 	g.startClusters()

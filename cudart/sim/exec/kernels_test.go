@@ -47,11 +47,17 @@ func (c *ticks) Nanoseconds() uint64 {
 
 func compileText(t testing.TB, text string) *Program {
 	t.Helper()
+	return compileWith(t, text, false)
+}
+
+// compileWith compiles with or without assembly.
+func compileWith(t testing.TB, text string, loops bool) *Program {
+	t.Helper()
 	m, err := ptx.Parse("test.ptx", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(m)
+	p, err := compileModule(m, loops)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,6 @@
 package exec
 
-import (
-	"slices"
-
-	"gpurun/cudart/sim/tensorcore"
-)
+import "slices"
 
 // Asynchronous multiplication. A warpgroup is four warps, the first of which has a
 // number that 4 divides. A wgmma.mma_async of theirs is under way when all four
@@ -24,10 +20,6 @@ type warpgroup struct {
 	queue []*multiplication // issued by some warp, not done, in order
 	done  int               // how many are
 	warps [4]*warp
-
-	// Operands of the multiplication that is being done.
-	rows    [64][16]tensorcore.Element
-	columns [256][16]tensorcore.Element
 }
 
 // multiplication is a wgmma.mma_async that some warps have issued.

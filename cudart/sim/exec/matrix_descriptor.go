@@ -1,14 +1,10 @@
 package exec
 
-import (
-	"fmt"
-
-	"gpurun/cudart/sim/tensorcore"
-)
+import "fmt"
 
 // tile is a matrix in shared memory that a matrix descriptor describes, PTX ISA,
 // "Asynchronous Warpgroup Level Matrix Shared Memory Layout". It is made of
-// chunks of 8 elements, 16 bytes, along the dimension that is contiguous: K, or with mnMajor
+// chunks of 16 bytes along the dimension that is contiguous: K, or with mnMajor
 // the rows of A or the columns of B, which are called rows here.
 type tile struct {
 	start           uint64 // within shared memory
@@ -17,8 +13,11 @@ type tile struct {
 	mnMajor         bool
 }
 
-// chunkBytes is the unit that swizzling moves about.
-const chunkBytes = 16
+// chunkBytes is the unit that swizzling moves about, and rowOfK the bytes of a row along K.
+const (
+	chunkBytes = 16
+	rowOfK     = 32
+)
 
 // newTile decodes a descriptor, and says what it has that is not implemented.
 func newTile(descriptor uint64, mnMajor bool) (t tile, why string) {
@@ -33,7 +32,7 @@ func newTile(descriptor uint64, mnMajor bool) (t tile, why string) {
 
 // chunk is the address of a chunk in shared memory. Along the contiguous
 // dimension it is number i; across, j counts elements. This is the table of
-// canonical layouts with T = 8.
+// canonical layouts, where T is the elements of a chunk.
 func (t *tile) chunk(i, j uint64) uint64 {
 	wide := t.swizzle / chunkBytes // chunks of a row of the pattern
 	var at uint64
@@ -52,32 +51,42 @@ func (t *tile) chunk(i, j uint64) uint64 {
 	return at ^ at>>3&(t.swizzle-chunkBytes)
 }
 
-// load decodes rows of 16 elements along K. Where a chunk is not in shared
-// memory, or not yet visible there, it stops, and says why.
-func (t *tile) load(f tensorcore.Format, b *block, rows [][16]tensorcore.Element) (why string) {
-	shared := &b.shared
-	chunks, across := 2, len(rows)
+// loadTile decodes rows of k elements along K. A chunk has as many as decode writes. Where a chunk
+// is not in shared memory, or not yet visible there, it stops, and says why.
+func loadTile[T any](t *tile, b *block, m matrix[T], decode func(chunk []byte, to []T)) (why string) {
+	across, along := len(m.elements)/m.k, m.k
 	if t.mnMajor {
-		chunks, across = len(rows)/8, 16
+		across, along = along, across
 	}
+	per := chunkBytes * m.k / rowOfK // elements of a chunk
+	var mixed [chunkBytes]T          // of as many rows
 	for j := range across {
-		for i := range chunks {
+		for i := range along / per {
 			at := t.chunk(uint64(i), uint64(j))
-			if at+chunkBytes > shared.size {
-				return fmt.Sprintf("it reaches to %#x in shared memory of %d bytes", at+chunkBytes, shared.size)
+			if why := b.checkChunk(at); why != "" {
+				return why
 			}
-			if b.generic.unfenced(at) {
-				return fmt.Sprintf("shared memory at %#x was stored to, and there was no fence.proxy.async after that", at)
+			chunk := b.shared.data[at:][:chunkBytes]
+			if !t.mnMajor {
+				decode(chunk, m.row(j)[i*per:][:per])
+				continue
 			}
-			for k := range 8 {
-				bits := uint16(shared.data[at+uint64(2*k)]) | uint16(shared.data[at+uint64(2*k)+1])<<8
-				if t.mnMajor {
-					rows[8*i+k][j] = f.Decode(bits)
-				} else {
-					rows[j][8*i+k] = f.Decode(bits)
-				}
+			decode(chunk, mixed[:per])
+			for k, x := range mixed[:per] {
+				m.row(i*per + k)[j] = x
 			}
 		}
+	}
+	return ""
+}
+
+// checkChunk says what is wrong with reading a chunk of shared memory.
+func (b *block) checkChunk(at uint64) (why string) {
+	switch {
+	case at+chunkBytes > b.shared.size:
+		return fmt.Sprintf("it reaches to %#x in shared memory of %d bytes", at+chunkBytes, b.shared.size)
+	case b.generic.unfenced(at):
+		return fmt.Sprintf("shared memory at %#x was stored to, and there was no fence.proxy.async after that", at)
 	}
 	return ""
 }

@@ -1,6 +1,6 @@
 package exec
 
-import "gpurun/cudart/sim/tensorcore"
+import "slices"
 
 // matrix compiles the instructions on matrices that a warp or a warpgroup holds
 // together.
@@ -8,6 +8,8 @@ func (c *compiler) matrix(o *op) {
 	switch c.in.Op {
 	case "mma":
 		c.mma(o)
+	case "wmma":
+		c.wmma(o)
 	case "ldmatrix":
 		c.loadMatrix(o)
 	case "stmatrix":
@@ -19,81 +21,119 @@ func (c *compiler) matrix(o *op) {
 	}
 }
 
-// mmaInst is the operands of a compiled mma: d = a*b + c. The fragments are
-// those of PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point
-// type": a lane is a row or column of 8, and a place in a row of 4 pairs.
+// mmaInst is the operands of a compiled product of a warp: d = a*b + c.
 type mmaInst struct {
-	format     tensorcore.Format
-	k          int
-	d, a, b, c []int32
+	shape        matrixShape
+	fragA, fragB fragment
+	acc          accumulators
+	d, a, b, c   []int32
+	halfD, halfC bool // accumulators are halfs, two in a register
+	wmma         bool
+	saturate     bool // integers do not wrap around
+	and          bool // bits are combined by and, not xor
 }
 
-// mma compiles mma.sync.aligned.{m16n8k8, m16n8k16}.row.col.f32.type.type.f32 d, a, b, c.
+// mmaShapes are the shapes of mma.sync by the type of A.
+var mmaShapes = map[string][]matrixShape{
+	"f16":  {{16, 8, 8}, {16, 8, 16}},
+	"bf16": {{16, 8, 8}, {16, 8, 16}},
+	"tf32": {{16, 8, 4}, {16, 8, 8}},
+	"f64":  {{8, 8, 4}, {16, 8, 4}, {16, 8, 8}, {16, 8, 16}},
+	"e4m3": {{16, 8, 16}, {16, 8, 32}},
+	"e5m2": {{16, 8, 16}, {16, 8, 32}},
+	"s8":   {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}},
+	"u8":   {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}},
+	"s4":   {{8, 8, 32}, {16, 8, 32}, {16, 8, 64}},
+	"u4":   {{8, 8, 32}, {16, 8, 32}, {16, 8, 64}},
+	"b1":   {{8, 8, 128}, {16, 8, 128}, {16, 8, 256}},
+}
+
+// mma compiles mma.sync.aligned.shape.row.col{.satfinite}{.xor.popc, .and.popc}.d.a.b.c d, a, b, c.
 func (c *compiler) mma(o *op) {
-	c.needs(80, 7, 0)
-	k := map[string]int{"m16n8k8": 8, "m16n8k16": 16}[c.take("m16n8k8", "m16n8k16")]
-	layout := c.has("row") && c.has("col")
-	m := &mmaInst{k: k, format: c.multiplicands()}
-	if to := c.takeType(); k == 0 || to != typeF32 || !layout {
-		c.fail("of the forms of mma, only .m16n8k8 and .m16n8k16 .row.col with .f32 accumulators are implemented")
+	c.dense()
+	m := &mmaInst{shape: c.takeShape()}
+	if m.shape == (matrixShape{8, 8, 4}) && slices.Contains(c.mods, "f16") {
+		c.fail("mma.m8n8k4 of .f16 is for the tensor cores of sm_70, and not implemented: use .m16n8k8 or .m16n8k16")
+		return
 	}
+	if !c.has("row") || !c.has("col") {
+		c.fail("mma needs .row.col")
+	}
+	types := c.takeElements(4)
+	d, a, b := types[0], types[1], types[2]
+	c.mmaArithmetic(m, d, a)
+	if d != types[3] || !a.multiplies(b) || !a.accumulates(d) {
+		c.fail("mma has no .%s of .%s and .%s, added to .%s", d.name, a.name, b.name, types[3].name)
+	}
+	if c.err == nil && !slices.Contains(mmaShapes[a.name], m.shape) {
+		c.fail("mma of .%s has shapes %v", a.name, mmaShapes[a.name])
+	}
+	c.mmaNeeds(m.shape, a)
 	if c.args(4); c.err != nil {
 		return
 	}
-	m.d = c.destinations(0, 4, typeF32)
-	m.a = c.sources(1, k/4, b32)
-	m.b = c.sources(2, k/8, b32)
-	m.c = c.sources(3, 4, typeF32)
+	m.fragA, m.fragB, m.acc = fragments(a, b, m.shape)
+	c.mmaOperands(m, d, d)
+	m.a = c.sources(1, m.fragA.registers(), a.register())
+	m.b = c.sources(2, m.fragB.registers(), b.register())
 	c.alignedRun(o, func(w *warp, _ *op) error { w.multiply(m); return nil })
 }
 
-// multiplicands takes the types .f32.a.b of an accumulator and of two matrices, which
-// must be of one 16-bit type.
-func (c *compiler) multiplicands() tensorcore.Format {
-	d, a, b := c.takeType(), c.takeType(), c.takeType()
-	if d != typeF32 || a != b || a != typeF16 && a != typeBF16 {
-		c.fail("%s multiplies .f16 by .f16 or .bf16 by .bf16, to .f32; other types are not implemented", c.in.Op)
+// dense refuses products of sparse matrices.
+func (c *compiler) dense() {
+	if c.take("sp", "sp::ordered_metadata") != "" {
+		c.fail("%s of a sparse matrix (.sp) is not implemented", c.in.Op)
 	}
-	if a == typeBF16 {
-		return tensorcore.BFloat16
+}
+
+// mmaArithmetic takes the modifiers of integers and bits.
+func (c *compiler) mmaArithmetic(m *mmaInst, d, a *elementType) {
+	if d.name == "s32" && a.class == integerElement {
+		m.saturate = c.has("satfinite")
 	}
-	return tensorcore.Half
+	if a.class == bitElement {
+		combine := c.take("xor", "and")
+		if m.and = combine == "and"; combine == "" || !c.has("popc") {
+			c.fail("%s of .b1 needs .xor.popc or .and.popc", c.in.Op)
+		}
+	}
+}
+
+// mmaNeeds checks target and version.
+func (c *compiler) mmaNeeds(s matrixShape, a *elementType) {
+	switch {
+	case a.class == doubleElement && s.m == 16:
+		c.needs(90, 7, 8)
+	case a.class == floatElement && a.bits == 8:
+		c.needs(89, 8, 4)
+	case s.m == 8 && a.class != doubleElement, s == matrixShape{16, 8, 8} && a.name == "f16":
+		c.needs(75, 6, 5)
+	default:
+		c.needs(80, 7, 0)
+	}
+}
+
+// mmaOperands compiles the accumulators, of the given types, which are operands 0 and 3.
+func (c *compiler) mmaOperands(m *mmaInst, d, start *elementType) {
+	m.halfD, m.halfC = d.bits == 16, start.bits == 16
+	m.d = c.destinations(0, m.acc.count()/d.perRegister(), d.register())
+	m.c = c.sources(3, m.acc.count()/start.perRegister(), start.register())
 }
 
 func (w *warp) multiply(m *mmaInst) {
-	var a, b [16][16]tensorcore.Element
-	w.fragmentA(m.format, m.a, a[:])
-	for j, slot := range m.b {
-		for lane, v := range &w.regs[slot] {
-			decodePair(m.format, v, b[lane/4][8*j+lane%4*2:])
-		}
+	var out [8]lanes // a destination may be a source
+	d := out[:len(m.d)]
+	switch m.fragA.class {
+	case floatElement:
+		w.multiplyFloats(m, d)
+	case doubleElement:
+		w.multiplyDoubles(m, d)
+	case integerElement:
+		w.multiplyIntegers(m, d)
+	case bitElement:
+		w.multiplyBits(m, d)
 	}
-	padding := findPadding(a[:], b[:8])
-	var out [4]lanes // a destination may be a source
-	for j := range out {
-		for lane := range 32 {
-			row, column := lane/4+8*(j/2), lane%4*2+j%2
-			start := uint32(w.regs[m.c[j]][lane])
-			n := padding.products(row, column, m.k)
-			out[j][lane] = uint64(w.grid.cfg.TensorCores.Dot(start, a[row][:n], b[column][:n]))
-		}
+	for j, slot := range m.d {
+		w.regs[slot] = d[j]
 	}
-	for j := range out {
-		w.regs[m.d[j]] = out[j]
-	}
-}
-
-// fragmentA decodes a matrix of 16 rows that a warp holds in two or four
-// registers a lane.
-func (w *warp) fragmentA(f tensorcore.Format, slots []int32, rows [][16]tensorcore.Element) {
-	for j, slot := range slots {
-		for lane, v := range &w.regs[slot] {
-			decodePair(f, v, rows[lane/4+8*(j%2)][8*(j/2)+lane%4*2:])
-		}
-	}
-}
-
-// decodePair decodes two elements, the first in the lower half.
-func decodePair(f tensorcore.Format, v uint64, to []tensorcore.Element) {
-	to[0], to[1] = f.Decode(uint16(v)), f.Decode(uint16(v>>16))
 }

@@ -8,12 +8,33 @@ func (b *block) multiplyNext(g *warpgroup) error {
 	g.queue = g.queue[1:]
 	g.done++
 	b.grid.progress = true
-	columns := g.columns[:p.columns]
-	if err := g.loadTile(p, p.bDesc, 1, columns); err != nil {
+	s := &b.grid.scratch
+	switch p.fragA.class {
+	case integerElement:
+		return multiplyGroup(g, p, &s.integers, multiplicands[int32]{p.fragA.integers, decodeBytes(p.fragA), decodeBytes(p.fragB), (*warp).addIntegers})
+	case bitElement:
+		return multiplyGroup(g, p, &s.words, multiplicands[uint64]{p.fragA.words, decodeWords, decodeWords, (*warp).addBits})
+	}
+	return multiplyGroup(g, p, &s.floats, multiplicands[tensorcore.Element]{p.fragA.floats, decodeFloats(p.fragA), decodeFloats(p.fragB), (*warp).addFloats})
+}
+
+// multiplicands says how elements are read, and how the products of a warp are added to its accumulators.
+type multiplicands[T any] struct {
+	registers        func(w *warp, slots []int32, to *[]T) matrix[T]
+	decodeA, decodeB func(chunk []byte, to []T)
+	add              func(w *warp, p *multiplication, a, b matrix[T]) // of 16 rows
+}
+
+func multiplyGroup[T any](g *warpgroup, p *multiplication, scratch *[2][]T, t multiplicands[T]) error {
+	k := p.elementsOfK()
+	b := matrix[T]{k, room(&scratch[1], p.columns*k)}
+	if err := loadOperand(g, p, p.bDesc, 1, b, t.decodeB); err != nil {
 		return err
 	}
+	const rows = 16 // of a warp
+	all := matrix[T]{k, room(&scratch[0], 4*rows*k)}
 	if p.a == nil {
-		if err := g.loadTile(p, p.aDesc, 0, g.rows[:]); err != nil {
+		if err := loadOperand(g, p, p.aDesc, 0, all, t.decodeA); err != nil {
 			return err
 		}
 	}
@@ -21,59 +42,27 @@ func (b *block) multiplyNext(g *warpgroup) error {
 		if err := w.checkFenced(p); err != nil {
 			return err
 		}
-		rows := g.rows[16*i:][:16]
+		a := matrix[T]{k, all.elements[i*rows*k:][:rows*k]}
 		if p.a != nil {
-			w.fragmentA(p.format, p.a, rows)
+			a = t.registers(w, p.a, &scratch[0])
 		}
-		negate(rows, p.negate[0])
-		w.multiplyRows(p, rows, columns)
+		t.add(w, p, a, b)
+		for _, slot := range p.d {
+			*w.fencedAt(slot) = w.regs[slot]
+		}
 	}
 	return nil
 }
 
-// loadTile reads a matrix from shared memory: 0 is A, 1 is B.
-func (g *warpgroup) loadTile(p *multiplication, descriptor uint64, matrix int, rows [][16]tensorcore.Element) error {
+// loadOperand reads a matrix from shared memory: 0 is A, 1 is B.
+func loadOperand[T any](g *warpgroup, p *multiplication, descriptor uint64, number int, to matrix[T], decode func(chunk []byte, to []T)) error {
 	w := g.warps[0]
-	t, why := newTile(descriptor, p.mnMajor[matrix])
+	t, why := newTile(descriptor, p.mnMajor[number])
 	if why != "" {
-		return w.faultAt(p.inst, IllegalInstruction, 0, "matrix %c: %s", "AB"[matrix], why)
+		return w.faultAt(p.inst, IllegalInstruction, 0, "matrix %c: %s", "AB"[number], why)
 	}
-	if why := t.load(p.format, w.block, rows); why != "" {
-		return w.faultAt(p.inst, IllegalAddress, 0, "matrix %c: %s", "AB"[matrix], why)
-	}
-	if matrix == 1 {
-		negate(rows, p.negate[1])
+	if why := loadTile(&t, w.block, to, decode); why != "" {
+		return w.faultAt(p.inst, IllegalAddress, 0, "matrix %c: %s", "AB"[number], why)
 	}
 	return nil
-}
-
-func negate(rows [][16]tensorcore.Element, yes bool) {
-	if !yes {
-		return
-	}
-	for i := range rows {
-		for k, x := range rows[i] {
-			rows[i][k] = x.Negated()
-		}
-	}
-}
-
-// multiplyRows computes a warp's 16 rows. The fragment of the accumulators is that
-// of "Register Fragments for wgmma.mma_async.m64nNk16".
-func (w *warp) multiplyRows(p *multiplication, rows, columns [][16]tensorcore.Element) {
-	cores := w.grid.cfg.TensorCores
-	padding := findPadding(rows, columns)
-	for j, slot := range p.d {
-		d := &w.regs[slot]
-		for lane := range d {
-			row, column := lane/4+8*(j/2%2), 8*(j/4)+lane%4*2+j%2
-			start := uint32(0)
-			if p.accumulate {
-				start = uint32(d[lane])
-			}
-			n := padding.products(row, column, len(rows[row]))
-			d[lane] = uint64(cores.Dot(start, rows[row][:n], columns[column][:n]))
-		}
-		*w.fencedAt(slot) = *d
-	}
 }

@@ -6,18 +6,17 @@ import "gpurun/cudart/sim/tensorcore"
 // a matrix are. Their products with finite numbers add nothing, and are left out:
 // of small matrices in large tiles they are nearly all.
 type padding struct {
-	rows    [16]bool  // of a warp
+	rows    [32]bool  // of a warp
 	columns [256]bool // of the largest multiplication
 }
 
-func findPadding(rows, columns [][16]tensorcore.Element) (p padding) {
-	if allFinite(columns) {
-		markZeros(p.rows[:], rows)
+func (p *floatProduct) findPadding() {
+	if tensorcore.AllFinite(p.b.elements) {
+		markZeros(p.rows[:], p.a)
 	}
-	if allFinite(rows) {
-		markZeros(p.columns[:], columns)
+	if tensorcore.AllFinite(p.a.elements) {
+		markZeros(p.columns[:], p.b)
 	}
-	return p
 }
 
 // products is how many of k products of a row and a column are to be summed: all or none.
@@ -28,17 +27,8 @@ func (p *padding) products(row, column, k int) int {
 	return k
 }
 
-func allFinite(rows [][16]tensorcore.Element) bool {
-	for i := range rows {
-		if !tensorcore.AllFinite(rows[i][:]) {
-			return false
-		}
-	}
-	return true
-}
-
-func markZeros(marks []bool, rows [][16]tensorcore.Element) {
-	for i := range rows {
-		marks[i] = tensorcore.AllZero(rows[i][:])
+func markZeros(marks []bool, m matrix[tensorcore.Element]) {
+	for i := range len(m.elements) / m.k {
+		marks[i] = tensorcore.AllZero(m.row(i))
 	}
 }

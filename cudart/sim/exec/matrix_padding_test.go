@@ -21,35 +21,36 @@ func TestPaddingAddsNothing(t *testing.T) {
 		if bits&infinity == infinity && !special {
 			bits &^= 0x4000
 		}
-		return tensorcore.BFloat16.Decode(bits)
+		return tensorcore.BFloat16.Decode(uint32(bits))
 	}
-	some := func(special bool) [][16]tensorcore.Element {
-		rows := make([][16]tensorcore.Element, 8)
-		for i := range rows {
-			for k := range rows[i] {
-				rows[i][k] = element(special && r.IntN(100) == 0)
+	some := func(special bool) matrix[tensorcore.Element] {
+		m := matrix[tensorcore.Element]{16, make([]tensorcore.Element, 8*16)}
+		for i := range 8 {
+			for k := range 16 {
+				m.row(i)[k] = element(special && r.IntN(100) == 0)
 				if i%2 == 0 {
-					rows[i][k] = tensorcore.BFloat16.Decode(uint16(r.IntN(2)) * negativeZero)
+					m.row(i)[k] = tensorcore.BFloat16.Decode(uint32(r.IntN(2)) * negativeZero)
 				}
 			}
 		}
-		return rows
+		return m
 	}
 	left := 0 // out
 	for i := range 200 {
 		a, b := some(i%4 == 1), some(i%4 == 2)
-		p := findPadding(a, b)
-		for row := range a {
-			for column := range b {
+		p := floatProduct{a: a, b: b}
+		p.findPadding()
+		for row := range 8 {
+			for column := range 8 {
 				n := p.products(row, column, 16)
 				if n == 0 {
 					left++
 				}
 				for _, model := range []tensorcore.Model{tensorcore.Of(8), tensorcore.Of(9)} {
 					for _, c := range accumulators {
-						want, got := model.Dot(c, a[row][:], b[column][:]), model.Dot(c, a[row][:n], b[column][:n])
+						want, got := model.Dot(c, a.row(row), b.row(column)), model.Dot(c, a.row(row)[:n], b.row(column)[:n])
 						if got != want {
-							t.Fatalf("%#x + %v * %v of %d products is %#x, want %#x", c, a[row], b[column], n, got, want)
+							t.Fatalf("%#x + %v * %v of %d products is %#x, want %#x", c, a.row(row), b.row(column), n, got, want)
 						}
 					}
 				}

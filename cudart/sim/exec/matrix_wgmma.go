@@ -2,21 +2,22 @@ package exec
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"gpurun/cudart/sim/ptx"
-	"gpurun/cudart/sim/tensorcore"
 )
 
 // wgmmaInst is the operands of a compiled wgmma.mma_async: d = a*b + d, of 64 x
 // columns elements, of which each warp has 16 rows.
 type wgmmaInst struct {
-	inst    *ptx.Inst
-	format  tensorcore.Format
-	columns int
+	inst         *ptx.Inst
+	fragA, fragB fragment // of the rows of a warp
+	acc          accumulators
+	columns      int
+	halfD        bool // accumulators are halfs, two in a register
+	saturate     bool
 
-	d            []int32 // accumulators: 4 for 8 columns
+	d            []int32 // accumulators: 4 singles or integers for 8 columns
 	a            []int32 // registers of A; nil where a descriptor says where it lies
 	aDesc, bDesc int32
 	scale        int32 // predicate: whether d is added
@@ -25,10 +26,18 @@ type wgmmaInst struct {
 	mnMajor      [2]bool
 }
 
+// elementsOfK is how many elements of a decoded row there are along K: of bits, words.
+func (m *wgmmaInst) elementsOfK() int {
+	if m.fragA.class == bitElement {
+		return m.fragA.k / 32
+	}
+	return m.fragA.k
+}
+
 // wgmma compiles the asynchronous multiplication by a warpgroup:
 //
 //	wgmma.fence.sync.aligned;
-//	wgmma.mma_async.sync.aligned.m64nNk16.f32.type.type d, a, b-desc, scale-d, imm-scale-a, imm-scale-b{, imm-trans-a}, imm-trans-b;
+//	wgmma.mma_async.sync.aligned.m64nNkK.d.a.b{.satfinite}{.and.popc} d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{{, imm-trans-a}, imm-trans-b}};
 //	wgmma.commit_group.sync.aligned;
 //	wgmma.wait_group.sync.aligned n;
 func (c *compiler) wgmma(o *op) {
@@ -58,45 +67,78 @@ func (c *compiler) wgmma(o *op) {
 }
 
 func (c *compiler) multiplyAsync(o *op) {
-	m := &wgmmaInst{inst: c.in, columns: c.takeColumns(), format: c.multiplicands()}
+	c.dense()
+	m := &wgmmaInst{inst: c.in}
+	a := c.wgmmaTypes(m)
 	registers := c.arg(1).Kind == ptx.Vector
-	majors := 2 // literals that say how A and B lie
-	if registers {
+	scales, majors := 2, 0 // literals that negate A and B, and say how they lie
+	switch {
+	case a.class != floatElement:
+		scales = 0
+	case a.bits == 16 && registers:
 		majors = 1
+	case a.bits == 16:
+		majors = 2
 	}
-	if c.args(6 + majors); c.err != nil {
+	if c.args(4 + scales + majors); c.err != nil {
 		return
 	}
-	if m.columns == 0 {
-		c.fail("of the shapes of wgmma, only .m64nNk16 with N = 8, 16, ... 256 are implemented")
-		return
+	c.wgmmaOperands(m, registers)
+	if scales > 0 {
+		m.negate = [2]bool{c.literal(4, 1, -1) == -1, c.literal(5, 1, -1) == -1}
 	}
-	m.d = c.destinations(0, m.columns/2, typeF32)
-	c.sources(0, m.columns/2, typeF32) // for the register allocation
+	if majors == 2 {
+		m.mnMajor[0] = c.literal(6, 0, 1) == 1
+	}
+	if majors > 0 {
+		m.mnMajor[1] = c.literal(5+majors, 0, 1) == 1
+	}
+	c.asyncs = append(c.asyncs, m)
+	c.alignedRun(o, func(w *warp, _ *op) error { return w.issue(m) })
+}
+
+// wgmmaTypes takes shape, types and the modifiers of integers and bits.
+func (c *compiler) wgmmaTypes(m *wgmmaInst) (a *elementType) {
+	s, types := c.takeShape(), c.takeElements(3)
+	d, a, b := types[0], types[1], types[2]
+	switch {
+	case a.class == integerElement:
+		m.saturate = c.has("satfinite")
+	case a.class == bitElement && !(c.has("and") && c.has("popc")):
+		c.fail("wgmma of .b1 needs .and.popc")
+	}
+	if !a.multiplies(b) || !a.accumulates(d) || a.bits == 4 || a.bits == 64 {
+		c.fail("wgmma has no .%s of .%s and .%s", d.name, a.name, b.name)
+	}
+	step, k := 8, 8*rowOfK/a.bits
+	if a.class != floatElement && s.n > 32 {
+		step = 16
+	}
+	if s.m != 64 || s.n < 8 || s.n > 256 || s.n%step != 0 || s.k != k {
+		c.fail("the shapes of wgmma of .%s are .m64nNk%d, with N a multiple of 8 up to 256, and of 16 above 32 unless of floats", a.name, k)
+	}
+	m.columns, m.halfD = s.n, d.bits == 16
+	m.fragA, m.fragB, m.acc = fragment{a, 16, k, true}, fragment{b, s.n, k, false}, accumulators{rows: 16, columns: s.n}
+	return a
+}
+
+// wgmmaOperands compiles accumulators, matrices and scale.
+func (c *compiler) wgmmaOperands(m *wgmmaInst, registers bool) {
+	n := m.acc.count()
+	if m.halfD {
+		n /= 2
+	}
+	m.d = c.destinations(0, n, b32)
+	c.sources(0, n, b32) // for the register allocation
 	if registers {
-		m.a = c.sources(1, 4, b32)
+		m.a = c.sources(1, m.fragA.registers(), b32)
 	} else {
 		c.src(&m.aDesc, 1, b64)
-		m.mnMajor[0] = c.literal(6, 0, 1) == 1
 	}
 	c.src(&m.bDesc, 2, b64)
 	if m.scale, m.flip = c.srcPred(c.arg(3)); m.scale < 0 {
 		c.fail("the scale of the accumulators must be a predicate")
 	}
-	m.negate = [2]bool{c.literal(4, 1, -1) == -1, c.literal(5, 1, -1) == -1}
-	m.mnMajor[1] = c.literal(5+majors, 0, 1) == 1
-	c.asyncs = append(c.asyncs, m)
-	c.alignedRun(o, func(w *warp, _ *op) error { return w.issue(m) })
-}
-
-// takeColumns takes the shape and returns its N, or 0.
-func (c *compiler) takeColumns() int {
-	for n := 8; n <= 256; n += 8 {
-		if c.has(fmt.Sprintf("m64n%dk16", n)) {
-			return n
-		}
-	}
-	return 0
 }
 
 // literal returns operand i, which must be one of two numbers.

@@ -11,8 +11,33 @@ type movers struct {
 	strided func(w *warp, o *op, p unsafe.Pointer, step uint64) // at affine addresses, the first of which is p
 }
 
+// contiguously makes a function move the elements at adjacent addresses, so many bytes for each lane, if
+// there is one.
+func (m movers) contiguously(bytes uint64, move func(w *warp, o *op, p unsafe.Pointer)) movers {
+	if move == nil {
+		return m
+	}
+	others := m.strided
+	m.strided = func(w *warp, o *op, p unsafe.Pointer, step uint64) {
+		if step == bytes {
+			move(w, o, p)
+			return
+		}
+		others(w, o, p, step)
+	}
+	return m
+}
+
 // loads finds those that load one element per lane.
 func loads(size uint64, signed bool) movers {
+	m := loadLoops(size, signed)
+	if signed {
+		return m
+	}
+	return m.contiguously(size, vectorLoad(1, size))
+}
+
+func loadLoops(size uint64, signed bool) movers {
 	switch {
 	case size == 1 && signed:
 		return movers{loadAll[int8], loadStrided[int8]}
@@ -31,7 +56,9 @@ func loads(size uint64, signed bool) movers {
 }
 
 // stores finds those that store one element per lane.
-func stores(size uint64) movers {
+func stores(size uint64) movers { return storeLoops(size).contiguously(size, vectorStore(1, size)) }
+
+func storeLoops(size uint64) movers {
 	switch size {
 	case 1:
 		return movers{storeAll[uint8], storeStrided[uint8]}

@@ -15,11 +15,13 @@ func loadsOfPieces(a *access) movers {
 		return atOffsets(loadPacked[uint16])
 	case size == 4:
 		return atOffsets(loadPacked[uint32])
+	case size == 8 && n == 2:
+		return atOffsets(loadPacked[uint64]).contiguously(size, vectorLoad(2, 4))
 	case size == 8:
 		return atOffsets(loadPacked[uint64])
-	case size == wholeBytes && hasAllLanes && n == 2:
+	case size == wholeBytes && hasVectors && n == 2:
 		return atOffsets(loadPairs)
-	case size == wholeBytes && hasAllLanes && n == 4:
+	case size == wholeBytes && hasVectors && n == 4:
 		return atOffsets(loadFours)
 	}
 	return movers{}
@@ -34,11 +36,13 @@ func storesOfPieces(a *access) movers {
 		return atOffsets(storePacked[uint16])
 	case size == 4:
 		return atOffsets(storePacked[uint32])
+	case size == 8 && n == 2:
+		return atOffsets(storePacked[uint64]).contiguously(size, vectorStore(2, 4))
 	case size == 8:
 		return atOffsets(storePacked[uint64])
-	case size == wholeBytes && hasAllLanes && n == 2:
+	case size == wholeBytes && hasVectors && n == 2:
 		return atOffsets(storePairs)
-	case size == wholeBytes && hasAllLanes && n == 4:
+	case size == wholeBytes && hasVectors && n == 4:
 		return atOffsets(storeFours)
 	}
 	return movers{}

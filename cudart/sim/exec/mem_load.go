@@ -84,7 +84,7 @@ func (c *compiler) load(o *op) {
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
 	mem.piece, mem.move = pieceOf(mem), loadsOfPieces(mem)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
-		o.run, o.takesAffine = loadStrong, false
+		o.run = loadStrong
 	}
 }
 
@@ -152,9 +152,14 @@ func (a *access) loaded(k int, v uint64) uint64 {
 // loadStrong also remembers what it saw, because a warp that sees the same
 // again and again is spinning.
 func loadStrong(w *warp, o *op, mask uint32) error {
+	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.pollAll(o) {
+		return nil
+	}
+	w.expandOperands(o)
 	if err := w.loadLanes(o, mask); err != nil {
 		return err
 	}
+	w.watch.blind = w.watch.blind || !hostOrdersAccesses
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		for _, slot := range o.mem.vector {
@@ -165,6 +170,42 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 		w.block.view.acquire(o.mem.order.scope)
 	}
 	return nil
+}
+
+// pollAll is loadStrong for all lanes, where their addresses are adjacent or the same.
+func (w *warp) pollAll(o *op) bool {
+	if w.forms[o.a]&isAffine == 0 {
+		return false
+	}
+	r := w.affines[o.a].plus(affine{base: o.mem.bias})
+	s, ok := w.affineSpan(o, r)
+	n := int(o.mem.bytes())
+	if !ok || r.stride != 0 && (r.stride != uint64(n) || o.mem.move.strided == nil) {
+		return false
+	}
+	from := unsafe.Add(s.ptr, r.base-s.base)
+	if r.stride != 0 {
+		n *= 32
+	}
+	seen := w.watch.load(from, n)
+	w.observeBytes(seen, n)
+	if r.stride != 0 {
+		o.mem.move.strided(w, o, seen, r.stride)
+		for _, slot := range o.mem.vector {
+			w.dropAffine(slot)
+		}
+		return true
+	}
+	for k, slot := range o.mem.vector {
+		w.setAffine(slot, affine{base: o.mem.loaded(k, readPlain(unsafe.Add(seen, uint64(k)*o.mem.size), o.mem.size))})
+	}
+	return true
+}
+
+// observeUnwatched is observe for a value that no watched range holds.
+func (w *warp) observeUnwatched(value uint64) {
+	w.observe(value)
+	w.watch.blind = true
 }
 
 // observe mixes a polled value into the digest of the running path.
@@ -182,9 +223,13 @@ func (w *warp) loadLanes(o *op, mask uint32) error {
 		if err != nil {
 			return err
 		}
+		from := p
+		if !stale && w.stores == nil && hostOrdersAccesses {
+			from = w.watch.load(p, int(o.mem.bytes()))
+		}
 		for k := 0; k < len(o.mem.vector); {
-			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.visibleValue(readPiece(at, piece), at, piece, lane, stale, o.mem.fixed)
+			skip := uint64(k) * o.mem.size
+			v := w.visibleValue(readPiece(unsafe.Add(from, skip), piece), unsafe.Add(p, skip), piece, lane, stale, o.mem.fixed)
 			for i := range int(piece / o.mem.size) {
 				w.regs[o.mem.vector[k]][lane] = o.mem.loaded(k, v.element(i, o.mem.size))
 				k++

@@ -57,6 +57,9 @@ func (w *warp) pieceBytes(a *access) uint64 {
 	return a.piece
 }
 
+// accessesWhole reports whether the pieces of an access are as large as any.
+func (w *warp) accessesWhole(a *access) bool { return w.pieceBytes(a) == min(a.bytes(), wholeBytes) }
+
 // readPiece and writePiece access a piece at once.
 func readPiece(p unsafe.Pointer, size uint64) (v word) {
 	if size == wholeBytes {

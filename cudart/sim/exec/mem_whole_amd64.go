@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasWhole: the host accesses 16 aligned bytes at once. hasAllLanes: and there are functions here that do so
-// for all lanes.
-var hasWhole, hasAllLanes = cpu.X86.HasAVX, cpu.X86.HasAVX2
+// hasWhole: the host accesses 16 aligned bytes at once.
+var hasWhole = cpu.X86.HasAVX
 
 // load16 and store16 access 16 bytes at a multiple of 16.
 func load16(p unsafe.Pointer) (low, high uint64) {

@@ -4,9 +4,8 @@ package exec
 
 import "unsafe"
 
-// hasWhole: the host accesses 16 aligned bytes at once. hasAllLanes: and there are functions here that do so
-// for all lanes.
-const hasWhole, hasAllLanes = false, false
+// hasWhole: the host accesses 16 aligned bytes at once.
+const hasWhole = false
 
 func load16(p unsafe.Pointer) (low, high uint64) { return twoLoads(p) }
 

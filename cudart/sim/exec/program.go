@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/simd"
 )
 
 // Program is a compiled module. It is immutable, and safe for concurrent use.
@@ -14,6 +15,7 @@ type Program struct {
 	kernels map[string]*Kernel
 	image   map[string]int64 // offset of each .global and .const variable
 	size    int64
+	loops   bool // ops are loops over lanes, also where there is assembly
 }
 
 // Kernel is a compiled entry point.
@@ -25,7 +27,8 @@ type Kernel struct {
 
 	module  string
 	code    []op
-	regs    int // registers of a warp, constants included
+	steps   []simd.Step // of the ops by assembly
+	regs    int         // registers of a warp, constants included
 	preds   int
 	presets []preset
 	async   []int32 // registers of wgmma.mma_async, in ascending order
@@ -36,13 +39,15 @@ type Kernel struct {
 
 	copiesShared bool // it has bulk copies from shared memory
 
-	spare sync.Pool // register files of warps that have exited
+	spare sync.Pool // *warpMemory of warps that have exited
 }
 
 // Compile compiles every entry of a module. An instruction that the executor
 // does not implement is an error of type *ptx.Error that names it.
-func Compile(m *ptx.Module) (*Program, error) {
-	p := &Program{module: m, kernels: map[string]*Kernel{}, image: map[string]int64{}}
+func Compile(m *ptx.Module) (*Program, error) { return compileModule(m, false) }
+
+func compileModule(m *ptx.Module, loops bool) (*Program, error) {
+	p := &Program{loops: loops, module: m, kernels: map[string]*Kernel{}, image: map[string]int64{}}
 	for _, v := range m.Vars {
 		if v.Space != ptx.Global && v.Space != ptx.Const {
 			continue

@@ -6,7 +6,7 @@ import "testing"
 func TestRegistersBeginAsZero(t *testing.T) {
 	k := &Kernel{regs: 3, async: []int32{2}}
 	for range 100 {
-		w := &warp{grid: &Grid{kernel: k}, registers: k.takeRegisters()}
+		w := &warp{grid: &Grid{kernel: k}, warpMemory: k.takeMemory()}
 		w.block = &block{grid: w.grid, warps: []*warp{w}}
 		for slot := range w.regs {
 			if w.expandLanes(int32(slot)); w.regs[slot] != (lanes{}) {
@@ -17,6 +17,6 @@ func TestRegistersBeginAsZero(t *testing.T) {
 			w.setAffine(int32(slot), affine{base: 7, stride: 3})
 		}
 		w.expandLanes(0)
-		w.block.giveRegisters()
+		w.block.giveMemory()
 	}
 }

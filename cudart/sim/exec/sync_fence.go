@@ -28,7 +28,7 @@ func (c *compiler) fence(o *op) {
 	}
 }
 
-// proxyFence compiles fence.proxy.{alias, async} and fence.mbarrier_init. Copies
+// proxyFence compiles fence.proxy.{alias, async, tensormap::generic} and fence.mbarrier_init. Copies
 // read memory and not what a thread has yet to write to it, so
 // fence.proxy.async lets that happen: for all memory, or with a space for that
 // alone. In the store buffers a byte is the same behind its own and behind a
@@ -36,9 +36,13 @@ func (c *compiler) fence(o *op) {
 func (c *compiler) proxyFence(o *op, kind string) {
 	async, space := false, ptx.Generic
 	if kind == "proxy" {
-		proxy := c.take("async", "alias")
-		if proxy == "" {
-			c.fail("of the proxies only .async and .alias are implemented")
+		proxy := c.take("async", "alias", "tensormap::generic")
+		switch proxy {
+		case "":
+			c.fail("of the proxies only .async, .alias and .tensormap::generic are implemented")
+		case "tensormap::generic":
+			c.tensorMapFence(o)
+			return
 		}
 		async = proxy == "async"
 		space = c.takeSpace()

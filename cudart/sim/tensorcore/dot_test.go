@@ -4,13 +4,22 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
-// value is what 16 bits of a format stand for, by the definition of the format.
-func value(f Format, b uint16) float64 {
-	if f == BFloat16 {
-		return float64(math.Float32frombits(uint32(b) << 16))
+// value is what the bits of a format stand for, by the definition of the format.
+func value(f Format, bits uint32) float64 {
+	b := uint16(bits)
+	switch f {
+	case BFloat16:
+		return float64(math.Float32frombits(bits << 16))
+	case TF32:
+		return float64(math.Float32frombits(bits >> 13 << 13))
+	case E4M3:
+		return valueOfE4M3(bits)
+	case E5M2:
+		b <<= 8
 	}
 	e, m := int(b>>10&31), float64(b&1023)
 	x := math.Ldexp(1024+m, e-25)
@@ -25,49 +34,63 @@ func value(f Format, b uint16) float64 {
 	return math.Copysign(x, float64(int16(b))) // an int16 is never -0, but has its sign
 }
 
+func valueOfE4M3(b uint32) float64 {
+	e, m := int(b>>3&15), float64(b&7)
+	x := math.Ldexp(8+m, e-10)
+	switch {
+	case b&127 == 127:
+		x = math.NaN()
+	case e == 0:
+		x = math.Ldexp(m, -9)
+	}
+	if b&128 != 0 {
+		x = -x
+	}
+	return x
+}
+
 // exponent is that of a finite number in a format whose least is given.
 func exponent(x float64, least int) int {
 	_, e := math.Frexp(x)
 	return max(e-1, least)
 }
 
-// exact is the model of the package's documentation in rational arithmetic.
-func exact(m Model, f Format, c uint32, a, b []uint16) uint32 {
-	least := -14
-	if f == BFloat16 {
-		least = -126
-	}
+// exact is the model of the package's documentation in rational arithmetic, for an fp32 accumulator.
+func exact[T uint16 | uint32](m Model, f Format, c uint32, a, b []T) uint32 {
 	for len(a) > 0 {
 		n := min(len(a), m.Block)
-		addends, exponents := []*big.Rat{}, []int{m.Floor}
-		add := func(x, y float64, e int) {
-			if x != 0 && y != 0 {
-				product := new(big.Rat).SetFloat64(x)
-				addends = append(addends, product.Mul(product, new(big.Rat).SetFloat64(y)))
-				exponents = append(exponents, e)
-			}
-		}
-		for i := range n {
-			x, y := value(f, a[i]), value(f, b[i])
-			add(x, y, exponent(x, least)+exponent(y, least))
-		}
 		start := float64(math.Float32frombits(c))
 		if math.IsInf(start, 0) {
 			return c
 		}
-		add(start, 1, exponent(start, -126))
-		most := exponents[0]
-		for _, e := range exponents {
-			most = max(most, e)
-		}
-		sum := new(big.Rat)
-		for _, x := range addends {
-			sum.Add(sum, truncated(x, most-23-m.Extra))
-		}
-		c = toSingle(sum)
+		c = toSingle(exactBlock(m, f, start, exponent(start, -126), a[:n], b[:n]), m.Cut)
 		a, b = a[n:], b[n:]
 	}
 	return c
+}
+
+// exactBlock is the sum of a block before it is rounded. start has an exponent in its own format.
+func exactBlock[T uint16 | uint32](m Model, f Format, start float64, ofStart int, a, b []T) *big.Rat {
+	least := map[Format]int{Half: -14, BFloat16: -126, TF32: -126, E4M3: -6, E5M2: -14}[f]
+	addends, exponents := []*big.Rat{}, []int{m.Floor}
+	add := func(x, y float64, e int) {
+		if x != 0 && y != 0 {
+			product := new(big.Rat).SetFloat64(x)
+			addends = append(addends, product.Mul(product, new(big.Rat).SetFloat64(y)))
+			exponents = append(exponents, e)
+		}
+	}
+	for i := range a {
+		x, y := value(f, uint32(a[i])), value(f, uint32(b[i]))
+		add(x, y, exponent(x, least)+exponent(y, least))
+	}
+	add(start, 1, ofStart)
+	most := slices.Max(exponents)
+	sum := new(big.Rat)
+	for _, x := range addends {
+		sum.Add(sum, truncated(x, most-23-m.Extra))
+	}
+	return sum
 }
 
 // truncated cuts x toward zero to a multiple of a power of two.
@@ -78,32 +101,35 @@ func truncated(x *big.Rat, power int) *big.Rat {
 	return unit.Mul(unit, new(big.Rat).SetInt(whole))
 }
 
-// toSingle truncates x to a single.
-func toSingle(x *big.Rat) uint32 {
+// toSingle truncates x to a single without the last bits.
+func toSingle(x *big.Rat, without int) uint32 {
 	if x.Sign() == 0 {
 		return 0
 	}
 	approx, _ := x.Float64() // exact: sums have few bits
 	_, e := math.Frexp(approx)
-	cut, _ := truncated(x, max(e-24, -149)).Float64()
+	cut, _ := truncated(x, max(e-24, -149)+without).Float64()
 	if math.Abs(cut) >= math.Ldexp(1, 128) {
 		cut = math.Inf(x.Sign())
 	}
 	return math.Float32bits(float32(cut))
 }
 
-func decode(f Format, bits []uint16) []Element {
+func decode[T uint16 | uint32](f Format, bits []T) []Element {
 	var out []Element
 	for _, b := range bits {
-		out = append(out, f.Decode(b))
+		out = append(out, f.Decode(uint32(b)))
 	}
 	return out
 }
 
 func TestDecodeOfAllElements(t *testing.T) {
-	for _, f := range []Format{Half, BFloat16} {
-		for b := range 1 << 16 {
-			want, got := value(f, uint16(b)), f.Decode(uint16(b))
+	for f, bits := range map[Format]int{Half: 16, BFloat16: 16, E4M3: 8, E5M2: 8, TF32: 19} {
+		for b := range uint32(1) << bits {
+			if f == TF32 {
+				b = b<<13 | b&0x1fff // the lowest bits do not count
+			}
+			want, got := value(f, b), f.Decode(b)
 			if got.value != want && !(math.IsNaN(got.value) && math.IsNaN(want)) || math.Signbit(got.value) != math.Signbit(want) && want == want {
 				t.Fatalf("format %d, %#x: %v, want %v", f, b, got, want)
 			}
@@ -262,8 +288,8 @@ func TestDotOfIntegersIsExact(t *testing.T) {
 		a, b := make([]Element, 16), make([]Element, 16)
 		for i := range a {
 			x, y := r.IntN(513)-256, r.IntN(513)-256
-			a[i] = BFloat16.Decode(uint16(math.Float32bits(float32(x)) >> 16))
-			b[i] = BFloat16.Decode(uint16(math.Float32bits(float32(y)) >> 16))
+			a[i] = BFloat16.Decode(math.Float32bits(float32(x)) >> 16)
+			b[i] = BFloat16.Decode(math.Float32bits(float32(y)) >> 16)
 			sum += int(a[i].value * b[i].value)
 		}
 		for _, m := range []Model{Of(8), Of(9)} {
@@ -278,7 +304,7 @@ func BenchmarkDot(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x, y := make([]Element, 16), make([]Element, 16)
 	for i := range x {
-		x[i], y[i] = BFloat16.Decode(uint16(0x3f80+r.IntN(256))), BFloat16.Decode(uint16(0x3f80+r.IntN(256)))
+		x[i], y[i] = BFloat16.Decode(uint32(0x3f80+r.IntN(256))), BFloat16.Decode(uint32(0x3f80+r.IntN(256)))
 	}
 	var c uint32
 	for b.Loop() {

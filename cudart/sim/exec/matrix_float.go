@@ -1,0 +1,71 @@
+package exec
+
+import "gpurun/cudart/sim/tensorcore"
+
+func (w *warp) multiplyFloats(m *mmaInst, out []lanes) {
+	s := &w.grid.scratch
+	p := &floatProduct{
+		model: m.model(w.grid.cfg.TensorCores),
+		a:     m.fragA.floats(w, m.a, &s.floats[0]),
+		b:     m.fragB.floats(w, m.b, &s.floats[1]),
+	}
+	p.findPadding()
+	for e := range m.acc.count() {
+		first, left := m.acc.origin(e)
+		for lane := range 32 {
+			row, column := m.acc.from(first, left, lane)
+			sum := p.element(m, row, column, w.startOf(m, e, lane))
+			if m.halfD {
+				out[e/2][lane] |= sum << (e % 2 * 16)
+			} else {
+				out[e][lane] = sum
+			}
+		}
+	}
+}
+
+// startOf is the accumulator with a number that a lane holds.
+func (w *warp) startOf(m *mmaInst, element, lane int) uint64 {
+	if m.halfC {
+		return w.regs[m.c[element/2]][lane] >> (element % 2 * 16) & 0xffff
+	}
+	return w.regs[m.c[element]][lane]
+}
+
+// floatProduct is the matrices of a product of floats, and how to sum.
+type floatProduct struct {
+	model tensorcore.Model
+	a, b  matrix[tensorcore.Element]
+	padding
+}
+
+// element is one of D. wmma may begin with a single and end with a half, or the other way
+// round: the sum is a single then.
+func (p *floatProduct) element(m *mmaInst, row, column int, start uint64) uint64 {
+	n := p.products(row, column, p.a.k)
+	x, y := p.a.row(row)[:n], p.b.row(column)[:n]
+	widened := p.model.Widens(m.fragA.format)
+	switch {
+	case m.halfC && m.halfD && widened:
+		return uint64(p.model.DotHalfWidened(uint16(start), x, y))
+	case m.halfC && m.halfD:
+		return uint64(p.model.DotHalf(uint16(start), x, y))
+	case widened:
+		return uint64(p.model.DotWidened(uint32(start), x, y))
+	case m.halfC:
+		start = f32bits(float32(binary16.decode(start)))
+	}
+	sum := uint64(p.model.Dot(uint32(start), x, y))
+	if m.halfD {
+		sum = binary16.encode(float64(f32(sum)), toNearestEven)
+	}
+	return sum
+}
+
+// model is how the instruction sums on tensor cores that sum 16-bit floats so.
+func (m *mmaInst) model(cores tensorcore.Model) tensorcore.Model {
+	if m.wmma {
+		return cores.Wmma(m.fragA.format)
+	}
+	return cores.Mma(m.fragA.format)
+}
