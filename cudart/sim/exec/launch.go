@@ -18,7 +18,7 @@ type Demands struct {
 }
 
 func demandsOf(e *ptx.Entry) Demands {
-	dim := func(d [3]int) cudart.Dim3 { return cudart.Dim3{X: d[0], Y: d[1], Z: d[2]} }
+	dim := func(d [3]int) cudart.Dim3 { return cudart.Dim3{X: d[0], Y: max(d[1], 1), Z: max(d[2], 1)} }
 	return Demands{e.MaxThreads, e.MaxCluster, dim(e.Block), dim(e.Cluster), e.ExplicitCluster}
 }
 
@@ -42,13 +42,13 @@ func (cfg *Config) launch() cudart.Launch {
 // clusterOf is the size of the launch's clusters, and whether launch or kernel give it.
 func (cfg *Config) clusterOf(k *Kernel) (d cudart.Dim3, explicit bool) {
 	l := cfg.launch()
-	if d = l.ClusterBlocks(); d.X == 0 {
-		d = k.Cluster
+	switch d = l.ClusterBlocks(); {
+	case d != cudart.Dim3{}:
+		return d, true
+	case k.Cluster.X > 0:
+		return k.Cluster, true
 	}
-	if d.X == 0 {
-		return cudart.Dim3{X: 1, Y: 1, Z: 1}, false
-	}
-	return d, true
+	return cudart.Dim3{X: 1, Y: 1, Z: 1}, false
 }
 
 // shape is the shape of a launch that has been checked.
