@@ -18,7 +18,8 @@ func TestModules(t *testing.T) {
 	wantCalls(t, f, "cuModuleLoadDataEx 9 2")
 
 	_, err := d.LoadModule("allreduce", []byte("broken"))
-	wantCode(t, err, cudart.ErrInvalidPTX, "loading module allreduce: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): line 3: broken")
+	wantCode(t, err, cudart.ErrInvalidPTX,
+		"loading module allreduce: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): line 3: broken")
 	f.failNext("cuModuleLoadDataEx", cudart.ErrUnsupportedPTX)
 	_, err = d.LoadModule("allreduce", text)
 	wantCode(t, err, cudart.ErrUnsupportedPTX, "update the NVIDIA driver")
@@ -122,9 +123,11 @@ func TestClusterLaunch(t *testing.T) {
 		"cuLaunchKernelEx none grid 7,1,1 block 128,1,1 shared 0 dependent params none",
 		"cuLaunchKernelEx none grid 7,1,1 block 128,1,1 shared 0 cluster 1,1,1 params none",
 	)
-	wantCode(t, launch(cudart.Launch{Blocks: 7, Threads: 1, Cluster: 2}), cudart.ErrInvalidValue, "7 blocks do not make whole clusters of 2")
+	wantCode(t, launch(cudart.Launch{Blocks: 7, Threads: 1, Cluster: 2}), cudart.ErrInvalidValue,
+		"7 blocks do not make whole clusters of 2")
 	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: 16}), cudart.ErrInvalidValue, "1 to 8 are possible")
-	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: -1}), cudart.ErrInvalidValue, "cannot have -1 blocks")
+	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: -1}), cudart.ErrInvalidValue,
+		"cannot have -1 blocks")
 	if calls := f.calls(); calls != nil {
 		t.Errorf("called %q", calls)
 	}
@@ -193,14 +196,21 @@ func TestLaunchRefuses(t *testing.T) {
 		code   cudart.Result
 		want   string
 	}{
-		"foreign kernel":  {foreignKernel{}, shape, 16, cudart.ErrInvalidHandle, "another device's"},
-		"no kernel":       {nil, shape, 16, cudart.ErrInvalidHandle, "another device's"},
-		"no blocks":       {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "a grid cannot have 0 blocks"},
-		"negative shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "cannot have -1 bytes"},
-		"short params":    {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
-		"half of params":  {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
-		"huge params":     {k, shape, 40000, cudart.ErrInvalidValue, "more than 32764"},
-		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes of dynamic shared memory per block, of which 231424 are possible beside 1024 of static memory"},
+		"foreign kernel": {foreignKernel{}, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no kernel":      {nil, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no blocks":      {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "a grid cannot have 0 blocks"},
+		"negative shared": {
+			k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "cannot have -1 bytes",
+		},
+		"short params":   {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
+		"half of params": {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
+		"huge params":    {k, shape, 40000, cudart.ErrInvalidValue, "more than 32764"},
+		"too much shared": {
+			k,
+			cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20},
+			16, cudart.ErrInvalidValue,
+			"asking for 1048576 bytes of dynamic shared memory per block, of which 231424 are possible beside 1024 of static",
+		},
 	} {
 		// Not a subtest: that would run on another thread, without the context.
 		err := s.Launch(test.kernel, test.shape, make([]byte, test.params))
