@@ -14,7 +14,8 @@ func (l *Launch) CheckCluster(on Info) error {
 	case n <= 1:
 		return nil
 	case on.Major < 9:
-		return fmt.Errorf("clusters need compute capability 9.0, and %s has %d.%d; launch without them: %w", on.Name, on.Major, on.Minor, ErrNotSupported)
+		return fmt.Errorf("clusters need compute capability 9.0, and %s has %d.%d; launch without them: %w", on.Name,
+			on.Major, on.Minor, ErrNotSupported)
 	case l.Blocks%n != 0:
 		return fmt.Errorf("%d blocks do not make whole clusters of %d: %w", l.Blocks, n, ErrInvalidValue)
 	}

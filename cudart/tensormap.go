@@ -93,7 +93,8 @@ func (m *TensorMap) Check() error {
 	case rank < 1 || rank > maxDimensions:
 		return fmt.Errorf("a tensor map cannot have %d dimensions; 1 to %d are possible", rank, maxDimensions)
 	case len(m.Strides) != rank-1 || len(m.Box) != rank:
-		return fmt.Errorf("a tensor of %d dimensions has %d strides and %d extents of its box, not %d and %d", rank, rank-1, rank, len(m.Strides), len(m.Box))
+		return fmt.Errorf("a tensor of %d dimensions has %d strides and %d extents of its box, not %d and %d", rank, rank-1,
+			rank, len(m.Strides), len(m.Box))
 	case m.Base == 0 || m.Base%16 != 0:
 		return fmt.Errorf("the tensor's address %#x is not a multiple of 16", uint64(m.Base))
 	}

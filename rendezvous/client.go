@@ -71,8 +71,8 @@ type Group struct {
 // or ctx ends. Target is a server's Target. The caller closes the Group.
 //
 // Errors: ErrDuplicateRank, ErrWorldSize, ErrClosed (the group is complete
-// already), ErrToken, *Straggler (naming who has not come), *PeerLeft (someone
-// left while joining), *Aborted, ErrServerGone, [transport.ErrTLS].
+// already), ErrToken, *Straggler (which names the missing ranks), *PeerLeft (a
+// member left while joining), *Aborted, ErrServerGone, [transport.ErrTLS].
 func Join(ctx context.Context, target string, who Member, options Options) (*Group, error) {
 	options = options.withDefaults()
 	ctx, refuse := context.WithCancelCause(ctx)
@@ -145,8 +145,8 @@ func (g *Group) Store() *Store { return g.store }
 // *Aborted, ErrServerGone, or ErrLeft after this member's own Leave or Close.
 func (g *Group) Context() context.Context { return g.session.ctx }
 
-// Leave says goodbye. The others go on, unless they wait or will wait for
-// this member in a collective. Close is still necessary.
+// Leave ends the part of this member. The others continue, unless a collective waits
+// for this member, now or later. Close is still necessary.
 func (g *Group) Leave(ctx context.Context) error {
 	return g.session.leave(ctx, "")
 }

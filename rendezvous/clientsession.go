@@ -29,8 +29,8 @@ type clientSession struct {
 }
 
 // waitsForServer says whether a server that cannot be reached may still come.
-// Within a machine the agent serves before it starts a worker; between
-// machines anyone may be first.
+// Within a host the agent serves before it starts a worker; between
+// hosts anyone may be first.
 func waitsForServer(target string) bool { return !strings.HasPrefix(target, abstractScheme) }
 
 // openSession joins and waits for the welcome.
@@ -175,8 +175,8 @@ func (s *clientSession) send(request *pb.SessionRequest, last bool) error {
 	return err
 }
 
-// leave sends the goodbye, or with a failure the last words, and waits until
-// the server has taken note.
+// leave tells the server that this member leaves, or with a failure why it ends,
+// and waits until the server has confirmed it.
 func (s *clientSession) leave(ctx context.Context, failure string) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"gpurun/rendezvous"
 )
 
-// Somebody who holds on to a stream cannot keep the server from closing.
+// A client that keeps its stream open does not delay the server's Close.
 func TestCloseIsBounded(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1})
 	conn, err := rendezvous.Connect(srv.Target())
@@ -30,7 +30,7 @@ func TestCloseIsBounded(t *testing.T) {
 	closesSoon(t, srv)
 }
 
-// Whoever connects and says nothing, or not enough, cannot keep a server.
+// A client that connects and sends nothing, or too little, does not delay Close.
 func TestCloseHangsUpOnTheSilent(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	for name, words := range map[string]string{"nothing": "", "preface alone": preface} {

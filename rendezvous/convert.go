@@ -57,5 +57,5 @@ func operationFromProto(o pb.Operation) membership.Operation {
 	case pb.Operation_OPERATION_BROADCAST:
 		return membership.Broadcast
 	}
-	return 0 // the machine refuses it
+	return 0 // the state machine refuses it
 }

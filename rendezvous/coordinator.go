@@ -11,14 +11,14 @@ import (
 	"gpurun/rendezvous/membership"
 )
 
-// coordinator runs the membership machine: it feeds in the time and what
+// coordinator runs the membership state: it feeds in the time and what
 // members say, and carries out the effects.
 type coordinator struct {
 	clock *clock.Clock
 	log   *zap.Logger
 
 	mu       sync.Mutex
-	machine  *membership.Machine
+	state    *membership.StateMachine
 	lastID   uint64
 	sessions map[membership.SessionID]*session
 	calls    map[membership.CallID]chan<- outcome
@@ -40,22 +40,22 @@ type outcome struct {
 	err  error
 }
 
-func newCoordinator(machine *membership.Machine, log *zap.Logger) *coordinator {
+func newCoordinator(state *membership.StateMachine, log *zap.Logger) *coordinator {
 	return &coordinator{
 		clock:    clock.New(),
 		log:      log,
-		machine:  machine,
+		state:    state,
 		sessions: map[membership.SessionID]*session{},
 		calls:    map[membership.CallID]chan<- outcome{},
 		keys:     map[string]membership.SessionID{},
 	}
 }
 
-// step gives the machine one input and carries out what comes of it.
-func (c *coordinator) step(input func(m *membership.Machine, now membership.Time) []membership.Effect) {
+// step gives the state machine one input and carries out what comes of it.
+func (c *coordinator) step(input func(m *membership.StateMachine, now membership.Time) []membership.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, effect := range input(c.machine, c.clock.Now()) {
+	for _, effect := range input(c.state, c.clock.Now()) {
 		c.perform(effect)
 	}
 	c.clock.Changed()
@@ -88,24 +88,24 @@ func (c *coordinator) answer(call membership.CallID, o outcome) {
 	}
 }
 
-// run lets the machine's deadlines expire until ctx ends.
+// run lets the state machine's deadlines expire until ctx ends.
 func (c *coordinator) run(ctx context.Context) {
 	c.clock.Run(ctx, c.next, func() {
-		c.step(func(m *membership.Machine, now membership.Time) []membership.Effect { return m.Tick(now) })
+		c.step(func(m *membership.StateMachine, now membership.Time) []membership.Effect { return m.Tick(now) })
 	})
 }
 
-// next is the machine's next deadline, if it has one.
+// next is the state machine's next deadline, if it has one.
 func (c *coordinator) next() (membership.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.machine.Next()
+	return c.state.Next()
 }
 
 // join begins a session for a newcomer.
 func (c *coordinator) join(who membership.Member, timeout time.Duration) *session {
 	s := &session{key: randomHex(), welcome: make(chan int, 1), dismissed: make(chan error, 1)}
-	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+	c.step(func(m *membership.StateMachine, now membership.Time) []membership.Effect {
 		c.lastID++
 		s.id = membership.SessionID(c.lastID)
 		c.sessions[s.id] = s
@@ -116,28 +116,28 @@ func (c *coordinator) join(who membership.Member, timeout time.Duration) *sessio
 
 // heartbeat notes that a member is alive.
 func (c *coordinator) heartbeat(s *session) {
-	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+	c.step(func(m *membership.StateMachine, now membership.Time) []membership.Effect {
 		m.Heartbeat(now, s.id)
 		return nil
 	})
 }
 
-// leave is a member's orderly goodbye.
+// leave removes a member that leaves.
 func (c *coordinator) leave(s *session) {
-	c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect { return m.Leave(s.id) })
+	c.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect { return m.Leave(s.id) })
 }
 
-// depart is a member's end without one. Nothing happens when its session had
-// ended already.
-func (c *coordinator) depart(s *session, reason string) {
-	c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect { return m.Depart(s.id, reason) })
+// lose removes a member that ended without leaving. It does nothing if the session
+// has ended already.
+func (c *coordinator) lose(s *session, reason string) {
+	c.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect { return m.Lose(s.id, reason) })
 }
 
 // exchange arrives at a collective and waits for the others.
 func (c *coordinator) exchange(ctx context.Context, id membership.SessionID, a membership.Arrival) ([][]byte, error) {
 	answer := make(chan outcome, 1)
 	var call membership.CallID
-	c.step(func(m *membership.Machine, now membership.Time) []membership.Effect {
+	c.step(func(m *membership.StateMachine, now membership.Time) []membership.Effect {
 		c.lastID++
 		call = membership.CallID(c.lastID)
 		c.calls[call] = answer
@@ -147,7 +147,7 @@ func (c *coordinator) exchange(ctx context.Context, id membership.SessionID, a m
 	case o := <-answer:
 		return o.data, o.err
 	case <-ctx.Done():
-		c.step(func(m *membership.Machine, _ membership.Time) []membership.Effect {
+		c.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect {
 			delete(c.calls, call)
 			return m.Cancel(call)
 		})
@@ -159,7 +159,7 @@ func (c *coordinator) exchange(ctx context.Context, id membership.SessionID, a m
 func (c *coordinator) members() []membership.Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.machine.Members()
+	return c.state.Members()
 }
 
 // lookup finds the session that a key belongs to.

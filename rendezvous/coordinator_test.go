@@ -13,11 +13,11 @@ import (
 
 // A caller that gives up does not leave the others to wait for it.
 func TestCancelledCallFailsTheOthers(t *testing.T) {
-	machine, err := membership.New(membership.Config{WorldSize: 3, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
+	state, err := membership.New(membership.Config{WorldSize: 3, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCoordinator(machine, zap.NewNop())
+	c := newCoordinator(state, zap.NewNop())
 	sessions := make([]*session, 3)
 	for rank := range sessions {
 		sessions[rank] = c.join(membership.Member{Rank: rank}, 0)

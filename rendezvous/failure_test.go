@@ -14,8 +14,8 @@ import (
 	"gpurun/rendezvous"
 )
 
-// soon is how quickly everybody must hear of a failure. It is milliseconds on
-// an idle machine; the rest is for a busy one, but less than any timeout that
+// soon is how quickly all members must hear of a failure. It is milliseconds on
+// an idle host; the rest is for a busy one, but less than any timeout that
 // would end the wait without the push.
 const soon = 1900 * time.Millisecond
 
@@ -256,7 +256,7 @@ func TestSilentMemberDeparts(t *testing.T) {
 
 func TestMembersBeat(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second // a loaded machine may stop us for a while
+	const timeout = 2 * time.Second // a loaded host may stop us for a while
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: timeout})
 	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
 	select {

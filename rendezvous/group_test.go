@@ -94,19 +94,19 @@ func TestGroup(t *testing.T) {
 		}
 	}
 
-	for round := range 3 {
+	for pass := range 3 {
 		err := onEach(n, func(rank int) error {
-			all, err := groups[rank].AllGather(ctx, "handles", fmt.Appendf(nil, "%d/%d", round, rank))
+			all, err := groups[rank].AllGather(ctx, "handles", fmt.Appendf(nil, "%d/%d", pass, rank))
 			if err != nil {
 				return err
 			}
 			for peer, got := range all {
-				if want := fmt.Sprintf("%d/%d", round, peer); string(got) != want {
+				if want := fmt.Sprintf("%d/%d", pass, peer); string(got) != want {
 					return fmt.Errorf("from rank %d: got %q, want %q", peer, got, want)
 				}
 			}
-			uid, err := groups[rank].Broadcast(ctx, "uid", round, fmt.Appendf(nil, "uid of %d", rank))
-			if want := fmt.Sprintf("uid of %d", round); err != nil || string(uid) != want {
+			uid, err := groups[rank].Broadcast(ctx, "uid", pass, fmt.Appendf(nil, "uid of %d", rank))
+			if want := fmt.Sprintf("uid of %d", pass); err != nil || string(uid) != want {
 				return fmt.Errorf("broadcast: got %q, %w, want %q", uid, err, want)
 			}
 			return groups[rank].Barrier(ctx, "ready")

@@ -257,14 +257,14 @@ func TestNoListeningBeyondLoopbackWithoutToken(t *testing.T) {
 	}
 }
 
-func TestStrangersCannotCall(t *testing.T) {
+func TestCallsNeedASessionKey(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0"})
 	conn, ctx := dial(t, srv.Target()), testContext(t)
 	if _, err := pb.NewStoreClient(conn).Set(ctx, &pb.SetRequest{Key: "k"}); err == nil {
-		t.Error("a stranger wrote to the store")
+		t.Error("a caller without a session wrote to the store")
 	}
 	if _, err := pb.NewRendezvousClient(conn).Exchange(ctx, &pb.ExchangeRequest{Name: "n"}); err == nil {
-		t.Error("a stranger took part in an exchange")
+		t.Error("a caller without a session took part in an exchange")
 	}
 }
 

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // workerMain joins as the last of three ranks, says so, and waits for a key
-// that never comes. It does not return before somebody kills it.
+// that never comes. It does not return before it is killed.
 func workerMain(target string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()

@@ -49,7 +49,7 @@ func listenAbstract(name string) (*endpoint, error) {
 	return &endpoint{listener: l, target: abstractScheme + name, creds: samePeerUID()}, nil
 }
 
-// listenTCP refuses to be reachable from other machines without TLS or a token.
+// listenTCP refuses to be reachable from other hosts without TLS or a token.
 func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -65,7 +65,7 @@ func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	return &endpoint{listener: l, target: l.Addr().String(), creds: config.TLS.Server(config.Logger)}, nil
 }
 
-// freshAbstract is an abstract socket's address that nobody can guess.
+// freshAbstract is the address of an abstract socket with a random name.
 func freshAbstract() string {
 	return abstractScheme + "gpurun-" + randomHex()
 }

@@ -12,9 +12,9 @@ import (
 	"gpurun/rendezvous/transport"
 )
 
-// peerUID are transport credentials for Unix sockets: the process at the other
-// end must belong to the wanted user, by the kernel's word (SO_PEERCRED). Both
-// ends check, so that nobody can pose as the server either.
+// peerUID are transport credentials for Unix sockets. The process at the other end
+// must belong to the wanted user, as the kernel reports it (SO_PEERCRED). Both ends
+// check, so that another user's process cannot act as the server.
 type peerUID struct {
 	want int
 }
@@ -47,7 +47,7 @@ func (p peerUID) handshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error
 	if uid != p.want {
 		return nil, nil, fmt.Errorf("the process at the other end of the socket belongs to uid %d, not %d", uid, p.want)
 	}
-	// Nothing leaves the kernel, so nobody can listen in or tamper.
+	// The bytes stay in the kernel: other processes can neither read nor change them.
 	info := peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
 	return conn, info, nil
 }

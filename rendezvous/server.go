@@ -1,14 +1,24 @@
-// Package rendezvous brings the processes of a job together: who is in, which
-// rank each has, and what they tell each other before and between kernels.
+// Package rendezvous brings the processes of a job together. It assigns the ranks, and
+// carries the data that ranks exchange before and between kernels.
 //
 // The agent calls [Serve], hands the server's Target to the workers, and every
 // worker calls [Join]. When all are in, each holds a [Group]: the members by
 // rank, collectives on byte strings, and a key-value store. When one of them
-// dies, the context of every other member's Group ends at once and says who.
+// dies, the context of every other member's Group ends at once, and names the rank.
 //
 // Decisions are made by the state machine in membership; this package
-// connects it to gRPC, on an abstract Unix socket within a machine and on TCP
-// between machines. File descriptors travel separately, through fdpass.
+// connects it to gRPC, on an abstract Unix socket within a host and on TCP
+// between hosts. File descriptors travel separately, through fdpass.
+//
+// # Credentials
+//
+// On a Unix socket both ends check that the other process belongs to the same user.
+// On TCP beyond loopback the server requires TLS or a token. A call without the token
+// is rejected from its headers, before its message is read: see package transport.
+// Each member gets a random session key when it joins, and its calls carry that key.
+//
+// Between hosts, node 0 makes a new token for each run. The user's own token, by
+// which the agents meet, never reaches a worker.
 package rendezvous
 
 import (
@@ -81,7 +91,7 @@ type Server struct {
 // Serve opens a rendezvous. The caller closes it.
 func Serve(config ServerConfig) (*Server, error) {
 	config = config.withDefaults()
-	machine, err := membership.New(membership.Config{
+	state, err := membership.New(membership.Config{
 		WorldSize:        config.WorldSize,
 		Generation:       config.Generation,
 		JoinTimeout:      config.JoinTimeout,
@@ -96,7 +106,7 @@ func Serve(config ServerConfig) (*Server, error) {
 	}
 	s := &Server{
 		target:      at.target,
-		coordinator: newCoordinator(machine, config.Logger.Named("rendezvous")),
+		coordinator: newCoordinator(state, config.Logger.Named("rendezvous")),
 		grpc:        transport.NewServer(at.creds, config.Token, strings.HasPrefix(at.target, "unix")),
 		health:      health.NewServer(),
 	}
@@ -139,7 +149,7 @@ func (s *Server) Target() string { return s.target }
 func (s *Server) Abort(reason string) { s.abort(&Aborted{Reason: reason}) }
 
 func (s *Server) abort(cause error) {
-	s.coordinator.step(func(m *membership.Machine, _ membership.Time) []membership.Effect {
+	s.coordinator.step(func(m *membership.StateMachine, _ membership.Time) []membership.Effect {
 		return m.Abort(cause)
 	})
 }

@@ -47,7 +47,7 @@ func (g *groupService) attend(stream sessionStream, s *session, inbox <-chan mes
 		select {
 		case rank := <-s.welcome:
 			if err := stream.Send(g.welcome(s, rank)); err != nil {
-				g.coordinator.depart(s, connectionLost)
+				g.coordinator.lose(s, connectionLost)
 				return err
 			}
 		case err := <-s.dismissed:
@@ -57,41 +57,41 @@ func (g *groupService) attend(stream sessionStream, s *session, inbox <-chan mes
 				return err
 			}
 		case <-stream.Context().Done():
-			g.coordinator.depart(s, connectionLost)
+			g.coordinator.lose(s, connectionLost)
 			return context.Cause(stream.Context())
 		}
 	}
 }
 
-// handle passes on one message of a member. What comes of a goodbye, of
-// whatever kind, is that the machine dismisses the session.
+// handle passes on one message of a member. After a Leave,
+// with a failure or without, the state machine dismisses the session.
 func (g *groupService) handle(s *session, msg message) error {
 	if errors.Is(msg.err, io.EOF) {
-		g.coordinator.depart(s, "ended its session without leaving")
+		g.coordinator.lose(s, "ended its session without leaving")
 		return nil
 	}
 	if msg.err != nil {
-		g.coordinator.depart(s, connectionLost)
+		g.coordinator.lose(s, connectionLost)
 		return nil
 	}
 	switch what := msg.request.GetWhat().(type) {
 	case *pb.SessionRequest_Heartbeat:
 		g.coordinator.heartbeat(s)
 	case *pb.SessionRequest_Leave:
-		g.goodbye(s, what.Leave.GetFailure())
+		g.leave(s, what.Leave.GetFailure())
 	default:
-		g.coordinator.depart(s, "broke the session protocol")
+		g.coordinator.lose(s, "broke the session protocol")
 		return fmt.Errorf("%w: a session carries one Join, then Heartbeat and Leave", ErrInvalid)
 	}
 	return nil
 }
 
-// goodbye is an orderly leave, or a failed member's last words.
-func (g *groupService) goodbye(s *session, failure string) {
+// leave removes a member that leaves, or that reports its failure.
+func (g *groupService) leave(s *session, failure string) {
 	if failure == "" {
 		g.coordinator.leave(s)
 	} else {
-		g.coordinator.depart(s, failure)
+		g.coordinator.lose(s, failure)
 	}
 }
 

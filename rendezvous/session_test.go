@@ -8,7 +8,7 @@ import (
 )
 
 // A process that dies between opening its session and joining is not waited
-// for, though nobody hands its end on.
+// for, though no goroutine passes its end on.
 func TestNoFirstMessageOfTheDead(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	death := errors.New("dead")

@@ -84,8 +84,8 @@ func TestMillisecondsAreBounded(t *testing.T) {
 	}
 }
 
-// fuzzMachine is a complete group of two.
-func fuzzMachine(t *testing.T) *membership.Machine {
+// fuzzState is a complete group of two.
+func fuzzState(t *testing.T) *membership.StateMachine {
 	t.Helper()
 	m, err := membership.New(membership.Config{WorldSize: 2, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
 	if err != nil {
@@ -123,7 +123,7 @@ func FuzzExchange(f *testing.F) {
 		if proto.Unmarshal(b, request) != nil {
 			return
 		}
-		m := fuzzMachine(t)
+		m := fuzzState(t)
 		effects := m.Arrive(0, 0, 0, arrivalFromProto(request))
 		effects = append(effects, m.Arrive(0, 1, 1, membership.Arrival{Op: membership.Barrier, Name: "ready", Timeout: time.Second})...)
 		for range 3 {
@@ -147,7 +147,7 @@ func FuzzExchange(f *testing.F) {
 }
 
 // FuzzJoin: a newcomer is refused or takes a free seat, and the group becomes
-// complete with whoever is missing.
+// complete with the members that are missing.
 func FuzzJoin(f *testing.F) {
 	seed(
 		f,

@@ -59,7 +59,10 @@ func write(t *testing.T, path string, v any) string {
 
 // ours is a report of gpurun bench on two GPUs.
 func ours(results ...result.Result) result.Report {
-	r := result.Report{Version: "v9.9.9", Command: []string{"gpurun", "bench", "allreduce", "--hidden", "4096"}, WorldSize: 2, Results: results}
+	r := result.Report{
+		Version: "v9.9.9", Command: []string{"gpurun", "bench", "allreduce", "--hidden", "4096"}, WorldSize: 2,
+		Results: results,
+	}
 	for range 2 {
 		r.Devices = append(r.Devices, cudart.Info{Backend: "cuda", Name: "NVIDIA H200", Driver: "580.1"})
 	}
@@ -101,7 +104,10 @@ func peers(results ...map[string]any) theirs {
 
 // row is one of theirs; more is "unavailable" or "wrong" and the like, in pairs.
 func row(algorithm, dtype string, size int64, us float64, more ...any) map[string]any {
-	r := map[string]any{"collective": "allreduce", "algorithm": algorithm, "dtype": dtype, "mode": "graph", "bytes": size, "wrong": 0, "time_us": map[string]any{"p50": us}}
+	r := map[string]any{
+		"collective": "allreduce", "algorithm": algorithm, "dtype": dtype, "mode": "graph", "bytes": size, "wrong": 0,
+		"time_us": map[string]any{"p50": us},
+	}
 	for pair := range slices.Chunk(more, 2) {
 		r[pair[0].(string)] = pair[1]
 	}
@@ -124,7 +130,8 @@ func merged(t *testing.T) string {
 				one("ll", "", 8<<10, false, 3*k), one("nccl", "", 8<<10, false, 3*k),
 				normalised("ll", 8<<10, 4*k))),
 			write(t, in(fmt.Sprintf("torch-%d.json", turn)), peers(
-				row("nccl", "bfloat16", 1<<10, 9*k), row("one_shot", "bfloat16", 1<<10, 5*k), row("two_shot", "bfloat16", 1<<10, 5.5*k),
+				row("nccl", "bfloat16", 1<<10, 9*k), row("one_shot", "bfloat16", 1<<10, 5*k),
+				row("two_shot", "bfloat16", 1<<10, 5.5*k),
 				row("two_shot", "bfloat16", 1<<28, 1, "wrong", 3),
 				row("one_shot", "half", 1<<10, 0, "unavailable", "RuntimeError: not for Half"),
 				row("one_shot", "bfloat16", 8<<10, 10*k, "epilogue", "rmsnorm", "hidden", 4096),
@@ -167,7 +174,10 @@ func TestTable(t *testing.T) {
 	if diff := cmp.Diff(wantTable, table); diff != "" {
 		t.Errorf("the table (-want +got):\n%s", diff)
 	}
-	for _, want := range []string{"torch two_shot, ('allreduce', 0, 'bfloat16', 'graph', 268435456)", "- not available: torch one_shot for allreduce of half: RuntimeError: not for Half (graph 1K)"} {
+	for _, want := range []string{
+		"torch two_shot, ('allreduce', 0, 'bfloat16', 'graph', 268435456)",
+		"- not available: torch one_shot for allreduce of half: RuntimeError: not for Half (graph 1K)",
+	} {
 		if !strings.Contains(gaps, want) {
 			t.Errorf("the end of the table lacks %q:\n%s", want, gaps)
 		}
@@ -190,7 +200,8 @@ func TestPlot(t *testing.T) {
 		if err != nil {
 			t.Fatalf("no XML: %v\n%s", err, got)
 		}
-		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "path" && slices.Contains(e.Attr, xml.Attr{Name: xml.Name{Local: "stroke-width"}, Value: "2"}) {
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "path" &&
+			slices.Contains(e.Attr, xml.Attr{Name: xml.Name{Local: "stroke-width"}, Value: "2"}) {
 			lines++
 		}
 	}
@@ -218,7 +229,8 @@ func TestMergeRefusesOtherRanks(t *testing.T) {
 // memory, and returns what was found, by collective, type and algorithm.
 func peersOnCPUs(t *testing.T, wrong string, jobs ...string) (map[string]string, error) {
 	t.Helper()
-	if out, err := python(t, "-c", "import importlib.util as u; print(u.find_spec('torch'))"); err != nil || strings.TrimSpace(out) == "None" {
+	if out, err := python(t, "-c", "import importlib.util as u; print(u.find_spec('torch'))"); err != nil ||
+		strings.TrimSpace(out) == "None" {
 		if os.Getenv("GPURUN_REQUIRE_TORCH") == "1" {
 			t.Fatalf("GPURUN_REQUIRE_TORCH=1, but %s has no torch: %v", pythonPath, err)
 		}
@@ -233,10 +245,13 @@ func peersOnCPUs(t *testing.T, wrong string, jobs ...string) (map[string]string,
 	folder, file := t.TempDir(), filepath.Join(t.TempDir(), "torch.json")
 	failed := make(chan error, 2)
 	for rank := range 2 {
-		words := append([]string{"testdata/symmetric.py", "collectives-peers.py", "--out", file, "--modes", "stream"}, jobs...)
+		words := append([]string{"testdata/symmetric.py", "collectives-peers.py", "--out", file, "--modes", "stream"},
+			jobs...)
 		cmd := exec.CommandContext(t.Context(), pythonPath, words...)
-		cmd.Env = append(os.Environ(), "RANK="+strconv.Itoa(rank), "LOCAL_RANK="+strconv.Itoa(rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
-			"MASTER_PORT="+port, "CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TORCH_SYMM_MEM_DISABLE_MULTICAST=1", "PYTHONDONTWRITEBYTECODE=1",
+		cmd.Env = append(os.Environ(), "RANK="+strconv.Itoa(rank), "LOCAL_RANK="+strconv.Itoa(rank), "WORLD_SIZE=2",
+			"MASTER_ADDR=127.0.0.1",
+			"MASTER_PORT="+port, "CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TORCH_SYMM_MEM_DISABLE_MULTICAST=1",
+			"PYTHONDONTWRITEBYTECODE=1",
 			"FAKE_FOLDER="+folder, "FAKE_WRONG="+wrong)
 		go func() {
 			out, err := cmd.CombinedOutput()
@@ -272,23 +287,30 @@ func peersOnCPUs(t *testing.T, wrong string, jobs ...string) (map[string]string,
 
 func TestPeers(t *testing.T) {
 	t.Parallel()
-	const all = "allreduce,allgather,reducescatter,alltoall,broadcast,reduce,barrier"
-	got, err := peersOnCPUs(t, "", all+"/float/1K,1K,4/1/1", "allreduce/bfloat16,half/1K,1K,4/1/1", "allreduce/bfloat16/512,512,2/1/1/128")
+	const all = "allreduce,allgather,reducescatter,alltoall,broadcast,reduce,gather,scatter,barrier"
+	got, err := peersOnCPUs(t, "", all+"/float/1K,1K,4/1/1", "allreduce/bfloat16,half/1K,1K,4/1/1",
+		"allreduce/bfloat16/512,512,2/1/1/128")
 	if err != nil {
 		t.Error(err)
 	}
 	const noBFloat16, noHalf = "RuntimeError: Invalid scalar type", "RuntimeError: not implemented for 'torch.float16'"
 	want := map[string]string{
-		"allreduce float gloo": "0 wrong", "allreduce float one_shot": "0 wrong", "allreduce float two_shot_": "0 wrong", "allreduce float two_shot": "0 wrong",
-		"allreduce bfloat16 gloo": noBFloat16, "allreduce bfloat16 one_shot": "0 wrong", "allreduce bfloat16 two_shot_": "0 wrong", "allreduce bfloat16 two_shot": "0 wrong",
-		"allreduce half gloo": "0 wrong", "allreduce half one_shot": noHalf, "allreduce half two_shot_": noHalf, "allreduce half two_shot": noHalf,
-		"allreduce bfloat16 gloo norm": noBFloat16, "allreduce bfloat16 one_shot norm": "0 wrong", "allreduce bfloat16 two_shot_ norm": "0 wrong",
-		"allreduce bfloat16 two_shot norm": "0 wrong", "allreduce bfloat16 norm norm": "0 wrong",
+		"allreduce float gloo": "0 wrong", "allreduce float one_shot": "0 wrong", "allreduce float two_shot_": "0 wrong",
+		"allreduce float two_shot": "0 wrong",
+		"allreduce bfloat16 gloo":  noBFloat16, "allreduce bfloat16 one_shot": "0 wrong",
+		"allreduce bfloat16 two_shot_": "0 wrong", "allreduce bfloat16 two_shot": "0 wrong",
+		"allreduce half gloo": "0 wrong", "allreduce half one_shot": noHalf, "allreduce half two_shot_": noHalf,
+		"allreduce half two_shot":      noHalf,
+		"allreduce bfloat16 gloo norm": noBFloat16, "allreduce bfloat16 one_shot norm": "0 wrong",
+		"allreduce bfloat16 two_shot_ norm": "0 wrong",
+		"allreduce bfloat16 two_shot norm":  "0 wrong", "allreduce bfloat16 norm norm": "0 wrong",
 		"allgather float gloo": "0 wrong", "allgather float copies": "0 wrong",
 		"reducescatter float gloo":     got["reducescatter float gloo"], // Gloo of some versions has none
 		"reducescatter float two_shot": "0 wrong",
 		"alltoall float gloo":          "0 wrong", "alltoall float copies": "0 wrong",
 		"broadcast float gloo": "0 wrong", "broadcast float copies": "0 wrong",
+		"gather float gloo": "0 wrong", "gather float copies": "0 wrong",
+		"scatter float gloo": "0 wrong", "scatter float copies": "0 wrong",
 		"reduce float gloo": "0 wrong", "barrier none gloo": "0 wrong", "barrier none barrier": "0 wrong",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -31,8 +31,10 @@ const wantProducts = `### allgather-matmul, 2 ranks, us
 func TestTableOfProducts(t *testing.T) {
 	t.Parallel()
 	path := write(t, filepath.Join(t.TempDir(), "gpurun.json"), ours(
-		product("decomposed", "auto", 1024, 131), product("decomposed", "", 1024, 130), product("fused", "", 1024, 160), product("cublas", "", 1024, 100),
-		product("fused", "auto", 2048, 222), product("decomposed", "", 2048, 250), product("fused", "", 2048, 220), product("cublas", "", 2048, 200),
+		product("decomposed", "auto", 1024, 131), product("decomposed", "", 1024, 130), product("fused", "", 1024, 160),
+		product("cublas", "", 1024, 100),
+		product("fused", "auto", 2048, 222), product("decomposed", "", 2048, 250), product("fused", "", 2048, 220),
+		product("cublas", "", 2048, 200),
 	))
 	got, err := python(t, "matmul-table.py", path)
 	if err != nil {

@@ -60,7 +60,10 @@ func TestCeilingCopiesBothWays(t *testing.T) {
 	const repetitions, copiesPerPeer = 5, 4
 	for world, want := range map[int][]int{
 		2: {2 * repetitions * copiesPerPeer},
-		4: {3 * 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer},
+		4: {
+			3 * 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer, 2 * repetitions * copiesPerPeer,
+			2 * repetitions * copiesPerPeer,
+		},
 	} {
 		job := sideBySide()
 		job.Algorithms, job.Sizes, job.CeilingBytes = []string{"oneshot"}, []int64{1 << 10}, 10_000
@@ -83,7 +86,8 @@ func TestCeiling(t *testing.T) {
 	job.CeilingBytes = 100_000
 	g := ranks{world: 3}
 	found := g.ceiling(t, job)
-	if found == nil || len(found.CopyOut) != 3 || slices.Min(found.CopyOut) <= 0 || found.Bytes != 100_000 || found.Skipped != "" {
+	if found == nil || len(found.CopyOut) != 3 || slices.Min(found.CopyOut) <= 0 || found.Bytes != 100_000 ||
+		found.Skipped != "" {
 		t.Errorf("%+v", found)
 	}
 	if found.Rate() != slices.Min(found.CopyOut) {

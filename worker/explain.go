@@ -34,7 +34,8 @@ func Explain(err error) report.Failure {
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
-	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed), errors.Is(err, verify.ErrCheckWrong):
+	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed),
+		errors.Is(err, verify.ErrCheckWrong):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer
@@ -55,7 +56,8 @@ func Explain(err error) report.Failure {
 	case errors.Is(err, rendezvous.ErrDuplicateRank), errors.Is(err, rendezvous.ErrWorldSize),
 		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
 		f.Class = report.Rendezvous
-	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable), errors.As(err, &unshared),
+	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable),
+		errors.As(err, &unshared),
 		errors.As(err, &library), errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
 		f.Class = report.Environment
 	}

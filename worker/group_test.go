@@ -91,8 +91,9 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 	var wg sync.WaitGroup
 	for n := range g.world {
 		o := rank.Options{
-			Job: job, Rank: n, LocalRank: n % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(), Ordinal: n,
-			Files: files[n], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
+			Job: job, Rank: n, LocalRank: n % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(),
+			Ordinal: n,
+			Files:   files[n], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
 			Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
 		}
 		if n == 0 {

@@ -177,8 +177,12 @@ func TestLibraryThatOneRankLacks(t *testing.T) {
 				f.title = "NCCL 2.98.0"
 			}
 		}, func(*workload.Job) {}, "rank 0 has NCCL 2.99.1 and rank 1 NCCL 2.98.0"},
-		"not there": {func(int, *fakeNCCL) {}, func(j *workload.Job) { j.LibraryPaths = map[string]string{"nccl": "/nowhere"} }, "no such file /nowhere"},
-		"cannot":    {func(int, *fakeNCCL) {}, func(j *workload.Job) { j.DTypes = []string{"half"} }, "it adds floats alone"},
+		"not there": {
+			func(int, *fakeNCCL) {}, func(j *workload.Job) {
+				j.LibraryPaths = map[string]string{"nccl": "/nowhere"}
+			}, "no such file /nowhere",
+		},
+		"cannot": {func(int, *fakeNCCL) {}, func(j *workload.Job) { j.DTypes = []string{"half"} }, "it adds floats alone"},
 		"cannot join": {func(rank int, f *fakeNCCL) {
 			f.joinErr = errors.New("ncclInternalError")
 		}, func(*workload.Job) {}, "NCCL 2.99.1: ncclInternalError"},

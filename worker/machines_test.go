@@ -22,7 +22,8 @@ import (
 // across is a job on two machines.
 func across(collective string, algorithms ...string) workload.Job {
 	return workload.Job{
-		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{1 << 10},
+		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes:      []int64{1 << 10},
 		Iterations: 1, Verify: true, Nodes: 2,
 	}
 }
@@ -52,7 +53,8 @@ func TestFailureOnAnotherMachine(t *testing.T) {
 		switch {
 		case rank == 3 && !errors.Is(err, errOffTheBus):
 			t.Errorf("rank 3: %v", err)
-		case rank != 3 && (!errors.As(err, &left) || left.Rank != 3 || left.Reason != "on "+host+": opening device 3: it fell off the bus"):
+		case rank != 3 && (!errors.As(err, &left) || left.Rank != 3 ||
+			left.Reason != "on "+host+": opening device 3: it fell off the bus"):
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -100,7 +102,8 @@ func TestFilesStayOnTheirMachine(t *testing.T) {
 	for n := range g.world {
 		all.Go(func() error {
 			p, err := peers.Open(peers.Options{
-				Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(), Target: server.Target(), Files: files[n],
+				Rank: n, LocalRank: n % g.local(), WorldSize: g.world, LocalWorldSize: g.local(), Target: server.Target(),
+				Files:   files[n],
 				Timeout: 20 * time.Second, SpansMachines: true, Logger: zap.NewNop(),
 			})
 			if err != nil {

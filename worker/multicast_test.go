@@ -36,8 +36,10 @@ func (unicast) Multicast([]cudart.DevicePtr) (cudart.DevicePtr, error) {
 func TestWithoutMulticastAddress(t *testing.T) {
 	g := ranks{world: 2, backend: func(rank int) cudart.Backend { return unicasts{sim.New(2, sim.Options{}), rank} }}
 	job := workload.Job{
-		Collective: "allreduce", Algorithms: []string{"multimem_oneshot", "twoshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
-		Sizes: []int64{4096}, Cycles: 1, Iterations: 1, Verify: true, Optional: []string{"multimem_oneshot", "multimem_twoshot"},
+		Collective: "allreduce", Algorithms: []string{"multimem_oneshot", "twoshot"}, DTypes: []string{"float"},
+		Ops:   []string{"sum"},
+		Sizes: []int64{4096}, Cycles: 1, Iterations: 1, Verify: true,
+		Optional: []string{"multimem_oneshot", "multimem_twoshot"},
 	}
 	results := g.mustRun(t, job)
 	if len(results) == 0 || wrong(results) != 0 {

@@ -19,7 +19,8 @@ import (
 // sideBySide is a job of three algorithms in passes.
 func sideBySide() workload.Job {
 	return workload.Job{
-		Collective: "allreduce", Algorithms: []string{"oneshot", "twoshot", "auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Collective: "allreduce", Algorithms: []string{"oneshot", "twoshot", "auto"}, DTypes: []string{"float"},
+		Ops:   []string{"sum"},
 		Sizes: []int64{1 << 10, 8 << 10}, Iterations: 2, Warmup: 1, Passes: 4, Verify: true, Seed: 5,
 	}
 }
@@ -126,7 +127,8 @@ func TestPassesGiveSamples(t *testing.T) {
 		results := (ranks{world: 2}).mustRun(t, job)
 		var got []string
 		for _, r := range results {
-			got = append(got, strings.TrimSpace(r.Algorithm+" "+r.Asked+" "+result.FormatSize(r.Bytes)+map[bool]string{true: " in place"}[r.InPlace]))
+			got = append(got, strings.TrimSpace(r.Algorithm+" "+r.Asked+" "+result.FormatSize(r.Bytes)+
+				map[bool]string{true: " in place"}[r.InPlace]))
 			if *r.Wrong != 0 || len(r.Samples) != job.Passes || r.Time.P50 <= 0 || r.Time.Min != slices.Min(r.Samples) {
 				t.Errorf("%s: %+v", r, r)
 			}

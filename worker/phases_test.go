@@ -19,17 +19,21 @@ func TestPhasesAreNoted(t *testing.T) {
 		phases.Enter, phases.Ready, phases.Load, phases.Verify, phases.Measure, phases.Cases, phases.Leave, phases.Close,
 	}
 	usual := workload.Job{
-		Collective: "allreduce", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 1 << 16},
+		Collective: "allreduce", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes:      []int64{64, 1 << 16},
 		Iterations: 1, Verify: true,
 	}
 	rounds, unverified := usual, usual
 	rounds.Passes = 1
 	unverified.Verify = false
 	products := workload.Job{
-		Collective: "allgather-matmul", Algorithms: []string{workload.Auto}, DTypes: []string{"half"}, Iterations: 1, Verify: true,
+		Collective: "allgather-matmul", Algorithms: []string{workload.Auto}, DTypes: []string{"half"}, Iterations: 1,
+		Verify:   true,
 		Products: &workload.Products{M: []int64{64}, N: []int64{16}, K: []int64{16}, Splits: []int{1}},
 	}
-	for name, job := range map[string]workload.Job{"usual": usual, "rounds": rounds, "unverified": unverified, "products": products} {
+	for name, job := range map[string]workload.Job{
+		"usual": usual, "rounds": rounds, "unverified": unverified, "products": products,
+	} {
 		t.Run(name, func(t *testing.T) {
 			var got []phases.Phase
 			var last phases.Span
@@ -108,7 +112,10 @@ func TestRanksJoinWhileTheyOpenTheirDevices(t *testing.T) {
 			}
 		},
 	}
-	job := workload.Job{Collective: "broadcast", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64}, Iterations: 1}
+	job := workload.Job{
+		Collective: "broadcast", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"},
+		Sizes: []int64{64}, Iterations: 1,
+	}
 	for _, s := range phasesOf(t, g, job) {
 		if s.Phase == phases.Join && s.Concurrent {
 			return

@@ -109,7 +109,8 @@ func TestProductsByLibraries(t *testing.T) {
 			hostFlops int64
 		}{"by host": {0, 0}, "by device": {0, 1}, "in rounds": {2, 0}} {
 			job := productsJob(o.Name)
-			job.Algorithms, job.Passes, job.Products.HostFlops = []string{"cublas", "decomposed", "nccl"}, tt.rounds, tt.hostFlops
+			job.Algorithms, job.Passes, job.Products.HostFlops = []string{"cublas", "decomposed", "nccl"}, tt.rounds,
+				tt.hostFlops
 			var got []string
 			for _, r := range withProductPeers(3, func(int, *productPeers) {}).mustRun(t, job) {
 				got = append(got, fmt.Sprintf("%s by %q, %d wrong", r.Algorithm, r.Library, *r.Wrong))

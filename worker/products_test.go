@@ -34,7 +34,8 @@ func TestProductsAreVerified(t *testing.T) {
 			job.Passes, job.DTypes = rounds, []string{"half", "bf16"}
 			var got []string
 			for _, r := range (ranks{world: 3}).mustRun(t, job) {
-				got = append(got, fmt.Sprintf("%s %s %s wrong %d, samples %d", r.Algorithm, r.DType, r.Product, *r.Wrong, len(r.Samples)))
+				got = append(got, fmt.Sprintf("%s %s %s wrong %d, samples %d", r.Algorithm, r.DType, r.Product, *r.Wrong,
+					len(r.Samples)))
 				if p := r.Product; p.Error == nil || *p.Error == 0 || !(*p.Error < *p.Limit) || p.TFLOPS <= 0 || r.Time.P50 <= 0 {
 					t.Errorf("%+v", r)
 				}
@@ -61,7 +62,8 @@ func TestFusedProductsAreVerified(t *testing.T) {
 		job.Products.M, job.Products.N, job.Products.Splits = []int64{140, 24}, []int64{20}, []int{1, 3}
 		var got []string
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {
-			got = append(got, fmt.Sprintf("%s %dx%d in %d: %d wrong", r.Algorithm, r.Product.M, r.Product.N, r.Product.Splits, *r.Wrong))
+			got = append(got, fmt.Sprintf("%s %dx%d in %d: %d wrong", r.Algorithm, r.Product.M, r.Product.N, r.Product.Splits,
+				*r.Wrong))
 		}
 		var want []string
 		for _, shape := range []string{"140x20", "24x20"} {
@@ -101,12 +103,15 @@ func TestAutomaticProduct(t *testing.T) {
 	const oneRound, several = 20, 300 // columns, in tiles for the simulator's multiprocessors
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)
-		job.Algorithms, job.Products.Splits, job.Products.N = []string{workload.Auto, "naive"}, []int{1, 2}, []int64{oneRound, several}
+		job.Algorithms, job.Products.Splits, job.Products.N = []string{workload.Auto, "naive"}, []int{1, 2},
+			[]int64{oneRound, several}
 		var got []string
 		for _, r := range (ranks{world: 2}).mustRun(t, job) {
 			got = append(got, fmt.Sprintf("%d %s %s %s", r.Product.N, r.Asked, r.Algorithm, r.Why))
 		}
-		want := []string{"20 auto fused an estimate", "20  naive asked for", "300 auto fused an estimate", "300  naive asked for"}
+		want := []string{
+			"20 auto fused an estimate", "20  naive asked for", "300 auto fused an estimate", "300  naive asked for",
+		}
 		if o.Gathers {
 			want[0] = "20 auto decomposed an estimate"
 			want = slices.Insert(want, 2, want[2]) // in two chunks, too
@@ -145,7 +150,8 @@ func TestChangedInputOfAProductIsFound(t *testing.T) {
 	job := productsJob("allgather-matmul")
 	job.Algorithms = []string{"naive"}
 	var p matmul.Params
-	both := regexp.MustCompile(fmt.Sprintf(`ld\.param\.v2\.b64 \{(\S+),(\S+)\},\[\S+\+%d\];`, unsafe.Offsetof(p.B))) // B and C
+	// B and C
+	both := regexp.MustCompile(fmt.Sprintf(`ld\.param\.v2\.b64 \{(\S+),(\S+)\},\[\S+\+%d\];`, unsafe.Offsetof(p.B)))
 	g := ranks{world: 1, source: func(module string) ([]byte, error) {
 		text, err := ptx.Source(module)
 		return both.ReplaceAll(text, []byte("$0\nmov.b64 $2,$1;")), err
@@ -171,7 +177,9 @@ func TestProductsWithoutPeerAccess(t *testing.T) {
 // What is too large for the reference is checked by a kernel, and corruption found as well.
 func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
 	for _, o := range matmul.Operations() {
-		for name, inject := range map[string][]workload.Injection{"right": nil, "corrupt": {{Kind: workload.Corrupt, Rank: 1, Byte: 4}}} {
+		for name, inject := range map[string][]workload.Injection{
+			"right": nil, "corrupt": {{Kind: workload.Corrupt, Rank: 1, Byte: 4}},
+		} {
 			job := productsJob(o.Name, inject...)
 			job.Algorithms = []string{"decomposed"}
 			job.Products.HostFlops = 1
@@ -200,8 +208,11 @@ func TestWrongCheckIsNoticed(t *testing.T) {
 
 func TestWhatIsNotRecorded(t *testing.T) {
 	for want, algorithms := range map[string][]string{
-		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases":                                                    {"naive", "decomposed"},
-		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; there is of naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
+		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases": {
+			"naive", "decomposed",
+		},
+		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; " +
+			"there is of naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
 	} {
 		job := productsJob("matmul-allreduce")
 		job.Record, job.Algorithms = true, algorithms

@@ -33,7 +33,9 @@ func TestRanksSendProductsAlike(t *testing.T) {
 		job.Products.M, job.Products.N = []int64{8}, []int64{128 * 5}
 		for blocks := range world {
 			results := ranks{world: world, backend: func(rank int) cudart.Backend {
-				return disguised{sim.New(world, sim.Options{}), func(d *sim.Device) cudart.Device { return blocking{d, rank == blocks} }}
+				return disguised{
+					sim.New(world, sim.Options{}), func(d *sim.Device) cudart.Device { return blocking{d, rank == blocks} },
+				}
 			}}.mustRun(t, job)
 			if len(results) != 1 || wrong(results) != 0 {
 				t.Errorf("%s, where launches block rank %d: %+v", o.Name, blocks, results)

@@ -53,7 +53,9 @@ func Run(ctx context.Context, o rank.Options) (err error) {
 }
 
 // work does what the job is about.
-func work(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan, caps workload.Capabilities, layout workload.Layout) error {
+func work(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan, caps workload.Capabilities,
+	layout workload.Layout,
+) error {
 	switch {
 	case job.Pairs:
 		return links.CheckPairs(ctx, r, job, caps, layout.Pairs)

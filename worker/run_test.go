@@ -70,7 +70,8 @@ func TestEveryAlgorithmIsVerified(t *testing.T) {
 // counts all of them.
 func TestCyclesRepeatTheSweep(t *testing.T) {
 	job := workload.Job{
-		Collective: "allgather", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"}, Sizes: []int64{64, 128},
+		Collective: "allgather", Algorithms: []string{workload.Auto}, DTypes: []string{"float"}, Ops: []string{"none"},
+		Sizes:  []int64{64, 128},
 		Cycles: 3, Iterations: 1, Verify: true,
 	}
 	messages, errs := ranks{world: 2}.messages(t, job)
@@ -247,8 +248,10 @@ func TestInjectedCorruptionIsFound(t *testing.T) {
 func TestInjectedCorruptionOfRoundedResultsIsFound(t *testing.T) {
 	for b := range int64(4) {
 		job := workload.Job{
-			Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{512},
-			Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5, Inject: []workload.Injection{{Kind: workload.Corrupt, Rank: 1, Byte: b}},
+			Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
+			Sizes:      []int64{512},
+			Iterations: 1, Verify: true, Epilogue: "rmsnorm", Row: 64, Epsilon: 1e-5,
+			Inject: []workload.Injection{{Kind: workload.Corrupt, Rank: 1, Byte: b}},
 		}
 		if n := wrong((ranks{world: 2}).mustRun(t, job)); n != 1 {
 			t.Errorf("byte %d: %d wrong, want 1", b, n)
@@ -305,7 +308,8 @@ func TestWithoutAtomics(t *testing.T) {
 	job.Algorithms = []string{"relay"}
 	_, errs := g.run(t, job)
 	for rank, err := range errs {
-		if !errors.As(err, new(*workload.Unavailable)) || !strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
+		if !errors.As(err, new(*workload.Unavailable)) ||
+			!strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -367,7 +371,8 @@ func TestWithoutPeerAccess(t *testing.T) {
 			job.Algorithms = []string{"twoshot"} // nothing is left
 			_, errs := ranks{world: 3, backend: tt.backend}.run(t, job)
 			for rank, err := range errs {
-				if !errors.As(err, new(*workload.Unavailable)) || !strings.Contains(err.Error(), tt.why) || !strings.Contains(err.Error(), "naive") {
+				if !errors.As(err, new(*workload.Unavailable)) || !strings.Contains(err.Error(), tt.why) ||
+					!strings.Contains(err.Error(), "naive") {
 					t.Errorf("rank %d: %v", rank, err)
 				}
 			}
@@ -379,7 +384,8 @@ func TestWithoutPeerAccess(t *testing.T) {
 // said before anything starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]workload.Job{
-		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can do without": {
+		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or " +
+			"twoshot_lamport can do without": {
 			Collective: "allreduce", Algorithms: []string{"twoshot"}, P2P: workload.Off,
 		},
 		"allreduce multimem_oneshot needs a multicast address, and --multicast is off": {
@@ -404,7 +410,8 @@ func TestContradictionsAreRefused(t *testing.T) {
 // Cases that trial calls find too slow are skipped, the same on all ranks.
 func TestSlowCasesAreSkipped(t *testing.T) {
 	job := everyAlgorithm(must(kernels.Find("allreduce")))
-	job.Algorithms, job.Ops, job.Sizes, job.SkipSlowerThan = []string{"oneshot", "naive", "twoshot"}, []string{"sum"}, []int64{1 << 10}, 1e-9
+	job.Algorithms, job.Ops, job.Sizes, job.SkipSlowerThan = []string{"oneshot", "naive", "twoshot"}, []string{"sum"},
+		[]int64{1 << 10}, 1e-9
 	results := (ranks{world: 2}).mustRun(t, job)
 	if len(results) != 2 || results[0].Algorithm != "oneshot" || results[1].Algorithm != "oneshot" {
 		t.Errorf("%v", results)

@@ -43,7 +43,8 @@ func newBenchCommand(a *program.Invocation) *cobra.Command {
 		Long:    benchLong,
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return outcome.Perform(cmd.Context(), a, cmd.Flags(), bench.Title, func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
+			return outcome.Perform(cmd.Context(), a, cmd.Flags(), bench.Title,
+				func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
 		},
 	}
 	cmd.ValidArgsFunction = completeCollectives
@@ -91,7 +92,8 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := bench.Title + " " + what.Name
-			return outcome.Perform(cmd.Context(), a, cmd.Flags(), title, func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
+			return outcome.Perform(cmd.Context(), a, cmd.Flags(), title,
+				func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
 		},
 	}
 	showDefaultsOf(cmd, bench.ProductPlanOptions())

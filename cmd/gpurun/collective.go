@@ -74,11 +74,16 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 }
 
 // show prints the results of a run as they come.
-func show(newRenderer func(result.Format, io.Writer) (result.Renderer, error)) func(context.Context, *program.Invocation, *plan.Plan) error {
+func show(
+	newRenderer func(result.Format, io.Writer) (result.Renderer, error),
+) func(context.Context, *program.Invocation, *plan.Plan) error {
 	return func(ctx context.Context, a *program.Invocation, p *plan.Plan) error {
-		return p.Show(ctx, a, session.Show{Title: "gpurun " + p.Job.Collective, Renderer: func(stdout io.Writer) (result.Renderer, error) {
-			return newRenderer(result.Format(p.Config.Output), stdout)
-		}})
+		return p.Show(ctx, a, session.Show{
+			Title: "gpurun " + p.Job.Collective,
+			Renderer: func(stdout io.Writer) (result.Renderer, error) {
+				return newRenderer(result.Format(p.Config.Output), stdout)
+			},
+		})
 	}
 }
 
@@ -107,7 +112,10 @@ func verification(s collective.Shape) string {
 func collectiveExamples(what *collective.Collective) []string {
 	launcher, name := "  gpurun --nproc-per-node 4 "+what.Name, "  gpurun "+what.Name
 	if what.Shape.Empty {
-		return []string{name + " --algo all", launcher + " -n 100 -G 10", "  gpurun --device sim " + what.Name + " --inject hang:rank=1   inject a fault"}
+		return []string{
+			name + " --algo all", launcher + " -n 100 -G 10",
+			"  gpurun --device sim " + what.Name + " --inject hang:rank=1   inject a fault",
+		}
 	}
 	lines := []string{
 		name + " -b 8 -e 128M -f 2",

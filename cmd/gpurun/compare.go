@@ -73,7 +73,9 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 }
 
 // compare prints what changed, and fails if too much did.
-func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, all bool, print func(bench.Comparison, io.Writer) error) error {
+func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, all bool,
+	print func(bench.Comparison, io.Writer) error,
+) error {
 	before, err := readReport(oldFile)
 	if err != nil {
 		return err
@@ -131,7 +133,8 @@ func readReport(file string) (result.Report, error) {
 	case 0:
 		return r, exit.Usagef("%s: not a report of gpurun, as -J writes it: it has no schema", file)
 	}
-	return r, exit.Usagef("%s: the report has schema %d, and this gpurun reads schema %d: use the gpurun that wrote it", file, r.Schema, result.Schema)
+	return r, exit.Usagef("%s: the report has schema %d, and this gpurun reads schema %d: use the gpurun that wrote it",
+		file, r.Schema, result.Schema)
 }
 
 func encodeComparison(c bench.Comparison, w io.Writer) error {

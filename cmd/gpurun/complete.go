@@ -48,7 +48,8 @@ func completeFlags(cmd *cobra.Command) {
 		if _, known := cmd.GetFlagCompletionFunc(f.Name); known || len(values) == 0 {
 			return
 		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		if err := cmd.RegisterFlagCompletionFunc(f.Name,
+			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			cobra.CompErrorln(err.Error()) // the shell shows it to the user
 		}
 	})

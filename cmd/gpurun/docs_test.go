@@ -82,7 +82,8 @@ func TestLinksOfDocuments(t *testing.T) {
 }
 
 // path is that of a file of the repository, as documents name it.
-var path = regexp.MustCompile(`\b(?:cmd|configs|cudart|docs|kernels|rendezvous|scripts|worker)/[\w./-]+\.(?:cuh?|go|json|md|py|sh|svg|toml|ya?ml)\b`)
+var path = regexp.MustCompile(`\b(?:cmd|configs|cudart|docs|kernels|rendezvous|scripts|worker)/[\w./-]+` +
+	`\.(?:cuh?|go|json|md|py|sh|svg|toml|ya?ml)\b`)
 
 // Files that documents name exist. Names in capitals, as NAME.cu, stand for others.
 func TestPathsOfDocuments(t *testing.T) {
@@ -197,7 +198,9 @@ func shellWords(command string) []string {
 
 // accepts reads a command line as gpurun does, without running it.
 func accepts(words []string) error {
-	cmd := newCommand(&program.Invocation{Args: append([]string{"gpurun"}, words...), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	cmd := newCommand(&program.Invocation{
+		Args: append([]string{"gpurun"}, words...), Out: &bytes.Buffer{}, Err: &bytes.Buffer{},
+	})
 	if cmd.DisableFlagParsing { // it launches a program, by torchrun's rules
 		options := torchrun.New()
 		line, err := options.Split(words, cmd.Flags())
@@ -300,9 +303,32 @@ func TestCommandLinesAreFound(t *testing.T) {
 	if got := fmt.Sprint(commandLines(text)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	for _, wrong := range []string{"allreduse", "allreduce --nosuch 1", "allreduce -b x", "--max-restarts x train.py", "bench nosuch", "doctor now"} {
+	for _, wrong := range []string{
+		"allreduse", "allreduce --nosuch 1", "allreduce -b x", "--max-restarts x train.py", "bench nosuch", "doctor now",
+	} {
 		if accepts(strings.Fields(wrong)) == nil {
 			t.Errorf("gpurun %s is accepted", wrong)
 		}
+	}
+}
+
+// A package has one comment, which begins with its name.
+func TestPackageComments(t *testing.T) {
+	commented := map[string]string{}
+	for _, f := range goFiles(t) {
+		if f.tree.Doc == nil || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		text, folder, name := f.tree.Doc.Text(), filepath.Dir(f.name), f.tree.Name.Name
+		if !strings.HasPrefix(text, "Package "+name+" ") && !strings.HasPrefix(text, "Command ") {
+			t.Errorf("%s: the comment of package %s begins with %q", f.name, name, strings.SplitN(text, "\n", 2)[0])
+		}
+		if other := commented[folder]; other != "" {
+			t.Errorf("%s and %s both have a comment of package %s", other, f.name, name)
+		}
+		commented[folder] = f.name
+	}
+	if len(commented) < 50 {
+		t.Errorf("only %d packages have a comment", len(commented))
 	}
 }

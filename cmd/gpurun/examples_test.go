@@ -38,7 +38,10 @@ func runsSmoke(t *testing.T, words []string) {
 
 func TestWorkflowExample(t *testing.T) {
 	v := example(t, "github-smoke.yml")
-	for _, key := range []string{"on workflow_dispatch", "permissions contents", "jobs build runs-on", "jobs smoke runs-on", "jobs smoke timeout-minutes"} {
+	for _, key := range []string{
+		"on workflow_dispatch", "permissions contents", "jobs build runs-on", "jobs smoke runs-on",
+		"jobs smoke timeout-minutes",
+	} {
 		if _, parent := v.Get(key[:strings.LastIndexByte(key, ' ')]).(map[string]any); !parent {
 			t.Errorf("%s is missing", key)
 		}
@@ -87,19 +90,22 @@ func TestJobExample(t *testing.T) {
 		}
 	}
 	for code, want := range map[int]string{
-		exit.WrongData: "FailJob", exit.Threshold: "FailJob", exit.Usage: "FailJob", exit.Environment: "Ignore", exit.Timeout: "", exit.OK: "",
+		exit.WrongData: "FailJob", exit.Threshold: "FailJob", exit.Usage: "FailJob", exit.Environment: "Ignore",
+		exit.Timeout: "", exit.OK: "",
 	} {
 		if actions[code] != want {
 			t.Errorf("exit code %d: %q, want %q", code, actions[code], want)
 		}
 	}
 	container := v.Get("spec template spec containers").([]any)[0].(map[string]any)
-	if got := container["resources"].(map[string]any)["limits"].(map[string]any)["nvidia.com/gpu"]; container["name"] != "gpurun" || got != 8 {
+	limits := container["resources"].(map[string]any)["limits"].(map[string]any)
+	if got := limits["nvidia.com/gpu"]; container["name"] != "gpurun" || got != 8 {
 		t.Errorf("%v with %v GPUs", container["name"], got)
 	}
 	mount := container["volumemounts"].([]any)[0].(map[string]any)
 	volume := v.Get("spec template spec volumes").([]any)[0].(map[string]any)
-	if mount["name"] != volume["name"] || mount["mountpath"] != "/dev/shm" || volume["emptydir"].(map[string]any)["medium"] != "Memory" {
+	if mount["name"] != volume["name"] || mount["mountpath"] != "/dev/shm" ||
+		volume["emptydir"].(map[string]any)["medium"] != "Memory" {
 		t.Errorf("%v of %v", mount, volume)
 	}
 	var words []string

@@ -38,7 +38,8 @@ var importRules = []importRule{
 	{
 		"gpurun/worker/rank",
 		[]string{
-			"gpurun/worker/library", "gpurun/worker/peers", "gpurun/worker/status", "gpurun/worker/workload", "gpurun/worker/result",
+			"gpurun/worker/library", "gpurun/worker/peers", "gpurun/worker/status", "gpurun/worker/workload",
+			"gpurun/worker/result",
 			"gpurun/worker/process/report", "gpurun/kernels", "gpurun/rendezvous", "gpurun/cudart$", "gpurun/cudart/symm$",
 		},
 		"a rank knows nothing of what runs on it",
@@ -53,7 +54,8 @@ var importRules = []importRule{
 
 // onRanks is what packages may import that run on ranks.
 var onRanks = []string{
-	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload", "gpurun/worker/result",
+	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload",
+	"gpurun/worker/result",
 	"gpurun/kernels", "gpurun/cudart$",
 }
 
@@ -63,7 +65,7 @@ var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list"},
+	{"session", "list", "inspect"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }
@@ -83,7 +85,44 @@ var libraryRules = []libraryRule{
 	{"github.com/go-viper/mapstructure", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is decoded in one place"},
 	{"github.com/spf13/pflag", []string{"gpurun/cmd"}, "only cmd reads the command line"},
 	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
-	{"gpurun/cudart/driver", []string{"gpurun/cmd/gpurun/host$", "gpurun/cmd/gpurun/doctor$"}, "a backend is chosen in one place"},
+	{"google.golang.org/protobuf", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
+	{
+		"go.uber.org/zap",
+		[]string{"gpurun/cmd", "gpurun/worker", "gpurun/rendezvous"},
+		"devices and kernels return errors, and log nothing",
+	},
+	{
+		"golang.org/x/sync",
+		[]string{"gpurun/rendezvous", "gpurun/kernels/ptx/build$"},
+		"goroutines are few, and elsewhere plain",
+	},
+	{
+		"golang.org/x/sys",
+		[]string{"gpurun/cmd", "gpurun/worker", "gpurun/rendezvous", "gpurun/cudart"},
+		"kernels make no system calls",
+	},
+	{"golang.org/x/term", []string{"gpurun/cmd"}, "only cmd knows the terminal"},
+	{
+		"github.com/hashicorp/golang-lru",
+		[]string{"gpurun/cudart/sim$"},
+		"the simulator's compiled kernels are the only cache",
+	},
+	{
+		"github.com/pelletier/go-toml",
+		[]string{"gpurun/cmd/gpurun/settings$", "gpurun/kernels/rulefile$", "gpurun/kernels/tuning$"},
+		"files in TOML are read in one place each",
+	},
+	{"github.com/x448/float16", []string{"gpurun/kernels/reference$"}, "kernels and simulator convert by their own code"},
+	{
+		"github.com/google/go-cmp",
+		[]string{"gpurun/rendezvous/transcript$", "gpurun/worker/golden$"},
+		"only tests compare whole values",
+	},
+	{
+		"gpurun/cudart/driver",
+		[]string{"gpurun/cmd/gpurun/host$", "gpurun/cmd/gpurun/doctor$"},
+		"a backend is chosen in one place",
+	},
 	{"gpurun/cudart/sim$", []string{"gpurun/cmd/gpurun/host$"}, "a backend is chosen in one place"},
 }
 
@@ -148,6 +187,10 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/cmd/gpurun/plan", []string{"gpurun/cmd/gpurun/attic"}},
 		{"gpurun/cmd/gpurun", []string{"gpurun/cmd/gpurun/attic"}},
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
+		{"gpurun/worker", []string{"google.golang.org/grpc/codes"}},
+		{"gpurun/kernels/matmul", []string{"go.uber.org/zap"}},
+		{"gpurun/cudart/sim/exec", []string{"github.com/x448/float16"}},
+		{"gpurun/cmd/gpurun", []string{"github.com/nobody/nothing"}},
 	} {
 		if len(complaints(bad)) == 0 {
 			t.Errorf("%s may import %s", bad.ImportPath, bad.Imports[0])
@@ -163,16 +206,30 @@ func complaints(p listedPackage) []string {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
 		}
+		known := within(imported, "gpurun") || inStandardLibrary(imported)
 		for _, rule := range libraryRules {
-			if matches(imported, []string{rule.library}) && !matches(p.ImportPath, rule.by) {
+			if !matches(imported, []string{rule.library}) {
+				continue
+			}
+			known = true
+			if !matches(p.ImportPath, rule.by) {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
+		}
+		if !known {
+			all = append(all, p.ImportPath+" imports "+imported+": libraryRules says by whom it may be imported, and why")
 		}
 		if within(imported, mainPackage) && layerOf(imported) >= layerOf(p.ImportPath) {
 			all = append(all, p.ImportPath+" imports "+imported+", which is in no layer below it")
 		}
 	}
 	return all
+}
+
+// inStandardLibrary tells Go's own packages from those of others, which begin with a domain.
+func inStandardLibrary(path string) bool {
+	domain, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(domain, ".")
 }
 
 // mainPackage is the path of the package that is above all layers.

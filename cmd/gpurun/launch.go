@@ -42,7 +42,8 @@ func newLaunchCommand(a *program.Invocation) *cobra.Command {
 		case err != nil:
 			return launchFlagError(cmd, err)
 		}
-		return launch.Run(cmd.Context(), a, launch.Words{Own: cmd.Flags(), Options: options, Line: line, Hint: usageHint(cmd)})
+		return launch.Run(cmd.Context(), a,
+			launch.Words{Own: cmd.Flags(), Options: options, Line: line, Hint: usageHint(cmd)})
 	}
 	launch.AddFlags(cmd.Flags(), options)
 	cmd.InitDefaultHelpFlag()
@@ -76,7 +77,8 @@ func launches(root *cobra.Command, line torchrun.Line) bool {
 	}
 	word := line.Words[0]
 	own, _, err := root.Find([]string{word})
-	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") && launchable(word)
+	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") &&
+		launchable(word)
 }
 
 // launchable reports whether a bare word names a program or script, even a missing one, rather

@@ -43,7 +43,8 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 			return outcome.Annotated(a, "gpurun "+tuneCommand, a.Guarded(func() error {
 				for _, word := range words {
 					if _, ok := matmul.Find(word); ok {
-						return usageError(exit.Usagef("tune does not measure products of matrices: auto chooses %s's algorithm by an estimate; gpurun bench %s measures its algorithms", word, word), cmd)
+						return usageError(exit.Usagef("tune does not measure products of matrices: auto chooses %s's algorithm by an "+
+							"estimate; gpurun bench %s measures its algorithms", word, word), cmd)
 					}
 				}
 				collectives, err := collectivesNamed(words)

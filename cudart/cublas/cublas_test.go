@@ -105,10 +105,20 @@ func TestUnusableLibraries(t *testing.T) {
 		path string
 		want []string
 	}{
-		"missing": {"/nowhere/libcublas.so.13", []string{"cuBLAS: library not found: tried /nowhere/libcublas.so.13", "give --cublas-lib another FILE"}},
-		"too old": {compile(t, "libcublas.so.11", "-DMAJOR=11"), []string{"is version 11.4.1, older than 12.0.0", "pip install -U nvidia-cublas"}},
-		"empty":   {empty, []string{"loading " + empty + ": ", "cut short", "install it anew"}},
-		"in part": {compile(t, "libcublas.so.13", "-DNO_GEMM", "-Wno-unused-function"), []string{"has no function cublasGemmEx", "install it anew", "--cublas-lib FILE"}},
+		"missing": {
+			"/nowhere/libcublas.so.13", []string{
+				"cuBLAS: library not found: tried /nowhere/libcublas.so.13", "give --cublas-lib another FILE",
+			},
+		},
+		"too old": {
+			compile(t, "libcublas.so.11", "-DMAJOR=11"),
+			[]string{"is version 11.4.1, older than 12.0.0", "pip install -U nvidia-cublas"},
+		},
+		"empty": {empty, []string{"loading " + empty + ": ", "cut short", "install it anew"}},
+		"in part": {
+			compile(t, "libcublas.so.13", "-DNO_GEMM", "-Wno-unused-function"),
+			[]string{"has no function cublasGemmEx", "install it anew", "--cublas-lib FILE"},
+		},
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function cublasGetProperty", "install it anew"}},
 	} {
 		_, err := Open(test.path)

@@ -123,7 +123,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no rows":   {func(g *GEMM) { g.M = 0 }, "multiplying 0 x 1 x 1 by cuBLAS"},
 		"too large": {func(g *GEMM) { g.N = 1 << 31 }, "a dimension is 1 to 2147483647"},
-		"type":      {func(g *GEMM) { g.Type = 0 }, "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15): some error; CUBLAS_LOGINFO_DBG=1"},
+		"type": {
+			func(g *GEMM) { g.Type = 0 }, "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15): some error; CUBLAS_LOGINFO_DBG=1",
+		},
 	} {
 		g := one(pins)
 		tt.spoil(&g)
@@ -142,7 +144,8 @@ func TestRefusals(t *testing.T) {
 func TestCreateFails(t *testing.T) {
 	t.Setenv("FAKE_CUBLAS_CREATE", "1")
 	_, err := open(t).Create(256, 256)
-	if !errors.Is(err, ErrNotInitialized) || !strings.Contains(err.Error(), "the driver or the GPU may be too old for this cuBLAS") {
+	if !errors.Is(err, ErrNotInitialized) ||
+		!strings.Contains(err.Error(), "the driver or the GPU may be too old for this cuBLAS") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,7 +11,8 @@ func TestBind(t *testing.T) {
 	third.addr = 1
 	err := libc(t).Bind(Required(&first, "no_first_v2", "no_first"), Required(&atoi, "no_atoi_v2", "atoi"),
 		Optional(&third, "no_third"), Required(&second, "no_second"), Optional(&abs, "abs"))
-	if err == nil || !strings.Contains(err.Error(), "no function no_first_v2 or no_first") || !strings.Contains(err.Error(), "no function no_second") ||
+	if err == nil || !strings.Contains(err.Error(), "no function no_first_v2 or no_first") ||
+		!strings.Contains(err.Error(), "no function no_second") ||
 		strings.Contains(err.Error(), "no_third") {
 		t.Errorf("got %v", err)
 	}

@@ -11,8 +11,8 @@ func (c testCode) Error() string { return map[testCode]string{1: "testBroken", 2
 
 func (c testCode) Advice() string { return map[testCode]string{2: "let it rest"}[c] }
 
-// A failure gives the function, the code by name and number, and what library and gpurun have to say; without a failure there is
-// no error.
+// A failure gives the function, the code by name and number, and what library and gpurun have to say; without a
+// failure there is no error.
 func TestCheck(t *testing.T) {
 	f := Func{name: "testRun"}
 	explain := func(c testCode) string { return map[testCode]string{1: "no such wheel", 2: ""}[c] }

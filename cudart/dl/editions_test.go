@@ -13,7 +13,10 @@ import (
 // two editions that have folders of their own alone.
 func two(newer, older string) []Product {
 	edition := func(file, folder string) Product {
-		return Product{Name: "Example", File: file, Home: "EXAMPLE_HOME", Wheel: "nvidia/none/lib", System: []string{folder}, Pip: "pip-" + file, Flag: "--example-lib"}
+		return Product{
+			Name: "Example", File: file, Home: "EXAMPLE_HOME", Wheel: "nvidia/none/lib", System: []string{folder},
+			Pip: "pip-" + file, Flag: "--example-lib",
+		}
 	}
 	return []Product{edition("libexample.so.2", newer), edition("libexample.so.1", older)}
 }
@@ -59,7 +62,8 @@ func TestNoEdition(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"Example: library not found: looked for libexample.so.2 in the loader's folders", "/nowhere/newer; looked for libexample.so.1 in",
+		"Example: library not found: looked for libexample.so.2 in the loader's folders",
+		"/nowhere/newer; looked for libexample.so.1 in",
 		"/nowhere/older; install it with pip install pip-libexample.so.2, or give --example-lib FILE",
 	} {
 		if !strings.Contains(err.Error(), want) {

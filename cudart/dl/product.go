@@ -85,7 +85,9 @@ func withSlash(path string) string {
 // Bind finds the functions of an open library in two steps: first those that tell the version,
 // then, of a version that is new enough, the others. path is the file that holds the very first of
 // them. The error is a [*LoadError].
-func (p Product) Bind(lib *Library, first []Binding, ask func() (Version, error), others []Binding) (path string, v Version, err error) {
+func (p Product) Bind(lib *Library, first []Binding, ask func() (Version, error),
+	others []Binding,
+) (path string, v Version, err error) {
 	if err := lib.Bind(first...); err != nil {
 		return "", v, p.broken(err)
 	}
@@ -112,7 +114,8 @@ func (p Product) check(path string, have Version) error {
 	if !have.Before(p.Least) {
 		return nil
 	}
-	return p.fail(&TooOldError{path, have, p.Least}, "install a newer one with pip install -U "+p.Pip+", or give "+p.Flag+" FILE")
+	return p.fail(&TooOldError{path, have, p.Least},
+		"install a newer one with pip install -U "+p.Pip+", or give "+p.Flag+" FILE")
 }
 
 func (p Product) fail(err error, advice string) error {

@@ -39,7 +39,8 @@ func TestCandidates(t *testing.T) {
 	root := t.TempDir()
 	mkdir(t, root, "venv/lib/python3.12/site-packages", "conda/lib/python3.11/site-packages",
 		"onpath/bin", "onpath/lib/python3.13/site-packages",
-		"real/bin", "real/lib64/python3.13/site-packages", "real/lib/python3/dist-packages", "real/local/lib/python3.13/dist-packages",
+		"real/bin", "real/lib64/python3.13/site-packages", "real/lib/python3/dist-packages",
+		"real/local/lib/python3.13/dist-packages",
 		"user/.local/lib/python3.12/site-packages")
 	python := filepath.Join(root, "real/bin/python3.13")
 	if err := os.WriteFile(python, nil, 0o700); err != nil {
@@ -89,7 +90,8 @@ func TestSearchSaysWhereItLooked(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"Example: looked for libexample.so.1 in /nowhere/home/lib, /nowhere/home/lib64, the loader's folders (LD_LIBRARY_PATH, ldconfig), ",
+		"Example: looked for libexample.so.1 in /nowhere/home/lib, /nowhere/home/lib64, the loader's folders " +
+			"(LD_LIBRARY_PATH, ldconfig), ",
 		"/nowhere/lib; install it with pip install nvidia-example, or give --example-lib FILE",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -149,10 +151,12 @@ func TestUnfitLibraries(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"another processor": {foreign, "it is for another processor, EM_RISCV, and gpurun runs on " + machines[runtime.GOARCH].String()},
-		"text":              {[]byte("GROUP ( libexample.so.1.2.3 )\n"), "it is not a shared library"},
-		"cut short":         {program[:40], "cut short"},
-		"empty":             {nil, "cut short"},
+		"another processor": {
+			foreign, "it is for another processor, EM_RISCV, and gpurun runs on " + machines[runtime.GOARCH].String(),
+		},
+		"text":      {[]byte("GROUP ( libexample.so.1.2.3 )\n"), "it is not a shared library"},
+		"cut short": {program[:40], "cut short"},
+		"empty":     {nil, "cut short"},
 	} {
 		path := filepath.Join(t.TempDir(), "libexample.so.1")
 		if err := os.WriteFile(path, test.content, 0o600); err != nil {

@@ -99,10 +99,12 @@ func TestNoDevice(t *testing.T) {
 		code    cudart.Result
 		mention string
 	}{
-		"no driver":     {nowhere[1], nil, cudart.ErrNoDevice, "/nowhere/libcuda.so.1"},
-		"not loaded":    {path, map[string]string{"FAKE_NVML_INIT": "9"}, cudart.ErrNoDevice, "driver is not loaded"},
-		"no GPU":        {path, map[string]string{"FAKE_GPUS": "0"}, cudart.ErrNoDevice, "sees no GPU"},
-		"all hidden":    {path, map[string]string{"CUDA_VISIBLE_DEVICES": "7"}, cudart.ErrNoDevice, `"7" leaves none of the 2 GPUs`},
+		"no driver":  {nowhere[1], nil, cudart.ErrNoDevice, "/nowhere/libcuda.so.1"},
+		"not loaded": {path, map[string]string{"FAKE_NVML_INIT": "9"}, cudart.ErrNoDevice, "driver is not loaded"},
+		"no GPU":     {path, map[string]string{"FAKE_GPUS": "0"}, cudart.ErrNoDevice, "sees no GPU"},
+		"all hidden": {
+			path, map[string]string{"CUDA_VISIBLE_DEVICES": "7"}, cudart.ErrNoDevice, `"7" leaves none of the 2 GPUs`,
+		},
 		"empty list":    {path, map[string]string{"CUDA_VISIBLE_DEVICES": ""}, cudart.ErrNoDevice, `"" leaves none`},
 		"broken driver": {path, map[string]string{"FAKE_NVML_INIT": "18"}, cudart.ErrSystemMismatch, "different versions"},
 	} {
@@ -164,7 +166,9 @@ func TestOpenFails(t *testing.T) {
 		code    cudart.Result
 		mention string
 	}{
-		"no such GPU":  {2, "", cudart.ErrInvalidDevice, "opening GPU 2: cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101): there are 2"},
+		"no such GPU": {
+			2, "", cudart.ErrInvalidDevice, "opening GPU 2: cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101): there are 2",
+		},
 		"stub":         {0, "cuInit", cudart.ErrStubLibrary, "LD_LIBRARY_PATH"},
 		"no fabric":    {0, "cuInit", cudart.ErrSystemNotReady, "nvidia-fabricmanager"},
 		"mismatch":     {0, "cuInit", cudart.ErrSystemMismatch, "different versions"},

@@ -123,7 +123,8 @@ func TestCloseReleasesEverything(t *testing.T) {
 	f.failNext("cuEventDestroy_v2", cudart.ErrIllegalAddress)
 	wantCode(t, d.Close(), cudart.ErrIllegalAddress, "closing GPU 0: cuEventDestroy_v2")
 	wantCalls(
-		t, f, "cuGraphExecDestroy", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemHostUnregister", "cuMemFreeHost",
+		t, f, "cuGraphExecDestroy", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemHostUnregister",
+		"cuMemFreeHost",
 		"cuIpcCloseMemHandle", "cuMemFree_v2", "cuCtxSetCurrent none", "cuDevicePrimaryCtxRelease_v2 70",
 	)
 	if live := f.live(); live != "contexts=0 event=1" || mapped(t) != 0 {

@@ -69,7 +69,8 @@ func (g *gpu) malloc(words int) cudart.DevicePtr {
 }
 
 func (g *gpu) launchAdd(dst, src cudart.DevicePtr, count, addend int) error {
-	return g.stream.Launch(g.add, cudart.Launch{Blocks: (count + 255) / 256, Threads: 256}, addParams(dst, src, count, addend))
+	return g.stream.Launch(g.add, cudart.Launch{Blocks: (count + 255) / 256, Threads: 256},
+		addParams(dst, src, count, addend))
 }
 
 func addParams(dst, src cudart.DevicePtr, count, addend int) []byte {
@@ -200,7 +201,8 @@ func TestGPULargeSharedMemory(t *testing.T) {
 
 func TestGPUBadPTXHasALog(t *testing.T) {
 	g := openGPU(t)
-	_, err := g.dev.LoadModule("bad", []byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() { nonsense; ret; }\n"))
+	_, err := g.dev.LoadModule("bad",
+		[]byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() { nonsense; ret; }\n"))
 	wantCode(t, err, cudart.ErrInvalidPTX, "line 4")
 	_, err = g.dev.LoadModule("new", []byte(".version 99.0\n.target sm_70\n.address_size 64\n"))
 	wantCode(t, err, cudart.ErrUnsupportedPTX, "update the NVIDIA driver")

@@ -45,7 +45,8 @@ func TestImportHostMapsTheFile(t *testing.T) {
 	must[int](t)(file.WriteAt(want, 0))
 	ptr := must[cudart.DevicePtr](t)(d.ImportHost(file))
 	again := must[cudart.DevicePtr](t)(d.ImportHost(file))
-	wantCalls(t, f, "cuMemHostRegister_v2 12544 3", "cuMemHostGetDevicePointer_v2 0", "cuMemHostRegister_v2 12544 3", "cuMemHostGetDevicePointer_v2 0")
+	wantCalls(t, f, "cuMemHostRegister_v2 12544 3", "cuMemHostGetDevicePointer_v2 0", "cuMemHostRegister_v2 12544 3",
+		"cuMemHostGetDevicePointer_v2 0")
 
 	got := make([]byte, size)
 	if err := errors.Join(s.Fill(ptr+1, '!', 1), s.Download(got, again)); err != nil {
@@ -102,7 +103,8 @@ func TestImportHostFails(t *testing.T) {
 		if test.call != "" {
 			f.failNext(test.call, cudart.ErrInvalidValue)
 		}
-		if ptr, err := d.ImportHost(test.file); !errors.Is(err, cudart.ErrInvalidValue) || !strings.Contains(err.Error(), test.want) {
+		if ptr, err := d.ImportHost(test.file); !errors.Is(err, cudart.ErrInvalidValue) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %#x and error %v, want %q", test.name, ptr, err, test.want)
 		}
 		if n := mapped(t); n != 0 || f.live() != "contexts=1" {

@@ -53,7 +53,9 @@ func (d *device) ImportIPC(handle [64]byte) (cudart.DevicePtr, error) {
 func (d *device) CloseIPC(ptr cudart.DevicePtr) error {
 	m := mapping{d, ptr}
 	if !d.disown(m) {
-		return &cudart.Error{Op: "cuIpcCloseMemHandle", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is no live mapping", ptr)}
+		return &cudart.Error{
+			Op: "cuIpcCloseMemHandle", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is no live mapping", ptr),
+		}
 	}
 	return m.release()
 }

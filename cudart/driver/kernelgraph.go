@@ -41,7 +41,9 @@ func (s *stream) Prepare(k cudart.Kernel) error {
 		return err
 	}
 	if s.capture != nil {
-		return &cudart.Error{Op: "cuGraphUpload", Code: cudart.ErrCaptureForbidden, Detail: "the stream is being captured; prepare it before"}
+		return &cudart.Error{
+			Op: "cuGraphUpload", Code: cudart.ErrCaptureForbidden, Detail: "the stream is being captured; prepare it before",
+		}
 	}
 	if s.highPriority || s.kernelGraphs[fn] != nil {
 		return nil

@@ -32,11 +32,12 @@ func TestBriefLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		graph, ready        = "cuGraphCreate 0", "cuGraphUpload"
-		noData, makeIt      = " grid 1,1,1 block 1,1,1 shared 0 params 00000000000000000000000000000000 after 0", "cuGraphInstantiateWithFlags 0"
-		hex, next           = "30313233343536373839616263646566", "30313233343536373839616263646567"
-		set, launched, wide = "cuGraphExecKernelNodeSetParams sum grid 7,1,1 block 512,1,1 shared 0 params ", "cuGraphLaunch",
-			"cuGraphExecKernelNodeSetParams sum grid 9,1,1 block 64,1,1 shared 102400 params "
+		graph, makeIt, ready = "cuGraphCreate 0", "cuGraphInstantiateWithFlags 0", "cuGraphUpload"
+		noData               = " grid 1,1,1 block 1,1,1 shared 0 params 00000000000000000000000000000000 after 0"
+		hex, next            = "30313233343536373839616263646566", "30313233343536373839616263646567"
+		set                  = "cuGraphExecKernelNodeSetParams sum grid 7,1,1 block 512,1,1 shared 0 params "
+		wide                 = "cuGraphExecKernelNodeSetParams sum grid 9,1,1 block 64,1,1 shared 102400 params "
+		launched             = "cuGraphLaunch"
 	)
 	wantCalls(
 		t, f, graph, "cuGraphAddKernelNode sum"+noData, makeIt, ready, // once for each stream
@@ -68,19 +69,26 @@ func TestBriefLaunch(t *testing.T) {
 	)
 
 	params := []byte("0123456789abcdef")
-	if n := testing.AllocsPerRun(100, func() {
+	checkNoAllocation(t, func() error {
 		params[0]++
-		if err := s.Launch(k, short, params); err != nil {
-			t.Error(err)
-		}
-	}); n != 0 {
-		t.Errorf("a launch allocates %v times", n)
-	}
+		return s.Launch(k, short, params)
+	})
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
 	if live, want := f.live(), "contexts=1 module=1 stream=1 graph=1 exec=1"; live != want {
 		t.Errorf("after one stream was closed there are %q, want %q", live, want)
+	}
+}
+
+func checkNoAllocation(t *testing.T, launch func() error) {
+	t.Helper()
+	if n := testing.AllocsPerRun(100, func() {
+		if err := launch(); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("a launch allocates %v times", n)
 	}
 }
 
@@ -98,7 +106,8 @@ func TestBriefLaunchElsewhere(t *testing.T) {
 	shape := cudart.Launch{Blocks: 4, Threads: 1, ShortRunning: true, PDL: true}
 	cluster := cudart.Launch{Blocks: 4, Threads: 1, ShortRunning: true, Cluster: 2}
 	long := cudart.Launch{Blocks: 4, Threads: 1}
-	if err := errors.Join(s.Launch(none, cluster, nil), s.Launch(none, long, nil), unprepared.Launch(none, shape, nil)); err != nil {
+	if err := errors.Join(s.Launch(none, cluster, nil), s.Launch(none, long, nil),
+		unprepared.Launch(none, shape, nil)); err != nil {
 		t.Error(err)
 	}
 	wantCalls(
@@ -130,7 +139,8 @@ func TestUnloadEndsGraphs(t *testing.T) {
 	f := newFake(t)
 	d := f.open()
 	s := f.stream(d)
-	first, second := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx"))), must[cudart.Module](t)(d.LoadModule("n", []byte("ptx")))
+	first, second := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx"))),
+		must[cudart.Module](t)(d.LoadModule("n", []byte("ptx")))
 	for _, m := range []cudart.Module{first, second} {
 		if err := s.Prepare(must[cudart.Kernel](t)(m.Kernel("none"))); err != nil {
 			t.Fatal(err)
@@ -154,7 +164,9 @@ func TestBriefLaunchFails(t *testing.T) {
 	s := f.stream(d)
 	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
 	k := must[cudart.Kernel](t)(m.Kernel("sum"))
-	for _, call := range []string{"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphUpload"} {
+	for _, call := range []string{
+		"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphUpload",
+	} {
 		f.failNext(call, 2)
 		wantCode(t, s.Prepare(k), 2, "making a graph of kernel sum: "+call)
 		if live, want := f.live(), "contexts=1 module=1 stream=1"; live != want {
@@ -166,7 +178,8 @@ func TestBriefLaunchFails(t *testing.T) {
 	}
 	short, params := cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: true}, []byte("0123456789abcdef")
 	f.failNext("cuGraphExecKernelNodeSetParams", 910)
-	wantCode(t, s.Launch(k, short, params), 910, "launching kernel sum with 1 blocks of 1 threads and 0 bytes of shared memory: cuGraphExecKernelNodeSetParams")
+	wantCode(t, s.Launch(k, short, params), 910,
+		"launching kernel sum with 1 blocks of 1 threads and 0 bytes of shared memory: cuGraphExecKernelNodeSetParams")
 	f.failNext("cuGraphLaunch", 700)
 	wantCode(t, s.Launch(k, short, params), 700, "cuGraphLaunch")
 	f.calls()
@@ -241,7 +254,8 @@ func TestGPUBriefLaunchesAmongEarlyOnes(t *testing.T) {
 		params = binary.LittleEndian.AppendUint64(params, delay)
 		params = binary.LittleEndian.AppendUint64(params, uint64(call))
 		kind := random.IntN(3)
-		if err := g.stream.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: kind == 0, PDL: kind < 2}, params); err != nil {
+		if err := g.stream.Launch(k, cudart.Launch{Blocks: 1, Threads: 1, ShortRunning: kind == 0, PDL: kind < 2},
+			params); err != nil {
 			t.Fatal(err)
 		}
 		want = 3*want + call

@@ -18,13 +18,19 @@ func TestModules(t *testing.T) {
 	wantCalls(t, f, "cuModuleLoadDataEx 9 2")
 
 	_, err := d.LoadModule("allreduce", []byte("broken"))
-	wantCode(t, err, cudart.ErrInvalidPTX, "loading module allreduce: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): line 3: broken")
+	wantCode(t, err, cudart.ErrInvalidPTX,
+		"loading module allreduce: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): line 3: broken")
 	f.failNext("cuModuleLoadDataEx", cudart.ErrUnsupportedPTX)
 	_, err = d.LoadModule("allreduce", text)
 	wantCode(t, err, cudart.ErrUnsupportedPTX, "update the NVIDIA driver")
 
 	_, err = m.Kernel("missing")
 	wantCode(t, err, cudart.ErrNotFound, "finding kernel missing in module allreduce")
+	if at, size, err := m.Global("table"); at != 0x7000 || size != 24 || err != nil {
+		t.Errorf("a variable is at %#x with %d bytes, %v; want 0x7000 with 24", at, size, err)
+	}
+	_, _, err = m.Global("missing")
+	wantCode(t, err, cudart.ErrNotFound, "finding variable missing in module allreduce")
 	if _, err = m.Kernel("two"); err == nil || !strings.Contains(err.Error(), "more than one") {
 		t.Errorf("kernel with two parameters: %v", err)
 	}
@@ -125,9 +131,11 @@ func TestClusterLaunch(t *testing.T) {
 		"cuLaunchKernelEx none grid 7,1,1 block 128,1,1 shared 0 dependent params none",
 		"cuLaunchKernel none grid 7,1,1 block 128,1,1 shared 0 params none",
 	)
-	wantCode(t, launch(cudart.Launch{Blocks: 7, Threads: 1, Cluster: 2}), cudart.ErrInvalidValue, "7 blocks do not make whole clusters of 2")
+	wantCode(t, launch(cudart.Launch{Blocks: 7, Threads: 1, Cluster: 2}), cudart.ErrInvalidValue,
+		"7 blocks do not make whole clusters of 2")
 	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: 16}), cudart.ErrInvalidValue, "1 to 8 are possible")
-	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: -1}), cudart.ErrInvalidValue, "cannot have -1 blocks")
+	wantCode(t, launch(cudart.Launch{Blocks: 16, Threads: 1, Cluster: -1}), cudart.ErrInvalidValue,
+		"cannot have -1 blocks")
 	if calls := f.calls(); calls != nil {
 		t.Errorf("called %q", calls)
 	}
@@ -196,14 +204,21 @@ func TestLaunchRefuses(t *testing.T) {
 		code   cudart.Result
 		want   string
 	}{
-		"foreign kernel":  {foreignKernel{}, shape, 16, cudart.ErrInvalidHandle, "another device's"},
-		"no kernel":       {nil, shape, 16, cudart.ErrInvalidHandle, "another device's"},
-		"no blocks":       {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "Blocks:0"},
-		"negative shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "SharedBytes:-1"},
-		"short params":    {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
-		"half of params":  {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
-		"huge params":     {k, shape, 5000, cudart.ErrInvalidValue, "more than 4096"},
-		"too much shared": {k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20}, 16, cudart.ErrInvalidValue, "asking for 1048576 bytes"},
+		"foreign kernel": {foreignKernel{}, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no kernel":      {nil, shape, 16, cudart.ErrInvalidHandle, "another device's"},
+		"no blocks":      {k, cudart.Launch{Threads: 32}, 16, cudart.ErrInvalidValue, "Blocks:0"},
+		"negative shared": {
+			k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: -1}, 16, cudart.ErrInvalidValue, "SharedBytes:-1",
+		},
+		"short params":   {k, shape, 8, cudart.ErrInvalidValue, "8 bytes of parameters where the kernel takes 16"},
+		"half of params": {large, shape, 360, cudart.ErrInvalidValue, "360 bytes of parameters where the kernel takes 720"},
+		"huge params":    {k, shape, 5000, cudart.ErrInvalidValue, "more than 4096"},
+		"too much shared": {
+			k,
+			cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: 1 << 20},
+			16, cudart.ErrInvalidValue,
+			"asking for 1048576 bytes",
+		},
 	} {
 		// Not a subtest: that would run on another thread, without the context.
 		err := s.Launch(test.kernel, test.shape, make([]byte, test.params))

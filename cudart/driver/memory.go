@@ -39,7 +39,9 @@ func (d *device) Malloc(bytes int64) (cudart.DevicePtr, error) {
 func (d *device) Free(ptr cudart.DevicePtr) error {
 	m := allocation{d, ptr}
 	if !d.disown(m) {
-		return &cudart.Error{Op: "cuMemFree_v2", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is no live allocation", ptr)}
+		return &cudart.Error{
+			Op: "cuMemFree_v2", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is no live allocation", ptr),
+		}
 	}
 	return m.release()
 }
@@ -58,7 +60,8 @@ func (d *device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
 		return nil, badSize("cuMemHostAlloc", bytes)
 	}
 	var host unsafe.Pointer // outside of Go's heap
-	err := d.api.call(d.api.memHostAlloc, uintptr(unsafe.Pointer(&host)), uintptr(bytes), hostAllocPortable|hostAllocDeviceMap)
+	err := d.api.call(d.api.memHostAlloc, uintptr(unsafe.Pointer(&host)), uintptr(bytes),
+		hostAllocPortable|hostAllocDeviceMap)
 	if err != nil {
 		return nil, fmt.Errorf("allocating %d bytes of host memory: %w", bytes, err)
 	}

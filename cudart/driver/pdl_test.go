@@ -17,7 +17,8 @@ var dependentPTX []byte
 // TestLaunchStructures compares with the sizes of CUlaunchConfig and
 // CUlaunchAttribute in cuda.h. The stand-in compares the bytes.
 func TestLaunchStructures(t *testing.T) {
-	if config, attribute := unsafe.Sizeof(launchConfig{}), unsafe.Sizeof(launchAttribute{}); config != 56 || attribute != 72 {
+	if config, attribute := unsafe.Sizeof(launchConfig{}),
+		unsafe.Sizeof(launchAttribute{}); config != 56 || attribute != 72 {
 		t.Errorf("sizes of %d and %d, want 56 and 72", config, attribute)
 	}
 }

@@ -55,7 +55,8 @@ const nativeAtomicSupported = 3
 
 func (d *device) nativeAtomics(peer int32) (bool, error) {
 	var has int32
-	err := d.api.call(d.api.deviceGetP2PAttribute, uintptr(unsafe.Pointer(&has)), nativeAtomicSupported, uintptr(d.handle), uintptr(peer))
+	err := d.api.call(d.api.deviceGetP2PAttribute, uintptr(unsafe.Pointer(&has)), nativeAtomicSupported, uintptr(d.handle),
+		uintptr(peer))
 	if err != nil {
 		return false, fmt.Errorf("asking whether GPU %d has atomics in another's memory: %w", d.info.Ordinal, err)
 	}

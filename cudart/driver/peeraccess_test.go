@@ -43,7 +43,10 @@ func TestHasAtomics(t *testing.T) {
 		to   cudart.Info
 		want bool
 	}{
-		{0, infos[0], true}, {0, infos[1], false}, {1, infos[0], true}, {0, cudart.Info{UUID: "GPU-ffffffff-0000-0000-0000-000000000000"}, true},
+		{0, infos[0], true},
+		{0, infos[1], false},
+		{1, infos[0], true},
+		{0, cudart.Info{UUID: "GPU-ffffffff-0000-0000-0000-000000000000"}, true},
 	} {
 		d := must[cudart.Device](t)(f.backend().Open(test.from)).(*device)
 		if got := must[bool](t)(d.HasPeerAtomics(test.to)); got != test.want {

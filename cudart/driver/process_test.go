@@ -188,7 +188,8 @@ func TestGPUMemoryOfAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		copied := g.copyWhenTold(buffer, func() (string, error) {
-			return runRole(t, "fill", nil, handleVariable+"="+hex.EncodeToString(handle[:]), gpuVariable+"="+strconv.Itoa(ordinal))
+			return runRole(t, "fill", nil, handleVariable+"="+hex.EncodeToString(handle[:]),
+				gpuVariable+"="+strconv.Itoa(ordinal))
 		})
 		g.wantWords(buffer, words(1000, 500, 7))
 		g.wantWords(copied, words(1000, 500, 7))

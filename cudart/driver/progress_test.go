@@ -58,7 +58,9 @@ func (f *follower) prepare(first int) error {
 
 func (f *follower) launch() error {
 	var params []byte
-	for _, v := range []uint64{uint64(f.in), uint64(f.counts), uint64(f.out), uint64(f.report.DevicePtr()), uint64(progressLimit)} {
+	for _, v := range []uint64{
+		uint64(f.in), uint64(f.counts), uint64(f.out), uint64(f.report.DevicePtr()), uint64(progressLimit),
+	} {
 		params = binary.LittleEndian.AppendUint64(params, v)
 	}
 	params = binary.LittleEndian.AppendUint32(params, progressWords)

@@ -20,7 +20,11 @@ type setting struct {
 var settings = []setting{
 	{"files", symm.Options{Kind: symm.VMM}, nil},
 	{"multicast by files", symm.Options{Multicast: true}, map[int]int{attrMulticast: 1}},
-	{"multicast by fabric handles", symm.Options{Multicast: true}, map[int]int{attrMulticast: 1, attrFile: 0, attrFabric: 1}},
+	{
+		"multicast by fabric handles",
+		symm.Options{Multicast: true},
+		map[int]int{attrMulticast: 1, attrFile: 0, attrFabric: 1},
+	},
 	{"auto", symm.Options{}, map[int]int{attrFabric: 1}},
 }
 
@@ -131,7 +135,9 @@ func failOnce(t *testing.T, f *fake, s setting, ordinal, n int) bool {
 	}
 	failed := f.failed()
 	f.failIn(ordinal, 0, 0)
-	releases := []string{"cuMemRelease", "cuMemUnmap", "cuMemAddressFree", "cuMulticastUnbind", "cuMemFree_v2", "cuIpcCloseMemHandle"}
+	releases := []string{
+		"cuMemRelease", "cuMemUnmap", "cuMemAddressFree", "cuMulticastUnbind", "cuMemFree_v2", "cuIpcCloseMemHandle",
+	}
 	// What a driver refuses to take back is left.
 	if live := f.live(); live != "contexts=2" && !slices.Contains(releases, failed) {
 		t.Errorf("GPU %d, call %d (%s) left behind: %s", ordinal, n, failed, live)
@@ -146,7 +152,8 @@ func (r *ranks) wantSameMulticast(asked bool, failed string) {
 	a, b := r.memories[0], r.memories[1]
 	want := asked && a.MulticastWhy == ""
 	if (a.Multicast != 0) != want || (b.Multicast != 0) != want || (a.MulticastWhy == "") != (b.MulticastWhy == "") {
-		r.t.Errorf("after %s failed, multicast addresses %#x (%s) and %#x (%s)", failed, a.Multicast, a.MulticastWhy, b.Multicast, b.MulticastWhy)
+		r.t.Errorf("after %s failed, multicast addresses %#x (%s) and %#x (%s)", failed, a.Multicast, a.MulticastWhy,
+			b.Multicast, b.MulticastWhy)
 	}
 	if a.Backend != b.Backend || a.Why != b.Why {
 		r.t.Errorf("after %s failed, backends %s (%s) and %s (%s)", failed, a.Backend, a.Why, b.Backend, b.Why)
@@ -180,7 +187,8 @@ func TestMulticastStepsKeepTheirOrder(t *testing.T) {
 	}
 	// The stand-in itself holds one.
 	if after := openFiles(t, object); before != 0 || open != 2 || after != 1 {
-		t.Errorf("the object had %d descriptors before, %d while it was mapped, and %d afterwards; want 0, 2, 1", before, open, after)
+		t.Errorf("the object had %d descriptors before, %d while it was mapped, and %d afterwards; want 0, 2, 1", before,
+			open, after)
 	}
 	var steps []string
 	for _, call := range f.calls() {
@@ -205,8 +213,14 @@ func TestDevicesWithoutMulticast(t *testing.T) {
 		fake *fake
 		want string
 	}{
-		"one GPU":    {newFake(t), "rank 1: cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED (801): the device attribute MULTICAST_SUPPORTED is 0"},
-		"old driver": {newFake(t, "-DWITHOUT_MULTICAST"), "rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no multicast objects"},
+		"one GPU": {
+			newFake(t), "rank 1: cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED " +
+				"(801): the device attribute MULTICAST_SUPPORTED is 0",
+		},
+		"old driver": {
+			newFake(t, "-DWITHOUT_MULTICAST"),
+			"rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no multicast objects",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings[1].apply(t, test.fake)
@@ -262,10 +276,15 @@ func TestAutoSaysWhyItIsNotVMM(t *testing.T) {
 	}{
 		"one GPU": {
 			newFake(t), func(f *fake) { f.attributeOf(1, attrFile, 0) },
-			"because rank 1 exports no file descriptors of its GPU's memory (cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED (801): " +
+			"because rank 1 exports no file descriptors of its GPU's memory (cuDeviceGetAttribute: CUDA_ERROR_NOT_SUPPORTED " +
+				"(801): " +
 				"the device attribute HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED is 0), and rank 0 exports no fabric handles",
 		},
-		"old driver": {newFake(t, "-DWITHOUT_VMM"), func(*fake) {}, "because rank 0 exports no file descriptors of its GPU's memory (cuMemCreate: CUDA_ERROR_NOT_SUPPORTED (801): the driver has no virtual memory management"},
+		"old driver": {
+			newFake(t, "-DWITHOUT_VMM"), func(*fake) {},
+			"because rank 0 exports no file descriptors of its GPU's memory (cuMemCreate: CUDA_ERROR_NOT_SUPPORTED " +
+				"(801): the driver has no virtual memory management",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			setting{}.apply(t, test.fake)

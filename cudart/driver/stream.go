@@ -91,7 +91,8 @@ func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
 	if err := s.drain("cuMemcpyHtoDAsync_v2"); err != nil || len(src) == 0 {
 		return err
 	}
-	err := s.dev.api.call(s.dev.api.memcpyHtoDAsync, uintptr(dst), uintptr(unsafe.Pointer(&src[0])), uintptr(len(src)), s.handle)
+	err := s.dev.api.call(s.dev.api.memcpyHtoDAsync, uintptr(dst), uintptr(unsafe.Pointer(&src[0])), uintptr(len(src)),
+		s.handle)
 	return s.finishCopy(src, err)
 }
 
@@ -100,7 +101,8 @@ func (s *stream) Download(dst []byte, src cudart.DevicePtr) error {
 	if err := s.drain("cuMemcpyDtoHAsync_v2"); err != nil || len(dst) == 0 {
 		return err
 	}
-	err := s.dev.api.call(s.dev.api.memcpyDtoHAsync, uintptr(unsafe.Pointer(&dst[0])), uintptr(src), uintptr(len(dst)), s.handle)
+	err := s.dev.api.call(s.dev.api.memcpyDtoHAsync, uintptr(unsafe.Pointer(&dst[0])), uintptr(src), uintptr(len(dst)),
+		s.handle)
 	return s.finishCopy(dst, err)
 }
 

@@ -32,10 +32,13 @@ func (s *stream) WaitValue(addr cudart.DevicePtr, value uint32) error {
 // the driver and works on every GPU.
 func (s *stream) onWord(op string, f dl.Func, at cudart.DevicePtr, value, flags uint32) error {
 	if !f.Found() {
-		return unsupported(op, "streams write values and wait for them with a driver for CUDA 11.7 or newer, and this one is older; update the NVIDIA driver")
+		return unsupported(op, "streams write values and wait for them with a driver for CUDA 11.7 or newer, "+
+			"and this one is older; update the NVIDIA driver")
 	}
 	if at%4 != 0 {
-		return &cudart.Error{Op: op, Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is not a multiple of 4", uint64(at))}
+		return &cudart.Error{
+			Op: op, Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf("%#x is not a multiple of 4", uint64(at)),
+		}
 	}
 	return s.dev.api.call(f, s.handle, uintptr(at), uintptr(value), uintptr(flags))
 }

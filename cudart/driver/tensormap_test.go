@@ -16,7 +16,8 @@ func TestEncodeTensorMap(t *testing.T) {
 	}
 	half, cube, row := matrix, matrix, matrix
 	half.Type, half.Box, half.Swizzle, half.L2Promotion = cudart.TensorFloat16, []int{32, 1}, 64, 128
-	cube.Type, cube.Sizes, cube.Strides, cube.Box = cudart.TensorUint8, []int64{100, 20, 3}, []int64{112, 2240}, []int{32, 2, 1}
+	cube.Type, cube.Sizes, cube.Strides, cube.Box = cudart.TensorUint8, []int64{100, 20, 3}, []int64{112, 2240},
+		[]int{32, 2, 1}
 	cube.Swizzle, cube.L2Promotion = 32, 64
 	row.Type, row.Sizes, row.Strides, row.Box = cudart.TensorFloat32, []int64{1 << 32}, nil, []int{256}
 	row.Swizzle, row.L2Promotion = 0, 0

@@ -29,7 +29,8 @@ func Visible(value string, uuids []string) ([]int, error) {
 		text = strings.TrimSpace(text)
 		index, ok := resolve(text, uuids)
 		if !ok {
-			return chosen, fmt.Errorf("the entry %q does not name exactly one of the %d GPUs; CUDA ignores it and all after it", text, len(uuids))
+			return chosen, fmt.Errorf("the entry %q does not name exactly one of the %d GPUs; CUDA ignores it and all after it",
+				text, len(uuids))
 		}
 		if slices.Contains(chosen, index) {
 			return nil, fmt.Errorf("the entry %q names GPU %d a second time; CUDA then shows no GPU at all", text, index)

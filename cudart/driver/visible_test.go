@@ -50,7 +50,9 @@ func TestVisible(t *testing.T) {
 }
 
 func FuzzVisible(f *testing.F) {
-	for _, value := range []string{"0,1", "GPU-aaaa0001,GPU-b", "-1", "3,2,1,0", "1x,+2", ",", "GPU-,GPU-", "18446744073709551616"} {
+	for _, value := range []string{
+		"0,1", "GPU-aaaa0001,GPU-b", "-1", "3,2,1,0", "1x,+2", ",", "GPU-,GPU-", "18446744073709551616",
+	} {
 		f.Add(value, 4)
 	}
 	f.Fuzz(func(t *testing.T, value string, count int) {

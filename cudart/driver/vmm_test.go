@@ -137,14 +137,23 @@ func TestCanExport(t *testing.T) {
 		breaks func(*fake)
 		want   string // empty is that it can
 	}{
-		"files":                  {false, func(*fake) {}, ""},
-		"no VMM":                 {false, func(f *fake) { f.attribute(attrVMM, 0) }, "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0"},
-		"no files":               {false, func(f *fake) { f.attribute(attrFile, 0) }, "HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED is 0"},
-		"no fabric":              {true, func(*fake) {}, "HANDLE_TYPE_FABRIC_SUPPORTED is 0"},
-		"fabric":                 {true, func(f *fake) { f.attribute(attrFabric, 1) }, ""},
-		"no granularity":         {false, func(f *fake) { f.failIn(1, 1, cudart.ErrOutOfMemory) }, "granularity"},
-		"no memory":              {false, func(f *fake) { f.failNext("cuMemCreate", cudart.ErrOutOfMemory) }, "allocating 2097152 bytes"},
-		"accepted, not exported": {false, func(f *fake) { f.failNext("cuMemExportToShareableHandle", cudart.ErrNotSupported) }, "exporting a file descriptor"},
+		"files": {false, func(*fake) {}, ""},
+		"no VMM": {
+			false, func(f *fake) { f.attribute(attrVMM, 0) }, "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0",
+		},
+		"no files": {
+			false, func(f *fake) { f.attribute(attrFile, 0) }, "HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED is 0",
+		},
+		"no fabric":      {true, func(*fake) {}, "HANDLE_TYPE_FABRIC_SUPPORTED is 0"},
+		"fabric":         {true, func(f *fake) { f.attribute(attrFabric, 1) }, ""},
+		"no granularity": {false, func(f *fake) { f.failIn(1, 1, cudart.ErrOutOfMemory) }, "granularity"},
+		"no memory": {
+			false, func(f *fake) { f.failNext("cuMemCreate", cudart.ErrOutOfMemory) }, "allocating 2097152 bytes",
+		},
+		"accepted, not exported": {
+			false, func(f *fake) { f.failNext("cuMemExportToShareableHandle", cudart.ErrNotSupported) },
+			"exporting a file descriptor",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{t: t, path: library.path, lib: library.lib}

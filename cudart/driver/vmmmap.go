@@ -45,7 +45,8 @@ func (d *device) MapMemory(handle uint64, bytes int64) (cudart.DevicePtr, error)
 		return 0, errors.Join(fmt.Errorf("mapping %d bytes: %w", bytes, err), r.unreserve())
 	}
 	access := accessDesc{memLocation{locationDevice, d.handle}, accessReadWrite}
-	if err := d.api.call(d.api.memSetAccess, uintptr(r.ptr), uintptr(bytes), uintptr(unsafe.Pointer(&access)), 1); err != nil {
+	if err := d.api.call(d.api.memSetAccess, uintptr(r.ptr), uintptr(bytes), uintptr(unsafe.Pointer(&access)),
+		1); err != nil {
 		return 0, errors.Join(fmt.Errorf("giving GPU %d access to %d bytes: %w", d.info.Ordinal, bytes, err), r.release())
 	}
 	d.own(r)

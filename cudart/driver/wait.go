@@ -53,5 +53,8 @@ func (s *stream) query() error {
 }
 
 func (s *stream) captureForbids(op string) error {
-	return &cudart.Error{Op: op, Code: cudart.ErrCaptureForbidden, Detail: "the stream is being captured, and captured work cannot be waited for"}
+	return &cudart.Error{
+		Op: op, Code: cudart.ErrCaptureForbidden,
+		Detail: "the stream is being captured, and captured work cannot be waited for",
+	}
 }

@@ -85,7 +85,9 @@ func collectives(c *Comm, rank int) error {
 		},
 		{
 			"gather", func() error { return c.Gather(from, to, count, Int32, root, stream) },
-			world, map[bool]func(int) int32{true: func(i int) int32 { return value(i/count, i%count) }, false: untouched}[rank == root],
+			world, map[bool]func(int) int32{
+				true: func(i int) int32 { return value(i/count, i%count) }, false: untouched,
+			}[rank == root],
 		},
 		{
 			"scatter", func() error { return c.Scatter(from, to, count, Int32, root, stream) },
@@ -181,7 +183,8 @@ func reduceBits(c *Comm, bits uint64, t DataType, op RedOp) (uint64, error) {
 	defer pins.Unpin()
 	p := pinned(&pins, memory)
 	err := c.AllReduce(p, p, 1, t, op, 0)
-	if rest := memory[0] >> (8*t.Size() - 1) >> 1; rest != guard<<(8*t.Size()-1)<<1>>(8*t.Size()-1)>>1 || memory[1] != guard {
+	if rest := memory[0] >> (8*t.Size() - 1) >> 1; rest != guard<<(8*t.Size()-1)<<1>>(8*t.Size()-1)>>1 ||
+		memory[1] != guard {
 		err = errors.Join(err, fmt.Errorf("more than one element was written: %x", memory))
 	}
 	return memory[0] & (1<<(8*t.Size()-1)<<1 - 1), err

@@ -43,13 +43,15 @@ func TestInitFailures(t *testing.T) {
 func TestErrorsExplain(t *testing.T) {
 	id := UniqueID{}
 	_, err := open(t).Init(1, 3, id)
-	want := "initializing rank 1 of 3: ncclCommInitRankScalable: ncclInvalidArgument (4): initializing: the unique id; NCCL_DEBUG=INFO says more"
+	want := "initializing rank 1 of 3: ncclCommInitRankScalable: ncclInvalidArgument (4): initializing: the unique id; " +
+		"NCCL_DEBUG=INFO says more"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	// Before 2.13 there are only words for the code.
 	_, err = open(t, "-DVERSION=21003").Init(1, 3, id)
-	want = "initializing rank 1 of 3: ncclCommInitRank: ncclInvalidArgument (4): invalid argument; NCCL_DEBUG=INFO says more"
+	want = "initializing rank 1 of 3: ncclCommInitRank: ncclInvalidArgument (4): invalid argument; " +
+		"NCCL_DEBUG=INFO says more"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -53,8 +53,14 @@ func TestUnusableLibraries(t *testing.T) {
 		path string
 		want []string
 	}{
-		"missing": {"/nowhere/libnccl.so.2", []string{"NCCL: library not found: tried /nowhere/libnccl.so.2", "give --nccl-lib another FILE"}},
-		"too old": {compile(t, "-DVERSION=2804"), []string{"is version 2.8.4, older than 2.10.0", "pip install -U nvidia-nccl-cu13"}},
+		"missing": {
+			"/nowhere/libnccl.so.2", []string{
+				"NCCL: library not found: tried /nowhere/libnccl.so.2", "give --nccl-lib another FILE",
+			},
+		},
+		"too old": {
+			compile(t, "-DVERSION=2804"), []string{"is version 2.8.4, older than 2.10.0", "pip install -U nvidia-nccl-cu13"},
+		},
 		"empty":   {empty, []string{"loading " + empty + ": ", "cut short", "install it anew"}},
 		"in part": {compile(t, "-DNO_REDUCE"), []string{"has no function ncclReduce", "install it anew", "--nccl-lib FILE"}},
 		"foreign": {"libc.so.6", []string{"libc.so.6 has no function ncclGetVersion", "install it anew"}},

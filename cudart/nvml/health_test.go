@@ -165,10 +165,12 @@ func TestWordsOfConnections(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	var f fabricInfo
 	got := map[string]uintptr{
-		"nvmlPciInfo_t": unsafe.Sizeof(pciInfo{}), "domain": unsafe.Offsetof(pciInfo{}.Domain), "device": unsafe.Offsetof(pciInfo{}.Device),
+		"nvmlPciInfo_t": unsafe.Sizeof(pciInfo{}), "domain": unsafe.Offsetof(pciInfo{}.Domain),
+		"device":       unsafe.Offsetof(pciInfo{}.Device),
 		"nvmlMemory_t": unsafe.Sizeof(memory{}), "nvmlMemory_v2_t": unsafe.Sizeof(memory2{}),
 		"nvmlProcessInfo_t": unsafe.Sizeof(processInfo{}), "usedGpuMemory": unsafe.Offsetof(processInfo{}.Bytes),
-		"nvmlGpuFabricInfo_v3_t": unsafe.Sizeof(f), "clusterUuid": unsafe.Offsetof(f.Cluster), "status": unsafe.Offsetof(f.Status),
+		"nvmlGpuFabricInfo_v3_t": unsafe.Sizeof(f), "clusterUuid": unsafe.Offsetof(f.Cluster),
+		"status":   unsafe.Offsetof(f.Status),
 		"cliqueId": unsafe.Offsetof(f.Clique), "state": unsafe.Offsetof(f.State), "healthMask": unsafe.Offsetof(f.HealthMask),
 		"healthSummary": unsafe.Offsetof(f.Summary),
 	}

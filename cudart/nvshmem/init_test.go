@@ -79,7 +79,8 @@ func TestFailedInit(t *testing.T) {
 	}{
 		"refused": {
 			"FAKE_NVSHMEM_INIT", "7", ErrInternal,
-			"initializing NVSHMEM as rank 0 of 1 on device 0: nvshmemx_hostlib_init_attr: NVSHMEMX_ERROR_INTERNAL (7); NVSHMEM_DEBUG=INFO says more",
+			"initializing NVSHMEM as rank 0 of 1 on device 0: nvshmemx_hostlib_init_attr: NVSHMEMX_ERROR_INTERNAL (7); " +
+				"NVSHMEM_DEBUG=INFO says more",
 		},
 		"unknown": {"FAKE_NVSHMEM_INIT", "77", Status(77), "NVSHMEM status 77 (77)"},
 		// It says success, and the next call would end the process.
@@ -112,7 +113,8 @@ func TestHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Malloc(8192); err == nil || !strings.Contains(err.Error(), "no room for 8192 bytes in the symmetric heap; raise NVSHMEM_SYMMETRIC_SIZE") {
+	if _, err := l.Malloc(8192); err == nil ||
+		!strings.Contains(err.Error(), "no room for 8192 bytes in the symmetric heap; raise NVSHMEM_SYMMETRIC_SIZE") {
 		t.Errorf("a full heap: %v", err)
 	}
 	for _, bytes := range []int64{0, -1} {

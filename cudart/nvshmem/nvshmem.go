@@ -24,11 +24,13 @@ type Version = dl.Version
 // libnvshmem_host.so.3, which keeps its ABI.
 func product() dl.Product {
 	return dl.Product{
-		Name:   "NVSHMEM",
-		File:   "libnvshmem_host.so.3",
-		Home:   "NVSHMEM_HOME",
-		Wheel:  "nvidia/nvshmem/lib",
-		System: []string{filepath.Join(dl.MultiarchFolder(), "nvshmem/13"), filepath.Join(dl.MultiarchFolder(), "nvshmem/12")},
+		Name:  "NVSHMEM",
+		File:  "libnvshmem_host.so.3",
+		Home:  "NVSHMEM_HOME",
+		Wheel: "nvidia/nvshmem/lib",
+		System: []string{
+			filepath.Join(dl.MultiarchFolder(), "nvshmem/13"), filepath.Join(dl.MultiarchFolder(), "nvshmem/12"),
+		},
 		Pip:    "nvidia-nvshmem-cu13",
 		Flag:   "--nvshmem-lib",
 		Global: true,
@@ -74,6 +76,7 @@ func (l *Library) Version() Version { return l.version }
 
 func (l *Library) askVersion() (Version, error) {
 	var major, minor, patch int32
-	l.fns.vendorVersion.Call(uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)), uintptr(unsafe.Pointer(&patch)))
+	l.fns.vendorVersion.Call(uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)),
+		uintptr(unsafe.Pointer(&patch)))
 	return Version{Major: int(major), Minor: int(minor), Patch: int(patch)}, nil
 }

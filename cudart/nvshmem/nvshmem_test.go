@@ -38,10 +38,18 @@ func TestUnusableLibraries(t *testing.T) {
 		path string
 		want []string
 	}{
-		"missing": {"/nowhere/libnvshmem_host.so.3", []string{"NVSHMEM: library not found: tried /nowhere/", "give --nvshmem-lib another FILE"}},
-		"too old": {compile(t, "-DVERSION=2,11,0"), []string{"is version 2.11.0, older than 3.0.0", "pip install -U nvidia-nvshmem-cu13"}},
-		"no ELF":  {text, []string{"it is not a shared library", "install it anew"}},
-		"foreign": {"libc.so.6", []string{"libc.so.6 has no function nvshmemx_vendor_get_version_info", "--nvshmem-lib FILE"}},
+		"missing": {
+			"/nowhere/libnvshmem_host.so.3",
+			[]string{"NVSHMEM: library not found: tried /nowhere/", "give --nvshmem-lib another FILE"},
+		},
+		"too old": {
+			compile(t, "-DVERSION=2,11,0"),
+			[]string{"is version 2.11.0, older than 3.0.0", "pip install -U nvidia-nvshmem-cu13"},
+		},
+		"no ELF": {text, []string{"it is not a shared library", "install it anew"}},
+		"foreign": {
+			"libc.so.6", []string{"libc.so.6 has no function nvshmemx_vendor_get_version_info", "--nvshmem-lib FILE"},
+		},
 	} {
 		_, err := Open(test.path)
 		dltest.Refused[*dl.LoadError](t, name, err, test.want...)
@@ -94,7 +102,8 @@ func TestEnvironment(t *testing.T) {
 	if err := os.WriteFile(plugin, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	beside, elsewhere := &Library{path: filepath.Join(folder, "libnvshmem_host.so.3")}, &Library{path: "/nowhere/libnvshmem_host.so.3"}
+	beside, elsewhere := &Library{path: filepath.Join(folder, "libnvshmem_host.so.3")},
+		&Library{path: "/nowhere/libnvshmem_host.so.3"}
 	for name, test := range map[string]struct {
 		lib        *Library
 		set        map[string]string

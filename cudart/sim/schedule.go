@@ -3,6 +3,7 @@ package sim
 import (
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,11 +18,16 @@ const (
 	progressed
 )
 
+// busyDevices counts the devices of this process that have commands to run.
+var busyDevices atomic.Int32
+
 // run gives the device's streams turns until the device closes. A turn is a
 // small part of a command, so that all commands that have begun run concurrently, and a kernel may wait
 // for a copy.
 func (d *Device) run() {
 	defer close(d.ended)
+	busyDevices.Add(1)
+	defer busyDevices.Add(-1)
 	pollTime := time.Duration(0) // of a turn that finds no progress
 	for idleTurns := 0; d.stop.Err() == nil; {
 		began := time.Now()
@@ -34,7 +40,9 @@ func (d *Device) run() {
 			d.backOff(idleTurns, pollTime)
 		case empty:
 			idleTurns = 0
+			busyDevices.Add(-1)
 			d.sleep()
+			busyDevices.Add(1)
 		}
 	}
 }
@@ -77,8 +85,9 @@ func (d *Device) notify() {
 	}
 }
 
-// backOff gives the CPU to the ranks that the kernels wait for: first to the rest of this process, then to
-// other processes. idleTurns counts the turns in a row without progress; pollTime is how long one
+// backOff gives the CPU to the ranks that the kernels wait for: to the rest of this process, and to other
+// processes. A yield within the process wakes an idle thread, so a device that is alone there does it
+// rarely. idleTurns counts the turns in a row without progress; pollTime is how long one
 // takes.
 //
 // At first it only yields, because the answer comes soon as a rule. Then it sleeps for a small part of
@@ -88,13 +97,16 @@ func (d *Device) notify() {
 // when nothing else runs.
 func (d *Device) backOff(idleTurns int, pollTime time.Duration) {
 	const (
-		yields, step    = 64, 5 * time.Microsecond // turns that only yield; sleep per turn after these
+		yields, step    = 16, 5 * time.Microsecond // turns that only yield; sleep per turn after these
+		rarely          = 32                       // turns between yields to the rest of a process that has no other busy device
 		shortPoll       = 20 * time.Microsecond    // longer polls ...
 		sleepPerPoll    = 3                        // ... are followed by so many times their own length
 		longestSyscall  = 500 * time.Microsecond
 		shortestGoSleep = time.Millisecond
 	)
-	runtime.Gosched()
+	if busyDevices.Load() > 1 || idleTurns%rarely == 0 {
+		runtime.Gosched()
+	}
 	sleep := max(0, time.Duration(idleTurns-yields)*step)
 	if pollTime > shortPoll {
 		sleep = max(sleep, sleepPerPoll*pollTime)

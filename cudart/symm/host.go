@@ -108,7 +108,8 @@ func (b *host) wantRoom(bytes int64) error {
 		return err
 	}
 	if bytes > available/int64(b.world) {
-		return fmt.Errorf("%d ranks want %d bytes of host memory each, and the machine has %d available; try smaller sizes: %w",
+		return fmt.Errorf("%d ranks want %d bytes of host memory each, and the machine has %d available; "+
+			"try smaller sizes: %w",
 			b.world, bytes, available, cudart.ErrOutOfMemory)
 	}
 	return nil

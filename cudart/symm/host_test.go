@@ -66,7 +66,10 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 		breaks func(*job)
 		want   string
 	}{
-		"no host memory": {func(j *job) { j.devices[1] = byHandle{&device{fabric: j.fabric}} }, "has no way to share memory so; it can do auto, ipc, nvshmem, private"},
+		"no host memory": {
+			func(j *job) { j.devices[1] = byHandle{&device{fabric: j.fabric}} },
+			"has no way to share memory so; it can do auto, ipc, nvshmem, private",
+		},
 		"refused": {func(j *job) {
 			refusal := &cudart.Error{Op: "cuMemHostRegister_v2", Code: errPeerAccessUnsupported}
 			j.devices[1] = withHost{byHandle{&device{fabric: j.fabric, hostErr: refusal}}}
@@ -74,8 +77,11 @@ func TestHostMemoryFailsOnAllRanks(t *testing.T) {
 		"peer refused": {func(j *job) {
 			j.devices[1] = &importsOnce{withHost: withHost{byHandle{&device{fabric: j.fabric}}}}
 		}, "rank 1: mapping memory of rank 0: no second import"},
-		"only one rank":     {func(j *job) { j.options[1].Kind = Auto }, "same backend"},
-		"machine too small": {func(j *job) { j.bytes = []int64{1 << 60, 1 << 60, 1 << 60} }, "3 ranks want 1152921504606846976 bytes of host memory each"},
+		"only one rank": {func(j *job) { j.options[1].Kind = Auto }, "same backend"},
+		"machine too small": {
+			func(j *job) { j.bytes = []int64{1 << 60, 1 << 60, 1 << 60} },
+			"3 ranks want 1152921504606846976 bytes of host memory each",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
@@ -133,7 +139,9 @@ func TestSimulatorsShare(t *testing.T) {
 }
 
 // wantShared writes by one device and reads by another.
-func wantShared(t *testing.T, from cudart.Device, to cudart.DevicePtr, reader cudart.Device, at cudart.DevicePtr, value byte) {
+func wantShared(t *testing.T, from cudart.Device, to cudart.DevicePtr, reader cudart.Device, at cudart.DevicePtr,
+	value byte,
+) {
 	t.Helper()
 	writing, err := from.NewStream()
 	if err != nil {

@@ -18,8 +18,12 @@ func TestKindsThatDevicesCannotDo(t *testing.T) {
 		kind Kind
 		want string
 	}{
-		"no such kind":             {handles, "shm", "kind shm: there is no such kind; there are auto, vmm, ipc, nvshmem, host, private, sim"},
-		"vmm of the simulator":     {files, VMM, `device "fake" (test) has no way to share memory so; it can do auto, private, sim`},
+		"no such kind": {
+			handles, "shm", "kind shm: there is no such kind; there are auto, vmm, ipc, nvshmem, host, private, sim",
+		},
+		"vmm of the simulator": {
+			files, VMM, `device "fake" (test) has no way to share memory so; it can do auto, private, sim`,
+		},
 		"nvshmem of the simulator": {files, NVSHMEMHeap, "it can do auto, private, sim"},
 		"ipc of the simulator":     {files, IPC, "it can do auto, private, sim"},
 		"vmm of an old device":     {hosts, VMM, "it can do auto, ipc, nvshmem, host, private"},

@@ -44,7 +44,12 @@ func nvshmemCandidates(dev cudart.Device, m *Memory) []backend {
 	if _, simulated := dev.(simDevice); simulated {
 		return nil
 	}
-	return []backend{&nvshmem{lib: m.options.NVSHMEM, rank: m.ex.Rank(), world: m.ex.WorldSize(), device: dev.Info().Ordinal, partly: m.options.AcrossMachines}}
+	return []backend{
+		&nvshmem{
+			lib: m.options.NVSHMEM, rank: m.ex.Rank(), world: m.ex.WorldSize(), device: dev.Info().Ordinal,
+			partly: m.options.AcrossMachines,
+		},
+	}
 }
 
 func (*nvshmem) kind() Kind  { return NVSHMEMHeap }
@@ -127,7 +132,8 @@ func (b *nvshmem) free(ptr cudart.DevicePtr) error {
 func (b *nvshmem) multicastSteps(_ context.Context, m *Memory) []step {
 	return []step{{"address", func() error {
 		if m.Multicast = b.lib.MulticastPtr(b.own); m.Multicast == 0 {
-			return errors.New("NVSHMEM has none; it makes them where the GPUs have NVLink SHARP and NVSHMEM_DISABLE_NVLS is not set")
+			return errors.New("NVSHMEM has none; it makes them where the GPUs have NVLink SHARP and " +
+				"NVSHMEM_DISABLE_NVLS is not set")
 		}
 		return nil
 	}}}

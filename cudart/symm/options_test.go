@@ -49,12 +49,15 @@ func TestMulticastIsRefused(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"CUDA IPC":  {wrap: handles, o: Options{Multicast: true}, is: ErrNoMulticast, want: "CUDA IPC memory"},
-		"host":      {wrap: hosts, o: Options{Multicast: true, Kind: Host}, is: ErrNoMulticast, want: "host memory"},
-		"private":   {wrap: handles, o: Options{Multicast: true, Kind: Private}, is: ErrNoMulticast, want: "private memory"},
-		"forbidden": {wrap: handles, o: Options{Multicast: true}, env: "NVSHMEM_DISABLE_NVLS", want: "NVSHMEM_DISABLE_NVLS=1 forbids"},
+		"CUDA IPC": {wrap: handles, o: Options{Multicast: true}, is: ErrNoMulticast, want: "CUDA IPC memory"},
+		"host":     {wrap: hosts, o: Options{Multicast: true, Kind: Host}, is: ErrNoMulticast, want: "host memory"},
+		"private":  {wrap: handles, o: Options{Multicast: true, Kind: Private}, is: ErrNoMulticast, want: "private memory"},
+		"forbidden": {
+			wrap: handles, o: Options{Multicast: true}, env: "NVSHMEM_DISABLE_NVLS", want: "NVSHMEM_DISABLE_NVLS=1 forbids",
+		},
 		"some ranks": {
-			wrap: multicasts, o: Options{Multicast: true}, want: "same multicast option everywhere: true on rank 0,2; false on rank 1",
+			wrap: multicasts, o: Options{Multicast: true},
+			want:   "same multicast option everywhere: true on rank 0,2; false on rank 1",
 			breaks: func(j *job) { j.options[1].Multicast = false },
 		},
 	} {

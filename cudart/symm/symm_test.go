@@ -86,7 +86,8 @@ func (j *job) wantClean(t *testing.T, filesBefore int) {
 	t.Helper()
 	f := j.fabric
 	if len(f.mappers)+len(f.mapped)+len(f.hosts)+len(f.multicasts) != 0 {
-		t.Errorf("left behind: memory %v, mappings %v, host memory %v, multicast addresses %v", f.mappers, f.mapped, f.hosts, f.multicasts)
+		t.Errorf("left behind: memory %v, mappings %v, host memory %v, multicast addresses %v", f.mappers, f.mapped, f.hosts,
+			f.multicasts)
 	}
 	if len(j.fabric.early) != 0 {
 		t.Errorf("freed too early: %v", j.fabric.early)
@@ -167,18 +168,29 @@ func TestOneRankFails(t *testing.T) {
 		},
 		"no size": {handles, func(j *job) { j.bytes[0] = 0 }, []string{"rank 0", "must be positive"}},
 		"out of memory": {files, func(j *job) {
-			j.devices[1] = byFile{&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}}}
+			j.devices[1] = byFile{
+				&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}},
+			}
 		}, []string{"rank 1", "allocating 4096 bytes", "CUDA_ERROR_OUT_OF_MEMORY"}},
 		"backends differ": {
 			handles, func(j *job) { j.devices[2] = byFile{&device{fabric: j.fabric}} },
 			[]string{"same backend", "ipc on rank 0,1", "sim on rank 2"},
 		},
-		"no backend":     {handles, func(j *job) { j.devices[2] = &device{fabric: j.fabric} }, []string{"rank 2", "no way to share"}},
+		"no backend": {
+			handles, func(j *job) { j.devices[2] = &device{fabric: j.fabric} }, []string{"rank 2", "no way to share"},
+		},
 		"garbage report": {handles, garble(stepAllocated), []string{"report of rank 2 at symm/allocated"}},
 		"garbage handle": {handles, garble(stepHandles), []string{"mapping memory of rank 2", "7 bytes instead of 64"}},
-		"no peer access": {handles, refuse(217), []string{"GPU of rank 1 cannot reach the GPU of rank 0", "rank 2 peer to peer"}},
-		"too few files":  {files, func(j *job) { j.members[0].short = true }, []string{"rank 0: exchanging memory handles: received 2 answers from 3 ranks"}},
-		"import fails":   {handles, refuse(cudart.ErrOutOfMemory), []string{"rank 1: mapping memory of rank 0", "OUT_OF_MEMORY"}},
+		"no peer access": {
+			handles, refuse(217), []string{"GPU of rank 1 cannot reach the GPU of rank 0", "rank 2 peer to peer"},
+		},
+		"too few files": {
+			files, func(j *job) { j.members[0].short = true },
+			[]string{"rank 0: exchanging memory handles: received 2 answers from 3 ranks"},
+		},
+		"import fails": {
+			handles, refuse(cudart.ErrOutOfMemory), []string{"rank 1: mapping memory of rank 0", "OUT_OF_MEMORY"},
+		},
 		"import of files fails": {files, func(j *job) {
 			j.devices[0] = byFile{&device{fabric: j.fabric, openErr: errors.New("not memory")}}
 		}, []string{"rank 0: mapping memory of rank 1: not memory"}},
@@ -205,7 +217,9 @@ func TestOneRankFails(t *testing.T) {
 
 func TestOwnFailureKeepsItsCode(t *testing.T) {
 	j := newJob(2, handles)
-	j.devices[0] = byHandle{&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}}}
+	j.devices[0] = byHandle{
+		&device{fabric: j.fabric, mallocErr: &cudart.Error{Op: "cuMemAlloc_v2", Code: cudart.ErrOutOfMemory}},
+	}
 	_, errs := j.allocate(t)
 	if got := errors.Is(errs[0], cudart.ErrOutOfMemory); !got {
 		t.Errorf("errors.Is out of memory is %v for %v", got, errs[0])
@@ -245,7 +259,8 @@ func TestFreeKeepsMemoryThatAPeerMayStillMap(t *testing.T) {
 
 func FuzzDecodeReport(f *testing.F) {
 	for _, text := range []string{
-		`{"bytes":4096,"backend":"ipc"}`, `{"failure":"no","unreachable":-1,"multicast":true}`, `{"failure":"out of memory"}`, `{"bytes":-1}`, `{"bytes":1e99}`,
+		`{"bytes":4096,"backend":"ipc"}`, `{"failure":"no","unreachable":-1,"multicast":true}`, `{"failure":"out of memory"}`,
+		`{"bytes":-1}`, `{"bytes":1e99}`,
 		``, `null`, `[]`, `garbage`, `{"bytes":"4096"}`, strings.Repeat("x", maxReport+1),
 	} {
 		f.Add([]byte(text))

@@ -54,7 +54,11 @@ func table() []row {
 			Title: "NVSHMEM memory", Selectable: true, OnGPUs: true,
 			PeerAccess: true, Multicast: true, AcrossMachines: true, Library: "nvshmem",
 		}, nvshmemCandidates},
-		{Host, Traits{Title: "host memory", Selectable: true, OnGPUs: true, Simulated: true, HostMemory: true}, hostCandidates},
+		{
+			Host,
+			Traits{Title: "host memory", Selectable: true, OnGPUs: true, Simulated: true, HostMemory: true},
+			hostCandidates,
+		},
 		{Private, Traits{Title: "private memory", OnGPUs: true, Simulated: true, AcrossMachines: true}, privateCandidates},
 		{Simulated, Traits{Title: "simulated memory", Simulated: true, Multicast: true}, simCandidates},
 	}

@@ -104,11 +104,13 @@ func TestVMMSettlesOnWhatAllRanksCan(t *testing.T) {
 		"files": {Auto, func(*job) {}, "vmm", "peers map each other's memory by VMM"},
 		"fabric handles": {
 			Auto, func(j *job) { j.virtual(1).cannot[0] = noFiles }, "vmm",
-			"peers map each other's memory by VMM fabric handles, because rank 1 exports no file descriptors of its GPU's memory (no files)",
+			"peers map each other's memory by VMM fabric handles, because rank 1 exports no file descriptors of its GPU's " +
+				"memory (no files)",
 		},
 		"CUDA IPC": {
 			Auto, func(j *job) { j.virtual(1).cannot[0], j.virtual(2).cannot[1] = noFiles, noFabric }, "ipc",
-			"peers map each other's memory by CUDA IPC, because rank 1 exports no file descriptors of its GPU's memory (no files), " +
+			"peers map each other's memory by CUDA IPC, because rank 1 exports no file descriptors of its GPU's memory " +
+				"(no files), " +
 				"and rank 2 exports no fabric handles of its GPU's memory (no fabric)",
 		},
 		"asked for": {VMM, func(j *job) { j.virtual(0).cannot[0] = noFiles }, "vmm", "asked for"},
@@ -166,12 +168,14 @@ func TestVMMFailsOnAllRanks(t *testing.T) {
 		"no export": {
 			Options{Kind: VMM},
 			func(j *job) { j.virtual(1).cannot = [2]error{errors.New("no files"), errors.New("no fabric")} },
-			"kind vmm: rank 1 exports no file descriptors of its GPU's memory (no files), and rank 1 exports no fabric handles", nil, false,
+			"kind vmm: rank 1 exports no file descriptors of its GPU's memory (no files), and rank 1 exports no fabric handles",
+			nil, false,
 		},
 		"no export for multicast": {
 			Options{Multicast: true},
 			func(j *job) { j.virtual(1).cannot = [2]error{errors.New("no files"), errors.New("no fabric")} },
-			"have no multicast address; symmetric memory of kind auto: rank 1 exports no file descriptors", ErrNoMulticast, false,
+			"have no multicast address; symmetric memory of kind auto: rank 1 exports no file descriptors", ErrNoMulticast,
+			false,
 		},
 		"no peer access": {
 			Options{},

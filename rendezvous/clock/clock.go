@@ -1,4 +1,4 @@
-// Package clock gives a state machine that does no I/O its time, and lets its deadlines expire.
+// Package clock gives a state machine without I/O its time, and lets its deadlines expire.
 package clock
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is a machine's time, which begins when the clock is made.
+// Clock is a state machine's time, which begins when the clock is made.
 type Clock struct {
 	start time.Time
 	wake  chan struct{}
@@ -17,10 +17,10 @@ func New() *Clock {
 	return &Clock{start: time.Now(), wake: make(chan struct{}, 1)}
 }
 
-// Now is the machine's time.
+// Now is the state machine's time.
 func (c *Clock) Now() time.Duration { return time.Since(c.start) }
 
-// Changed says that the machine has had an input, so that its next deadline may be another. It
+// Changed says that the state machine has had an input, so that its next deadline may be another. It
 // never waits.
 func (c *Clock) Changed() {
 	select {
@@ -50,5 +50,5 @@ func (c *Clock) Run(ctx context.Context, next func() (at time.Duration, ok bool)
 	}
 }
 
-// never is after how long Run looks again for a deadline that nobody has told it of.
+// never is the longest sleep of Run while there is no deadline.
 const never = time.Hour

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// alarms is a machine with nothing but deadlines.
+// alarms is a state machine with nothing but deadlines.
 type alarms struct {
 	mu      sync.Mutex
 	due     []time.Duration // in order

@@ -27,7 +27,7 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// cpuTime is what this process has used; on a busy machine it says more than
+// cpuTime is what this process has used; on a busy host it says more than
 // the clock.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()

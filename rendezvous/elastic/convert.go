@@ -16,7 +16,7 @@ func termsToProto(t rounds.Terms) *pb.Terms {
 	}
 }
 
-// nodeFromProto is a node as the machine sees it; master is its address.
+// nodeFromProto is a node as the state machine sees it; master is its address.
 func nodeFromProto(j *pb.Join, master string) rounds.Node {
 	t := j.GetTerms()
 	return rounds.Node{
@@ -99,7 +99,7 @@ func placeFromProto(a *pb.Assembled) Place {
 	}
 }
 
-// The numbers of the protocol's kinds are those of the machine's.
+// The numbers of the protocol's kinds are those of the state machine's.
 func endToProto(e *End) *pb.Ended {
 	ended := &pb.Ended{Kind: pb.Ended_Kind(e.Kind), Reason: e.Reason}
 	if e.Failure != nil {

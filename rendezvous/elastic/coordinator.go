@@ -15,13 +15,13 @@ import (
 // so many is as good as gone.
 const outboxSize = 256
 
-// attendant is the server's end of a node's stream.
-type attendant struct {
+// nodeStream is the server end of the stream of a node.
+type nodeStream struct {
 	id     rounds.NodeID
 	outbox chan *pb.AttendResponse // closed after the last message
 }
 
-// coordinator runs the machine: it feeds in the time and what nodes say, and
+// coordinator runs the state: it feeds in the time and what nodes say, and
 // carries out the effects.
 type coordinator struct {
 	clock *clock.Clock
@@ -29,32 +29,32 @@ type coordinator struct {
 	over  chan struct{} // closed when the job is over
 
 	mu         sync.Mutex
-	machine    *rounds.Machine
+	state      *rounds.StateMachine
 	lastID     rounds.NodeID
-	attendants map[rounds.NodeID]*attendant
-	deaf       []rounds.NodeID // whose outbox was full
+	nodes      map[rounds.NodeID]*nodeStream
+	overflowed []rounds.NodeID // whose outbox was full
 	streams    int             // that are open
 	drained    chan struct{}   // closed when none is open any more; nil: nobody asks
 }
 
-func newCoordinator(machine *rounds.Machine, log *zap.Logger) *coordinator {
+func newCoordinator(state *rounds.StateMachine, log *zap.Logger) *coordinator {
 	return &coordinator{
-		clock:      clock.New(),
-		log:        log,
-		over:       make(chan struct{}),
-		machine:    machine,
-		attendants: map[rounds.NodeID]*attendant{},
+		clock: clock.New(),
+		log:   log,
+		over:  make(chan struct{}),
+		state: state,
+		nodes: map[rounds.NodeID]*nodeStream{},
 	}
 }
 
 // attend begins a node's part.
-func (c *coordinator) attend() *attendant {
+func (c *coordinator) attend() *nodeStream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastID++
 	c.streams++
-	a := &attendant{id: c.lastID, outbox: make(chan *pb.AttendResponse, outboxSize)}
-	c.attendants[a.id] = a
+	a := &nodeStream{id: c.lastID, outbox: make(chan *pb.AttendResponse, outboxSize)}
+	c.nodes[a.id] = a
 	return a
 }
 
@@ -83,18 +83,18 @@ func (c *coordinator) untilDrained() <-chan struct{} {
 	return drained
 }
 
-// step gives the machine one input and carries out what comes of it.
-func (c *coordinator) step(input func(m *rounds.Machine, now rounds.Time) []rounds.Effect) {
+// step gives the state machine one input and carries out what comes of it.
+func (c *coordinator) step(input func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, ended := c.clock.Now(), c.machine.Ended() != nil
-	c.perform(input(c.machine, now))
-	for len(c.deaf) > 0 {
-		id := c.deaf[0]
-		c.deaf = c.deaf[1:]
-		c.perform(c.machine.Lose(now, id, "does not read what it is told"))
+	now, ended := c.clock.Now(), c.state.Ended() != nil
+	c.perform(input(c.state, now))
+	for len(c.overflowed) > 0 {
+		id := c.overflowed[0]
+		c.overflowed = c.overflowed[1:]
+		c.perform(c.state.Lose(now, id, "does not read its messages"))
 	}
-	if !ended && c.machine.Ended() != nil {
+	if !ended && c.state.Ended() != nil {
 		close(c.over)
 	}
 	c.clock.Changed()
@@ -121,7 +121,7 @@ func (c *coordinator) perform(effects []rounds.Effect) {
 
 // send queues a message; a node that has too many is released.
 func (c *coordinator) send(to rounds.NodeID, message *pb.AttendResponse) {
-	a := c.attendants[to]
+	a := c.nodes[to]
 	if a == nil {
 		return
 	}
@@ -129,45 +129,45 @@ func (c *coordinator) send(to rounds.NodeID, message *pb.AttendResponse) {
 	case a.outbox <- message:
 	default:
 		c.release(to)
-		c.deaf = append(c.deaf, to)
+		c.overflowed = append(c.overflowed, to)
 	}
 }
 
 // release ends a node's stream once it has read what it was told.
 func (c *coordinator) release(id rounds.NodeID) {
-	if a := c.attendants[id]; a != nil {
+	if a := c.nodes[id]; a != nil {
 		close(a.outbox)
-		delete(c.attendants, id)
+		delete(c.nodes, id)
 	}
 }
 
-// answer sends a message that is none of the machine's business.
-func (c *coordinator) answer(a *attendant, message *pb.AttendResponse) {
+// answer sends a message that is none of the state machine's business.
+func (c *coordinator) answer(a *nodeStream, message *pb.AttendResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.attendants[a.id] == a {
+	if c.nodes[a.id] == a {
 		c.send(a.id, message)
 	}
 }
 
 // lose ends a node's part when its stream has ended.
-func (c *coordinator) lose(a *attendant, reason string) {
-	c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect {
+func (c *coordinator) lose(a *nodeStream, reason string) {
+	c.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect {
 		c.release(a.id)
 		return m.Lose(now, a.id, reason)
 	})
 }
 
-// run lets the machine's deadlines expire until ctx ends.
+// run lets the state machine's deadlines expire until ctx ends.
 func (c *coordinator) run(ctx context.Context) {
 	c.clock.Run(ctx, c.next, func() {
-		c.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
+		c.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect { return m.Tick(now) })
 	})
 }
 
-// next is the machine's next deadline, if it has one.
+// next is the state machine's next deadline, if it has one.
 func (c *coordinator) next() (rounds.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.machine.Next()
+	return c.state.Next()
 }

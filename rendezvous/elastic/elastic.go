@@ -2,15 +2,19 @@
 // job together, as torchrun's elastic rendezvous does.
 //
 // An agent calls [Enter], and then [Member.NextRound] whenever it is ready to
-// start workers: it waits until enough nodes are there, and tells the agent its
-// group rank and its workers' ranks. While the workers run, the [Round]'s
-// context ends as soon as the group must stop, and says why; then the agent
-// stops its workers, and asks for the next round. At the end all agents leave
-// together, by [Round.Finish].
+// start workers. NextRound waits until enough nodes have joined, and returns the
+// node's group rank and its workers' ranks. A round begins when all of its nodes
+// have reached the master's open port.
 //
-// One agent serves the others. With [C10d] it is the one that can bind the
-// endpoint, with [Static] node 0; when it dies, the job is over. With [Etcd]
-// it is the one that holds a lease in etcd, and another takes its place.
+// The context of a [Round] ends as soon as the group must stop, and its cause says
+// why. The agent then stops its workers and asks for the next round. Failures, lost
+// nodes and new nodes reach all agents without polling. At the end all agents leave
+// together, by [Round.Finish]. A spare that was never needed ends as the job does.
+//
+// One agent serves the others. With [C10d] it is the agent that can bind the
+// endpoint, with [Static] node 0. If that agent dies, the job is over. With [Etcd]
+// it is the agent that holds a lease in etcd. If it dies or leaves, another agent
+// takes over.
 //
 // Decisions are made by the state machine in rounds; this package connects it
 // to gRPC. The protocol is in v1/elastic.proto.
@@ -68,8 +72,8 @@ type Hosting int
 
 // The ways to decide it.
 const (
-	HostAuto  Hosting = iota // who can bind the endpoint
-	HostYes                  // the endpoint is this machine's, by whatever name
+	HostAuto  Hosting = iota // the agent that can bind the endpoint
+	HostYes                  // the endpoint is this host's, by whatever name
 	HostNever                // it is another's
 )
 
@@ -99,7 +103,7 @@ type Config struct {
 	Timeouts Timeouts    // zero: DefaultTimeouts
 	Logger   *zap.Logger // nil: silent
 
-	hostName string // empty: the machine's
+	hostName string // empty: the name of this host
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -122,8 +126,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// guarded says whether strangers are kept out.
-func (c Config) guarded() bool { return c.Token != "" || c.TLS != nil }
+// authenticated says whether other nodes must authenticate themselves.
+func (c Config) authenticated() bool { return c.Token != "" || c.TLS != nil }
 
 func (c Config) terms() rounds.Terms {
 	return rounds.Terms{
@@ -132,14 +136,14 @@ func (c Config) terms() rounds.Terms {
 	}
 }
 
-func (c Config) machine() rounds.Config {
+func (c Config) stateMachine() rounds.Config {
 	return rounds.Config{
-		Terms:       c.terms(),
-		JoinTimeout: c.Timeouts.Join,
-		LastCall:    c.Timeouts.LastCall,
-		ReadTimeout: c.Timeouts.Read,
-		KeepAlive:   c.Timeouts.keepAlive(),
-		ExitTimeout: c.Timeouts.Exit,
+		Terms:            c.terms(),
+		JoinTimeout:      c.Timeouts.Join,
+		LastCall:         c.Timeouts.LastCall,
+		ReadTimeout:      c.Timeouts.Read,
+		HeartbeatTimeout: c.Timeouts.keepAlive(),
+		ExitTimeout:      c.Timeouts.Exit,
 	}
 }
 

@@ -151,7 +151,7 @@ func TestSpareTakesThePlaceOfALostNode(t *testing.T) {
 func TestLossOfTheServerEndsTheJobWithAReason(t *testing.T) {
 	members := enterAll(t, job(t, 2, 2), 2)
 	rounds := nextAll(t, members)
-	members[0].home.(*endpoint).server.grpc.Stop() // as when its agent is killed
+	members[0].backend.(*endpoint).server.grpc.Stop() // as when its agent is killed
 	for _, r := range rounds {
 		if err := over(t, r); !errors.Is(err, ErrServerGone) {
 			t.Errorf("got %v, want %v", err, ErrServerGone)

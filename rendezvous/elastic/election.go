@@ -64,7 +64,7 @@ func (e *election) find(ctx context.Context) (string, error) {
 	}
 }
 
-// ask looks once for an agent that serves, and stands for election if there is
+// ask looks once for an agent that serves, and campaigns if there is
 // none.
 func (e *election) ask(ctx context.Context) (string, error) {
 	reason, closed, err := e.etcd.Get(ctx, e.key("closed"))
@@ -78,12 +78,12 @@ func (e *election) ask(ctx context.Context) (string, error) {
 	if err != nil || elected {
 		return target, err
 	}
-	return e.stand(ctx)
+	return e.campaign(ctx)
 }
 
-// stand serves the job if no other agent does. It returns no address when
+// campaign serves the job if no other agent does. It returns no address when
 // another was elected in the meantime.
-func (e *election) stand(ctx context.Context) (string, error) {
+func (e *election) campaign(ctx context.Context) (string, error) {
 	host, err := e.ownHost(ctx)
 	if err != nil {
 		return "", err
@@ -99,7 +99,7 @@ func (e *election) stand(ctx context.Context) (string, error) {
 	}
 	if !won {
 		err = errors.Join(err, t.server.close("another agent was elected"))
-		e.forgo(t.lease)
+		e.revoke(t.lease)
 		return "", err
 	}
 	e.config.Logger.Debug("elected to serve the rendezvous", zap.String("at", t.target))
@@ -110,12 +110,12 @@ func (e *election) stand(ctx context.Context) (string, error) {
 	return t.target, nil
 }
 
-// serve opens a server at a free port of this machine.
+// serve opens a server at a free port of this host.
 func (e *election) serve(host string) (*server, string, error) {
 	listen, advertised := "", host
 	if isLoopback(host) {
 		listen, advertised = host, ""
-	} else if !e.config.guarded() {
+	} else if !e.config.authenticated() {
 		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token, or certificates", host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
@@ -131,7 +131,7 @@ func (e *election) serve(host string) (*server, string, error) {
 }
 
 // ownHost is by which host other nodes reach this one: the address from which
-// it reaches etcd. If etcd is on this machine, that is its name.
+// it reaches etcd. If etcd is on this host, that is its name.
 func (e *election) ownHost(ctx context.Context) (string, error) {
 	if e.config.LocalAddr != "" {
 		return e.config.LocalAddr, nil

@@ -16,10 +16,10 @@ import (
 // defaultPort is the one that torchrun's c10d backend uses.
 const defaultPort = "29400"
 
-// endpoint is a rendezvous at a fixed address: whoever can bind it serves.
+// endpoint is a rendezvous at a fixed address. The agent that can bind it serves.
 type endpoint struct {
 	target string
-	host   string // of this machine
+	host   string // of this host
 	server *server
 	// lookup finds the addresses of a host.
 	lookup func(ctx context.Context, host string) ([]string, error)
@@ -30,7 +30,7 @@ func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !config.guarded() && !isLoopback(host) {
+	if !config.authenticated() && !isLoopback(host) {
 		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates", config.Endpoint)
 	}
 	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName, lookup: net.DefaultResolver.LookupHost}
@@ -64,7 +64,7 @@ func splitEndpoint(address string) (host, port string, err error) {
 }
 
 // listen opens the endpoint if it is this agent's to serve it, and otherwise
-// returns nil: it is another machine's, or another agent was first.
+// returns nil: it is another host's, or another agent was first.
 func (e *endpoint) listen(ctx context.Context, config Config, host, port string) (net.Listener, error) {
 	ours, err := e.isOurs(ctx, config, host)
 	if err != nil || !ours {
@@ -72,15 +72,15 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	}
 	at := net.JoinHostPort(host, port)
 	if !isLoopback(host) && net.ParseIP(host) == nil {
-		at = net.JoinHostPort("", port) // a machine may know itself by another address than the others do
+		at = net.JoinHostPort("", port) // a host may know itself by another address than the others do
 	}
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
-		config.Logger.Info("somebody on this machine has the rendezvous' port: taking it for another agent", zap.String("at", e.target))
+		config.Logger.Info("another process on this host listens at the rendezvous endpoint; joining it as another agent of the job", zap.String("at", e.target))
 		return nil, nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("serving the rendezvous at %s: somebody listens at that port; take another, on all nodes: %w", e.target, err)
+		return nil, fmt.Errorf("serving the rendezvous at %s: another process listens at that port; choose another port on all nodes: %w", e.target, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous at %s: %w", e.target, err)
@@ -88,7 +88,7 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	return l, nil
 }
 
-// isOurs says whether the endpoint's host is this machine.
+// isOurs says whether the endpoint is on this host.
 func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool, error) {
 	switch {
 	case config.Backend == Static:
@@ -104,7 +104,7 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return false, fmt.Errorf("listing this machine's addresses: %w", err)
+		return false, fmt.Errorf("listing this host's addresses: %w", err)
 	}
 	for _, address := range addresses {
 		if isLoopback(address) || contains(own, address) {
@@ -117,7 +117,7 @@ func (e *endpoint) isOurs(ctx context.Context, config Config, host string) (bool
 // lookUpAgain is how long a lookup that has failed rests.
 const lookUpAgain = time.Second
 
-// addresses are those of the endpoint's host, whose name may not be known before that machine is up.
+// addresses are those of the endpoint's host, whose name may not be known before that host is up.
 func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([]string, error) {
 	late, cancel := context.WithTimeout(ctx, config.Timeouts.Join)
 	defer cancel()
@@ -134,7 +134,7 @@ func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this machine: %w", config.Timeouts.Join, err)
+			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this host: %w", config.Timeouts.Join, err)
 		case <-time.After(lookUpAgain):
 		}
 	}
@@ -149,7 +149,7 @@ func contains(own []net.Addr, address string) bool {
 	return false
 }
 
-// isLoopback says whether a host is this machine for every machine.
+// isLoopback says whether a name means the own host on every host.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
@@ -170,7 +170,7 @@ func (e *endpoint) over() <-chan struct{} {
 
 func (e *endpoint) lost(err error) error {
 	if errors.Is(err, ErrServerGone) {
-		return fmt.Errorf("%w; the job is over, because nobody else can serve it at %s (with --rdzv-backend etcd it would carry on)",
+		return fmt.Errorf("%w; the job is over, because no other agent can serve it at %s; with --rdzv-backend etcd another agent would take over",
 			err, e.target)
 	}
 	return err

@@ -67,7 +67,7 @@ func TestAPortThatIsTaken(t *testing.T) {
 	defer l.Close()
 	config := job(t, 2, 2)
 	config.Backend, config.Endpoint = Static, l.Addr().String()
-	const want = "somebody listens at that port; take another, on all nodes"
+	const want = "another process listens at that port; choose another port on all nodes"
 	if _, err := Enter(testContext(t), config); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -87,7 +87,7 @@ func TestWhoServes(t *testing.T) {
 		{"localhost", func(c *Config) { c.Hosting = HostNever }, false},
 		{"192.0.2.1", func(c *Config) { c.Backend = Static }, true},
 		{"localhost", func(c *Config) { c.Backend, c.NodeRank = Static, 1 }, false},
-		{"Here", func(*Config) {}, true}, // by the machine's own name, which nobody needs to look up
+		{"Here", func(*Config) {}, true}, // by the host's own name, which nobody needs to look up
 		{"elsewhere", func(*Config) {}, false},
 	} {
 		config := Config{Backend: C10d, Timeouts: Timeouts{Join: time.Minute}}
@@ -105,7 +105,7 @@ func TestWhoServes(t *testing.T) {
 	}
 }
 
-// The name of a machine that is not up yet may not be known, for as long as nodes wait for each other.
+// The name of a host that is not up yet may not be known, for as long as nodes wait for each other.
 func TestNamesAreLookedUpAgain(t *testing.T) {
 	unknown := &net.DNSError{Err: "no such host", Name: "later", IsNotFound: true}
 	tries := 0
@@ -169,7 +169,7 @@ func TestNodesMeetAtAnyLoopbackAddress(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 			if host == "::1" && errors.Is(err, syscall.EADDRNOTAVAIL) {
-				t.Skip("this machine has no IPv6")
+				t.Skip("this host has no IPv6")
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +194,7 @@ func TestNobodyServes(t *testing.T) {
 	config.Hosting = HostNever
 	config.Timeouts.Join = 1
 	_, err := enter(t, config, 0).NextRound(testContext(t))
-	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "nobody serves there (dial tcp ") {
+	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "no rendezvous answers at "+config.Endpoint+" (dial tcp ") {
 		t.Errorf("got %v", err)
 	}
 }

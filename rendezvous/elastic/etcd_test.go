@@ -105,11 +105,11 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	rounds := nextAll(t, members)
 	serving := -1
 	for n, m := range members {
-		if m.home.serves() {
+		if m.backend.serves() {
 			serving = n
 		}
 	}
-	if err := members[serving].Close("the machine is needed"); err != nil {
+	if err := members[serving].Close("the host is needed"); err != nil {
 		t.Fatal(err)
 	}
 	rest := []*Member{enter(t, config, 3)}
@@ -130,7 +130,7 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	}
 }
 
-// Without etcd nobody knows who serves: the one that does must not go on, or
+// Without etcd no agent knows which one serves: the one that does must not go on, or
 // there might be two.
 func TestServerStepsDownWithoutEtcd(t *testing.T) {
 	t.Parallel()

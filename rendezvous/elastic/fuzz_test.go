@@ -31,7 +31,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add(script)
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		machine, err := rounds.New(job(t, 1, 2).machine())
+		state, err := rounds.New(job(t, 1, 2).stateMachine())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,12 +40,12 @@ func FuzzRequests(f *testing.F) {
 			node, length := rounds.NodeID(script[0]%3), min(int(script[1]), len(script)-2)
 			var r pb.AttendRequest
 			if err := proto.Unmarshal(script[2:2+length], &r); err == nil {
-				for _, effect := range (&server{}).handle(ctx, machine, now, node, &r) {
+				for _, effect := range (&server{}).handle(ctx, state, now, node, &r) {
 					toProto(effect)
 				}
 			}
-			machine.Tick(now)
-			if next, ok := machine.Next(); ok && next <= now {
+			state.Tick(now)
+			if next, ok := state.Next(); ok && next <= now {
 				t.Fatalf("at %v the next deadline is %v", now, next)
 			}
 			script = script[2+length:]

@@ -27,7 +27,7 @@ func (s *session) assembled(place Place) {
 	s.round = newRound(s, place, s.join.master)
 	s.join.master = nil
 	if place.GroupRank == 0 {
-		s.round.greets = greet(s.round.master)
+		s.round.probes = acceptProbes(s.round.master)
 		s.confirm(place.Number, nil)
 		return
 	}
@@ -98,7 +98,7 @@ func (s *session) next(ctx context.Context, join *pb.Join, master net.Listener) 
 	}
 	s.mu.Unlock()
 	if err := s.send(&pb.AttendRequest{What: &pb.AttendRequest_Join{Join: join}}); err != nil {
-		s.end(s.home.lost(fromStatus(err)))
+		s.end(s.backend.lost(fromStatus(err)))
 		s.cancel()
 	}
 	select {

@@ -53,8 +53,8 @@ func number(tb testing.TB, text string) int {
 	return n
 }
 
-// freeEndpoint is a loopback address at which nobody listens. It is one of
-// sixteen million, so that nobody else is likely to take its port.
+// freeEndpoint is a loopback address at which no process listens. It is one of
+// sixteen million, so that another process is unlikely to take its port.
 func freeEndpoint(tb testing.TB) string {
 	tb.Helper()
 	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
@@ -188,10 +188,10 @@ func wantEnd(tb testing.TB, err error, want End) {
 // waitForSpares returns when the agent that serves the others has n spares.
 func waitForSpares(tb testing.TB, serving *Member, n int) {
 	tb.Helper()
-	c := serving.home.(*endpoint).server.coordinator
+	c := serving.backend.(*endpoint).server.coordinator
 	for begin := time.Now(); time.Since(begin) < testTimeout; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
-		spares := c.machine.Spares()
+		spares := c.state.Spares()
 		c.mu.Unlock()
 		if spares == n {
 			return

@@ -24,7 +24,7 @@ func listenMaster(host string, port int) (net.Listener, error) {
 }
 
 // loopbackOf is the loopback address by which nodes see each other when they meet at
-// host: all on this machine, by IPv4 or IPv6.
+// host: all on this host, by IPv4 or IPv6.
 func loopbackOf(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
 		return "::1"
@@ -32,15 +32,15 @@ func loopbackOf(host string) string {
 	return "127.0.0.1"
 }
 
-// greeter accepts and closes the connections of nodes that try whether they
+// probeAcceptor accepts and closes the connections of nodes that try whether they
 // reach the master, for as long as the round has not begun.
-type greeter struct {
+type probeAcceptor struct {
 	listener net.Listener
 	done     chan struct{}
 }
 
-func greet(l net.Listener) *greeter {
-	g := &greeter{listener: l, done: make(chan struct{})}
+func acceptProbes(l net.Listener) *probeAcceptor {
+	g := &probeAcceptor{listener: l, done: make(chan struct{})}
 	go func() {
 		defer close(g.done)
 		for {
@@ -54,8 +54,8 @@ func greet(l net.Listener) *greeter {
 	return g
 }
 
-// stop ends the greeting and gives the listener back, open.
-func (g *greeter) stop() (net.Listener, error) {
+// stop ends the accepting and returns the listener, which stays open.
+func (g *probeAcceptor) stop() (net.Listener, error) {
 	tcp, ok := g.listener.(*net.TCPListener)
 	if !ok {
 		return nil, fmt.Errorf("a %T is not a TCP listener", g.listener)
@@ -85,7 +85,7 @@ func probe(ctx context.Context, address string, timeout time.Duration) error {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("%w; tell that node with --local-addr by which address the others reach it", err)
+			return fmt.Errorf("%w; set --local-addr on that node to an address that the other nodes reach", err)
 		case <-time.After(probeEvery):
 		}
 	}

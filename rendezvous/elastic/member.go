@@ -13,8 +13,8 @@ import (
 	pb "gpurun/rendezvous/elastic/v1"
 )
 
-// home is how an agent finds the one that serves the rendezvous, or becomes it.
-type home interface {
+// backend finds the agent that serves the rendezvous, or makes this agent serve it.
+type backend interface {
 	// find returns the server's address, host:port. It may be called again when
 	// the server was lost.
 	find(ctx context.Context) (string, error)
@@ -35,7 +35,7 @@ type home interface {
 // Rounds are.
 type Member struct {
 	config  Config
-	home    home
+	backend backend
 	session *session
 	round   *Round // the last one; nil: none yet
 }
@@ -53,9 +53,9 @@ func Enter(ctx context.Context, config Config) (*Member, error) {
 	m := &Member{config: config}
 	switch config.Backend {
 	case C10d, Static:
-		m.home, err = newEndpoint(ctx, config)
+		m.backend, err = newEndpoint(ctx, config)
 	case Etcd:
-		m.home, err = newElection(config)
+		m.backend, err = newElection(config)
 	default:
 		err = fmt.Errorf("rendezvous backend %q: want %s, %s or %s", config.Backend, C10d, Static, Etcd)
 	}
@@ -68,7 +68,7 @@ func Enter(ctx context.Context, config Config) (*Member, error) {
 // Check says what is wrong with a configuration on any machine, so that it is an
 // error on all nodes and not only on the one that serves.
 func (c Config) Check() error {
-	if _, err := rounds.New(c.machine()); err != nil {
+	if _, err := rounds.New(c.stateMachine()); err != nil {
 		return fmt.Errorf("joining a rendezvous: %w", err)
 	}
 	if c.Backend == Etcd {
@@ -158,13 +158,13 @@ func (m *Member) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Timeouts.Join)
 	defer cancel()
 	for {
-		target, err := m.home.find(ctx)
+		target, err := m.backend.find(ctx)
 		if err != nil {
 			return err
 		}
-		m.config.Logger.Info("joining the rendezvous", zap.String("at", target), zap.Bool("serving", m.home.serves()))
-		m.session, err = openSession(ctx, m.config, target, m.home)
-		if err == nil || m.home.waits() || !errors.Is(err, ErrServerGone) {
+		m.config.Logger.Info("joining the rendezvous", zap.String("at", target), zap.Bool("serving", m.backend.serves()))
+		m.session, err = openSession(ctx, m.config, target, m.backend)
+		if err == nil || m.backend.waits() || !errors.Is(err, ErrServerGone) {
 			return err
 		}
 		if pause(ctx, electEvery) != nil {
@@ -198,10 +198,10 @@ func pause(ctx context.Context, d time.Duration) error {
 // reason, if the job is not over. An agent that serves them stays until they
 // have heard of the job's end, for the close timeout at most.
 func (m *Member) Close(reason string) error {
-	if m.session != nil && !m.home.serves() {
+	if m.session != nil && !m.backend.serves() {
 		m.session.leave(reason)
 	}
-	err := m.home.close(reason)
+	err := m.backend.close(reason)
 	if m.session != nil {
 		err = errors.Join(err, m.session.close())
 		m.session = nil

@@ -48,7 +48,7 @@ func takePart(ctx context.Context, config Config) error {
 		return err
 	}
 	defer m.Close("it is done")
-	if m.home.serves() {
+	if m.backend.serves() {
 		fmt.Println("serves")
 	}
 	told := make(chan struct{})
@@ -61,7 +61,7 @@ func takePart(ctx context.Context, config Config) error {
 		if err != nil {
 			return err
 		}
-		if m.home.serves() && config.Backend == Etcd {
+		if m.backend.serves() && config.Backend == Etcd {
 			fmt.Println("serves")
 		}
 		fmt.Printf("round of %d nodes, rank %d\n", r.Nodes, r.GroupRank)
@@ -239,7 +239,7 @@ func TestStoppedServerIsMissed(t *testing.T) {
 	serving, others := split(t, startAll(t, config, 3))
 	serving.stop()
 	for _, a := range others {
-		if line := a.await("over:"); !strings.Contains(line, "no sign of life for 4s") {
+		if line := a.await("over:"); !strings.Contains(line, "no heartbeat for 4s") {
 			t.Errorf("got %q", line)
 		}
 	}

@@ -18,8 +18,8 @@ type Round struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 
-	master net.Listener // this node's; nil when it is given away
-	greets *greeter     // while the round has yet to begin, on group rank 0
+	master net.Listener   // this node's; nil when it is given away
+	probes *probeAcceptor // while the round has yet to begin, on group rank 0
 
 	mu      sync.Mutex
 	gathers map[string]chan gathered
@@ -51,19 +51,19 @@ func (r *Round) Master() net.Listener { return r.master }
 // begin is called when all nodes have confirmed. Only group rank 0 keeps its
 // listener.
 func (r *Round) begin() error {
-	if r.greets == nil {
+	if r.probes == nil {
 		return r.closeMaster()
 	}
-	master, err := r.greets.stop()
-	r.greets, r.master = nil, master
+	master, err := r.probes.stop()
+	r.probes, r.master = nil, master
 	return err
 }
 
 // abandon gives up a round that has not begun.
 func (r *Round) abandon() {
 	_ = r.closeMaster() // nobody had come to rely on it
-	if r.greets != nil {
-		<-r.greets.done
+	if r.probes != nil {
+		<-r.probes.done
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *Round) Gather(ctx context.Context, name string, data []byte) ([][]byte,
 	}
 }
 
-// deliver hands the outcome of a gather to the one who waits for it.
+// deliver passes the outcome of a gather to the Gather call that waits for it.
 func (r *Round) deliver(name string, g gathered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +150,7 @@ func (r *Round) Finish(ctx context.Context) error {
 	if !errors.As(err, &end) {
 		return err
 	}
-	switch over := r.session.home.over(); {
+	switch over := r.session.backend.over(); {
 	case end.Kind == Finished:
 		return nil
 	case end.Kind == TimedOut && over != nil: // without this agent the others would fail

@@ -26,7 +26,7 @@ import (
 // server serves a job's rendezvous, within one of its agents.
 type server struct {
 	pb.UnimplementedElasticServer
-	host         string // by which others reach this machine; empty: loopback alone
+	host         string // by which others reach this host; empty: loopback alone
 	closeTimeout time.Duration
 	coordinator  *coordinator
 	grpc         *grpc.Server
@@ -37,14 +37,14 @@ type server struct {
 
 // serve begins to serve on l, which it owns from then on.
 func serve(config Config, l net.Listener, host string) (*server, error) {
-	machine, err := rounds.New(config.machine())
+	state, err := rounds.New(config.stateMachine())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serving the rendezvous: %w", err), l.Close())
 	}
 	s := &server{
 		host:         host,
 		closeTimeout: config.Timeouts.Close,
-		coordinator:  newCoordinator(machine, config.Logger.Named("rendezvous")),
+		coordinator:  newCoordinator(state, config.Logger.Named("rendezvous")),
 		grpc:         transport.NewServer(config.TLS.Server(config.Logger), config.Token, false),
 		listener:     transport.NewListener(l),
 	}
@@ -71,7 +71,7 @@ func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.Att
 	defer silence.Stop()
 	for {
 		select {
-		case <-joined: // from now on the machine sees to it that it is not silent
+		case <-joined: // from now on the state machine sees to it that it is not silent
 			silence.Stop()
 			joined = nil
 		case <-silence.C:
@@ -93,7 +93,7 @@ func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.Att
 const connectionLost = "connection lost"
 
 // receive passes on what a node says until its stream ends.
-func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *attendant, joined chan<- struct{}) {
+func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *nodeStream, joined chan<- struct{}) {
 	for {
 		request, err := stream.Recv()
 		if err != nil {
@@ -104,17 +104,17 @@ func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.At
 			close(joined)
 			joined = nil
 		}
-		if request.GetKeepAlive() != nil {
-			s.coordinator.answer(a, &pb.AttendResponse{What: &pb.AttendResponse_KeepAlive{KeepAlive: &pb.KeepAlive{}}})
+		if request.GetHeartbeat() != nil {
+			s.coordinator.answer(a, &pb.AttendResponse{What: &pb.AttendResponse_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
 		}
-		s.coordinator.step(func(m *rounds.Machine, now rounds.Time) []rounds.Effect {
-			m.Alive(now, a.id)
+		s.coordinator.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect {
+			m.Heartbeat(now, a.id)
 			return s.handle(stream.Context(), m, now, a.id, request)
 		})
 	}
 }
 
-func (s *server) handle(ctx context.Context, m *rounds.Machine, now rounds.Time, id rounds.NodeID, r *pb.AttendRequest) []rounds.Effect {
+func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.Time, id rounds.NodeID, r *pb.AttendRequest) []rounds.Effect {
 	switch what := r.GetWhat().(type) {
 	case *pb.AttendRequest_Join:
 		return m.Join(now, id, nodeFromProto(what.Join, s.masterOf(ctx, what.Join)))
@@ -135,8 +135,8 @@ func (s *server) handle(ctx context.Context, m *rounds.Machine, now rounds.Time,
 }
 
 // masterOf is where a node would be the master: at the address that it names,
-// or from which it comes. Over loopback comes who is on this machine: for the
-// others it has the machine's own name.
+// or from which it comes. Over loopback comes a node on this host: for the
+// others it has the host's own name.
 func (s *server) masterOf(ctx context.Context, j *pb.Join) string {
 	host := j.GetMasterHost()
 	if host == "" {
@@ -154,13 +154,13 @@ func (s *server) masterOf(ctx context.Context, j *pb.Join) string {
 func (s *server) ended() *End {
 	s.coordinator.mu.Lock()
 	defer s.coordinator.mu.Unlock()
-	return s.coordinator.machine.Ended()
+	return s.coordinator.state.Ended()
 }
 
 // close ends the server. Agents that are still there learn why, and have
 // closeTimeout to take note.
 func (s *server) close(reason string) error {
-	s.coordinator.step(func(m *rounds.Machine, _ rounds.Time) []rounds.Effect {
+	s.coordinator.step(func(m *rounds.StateMachine, _ rounds.Time) []rounds.Effect {
 		return m.Close(End{Kind: Moved, Reason: reason})
 	})
 	select {

@@ -20,11 +20,11 @@ import (
 
 // session is a node's end of its stream. It lives through many rounds.
 type session struct {
-	config Config
-	target string
-	conn   *grpc.ClientConn
-	stream grpc.BidiStreamingClient[pb.AttendRequest, pb.AttendResponse]
-	home   home
+	config  Config
+	target  string
+	conn    *grpc.ClientConn
+	stream  grpc.BidiStreamingClient[pb.AttendRequest, pb.AttendResponse]
+	backend backend
 
 	ctx     context.Context // ends with the reason
 	end     context.CancelCauseFunc
@@ -40,17 +40,17 @@ type session struct {
 }
 
 // openSession connects to the server that was found.
-func openSession(ctx context.Context, config Config, target string, home home) (*session, error) {
+func openSession(ctx context.Context, config Config, target string, backend backend) (*session, error) {
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	conn, err := transport.Connect("passthrough:///"+target, config.TLS.Client(refuse))
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", target, err)
 	}
-	s := &session{config: config, target: target, conn: conn, home: home}
+	s := &session{config: config, target: target, conn: conn, backend: backend}
 	streamCtx, cancel := context.WithCancel(transport.WithToken(context.WithoutCancel(ctx), config.Token))
 	stop := context.AfterFunc(ctx, cancel)
-	s.stream, err = pb.NewElasticClient(conn).Attend(streamCtx, grpc.WaitForReady(home.waits()))
+	s.stream, err = pb.NewElasticClient(conn).Attend(streamCtx, grpc.WaitForReady(backend.waits()))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -61,7 +61,7 @@ func openSession(ctx context.Context, config Config, target string, home home) (
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	s.silence = time.AfterFunc(config.Timeouts.keepAlive(), func() {
-		s.end(s.home.lost(fmt.Errorf("%w: no sign of life for %v", ErrServerGone, config.Timeouts.keepAlive())))
+		s.end(s.backend.lost(fmt.Errorf("%w: no heartbeat for %v", ErrServerGone, config.Timeouts.keepAlive())))
 		s.cancel()
 	})
 	s.tasks.Go(s.read)
@@ -73,7 +73,7 @@ func openSession(ctx context.Context, config Config, target string, home home) (
 func connectError(ctx context.Context, target string, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%w, or was never there: nobody serves there (%s): %w", ErrServerGone, lastTry(target), context.Cause(ctx))
+		return fmt.Errorf("%w, or has not started: no rendezvous answers at %s (%s); check that address, and start gpurun there: %w", ErrServerGone, target, lastTry(target), context.Cause(ctx))
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -87,14 +87,14 @@ func lastTry(target string) string {
 		return err.Error()
 	}
 	conn.Close()
-	return "who listens there does not answer as gpurun does"
+	return "a program listens there, but does not answer as gpurun does"
 }
 
 // fromStatus is an error of the transport in this package's terms.
 func fromStatus(err error) error {
 	switch st, _ := status.FromError(err); st.Code() {
 	case codes.Unauthenticated:
-		return fmt.Errorf("%w: give all nodes the same", ErrToken)
+		return fmt.Errorf("%w: give all nodes the same token", ErrToken)
 	case codes.Unavailable, codes.Canceled:
 		return fmt.Errorf("%w: %s", ErrServerGone, st.Message())
 	}
@@ -118,7 +118,7 @@ func (s *session) keepAlive() {
 		select {
 		case <-ticker.C:
 			// A failed send means that the stream has ended; read sees why.
-			_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_KeepAlive{KeepAlive: &pb.KeepAlive{}}})
+			_ = s.send(&pb.AttendRequest{What: &pb.AttendRequest_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
 		case <-s.ctx.Done():
 			return
 		}
@@ -139,16 +139,16 @@ func (s *session) listen() error {
 	for {
 		response, err := s.stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return s.home.lost(fmt.Errorf("%w: it ended the session without a word", ErrServerGone))
+			return s.backend.lost(fmt.Errorf("%w: it closed the connection without a reason", ErrServerGone))
 		}
 		if err != nil {
-			return s.home.lost(fromStatus(err))
+			return s.backend.lost(fromStatus(err))
 		}
 		s.silence.Reset(s.config.Timeouts.keepAlive())
 		if ended := response.GetEnded(); ended != nil {
 			end := endFromProto(ended)
 			if end.Kind == Moved {
-				return s.home.lost(end)
+				return s.backend.lost(end)
 			}
 			return end
 		}
@@ -182,10 +182,10 @@ func (s *session) handle(response *pb.AttendResponse) {
 
 func (s *session) isCurrent(round int) bool { return s.round != nil && s.round.Number == round }
 
-// leaveTimeout bounds the wait for the server to take note of a goodbye.
+// leaveTimeout bounds the wait for the server to confirm a Leave.
 const leaveTimeout = 2 * time.Second
 
-// leave says goodbye, if the session is not over.
+// leave sends a Leave, if the session is not over.
 func (s *session) leave(reason string) {
 	if s.ctx.Err() != nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"gpurun/rendezvous/elastic/etcd"
 )
 
-// resignTimeout bounds the wait for etcd to take note of a goodbye.
+// resignTimeout bounds the calls to etcd at the end of a term.
 const resignTimeout = 2 * time.Second
 
 // term is the time for which this agent serves.
@@ -27,7 +27,7 @@ type term struct {
 }
 
 // renew keeps the lease until the term ends. When etcd may have given the lease
-// up, the term is over: nobody else must serve before it is.
+// up, the term is over: no other agent may serve before it is.
 func (e *election) renew(ctx context.Context, t *term, renewed time.Time) {
 	ttl := e.config.Timeouts.keepAlive()
 	ticker := time.NewTicker(ttl / 3)
@@ -65,7 +65,7 @@ func (e *election) resign(why string) error {
 	t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, has left: %s", e.config.hostName, why))
 	t.stop()
 	t.renewal.Wait()
-	e.forgo(t.lease)
+	e.revoke(t.lease)
 	return t.err
 }
 
@@ -87,8 +87,8 @@ func (e *election) announceEnd(t *term) {
 	}
 }
 
-// forgo gives a lease up. If that fails it expires.
-func (e *election) forgo(lease etcd.LeaseID) {
+// revoke revokes a lease. If that fails, the lease expires.
+func (e *election) revoke(lease etcd.LeaseID) {
 	if lease == 0 {
 		return
 	}

@@ -28,9 +28,9 @@ func TestAgentsWithoutTrustAreTurnedAway(t *testing.T) {
 	members := enterAll(t, config, 1)
 	first := next(t, members[0])
 	for _, tls := range []*transport.TLS{nil, certtest.New(t).Load(nil)} {
-		stranger := config
-		stranger.TLS = tls
-		_, err := enter(t, stranger, 9).NextRound(testContext(t))
+		intruder := config
+		intruder.TLS = tls
+		_, err := enter(t, intruder, 9).NextRound(testContext(t))
 		if !errors.Is(err, transport.ErrTLS) {
 			t.Errorf("got %v", err)
 		}
@@ -49,7 +49,7 @@ func TestServerOfAnotherNameIsNotTrusted(t *testing.T) {
 	}
 }
 
-// With etcd whoever is elected shows its own certificate.
+// With etcd the elected agent shows its own certificate.
 func TestRoundOverTLSWithEtcd(t *testing.T) {
 	t.Parallel()
 	config, _ := etcdJob(t, 2, 2)

@@ -21,16 +21,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// machine is a relay that runs, and its workers' ends.
-type machine struct {
+// relayed is a relay that runs, and its workers' ends.
+type relayed struct {
 	ends []*os.File
 	done chan error // the relay's
 	told chan error // of workers that it dropped
 }
 
-func newMachine(t *testing.T, n int) *machine {
+func newRelayed(t *testing.T, n int) *relayed {
 	t.Helper()
-	m := &machine{ends: make([]*os.File, n), done: make(chan error, 1), told: make(chan error, n)}
+	m := &relayed{ends: make([]*os.File, n), done: make(chan error, 1), told: make(chan error, n)}
 	relay := NewRelay()
 	relay.Failed = func(err error) { m.told <- err }
 	for rank := range n {
@@ -49,7 +49,7 @@ func newMachine(t *testing.T, n int) *machine {
 	return m
 }
 
-func (m *machine) open(t *testing.T, rank int) *Peer {
+func (m *relayed) open(t *testing.T, rank int) *Peer {
 	t.Helper()
 	p, err := Open(m.ends[rank], rank, len(m.ends))
 	if err != nil {
@@ -112,8 +112,8 @@ func wantNoLeak(t *testing.T) {
 
 func TestAllGather(t *testing.T) {
 	wantNoLeak(t)
-	const n, rounds = 5, 3
-	m := newMachine(t, n)
+	const n, passes = 5, 3
+	m := newRelayed(t, n)
 	var workers errgroup.Group
 	for rank := range n {
 		p := m.open(t, rank)
@@ -121,7 +121,7 @@ func TestAllGather(t *testing.T) {
 		workers.Go(func() error {
 			defer p.Close()
 			defer mine.Close()
-			for range rounds {
+			for range passes {
 				for _, name := range []string{"heap", "signals"} {
 					if err := gatherAndCheck(p, name, mine); err != nil {
 						return fmt.Errorf("rank %d: %w", p.rank, err)
@@ -165,7 +165,7 @@ func gatherAndCheck(p *Peer, name string, mine *os.File) error {
 
 func TestMissingRankIsNamed(t *testing.T) {
 	wantNoLeak(t)
-	m := newMachine(t, 4)
+	m := newRelayed(t, 4)
 	p0, p1 := m.open(t, 0), m.open(t, 1)
 	mine := memfd(t, "x")
 	defer mine.Close()
@@ -199,7 +199,7 @@ func wantStraggler(_ []*os.File, err error) error {
 
 func TestCancelledContextEndsTheWait(t *testing.T) {
 	wantNoLeak(t)
-	m := newMachine(t, 2)
+	m := newRelayed(t, 2)
 	p := m.open(t, 0)
 	mine := memfd(t, "x")
 	defer mine.Close()
@@ -216,7 +216,7 @@ func TestCancelledContextEndsTheWait(t *testing.T) {
 }
 
 // connect returns the worker's end of a pair as a raw connection.
-func (m *machine) connect(t *testing.T, rank int) *net.UnixConn {
+func (m *relayed) connect(t *testing.T, rank int) *net.UnixConn {
 	t.Helper()
 	conn, err := unixConn(m.ends[rank])
 	if err != nil {
@@ -244,7 +244,7 @@ func TestGarbageNamesItsSender(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			wantNoLeak(t)
-			m := newMachine(t, 3)
+			m := newRelayed(t, 3)
 			bad := m.connect(t, 1)
 			defer bad.Close()
 			file := memfd(t, "x")
@@ -273,7 +273,7 @@ func TestGarbageNamesItsSender(t *testing.T) {
 
 func TestEmptyMessageWithDescriptorLeaksNothing(t *testing.T) {
 	wantNoLeak(t)
-	m := newMachine(t, 1)
+	m := newRelayed(t, 1)
 	bad := m.connect(t, 0)
 	file := memfd(t, "x")
 	if err := sendEmpty(bad, file); err != nil {
@@ -343,7 +343,7 @@ func TestPeerRefusesImpossibleMessages(t *testing.T) {
 // A worker that reads nothing must neither stop the others nor go unnamed.
 func TestDeafWorkerIsDropped(t *testing.T) {
 	wantNoLeak(t)
-	m := newMachine(t, 3)
+	m := newRelayed(t, 3)
 	deaf := m.connect(t, 2)
 	defer deaf.Close()
 

@@ -13,7 +13,7 @@ import (
 // Bounds on messages.
 const (
 	MaxNameBytes = 256
-	MaxRanks     = 1024 // on one machine
+	MaxRanks     = 1024 // on one host
 )
 
 // magic begins every message; its last byte is the version of the format.

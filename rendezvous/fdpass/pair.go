@@ -1,5 +1,5 @@
 // Package fdpass passes file descriptors between the processes of one
-// machine.
+// host.
 //
 // The agent makes a socket pair for each worker before it starts it, and
 // relays what arrives from one to all others:

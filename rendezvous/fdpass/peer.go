@@ -27,7 +27,7 @@ type Peer struct {
 }
 
 // Open takes over the worker's end of a pair. Rank and world size count the
-// workers of this machine, all of which the relay connects. The caller closes
+// workers of this host, all of which the relay connects. The caller closes
 // the Peer.
 func Open(workerEnd *os.File, rank, worldSize int) (*Peer, error) {
 	conn, err := unixConn(workerEnd)

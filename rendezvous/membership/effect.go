@@ -1,6 +1,6 @@
 package membership
 
-// Effect is something that the machine's caller has to do.
+// Effect is something that the state machine's caller has to do.
 type Effect interface {
 	effect()
 }
@@ -20,7 +20,7 @@ type Dismiss struct {
 
 // Deliver answers an exchange call. Data is by rank for an all-gather, one
 // element for a broadcast, nil for a barrier. All calls of an exchange share
-// it; nobody may write to it.
+// it, and must not write to it.
 type Deliver struct {
 	Call CallID
 	Data [][]byte

@@ -33,7 +33,7 @@ func (e *PeerLeft) Error() string {
 	return fmt.Sprintf("rank %d departed: %s", e.Rank, e.Reason)
 }
 
-// Straggler says who did not arrive in time. It is a
+// Straggler names the members that did not arrive in time. It is a
 // [context.DeadlineExceeded].
 type Straggler struct {
 	Op        string // such as "join" or "barrier"

@@ -41,7 +41,7 @@ type Arrival struct {
 	Name     string
 	Sequence uint64 // how often the member used the name before
 	Root     int    // of a broadcast
-	Data     []byte // owned by the machine from here on
+	Data     []byte // owned by the state machine from here on
 	Timeout  time.Duration
 }
 
@@ -71,7 +71,7 @@ type exchange struct {
 //
 // An exchange completes for all members or fails for all of them: when one
 // member's time is up, the others are not left to wait for it.
-func (m *Machine) Arrive(now Time, id SessionID, call CallID, a Arrival) []Effect {
+func (m *StateMachine) Arrive(now Time, id SessionID, call CallID, a Arrival) []Effect {
 	s, err := m.participant(id)
 	if err == nil {
 		err = m.acceptable(a)
@@ -87,7 +87,7 @@ func (m *Machine) Arrive(now Time, id SessionID, call CallID, a Arrival) []Effec
 }
 
 // Cancel withdraws a pending call, and with it fails the exchange.
-func (m *Machine) Cancel(call CallID) []Effect {
+func (m *StateMachine) Cancel(call CallID) []Effect {
 	e := m.calls[call]
 	if e == nil {
 		return nil
@@ -101,9 +101,9 @@ func (m *Machine) Cancel(call CallID) []Effect {
 	return nil
 }
 
-// participant finds the member that calls, and makes sure that nobody is
-// missing for good.
-func (m *Machine) participant(id SessionID) (*seat, error) {
+// participant finds the member that calls. It returns an error if a member is gone,
+// because an exchange could not complete any more.
+func (m *StateMachine) participant(id SessionID) (*seat, error) {
 	s := m.seat(id)
 	switch {
 	case s == nil:
@@ -115,13 +115,13 @@ func (m *Machine) participant(id SessionID) (*seat, error) {
 	}
 	for _, other := range m.seats {
 		if other.left {
-			return nil, other.departure("left the group")
+			return nil, other.peerLeft("left the group")
 		}
 	}
 	return s, nil
 }
 
-func (m *Machine) acceptable(a Arrival) error {
+func (m *StateMachine) acceptable(a Arrival) error {
 	switch {
 	case a.Op < Barrier || a.Op > Broadcast:
 		return fmt.Errorf("%w: unknown %v", ErrInvalid, a.Op)
@@ -136,7 +136,7 @@ func (m *Machine) acceptable(a Arrival) error {
 }
 
 // open finds the exchange that an arrival belongs to, or begins it.
-func (m *Machine) open(now Time, rank int, a Arrival) (*exchange, error) {
+func (m *StateMachine) open(now Time, rank int, a Arrival) (*exchange, error) {
 	key := exchangeKey{a.Name, a.Sequence}
 	if e := m.exchanges[key]; e != nil {
 		return e, nil
@@ -158,7 +158,7 @@ func (m *Machine) open(now Time, rank int, a Arrival) (*exchange, error) {
 	return e, nil
 }
 
-func (m *Machine) arrive(e *exchange, rank int, call CallID, a Arrival, deadline Time) []Effect {
+func (m *StateMachine) arrive(e *exchange, rank int, call CallID, a Arrival, deadline Time) []Effect {
 	if e.arrived[rank] {
 		return []Effect{Fail{Call: call, Err: fmt.Errorf("%w: %s: rank %d is already there", ErrInvalid, e, rank)}}
 	}
@@ -181,7 +181,7 @@ func (m *Machine) arrive(e *exchange, rank int, call CallID, a Arrival, deadline
 
 // contribute takes a member's data, after a check that it means the same
 // operation as the others.
-func (m *Machine) contribute(e *exchange, rank int, a Arrival) error {
+func (m *StateMachine) contribute(e *exchange, rank int, a Arrival) error {
 	if a.Op != e.op || a.Op == Broadcast && a.Root != e.root {
 		mine := exchange{op: a.Op, key: e.key, root: a.Root}
 		return fmt.Errorf("%w: rank %d calls %s, rank %d calls %s", ErrMismatch, rank, &mine, e.opener, e)

@@ -11,11 +11,11 @@ import (
 )
 
 // Join asks for a place in the group. Timeout bounds the wait for the other
-// members where it is positive and shorter than the machine's own.
+// members where it is positive and shorter than the state machine's own.
 //
 // A join that is refused concerns the newcomer alone. A join that times out
 // ends the group: it cannot become complete any more.
-func (m *Machine) Join(now Time, id SessionID, who Member, timeout time.Duration) []Effect {
+func (m *StateMachine) Join(now Time, id SessionID, who Member, timeout time.Duration) []Effect {
 	if err := m.admissible(who); err != nil {
 		return []Effect{Dismiss{To: id, Err: err}}
 	}
@@ -32,7 +32,7 @@ func (m *Machine) Join(now Time, id SessionID, who Member, timeout time.Duration
 }
 
 // admissible says why a member cannot join, if it cannot.
-func (m *Machine) admissible(who Member) error {
+func (m *StateMachine) admissible(who Member) error {
 	switch {
 	case m.phase == ended:
 		return fmt.Errorf("joining a group that has ended: %w", m.cause)
@@ -58,8 +58,8 @@ func (m *Machine) admissible(who Member) error {
 	return nil
 }
 
-// complete assigns the ranks that are still open and welcomes everybody.
-func (m *Machine) complete(now Time) []Effect {
+// complete assigns the ranks that are still open and welcomes all members.
+func (m *StateMachine) complete(now Time) []Effect {
 	m.assignRanks()
 	m.phase = running
 	effects := make([]Effect, 0, len(m.seats))
@@ -74,7 +74,7 @@ func (m *Machine) complete(now Time) []Effect {
 // for any, ordered by host, local rank and process: the same members get the
 // same ranks in whatever order they arrive, and neighbours on a host are
 // neighbours in rank.
-func (m *Machine) assignRanks() {
+func (m *StateMachine) assignRanks() {
 	byRank := make([]*seat, m.cfg.WorldSize)
 	var open []*seat
 	for _, s := range m.seats {
@@ -102,7 +102,7 @@ func (m *Machine) assignRanks() {
 
 // joinStraggler names the ranks that have not joined, or only their number
 // when members that take any rank make it impossible to say which.
-func (m *Machine) joinStraggler() *Straggler {
+func (m *StateMachine) joinStraggler() *Straggler {
 	s := &Straggler{Op: "join", Absent: m.cfg.WorldSize - len(m.seats), WorldSize: m.cfg.WorldSize}
 	taken := make([]bool, m.cfg.WorldSize)
 	for _, seat := range m.seats {

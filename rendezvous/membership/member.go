@@ -2,7 +2,7 @@ package membership
 
 import "fmt"
 
-// AnyRank as a joining member's rank leaves the choice to the machine.
+// AnyRank as a joining member's rank leaves the choice to the state machine.
 const AnyRank = -1
 
 // Bounds on what members may send.
@@ -18,7 +18,7 @@ const (
 type Member struct {
 	Rank      int // AnyRank while joining: to be assigned
 	LocalRank int // rank among the members of one host
-	WorldSize int // 0 while joining: whatever the machine's is
+	WorldSize int // 0 while joining: whatever the state machine's is
 	Host      string
 	PID       int
 	Device    []byte // opaque

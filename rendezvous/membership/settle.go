@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// deliver answers everybody's call.
-func (m *Machine) deliver(e *exchange) []Effect {
+// deliver answers the calls of all members.
+func (m *StateMachine) deliver(e *exchange) []Effect {
 	m.release(e)
 	var data [][]byte
 	switch e.op {
@@ -25,9 +25,9 @@ func (m *Machine) deliver(e *exchange) []Effect {
 	return effects
 }
 
-// fail answers the calls of those who are there with err; late tells those
-// who come later.
-func (m *Machine) fail(e *exchange, err, late error) []Effect {
+// fail answers the calls of the members that have arrived with err, and later calls
+// with late.
+func (m *StateMachine) fail(e *exchange, err, late error) []Effect {
 	var effects []Effect
 	for rank, call := range e.calls {
 		if e.arrived[rank] {
@@ -42,7 +42,7 @@ func (m *Machine) fail(e *exchange, err, late error) []Effect {
 }
 
 // release forgets the calls and the bytes of an exchange that is decided.
-func (m *Machine) release(e *exchange) {
+func (m *StateMachine) release(e *exchange) {
 	for rank, call := range e.calls {
 		if e.arrived[rank] {
 			delete(m.calls, call)
@@ -52,14 +52,14 @@ func (m *Machine) release(e *exchange) {
 	e.bytes = 0
 }
 
-func (m *Machine) forgetIfAllCame(e *exchange) {
+func (m *StateMachine) forgetIfAllCame(e *exchange) {
 	if e.count == m.cfg.WorldSize {
 		delete(m.exchanges, e.key)
 	}
 }
 
 // expireExchanges fails the exchanges whose first caller's time is up.
-func (m *Machine) expireExchanges(now Time) []Effect {
+func (m *StateMachine) expireExchanges(now Time) []Effect {
 	var effects []Effect
 	for _, e := range m.openExchanges() {
 		if e.deadline <= now {
@@ -71,7 +71,7 @@ func (m *Machine) expireExchanges(now Time) []Effect {
 }
 
 // failOpenExchanges fails everything that still waits for someone.
-func (m *Machine) failOpenExchanges(err error) []Effect {
+func (m *StateMachine) failOpenExchanges(err error) []Effect {
 	var effects []Effect
 	for _, e := range m.openExchanges() {
 		effects = append(effects, m.fail(e, err, err)...)
@@ -81,7 +81,7 @@ func (m *Machine) failOpenExchanges(err error) []Effect {
 
 // openExchanges lists the undecided exchanges in an order that does not depend
 // on the map's.
-func (m *Machine) openExchanges() []*exchange {
+func (m *StateMachine) openExchanges() []*exchange {
 	var open []*exchange
 	for _, e := range m.exchanges {
 		if e.failed == nil {

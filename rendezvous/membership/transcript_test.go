@@ -18,7 +18,7 @@ import (
 //	A cancels NAME
 //	A beats
 //	A leaves
-//	A departs REASON
+//	A is lost: REASON
 //	abort REASON
 //	after D
 //
@@ -32,10 +32,10 @@ func TestTranscripts(t *testing.T) {
 
 // story is a transcript as far as it has been told.
 type story struct {
-	t       *testing.T
-	machine *Machine
-	now     Time
-	calls   []pendingCall // by CallID
+	t     *testing.T
+	state *StateMachine
+	now   Time
+	calls []pendingCall // by CallID
 }
 
 type pendingCall struct {
@@ -44,7 +44,7 @@ type pendingCall struct {
 	name string
 }
 
-// tell gives the machine an input, and returns its effects.
+// tell gives the state machine an input, and returns its effects.
 func (s *story) tell(line string) []string {
 	s.t.Helper()
 	var effects []string
@@ -58,7 +58,7 @@ func (s *story) tell(line string) []string {
 // checkDeadline makes sure that a driver which waits for Next makes progress.
 func (s *story) checkDeadline(line string) {
 	s.t.Helper()
-	if next, ok := s.machine.Next(); ok && next <= s.now {
+	if next, ok := s.state.Next(); ok && next <= s.now {
 		s.t.Errorf("after %q at %v: the next deadline, %v, is not in the future", line, s.now, next)
 	}
 }
@@ -71,9 +71,9 @@ func (s *story) input(line string) []Effect {
 		return nil
 	case "after":
 		s.now += transcript.Duration(s.t, words[1])
-		return s.machine.Tick(s.now)
+		return s.state.Tick(s.now)
 	case "abort":
-		return s.machine.Abort(&Aborted{Reason: strings.Join(words[1:], " ")})
+		return s.state.Abort(&Aborted{Reason: strings.Join(words[1:], " ")})
 	}
 	id := SessionID(words[0][0])
 	switch words[1] {
@@ -82,14 +82,15 @@ func (s *story) input(line string) []Effect {
 	case "calls":
 		return s.arrive(id, words[0], words[2], words[3], transcript.Set(s.t, words[4:]))
 	case "cancels":
-		return s.machine.Cancel(s.findCall(words[0], words[2]))
+		return s.state.Cancel(s.findCall(words[0], words[2]))
 	case "beats":
-		s.machine.Heartbeat(s.now, id)
+		s.state.Heartbeat(s.now, id)
 		return nil
 	case "leaves":
-		return s.machine.Leave(id)
-	case "departs":
-		return s.machine.Depart(id, strings.Join(words[2:], " "))
+		return s.state.Leave(id)
+	case "is":
+		_, reason, _ := strings.Cut(line, ": ")
+		return s.state.Lose(id, reason)
 	}
 	s.t.Fatalf("cannot read %q", line)
 	return nil
@@ -97,7 +98,7 @@ func (s *story) input(line string) []Effect {
 
 func (s *story) begin(words []string) {
 	set := transcript.Set(s.t, words)
-	machine, err := New(Config{
+	state, err := New(Config{
 		WorldSize:        set.Number("world", 0),
 		Generation:       set.Number("generation", 1),
 		JoinTimeout:      set.Duration("join", 30*time.Second),
@@ -106,7 +107,7 @@ func (s *story) begin(words []string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.machine, s.now, s.calls = machine, 0, nil
+	s.state, s.now, s.calls = state, 0, nil
 }
 
 func (s *story) join(id SessionID, rank string, set transcript.Settings) []Effect {
@@ -120,14 +121,14 @@ func (s *story) join(id SessionID, rank string, set transcript.Settings) []Effec
 	if rank != "any" {
 		who.Rank = transcript.Number(s.t, rank)
 	}
-	return s.machine.Join(s.now, id, who, set.Duration("timeout", 0))
+	return s.state.Join(s.now, id, who, set.Duration("timeout", 0))
 }
 
 func (s *story) arrive(id SessionID, who, op, name string, set transcript.Settings) []Effect {
 	ops := map[string]Operation{"barrier": Barrier, "all-gather": AllGather, "broadcast": Broadcast}
 	call := CallID(len(s.calls))
 	s.calls = append(s.calls, pendingCall{who, op + " " + name, name})
-	return s.machine.Arrive(s.now, id, call, Arrival{
+	return s.state.Arrive(s.now, id, call, Arrival{
 		Op:       ops[op],
 		Name:     name,
 		Sequence: uint64(set.Number("number", 0)),

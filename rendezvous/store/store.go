@@ -107,7 +107,7 @@ func (s *Store) Delete(key string) bool {
 	return ok
 }
 
-// put stores a value and wakes those who wait for the key.
+// put stores a value and wakes the readers that wait for the key.
 func (s *Store) put(key string, value []byte) error {
 	if err := s.checkRoom(key, value); err != nil {
 		return err

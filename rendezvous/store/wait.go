@@ -79,7 +79,7 @@ func (s *Store) watch(keys []string) *waiter {
 	return w
 }
 
-// wake tells those who wait for a key that it exists.
+// wake tells the readers that wait for a key that it exists.
 func (s *Store) wake(key string) {
 	for w := range s.waiters[key] {
 		delete(w.missing, key)

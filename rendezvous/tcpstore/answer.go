@@ -2,21 +2,34 @@ package tcpstore
 
 import "fmt"
 
-// answer carries out a request and puts what it is to be answered with in the
-// client's outbox.
-func (c *conn) answer(q request) error {
-	t, out := c.loop.table, &c.out
+// carryOut carries out a request and adds what it is answered with to out. For a
+// wait that is not over it returns the waiter, which the caller gives up or
+// waits for.
+func (s *Server) carryOut(q request, out *reply) (*waiter, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table.answer(q, out)
+}
+
+func (s *Server) giveUp(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.giveUp(w)
+}
+
+// answer is carryOut for operations on keys with values.
+func (t *table) answer(q request, out *reply) (*waiter, error) {
 	switch q.op {
 	case opSet:
-		return t.set(q.blob(), q.blob())
+		return nil, t.set(q.blob(), q.blob())
 	case opMultiSet:
 		for range q.number() {
 			if err := t.set(q.blob(), q.blob()); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	case opAppend:
-		return t.append(q.blob(), q.blob())
+		return nil, t.append(q.blob(), q.blob())
 	case opGet:
 		out.blob(t.get(q.blob()))
 	case opMultiGet:
@@ -26,13 +39,13 @@ func (c *conn) answer(q request) error {
 	case opCompareSet:
 		value, err := t.compareSet(q.blob(), q.blob(), q.blob())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.blob(value)
 	case opAdd:
 		sum, err := t.add(q.blob(), q.number())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.number(int(sum))
 	case opCheck:
@@ -54,41 +67,38 @@ func (c *conn) answer(q request) error {
 	case opPing:
 		out.bytes(q.take(4)...)
 	default:
-		return c.answerWaiting(q)
+		return t.answerWaiting(q, out)
 	}
-	return nil
+	return nil, nil
 }
 
-// answerWaiting is answer for waits, and for queues, which one waits for.
-func (c *conn) answerWaiting(q request) error {
-	t, out := c.loop.table, &c.out
+// answerWaiting is carryOut for waits and queues.
+func (t *table) answerWaiting(q request, out *reply) (w *waiter, err error) {
 	switch q.op {
 	case opWait:
-		w, err := t.wait(q.keys())
-		if err != nil {
-			return err
-		}
-		c.waitFor(w)
+		w, err = t.wait(q.keys())
 	case opBarrier:
-		w, err := t.barrier(q.blob(), q.number())
-		if err != nil {
-			return err
-		}
-		c.waitFor(w)
+		w, err = t.barrier(q.blob(), q.number())
 	case opCancelWait:
 		out.bytes(waitCanceled)
+		return nil, nil
 	case opQueuePush:
-		return t.push(q.blob(), q.blob())
+		return nil, t.push(q.blob(), q.blob())
 	case opQueuePop:
 		length, value := t.pop(q.blob())
 		out.number(length)
 		if length > 0 {
 			out.blob(value)
 		}
+		return nil, nil
 	case opQueueLen:
 		out.number(t.queueLen(q.blob()))
+		return nil, nil
 	default:
-		return fmt.Errorf("%w: operation %d", errProtocol, q.op)
+		return nil, fmt.Errorf("%w: operation %d", errProtocol, q.op)
 	}
-	return nil
+	if w == nil && err == nil {
+		out.bytes(stopWaiting)
+	}
+	return w, err
 }

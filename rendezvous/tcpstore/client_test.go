@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come. Nothing waits so long
-// for what must not.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits for an event that must come. No test waits so long for
+// an event that must not come.
+const testTimeout = 30 * time.Second
 
 func listen(t testing.TB) net.Listener {
 	t.Helper()
@@ -58,7 +58,7 @@ func dial(t testing.TB, s *Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	return c

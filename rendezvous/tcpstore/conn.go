@@ -2,138 +2,103 @@ package tcpstore
 
 import (
 	"bytes"
-	"container/list"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// readBytes is how much is read at once. Then it is another client's turn.
-const readBytes = 64 << 10
+const (
+	// readBytes is the buffer of a connection, unless a request needs more.
+	readBytes = 4 << 10
 
-// turnsAlone is how often one client is read from while nobody else is ready.
-// Only short reads are repeated, so that others wait no longer than for one
-// long read.
-const turnsAlone = 16
+	// replyBytes is the size from which replies to pipelined requests are sent
+	// before the next request is carried out.
+	replyBytes = 64 << 10
+)
 
-// replyBytes is how much may be put together before it is sent.
-const replyBytes = 64 << 10
-
-// conn is one client's connection. One that is silent holds no buffers. It
-// belongs to the loop's goroutine.
+// conn is one client's connection. Its fields belong to the goroutine that runs
+// serveAll.
 type conn struct {
-	loop *loop
-	fd   int
-	peer net.Addr
+	net.Conn
+	server *Server
 
 	gen      generation
 	greeted  bool    // gen is known
-	answered bool    // a request was served: this is no passing stranger
-	scanner  scanner // of the request that in begins with; size 0 before it is begun
-	in       []byte  // requests that are incomplete, or whose turn has not come
-	out      outbox
-	blocked  bool // the client must take a reply before it is listened to
-	gone     bool // hung up on
-	replies  bool // that are kept for the crew
-	held     int64
-	visit    int  // its last one, as crowd counts them
-	more     bool // was there than its last read has taken, it may be
-	stream   stream
+	answered bool    // a request was carried out: the client speaks the protocol
+	scanner  scanner // of the request at the beginning of in; size 0: not begun
+	in       []byte  // received and not carried out
+	out      reply   // not sent
+	held     int64   // bytes of in and out, as counted in server.inFlight
+	timed    bool    // a read deadline is set
 
-	waiting *waiter // nil while the client waits for nothing
-	due     time.Time
-	hurry   *list.Element // nil while nothing is due
+	wait *waiter    // the client's wait, nil if there is none
+	told chan error // has what tell returns, when it has returned
+
+	closed sync.Once
 }
 
-// ready reads and answers, or goes on sending. It returns io.EOF when the
-// client has left between two requests. One who is ready alone is asked for
-// the next request at once, a few times: it often has come meanwhile, and
-// reading takes less time than asking all.
-func (c *conn) ready(alone bool) error {
-	turns := 1
-	if alone {
-		turns = turnsAlone
-	}
-	for range turns {
-		if again, err := c.turn(); err != nil || !again {
+// serveAll reads and answers until the connection ends. It returns io.EOF if
+// the client left between two requests.
+func (c *conn) serveAll() error {
+	for {
+		if err := c.receive(); err != nil {
+			return err
+		}
+		rest, err := c.serve(c.in)
+		if err != nil {
+			return err
+		}
+		if err := c.keep(rest); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
-// turn reads once. It says whether it pays to do so again.
-func (c *conn) turn() (again bool, err error) {
-	if c.blocked {
-		if err := c.send(); err != nil || c.blocked {
-			return false, err
-		}
-		return false, c.settle(c.serve(c.in))
+// receive reads once and adds to c.in. The buffer grows with what has arrived of a
+// request, not with the length that the request announces.
+func (c *conn) receive() error {
+	if len(c.in) == cap(c.in) {
+		c.in = slices.Grow(c.in, max(readBytes, len(c.in)))
 	}
-	r := readFrom(c.fd, c.loop.buffer)
-	err = c.received(r)
-	return 0 < r.n && r.n <= readBytes/turnsAlone && !c.blocked, err
-}
-
-// received is what a read has returned.
-type received struct {
-	buffer []byte
-	n      int
-	err    error
-}
-
-func readFrom(fd int, buffer []byte) received {
-	n, err := unix.Read(fd, buffer)
-	return received{buffer, n, err}
-}
-
-// received answers what a read has returned.
-func (c *conn) received(r received) error {
+	n, err := c.Read(c.in[len(c.in):cap(c.in)])
 	switch {
-	case errors.Is(r.err, unix.EAGAIN) || errors.Is(r.err, unix.EINTR):
+	case n > 0 || err == nil:
+		c.in = c.in[:len(c.in)+n]
 		return nil
-	case r.err != nil:
-		return fmt.Errorf("waiting for a request: %w", r.err)
-	case r.n == 0 && len(c.in) > 0:
+	case errors.Is(err, io.EOF) && len(c.in) > 0:
 		return fmt.Errorf("reading a request: %w", io.ErrUnexpectedEOF)
-	case r.n == 0:
+	case errors.Is(err, io.EOF):
 		return io.EOF
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("a request did not arrive within %v: %w", c.server.limits.RequestTime, err)
+	default:
+		return fmt.Errorf("waiting for a request: %w", err)
 	}
-	b := r.buffer[:r.n]
-	c.more = r.n == len(r.buffer)
-	if len(c.in) > 0 {
-		c.in = append(c.in, b...)
-		b = c.in
-	}
-	return c.settle(c.serve(b))
 }
 
-// serve answers the requests at the beginning of b and returns what follows
-// them.
+// serve carries out the complete requests at the beginning of b. It returns the
+// bytes behind them.
 func (c *conn) serve(b []byte) (rest []byte, err error) {
-	for err == nil && len(b) > 0 && !c.blocked {
+	for err == nil && len(b) > 0 {
 		var size int
 		if size, err = c.serveOne(b); size == 0 {
 			break
 		}
 		b = b[size:]
-		c.loop.hurried.remove(c)
 		if c.out.size >= replyBytes {
 			err = c.send()
 		}
 	}
-	if !c.blocked {
-		err = errors.Join(err, c.send())
-	}
-	return b, err
+	return b, errors.Join(err, c.send()) // what came before an error is answered
 }
 
-// serveOne returns the size of what it has dealt with, 0 when it takes more
-// bytes to do so.
+// serveOne carries out one request, or takes a greeting. It returns the size of
+// either, 0 if b has only a part.
 func (c *conn) serveOne(b []byte) (size int, err error) {
 	if !c.greeted {
 		if c.gen, size, c.greeted = greeting(b); size > 0 || !c.greeted {
@@ -145,110 +110,129 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 			return 0, fmt.Errorf("reading a request: %w", err)
 		}
 	}
-	if complete, err := c.scanner.complete(b, c.loop.limits); err != nil || !complete {
+	if complete, err := c.scanner.complete(b, c.server.limits); err != nil || !complete {
 		return 0, err
 	}
 	op, size := c.scanner.op, c.scanner.size
 	c.scanner = scanner{}
-	c.endWait() // only a client that has given up waiting asks for something else
-	if err := c.answer(newRequest(op, b[:size])); err != nil {
-		c.loop.wake() // those who waited for what was set before the error
+	if err := c.endWait(); err != nil { // a client that sends another request gives up its wait
+		return 0, err
+	}
+	wait, err := c.server.carryOut(newRequest(op, b[:size]), &c.out)
+	if err != nil {
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}
 	c.answered = true
-	c.loop.requests++
-	c.stream.request(size)
-	c.loop.wake()
-	return size, nil
+	return size, errors.Join(c.endDeadline(), c.startWait(wait))
 }
 
-// send sends what the client takes now.
+// keep keeps what has not been carried out, and gives the client a deadline for
+// the rest of a request. A request's deadline does not move while it arrives.
+func (c *conn) keep(rest []byte) error {
+	switch {
+	case len(rest) == len(c.in): // a request that grows
+	case cap(c.in) > readBytes:
+		c.in = bytes.Clone(rest)
+	default:
+		c.in = append(c.in[:0], rest...)
+	}
+	if err := c.hold(); err != nil || len(c.in) == 0 || c.timed {
+		return err
+	}
+	c.timed = true
+	return c.SetReadDeadline(time.Now().Add(c.server.limits.RequestTime))
+}
+
+// endDeadline removes a request's deadline: a client may be silent between requests.
+func (c *conn) endDeadline() error {
+	if !c.timed {
+		return nil
+	}
+	c.timed = false
+	return c.SetReadDeadline(time.Time{})
+}
+
+// send sends the replies.
 func (c *conn) send() error {
 	if c.out.empty() {
 		return nil
 	}
-	if c.loop.crew.keep(c) {
-		return nil
+	if err := c.hold(); err != nil {
+		return err
 	}
-	return c.sent(c.out.writeTo(c.fd))
+	return c.write(&c.out)
 }
 
-// sent goes on after a reply has been sent, as far as the client takes it.
-func (c *conn) sent(err error) error {
-	if err != nil {
+// write sends a reply, which the client must take within RequestTime.
+func (c *conn) write(r *reply) error {
+	err := c.SetWriteDeadline(time.Now().Add(c.server.limits.RequestTime))
+	if err == nil {
+		err = r.writeTo(c.Conn)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("a reply was not taken within %v: %w", c.server.limits.RequestTime, err)
+	case err != nil:
 		return fmt.Errorf("answering: %w", err)
 	}
-	c.stream.answered()
-	blocked := !c.out.empty()
-	if blocked == c.blocked {
+	return nil
+}
+
+// hold counts the memory of c.in and c.out in the server's budget.
+func (c *conn) hold() error {
+	now := int64(len(c.in)) + c.out.memory
+	if now == c.held {
 		return nil
 	}
-	c.blocked = blocked
-	c.loop.hurried.remove(c)
-	events := uint32(readable)
-	if blocked {
-		events = unix.EPOLLOUT
+	if !c.server.inFlight.change(c.held, now) {
+		return fmt.Errorf("%w: requests and replies in flight of more than %d bytes", errLimit, c.server.limits.TotalBytes)
 	}
-	return c.loop.poller.change(c.fd, events)
-}
-
-// settle keeps what could not be served yet, and sees to it that it does not
-// stay for ever.
-func (c *conn) settle(rest []byte, err error) error {
-	if err != nil {
-		return err
-	}
-	switch len(rest) {
-	case 0:
-		c.in = nil
-	case len(c.in): // as it was: a request that grows is not copied each time
-	default:
-		c.in = bytes.Clone(rest)
-	}
-	if err := c.hold(int64(len(c.in)) + c.out.memory); err != nil {
-		return err
-	}
-	if len(c.in) > 0 || c.blocked {
-		c.loop.hurried.add(c)
-	}
+	c.held = now
 	return nil
 }
 
-// hold counts the memory that the client takes.
-func (c *conn) hold(bytes int64) error {
-	if !c.loop.underWay.change(c.held, bytes) {
-		return fmt.Errorf("%w: requests and replies under way of more than %d bytes", errLimit, c.loop.limits.TotalBytes)
-	}
-	c.held = bytes
-	return nil
-}
-
-// waitFor has the client answered when a wait is over: at once without one.
-func (c *conn) waitFor(w *waiter) {
+// startWait has a goroutine answer when w ends, if there is a w. All earlier
+// replies are sent before.
+func (c *conn) startWait(w *waiter) error {
 	if w == nil {
-		c.out.bytes(stopWaiting)
-		return
-	}
-	w.owner, c.waiting = c, w
-}
-
-// endWait makes sure that no wait will be answered from now on.
-func (c *conn) endWait() {
-	if c.waiting != nil {
-		c.loop.table.giveUp(c.waiting)
-		c.waiting = nil
-	}
-}
-
-// woken tells the client that what it waited for has come.
-func (c *conn) woken() error {
-	c.waiting = nil
-	c.out.bytes(stopWaiting)
-	if c.blocked {
 		return nil
 	}
-	if err := c.send(); err != nil {
-		return err
+	err := c.send()
+	c.wait, c.told = w, make(chan error, 1)
+	c.server.goroutines.Go(func() { c.told <- c.tell(w) })
+	return err
+}
+
+// tell tells the client that its keys have come, unless the wait is given up.
+func (c *conn) tell(w *waiter) error {
+	<-w.done
+	if w.left > 0 {
+		return nil
 	}
-	return c.settle(c.in, nil)
+	var r reply
+	r.bytes(stopWaiting)
+	err := c.write(&r)
+	if err != nil {
+		c.hangUp(err) // which ends serveAll
+	}
+	return err
+}
+
+// endWait gives up the client's wait. When it returns, the client has been told
+// that the wait has ended, or will not be told. The error is that of telling it.
+func (c *conn) endWait() error {
+	if c.wait == nil {
+		return nil
+	}
+	c.server.giveUp(c.wait)
+	c.wait = nil
+	return <-c.told
+}
+
+// hangUp closes the connection and logs why. Only the first call has an effect.
+func (c *conn) hangUp(why error) {
+	c.closed.Do(func() {
+		c.server.logEnd(c, why)
+		_ = c.Close() // an error would say that the client was faster
+	})
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// errProtocol is what somebody has run into who does not speak the protocol.
+// errProtocol is the error of bytes that are not of the protocol.
 var errProtocol = errors.New("not the protocol of PyTorch's TCPStore")
 
-// greeting tells by a connection's first bytes who is speaking, and how many
-// of them only say so; false when there are too few. VALIDATE and the legacy
+// greeting returns the generation of a client by its first bytes, and how many of
+// them belong to the greeting only. It returns false if there are too few. VALIDATE and the legacy
 // SET are both 0; taken as a key's length, the magic number is over any limit.
 func greeting(b []byte) (g generation, size int, known bool) {
 	switch {
@@ -45,7 +45,7 @@ func scan(g generation, code byte) (scanner, error) {
 }
 
 // complete says whether b, in which the request begins, has all of it. After
-// a false it is called again with more. Nobody waits for what is over a limit.
+// a false it is called again with more. What is over a limit is refused at once.
 func (s *scanner) complete(b []byte, limits Limits) (bool, error) {
 	for {
 		if s.fields == "" {
@@ -99,7 +99,7 @@ func (s *scanner) field(b []byte, limits Limits) (int, error) {
 
 // request is one that a scanner has found to be complete. Its arguments are
 // read one after the other, in the order of the operation's fields. Blobs are
-// parts of what was received: who keeps one must copy it.
+// parts of what was received: the table copies what it keeps.
 type request struct {
 	op   operation
 	rest []byte // what has not been read yet

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"go.uber.org/zap"
 	"pgregory.net/rapid"
 )
 
@@ -15,10 +14,10 @@ func TestRepliesUnderWayDoNotChange(t *testing.T) {
 	limits, key := defaults(t), []byte("k")
 	rapid.Check(t, func(t *rapid.T) {
 		table := newTable(limits)
-		var replies []outbox
+		var replies []reply
 		var wants []string
 		expect := func(value []byte) {
-			var out outbox
+			var out reply
 			out.blob(value)
 			replies, wants = append(replies, out), append(wants, string(bytes.Join(out.parts, nil)))
 		}
@@ -50,22 +49,19 @@ func TestRepliesUnderWayDoNotChange(t *testing.T) {
 	})
 }
 
-// What the store keeps is not where the next request is read to.
+// The table keeps no part of the buffer that a request was received in.
 func TestRequestsAreNotKept(t *testing.T) {
-	l, err := newLoop(defaults(t), zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.end()
+	table := newTable(defaults(t))
 	long := string(bytes.Repeat([]byte("e"), copyBelow))
-	receive := func(op operation, arguments ...any) *conn {
+	receive := func(op operation, arguments ...any) (reply, *waiter) {
+		var out reply
 		b := encode(current, op, arguments...)
-		c := &conn{loop: l, greeted: true, blocked: true} // so that nothing is sent
-		if size, err := c.serveOne(b); err != nil || size != len(b) {
-			t.Fatalf("operation %d: %d of %d bytes, %v", op, size, len(b), err)
+		w, err := table.answer(newRequest(op, b), &out)
+		if err != nil {
+			t.Fatalf("operation %d: %v", op, err)
 		}
 		clear(b)
-		return c
+		return out, w
 	}
 	receive(opSet, "set", "1")
 	receive(opSet, "set", "2")
@@ -75,25 +71,25 @@ func TestRequestsAreNotKept(t *testing.T) {
 	receive(opQueuePush, "queue", "2")
 	receive(opAdd, "add", 2)
 	for _, key := range []string{"set", "multiset", "compareset", "append", "add"} {
-		if got := string(l.table.get([]byte(key))); got != "2" {
+		if got := string(table.get([]byte(key))); got != "2" {
 			t.Errorf("key %q: %q", key, got)
 		}
 	}
-	if n, got := l.table.pop([]byte("queue")); n != 1 || string(got) != "2" {
+	if n, got := table.pop([]byte("queue")); n != 1 || string(got) != "2" {
 		t.Errorf("a queue of %d: %q", n, got)
 	}
-	for what, c := range map[string]*conn{
-		"missing key's expected": receive(opCompareSet, "missing", long, ""),
-		"new key's":              receive(opCompareSet, "new", "", long),
-	} {
-		if got := string(slices.Concat(c.out.parts...)[8:]); got != long {
+	missing, _ := receive(opCompareSet, "missing", long, "")
+	added, _ := receive(opCompareSet, "new", "", long)
+	for what, out := range map[string]reply{"missing key's expected": missing, "new key's": added} {
+		if got := string(slices.Concat(out.parts...)[8:]); got != long {
 			t.Errorf("a %s value is answered with %.10q...", what, got)
 		}
 	}
-	waiting, meeting := receive(opWait, 1, "wait"), receive(opBarrier, "barrier", 2)
+	_, waiting := receive(opWait, 1, "wait")
+	_, meeting := receive(opBarrier, "barrier", 2)
 	receive(opSet, "wait", "")
 	receive(opBarrier, "barrier", 2)
-	if waiting.waiting != nil || meeting.waiting != nil {
+	if !isDone(waiting) || !isDone(meeting) {
 		t.Error("somebody still waits")
 	}
 }

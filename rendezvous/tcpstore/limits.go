@@ -3,6 +3,7 @@ package tcpstore
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,7 @@ import (
 
 // Limits bound what clients can make a server hold. Zero means the default.
 type Limits struct {
-	Connections int   // at once; a client of PyTorch 1.13 has two. As in package transport
+	Connections int   // at once; a client of PyTorch 1.13 has two. As in package transport. A silent one takes 7 KiB
 	KeyBytes    int   // of one key: 8 KiB, as PyTorch has it
 	ValueBytes  int   // of one value: 8 MiB, as PyTorch has it
 	RequestKeys int   // in one request: 131,072, as PyTorch has it
@@ -23,7 +24,7 @@ type Limits struct {
 	RequestTime time.Duration
 }
 
-// errLimit is what somebody who asks for too much has run into.
+// errLimit is the error of a request that is over a limit.
 var errLimit = errors.New("over a limit of the store")
 
 // perEntry is about what the server itself needs for a key, so that empty
@@ -43,15 +44,15 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// defaultTotal is an eighth of the machine's memory, from 256 MiB to 4 GiB. Gloo has
+// defaultTotal is an eighth of the host's memory, from 256 MiB to 4 GiB. Gloo has
 // every rank set the addresses of its pairs: at 4,096 ranks, 1 GiB and more.
 func defaultTotal() int64 {
 	const least, most = 256 << 20, 4 << 30
-	var machine unix.Sysinfo_t
-	if err := unix.Sysinfo(&machine); err != nil {
+	var host unix.Sysinfo_t
+	if err := unix.Sysinfo(&host); err != nil {
 		return least
 	}
-	return int64(min(max(machine.Totalram*uint64(machine.Unit)/8, least), most))
+	return int64(min(max(host.Totalram*uint64(host.Unit)/8, least), most))
 }
 
 func or[T comparable](value *T, otherwise T) {
@@ -62,11 +63,16 @@ func or[T comparable](value *T, otherwise T) {
 }
 
 // budget is a number of bytes that connections share.
-type budget struct{ free int64 }
+type budget struct {
+	mu   sync.Mutex
+	free int64
+}
 
 // change takes what is now more than before, and gives back what is less. It
 // returns false, and takes nothing, when less is left.
 func (b *budget) change(before, now int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if now-before > b.free {
 		return false
 	}

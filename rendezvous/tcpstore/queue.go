@@ -2,7 +2,7 @@ package tcpstore
 
 import "bytes"
 
-// push adds to the end of a queue and wakes one of those who wait for it.
+// push adds to the end of a queue and wakes one waiter of the queue.
 func (t *table) push(key, value []byte) error {
 	if err := t.grow(cost(len(key), len(value))); err != nil {
 		return err
@@ -12,8 +12,8 @@ func (t *table) push(key, value []byte) error {
 	return nil
 }
 
-// wakeOne tells of a key, oldest first, until there is one who waits for
-// nothing else.
+// wakeOne tells waiters that a key has come, the oldest first, until one of them
+// waits for no other key.
 func (t *table) wakeOne(key []byte) {
 	for waiting := t.waiters[string(key)]; waiting != nil; waiting = t.waiters[string(key)] {
 		last := waiting.Front().Value.(absence).w.left == 1

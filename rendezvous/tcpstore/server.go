@@ -1,55 +1,43 @@
-// Package tcpstore serves the store of PyTorch's torch.distributed: the
-// protocol of its TCPStore, to clients of every PyTorch from 1.13 to today's.
-// With TORCHELASTIC_USE_AGENT_STORE=True in their environment, workers look
-// for it at MASTER_ADDR:MASTER_PORT, served by the agent.
-//
-// It has a table of its own, not the one in package store, because PyTorch's
-// semantics are others: keys may be empty, values grow, queues are waited for
-// like keys, and a wait can be taken back.
-//
-// The protocol knows no authentication: whoever reaches the port may read and
-// write. A server bounds what such a stranger can take, and hangs up on those
-// who do not speak the protocol, but where all workers are on one machine the
-// listener should be on loopback.
 package tcpstore
 
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 )
 
-// Options configure a server. The zero value is fine.
+// Options configure a server. The zero value is valid.
 type Options struct {
 	Limits Limits
-	Logger *zap.Logger // nil: none
-
-	crew *crew // nil: as suits the machine
+	Logger *zap.Logger // nil: no log
 }
 
 // Server is a store that clients connect to.
 type Server struct {
 	listener net.Listener
+	limits   Limits
 	log      *zap.Logger
-	loop     *loop
+	inFlight budget // requests that are incomplete, replies that are not sent
 
-	forget    func() bool // of the context
-	shutOnce  sync.Once
-	done      chan struct{} // closed when the end begins
-	goroutine sync.WaitGroup
-	err       error // of the loop, when it has ended
+	stopContext func() bool   // unregisters shut from the context
+	done        chan struct{} // closed when the server shuts down
+	goroutines  sync.WaitGroup
+
+	mu     sync.Mutex
+	table  *table
+	conns  map[*conn]bool
+	full   bool // and the log says so
+	closed bool
 }
 
-// Serve serves an empty store on a listener of a network with sockets, which
-// the server owns from then on, until ctx ends or [Server.Close] is called.
-// End the workers first: a worker of PyTorch 1.13 that loses its store spins.
+// Serve serves an empty store on a listener until ctx ends or [Server.Close] is
+// called. The server owns the listener. End the workers before the server: a
+// worker of PyTorch 1.13 that loses its store busy-waits.
 func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	limits, err := o.Limits.withDefaults()
 	if err != nil {
@@ -58,101 +46,114 @@ func Serve(ctx context.Context, l net.Listener, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	log := o.Logger.Named("tcpstore")
-	loop, err := newLoop(limits, log)
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	if o.crew != nil {
-		loop.crew = *o.crew
-	}
-	s := &Server{listener: l, log: log, loop: loop, done: make(chan struct{})}
-	s.goroutine.Go(s.accept)
-	s.goroutine.Go(s.serve)
-	s.forget = context.AfterFunc(ctx, s.shut)
+	s := newServer(limits, o.Logger.Named("tcpstore"))
+	s.listener = l
+	s.goroutines.Go(s.accept)
+	s.stopContext = context.AfterFunc(ctx, s.shut)
 	return s, nil
 }
 
-// Addr is where the server listens.
+func newServer(limits Limits, log *zap.Logger) *Server {
+	return &Server{
+		limits:   limits,
+		log:      log,
+		inFlight: budget{free: limits.TotalBytes},
+		done:     make(chan struct{}),
+		table:    newTable(limits),
+		conns:    map[*conn]bool{},
+	}
+}
+
+// Addr is the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close hangs up on all clients and returns when nothing of the server runs
-// any more: why it had ended before, if it had. It may be called again.
+// Close closes the listener and all connections, and returns when all goroutines
+// of the server have ended. It may be called again. The error is always nil.
 func (s *Server) Close() error {
-	s.forget()
+	s.stopContext()
 	s.shut()
-	s.goroutine.Wait()
-	return s.err
+	s.goroutines.Wait()
+	return nil
 }
 
-// shut begins the end.
+// shut closes the listener and all connections, which ends their goroutines.
 func (s *Server) shut() {
-	s.shutOnce.Do(func() {
-		close(s.done)
-		if err := s.listener.Close(); err != nil {
-			s.log.Debug("closing the listener", zap.Error(err))
-		}
-		if err := s.loop.stop(); err != nil {
-			s.log.Error("stopping the store", zap.Error(err))
-		}
-	})
-}
-
-func (s *Server) serve() {
-	if s.err = s.loop.run(); s.err != nil {
-		s.log.Error("the store has ended", zap.Error(s.err))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
 	}
-	s.shut()
+	s.closed = true
+	close(s.done)
+	if err := s.listener.Close(); err != nil {
+		s.log.Debug("closing the listener", zap.Error(err))
+	}
+	for c := range s.conns {
+		c.hangUp(net.ErrClosed)
+	}
 }
 
+// accept admits connections until the listener is closed.
 func (s *Server) accept() {
-	const atMost = time.Second
-	pause := 5 * time.Millisecond
+	const shortest, longest = 5 * time.Millisecond, time.Second
+	pause := shortest
 	for {
-		err := s.acceptOne()
+		c, err := s.listener.Accept()
 		if err == nil {
-			pause = 5 * time.Millisecond
+			s.admit(c)
+			pause = shortest
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// Mostly too many open files: others must leave first.
+		// The usual reason is too many open files, until other connections end.
 		s.log.Warn("accepting a connection to the store", zap.Error(err), zap.Duration("again in", pause))
 		select {
 		case <-s.done:
 			return
 		case <-time.After(pause):
-			pause = min(2*pause, atMost)
+			pause = min(2*pause, longest)
 		}
 	}
 }
 
-// acceptOne hands a connection to the loop.
-func (s *Server) acceptOne() error {
-	c, err := s.listener.Accept()
-	if err != nil {
-		return err
+// admit serves a connection, or closes it if there are too many.
+func (s *Server) admit(socket net.Conn) {
+	c := &conn{Conn: socket, server: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.conns) >= s.limits.Connections {
+		if !s.closed && !s.full {
+			s.full = true
+			s.log.Warn("the store refuses more connections", zap.Int("at most", s.limits.Connections))
+		}
+		c.hangUp(net.ErrClosed)
+		return
 	}
-	fd, err := detach(c)
-	if err != nil {
-		return err
-	}
-	return s.loop.add(newcomer{fd: fd, peer: c.RemoteAddr()})
+	s.conns[c] = true
+	s.goroutines.Go(func() { s.serve(c) })
 }
 
-// detach takes a connection's socket away from Go's network poller.
-func detach(c net.Conn) (fd int, err error) {
-	defer func() { err = errors.Join(err, c.Close()) }()
-	socket, ok := c.(syscall.Conn)
-	if !ok {
-		return 0, fmt.Errorf("a connection of network %s has no socket", c.LocalAddr().Network())
+// serve serves a client until its connection ends.
+func (s *Server) serve(c *conn) {
+	c.hangUp(c.serveAll())
+	_ = c.endWait() // hangUp has had the error
+	s.inFlight.change(c.held, 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.full = false
+}
+
+// logEnd logs why a connection ends, unless the client or the server has closed it.
+func (s *Server) logEnd(c *conn, err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+		return
 	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return 0, err
+	log := s.log.Debug // programs that do not speak the protocol must not fill the log
+	if errors.Is(err, errLimit) && c.answered {
+		log = s.log.Warn
 	}
-	var dupErr error
-	err = raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
-	return fd, errors.Join(err, dupErr)
+	log("the store hangs up on a client", zap.Stringer("client", c.RemoteAddr()), zap.Error(err))
 }

@@ -90,12 +90,12 @@ func TestWaitEndsWithItsConnection(t *testing.T) {
 	if err := s.Close(); err != nil { // now the table may be looked at
 		t.Fatal(err)
 	}
-	if table := s.loop.table; len(table.waiters) != 0 || table.bytes != 0 {
+	if table := s.table; len(table.waiters) != 0 || table.bytes != 0 {
 		t.Errorf("waits for %d keys, %d bytes", len(table.waiters), table.bytes)
 	}
 }
 
-func TestStrangersDisturbNobody(t *testing.T) {
+func TestBadClientsDisturbNobody(t *testing.T) {
 	for name, words := range map[string]string{
 		"http":            "GET / HTTP/1.1\r\nHost: store\r\n\r\n",
 		"tls":             "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -112,9 +112,9 @@ func TestStrangersDisturbNobody(t *testing.T) {
 			s, logs := serve(t, Limits{})
 			waiting, other := connect(t, s, current), connect(t, s, current)
 			waiting.ask(opWait, 1, "k")
-			stranger := &client{t: t, conn: dial(t, s)}
-			stranger.write([]byte(words))
-			stranger.hungUp()
+			intruder := &client{t: t, conn: dial(t, s)}
+			intruder.write([]byte(words))
+			intruder.hungUp()
 			other.set("k", "v")
 			if got := waiting.read(1)[0]; got != stopWaiting {
 				t.Errorf("got %d", got)
@@ -147,11 +147,11 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// admitted connects as often as it takes: that somebody has left is noticed
+// admitted connects as often as it takes: the end of a connection is noticed
 // when it is, and until then there is no place.
 func admitted(t *testing.T, s *Server) *client {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); {
 		c := connect(t, s, current)
 		c.ask(opPing)
 		if _, err := c.conn.Write([]byte("ping")); err != nil {
@@ -235,8 +235,8 @@ func TestAddsOfManyClients(t *testing.T) {
 	}
 }
 
-// Close ends those who wait, those in the middle of a request, and those who
-// never said a word; so does the end of the context.
+// Close ends clients that wait, clients in the middle of a request, and silent
+// clients. So does the end of the context.
 func TestEnd(t *testing.T) {
 	for name, byContext := range map[string]bool{"close": false, "context": true} {
 		t.Run(name, func(t *testing.T) {

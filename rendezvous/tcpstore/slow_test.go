@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
 
@@ -89,42 +88,6 @@ func TestASlowReaderGetsAll(t *testing.T) {
 	}
 }
 
-// The time for a request begins with the request, not with one before it.
-func TestEveryRequestHasItsTime(t *testing.T) {
-	l, err := newLoop(defaults(t), zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.end()
-	fd, err := unix.Dup(l.poller.bell) // anything that can be written to
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &conn{loop: l, fd: fd}
-	l.conns[int32(fd)] = c
-	receive := func(b []byte) {
-		c.in = append(c.in, b...)
-		if err := c.settle(c.serve(c.in)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	request := encode(legacy, opSet, "k", "value")
-	receive(request[:12])
-	first := c.due
-	receive(request[12:15])
-	if c.hurry == nil || c.due != first {
-		t.Errorf("the time of a request that goes on: %v, then %v", first, c.due)
-	}
-	receive(append(request[15:], request[:12]...))
-	if c.hurry == nil || !c.due.After(first) {
-		t.Errorf("the time of the next request: %v, then %v", first, c.due)
-	}
-	receive(request[12:])
-	if c.hurry != nil {
-		t.Error("a client that says nothing is hurried")
-	}
-}
-
 // A client that asks for much and takes nothing is cut off, and so is one that
 // does not finish what it began to say; others do not notice.
 func TestSlowClientsBlockNobody(t *testing.T) {
@@ -140,7 +103,7 @@ func TestSlowClientsBlockNobody(t *testing.T) {
 	}
 	unfinished.write(encode(current, opSet, "k", 100))
 	unfinished.hungUp()
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() < 2; {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() < 2; {
 		if n := other.add("n", 0); n != 1 { // and the silent are not cut off
 			t.Errorf("got %d", n)
 		}
@@ -164,7 +127,7 @@ func TestWhatIsUnderWayIsLimited(t *testing.T) {
 	if n := other.add("n", 1); n != 1 {
 		t.Errorf("got %d", n)
 	}
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
 		if time.Now().After(deadline) { // five have room, before any has finished
 			t.Fatalf("all are still there: %v", logs.All())
 		}
@@ -188,8 +151,8 @@ func TestWhatIsUnderWayIsLimited(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if s.loop.underWay.free != 1<<20 {
-		t.Errorf("%d bytes are free in the end", s.loop.underWay.free)
+	if s.inFlight.free != 1<<20 {
+		t.Errorf("%d bytes are free in the end", s.inFlight.free)
 	}
 }
 
@@ -249,7 +212,7 @@ func TestAResetWhileBlocked(t *testing.T) {
 	if err := slow.conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); logs.FilterMessage("the store hangs up on a client").Len() == 0; {
+	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() == 0; {
 		other.add("n", 1)
 		if time.Now().After(deadline) {
 			t.Fatal("the store has not noticed")
@@ -268,7 +231,8 @@ func TestAnIdleStoreSleeps(t *testing.T) {
 	half.write(encode(current, opSet, "k", 100))
 	slow.read(1)
 	slow.ask(opGet, "large") // which the store leaves where it is
-	silent.numKeys()         // the others' bytes were there before
+	silent.write(bytes.Repeat(encode(legacy, opSet, "key", "value"), 1000))
+	silent.numKeys() // the others' bytes were there before
 	const window = 400 * time.Millisecond
 	before := processorTime(t)
 	<-time.After(window)

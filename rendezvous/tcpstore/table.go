@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// table is what the clients share: keys with values, queues, and who waits
-// for which of them. It does no I/O and belongs to one goroutine. It copies
-// what it keeps. What comes out must not be written to; values of copyBelow
-// bytes or more may be kept, and stay as they are.
+// table is what the clients share: keys with values, queues, and waiters. It does no
+// I/O, and is not safe for concurrent use. It copies what it keeps. The caller must
+// not write to what it returns. A returned value of copyBelow bytes or more stays
+// unchanged; a shorter one is valid until the next call.
 type table struct {
 	limits  Limits
 	values  map[string]*entry
 	queues  map[string][][]byte   // none is empty
 	waiters map[string]*list.List // of absence, the oldest first; none is empty
 	bytes   int64                 // of all three
-	woken   []*waiter             // whose wait is over, until they are taken
 }
 
 // entry is what a key leads to. The map has pointers because a value is then
@@ -43,9 +42,9 @@ func (t *table) set(key, value []byte) error {
 	return nil
 }
 
-// compareSet stores desired when the key has the expected value, or when it
-// is missing and nothing is expected. It returns the value that the key has
-// then; to one who expected something of a missing key, what it expected.
+// compareSet stores desired if the key has the expected value, or if the key is
+// missing and expected is empty. It returns the value that the key has afterwards. If
+// the key is missing afterwards, it returns expected.
 func (t *table) compareSet(key, expected, desired []byte) ([]byte, error) {
 	e := t.values[string(key)]
 	switch {
@@ -77,7 +76,7 @@ func (t *table) add(key []byte, delta int64) (int64, error) {
 	return sum, err
 }
 
-// plus is add, and wakes nobody.
+// plus is add without waking waiters.
 func (t *table) plus(key []byte, delta int64) (int64, error) {
 	var before int64
 	if e := t.values[string(key)]; e != nil {

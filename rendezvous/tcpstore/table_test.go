@@ -44,7 +44,7 @@ func TestAddDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// A push wakes one of those who wait, the one who has waited longest.
+// A push wakes one waiter, the oldest.
 func TestPushWakesOne(t *testing.T) {
 	table := newTable(defaults(t))
 	var waiters []*waiter
@@ -136,7 +136,7 @@ type modelWait struct {
 	missing map[string]bool
 }
 
-// came tells all, or those up to the first who then waits for nothing.
+// came tells all waiters, or those up to the first that then waits for no key.
 func (m *model) came(key string, one bool) {
 	for _, w := range m.waits {
 		if !w.missing[key] {

@@ -52,7 +52,7 @@ func play(t *testing.T, text string) {
 			t.Fatalf("line %d: (-want +got):\n%s", i+1, diff)
 		}
 	}
-	// Nobody may have been sent anything else.
+	// No client may have been sent more.
 	for who, c := range clients {
 		if err := s.Close(); err != nil {
 			t.Error(err)

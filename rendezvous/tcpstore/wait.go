@@ -5,9 +5,9 @@ import "container/list"
 // waiter waits until each of its keys has been there once. A key that is
 // deleted again still counts, as it does with PyTorch.
 type waiter struct {
-	owner   *conn // whom to tell
 	missing []missing
-	left    int // how many of missing have not come
+	left    int           // how many of missing have not come; final when done is closed
+	done    chan struct{} // closed when all have come, and when the wait is given up
 }
 
 type missing struct {
@@ -25,8 +25,8 @@ func (t *table) check(keys [][]byte) bool {
 	return true
 }
 
-// wait returns who waits for those keys that are not there, nil when all are.
-// The caller ends it with giveUp unless it is done.
+// wait returns a waiter for the keys that are missing, nil if none is.
+// The caller ends the wait with giveUp, unless all keys have come.
 func (t *table) wait(keys [][]byte) (*waiter, error) {
 	var absent []string
 	for _, key := range keys {
@@ -37,8 +37,8 @@ func (t *table) wait(keys [][]byte) (*waiter, error) {
 	return t.enlist(absent)
 }
 
-// barrier counts a rank in, and returns who waits for the others: nil for the
-// last one, who wakes them.
+// barrier counts a rank, and returns a waiter for the other ranks. For the last rank
+// it returns nil, and wakes the others.
 func (t *table) barrier(key []byte, worldSize int64) (*waiter, error) {
 	arrived, err := t.plus(key, 1)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *table) enlist(keys []string) (*waiter, error) {
 	if err := t.grow(bytes); err != nil {
 		return nil, err
 	}
-	w := &waiter{missing: make([]missing, len(keys)), left: len(keys)}
+	w := &waiter{missing: make([]missing, len(keys)), left: len(keys), done: make(chan struct{})}
 	for i, key := range keys {
 		if t.waiters[key] == nil {
 			t.waiters[key] = list.New()
@@ -86,13 +86,13 @@ type absence struct {
 	i int
 }
 
-// wakeAll tells everybody who waits for a key that it has come.
+// wakeAll tells all waiters of a key that it has come.
 func (t *table) wakeAll(key []byte) {
 	for t.wakeNext(key) {
 	}
 }
 
-// wakeNext tells the one who has waited longest for a key that it has come.
+// wakeNext tells the oldest waiter of a key that it has come.
 func (t *table) wakeNext(key []byte) bool {
 	waiting := t.waiters[string(key)]
 	if waiting == nil {
@@ -102,20 +102,18 @@ func (t *table) wakeNext(key []byte) bool {
 	t.strike(a.w, a.i)
 	a.w.left--
 	if a.w.left == 0 {
-		t.woken = append(t.woken, a.w)
+		close(a.w.done)
 	}
 	return true
 }
 
-// takeWoken returns those whose wait is over since the last call.
-func (t *table) takeWoken() []*waiter {
-	woken := t.woken
-	t.woken = nil
-	return woken
-}
-
-// giveUp ends a wait. Those who are done may give up too.
+// giveUp ends a wait for keys that have not all come. It may be called once for a
+// wait, also after the wait has ended.
 func (t *table) giveUp(w *waiter) {
+	if w.left == 0 {
+		return
+	}
+	close(w.done)
 	for i := range w.missing {
 		if w.missing[i].place != nil {
 			t.strike(w, i)

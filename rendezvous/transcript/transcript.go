@@ -1,5 +1,5 @@
 // Package transcript replays stories about state machines, for their tests. A story is a file
-// under testdata. A line of it is an input to the machine; the indented lines below are what
+// under testdata. A line of it is an input to the state machine; the indented lines below are what
 // comes of it, which the test compares, and rewrites with -update. A # begins a comment.
 package transcript
 
@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts with what the machine does now")
+var update = flag.Bool("update", false, "rewrite the transcripts with what the state machine does now")
 
 // indent stands before what comes of an input.
 const indent = "    "
 
 // Replay runs every story in testdata as a test of its own. begin returns what tells a new
-// machine a line, and what comes of it, a line each.
+// state machine a line, and what comes of it, a line each.
 func Replay(t *testing.T, begin func(t *testing.T) (tell func(line string) []string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")

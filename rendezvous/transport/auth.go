@@ -1,5 +1,20 @@
-// Package transport is what all gRPC servers and clients of the project
-// have in common: limits, the job's token, mutual TLS, and listeners that can hang up.
+// Package transport has what all gRPC servers and clients of the project
+// share: limits, the token of a job, mutual TLS, and listeners that can hang up.
+//
+// # Limits against clients without credentials
+//
+// A call without the token is rejected from its headers, before its message is
+// read. Otherwise many calls with large messages could take the server's memory.
+// A new connection must complete its handshake within [HandshakeTimeout].
+//
+// A server takes at most half of the file descriptors that its process may have:
+// see [MostConnections]. The agent needs the others to start workers.
+//
+// # Errors that a retry does not repair
+//
+// gRPC retries a connection whose TLS handshake fails. If the cause is a wrong
+// certificate, or TLS on one side only, a retry does not help. [TLS.Client] then
+// reports a sentence that says what is wrong and which flags to change.
 package transport
 
 import (
@@ -25,10 +40,9 @@ const (
 	tokenPrefix = "Bearer "
 )
 
-// requireToken refuses calls that do not carry the job's token, where there is
-// one, with codes.Unauthenticated. It does so as soon as it knows the call's
-// headers: an interceptor comes after the message of a unary call has been read, and
-// many of those would be much memory for a stranger to take.
+// requireToken rejects calls that do not carry the token, if there is one, with
+// codes.Unauthenticated. It is a tap handle, which runs when the headers are known.
+// An interceptor would run after the message of a unary call has been read.
 func requireToken(token string) tap.ServerInHandle {
 	return func(ctx context.Context, call *tap.Info) (context.Context, error) {
 		if err := checkToken(call.Header, token); err != nil {

@@ -18,7 +18,7 @@ const (
 )
 
 // clientKeepalive asks now and then whether the server is there. A local one that is gone
-// has hung up, and one that has yet to get a turn on a busy machine is there.
+// has hung up, and one that has yet to get a turn on a busy host is there.
 func clientKeepalive(local bool) keepalive.ClientParameters {
 	p := keepalive.ClientParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, PermitWithoutStream: true}
 	if local {

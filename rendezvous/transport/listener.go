@@ -7,8 +7,8 @@ import (
 )
 
 // MostConnections is how many connections a server takes at once: 65,536, but no more
-// than half the file descriptors that the process may have. With the others an agent
-// starts workers, whoever floods its ports.
+// than half the file descriptors that the process may have. The agent
+// needs the others to start workers, also while clients flood its ports.
 func MostConnections() int {
 	const most = 1 << 16
 	var files syscall.Rlimit
@@ -18,9 +18,9 @@ func MostConnections() int {
 	return int(min(most, files.Cur/2))
 }
 
-// Listener is a listener that has so many connections at most, and can end them. A grpc.Server that is
-// stopped does so only for those that have shaken hands, and waits for the
-// others: whoever connects and says nothing would keep it.
+// Listener limits the number of its connections, and can close them all. A grpc.Server
+// that stops closes only connections whose handshake is complete, and waits for the
+// others: a client that connects and stays silent would delay the stop.
 type Listener struct {
 	net.Listener
 	most int

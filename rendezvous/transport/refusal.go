@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// explain makes a sentence of why a server and this node do not trust each other;
-// nil if it was the network that failed.
+// explain says why a server and this node do not accept each other. It returns nil
+// if the network failed.
 func (t *TLS) explain(server string, _ byte, err error) error {
 	var (
 		untrusted *tls.CertificateVerificationError
@@ -17,7 +17,7 @@ func (t *TLS) explain(server string, _ byte, err error) error {
 	)
 	switch {
 	case errors.As(err, &untrusted):
-		return fmt.Errorf("%w: the certificate of the server at %s %s", ErrTLS, server, t.flaw(untrusted.Err, "server"))
+		return fmt.Errorf("%w: the certificate of the server at %s %s", ErrTLS, server, t.problem(untrusted.Err, "server"))
 	case errors.As(err, &plain):
 		return fmt.Errorf("%w: the server at %s does not speak TLS: give all nodes --tls-cert, --tls-key and --tls-ca, or none of them", ErrTLS, server)
 	case errors.As(err, &alert) && alert.Op == "remote error": // as crypto/tls names the other side's alerts
@@ -27,10 +27,10 @@ func (t *TLS) explain(server string, _ byte, err error) error {
 	return nil
 }
 
-// explainPlain knows a server that wants TLS by its alert.
+// explainPlain recognizes a server that requires TLS by its alert.
 func explainPlain(server string, first byte, _ error) error {
 	if first != recordAlert {
 		return nil
 	}
-	return fmt.Errorf("%w: the server at %s wants TLS: give this node --tls-cert, --tls-key and --tls-ca, as it has", ErrTLS, server)
+	return fmt.Errorf("%w: the server at %s requires TLS: give this node --tls-cert, --tls-key and --tls-ca, as it has", ErrTLS, server)
 }

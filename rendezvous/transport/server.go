@@ -26,7 +26,7 @@ const (
 const HandshakeTimeout = 10 * time.Second
 
 // NewServer returns a server with the project's limits, which asks for the token
-// on every call. With an empty token everybody may call whom the credentials let in.
+// on every call. With an empty token every client that the credentials admit may call.
 // Local clients that are silent are not asked whether they are there, see clientKeepalive.
 func NewServer(creds credentials.TransportCredentials, token string, local bool) *grpc.Server {
 	alive := keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrTLS says that two nodes do not come to trust each other.
+// ErrTLS says that two nodes do not accept each other.
 var ErrTLS = errors.New("no TLS connection")
 
 // TLSFiles name what a node needs for mutual TLS, all in PEM.
@@ -22,9 +22,9 @@ type TLSFiles struct {
 	ServerName string `json:"server_name,omitempty"`
 }
 
-// TLS is a node's part in mutual TLS, of version 1.3 alone: both ends of a
-// connection show a certificate that an authority of the job has signed. A nil
-// TLS is plain text.
+// TLS is the configuration of a node for mutual TLS 1.3. Both ends of a connection
+// show a certificate that an authority of the job has signed. A nil TLS means plain
+// text.
 type TLS struct {
 	files TLSFiles
 	roots *x509.CertPool
@@ -49,7 +49,7 @@ func LoadTLS(files TLSFiles) (*TLS, error) {
 		Roots: t.roots, Intermediates: intermediates(own), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the certificate in %s %s", files.Cert, t.flaw(err, "client"))
+		return nil, fmt.Errorf("the certificate in %s %s", files.Cert, t.problem(err, "client"))
 	}
 	return t, nil
 }
@@ -96,8 +96,8 @@ func (t *TLS) config() *tls.Config {
 	}
 }
 
-// flaw says what is wrong with a certificate, of a client or a server.
-func (t *TLS) flaw(err error, role string) string {
+// problem says what is wrong with a certificate, of a client or a server.
+func (t *TLS) problem(err error, role string) string {
 	var (
 		invalid x509.CertificateInvalidError
 		host    x509.HostnameError

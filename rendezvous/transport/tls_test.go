@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds waits that nothing should reach.
-const patience = 30 * time.Second
+// testTimeout bounds waits that nothing should reach.
+const testTimeout = 30 * time.Second
 
 // serve serves a health service, on 127.0.0.1.
 func serve(t *testing.T, t13 *transport.TLS) (address string) {
@@ -58,7 +58,7 @@ func serveOn(t *testing.T, l net.Listener, t13 *transport.TLS) {
 // never will be.
 func call(t *testing.T, t13 *transport.TLS, address string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
@@ -103,7 +103,7 @@ func TestBothSidesAreVerified(t *testing.T) {
 		"another name":         {good, byName, "is not for node0.example"},
 		"not a server":         {ours.Load(onlyFor(x509.ExtKeyUsageClientAuth), "127.0.0.1"), good, "is not for a server: its extended key usage lacks serverAuth"},
 		"another authority":    {theirs.Load(nil, "127.0.0.1"), good, "was not signed by an authority in "},
-		"a plain client":       {good, nil, "wants TLS: give this node --tls-cert, --tls-key and --tls-ca"},
+		"a plain client":       {good, nil, "requires TLS: give this node --tls-cert, --tls-key and --tls-ca"},
 		"a plain server":       {nil, good, "does not speak TLS: give all nodes"},
 		"a client of another":  {good, mixed(t, ours, theirs), "refuses this node, with the certificate in "},
 		"a server that lapsed": {lapsed(t, ours, "127.0.0.1"), good, "has expired or is not valid yet: it is valid from "},
@@ -227,7 +227,7 @@ func TestWeakClientsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer raw.Close()
-			if err := raw.SetDeadline(time.Now().Add(patience)); err != nil {
+			if err := raw.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 				t.Fatal(err)
 			}
 			conn := tls.Client(raw, tt.config)

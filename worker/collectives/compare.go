@@ -23,7 +23,8 @@ func (r *run) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 		covered += s.Count
 	}
 	if covered != t.RecvCount() {
-		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.Algorithm.Collective, covered, t.RecvCount())
+		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.Algorithm.Collective, covered,
+			t.RecvCount())
 	}
 	if t.InPlace {
 		return all, nil
@@ -37,30 +38,34 @@ func (r *run) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 // compareResidualOut compares the sums with the residual added.
 func (r *run) compareResidualOut(ctx context.Context, t trial) (reference.Verdict, error) {
 	known, call := t.epilogue(), r.place(t.Case)
-	return r.compareElements(ctx, t.in, call.Epilogue.ResidualOut, call.Count, func(in reference.Input, got []byte) reference.Verdict {
-		known.In = in
-		return known.ResidualOut(got)
-	})
+	return r.compareElements(ctx, t.in, call.Epilogue.ResidualOut, call.Count,
+		func(in reference.Input, got []byte) reference.Verdict {
+			known.In = in
+			return known.ResidualOut(got)
+		})
 }
 
 // compareSegment compares a segment of the output that begins at an offset. The
 // verdict's index is that of the output.
-func (r *run) compareSegment(ctx context.Context, t trial, output int64, s reference.Segment) (reference.Verdict, error) {
+func (r *run) compareSegment(ctx context.Context, t trial, output int64,
+	s reference.Segment,
+) (reference.Verdict, error) {
 	in, size := t.in, t.Call.DType.Size
 	in.First = s.First
-	v, err := r.compareElements(ctx, in, output+s.At*int64(size), s.Count, func(in reference.Input, got []byte) reference.Verdict {
-		known := t.epilogue()
-		known.In = in
-		switch {
-		case s.Source == reference.Reduced:
-			return known.Result(got)
-		case s.Source == reference.Copied:
-			return in.From(s.From, got)
-		}
-		v := reference.Filled(got, size, verify.Poison)
-		v.First += in.First
-		return v
-	})
+	v, err := r.compareElements(ctx, in, output+s.At*int64(size), s.Count,
+		func(in reference.Input, got []byte) reference.Verdict {
+			known := t.epilogue()
+			known.In = in
+			switch {
+			case s.Source == reference.Reduced:
+				return known.Result(got)
+			case s.Source == reference.Copied:
+				return in.From(s.From, got)
+			}
+			v := reference.Filled(got, size, verify.Poison)
+			v.First += in.First
+			return v
+		})
 	v.First += s.At - s.First
 	return v, err
 }

@@ -30,7 +30,8 @@ func (r *run) merge(c workload.Case, all []measure.Measurement) result.Result {
 		Collective: c.Algorithm.Collective, Algorithm: c.Algorithm.Name, Blocks: c.Call.Blocks, Why: c.Why,
 		Library: r.Libraries.Title(libraryOf(c)),
 		DType:   c.Call.DType.Name, Op: string(c.Call.Op), Root: -1, Epilogue: string(c.Call.Epilogue.Kind),
-		Bytes: c.Bytes(), Count: c.Call.Count, InPlace: c.InPlace, Alone: c.OutOfPlaceOnly, Mode: "stream", Asked: c.Requested,
+		Bytes: c.Bytes(), Count: c.Call.Count, InPlace: c.InPlace, Alone: c.OutOfPlaceOnly, Mode: "stream",
+		Asked: c.Requested,
 	}
 	if c.RequestedBytes != res.Bytes {
 		res.AskedBytes = c.RequestedBytes

@@ -18,11 +18,13 @@ import (
 // is wrong anywhere is wrong.
 func TestMerge(t *testing.T) {
 	cases := casesOf(t, workload.Job{
-		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"half"}, Ops: []string{"sum"}, Sizes: []int64{1 << 22},
+		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"half"}, Ops: []string{"sum"},
+		Sizes: []int64{1 << 22},
 	}, 4)
 	c := cases[1] // in place
 	r := &run{
-		Rank: &rank.Rank{World: 4, Libraries: library.New(library.Options{})}, job: workload.Job{Verify: true, GraphReplays: 3},
+		Rank:       &rank.Rank{World: 4, Libraries: library.New(library.Options{})},
+		job:        workload.Job{Verify: true, GraphReplays: 3},
 		collective: must(kernels.Find("allreduce")),
 	}
 	bad := result.Mismatch{Rank: 3, Wrong: 5, Index: 7, Want: "0x01", Got: "0x02", Phase: "before timing"}
@@ -37,7 +39,8 @@ func TestMerge(t *testing.T) {
 	wrong := int64(7)
 	algbw := float64(1<<22) / 100e-6 / 1e9
 	want := result.Result{
-		Collective: "allreduce", Algorithm: "twoshot_push", Asked: "auto", Why: "an estimate; nothing measured is at hand", DType: "half", Op: "sum", Root: -1,
+		Collective: "allreduce", Algorithm: "twoshot_push", Asked: "auto", Why: "an estimate; nothing measured is at hand",
+		DType: "half", Op: "sum", Root: -1,
 		Bytes: 1 << 22, Count: 1 << 21, InPlace: true, Mode: "graph", Wrong: &wrong,
 		Mismatches: []result.Mismatch{bad, worse}, Time: slow, SlowestRank: 1, RankTimes: []float64{50, 100, 99, 1},
 		AlgBW: algbw, BusBW: algbw * 1.5,

@@ -81,7 +81,9 @@ func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
 			Method: "copy engine, all ranks at once to all peers at once",
 		}
 	}
-	return result.Ceiling{CopyOut: inTurns, Bytes: bytes, Method: "copy engine, all ranks at once to one peer after the other"}
+	return result.Ceiling{
+		CopyOut: inTurns, Bytes: bytes, Method: "copy engine, all ranks at once to one peer after the other",
+	}
 }
 
 // measure measures both ways. For a single peer they are the same.

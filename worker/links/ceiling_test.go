@@ -15,16 +15,27 @@ import (
 // The way of copying counts that is faster for the slowest rank. Where no clock goes
 // there is no ceiling.
 func TestCeilingOf(t *testing.T) {
-	const turns, once = "copy engine, all ranks at once to one peer after the other", "copy engine, all ranks at once to all peers at once"
+	const turns, once = "copy engine, all ranks at once to one peer after the other",
+		"copy engine, all ranks at once to all peers at once"
 	for name, c := range map[string]struct {
 		all  []copyRates
 		want result.Ceiling
 	}{
-		"behind a switch":    {[]copyRates{{390, 380}, {391, 385}, {392, 370}}, result.Ceiling{CopyOut: []float64{390, 391, 392}, Bytes: 1000, Method: turns}},
-		"links of their own": {[]copyRates{{50, 150}, {49, 149}, {48, 151}}, result.Ceiling{CopyOut: []float64{150, 149, 151}, Bytes: 1000, Method: once}},
-		"one of them slow":   {[]copyRates{{50, 150}, {49, 20}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns}},
-		"one peer":           {[]copyRates{{50, 0}, {49, 0}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns}},
-		"no clock":           {[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock stands still while it copies"}},
+		"behind a switch": {
+			[]copyRates{{390, 380}, {391, 385}, {392, 370}},
+			result.Ceiling{CopyOut: []float64{390, 391, 392}, Bytes: 1000, Method: turns},
+		},
+		"links of their own": {
+			[]copyRates{{50, 150}, {49, 149}, {48, 151}},
+			result.Ceiling{CopyOut: []float64{150, 149, 151}, Bytes: 1000, Method: once},
+		},
+		"one of them slow": {
+			[]copyRates{{50, 150}, {49, 20}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns},
+		},
+		"one peer": {[]copyRates{{50, 0}, {49, 0}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns}},
+		"no clock": {
+			[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock stands still while it copies"},
+		},
 	} {
 		if diff := cmp.Diff(c.want, ceilingOf(c.all, 1000)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

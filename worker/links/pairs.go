@@ -20,7 +20,9 @@ import (
 // CheckPairs checks every ordered pair of ranks: one at a time unless the job says otherwise,
 // so that each has the machine to itself. It then measures the bandwidth with as many pairs
 // at a time as there are ranks. Rank 0 reports what all ranks found.
-func CheckPairs(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities, layout workload.PairLayout) error {
+func CheckPairs(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities,
+	layout workload.PairLayout,
+) error {
 	if caps.NoPeerAccess != "" {
 		if r.ID != 0 {
 			return nil
@@ -64,14 +66,19 @@ type pairFindings struct {
 	Received []result.Compared `json:"received"` // by peer
 }
 
-func newPairCheck(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities, l workload.PairLayout) (*pairCheck, error) {
+func newPairCheck(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities,
+	l workload.PairLayout,
+) (*pairCheck, error) {
 	prober, err := probe.New(r.Comm, r.Stream, r.Comm.Local(l.Report), caps.LeastSMs())
 	if err != nil {
 		return nil, err
 	}
-	c := &pairCheck{Rank: r, job: job, layout: l, prober: prober, faults: verify.NewFaults(job.Inject, r.ID), found: pairFindings{
-		Sent: make([]result.Pair, r.World), Received: make([]result.Compared, r.World),
-	}}
+	c := &pairCheck{
+		Rank: r, job: job, layout: l, prober: prober, faults: verify.NewFaults(job.Inject, r.ID),
+		found: pairFindings{
+			Sent: make([]result.Pair, r.World), Received: make([]result.Compared, r.World),
+		},
+	}
 	return c, c.do(ctx, func() error { return prober.Ring(r.Comm.Local(l.Ring), l.Lines) })
 }
 
@@ -120,7 +127,8 @@ func (c *pairCheck) send(ctx context.Context, to int) (err error) {
 	}
 	walk, err := c.prober.Read()
 	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // else the link is known to be wrong
-		err = fmt.Errorf("a walk through the memory of rank %d did not come back: its memory was overwritten, or reads of it are wrong", to)
+		err = fmt.Errorf("a walk through the memory of rank %d did not come back: its memory was overwritten, "+
+			"or reads of it are wrong", to)
 	}
 	pair.LatencyNS = float64(walk.Nanoseconds) / float64(l.Lines)
 	return err

@@ -10,7 +10,8 @@ import (
 
 func TestOrderIsAPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		seed, pass, n := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1000).Draw(t, "pass"), rapid.IntRange(0, 9).Draw(t, "n")
+		seed, pass, n := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1000).Draw(t, "pass"),
+			rapid.IntRange(0, 9).Draw(t, "n")
 		got := Order(seed, pass, n)
 		if diff := cmp.Diff(got, Order(seed, pass, n)); diff != "" {
 			t.Errorf("two ranks differ: %s", diff)

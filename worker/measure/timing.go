@@ -12,7 +12,9 @@ import (
 
 // Calls enqueues so many calls back to back on the rank's stream, with an event between
 // them, and returns how long each took. library is the one that does the calls, or empty.
-func Calls(ctx context.Context, r *rank.Rank, library string, calls int, enqueue func() error) ([]time.Duration, error) {
+func Calls(ctx context.Context, r *rank.Rank, library string, calls int,
+	enqueue func() error,
+) ([]time.Duration, error) {
 	events, err := r.NewEvents(calls + 1)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,9 @@ type Sample struct{ Took, OnHost time.Duration }
 // The ranks meet twice: first their processes, so that none is far ahead, then their streams,
 // so that no rank's time includes the others' lateness. Of two batches the second counts: the
 // caches are warm, and the stream does not wait for the host.
-func Batch(ctx context.Context, r *rank.Rank, library string, events rank.Events, enqueue func() error) (s Sample, err error) {
+func Batch(ctx context.Context, r *rank.Rank, library string, events rank.Events,
+	enqueue func() error,
+) (s Sample, err error) {
 	if err := r.Peers.Meet(ctx, "batch"); err != nil {
 		return s, err
 	}

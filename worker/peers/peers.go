@@ -67,7 +67,9 @@ func (p *Peers) Join(ctx context.Context) (err error) {
 	ctx, cancel := p.Within(ctx)
 	defer cancel()
 	o := p.options
-	member := rendezvous.Member{Rank: o.Rank, LocalRank: o.LocalRank, WorldSize: o.WorldSize, Host: p.host, PID: os.Getpid()}
+	member := rendezvous.Member{
+		Rank: o.Rank, LocalRank: o.LocalRank, WorldSize: o.WorldSize, Host: p.host, PID: os.Getpid(),
+	}
 	p.group, err = rendezvous.Join(ctx, o.Target, member, rendezvous.Options{Token: o.Token, TLS: o.TLS, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("joining the rendezvous: %w", err)

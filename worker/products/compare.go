@@ -75,7 +75,9 @@ func (p *run) compareResult(ctx context.Context, t trial) error {
 }
 
 // judgeElements downloads elements of the result and judges them.
-func (p *run) judgeElements(ctx context.Context, t trial, first int64, q []reference.Quantities, single bool) (v reference.Verdict, n reference.Norms, err error) {
+func (p *run) judgeElements(ctx context.Context, t trial, first int64, q []reference.Quantities,
+	single bool,
+) (v reference.Verdict, n reference.Norms, err error) {
 	size := int64(t.Problem.DType.Size)
 	from := p.Comm.Local(t.ResultAt(t.call) + first*size)
 	err = p.staging.Download(ctx, "the result", from, int64(len(q))*size, func(got []byte, at int64) {

@@ -13,7 +13,10 @@ import (
 
 // Errors that are too large together make a result wrong, though none is by itself.
 func TestErrorsTooLargeTogether(t *testing.T) {
-	c := workload.ProductCase{Operation: matmul.Operations()[0], Algorithm: matmul.Operations()[0].Algorithms[0], Problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half}}
+	c := workload.ProductCase{
+		Operation: matmul.Operations()[0], Algorithm: matmul.Operations()[0].Algorithms[0],
+		Problem: matmul.Problem{M: 8, N: 4, K: 8, DType: collective.Half},
+	}
 	for _, tt := range []struct {
 		norms reference.Norms
 		wrong int64 // found before, by themselves

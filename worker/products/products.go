@@ -1,4 +1,8 @@
 // Package products verifies and times products of matrices that are spread over the ranks.
+//
+// Every algorithm is verified twice: with small integers, whose result is the same in any
+// order of additions, and with random numbers, whose result lies within derived bounds. An
+// algorithm that does not communicate is verified against its rank's own product.
 package products
 
 import (
@@ -18,7 +22,9 @@ import (
 
 // Run measures the cases, in step with the peers: the cases of a problem side by side where
 // the job is in passes. Rank 0 reports the results.
-func Run(ctx context.Context, r *rank.Rank, job workload.Job, cases []workload.ProductCase, caps workload.Capabilities, layout workload.ProductLayout) error {
+func Run(ctx context.Context, r *rank.Rank, job workload.Job, cases []workload.ProductCase, caps workload.Capabilities,
+	layout workload.ProductLayout,
+) error {
 	p, err := newRun(ctx, r, job, caps, layout)
 	if err != nil {
 		return fmt.Errorf("preparing the products: %w", err)
@@ -49,7 +55,9 @@ type run struct {
 }
 
 // newRun makes the streams, and clears the counters that last from call to call.
-func newRun(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities, layout workload.ProductLayout) (*run, error) {
+func newRun(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.Capabilities,
+	layout workload.ProductLayout,
+) (*run, error) {
 	copies, err := r.Device.NewStream(cudart.HighPriority)
 	if err != nil {
 		return nil, fmt.Errorf("creating a stream for copies: %w", err)

@@ -50,8 +50,9 @@ func drawing(recording matmul.Recording, problem matmul.Problem, world int) trac
 			continue
 		}
 		r.Tiles = append(r.Tiles, trace.Tile{
-			Number: i, Block: int(t.Block), Row: int64(t.Row), Column: int64(t.Column), Shard: int(int64(t.Row) / shardRows), Slices: int(t.Slices),
-			Wait: int64(t.Wait), Begin: int64(t.Begin), End: int64(t.End),
+			Number: i, Block: int(t.Block), Row: int64(t.Row), Column: int64(t.Column), Shard: int(int64(t.Row) / shardRows),
+			Slices: int(t.Slices),
+			Wait:   int64(t.Wait), Begin: int64(t.Begin), End: int64(t.End),
 		})
 	}
 	for _, c := range recording.Copies {

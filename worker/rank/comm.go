@@ -11,7 +11,9 @@ import (
 
 // Connect joins the libraries that the plan needs, makes the communicator on the shared
 // memory, and waits until all ranks are ready.
-func (r *Rank) Connect(ctx context.Context, plan workload.Plan, caps workload.Capabilities, layout workload.Layout) error {
+func (r *Rank) Connect(ctx context.Context, plan workload.Plan, caps workload.Capabilities,
+	layout workload.Layout,
+) error {
 	r.Status.Begin(phases.Enter)
 	joined, err := r.Libraries.Join(ctx, plan.Needs)
 	if err != nil {
@@ -27,7 +29,9 @@ func (r *Rank) Connect(ctx context.Context, plan workload.Plan, caps workload.Ca
 	return nil
 }
 
-func (r *Rank) newComm(caps workload.Capabilities, layout workload.Layout, joined map[string]collective.Library) (err error) {
+func (r *Rank) newComm(caps workload.Capabilities, layout workload.Layout,
+	joined map[string]collective.Library,
+) (err error) {
 	job := r.options.Job
 	r.Comm, err = collective.New(collective.Config{
 		Device:        r.Device,
@@ -38,8 +42,8 @@ func (r *Rank) newComm(caps workload.Capabilities, layout workload.Layout, joine
 		ScratchOffset: layout.Scratch,
 		PacketOffset:  layout.Packets,
 		PacketBytes:   layout.PacketBytes,
-		MailOffset:    layout.Mailboxes,
-		MailBytes:     layout.MailboxBytes,
+		MailboxOffset: layout.Mailboxes,
+		MailboxBytes:  layout.MailboxBytes,
 		SMs:           caps.LeastSMs(),
 		MaxBlocks:     job.MaxBlocks,
 		PDL:           caps.PDL,

@@ -96,7 +96,8 @@ func (r *Rank) compareAccess(ctx context.Context, devices []cudart.Info) (noPeer
 			return whyUnreachable(rank, a.Unreachable[0]), "", nil
 		}
 		if len(a.NoAtomics) > 0 && noAtomics == "" {
-			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics (nvidia-smi topo -p2p a shows which have)", rank, a.NoAtomics[0])
+			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics "+
+				"(nvidia-smi topo -p2p a shows which have)", rank, a.NoAtomics[0])
 		}
 	}
 	return "", noAtomics, nil
@@ -114,7 +115,8 @@ func (r *Rank) checkAccess(devices []cudart.Info) (mine access, err error) {
 			continue
 		}
 		if can, err = symm.HasPeerAtomics(r.Device, info); err != nil {
-			return mine, fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.options.Ordinal, peer, err)
+			return mine, fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.options.Ordinal, peer,
+				err)
 		}
 		if !can {
 			mine.NoAtomics = append(mine.NoAtomics, peer)
@@ -124,5 +126,6 @@ func (r *Rank) checkAccess(devices []cudart.Info) (mine access, err error) {
 }
 
 func whyUnreachable(rank, peer int) string {
-	return fmt.Sprintf("the GPU of rank %d cannot reach the GPU of rank %d peer to peer (nvidia-smi topo -p2p r shows which GPUs can)", rank, peer)
+	return fmt.Sprintf("the GPU of rank %d cannot reach the GPU of rank %d peer to peer "+
+		"(nvidia-smi topo -p2p r shows which GPUs can)", rank, peer)
 }

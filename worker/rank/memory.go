@@ -15,7 +15,9 @@ import (
 // ShareMemory allocates memory for the plan's cases and maps the peers'. It returns where
 // buffers lie. It may turn out only now that GPUs have no peer access, or no multicast
 // address: all ranks then choose again, and plan and caps change.
-func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan, caps *workload.Capabilities) (workload.Layout, error) {
+func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan,
+	caps *workload.Capabilities,
+) (workload.Layout, error) {
 	if err := r.Status.Announce("sharing memory with the peers"); err != nil {
 		return workload.Layout{}, err
 	}
@@ -124,7 +126,10 @@ func (s *settlement) memoryOptions(bytes int64) (symm.Options, error) {
 	traits := o.Kind.Traits()
 	switch {
 	case s.caps.NoPeerAccess != "" && !job.SpansMachines() && traits.PeerAccess:
-		return o, &workload.Unavailable{Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind, s.caps.NoPeerAccess)}
+		return o, &workload.Unavailable{
+			Reason: fmt.Sprintf("memory cannot be shared by %s: %s; --symm auto falls back to host memory", o.Kind,
+				s.caps.NoPeerAccess),
+		}
 	case traits.Library != "":
 		heap, err := s.Libraries.Heap(traits.Library, bytes, !job.SpansMachines())
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 // Across machines each rank's memory is its own.
 func TestMemoryAcrossMachinesIsPrivate(t *testing.T) {
 	job := workload.Job{
-		Collective: "allreduce", Algorithms: []string{"nccl"}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{1 << 10},
+		Collective: "allreduce", Algorithms: []string{"nccl"}, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes:      []int64{1 << 10},
 		Iterations: 1, Nodes: 2,
 	}
 	plan, err := job.Plan(4)

@@ -82,7 +82,9 @@ func New(o Options) *Rank {
 	reporter := status.New(o.Reports, o.Phases)
 	return &Rank{
 		ID: o.Rank, World: o.WorldSize, Status: reporter, options: o,
-		Libraries: library.New(library.Options{Open: o.Libraries, Paths: o.Job.LibraryPaths, Abort: o.Abort, Status: reporter}),
+		Libraries: library.New(library.Options{
+			Open: o.Libraries, Paths: o.Job.LibraryPaths, Abort: o.Abort, Status: reporter,
+		}),
 	}
 }
 

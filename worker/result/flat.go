@@ -27,7 +27,8 @@ func flat(r Result) []string {
 		wrong = integer(*r.Wrong)
 	}
 	return []string{
-		r.Collective, r.Algorithm, strconv.Itoa(r.Blocks), r.DType, r.Op, strconv.Itoa(r.Root), r.Epilogue, integer(r.Bytes), integer(r.Count),
+		r.Collective, r.Algorithm, strconv.Itoa(r.Blocks), r.DType, r.Op, strconv.Itoa(r.Root), r.Epilogue, integer(r.Bytes),
+		integer(r.Count),
 		strconv.FormatBool(r.InPlace), r.Mode, wrong,
 		decimal(r.Time.Min), decimal(r.Time.P50), decimal(r.Time.P95), decimal(r.Time.P99), decimal(r.Time.Max),
 		strconv.Itoa(r.SlowestRank), decimal(r.AlgBW), decimal(r.BusBW),

@@ -92,7 +92,8 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 // write. It refuses "-", and names the option that writes to standard output.
 func CheckFile(path string) error {
 	if path == "-" {
-		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; a file of that name is ./-")
+		return errors.New("cannot write results to -: they go to files, and with --output json to standard output; " +
+			"a file of that name is ./-")
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write results to %s: it is no regular file", path)
@@ -117,7 +118,8 @@ func resolveLinks(path string) (string, error) {
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot write results to %s: it is a symbolic link to a file that does not exist (%w); remove the link, or name another file", path, err)
+		return "", fmt.Errorf("cannot write results to %s: it is a symbolic link to a file that does not exist (%w); "+
+			"remove the link, or name another file", path, err)
 	}
 	return file, nil
 }

@@ -62,7 +62,9 @@ func TestPermissionsOfResults(t *testing.T) {
 
 func TestCheckFileRefuses(t *testing.T) {
 	directory := t.TempDir()
-	for _, path := range []string{directory, filepath.Join(directory, "missing", "x.json"), "/dev/null", "/proc/x.json", "-"} {
+	for _, path := range []string{
+		directory, filepath.Join(directory, "missing", "x.json"), "/dev/null", "/proc/x.json", "-",
+	} {
 		if err := CheckFile(path); err == nil {
 			t.Errorf("CheckFile(%q) has no objection", path)
 		}
@@ -72,7 +74,8 @@ func TestCheckFileRefuses(t *testing.T) {
 // A symbolic link stays one, and what it names is written; one that names nothing is refused.
 func TestResultsBehindALink(t *testing.T) {
 	folder := t.TempDir()
-	file, link, nowhere := filepath.Join(folder, "run1", "r.json"), filepath.Join(folder, "latest.json"), filepath.Join(folder, "nowhere.json")
+	file, link, nowhere := filepath.Join(folder, "run1", "r.json"), filepath.Join(folder, "latest.json"),
+		filepath.Join(folder, "nowhere.json")
 	err := errors.Join(
 		os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("old"), 0o600),
 		os.Symlink(filepath.Join("run1", "r.json"), link), os.Symlink("gone.json", nowhere),
@@ -100,7 +103,9 @@ func TestTopLevelKeys(t *testing.T) {
 	if err := json.Unmarshal(render(t, JSONFormat, passed()), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"schema", "version", "command", "world_size", "devices", "results", "passed", "exit_code"} {
+	for _, key := range []string{
+		"schema", "version", "command", "world_size", "devices", "results", "passed", "exit_code",
+	} {
 		if _, ok := document[key]; !ok {
 			t.Errorf("there is no key %q", key)
 		}

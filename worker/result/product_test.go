@@ -29,7 +29,9 @@ func multiplied() Report {
 	r.Results[0].Asked = "auto"
 	r.Results[2].Wrong = nil
 	r.Results[3].Wrong = pointer(3)
-	r.Results[3].Mismatches = []Mismatch{{Rank: 1, Wrong: 3, Of: 256, Index: 7, Want: "0x4040", Got: "0x4041", Phase: "after timing, in the gathered A"}}
+	r.Results[3].Mismatches = []Mismatch{
+		{Rank: 1, Wrong: 3, Of: 256, Index: 7, Want: "0x4040", Got: "0x4041", Phase: "after timing, in the gathered A"},
+	}
 	r.Memory = &Memory{Backend: "vmm", Why: "GPUs have it"}
 	r.Passed, r.ExitCode = false, 1
 	return r

@@ -46,7 +46,9 @@ func wrong() Report {
 	r := passed()
 	r.Results = r.Results[:4]
 	r.Results[1].Wrong = pointer(1)
-	r.Results[1].Mismatches = []Mismatch{{Rank: 1, Wrong: 1, Of: 256, Index: 7, Want: "0x40400000", Got: "0x40400001", Phase: "before timing"}}
+	r.Results[1].Mismatches = []Mismatch{
+		{Rank: 1, Wrong: 1, Of: 256, Index: 7, Want: "0x40400000", Got: "0x40400001", Phase: "before timing"},
+	}
 	r.Results[2].Wrong, r.Results[3].Wrong = nil, nil
 	r.Passed, r.ExitCode = false, 1
 	return r
@@ -129,8 +131,10 @@ func TestUnknownFormat(t *testing.T) {
 }
 
 func TestComplaints(t *testing.T) {
-	want := []string{"rank 1: 1 of 256 elements is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
-		"the first is element 7: wanted 0x40400000, found 0x40400001"}
+	want := []string{
+		"rank 1: 1 of 256 elements is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
+			"the first is element 7: wanted 0x40400000, found 0x40400001",
+	}
 	if diff := cmp.Diff(want, wrong().Results[1].Complaints()); diff != "" {
 		t.Error(diff)
 	}

@@ -20,9 +20,12 @@ type table struct {
 // tableHeader names the columns. Trailing blanks are nccl-tests'.
 const tableHeader = "" +
 	"#\n" +
-	"#                                                              out-of-place                       in-place          \n" +
-	"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n" +
-	"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n"
+	"#                                                              out-of-place                       " +
+	"in-place          \n" +
+	"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   " +
+	"busbw  #wrong \n" +
+	"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  " +
+	"(GB/s)         \n"
 
 func (t *table) Begin(r Report) error {
 	var b strings.Builder

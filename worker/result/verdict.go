@@ -55,7 +55,8 @@ func (r Report) Reasons() []string {
 		}
 	}
 	if r.Gate.Failed() {
-		all = append(all, fmt.Sprintf("%s of thresholds; the first: %s", count(len(r.Gate.Violations), "violation"), r.Gate.Violations[0].Text))
+		all = append(all, fmt.Sprintf("%s of thresholds; the first: %s", count(len(r.Gate.Violations), "violation"),
+			r.Gate.Violations[0].Text))
 	}
 	if len(all) == 0 {
 		all = append(all, fmt.Sprintf("the run ended with exit code %d", r.ExitCode))

@@ -45,7 +45,8 @@ func TestVerdicts(t *testing.T) {
 func TestNoneWrong(t *testing.T) {
 	verified, unverified := Result{Wrong: new(int64)}, Result{}
 	for want, results := range map[string][]Result{
-		"0 OK": {verified, verified}, "not verified": {unverified}, "0 OK, 1 of 2 results not verified": {verified, unverified},
+		"0 OK": {verified, verified}, "not verified": {unverified},
+		"0 OK, 1 of 2 results not verified": {verified, unverified},
 	} {
 		if got := noneWrong(results); got != want {
 			t.Errorf("%d results: %q, want %q", len(results), got, want)
@@ -60,7 +61,10 @@ func TestTooSlowIsNotWrong(t *testing.T) {
 	r.Passed, r.ExitCode = false, 99
 	r.Gate = &Gate{Rules: []GateRule{{}, {}}, Violations: []Violation{{}}}
 	text := string(render(t, TableFormat, r))
-	for _, line := range []string{"# Out of bounds values : 0 OK\n", "# Avg bus bandwidth    : ", "# Thresholds           : 2 rules: 1 violation FAILED\n"} {
+	for _, line := range []string{
+		"# Out of bounds values : 0 OK\n", "# Avg bus bandwidth    : ",
+		"# Thresholds           : 2 rules: 1 violation FAILED\n",
+	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("there is no line %q", line)
 		}

@@ -35,7 +35,9 @@ func (s *Staging) Upload(ctx context.Context, to cudart.DevicePtr, bytes int64, 
 
 // Download reads so many bytes, which an error calls what, and passes each chunk and its
 // offset to judge.
-func (s *Staging) Download(ctx context.Context, what string, from cudart.DevicePtr, bytes int64, judge func(got []byte, at int64)) error {
+func (s *Staging) Download(ctx context.Context, what string, from cudart.DevicePtr, bytes int64,
+	judge func(got []byte, at int64),
+) error {
 	return s.chunks(ctx, bytes, func(at, n int64) error {
 		got := resized(&s.actual, n)
 		if err := s.rank.Stream.Download(got, from+cudart.DevicePtr(at)); err != nil {
@@ -48,7 +50,9 @@ func (s *Staging) Download(ctx context.Context, what string, from cudart.DeviceP
 
 // Compare reads so many bytes, which an error calls what. It fails with ErrInputChanged if
 // they are not what fill makes.
-func (s *Staging) Compare(ctx context.Context, what string, from cudart.DevicePtr, size int64, fill func(dst []byte, at int64)) error {
+func (s *Staging) Compare(ctx context.Context, what string, from cudart.DevicePtr, size int64,
+	fill func(dst []byte, at int64),
+) error {
 	same := true
 	err := s.Download(ctx, what, from, size, func(got []byte, at int64) {
 		want := resized(&s.expected, int64(len(got)))

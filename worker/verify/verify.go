@@ -22,7 +22,8 @@ var ErrInputChanged = errors.New("the call changed its input, which it must only
 var ErrCorruptionMissed = errors.New("corruption was injected and not found: this is a bug in gpurun's verification")
 
 // ErrCheckWrong is a check by a kernel that proves nothing.
-var ErrCheckWrong = errors.New("the kernel that checks results of this size is wrong itself, or its memory was overwritten")
+var ErrCheckWrong = errors.New("the kernel that checks results of this size is wrong itself, " +
+	"or its memory was overwritten")
 
 // Describe describes what is wrong with a rank's output of so many elements of size bytes;
 // nothing wrong is no mismatch. phase says which call that was.

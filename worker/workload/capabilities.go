@@ -39,7 +39,9 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 		case !ok:
 			return needsSM(rank, d, name, call, a.MinSM(call.DType, call.Op, call.Epilogue.Kind))
 		case caps.WantPDL && (!k.Module.Arch.PDL() || sm(d) < 90):
-			return &Unavailable{fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name)}
+			return &Unavailable{
+				fmt.Sprintf("%s has no kernel for programmatic dependent launch on %s: leave --pdl at auto", name, d.Name),
+			}
 		}
 	}
 	switch {

@@ -26,7 +26,10 @@ type Case struct {
 
 // newCases are a call out of place and, where possible, in place.
 func newCases(s collective.Shape, world int, chosen choice) []Case {
-	c := Case{Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why, RequestedBytes: chosen.request.bytes}
+	c := Case{
+		Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why,
+		RequestedBytes: chosen.request.bytes,
+	}
 	if chosen.request.algorithm != c.Algorithm.Name {
 		c.Requested = chosen.request.algorithm
 	}

@@ -116,8 +116,9 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	}
 	measured, ok := c.tables.Choose(tuning.Query{
 		GPU: c.caps.Devices[0].Name, SM: c.caps.leastSM(), Collective: c.collective.Name, World: c.world(),
-		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row, Bytes: Case{Shape: c.collective.Shape, world: c.world(), Call: call}.Bytes(),
-		Able: func(name string) bool { return c.refuse(name, call) == nil },
+		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row,
+		Bytes: Case{Shape: c.collective.Shape, world: c.world(), Call: call}.Bytes(),
+		Able:  func(name string) bool { return c.refuse(name, call) == nil },
 	})
 	if ok {
 		return measured, nil
@@ -126,7 +127,9 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	if err := c.refuse(estimate, call); err != nil {
 		return c.first(call, err.Error())
 	}
-	return tuning.Choice{Algorithm: estimate, Reason: "an estimate; " + cmp.Or(measured.Reason, "nothing measured is at hand")}, nil
+	return tuning.Choice{
+		Algorithm: estimate, Reason: "an estimate; " + cmp.Or(measured.Reason, "nothing measured is at hand"),
+	}, nil
 }
 
 // first is the first algorithm that can do a call. After Plan.check, only the devices can
@@ -142,7 +145,9 @@ func (c chooser) first(call collective.Call, reason string) (tuning.Choice, erro
 			because += "; " + err.Error()
 		}
 	}
-	return tuning.Choice{}, &Unavailable{fmt.Sprintf("no algorithm of %s can do this here: %s", c.collective.Name, because)}
+	return tuning.Choice{}, &Unavailable{
+		fmt.Sprintf("no algorithm of %s can do this here: %s", c.collective.Name, because),
+	}
 }
 
 // refuse says why an algorithm cannot do a call, here or at all, or returns nil.

@@ -65,23 +65,54 @@ func TestChoose(t *testing.T) {
 		{"large", Auto, sum, gpus(4, 9), nil, "twoshot_push", 0, "an estimate"},
 		{"small", Auto, small, gpus(4, 9), nil, "oneshot_ll", 0, "an estimate"},
 		{"measured", Auto, sum, gpus(4, 9), measured, "multimem_twoshot", 24, "measured best on NVIDIA H200"},
-		{"measured, but it cannot", Auto, prod, gpus(4, 9), measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
-		{"measured, but no multicast", Auto, sum, noMulticast, measured, "twoshot_push", 0, "an estimate; multimem_twoshot, which is for all sizes, cannot do this"},
-		{"no multicast", "multimem_oneshot", sum, noMulticast, nil, "multimem_oneshot cannot run: it needs a multicast address, and multicast is off", 0, ""},
+		{
+			"measured, but it cannot", Auto, prod, gpus(4, 9), measured, "twoshot_push", 0,
+			"an estimate; multimem_twoshot, which is for all sizes, cannot do this",
+		},
+		{
+			"measured, but no multicast", Auto, sum, noMulticast, measured, "twoshot_push", 0,
+			"an estimate; multimem_twoshot, which is for all sizes, cannot do this",
+		},
+		{
+			"no multicast", "multimem_oneshot", sum, noMulticast, nil,
+			"multimem_oneshot cannot run: it needs a multicast address, and multicast is off", 0, "",
+		},
 		{"apart", Auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", Auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
-		{"apart, named", "twoshot", sum, apart, nil, "naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
+		{
+			"apart, named", "twoshot", sum, apart, nil,
+			"naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, "",
+		},
 		{"apart, named, can", "oneshot_ll", sum, apart, nil, "oneshot_ll", 0, "asked for"},
-		{"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil, "allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or oneshot_lamport or twoshot_lamport can", 0, ""},
+		{
+			"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil,
+			"allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or oneshot_lamport or " +
+				"twoshot_lamport can", 0, "",
+		},
 		{"apart, by a library", "nccl", sum, apart.withLibraries(), nil, "nccl", 0, "asked for"},
 		{"8-bit floats by a library", "nccl", f8, gpus(2, 9).withLibraries(), nil, "nccl", 0, "asked for"},
-		{"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil, "and allreduce nccl of f8e4m3 needs 9.0", 0, ""},
+		{
+			"8-bit floats by a library, old", "nccl", f8, gpus(2, 8).withLibraries(), nil,
+			"and allreduce nccl of f8e4m3 needs 9.0", 0, "",
+		},
 		{"old", "multimem_twoshot", sum, gpus(2, 8), nil, "needs 9.0", 0, ""},
 		{"not old enough", "multimem_twoshot", f8, gpus(2, 9), nil, "needs 10.0", 0, ""},
 		{"pdl", Auto, sum, pdl, nil, "twoshot_push", 0, "an estimate"},
-		{"nothing can", Auto, sum, scattered, nil, "no algorithm of allreduce can do this here: the ranks are on several machines; ", 0, ""},
-		{"pdl, and nothing can", Auto, norm, apartPDL, nil, "auto takes allreduce oneshot for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto", 0, ""},
-		{"pdl, and the best cannot", Auto, sum, pdl, tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "naive"}), "auto takes allreduce naive for 1048576 elements, which has no kernel for programmatic dependent launch: leave --pdl at auto, or name an algorithm that has one: oneshot or", 0, ""},
+		{
+			"nothing can", Auto, sum, scattered, nil,
+			"no algorithm of allreduce can do this here: the ranks are on several machines; ", 0, "",
+		},
+		{
+			"pdl, and nothing can", Auto, norm, apartPDL, nil,
+			"auto takes allreduce oneshot for 1048576 elements, which has no kernel for programmatic dependent launch: leave " +
+				"--pdl at auto", 0, "",
+		},
+		{
+			"pdl, and the best cannot", Auto, sum, pdl,
+			tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "naive"}),
+			"auto takes allreduce naive for 1048576 elements, which has no kernel for programmatic dependent launch: leave " +
+				"--pdl at auto, or name an algorithm that has one: oneshot or", 0, "",
+		},
 		{"pdl, named", "naive", sum, pdl, nil, "leave --pdl at auto", 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +120,8 @@ func TestChoose(t *testing.T) {
 			got, err := chooser{c, tt.caps, tt.tables}.choose(request{algorithm: tt.algorithm, call: tt.call})
 			if err != nil {
 				usage := tt.algorithm == Auto && tt.caps.WantPDL
-				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage || isUnavailable(err) == usage {
+				if !strings.Contains(err.Error(), tt.want) || errors.As(err, new(*UsageError)) != usage ||
+					isUnavailable(err) == usage {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
 				return
@@ -105,10 +137,14 @@ func TestChoose(t *testing.T) {
 // The length of a call's rows reaches the tables, also from a job.
 func TestChooseByRows(t *testing.T) {
 	job := small()
-	job.Algorithms, job.DTypes, job.Ops, job.Epilogue = []string{Auto}, []string{"bfloat16"}, []string{"sum"}, string(collective.RMSNorm)
+	job.Algorithms, job.DTypes, job.Ops, job.Epilogue = []string{Auto}, []string{"bfloat16"}, []string{"sum"},
+		string(collective.RMSNorm)
 	job.Tuning = tables(
 		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Algorithm: "twoshot", Blocks: 24},
-		tuning.Rule{Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Hidden: 8192, UpTo: 128 << 10, Algorithm: "oneshot", Blocks: 8},
+		tuning.Rule{
+			Collective: "allreduce", World: 4, Epilogue: collective.RMSNorm, Hidden: 8192, UpTo: 128 << 10, Algorithm: "oneshot",
+			Blocks: 8,
+		},
 	)
 	for _, tt := range []struct {
 		row, bytes int64

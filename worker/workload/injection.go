@@ -70,7 +70,8 @@ func (j Job) checkInjections(s collective.Shape, world int, requests []request) 
 		case in.Kind == Corrupt && !j.Verify:
 			return usagef("corruption is injected to see it found, and verification is off")
 		case in.Kind == Corrupt && in.Byte >= longest:
-			return usagef("cannot corrupt byte %d of rank %d, whose longest output has %d bytes, from 0 on", in.Byte, in.Rank, longest)
+			return usagef("cannot corrupt byte %d of rank %d, whose longest output has %d bytes, from 0 on", in.Byte, in.Rank,
+				longest)
 		}
 	}
 	return nil

@@ -23,7 +23,8 @@ func TestParseInjection(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "corrupt", "corrupt:", "corrupt:rank=1", "corrupt:byte=1", "explode:rank=1", "kill:rank=-1",
-		"kill:rank=x", "kill:rank=1,byte=2", "hang:rank=99999999999", "kill:rank=1,", "kill:rank", "hang:rank=1,rank=2", "corrupt:rank=1,byte=2,byte=3",
+		"kill:rank=x", "kill:rank=1,byte=2", "hang:rank=99999999999", "kill:rank=1,", "kill:rank", "hang:rank=1,rank=2",
+		"corrupt:rank=1,byte=2,byte=3",
 	} {
 		if got, err := ParseInjection(text); err == nil {
 			t.Errorf("%q became %+v", text, got)
@@ -34,12 +35,15 @@ func TestParseInjection(t *testing.T) {
 // A corruption that no output is long enough for is refused: of reduce, only the root has one.
 func TestInjectionThatMeetsNothing(t *testing.T) {
 	for want, in := range map[string]Injection{
-		"cannot corrupt byte 4 of rank 1, whose longest output has 0 bytes, from 0 on":     {Kind: Corrupt, Rank: 1, Byte: 4},
-		"cannot corrupt byte 256 of rank 0, whose longest output has 256 bytes, from 0 on": {Kind: Corrupt, Rank: 0, Byte: 256},
+		"cannot corrupt byte 4 of rank 1, whose longest output has 0 bytes, from 0 on": {Kind: Corrupt, Rank: 1, Byte: 4},
+		"cannot corrupt byte 256 of rank 0, whose longest output has 256 bytes, from 0 on": {
+			Kind: Corrupt, Rank: 0, Byte: 256,
+		},
 		"": {Kind: Corrupt, Rank: 0, Byte: 255},
 	} {
 		job := Job{
-			Collective: "reduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64, 256},
+			Collective: "reduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"},
+			Sizes:  []int64{64, 256},
 			Verify: true, Inject: []Injection{in},
 		}
 		got := ""

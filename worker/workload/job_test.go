@@ -102,7 +102,9 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 		"needless op":    func(j *Job) { j.Collective = "allgather" },
 		"no such root":   func(j *Job) { j.Collective, j.Root = "reduce", 4 },
 		"no output":      func(j *Job) { j.Collective, j.Inject = "reduce", []Injection{{Kind: Corrupt, Rank: 1}} },
-		"part of output": func(j *Job) { j.Collective, j.Inject = "reducescatter", []Injection{{Kind: Corrupt, Byte: 1 << 20}} },
+		"part of output": func(j *Job) {
+			j.Collective, j.Inject = "reducescatter", []Injection{{Kind: Corrupt, Byte: 1 << 20}}
+		},
 	} {
 		job := small()
 		job.Algorithms = []string{"auto"}
@@ -116,7 +118,9 @@ func TestSenselessJobsAreRefused(t *testing.T) {
 	if err := job.Check(73); err == nil {
 		t.Error("73 ranks are accepted")
 	}
-	for _, c := range []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "barrier"} {
+	for _, c := range []string{
+		"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "barrier",
+	} {
 		if err := jobOf(c).Check(72); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}

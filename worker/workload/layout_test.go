@@ -29,7 +29,8 @@ func buffers(l Layout, c Case, rank int) []span {
 		begin := min(call.Send, call.Recv)
 		all = append(all, span{"both", begin, begin + max(c.sendBytes(), c.RecvBytes())})
 	default:
-		all = append(all, span{"send", call.Send, call.Send + c.sendBytes()}, span{"recv", call.Recv, call.Recv + c.RecvBytes()})
+		all = append(all, span{"send", call.Send, call.Send + c.sendBytes()},
+			span{"recv", call.Recv, call.Recv + c.RecvBytes()})
 	}
 	if e := call.Epilogue; e.Kind == collective.RMSNorm {
 		all = append(all,
@@ -64,7 +65,9 @@ func TestLayoutHoldsEveryCase(t *testing.T) {
 				t.Errorf("%s: %+v overlap", c, all)
 			}
 		}
-		for _, at := range []int64{l.Packets, l.Scratch, l.Shared, l.send, l.Recv, l.weight, l.residual, l.residualOut, l.Total} {
+		for _, at := range []int64{
+			l.Packets, l.Scratch, l.Shared, l.send, l.Recv, l.weight, l.residual, l.residualOut, l.Total,
+		} {
 			if at%256 != 0 {
 				t.Errorf("layout %+v is not aligned", l)
 			}

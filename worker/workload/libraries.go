@@ -36,7 +36,8 @@ func (p Plan) Libraries() []string {
 // Needs reports whether cases use a library.
 func (p Plan) Needs(library string) bool {
 	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Library == library }) ||
-		slices.ContainsFunc(p.Products.Cases, func(c ProductCase) bool { return slices.Contains(c.Algorithm.Libraries(), library) })
+		slices.ContainsFunc(p.Products.Cases,
+			func(c ProductCase) bool { return slices.Contains(c.Algorithm.Libraries(), library) })
 }
 
 // libraries names those that the requested products use. "auto" takes none.

@@ -28,5 +28,6 @@ func withinOneMachine(c *collective.Collective, a *collective.Algorithm) string 
 	if len(names) == 0 {
 		return fmt.Sprintf("%s %s runs within one machine, and so does all of %s", c.Name, a.Name, c.Name)
 	}
-	return fmt.Sprintf("%s %s runs within one machine; across machines use --algo %s", c.Name, a.Name, strings.Join(names, " or "))
+	return fmt.Sprintf("%s %s runs within one machine; across machines use --algo %s", c.Name, a.Name,
+		strings.Join(names, " or "))
 }

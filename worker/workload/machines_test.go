@@ -9,7 +9,8 @@ import (
 // spanning is a job on two machines.
 func spanning(collective string, algorithms ...string) Job {
 	return Job{
-		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{1 << 10},
+		Collective: collective, Algorithms: algorithms, DTypes: []string{"float"}, Ops: []string{"sum"},
+		Sizes:      []int64{1 << 10},
 		Iterations: 1, Verify: true, Nodes: 2,
 	}
 }
@@ -17,13 +18,15 @@ func spanning(collective string, algorithms ...string) Job {
 func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
 	for want, job := range map[string]Job{
 		"": spanning("allreduce", "nccl", "nvshmem", Auto),
-		"allreduce oneshot runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce", "nccl", "oneshot"),
+		"allreduce oneshot runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce", "nccl",
+			"oneshot"),
 		"memory is shared by vmm within one machine, and the ranks are on 2: leave --symm at auto": {
 			Collective: "allreduce", Algorithms: []string{"nccl"}, Symm: "vmm", Nodes: 2,
 		},
 		"allreduce naive runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce", "naive"),
 		"allreduce nccl has no epilogue negate for sum of float; it has none at all": {
-			Collective: "allreduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"}, Sizes: []int64{64},
+			Collective: "allreduce", Algorithms: []string{Auto}, DTypes: []string{"float"}, Ops: []string{"sum"},
+			Sizes:    []int64{64},
 			Epilogue: "negate", Nodes: 2,
 		},
 		"reduce p2p runs within one machine; across machines use --algo nccl": spanning("reduce", "p2p"),
@@ -61,7 +64,8 @@ func TestAutoAcrossMachines(t *testing.T) {
 	}
 	c.caps.Missing = map[string]string{"nccl": "no libnccl.so.2", "nvshmem": "no libnvshmem_host.so.3"}
 	_, err = c.choose(p.requests[0])
-	if !isUnavailable(err) || !strings.Contains(err.Error(), "nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
+	if !isUnavailable(err) || !strings.Contains(err.Error(),
+		"nccl cannot run: no libnccl.so.2; allreduce nvshmem cannot run: no libnvshmem_host.so.3") {
 		t.Errorf("without libraries: %v", err)
 	}
 	if err := c.refuse("twoshot", p.requests[0].call); !isUnavailable(err) {

@@ -95,7 +95,8 @@ func (j Job) checkRanges(s collective.Shape, world int) error {
 		return usagef("memory shared by %s needs peer access, and %s", j.Symm, why)
 	}
 	if j.SpansMachines() && !j.memory().AcrossMachines {
-		return usagef("memory is shared by %s within one machine, and the ranks are on %d: leave --symm at auto", j.Symm, j.Nodes)
+		return usagef("memory is shared by %s within one machine, and the ranks are on %d: leave --symm at auto", j.Symm,
+			j.Nodes)
 	}
 	for _, bytes := range j.Sizes {
 		if bytes < 0 || bytes > maxBytes {

@@ -62,7 +62,8 @@ func (j Job) Plan(world int) (Plan, error) {
 		return p, usagef("there is no collective %q", j.Collective)
 	}
 	if p.Collective.Shape.Empty && j.SpansMachines() {
-		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine", p.Collective.Name)
+		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine",
+			p.Collective.Name)
 	}
 	parameters, err := j.parse(p.Collective, world)
 	if err != nil {
@@ -170,7 +171,8 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
 		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
 	case j.PDL == On && !a.HasPDL(call):
-		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name, callWithoutPDL(a, call))
+		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name,
+			callWithoutPDL(a, call))
 	}
 	return nil
 }

@@ -77,11 +77,14 @@ func (caps Capabilities) refuseProduct(a *matmul.Algorithm, p matmul.Problem) er
 				"%s of %s needs %d.%d", name, p.DType.Name, least/10, least%10)})
 		}
 		if first := caps.Devices[0]; !a.Compatible(p.DType, sm(first), sm(d)) {
-			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank %d; decomposed can",
+			return &Unavailable{fmt.Sprintf("%s cannot run: it has different kernels for the %s of rank 0 and the %s of rank "+
+				"%d; decomposed can",
 				name, first.Name, d.Name, rank)}
 		}
 		if a.CopiesAfterKernel && d.LaunchesBlock {
-			return &Unavailable{fmt.Sprintf("%s cannot run: launches block rank %d; unset CUDA_LAUNCH_BLOCKING, or take fused", name, rank)}
+			return &Unavailable{
+				fmt.Sprintf("%s cannot run: launches block rank %d; unset CUDA_LAUNCH_BLOCKING, or take fused", name, rank),
+			}
 		}
 	}
 	for _, library := range a.Libraries() {

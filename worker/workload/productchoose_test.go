@@ -29,7 +29,8 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 			s := Capabilities{Devices: tt.devices}
 			want, why := "fused", "an estimate"
 			if o.Reduces && !tt.alike {
-				want, why = "decomposed", "the last of the list that can do it: "+o.Name+" fused cannot run: it has different kernels"
+				want, why = "decomposed", "the last of the list that can do it: "+o.Name+
+					" fused cannot run: it has different kernels"
 			}
 			auto := ProductCase{Operation: o, Problem: problem, Requested: Auto}
 			if err := s.chooseProduct(&auto); err != nil || auto.Algorithm.Name != want || !strings.HasPrefix(auto.Why, why) {
@@ -58,7 +59,9 @@ func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 		{[]cudart.Info{whole}, "fused"},
 	} {
 		s := Capabilities{Devices: tt.devices}
-		q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto}
+		q := ProductCase{
+			Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto,
+		}
 		if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != tt.want {
 			t.Errorf("%v: %v, error %v, want %s", tt.devices, q.Algorithm, err, tt.want)
 		}
@@ -70,8 +73,11 @@ func TestAutomaticProductFallsBack(t *testing.T) {
 	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
 	gather, _ := matmul.Find("allgather-matmul")
 	s := Capabilities{Devices: []cudart.Info{h200, h200}, NoPeerAccess: "rank 0's GPU cannot reach rank 1's"}
-	q := ProductCase{Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto}
-	if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != "naive" || !strings.Contains(q.Why, "decomposed cannot run: "+s.NoPeerAccess) {
+	q := ProductCase{
+		Operation: gather, Problem: matmul.Problem{M: 1024, N: 3584, K: 8192, DType: collective.BFloat16}, Requested: Auto,
+	}
+	if err := s.chooseProduct(&q); err != nil || q.Algorithm.Name != "naive" ||
+		!strings.Contains(q.Why, "decomposed cannot run: "+s.NoPeerAccess) {
 		t.Errorf("%s: %v, error %v: %s", s.NoPeerAccess, q.Algorithm, err, q.Why)
 	}
 }

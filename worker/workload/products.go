@@ -40,7 +40,8 @@ func (j Job) planProducts(world int) (p ProductPlan, err error) {
 		return p, usagef("there is no product %q", j.Collective)
 	}
 	if j.SpansMachines() {
-		return p, usagef("%s runs within one machine: it shares memory, which ranks on several machines cannot", p.operation.Name)
+		return p, usagef("%s runs within one machine: it shares memory, which ranks on several machines cannot",
+			p.operation.Name)
 	}
 	dtypes, err := productTypes(p.operation.Name, j.DTypes)
 	if err != nil {
@@ -123,7 +124,8 @@ func (p *ProductPlan) checkAlgorithm(j Job, name string, problem matmul.Problem,
 func (j Job) checkProducts(p ProductPlan, world int) error {
 	switch {
 	case len(p.requests) == 0:
-		return usagef("%s has nothing to multiply: M, N, K, types, algorithms and splits are lists of one at least", p.operation.Name)
+		return usagef("%s has nothing to multiply: M, N, K, types, algorithms and splits are lists of one at least",
+			p.operation.Name)
 	case j.Iterations < 1:
 		return usagef("%s is timed in %d calls: there must be one at least", p.operation.Name, j.Iterations)
 	case j.GraphReplays > 0:
@@ -150,7 +152,8 @@ func (j Job) checkRecord(p ProductPlan) error {
 		return nil
 	}
 	if len(p.requests) != 1 {
-		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases", len(p.requests))
+		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases",
+			len(p.requests))
 	}
 	a, ok := p.operation.Algorithm(p.requests[0].Requested)
 	if !ok || a.Tiles != nil {

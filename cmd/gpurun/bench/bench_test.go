@@ -36,8 +36,15 @@ func TestBenchPlans(t *testing.T) {
 		rounds     int
 		ceiling    int64
 	}{
-		{"allreduce", "oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", "oneshot", 6, simulatedCeilingBytes},
-		{"allreduce --algo naive,all --rounds 9", "naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot multimem_twoshot", "naive", 9, simulatedCeilingBytes},
+		{
+			"allreduce", "oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine " +
+				"multimem_oneshot multimem_twoshot", "oneshot", 6, simulatedCeilingBytes,
+		},
+		{
+			"allreduce --algo naive,all --rounds 9",
+			"naive oneshot oneshot_ll oneshot_lamport twoshot twoshot_lamport twoshot_push copy_engine multimem_oneshot " +
+				"multimem_twoshot", "naive", 9, simulatedCeilingBytes,
+		},
 		{"allreduce --algo twoshot,auto --against auto", "twoshot auto", "auto", 6, simulatedCeilingBytes},
 		{"allreduce --p2p off", "oneshot oneshot_ll oneshot_lamport twoshot_lamport", "oneshot", 6, simulatedCeilingBytes},
 		{"barrier --against multimem", "flag multimem", "multimem", 6, 0},
@@ -46,12 +53,15 @@ func TestBenchPlans(t *testing.T) {
 	} {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
-		b, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
+		b, err := Plan(t.Context(), flagtest.Parse(t, AddFlags,
+			append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 			continue
 		}
-		got := workload.Job{Algorithms: b.Job.Algorithms, Passes: b.Job.Passes, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles}
+		got := workload.Job{
+			Algorithms: b.Job.Algorithms, Passes: b.Job.Passes, CeilingBytes: b.Job.CeilingBytes, Cycles: b.Job.Cycles,
+		}
 		want := workload.Job{Algorithms: strings.Fields(c.algorithms), Passes: c.rounds, CeilingBytes: c.ceiling, Cycles: 1}
 		if diff := cmp.Diff(want, got); diff != "" || b.against != c.against {
 			t.Errorf("%s: against %s: %s", c.line, b.against, diff)
@@ -103,7 +113,9 @@ func TestBaseOfRatios(t *testing.T) {
 // NCCL takes part on GPUs, unless somebody says which algorithms do.
 func TestBenchComparesWithNCCL(t *testing.T) {
 	gpu := cudart.Info{Name: "x", Major: 9, SMs: 132}
-	o := plan.Options{Profiles: [][]byte{configs.Bench}, ListGPUs: func() ([]cudart.Info, error) { return []cudart.Info{gpu, gpu}, nil }}
+	o := plan.Options{
+		Profiles: [][]byte{configs.Bench}, ListGPUs: func() ([]cudart.Info, error) { return []cudart.Info{gpu, gpu}, nil },
+	}
 	for _, c := range []struct {
 		name, line string
 		library    oldNCCL
@@ -162,7 +174,9 @@ func (oldNCCL) Supports(_ string, d collective.DType, _ collective.Op) error {
 
 // A plot goes where it is asked for, and a file is no terminal.
 func TestWhereThePlotGoes(t *testing.T) {
-	panels := bench.Panels(result.Report{Results: []result.Result{{Collective: "allreduce", Algorithm: "ring", Bytes: 1 << 10, Samples: []float64{3}}}})
+	panels := bench.Panels(result.Report{
+		Results: []result.Result{{Collective: "allreduce", Algorithm: "ring", Bytes: 1 << 10, Samples: []float64{3}}},
+	})
 	for _, c := range []struct {
 		output      string
 		plot, asked bool
@@ -175,7 +189,10 @@ func TestWhereThePlotGoes(t *testing.T) {
 		{"json", false, false, false, false},
 	} {
 		var stdout, stderr bytes.Buffer
-		b := &Run{CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: c.output}}}}, plot: c.plot, plotAsked: c.asked}
+		b := &Run{
+			CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: c.output}}}},
+			plot:          c.plot, plotAsked: c.asked,
+		}
 		if err := b.drawText(&program.Invocation{Out: &stdout, Err: &stderr}, panels); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +205,9 @@ func TestWhereThePlotGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	b := &Run{CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: "table"}}}}}
+	b := &Run{
+		CollectiveRun: &plan.CollectiveRun{Plan: plan.Plan{Run: session.Run{Config: settings.Config{Output: "table"}}}},
+	}
 	if err := b.drawText(&program.Invocation{Out: file}, panels); err != nil {
 		t.Fatal(err)
 	}

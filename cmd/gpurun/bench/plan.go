@@ -32,7 +32,8 @@ func AddFlags(f *pflag.FlagSet) {
 	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
 	f.String("against", "", "`algorithm` that ratios are relative to; default: nccl if it is measured, else the first")
 	f.String(svgFlag, "", "plot times and bandwidths by size into this SVG `file`")
-	f.Bool(plotFlag, false, "also plot them as text, below the table on stdout, else on stderr; default: only on a terminal")
+	f.Bool(plotFlag, false, "also plot them as text, below the table on stdout, else on stderr; "+
+		"default: only on a terminal")
 }
 
 // Plan makes rounds of a collective as a command's flags say, and checks everything that can be
@@ -51,7 +52,8 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {
-		return nil, b.Sources.Invalid("cudagraph", fmt.Errorf("%d is neither 0 nor 1: each pass replays the graph once, and --rounds sets the number of passes", n))
+		return nil, b.Sources.Invalid("cudagraph",
+			fmt.Errorf("%d is neither 0 nor 1: each pass replays the graph once, and --rounds sets the number of passes", n))
 	}
 	if err := b.Judge(b.svg); err != nil {
 		return nil, err

@@ -46,7 +46,8 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) 
 	case b.against == "":
 		b.against = names[0]
 	case !slices.Contains(names, b.against):
-		return nil, p.Sources.Invalid("against", fmt.Errorf("%s is not measured; use %s, or add it to --algo", b.against, suggest.OrList(names)))
+		return nil, p.Sources.Invalid("against",
+			fmt.Errorf("%s is not measured; use %s, or add it to --algo", b.against, suggest.OrList(names)))
 	}
 	return b, nil
 }

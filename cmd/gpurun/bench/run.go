@@ -58,7 +58,8 @@ func (b *Run) sideBySide() error {
 // the others. It stays where it is named, or alone.
 func dropNaive(r *session.Run) bool {
 	i := slices.Index(r.Job.Algorithms, plan.Naive)
-	if i < 0 || len(r.Job.Algorithms) == 1 || !slices.Contains(r.Config.Algo, settings.All) || slices.Contains(r.Config.Algo, plan.Naive) {
+	if i < 0 || len(r.Job.Algorithms) == 1 || !slices.Contains(r.Config.Algo, settings.All) ||
+		slices.Contains(r.Config.Algo, plan.Naive) {
 		return false
 	}
 	r.Job.Algorithms = slices.Delete(r.Job.Algorithms, i, i+1)
@@ -71,7 +72,9 @@ func (b *Run) chooseBase() error {
 	names := b.Job.Algorithms
 	switch b.against = b.Config.Against; {
 	case b.against == usual && !slices.Contains(names, usual) && b.Host.Backend == "sim":
-		return &exit.EnvironmentError{Err: errors.New("--against nccl: NCCL needs GPUs, and these are simulated: omit --against")}
+		return &exit.EnvironmentError{
+			Err: errors.New("--against nccl: NCCL needs GPUs, and these are simulated: omit --against"),
+		}
 	case b.against != "" && !slices.Contains(names, b.against):
 		err := exit.Usagef("--against %s: not measured; use %s, or add it to --algo", b.against, suggest.OrList(names))
 		if b.LeftOut != "" {

@@ -18,9 +18,11 @@ var ailments = map[string]struct {
 	status Status
 	change func(*machine)
 }{
-	"driver: the kernel module is 570.86.15, and libnvidia-ml is of 565.57.01": {Warn, func(m *machine) { m.gpus.library = "12.565.57.01" }},
-	"libcuda: libcuda.so.1 was not found":                                      {Fail, func(m *machine) { m.cuda = dl.ErrNotFound }},
-	"libcuda: libcuda.so.1 does not load: it is broken":                        {Fail, func(m *machine) { m.cuda = errBroken }},
+	"driver: the kernel module is 570.86.15, and libnvidia-ml is of 565.57.01": {
+		Warn, func(m *machine) { m.gpus.library = "12.565.57.01" },
+	},
+	"libcuda: libcuda.so.1 was not found":               {Fail, func(m *machine) { m.cuda = dl.ErrNotFound }},
+	"libcuda: libcuda.so.1 does not load: it is broken": {Fail, func(m *machine) { m.cuda = errBroken }},
 	"libcuda: libcuda is 575.1, and the driver 570.86.15": {Warn, func(m *machine) {
 		m.files["proc/self/maps"] = file("7f00-7f01 r--p 00000000 00:01 17   /usr/local/cuda/compat/libcuda.so.575.1\n")
 	}},
@@ -28,27 +30,61 @@ var ailments = map[string]struct {
 	"visible devices: CUDA_VISIBLE_DEVICES=1,9 shows 1 of 4 GPUs: the entry \"9\" does not name": {Warn, func(m *machine) {
 		m.env = map[string]string{"CUDA_VISIBLE_DEVICES": "1,9"}
 	}},
-	"visible devices: CUDA_VISIBLE_DEVICES=\"\" hides all 4 GPUs": {Warn, func(m *machine) { m.env = map[string]string{"CUDA_VISIBLE_DEVICES": ""} }},
+	"visible devices: CUDA_VISIBLE_DEVICES=\"\" hides all 4 GPUs": {
+		Warn, func(m *machine) { m.env = map[string]string{"CUDA_VISIBLE_DEVICES": ""} },
+	},
 	"visible devices: CUDA_VISIBLE_DEVICES=MIG-1 names instances of MIG": {Warn, func(m *machine) {
 		m.env = map[string]string{"CUDA_VISIBLE_DEVICES": "MIG-1"}
 	}},
-	"device files: /dev/nvidia-uvm is missing":                                               {Fail, func(m *machine) { delete(m.files, "dev/nvidia-uvm") }},
-	"device files: /dev/nvidia2 is closed to this process":                                   {Fail, func(m *machine) { m.closed = "dev/nvidia2" }},
-	"memory: GPU 0: 2.0 GiB of 140.4 GiB are in use, by processes that are not visible here": {Warn, func(m *machine) { m.gpus.health[0].Memory.Used = 2 << 30 }},
-	"memory: GPU 3: 4.0 MiB of 140.4 GiB are in use, by python3":                             {Warn, func(m *machine) { m.gpus.health[3].Processes = []nvml.Process{{PID: 4000}} }},
-	"mig: GPU 1: MIG is on":                                      {Warn, func(m *machine) { m.gpus.health[1].MIG.On = true }},
-	"mig: GPU 1: MIG will be on after":                           {Warn, func(m *machine) { m.gpus.health[1].MIG.Pending = true }},
-	"ecc: GPU 2: 3 memory errors were not corrected":             {Fail, func(m *machine) { m.gpus.health[2].ECC.Uncorrected = 3 }},
-	"ecc: GPU 2: ECC is off":                                     {Warn, func(m *machine) { m.gpus.health[2].ECC.On = false }},
-	"remapped rows: GPU 0: a bad memory row could not":           {Fail, func(m *machine) { m.gpus.health[0].Remapped.Failed = true }},
-	"remapped rows: GPU 0: a bad memory row is remapped after":   {Warn, func(m *machine) { m.gpus.health[0].Remapped.Pending = true }},
-	"clocks: GPU 0: .* because of heat":                          {Warn, func(m *machine) { m.gpus.health[0].Slowdown.Thermal = true }},
-	"clocks: GPU 0: .* the power supply":                         {Warn, func(m *machine) { m.gpus.health[0].Slowdown.Power = true }},
-	"fabric: GPU 0: it has not joined the NVLink fabric .in pro": {Fail, func(m *machine) { m.gpus.health[0].Fabric.State = nvml.FabricInProgress }},
-	"fabric: GPU 0: .*: NVML_ERROR_UNKNOWN":                      {Fail, func(m *machine) { m.gpus.health[0].Fabric.Status = nvml.ErrUnknown }},
-	"fabric: GPU 0: a route of its NVLinks is not healthy":       {Warn, func(m *machine) { m.gpus.health[0].Fabric.UnhealthyRoute = true }},
-	"fabric: GPU 0: the bandwidth of its NVLinks is degraded":    {Warn, func(m *machine) { m.gpus.health[0].Fabric.DegradedBandwidth = true }},
-	"shared memory: /dev/shm has 64.0 MiB; NCCL":                 {Warn, func(m *machine) { m.shm = 64 << 20 }},
+	"device files: /dev/nvidia-uvm is missing": {
+		Fail, func(m *machine) { delete(m.files, "dev/nvidia-uvm") },
+	},
+	"device files: /dev/nvidia2 is closed to this process": {
+		Fail, func(m *machine) { m.closed = "dev/nvidia2" },
+	},
+	"memory: GPU 0: 2.0 GiB of 140.4 GiB are in use, by processes that are not visible here": {
+		Warn, func(m *machine) { m.gpus.health[0].Memory.Used = 2 << 30 },
+	},
+	"memory: GPU 3: 4.0 MiB of 140.4 GiB are in use, by python3": {
+		Warn, func(m *machine) { m.gpus.health[3].Processes = []nvml.Process{{PID: 4000}} },
+	},
+	"mig: GPU 1: MIG is on": {
+		Warn, func(m *machine) { m.gpus.health[1].MIG.On = true },
+	},
+	"mig: GPU 1: MIG will be on after": {
+		Warn, func(m *machine) { m.gpus.health[1].MIG.Pending = true },
+	},
+	"ecc: GPU 2: 3 memory errors were not corrected": {
+		Fail, func(m *machine) { m.gpus.health[2].ECC.Uncorrected = 3 },
+	},
+	"ecc: GPU 2: ECC is off": {
+		Warn, func(m *machine) { m.gpus.health[2].ECC.On = false },
+	},
+	"remapped rows: GPU 0: a bad memory row could not": {
+		Fail, func(m *machine) { m.gpus.health[0].Remapped.Failed = true },
+	},
+	"remapped rows: GPU 0: a bad memory row is remapped after": {
+		Warn, func(m *machine) { m.gpus.health[0].Remapped.Pending = true },
+	},
+	"clocks: GPU 0: .* because of heat": {
+		Warn, func(m *machine) { m.gpus.health[0].Slowdown.Thermal = true },
+	},
+	"clocks: GPU 0: .* the power supply": {
+		Warn, func(m *machine) { m.gpus.health[0].Slowdown.Power = true },
+	},
+	"fabric: GPU 0: it has not joined the NVLink fabric .in pro": {
+		Fail, func(m *machine) { m.gpus.health[0].Fabric.State = nvml.FabricInProgress },
+	},
+	"fabric: GPU 0: .*: NVML_ERROR_UNKNOWN": {
+		Fail, func(m *machine) { m.gpus.health[0].Fabric.Status = nvml.ErrUnknown },
+	},
+	"fabric: GPU 0: a route of its NVLinks is not healthy": {
+		Warn, func(m *machine) { m.gpus.health[0].Fabric.UnhealthyRoute = true },
+	},
+	"fabric: GPU 0: the bandwidth of its NVLinks is degraded": {
+		Warn, func(m *machine) { m.gpus.health[0].Fabric.DegradedBandwidth = true },
+	},
+	"shared memory: /dev/shm has 64.0 MiB; NCCL": {Warn, func(m *machine) { m.shm = 64 << 20 }},
 	"locked memory: a process may lock 8.0 MiB of memory; .* use mlx5_0": {Warn, func(m *machine) {
 		m.files["proc/self/limits"] = file("Max locked memory         8388608              unlimited            bytes\n")
 		m.files["sys/class/infiniband/mlx5_0"] = file("")
@@ -76,10 +112,14 @@ var ailments = map[string]struct {
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_period_us"] = file("100000\n")
 	}},
 	"nccl: NCCL is not at /opt/libnccl.so.2, where": {Fail, func(m *machine) {
-		m.library = []Library{{Name: "NCCL", File: "/opt/libnccl.so.2", Open: func() (string, string, error) { return "", "", dl.ErrNotFound }}}
+		m.library = []Library{
+			{Name: "NCCL", File: "/opt/libnccl.so.2", Open: func() (string, string, error) { return "", "", dl.ErrNotFound }},
+		}
 	}},
 	"nccl: NCCL was found and cannot be used: it is broken": {Warn, func(m *machine) {
-		m.library = []Library{{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (string, string, error) { return "", "", errBroken }}}
+		m.library = []Library{
+			{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (string, string, error) { return "", "", errBroken }},
+		}
 	}},
 }
 
@@ -134,7 +174,8 @@ func TestWhatIsMissing(t *testing.T) {
 			m.files["sys/bus/pci/devices/0000:19:00.0/class"] = file("0x068000\n")
 		},
 		"driver: the kernel has NVIDIA's driver 570.86.15, but its libraries": func(m *machine) {
-			m.files["proc/driver/nvidia/version"] = file("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 1\n")
+			m.files["proc/driver/nvidia/version"] = file(
+				"NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 1\n")
 		},
 		"driver: NVIDIA's driver 570.86.15 is loaded, but this process cannot reach": func(m *machine) {
 			m.nvml = notLoaded
@@ -155,7 +196,8 @@ func TestWhatIsMissing(t *testing.T) {
 func TestVariableOfTheContainerRuntime(t *testing.T) {
 	m := bare()
 	m.env = map[string]string{"NVIDIA_VISIBLE_DEVICES": "all"}
-	if f := Examine(m.sources()).Findings[0]; len(f.Details) != 1 || !strings.Contains(f.Details[0], "NVIDIA_VISIBLE_DEVICES=all") {
+	if f := Examine(m.sources()).Findings[0]; len(f.Details) != 1 ||
+		!strings.Contains(f.Details[0], "NVIDIA_VISIBLE_DEVICES=all") {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -163,8 +205,10 @@ func TestVariableOfTheContainerRuntime(t *testing.T) {
 // A driver that is there and does not work fails, required or not.
 func TestBrokenDriver(t *testing.T) {
 	for want, code := range map[string]error{
-		"driver: the kernel module is of an unknown version, and the libraries": &nvml.Error{Op: "nvmlInit_v2", Code: nvml.ErrLibRMMismatch},
-		"driver: NVML does not answer: it is broken":                            errBroken,
+		"driver: the kernel module is of an unknown version, and the libraries": &nvml.Error{
+			Op: "nvmlInit_v2", Code: nvml.ErrLibRMMismatch,
+		},
+		"driver: NVML does not answer: it is broken": errBroken,
 	} {
 		m := bare()
 		m.nvml = code
@@ -172,7 +216,8 @@ func TestBrokenDriver(t *testing.T) {
 	}
 	m := bare()
 	m.cuda = nil
-	checkOnly(t, Examine(m.sources()), "driver: libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not", Warn)
+	checkOnly(t, Examine(m.sources()),
+		"driver: libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not", Warn)
 }
 
 // Questions that the driver cannot answer are findings, and the rest is examined.

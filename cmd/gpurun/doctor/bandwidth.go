@@ -34,7 +34,8 @@ func (d *Diagnosis) speed() Finding {
 		problems = append(problems, d.slowness(m)...)
 	}
 	if len(problems) > 0 {
-		const advice = "see nvidia-smi nvlink -s and nvidia-smi -q -d PCIE for links that are down or narrow, and who else uses these GPUs"
+		const advice = "see nvidia-smi nvlink -s and nvidia-smi -q -d PCIE for links that are down or narrow, " +
+			"and who else uses these GPUs"
 		return listed(warn(check, advice, "%s", problems[0]), problems)
 	}
 	return ok(check, "%s GB/s over one link alone, %s with all links busy; no link is much slower than the others",
@@ -47,14 +48,16 @@ func (d *Diagnosis) slowness(m measure) (problems []string) {
 	of := func(rank int) func(laggard) bool { return func(l laggard) bool { return l.rank == rank } }
 	gpus := slowGPUs(d.Pairs, len(d.Ranks), m.of)
 	for _, s := range gpus {
-		problems = append(problems, fmt.Sprintf("the links of %s reach %.1f GB/s %s, those of the others %.1f", d.rank(s.rank), s.own, m.when, s.others))
+		problems = append(problems, fmt.Sprintf("the links of %s reach %.1f GB/s %s, those of the others %.1f",
+			d.rank(s.rank), s.own, m.when, s.others))
 	}
 	for i, p := range d.Pairs {
 		if slices.ContainsFunc(gpus, of(p.From)) || slices.ContainsFunc(gpus, of(p.To)) {
 			continue
 		}
 		link := fmt.Sprintf("the link from %s to %s reaches %.1f GB/s %s", d.rank(p.From), d.rank(p.To), m.of(p), m.when)
-		alike := slices.DeleteFunc(slices.Clone(d.Pairs), func(q result.Pair) bool { return d.connection(q) != d.connection(p) })
+		alike := slices.DeleteFunc(slices.Clone(d.Pairs),
+			func(q result.Pair) bool { return d.connection(q) != d.connection(p) })
 		if median, slow := slowLink(alike, p, m.of); slow {
 			problems = append(problems, fmt.Sprintf("%s, the median of similar links %.1f", link, median))
 		} else if back, slow := slowDirection(d.Pairs, i, m.of); slow {

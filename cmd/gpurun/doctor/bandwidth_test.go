@@ -50,13 +50,22 @@ func TestSlowness(t *testing.T) {
 		want []string // how the problems begin
 	}{
 		{"all alike", 8, slowIf(0, never), nil},
-		{"one direction of 8 GPUs", 8, slowIf(50, from0to1), []string{"the link from rank 0 to rank 1 reaches 50.0 GB/s alone, the median of similar links 100."}},
+		{
+			"one direction of 8 GPUs", 8, slowIf(50, from0to1),
+			[]string{"the link from rank 0 to rank 1 reaches 50.0 GB/s alone, the median of similar links 100."},
+		},
 		{"one direction, very slow", 4, slowIf(1, from0to1), []string{"the link from rank 0 to rank 1 reaches 1.0"}},
 		{"a pair", 4, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
-		{"a pair of 3 GPUs", 3, slowIf(50, between0and1), []string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"}},
+		{
+			"a pair of 3 GPUs", 3, slowIf(50, between0and1),
+			[]string{"the link from rank 0 to rank 1", "the link from rank 1 to rank 0"},
+		},
 		{"a GPU of 8", 8, slowIf(50, on(5)), []string{"the links of rank 5 reach 50.0 GB/s alone, those of the others 100."}},
 		{"a GPU of 3", 3, slowIf(50, on(2)), []string{"the links of rank 2 reach 50.0"}},
-		{"a direction of 2 GPUs", 2, slowIf(89, from0to1), []string{"the link from rank 0 to rank 1 reaches 89.0 GB/s alone, the opposite direction 100.0"}},
+		{
+			"a direction of 2 GPUs", 2, slowIf(89, from0to1),
+			[]string{"the link from rank 0 to rank 1 reaches 89.0 GB/s alone, the opposite direction 100.0"},
+		},
 		{"2 GPUs alike", 2, slowIf(91, from0to1), nil},
 		{"less than a tenth", 8, slowIf(91, from0to1), nil},
 		{"less than a tenth of a GPU", 8, slowIf(91, on(3)), nil},

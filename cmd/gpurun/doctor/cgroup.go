@@ -66,7 +66,8 @@ func (s Sources) cgroupMemory(gpus int) Finding {
 	case least == unlimited:
 		return ok(check, "no control group limits the memory")
 	case least < int64(gpus)*perGPU:
-		return warn(check, "give the container more memory (docker run --memory; resources.limits.memory in Kubernetes), or a process may be killed",
+		return warn(check, "give the container more memory (docker run --memory; "+
+			"resources.limits.memory in Kubernetes), or a process may be killed",
 			"the control group may have %s of memory, for %d GPUs", size(least), gpus)
 	}
 	return ok(check, "the control group may have %s of memory", size(least))

@@ -10,7 +10,9 @@ import (
 
 // container looks at what containers are short of, for so many GPUs.
 func (s Sources) container(gpus int) []Finding {
-	return []Finding{s.sharedMemory(), s.lockedMemory(), s.openFiles(gpus), s.cgroupMemory(gpus), s.cgroupCPU(gpus), s.pidNamespace()}
+	return []Finding{
+		s.sharedMemory(), s.lockedMemory(), s.openFiles(gpus), s.cgroupMemory(gpus), s.cgroupCPU(gpus), s.pidNamespace(),
+	}
 }
 
 // sharedMemory looks at the size of /dev/shm, which is 64 MiB in a container unless
@@ -18,14 +20,16 @@ func (s Sources) container(gpus int) []Finding {
 func (s Sources) sharedMemory() Finding {
 	const (
 		check  = "shared memory"
-		advice = "give the container more: docker run --shm-size=8g or --ipc=host; in Kubernetes an emptyDir of medium Memory on /dev/shm"
+		advice = "give the container more: docker run --shm-size=8g or --ipc=host; " +
+			"in Kubernetes an emptyDir of medium Memory on /dev/shm"
 	)
 	bytes, err := s.FileSystemBytes("/dev/shm")
 	switch {
 	case err != nil:
 		return warn(check, advice, "the size of /dev/shm is unknown: %v", err)
 	case bytes < gib:
-		return warn(check, advice, "/dev/shm has %s; NCCL and PyTorch's data loaders fail when it is full (gpurun needs none of it)", size(bytes))
+		return warn(check, advice, "/dev/shm has %s; NCCL and PyTorch's data loaders fail when it is full "+
+			"(gpurun needs none of it)", size(bytes))
 	}
 	return ok(check, "/dev/shm has %s", size(bytes))
 }
@@ -71,7 +75,8 @@ func (s Sources) lockedMemory() Finding {
 		return ok(check, "a process may lock any amount of memory")
 	case len(adapters) > 0:
 		return warn(check, "docker run --ulimit memlock=-1, or LimitMEMLOCK=infinity of the service that starts the job",
-			"a process may lock %s of memory; NCCL and NVSHMEM need more to use %s", size(soft), strings.TrimPrefix(adapters[0], "sys/class/infiniband/"))
+			"a process may lock %s of memory; NCCL and NVSHMEM need more to use %s", size(soft),
+			strings.TrimPrefix(adapters[0], "sys/class/infiniband/"))
 	}
 	return ok(check, "a process may lock %s of memory, and no RDMA adapter asks for more", size(soft))
 }
@@ -84,7 +89,8 @@ func (s Sources) openFiles(gpus int) Finding {
 	case !known:
 		return Finding{}
 	case hard < least:
-		return warn(check, "raise it: ulimit -Hn, or docker run --ulimit nofile=65536", "a process may open %d files; a driver with %d GPUs and libraries on top may need %d", hard, gpus, least)
+		return warn(check, "raise it: ulimit -Hn, or docker run --ulimit nofile=65536",
+			"a process may open %d files; a driver with %d GPUs and libraries on top may need %d", hard, gpus, least)
 	}
 	return ok(check, "a process may open %s files", amount(hard))
 }
@@ -107,7 +113,8 @@ func (s Sources) pidNamespace() Finding {
 	case err != nil:
 		return Finding{}
 	case link != first:
-		return ok(check, "a PID namespace of its own, as in containers: other processes on the GPUs are not visible, or have other numbers")
+		return ok(check, "a PID namespace of its own, as in containers: other processes on the GPUs are not visible, "+
+			"or have other numbers")
 	}
 	return ok(check, "the machine's own PID namespace")
 }

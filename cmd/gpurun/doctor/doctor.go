@@ -1,8 +1,7 @@
-// Package doctor looks at what a machine has for collectives on GPUs: the driver,
-// the GPUs and how they are connected, what a container takes away, and which
-// libraries there are. Every finding says whether that is well, in a sentence,
-// and what to do if not. The package decides and prints; it gets what it looks
-// at from the caller.
+// Package doctor examines this machine: the driver, the GPUs and their links, the limits of a
+// container, and the libraries. [Run] reads the machine and has every pair of GPUs checked;
+// [Examine] judges what it is given, so that tests can give it any machine. Every finding says
+// whether a thing is well, and if not, what to do.
 package doctor
 
 import (

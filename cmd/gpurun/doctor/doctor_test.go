@@ -41,8 +41,14 @@ func sick() Diagnosis {
 	m.env = map[string]string{"CUDA_VISIBLE_DEVICES": "3,2,1,0,7", "NCCL_NVLS_ENABLE": "0"}
 	m.shm = 64 << 20
 	m.library = []Library{
-		{Name: "NCCL", Use: "--algo nccl needs it", Open: func() (string, string, error) { return "/usr/lib/libnccl.so.2", "2.27.3", nil }},
-		{Name: "NVSHMEM", Use: "--algo nvshmem needs it", Open: func() (string, string, error) { return "", "", fmt.Errorf("opening: %w", dl.ErrNotFound) }},
+		{
+			Name: "NCCL", Use: "--algo nccl needs it",
+			Open: func() (string, string, error) { return "/usr/lib/libnccl.so.2", "2.27.3", nil },
+		},
+		{
+			Name: "NVSHMEM", Use: "--algo nvshmem needs it",
+			Open: func() (string, string, error) { return "", "", fmt.Errorf("opening: %w", dl.ErrNotFound) },
+		},
 	}
 	d := Examine(m.sources())
 	r := pairs()

@@ -41,7 +41,8 @@ func (s Sources) onBus() (n int) {
 func (s Sources) noNVML(err error) Finding {
 	f := s.missing(err)
 	if value, set := s.LookupEnv("NVIDIA_VISIBLE_DEVICES"); set {
-		f.Details = append(f.Details, "NVIDIA_VISIBLE_DEVICES="+value+" is read only by NVIDIA's container runtime: did it start the container?")
+		f.Details = append(f.Details, "NVIDIA_VISIBLE_DEVICES="+value+
+			" is read only by NVIDIA's container runtime: did it start the container?")
 	}
 	return f
 }
@@ -49,25 +50,32 @@ func (s Sources) noNVML(err error) Finding {
 // missing says what of driver, kernel module and container is missing.
 func (s Sources) missing(err error) Finding {
 	const (
-		container = "start the container with its GPUs and NVIDIA_DRIVER_CAPABILITIES=compute,utility (docker run --gpus all; nvidia.com/gpu in Kubernetes)"
-		install   = "install the NVIDIA driver, and load it: modprobe nvidia"
+		container = "start the container with its GPUs and NVIDIA_DRIVER_CAPABILITIES=compute,utility " +
+			"(docker run --gpus all; nvidia.com/gpu in Kubernetes)"
+		install = "install the NVIDIA driver, and load it: modprobe nvidia"
 	)
 	kernel := s.kernelVersion()
 	missing := errors.Is(err, dl.ErrNotFound)
 	if _, err := s.CUDA(); missing && err == nil {
-		return warn("driver", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not")
+		return warn("driver", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			"libcuda was found, but libnvidia-ml.so.1, which describes the GPUs, was not")
 	}
 	switch {
 	case missing && kernel != "":
-		return s.absent("driver", container, "the kernel has NVIDIA's driver %s, but its libraries are not here: this is a container without GPUs, or the driver is installed in part", kernel)
+		return s.absent("driver", container,
+			"the kernel has NVIDIA's driver %s, but its libraries are not here: this is a container without GPUs, "+
+				"or the driver is installed in part", kernel)
 	case missing && s.onBus() > 0:
 		return s.absent("driver", install, "there are %d NVIDIA GPUs on the PCI bus, and no NVIDIA driver", s.onBus())
 	case missing:
-		return s.absent("driver", "gpurun runs in the simulator; for GPUs, take a machine that has them, or "+container, "there is no NVIDIA driver, and no NVIDIA GPU on the PCI bus")
+		return s.absent("driver", "gpurun runs in the simulator; for GPUs, take a machine that has them, or "+container,
+			"there is no NVIDIA driver, and no NVIDIA GPU on the PCI bus")
 	case errors.Is(err, nvml.ErrDriverNotLoaded) && kernel != "":
-		return s.absent("driver", container, "NVIDIA's driver %s is loaded, but this process cannot reach it: /dev/nvidiactl is missing or closed to it", kernel)
+		return s.absent("driver", container,
+			"NVIDIA's driver %s is loaded, but this process cannot reach it: /dev/nvidiactl is missing or closed to it", kernel)
 	case errors.Is(err, nvml.ErrDriverNotLoaded):
-		return s.absent("driver", "modprobe nvidia, and see dmesg if that fails; in a container: "+container, "NVIDIA's libraries are here, but its kernel module is not loaded")
+		return s.absent("driver", "modprobe nvidia, and see dmesg if that fails; in a container: "+container,
+			"NVIDIA's libraries are here, but its kernel module is not loaded")
 	case errors.Is(err, nvml.ErrLibRMMismatch):
 		return fail("driver", "reboot after an update of the driver, or restart the container with the host's libraries",
 			"the kernel module is %s, and the libraries are of another version", orUnknown(kernel))
@@ -88,7 +96,8 @@ func (s Sources) driver(gpus GPUs) Finding {
 	library, libraryErr := gpus.LibraryVersion()
 	cuda, cudaErr := gpus.CUDAVersion()
 	if err := errors.Join(err, libraryErr, cudaErr); err != nil {
-		return fail("driver", "see whether nvidia-smi works; if not, reinstall the driver", "the driver does not report its version: %v", err)
+		return fail("driver", "see whether nvidia-smi works; if not, reinstall the driver",
+			"the driver does not report its version: %v", err)
 	}
 	_, sameAs, _ := strings.Cut(library, ".") // the API's version comes first
 	if library != "" && sameAs != version {
@@ -109,10 +118,12 @@ func cudaVersion(number int) string { return fmt.Sprintf("%d.%d", number/1000, n
 func (s Sources) libcuda(gpus GPUs) Finding {
 	cuda, err := s.CUDA()
 	if errors.Is(err, dl.ErrNotFound) {
-		return fail("libcuda", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", "libcuda.so.1 was not found, and nothing can run on a GPU")
+		return fail("libcuda", "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			"libcuda.so.1 was not found, and nothing can run on a GPU")
 	}
 	if err != nil {
-		return fail("libcuda", "reinstall the driver, or take what shadows its libcuda out of LD_LIBRARY_PATH", "libcuda.so.1 does not load: %v", err)
+		return fail("libcuda", "reinstall the driver, or take what shadows its libcuda out of LD_LIBRARY_PATH",
+			"libcuda.so.1 does not load: %v", err)
 	}
 	version, err := gpus.DriverVersion()
 	path := s.mapped("libcuda.so")
@@ -122,7 +133,8 @@ func (s Sources) libcuda(gpus GPUs) Finding {
 	case !known:
 		f = ok("libcuda", "libcuda is for CUDA %s", cudaVersion(cuda))
 	case own != version:
-		f = warn("libcuda", "this is right if it comes from a cuda-compat package; else restart the container with the host's libraries",
+		f = warn("libcuda", "this is right if it comes from a cuda-compat package; "+
+			"else restart the container with the host's libraries",
 			"libcuda is %s, and the driver %s", own, version)
 	default:
 		f = ok("libcuda", "libcuda is of the driver's version, for CUDA %s", cudaVersion(cuda))

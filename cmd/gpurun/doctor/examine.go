@@ -72,12 +72,14 @@ func (s Sources) examineGPUs(d *Diagnosis) {
 	defer gpus.Close() // what it could still say helps nobody
 	devices, err := gpus.Devices()
 	if err != nil {
-		d.add(fail("gpus", "see nvidia-smi and the kernel log (dmesg) for the GPU that does not answer", "the driver cannot list its GPUs: %v", err))
+		d.add(fail("gpus", "see nvidia-smi and the kernel log (dmesg) for the GPU that does not answer",
+			"the driver cannot list its GPUs: %v", err))
 		return
 	}
 	d.add(s.driver(gpus), s.libcuda(gpus))
 	if len(devices) == 0 {
-		d.add(s.absent("gpus", "give the container its GPUs (docker run --gpus all; nvidia.com/gpu in Kubernetes), or see in lspci whether there are any",
+		d.add(s.absent("gpus", "give the container its GPUs (docker run --gpus all; "+
+			"nvidia.com/gpu in Kubernetes), or see in lspci whether there are any",
 			"the driver is there, and shows no GPU"))
 		return
 	}

@@ -93,7 +93,8 @@ func healthy() *machine {
 		},
 		files: fstest.MapFS{
 			"sys/module/nvidia/version": file(version + "\n"),
-			"proc/self/maps":            file("7f00-7f01 r--p 00000000 00:01 17   /usr/lib/x86_64-linux-gnu/libcuda.so." + version + "\n"),
+			"proc/self/maps": file("7f00-7f01 r--p 00000000 00:01 17   /usr/lib/x86_64-linux-gnu/libcuda.so." +
+				version + "\n"),
 			"proc/self/limits": file("Limit                     Soft Limit           Hard Limit           Units\n" +
 				"Max open files            1024                 1048576              files\n" +
 				"Max locked memory         unlimited            unlimited            bytes\n"),
@@ -125,7 +126,8 @@ func healthy() *machine {
 // bare is a machine without GPUs and driver.
 func bare() *machine {
 	m := healthy()
-	m.gpus, m.nvml, m.cuda = nil, fmt.Errorf("opening NVML: %w", dl.ErrNotFound), fmt.Errorf("opening the CUDA driver: %w", dl.ErrNotFound)
+	m.gpus, m.nvml, m.cuda = nil, fmt.Errorf("opening NVML: %w", dl.ErrNotFound),
+		fmt.Errorf("opening the CUDA driver: %w", dl.ErrNotFound)
 	delete(m.files, "sys/module/nvidia/version")
 	return m
 }

@@ -24,7 +24,8 @@ func (d *Diagnosis) addDevices(gpus GPUs, devices []nvml.Device) []Finding {
 		})
 	}
 	if len(models) > 1 {
-		return append(findings, warn("gpus", "a collective is as fast as its slowest GPU; select GPUs of one model with CUDA_VISIBLE_DEVICES",
+		return append(findings, warn("gpus",
+			"a collective is as fast as its slowest GPU; select GPUs of one model with CUDA_VISIBLE_DEVICES",
 			"the %d GPUs are of %d models", len(devices), len(models)))
 	}
 	return append(findings, ok("gpus", "%d x %s", len(devices), devices[0].Name))

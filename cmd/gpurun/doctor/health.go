@@ -11,14 +11,20 @@ import (
 // health is what the GPUs say about themselves.
 func (s Sources) health(devices []Device) []Finding {
 	return []Finding{
-		perGPU("memory", "no other process uses the GPUs", "end the programs that use the GPUs: they disturb measurements, and large sizes may not fit", devices, s.memory),
-		perGPU("mig", "MIG is off", "GPUs that are split reach no peer; turn it off with nvidia-smi -mig 0 and reset the GPU, or take others", devices, mig),
+		perGPU("memory", "no other process uses the GPUs",
+			"end the programs that use the GPUs: they disturb measurements, and large sizes may not fit", devices, s.memory),
+		perGPU("mig", "MIG is off", "GPUs that are split reach no peer; turn it off with nvidia-smi -mig 0 and reset the "+
+			"GPU, or take others", devices, mig),
 		perGPU("ecc", "ECC is on and has found nothing that it could not correct",
-			"after errors that were not corrected, end all programs and reset the GPU (nvidia-smi -r), and have it replaced if they come back; ECC is turned on by nvidia-smi -e 1", devices, ecc),
-		perGPU("remapped rows", "no memory row waits for a reset", "reset the GPU (nvidia-smi -r) or reboot; have it replaced if a row could not be remapped", devices, remapped),
-		perGPU("clocks", "the hardware does not reduce the clocks", "check cooling and power; nvidia-smi -q -d PERFORMANCE shows more", devices, clocks),
+			"after errors that were not corrected, end all programs and reset the GPU (nvidia-smi -r), "+
+				"and have it replaced if they come back; ECC is turned on by nvidia-smi -e 1", devices, ecc),
+		perGPU("remapped rows", "no memory row waits for a reset",
+			"reset the GPU (nvidia-smi -r) or reboot; have it replaced if a row could not be remapped", devices, remapped),
+		perGPU("clocks", "the hardware does not reduce the clocks",
+			"check cooling and power; nvidia-smi -q -d PERFORMANCE shows more", devices, clocks),
 		perGPU("fabric", "the GPUs have joined the NVLink fabric",
-			"start nvidia-fabricmanager, in the version of the driver (systemctl status nvidia-fabricmanager), and see its log; without it CUDA does not start", devices, fabric),
+			"start nvidia-fabricmanager, in the version of the driver (systemctl status nvidia-fabricmanager), "+
+				"and see its log; without it CUDA does not start", devices, fabric),
 	}
 }
 
@@ -36,7 +42,9 @@ func (s Sources) memory(d Device) answer {
 	case len(who) > 0:
 		return answer{Warn, fmt.Sprintf("%s of %s are in use, by %s", size(m.Used), size(m.Total), strings.Join(who, ", "))}
 	case m.Used > gib: // more than the driver takes for itself
-		return answer{Warn, fmt.Sprintf("%s of %s are in use, by processes that are not visible here", size(m.Used), size(m.Total))}
+		return answer{
+			Warn, fmt.Sprintf("%s of %s are in use, by processes that are not visible here", size(m.Used), size(m.Total)),
+		}
 	}
 	return fine()
 }

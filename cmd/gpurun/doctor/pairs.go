@@ -14,18 +14,23 @@ func (d *Diagnosis) AddPairs(r result.Report, bytes int64, asApart bool) {
 	d.Ranks, d.Pairs, d.PairBytes = r.Devices, r.Pairs, bytes
 	switch {
 	case r.Failure != "":
-		d.add(fail("pairs", "run it on fewer GPUs, by CUDA_VISIBLE_DEVICES, to find the one at fault; see the kernel log (dmesg) for Xid errors",
+		d.add(fail("pairs", "run it on fewer GPUs, by CUDA_VISIBLE_DEVICES, to find the one at fault; "+
+			"see the kernel log (dmesg) for Xid errors",
 			"the check of the links between GPUs failed: %s", r.Failure))
 	case r.NoPeerAccess != "" && asApart:
-		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked", "the links between GPUs are not checked: %s", r.NoPeerAccess))
+		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked",
+			"the links between GPUs are not checked: %s", r.NoPeerAccess))
 	case r.NoPeerAccess != "":
-		d.add(warn("pairs", "on a machine with PCIe alone, turn off ACS and the IOMMU for peer access; collectives go through the host's memory meanwhile. GPUs that do reach each other can be checked by themselves: CUDA_VISIBLE_DEVICES names them",
+		d.add(warn("pairs", "on a machine with PCIe alone, turn off ACS and the IOMMU for peer access; "+
+			"collectives go through the host's memory meanwhile. GPUs that do reach each other can be checked by themselves: "+
+			"CUDA_VISIBLE_DEVICES names them",
 			"the links between GPUs cannot be checked: %s", r.NoPeerAccess))
 	case len(r.Devices) == 1:
 		d.add(ok("pairs", "one GPU alone has no links to check"))
 	case len(r.Devices) == 0 || len(r.Pairs) != links(len(r.Devices)):
 		d.add(fail("pairs", "run gpurun --log-level debug doctor, and see what is said about each link",
-			"the check of the links between %d GPUs came to its end with %d links of %d", len(r.Devices), len(r.Pairs), links(len(r.Devices))))
+			"the check of the links between %d GPUs came to its end with %d links of %d", len(r.Devices), len(r.Pairs),
+			links(len(r.Devices))))
 	default:
 		d.add(d.data(), d.speed())
 	}
@@ -38,13 +43,15 @@ func links(gpus int) int { return gpus * (gpus - 1) }
 // that says more.
 func (d *Diagnosis) AddNoGPU(why error) {
 	if d.Worst() != Fail {
-		d.add(fail("cuda", "see whether nvidia-smi works, and what CUDA_VISIBLE_DEVICES names; if it does not, reinstall the driver", "no GPU can be used: %v", why))
+		d.add(fail("cuda", "see whether nvidia-smi works, and what CUDA_VISIBLE_DEVICES names; "+
+			"if it does not, reinstall the driver", "no GPU can be used: %v", why))
 	}
 }
 
 // data says whether what was written over the links is what was found.
 func (d *Diagnosis) data() Finding {
-	const advice = "take the GPUs out of service, and see nvidia-smi nvlink -e and the kernel log (dmesg) for errors of their links; " +
+	const advice = "take the GPUs out of service, and see nvidia-smi nvlink -e " +
+		"and the kernel log (dmesg) for errors of their links; " +
 		"over PCIe, an IOMMU or ACS that redirects peer accesses does this too"
 	var problems []string
 	for _, p := range d.Pairs {
@@ -59,7 +66,8 @@ func (d *Diagnosis) data() Finding {
 		}
 	}
 	if len(problems) == 0 {
-		return ok("pairs", "data written over all %d links is right, read at either end, %s each", len(d.Pairs), size(d.PairBytes))
+		return ok("pairs", "data written over all %d links is right, read at either end, %s each", len(d.Pairs),
+			size(d.PairBytes))
 	}
 	return listed(fail("pairs", advice, "%s", problems[0]), problems)
 }

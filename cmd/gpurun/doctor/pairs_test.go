@@ -13,12 +13,18 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 		report result.Report
 		status Status
 	}{
-		"pairs: the check of the links between GPUs failed: rank 1 was killed": {result.Report{Failure: "rank 1 was killed"}, Fail},
-		"pairs: the links between GPUs cannot be checked: apart":               {result.Report{NoPeerAccess: "apart"}, Warn},
+		"pairs: the check of the links between GPUs failed: rank 1 was killed": {
+			result.Report{Failure: "rank 1 was killed"}, Fail,
+		},
+		"pairs: the links between GPUs cannot be checked: apart": {result.Report{NoPeerAccess: "apart"}, Warn},
 		// What did not fail must have found something.
-		"pairs: the check of the links between 4 GPUs came to its end with 11 links of 12": {result.Report{Devices: pairs().Devices, Pairs: pairs().Pairs[1:]}, Fail},
-		"pairs: the check of the links between 4 GPUs came to its end with 0 links of 12":  {result.Report{Devices: pairs().Devices}, Fail},
-		"pairs: the check of the links between 0 GPUs came to its end with 0 links of 0":   {result.Report{}, Fail},
+		"pairs: the check of the links between 4 GPUs came to its end with 11 links of 12": {
+			result.Report{Devices: pairs().Devices, Pairs: pairs().Pairs[1:]}, Fail,
+		},
+		"pairs: the check of the links between 4 GPUs came to its end with 0 links of 12": {
+			result.Report{Devices: pairs().Devices}, Fail,
+		},
+		"pairs: the check of the links between 0 GPUs came to its end with 0 links of 0": {result.Report{}, Fail},
 	} {
 		d := Examine(healthy().sources())
 		d.AddPairs(test.report, 64, false)
@@ -43,11 +49,14 @@ func TestAdviceOnPairsThatAreApart(t *testing.T) {
 }
 
 func TestAdviceOnDeviceFiles(t *testing.T) {
-	for file, want := range map[string]string{"dev/nvidiactl": "modprobe nvidia, ", "dev/nvidia-uvm": "modprobe nvidia_uvm, "} {
+	for file, want := range map[string]string{
+		"dev/nvidiactl": "modprobe nvidia, ", "dev/nvidia-uvm": "modprobe nvidia_uvm, ",
+	} {
 		m := healthy()
 		delete(m.files, file)
 		d := Examine(m.sources())
-		if !slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Status == Fail && strings.HasPrefix(f.Advice, want) }) {
+		if !slices.ContainsFunc(d.Findings,
+			func(f Finding) bool { return f.Status == Fail && strings.HasPrefix(f.Advice, want) }) {
 			t.Errorf("%s: %+v", file, d.Findings)
 		}
 	}
@@ -60,7 +69,8 @@ func TestMissingPairsAreShown(t *testing.T) {
 	var d Diagnosis
 	d.AddPairs(r, 64, false)
 	var out strings.Builder
-	if err := d.Write(&out); err != nil || !strings.Contains(out.String(), " ?") || strings.Contains(out.String(), " 0.0") {
+	if err := d.Write(&out); err != nil || !strings.Contains(out.String(), " ?") ||
+		strings.Contains(out.String(), " 0.0") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -1,5 +1,3 @@
-// Package examine examines this machine: it gives package doctor its sources, and has every pair
-// of GPUs checked.
 package doctor
 
 import (
@@ -22,11 +20,14 @@ import (
 // checks every pair of them, with failures made on purpose if any. It must be
 // called in the agent; see program.Invocation.Guarded. What is wrong with the machine is a finding
 // and no error.
-func Run(ctx context.Context, a *program.Invocation, c settings.Config, inject ...workload.Injection) (Diagnosis, error) {
+func Run(ctx context.Context, a *program.Invocation, c settings.Config,
+	inject ...workload.Injection,
+) (Diagnosis, error) {
 	sources := sourcesFor(c)
 	if none := lackOfGPUs(c); none != nil {
 		if len(inject) > 0 {
-			return Diagnosis{}, exit.Usagef("--inject needs the check of pairs, and there are no GPUs to check: add --device sim")
+			return Diagnosis{}, exit.Usagef("--inject needs the check of pairs, and there are no GPUs to check: " +
+				"add --device sim")
 		}
 		d := Examine(sources)
 		if sources.RequireGPU || !errors.Is(none, cudart.ErrNoDevice) {

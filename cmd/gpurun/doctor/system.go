@@ -23,20 +23,26 @@ func librariesFor(c settings.Config) []Library {
 			}
 			return l.Path(), l.Version().String(), nil
 		}},
-		{Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", File: c.NVSHMEMLib, Open: func() (path, version string, err error) {
-			l, err := nvshmem.Open(c.NVSHMEMLib)
-			if err != nil {
-				return "", "", err
-			}
-			return l.Path(), l.Version().String(), nil
-		}},
-		{Name: "cuBLAS", Use: "--algo cublas and nccl of products need it", File: c.CUBLASLib, Open: func() (path, version string, err error) {
-			l, err := cublas.Open(c.CUBLASLib)
-			if err != nil {
-				return "", "", err
-			}
-			return l.Path(), l.Version().String(), nil
-		}},
+		{
+			Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", File: c.NVSHMEMLib,
+			Open: func() (path, version string, err error) {
+				l, err := nvshmem.Open(c.NVSHMEMLib)
+				if err != nil {
+					return "", "", err
+				}
+				return l.Path(), l.Version().String(), nil
+			},
+		},
+		{
+			Name: "cuBLAS", Use: "--algo cublas and nccl of products need it", File: c.CUBLASLib,
+			Open: func() (path, version string, err error) {
+				l, err := cublas.Open(c.CUBLASLib)
+				if err != nil {
+					return "", "", err
+				}
+				return l.Path(), l.Version().String(), nil
+			},
+		},
 	}
 }
 

@@ -17,7 +17,8 @@ func (s Sources) visible(devices []Device) Finding {
 	case !set:
 		return s.inOrder(check, devices, fmt.Sprintf("CUDA_VISIBLE_DEVICES is not set: CUDA shows all %d GPUs", len(devices)))
 	case driver.NamesMIG(value):
-		return warn(check, "name whole GPUs, by ordinals or UUIDs: instances of MIG reach no peer", "CUDA_VISIBLE_DEVICES=%s names instances of MIG", value)
+		return warn(check, "name whole GPUs, by ordinals or UUIDs: instances of MIG reach no peer",
+			"CUDA_VISIBLE_DEVICES=%s names instances of MIG", value)
 	}
 	var uuids []string
 	for _, d := range devices {
@@ -25,9 +26,11 @@ func (s Sources) visible(devices []Device) Finding {
 	}
 	chosen, err := driver.Visible(value, uuids)
 	if len(chosen) == 0 {
-		return s.absent(check, "unset it, or name GPUs of nvidia-smi -L", "CUDA_VISIBLE_DEVICES=%q hides all %d GPUs: %v", value, len(devices), err)
+		return s.absent(check, "unset it, or name GPUs of nvidia-smi -L", "CUDA_VISIBLE_DEVICES=%q hides all %d GPUs: %v",
+			value, len(devices), err)
 	}
-	f := s.inOrder(check, devices, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s shows %d of %d GPUs", value, len(chosen), len(devices)))
+	f := s.inOrder(check, devices,
+		fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s shows %d of %d GPUs", value, len(chosen), len(devices)))
 	for ordinal, index := range chosen {
 		f.Details = append(f.Details, fmt.Sprintf("CUDA's GPU %d is GPU %d, %s", ordinal, index, uuids[index]))
 	}
@@ -76,7 +79,8 @@ func (s Sources) deviceFiles(gpus int) Finding {
 			closed++
 			continue
 		case errors.Is(err, fs.ErrPermission):
-			return fail(check, "give the user, or the container, the right to it: docker run --gpus all sets the container's device cgroup",
+			return fail(check, "give the user, or the container, the right to it: docker run --gpus all sets the container's "+
+				"device cgroup",
 				"/%s is closed to this process, by its mode or by the device cgroup", name)
 		case err != nil:
 			return warn(check, "see the kernel log (dmesg)", "/%s does not open: %v", name, err)

@@ -41,7 +41,8 @@ func (d Diagnosis) writeDevices(w io.Writer) {
 		if g.Health.Memory != nil {
 			used = size(g.Health.Memory.Used)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", g.Index, g.Name, g.PCIBusID, g.Compute, size(g.TotalMemory), used, g.UUID)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", g.Index, g.Name, g.PCIBusID, g.Compute, size(g.TotalMemory), used,
+			g.UUID)
 	}
 	t.Flush() // to memory
 	fmt.Fprintln(w)
@@ -107,9 +108,12 @@ func (d Diagnosis) writePairs(w io.Writer) {
 	if d.simulated() {
 		alone = "all at a time in the simulator"
 	}
-	show("Copies of "+size(d.PairBytes)+" by row to column, "+alone+", GB/s:", "%.1f", func(p result.Pair) float64 { return p.CopyGBs })
-	show("The same with every GPU sending and receiving, GB/s:", "%.1f", func(p result.Pair) float64 { return p.LoadedGBs })
-	show("A load by one thread of row from the memory of column, each after the one before, ns:", "%.0f", func(p result.Pair) float64 { return p.LatencyNS })
+	show("Copies of "+size(d.PairBytes)+" by row to column, "+alone+", GB/s:", "%.1f",
+		func(p result.Pair) float64 { return p.CopyGBs })
+	show("The same with every GPU sending and receiving, GB/s:", "%.1f",
+		func(p result.Pair) float64 { return p.LoadedGBs })
+	show("A load by one thread of row from the memory of column, each after the one before, ns:", "%.0f",
+		func(p result.Pair) float64 { return p.LatencyNS })
 }
 
 // matrix prints what a row has to say about each column.

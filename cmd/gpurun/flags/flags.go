@@ -59,7 +59,10 @@ func HasEpilogues(c *collective.Collective) bool {
 // list are the flags of collectives. Those of nccl-tests have its names.
 func list() []flag {
 	return []flag{
-		{name: "minbytes", short: "b", need: needData, usage: "smallest `size`: bytes of the larger of a rank's buffers; K, M and G are powers of 1024"},
+		{
+			name: "minbytes", short: "b", need: needData,
+			usage: "smallest `size`: bytes of the larger of a rank's buffers; K, M and G are powers of 1024",
+		},
 		{name: "maxbytes", short: "e", need: needData, usage: "largest `size`, written as for --minbytes"},
 		{name: "stepbytes", short: "i", need: needData, usage: "`bytes` from one size to the next, in place of --stepfactor"},
 		{name: "stepfactor", short: "f", need: needData, usage: "`factor` from one size to the next"},
@@ -69,35 +72,94 @@ func list() []flag {
 		{name: "op", short: "o", need: needOps, usage: "comma-separated reduction `operations`, or all"},
 		{name: "datatype", short: "d", need: needData, usage: "comma-separated element `types`, or all"},
 		{name: "root", short: "r", need: needRoot, usage: "`rank` that is the source or the destination of the data"},
-		{name: "unaligned", short: "u", boolean: true, need: needData, usage: "begin buffers one element past an aligned address, and end parts at any element"},
+		{
+			name: "unaligned", short: "u", boolean: true, need: needData,
+			usage: "begin buffers one element past an aligned address, and end parts at any element",
+		},
 		{name: "check", short: "c", usage: "`0|1`: 1 verifies every element, 0 none"},
-		{name: "cudagraph", short: "G", usage: "capture the calls in a CUDA graph and replay it this number of `times`; 0 launches each call"},
+		{
+			name: "cudagraph", short: "G",
+			usage: "capture the calls in a CUDA graph and replay it this number of `times`; 0 launches each call",
+		},
 		{name: "timeout", short: "T", usage: "`seconds` that a rank waits for another rank before the run fails"},
 		{name: "output-file", short: "J", usage: "also write the results as JSON to this `file`"},
-		{name: "algo", usage: "comma-separated `algorithms`; auto: the fastest for each size; all: each of gpurun's own that supports the call; nccl and nvshmem are NVIDIA's libraries"},
-		{name: "min-busbw", list: true, usage: "fail with exit code 99 if a result has less bus bandwidth than this `threshold`, COLLECTIVE[/ALGORITHM][@SIZES]:GBPS (example: 'allreduce@>=64M:300')"},
-		{name: "max-latency", list: true, usage: "fail with exit code 99 if a result takes longer than this `threshold` (example: 'allreduce@<=4K:20us')"},
-		{name: "profile", usage: "`thresholds` for a GPU model: a built-in profile, a file, or none; auto: the built-in profile of these GPUs"},
+		{
+			name: "algo", usage: "comma-separated `algorithms`; auto: the fastest for each size; " +
+				"all: each of gpurun's own that supports the call; nccl and nvshmem are NVIDIA's libraries",
+		},
+		{
+			name: "min-busbw", list: true,
+			usage: "fail with exit code 99 if a result has less bus bandwidth than this `threshold`, " +
+				"COLLECTIVE[/ALGORITHM][@SIZES]:GBPS (example: 'allreduce@>=64M:300')",
+		},
+		{
+			name: "max-latency", list: true,
+			usage: "fail with exit code 99 if a result takes longer than this `threshold` (example: 'allreduce@<=4K:20us')",
+		},
+		{
+			name: "profile", usage: "`thresholds` for a GPU model: a built-in profile, a file, or none; " +
+				"auto: the built-in profile of these GPUs",
+		},
 		{name: "junit", usage: "write the results as JUnit XML to this `file`"},
-		{name: "prometheus", usage: "write the results to this `file`, for the textfile collector of the Prometheus node exporter"},
-		{name: "timing", boolean: true, usage: "print on stderr how long each phase of the run took, from process start to exit; JSON has the phases of every rank"},
-		{name: "blocks", need: needData, usage: "launch grids of at most this number of `blocks`, in place of the tuned number"},
-		{name: "max-blocks", need: needData, usage: "limit every grid to this number of `blocks`, and so the multiprocessors in use"},
-		{name: "tuning", usage: "`file` with the tuning table that auto uses, as gpurun tune writes it; none: auto chooses by estimates"},
-		{name: "explain", boolean: true, usage: "print on stderr which algorithm and how many blocks each size uses, and why"},
-		{name: "epilogue", need: needEpilogue, usage: "operation on the result before it is stored: `none|negate|scale|bias|rmsnorm`"},
+		{
+			name: "prometheus", usage: "write the results to this `file`, for the textfile collector of the Prometheus " +
+				"node exporter",
+		},
+		{
+			name: "timing", boolean: true,
+			usage: "print on stderr how long each phase of the run took, from process start to exit; " +
+				"JSON has the phases of every rank",
+		},
+		{
+			name: "blocks", need: needData,
+			usage: "launch grids of at most this number of `blocks`, in place of the tuned number",
+		},
+		{
+			name: "max-blocks", need: needData,
+			usage: "limit every grid to this number of `blocks`, and so the multiprocessors in use",
+		},
+		{
+			name: "tuning", usage: "`file` with the tuning table that auto uses, as gpurun tune writes it; " +
+				"none: auto chooses by estimates",
+		},
+		{
+			name: "explain", boolean: true, usage: "print on stderr which algorithm and how many blocks each size uses, and why",
+		},
+		{
+			name: "epilogue", need: needEpilogue,
+			usage: "operation on the result before it is stored: `none|negate|scale|bias|rmsnorm`",
+		},
 		{name: "hidden", need: needEpilogue, usage: "`elements` of a row, for the epilogues bias and rmsnorm"},
 		{name: "scale", need: needEpilogue, usage: "`factor` of the epilogue scale"},
 		{name: "epsilon", need: needEpilogue, usage: "`number` that rmsnorm adds to the mean of the squares"},
-		{name: "pdl", usage: "programmatic dependent launch, `on|off|auto`; auto: on from compute capability 9.0, except for small calls outside graphs; on: refuse algorithms without it"},
+		{
+			name: "pdl", usage: "programmatic dependent launch, `on|off|auto`; auto: on from compute capability 9.0, " +
+				"except for small calls outside graphs; on: refuse algorithms without it",
+		},
 		{name: "p2p", usage: "peer access between GPUs, `auto|off`; off: run as if GPUs had none"},
-		{name: "multicast", usage: "algorithms that use NVLink multicast, `on|off|auto`; auto: on in the simulator, off on GPUs"},
-		{name: "symm", usage: "how ranks share memory, `auto|vmm|ipc|nvshmem|host`; auto: vmm if the GPUs support it, else ipc"},
+		{
+			name: "multicast", usage: "algorithms that use NVLink multicast, `on|off|auto`; " +
+				"auto: on in the simulator, off on GPUs",
+		},
+		{
+			name: "symm", usage: "how ranks share memory, `auto|vmm|ipc|nvshmem|host`; " +
+				"auto: vmm if the GPUs support it, else ipc",
+		},
 		{name: "nccl-lib", usage: "`file` of libnccl.so.2, for the algorithm nccl; default: gpurun searches for it"},
-		{name: "nvshmem-lib", usage: "`file` of libnvshmem_host.so.3, for the algorithm nvshmem and --symm nvshmem; default: gpurun searches for it"},
-		{name: "cublas-lib", need: needProduct, usage: "`file` of libcublas.so.13 or .12, for the algorithms cublas and nccl of products; default: gpurun searches for it"},
+		{
+			name: "nvshmem-lib", usage: "`file` of libnvshmem_host.so.3, for the algorithm nvshmem and --symm nvshmem; " +
+				"default: gpurun searches for it",
+		},
+		{
+			name: "cublas-lib", need: needProduct,
+			usage: "`file` of libcublas.so.13 or .12, for the algorithms cublas and nccl of products; " +
+				"default: gpurun searches for it",
+		},
 		{name: "seed", usage: "`seed` of the inputs"},
-		{name: "sim-seed", usage: "`seed` for the order of memory accesses in the simulator, which delays and splits stores as hardware may; 0: in order"},
+		{
+			name: "sim-seed", usage: "`seed` for the order of memory accesses in the simulator, " +
+				"which delays and splits stores as hardware may; 0: in order",
+		},
 		{name: "output", usage: "`format` of the results: table, json, jsonl, csv or markdown"},
 	}
 }

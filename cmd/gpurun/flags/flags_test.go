@@ -36,7 +36,9 @@ func TestFlagsOfCollectives(t *testing.T) {
 // What takes any collective complains of a flag only if it was given.
 func TestMeaningless(t *testing.T) {
 	barrier, _ := kernels.Find("barrier")
-	for line, want := range map[string]string{"": "", "-n 3": "", "-n 3 -b 8": "barrier takes no --minbytes: it moves no data"} {
+	for line, want := range map[string]string{
+		"": "", "-n 3": "", "-n 3 -b 8": "barrier takes no --minbytes: it moves no data",
+	} {
 		f := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 		AddAllBut(f, "explain")
 		if err := f.Parse(strings.Fields(line)); err != nil {

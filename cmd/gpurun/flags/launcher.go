@@ -4,7 +4,9 @@ import "github.com/spf13/pflag"
 
 // AddLauncher adds the flags about how to launch, which all commands inherit.
 func AddLauncher(f *pflag.FlagSet) {
-	f.String("nproc-per-node", "", "`number` of processes on this machine, or auto, gpu or cpu; default: one per GPU, 8 in the simulator, 1 for a launched command")
+	f.String("nproc-per-node", "",
+		"`number` of processes on this machine, or auto, gpu or cpu; "+
+			"default: one per GPU, 8 in the simulator, 1 for a launched command")
 	f.String("device", "", "`backend` of collectives: auto, cuda or sim; auto: cuda if there is a GPU, else sim")
 	f.Bool("require-gpu", false, "fail if there is no GPU, in place of running in the simulator")
 	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
@@ -12,8 +14,10 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("node-rank", "", "`rank` of this machine, from 0 to --nnodes less 1")
 	f.String("master-addr", "", "`address` at which the other nodes reach node 0")
 	f.String("master-port", "", "`port` of node 0 at which the nodes meet")
-	f.String("rdzv-token-file", "", "`file` with the secret that all nodes share, made by openssl rand -hex 32; or set GPURUN_RDZV_TOKEN to the secret")
-	f.String("tls-cert", "", "`file` with this node's certificate in PEM; nodes then use mutual TLS, which PyTorch's own store does not support")
+	f.String("rdzv-token-file", "",
+		"`file` with the secret that all nodes share, made by openssl rand -hex 32; or set GPURUN_RDZV_TOKEN to the secret")
+	f.String("tls-cert", "", "`file` with this node's certificate in PEM; nodes then use mutual TLS, "+
+		"which PyTorch's own store does not support")
 	f.String("tls-key", "", "`file` with the key of --tls-cert")
 	f.String("tls-ca", "", "`file` with the certificates of the authorities that sign the nodes' certificates")
 	f.String("join-timeout", "", "`seconds` that a node waits for all other nodes")

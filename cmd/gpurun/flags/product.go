@@ -24,13 +24,17 @@ func AddProduct(f *pflag.FlagSet) {
 		case "datatype":
 			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
 		case "algo":
-			flag.usage = "comma-separated `algorithms`; auto: the fastest by an estimate, of those that run here; all: each of gpurun's own that supports the call"
+			flag.usage = "comma-separated `algorithms`; auto: the fastest by an estimate, of those that run here; " +
+				"all: each of gpurun's own that supports the call"
 		}
 		flag.add(f)
 	}
 	f.StringP("m", "m", "", "comma-separated `numbers` of rows of A, over all ranks")
 	f.StringP("n", "n", "", "comma-separated `numbers` of columns of B")
 	f.StringP("k", "k", "", "comma-separated `numbers` of columns of A, multiples of 8")
-	f.String("trace", "", "write the timeline of one call's tiles and copies to this `file`, for Perfetto or chrome://tracing")
-	f.String("splits-per-rank", "", "comma-separated `numbers` of chunks in which a rank's rows are copied, for algorithms that overlap copies with the product")
+	f.String("trace", "", "write the timeline of one call's tiles and copies to this `file`, "+
+		"for Perfetto or chrome://tracing")
+	f.String("splits-per-rank", "",
+		"comma-separated `numbers` of chunks in which a rank's rows are copied, "+
+			"for algorithms that overlap copies with the product")
 }

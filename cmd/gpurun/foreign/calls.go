@@ -40,7 +40,9 @@ func (c *collectives[L, D, O]) enqueue(l L, title string, s cudart.Stream, j col
 }
 
 // supports asks the library for a reduction; elements that are only moved may have any type.
-func (c *collectives[L, D, O]) supports(title, of string, d collective.DType, op collective.Op, reduces func(D, O) error) error {
+func (c *collectives[L, D, O]) supports(title, of string, d collective.DType, op collective.Op,
+	reduces func(D, O) error,
+) error {
 	if _, ok := c.calls[of]; !ok {
 		return noCollective(title, of)
 	}

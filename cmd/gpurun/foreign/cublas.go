@@ -79,7 +79,8 @@ func (l *cublasLibrary) Multiply(s cudart.Stream, p matmul.Problem, a, b, c cuda
 	if l.handle == nil {
 		return fmt.Errorf("multiplying by %s: it is not prepared", l.Title())
 	}
-	return l.handle.Multiply(cublas.GEMM{M: p.M, N: p.N, K: p.K, A: a, B: b, C: c, Type: cublasTypes[p.DType.Name]}, stream)
+	return l.handle.Multiply(cublas.GEMM{M: p.M, N: p.N, K: p.K, A: a, B: b, C: c, Type: cublasTypes[p.DType.Name]},
+		stream)
 }
 
 // Leave frees what Prepare made.

@@ -109,7 +109,8 @@ func TestCUBLASRefuses(t *testing.T) {
 	if err := l.Multiply(hostStream{}, p, 0, 0, 0); err == nil || !strings.Contains(err.Error(), "it is not prepared") {
 		t.Errorf("got %v", err)
 	}
-	if err := l.Supports("allreduce", collective.Half, collective.Sum); err == nil || err.Error() != "cuBLAS 13.4.1 has no collective for allreduce" {
+	if err := l.Supports("allreduce", collective.Half, collective.Sum); err == nil ||
+		err.Error() != "cuBLAS 13.4.1 has no collective for allreduce" {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("FAKE_CUBLAS_CREATE", "3")

@@ -15,7 +15,9 @@ func TestHeapSizeIsTheUsersOrFits(t *testing.T) {
 		{"", "1073745920", "1073750016"},
 		{"2G", "2G", "2G"},
 	} {
-		for _, name := range []string{"NVSHMEM_DISABLE_NCCL", "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "NVSHMEM_REMOTE_TRANSPORT"} {
+		for _, name := range []string{
+			"NVSHMEM_DISABLE_NCCL", "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "NVSHMEM_REMOTE_TRANSPORT",
+		} {
 			t.Setenv(name, "") // is as before when the test ends
 		}
 		t.Setenv(size, tt.users)

@@ -1,5 +1,5 @@
-// Package machine finds what ranks can run on here: the GPUs, or the simulator, and says what
-// an algorithm lacks there. It alone chooses a backend.
+// Package host finds the devices on which ranks can run here, GPUs or simulated ones, and says
+// what an algorithm lacks there. It alone chooses a backend.
 package host
 
 import (
@@ -83,7 +83,8 @@ func onGPUMachine(c settings.Config, infos []cudart.Info) (Host, error) {
 		h.Ranks = c.NProcPerNode.Number
 	}
 	if h.Ranks > gpus && !c.Oversubscribe {
-		return h, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; --oversubscribe lets them share",
+		return h, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; "+
+			"--oversubscribe lets them share",
 			h.Ranks, suggest.Count(gpus, "GPU", "GPUs"))}
 	}
 	return h, h.check(c)
@@ -112,11 +113,14 @@ func (h Host) check(c settings.Config) error {
 	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
 		return settings.InvalidKey("symm", "%s needs GPUs, and these are simulated: use auto or host", c.Symm)
 	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
-		return &exit.EnvironmentError{Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and these are simulated", strings.Join(c.Algo, ","))}
+		return &exit.EnvironmentError{
+			Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and these are simulated", strings.Join(c.Algo, ",")),
+		}
 	case c.NProcPerNode.Word == "cpu":
 		return settings.InvalidKey("nproc-per-node", "cpu is for launched programs; give a number")
 	case h.Ranks > collective.MaxRanks:
-		return settings.InvalidKey("nproc-per-node", "%d is more than the %d ranks that the kernels support", h.Ranks, collective.MaxRanks)
+		return settings.InvalidKey("nproc-per-node", "%d is more than the %d ranks that the kernels support", h.Ranks,
+			collective.MaxRanks)
 	}
 	return nil
 }

@@ -22,8 +22,18 @@ func TestRanksOnGPUs(t *testing.T) {
 		{"one per GPU", settings.Processes{}, false, 4, 4, exit.OK, ""},
 		{"auto", settings.Processes{Word: "auto"}, false, 4, 4, exit.OK, ""},
 		{"fewer", settings.Processes{Number: 2}, false, 4, 2, exit.OK, ""},
-		{"too many", settings.Processes{Number: 8}, false, 4, 0, exit.Environment, "8 ranks cannot have a GPU each: this machine has 4 GPUs"},
-		{"too many for one", settings.Processes{Number: 2}, false, 1, 0, exit.Environment, "2 ranks cannot have a GPU each: this machine has 1 GPU;"},
+		{
+			"too many",
+			settings.Processes{Number: 8},
+			false, 4, 0, exit.Environment,
+			"8 ranks cannot have a GPU each: this machine has 4 GPUs",
+		},
+		{
+			"too many for one",
+			settings.Processes{Number: 2},
+			false, 1, 0, exit.Environment,
+			"2 ranks cannot have a GPU each: this machine has 1 GPU;",
+		},
 		{"shared", settings.Processes{Number: 8}, true, 4, 8, exit.OK, ""},
 		{"more than kernels take", settings.Processes{Number: 73}, true, 4, 0, exit.Usage, "73 is more than the 72 ranks"},
 		{"by CPUs", settings.Processes{Word: "cpu"}, false, 4, 0, exit.Usage, "give a number"},
@@ -58,7 +68,8 @@ func TestRanksInTheSimulator(t *testing.T) {
 			t.Errorf("%v: %+v, %v; want %d ranks", ask, m, err, want)
 		}
 	}
-	if _, err := Find(settings.Config{Device: "sim", NProcPerNode: settings.Processes{Word: "gpu"}}, nil); exit.Code(err) != exit.Environment {
+	if _, err := Find(settings.Config{Device: "sim", NProcPerNode: settings.Processes{Word: "gpu"}},
+		nil); exit.Code(err) != exit.Environment {
 		t.Errorf("a rank per GPU in the simulator: %v, want an environment error", err)
 	}
 }

@@ -67,5 +67,6 @@ func (h Host) ShareGPUs() string {
 	if h.Ranks <= h.GPUs {
 		return ""
 	}
-	return fmt.Sprintf("it needs a GPU for every rank, and %d ranks share %s", h.Ranks, suggest.Count(h.GPUs, "GPU", "GPUs"))
+	return fmt.Sprintf("it needs a GPU for every rank, and %d ranks share %s", h.Ranks,
+		suggest.Count(h.GPUs, "GPU", "GPUs"))
 }

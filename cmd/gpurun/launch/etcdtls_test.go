@@ -16,15 +16,23 @@ func TestEtcdTLS(t *testing.T) {
 		tls  bool
 		want string // of the error
 	}{
-		"nothing":         {map[string]string{"join_timeout": "5"}, false, ""},
-		"plain text":      {map[string]string{"protocol": "http"}, false, ""},
-		"https":           {map[string]string{"protocol": "https"}, true, ""},
-		"all":             {map[string]string{"protocol": "https", "cacert": files.CA, "cert": files.Cert, "key": files.Key}, true, ""},
-		"no https":        {map[string]string{"cacert": files.CA}, false, "protocol=https must be set too"},
-		"no protocol":     {map[string]string{"protocol": "gopher"}, false, "protocol=gopher: the protocol must be http or https"},
-		"no authority":    {map[string]string{"protocol": "https", "cacert": files.Key}, false, "the file has no certificate in PEM"},
-		"no file":         {map[string]string{"protocol": "https", "cacert": both}, false, both},
-		"no key":          {map[string]string{"protocol": "https", "cert": files.Cert}, false, "found a certificate rather than a key"},
+		"nothing":    {map[string]string{"join_timeout": "5"}, false, ""},
+		"plain text": {map[string]string{"protocol": "http"}, false, ""},
+		"https":      {map[string]string{"protocol": "https"}, true, ""},
+		"all": {
+			map[string]string{"protocol": "https", "cacert": files.CA, "cert": files.Cert, "key": files.Key}, true, "",
+		},
+		"no https": {map[string]string{"cacert": files.CA}, false, "protocol=https must be set too"},
+		"no protocol": {
+			map[string]string{"protocol": "gopher"}, false, "protocol=gopher: the protocol must be http or https",
+		},
+		"no authority": {
+			map[string]string{"protocol": "https", "cacert": files.Key}, false, "the file has no certificate in PEM",
+		},
+		"no file": {map[string]string{"protocol": "https", "cacert": both}, false, both},
+		"no key": {
+			map[string]string{"protocol": "https", "cert": files.Cert}, false, "found a certificate rather than a key",
+		},
 		"no certificates": {map[string]string{"protocol": "https", "cert": both, "key": files.Key}, false, both},
 	} {
 		t.Run(name, func(t *testing.T) {

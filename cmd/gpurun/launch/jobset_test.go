@@ -112,8 +112,10 @@ func TestJobSetExampleIsSettled(t *testing.T) {
 			t.Setenv("WORLD_SIZE", "2")
 			p := planned(t, pod)
 			want := &elastic.Config{
-				Backend: elastic.Static, Endpoint: "gpurun-train-node-0-0.gpurun-train:29500", Token: jobSetToken, RunID: "gpurun-train",
-				MinNodes: 2, MaxNodes: 2, MaxRestarts: 1, NodeRank: index, Workers: 8, Role: "default", Timeouts: elastic.DefaultTimeouts(),
+				Backend: elastic.Static, Endpoint: "gpurun-train-node-0-0.gpurun-train:29500", Token: jobSetToken,
+				RunID:    "gpurun-train",
+				MinNodes: 2, MaxNodes: 2, MaxRestarts: 1, NodeRank: index, Workers: 8, Role: "default",
+				Timeouts: elastic.DefaultTimeouts(),
 			}
 			if diff := cmp.Diff(want, p.meeting, cmpopts.IgnoreUnexported(elastic.Config{})); diff != "" {
 				t.Error(diff)
@@ -165,14 +167,17 @@ func TestJobSetExampleFitsItself(t *testing.T) {
 	if want := name + "-" + job + "-0-0." + v.GetString("spec network subdomain"); host != want {
 		t.Errorf("the endpoint is %s, and pod 0 is %s", host, want)
 	}
-	if v.GetString("kind") != "JobSet" || !v.GetBool("spec network enablednshostnames") || pod.spec["restartpolicy"] != "Never" {
+	if v.GetString("kind") != "JobSet" || !v.GetBool("spec network enablednshostnames") ||
+		pod.spec["restartpolicy"] != "Never" {
 		t.Error("pods have names, and do not begin again alone")
 	}
 	if gpus := field(t, pod.container, "resources", "limits").(map[string]any)["nvidia.com/gpu"]; gpus != 8 {
 		t.Errorf("%v GPUs", gpus)
 	}
-	mount, volume := pod.container["volumemounts"].([]any)[0].(map[string]any), pod.spec["volumes"].([]any)[0].(map[string]any)
-	if mount["name"] != volume["name"] || mount["mountpath"] != "/dev/shm" || field(t, volume, "emptydir", "medium") != "Memory" {
+	mount, volume := pod.container["volumemounts"].([]any)[0].(map[string]any),
+		pod.spec["volumes"].([]any)[0].(map[string]any)
+	if mount["name"] != volume["name"] || mount["mountpath"] != "/dev/shm" ||
+		field(t, volume, "emptydir", "medium") != "Memory" {
 		t.Errorf("%v of %v", mount, volume)
 	}
 }

@@ -66,7 +66,8 @@ func Run(ctx context.Context, a *program.Invocation, w Words) error {
 // temporary reports whether nobody wants the job's files when it is over.
 func (p *command) temporary() bool {
 	o := p.options
-	return o.LogDir == "" && !o.Redirects.Any() && !o.Tee.Any() && len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) == 0
+	return o.LogDir == "" && !o.Redirects.Any() && !o.Tee.Any() &&
+		len(o.DuplicateStdoutFilters)+len(o.DuplicateStderrFilters) == 0
 }
 
 // plan checks everything that can be checked beforehand.

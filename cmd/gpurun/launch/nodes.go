@@ -71,7 +71,8 @@ func meetingPoint(o *torchrun.Options) (backend elastic.Backend, host string, po
 // hostings are the words for is_host, as torchrun takes them.
 var hostings = map[string]elastic.Hosting{
 	"1": elastic.HostYes, "true": elastic.HostYes, "t": elastic.HostYes, "yes": elastic.HostYes, "y": elastic.HostYes,
-	"0": elastic.HostNever, "false": elastic.HostNever, "f": elastic.HostNever, "no": elastic.HostNever, "n": elastic.HostNever,
+	"0": elastic.HostNever, "false": elastic.HostNever, "f": elastic.HostNever, "no": elastic.HostNever,
+	"n": elastic.HostNever,
 }
 
 // setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its

@@ -11,7 +11,8 @@ func TestConfTakesTorchrunsWordsForHosting(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]elastic.Hosting{
 		"1": elastic.HostYes, "True": elastic.HostYes, "t": elastic.HostYes, "YES": elastic.HostYes, "y": elastic.HostYes,
-		"0": elastic.HostNever, "false": elastic.HostNever, "F": elastic.HostNever, "no": elastic.HostNever, "n": elastic.HostNever,
+		"0": elastic.HostNever, "false": elastic.HostNever, "F": elastic.HostNever, "no": elastic.HostNever,
+		"n": elastic.HostNever,
 	} {
 		m := elastic.Config{Backend: elastic.C10d}
 		unused, err := setConf(&m, time.Minute, map[string]string{"is_host": word})

@@ -22,10 +22,15 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	}
 	gpus, err := host.GPUs()
 	if err != nil {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: there is no GPU: %s", o.Source("numa-binding"), host.WhyNoGPU(err))}
+		return nil, &exit.EnvironmentError{
+			Err: fmt.Errorf("%s: there is no GPU: %s", o.Source("numa-binding"), host.WhyNoGPU(err)),
+		}
 	}
 	if workers > len(gpus) {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("%s: each process needs a GPU, and there are %d GPUs for %d processes", o.Source("numa-binding"), len(gpus), workers)}
+		return nil, &exit.EnvironmentError{
+			Err: fmt.Errorf("%s: each process needs a GPU, and there are %d GPUs for %d processes", o.Source("numa-binding"),
+				len(gpus), workers),
+		}
 	}
 	var addresses []string
 	for _, gpu := range gpus[:workers] {
@@ -45,7 +50,9 @@ func processesOf(p torchrun.Processes) (int, error) {
 	case "cpu":
 		return runtime.NumCPU(), nil
 	case "xpu":
-		return 0, &exit.EnvironmentError{Err: errors.New("--nproc-per-node xpu: gpurun supports only NVIDIA's GPUs; write a number")}
+		return 0, &exit.EnvironmentError{
+			Err: errors.New("--nproc-per-node xpu: gpurun supports only NVIDIA's GPUs; write a number"),
+		}
 	case "gpu", settings.Auto:
 		gpus, err := host.GPUs()
 		if err != nil && p.Word == settings.Auto {

@@ -52,11 +52,14 @@ type requirements struct {
 	SeparateOutput bool   `json:"separate_output"`   // it does not run in place
 }
 
-func describe(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) algorithm {
+func describe(c *collective.Collective, a *collective.Algorithm, gpus []cudart.Info, gpuErr error,
+	simulated []cudart.Info,
+) algorithm {
 	listed := algorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: requirements{a.Needs.Peers, a.Needs.Atomics, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput}, empty: c.Shape.Empty,
+		Needs: requirements{a.Needs.Peers, a.Needs.Atomics, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput},
+		empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {
 		listed.Ops = append(listed.Ops, string(op))

@@ -1,4 +1,4 @@
-// Package catalog lists what there is to run, and where it can run here.
+// Package list describes the algorithms, and says which of them can run on this machine.
 package list
 
 import (
@@ -62,7 +62,8 @@ func (l Listing) Print(w io.Writer) error {
 	fmt.Fprintln(t, "COLLECTIVE\tALGORITHM\tOPERATIONS AND TYPES\tEPILOGUES\tNEEDS\tRANKS\tCUDA\tSIM\tWHAT IT DOES")
 	for _, x := range l.Algorithms {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t1-%d\t%s\t%s\t%s\n",
-			x.Collective, x.Algorithm, x.opsAndTypes(), orDash(x.epilogues()), strings.Join(x.needs(), ", "), x.MaxRanks, x.CUDA, x.Sim, x.Summary)
+			x.Collective, x.Algorithm, x.opsAndTypes(), orDash(x.epilogues()), strings.Join(x.needs(), ", "), x.MaxRanks, x.CUDA,
+			x.Sim, x.Summary)
 	}
 	fmt.Fprintf(t, "\nall types: %s\n", strings.Join(allDTypes(), ", "))
 	if l.NoGPU != "" {

@@ -13,11 +13,14 @@ import (
 )
 
 // describeProduct says what there is to know of an algorithm for products of matrices.
-func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Info, gpuErr error, simulated []cudart.Info) algorithm {
+func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Info, gpuErr error,
+	simulated []cudart.Info,
+) algorithm {
 	listed := algorithm{
 		Collective: o.Name, Aliases: o.Aliases, Algorithm: a.Name, Summary: a.Summary, Ops: []string{result.None},
-		MaxRanks: a.MaxRanks, Needs: requirements{Peers: a.Peers, Library: strings.Join(a.Libraries(), " and ")}, product: true,
-		Sim: onAllForProduct(a, simulated),
+		MaxRanks: a.MaxRanks, Needs: requirements{Peers: a.Peers, Library: strings.Join(a.Libraries(), " and ")},
+		product: true,
+		Sim:     onAllForProduct(a, simulated),
 	}
 	for _, d := range matmul.DTypes() {
 		sm := a.MinSM(d)

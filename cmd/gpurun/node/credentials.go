@@ -1,4 +1,3 @@
-// Package trust reads how the machines of a job know that they belong together.
 package node
 
 import (
@@ -39,11 +38,13 @@ func (t Credentials) Check(host string, srun bool) error {
 	case t.Token != "", t.TLS != nil, nodes.Loopback(host):
 		return nil
 	case srun:
-		return exit.Usagef("nodes that meet at %s need a shared secret: put \"export %s=$(openssl rand -hex 32)\" before srun, which hands it to all of them, "+
-			"or give --rdzv-token-file FILE in a folder that they share", host, TokenVariable)
+		return exit.Usagef("nodes that meet at %s need a shared secret: put \"export %s=$(openssl rand -hex 32)\" "+
+			"before srun, which hands it to all of them, or give --rdzv-token-file FILE in a folder that they share",
+			host, TokenVariable)
 	}
-	return exit.Usagef("nodes that meet at %s need a shared secret: run \"openssl rand -hex 32 > FILE\" once, copy FILE to all nodes, "+
-		"and give --rdzv-token-file FILE, or set %s; or give all certificates, by --tls-cert, --tls-key and --tls-ca", host, TokenVariable)
+	return exit.Usagef("nodes that meet at %s need a shared secret: run \"openssl rand -hex 32 > FILE\" once, "+
+		"copy FILE to all nodes, and give --rdzv-token-file FILE, or set %s; "+
+		"or give all certificates, by --tls-cert, --tls-key and --tls-ca", host, TokenVariable)
 }
 
 // A token is long enough not to be guessed, and short enough for a header.
@@ -69,8 +70,8 @@ func readToken(s *settings.Sources, file string) (string, error) {
 	token := strings.TrimSpace(text)
 	printable := !strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' })
 	if token != "" && (len(token) < minToken || len(token) > maxToken || !printable) {
-		return "", exit.Usagef("%s: a secret is one line of %d to %d printable characters without spaces: \"openssl rand -hex 32\" makes one",
-			source, minToken, maxToken)
+		return "", exit.Usagef("%s: a secret is one line of %d to %d printable characters without spaces: "+
+			"\"openssl rand -hex 32\" makes one", source, minToken, maxToken)
 	}
 	return token, nil
 }

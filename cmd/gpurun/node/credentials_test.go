@@ -41,7 +41,8 @@ func TestToken(t *testing.T) {
 		switch {
 		case got.Token != c.want, (err == nil) != (c.says == ""):
 			t.Errorf("%q and %q: %q, %v", c.file, c.variable, got.Token, err)
-		case err != nil && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret[:8])):
+		case err != nil && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), secret[:8])):
 			t.Errorf("%q and %q: %v", c.file, c.variable, err)
 		}
 	}
@@ -64,7 +65,8 @@ func TestCheck(t *testing.T) {
 		{Credentials{}, far, true, "before srun"},
 	} {
 		err := c.trust.Check(c.host, c.srun)
-		if (err == nil) != (c.says == "") || err != nil && (exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says)) {
+		if (err == nil) != (c.says == "") || err != nil &&
+			(exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -77,7 +79,8 @@ func TestPartsOfTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ReadCredentials(s, settings.CredentialFiles{Key: "x"}, "")
-	if want := "--tls-key: TLS between nodes needs --tls-cert and --tls-ca as well"; exit.Code(err) != exit.Usage || err.Error() != want {
+	if want := "--tls-key: TLS between nodes needs --tls-cert and --tls-ca as well"; exit.Code(err) != exit.Usage ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

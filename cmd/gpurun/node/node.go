@@ -1,5 +1,5 @@
-// Package placement reads which of a job's machines this one is, and how they find each other:
-// from what the user says, or else from what srun says of its step.
+// Package node reads which of a job's machines this one is, and how the machines find and trust
+// each other: by flags and settings, or else by the Slurm step in which srun started gpurun.
 package node
 
 import (
@@ -44,12 +44,14 @@ func Read(s *settings.Sources, c settings.Config, step *slurm.Step) (Node, error
 	}
 	switch {
 	case n.Rank >= n.Count:
-		return n, s.Invalid("node-rank", fmt.Errorf("node %d does not exist: --nnodes is %d, and nodes count from 0", n.Rank, n.Count))
+		return n, s.Invalid("node-rank",
+			fmt.Errorf("node %d does not exist: --nnodes is %d, and nodes count from 0", n.Rank, n.Count))
 	case !n.Several():
 		return n, nil
 	}
 	if slices.Contains([]string{"", "0.0.0.0", "::"}, n.Addr) {
-		return n, s.Invalid("master-addr", fmt.Errorf("%q is not an address at which other nodes can reach node 0", c.MasterAddr))
+		return n, s.Invalid("master-addr",
+			fmt.Errorf("%q is not an address at which other nodes can reach node 0", c.MasterAddr))
 	}
 	var err error
 	if n.Credentials, err = ReadCredentials(s, c.Credentials, n.Addr); err != nil {

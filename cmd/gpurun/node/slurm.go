@@ -53,8 +53,8 @@ func RequireOneTask(s *settings.Sources, why string) error {
 	case step == nil || step.LocalTasks() == 1:
 		return nil
 	}
-	return exit.Usagef("srun has started gpurun %d times on this node, and %s: start one per node with srun --ntasks-per-node=1; "+
-		"--nnodes 1 runs this one beside the others", step.LocalTasks(), why)
+	return exit.Usagef("srun has started gpurun %d times on this node, and %s: start one "+
+		"per node with srun --ntasks-per-node=1; --nnodes 1 runs this one beside the others", step.LocalTasks(), why)
 }
 
 // givenIn finds what the user gave for a flag, on a line for commands or elsewhere. Without
@@ -79,7 +79,8 @@ func givenIn(s *settings.Sources, line *torchrun.Line) func(flag string) string 
 func meetsBy(given func(flag string) string) bool {
 	alone, _ := strconv.ParseBool(given("standalone")) // who reads the flag complains of nonsense
 	nodes := given("nnodes")
-	return alone || nodes == "1" || nodes == "1:1" || nodes != "" && (given("node-rank") != "" || given("rdzv-endpoint") != "")
+	return alone || nodes == "1" || nodes == "1:1" || nodes != "" &&
+		(given("node-rank") != "" || given("rdzv-endpoint") != "")
 }
 
 // fallbacksOf are what a step settles. To gpurun, every process that srun starts is a node.
@@ -113,15 +114,17 @@ func checkGiven(step *slurm.Step, all map[string]settings.Fallback, given func(f
 	numbered := all["rdzv-endpoint"].Text == "" // else they meet in any number and order
 	switch {
 	case numbered && nodes != "" && nodes != count && nodes != count+":"+count:
-		return exit.Usagef("--nnodes is %s, and srun has started gpurun %s times (%s): omit --nnodes, or set --node-rank or --rdzv-endpoint",
-			nodes, count, all["nnodes"].Source)
+		return exit.Usagef("--nnodes is %s, and srun has started gpurun %s times (%s): "+
+			"omit --nnodes, or set --node-rank or --rdzv-endpoint", nodes, count, all["nnodes"].Source)
 	case !step.Shared():
 		return nil
 	case processes != "" && processes != "1":
-		return exit.Usagef("--nproc-per-node is %s, and srun has started gpurun %d times on this node, each for one process: omit --nproc-per-node, or "+
-			"start one gpurun per node with srun --ntasks-per-node=1", processes, step.LocalTasks())
+		return exit.Usagef("--nproc-per-node is %s, and srun has started gpurun %d times on this node, "+
+			"each for one process: omit --nproc-per-node, or start one gpurun per node with srun --ntasks-per-node=1", processes,
+			step.LocalTasks())
 	case numbered && step.Arbitrary && given("master-addr") == "" && given("rdzv-endpoint") == "":
-		return exit.Usagef("SLURM_DISTRIBUTION is arbitrary, so that the node of the first task is not known: set --master-addr to it")
+		return exit.Usagef("SLURM_DISTRIBUTION is arbitrary, so that the node of the first task is not known: " +
+			"set --master-addr to it")
 	}
 	return nil
 }
@@ -144,5 +147,6 @@ func outsideStepRemark() string {
 	if nodes <= 1 {
 		return ""
 	}
-	return fmt.Sprintf("the Slurm job has %d nodes, but srun did not start gpurun, which runs on this node only; srun --ntasks-per-node=1 starts it on all nodes", nodes)
+	return fmt.Sprintf("the Slurm job has %d nodes, but srun did not start gpurun, which runs on this node only; "+
+		"srun --ntasks-per-node=1 starts it on all nodes", nodes)
 }

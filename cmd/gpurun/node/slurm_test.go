@@ -20,7 +20,8 @@ func taskOf(t *testing.T, perNode string) {
 		tasks, task, local = "4", "3", "1"
 	}
 	for name, value := range map[string]string{
-		"SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_NODELIST": "n[1-2]", "SLURM_NODEID": "1",
+		"SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_NODELIST": "n[1-2]",
+		"SLURM_NODEID":              "1",
 		"SLURM_STEP_TASKS_PER_NODE": perNode, "SLURM_STEP_NUM_TASKS": tasks, "SLURM_PROCID": task, "SLURM_LOCALID": local,
 	} {
 		t.Setenv(name, value)
@@ -82,7 +83,8 @@ func TestWhatDoesNotFitTheStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step, _, err := ApplySlurmStep(s, nil); step != nil || exit.Code(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+		if step, _, err := ApplySlurmStep(s, nil); step != nil || exit.Code(err) != exit.Usage ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if s.Source("node-rank") != "" {

@@ -19,7 +19,9 @@ import (
 // Conclude writes what a run is asked to leave: its report, what CI systems read, and a trace.
 // It returns how gpurun ends, given how the run has ended. That something could not be
 // written, here or before, is an error where there is no other, and else is only said.
-func Conclude(a *program.Invocation, title string, c settings.Config, r result.Report, ended error, unwritten ...error) error {
+func Conclude(a *program.Invocation, title string, c settings.Config, r result.Report, ended error,
+	unwritten ...error,
+) error {
 	unwritten = append(unwritten, writeFiles(title, c, r))
 	summarize(a.Err, title, r)
 	writing := errors.Join(unwritten...)

@@ -34,7 +34,8 @@ func TestConclude(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		file := filepath.Join(folder, c.file)
-		err := Conclude(&program.Invocation{Err: &stderr}, "gpurun x", settings.Config{OutputFile: file}, result.Report{}, c.ended, c.unwritten)
+		err := Conclude(&program.Invocation{Err: &stderr}, "gpurun x", settings.Config{OutputFile: file}, result.Report{},
+			c.ended, c.unwritten)
 		if exit.Code(err) != c.code || !strings.Contains(exit.Describe(err), c.unsaid) || (c.unsaid == "") != (err == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -58,7 +59,8 @@ func TestOf(t *testing.T) {
 	}
 	err := Of(result.Report{ExitCode: exit.Timeout, Failure: "rank 1 hung"}, unsaid)
 	var ended *exit.Error
-	if !errors.As(err, &ended) || ended.Code != exit.Timeout || ended.Err != unsaid || !strings.Contains(ended.Said, "rank 1 hung") {
+	if !errors.As(err, &ended) || ended.Code != exit.Timeout || ended.Err != unsaid ||
+		!strings.Contains(ended.Said, "rank 1 hung") {
 		t.Errorf("%+v", err)
 	}
 }

@@ -38,7 +38,8 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 	io.WriteString(w, b.String())
 }
 
-// endedBecause says how many ranks were ended because of the first failure. Others have ended well before, or failed themselves.
+// endedBecause says how many ranks were ended because of the first failure. Others have ended well before, or failed
+// themselves.
 func endedBecause(o *agent.Outcome) string {
 	others, ended := len(o.Workers)-1, 0
 	for _, w := range o.Workers {
@@ -61,7 +62,8 @@ func endedBecause(o *agent.Outcome) string {
 // cannot handle it calls exit(-1), and nothing of gpurun runs any more.
 func exitOfLibrary(f *agent.Failure) string {
 	const code = 255 // what is left of -1
-	if f.Report != nil || f.Signal != 0 || f.ExitCode != code || !strings.Contains(strings.ToLower(f.Phase), libraries.NVSHMEMName) {
+	if f.Report != nil || f.Signal != 0 || f.ExitCode != code ||
+		!strings.Contains(strings.ToLower(f.Phase), libraries.NVSHMEMName) {
 		return ""
 	}
 	return "  NVSHMEM calls exit(-1) on an error that it cannot handle; NVSHMEM_DEBUG=INFO prints more\n"

@@ -21,7 +21,9 @@ func workers(count int, ended ...int) (all []agent.WorkerState) {
 }
 
 func TestExplainOutcome(t *testing.T) {
-	killed := &agent.Failure{Rank: 2, PID: 4711, Signal: syscall.SIGKILL, Phase: "timing allreduce", LastStderr: []string{"one", "two"}}
+	killed := &agent.Failure{
+		Rank: 2, PID: 4711, Signal: syscall.SIGKILL, Phase: "timing allreduce", LastStderr: []string{"one", "two"},
+	}
 	for name, c := range map[string]struct {
 		outcome agent.Outcome
 		want    string

@@ -10,7 +10,9 @@ import (
 
 // Perform plans work in the agent, which refuses whatever can be refused beforehand, and then
 // does it. CI systems are told under the title how it ended.
-func Perform[Plan any](ctx context.Context, a *program.Invocation, f *pflag.FlagSet, title string, plan func() (Plan, error), do func(context.Context, *program.Invocation, Plan) error) error {
+func Perform[Plan any](ctx context.Context, a *program.Invocation, f *pflag.FlagSet, title string,
+	plan func() (Plan, error), do func(context.Context, *program.Invocation, Plan) error,
+) error {
 	return Annotated(a, title, a.Guarded(func() error {
 		p, err := plan()
 		if err != nil {

@@ -17,9 +17,10 @@ func chooseAlgorithms(words []string, what *collective.Collective) ([]string, er
 		a, _ := what.Algorithm(name)
 		return a.Needs.Library != ""
 	})
-	return choose("algorithm", words, own, append([]string{settings.Auto, settings.All}, names...), func(word string) (string, bool) {
-		return word, word == settings.Auto || slices.Contains(names, word)
-	})
+	return choose("algorithm", words, own, append([]string{settings.Auto, settings.All}, names...),
+		func(word string) (string, bool) {
+			return word, word == settings.Auto || slices.Contains(names, word)
+		})
 }
 
 func algorithmNames(what *collective.Collective) []string {

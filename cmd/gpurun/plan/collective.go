@@ -18,7 +18,9 @@ type CollectiveRun struct {
 
 // NewCollective plans a collective by the flags of a command, with injected faults if any.
 // Its results are held against no thresholds, unless Judge is called.
-func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collective, o Options, inject []workload.Injection) (*CollectiveRun, error) {
+func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collective, o Options,
+	inject []workload.Injection,
+) (*CollectiveRun, error) {
 	p := &CollectiveRun{Collective: c}
 	if err := p.settle(ctx, f, o, p.job(inject)); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ func setEpilogue(s *settings.Sources, job *workload.Job, c settings.Config, what
 		return nil
 	}
 	if len(c.Epilogue) != 1 {
-		return s.Invalid("epilogue", fmt.Errorf("%q is not one epilogue; only gpurun tune takes several", strings.Join(c.Epilogue, ",")))
+		return s.Invalid("epilogue", fmt.Errorf("%q is not one epilogue; only gpurun tune takes several",
+			strings.Join(c.Epilogue, ",")))
 	}
 	job.Epilogue = c.Epilogue[0]
 	if settings.WorksWith(job.Epilogue, "hidden") {

@@ -1,5 +1,3 @@
-// Package jobs makes the workers' jobs of settings: it knows what "all" stands for, which sizes a
-// sweep has, and what of a configuration means something to a collective or product.
 package plan
 
 import (
@@ -14,7 +12,9 @@ import (
 
 // collectiveJob turns the settings into what the workers do for a collective, with failures made
 // on purpose if any.
-func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Collective, inject []workload.Injection) (workload.Job, error) {
+func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Collective,
+	inject []workload.Injection,
+) (workload.Job, error) {
 	job := workload.Job{
 		Collective: what.Name, Cycles: c.RunCycles,
 		Iterations: c.Iters, Warmup: c.WarmupIters, GraphReplays: c.CUDAGraph,
@@ -44,7 +44,9 @@ func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Coll
 
 // libraryPaths are the libraries of others that a file was given for.
 func libraryPaths(c settings.Config) map[string]string {
-	paths := map[string]string{libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib}
+	paths := map[string]string{
+		libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib,
+	}
 	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
 	return paths
 }

@@ -46,11 +46,19 @@ func TestJobOfEveryCollective(t *testing.T) {
 		line string
 		want workload.Job
 	}{
-		{"allreduce -o max", workload.Job{Ops: []string{"max"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "scale", Scale: 0.5}},
+		{
+			"allreduce -o max", workload.Job{
+				Ops: []string{"max"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "scale", Scale: 0.5,
+			},
+		},
 		{"allreduce --epilogue rmsnorm --hidden 64 --epsilon 0", workload.Job{
 			Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Epilogue: "rmsnorm", Row: 64,
 		}},
-		{"reduce -u", workload.Job{Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true}},
+		{
+			"reduce -u", workload.Job{
+				Ops: []string{"sum"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 1, Unaligned: true,
+			},
+		},
 		{"broadcast -r 2 --blocks 7 --max-blocks 5", workload.Job{
 			Ops: []string{"none"}, DTypes: []string{"float"}, Sizes: []int64{8}, Root: 2, Blocks: []int{7}, MaxBlocks: 5,
 		}},
@@ -67,7 +75,8 @@ func TestJobOfEveryCollective(t *testing.T) {
 		}
 		got := workload.Job{
 			Ops: job.Ops, DTypes: job.DTypes, Sizes: job.Sizes, Root: job.Root, Unaligned: job.Unaligned,
-			Blocks: job.Blocks, MaxBlocks: job.MaxBlocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale, Epsilon: job.Epsilon,
+			Blocks: job.Blocks, MaxBlocks: job.MaxBlocks, Epilogue: job.Epilogue, Row: job.Row, Scale: job.Scale,
+			Epsilon: job.Epsilon,
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.line, diff)
@@ -115,7 +124,8 @@ func TestDefaultJob(t *testing.T) {
 		Collective: "allreduce", Algorithms: []string{"auto"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes:  []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20},
 		Cycles: 1, Iterations: 20, Warmup: 5, Verify: true, Seed: 1, Timeout: 30 * time.Second,
-		Tuning: measured.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto", Symm: "auto", LibraryPaths: map[string]string{},
+		Tuning: measured.Only("allreduce"), Epilogue: "none", PDL: "auto", P2P: "auto", Multicast: "auto", Symm: "auto",
+		LibraryPaths: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -135,7 +145,10 @@ func TestJobWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"sum", "prod", "min", "max", "avg"}, got.Ops); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"twoshot", "naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot"}, got.Algorithms); diff != "" {
+	if diff := cmp.Diff([]string{
+		"twoshot", "naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot_lamport", "twoshot_push", "copy_engine",
+		"multimem_oneshot", "multimem_twoshot",
+	}, got.Algorithms); diff != "" {
 		t.Error(diff)
 	}
 	if got.GraphReplays != 3 || got.Verify || got.Timeout != 500*time.Millisecond {
@@ -209,7 +222,8 @@ func TestSizesClimbFromFirstToLast(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if len(swept) == 0 || swept[0] != int64(c.MinBytes) || swept[len(swept)-1] > int64(c.MaxBytes) || !slices.IsSorted(swept) {
+		if len(swept) == 0 || swept[0] != int64(c.MinBytes) || swept[len(swept)-1] > int64(c.MaxBytes) ||
+			!slices.IsSorted(swept) {
 			t.Fatalf("%+v gives %v", c, swept)
 		}
 	})

@@ -12,7 +12,9 @@ import (
 )
 
 // productJob turns the settings into what the workers do for products of matrices.
-func productJob(s *settings.Sources, c settings.Config, what *matmul.Operation, inject []workload.Injection) (workload.Job, error) {
+func productJob(s *settings.Sources, c settings.Config, what *matmul.Operation,
+	inject []workload.Injection,
+) (workload.Job, error) {
 	job := workload.Job{
 		Collective: what.Name, Iterations: c.Iters, Warmup: c.WarmupIters, Verify: c.Check == 1,
 		Seed: c.Seed, Timeout: time.Duration(c.Timeout), Inject: inject, P2P: c.P2P, Symm: c.Symm,
@@ -42,10 +44,11 @@ func setProductWords(s *settings.Sources, job *workload.Job, c settings.Config, 
 	for _, d := range matmul.DTypes() {
 		types = append(types, d.Name)
 	}
-	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, types, append([]string{settings.All}, types...), func(word string) (string, bool) {
-		d, ok := collective.ParseDType(word)
-		return d.Name, ok && slices.Contains(types, d.Name)
-	})
+	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, types, append([]string{settings.All}, types...),
+		func(word string) (string, bool) {
+			d, ok := collective.ParseDType(word)
+			return d.Name, ok && slices.Contains(types, d.Name)
+		})
 	if err != nil {
 		return s.Invalid("datatype", err)
 	}

@@ -1,6 +1,7 @@
-// Package plan decides what a command runs: it reads the settings, finds the host, and turns
-// both into the job of the ranks, with the thresholds and tuning tables that the job goes by.
-// Whatever can be refused before a process is started is refused here.
+// Package plan decides what a command runs. It reads the settings, finds the host, and makes the
+// ranks' job of both: which algorithms, types and sizes a word such as "all" stands for, and
+// which thresholds and tuning tables apply. Tables are built in, or files of the user. What can
+// be refused before a process is started is refused here.
 package plan
 
 import (
@@ -116,10 +117,13 @@ func (p *Plan) noteProblem(err error) error {
 	case err != nil:
 		return err
 	case p.Host.Backend == "sim" && p.Node.Task != nil:
-		p.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator: " +
-			"start them by srun --nodes=1 --ntasks=1 gpurun --nproc-per-node N")}
+		p.Problem = &exit.EnvironmentError{Err: errors.New("ranks that srun starts one by one need NCCL or NVSHMEM, " +
+			"which need GPUs, and this node has only the simulator: start them by srun --nodes=1 --ntasks=1 gpurun " +
+			"--nproc-per-node N")}
 	case p.Host.Backend == "sim":
-		p.Problem = &exit.EnvironmentError{Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator")}
+		p.Problem = &exit.EnvironmentError{
+			Err: errors.New("jobs across machines need NCCL or NVSHMEM, which need GPUs, and this node has only the simulator"),
+		}
 	}
 	return nil
 }

@@ -18,7 +18,9 @@ type ProductRun struct {
 
 // NewProduct plans products by the flags of a command, with injected faults if any, and
 // checks that the files that are asked for can be written.
-func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, o Options, inject []workload.Injection) (*ProductRun, error) {
+func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, o Options,
+	inject []workload.Injection,
+) (*ProductRun, error) {
 	p := &ProductRun{Operation: what}
 	o.OneHost = what.Name + " shares memory, and so runs within one machine"
 	o.Override = func(c *settings.Config) { c.Explain = false } // it is for collectives

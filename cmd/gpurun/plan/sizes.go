@@ -14,7 +14,8 @@ const maxSizes = 4096
 func sizes(s *settings.Sources, c settings.Config) ([]int64, error) {
 	first, last := span(s, c)
 	if first > last {
-		return nil, exit.Usagef("%s %s is more than %s %s", s.Source("minbytes"), result.FormatSize(first), s.Source("maxbytes"), result.FormatSize(last))
+		return nil, exit.Usagef("%s %s is more than %s %s", s.Source("minbytes"), result.FormatSize(first),
+			s.Source("maxbytes"), result.FormatSize(last))
 	}
 	next, err := step(s, c)
 	if err != nil {

@@ -1,5 +1,3 @@
-// Package tables reads what is known of models of GPUs: which algorithm is the fastest for what,
-// and how fast results must be. Such tables are built in, or files of the user's.
 package plan
 
 import (

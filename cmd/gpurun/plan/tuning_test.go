@@ -45,8 +45,9 @@ func TestBuiltInTuning(t *testing.T) {
 		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "p2p"},
 	} {
 		q := tuning.Query{
-			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden, Bytes: c.bytes,
-			Able: func(string) bool { return true },
+			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden,
+			Bytes: c.bytes,
+			Able:  func(string) bool { return true },
 		}
 		if got, ok := tables.Choose(q); !ok || got.Algorithm != c.want {
 			t.Errorf("%+v: %+v", c, got)

@@ -12,7 +12,9 @@ import (
 func TestExplanation(t *testing.T) {
 	var b bytes.Buffer
 	e := explanation{w: &b}
-	r := result.Result{Collective: "allreduce", DType: "half", Op: "sum", Bytes: 64 << 10, Algorithm: "oneshot", Blocks: 1, Why: "measured"}
+	r := result.Result{
+		Collective: "allreduce", DType: "half", Op: "sum", Bytes: 64 << 10, Algorithm: "oneshot", Blocks: 1, Why: "measured",
+	}
 	e.add(r)
 	r.InPlace = true
 	e.add(r) // says no more

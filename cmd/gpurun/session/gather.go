@@ -99,7 +99,8 @@ func (g *gatherer) update(rank int, data json.RawMessage) error {
 	if u.Timeline != nil {
 		g.report.Timeline.Add(*u.Timeline)
 	}
-	g.report.Pairs, g.report.NoPeerAccess = append(g.report.Pairs, u.Pairs...), cmp.Or(u.NoPeerAccess, g.report.NoPeerAccess)
+	g.report.Pairs, g.report.NoPeerAccess = append(g.report.Pairs, u.Pairs...),
+		cmp.Or(u.NoPeerAccess, g.report.NoPeerAccess)
 	if u.Result == nil {
 		return nil
 	}

@@ -15,7 +15,9 @@ import (
 // results and to stderr.
 func TestSlowRankIsNamed(t *testing.T) {
 	gpus := []cudart.Info{{Backend: "cuda"}, {Backend: "cuda"}, {Backend: "cuda"}}
-	slow := result.Result{Collective: "allreduce", Algorithm: "twoshot", Root: -1, Bytes: 1 << 20, RankTimes: []float64{100, 150, 100}}
+	slow := result.Result{
+		Collective: "allreduce", Algorithm: "twoshot", Root: -1, Bytes: 1 << 20, RankTimes: []float64{100, 150, 100},
+	}
 	even := slow
 	even.RankTimes = []float64{100, 101, 100}
 	g := &gatherer{renderer: silent{}}

@@ -35,7 +35,8 @@ func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
 		return p.meetNodes(ctx, g)
 	}
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: p.Host.Ranks, JoinTimeout: p.Job.Timeout, HeartbeatTimeout: silence(p.Host, runtime.NumCPU()), Logger: g.log,
+		WorldSize: p.Host.Ranks, JoinTimeout: p.Job.Timeout, HeartbeatTimeout: silence(p.Host, runtime.NumCPU()),
+		Logger: g.log,
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +62,8 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 		return nil, err
 	}
 	all, err := nodes.Meet(ctx, nodes.Config{
-		Count: p.Node.Count, Rank: p.Node.Rank, Addr: p.Node.Addr, Port: p.Node.Port, Token: p.Node.Credentials.Token, TLS: p.Node.Credentials.TLS,
+		Count: p.Node.Count, Rank: p.Node.Rank, Addr: p.Node.Addr, Port: p.Node.Port, Token: p.Node.Credentials.Token,
+		TLS:         p.Node.Credentials.TLS,
 		JoinTimeout: p.Node.Wait, Timeout: p.Job.Timeout, Logger: g.log,
 	}, plan)
 	if err != nil {

@@ -33,7 +33,10 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Run{Host: host.Host{Backend: "cuda", Ranks: 2, GPUs: 2}, Node: node.Node{Count: 3, Rank: 2, Credentials: node.Credentials{TLS: tls}}}
+	p := &Run{
+		Host: host.Host{Backend: "cuda", Ranks: 2, GPUs: 2},
+		Node: node.Node{Count: 3, Rank: 2, Credentials: node.Credentials{TLS: tls}},
+	}
 	variables, err := p.assign(&meeting{target: "node0:1234", token: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +52,8 @@ func TestAssignmentsOfAnotherNode(t *testing.T) {
 			t.Errorf("its certificate: %v", err)
 		}
 		want := assignment{
-			Rank: 4 + localRank, LocalRank: localRank, WorldSize: 6, LocalWorldSize: 2, Target: "node0:1234", Token: "t", TLS: &files,
+			Rank: 4 + localRank, LocalRank: localRank, WorldSize: 6, LocalWorldSize: 2, Target: "node0:1234", Token: "t",
+			TLS:     &files,
 			Backend: "cuda", Ordinal: localRank,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -107,9 +111,15 @@ func TestOwnEnd(t *testing.T) {
 		err     error
 		want    nodes.End
 	}{
-		"verified":     {[]result.Result{{Wrong: &right}, {Wrong: &right}}, &agent.Outcome{}, nil, nodes.End{What: "all 2 results verified"}},
+		"verified": {
+			[]result.Result{{Wrong: &right}, {Wrong: &right}}, &agent.Outcome{}, nil, nodes.End{What: "all 2 results verified"},
+		},
 		"not verified": {[]result.Result{{}}, &agent.Outcome{}, nil, nodes.End{What: "1 result, not verified"}},
-		"wrong":        {[]result.Result{{Wrong: &wrong}, {Wrong: &right}}, &agent.Outcome{}, nil, nodes.End{Code: 1, What: "1 of 2 results have wrong elements"}},
+		"wrong": {
+			[]result.Result{{Wrong: &wrong}, {Wrong: &right}},
+			&agent.Outcome{}, nil,
+			nodes.End{Code: 1, What: "1 of 2 results have wrong elements"},
+		},
 		"death": {
 			nil, &agent.Outcome{First: &agent.Failure{Rank: 9, PID: 7, Signal: syscall.SIGKILL, Time: died}}, nil,
 			nodes.End{Code: 5, What: "rank 9 (pid 7) was killed by SIGKILL", At: died},
@@ -129,7 +139,9 @@ func TestOwnEnd(t *testing.T) {
 			nil, &agent.Outcome{Signal: syscall.SIGINT, Cause: signals.Received{Signal: syscall.SIGINT}}, nil,
 			nodes.End{Code: 130, What: "received SIGINT"},
 		},
-		"nothing started": {nil, nil, &exit.EnvironmentError{Err: errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"}},
+		"nothing started": {
+			nil, nil, &exit.EnvironmentError{Err: errors.New("no descriptors")}, nodes.End{Code: 3, What: "no descriptors"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &gatherer{report: result.Report{Results: tt.results}}
@@ -142,7 +154,9 @@ func TestOwnEnd(t *testing.T) {
 
 // A failure elsewhere explains the one that followed from it here.
 func TestFailureElsewhere(t *testing.T) {
-	here := &agent.Outcome{First: &agent.Failure{Rank: 1, Report: &report.Failure{Class: report.Rendezvous, Consequence: true}}}
+	here := &agent.Outcome{
+		First: &agent.Failure{Rank: 1, Report: &report.Failure{Class: report.Rendezvous, Consequence: true}},
+	}
 	reason, code := failure(&gatherer{}, here, errors.Join(nil, &elsewhereError{5, "node 1: rank 9 died"}))
 	if reason != "node 1: rank 9 died" || code != 5 {
 		t.Errorf("%d, %q", code, reason)
@@ -155,7 +169,10 @@ func TestElsewhere(t *testing.T) {
 		err  error
 		want elsewhereError
 	}{
-		{&nodes.Failed{Verdict: nodes.Verdict{Name: "node 1", End: nodes.End{Code: 5, What: "rank 9 died"}}}, elsewhereError{5, "node 1: rank 9 died"}},
+		{
+			&nodes.Failed{Verdict: nodes.Verdict{Name: "node 1", End: nodes.End{Code: 5, What: "rank 9 died"}}},
+			elsewhereError{5, "node 1: rank 9 died"},
+		},
 		{errors.New("node 1 departed"), elsewhereError{exit.Rendezvous, "node 1 departed"}},
 	} {
 		var got *elsewhereError
@@ -188,7 +205,10 @@ func TestSilence(t *testing.T) {
 		ranks, cores int
 		want         time.Duration
 	}{
-		{"cuda", 72, 2, 30 * time.Second}, {"sim", 8, 2, 30 * time.Second}, {"sim", 72, 2, 72 * time.Second}, {"sim", 72, 128, 30 * time.Second},
+		{"cuda", 72, 2, 30 * time.Second},
+		{"sim", 8, 2, 30 * time.Second},
+		{"sim", 72, 2, 72 * time.Second},
+		{"sim", 72, 128, 30 * time.Second},
 	} {
 		if got := silence(host.Host{Backend: tt.backend, Ranks: tt.ranks}, tt.cores); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)

@@ -10,7 +10,8 @@ import (
 )
 
 // Progress shows on a terminal's last line how far a long run has come. It is
-// safe for concurrent use.
+// safe for concurrent use. It is no bar of a library: these own the terminal, and gpurun
+// writes results and the workers' output to the same one; see Beside.
 type Progress struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: no terminal, and nothing is shown

@@ -64,8 +64,9 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 		noted = phases.NewRecorder()
 	}
 	return worker.Run(ctx, rank.Options{
-		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize, LocalWorldSize: part.LocalWorldSize,
-		Target: part.Target, Token: part.Token, TLS: tls,
+		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
+		LocalWorldSize: part.LocalWorldSize,
+		Target:         part.Target, Token: part.Token, TLS: tls,
 		Backend: backend, Ordinal: part.Ordinal, Files: files,
 		Source: ptx.Source, Libraries: host.Libraries(part.Backend), Reports: reports,
 		Abort:  func(err error) { quit(failed(reports, err)) },

@@ -96,7 +96,9 @@ func (p *Run) notices() []string {
 // Measure opens the rendezvous, starts a worker for each rank, and gathers their
 // results. The error is how gpurun ends by the report. Without a renderer nothing is printed
 // but what went wrong.
-func (p *Run) Measure(ctx context.Context, a *program.Invocation, renderer result.Renderer, progress *Progress) (result.Report, error) {
+func (p *Run) Measure(ctx context.Context, a *program.Invocation, renderer result.Renderer,
+	progress *Progress,
+) (result.Report, error) {
 	if renderer == nil {
 		renderer = silent{}
 	}
@@ -130,7 +132,9 @@ func (p *Run) Measure(ctx context.Context, a *program.Invocation, renderer resul
 }
 
 // startAndWatch runs the workers, and what they need, to the end.
-func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr io.Writer, g *gatherer) (_ *agent.Outcome, err error) {
+func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr io.Writer,
+	g *gatherer,
+) (_ *agent.Outcome, err error) {
 	where, err := p.openMeeting(ctx, g)
 	if err != nil {
 		return nil, err

@@ -38,10 +38,11 @@ func TestNodeZeroShows(t *testing.T) {
 			Node:   node.Node{Count: 2, Rank: rank, Addr: "127.0.0.1", Port: port, Wait: 100 * time.Millisecond},
 		}
 		rendered := false
-		err := p.Show(t.Context(), &program.Invocation{Out: io.Discard, Err: &bytes.Buffer{}}, Show{Renderer: func(io.Writer) (result.Renderer, error) {
-			rendered = true
-			return silent{}, nil
-		}})
+		err := p.Show(t.Context(), &program.Invocation{Out: io.Discard, Err: &bytes.Buffer{}},
+			Show{Renderer: func(io.Writer) (result.Renderer, error) {
+				rendered = true
+				return silent{}, nil
+			}})
 		if exit.Code(err) != exit.Rendezvous {
 			t.Errorf("node %d: %v, and nobody came", rank, err)
 		}

@@ -95,7 +95,8 @@ func checkMulticast(s *Sources, c Config) error {
 	case c.P2P == Off:
 		return s.Invalid("multicast", errors.New("on needs peer access, and p2p is off"))
 	case !symm.Kind(c.Symm).Traits().Multicast:
-		return s.Invalid("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: set symm to auto", c.Symm))
+		return s.Invalid("multicast", fmt.Errorf("on needs a multicast address, and memory shared by %s has none: set "+
+			"symm to auto", c.Symm))
 	}
 	return nil
 }

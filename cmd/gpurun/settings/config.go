@@ -1,5 +1,6 @@
-// Package settings is what gpurun can be told: a checked Config, decoded from its sources. What
-// is wrong with a value is said with where it comes from.
+// Package settings reads the settings into a checked Config. A value comes from a flag, a variable
+// of the environment, a file, a fallback such as srun's variables, or a built-in profile, in this
+// order. An error about a value names the source of the value.
 package settings
 
 // Config is everything that can be configured; configs/default.toml explains

@@ -24,7 +24,9 @@ func (s *Sources) Decode(to any) error {
 
 // DecodeOnly is Decode for these keys alone; no other value need have a form that it knows.
 func (s *Sources) DecodeOnly(to any, keys ...string) error {
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{DecodeHook: mapstructure.ComposeDecodeHookFunc(textHook, plainHook), Result: to})
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(textHook, plainHook), Result: to,
+	})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,3 @@
-// Package sources reads what gpurun is told, and knows where each value comes from: a flag, the
-// environment, a file, what others fall back to where nobody says anything, or a built-in
-// profile. What values mean is for others to know; what is wrong with one is said with its
-// source.
 package settings
 
 import (

@@ -84,7 +84,8 @@ func TestDecodeOnly(t *testing.T) {
 		Iters int `mapstructure:"iters"`
 	}
 	want := "config file " + file + ": iters: "
-	if err := s.DecodeOnly(&iters, "iters"); exit.Code(err) != exit.Usage || len(err.Error()) <= len(want) || err.Error()[:len(want)] != want {
+	if err := s.DecodeOnly(&iters, "iters"); exit.Code(err) != exit.Usage || len(err.Error()) <= len(want) ||
+		err.Error()[:len(want)] != want {
 		t.Errorf("error %v", err)
 	}
 }
@@ -93,8 +94,9 @@ func TestDecodeOnly(t *testing.T) {
 // verification off.
 func TestNumbersAreWritten(t *testing.T) {
 	for text, why := range map[string]string{
-		`check = ""`: "the value is empty", `check = " "`: "the value is empty", "check = 0.9": "not a whole number", "check = true": "not a number",
-		"check = 1.0": "",
+		`check = ""`: "the value is empty", `check = " "`: "the value is empty", "check = 0.9": "not a whole number",
+		"check = true": "not a number",
+		"check = 1.0":  "",
 	} {
 		s, err := Load(flagtest.Collective(t, "allreduce", "--config", write(t, text)))
 		if err != nil {
@@ -145,7 +147,10 @@ func TestBlamed(t *testing.T) {
 	}
 	other := errors.New("other")
 	var got []string
-	for _, err := range []error{InvalidKey("symm", "not on a %s", "Monday"), s.NameSource(InvalidKey("symm", "not on a %s", "Monday")), s.NameSource(other)} {
+	for _, err := range []error{
+		InvalidKey("symm", "not on a %s", "Monday"), s.NameSource(InvalidKey("symm", "not on a %s", "Monday")),
+		s.NameSource(other),
+	} {
 		got = append(got, err.Error())
 	}
 	if diff := cmp.Diff([]string{"--symm: not on a Monday", "GPURUN_SYMM: not on a Monday", "other"}, got); diff != "" {
@@ -159,7 +164,9 @@ func TestBlamed(t *testing.T) {
 // What is no file of settings is a slip of the user's.
 func TestFileIsRefused(t *testing.T) {
 	folder := t.TempDir()
-	for _, file := range []string{folder + "/missing.toml", folder, write(t, "nonsense"), write(t, "itres = 3"), "/dev/zero"} {
+	for _, file := range []string{
+		folder + "/missing.toml", folder, write(t, "nonsense"), write(t, "itres = 3"), "/dev/zero",
+	} {
 		_, err := Load(flagtest.Collective(t, "allreduce", "--config", file))
 		if exit.Code(err) != exit.Usage {
 			t.Errorf("%s: %v", file, err)

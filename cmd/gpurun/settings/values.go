@@ -21,7 +21,8 @@ func (b *ByteSize) UnmarshalText(text []byte) error {
 	case errors.Is(err, strconv.ErrRange), err == nil && ok && n > math.MaxInt64>>shift:
 		return fmt.Errorf("size %q is too large", text)
 	case err != nil, !ok:
-		return fmt.Errorf("size %q is not a whole number of bytes, optionally with K, M or G%s", text, nearestSize(string(text)))
+		return fmt.Errorf("size %q is not a whole number of bytes, optionally with K, M or G%s", text,
+			nearestSize(string(text)))
 	}
 	*b = ByteSize(n << shift)
 	return nil

@@ -40,7 +40,9 @@ func TestByteSizeRefuses(t *testing.T) {
 // FuzzByteSize checks that a size that is accepted survives being written and
 // read again.
 func FuzzByteSize(f *testing.F) {
-	for _, text := range []string{"0", "1K", "64M", "1G", "9223372036854775807", "1.5K", "K", "-1", "1KiB", "99999999999G"} {
+	for _, text := range []string{
+		"0", "1K", "64M", "1G", "9223372036854775807", "1.5K", "K", "-1", "1KiB", "99999999999G",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

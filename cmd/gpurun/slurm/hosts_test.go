@@ -95,7 +95,9 @@ func TestHostsExpandWhatWasWritten(t *testing.T) {
 }
 
 func FuzzHosts(f *testing.F) {
-	for _, list := range []string{"node[01-03,7],login2", "a[1-2]b[3-4]", "n[0-65535]", "n[1-2", "n[[1]]", "a,,b", "n[4294967295-4294967295]"} {
+	for _, list := range []string{
+		"node[01-03,7],login2", "a[1-2]b[3-4]", "n[0-65535]", "n[1-2", "n[[1]]", "a,,b", "n[4294967295-4294967295]",
+	} {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
@@ -126,7 +128,10 @@ func TestTasksPerNode(t *testing.T) {
 			t.Errorf("%s: %v\n%s", text, err, diff)
 		}
 	}
-	for _, text := range []string{"", "0", "x", "4(x2", "4(2)", "4x2", "4(x0)", "4(x)", "(x2)", "1,,1", "-1", "1(x2)3", "1(x4294967295)", "1(x65536),1", "99999999"} {
+	for _, text := range []string{
+		"", "0", "x", "4(x2", "4(2)", "4x2", "4(x0)", "4(x)", "(x2)", "1,,1", "-1", "1(x2)3", "1(x4294967295)", "1(x65536),1",
+		"99999999",
+	} {
 		if got, err := parseTasksPerNode(text); err == nil {
 			t.Errorf("%s: %v", text, got)
 		}

@@ -16,7 +16,8 @@ type reader struct {
 // inStep reports whether srun has started this process, and not as a shell on a
 // terminal, of which there is only one.
 func (r *reader) inStep() bool {
-	return r.text(stepVariable) != "" && r.text(ptyVariable) == "" && r.number(stepVariable) < firstSpecialStep && r.err == nil
+	return r.text(stepVariable) != "" && r.text(ptyVariable) == "" && r.number(stepVariable) < firstSpecialStep &&
+		r.err == nil
 }
 
 // text is a variable's value, or "".

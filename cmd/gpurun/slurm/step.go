@@ -93,7 +93,10 @@ func (s *Step) check(nodes, tasks int) error {
 		m     int
 	}{
 		{len(s.Hosts) != nodes, "the number of hosts in " + HostsVariable, len(s.Hosts), NodesVariable, nodes},
-		{len(s.TasksPerNode) != nodes, "the number of nodes in " + tasksPerNodeVariable, len(s.TasksPerNode), NodesVariable, nodes},
+		{
+			len(s.TasksPerNode) != nodes, "the number of nodes in " + tasksPerNodeVariable, len(s.TasksPerNode), NodesVariable,
+			nodes,
+		},
 		{sum != tasks, "the sum of " + tasksPerNodeVariable, sum, TasksVariable, tasks},
 		{s.Node >= nodes, NodeVariable, s.Node, NodesVariable, nodes},
 		{s.Task >= tasks, TaskVariable, s.Task, TasksVariable, tasks},
@@ -109,7 +112,8 @@ func (s *Step) check(nodes, tasks int) error {
 }
 
 func inconsistent(one string, n int, other string, m int) error {
-	return fmt.Errorf("%s is %d and %s is %d, which contradict each other: start gpurun by srun directly, in one component of the job, or %s", one, n, other, m, advice)
+	return fmt.Errorf("%s is %d and %s is %d, which contradict each other: start gpurun by srun directly, "+
+		"in one component of the job, or %s", one, n, other, m, advice)
 }
 
 // advice is how to do without Slurm's variables.

@@ -74,14 +74,17 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"SLURM_STEP_NODELIST=n[1-3]", "the number of hosts in SLURM_STEP_NODELIST is 3 and SLURM_STEP_NUM_NODES is 2"},
 		{"SLURM_STEP_NODELIST=n[1-", `SLURM_STEP_NODELIST: "n[1-" is not a list of hosts: a bracket is not closed`},
 		{"SLURM_STEP_NODELIST=", "SLURM_STEP_NODELIST is not set"},
-		{"SLURM_STEP_TASKS_PER_NODE=4", "the number of nodes in SLURM_STEP_TASKS_PER_NODE is 1 and SLURM_STEP_NUM_NODES is 2"},
+		{
+			"SLURM_STEP_TASKS_PER_NODE=4", "the number of nodes in SLURM_STEP_TASKS_PER_NODE is 1 and SLURM_STEP_NUM_NODES is 2",
+		},
 		{"SLURM_STEP_TASKS_PER_NODE=4,2", "the sum of SLURM_STEP_TASKS_PER_NODE is 6 and SLURM_STEP_NUM_TASKS is 5"},
 		{"SLURM_STEP_TASKS_PER_NODE=4(x", `SLURM_STEP_TASKS_PER_NODE: "4(x" is not a list`},
 		{"SLURM_STEP_NUM_TASKS=", "SLURM_STEP_NUM_TASKS is not set"},
 		{"SLURM_STEP_NUM_NODES=two", `SLURM_STEP_NUM_NODES: "two" is not`},
 	} {
 		step, err := Read(captured(t, "uneven_3", c.change))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--nnodes 1 runs on this machine alone") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "--nnodes 1 runs on this machine alone") {
 			t.Errorf("%s: %+v, %v\nwant %s", c.change, step, err, c.want)
 		}
 	}
@@ -102,7 +105,8 @@ func TestNodesOutside(t *testing.T) {
 
 func TestStep(t *testing.T) {
 	shared := Step{Job: 17, ID: 3, Hosts: []string{"a", "b", "c"}, TasksPerNode: []int{4, 4, 3}, Node: 2}
-	if shared.Nodes() != 3 || shared.Tasks() != 11 || shared.LocalTasks() != 3 || !shared.Shared() || shared.Name() != "slurm-17.3" {
+	if shared.Nodes() != 3 || shared.Tasks() != 11 || shared.LocalTasks() != 3 || !shared.Shared() ||
+		shared.Name() != "slurm-17.3" {
 		t.Errorf("%+v", shared)
 	}
 	if alone := (&Step{Hosts: []string{"a", "b"}, TasksPerNode: []int{1, 1}}); alone.Shared() {

@@ -97,7 +97,8 @@ func PlanOptions() plan.Options {
 func override(quick bool) func(*settings.Config) {
 	return func(c *settings.Config) {
 		c.Algo, c.Op, c.Epilogue = []string{settings.Auto}, []string{string(collective.Sum)}, []string{settings.None}
-		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root, c.Blocks, c.Explain, c.Timing = 1, 0, 1, false, 0, 0, false, false
+		c.Check, c.CUDAGraph, c.RunCycles, c.Unaligned, c.Root = 1, 0, 1, false, 0
+		c.Blocks, c.Explain, c.Timing = 0, false, false
 		if quick {
 			c.DataType = c.DataType[:1]
 		}

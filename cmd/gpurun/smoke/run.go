@@ -73,7 +73,9 @@ func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer,
 }
 
 // one runs one collective and adds what it found to the report of all.
-func one(ctx context.Context, a *program.Invocation, p *plan.CollectiveRun, progress *session.Progress, all *result.Report) row {
+func one(ctx context.Context, a *program.Invocation, p *plan.CollectiveRun, progress *session.Progress,
+	all *result.Report,
+) row {
 	begun := time.Now()
 	report, err := p.Measure(ctx, a, nil, progress)
 	code := exit.Code(err)
@@ -100,7 +102,8 @@ func write(w io.Writer, rows []row, all result.Report) error {
 			fmt.Fprintf(t, "%s\t-\t-\tnot run\t-\n", row.name)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%.1fs\n", row.name, len(row.cases), wrongCases(row.cases), nearestThreshold(all.Gate, row.name), row.took.Seconds())
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%.1fs\n", row.name, len(row.cases), wrongCases(row.cases),
+			nearestThreshold(all.Gate, row.name), row.took.Seconds())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -44,7 +44,8 @@ func TestLook(t *testing.T) {
 		}}
 		var stderr bytes.Buffer
 		var all result.Report
-		if err := s.look(context.Background(), nil, &stderr, &all); err != nil || all.ExitCode != c.code || stderr.String() != c.text {
+		if err := s.look(context.Background(), nil, &stderr, &all); err != nil || all.ExitCode != c.code ||
+			stderr.String() != c.text {
 			t.Errorf("%v: code %d, %v, %q", c.checks, all.ExitCode, err, stderr.String())
 		}
 		if diff := cmp.Diff(c.checks, all.Checks); diff != "" {
@@ -74,11 +75,13 @@ func TestBlindSmoke(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	err := Show(t.Context(), &program.Invocation{Out: &stdout, Err: &bytes.Buffer{}}, s)
-	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") || !strings.Contains(stdout.String(), "not run") {
+	if exit.Code(err) != 130 || !strings.Contains(exit.Describe(err), "ended by SIGINT") ||
+		!strings.Contains(stdout.String(), "not run") {
 		t.Errorf("%v, %s", err, stdout.String())
 	}
 	var r result.Report
-	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &r) != nil || r.Passed || r.ExitCode != 130 || !strings.Contains(r.Failure, "ended by SIGINT") {
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &r) != nil || r.Passed || r.ExitCode != 130 ||
+		!strings.Contains(r.Failure, "ended by SIGINT") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -164,7 +167,8 @@ func TestSmokeIsOfEverything(t *testing.T) {
 		t.Fatalf("%d collectives", len(s.runs))
 	}
 	for _, p := range s.runs {
-		if j := p.Job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 || j.Epilogue == "negate" {
+		if j := p.Job; !j.Verify || j.GraphReplays != 0 || j.Unaligned || len(j.DTypes) != 1 || len(j.Sizes) > 3 ||
+			j.Epilogue == "negate" {
 			t.Errorf("%s: %+v", p.Collective.Name, j)
 		}
 		if !p.Gate.Empty() {

@@ -1,4 +1,4 @@
-// Package phrase words what gpurun says to people: numbers of things, lists, and what
+// Package suggest words what gpurun says to people: numbers of things, lists, and what
 // was meant by a word that does not exist.
 package suggest
 

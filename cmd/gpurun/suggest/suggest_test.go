@@ -55,8 +55,9 @@ func TestEditDistanceIsSymmetricAndBounded(t *testing.T) {
 func TestSlip(t *testing.T) {
 	words := []string{"k", "op", "iters", "minbytes", "maxbytes"}
 	for word, want := range map[string]string{
-		"minbyte": "minbytes", "mimbites": "minbytes", "mimbitez": "", "manbytes": "minbytes", "itres": "iters", "iter": "iters",
-		"o": "", "ops": "", "j": "", "": "", "k": "",
+		"minbyte": "minbytes", "mimbites": "minbytes", "mimbitez": "", "manbytes": "minbytes", "itres": "iters",
+		"iter": "iters",
+		"o":    "", "ops": "", "j": "", "": "", "k": "",
 	} {
 		if got := Typo(word, words); got != want {
 			t.Errorf("Slip(%q) = %q, want %q", word, got, want)

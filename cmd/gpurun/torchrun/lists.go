@@ -15,7 +15,9 @@ type Signals []syscall.Signal
 // parseSignals reads a list of names. Others than these six cannot be passed on
 // sensibly: they have a meaning of their own for a launcher, or cannot be caught.
 func parseSignals(text string) (Signals, error) {
-	valid := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+	valid := []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	}
 	var signals Signals
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {

@@ -68,7 +68,8 @@ func (o *Options) complete() error {
 		o.RdzvBackend, o.RdzvEndpoint, o.RdzvID = "c10d", Endpoint{Host: "localhost", HasPort: true}, ""
 	}
 	if o.static() && o.NodeRank >= o.NNodes.Max {
-		return fmt.Errorf("%s: node %d does not exist: --nnodes is %d, and nodes count from 0", o.Source("node-rank"), o.NodeRank, o.NNodes.Max)
+		return fmt.Errorf("%s: node %d does not exist: --nnodes is %d, and nodes count from 0", o.Source("node-rank"),
+			o.NodeRank, o.NNodes.Max)
 	}
 	return nil
 }

@@ -53,14 +53,16 @@ func TestTake(t *testing.T) {
 		"underscores": {
 			args: "--nproc_per_node=2 --rdzv_endpoint=[::1]:29400 --no_python --rdzv-backend c10d x",
 			want: func(o *Options) {
-				o.NProcPerNode, o.RdzvEndpoint, o.NoPython, o.RdzvBackend = Processes{Number: 2}, Endpoint{"::1", 29400, true}, true, "c10d"
+				o.NProcPerNode, o.RdzvEndpoint, o.NoPython, o.RdzvBackend = Processes{Number: 2}, Endpoint{"::1", 29400, true},
+					true, "c10d"
 				o.Words = []string{"x"}
 			},
 		},
 		"beginnings": {
 			args: "--redirect=3 --nproc auto --rdzv_back=c10d --max 2 --log-d d x",
 			want: func(o *Options) {
-				o.Redirects, o.NProcPerNode, o.RdzvBackend, o.MaxRestarts, o.LogDir = Streams{all: 3}, Processes{Word: "auto"}, "c10d", 2, "d"
+				o.Redirects, o.NProcPerNode, o.RdzvBackend, o.MaxRestarts, o.LogDir = Streams{all: 3}, Processes{Word: "auto"},
+					"c10d", 2, "d"
 				o.Words = []string{"x"}
 			},
 		},
@@ -94,7 +96,9 @@ func TestTake(t *testing.T) {
 		},
 		"variables": {
 			args: "--nproc-per-node 3 train.py",
-			env:  map[string]string{"PET_NNODES": "1", "PET_NPROC_PER_NODE": "2", "PET_STANDALONE": "0", "PET_NO_PYTHON": "1", "PET_REDIRECTS": "1:3"},
+			env: map[string]string{
+				"PET_NNODES": "1", "PET_NPROC_PER_NODE": "2", "PET_STANDALONE": "0", "PET_NO_PYTHON": "1", "PET_REDIRECTS": "1:3",
+			},
 			want: func(o *Options) {
 				o.NProcPerNode, o.NoPython, o.Redirects = Processes{Number: 3}, true, Streams{byRank: map[int]int{1: 3}}
 			},
@@ -136,35 +140,36 @@ func TestTake(t *testing.T) {
 
 func TestTakeRefuses(t *testing.T) {
 	tests := map[string]string{
-		"":                                    "nothing to run: give a script",
-		"--standalone":                        "nothing to run: give a script",
-		"--nnodes":                            "--nnodes needs a value",
-		"--nnodes --standalone x":             "--nnodes needs a value",
-		"--nnodes 0 x":                        `--nnodes: "0" is neither`,
-		"--nnodes 2:1 x":                      `--nnodes: "2:1" is neither`,
-		"--nnodes 1:2:3 x":                    `--nnodes: "1:2:3" is neither`,
-		"--nproc-per-node 0 x":                `"0" is not a number of processes`,
-		"--nproc-per-node many x":             `"many" is not a number of processes`,
-		"--max-restarts -1 x":                 `--max-restarts: "-1" is not a whole number`,
-		"--monitor-interval nan x":            "not a number of seconds",
-		"--rdzv-backend zookeeper x":          `unknown value "zookeeper" (valid: static, c10d`,
-		"--rdzv-endpoint h:65536 x":           "not a port",
-		"--rdzv-endpoint h:1:2 x":             "not a host with a port",
-		"--rdzv-conf a x":                     `"a" is not of the form key=value`,
-		"--master-port 70000 x":               "not a port",
-		"--node-rank 1 x":                     "--node-rank: node 1 does not exist",
-		"--start-method thread x":             `unknown value "thread"`,
-		"--logs-specs mine x":                 `unknown value "mine" (valid: default`,
-		"--numa-binding near x":               `unknown value "near"`,
-		"--signals-to-handle SIGKILL x":       `unknown signal "SIGKILL"`,
-		"--signals-to-handle SIGTERM,USR1 x":  `unknown signal "USR1"`,
-		"--standalone=maybe x":                `--standalone: "maybe" is neither 1 nor 0`,
-		"-r 4 x":                              `--redirects: "4" is neither`,
-		"-t 0:4 x":                            `--tee: "0:4" is neither`,
-		"-t 0:1,:2 x":                         "is neither",
-		"--local-ranks-filter 0,x x":          `"x" is not a whole number`,
-		"-m --no-python x":                    "exclude each other",
-		"--rdzv x y":                          "--rdzv is ambiguous: --rdzv-backend, --rdzv-conf, --rdzv-endpoint and --rdzv-id",
+		"":                                   "nothing to run: give a script",
+		"--standalone":                       "nothing to run: give a script",
+		"--nnodes":                           "--nnodes needs a value",
+		"--nnodes --standalone x":            "--nnodes needs a value",
+		"--nnodes 0 x":                       `--nnodes: "0" is neither`,
+		"--nnodes 2:1 x":                     `--nnodes: "2:1" is neither`,
+		"--nnodes 1:2:3 x":                   `--nnodes: "1:2:3" is neither`,
+		"--nproc-per-node 0 x":               `"0" is not a number of processes`,
+		"--nproc-per-node many x":            `"many" is not a number of processes`,
+		"--max-restarts -1 x":                `--max-restarts: "-1" is not a whole number`,
+		"--monitor-interval nan x":           "not a number of seconds",
+		"--rdzv-backend zookeeper x":         `unknown value "zookeeper" (valid: static, c10d`,
+		"--rdzv-endpoint h:65536 x":          "not a port",
+		"--rdzv-endpoint h:1:2 x":            "not a host with a port",
+		"--rdzv-conf a x":                    `"a" is not of the form key=value`,
+		"--master-port 70000 x":              "not a port",
+		"--node-rank 1 x":                    "--node-rank: node 1 does not exist",
+		"--start-method thread x":            `unknown value "thread"`,
+		"--logs-specs mine x":                `unknown value "mine" (valid: default`,
+		"--numa-binding near x":              `unknown value "near"`,
+		"--signals-to-handle SIGKILL x":      `unknown signal "SIGKILL"`,
+		"--signals-to-handle SIGTERM,USR1 x": `unknown signal "USR1"`,
+		"--standalone=maybe x":               `--standalone: "maybe" is neither 1 nor 0`,
+		"-r 4 x":                             `--redirects: "4" is neither`,
+		"-t 0:4 x":                           `--tee: "0:4" is neither`,
+		"-t 0:1,:2 x":                        "is neither",
+		"--local-ranks-filter 0,x x":         `"x" is not a whole number`,
+		"-m --no-python x":                   "exclude each other",
+		"--rdzv x y": "--rdzv is ambiguous: --rdzv-backend, --rdzv-conf, " +
+			"--rdzv-endpoint and --rdzv-id",
 		"--no 1 x":                            "--no is ambiguous: --no-python and --node-rank",
 		"--nothing x":                         "unknown flag --nothing",
 		"-x y":                                "unknown flag -x",
@@ -238,15 +243,23 @@ func TestUnusedIsSaid(t *testing.T) {
 		"--rdzv-backend c10d --rdzv-endpoint localhost:0 --rdzv-conf a=1 --node-rank 3 --master-addr h --master-port 1 x": {
 			"--rdzv-conf", "--rdzv-endpoint", "--node-rank", "--master-addr", "--master-port",
 		},
-		"--standalone --nnodes 2 --rdzv-id i --rdzv-backend static x":                                               {"--nnodes", "--rdzv-backend", "--rdzv-id"},
-		"--nnodes 2 --rdzv-backend c10d --rdzv-endpoint h --node-rank 3 --master-addr h --master-port 1 x":          {"--node-rank", "--master-addr", "--master-port"},
-		"--nnodes 2 --rdzv-backend etcd --rdzv-endpoint h --rdzv-conf read_timeout=1 --master-port 1 x":             {"--master-port"},
-		"--nnodes 2 --rdzv-endpoint h:1 --rdzv-conf read_timeout=1 --node-rank 1 --master-addr h --master-port 1 x": {"--master-addr", "--master-port"},
-		"--nnodes 2 --rdzv-endpoint h --master-addr h --master-port 1 x":                                            {"--master-addr"},
-		"--nnodes 2 --rdzv-endpoint :1 --master-addr h --master-port 1 x":                                           {"--master-port"},
-		"--nnodes 2 --master-addr h --master-port 1 --node-rank 1 x":                                                nil,
-		"--rdzv-endpoint h --master-port 1 x":                                                                       {"--master-port"},
-		"--master-addr h --master-port 1 x":                                                                         nil,
+		"--standalone --nnodes 2 --rdzv-id i --rdzv-backend static x": {
+			"--nnodes", "--rdzv-backend", "--rdzv-id",
+		},
+		"--nnodes 2 --rdzv-backend c10d --rdzv-endpoint h --node-rank 3 --master-addr h --master-port 1 x": {
+			"--node-rank", "--master-addr", "--master-port",
+		},
+		"--nnodes 2 --rdzv-backend etcd --rdzv-endpoint h --rdzv-conf read_timeout=1 --master-port 1 x": {
+			"--master-port",
+		},
+		"--nnodes 2 --rdzv-endpoint h:1 --rdzv-conf read_timeout=1 --node-rank 1 --master-addr h --master-port 1 x": {
+			"--master-addr", "--master-port",
+		},
+		"--nnodes 2 --rdzv-endpoint h --master-addr h --master-port 1 x":  {"--master-addr"},
+		"--nnodes 2 --rdzv-endpoint :1 --master-addr h --master-port 1 x": {"--master-port"},
+		"--nnodes 2 --master-addr h --master-port 1 --node-rank 1 x":      nil,
+		"--rdzv-endpoint h --master-port 1 x":                             {"--master-port"},
+		"--master-addr h --master-port 1 x":                               nil,
 	}
 	for args, want := range tests {
 		o, _, err := take(strings.Fields(args), nil)
@@ -263,7 +276,8 @@ func TestUnusedIsSaid(t *testing.T) {
 		}
 	}
 	o, _, err := take([]string{"--nproc-per-node=2", "x"}, map[string]string{"PET_MONITOR_INTERVAL": "1"})
-	if notes := o.Unused(); err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], "PET_MONITOR_INTERVAL has no effect") {
+	if notes := o.Unused(); err != nil || len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], "PET_MONITOR_INTERVAL has no effect") {
 		t.Errorf("notes: %q, %v", notes, err)
 	}
 }
@@ -297,7 +311,9 @@ func TestStreams(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for program, want := range map[string]bool{"torchrun": true, "/usr/bin/torchrun": true, "gpurun": false, "torchrun/gpurun": false, "torchrun2": false} {
+	for program, want := range map[string]bool{
+		"torchrun": true, "/usr/bin/torchrun": true, "gpurun": false, "torchrun/gpurun": false, "torchrun2": false,
+	} {
 		if Named(program) != want {
 			t.Errorf("%s: %v", program, !want)
 		}

@@ -24,7 +24,8 @@ type subject struct{ *plan.CollectiveRun }
 // tune verifies every candidate at one size and then times all at all sizes.
 func (p subject) tune(ctx context.Context, a *program.Invocation, progress *session.Progress) (result.Report, error) {
 	p.setCandidates()
-	fmt.Fprintf(progress.Beside(a.Err), "gpurun: tuning %s: %s\n", p.sample().Calls(), strings.Join(p.Job.Algorithms, ", "))
+	fmt.Fprintf(progress.Beside(a.Err), "gpurun: tuning %s: %s\n", p.sample().Calls(),
+		strings.Join(p.Job.Algorithms, ", "))
 	if report, err := p.verification().Measure(ctx, a, nil, progress); err != nil {
 		return report, err
 	}

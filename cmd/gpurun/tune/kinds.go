@@ -69,7 +69,8 @@ func kindsOf(what *collective.Collective, asked []kind) ([]kind, error) {
 	case slices.Contains(asked, plain()):
 		return []kind{plain()}, nil
 	default:
-		return nil, exit.Usagef("%s; name collectives that have epilogues, or add none to --epilogue to measure plain calls too", why)
+		return nil, exit.Usagef("%s; name collectives that have epilogues, or add none to --epilogue to measure "+
+			"plain calls too", why)
 	}
 }
 

@@ -29,11 +29,13 @@ const tableFlag = "output-table"
 
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
-	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype", "timeout",
+	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype",
+		"timeout",
 		epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
 	f.Lookup("datatype").Usage = "element `type` of the calls"
 	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none: plain calls"
-	f.Lookup(hiddenFlag).Usage = "comma-separated row lengths in `elements`, for the epilogues bias and rmsnorm; rules for the first apply to any other length"
+	f.Lookup(hiddenFlag).Usage = "comma-separated row lengths in `elements`, for the epilogues bias and rmsnorm; " +
+		"rules for the first apply to any other length"
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
@@ -86,7 +88,9 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 }
 
 // newSubject plans calls of one kind.
-func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, k kind, list host.Lister) (subject, error) {
+func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, k kind,
+	list host.Lister,
+) (subject, error) {
 	o := k.planOptions()
 	o.ListGPUs = list
 	p, err := plan.NewCollective(ctx, f, what, o, nil)
@@ -104,7 +108,9 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 
 // PlanOptions is what sets a measurement apart from the usual run.
 func PlanOptions() plan.Options {
-	return plan.Options{Profiles: [][]byte{configs.Tune}, Override: override, OneHost: "a table is measured within one machine"}
+	return plan.Options{
+		Profiles: [][]byte{configs.Tune}, Override: override, OneHost: "a table is measured within one machine",
+	}
 }
 
 // override keeps what a configuration says about usual runs out of tables:
@@ -157,7 +163,8 @@ func tableHead(r result.Report, dtype string) (tuning.Table, error) {
 	for _, other := range r.Devices {
 		if other.Name != d.Name {
 			return tuning.Table{}, &exit.EnvironmentError{Err: fmt.Errorf(
-				"a table is for one model of GPU, and there are %s and %s; select GPUs of one model with CUDA_VISIBLE_DEVICES", d.Name, other.Name)}
+				"a table is for one model of GPU, and there are %s and %s; select GPUs of one model with CUDA_VISIBLE_DEVICES",
+				d.Name, other.Name)}
 		}
 	}
 	return tuning.Table{

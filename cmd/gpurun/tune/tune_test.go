@@ -26,7 +26,10 @@ func TestCandidates(t *testing.T) {
 		wantAlgorithms         string
 		wantBlocks             []int
 	}{
-		{"allreduce", "naive oneshot twoshot multimem_oneshot", 132, 0, "twoshot oneshot", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
+		{
+			"allreduce", "naive oneshot twoshot multimem_oneshot", 132, 0, "twoshot oneshot",
+			[]int{128, 96, 64, 32, 16, 8, 4, 2, 1},
+		},
 		{"allreduce", "naive", 132, 0, "naive", []int{128, 96, 64, 32, 16, 8, 4, 2, 1}},
 		{"allgather", "naive copy_engine", 132, 0, "copy_engine", []int{32, 16, 8, 4, 2, 1}},
 		{"allgather", "naive pull", 4, 0, "pull", []int{4, 2, 1}},
@@ -91,7 +94,8 @@ func TestSamples(t *testing.T) {
 	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{Host: host.Host{Ranks: 4}}}}}
 	one := func(algorithm string, blocks int, inPlace bool, us float64) result.Result {
 		return result.Result{
-			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace, Time: result.Time{P50: us},
+			Collective: "allgather", Algorithm: algorithm, Blocks: blocks, Bytes: 8, InPlace: inPlace,
+			Time: result.Time{P50: us},
 		}
 	}
 	got := p.samples([]result.Result{
@@ -118,7 +122,8 @@ func TestSamplesOfOddSizes(t *testing.T) {
 	for i, bytes := range []int64{0, 8, 8} {
 		for _, inPlace := range []bool{false, true} {
 			results = append(results, result.Result{
-				Collective: "allgather", Algorithm: "pull", Blocks: 8, Bytes: bytes, InPlace: inPlace, Time: result.Time{P50: float64(i)},
+				Collective: "allgather", Algorithm: "pull", Blocks: 8, Bytes: bytes, InPlace: inPlace,
+				Time: result.Time{P50: float64(i)},
 			})
 		}
 	}
@@ -134,11 +139,14 @@ func TestSamplesOfRows(t *testing.T) {
 	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{
 		Host: host.Host{Ranks: 2}, Job: workload.Job{Epilogue: "rmsnorm", Row: 8192},
 	}}}}
-	out := result.Result{Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7}}
+	out := result.Result{
+		Collective: "allreduce", Algorithm: "oneshot", Blocks: 8, Bytes: 128 << 10, Time: result.Time{P50: 7},
+	}
 	in := out
 	in.InPlace = true
 	want := []tuning.Sample{{
-		Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8192, Bytes: 128 << 10, Algorithm: "oneshot", Blocks: 8, Micros: 7,
+		Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8192, Bytes: 128 << 10, Algorithm: "oneshot",
+		Blocks: 8, Micros: 7,
 	}}
 	if diff := cmp.Diff(want, p.samples([]result.Result{out, in})); diff != "" {
 		t.Error(diff)
@@ -155,7 +163,8 @@ func TestRowsAreKept(t *testing.T) {
 		"--epilogue bias --hidden 8192":    all,
 		"--epilogue none":                  all,
 	} {
-		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
+		planned, err := newMeasurement(t.Context(),
+			flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -196,7 +205,10 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		Algorithms: job.Algorithms, Ops: job.Ops, DTypes: job.DTypes, Blocks: job.Blocks, Epilogue: job.Epilogue,
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
 	}
-	want := workload.Job{Algorithms: []string{"naive", "p2p", "ll", "copy_engine"}, Ops: []string{"sum"}, DTypes: []string{"half"}, Sizes: []int64{1 << 10, 4 << 10}}
+	want := workload.Job{
+		Algorithms: []string{"naive", "p2p", "ll", "copy_engine"}, Ops: []string{"sum"}, DTypes: []string{"half"},
+		Sizes: []int64{1 << 10, 4 << 10},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -213,10 +225,16 @@ func TestKinds(t *testing.T) {
 	}{
 		{"allreduce broadcast", "", []string{"allreduce", "broadcast"}, ""},
 		{"allreduce", "--epilogue rmsnorm", []string{"allreduce with rmsnorm of 4096"}, ""},
-		{"allreduce", "--epilogue rmsnorm --hidden 8192,4096,8192", []string{"allreduce with rmsnorm of 8192", "allreduce with rmsnorm of 4096"}, ""},
+		{
+			"allreduce", "--epilogue rmsnorm --hidden 8192,4096,8192",
+			[]string{"allreduce with rmsnorm of 8192", "allreduce with rmsnorm of 4096"},
+			"",
+		},
 		{
 			"allreduce broadcast", "--epilogue none,negate,bias --hidden 64,128",
-			[]string{"allreduce", "allreduce with negate", "allreduce with bias of 64", "allreduce with bias of 128", "broadcast"},
+			[]string{
+				"allreduce", "allreduce with negate", "allreduce with bias of 64", "allreduce with bias of 128", "broadcast",
+			},
 			"",
 		},
 		{"allreduce broadcast", "--epilogue rmsnorm", nil, "broadcast takes no --epilogue"},

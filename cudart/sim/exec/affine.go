@@ -26,11 +26,7 @@ func (r affine) times(k uint64) affine { return affine{r.base * k, r.stride * k}
 
 // expandTo writes the lanes.
 func (r affine) expandTo(to *lanes) {
-	v := r.base
-	for i := range to {
-		to[i] = v
-		v += r.stride
-	}
+	expand(to, r)
 }
 
 // low is the affine value of the low bits of each lane. ok is false where a carry out of them occurs
@@ -136,6 +132,21 @@ func (r relation) affine(t ptx.Type) affineCompare {
 			m |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
 		}
 		return m, true
+	}
+}
+
+// scalar compares two integers of type t, as registers hold them.
+func (r relation) scalar(t ptx.Type) func(a, b uint64) bool {
+	signed, shift := t.Class == ptx.Signed, 64-t.Bits
+	return func(a, b uint64) bool {
+		a, b = a<<shift, b<<shift
+		switch {
+		case a == b:
+			return r.eq
+		case signed && int64(a) < int64(b), !signed && a < b:
+			return r.lt
+		}
+		return r.gt
 	}
 }
 

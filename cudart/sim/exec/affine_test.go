@@ -41,7 +41,7 @@ func TestRampsAgreeWithLanes(t *testing.T) {
 		}
 	}
 	for _, text := range instructions {
-		k, _ := compileText(t, randomKernel(text)).Kernel("run")
+		k, _ := compileWith(t, randomKernel(text), true).Kernel("run")
 		i := slices.IndexFunc(k.code, func(o op) bool { return o.inst.Text == strings.TrimSuffix(text, ";") })
 		if i < 0 {
 			t.Fatalf("%s: no such op", text)

@@ -48,7 +48,7 @@ func shrBits[T integer](d, a, b, _ *lanes) {
 func shlBy[T unsigned](n uint64) alu {
 	return func(d, a, _, _ *lanes) {
 		for at := 0; at < lanesBytes; at += quadBytes {
-			x, z := a.quadAt(at), d.quadAt(at)
+			x, z := quadAt(a, at), quadAt(d, at)
 			z[0], z[1] = uint64(T(x[0])<<(n&63)), uint64(T(x[1])<<(n&63))
 			z[2], z[3] = uint64(T(x[2])<<(n&63)), uint64(T(x[3])<<(n&63))
 		}

@@ -100,7 +100,7 @@ func (cv conversion) fast() alu {
 
 func widen[T integer](d, a, _, _ *lanes) {
 	for at := 0; at < lanesBytes; at += quadBytes {
-		x, z := a.quadAt(at), d.quadAt(at)
+		x, z := quadAt(a, at), quadAt(d, at)
 		z[0], z[1], z[2], z[3] = uint64(T(x[0])), uint64(T(x[1])), uint64(T(x[2])), uint64(T(x[3]))
 	}
 }

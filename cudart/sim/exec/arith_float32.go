@@ -18,7 +18,7 @@ func f32bits(x float32) uint64 {
 // adds infinities, which does no harm.
 func addF32(d, a, b, _ *lanes) {
 	for at := 0; at < lanesBytes; at += quadBytes {
-		x, y, z := a.quadF32At(at), b.quadF32At(at), d.quadAt(at)
+		x, y, z := quadF32At(a, at), quadF32At(b, at), quadAt(d, at)
 		p, q, r, s := x[0].low+y[0].low, x[1].low+y[1].low, x[2].low+y[2].low, x[3].low+y[3].low
 		if t := (p + q) + (r + s); t != t {
 			z[0], z[1], z[2], z[3] = f32bits(p), f32bits(q), f32bits(r), f32bits(s)

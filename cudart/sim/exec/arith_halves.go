@@ -52,7 +52,7 @@ func singleF16(d, a, _, _ *lanes) {
 
 func singleBF16(d, a, _, _ *lanes) {
 	for at := 0; at < lanesBytes; at += quadBytes {
-		x, z := a.quadAt(at), d.quadAt(at)
+		x, z := quadAt(a, at), quadAt(d, at)
 		z[0], z[1], z[2], z[3] = roundBF16(x[0]), roundBF16(x[1]), roundBF16(x[2]), roundBF16(x[3])
 	}
 }

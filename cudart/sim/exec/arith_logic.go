@@ -28,16 +28,37 @@ func (c *compiler) predicateLogic(o *op) {
 	if len(c.in.Args) == 3 {
 		b, flipB = c.srcPred(c.arg(2))
 	}
-	combine := map[string]func(a, b uint32) uint32{
-		"and": func(a, b uint32) uint32 { return a & b },
-		"or":  func(a, b uint32) uint32 { return a | b },
-		"xor": func(a, b uint32) uint32 { return a ^ b },
-		"not": func(a, _ uint32) uint32 { return ^a },
-		"mov": func(a, _ uint32) uint32 { return a },
-	}[c.in.Op]
-	o.kind = opRun
-	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.setPred(d, combine(w.preds[a]^flipA, w.preds[b]^flipB), mask)
-		return nil
+	if c.in.Op == "not" {
+		flipA = ^flipA
 	}
+	how := map[string]uint8{"and": andMasks, "or": orMasks, "xor": xorMasks, "not": firstMask, "mov": firstMask}[c.in.Op]
+	o.kind, o.p = opPredicate, d
+	o.logic = logic{how: how, a: a, b: b, flipA: flipA, flipB: flipB}
+}
+
+// logic combines two predicates, after their negation where flipA or flipB is all ones.
+type logic struct {
+	how          uint8
+	a, b         int32
+	flipA, flipB uint32
+}
+
+const (
+	firstMask uint8 = iota
+	andMasks
+	orMasks
+	xorMasks
+)
+
+func (l *logic) of(preds []uint32) uint32 {
+	a, b := preds[l.a]^l.flipA, preds[l.b]^l.flipB
+	switch l.how {
+	case andMasks:
+		return a & b
+	case orMasks:
+		return a | b
+	case xorMasks:
+		return a ^ b
+	}
+	return a
 }

@@ -29,6 +29,10 @@ func copyLanes(d, a, _, _ *lanes) { *d = *a }
 // pack compiles mov.b64 d, {lo, hi}; the first element is the lowest.
 func (c *compiler) pack(o *op, t ptx.Type, elems []ptx.Operand) {
 	part := ptx.Type{Class: ptx.Bits, Bits: t.Width() / len(elems), Lanes: 1}
+	if len(elems) == 2 {
+		c.packPair(o, t, part, elems)
+		return
+	}
 	slots := make([]int32, len(elems))
 	c.dst(&o.d, 0, t)
 	for i, e := range elems {
@@ -37,10 +41,6 @@ func (c *compiler) pack(o *op, t ptx.Type, elems []ptx.Operand) {
 	mask := widthMask(part.Bits)
 	o.kind = opRun
 	o.run = func(w *warp, o *op, active uint32) error {
-		if active == fullMask && len(slots) == 2 {
-			packPair(&w.regs[o.d], &w.regs[slots[0]], &w.regs[slots[1]], part.Bits)
-			return nil
-		}
 		var out lanes
 		for k, slot := range slots {
 			src := &w.regs[slot]
@@ -50,6 +50,17 @@ func (c *compiler) pack(o *op, t ptx.Type, elems []ptx.Operand) {
 		}
 		w.setReg(o.d, &out, active)
 		return nil
+	}
+}
+
+// packPair packs two elements.
+func (c *compiler) packPair(o *op, t, part ptx.Type, elems []ptx.Operand) {
+	c.dst(&o.d, 0, t)
+	c.srcOperand(&o.a, elems[0], part)
+	c.srcOperand(&o.b, elems[1], part)
+	o.alu = func(d, low, high, _ *lanes) { packLoop(d, low, high, part.Bits) }
+	if f, ok := vectorPacks[part.Bits]; ok && !c.program.loops {
+		o.setVector(f)
 	}
 }
 
@@ -79,20 +90,20 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 	}
 }
 
-// packPair and unpackPair are for two parts of 8 to 32 bits. A destination may be a source.
-func packPair(d, low, high *lanes, bits int) {
+// packLoop and unpackLoop are for two parts of 8 to 32 bits. A destination may be a source.
+func packLoop(d, low, high *lanes, bits int) {
 	mask, shift := widthMask(bits), bits&63
 	for at := 0; at < lanesBytes; at += quadBytes {
-		x, y, z := low.quadAt(at), high.quadAt(at), d.quadAt(at)
+		x, y, z := quadAt(low, at), quadAt(high, at), quadAt(d, at)
 		z[0], z[1] = x[0]&mask|y[0]&mask<<shift, x[1]&mask|y[1]&mask<<shift
 		z[2], z[3] = x[2]&mask|y[2]&mask<<shift, x[3]&mask|y[3]&mask<<shift
 	}
 }
 
-func unpackPair(low, high, a *lanes, bits int) {
+func unpackLoop(low, high, a *lanes, bits int) {
 	mask, shift := widthMask(bits), bits&63
 	for at := 0; at < lanesBytes; at += quadBytes {
-		x, y, z := low.quadAt(at), high.quadAt(at), a.quadAt(at)
+		x, y, z := quadAt(low, at), quadAt(high, at), quadAt(a, at)
 		p, q, r, s := z[0], z[1], z[2], z[3]
 		x[0], x[1], x[2], x[3] = p&mask, q&mask, r&mask, s&mask
 		y[0], y[1], y[2], y[3] = p>>shift&mask, q>>shift&mask, r>>shift&mask, s>>shift&mask

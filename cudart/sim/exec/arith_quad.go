@@ -18,8 +18,8 @@ const (
 type quadF32 [4]struct{ low, high float32 }
 
 // quadAt is the quad that begins at a byte of a register.
-func (v *lanes) quadAt(at int) *quad { return (*quad)(unsafe.Add(unsafe.Pointer(v), at)) }
+func quadAt(v *lanes, at int) *quad { return (*quad)(unsafe.Add(unsafe.Pointer(v), at)) }
 
-func (v *lanes) quadF32At(at int) *quadF32 {
+func quadF32At(v *lanes, at int) *quadF32 {
 	return (*quadF32)(unsafe.Add(unsafe.Pointer(v), at))
 }

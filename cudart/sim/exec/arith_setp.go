@@ -140,7 +140,7 @@ func (c *compiler) setp(o *op) {
 	r, combine := c.takeRelation(), c.take("and", "or", "xor")
 	t := c.takeType()
 	o.kind = opCompare
-	o.cmp, o.affineCmp = c.comparison(r, t), r.affine(t)
+	o.cmp, o.affineCmp, o.scalarCmp = c.comparison(r, t), r.affine(t), r.scalar(t)
 	o.p, o.q = c.dstPreds()
 	c.src(&o.a, 1, t)
 	c.src(&o.b, 2, t)
@@ -220,12 +220,12 @@ func (c *compiler) selp(o *op) {
 		}
 		w.expandOperands(o)
 		a, b := &w.regs[o.a], &w.regs[o.b]
-		var out lanes
-		for i := range out {
-			pick := -uint64(yes >> i & 1)
-			out[i] = a[i]&pick | b[i]&^pick
+		if mask == fullMask {
+			choose(&w.regs[o.d], a, b, yes)
+			return nil
 		}
-		w.setReg(o.d, &out, mask)
+		choose(&w.scratch, a, b, yes)
+		w.setReg(o.d, &w.scratch, mask)
 		return nil
 	}
 }

@@ -67,12 +67,13 @@ func newWarp(b *block, index int) *warp {
 	g := b.grid
 	w := &warp{
 		grid: g, block: b, index: index, stores: b.stores,
-		registers: g.kernel.takeRegisters(),
-		preds:     make([]uint32, g.kernel.preds),
-		live:      uint32(widthMask(min(32, g.cfg.Threads-32*index))),
+		warpMemory: g.kernel.takeMemory(),
+		preds:      make([]uint32, g.kernel.preds),
+		live:       uint32(widthMask(min(32, g.cfg.Threads-32*index))),
 	}
 	if g.kernel.local > 0 {
-		w.local = zeroed(32 * g.kernel.local)
+		w.localSize = g.kernel.local
+		w.local = zeroed(32 * w.localSize)
 	}
 	for _, k := range g.kernel.presets {
 		w.fill(k)

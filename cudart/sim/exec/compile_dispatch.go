@@ -95,9 +95,11 @@ func (c *compiler) dispatchMore(o *op) {
 	case "brx":
 		c.branchTable(o)
 	case "ret", "exit":
-		c.args(0)
-		c.mods = nil
-		o.kind, o.control = opControl, exitLanes
+		c.end(o)
+	case "call":
+		c.call(o)
+	case "alloca", "stacksave", "stackrestore":
+		c.stack(o)
 	case "trap":
 		o.kind, o.run = opRun, trap
 	case "nanosleep":

@@ -35,7 +35,7 @@ func (c *compiler) branchTable(o *op) {
 			groups[index] |= 1 << lane
 		}
 		for index, lanes := range groups {
-			w.pushPath(path{pc: int32(o.table[index]), mask: lanes})
+			w.pushPath(path{pc: int32(o.table[index]), mask: lanes, depth: w.current.depth})
 		}
 		return suspended, nil
 	}
@@ -53,6 +53,17 @@ func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 	w.leaveCluster(mask)
 	w.block.exit(mask)
 	return finished, nil
+}
+
+// end compiles exit, and ret, which ends the threads in a kernel and the call in a function.
+func (c *compiler) end(o *op) {
+	c.take("uni")
+	c.args(0)
+	o.kind, o.control = opControl, exitLanes
+	if c.in.Op == "ret" {
+		o.control = c.unit.returns()
+		c.useResults()
+	}
 }
 
 func trap(w *warp, _ *op, mask uint32) error {

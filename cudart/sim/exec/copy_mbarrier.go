@@ -138,7 +138,7 @@ func (c *compiler) mbarrierTest(o *op, space ptx.Space, parity bool) {
 			if m.phase != w.regs[o.b][lane]&1 {
 				over |= 1 << lane
 			}
-			w.observe(m.phase)
+			w.observeUnwatched(m.phase)
 		}
 		if over != 0 && o.mem.order.name != "relaxed" && o.mem.order.scope == "cluster" {
 			w.block.view.acquire("cluster")

@@ -4,9 +4,14 @@
 // The files by their names:
 //
 //	doc, program, op, compile*       PTX to ops: operands, register allocation, dispatch
+//	link, layout, image, target      a kernel with the functions that it calls; variables
+//	call*, alloca                    calls and the stack
+//	external, heap, printf*          functions of the system: assert, printf, malloc
+//	fault, origin                    errors of kernels, and where in the source they are
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
+//	vector*                          the lanes of a register at once, by assembly
 //	arith_*                          arithmetic, conversions, comparisons, moves
 //	mem_*                            loads, stores, atomics, multimem, addresses
 //	sync_*                           barriers, fences, votes and shuffles, dependent launch
@@ -24,8 +29,17 @@
 // program counter are merged. A path that spins lets the others run, so that a lane may wait for
 // another lane of its own warp, as on GPUs since Volta.
 //
+// A kernel is compiled when it is looked up, with the functions that it may call. Each of them has
+// registers of its own in the warp's file, and for each call a frame in local memory. A lane has a stack of
+// the places to return to. Paths in deeper calls run first, so that lanes are together again when their
+// calls have ended.
+//
 // Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
-// when it takes a backward branch after polling the same values as before the last one.
+// when it takes a backward branch after polling the same values as before the last one. A warp that
+// spins is parked until memory that it polls changes (order_park.go).
+//
+// Where the processor has AVX2, assembly of package simd computes most instructions, a run of
+// them in one call; the loops over lanes are its reference, and do the rest.
 //
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
@@ -65,6 +79,7 @@ const (
 	sharedWindow = 1 << RegionShift
 	localWindow  = 2 << RegionShift
 	paramWindow  = 3 << RegionShift
+	codeWindow   = 4 << RegionShift // addresses of functions
 )
 
 // Memory gives the executor access to device memory.

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,10 @@ type Config struct {
 	Memory          Memory
 	Clock           Clock
 	TensorCores     tensorcore.Model // the arithmetic of mma and wgmma
+	// Heap is where malloc allocates; it must not be nil where the kernel UsesHeap.
+	Heap *Heap
+	// Output is where printf writes; nil discards the text.
+	Output io.Writer
 	// Stop, where it is not nil, is asked now and then whether to end the grid.
 	Stop func() bool
 	// PriorDone, where it is not nil, says whether the grid has completed that
@@ -65,6 +70,11 @@ type Grid struct {
 	blocks   []*block
 	next     int // the first block that has not been started
 	progress bool
+	now      uint64 // when the turn began
+
+	sentinel   *warp // the parked warp that polls
+	awakeTurns int   // for which no warp is parked
+
 	retired  []*storeBuffer // of blocks that have exited
 	endDelay int            // turns for which the grid stays after its blocks have exited, while stores are pending
 	stats    Stats
@@ -125,6 +135,8 @@ func (cfg *Config) Check(k *Kernel) error {
 		return cfg.checkCluster(k)
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
 		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
+	case k.usesHeap && cfg.Heap == nil:
+		return errors.New("the kernel calls malloc, and the configuration names no heap")
 	}
 	return nil
 }
@@ -141,6 +153,7 @@ func (g *Grid) startClusters() {
 // error, a *Fault or ErrStopped, ends the grid.
 func (g *Grid) Turn(quantum int) (State, error) {
 	g.progress = false
+	g.now, g.awakeTurns = g.cfg.Clock.Nanoseconds(), max(0, g.awakeTurns-1)
 	g.disorderTurn()
 	polling := false
 	for i := 0; i < len(g.blocks); {
@@ -162,7 +175,7 @@ func (g *Grid) Turn(quantum int) (State, error) {
 			return Done, err
 		}
 		g.retire(b)
-		b.giveRegisters()
+		b.giveMemory()
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
 	g.startClusters()

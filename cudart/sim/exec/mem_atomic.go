@@ -163,7 +163,7 @@ func (w *warp) updateLanes(o *op, mask uint32, fn update) error {
 			}
 		}
 		out[lane] = updateWord(p, o.mem.size, b, next)
-		w.observe(out[lane])
+		w.observeUnwatched(out[lane])
 	}
 	if o.mem.order.acquires() {
 		w.block.view.acquire(o.mem.order.scope)

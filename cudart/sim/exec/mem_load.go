@@ -62,7 +62,7 @@ func (c *compiler) takeVector(i int) []ptx.Operand {
 func (c *compiler) load(o *op) {
 	fixed := c.has("nc")
 	order := c.takeOrder()
-	space := c.takeSpace()
+	space := c.frameSpace(c.takeSpace(), c.arg(1))
 	elems := c.takeVector(0)
 	t := c.takeType()
 	c.args(2)
@@ -84,7 +84,7 @@ func (c *compiler) load(o *op) {
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
 	mem.move = loads(len(elems), mem.size, mem.signed)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
-		o.run, o.takesAffine = loadStrong, false
+		o.run = loadStrong
 	}
 }
 
@@ -148,9 +148,14 @@ func (a *access) loaded(k int, v uint64) uint64 {
 // loadStrong also remembers what it saw, because a warp that sees the same
 // again and again is spinning.
 func loadStrong(w *warp, o *op, mask uint32) error {
+	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.pollAll(o) {
+		return nil
+	}
+	w.expandOperands(o)
 	if err := w.loadLanes(o, mask, readAtomic); err != nil {
 		return err
 	}
+	w.watch.blind = w.watch.blind || !hostOrdersAccesses
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		for _, slot := range o.mem.vector {
@@ -161,6 +166,42 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 		w.block.view.acquire(o.mem.order.scope)
 	}
 	return nil
+}
+
+// pollAll is loadStrong for all lanes, where their addresses are adjacent or the same.
+func (w *warp) pollAll(o *op) bool {
+	if w.forms[o.a]&isAffine == 0 {
+		return false
+	}
+	r := w.affines[o.a].plus(affine{base: o.mem.bias})
+	s, ok := w.affineSpan(o, r)
+	n := int(o.mem.bytes())
+	if !ok || r.stride != 0 && r.stride != uint64(n) {
+		return false
+	}
+	from := unsafe.Add(s.ptr, r.base-s.base)
+	if r.stride != 0 {
+		n *= 32
+	}
+	seen := w.watch.load(from, n)
+	w.observeBytes(seen, n)
+	if r.stride != 0 {
+		o.mem.move.moveAt(w, o, seen, r.stride)
+		for _, slot := range o.mem.vector {
+			w.dropAffine(slot)
+		}
+		return true
+	}
+	for k, slot := range o.mem.vector {
+		w.setAffine(slot, affine{base: o.mem.loaded(k, readPlain(unsafe.Add(seen, uint64(k)*o.mem.size), o.mem.size))})
+	}
+	return true
+}
+
+// observeUnwatched is observe for a value that no watched range holds.
+func (w *warp) observeUnwatched(value uint64) {
+	w.observe(value)
+	w.watch.blind = true
 }
 
 // observe mixes a polled value into the digest of the running path.
@@ -178,9 +219,13 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		if err != nil {
 			return err
 		}
+		from := p
+		if !stale && w.stores == nil && hostOrdersAccesses {
+			from = w.watch.load(p, int(o.mem.bytes()))
+		}
 		for k, slot := range o.mem.vector {
 			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.visibleValue(read(at, o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
+			v := w.visibleValue(read(unsafe.Add(from, uint64(k)*o.mem.size), o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
 			w.regs[slot][lane] = o.mem.loaded(k, v)
 		}
 		if !stale {

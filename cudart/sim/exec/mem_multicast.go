@@ -69,7 +69,7 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 			v := r.reduce(words, t.Bits, t.Lanes)
 			w.regs[slot][lane] = v
 			if o.mem.order.strong() {
-				w.observe(v)
+				w.observeUnwatched(v)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // store compiles st[.order][.scope][.space][.vec].type [a], b.
 func (c *compiler) store(o *op) {
 	order := c.takeOrder()
-	space := c.takeSpace()
+	space := c.frameSpace(c.takeSpace(), c.arg(0))
 	elems := c.takeVector(1)
 	t := c.takeType()
 	c.args(2)
@@ -32,23 +32,29 @@ func (c *compiler) store(o *op) {
 	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
 	mem.move = stores(len(elems), mem.size)
 	if order.strong() {
-		o.run, o.takesAffine = storeStrong, false
+		o.run = storeStrong
 	}
 }
 
 func storeWeak(w *warp, o *op, mask uint32) error {
 	w.current.polled = 0 // a path that writes makes progress
-	if mask == fullMask && w.stores == nil {
-		for _, slot := range o.mem.vector {
-			w.expandLanes(slot)
-		}
-		if s, ok := w.moveAll(o); ok {
-			w.noteStores(o, s)
-			return nil
-		}
+	if mask == fullMask && w.stores == nil && w.storeAll(o) {
+		return nil
 	}
 	w.expandOperands(o)
 	return w.storeLanes(o, mask, writePlain)
+}
+
+// storeAll stores for all lanes at once. ok is false where that is not possible, and nothing is stored.
+func (w *warp) storeAll(o *op) (ok bool) {
+	for _, slot := range o.mem.vector {
+		w.expandLanes(slot)
+	}
+	s, ok := w.moveAll(o)
+	if ok {
+		w.noteStores(o, s)
+	}
+	return ok
 }
 
 func storeStrong(w *warp, o *op, mask uint32) error {
@@ -56,6 +62,10 @@ func storeStrong(w *warp, o *op, mask uint32) error {
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
 	}
+	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.storeAll(o) {
+		return nil
+	}
+	w.expandOperands(o)
 	return w.storeLanes(o, mask, writeAtomic)
 }
 

@@ -1,33 +1,38 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/simd"
+)
 
 // lanes is a register: a value for each lane of a warp.
-type lanes [32]uint64
+type lanes = simd.Lanes
 
 const fullMask = 0xffffffff
 
 // alu computes a register from up to three others, lane by lane. It runs for
 // all lanes whatever the mask, so it must not fail on any input.
-type alu func(d, a, b, c *lanes)
+type alu = simd.ALU
 
 // compare computes a predicate from two registers.
-type compare func(a, b *lanes) uint32
+type compare = simd.Compare
 
 // opKind says which function of an op to call.
 type opKind uint8
 
 const (
-	opALU     opKind = iota // alu
-	opCompare               // cmp writes predicate p
-	opRun                   // run
-	opBranch                // to target
-	opControl               // control
+	opALU       opKind = iota // alu
+	opCompare                 // cmp writes predicate p
+	opPredicate               // logic on predicates
+	opRun                     // run
+	opBranch                  // to target
+	opControl                 // control
 )
 
 // op is one compiled instruction. Registers and predicates are indices into
 // the warp's files.
 type op struct {
+	// What every step looks at comes first, in one line of the cache.
 	kind        opKind
 	takesAffine bool  // run reads and writes affine registers itself
 	guard       int32 // predicate, or -1
@@ -36,17 +41,21 @@ type op struct {
 	a, b, c     int32
 	p, q        int32 // predicates written or read; -1 for none
 	target      int32
-	table       []int  // targets of an indexed branch
-	reduce      string // of bar.red: "popc", "and" or "or"
+	runEnd      int32 // of the run of ops by assembly that it is in; 0 if it is in none
+	logic       logic // of opPredicate
+	alu         alu
+	cmp         compare
+	run         func(w *warp, o *op, mask uint32) error
 
-	alu       alu
-	affine    affineFunc // what alu does with affine sources; nil where the result is seldom affine
-	cmp       compare
+	vector    *simd.Instruction // what executes alu among other ops; nil if assembly does not
+	affine    affineFunc        // what alu does with affine sources; nil where the result is seldom affine
 	affineCmp affineCompare
-	run       func(w *warp, o *op, mask uint32) error
+	scalarCmp func(a, b uint64) bool // what cmp does in one lane; nil for some
 	control   func(w *warp, o *op, mask uint32) (verdict, error)
 	mem       *access
 	inst      *ptx.Inst
+	table     []int  // targets of an indexed branch
+	reduce    string // of bar.red: "popc", "and" or "or"
 
 	names []int32 // the registers that the op names, those that it reads first
 	reads int     // how many of them it reads
@@ -69,6 +78,7 @@ type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
 	shared  bool   // value is an offset in the block's shared memory
+	frame   bool   // value is an offset in the frame of the function
 	special string // such as "%tid.x"; "_" is a register that is never read
 }
 

@@ -16,11 +16,17 @@ type registers struct {
 	forms   []form
 }
 
-// takeRegisters returns a register file of zeros.
-func (k *Kernel) takeRegisters() registers {
-	r, ok := k.spare.Get().(*registers)
+// warpMemory is what a warp leaves to another one of its kernel: registers and lists of what it polled.
+type warpMemory struct {
+	registers
+	watch watch
+}
+
+// takeMemory returns a register file of zeros, and empty lists.
+func (k *Kernel) takeMemory() warpMemory {
+	r, ok := k.spare.Get().(*warpMemory)
 	if !ok {
-		r = &registers{regs: make([]lanes, k.regs), affines: make([]affine, k.regs), forms: make([]form, k.regs)}
+		r = &warpMemory{registers: registers{regs: make([]lanes, k.regs), affines: make([]affine, k.regs), forms: make([]form, k.regs)}}
 	}
 	clear(r.affines)
 	for i := range r.forms {
@@ -29,14 +35,17 @@ func (k *Kernel) takeRegisters() registers {
 	for _, slot := range k.async {
 		r.regs[slot], r.forms[slot] = lanes{}, lanesOnly
 	}
+	r.regs[0], r.forms[0] = lanes{}, isAffine // an operand that an op does not have
+	r.watch = watch{polled: r.watch.polled.emptied(), previous: r.watch.previous.emptied()}
 	return *r
 }
 
-// giveRegisters keeps the register files of a block that has exited for other warps.
-func (b *block) giveRegisters() {
+// giveMemory keeps the memory of the warps of a block that has exited for others.
+func (b *block) giveMemory() {
 	for _, w := range b.warps {
-		b.grid.kernel.spare.Put(&registers{w.regs, w.affines, w.forms})
-		w.registers = registers{}
+		memory := w.warpMemory
+		b.grid.kernel.spare.Put(&memory)
+		w.warpMemory = warpMemory{}
 	}
 }
 
@@ -112,6 +121,10 @@ func (w *warp) computeAffine(o *op) bool {
 func (w *warp) compare(o *op) uint32 {
 	if a, b := w.forms[o.a], w.forms[o.b]; (a | b) != 0 {
 		if a&b&isAffine != 0 && o.affineCmp != nil {
+			x, y := &w.affines[o.a], &w.affines[o.b]
+			if x.stride|y.stride == 0 {
+				return boolMask(o.scalarCmp(x.base, y.base))
+			}
 			if m, ok := o.affineCmp(w.affines[o.a], w.affines[o.b]); ok {
 				return m
 			}

@@ -12,12 +12,15 @@ type warp struct {
 	index int // within the block
 
 	stores *storeBuffer // the block's; nil without disorder
-	registers
+	warpMemory
 	preds []uint32
 	local []byte // of all lanes, one after the other
 	live  uint32 // lanes that have not exited
-	pace  int    // in disorder, how long its turns are for a while
-	spun  bool   // the path that took the last backward branch had polled nothing new
+
+	localSize int        // bytes of a lane's local memory
+	calls     *callStack // nil until the first call
+	pace      int        // in disorder, how long its turns are for a while
+	spun      bool       // the path that took the last backward branch had polled nothing new
 
 	// current is the running path; the others are paths[:others].
 	current path
@@ -46,8 +49,22 @@ const (
 	exited
 )
 
-// turn runs the warp for at most quantum instructions.
+// turn runs the warp for at most quantum instructions, unless it is parked.
 func (w *warp) turn(quantum int) (outcome, error) {
+	rest := w.rest()
+	if rest == sleeps {
+		return spins, nil
+	}
+	w.watch.parked = false
+	end, err := w.run(quantum)
+	if rest == polls && end != spins && w.watch.polls >= manyPolls {
+		w.grid.awakeTurns = awakeTurns
+	}
+	return end, err
+}
+
+func (w *warp) run(quantum int) (outcome, error) {
+	w.watch.restart()
 	w.wakeSpinning()
 	for quantum > 0 {
 		if !w.selectPath() {
@@ -69,8 +86,12 @@ func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
 	horizon := w.reconvergencePC()
-	steps, stats := 0, &w.grid.stats
-	defer func() { stats.WarpInstructions += uint64(steps) }()
+	steps, laneSteps := 0, 0
+	defer func() {
+		stats := &w.grid.stats
+		stats.WarpInstructions += uint64(steps)
+		stats.LaneInstructions += uint64(laneSteps)
+	}()
 	for ; steps < quantum; steps++ {
 		if s.pc >= horizon {
 			w.pushPath(*s)
@@ -86,13 +107,22 @@ func (w *warp) execute(quantum int) (int, error) {
 			}
 		}
 		if mask == fullMask {
-			stats.LaneInstructions += 32
+			laneSteps += 32
 		} else {
-			stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+			laneSteps += bits.OnesCount32(mask)
 		}
 		switch o.kind {
 		case opALU:
 			if mask == fullMask {
+				if o.runEnd != 0 {
+					limit := min(o.runEnd, horizon, s.pc+int32(quantum-steps))
+					if n := w.executeRun(limit); n > 0 {
+						s.pc += int32(n)
+						steps += n - 1
+						laneSteps += 32 * (n - 1)
+						continue
+					}
+				}
 				w.compute(o)
 			} else {
 				w.partial(o, mask)
@@ -101,6 +131,9 @@ func (w *warp) execute(quantum int) (int, error) {
 		case opCompare:
 			p := &w.preds[o.p]
 			*p = *p&^mask | w.compare(o)&mask
+			s.pc++
+		case opPredicate:
+			w.setPred(o.p, o.logic.of(w.preds), mask)
 			s.pc++
 		case opRun:
 			if !o.takesAffine {
@@ -137,7 +170,7 @@ func (w *warp) partial(o *op, mask uint32) {
 func (w *warp) jump(o *op, mask uint32) bool {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
 		s.mask = mask
 	}
 	backward := o.target <= s.pc
@@ -147,6 +180,9 @@ func (w *warp) jump(o *op, mask uint32) bool {
 	}
 	if backward && s.polled != 0 {
 		s.previous, s.polled = s.polled, 0
+		if w.others == 0 {
+			w.spun = w.watch.turnBack() || w.spun
+		}
 		if w.spun {
 			s.state = spinning
 			w.pushPath(*s)
@@ -165,7 +201,7 @@ func (w *warp) jump(o *op, mask uint32) bool {
 func (w *warp) control(o *op, mask uint32) (bool, error) {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
 		s.mask = mask
 	}
 	w.expandOperands(o)
@@ -181,10 +217,12 @@ func (w *warp) control(o *op, mask uint32) (bool, error) {
 		}
 		w.pushPath(*s)
 	case yielded:
+		w.watch.blind = true
 		s.pc++
 		s.state = spinning
 		w.pushPath(*s)
 	case retried:
+		w.watch.blind = true
 		s.state = spinning
 		w.pushPath(*s)
 	}
@@ -198,10 +236,7 @@ func (w *warp) setReg(slot int32, v *lanes, mask uint32) {
 		*d = *v
 		return
 	}
-	for m := mask; m != 0; m &= m - 1 {
-		i := lowest(m)
-		d[i] = v[i]
-	}
+	choose(d, v, d, mask)
 }
 
 // setPred writes the lanes of mask; predicate -1 is a sink.

@@ -1,6 +1,6 @@
 package rounds
 
-// Effect is something that the machine's caller has to do.
+// Effect is something that the state machine's caller has to do.
 type Effect interface {
 	effect()
 }
@@ -32,7 +32,7 @@ type Stop struct {
 }
 
 // Gathered is what all nodes of the round contributed, by group rank. All
-// nodes share Data; nobody may write to it.
+// nodes share Data; they must not write to it.
 type Gathered struct {
 	To    NodeID
 	Round int

@@ -16,7 +16,7 @@ const (
 	Closed                      // the job was over before the node joined, or is about to be
 	Refused                     // the node and the job do not fit
 	TimedOut                    // others did not come
-	Moved                       // whoever ran the machine has ended; another may
+	Moved                       // the agent that ran the state machine has ended; another may
 )
 
 // Failure is how a node's workers failed.

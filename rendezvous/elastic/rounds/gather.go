@@ -17,7 +17,7 @@ type gather struct {
 
 // Contribute is a node's part of an all-gather of its round, under a name that
 // the round uses once at a time.
-func (m *Machine) Contribute(now Time, id NodeID, round int, name string, data []byte) []Effect {
+func (m *StateMachine) Contribute(now Time, id NodeID, round int, name string, data []byte) []Effect {
 	n := m.member(id, round, running)
 	if n == nil {
 		return nil // it has been told to stop
@@ -55,12 +55,12 @@ func (m *Machine) Contribute(now Time, id NodeID, round int, name string, data [
 	return effects
 }
 
-func (m *Machine) refuseGather(n *node, name, reason string) []Effect {
+func (m *StateMachine) refuseGather(n *node, name, reason string) []Effect {
 	return []Effect{GatherFailed{To: n.id, Round: m.number, Name: name, Reason: reason}}
 }
 
 // expireGathers fails those that some nodes have not come to.
-func (m *Machine) expireGathers(now Time) []Effect {
+func (m *StateMachine) expireGathers(now Time) []Effect {
 	var effects []Effect
 	for _, name := range slices.Sorted(maps.Keys(m.gathers)) {
 		if g := m.gathers[name]; g.failed == "" && g.deadline <= now {
@@ -72,7 +72,7 @@ func (m *Machine) expireGathers(now Time) []Effect {
 }
 
 // failGathers fails those that are open.
-func (m *Machine) failGathers(reason string) []Effect {
+func (m *StateMachine) failGathers(reason string) []Effect {
 	var effects []Effect
 	for _, name := range slices.Sorted(maps.Keys(m.gathers)) {
 		if m.gathers[name].failed == "" {
@@ -82,8 +82,9 @@ func (m *Machine) failGathers(reason string) []Effect {
 	return effects
 }
 
-// failGather tells those who came; who comes later is told the same.
-func (m *Machine) failGather(name, reason string) []Effect {
+// failGather answers the nodes that have contributed. Later contributions get the same
+// answer.
+func (m *StateMachine) failGather(name, reason string) []Effect {
 	g := m.gathers[name]
 	var effects []Effect
 	for _, n := range m.group {

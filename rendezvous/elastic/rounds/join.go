@@ -10,7 +10,7 @@ import (
 
 // Join asks for a place in the next round: of a node that is new, or of one
 // that has stopped its workers. A refusal concerns the node alone.
-func (m *Machine) Join(now Time, id NodeID, about Node) []Effect {
+func (m *StateMachine) Join(now Time, id NodeID, about Node) []Effect {
 	n := m.nodes[id]
 	if n != nil && n.status != stopping {
 		return nil // it has joined already
@@ -27,8 +27,8 @@ func (m *Machine) Join(now Time, id NodeID, about Node) []Effect {
 		m.order = append(m.order, n)
 	}
 	n.about, n.status, n.spare = about, waiting, false
-	n.alive, n.deadline = now+m.cfg.KeepAlive, now+m.cfg.JoinTimeout
-	if m.number == 0 { // another machine may have run this job before
+	n.heartbeat, n.deadline = now+m.cfg.HeartbeatTimeout, now+m.cfg.JoinTimeout
+	if m.number == 0 { // another state machine may have run this job before
 		m.number = max(m.number, about.Round)
 		m.restarts = max(m.restarts, about.Restarts)
 	}
@@ -36,7 +36,7 @@ func (m *Machine) Join(now Time, id NodeID, about Node) []Effect {
 }
 
 // admissible says why a node cannot join, if it cannot.
-func (m *Machine) admissible(id NodeID, about Node) *End {
+func (m *StateMachine) admissible(id NodeID, about Node) *End {
 	refuse := func(format string, args ...any) *End {
 		return &End{Kind: Refused, Reason: clip(fmt.Sprintf(format, args...))}
 	}
@@ -50,7 +50,7 @@ func (m *Machine) admissible(id NodeID, about Node) *End {
 	}
 	switch t := m.cfg.Terms; {
 	case m.phase == closed && m.end.Kind == Moved:
-		return m.end // another machine may take the node
+		return m.end // another state machine may take the node
 	case m.phase == closed:
 		return &End{Kind: Closed, Reason: "the rendezvous is closed: " + m.end.Reason}
 	case m.finishing:
@@ -58,11 +58,11 @@ func (m *Machine) admissible(id NodeID, about Node) *End {
 	case about.Terms != t:
 		return refuse("%s is for %v, this is %v; start every node with the same flags", about.Name, about.Terms, t)
 	case len(m.nodes) >= MaxNodes && m.nodes[id] == nil:
-		return refuse("%d nodes attend already", MaxNodes)
+		return refuse("%d nodes have joined already, which is the limit", MaxNodes)
 	case about.Workers < 0 || about.Workers > MaxWorkers:
 		return refuse("%d workers; want 0 to %d", about.Workers, MaxWorkers)
 	case about.Round < 0 || about.Round > 1<<30 || about.Restarts < 0 || about.Restarts > t.MaxRestarts:
-		return refuse("round %d after %d restarts cannot be", about.Round, about.Restarts)
+		return refuse("round %d after %d restarts is not possible", about.Round, about.Restarts)
 	case t.Static && (about.Rank < 0 || about.Rank >= t.Max):
 		return refuse("node rank %d is not in 0..%d", about.Rank, t.Max-1)
 	}
@@ -73,7 +73,7 @@ func (m *Machine) admissible(id NodeID, about Node) *End {
 }
 
 // holder is another node that has the rank, where nodes name theirs.
-func (m *Machine) holder(id NodeID, rank int) *node {
+func (m *StateMachine) holder(id NodeID, rank int) *node {
 	for _, n := range m.order {
 		if m.cfg.Terms.Static && n.id != id && n.about.Rank == rank {
 			return n
@@ -84,7 +84,7 @@ func (m *Machine) holder(id NodeID, rank int) *node {
 
 // newcomer finds out what a node that has just joined means for a round that
 // is there already.
-func (m *Machine) newcomer(now Time, n *node) []Effect {
+func (m *StateMachine) newcomer(now Time, n *node) []Effect {
 	switch {
 	case m.phase == gathering:
 		return nil
@@ -95,7 +95,7 @@ func (m *Machine) newcomer(now Time, n *node) []Effect {
 }
 
 // standby lets a node wait without a limit: the group is full.
-func (m *Machine) standby(n *node) []Effect {
+func (m *StateMachine) standby(n *node) []Effect {
 	n.deadline = 0
 	if n.spare {
 		return nil
@@ -105,7 +105,7 @@ func (m *Machine) standby(n *node) []Effect {
 }
 
 // settle assembles a round when it is complete.
-func (m *Machine) settle(now Time) []Effect {
+func (m *StateMachine) settle(now Time) []Effect {
 	if m.phase != gathering || m.count(stopping) > 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (m *Machine) settle(now Time) []Effect {
 
 // assemble gives the nodes that wait their ranks. Those that are too many
 // become spares.
-func (m *Machine) assemble(now Time) []Effect {
+func (m *StateMachine) assemble(now Time) []Effect {
 	chosen, spares := m.choose()
 	m.phase, m.group = confirming, chosen
 	m.number++
@@ -147,7 +147,7 @@ func (m *Machine) assemble(now Time) []Effect {
 // choose prefers those that came first, and so the nodes of the round before. It
 // orders them by static rank, or by name, so that a node keeps its rank where
 // it can.
-func (m *Machine) choose() (chosen, spares []*node) {
+func (m *StateMachine) choose() (chosen, spares []*node) {
 	for _, n := range m.order {
 		if n.status == waiting {
 			chosen = append(chosen, n)
@@ -165,7 +165,7 @@ func (m *Machine) choose() (chosen, spares []*node) {
 }
 
 // places is what each node of the group learns, by group rank.
-func (m *Machine) places() []Round {
+func (m *StateMachine) places() []Round {
 	world := 0
 	roles := map[string]int{}
 	rounds := make([]Round, len(m.group))

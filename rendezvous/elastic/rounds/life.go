@@ -5,7 +5,7 @@ import "fmt"
 // Confirm is a node's word that it reaches the round's master, or why not. A
 // master that a node cannot reach is an error of configuration, which another
 // round would not mend.
-func (m *Machine) Confirm(now Time, id NodeID, round int, failure string) []Effect {
+func (m *StateMachine) Confirm(now Time, id NodeID, round int, failure string) []Effect {
 	n := m.member(id, round, assembled)
 	if n == nil {
 		return nil
@@ -25,7 +25,7 @@ func (m *Machine) Confirm(now Time, id NodeID, round int, failure string) []Effe
 }
 
 // begin starts a round that all of its nodes have confirmed.
-func (m *Machine) begin() []Effect {
+func (m *StateMachine) begin() []Effect {
 	m.phase = active
 	effects := make([]Effect, 0, len(m.group))
 	for _, n := range m.group {
@@ -36,11 +36,11 @@ func (m *Machine) begin() []Effect {
 }
 
 // expireConfirm loses the nodes that have not confirmed.
-func (m *Machine) expireConfirm(now Time) []Effect {
+func (m *StateMachine) expireConfirm(now Time) []Effect {
 	var effects []Effect
 	for _, n := range append([]*node(nil), m.group...) {
 		if n.status == assembled {
-			effects = append(effects, m.lose(now, n, fmt.Sprintf("no answer within %v", m.cfg.ReadTimeout))...)
+			effects = append(effects, m.giveUp(now, n, fmt.Sprintf("no answer within %v", m.cfg.ReadTimeout))...)
 		}
 	}
 	return effects
@@ -48,7 +48,7 @@ func (m *Machine) expireConfirm(now Time) []Effect {
 
 // Fail is the failure of a node's workers. The group restarts if a restart is
 // left.
-func (m *Machine) Fail(now Time, id NodeID, round int, failure Failure) []Effect {
+func (m *StateMachine) Fail(now Time, id NodeID, round int, failure Failure) []Effect {
 	n := m.member(id, round, running)
 	if n == nil {
 		return nil // it has been told to stop for another reason
@@ -58,7 +58,7 @@ func (m *Machine) Fail(now Time, id NodeID, round int, failure Failure) []Effect
 }
 
 // failed uses up a restart, or ends the job.
-func (m *Machine) failed(now Time, reason string, failure *Failure) []Effect {
+func (m *StateMachine) failed(now Time, reason string, failure *Failure) []Effect {
 	switch {
 	case m.finishing:
 		return m.close(End{Kind: Failed, Failure: failure, Reason: reason + "; nodes that have finished cannot restart"})
@@ -72,7 +72,7 @@ func (m *Machine) failed(now Time, reason string, failure *Failure) []Effect {
 }
 
 // restart tells all nodes of the group to stop and join again.
-func (m *Machine) restart(now Time, reason string, counts bool) []Effect {
+func (m *StateMachine) restart(now Time, reason string, counts bool) []Effect {
 	var effects []Effect
 	for _, n := range m.group {
 		n.status, n.deadline = stopping, now+m.cfg.JoinTimeout
@@ -87,7 +87,7 @@ func (m *Machine) restart(now Time, reason string, counts bool) []Effect {
 }
 
 // Finish is the success of a node's workers. The node waits for the others.
-func (m *Machine) Finish(now Time, id NodeID, round int) []Effect {
+func (m *StateMachine) Finish(now Time, id NodeID, round int) []Effect {
 	n := m.member(id, round, running)
 	if n == nil {
 		return nil
@@ -98,7 +98,7 @@ func (m *Machine) Finish(now Time, id NodeID, round int) []Effect {
 }
 
 // finishTogether ends the job when no node of the group is running any more.
-func (m *Machine) finishTogether() []Effect {
+func (m *StateMachine) finishTogether() []Effect {
 	for _, n := range m.group {
 		if n.status != finished {
 			return nil
@@ -107,33 +107,33 @@ func (m *Machine) finishTogether() []Effect {
 	return m.close(End{Kind: Finished, Reason: "the job has finished"})
 }
 
-// Leave is a node's orderly goodbye.
-func (m *Machine) Leave(now Time, id NodeID, reason string) []Effect {
+// Leave removes a node that ends its part itself.
+func (m *StateMachine) Leave(now Time, id NodeID, reason string) []Effect {
 	n := m.nodes[id]
 	if n == nil {
 		return nil
 	}
 	left := Dismiss{To: id, End: &End{Kind: Left, Reason: "left the job"}}
-	return append([]Effect{left}, m.depart(now, n, "left: "+clip(reason))...)
+	return append([]Effect{left}, m.remove(now, n, "left: "+clip(reason))...)
 }
 
-// Lose is the end of a node without a goodbye.
-func (m *Machine) Lose(now Time, id NodeID, reason string) []Effect {
+// Lose removes a node that ended without Leave.
+func (m *StateMachine) Lose(now Time, id NodeID, reason string) []Effect {
 	if n := m.nodes[id]; n != nil {
-		return m.depart(now, n, clip(reason))
+		return m.remove(now, n, clip(reason))
 	}
 	return nil
 }
 
-// lose gives a node up that may still be there, and should know.
-func (m *Machine) lose(now Time, n *node, reason string) []Effect {
-	lost := Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: "the others gave this node up: " + reason}}
-	return append([]Effect{lost}, m.depart(now, n, reason)...)
+// giveUp removes a node that does not answer, and tells it so in case it is alive.
+func (m *StateMachine) giveUp(now Time, n *node, reason string) []Effect {
+	lost := Dismiss{To: n.id, End: &End{Kind: TimedOut, Reason: "this node was removed from the job: " + reason}}
+	return append([]Effect{lost}, m.remove(now, n, reason)...)
 }
 
-// depart is the end of a node that the others see. A group that still has
+// remove takes a node out of the job. A group that still has
 // enough nodes goes on in a new round; where it has too few it is a failure.
-func (m *Machine) depart(now Time, n *node, reason string) []Effect {
+func (m *StateMachine) remove(now Time, n *node, reason string) []Effect {
 	attended, reason := n.attends(), n.String()+" is gone: "+reason
 	m.forget(n)
 	switch {
@@ -148,7 +148,7 @@ func (m *Machine) depart(now Time, n *node, reason string) []Effect {
 }
 
 // member is a node in that round with that status, or nil.
-func (m *Machine) member(id NodeID, round int, s status) *node {
+func (m *StateMachine) member(id NodeID, round int, s status) *node {
 	if n := m.nodes[id]; n != nil && n.status == s && n.groupOf == round && round == m.number {
 		return n
 	}

@@ -12,7 +12,7 @@ type Time = time.Duration
 // twice.
 type NodeID uint64
 
-// AnyRank as a node's rank leaves the choice to the machine.
+// AnyRank as a node's rank leaves the choice to the state machine.
 const AnyRank = -1
 
 // Bounds on what nodes may send.
@@ -81,16 +81,16 @@ const (
 	finished
 )
 
-// node is a node as the machine knows it.
+// node is a node as the state machine knows it.
 type node struct {
-	id       NodeID
-	about    Node
-	status   status
-	groupOf  int  // the number of the last round that it belonged to
-	rank     int  // in that round
-	spare    bool // was told so
-	alive    Time // when it counts as lost
-	deadline Time // of what it is waiting for; 0: none
+	id        NodeID
+	about     Node
+	status    status
+	groupOf   int  // the number of the last round that it belonged to
+	rank      int  // in that round
+	spare     bool // was told so
+	heartbeat Time // deadline of the next one, after which the node is lost
+	deadline  Time // of what it is waiting for; 0: none
 }
 
 func (n *node) String() string {

@@ -32,28 +32,28 @@ func TestTranscripts(t *testing.T) {
 
 // story is a transcript as far as it has been told.
 type story struct {
-	t       *testing.T
-	terms   Terms
-	machine *Machine
-	now     Time
-	alive   map[NodeID]bool
+	t     *testing.T
+	terms Terms
+	state *StateMachine
+	now   Time
+	alive map[NodeID]bool
 }
 
 func testConfig(terms Terms) Config {
 	return Config{
 		Terms: terms, JoinTimeout: 600 * time.Second, LastCall: 30 * time.Second, ReadTimeout: 60 * time.Second,
-		KeepAlive: 15 * time.Second, ExitTimeout: 300 * time.Second,
+		HeartbeatTimeout: 15 * time.Second, ExitTimeout: 300 * time.Second,
 	}
 }
 
-// tell gives the machine an input, and returns its effects.
+// tell gives the state machine an input, and returns its effects.
 func (s *story) tell(line string) []string {
 	s.t.Helper()
 	var effects []string
 	for _, effect := range s.input(line) {
 		effects = append(effects, describe(effect))
 	}
-	if next, ok := s.machine.Next(); ok && next <= s.now {
+	if next, ok := s.state.Next(); ok && next <= s.now {
 		s.t.Errorf("after %q at %v: the next deadline, %v, is not in the future", line, s.now, next)
 	}
 	return effects
@@ -69,28 +69,28 @@ func (s *story) input(line string) []Effect {
 	case "after":
 		return s.pass(words[1])
 	case "close":
-		return s.machine.Close(End{Kind: Moved, Reason: strings.Join(words[1:], " ")})
+		return s.state.Close(End{Kind: Moved, Reason: strings.Join(words[1:], " ")})
 	}
 	id := NodeID(words[0][0])
-	switch round := s.machine.number; words[1] {
+	switch round := s.state.number; words[1] {
 	case "joins":
 		s.alive[id] = true
-		return s.machine.Join(s.now, id, s.node(words[0], transcript.Set(s.t, words[2:])))
+		return s.state.Join(s.now, id, s.node(words[0], transcript.Set(s.t, words[2:])))
 	case "confirms":
-		return s.machine.Confirm(s.now, id, round, "")
+		return s.state.Confirm(s.now, id, round, "")
 	case "cannot":
-		return s.machine.Confirm(s.now, id, round, reason)
+		return s.state.Confirm(s.now, id, round, reason)
 	case "gathers":
-		return s.machine.Contribute(s.now, id, round, words[2], []byte(words[3]))
+		return s.state.Contribute(s.now, id, round, words[2], []byte(words[3]))
 	case "fails":
 		code := transcript.Number(s.t, strings.TrimSuffix(words[3], ":"))
-		return s.machine.Fail(s.now, id, round, Failure{Reason: reason, ExitCode: code})
+		return s.state.Fail(s.now, id, round, Failure{Reason: reason, ExitCode: code})
 	case "finishes":
-		return s.machine.Finish(s.now, id, round)
+		return s.state.Finish(s.now, id, round)
 	case "leaves":
-		return s.machine.Leave(s.now, id, strings.Join(words[2:], " "))
+		return s.state.Leave(s.now, id, strings.Join(words[2:], " "))
 	case "is":
-		return s.machine.Lose(s.now, id, reason)
+		return s.state.Lose(s.now, id, reason)
 	case "falls":
 		s.alive[id] = false
 		return nil
@@ -105,11 +105,11 @@ func (s *story) begin(nodes string, set transcript.Settings) {
 		RunID: "job", Min: transcript.Number(s.t, low), Max: transcript.Number(s.t, high),
 		MaxRestarts: set.Number("restarts", 0), Static: set.Text("static", "false") == "true",
 	}
-	machine, err := New(testConfig(s.terms))
+	state, err := New(testConfig(s.terms))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.machine, s.now, s.alive = machine, 0, map[NodeID]bool{}
+	s.state, s.now, s.alive = state, 0, map[NodeID]bool{}
 }
 
 func (s *story) node(name string, set transcript.Settings) Node {
@@ -129,10 +129,10 @@ func (s *story) pass(text string) []Effect {
 		s.now = min(s.now+time.Second, end)
 		for id, alive := range s.alive {
 			if alive {
-				s.machine.Alive(s.now, id)
+				s.state.Heartbeat(s.now, id)
 			}
 		}
-		effects = append(effects, s.machine.Tick(s.now)...)
+		effects = append(effects, s.state.Tick(s.now)...)
 	}
 	return effects
 }

@@ -11,7 +11,8 @@ import (
 
 func TestOOMIsSaid(t *testing.T) {
 	f := &Failure{Rank: 1, PID: 2, Signal: syscall.SIGKILL, OOMKilled: true, Phase: "loading"}
-	if diff := cmp.Diff("rank 1 (pid 2) was killed by SIGKILL because memory ran out while loading", f.Error()); diff != "" {
+	if diff := cmp.Diff("rank 1 (pid 2) was killed by SIGKILL because memory ran out while loading",
+		f.Error()); diff != "" {
 		t.Error(diff)
 	}
 }

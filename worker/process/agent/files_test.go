@@ -47,10 +47,13 @@ func TestOutputGoesToFiles(t *testing.T) {
 		shown  string
 		lines  []string
 	}{
-		"instead":       {hidden: true},
-		"as well":       {shown: "[rank 0] a\n[rank 0] 10%\r[rank 0] 20%\n[rank 0] end\n"},
-		"line by line":  {hidden: true, line: true, lines: []string{"a\n", "10%\r", "20%\n", "end"}},
-		"all of it all": {line: true, shown: "[rank 0] a\n[rank 0] 10%\r[rank 0] 20%\n[rank 0] end\n", lines: []string{"a\n", "10%\r", "20%\n", "end"}},
+		"instead":      {hidden: true},
+		"as well":      {shown: "[rank 0] a\n[rank 0] 10%\r[rank 0] 20%\n[rank 0] end\n"},
+		"line by line": {hidden: true, line: true, lines: []string{"a\n", "10%\r", "20%\n", "end"}},
+		"all of it all": {
+			line: true, shown: "[rank 0] a\n[rank 0] 10%\r[rank 0] 20%\n[rank 0] end\n",
+			lines: []string{"a\n", "10%\r", "20%\n", "end"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +133,8 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		}
 		return output.Destination{File: opened}, output.Destination{}, os.ErrPermission
 	}
-	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "starting rank 1") {
+	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrPermission) ||
+		!strings.Contains(err.Error(), "starting rank 1") {
 		t.Errorf("got %v", err)
 	}
 	if err := opened.Close(); !errors.Is(err, os.ErrClosed) {
@@ -178,7 +182,8 @@ func TestARecordOfAWorkerThatTheAgentEnds(t *testing.T) {
 	}
 	outcome := mustRun(t, spec)
 	first := outcome.First
-	if first.Rank != 1 || !first.Ended || outcome.ExitCode() != 1 || !strings.HasSuffix(first.Error(), "recorded a failure in "+path) {
+	if first.Rank != 1 || !first.Ended || outcome.ExitCode() != 1 ||
+		!strings.HasSuffix(first.Error(), "recorded a failure in "+path) {
 		t.Errorf("exit code %d of %v", outcome.ExitCode(), first)
 	}
 	if len(outcome.Failures) != 2 || outcome.Failures[1].Rank != 2 || outcome.Failures[1].Ended {
@@ -333,7 +338,8 @@ func TestWorkersRunOnTheirCPUs(t *testing.T) {
 		t.Errorf("no %q in %q", want[1], stdout)
 	}
 	spec.CPUs = [][]int{{1023}, {1023}}
-	if _, err := Run(t.Context(), spec); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "binding it to CPUs [1023]") {
+	if _, err := Run(t.Context(), spec); !errors.Is(err, syscall.EINVAL) ||
+		!strings.Contains(err.Error(), "binding it to CPUs [1023]") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -123,7 +123,8 @@ func (g *group) take(e event) {
 	case e.failure != nil:
 		g.fail(e.worker, e.failure, e.leaving, e.time)
 	default:
-		g.log.Debug("worker exited", zap.Int("rank", e.worker.Rank), zap.Int("code", e.exit.Code), zap.Stringer("signal", e.exit.Signal))
+		g.log.Debug("worker exited", zap.Int("rank", e.worker.Rank), zap.Int("code", e.exit.Code),
+			zap.Stringer("signal", e.exit.Signal))
 		if at, failed := e.worker.exited(*e.exit, e.time); failed {
 			g.fail(e.worker, nil, true, at)
 		}
@@ -149,7 +150,8 @@ func (g *group) onTime(now time.Time) {
 	if g.ending.mustBegin(now) {
 		g.end(syscall.SIGTERM, g.spec.Grace, nil)
 	}
-	if g.workers.running() == 0 && g.ending.begun() && !g.ending.interrupted() && !procfs.GroupsAlive(g.attribution().interrupted()) {
+	if g.workers.running() == 0 && g.ending.begun() && !g.ending.interrupted() &&
+		!procfs.GroupsAlive(g.attribution().interrupted()) {
 		g.ending.leftoversOnly()
 	}
 	if g.ending.mustKill(now) {
@@ -230,7 +232,8 @@ func (g *group) end(signal syscall.Signal, grace time.Duration, cause error) {
 	if !g.ending.begin(time.Now(), signal, grace, cause) {
 		return
 	}
-	g.log.Debug("ending the workers", zap.Stringer("signal", signal), zap.Duration("grace", grace), zap.NamedError("cause", cause))
+	g.log.Debug("ending the workers", zap.Stringer("signal", signal), zap.Duration("grace", grace),
+		zap.NamedError("cause", cause))
 	for _, s := range []syscall.Signal{signal, syscall.SIGCONT} {
 		for _, w := range g.workers {
 			if !w.mayLeave() {
@@ -252,7 +255,8 @@ func (g *group) kill() {
 // send signals a worker's process group.
 func (g *group) send(w *worker, signal syscall.Signal) {
 	if err := w.signalGroup(signal); err != nil {
-		g.log.Warn("cannot signal a worker", zap.Int("rank", w.Rank), zap.Int("pid", w.PID), zap.Stringer("signal", signal), zap.Error(err))
+		g.log.Warn("cannot signal a worker", zap.Int("rank", w.Rank), zap.Int("pid", w.PID), zap.Stringer("signal", signal),
+			zap.Error(err))
 	}
 }
 
@@ -274,7 +278,8 @@ func (g *group) cleanUp() {
 	g.kill()
 	for _, w := range g.workers {
 		if w.running() {
-			g.events.keep(fmt.Errorf("rank %d (pid %d) did not die of SIGKILL within %v: the kernel or a driver holds it", w.Rank, w.PID, killBound))
+			g.events.keep(fmt.Errorf("rank %d (pid %d) did not die of SIGKILL within %v: the kernel or a driver holds it",
+				w.Rank, w.PID, killBound))
 			continue
 		}
 		w.reap()

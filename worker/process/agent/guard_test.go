@@ -42,7 +42,8 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 	g := &gpurun{stdout: newRecordedOutput(), stderr: newRecordedOutput(), tmp: t.TempDir()}
 	g.mark = fmt.Sprintf("%s=%d-%s", markVariable, os.Getpid(), filepath.Base(filepath.Dir(g.tmp))+t.Name())
 	g.cmd = exec.Command(self, "/bin/sh", "-c", script)
-	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", workersVariable+"="+strconv.Itoa(workers), "TMPDIR="+g.tmp, g.mark)
+	g.cmd.Env = append(os.Environ(), roleVariable+"=gpurun", workersVariable+"="+strconv.Itoa(workers), "TMPDIR="+g.tmp,
+		g.mark)
 	g.cmd.Stdout, g.cmd.Stderr = g.stdout, g.stderr
 	g.cmd.WaitDelay = timeout
 	for _, p := range prepare {
@@ -151,9 +152,13 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 		code   int    // of gpurun
 		stderr string // contains
 	}{
-		"guard":           {func(_ *testing.T, g *gpurun) int { return g.cmd.Process.Pid }, 137, ""},
-		"agent":           {func(t *testing.T, g *gpurun) int { return agentOf(t, g) }, 137, "was killed by SIGKILL; its workers were ended"},
-		"worker":          {func(t *testing.T, g *gpurun) int { return g.pids(t, "worker")[0] }, 137, "was killed by SIGKILL"},
+		"guard": {func(_ *testing.T, g *gpurun) int { return g.cmd.Process.Pid }, 137, ""},
+		"agent": {
+			func(t *testing.T, g *gpurun) int { return agentOf(t, g) }, 137, "was killed by SIGKILL; its workers were ended",
+		},
+		"worker": {
+			func(t *testing.T, g *gpurun) int { return g.pids(t, "worker")[0] }, 137, "was killed by SIGKILL",
+		},
 		"worker's daemon": {func(t *testing.T, g *gpurun) int { return g.pids(t, "daemon")[0] }, 143, ""},
 		"worker's child":  {func(t *testing.T, g *gpurun) int { return g.pids(t, "child")[0] }, 143, ""},
 	}
@@ -201,7 +206,8 @@ func TestAnAgentThatIgnoresTheGuardsDeathIsKilled(t *testing.T) {
 
 func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
 	t.Parallel()
-	g := startGpurun(t, 2, "echo ready; exec sleep 1000", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, faultVariable+"="+unguarded) })
+	g := startGpurun(t, 2, "echo ready; exec sleep 1000",
+		func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, faultVariable+"="+unguarded) })
 	g.stdout.await(t, "ready", 2)
 	if err := g.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -256,11 +262,32 @@ func TestGuardPassesSignalsOn(t *testing.T) {
 		stdout string
 		code   int
 	}{
-		"once":                       {`trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, "got it\n", 143},
-		"SIGQUIT":                    {`trap 'echo quit; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGQUIT}, "quit\n", 131},
-		"SIGUSR1":                    {`trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "saved\n", 0},
-		"SIGUSR1 to the worker only": {`sleep 1000 & trap "kill -9 $!; wait $!; echo child \$?; exit 0" USR1; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGUSR1}, "child 137\n", 0},
-		"twice":                      {`trap '' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "", 143},
+		"once": {
+			`trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.01; done`,
+			[]syscall.Signal{syscall.SIGTERM},
+			"got it\n", 143,
+		},
+		"SIGQUIT": {
+			`trap 'echo quit; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`,
+			[]syscall.Signal{syscall.SIGQUIT},
+			"quit\n", 131,
+		},
+		"SIGUSR1": {
+			`trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done`,
+			[]syscall.Signal{syscall.SIGUSR1},
+			"saved\n", 0,
+		},
+		"SIGUSR1 to the worker only": {
+			`sleep 1000 & trap "kill -9 $!; wait $!; echo child \$?; exit 0" USR1; echo ready; while :; do sleep 0.01; done`,
+			[]syscall.Signal{syscall.SIGUSR1},
+			"child 137\n", 0,
+		},
+		"twice": {
+			`trap '' TERM; echo ready; while :; do sleep 0.01; done`,
+			[]syscall.Signal{syscall.SIGTERM, syscall.SIGTERM},
+			"",
+			143,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +341,8 @@ func TestUnderNohupNobodyHearsOfSIGHUP(t *testing.T) {
 func TestASignalFromTheTerminalArrivesOnce(t *testing.T) {
 	t.Parallel()
 	// A terminal signals the whole foreground process group.
-	g := startGpurun(t, 1, `trap 'echo got it; sleep 0.2; echo bye; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`, func(cmd *exec.Cmd) {
+	const script = `trap 'echo got it; sleep 0.2; echo bye; exit 3' QUIT; echo ready; while :; do sleep 0.01; done`
+	g := startGpurun(t, 1, script, func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	})
 	g.stdout.await(t, "ready\n", 1)
@@ -390,10 +418,11 @@ func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 	}
 	defer stray.Close()
 	// ls itself opens the fourth.
-	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e LIFELINE -e REPORT; readlink /proc/self/fd/0`, func(cmd *exec.Cmd) {
-		cmd.ExtraFiles = []*os.File{stray, stray, stray, stray}
-		cmd.Env = append(cmd.Env, report.FDVariable+"=5")
-	})
+	g := startGpurun(t, 2, `ls /proc/self/fd | wc -l; env | grep -c -e LIFELINE -e REPORT; readlink /proc/self/fd/0`,
+		func(cmd *exec.Cmd) {
+			cmd.ExtraFiles = []*os.File{stray, stray, stray, stray}
+			cmd.Env = append(cmd.Env, report.FDVariable+"=5")
+		})
 	if code := g.wait(t); code != 0 {
 		t.Errorf("exit code %d; stderr: %s", code, g.stderr)
 	}

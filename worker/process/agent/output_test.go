@@ -45,7 +45,10 @@ func (c byteWise) Write(p []byte) (int, error) {
 func TestLinesOfConcurrentWorkersStayWhole(t *testing.T) {
 	t.Parallel()
 	const workers, count = 8, 200
-	spec, stdout, stderr := shell(t, workers, fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf %%s "$RANK "; echo "$i end"; echo "$RANK $i end" >&2; i=$((i+1)); done`, count))
+	const script = `i=0; while [ $i -lt %d ]; do
+		printf %%s "$RANK "; echo "$i end"; echo "$RANK $i end" >&2; i=$((i+1))
+	done`
+	spec, stdout, stderr := shell(t, workers, fmt.Sprintf(script, count))
 	spec.Prefix = rankPrefix
 	spec.Stdout, spec.Stderr = byteWise{stdout}, byteWise{stderr}
 	mustRun(t, spec)
@@ -53,7 +56,8 @@ func TestLinesOfConcurrentWorkersStayWhole(t *testing.T) {
 		next := make([]int, workers)
 		for line := range strings.Lines(shown.String()) {
 			var prefix, rank, i int
-			if n, err := fmt.Sscanf(line, "[rank %d] %d %d end\n", &prefix, &rank, &i); n != 3 || err != nil || prefix != rank || next[rank] != i {
+			if n, err := fmt.Sscanf(line, "[rank %d] %d %d end\n", &prefix, &rank, &i); n != 3 || err != nil || prefix != rank ||
+				next[rank] != i {
 				t.Fatalf("line %q, expecting %v", line, next)
 			}
 			next[rank]++

@@ -128,17 +128,45 @@ func TestOutcomes(t *testing.T) {
 		failure string // with "PID" for the process ID
 		stderr  []string
 	}{
-		"all succeed":    {words: []string{"print:hello\n"}},
-		"exit code":      {[]string{"2=complain:out of\nluck", "2=exit:7", "block"}, 7, "rank 2 (pid PID) exited with code 7", []string{"out of", "luck"}},
-		"killed":         {[]string{"1=kill:9", "block"}, 137, "rank 1 (pid PID) was killed by SIGKILL", nil},
-		"aborted":        {[]string{"0=kill:6", "block"}, 134, "rank 0 (pid PID) was killed by SIGABRT", nil},
-		"real-time":      {[]string{"0=kill:35", "block"}, 163, "rank 0 (pid PID) was killed by signal 35", nil},
-		"phase":          {[]string{"phase:verifying", "1=exit:3", "block"}, 3, "rank 1 (pid PID) exited with code 3 while verifying", nil},
-		"own words":      {[]string{"phase:verifying", `1=fail:{"class":"wrong-data","message":"3 wrong"}`, "1=exit:1", "block"}, 1, "rank 1 (pid PID) failed while verifying: 3 wrong", nil},
-		"own phase":      {[]string{"phase:verifying", "2=phase:dawdling", `1=await`, `1=fail:{"class":"timeout","phase":"waiting","message":"late","peer":2}`, "1=exit:4", "block"}, 4, "rank 1 (pid PID) failed while waiting: late (rank 2 was last seen dawdling)", nil},
-		"exit in peace":  {[]string{`1=fail:{"class":"internal","message":"sorry"}`, "1=linger", "1=exit:42", "block"}, 42, "rank 1 (pid PID) failed: sorry", nil},
-		"fail, exit 0":   {[]string{`1=fail:{"class":"internal","message":"sorry"}`, "1=exit:0", "block"}, 1, "rank 1 (pid PID) failed: sorry", nil},
-		"unread garbage": {[]string{"1=garbage:Segmentation fault", "block"}, 143, `rank 1 (pid PID) failed: rank 1 sent a report that cannot be read: invalid character 'S' looking for beginning of value: "Segmentation fault\n"`, nil},
+		"all succeed": {words: []string{"print:hello\n"}},
+		"exit code": {
+			[]string{"2=complain:out of\nluck", "2=exit:7", "block"},
+			7, "rank 2 (pid PID) exited with code 7",
+			[]string{"out of", "luck"},
+		},
+		"killed":    {[]string{"1=kill:9", "block"}, 137, "rank 1 (pid PID) was killed by SIGKILL", nil},
+		"aborted":   {[]string{"0=kill:6", "block"}, 134, "rank 0 (pid PID) was killed by SIGABRT", nil},
+		"real-time": {[]string{"0=kill:35", "block"}, 163, "rank 0 (pid PID) was killed by signal 35", nil},
+		"phase": {
+			[]string{"phase:verifying", "1=exit:3", "block"}, 3, "rank 1 (pid PID) exited with code 3 while verifying", nil,
+		},
+		"own words": {
+			[]string{"phase:verifying", `1=fail:{"class":"wrong-data","message":"3 wrong"}`, "1=exit:1", "block"},
+			1,
+			"rank 1 (pid PID) failed while verifying: 3 wrong", nil,
+		},
+		"own phase": {
+			[]string{
+				"phase:verifying", "2=phase:dawdling", `1=await`,
+				`1=fail:{"class":"timeout","phase":"waiting","message":"late","peer":2}`, "1=exit:4", "block",
+			}, 4, "rank 1 (pid PID) failed while waiting: late (rank 2 was last seen dawdling)", nil,
+		},
+		"exit in peace": {
+			[]string{`1=fail:{"class":"internal","message":"sorry"}`, "1=linger", "1=exit:42", "block"},
+			42,
+			"rank 1 (pid PID) failed: sorry", nil,
+		},
+		"fail, exit 0": {
+			[]string{`1=fail:{"class":"internal","message":"sorry"}`, "1=exit:0", "block"},
+			1, "rank 1 (pid PID) failed: sorry",
+			nil,
+		},
+		"unread garbage": {
+			[]string{"1=garbage:Segmentation fault", "block"},
+			143,
+			`rank 1 (pid PID) failed: rank 1 sent a report that cannot be read: ` +
+				`invalid character 'S' looking for beginning of value: "Segmentation fault\n"`, nil,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +250,8 @@ func TestACauseIsNamedBeforeItsConsequence(t *testing.T) {
 
 func TestAConsequenceIsNamedWhenThereIsNothingElse(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := scripted(t, 2, `1=fail:{"class":"rendezvous","message":"node 1 left","consequence":true}`, "1=exit:6", "block")
+	spec, _, _ := scripted(t, 2, `1=fail:{"class":"rendezvous","message":"node 1 left","consequence":true}`, "1=exit:6",
+		"block")
 	spec.Reports = new(inbox).add
 	spec.Failed = func(f *Failure) { t.Errorf("told of a consequence: %v", f) }
 	if outcome := mustRun(t, spec); outcome.First == nil || outcome.First.Rank != 1 || outcome.ExitCode() != 6 {
@@ -311,7 +340,8 @@ func TestTheEndOfTheContextEndsTheRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if outcome.ExitCode() != test.code || outcome.Cause != test.cause || outcome.First != nil || len(outcome.Workers) != started {
+				if outcome.ExitCode() != test.code || outcome.Cause != test.cause || outcome.First != nil ||
+					len(outcome.Workers) != started {
 					t.Errorf("got %+v", outcome)
 				}
 				for _, w := range outcome.Workers {
@@ -331,8 +361,10 @@ func TestSignals(t *testing.T) {
 		code    int
 		died    syscall.Signal
 	}{
-		"one is passed on":     {[]os.Signal{syscall.SIGQUIT}, []string{"print:ready\n", "block"}, 131, 0},
-		"two kill":             {[]os.Signal{syscall.SIGTERM, syscall.SIGTERM}, []string{"ignore", "print:ready\n", "block"}, 143, syscall.SIGKILL},
+		"one is passed on": {[]os.Signal{syscall.SIGQUIT}, []string{"print:ready\n", "block"}, 131, 0},
+		"two kill": {
+			[]os.Signal{syscall.SIGTERM, syscall.SIGTERM}, []string{"ignore", "print:ready\n", "block"}, 143, syscall.SIGKILL,
+		},
 		"SIGUSR1 ends nothing": {[]os.Signal{syscall.SIGUSR1}, []string{"listen:10", "exit:0"}, 0, 0},
 	}
 	for name, test := range tests {
@@ -383,7 +415,8 @@ func TestACommandThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	spec, _, _ := scripted(t, 2)
 	spec.Argv = []string{"/nowhere/at/all"}
-	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "starting rank 0") {
+	if _, err := Run(t.Context(), spec); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "starting rank 0") {
 		t.Errorf("got %v", err)
 	}
 }

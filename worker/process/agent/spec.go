@@ -106,7 +106,8 @@ func (s *Spec) complete() error {
 	case s.Stdout == nil || s.Stderr == nil:
 		return errors.New("starting workers: no place for their output")
 	case s.CPUs != nil && len(s.CPUs) < s.FirstLocalRank+s.Workers:
-		return fmt.Errorf("starting workers: CPUs for %d workers, and the last one has local rank %d", len(s.CPUs), s.FirstLocalRank+s.Workers-1)
+		return fmt.Errorf("starting workers: CPUs for %d workers, and the last one has local rank %d", len(s.CPUs),
+			s.FirstLocalRank+s.Workers-1)
 	case s.Silence > 0 && s.Reports == nil:
 		return errors.New("starting workers: a limit on silence needs reports")
 	}

@@ -57,17 +57,40 @@ func TestFirst(t *testing.T) {
 		cause error
 		want  int // rank, -1 for none
 	}{
-		"nobody":                       {ends: []end{{}, {}}, want: -1},
-		"first by time":                {ends: []end{{3, spawn.ExitStatus{Code: 1}, nil}, {2, spawn.ExitStatus{Code: 1}, nil}, {4, spawn.ExitStatus{Code: 1}, nil}}, want: 1},
-		"consequence earlier":          {ends: []end{{1, spawn.ExitStatus{Code: 1}, follows}, {2, spawn.ExitStatus{Code: 1}, own}}, want: 1},
-		"consequence later":            {ends: []end{{3, spawn.ExitStatus{Code: 1}, own}, {4, spawn.ExitStatus{Code: 1}, follows}}, want: 0},
-		"consequences only":            {ends: []end{{4, spawn.ExitStatus{Code: 1}, follows}, {3, spawn.ExitStatus{Code: 1}, follows}}, want: 1},
-		"ended by the agent":           {ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Signal: syscall.SIGTERM}, nil}}, want: 0},
-		"exit after being told to end": {ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Code: 1}, nil}}, want: 0},
-		"crash noticed late":           {ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Signal: syscall.SIGSEGV}, nil}}, want: 1},
-		"cause reported late":          {ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Code: 1}, own}}, want: 1},
-		"after the user's signal":      {ends: []end{{11, spawn.ExitStatus{Signal: syscall.SIGSEGV}, nil}, {12, spawn.ExitStatus{Code: 1}, own}}, cause: signals.Received{Signal: syscall.SIGINT}, want: -1},
-		"before the user's signal":     {ends: []end{{}, {9, spawn.ExitStatus{Code: 1}, nil}}, cause: signals.Received{Signal: syscall.SIGINT}, want: 1},
+		"nobody": {ends: []end{{}, {}}, want: -1},
+		"first by time": {
+			ends: []end{
+				{3, spawn.ExitStatus{Code: 1}, nil}, {2, spawn.ExitStatus{Code: 1}, nil}, {4, spawn.ExitStatus{Code: 1}, nil},
+			}, want: 1,
+		},
+		"consequence earlier": {
+			ends: []end{{1, spawn.ExitStatus{Code: 1}, follows}, {2, spawn.ExitStatus{Code: 1}, own}}, want: 1,
+		},
+		"consequence later": {
+			ends: []end{{3, spawn.ExitStatus{Code: 1}, own}, {4, spawn.ExitStatus{Code: 1}, follows}}, want: 0,
+		},
+		"consequences only": {
+			ends: []end{{4, spawn.ExitStatus{Code: 1}, follows}, {3, spawn.ExitStatus{Code: 1}, follows}}, want: 1,
+		},
+		"ended by the agent": {
+			ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Signal: syscall.SIGTERM}, nil}}, want: 0,
+		},
+		"exit after being told to end": {
+			ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Code: 1}, nil}}, want: 0,
+		},
+		"crash noticed late": {
+			ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Signal: syscall.SIGSEGV}, nil}}, want: 1,
+		},
+		"cause reported late": {
+			ends: []end{{3, spawn.ExitStatus{Code: 1}, follows}, {11, spawn.ExitStatus{Code: 1}, own}}, want: 1,
+		},
+		"after the user's signal": {
+			ends:  []end{{11, spawn.ExitStatus{Signal: syscall.SIGSEGV}, nil}, {12, spawn.ExitStatus{Code: 1}, own}},
+			cause: signals.Received{Signal: syscall.SIGINT}, want: -1,
+		},
+		"before the user's signal": {
+			ends: []end{{}, {9, spawn.ExitStatus{Code: 1}, nil}}, cause: signals.Received{Signal: syscall.SIGINT}, want: 1,
+		},
 	}
 	for name, test := range tests {
 		g := idle(len(test.ends))
@@ -109,7 +132,8 @@ func TestWhatAnInterruptedShellRanHasTheWholeGrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			spec, _, _ := shell(t, 2, "cd "+dir+`; if [ $RANK = 1 ]; then `+interrupted+`; fi; until [ -e ready ]; do sleep 0.01; done; exit 3`)
+			spec, _, _ := shell(t, 2, "cd "+dir+`; if [ $RANK = 1 ]; then `+interrupted+
+				`; fi; until [ -e ready ]; do sleep 0.01; done; exit 3`)
 			outcome := mustRun(t, spec)
 			if _, err := os.Stat(filepath.Join(dir, "saved")); err != nil || outcome.ExitCode() != 3 {
 				t.Errorf("exit code %d; saved: %v", outcome.ExitCode(), err)

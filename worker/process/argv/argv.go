@@ -76,7 +76,9 @@ func StartError(name string, err error) error {
 	case errors.Is(err, syscall.ETXTBSY), errors.Is(err, fs.ErrPermission):
 		return &NotFound{Name: name, Err: fork.Err}
 	case errors.Is(err, syscall.ENOEXEC):
-		return &NotFound{Name: name, Err: fmt.Errorf("%w; a script's first line must be #!INTERPRETER, as in #!/bin/sh", syscall.ENOEXEC)}
+		return &NotFound{
+			Name: name, Err: fmt.Errorf("%w; a script's first line must be #!INTERPRETER, as in #!/bin/sh", syscall.ENOEXEC),
+		}
 	case errors.Is(err, fs.ErrNotExist) && exists(name):
 		return &NotFound{Name: name, Err: errors.New("the interpreter that its first line names, or its loader, is missing")}
 	}

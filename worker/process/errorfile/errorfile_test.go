@@ -23,15 +23,21 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-const byPyTorch = `{"message": {"message": "ValueError: bad loss", "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  x\n", "timestamp": "1700000000"}}}`
+const byPyTorch = `{"message": {"message": "ValueError: bad loss", ` +
+	`"extraInfo": {"py_callstack": "Traceback (most recent call last):\n  x\n", "timestamp": "1700000000"}}}`
 
 func TestRead(t *testing.T) {
 	tests := map[string]struct {
 		text string
 		want Record
 	}{
-		"PyTorch's":      {byPyTorch, Record{"ValueError: bad loss", "Traceback (most recent call last):\n  x\n", time.Unix(1700000000, 0)}},
-		"a number":       {`{"message": {"message": "m", "extraInfo": {"timestamp": 1700000000}}}`, Record{Message: "m", Time: time.Unix(1700000000, 0)}},
+		"PyTorch's": {
+			byPyTorch, Record{"ValueError: bad loss", "Traceback (most recent call last):\n  x\n", time.Unix(1700000000, 0)},
+		},
+		"a number": {
+			`{"message": {"message": "m", "extraInfo": {"timestamp": 1700000000}}}`,
+			Record{Message: "m", Time: time.Unix(1700000000, 0)},
+		},
 		"a plain string": {`{"message": "out of luck"}`, Record{Message: "out of luck"}},
 		"no time":        {`{"message": {"message": "m", "errorCode": 3}}`, Record{Message: "m"}},
 		"no number":      {`{"message": {"message": "m", "extraInfo": {"timestamp": "now"}}}`, Record{Message: "m"}},
@@ -70,7 +76,8 @@ func TestReadRefuses(t *testing.T) {
 func TestForward(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "mine.json")
 	for text, want := range map[string]string{
-		`{"message": {"message": "m", "extraInfo": {"py_callstack": "c"}, "own": [1]}, "x": 2}`: `{"message":{"errorCode":-9,"extraInfo":{"py_callstack":"c"},"message":"m","own":[1]},"x":2}`,
+		`{"message": {"message": "m", "extraInfo": {"py_callstack": "c"}, "own": [1]}, "x": 2}`: `{"message":` +
+			`{"errorCode":-9,"extraInfo":{"py_callstack":"c"},"message":"m","own":[1]},"x":2}`,
 		`{"message": "plain"}`: `{"message": "plain"}`,
 		"no JSON":              "no JSON",
 	} {

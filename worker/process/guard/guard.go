@@ -133,7 +133,8 @@ func exitCodeOf(state *os.ProcessState, err error, received []syscall.Signal) (i
 	if signal == syscall.SIGPIPE { // the reader of the output has closed it
 		return 128 + int(signal), nil
 	}
-	return 128 + int(signal), fmt.Errorf("the agent (pid %d) was killed by %s; its workers were ended", state.Pid(), signals.Name(signal))
+	return 128 + int(signal), fmt.Errorf("the agent (pid %d) was killed by %s; its workers were ended", state.Pid(),
+		signals.Name(signal))
 }
 
 // hideDescriptors keeps the agent and the workers from inheriting descriptors above 2

@@ -76,7 +76,8 @@ func (j *Job) check() error {
 		workers = t.LocalWorldSize
 	}
 	if j.Torch.VirtualLocalRank && visible != "" && gpus < workers {
-		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus, workers)
+		return fmt.Errorf("giving every worker a GPU: CUDA_VISIBLE_DEVICES=%s is %d, and there are %d workers", visible, gpus,
+			workers)
 	}
 	return nil
 }
@@ -111,7 +112,9 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 }
 
 // workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job) (_ *agent.Outcome, err error) {
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
+	torch torchenv.Job,
+) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
 	if err != nil {
 		return nil, err
@@ -127,7 +130,9 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {
-		spec.Prefix = func(rank int) string { return j.Logs.prefix(torch.Role, rank-spec.FirstRank+spec.FirstLocalRank, rank) }
+		spec.Prefix = func(rank int) string {
+			return j.Logs.prefix(torch.Role, rank-spec.FirstRank+spec.FirstLocalRank, rank)
+		}
 	}
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }

@@ -53,8 +53,10 @@ func script(t *testing.T, workers int, text string) (Job, *screen) {
 	var shown screen
 	return Job{
 		Agent: agent.Spec{Argv: []string{"/bin/sh", "-c", text}, Stdout: &shown, Stderr: &shown},
-		Torch: torchenv.Job{Workers: workers, WorldSize: workers, GroupSize: 1, Role: "default", RunID: "job", MasterAddr: "127.0.0.1"},
-		Logs:  Logs{Dir: filepath.Join(t.TempDir(), "logs")},
+		Torch: torchenv.Job{
+			Workers: workers, WorldSize: workers, GroupSize: 1, Role: "default", RunID: "job", MasterAddr: "127.0.0.1",
+		},
+		Logs: Logs{Dir: filepath.Join(t.TempDir(), "logs")},
 	}, &shown
 }
 
@@ -101,10 +103,12 @@ func TestRestarts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			job, shown := script(t, 2, fmt.Sprintf(`echo $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS; [ $TORCHELASTIC_RESTART_COUNT -ge %d ] || exit 3`, test.fails))
+			job, shown := script(t, 2, fmt.Sprintf(`echo $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS
+				[ $TORCHELASTIC_RESTART_COUNT -ge %d ] || exit 3`, test.fails))
 			job.Torch.MaxRestarts = test.allowed
 			result := mustRun(t, job)
-			if result.Restarts != test.restarts || result.ExitCode() != test.code || (test.code == 0) != (len(result.Failed) == 0) {
+			if result.Restarts != test.restarts || result.ExitCode() != test.code ||
+				(test.code == 0) != (len(result.Failed) == 0) {
 				t.Errorf("%d restarts, exit code %d, failed %v", result.Restarts, result.ExitCode(), result.Failed)
 			}
 			for attempt := range test.restarts + 1 {
@@ -118,7 +122,8 @@ func TestRestarts(t *testing.T) {
 
 func TestEveryAttemptHasItsFoldersAndItsPort(t *testing.T) {
 	t.Parallel()
-	job, shown := script(t, 2, `echo $MASTER_PORT; echo {} >$TORCHELASTIC_ERROR_FILE; exit $((1 - TORCHELASTIC_RESTART_COUNT))`)
+	job, shown := script(t, 2, `echo $MASTER_PORT; echo {} >$TORCHELASTIC_ERROR_FILE
+		exit $((1 - TORCHELASTIC_RESTART_COUNT))`)
 	job.Torch.MaxRestarts = 1
 	mustRun(t, job)
 	want := []string{
@@ -127,7 +132,8 @@ func TestEveryAttemptHasItsFoldersAndItsPort(t *testing.T) {
 	}
 	// A worker of the first attempt may have been ended before it wrote.
 	got := listed(t, job.Logs.Dir)
-	if missing := len(want) - len(got); missing > 1 || !slices.Contains(got, "attempt_1/0/error.json") || !slices.Contains(got, "attempt_1/1/error.json") {
+	if missing := len(want) - len(got); missing > 1 || !slices.Contains(got, "attempt_1/0/error.json") ||
+		!slices.Contains(got, "attempt_1/1/error.json") {
 		t.Error(cmp.Diff(want, got))
 	}
 	for _, port := range shown.sorted() {
@@ -185,7 +191,8 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		t.Fatalf("workers cannot reach the store: %v", err)
 	}
 	c.Close()
-	if _, err := serveStore(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "another --master-port") {
+	if _, err := serveStore(t.Context(), "127.0.0.1", place.port, zap.NewNop()); err == nil ||
+		!strings.Contains(err.Error(), "another --master-port") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	if err := place.close(); err != nil {
@@ -195,7 +202,8 @@ func TestTheStoreIsServedUntilItIsClosed(t *testing.T) {
 		c.Close()
 		t.Error("the store is still there")
 	}
-	if _, err := serveStore(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "address of this machine") {
+	if _, err := serveStore(t.Context(), "192.0.2.1", 0, zap.NewNop()); err == nil ||
+		!strings.Contains(err.Error(), "address of this machine") {
 		t.Errorf("an address of another machine: %v", err)
 	}
 }
@@ -220,7 +228,8 @@ func TestRecords(t *testing.T) {
 	for text, want := range map[string]string{`{"message": "bad loss"}`: "bad loss", "Traceback": "invalid character"} {
 		job.Agent.Argv = []string{"/usr/bin/env", "TEXT=" + text, "/bin/sh", "-c", job.Agent.Argv[len(job.Agent.Argv)-1]}
 		result := mustRun(t, job)
-		if len(result.Failed) != 1 || result.Failed[0].Record == nil || !strings.Contains(result.Failed[0].Record.Message, want) {
+		if len(result.Failed) != 1 || result.Failed[0].Record == nil ||
+			!strings.Contains(result.Failed[0].Record.Message, want) {
 			t.Errorf("%s: failed %+v", text, result.Failed)
 		}
 	}
@@ -261,10 +270,14 @@ func TestLogs(t *testing.T) {
 	job.Logs.StderrFilters = []string{"9", "10"}
 	job.Logs.Prefix = "${role_name}/${local_rank}/${rank} ${what}:"
 	mustRun(t, job)
-	if diff := cmp.Diff([]string{"default/0/8 ${what}:out 8", "default/1/9 ${what}:err 9", "default/1/9 ${what}:out 9"}, shown.sorted()); diff != "" {
+	if diff := cmp.Diff([]string{"default/0/8 ${what}:out 8", "default/1/9 ${what}:err 9", "default/1/9 ${what}:out 9"},
+		shown.sorted()); diff != "" {
 		t.Error(diff)
 	}
-	want := []string{"attempt_0/0", "attempt_0/0/stderr.log", "attempt_0/0/stdout.log", "attempt_0/1", "attempt_0/1/stdout.log", "attempt_0/2", "attempt_0/filtered_stderr.log"}
+	want := []string{
+		"attempt_0/0", "attempt_0/0/stderr.log", "attempt_0/0/stdout.log", "attempt_0/1", "attempt_0/1/stdout.log",
+		"attempt_0/2", "attempt_0/filtered_stderr.log",
+	}
 	if diff := cmp.Diff(want, listed(t, job.Logs.Dir)); diff != "" {
 		t.Error(diff)
 	}
@@ -275,7 +288,8 @@ func TestLogs(t *testing.T) {
 	data, err := os.ReadFile(copies[0])
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	slices.Sort(lines)
-	if diff := cmp.Diff([]string{"default/1/9 ${what}:err 9", "default/2/10 ${what}:err 10"}, lines); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"default/1/9 ${what}:err 9", "default/2/10 ${what}:err 10"}, lines); diff != "" ||
+		err != nil {
 		t.Error(diff, err)
 	}
 }
@@ -299,7 +313,8 @@ func TestRunRefuses(t *testing.T) {
 	job, _ := script(t, 3, "true")
 	job.Torch.VirtualLocalRank = true
 	t.Setenv("CUDA_VISIBLE_DEVICES", "4,5")
-	if result, err := Run(t.Context(), job); err == nil || result != nil || !strings.Contains(err.Error(), "CUDA_VISIBLE_DEVICES=4,5 is 2") {
+	if result, err := Run(t.Context(), job); err == nil || result != nil ||
+		!strings.Contains(err.Error(), "CUDA_VISIBLE_DEVICES=4,5 is 2") {
 		t.Errorf("got %v, %v", result, err)
 	}
 	job, _ = script(t, 1, "true")
@@ -308,7 +323,8 @@ func TestRunRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	job.Logs.Dir = filepath.Join(file, "logs")
-	if result, err := Run(t.Context(), job); err == nil || result != nil || !strings.Contains(err.Error(), "making the folder for logs") {
+	if result, err := Run(t.Context(), job); err == nil || result != nil ||
+		!strings.Contains(err.Error(), "making the folder for logs") {
 		t.Errorf("got %v, %v", result, err)
 	}
 }

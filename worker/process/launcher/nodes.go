@@ -47,7 +47,8 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 		return nil, &MeetingError{fmt.Errorf("meeting the other nodes: %w", err)}
 	}
 	if meeting.TLS != nil {
-		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, which has none: keep strangers from its port")
+		job.Agent.Logger.Warn("the nodes meet by TLS, but the workers' store, at MASTER_ADDR, speaks PyTorch's protocol, " +
+			"which has none: keep strangers from its port")
 	}
 	departure := departure{member: member, log: job.Agent.Logger}
 	defer func() {
@@ -93,7 +94,9 @@ func (j *Job) rounds(ctx context.Context, folders *folders, departure *departure
 
 // runRound runs the workers once, and reports whether all nodes begin again. Where this
 // node is the master, it serves the workers' store until those of all nodes have ended.
-func (j *Job) runRound(ctx context.Context, folders *folders, number int, round *elastic.Round, departure *departure) (result *Result, again bool, err error) {
+func (j *Job) runRound(ctx context.Context, folders *folders, number int, round *elastic.Round,
+	departure *departure,
+) (result *Result, again bool, err error) {
 	if listener := round.Master(); listener != nil {
 		store, err := tcpstore.Serve(context.WithoutCancel(ctx), listener, tcpstore.Options{Logger: j.Agent.Logger})
 		if err != nil {
@@ -118,7 +121,9 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 }
 
 // runWorkers runs the workers of a round.
-func (j *Job) runWorkers(ctx context.Context, folders *folders, number int, round *elastic.Round) (*agent.Outcome, error) {
+func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
+	round *elastic.Round,
+) (*agent.Outcome, error) {
 	host, port, err := net.SplitHostPort(round.Place.Master)
 	if err != nil {
 		return nil, fmt.Errorf("reading the workers' master %q: %w", round.Place.Master, err)

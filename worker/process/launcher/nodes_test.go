@@ -16,13 +16,17 @@ import (
 )
 
 // onTwoNodes runs a script on two nodes, whose agents meet over loopback.
-func onTwoNodes(t *testing.T, restarts int, text string, prepare ...func(*Job)) (results [2]*Result, errs [2]error, shown [2]*screen) {
+func onTwoNodes(t *testing.T, restarts int, text string,
+	prepare ...func(*Job),
+) (results [2]*Result, errs [2]error, shown [2]*screen) {
 	t.Helper()
 	return onTwoNodesUntil(t, [2]context.Context{t.Context(), t.Context()}, restarts, text, prepare...)
 }
 
 // onTwoNodesUntil is onTwoNodes where each node has a context of its own.
-func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text string, prepare ...func(*Job)) (results [2]*Result, errs [2]error, shown [2]*screen) {
+func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text string,
+	prepare ...func(*Job),
+) (results [2]*Result, errs [2]error, shown [2]*screen) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +112,8 @@ func TestAnEarlierRecordIsTheCauseOnAllNodes(t *testing.T) {
 	t.Parallel()
 	text := `case $RANK in
 		0) sleep 60 ;;
-		1) echo '{"message": "first"}' >$TORCHELASTIC_ERROR_FILE; trap 'exit 4' TERM; touch $RECORDED; while :; do sleep 0.02; done ;;
+		1) echo '{"message": "first"}' >$TORCHELASTIC_ERROR_FILE
+		   trap 'exit 4' TERM; touch $RECORDED; while :; do sleep 0.02; done ;;
 		2) until test -e $RECORDED; do sleep 0.02; done; exit 7 ;;
 	esac`
 	recorded := filepath.Join(t.TempDir(), "recorded")
@@ -128,8 +133,10 @@ func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
 		first string // what rank 1 does
 		code  int
 	}{
-		"it ends, and leaves a deaf process": {`trap "" TERM; sleep 60 & trap 'exit 4' TERM; ` + record + `while :; do sleep 0.02; done`, 4},
-		"it is deaf":                         {`trap "" TERM; ` + record + `while :; do sleep 0.05; done`, 1},
+		"it ends, and leaves a deaf process": {
+			`trap "" TERM; sleep 60 & trap 'exit 4' TERM; ` + record + `while :; do sleep 0.02; done`, 4,
+		},
+		"it is deaf": {`trap "" TERM; ` + record + `while :; do sleep 0.05; done`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +146,8 @@ func TestAFailureThatIsToldEarlyIsTheFirst(t *testing.T) {
 				2) until test -e $RECORDED; do sleep 0.02; done; exit 7 ;;
 			esac`
 			recorded := filepath.Join(t.TempDir(), "recorded")
-			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text, func(job *Job) { job.Agent.Grace = 3 * announceAfter })
+			results, errs, _ := onTwoNodes(t, 0, "RECORDED="+recorded+"\n"+text,
+				func(job *Job) { job.Agent.Grace = 3 * announceAfter })
 			elsewhere := new(OtherNodeError)
 			if !errors.As(errs[0], &elsewhere) || elsewhere.Code != test.code || !strings.Contains(elsewhere.Error(), "rank 1") {
 				t.Errorf("the node without a failure got %+v, %v", results[0], errs[0])
@@ -175,7 +183,8 @@ func TestAFailureThatIsToldEarlyRestartsOnce(t *testing.T) {
 
 func TestAFailureRestartsAllNodes(t *testing.T) {
 	t.Parallel()
-	results, errs, shown := onTwoNodes(t, 1, `echo rank $RANK of $WORLD_SIZE, node $GROUP_RANK, attempt $TORCHELASTIC_RESTART_COUNT
+	results, errs, shown := onTwoNodes(t, 1,
+		`echo rank $RANK of $WORLD_SIZE, node $GROUP_RANK, attempt $TORCHELASTIC_RESTART_COUNT
 		test $TORCHELASTIC_RESTART_COUNT = 0 || exit 0
 		test $RANK != 0 || exit 7; sleep 60`)
 	for i := range results {

@@ -28,9 +28,11 @@ func serveStore(ctx context.Context, host string, port int, logger *zap.Logger) 
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return store{}, fmt.Errorf("serving the workers' store at %s: another program listens there; choose another --master-port, or omit it for a free one", at)
+		return store{}, fmt.Errorf("serving the workers' store at %s: another program listens there; "+
+			"choose another --master-port, or omit it for a free one", at)
 	case err != nil:
-		return store{}, fmt.Errorf("serving the workers' store at %s: %w; what --master-addr or --rdzv-endpoint names must be an address of this machine", at, err)
+		return store{}, fmt.Errorf("serving the workers' store at %s: %w; what --master-addr or --rdzv-endpoint names must "+
+			"be an address of this machine", at, err)
 	}
 	server, err := tcpstore.Serve(ctx, listener, tcpstore.Options{Logger: logger})
 	if err != nil {

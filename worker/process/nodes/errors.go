@@ -28,7 +28,8 @@ func (n *Nodes) explainJoin(err error) error {
 		return fmt.Errorf("of %d nodes, %d did not come to %s within %v%s",
 			late.WorldSize, late.Absent, at, n.config.JoinTimeout, missing(late.Missing))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("node %d found no node 0 at %s within %v; check that it runs with this --master-addr and --master-port, and that no firewall blocks the port: %w",
+		return fmt.Errorf("node %d found no node 0 at %s within %v; check that it runs with this --master-addr and "+
+			"--master-port, and that no firewall blocks the port: %w",
 			n.config.Rank, at, n.config.JoinTimeout, err)
 	}
 	return fmt.Errorf("meeting the other nodes: %w", err)

@@ -120,7 +120,8 @@ func (n *Nodes) join(ctx context.Context) error {
 	n.config.Logger.Info("waiting for the other nodes", zap.String("at", n.config.address()),
 		zap.Int("node", n.config.Rank), zap.Int("of", n.config.Count))
 	who := rendezvous.Member{Rank: n.config.Rank, WorldSize: n.config.Count, Host: host, PID: os.Getpid()}
-	n.group, err = rendezvous.Join(ctx, target, who, rendezvous.Options{Token: n.config.Token, TLS: n.config.TLS, Logger: n.config.Logger})
+	n.group, err = rendezvous.Join(ctx, target, who,
+		rendezvous.Options{Token: n.config.Token, TLS: n.config.TLS, Logger: n.config.Logger})
 	return n.explainJoin(err)
 }
 

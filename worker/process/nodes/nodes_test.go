@@ -102,7 +102,8 @@ func TestNodesMeetAndConclude(t *testing.T) {
 			t.Error("the ranks' secret is the user's")
 		}
 		ranks.Go(func() error {
-			g, err := rendezvous.Join(t.Context(), target, rendezvous.Member{Rank: rank, WorldSize: 6}, rendezvous.Options{Token: token})
+			g, err := rendezvous.Join(t.Context(), target, rendezvous.Member{Rank: rank, WorldSize: 6},
+				rendezvous.Options{Token: token})
 			if err != nil {
 				return err
 			}
@@ -142,7 +143,8 @@ func TestNodesMeetByTLS(t *testing.T) {
 		target, token := all[rank/2].Ranks()
 		ranks.Go(func() error {
 			who := rendezvous.Member{Rank: rank, WorldSize: 4}
-			if _, err := rendezvous.Join(t.Context(), target, who, rendezvous.Options{Token: token}); !errors.Is(err, transport.ErrTLS) {
+			if _, err := rendezvous.Join(t.Context(), target, who, rendezvous.Options{Token: token}); !errors.Is(err,
+				transport.ErrTLS) {
 				return fmt.Errorf("without a certificate: %w", err)
 			}
 			g, err := rendezvous.Join(t.Context(), target, who, rendezvous.Options{Token: token, TLS: tls})
@@ -271,12 +273,14 @@ func TestDuplicateNodeRank(t *testing.T) {
 			errs <- err
 		}()
 	}
-	if err := <-errs; !errors.Is(err, rendezvous.ErrDuplicateRank) || !strings.Contains(err.Error(), "--node-rank 1 is taken") {
+	if err := <-errs; !errors.Is(err, rendezvous.ErrDuplicateRank) ||
+		!strings.Contains(err.Error(), "--node-rank 1 is taken") {
 		t.Errorf("got %v", err)
 	}
 	cancel()
 	for range 2 {
-		if err := <-errs; !errors.Is(err, context.Canceled) && !errors.Is(err, rendezvous.ErrServerGone) && !errors.As(err, new(*rendezvous.PeerLeft)) {
+		if err := <-errs; !errors.Is(err, context.Canceled) && !errors.Is(err, rendezvous.ErrServerGone) &&
+			!errors.As(err, new(*rendezvous.PeerLeft)) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -284,7 +288,9 @@ func TestDuplicateNodeRank(t *testing.T) {
 
 // A node that waits in vain says what it tried.
 func TestWaitingInVain(t *testing.T) {
-	for rank, want := range []string{"1 did not come to 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms"} {
+	for rank, want := range []string{
+		"1 did not come to 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms",
+	} {
 		c := newJob(t, 2).node(rank)
 		c.JoinTimeout = 200 * time.Millisecond
 		_, err := Meet(t.Context(), c, Plan{})
@@ -301,7 +307,8 @@ func TestAllHearOfAProblem(t *testing.T) {
 	for rank, problem := range []string{"", "there is no GPU"} {
 		wg.Go(func() {
 			_, err := Meet(t.Context(), j.node(rank), Plan{Problem: problem})
-			if !errors.As(err, new(*Unfit)) || !strings.HasPrefix(err.Error(), "node 1 (") || !strings.HasSuffix(err.Error(), ") cannot take part: there is no GPU") {
+			if !errors.As(err, new(*Unfit)) || !strings.HasPrefix(err.Error(), "node 1 (") ||
+				!strings.HasSuffix(err.Error(), ") cannot take part: there is no GPU") {
 				t.Errorf("node %d: %v", rank, err)
 			}
 		})

@@ -77,7 +77,8 @@ func compare(plans []Plan, names []string) error {
 		return err
 	}
 	for _, field := range fieldNames(plans) {
-		err := differ(fmt.Sprintf("%q of the job", field), "run the same command on all nodes", func(p Plan) string { return orNothing(p.Job[field]) })
+		err := differ(fmt.Sprintf("%q of the job", field), "run the same command on all nodes",
+			func(p Plan) string { return orNothing(p.Job[field]) })
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,8 @@ func compareWorkers(plans []Plan, names []string) error {
 	first := slices.IndexFunc(plans, func(p Plan) bool { return p.Workers > 0 })
 	for node, p := range plans {
 		if p.Workers > 0 && p.Workers != plans[first].Workers {
-			return &Disagreement{fmt.Sprintf("there are %d processes on %s and %d on %s: give all nodes the same --nproc-per-node",
+			return &Disagreement{fmt.Sprintf("there are %d processes on %s and %d on %s: give all nodes the same "+
+				"--nproc-per-node",
 				plans[first].Workers, names[first], p.Workers, names[node])}
 		}
 	}

@@ -19,15 +19,20 @@ func TestCompare(t *testing.T) {
 	}
 	for want, other := range map[string]Plan{
 		"": plan(nil),
-		"gpurun's version is 1 on node 0 (a) and 2 on node 1 (b): install the same on all nodes": plan(func(p *Plan) { p.Version = "2" }),
-		"there are 8 processes on node 0 (a) and 4 on node 1 (b): give all nodes the same --nproc-per-node": plan(func(p *Plan) {
+		"gpurun's version is 1 on node 0 (a) and 2 on node 1 (b): install the same on all nodes": plan(func(p *Plan) {
+			p.Version = "2"
+		}),
+		"there are 8 processes on node 0 (a) and 4 on node 1 (b): " +
+			"give all nodes the same --nproc-per-node": plan(func(p *Plan) {
 			p.Workers, p.Problem = 4, "no GPU"
 		}),
 		"node 1 (b) cannot take part: no GPU": plan(func(p *Plan) { p.Workers, p.Problem, p.Job = 0, "no GPU", nil }),
-		`"sizes" of the job is [1024] on node 0 (a) and [2048] on node 1 (b): run the same command on all nodes`: plan(func(p *Plan) {
+		`"sizes" of the job is [1024] on node 0 (a) and [2048] on node 1 (b): ` +
+			`run the same command on all nodes`: plan(func(p *Plan) {
 			p.Job = map[string]string{"sizes": "[2048]", "seed": "1"}
 		}),
-		`"root" of the job is not given on node 0 (a) and 3 on node 1 (b): run the same command on all nodes`: plan(func(p *Plan) {
+		`"root" of the job is not given on node 0 (a) and 3 on node 1 (b): ` +
+			`run the same command on all nodes`: plan(func(p *Plan) {
 			p.Job = map[string]string{"sizes": "[1024]", "seed": "1", "root": "3"}
 		}),
 	} {

@@ -19,12 +19,14 @@ func (n *Nodes) serve(ctx context.Context) (target string, err error) {
 		return "", err
 	}
 	n.meeting, err = rendezvous.Serve(rendezvous.ServerConfig{
-		WorldSize: n.config.Count, Listen: net.JoinHostPort(ip, strconv.Itoa(n.config.Port)), Token: n.config.Token, TLS: n.config.TLS,
+		WorldSize: n.config.Count, Listen: net.JoinHostPort(ip, strconv.Itoa(n.config.Port)), Token: n.config.Token,
+		TLS:         n.config.TLS,
 		JoinTimeout: n.config.JoinTimeout, Logger: n.config.Logger,
 	})
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "", fmt.Errorf("node 0 is to serve at %s, which is no address of this machine: --master-addr is node 0's own, on all nodes: %w", n.config.Addr, err)
+		return "", fmt.Errorf("node 0 is to serve at %s, which is no address of this machine: --master-addr is node 0's "+
+			"own, on all nodes: %w", n.config.Addr, err)
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "", fmt.Errorf("port %d is taken: choose another --master-port, on all nodes: %w", n.config.Port, err)
 	case err != nil:
@@ -84,7 +86,8 @@ func reachable(addr string, all []net.IPAddr) (string, error) {
 		}
 	}
 	if chosen.IP.IsLoopback() && !Loopback(addr) {
-		return "", fmt.Errorf("%s is %s on this machine, which the other nodes cannot reach: give node 0's IP address as --master-addr, on all nodes", addr, chosen.IP)
+		return "", fmt.Errorf("%s is %s on this machine, which the other nodes cannot reach: give node 0's IP address as "+
+			"--master-addr, on all nodes", addr, chosen.IP)
 	}
 	return chosen.String(), nil
 }

@@ -19,13 +19,15 @@ func twoSockets() fstest.MapFS {
 	}
 	for node := range 3 {
 		low := 4 * node
-		sys[fmt.Sprintf("devices/system/node/node%d/cpulist", node)] = file(fmt.Sprintf("%d-%d,%d-%d", low, low+3, low+12, low+15))
+		sys[fmt.Sprintf("devices/system/node/node%d/cpulist", node)] = file(fmt.Sprintf("%d-%d,%d-%d", low, low+3, low+12,
+			low+15))
 		for core := low; core < low+4; core++ {
 			half := core / 2 * 2
 			for _, cpu := range []int{core, core + 12} {
 				sys[attribute(cpu, "topology/physical_package_id")] = file(fmt.Sprint(node / 2))
 				sys[attribute(cpu, "topology/thread_siblings_list")] = file(fmt.Sprintf("%d,%d", core, core+12))
-				sys[attribute(cpu, "cache/index3/shared_cpu_list")] = file(fmt.Sprintf("%d-%d,%d-%d", half, half+1, half+12, half+13))
+				sys[attribute(cpu, "cache/index3/shared_cpu_list")] = file(fmt.Sprintf("%d-%d,%d-%d", half, half+1, half+12,
+					half+13))
 			}
 		}
 	}

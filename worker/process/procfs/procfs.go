@@ -39,7 +39,8 @@ func CheckNamespace() error {
 		return fmt.Errorf("finding this process in /proc: %w", err)
 	}
 	if self != strconv.Itoa(os.Getpid()) {
-		return errors.New("/proc belongs to another PID namespace, so gpurun cannot find the processes that workers leave behind: mount a /proc for this namespace, as unshare --mount-proc does")
+		return errors.New("/proc belongs to another PID namespace, so gpurun cannot find the processes that workers leave " +
+			"behind: mount a /proc for this namespace, as unshare --mount-proc does")
 	}
 	return nil
 }

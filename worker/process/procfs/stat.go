@@ -56,7 +56,12 @@ func parseStat(text string) (Process, error) {
 	for _, number := range []struct {
 		text  string
 		value *int
-	}{{strings.TrimSpace(text[:open]), &p.PID}, {fields[parentField], &p.Parent}, {fields[groupField], &p.Group}, {fields[startTimeField], &ticks}} {
+	}{
+		{strings.TrimSpace(text[:open]), &p.PID},
+		{fields[parentField], &p.Parent},
+		{fields[groupField], &p.Group},
+		{fields[startTimeField], &ticks},
+	} {
 		value, err := strconv.Atoi(number.text)
 		if err != nil {
 			return Process{}, fmt.Errorf("in %q: %w", text, err)

@@ -34,7 +34,11 @@ func TestMessagesArriveAsSent(t *testing.T) {
 		{Kind: KindPhase, Phase: "verifying"},
 		{Kind: KindProgress, Progress: &Progress{Done: 1, Total: 3}},
 		{Kind: KindResult, Result: json.RawMessage(`{"bytes":1024}`)},
-		{Kind: KindFailure, Failure: &Failure{Class: Timeout, Phase: "barrier", Message: "no answer", Peer: &peer, Consequence: true}},
+		{
+			Kind: KindFailure, Failure: &Failure{
+				Class: Timeout, Phase: "barrier", Message: "no answer", Peer: &peer, Consequence: true,
+			},
+		},
 		{Kind: KindLog, Log: json.RawMessage(`{"msg":"two\nlines"}`)},
 	}
 	var out sink

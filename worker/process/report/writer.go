@@ -13,7 +13,8 @@ import (
 )
 
 // ErrNoAgent is returned by Open in a process that no agent started.
-var ErrNoAgent = errors.New(FDVariable + " is not set: this process was not started by a gpurun agent that wants reports")
+var ErrNoAgent = errors.New(FDVariable +
+	" is not set: this process was not started by a gpurun agent that wants reports")
 
 // Writer is the worker's end of the pipe. It is safe for concurrent use; every
 // message is written whole.

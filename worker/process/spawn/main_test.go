@@ -6,10 +6,21 @@ import (
 	"testing"
 )
 
-// The tests keep the main thread for themselves: Go never ends that thread, so a [Thread] that
-// ran on it would not take its processes along.
+// onMainThread takes functions that the main thread is to call.
+var onMainThread = make(chan func())
+
+// The main goroutine has the main thread since init, and keeps it.
 func TestMain(m *testing.M) {
-	os.Exit(m.Run())
+	ended := make(chan int)
+	go func() { ended <- m.Run() }()
+	for {
+		select {
+		case f := <-onMainThread:
+			f()
+		case code := <-ended:
+			os.Exit(code)
+		}
+	}
 }
 
 func init() { runtime.LockOSThread() }

@@ -40,9 +40,18 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Processes die with the thread that started them.
+// Processes die with the thread that started them, which is never the main thread.
 func TestClose(t *testing.T) {
-	thread := NewThread()
+	t.Run("any thread", func(t *testing.T) { checkClose(t, NewThread()) })
+	t.Run("asked of the main thread", func(t *testing.T) {
+		thread := newThread()
+		onMainThread <- thread.leaveMainThread
+		checkClose(t, thread)
+	})
+}
+
+func checkClose(t *testing.T, thread *Thread) {
+	t.Helper()
 	cmd := start(t, thread, "exec sleep 1000")
 	thread.Close()
 	if got, err := Wait(cmd.Process.Pid); err != nil || got.Signal != syscall.SIGKILL {

@@ -28,15 +28,38 @@ type request struct {
 
 // NewThread starts the thread.
 func NewThread() *Thread {
-	t := &Thread{requests: make(chan request), results: make(chan error, 1)}
-	go func() {
-		// Not unlocked, so that the thread ends with the goroutine.
-		runtime.LockOSThread()
-		for r := range t.requests {
-			t.results <- r.start()
-		}
-	}()
+	t := newThread()
+	go t.leaveMainThread()
 	return t
+}
+
+func newThread() *Thread {
+	return &Thread{requests: make(chan request), results: make(chan error, 1)}
+}
+
+// leaveMainThread serves requests on any thread but the main one. Go parks the main thread
+// in place of ending it, so that processes which it had started would outlive Close.
+func (t *Thread) leaveMainThread() {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		t.serve()
+		return
+	}
+	locked := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // another thread: the main one is still locked
+		close(locked)
+		t.serve()
+	}()
+	<-locked
+	runtime.UnlockOSThread()
+}
+
+// serve starts the processes. Its goroutine stays locked, so that the thread ends with it.
+func (t *Thread) serve() {
+	for r := range t.requests {
+		t.results <- r.start()
+	}
 }
 
 // forkTimeout is how long Start waits for a fork after the end of its context.

@@ -81,7 +81,8 @@ func Variables(job Job, logger *zap.Logger) func(localRank int) []string {
 		common = append(common, "TORCH_NCCL_ASYNC_ERROR_HANDLING=1")
 	}
 	if _, inherited := os.LookupEnv("OMP_NUM_THREADS"); !inherited && job.Workers > 1 {
-		logger.Info("setting OMP_NUM_THREADS=1 for every worker, so that they do not overload the CPUs; set it yourself to tune it")
+		logger.Info("setting OMP_NUM_THREADS=1 for every worker, so that they do not overload the CPUs; " +
+			"set it yourself to tune it")
 		common = append(common, "OMP_NUM_THREADS=1")
 	}
 	return func(localRank int) []string {

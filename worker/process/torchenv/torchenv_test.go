@@ -64,11 +64,13 @@ func TestVariablesOfATask(t *testing.T) {
 		t.Error(diff)
 	}
 	job.VirtualLocalRank = true
-	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=6"}, Variables(job, zap.NewNop())(2)[:2]); diff != "" {
+	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=6"},
+		Variables(job, zap.NewNop())(2)[:2]); diff != "" {
 		t.Error(diff)
 	}
 	t.Setenv("CUDA_VISIBLE_DEVICES", "3") // it has been given its own GPU alone
-	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=3"}, Variables(job, zap.NewNop())(2)[:2]); diff != "" {
+	if diff := cmp.Diff([]string{"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=3"},
+		Variables(job, zap.NewNop())(2)[:2]); diff != "" {
 		t.Error(diff)
 	}
 }

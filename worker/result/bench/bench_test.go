@@ -23,7 +23,8 @@ import (
 func one(algorithm string, bytes int64, us float64, rounds int) result.Result {
 	zero := int64(0)
 	r := result.Result{
-		Collective: "allreduce", Algorithm: algorithm, DType: "float", Op: "sum", Root: -1, Bytes: bytes, Count: bytes / 4, Mode: "graph", Wrong: &zero,
+		Collective: "allreduce", Algorithm: algorithm, DType: "float", Op: "sum", Root: -1, Bytes: bytes, Count: bytes / 4,
+		Mode: "graph", Wrong: &zero,
 	}
 	for i := range rounds {
 		r.Samples = append(r.Samples, us*(1+0.01*float64((7*i)%rounds-rounds/2)))
@@ -111,7 +112,8 @@ func TestTableShowsTheHostsShare(t *testing.T) {
 func TestTableIsAligned(t *testing.T) {
 	var width int
 	for line := range strings.Lines(string(render(t, run(), Options{Against: "nccl"}))) {
-		if fields := strings.Fields(line); len(fields) < 9 || fields[0] == "#" && fields[1] != "size" || strings.Contains(line, "geometric") {
+		if fields := strings.Fields(line); len(fields) < 9 || fields[0] == "#" && fields[1] != "size" ||
+			strings.Contains(line, "geometric") {
 			continue
 		}
 		n := len([]rune(strings.TrimRight(line, "\n")))
@@ -148,7 +150,8 @@ func TestPanels(t *testing.T) {
 	if diff := cmp.Diff(&plot.Level{Name: "link ceiling", Y: 390}, panels[1].Level); diff != "" || panels[0].Level != nil {
 		t.Error(diff, panels[0].Level)
 	}
-	if got, want := panels[0].Lines[0].Points, []plot.Point{{X: 1 << 10, Y: 4}, {X: 1 << 26, Y: 900}}; !cmp.Equal(got, want) {
+	if got, want := panels[0].Lines[0].Points,
+		[]plot.Point{{X: 1 << 10, Y: 4}, {X: 1 << 26, Y: 900}}; !cmp.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -228,7 +231,8 @@ func TestCasesMatchExactly(t *testing.T) {
 		"nonsense":   func(r *result.Result) { r.Samples[3] = -1 },
 	} {
 		before, after := run(), run()
-		before.Results, after.Results = []result.Result{one("oneshot", 1<<10, 4, 9)}, []result.Result{one("oneshot", 1<<10, 4, 9)}
+		before.Results, after.Results = []result.Result{one("oneshot", 1<<10, 4, 9)},
+			[]result.Result{one("oneshot", 1<<10, 4, 9)}
 		if _, err := Compare(before, after, 5); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +299,8 @@ func TestCompareWithoutSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range got.Changes {
-		if x.P != nil || x.Verdict != Unknown || x.Failed || x.Algorithm == "twoshot" && (x.Percent < 190 || x.Percent > 210) {
+		if x.P != nil || x.Verdict != Unknown || x.Failed || x.Algorithm == "twoshot" &&
+			(x.Percent < 190 || x.Percent > 210) {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -303,7 +308,8 @@ func TestCompareWithoutSamples(t *testing.T) {
 		"the devices differ: 4 x NVIDIA H200 (cuda), then 2 x NVIDIA H200 (cuda)",
 		"the drivers differ: [580.1], then [580.1 590.2]",
 		"the new run failed with exit code 5: its measurements may be unreliable",
-		"11 of 11 cases have no samples, or too few to tell a change from chance, and never fail: gpurun bench -J writes samples, --rounds 15 enough of them",
+		"11 of 11 cases have no samples, or too few to tell a change from chance, " +
+			"and never fail: gpurun bench -J writes samples, --rounds 15 enough of them",
 	}
 	if diff := cmp.Diff(want, got.Warnings); diff != "" {
 		t.Error(diff)
@@ -417,7 +423,8 @@ func TestWrongHasNoRatio(t *testing.T) {
 				t.Errorf("%s is wrong, and %s is %s", bad[i].Algorithm, r.Algorithm, r.versus())
 			}
 		}
-		if text := string(render(t, result.Report{Ceiling: &result.Ceiling{}, Results: bad}, Options{Against: "nccl"})); strings.Contains(text, "geometric mean") {
+		if text := string(render(t, result.Report{Ceiling: &result.Ceiling{}, Results: bad},
+			Options{Against: "nccl"})); strings.Contains(text, "geometric mean") {
 			t.Error(text)
 		}
 	}

@@ -132,8 +132,8 @@ func (c Comparison) conclusions() []string {
 	for _, x := range c.Changes {
 		count[x.Verdict]++
 	}
-	all = append(all, fmt.Sprintf("geometric mean of the changes: %+.1f%%; %d faster, %d slower, %d as before (~: p >= %.2f)%s",
-		c.Mean, count[Faster], count[Slower], count[Noise], stats.Significance, unknowns(count[Unknown])))
+	all = append(all, fmt.Sprintf("geometric mean of the changes: %+.1f%%; %d faster, %d slower, %d as before "+
+		"(~: p >= %.2f)%s", c.Mean, count[Faster], count[Slower], count[Noise], stats.Significance, unknowns(count[Unknown])))
 	if failures := c.Failures(); len(failures) > 0 {
 		return append(all, "FAILED: "+strings.Join(failures, "; "))
 	}

@@ -53,7 +53,9 @@ func productColumns(against string, host bool) []column {
 	all := slices.Delete(columns(against, host), 0, 1)
 	for i := range all {
 		if all[i].title == "busbw GB/s" {
-			all[i] = column{"TFLOP/s", 10, false, func(r row) string { return orDash(r.Product.TFLOPS > 0, "%.4g", r.Product.TFLOPS) }}
+			all[i] = column{
+				"TFLOP/s", 10, false, func(r row) string { return orDash(r.Product.TFLOPS > 0, "%.4g", r.Product.TFLOPS) },
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(c column) bool { return c.title == "% of link" })

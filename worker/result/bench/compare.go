@@ -99,13 +99,15 @@ func (c Comparison) Failures() (all []string) {
 		all = append(all, fmt.Sprintf("%d of %d cases are slower by more than %g%%", c.Failed, len(c.Changes), c.Tolerance))
 	}
 	if missing := len(c.OnlyOld); c.WantAll && missing > 0 {
-		all = append(all, fmt.Sprintf("%d of %d cases of the old run are not in the new one", missing, missing+len(c.Changes)))
+		all = append(all, fmt.Sprintf("%d of %d cases of the old run are not in the new one", missing,
+			missing+len(c.Changes)))
 	}
 	return all
 }
 
 // ErrNothingInCommon says that the two runs have no case in common.
-var ErrNothingInCommon = errors.New("the runs have no case in common: the same collective, algorithm, type, operation, size, place, mode and number of ranks")
+var ErrNothingInCommon = errors.New("the runs have no case in common: the same collective, algorithm, type, " +
+	"operation, size, place, mode and number of ranks")
 
 // Compare compares the times of two runs, case by case. A case fails if it is
 // significantly slower, by more than the tolerance, in percent. Results with wrong data,
@@ -136,8 +138,9 @@ func Compare(before, after result.Report, tolerance float64) (Comparison, error)
 		return c, ErrNothingInCommon
 	}
 	if unknown > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d cases have no samples, or too few to tell a change from chance, and never fail: "+
-			"gpurun bench -J writes samples, --rounds 15 enough of them", unknown, len(c.Changes)))
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("%d of %d cases have no samples, or too few to tell a change from chance, and never fail: "+
+				"gpurun bench -J writes samples, --rounds 15 enough of them", unknown, len(c.Changes)))
 	}
 	c.Mean = 100 * (stats.GeometricMean(ratios) - 1)
 	return c, nil
@@ -160,7 +163,8 @@ func (r runs) without(other runs) []Case {
 		}
 	}
 	slices.SortStableFunc(only, func(a, b Case) int {
-		return cmp.Or(cmp.Compare(a.sweepName(), b.sweepName()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.Bytes, b.Bytes))
+		return cmp.Or(cmp.Compare(a.sweepName(), b.sweepName()), cmp.Compare(a.name(), b.name()),
+			cmp.Compare(a.Bytes, b.Bytes))
 	})
 	return only
 }
@@ -185,7 +189,8 @@ func collect(r result.Report) runs {
 // days. Reports are read from files that other programs may have written.
 func timed(r result.Result) bool {
 	const least, most = 1e-6, 1e12 // us
-	return !slices.ContainsFunc(append([]float64{r.Time.P50}, r.Samples...), func(us float64) bool { return !(us >= least && us <= most) })
+	return !slices.ContainsFunc(append([]float64{r.Time.P50}, r.Samples...),
+		func(us float64) bool { return !(us >= least && us <= most) })
 }
 
 func compareCase(name Case, before, after []result.Result, tolerance float64) Change {

@@ -29,8 +29,10 @@ func Panels(r result.Report) []plot.Panel {
 	}
 	var panels []plot.Panel
 	for _, name := range names {
-		latency := panel(name, "median time (us)", series, sweeps[name], func(x result.Result) float64 { return stats.Median(x.Samples) })
-		bandwidth := panel(name, "bus bandwidth (GB/s)", series, sweeps[name], func(x result.Result) float64 { return x.BusBW })
+		latency := panel(name, "median time (us)", series, sweeps[name],
+			func(x result.Result) float64 { return stats.Median(x.Samples) })
+		bandwidth := panel(name, "bus bandwidth (GB/s)", series, sweeps[name],
+			func(x result.Result) float64 { return x.BusBW })
 		if ceiling := r.Ceiling.Rate(); ceiling > 0 {
 			bandwidth.Level = &plot.Level{Name: "link ceiling", Y: ceiling}
 		}
@@ -40,7 +42,9 @@ func Panels(r result.Report) []plot.Panel {
 }
 
 // panel is the diagram of a value of results by size.
-func panel(title, label string, series []string, results []result.Result, value func(result.Result) float64) plot.Panel {
+func panel(title, label string, series []string, results []result.Result,
+	value func(result.Result) float64,
+) plot.Panel {
 	p := plot.Panel{
 		Title: title, XLabel: "size (bytes)", YLabel: label,
 		XTick: func(x float64) string { return result.FormatSize(int64(x)) },

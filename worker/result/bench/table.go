@@ -149,7 +149,8 @@ func (t *table) conclusions(r result.Report) []string {
 		inconclusive = inconclusive || line.inconclusive
 	}
 	if len(t.shown) > 0 {
-		all = append(all, fmt.Sprintf("± 95%% is the confidence interval of the median; ~ is noise: the difference from %s is not significant (p >= %.2f)",
+		all = append(all, fmt.Sprintf("± 95%% is the confidence interval of the median; "+
+			"~ is noise: the difference from %s is not significant (p >= %.2f)",
 			t.o.Against, stats.Significance))
 	}
 	if few {
@@ -159,7 +160,8 @@ func (t *table) conclusions(r result.Report) []string {
 		all = append(all, "?: so few rounds cannot show a significant difference; --rounds 15 can")
 	}
 	if outliers > 0 {
-		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; a quiet machine gives better numbers", outliers, samples))
+		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; "+
+			"a quiet machine gives better numbers", outliers, samples))
 	}
 	if r.Gate != nil {
 		all = append(all, fmt.Sprintf("thresholds: %s", r.Gate))

@@ -30,7 +30,8 @@ func warnings(before, after result.Report) []string {
 		report result.Report
 	}{{"old", before}, {"new", after}} {
 		if !side.report.Passed && side.report.ExitCode != thresholdCode {
-			all = append(all, fmt.Sprintf("the %s run failed with exit code %d: its measurements may be unreliable", side.which, side.report.ExitCode))
+			all = append(all, fmt.Sprintf("the %s run failed with exit code %d: its measurements may be unreliable", side.which,
+				side.report.ExitCode))
 		}
 	}
 	return all

@@ -29,10 +29,14 @@ func passed() result.Report {
 	empty.Collective, empty.Algorithm, empty.DType, empty.Op, empty.Blocks = "barrier", "flag", result.None, result.None, 0
 	return result.Report{
 		Version: "v1.2.3", WorldSize: 2,
-		Devices: []cudart.Info{{Backend: "cuda", Name: "NVIDIA H200", Driver: "580.1"}, {Backend: "cuda", Name: "NVIDIA H200", Driver: "580.1"}},
+		Devices: []cudart.Info{
+			{Backend: "cuda", Name: "NVIDIA H200", Driver: "580.1"}, {Backend: "cuda", Name: "NVIDIA H200", Driver: "580.1"},
+		},
 		Results: []result.Result{one(1<<10, false, 6.5, 0.25), one(64<<20, true, 320, 315), empty},
-		Gate:    &result.Gate{Rules: []result.GateRule{{Rule: "allreduce@64M:300", Matched: 1}}, Violations: []result.Violation{}},
-		Passed:  true,
+		Gate: &result.Gate{
+			Rules: []result.GateRule{{Rule: "allreduce@64M:300", Matched: 1}}, Violations: []result.Violation{},
+		},
+		Passed: true,
 	}
 }
 
@@ -41,7 +45,9 @@ func failed() result.Report {
 	r := passed()
 	bad := one(64<<20, false, 400, 250)
 	bad.Wrong = pointer(int64(3))
-	bad.Mismatches = []result.Mismatch{{Rank: 1, Wrong: 3, Of: 256, Index: 7, Want: "0x1", Got: "0x2", Phase: "after timing"}}
+	bad.Mismatches = []result.Mismatch{
+		{Rank: 1, Wrong: 3, Of: 256, Index: 7, Want: "0x1", Got: "0x2", Phase: "after timing"},
+	}
 	unverified := one(4<<10, false, 7, 1)
 	unverified.Wrong = nil
 	r.Results = append(r.Results, bad, one(64<<20, true, 330, 299), unverified)
@@ -53,7 +59,10 @@ func failed() result.Report {
 	r.Gate = &result.Gate{
 		Profile: "x", Rules: []result.GateRule{{Rule: "allreduce@64M:300"}, {Rule: "reduce:1"}},
 		Violations: []result.Violation{
-			{Rule: "allreduce@64M:300", Result: pointer(3), Text: "allreduce out of place: wanted at least 300 GB/s, got 250 GB/s"},
+			{
+				Rule: "allreduce@64M:300", Result: pointer(3),
+				Text: "allreduce out of place: wanted at least 300 GB/s, got 250 GB/s",
+			},
 			{Rule: "allreduce@64M:300", Result: pointer(4), Text: "allreduce in place: wanted at least 300 GB/s, got 299 GB/s"},
 			{Rule: "reduce:1", Text: "reduce:1: it applies to no result"},
 		},
@@ -121,7 +130,8 @@ func TestJUnitIsXML(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	totals := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d"`, count["testcase"], count["failure"], count["error"], count["skipped"])
+	totals := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d"`, count["testcase"], count["failure"],
+		count["error"], count["skipped"])
 	if first := strings.SplitN(b.String(), "\n", 3)[1]; !strings.Contains(first, totals) {
 		t.Errorf("%s, want %s", first, totals)
 	}
@@ -143,7 +153,9 @@ func TestPrometheusHasNoSeriesTwice(t *testing.T) {
 	worse := one(1<<10, false, 9, 0.1)
 	worse.Wrong = pointer(int64(4))
 	var b bytes.Buffer
-	if err := Prometheus(&b, result.Report{Results: []result.Result{one(1<<10, false, 6, 0.2), worse, one(1<<10, false, 7, 0.3)}}); err != nil {
+	if err := Prometheus(&b, result.Report{
+		Results: []result.Result{one(1<<10, false, 6, 0.2), worse, one(1<<10, false, 7, 0.3)},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]string{}

@@ -73,7 +73,8 @@ func summaryRow(x result.Result, missed []result.Violation) string {
 	for _, v := range missed {
 		rules = append(rules, "misses "+v.Rule)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %.2f | %.2f | %s | %s |\n", prose(x.Collective), prose(x.Algorithm), prose(x.DType),
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %.2f | %.2f | %s | %s |\n", prose(x.Collective),
+		prose(x.Algorithm), prose(x.DType),
 		prose(x.Op), x.Bytes, place(x), x.Time.P50, x.BusBW, wrong, prose(strings.Join(rules, ", ")))
 }
 
@@ -90,7 +91,8 @@ func clip(text string) string {
 
 // prose puts text into one line, and escapes what Markdown or HTML would interpret.
 func prose(text string) string {
-	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "\\", `\\`)
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[",
+		`\[`, "]", `\]`, "\\", `\\`)
 	printable := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '

@@ -69,7 +69,9 @@ func JUnit(w io.Writer, title string, r result.Report) error {
 	}
 	if r.Failure != "" {
 		message := fmt.Sprintf("the run ended early with exit code %d", r.ExitCode)
-		doc.add("run", testCase{Name: "the run comes to its end", Time: "0", Error: &finding{Type: "failure", Message: message, Text: r.Failure}})
+		doc.add("run", testCase{
+			Name: "the run comes to its end", Time: "0", Error: &finding{Type: "failure", Message: message, Text: r.Failure},
+		})
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

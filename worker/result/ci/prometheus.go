@@ -64,7 +64,8 @@ func runFamilies(r result.Report) []*family {
 	if len(r.Devices) > 0 {
 		device, backend, driver = r.Devices[0].Name, r.Devices[0].Backend, r.Devices[0].Driver
 	}
-	about := labels("version", r.Version, "device", device, "backend", backend, "driver", driver, "ranks", strconv.Itoa(r.WorldSize))
+	about := labels("version", r.Version, "device", device, "backend", backend, "driver", driver, "ranks",
+		strconv.Itoa(r.WorldSize))
 	families := []*family{
 		newFamily("gpurun_info", "What ran where; the value is always 1.").with(about, 1),
 		newFamily("gpurun_success", "Whether the last run passed.").with("", success),
@@ -72,7 +73,8 @@ func runFamilies(r result.Report) []*family {
 		newFamily("gpurun_results", "Results of the last run.").with("", float64(len(r.Results))),
 	}
 	if g := r.Gate; g != nil {
-		families = append(families, newFamily("gpurun_threshold_violations", "Results that miss a threshold, and thresholds without results.").
+		families = append(families, newFamily("gpurun_threshold_violations",
+			"Results that miss a threshold, and thresholds without results.").
 			with("", float64(len(g.Violations))))
 	}
 	return families
@@ -95,7 +97,8 @@ func resultFamilies(results []result.Result) []*family {
 		l := labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "op", x.Op,
 			"bytes", strconv.FormatInt(x.Bytes, 10), "place", place(x), "mode", x.Mode)
 		if p := x.Product; p != nil {
-			l = labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "shape", p.String(), "splits", strconv.Itoa(p.Splits))
+			l = labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "shape", p.String(), "splits",
+				strconv.Itoa(p.Splits))
 		}
 		seconds.set(l, x.Time.P50/1e6, larger)
 		if x.Bytes > 0 && x.Product == nil {

@@ -122,7 +122,8 @@ func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 		case matched == 0:
 			j.gate.Note = "no threshold of the profile " + p.Name + " applies to any result: speed was not judged"
 		case len(unmatched) > 0:
-			j.gate.Note = fmt.Sprintf("the profile %s also has thresholds for %s, of which nothing was measured", p.Name, strings.Join(unmatched, ", "))
+			j.gate.Note = fmt.Sprintf("the profile %s also has thresholds for %s, of which nothing was measured", p.Name,
+				strings.Join(unmatched, ", "))
 		}
 		return
 	}

@@ -95,7 +95,9 @@ func TestEveryResultIsJudged(t *testing.T) {
 func TestAskedSizes(t *testing.T) {
 	cut, whole := measured(65520, false, 5, 2), measured(64<<10, false, 5, 2)
 	cut.AskedBytes = 64 << 10
-	got := Plan{Rules: rules(t, BusBW, "allreduce@64K:1", "allreduce@65520:1", "allreduce@<=32K:1", "allreduce@>=65537:1")}.Judge(onMany("x", 3, cut, whole))
+	got := Plan{
+		Rules: rules(t, BusBW, "allreduce@64K:1", "allreduce@65520:1", "allreduce@<=32K:1", "allreduce@>=65537:1"),
+	}.Judge(onMany("x", 3, cut, whole))
 	var matched []int
 	for _, r := range got.Rules {
 		matched = append(matched, r.Matched)
@@ -107,16 +109,22 @@ func TestAskedSizes(t *testing.T) {
 
 func TestViolationsAreSentences(t *testing.T) {
 	report := onMany("x", 2, measured(64<<20, true, 330, 204.92), measured(128<<20, false, 20, math.NaN()))
-	plan := Plan{Rules: append(rules(t, BusBW, "allreduce@64M:300", "allreduce@128M:300", "reduce@>=1M:3"), rules(t, Latency, "allreduce@64M:300us")...)}
+	plan := Plan{
+		Rules: append(rules(t, BusBW, "allreduce@64M:300", "allreduce@128M:300", "reduce@>=1M:3"),
+			rules(t, Latency, "allreduce@64M:300us")...),
+	}
 	var got []string
 	for _, v := range plan.Judge(report).Violations {
 		got = append(got, v.Text)
 	}
 	want := []string{
-		"allreduce twoshot float sum, 67108864 bytes in place: wanted at least 300 GB/s, got 204.9 GB/s, 31.69% under (allreduce@64M:300, --min-busbw)",
-		"allreduce twoshot float sum, 134217728 bytes out of place: wanted at least 300 GB/s, got NaN GB/s, which is no measurement (allreduce@128M:300, --min-busbw)",
+		"allreduce twoshot float sum, 67108864 bytes in place: wanted at least 300 GB/s, got 204.9 GB/s, 31.69% under " +
+			"(allreduce@64M:300, --min-busbw)",
+		"allreduce twoshot float sum, 134217728 bytes out of place: wanted at least 300 GB/s, got NaN GB/s, " +
+			"which is no measurement (allreduce@128M:300, --min-busbw)",
 		"reduce@>=1M:3 (--min-busbw): it applies to no result: nothing was measured for reduce@>=1M",
-		"allreduce twoshot float sum, 67108864 bytes in place: wanted at most 300 us, got 330 us, 10% over (allreduce@64M:300us, --min-busbw)",
+		"allreduce twoshot float sum, 67108864 bytes in place: wanted at most 300 us, got 330 us, 10% over " +
+			"(allreduce@64M:300us, --min-busbw)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -125,7 +133,8 @@ func TestViolationsAreSentences(t *testing.T) {
 
 // TestWorstIsNearest checks what a rule says about the results it applies to.
 func TestWorstIsNearest(t *testing.T) {
-	report := onMany("x", 2, measured(1<<20, false, 30, 200), measured(1<<20, true, 40, 150), measured(1<<20, true, 20, 400))
+	report := onMany("x", 2, measured(1<<20, false, 30, 200), measured(1<<20, true, 40, 150),
+		measured(1<<20, true, 20, 400))
 	got := Plan{Rules: append(rules(t, BusBW, "allreduce:100"), rules(t, Latency, "allreduce:1ms")...)}.Judge(report)
 	if *got.Rules[0].Worst != 150 || *got.Rules[1].Worst != 40 {
 		t.Errorf("worst %v and %v", *got.Rules[0].Worst, *got.Rules[1].Worst)
@@ -166,7 +175,8 @@ func TestProfiles(t *testing.T) {
 	// Nobody ran reduce or NCCL, and so nobody misses them.
 	manyOfX := x
 	manyOfX.Rules = nil
-	for _, r := range rules(t, BusBW, "allreduce@>=1M:100", "allreduce/oneshot@>=1M:100", "allreduce@<=1K:1", "reduce:1", "allreduce/nccl@>=8G:1") {
+	for _, r := range rules(t, BusBW, "allreduce@>=1M:100", "allreduce/oneshot@>=1M:100", "allreduce@<=1K:1", "reduce:1",
+		"allreduce/nccl@>=8G:1") {
 		manyOfX.Rules = append(manyOfX.Rules, ProfileRule{2, r})
 	}
 	simulated := onMany("x", 2, measured(1<<20, false, 30, 99))
@@ -179,10 +189,22 @@ func TestProfiles(t *testing.T) {
 		violations       int
 		note, firstWords string
 	}{
-		{"fits and misses", auto, onMany("x", 2, measured(1<<20, false, 30, 99), measured(1<<10, false, 9, 1)), "x", 1, "", "allreduce twoshot"},
-		{"fits and holds", auto, onMany("x", 2, measured(1<<20, false, 30, 100), measured(1<<10, false, 9, 1)), "x", 0, "", ""},
-		{"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1, "also has thresholds for allreduce@<=1K", "allreduce twoshot"},
-		{"another model", auto, onMany("y", 2, measured(1<<20, false, 30, 99)), "", 0, "no built-in profile of thresholds fits 2 x y (cuda)", ""},
+		{
+			"fits and misses", auto, onMany("x", 2, measured(1<<20, false, 30, 99), measured(1<<10, false, 9, 1)), "x", 1, "",
+			"allreduce twoshot",
+		},
+		{
+			"fits and holds", auto, onMany("x", 2, measured(1<<20, false, 30, 100), measured(1<<10, false, 9, 1)), "x", 0, "",
+			"",
+		},
+		{
+			"another of its models", auto, onMany("x with more memory", 2, measured(1<<20, false, 30, 99)), "x", 1,
+			"also has thresholds for allreduce@<=1K", "allreduce twoshot",
+		},
+		{
+			"another model", auto, onMany("y", 2, measured(1<<20, false, 30, 99)), "", 0,
+			"no built-in profile of thresholds fits 2 x y (cuda)", "",
+		},
 		{"another number", auto, onMany("x", 3, measured(1<<20, false, 30, 99)), "", 0, "fits 3 x x", ""},
 		{"the simulator", auto, simulated, "", 0, "no built-in profile", ""},
 		{
@@ -191,14 +213,24 @@ func TestProfiles(t *testing.T) {
 			onMany("x", 2, measured(1<<20, false, 30, 100)), "x", 0,
 			"the profile x also has thresholds for allreduce/oneshot@>=1M, allreduce@<=1K, of which nothing was measured", "",
 		},
-		{"for collectives that did not run", auto, onMany("x", 2, measured(4<<10, false, 30, 99)), "x", 0, "no threshold of the profile x applies to any result", ""},
+		{
+			"for collectives that did not run", auto, onMany("x", 2, measured(4<<10, false, 30, 99)), "x", 0,
+			"no threshold of the profile x applies to any result", "",
+		},
 		{"named, whatever the GPU", named, onMany("y", 2, measured(1<<20, false, 30, 99)), "x", 1, "", "allreduce twoshot"},
-		{"named, about nothing that ran", named, onMany("x", 4, measured(1<<20, false, 30, 99)), "x", 1, "", "profile x: none of its rules"},
-		{"named, for another number", named, onMany("x", 8, measured(1<<20, false, 30, 99)), "x", 1, "", "profile x: it has no rule for 8 ranks"},
+		{
+			"named, about nothing that ran", named, onMany("x", 4, measured(1<<20, false, 30, 99)), "x", 1, "",
+			"profile x: none of its rules",
+		},
+		{
+			"named, for another number", named, onMany("x", 8, measured(1<<20, false, 30, 99)), "x", 1, "",
+			"profile x: it has no rule for 8 ranks",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.plan.Judge(c.report)
-			if got.Profile != c.profile || len(got.Violations) != c.violations || !strings.Contains(got.Note, c.note) || (c.note == "") != (got.Note == "") {
+			if got.Profile != c.profile || len(got.Violations) != c.violations || !strings.Contains(got.Note, c.note) ||
+				(c.note == "") != (got.Note == "") {
 				t.Fatalf("%+v", got)
 			}
 			if c.violations > 0 && !strings.HasPrefix(got.Violations[0].Text, c.firstWords) {
@@ -213,7 +245,10 @@ func TestProfileSlips(t *testing.T) {
 		{"key", `source = "a test"`, `sauce = "a test"`, `x.toml:7: unknown key "rule.sauce"`},
 		{"no TOML", `gpu = [`, `gpu = `, "x.toml:2: "},
 		{"rule", "allreduce@>=1M:100", "allreduce@>=1M", "x.toml:4: rule 1: threshold \"allreduce@>=1M\": it has no colon"},
-		{"two", `latency = "all`, "busbw = \"reduce:1\"\nlatency = \"all", "x.toml:9: rule 2: it needs either busbw or latency"},
+		{
+			"two", `latency = "all`, "busbw = \"reduce:1\"\nlatency = \"all",
+			"x.toml:9: rule 2: it needs either busbw or latency",
+		},
 		{"none", `busbw = "allreduce@>=1M:100"`, "", "x.toml:4: rule 1: it needs either"},
 		{"source", `source = "a test"`, "", "x.toml:4: rule 1: source is missing"},
 		{"world", "world = 2", "world = 0", "x.toml:4: rule 1: world 0 is not between"},

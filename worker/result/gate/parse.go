@@ -19,7 +19,8 @@ func (m Metric) Grammar() string {
 	if m == Latency {
 		limit, example = "TIME", "allreduce@<=4K:20us"
 	}
-	return "write COLLECTIVE[/ALGORITHM][@SIZES]:" + limit + ", with SIZES as >=64M, <=4K, 64M or 64M-1G; for example " + example
+	return "write COLLECTIVE[/ALGORITHM][@SIZES]:" + limit + ", with SIZES as >=64M, <=4K, 64M or 64M-1G; for example " +
+		example
 }
 
 // Parse reads a rule: "allreduce/twoshot@>=64M:300" for [BusBW], in GB/s, or
@@ -72,7 +73,8 @@ func (r *Rule) setNames(text string) (*collective.Collective, error) {
 		return what, nil
 	}
 	if _, ok := what.Algorithm(algorithm); !ok {
-		return nil, fmt.Errorf("%s has no algorithm %q (there are: %s)", what.Name, algorithm, strings.Join(algorithms(what), ", "))
+		return nil, fmt.Errorf("%s has no algorithm %q (there are: %s)", what.Name, algorithm,
+			strings.Join(algorithms(what), ", "))
 	}
 	r.Algorithm = algorithm
 	return what, nil

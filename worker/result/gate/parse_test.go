@@ -16,7 +16,10 @@ func TestParse(t *testing.T) {
 		want   Rule
 	}{
 		{BusBW, "allreduce@>=64M:300", Rule{Collective: "allreduce", Least: 64 << 20, Most: all, Limit: 300}},
-		{BusBW, "all_reduce_perf/twoshot@64m-1G:0.5", Rule{Collective: "allreduce", Algorithm: "twoshot", Least: 64 << 20, Most: 1 << 30, Limit: 0.5}},
+		{
+			BusBW, "all_reduce_perf/twoshot@64m-1G:0.5",
+			Rule{Collective: "allreduce", Algorithm: "twoshot", Least: 64 << 20, Most: 1 << 30, Limit: 0.5},
+		},
 		{BusBW, " broadcast@1000:7 ", Rule{Collective: "broadcast", Least: 1000, Most: 1000, Limit: 7}},
 		{BusBW, "reduce:1e2", Rule{Collective: "reduce", Most: all, Limit: 100}},
 		{Latency, "allreduce@<=4K:20us", Rule{Collective: "allreduce", Most: 4 << 10, Limit: 20}},
@@ -71,7 +74,8 @@ func TestParseRefuses(t *testing.T) {
 // FuzzParse checks that what is read and written again reads the same.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"allreduce@>=64M:300", "allreduce/twoshot@64M-1G:0.5", "reduce@0:1e300", "allgather@<=4K:20us", "barrier:1ms", "alltoall@1-1:3", "a@b@c:1:2",
+		"allreduce@>=64M:300", "allreduce/twoshot@64M-1G:0.5", "reduce@0:1e300", "allgather@<=4K:20us", "barrier:1ms",
+		"alltoall@1-1:3", "a@b@c:1:2",
 	} {
 		f.Add(text, true)
 		f.Add(text, false)

@@ -68,7 +68,8 @@ type profileText struct {
 // known, the line.
 func ParseProfile(name, file string, text []byte) (Profile, error) {
 	var decoded profileText
-	if err := rulefile.Decode(file, text, &decoded, "there is gpu, and in a [[rule]] world, busbw, latency and source"); err != nil {
+	if err := rulefile.Decode(file, text, &decoded,
+		"there is gpu, and in a [[rule]] world, busbw, latency and source"); err != nil {
 		return Profile{}, err
 	}
 	p := Profile{Name: name, GPUs: decoded.GPU}

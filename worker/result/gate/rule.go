@@ -102,7 +102,8 @@ func (r Rule) complain(x result.Result) string {
 	if margin := r.margin(value); !math.IsInf(margin, 0) {
 		by = fmt.Sprintf("%s%% %s", number(-100*margin), off)
 	}
-	return fmt.Sprintf("%s: wanted %s %s %s, got %s %s, %s (%s, %s)", x, order, number(r.Limit), unit, number(value), unit, by, r, r.Source)
+	return fmt.Sprintf("%s: wanted %s %s %s, got %s %s, %s (%s, %s)", x, order, number(r.Limit), unit, number(value), unit,
+		by, r, r.Source)
 }
 
 // number writes a rate or time with at least four significant digits.

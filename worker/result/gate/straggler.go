@@ -82,7 +82,8 @@ func SlowRanks(results []result.Result) []string {
 	for _, rank := range slices.Sorted(maps.Keys(times)) {
 		r := worst[rank]
 		sentences = append(sentences, fmt.Sprintf(
-			"rank %d was slower than the others in %d of %d results of 1M and more, the most in %s: %s us, %.0f%% more than their mean",
+			"rank %d was slower than the others in %d of %d results of 1M and more, the most in %s: %s us, "+
+				"%.0f%% more than their mean",
 			rank, times[rank], judged, r, number(r.RankTimes[rank]), 100*(lag(r)-1)))
 	}
 	return sentences

@@ -30,7 +30,8 @@ func OfAgent() *Recorder {
 	r := NewRecorder()
 	guard, guardErr := procfs.Read(os.Getppid())
 	agent, agentErr := procfs.Read(os.Getpid())
-	if guardErr == nil && agentErr == nil && 0 < guard.Started && guard.Started <= agent.Started && agent.Started <= now() {
+	if guardErr == nil && agentErr == nil && 0 < guard.Started && guard.Started <= agent.Started &&
+		agent.Started <= now() {
 		r.begin(Guard, guard.Started)
 		r.begin(Agent, agent.Started)
 	}

@@ -173,7 +173,8 @@ func TestFirstResultsAreThoseOfAllRanks(t *testing.T) {
 	}{{late, 40, 51}, {late[:2], 0, 0}, {nil, 0, 0}} {
 		got := NewTiming(launcher, []Worker{{Rank: 0, Spans: whole}, {Rank: 1, Spans: c.second}})
 		if got.FirstVerified != c.verified || got.FirstResult != c.result {
-			t.Errorf("verified after %v and a result after %v, want %v and %v", got.FirstVerified, got.FirstResult, c.verified, c.result)
+			t.Errorf("verified after %v and a result after %v, want %v and %v", got.FirstVerified, got.FirstResult, c.verified,
+				c.result)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 // Print writes the critical path as a table: for each phase the rank that took longest,
 // when it began, how long it took, and by how much the phase delayed the run.
 func (t Timing) Print(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%-18s %4s %10s %10s %10s\n", "PHASE", "RANK", "BEGIN ms", "TIME ms", "PATH ms"); err != nil {
+	if _, err := fmt.Fprintf(w, "%-18s %4s %10s %10s %10s\n", "PHASE", "RANK", "BEGIN ms", "TIME ms",
+		"PATH ms"); err != nil {
 		return err
 	}
 	for _, row := range t.Path {
@@ -19,7 +20,8 @@ func (t Timing) Print(w io.Writer) error {
 		if row.Concurrent {
 			path = "beside"
 		}
-		if _, err := fmt.Fprintf(w, "%-18s %4s %10.1f %10.1f %10s\n", row.Phase, rank, row.Begin, row.Time, path); err != nil {
+		if _, err := fmt.Fprintf(w, "%-18s %4s %10.1f %10.1f %10s\n", row.Phase, rank, row.Begin, row.Time,
+			path); err != nil {
 			return err
 		}
 	}

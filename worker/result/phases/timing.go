@@ -159,7 +159,10 @@ func rowsOf(rank int, spans []Span, origin time.Duration) []Row {
 }
 
 func rowOf(rank int, s Span, origin time.Duration) Row {
-	return Row{Phase: s.Phase, Rank: rank, Begin: milliseconds(s.Begin - origin), Time: milliseconds(s.End - s.Begin), Concurrent: s.Concurrent}
+	return Row{
+		Phase: s.Phase, Rank: rank, Begin: milliseconds(s.Begin - origin), Time: milliseconds(s.End - s.Begin),
+		Concurrent: s.Concurrent,
+	}
 }
 
 // milliseconds are rounded to whole microseconds.

@@ -37,10 +37,11 @@ func SVG(w io.Writer, title string, panels []Panel) error {
 	}
 	rows := (len(panels) + panelsPerRow - 1) / panelsPerRow
 	width, height := panelWidth*panelsPerRow, titleHeight+rowHeight*float64(rows)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" `+
-		`font-family="system-ui, sans-serif" font-size="12" fill="%s">`+"\n", width, height, width, height, ink)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
+		`role="img" font-family="system-ui, sans-serif" font-size="12" fill="%s">`+"\n", width, height, width, height, ink)
 	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(title))
-	fmt.Fprintf(&b, `<text x="%.0f" y="20" text-anchor="middle" font-size="15">%s</text>`+"\n", width/2, html.EscapeString(title))
+	fmt.Fprintf(&b, `<text x="%.0f" y="20" text-anchor="middle" font-size="15">%s</text>`+"\n", width/2,
+		html.EscapeString(title))
 	for i, p := range panels {
 		x := float64(i%panelsPerRow) * panelWidth
 		y := titleHeight + float64(i/panelsPerRow)*rowHeight
@@ -152,7 +153,8 @@ func (d drawing) stroke(i int, path, markers string) {
 	if i >= len(palette) {
 		dashes = ` stroke-dasharray="3 3"`
 	}
-	fmt.Fprintf(d.b, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"%s/>`+"\n", path, colour, dashes)
+	fmt.Fprintf(d.b, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"%s/>`+"\n", path,
+		colour, dashes)
 	fmt.Fprintf(d.b, `<path d="%s" fill="%s"/>`+"\n", markers, colour)
 }
 

@@ -57,7 +57,8 @@ func TestSummarize(t *testing.T) {
 	if got.Spread() != 4.0/9 {
 		t.Errorf("spread %v", got.Spread())
 	}
-	if few := Summarize([]float64{1, 2, 3, 4, 5}); !math.IsInf(few.High, 1) || !math.IsInf(few.Low, -1) || !math.IsInf(few.Spread(), 1) {
+	if few := Summarize([]float64{1, 2, 3, 4, 5}); !math.IsInf(few.High, 1) || !math.IsInf(few.Low, -1) ||
+		!math.IsInf(few.Spread(), 1) {
 		t.Errorf("five samples have an interval: %+v", few)
 	}
 	if same := Summarize([]float64{4, 4, 4, 4, 4, 4}); same.Spread() != 0 || same.Outliers != 0 {

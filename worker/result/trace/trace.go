@@ -6,6 +6,8 @@
 // each wait before it. The format is that of the document "Trace Event Format":
 // complete events (ph X) and metadata (ph M), times in microseconds.
 //
+// Recording costs the timed calls nothing: a timeline is of one more call, made after them.
+//
 // Every GPU has a clock of its own. Each rank's times therefore count from when it left a
 // barrier of all ranks. Ranks leave a barrier within a few microseconds, which is the
 // accuracy of their alignment.

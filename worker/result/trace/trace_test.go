@@ -20,9 +20,18 @@ func example() Timeline {
 		return Rank{
 			Rank: r, Device: "NVIDIA H200", Met: met,
 			Tiles: []Tile{
-				{Number: 2, Block: 0, Row: int64(peer) * 128, Column: 0, Shard: peer, Wait: met + 5000, Begin: met + 7125, End: met + 9000},
-				{Number: 0, Block: 0, Row: int64(r) * 128, Column: 0, Shard: r, Wait: met + 1000, Begin: met + 1000, End: met + 5000},
-				{Number: 1, Block: 1, Row: int64(r) * 128, Column: 256, Shard: r, Slices: 12, Wait: met + 1000, Begin: met + 1032, End: met + 5064},
+				{
+					Number: 2, Block: 0, Row: int64(peer) * 128, Column: 0, Shard: peer, Wait: met + 5000, Begin: met + 7125,
+					End: met + 9000,
+				},
+				{
+					Number: 0, Block: 0, Row: int64(r) * 128, Column: 0, Shard: r, Wait: met + 1000, Begin: met + 1000,
+					End: met + 5000,
+				},
+				{
+					Number: 1, Block: 1, Row: int64(r) * 128, Column: 256, Shard: r, Slices: 12, Wait: met + 1000, Begin: met + 1032,
+					End: met + 5064,
+				},
 			},
 			Copies: []Copy{
 				{Shard: peer, From: peer, Chunk: 0, Bytes: 1 << 20, Begin: met + 500, End: met + 3500},
@@ -31,7 +40,9 @@ func example() Timeline {
 			},
 		}
 	}
-	return Timeline{Title: "allgather-matmul fused, 256 x 512 x 64 bfloat16", Ranks: []Rank{rank(0, 1763737000000000001), rank(1, 42)}}
+	return Timeline{
+		Title: "allgather-matmul fused, 256 x 512 x 64 bfloat16", Ranks: []Rank{rank(0, 1763737000000000001), rank(1, 42)},
+	}
 }
 
 func TestWrite(t *testing.T) {
@@ -47,8 +58,10 @@ func TestWhatCannotBe(t *testing.T) {
 		spoil func(*Rank)
 		want  string
 	}{
-		"no barrier":       {func(r *Rank) { r.Met = 0 }, "rank 1 did not say when it left the barrier"},
-		"tile ends early":  {func(r *Rank) { r.Tiles[0].End = 1 }, "on rank 1, tile 2 waits from 5042 ns, begins at 7167 and ends at 1"},
+		"no barrier": {func(r *Rank) { r.Met = 0 }, "rank 1 did not say when it left the barrier"},
+		"tile ends early": {
+			func(r *Rank) { r.Tiles[0].End = 1 }, "on rank 1, tile 2 waits from 5042 ns, begins at 7167 and ends at 1",
+		},
 		"tile waits late":  {func(r *Rank) { r.Tiles[0].Wait = 8000 }, "tile 2 waits from 8000 ns"},
 		"copy ends before": {func(r *Rank) { r.Copies[1].End = 9 }, "chunk 1 from rank 0 begins at 3542 ns and ends at 9"},
 	} {
@@ -141,7 +154,9 @@ func TestEverySliceIsThere(t *testing.T) {
 		r := Rank{Met: 1, Device: rapid.String().Draw(t, "device")}
 		for n := range rapid.IntRange(0, 20).Draw(t, "tiles") {
 			begin, end := span()
-			r.Tiles = append(r.Tiles, Tile{Number: n, Block: rapid.IntRange(0, 3).Draw(t, "block"), Wait: begin, Begin: begin, End: end})
+			r.Tiles = append(r.Tiles, Tile{
+				Number: n, Block: rapid.IntRange(0, 3).Draw(t, "block"), Wait: begin, Begin: begin, End: end,
+			})
 		}
 		for n := range rapid.IntRange(0, 5).Draw(t, "copies") {
 			begin, end := span()
@@ -173,7 +188,8 @@ func TestCopiesOfProducts(t *testing.T) {
 	if err := Write(&out, timeline); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"name":"products of rank 1","cat":"copy","ph":"X","pid":0,"tid":0,"ts":0.5,`; !strings.Contains(out.String(), want) {
+	want := `{"name":"products of rank 1","cat":"copy","ph":"X","pid":0,"tid":0,"ts":0.5,`
+	if !strings.Contains(out.String(), want) {
 		t.Errorf("no %s in %s", want, out.String())
 	}
 }

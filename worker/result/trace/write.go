@@ -54,8 +54,10 @@ func Write(w io.Writer, t Timeline) error {
 	out := writer{to: bufio.NewWriter(w), separator: "\n"}
 	out.raw(`{"displayTimeUnit":"ns","otherData":`)
 	out.json(map[string]string{
-		"title":  t.Title,
-		"clocks": "each rank's times are of its GPU's %globaltimer, whose steps may be as coarse as 1 us, and count from when it left a barrier of all ranks: ranks are aligned within a few us; copies are timed by events, from the same barrier on",
+		"title": t.Title,
+		"clocks": "each rank's times are of its GPU's %globaltimer, whose steps may be as coarse as 1 us, " +
+			"and count from when it left a barrier of all ranks: ranks are aligned within a few us; " +
+			"copies are timed by events, from the same barrier on",
 	})
 	out.raw(`,"traceEvents":[`)
 	for _, r := range t.Ranks {

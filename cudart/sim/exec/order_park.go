@@ -1,0 +1,184 @@
+package exec
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+	"unsafe"
+)
+
+// A warp whose paths all spin is parked: its turns do nothing until a word that it polls has changed.
+// Comparing the words takes a fraction of the time that the polling loop takes, and the warps that have
+// work get the difference. Memory is compared, because the writer may be another process.
+//
+// A polling loop may also end for another reason: it counts its iterations, or reads a clock. So one
+// parked warp of a grid, the sentinel, polls on. When it leaves its loop after many polls that saw no
+// change, all parked warps poll for a while. A warp that waits for something else than the sentinel
+// does polls at least every parkedTime.
+
+const (
+	parkedTime = 10e6 // nanoseconds of [Clock] for which a warp stays parked at most
+	manyPolls  = 64   // without a change, after which a sentinel that leaves its loop wakes the others
+	awakeTurns = 256  // of the grid, for which they poll then
+	maxWatched = 64   // ranges that a parked warp compares; a warp that polls more is not parked
+)
+
+// watch is what a warp polls.
+type watch struct {
+	polled   pollList // since the last backward branch, or since the turn began
+	previous pollList // before that
+	blind    bool     // the warp polls something that is in no list
+	parked   bool
+	until    uint64 // parked until this time
+	polls    int    // in a row that saw no change, of the sentinel
+}
+
+// pollList is a list of ranges of memory, and what they held.
+type pollList struct {
+	ranges []polledRange
+	seen   []byte // one range after the other
+}
+
+type polledRange struct {
+	p unsafe.Pointer
+	n int // bytes
+}
+
+func (l *pollList) emptied() pollList { return pollList{l.ranges[:0], l.seen[:0]} }
+
+// restart begins the list of what is polled anew.
+func (s *watch) restart() {
+	s.polled, s.blind = s.polled.emptied(), false
+}
+
+// forget makes the list of what is polled the previous one.
+func (s *watch) forget() {
+	s.polled, s.previous = s.previous, s.polled
+	s.restart()
+}
+
+// load adds n bytes at p and returns a copy of what they hold, which is what the warp loads.
+func (s *watch) load(p unsafe.Pointer, n int) unsafe.Pointer {
+	if len(s.polled.ranges) == maxWatched {
+		s.restart()
+		s.blind = true
+	}
+	l := &s.polled
+	l.ranges = append(l.ranges, polledRange{p, n})
+	at := len(l.seen)
+	l.seen = slices.Grow(l.seen, n)[:at+n]
+	to := unsafe.Pointer(&l.seen[at])
+	copyWords(to, p, n)
+	return to
+}
+
+// changed reports whether a range holds something else now.
+func (l *pollList) changed() bool {
+	at := 0
+	for _, r := range l.ranges {
+		if !bytes.Equal(l.seen[at:at+r.n], unsafe.Slice((*byte)(r.p), r.n)) {
+			return true
+		}
+		at += r.n
+	}
+	return false
+}
+
+// within reports whether the ranges of l are also in m, in the same order, and held the same there.
+func (l *pollList) within(m *pollList) bool {
+	k, at, atM := 0, 0, 0
+	for _, r := range l.ranges {
+		for k < len(m.ranges) && m.ranges[k] != r {
+			atM += m.ranges[k].n
+			k++
+		}
+		if k == len(m.ranges) || !bytes.Equal(l.seen[at:at+r.n], m.seen[atM:atM+r.n]) {
+			return false
+		}
+		at, atM, k = at+r.n, atM+r.n, k+1
+	}
+	return true
+}
+
+// nothingNew reports whether the warp has polled only what it had polled before, and seen the same.
+func (s *watch) nothingNew() bool {
+	return !s.blind && len(s.polled.ranges) > 0 && s.polled.within(&s.previous)
+}
+
+// turnBack is called when the only path of the warp takes a backward branch after it has polled. It
+// reports whether it has polled nothing new since the branch before.
+func (s *watch) turnBack() bool {
+	if s.nothingNew() {
+		return true
+	}
+	s.forget()
+	return false
+}
+
+// park parks a warp whose paths all spin, if they poll nothing new. In disorder no warp is parked: turns
+// are part of the order.
+func (w *warp) park() {
+	s := &w.watch
+	s.parked = w.stores == nil && s.nothingNew()
+	s.until = w.grid.now + parkedTime
+	if !s.parked {
+		s.forget()
+	}
+}
+
+// rest is what becomes of a warp's turn.
+type rest uint8
+
+const (
+	runs   rest = iota
+	sleeps      // nothing has changed
+	polls       // nothing has changed, and the warp polls nevertheless
+)
+
+func (w *warp) rest() rest {
+	s, g := &w.watch, w.grid
+	if !s.parked {
+		return runs
+	}
+	if g.awakeTurns > 0 || s.polled.changed() {
+		s.polls = 0
+		return runs
+	}
+	for i := range w.paths[:w.others] {
+		if w.paths[i].state == runnable { // released from a barrier
+			return runs
+		}
+	}
+	if g.sentinel == nil || !g.sentinel.watch.parked {
+		g.sentinel = w
+	}
+	if g.sentinel == w || g.now >= s.until {
+		s.polls++
+		return polls
+	}
+	return sleeps
+}
+
+// pollSeed is the seed of the digests of what a warp has polled.
+var pollSeed = maphash.MakeSeed()
+
+// observeBytes is observe for n bytes at p.
+func (w *warp) observeBytes(p unsafe.Pointer, n int) {
+	w.observe(maphash.Bytes(pollSeed, unsafe.Slice((*byte)(p), n)))
+}
+
+// copyWords copies n bytes, each aligned word of up to 8 bytes at once.
+func copyWords(to, from unsafe.Pointer, n int) {
+	for ; n >= 8; n -= 8 {
+		*(*uint64)(to) = *(*uint64)(from)
+		to, from = unsafe.Add(to, 8), unsafe.Add(from, 8)
+	}
+	switch n {
+	case 4:
+		*(*uint32)(to) = *(*uint32)(from)
+	case 2:
+		*(*uint16)(to) = *(*uint16)(from)
+	case 1:
+		*(*uint8)(to) = *(*uint8)(from)
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !amd64
+
+package exec
+
+import (
+	"unsafe"
+
+	"gpurun/cudart/sim/simd"
+)
+
+// There is assembly for amd64 alone.
+const hasVectors = false
+
+var (
+	vectorALUs     map[string]simd.Instruction
+	vectorPacks    map[int]simd.Instruction
+	vectorCompares map[string]simd.Compare
+)
+
+func vectorLoad(int, uint64) func(*warp, *op, unsafe.Pointer)  { return nil }
+func vectorStore(int, uint64) func(*warp, *op, unsafe.Pointer) { return nil }
+
+// runSteps is never called: no op has a step.
+func runSteps(*warp, int32, int) {}
+
+func choose(d, a, b *lanes, mask uint32)       { chooseLoop(d, a, b, mask) }
+func expand(d *lanes, r affine)                { expandLoop(d, r) }
+func unpackPair(low, high, a *lanes, bits int) { unpackLoop(low, high, a, bits) }

@@ -1,0 +1,38 @@
+// Package simd computes all 32 lanes of a warp's register at once, with AVX2.
+//
+// Each function does what a loop over lanes in cudart/sim/exec does, bit for bit, and those loops stay: they
+// are the reference that tests compare with, and what other processors run. [Available] says whether this
+// processor can call the functions. The assembly is generated: see the folder generate.
+//
+// A lane has 64 bits, and a narrower value is zero-extended; so are the results. Any two operands may be the
+// same register. The one NaN is 0x7fffffff, 0x7fffffffffffffff or 0x7fff, as on a GPU.
+package simd
+
+//go:generate go run ./generate
+
+// Lanes is a register: a value for each lane of a warp.
+type Lanes [32]uint64
+
+// ALU computes d from up to three registers, for all lanes.
+type ALU func(d, a, b, c *Lanes)
+
+// Compare computes the mask of the lanes for which a relation holds.
+type Compare func(a, b *Lanes) (mask uint32)
+
+// Instruction is an ALU that [Run] can execute among others.
+type Instruction struct {
+	Call ALU
+	code uintptr
+}
+
+// Step is an instruction with its operands, for [Run]. Operands are in bytes from the first register.
+type Step struct {
+	code       uintptr
+	d, a, b, c uint32
+}
+
+// Step makes one for registers by number.
+func (i Instruction) Step(d, a, b, c int32) Step {
+	const bytes = uint32(8 * len(Lanes{}))
+	return Step{i.code, uint32(d) * bytes, uint32(a) * bytes, uint32(b) * bytes, uint32(c) * bytes}
+}

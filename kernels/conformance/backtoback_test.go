@@ -1,0 +1,59 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/matmul"
+)
+
+// Nothing is between the kernels of calls whose matrices lie apart, so that each may be launched before the one in
+// front of it has ended; staging, counters and words they have in common.
+func TestFusedMatmulsBackToBack(t *testing.T) {
+	t.Parallel()
+	for _, seed := range seeds(4, 3) {
+		world := 2 + int(seed/2)
+		p := matmul.Problem{M: 70 * int64(world), N: 40, K: 72, DType: matmul.DTypes()[seed%2]}
+		var calls []matmulCall
+		for range 3 {
+			calls = append(calls, fusedCalls(p, world, seed)...)
+		}
+		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 9})
+		groupFor(world, backend, calls).run(t, func(m *member) error {
+			r, err := newRunner(m)
+			if err != nil {
+				return err
+			}
+			return runBackToBack(m, r, calls)
+		})
+	}
+}
+
+// runBackToBack is runMatmuls of calls with memory of their own.
+func runBackToBack(m *member, r *matmul.Runner, calls []matmulCall) error {
+	rooms, at := make([]room, len(calls)), m.send
+	for i, c := range calls {
+		rooms[i] = c.room(at, m.sharedRoom())
+		at += rooms[i].bytes
+		if err := errors.Join(c.prepare(m, rooms[i]), r.Prepare(c.algorithm, rooms[i].call)); err != nil {
+			return err
+		}
+	}
+	m.meet() // nobody loads a module any more while kernels wait: see loadKernels
+	for i, c := range calls {
+		if err := r.Enqueue(c.algorithm, rooms[i].call); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+	}
+	if err := m.synchronize(); err != nil {
+		return fmt.Errorf("%s and %d more: %w", calls[0], len(calls)-1, err)
+	}
+	for i, c := range calls {
+		if err := errors.Join(c.judge(m, rooms[i]), rooms[i].checkGaps(m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

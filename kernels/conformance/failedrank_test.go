@@ -1,0 +1,243 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// fusedKinds are a fused call of each kind: what is gathered, pushed, and copied.
+func fusedKinds(p matmul.Problem, world int) (all []matmulCall) {
+	for _, o := range matmul.Operations() {
+		names := []string{"fused"}
+		if o.Reduces {
+			names = []string{"fused_push", "fused_copy"}
+		}
+		for _, name := range names {
+			a, _ := o.Algorithm(name)
+			in := product(o, p, world, reference.Exact, uint64(len(all)))
+			all = append(all, matmulCall{operation: o, algorithm: a, problem: p, splits: 2, in: in})
+		}
+	}
+	return all
+}
+
+// failing are calls of two ranks that fail, the first because a rank is late, and the others for that reason. Each has
+// buffers of its own.
+type failing struct {
+	calls []matmulCall
+	rooms []room
+	// missed is where the late rank misses the one that has given up.
+	missed collective.Phase
+}
+
+// untouched is what lies where nothing may be written.
+const untouched = 0xff
+
+// A rank that has given up waiting for a peer neither sends it anything nor counts anything there, in that call and
+// in those that are enqueued behind it, of whatever kind. The peer, when it comes, misses it in the first call. There
+// are several tiles, one after the other: when it gets to the last ones, its copies have been let go.
+func TestFailedRankSendsNothing(t *testing.T) {
+	const world, columns = 2, 256
+	p := matmul.Problem{M: 2 * world, N: 8 * columns, K: 8, DType: collective.Half}
+	for _, first := range fusedKinds(p, world) {
+		for _, major := range []int{8, 9} {
+			t.Run(fmt.Sprintf("%s %s on %d.0", first.operation.Name, first.algorithm.Name, major), func(t *testing.T) {
+				t.Parallel() // they mostly wait
+				f := failing{calls: slices.Insert(fusedKinds(p, world), 0, first), missed: collective.Products}
+				if first.operation.Gathers {
+					f.missed = collective.EndBarrier
+				}
+				g := groupFor(world, sim.New(1, sim.Options{Major: major}), f.calls)
+				g.timeout = time.Second
+				g.run(t, f.task)
+			})
+		}
+	}
+}
+
+// task has rank 1 come when rank 0 has given up.
+func (f failing) task(m *member) error {
+	r, err := newRunner(m)
+	if err != nil {
+		return err
+	}
+	defer m.meet() // memory stays until all are done
+	r.SMs = 2      // a cluster
+	if f, err = f.prepare(m, r); err != nil {
+		return err
+	}
+	m.meet()
+	if m.rank == 0 {
+		_, err := f.fail(m, r)
+		m.meet()
+		return err
+	}
+	m.meet()
+	if err := f.checkLeftAlone(m, r); err != nil {
+		return err
+	}
+	expired, err := f.fail(m, r)
+	if err == nil && (expired.Phase != f.missed || expired.Expected != 1) {
+		return fmt.Errorf("the wrong wait is named: %w", expired)
+	}
+	return err
+}
+
+// prepare gives the calls buffers, writes all inputs, and poisons what nobody may write to.
+func (f failing) prepare(m *member, r *matmul.Runner) (failing, error) {
+	shared, at := m.sharedRoom(), m.send
+	f.rooms = nil
+	for _, c := range f.calls {
+		room := c.room(at, shared)
+		f.rooms, at = append(f.rooms, room), at+room.bytes
+		err := errors.Join(
+			c.prepare(m, room), r.Prepare(c.algorithm, room.call),
+			m.stream.Fill(m.comm.Local(shared.staging), untouched, f.stagingBytes()),
+		)
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, m.synchronize()
+}
+
+// stagingBytes is the most that any call has there.
+func (f failing) stagingBytes() (most int64) {
+	for _, c := range f.calls {
+		if c.algorithm.Staging != nil {
+			most = max(most, c.algorithm.Staging(c.problem, c.in.World))
+		}
+	}
+	return most
+}
+
+// fail makes all calls, and wants the first to have failed, the others to have done nothing, and the copies of all to
+// have ended.
+func (f failing) fail(m *member, r *matmul.Runner) (*collective.TimeoutError, error) {
+	for i, c := range f.calls {
+		if err := r.Enqueue(c.algorithm, f.rooms[i].call); err != nil {
+			return nil, err
+		}
+	}
+	var expired *collective.TimeoutError
+	err := m.synchronize()
+	if err := m.wantNoCopies(r); err != nil {
+		return nil, err
+	}
+	if !errors.As(err, &expired) {
+		return nil, fmt.Errorf("want a TimeoutError, got %w", err)
+	}
+	for i, room := range f.rooms[1:] {
+		if err := m.wantUntouched(fmt.Sprintf("C of %s, behind a call that failed,", f.calls[i+1]), room.call.C, room.C); err != nil {
+			return nil, err
+		}
+	}
+	return expired, nil
+}
+
+// checkLeftAlone wants rank 0 to have said no more than that it has begun the first call, and, by the
+// streams of gathers, those.
+func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
+	begun := uint32(1)
+	for i, c := range f.calls {
+		if c.operation.Gathers {
+			begun = uint32(i + 1)
+		}
+	}
+	call := f.rooms[0].call
+	p, base := r.Params(call), int64(m.comm.Local(0))
+	words := make([]byte, 8)
+	err := errors.Join(
+		m.stream.Download(words[:4], m.comm.Local(int64(p.Begun)-base)),
+		m.stream.Download(words[4:], m.comm.Local(int64(p.Copied)-base)),
+	)
+	if err != nil {
+		return err
+	}
+	if ready, taken := binary.LittleEndian.Uint32(words), binary.LittleEndian.Uint32(words[4:]); ready != begun || taken != 0 {
+		return fmt.Errorf("rank 0 says that it has begun call %d and taken what it gets in call %d, want %d and 0", ready, taken, begun)
+	}
+	shared := m.sharedRoom()
+	counters := make([]byte, shared.progress-shared.counters)
+	if err := m.stream.Download(counters, m.comm.Local(shared.counters)); err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(counters, func(b byte) bool { return b != 0 }); at >= 0 {
+		return fmt.Errorf("rank 0 has counted something by word %d", at/4)
+	}
+	for i, room := range f.rooms {
+		if err := m.wantUntouched(fmt.Sprintf("C of %s", f.calls[i]), room.call.C, room.C); err != nil {
+			return err
+		}
+	}
+	return m.wantUntouched("the staging", shared.staging, f.stagingBytes())
+}
+
+// wantUntouched wants a place that was poisoned to be so still.
+func (m *member) wantUntouched(name string, at, size int64) error {
+	got := make([]byte, size)
+	if err := m.stream.Download(got, m.comm.Local(at)); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, bytes.Repeat([]byte{untouched}, int(size))) {
+		return fmt.Errorf("%s was written to on rank %d", name, m.rank)
+	}
+	return nil
+}
+
+// What lets the copies of a call that has failed go is not taken back by a peer that says late that it has
+// come to an earlier one. In disorder copies begin to wait when the word has been written and taken back.
+func TestLateRankDoesNotHoldCopies(t *testing.T) {
+	const world = 2
+	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
+	for i, call := range slices.Repeat(append(gathers(p, world, 1, 0), copiedCalls(p, world)...), 2) {
+		major := 8 + i%2
+		t.Run(fmt.Sprintf("%s on %d.0", call.operation.Name, major), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			f := failing{calls: slices.Repeat([]matmulCall{call}, 10)}
+			g := groupFor(world, sim.New(1, sim.Options{Major: major, Seed: uint64(i + 1)}), f.calls)
+			g.timeout = time.Second
+			var done atomic.Bool
+			g.run(t, func(m *member) error {
+				r, err := newRunner(m)
+				if err != nil {
+					return err
+				}
+				defer m.meet() // memory stays until all are done
+				f, err := f.prepare(m, r)
+				if err != nil {
+					return err
+				}
+				m.meet()
+				if m.rank == 0 {
+					defer done.Store(true)
+					_, err := f.fail(m, r)
+					return err
+				}
+				said := r.Params(f.rooms[0].call).Begun // what copies wait for
+				if call.operation.Reduces {
+					said = r.Params(f.rooms[0].call).Produced
+				}
+				word := m.comm.Peer(0, int64(said)-int64(m.comm.Local(0))+4)
+				for !done.Load() {
+					if err := errors.Join(m.stream.WriteValue(word, 1), m.synchronize()); err != nil {
+						return err
+					}
+					time.Sleep(200 * time.Microsecond) // who lets go needs a processor, too
+				}
+				return nil
+			})
+		})
+	}
+}
