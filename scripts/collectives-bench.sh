@@ -12,7 +12,7 @@
 #   GPUS         how many to use; all by default
 #   TURNS        3 by default
 #   MODES        "graph stream" by default: replayed from a CUDA graph, and launched
-#   COLLECTIVES  all seven by default: "allreduce allgather reducescatter alltoall broadcast reduce barrier"
+#   COLLECTIVES  all nine by default: "allreduce allgather reducescatter alltoall broadcast reduce gather scatter barrier"
 #   SIZES        FIRST,LAST,FACTOR of what is timed by 20 calls: 1K,64M,4 by default
 #   LARGE        the same for 4 calls and 7 rounds, which gpurun does not verify: 256M,512M,2 by default
 #   ROUNDS       of each algorithm in a turn: 15 by default
@@ -35,7 +35,7 @@ results=${RESULTS:-build/collectives}
 device=${DEVICE:-cuda}
 gpus=${GPUS:-$(nvidia-smi --list-gpus | wc -l)}
 modes=${MODES:-graph stream}
-collectives=${COLLECTIVES:-allreduce allgather reducescatter alltoall broadcast reduce barrier}
+collectives=${COLLECTIVES:-allreduce allgather reducescatter alltoall broadcast reduce gather scatter barrier}
 sizes=${SIZES:-1K,64M,4}
 large=${LARGE-256M,512M,2}
 few=${FEW:-64K,256M,64}

@@ -21,7 +21,7 @@ import json
 import statistics
 
 # The order of rows.
-COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "barrier")
+COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "barrier")
 TYPES = ("bfloat16", "half", "float", "none")
 MODES = ("graph", "stream")
 

@@ -15,7 +15,7 @@ import sys
 
 from drawing import INK, Axis, begin, rule, stroke, text, upwards
 
-COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce")
+COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter")
 # Colours that the colour-blind can tell apart (Okabe and Ito), on white and on black; dashes are for everybody.
 SERIES = (
     ("gpurun", "#0072b2", "", lambda column: column.startswith("gpurun ") and column != "gpurun auto"),

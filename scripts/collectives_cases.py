@@ -48,7 +48,7 @@ class Case:
     def __init__(self, bench, collective, dtype, nbytes, hidden):
         self.rank, self.world, self.device = bench.rank, bench.world, bench.device
         self.symmetric, self.dtype, self.hidden = bench.symmetric, dtype, hidden
-        parts = self.world if collective in ("allgather", "reducescatter", "alltoall") else 1
+        parts = self.world if collective in ("allgather", "reducescatter", "alltoall", "gather", "scatter") else 1
         # Parts are cut to whole vectors of 16 bytes, as gpurun's are.
         self.part = (nbytes // parts // 16 * 16 if parts > 1 else nbytes) // element_size(dtype)
         self.total = self.part * parts
@@ -175,6 +175,29 @@ def reduce(case):
     return want, {BACKEND: (x, lambda: also(dist.reduce(x, ROOT), x))}
 
 
+def gather(case):
+    c, mine, root = case, case.source[: case.part], case.rank == ROOT
+    parts = [part_of(c.result, r, c.part) for r in range(c.world)] if root else None
+
+    def copies():
+        pieces = [(parts[r], c.symmetric.peer(r, c.dtype, c.part)) for r in c.peers()] if root else []
+        return c.shared(c.part), lambda: also(c.pull(pieces), c.result)
+
+    want = torch.cat([c.input(r, c.part) for r in range(c.world)]) if root else None
+    return want, {BACKEND: (mine, lambda: also(dist.gather(mine, parts, ROOT), c.result)), "copies": copies}
+
+
+def scatter(case):
+    c, out, root = case, case.result[: case.part], case.rank == ROOT
+    parts = [part_of(c.source, r, c.part) for r in range(c.world)] if root else None
+
+    def copies():
+        pieces = [(out, c.symmetric.peer(ROOT, c.dtype, c.part, c.rank * c.part))]
+        return c.shared(c.total), lambda: also(c.pull(pieces), out)
+
+    return c.mine(c.input(ROOT, c.total)), {BACKEND: (c.source, lambda: also(dist.scatter(out, parts, ROOT), out)), "copies": copies}
+
+
 def barrier(case):
     # dist.barrier reduces one element and waits for it on the host, which a graph cannot.
     x = case.source
@@ -184,7 +207,7 @@ def barrier(case):
     }
 
 
-COLLECTIVES = {f.__name__: f for f in (allreduce, allgather, reducescatter, alltoall, broadcast, reduce, barrier)}
+COLLECTIVES = {f.__name__: f for f in (allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather, scatter, barrier)}
 
 
 def normalised(case):

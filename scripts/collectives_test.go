@@ -287,7 +287,7 @@ func peersOnCPUs(t *testing.T, wrong string, jobs ...string) (map[string]string,
 
 func TestPeers(t *testing.T) {
 	t.Parallel()
-	const all = "allreduce,allgather,reducescatter,alltoall,broadcast,reduce,barrier"
+	const all = "allreduce,allgather,reducescatter,alltoall,broadcast,reduce,gather,scatter,barrier"
 	got, err := peersOnCPUs(t, "", all+"/float/1K,1K,4/1/1", "allreduce/bfloat16,half/1K,1K,4/1/1",
 		"allreduce/bfloat16/512,512,2/1/1/128")
 	if err != nil {
@@ -309,6 +309,8 @@ func TestPeers(t *testing.T) {
 		"reducescatter float two_shot": "0 wrong",
 		"alltoall float gloo":          "0 wrong", "alltoall float copies": "0 wrong",
 		"broadcast float gloo": "0 wrong", "broadcast float copies": "0 wrong",
+		"gather float gloo": "0 wrong", "gather float copies": "0 wrong",
+		"scatter float gloo": "0 wrong", "scatter float copies": "0 wrong",
 		"reduce float gloo": "0 wrong", "barrier none gloo": "0 wrong", "barrier none barrier": "0 wrong",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,9 +6,8 @@ import (
 )
 
 // CopyEngine has every other rank pull the root's input by a memory copy. The root's link
-// carries the data once for each peer. The root's own output, if it is not the input, a
-// kernel writes meanwhile: the root's copy engine would be done early, and take the memory
-// from the peers as long.
+// carries the data once for each peer. Out of place, a kernel writes the root's own output meanwhile: a copy engine of the
+// root would compete with the peers for the root's memory.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 16 // whose loads and stores leave the peers theirs
 	return copyengine.Copy(name, "barriers, memory copies from the root, whose own is made by a kernel", blocks, copyengine.Places{

@@ -129,7 +129,7 @@ func (a *Algorithm) checkEpilogue(call Call, world int) error {
 		return fmt.Errorf("%s %s normalises rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
 			a.Collective, a.Name, a.MaxRow(world), world, row, int64(MaxRowBytes))
 	}
-	return call.Epilogue.check(call)
+	return call.checkEpilogue()
 }
 
 // can says which operations there are for the call's type, and which types for

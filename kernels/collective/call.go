@@ -1,5 +1,7 @@
 package collective
 
+import "fmt"
+
 // Call is one invocation of a collective.
 type Call struct {
 	Send, Recv int64 // this rank's buffers: bytes from the base of symmetric memory
@@ -74,4 +76,29 @@ func (s Shape) InPlace(rank int) (send, recv, step int64, ok bool) {
 		return 0, int64(rank), 0, true
 	}
 	return 0, 0, 0, true
+}
+
+// checkEpilogue says why the epilogue cannot be applied to the call, or returns nil.
+func (c Call) checkEpilogue() error {
+	e := c.Epilogue
+	row := e.Row * int64(c.DType.Size)
+	switch {
+	case !e.Kind.ByRow():
+		return nil
+	case row <= 0 || row%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: a row of %d elements is not a multiple of %d bytes", e.Kind, e.Row, vecBytes)
+	case row > maxBiasBytes:
+		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, int64(maxBiasBytes))
+	case (e.Weight|e.Residual|e.ResidualOut)%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: weight and residual must be aligned to %d bytes", e.Kind, vecBytes)
+	case e.Kind != RMSNorm:
+		return nil
+	case row > MaxRowBytes:
+		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, MaxRowBytes)
+	case c.Count%e.Row != 0:
+		return fmt.Errorf("epilogue %s: %d elements are no whole number of rows of %d", e.Kind, c.Count, e.Row)
+	case (c.Send|c.Recv)%vecBytes != 0:
+		return fmt.Errorf("epilogue %s: the buffers must be aligned to %d bytes", e.Kind, vecBytes)
+	}
+	return nil
 }

@@ -27,7 +27,7 @@ type Comm struct {
 	entries  map[[2]string]cudart.Kernel // by module and name
 	kernels  map[kernelKey]loaded        // by what calls need them for
 	launched Params                      // those of the last launch, so that no launch allocates any
-	side     side
+	side     sideStream
 }
 
 // Config is what a Comm needs to know.
@@ -44,9 +44,9 @@ type Config struct {
 	Multicast cudart.DevicePtr
 	// ScratchOffset is the distance, in bytes, from the base to the scratch,
 	// PacketOffset that to the packets, of which there are PacketBytes, as
-	// RoomForPackets says, or 0, MailOffset that to the mailboxes, of MailBytes,
-	// as RoomForMail says, or 0. The Comm zeroes packets and mailboxes.
-	ScratchOffset, PacketOffset, PacketBytes, MailOffset, MailBytes int64
+	// PacketAreaBytes says, or 0, MailboxOffset that to the mailboxes, of MailboxBytes,
+	// as MailboxAreaBytes says, or 0. The Comm zeroes packets and mailboxes.
+	ScratchOffset, PacketOffset, PacketBytes, MailboxOffset, MailboxBytes int64
 	// SMs is the least number of multiprocessors among the ranks' devices:
 	// all ranks must choose the same grids. MaxBlocks bounds them further
 	// unless it is 0.
@@ -64,17 +64,17 @@ type Config struct {
 	Libraries map[string]Library
 }
 
-// RoomForPackets is how many bytes the packets of grids of up to so many blocks
+// PacketAreaBytes is how many bytes the packets of grids of up to so many blocks
 // take up.
-func RoomForPackets(blocks int) int64 {
+func PacketAreaBytes(blocks int) int64 {
 	return 2 * PacketSlotBytes * int64(min(blocks, maxPacketBlocks))
 }
 
 // maxPacketBlocks is enough for the sizes at which packets are of use.
 const maxPacketBlocks = 64
 
-// RoomForMail is how many bytes the mailboxes of grids of up to so many blocks take up.
-func RoomForMail(blocks int) int64 { return 2 * MailSlotBytes * int64(min(blocks, MaxBlocks)) }
+// MailboxAreaBytes is the size of the mailboxes for grids of up to so many blocks.
+func MailboxAreaBytes(blocks int) int64 { return 2 * MailboxSlotBytes * int64(min(blocks, MaxBlocks)) }
 
 // New makes a Comm. The caller closes it.
 func New(cfg Config) (*Comm, error) {
@@ -111,7 +111,7 @@ func New(cfg Config) (*Comm, error) {
 	for r, p := range cfg.Peers {
 		c.base.Peers[r] = uint64(p)
 	}
-	if c.side, err = newSide(cfg.Device); err != nil {
+	if c.side, err = newSideStream(cfg.Device); err != nil {
 		return nil, errors.Join(fmt.Errorf("making a stream: %w", err), c.Close())
 	}
 	if err := c.zeroShared(); err != nil {
@@ -123,7 +123,7 @@ func New(cfg Config) (*Comm, error) {
 // zeroShared clears the signal pad, the packets and the mailboxes, and waits for it.
 func (c *Comm) zeroShared() error {
 	s := c.side.stream
-	for _, area := range [][2]int64{{c.cfg.PacketOffset, c.cfg.PacketBytes}, {c.cfg.MailOffset, c.cfg.MailBytes}} {
+	for _, area := range [][2]int64{{c.cfg.PacketOffset, c.cfg.PacketBytes}, {c.cfg.MailboxOffset, c.cfg.MailboxBytes}} {
 		if offset, bytes := area[0], area[1]; bytes > 0 {
 			if err := s.Fill(c.Local(offset), 0, bytes); err != nil {
 				return fmt.Errorf("zeroing packets and mailboxes: %w", err)

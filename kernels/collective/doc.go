@@ -10,7 +10,7 @@
 // device can run when a call first needs it.
 //
 // A call whose parts are no larger than Config.BriefBytes is launched as a graph of one kernel, which takes the host least.
-// [Comm.Beside] forks a stream for work that overlaps with a call, and joins it; a capture takes in both.
+// [Comm.RunConcurrently] forks a stream for work that overlaps with a call, and joins it; a capture takes in both.
 //
 // What the kernels do with epochs, slots, packets and mailboxes is described in package device.
 package collective

@@ -31,7 +31,7 @@ func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64, most fun
 		shape := c.GridOfVecs(a, call, bytes)
 		p := c.Params(call)
 		if a.Needs.Mailboxes {
-			p.PacketOffset = c.cfg.MailOffset
+			p.PacketOffset = c.cfg.MailboxOffset
 		}
 		p.TileBytes = TileBytes(call, bytes, shape.Blocks, most(c.World()))
 		return c.launch(s, a, call, shape, &p)

@@ -1,7 +1,5 @@
 package collective
 
-import "fmt"
-
 // EpilogueKind is what an allreduce does to its result before it stores it.
 type EpilogueKind string
 
@@ -51,27 +49,3 @@ const (
 	MaxRowBytes  = MaxRowVecs * vecBytes
 	maxBiasBytes = 1 << 31
 )
-
-// check says why the epilogue cannot be applied to a call, or returns nil.
-func (e Epilogue) check(call Call) error {
-	row := e.Row * int64(call.DType.Size)
-	switch {
-	case !e.Kind.ByRow():
-		return nil
-	case row <= 0 || row%vecBytes != 0:
-		return fmt.Errorf("epilogue %s: a row of %d elements is not a multiple of %d bytes", e.Kind, e.Row, vecBytes)
-	case row > maxBiasBytes:
-		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, int64(maxBiasBytes))
-	case (e.Weight|e.Residual|e.ResidualOut)%vecBytes != 0:
-		return fmt.Errorf("epilogue %s: weight and residual must be aligned to %d bytes", e.Kind, vecBytes)
-	case e.Kind != RMSNorm:
-		return nil
-	case row > MaxRowBytes:
-		return fmt.Errorf("epilogue %s: a row of %d bytes is longer than %d", e.Kind, row, MaxRowBytes)
-	case call.Count%e.Row != 0:
-		return fmt.Errorf("epilogue %s: %d elements are no whole number of rows of %d", e.Kind, call.Count, e.Row)
-	case (call.Send|call.Recv)%vecBytes != 0:
-		return fmt.Errorf("epilogue %s: the buffers must be aligned to %d bytes", e.Kind, vecBytes)
-	}
-	return nil
-}

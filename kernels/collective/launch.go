@@ -67,9 +67,9 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 func (c *Comm) Admit(a *Algorithm, call Call) error {
 	refuse := func(why string) error { return fmt.Errorf("%s %s cannot run: %s", a.Collective, a.Name, why) }
 	switch n := a.Needs; {
-	case n.Packets && c.cfg.PacketBytes < RoomForPackets(1):
+	case n.Packets && c.cfg.PacketBytes < PacketAreaBytes(1):
 		return refuse("there is no room for packets")
-	case n.Mailboxes && c.cfg.MailBytes < RoomForMail(1):
+	case n.Mailboxes && c.cfg.MailboxBytes < MailboxAreaBytes(1):
 		return refuse("there is no room for mailboxes")
 	case n.Multicast && c.cfg.Multicast == 0:
 		return refuse("the memory has no multicast address")
@@ -153,10 +153,8 @@ func (c *Comm) module(name string) (cudart.Module, error) {
 	return m, nil
 }
 
-// vecBytes is the widest access of a thread, and warp the threads that run
-// together.
+// warp is the number of threads that run together.
 const (
-	vecBytes   = 16
 	warp       = 32
 	fewThreads = 128
 	maxThreads = MaxThreads
@@ -202,7 +200,7 @@ func (c *Comm) blocks(a *Algorithm, call Call, want int64) int {
 		most = min(most, int(c.cfg.PacketBytes/(2*PacketSlotBytes)))
 	}
 	if a.Needs.Mailboxes {
-		most = min(most, int(c.cfg.MailBytes/(2*MailSlotBytes)))
+		most = min(most, int(c.cfg.MailboxBytes/(2*MailboxSlotBytes)))
 	}
 	return int(max(min(want, int64(most)), 1))
 }
@@ -235,8 +233,8 @@ func TileBytes(call Call, bytes int64, blocks int, most int64) int64 {
 // slot of packets, which are twice as large as their data.
 func PacketTile(world int) int64 { return PacketSlotBytes / 2 / int64(world) / vecBytes * vecBytes }
 
-// MailTile is how many bytes of each of so many boxes fit into a slot of mailboxes.
-func MailTile(boxes int) int64 { return MailSlotBytes / int64(boxes) / vecBytes * vecBytes }
+// MailboxTile is how many bytes of each of so many boxes fit into a slot of mailboxes.
+func MailboxTile(boxes int) int64 { return MailboxSlotBytes / int64(boxes) / vecBytes * vecBytes }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 

@@ -7,17 +7,20 @@ import (
 
 // Limits shared with the kernels: kernels/device/params.cuh.
 const (
-	MaxRanks        = 72
-	MaxBlocks       = 128
-	SlotBytes       = 32 << 10
-	PacketSlotBytes = 128 << 10
-	MailSlotBytes   = 128 << 10
-	MaxRowVecs      = 2048
-	MaxThreads      = 512
-	BulkStages      = 6
-	BulkStageBytes  = 16 << 10
-	BulkSharedBytes = BulkStages * (BulkStageBytes + 8)
+	MaxRanks         = 72
+	MaxBlocks        = 128
+	SlotBytes        = 32 << 10
+	PacketSlotBytes  = 128 << 10
+	MailboxSlotBytes = 128 << 10
+	MaxRowVecs       = 2048
+	MaxThreads       = 512
+	BulkStages       = 6
+	BulkStageBytes   = 16 << 10
+	BulkSharedBytes  = BulkStages * (BulkStageBytes + 8)
 )
+
+// vecBytes is the widest access of a thread.
+const vecBytes = 16
 
 // Params mirrors Params of kernels/device/params.cuh, where the fields are
 // explained. A test compares the two layouts.

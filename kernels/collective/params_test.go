@@ -18,7 +18,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		f Fault
 	)
 	for name, want := range map[string][]uintptr{
-		"limits":     {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MailSlotBytes, MaxRowVecs, MaxThreads, BulkStages, BulkStageBytes, BulkSharedBytes},
+		"limits":     {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MailboxSlotBytes, MaxRowVecs, MaxThreads, BulkStages, BulkStageBytes, BulkSharedBytes},
 		"operations": operationNumbers(),
 		"phases":     {uintptr(StartBarrier), uintptr(StageBarrier), uintptr(EndBarrier), uintptr(Packets), uintptr(MulticastBarrier)},
 		"params_layout": {

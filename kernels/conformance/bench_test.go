@@ -51,7 +51,7 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, dtype collective.DTyp
 	stream, err := device.NewStream()
 	must(err)
 	comm, err := collective.New(collective.Config{
-		Device: device, Source: ptx.Source, Peers: peers, ScratchOffset: head, SMs: device.Info().SMs, Timeout: patience,
+		Device: device, Source: ptx.Source, Peers: peers, ScratchOffset: head, SMs: device.Info().SMs, Timeout: waitTimeout,
 	})
 	must(err)
 	must(stream.Upload(base, arrivedForEver()))

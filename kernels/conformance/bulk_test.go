@@ -73,9 +73,9 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 	} {
 		for _, name := range tt.in {
 			t.Run(tt.what+", "+name, func(t *testing.T) {
-				spoilt := spoiltModule(strings.ReplaceAll(name, " ", "_"), tt.of, tt.by)
+				mutated := mutatedModule(strings.ReplaceAll(name, " ", "_"), tt.of, tt.by)
 				for seed := uint64(1); seed <= 1000; seed++ {
-					if err := spoiltCall(t, name, tt.bytes, tt.offset, spoilt, seed); err != nil {
+					if err := runMutated(t, name, tt.bytes, tt.offset, mutated, seed); err != nil {
 						t.Logf("seed %d: %v", seed, err)
 						return
 					}
@@ -95,8 +95,8 @@ const (
 	noWait         = "${1}mov.b32 ${3}, 0x40000000;${4}"
 )
 
-// spoiltModule is the catalog's kernels, but for one module, in which something has taken the place of something else.
-func spoiltModule(name, of, by string) collective.Source {
+// mutatedModule is the catalog's kernels, but for one module, in which something has taken the place of something else.
+func mutatedModule(name, of, by string) collective.Source {
 	return func(module string) ([]byte, error) {
 		text, err := ptx.Source(module)
 		if strings.HasPrefix(module, name+"_sm") {
@@ -106,9 +106,9 @@ func spoiltModule(name, of, by string) collective.Source {
 	}
 }
 
-// spoiltCall says what is wrong with a call of an algorithm, with kernels from a
+// runMutated says what is wrong with a call of an algorithm, with kernels from a
 // source.
-func spoiltCall(t *testing.T, name string, bytes, offset int64, source collective.Source, seed uint64) error {
+func runMutated(t *testing.T, name string, bytes, offset int64, source collective.Source, seed uint64) error {
 	t.Helper()
 	g := group{world: 3, blocks: 1, source: source, timeout: time.Second, backend: sim.New(1, sim.Options{Seed: seed})}
 	wrong := make([]error, g.world)

@@ -181,7 +181,7 @@ func TestEpochsGoOnBehindChunks(t *testing.T) {
 
 // chunkGroup is a group of impatient ranks, one of whose algorithms of broadcast is not as it should be.
 func chunkGroup(name string, world, blocks int, of, by string) group {
-	return group{world: world, blocks: blocks, source: spoiltModule("broadcast_"+name, of, by), timeout: time.Second}
+	return group{world: world, blocks: blocks, source: mutatedModule("broadcast_"+name, of, by), timeout: time.Second}
 }
 
 // chunked makes a call of an algorithm of broadcast.

@@ -3,7 +3,7 @@ package conformance
 import "os"
 
 // exhaustive reports whether tests run every case. `go test` alone runs at least one case of each
-// kind, and takes less than half the time; with GPURUN_EXHAUSTIVE=1, as in continuous integration,
+// kind, in less than half the processor time; with GPURUN_EXHAUSTIVE=1, as in continuous integration,
 // it runs all of them.
 func exhaustive() bool { return os.Getenv("GPURUN_EXHAUSTIVE") == "1" }
 

@@ -38,7 +38,7 @@ func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall)
 // written again when all have copied it. In disorder copies come late and kernels early.
 func TestGathersBackToBackInDisorder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for _, seed := range seeds(6, 0, 3) {
 		world := 2 + int(seed/2)
 		backend := sim.New(1, sim.Options{Seed: seed + 1, Major: 8 + int(seed%2)})
 		p := matmul.Problem{M: 5 * int64(world), N: 8, K: 8, DType: matmul.DTypes()[seed/2%2]}
@@ -70,7 +70,7 @@ func TestGatherAwaitsALateRank(t *testing.T) {
 // awaitPeersBegin returns when all peers have begun their first call.
 func awaitPeersBegin(m *member) error {
 	words := make([]byte, 4*m.world)
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		if err := m.stream.Download(words, m.comm.Local(m.sharedRoom().progress)); err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (m *member) missesACall(r *matmul.Runner, missing int, phases []collective.
 // wantNoCopies wants the copies of a call that failed to have ended. Where they have not, the
 // device is closed, which ends them: to free memory one would wait for them.
 func (m *member) wantNoCopies(r *matmul.Runner) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	if err := r.Copies.Synchronize(ctx); err != nil {
 		return errors.Join(fmt.Errorf("the copies of a call that failed: %w", err), m.device.Close())
@@ -272,12 +272,12 @@ func TestOwnShardMustBeWaitedFor(t *testing.T) {
 				})
 				return errors.Join(errs...)
 			}
-			spoilt := spoiltModule("matmul_wgmma_gathered_224_half", tt.of, tt.by)
+			mutated := mutatedModule("matmul_wgmma_gathered_224_half", tt.of, tt.by)
 			for seed := uint64(1); seed <= 100; seed++ {
 				if err := wrong(seed, ptx.Source); err != nil {
 					t.Fatalf("seed %d, with every wait: %v", seed, err)
 				}
-				if err := wrong(seed, spoilt); err != nil && strings.Contains(err.Error(), "gathered A") {
+				if err := wrong(seed, mutated); err != nil && strings.Contains(err.Error(), "gathered A") {
 					t.Logf("seed %d: %v", seed, err)
 					return
 				}

@@ -61,64 +61,64 @@ func skipLarge(t *testing.T, bytes, most int64) {
 	}
 }
 
-// crew is a group that does one story after the other, so that cases share what
-// it costs to start one. A story that fails ends it, and the next has a new one.
-type crew struct {
+// rankPool is a group that runs one task after the other, so that cases share the cost of starting its ranks. A task that fails
+// ends the pool, and the next task starts a new one.
+type rankPool struct {
 	group   group
-	stories []chan func(m *member) error // by rank; nil while nobody is there
-	reports chan error                   // from every rank: that it is there, and on every story
-	gone    sync.WaitGroup
-	errs    []error // by rank, when it has gone
+	tasks   []chan func(m *member) error // by rank; nil while no ranks run
+	reports chan error                   // of every rank: that it has started, and of every task
+	ended   sync.WaitGroup
+	errs    []error // by rank, once it has ended
 }
 
-// newCrew makes a crew, which leaves when the test ends.
-func newCrew(t *testing.T, g group) *crew {
+// newRankPool makes a pool, which ends when the test ends.
+func newRankPool(t *testing.T, g group) *rankPool {
 	t.Helper()
-	c := &crew{group: g.complete()}
+	c := &rankPool{group: g.complete()}
 	t.Cleanup(func() {
-		if err := c.leave(); err != nil {
+		if err := c.stop(); err != nil {
 			t.Error(err)
 		}
 	})
 	return c
 }
 
-// run runs story on every rank, and fails the test with the errors of all of them.
-func (c *crew) run(t *testing.T, story func(m *member) error) {
+// run runs task on every rank, and fails the test with the errors of all of them.
+func (c *rankPool) run(t *testing.T, task func(m *member) error) {
 	t.Helper()
-	if c.stories == nil {
-		c.come(t)
+	if c.tasks == nil {
+		c.start(t)
 	}
-	for _, s := range c.stories {
-		s <- story
+	for _, s := range c.tasks {
+		s <- task
 	}
 	c.collect(t)
 }
 
-func (c *crew) come(t *testing.T) {
+func (c *rankPool) start(t *testing.T) {
 	t.Helper()
 	world := c.group.world
-	c.stories, c.reports, c.errs = make([]chan func(m *member) error, world), make(chan error, world), make([]error, world)
+	c.tasks, c.reports, c.errs = make([]chan func(m *member) error, world), make(chan error, world), make([]error, world)
 	shared := newExchange(world)
 	for rank := range world {
-		stories := make(chan func(m *member) error, 1)
-		c.stories[rank] = stories
-		c.gone.Go(func() {
-			defer shared.turnstile.leave()
-			c.member(shared, rank, stories)
+		tasks := make(chan func(m *member) error, 1)
+		c.tasks[rank] = tasks
+		c.ended.Go(func() {
+			defer shared.barrier.leave()
+			c.member(shared, rank, tasks)
 		})
 	}
 	c.collect(t)
 }
 
-// member is one rank from its coming to its going.
-func (c *crew) member(x *exchange, rank int, stories <-chan func(m *member) error) {
-	came := false
+// member is one rank, from its start to its end.
+func (c *rankPool) member(x *exchange, rank int, tasks <-chan func(m *member) error) {
+	started := false
 	err := c.group.runMember(x, rank, func(m *member) error {
-		came = true
+		started = true
 		c.reports <- nil
-		for story := range stories {
-			err := story(m)
+		for task := range tasks {
+			err := task(m)
 			if err != nil {
 				err = fmt.Errorf("rank %d: %w", rank, err)
 			}
@@ -129,7 +129,7 @@ func (c *crew) member(x *exchange, rank int, stories <-chan func(m *member) erro
 		}
 		return nil
 	})
-	if !came {
+	if !started {
 		c.reports <- fmt.Errorf("starting rank %d: %w", rank, err)
 		return
 	}
@@ -137,28 +137,28 @@ func (c *crew) member(x *exchange, rank int, stories <-chan func(m *member) erro
 }
 
 // collect takes a report of every rank.
-func (c *crew) collect(t *testing.T) {
+func (c *rankPool) collect(t *testing.T) {
 	t.Helper()
 	errs := make([]error, c.group.world)
 	for i := range errs {
 		errs[i] = <-c.reports
 	}
 	if err := errors.Join(errs...); err != nil {
-		t.Fatal(errors.Join(err, c.leave()))
+		t.Fatal(errors.Join(err, c.stop()))
 	}
 }
 
-// leave waits until all have gone.
-func (c *crew) leave() error {
-	for _, s := range c.stories {
+// stop ends all ranks, and waits for them.
+func (c *rankPool) stop() error {
+	for _, s := range c.tasks {
 		close(s)
 	}
-	c.stories = nil
-	c.gone.Wait()
+	c.tasks = nil
+	c.ended.Wait()
 	return errors.Join(c.errs...)
 }
 
-// runCall is a story: one call, checked.
+// runCall is a task: one call, checked.
 func runCall(c testCall) func(m *member) error {
 	return func(m *member) error {
 		_, err := c.run(m)
@@ -166,10 +166,10 @@ func runCall(c testCall) func(m *member) error {
 	}
 }
 
-// results holds what a story leaves with the ranks, by rank.
+// results holds what a task leaves with the ranks, by rank.
 type results [][]byte
 
-// of is a story that keeps the output of a call.
+// of is a task that keeps the output of a call.
 func (r results) of(c testCall) func(m *member) error {
 	return func(m *member) (err error) {
 		r[m.rank], err = c.run(m)

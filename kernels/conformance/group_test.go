@@ -28,6 +28,7 @@ type member struct {
 	comm              *collective.Comm
 	send, recv, extra int64
 	meet              func() // waits for all members
+	quantities        *sharedQuantities
 }
 
 // simDevice is what the test needs of the simulator beyond cudart.Device.
@@ -40,14 +41,14 @@ type simDevice interface {
 
 const (
 	bufferBytes = 1 << 19
-	patience    = 30 * time.Second
+	waitTimeout = 30 * time.Second
 )
 
 // group says what a test wants of its ranks.
 type group struct {
 	world   int
 	bytes   int64          // of a buffer; 0 is bufferBytes
-	timeout time.Duration  // of a wait in a kernel; 0 is patience
+	timeout time.Duration  // of a wait in a kernel; 0 is waitTimeout
 	backend cudart.Backend // all ranks run on its device 0; nil is a simulator for each
 	// blocks bounds grids; 0 is as many as the device has multiprocessors.
 	blocks int
@@ -58,9 +59,9 @@ type group struct {
 	noPeers bool
 }
 
-// run runs story on every rank, each with its own thread, and fails the test
+// run runs task on every rank, each with its own thread, and fails the test
 // with the errors of all of them.
-func (g group) run(t testing.TB, story func(m *member) error) {
+func (g group) run(t testing.TB, task func(m *member) error) {
 	t.Helper()
 	g = g.complete()
 	shared := newExchange(g.world)
@@ -68,8 +69,8 @@ func (g group) run(t testing.TB, story func(m *member) error) {
 	var wg sync.WaitGroup
 	for rank := range g.world {
 		wg.Go(func() {
-			defer shared.turnstile.leave() // so that nobody waits for a member that failed
-			if err := g.runMember(shared, rank, story); err != nil {
+			defer shared.barrier.leave() // so that nobody waits for a member that failed
+			if err := g.runMember(shared, rank, task); err != nil {
 				errs[rank] = fmt.Errorf("rank %d: %w", rank, err)
 			}
 		})
@@ -86,7 +87,7 @@ func (g group) complete() group {
 		g.bytes = bufferBytes
 	}
 	if g.timeout == 0 {
-		g.timeout = patience
+		g.timeout = waitTimeout
 	}
 	if g.source == nil {
 		g.source = ptx.Source
@@ -97,7 +98,7 @@ func (g group) complete() group {
 	return g
 }
 
-func (g group) runMember(x *exchange, rank int, story func(m *member) error) (err error) {
+func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err error) {
 	device, err := g.backend.Open(0)
 	if err != nil {
 		return err
@@ -109,12 +110,12 @@ func (g group) runMember(x *exchange, rank int, story func(m *member) error) (er
 	}
 	defer func() { err = errors.Join(err, m.comm.Close()) }()
 	m.meet()
-	return story(m)
+	return task(m)
 }
 
 // join makes a rank of an open device. The caller closes the Comm.
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
-	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.turnstile.wait}
+	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.barrier.wait, quantities: &x.quantities}
 	cfg := collective.Config{
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
@@ -161,10 +162,10 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 		return begin
 	}
 	take(collective.SignalPadBytes)
-	cfg.PacketBytes = collective.RoomForPackets(cfg.SMs)
+	cfg.PacketBytes = collective.PacketAreaBytes(cfg.SMs)
 	cfg.PacketOffset = take(cfg.PacketBytes)
-	cfg.MailBytes = collective.RoomForMail(cfg.SMs)
-	cfg.MailOffset = take(cfg.MailBytes)
+	cfg.MailboxBytes = collective.MailboxAreaBytes(cfg.SMs)
+	cfg.MailboxOffset = take(cfg.MailboxBytes)
 	cfg.ScratchOffset = take(scratch)
 	m.send, m.recv, m.extra = take(m.bytes), take(m.bytes), take(3*m.bytes)
 	return at
@@ -233,13 +234,15 @@ func (m *member) synchronize() error {
 
 // exchange passes every rank's memory to the others.
 type exchange struct {
-	files     []*os.File
-	pointers  []cudart.DevicePtr
-	turnstile *turnstile
+	files    []*os.File
+	pointers []cudart.DevicePtr
+	barrier  *cyclicBarrier
+	// quantities belongs to the verification of products, which all ranks would compute alike.
+	quantities sharedQuantities
 }
 
 func newExchange(world int) *exchange {
-	return &exchange{files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), turnstile: newTurnstile(world)}
+	return &exchange{files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), barrier: newCyclicBarrier(world)}
 }
 
 // share allocates memory and maps everybody's. Ranks of one process on one GPU
@@ -252,13 +255,13 @@ func (x *exchange) share(device cudart.Device, rank int, bytes int64) ([]cudart.
 	d, simulated := device.(simDevice)
 	if !simulated {
 		x.pointers[rank] = own
-		x.turnstile.wait()
+		x.barrier.wait()
 		return x.pointers, nil
 	}
 	if x.files[rank], err = d.ExportFD(own); err != nil {
 		return nil, err
 	}
-	x.turnstile.wait()
+	x.barrier.wait()
 	peers := make([]cudart.DevicePtr, len(x.files))
 	for r, f := range x.files {
 		if r == rank {
@@ -272,13 +275,13 @@ func (x *exchange) share(device cudart.Device, rank int, bytes int64) ([]cudart.
 			return nil, err
 		}
 	}
-	x.turnstile.wait()
+	x.barrier.wait()
 	return peers, x.files[rank].Close()
 }
 
-// turnstile lets so many goroutines meet again and again; one that leaves is no
-// longer waited for.
-type turnstile struct {
+// cyclicBarrier is a barrier of goroutines that can be used again. It does not wait for goroutines that
+// have left.
+type cyclicBarrier struct {
 	mu      sync.Mutex
 	met     *sync.Cond
 	members int
@@ -286,13 +289,13 @@ type turnstile struct {
 	round   int
 }
 
-func newTurnstile(members int) *turnstile {
-	b := &turnstile{members: members}
+func newCyclicBarrier(members int) *cyclicBarrier {
+	b := &cyclicBarrier{members: members}
 	b.met = sync.NewCond(&b.mu)
 	return b
 }
 
-func (b *turnstile) wait() {
+func (b *cyclicBarrier) wait() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	round := b.round
@@ -303,14 +306,14 @@ func (b *turnstile) wait() {
 	}
 }
 
-func (b *turnstile) leave() {
+func (b *cyclicBarrier) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.members--
 	b.release()
 }
 
-func (b *turnstile) release() {
+func (b *cyclicBarrier) release() {
 	if b.waiting >= b.members && b.waiting > 0 {
 		b.waiting = 0
 		b.round++

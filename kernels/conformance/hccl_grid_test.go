@@ -86,7 +86,7 @@ func hcclCases() []hcclCase {
 // The examples of HCCL, with inputs and results as literal as they are there.
 func TestHCCLGrid(t *testing.T) {
 	for _, world := range []int{2, 4} {
-		crew := newCrew(t, gridGroup(t, world))
+		pool := newRankPool(t, gridGroup(t, world))
 		for _, example := range hcclCases() {
 			for _, c := range gridCalls(t, world, example.collective) {
 				c.count, c.root = hcclCount, example.root
@@ -96,7 +96,7 @@ func TestHCCLGrid(t *testing.T) {
 					}
 					name := fmt.Sprintf("%d_ranks/%s/%s/in_place=%t", world, example.collective, c.algorithm.Name, inPlace)
 					t.Run(name, func(t *testing.T) {
-						crew.run(t, func(m *member) error { return example.run(m, c) })
+						pool.run(t, func(m *member) error { return example.run(m, c) })
 					})
 				}
 			}

@@ -12,13 +12,13 @@ import (
 func TestHelionGrid(t *testing.T) {
 	const elements = 16384
 	for _, world := range []int{2, 4, 8} {
-		crew := newCrew(t, gridGroup(t, world))
+		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range gridCalls(t, world, "allreduce") {
 			c.in.DType, c.count = collective.BFloat16, elements/int64(world)
 			c.in.Seed, c.in.Pattern = 16, reference.Random
 			t.Run(fmt.Sprintf("%d_ranks/%s", world, c.algorithm.Name), func(t *testing.T) {
 				got := make(results, world)
-				crew.run(t, got.of(c))
+				pool.run(t, got.of(c))
 				sameBits(t, got)
 			})
 		}

@@ -18,7 +18,7 @@ import (
 // get the bits that one-shot gives.
 func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
 	for _, world := range []int{2, 3} {
-		crew := newCrew(t, gridGroup(t, world))
+		pool := newRankPool(t, gridGroup(t, world))
 		for _, d := range collective.EpilogueDTypes() {
 			for _, op := range []collective.Op{collective.Sum, collective.Min, collective.Avg} {
 				var numbers, want results
@@ -26,15 +26,15 @@ func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
 					c.in.DType, c.in.Op, c.count = d, op, 1003
 					if want == nil { // one-shot is the first
 						numbers, want = make(results, world), make(results, world)
-						crew.run(t, numbers.of(c))
-						crew.run(t, want.ofNaNs(c))
+						pool.run(t, numbers.of(c))
+						pool.run(t, want.ofNaNs(c))
 						if op != collective.Min { // which takes the other number
 							wantNaNs(t, d, numbers[0], want[0])
 						}
 						continue
 					}
 					got := make(results, world)
-					crew.run(t, got.ofNaNs(c))
+					pool.run(t, got.ofNaNs(c))
 					for rank := range world {
 						if !bytes.Equal(got[rank], want[0]) {
 							t.Errorf("%s of NaNs: rank %d has other bits than by one-shot", c, rank)
@@ -64,7 +64,7 @@ func nanOf(rank int, i int64) bool {
 	return i%64 >= 40 && i%64 < 56 && rank == 0
 }
 
-// ofNaNs is a story that keeps the output of a call of which some elements are NaNs of all bits.
+// ofNaNs is a task that keeps the output of a call of which some elements are NaNs of all bits.
 func (r results) ofNaNs(c testCall) func(m *member) error {
 	return func(m *member) error {
 		input, size := c.input(m.rank), int64(c.in.DType.Size)
@@ -106,7 +106,7 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 	mix := func(a *collective.Algorithm) bool {
 		return a.Needs.Mailboxes || a.Collective == "allreduce" && (a.Needs.Packets || a.Name == "oneshot")
 	}
-	for seed := range uint64(12) {
+	for _, seed := range seeds(12, 0, 1, 5) {
 		world := 2 + int(seed%3)
 		g := group{world: world, blocks: 1 + int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {
@@ -129,7 +129,7 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 // So are those of rows, which other threads take than those that have sent them.
 func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
 	const row, rows = 72, 2 // 9 vectors of half
-	for seed := range uint64(8) {
+	for _, seed := range seeds(8, 0, 1, 5) {
 		world := 2 + int(seed%3)
 		g := group{world: world, blocks: 1, pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
 		g.run(t, func(m *member) error {

@@ -5,14 +5,33 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
+
+	"gpurun/kernels/collective"
 )
 
-// Many tests wait for a rank that never comes, and of the others none keeps all cores busy: twice as many at a time as there are
-// cores, unless -parallel says otherwise. Those that may run on a GPU are not among them, which has no room for the ranks of two.
+// Many parallel tests wait for each other's ranks, so that none keeps all cores busy: two for each core run at a time, unless
+// -parallel says otherwise. A test that may run on a GPU is not parallel, because the GPU has no room for the ranks of two tests.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// forEachAlgorithm runs a subtest that mostly waits for a rank that never comes, for each algorithm: eight for each core at a
+// time, whatever -parallel says.
+func forEachAlgorithm(t *testing.T, test func(t *testing.T, a *collective.Algorithm)) {
+	t.Helper()
+	slots := make(chan struct{}, 8*runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for _, a := range algorithms() {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t.Run(a.Collective+" "+a.Name, func(t *testing.T) { test(t, a) })
+		})
+	}
+	all.Wait()
 }

@@ -210,11 +210,7 @@ func (c matmulCall) judge(m *member, room room) error {
 	if err := errors.Join(errA, errFull, errB, errC); err != nil {
 		return err
 	}
-	rows, first := c.operation.RowsOfC(c.problem, c.in.World), int64(0)
-	if c.operation.Scatters {
-		first = int64(m.rank) * rows
-	}
-	v, norms := c.in.Judge(result, 0, c.in.Quantities(m.rank, first, rows), false)
+	v, norms := c.in.Judge(result, 0, c.quantities(m), false)
 	for name, v := range map[string]reference.Verdict{
 		"A": c.in.CompareA(a, m.rank, 0), "gathered A": c.in.CompareGathered(full, 0), "B": c.in.CompareB(b, m.rank, 0), "C": v,
 	} {

@@ -16,9 +16,8 @@ import (
 // tile that waits for them. Sums without them go nowhere.
 func TestMissingProductsEndACall(t *testing.T) {
 	const (
-		tiles   = 64
-		timeout = time.Second
-		bound   = tiles / 4 * timeout / 2 // of as many as each of the simulator's multiprocessors has, half
+		clusters, tilesOfEach = 2, 16 // a cluster is a block, or two of wgmma.cu
+		timeout               = time.Second
 	)
 	for _, o := range matmul.Operations() {
 		for i := range 4 {
@@ -30,35 +29,66 @@ func TestMissingProductsEndACall(t *testing.T) {
 				t.Parallel() // they mostly wait
 				a, _ := o.Algorithm(name)
 				columns := map[int]int64{8: 128, 9: 256}[major]
-				p := matmul.Problem{M: 2, N: tiles * columns, K: 8, DType: collective.Half}
+				p := matmul.Problem{M: 2, N: clusters * tilesOfEach * columns, K: 8, DType: collective.Half}
 				c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, 2, reference.Exact, 1)}
-				g := group{world: 2, timeout: timeout, backend: sim.New(1, sim.Options{Major: major})}
-				g.bytes = max(c.room(0, sharedRoom{}).bytes, c.stagingBytes())
-				g.run(t, func(m *member) error {
-					r, err := newRunner(m)
-					if err != nil {
-						return err
-					}
-					defer m.meet() // memory stays until all are done
-					room := c.room(m.send, m.sharedRoom())
-					if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
-						return err
-					}
-					m.meet()
-					if m.rank == 1 {
-						p := r.Params(room.call)
-						p.Begun += 4 * uint64(m.rank)
-						err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Begun)-int64(m.comm.Local(0))), 1), m.synchronize())
-						m.meet()
-						return errors.Join(err, m.wantUntouched("C, which lacks its own products,", room.call.C, room.C))
-					}
-					err = missProducts(m, r, c, room, bound)
-					m.meet()
-					return err
-				})
+				call := missingProducts{matmulCall: c, sms: clusters * (1 + i%2), bound: tilesOfEach * timeout / 2}
+				err := errTooSlow
+				for attempt := 0; attempt < 5 && errors.Is(err, errTooSlow); attempt++ {
+					err = call.attempt(t, group{world: 2, timeout: timeout, backend: sim.New(1, sim.Options{Major: major})})
+				}
+				if err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
+}
+
+// errTooSlow says that a call took longer than its bound.
+//
+// A kernel that misses each tile takes at least a timeout for each, which is twice the bound, on any machine. So a call within
+// the bound has waited once, in whichever attempt. A loaded machine can only make a correct call slow.
+var errTooSlow = errors.New("the call took too long")
+
+// missingProducts is a call on so many multiprocessors whose rank 1 signals that it has begun, and sends no products.
+type missingProducts struct {
+	matmulCall
+	sms   int
+	bound time.Duration
+}
+
+// attempt makes the call in a new group, and returns errTooSlow, or nil; all other errors end the test.
+func (c missingProducts) attempt(t *testing.T, g group) error {
+	t.Helper()
+	g.bytes = max(c.room(0, sharedRoom{}).bytes, c.stagingBytes())
+	var tooSlow error
+	g.run(t, func(m *member) error {
+		r, err := newRunner(m)
+		if err != nil {
+			return err
+		}
+		r.SMs = c.sms
+		defer m.meet() // memory stays until all are done
+		room := c.room(m.send, m.sharedRoom())
+		if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
+			return err
+		}
+		m.meet()
+		if m.rank == 1 {
+			p := r.Params(room.call)
+			p.Begun += 4 * uint64(m.rank)
+			err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Begun)-int64(m.comm.Local(0))), 1), m.synchronize())
+			m.meet()
+			return errors.Join(err, m.wantUntouched("C, which lacks its own products,", room.call.C, room.C))
+		}
+		err = missProducts(m, r, c.matmulCall, room, c.bound)
+		m.meet()
+		if errors.Is(err, errTooSlow) {
+			tooSlow, err = err, nil
+		}
+		return err
+	})
+	return tooSlow
 }
 
 // Calls that are enqueued behind one that misses a rank end at once, and none leaves a copy that waits: what lets the
@@ -66,6 +96,7 @@ func TestMissingProductsEndACall(t *testing.T) {
 func TestReductionsBackToBackMissARank(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel() // they mostly wait
 			o, _ := matmul.Find([]string{"matmul-rs", "matmul-ar"}[i/2])
 			a, _ := o.Algorithm("fused_copy")
 			const world = 3
@@ -94,7 +125,7 @@ func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound ti
 		return err
 	}
 	if took := time.Since(began); took > bound {
-		return fmt.Errorf("a call without products took %v, more than %v", took, bound)
+		return fmt.Errorf("%w: %v without products, more than %v", errTooSlow, took, bound)
 	}
 	return nil
 }

@@ -21,29 +21,37 @@ const (
 // results are exact.
 //
 // That is more than there is time for: of the list of all of them, in the order
-// of those words, every 127th runs, and every 1009th of those that only GPUs run.
-// Both are primes, and prime to how many values there are of anything, so that
-// every type meets every size, and so on.
+// of those words, every 127th runs, or every 379th if the run is not exhaustive, and
+// every 1009th of those that only GPUs run. All are primes, and prime to how many
+// values there are of anything, so that every type meets every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
 	for _, world := range []int{2, 4, 8} {
 		g := gridGroup(t, world)
 		if onGPU(t) {
 			g.bytes = ncclTestsMost + 4*guardBytes
 		}
-		crew, small, large := newCrew(t, g), 0, 0
+		pool, small, large := newRankPool(t, g), 0, 0
 		for _, c := range ncclTestsCalls(t, world) {
-			number, step := &small, 127
+			number, step := &small, ncclTestsStep()
 			if c.largerBytes() > ncclTestsSimulated {
 				number, step = &large, 1009
 			}
 			if *number++; *number%step == 0 {
 				t.Run(ncclTestsName(c), func(t *testing.T) {
 					skipLarge(t, c.largerBytes(), ncclTestsSimulated)
-					crew.run(t, runCall(c))
+					pool.run(t, runCall(c))
 				})
 			}
 		}
 	}
+}
+
+// ncclTestsStep is how many cases follow one that runs in the simulator, and itself.
+func ncclTestsStep() int {
+	if exhaustive() {
+		return 127
+	}
+	return 379
 }
 
 // ncclTestsCalls lists all of them.

@@ -15,10 +15,10 @@ import (
 // device, not in a stream.
 func TestTwoStreamsGrid(t *testing.T) {
 	const world, turns = 3, 4
-	crew := newCrew(t, gridGroup(t, world))
+	pool := newRankPool(t, gridGroup(t, world))
 	for _, c := range gridCalls(t, world, "") {
 		t.Run(c.collective.Name+"/"+c.algorithm.Name, func(t *testing.T) {
-			crew.run(t, func(m *member) error {
+			pool.run(t, func(m *member) error {
 				other, err := m.device.NewStream()
 				if err != nil {
 					return err
@@ -49,7 +49,7 @@ func TestTwoGroupsShareDevicesGrid(t *testing.T) {
 	g.blocks = 4 // the blocks of both fit on a GPU at the same time
 	second, every := newExchange(world), gridCalls(t, world, "")
 	g.run(t, func(m *member) error {
-		defer second.turnstile.leave()
+		defer second.barrier.leave()
 		other, err := g.complete().join(second, world-1-m.rank, m.device)
 		if err != nil {
 			return err
@@ -94,11 +94,11 @@ func runBoth(m, other *member, c testCall) error {
 // In each round another rank comes late by 100 ms, and is waited for.
 func TestLateRankGrid(t *testing.T) {
 	const world = 3
-	crew := newCrew(t, gridGroup(t, world))
+	pool := newRankPool(t, gridGroup(t, world))
 	for round, c := range gridCalls(t, world, "") {
 		t.Run(c.collective.Name+"/"+c.algorithm.Name, func(t *testing.T) {
 			c.count, c.in.Seed, c.inPlace = 500, uint64(round), c.canRunInPlace()
-			crew.run(t, func(m *member) error {
+			pool.run(t, func(m *member) error {
 				if m.rank == round%world {
 					time.Sleep(100 * time.Millisecond) // the lateness under test
 				}
@@ -112,11 +112,11 @@ func TestLateRankGrid(t *testing.T) {
 // A graph, replayed with other inputs each time, gives what belongs to them.
 func TestGraphReplayGrid(t *testing.T) {
 	const world = 4
-	crew := newCrew(t, gridGroup(t, world))
+	pool := newRankPool(t, gridGroup(t, world))
 	for _, c := range gridCalls(t, world, "") {
 		t.Run(c.collective.Name+"/"+c.algorithm.Name, func(t *testing.T) {
 			c.in.DType, c.count = collective.BFloat16, 3000
-			crew.run(t, func(m *member) error { return c.replay(m, 3) })
+			pool.run(t, func(m *member) error { return c.replay(m, 3) })
 		})
 	}
 }

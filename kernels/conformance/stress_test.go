@@ -53,7 +53,7 @@ func TestShortLastTilesInDisorder(t *testing.T) {
 			for _, c := range calls(m.world, slots) {
 				tile := collective.PacketTile(m.world)
 				if c.algorithm.Needs.Mailboxes {
-					tile = collective.MailTile(m.world) // among two ranks also what both parts of two-shot have
+					tile = collective.MailboxTile(m.world) // among two ranks also what both parts of two-shot have
 				}
 				c.in.Seed, c.count = seed, tile/int64(c.in.DType.Size)+1
 				if err := c.fill(m); err != nil {

@@ -21,9 +21,8 @@ type Places struct {
 }
 
 // Copy describes the algorithm of a collective that does not reduce, with grids of so many
-// blocks: between two barriers, every rank pulls parts from its peers by memory copies. The
-// own part a few multiprocessors copy meanwhile: copy engines would take long for it,
-// beside or behind the others.
+// blocks. Between two barriers every rank pulls parts from its peers by memory copies. A kernel copies the own part
+// meanwhile on a few multiprocessors, because a copy engine takes long for a copy within a GPU's memory.
 func Copy(of, summary string, blocks int, places Places) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,
@@ -47,7 +46,7 @@ func Copy(of, summary string, blocks int, places Places) *collective.Algorithm {
 		if to == from {
 			return pulls()
 		}
-		return c.Beside(s, func(side cudart.Stream) error { return copyOwn(a, c, side, call, to, from) }, pulls)
+		return c.RunConcurrently(s, func(side cudart.Stream) error { return copyOwn(a, c, side, call, to, from) }, pulls)
 	}
 	return a
 }

@@ -123,21 +123,20 @@ func (s Share) edges(world int) []int64 {
 
 func (r *pulling) pieces() int { return len(r.edges) - 1 }
 
-// enqueue does the pieces: copies follow each other beside s, and kernels on s. Who has no
-// share has no pieces.
+// enqueue enqueues the pieces: copies on the side stream, kernels on s. A rank without a share has no pieces.
 func (r *pulling) enqueue(s cudart.Stream) error {
 	if r.pieces() == 0 {
 		return nil
 	}
-	copies := r.c.Side()
-	if err := r.c.Behind(copies, s); err != nil {
+	copies := r.c.SideStream()
+	if err := r.c.WaitFor(copies, s); err != nil {
 		return err
 	}
 	for i := range r.pieces() {
 		if err := r.pull(copies, i); err != nil {
 			return err
 		}
-		if err := r.c.Behind(s, copies); err != nil {
+		if err := r.c.WaitFor(s, copies); err != nil {
 			return err
 		}
 		if err := r.reduce(s, i); err != nil {

@@ -32,7 +32,7 @@ func (r *Runner) EnqueueCheck(p CheckedProduct) error {
 	if err != nil {
 		return err
 	}
-	c := check{A: uint64(p.A), B: uint64(p.B), Out: uint64(p.Out), Rows: p.Rows, N: p.N, K: p.K}
+	c := checkParams{A: uint64(p.A), B: uint64(p.B), Out: uint64(p.Out), Rows: p.Rows, N: p.N, K: p.K}
 	if p.Adds {
 		c.Adds = 1
 	}

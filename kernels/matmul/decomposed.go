@@ -1,12 +1,7 @@
 package matmul
 
 import (
-	"slices"
-
-	"gpurun/kernels/allgather"
-	"gpurun/kernels/allreduce"
 	"gpurun/kernels/collective"
-	"gpurun/kernels/reducescatter"
 )
 
 // The decomposed algorithms run a collective and a GEMM one after the other. They are what the fused ones are compared with.
@@ -98,41 +93,3 @@ func (s twoSteps) enqueue(r *Runner, call Call) error {
 	}
 	return r.multiply(s.gemms(), call, s.product(r, call))
 }
-
-const (
-	naiveSummary      = "one after the other, by the naive kernels; works without peer access"
-	decomposedSummary = "one after the other: "
-)
-
-func allGatherAlgorithms() []*Algorithm {
-	return []*Algorithm{
-		gatherFirst(naiveOf(allgather.Collective()), onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		gatherFirst(allgather.Push(), GEMMs).algorithm("decomposed", decomposedSummary+"allgather push, GEMM"),
-		fusedGather(),
-		byNCCL(gatherFirst(ncclOf(allgather.Collective()), onlyBLAS)),
-		productByBLAS(gathered, nil),
-	}
-}
-
-func reduceScatterAlgorithms() []*Algorithm {
-	return slices.Concat([]*Algorithm{
-		reduceLast(naiveOf(reducescatter.Collective()), collective.PartPerRank, onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
-	}, fusedScatter(), []*Algorithm{
-		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
-		productByBLAS(local, wholeProduct),
-	})
-}
-
-func allReduceAlgorithms() []*Algorithm {
-	return slices.Concat([]*Algorithm{
-		reduceLast(naiveOf(allreduce.Collective()), collective.OnePart, onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
-	}, fusedEverywhere(), []*Algorithm{
-		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
-		productByBLAS(local, wholeProduct),
-	})
-}
-
-// naiveOf is the naive algorithm of a collective, which has it first.
-func naiveOf(c *collective.Collective) *collective.Algorithm { return c.Algorithms[0] }

@@ -49,6 +49,19 @@
 // than two ranks, a rank therefore makes a segment of each shard in turn, its own one segment later, so that sums leave all
 // the time. Stored sums are counted; the thread that counts the last signals the peers, whose spare threads wait for that.
 //
+// # Files
+//
+// A file uses only files of the lines above its own.
+//
+//   - schedule/, problem.go, tensormap.go: arithmetic and the sizes of a product
+//   - call.go, params.go, recording.go, modules.go, blas.go, wgmma_tiles.go: what a call is, and what a kernel reads and writes
+//   - runner.go, then gpcs.go and partials.go: streams, memory and placement of one rank
+//   - gemm.go, then naive.go, mma.go, wgmma.go and the list in gemms.go: kernels that multiply
+//   - multiply.go, launchplan.go, algorithm.go: a local product, the launch of a fused kernel, and what an algorithm is
+//   - decomposed.go, fused.go with gather.go and pull.go, libraries.go: the algorithms
+//   - record.go, checker.go: a call with the times of its tiles, and the kernel that verifies
+//   - operation.go, choose.go, catalog.go: operations, the choice of auto, and the lists of all
+//
 // # Failures
 //
 // A stream cannot bound its waits, a kernel can. So every stream that waits for a peer's word has a kernel after or before it

@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
 
@@ -21,15 +20,15 @@ type fused struct {
 type sending int
 
 const (
-	automatic sending = iota // by kernels or copy engines, as fused.copies decides
-	pushed                   // by kernels
-	copied                   // by copy engines
+	sendAutomatically sending = iota // by kernels or copy engines, as fused.copies decides
+	sendByPush                       // by kernels
+	sendByCopy                       // by copy engines
 )
 
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == copied,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == sendByCopy,
 		Prepare: f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
@@ -67,7 +66,7 @@ func (f fused) most(of func(*GEMM) int64) (most int64) {
 
 // boxCount is how many boxes the staging has: an inbox, and an outbox where products may be copied.
 func (f fused) boxCount() int64 {
-	if f.sending == pushed {
+	if f.sending == sendByPush {
 		return 1
 	}
 	return 2
@@ -85,14 +84,6 @@ func (f fused) sharded(r *Runner, call Call) shardedProblem {
 	return w
 }
 
-// launchPlan is a kernel with its launch shape and parameters.
-type launchPlan struct {
-	gemm   *GEMM
-	kernel cudart.Kernel
-	shape  cudart.Launch
-	Params
-}
-
 func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	l, w := launchPlan{Params: r.Params(call)}, f.sharded(r, call)
 	g, k, err := choose(GEMMs(), f.kernels, w, r.gpu())
@@ -102,7 +93,7 @@ func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	if l.kernel, err = r.Load(k); err != nil {
 		return l, err
 	}
-	l.gemm, l.shape = g, r.shape(g, k, w)
+	l.gemm, l.shape = g, r.launchShape(g, k, w)
 	l.SegmentTiles = uint32(g.partsOfShard(call.Problem, r.World())) // at least all tiles of a shard
 	switch {
 	case f.gathers:
@@ -123,22 +114,14 @@ func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 // from segments of shards in turn (kernels/NOTES.md). Copies are enqueued after the kernel that they wait for, so they
 // cannot be used where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
-	if r.World() == 1 || f.sending == pushed {
+	if r.World() == 1 || f.sending == sendByPush {
 		return false
 	}
 	waves := int64(r.World())
 	if f.everywhere && waves > 2 {
 		waves *= 3
 	}
-	return f.sending == copied || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
-}
-
-// segment is how many tiles of a shard are made before those of the next, where products are pushed and sums go everywhere:
-// see InterleavedOrder in cuda/tile_order.cuh. The segments of all shards together are one wave, so that products have a
-// wave's time to arrive before their owner's tiles wait for them.
-func (l *launchPlan) segment(p Problem, world int) uint32 {
-	ofShard := l.gemm.partsOfShard(p, world) / l.gemm.TileParts
-	return uint32(tiles(ofShard*int64(l.shape.Blocks), l.gemm.Tiles(p, world)))
+	return f.sending == sendByCopy || g.waves(f.sharded(r, call), r.SMs) >= waves && !r.LaunchesBlock
 }
 
 func (f fused) prepare(r *Runner, call Call) error {
@@ -170,9 +153,6 @@ func (f fused) enqueue(r *Runner, call Call) error {
 	return launch()
 }
 
-// ofGathered lists the kernels of a GEMM whose A arrives while it is multiplied.
-func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
-
 func fusedGather() *Algorithm {
 	return fused{
 		name: "fused", summary: "copy engines gather A while a GEMM multiplies what has arrived",
@@ -185,8 +165,8 @@ func fusedGather() *Algorithm {
 func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
 	var all []*Algorithm
 	for _, f := range []fused{
-		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: pushed},
-		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: copied},
+		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: sendByPush},
+		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: sendByCopy},
 		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
 	} {
 		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then

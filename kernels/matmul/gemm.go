@@ -2,7 +2,7 @@ package matmul
 
 import (
 	"fmt"
-	"sync"
+	"slices"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
@@ -34,47 +34,6 @@ type GEMM struct {
 	BLAS bool
 }
 
-// GEMMs lists all GEMMs, the preferred one first; of those of the same name the one with the least Cost is taken. Callers do
-// not change the list.
-func GEMMs() []*GEMM { return gemms() }
-
-// gemms is GEMMs made once: calls that are enqueued choose from it.
-var gemms = sync.OnceValue(func() []*GEMM {
-	var all []*GEMM
-	for _, columns := range wgmmaWidths() {
-		all = append(all, columns.gemm())
-	}
-	return append(all, mmaGEMM(), naiveGEMM())
-})
-
-// naiveGEMM is a thread for each element of the result: naive.cu.
-func naiveGEMM() *GEMM {
-	return &GEMM{
-		Name: "naive", Kernels: kernelsFor("naive", "naive_gemm", collective.SM80),
-		Shape: naiveShape, Tiles: naiveTiles,
-	}
-}
-
-func onlyNaiveGEMM() []*GEMM { return []*GEMM{naiveGEMM()} }
-
-// naiveShape has a block for each tile, as far as they fit on the device at the same time.
-func naiveShape(w shardedProblem, sms int) cudart.Launch {
-	const blocksPerSM = 8
-	return cudart.Launch{Blocks: int(min(naiveTiles(w.Problem, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
-}
-
-const naiveTile = 16 // rows and columns
-
-func naiveTiles(p Problem, _ int) int64 {
-	return (p.M + naiveTile - 1) / naiveTile * ((p.N + naiveTile - 1) / naiveTile)
-}
-
-// product is a product to launch: of `rows` rows of a, into c.
-type product struct {
-	rows int64
-	a, c cudart.DevicePtr
-}
-
 // shardedProblem is what a kernel is launched for: a problem in so many shards of rows.
 type shardedProblem struct {
 	Problem
@@ -83,14 +42,6 @@ type shardedProblem struct {
 	peers   int   // ranks that each sum is stored to besides its owner
 	rowsOfA int64 // of this rank
 }
-
-func (p product) sharded(call Call) shardedProblem {
-	return shardedProblem{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows}
-}
-
-// GPU is what decides which GEMM multiplies, and in how many waves: the compute capability, 10*major+minor, and the number
-// of multiprocessors, the least of all ranks' devices.
-type GPU struct{ SM, SMs int }
 
 // choose picks the first GEMM of a list that has a kernel for a problem on the device, and of those of its name the one that
 // takes the least time.
@@ -117,41 +68,12 @@ func (g *GEMM) waves(w shardedProblem, sms int) int64 {
 	return tiles(g.Tiles(w.Problem, w.shards), int64(g.Shape(w, sms).Blocks))
 }
 
-// gpu is this rank's GPU, with the multiprocessors of the smallest of all ranks.
-func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
+// partsOfShard is the number of parts of each rank's products of a shard.
+func (g *GEMM) partsOfShard(p Problem, world int) int64 { return g.Parts(rowsOfShard(p.M, world), p.N) }
 
-// shape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
-func (r *Runner) shape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
-	shape := g.Shape(w, r.SMs)
-	shape.PDL = shape.PDL && r.PDL(k)
-	return shape
-}
-
-// ofProduct lists the kernels of a GEMM that only multiply.
-func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
-
-// multiplication is the parameters of a local product.
-func (r *Runner) multiplication(call Call, what product) Params {
-	p := r.Params(call)
-	p.M, p.A, p.C = what.rows, uint64(what.a), uint64(what.c)
-	return p
-}
-
-// prepareGEMM loads the kernel of a product, and encodes its tensor maps.
-func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
-	p := r.multiplication(call, what)
-	w := what.sharded(call)
-	g, k, err := choose(gemms, ofProduct, w, r.gpu())
-	if err != nil {
-		return err
-	}
-	if g.BLAS {
-		return r.prepareBLAS()
-	}
-	if _, err := r.Load(k); err != nil {
-		return err
-	}
-	return g.complete(r, &p, w)
+// boxBytes is the size of an inbox, and of an outbox.
+func (g *GEMM) boxBytes(p Problem, world int) int64 {
+	return int64(world) * g.partsOfShard(p, world) * g.PartBytes
 }
 
 // complete is Complete, if there is any.
@@ -162,23 +84,34 @@ func (g *GEMM) complete(r *Runner, p *Params, w shardedProblem) error {
 	return g.Complete(r, p, w)
 }
 
-// multiply puts a product on the main stream.
-func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
-	w := what.sharded(call)
-	g, k, err := choose(gemms, ofProduct, w, r.gpu())
-	if err != nil {
-		return err
-	}
-	if g.BLAS {
-		return r.multiplyByBLAS(w.Problem, what.a, r.Local(call.B), what.c)
-	}
-	kernel, err := r.Load(k)
-	if err != nil {
-		return err
-	}
-	p := r.multiplication(call, what)
-	if err := g.complete(r, &p, w); err != nil {
-		return err
-	}
-	return r.Main.Launch(kernel, r.shape(g, k, w), p.Bytes())
+// launchShape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
+func (r *Runner) launchShape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
+	shape := g.Shape(w, r.SMs)
+	shape.PDL = shape.PDL && r.PDL(k)
+	return shape
 }
+
+// ofProduct lists the kernels of a GEMM that only multiply.
+func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
+
+// ofGathered lists the kernels of a GEMM whose A arrives while it is multiplied.
+func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
+
+// tilesOf is the largest Tiles of some GEMMs; nil: none notes times.
+func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
+	if !slices.ContainsFunc(gemms, func(g *GEMM) bool { return g.Tiles != nil }) {
+		return nil
+	}
+	return func(p Problem, _ int) (most int64) {
+		for _, g := range gemms {
+			if g.Tiles != nil {
+				most = max(most, g.Tiles(p, 1))
+			}
+		}
+		return most
+	}
+}
+
+// stagedPitch is how many bytes the rows of a staged tile of so many columns are apart in shared memory: kStagedPitch in
+// cuda/exchange.cuh.
+func stagedPitch(columns int64) int64 { return 2*columns + 16 }

@@ -1,9 +1,6 @@
 package matmul
 
 import (
-	"errors"
-
-	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/libraries"
 )
@@ -11,30 +8,7 @@ import (
 // Algorithms by foreign libraries: NCCL with cuBLAS, which gpurun's own are compared with, and cuBLAS alone, which is a bound
 // for all.
 
-// BLAS is a foreign library that multiplies matrices on one device, such as cuBLAS.
-type BLAS interface {
-	// Prepare prepares products on the device. It may allocate memory and wait; a call after the first does nothing.
-	Prepare(d cudart.Device) error
-	// Multiply enqueues C = A x B of local matrices, in the layout of this package. It neither waits nor allocates, so that
-	// the stream can be captured.
-	Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error
-}
-
-var errNoBLAS = errors.New("multiplying by a library: none is open")
-
-func (r *Runner) prepareBLAS() error {
-	if r.BLAS == nil {
-		return errNoBLAS
-	}
-	return r.BLAS.Prepare(r.Device)
-}
-
-func (r *Runner) multiplyByBLAS(p Problem, a, b, c cudart.DevicePtr) error {
-	if r.BLAS == nil {
-		return errNoBLAS
-	}
-	return r.BLAS.Multiply(r.Main, p, a, b, c)
-}
+func onlyBLAS() []*GEMM { return []*GEMM{{Name: libraries.CUBLASName, BLAS: true}} }
 
 // Libraries names all foreign libraries that the algorithm needs.
 func (a *Algorithm) Libraries() []string {
@@ -47,8 +21,6 @@ func (a *Algorithm) Libraries() []string {
 	}
 	return names
 }
-
-func onlyBLAS() []*GEMM { return []*GEMM{{Name: libraries.CUBLASName, BLAS: true}} }
 
 // ncclOf is NCCL's algorithm of a collective that it has.
 func ncclOf(c *collective.Collective) *collective.Algorithm {
@@ -66,13 +38,13 @@ func byNCCL(s twoSteps) *Algorithm {
 	return a
 }
 
-// gathered is the product of the gathered A.
-func gathered(r *Runner, call Call) product {
+// gatheredProduct is the product of the gathered A.
+func gatheredProduct(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.AFull), r.Local(call.C)}
 }
 
-// local is a rank's own product, without a reduction.
-func local(r *Runner, call Call) product {
+// localProduct is a rank's own product, without a reduction.
+func localProduct(r *Runner, call Call) product {
 	return product{call.M, r.Local(call.A), r.Local(call.Staging)}
 }
 

@@ -25,13 +25,3 @@ func mmaGEMM() *GEMM {
 		},
 	}
 }
-
-// stagedPitch is how many bytes the rows of a staged tile of so many columns are apart in shared memory: kStagedPitch in
-// cuda/exchange.cuh.
-func stagedPitch(columns int64) int64 { return 2*columns + 16 }
-
-// tiles is how many tiles cover a side of a matrix.
-func tiles(side, tile int64) int64 { return (side + tile - 1) / tile }
-
-// rowsOfShard is how many of m rows each shard has; the last may have fewer.
-func rowsOfShard(m int64, shards int) int64 { return tiles(m, int64(shards)) }

@@ -2,10 +2,6 @@ package matmul
 
 import (
 	"fmt"
-	"slices"
-	"sync"
-
-	"gpurun/kernels/collective"
 )
 
 // Operation is a product, with the algorithms that do it.
@@ -27,64 +23,6 @@ type Operation struct {
 	// Choose picks the algorithm for a problem on some ranks: an estimate. It names one of gpurun's own, which may be unable
 	// to run where the ranks' devices differ or have no peer access.
 	Choose func(p Problem, world int, on GPU) string
-}
-
-// Operations lists all operations: always the same, which callers do not change.
-var Operations = sync.OnceValue(func() []*Operation {
-	return []*Operation{allGather(), reduceScatter(), allReduce()}
-})
-
-func allGather() *Operation {
-	o := &Operation{
-		Name:    "allgather-matmul",
-		Aliases: []string{"allgather_matmul", "all-gather-matmul", "all_gather_matmul", "ag-matmul"},
-		Summary: "gather A, of which every rank has some rows, and multiply it by B",
-		Gathers: true,
-		Choose:  chooseGather,
-	}
-	return o.with(allGatherAlgorithms())
-}
-
-func reduceScatter() *Operation {
-	o := &Operation{
-		Name:     "matmul-reducescatter",
-		Aliases:  []string{"matmul_reducescatter", "matmul-reduce-scatter", "matmul_reduce_scatter", "matmul-rs"},
-		Summary:  "multiply A by B, add the products of all ranks, and leave some rows to every rank",
-		Reduces:  true,
-		Scatters: true,
-		Choose:   chooseFused,
-	}
-	return o.with(reduceScatterAlgorithms())
-}
-
-func allReduce() *Operation {
-	o := &Operation{
-		Name:    "matmul-allreduce",
-		Aliases: []string{"matmul_allreduce", "matmul-all-reduce", "matmul_all_reduce", "matmul-ar"},
-		Summary: "multiply A by B, and add the products of all ranks",
-		Reduces: true,
-		Choose:  chooseFused,
-	}
-	return o.with(allReduceAlgorithms())
-}
-
-// with adds algorithms.
-func (o *Operation) with(algorithms []*Algorithm) *Operation {
-	for _, a := range algorithms {
-		a.Operation = o.Name
-	}
-	o.Algorithms = algorithms
-	return o
-}
-
-// Find looks an operation up by its name or an alias.
-func Find(word string) (*Operation, bool) {
-	for _, o := range Operations() {
-		if word == o.Name || slices.Contains(o.Aliases, word) {
-			return o, true
-		}
-	}
-	return nil, false
 }
 
 // Algorithm finds an algorithm by name.
@@ -114,12 +52,12 @@ func (o *Operation) Check(p Problem, world int) error {
 }
 
 // RowsOfA and RowsOfC are how many rows of A a rank has, and of the result.
-func (o *Operation) RowsOfA(p Problem, world int) int64 { return rows(o.Gathers, p, world) }
+func (o *Operation) RowsOfA(p Problem, world int) int64 { return rowsOfRank(o.Gathers, p, world) }
 
 // RowsOfC is documented with RowsOfA.
-func (o *Operation) RowsOfC(p Problem, world int) int64 { return rows(o.Scatters, p, world) }
+func (o *Operation) RowsOfC(p Problem, world int) int64 { return rowsOfRank(o.Scatters, p, world) }
 
-func rows(shared bool, p Problem, world int) int64 {
+func rowsOfRank(shared bool, p Problem, world int) int64 {
 	if shared {
 		return p.M / int64(world)
 	}
@@ -134,29 +72,4 @@ func (o *Operation) Buffers(p Problem, world int) Buffers {
 		b.AFull = p.M * p.K * size
 	}
 	return b
-}
-
-// Modules lists the modules of all kernels of the package, each once.
-func Modules() []collective.Module {
-	var modules []collective.Module
-	for _, k := range Kernels() {
-		if !slices.ContainsFunc(modules, func(m collective.Module) bool { return m.Name == k.Module.Name }) {
-			modules = append(modules, k.Module)
-		}
-	}
-	return modules
-}
-
-// Kernels lists all entry points of the package's modules.
-func Kernels() []collective.Kernel {
-	all := append(checkKernels(), stampKernel(), gpcsKernel())
-	for _, g := range GEMMs() {
-		all = slices.Concat(all, g.Kernels, g.Gathered, g.Scattered, g.Everywhere)
-	}
-	for _, o := range Operations() {
-		for _, a := range o.Algorithms {
-			all = append(all, a.Kernels...)
-		}
-	}
-	return all
 }

@@ -49,8 +49,8 @@ func (p *Params) Bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
 }
 
-// check mirrors Check of cuda/params.cuh.
-type check struct {
+// checkParams mirrors Check of cuda/params.cuh.
+type checkParams struct {
 	A    uint64
 	B    uint64
 	Out  uint64
@@ -61,6 +61,6 @@ type check struct {
 	_    uint32
 }
 
-func (c *check) bytes() []byte {
+func (c *checkParams) bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(c)), unsafe.Sizeof(*c))
 }

@@ -14,7 +14,7 @@ import (
 func TestLayoutsMatchTheKernels(t *testing.T) {
 	var (
 		p     Params
-		c     check
+		c     checkParams
 		times TileTimes
 	)
 	for name, want := range map[string][]uintptr{

@@ -57,3 +57,9 @@ func (p Problem) String() string {
 type Buffers struct {
 	A, AFull, B, C int64
 }
+
+// tiles is how many tiles cover a side of a matrix.
+func tiles(side, tile int64) int64 { return (side + tile - 1) / tile }
+
+// rowsOfShard is how many of m rows each shard has; the last may have fewer.
+func rowsOfShard(m int64, shards int) int64 { return tiles(m, int64(shards)) }

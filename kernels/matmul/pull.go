@@ -11,20 +11,9 @@ import (
 // and behind it, where products are copied, an outbox for its products of all shards. Both hold parts of tiles as they lie
 // in shared memory, in the order in which they are made. See cuda/reduced.cuh.
 
-// Products are copied in chunks of about productChunk bytes: small enough to be copied while the next ones are made, large
-// enough to keep a copy engine busy. There are at most maxProductChunks for each rank, to bound the host's work.
-const (
-	productChunk     = 2 << 20
-	maxProductChunks = 16
-)
-
-// partsOfShard is the number of parts of each rank's products of a shard.
-func (g *GEMM) partsOfShard(p Problem, world int) int64 { return g.Parts(rowsOfShard(p.M, world), p.N) }
-
-// boxBytes is the size of an inbox, and of an outbox.
-func (g *GEMM) boxBytes(p Problem, world int) int64 {
-	return int64(world) * g.partsOfShard(p, world) * g.PartBytes
-}
+// productChunk is the size of a chunk of products in bytes, about: small enough to be copied while the kernel computes the next
+// chunk, large enough to keep a copy engine busy.
+const productChunk = 2 << 20
 
 // copyProducts has the kernel leave its products in the outbox.
 func (l *launchPlan) copyProducts(p Problem, world int) {

@@ -30,49 +30,11 @@ type Runner struct {
 
 	partials, partialsReady cudart.DevicePtr // see Runner.preparePartials
 
-	maps           map[matrix]encodedMap
+	maps           tensorMaps
 	forked, joined cudart.Event  // where Copies and localCopies fork from Main, and where localCopies joins it
 	localCopies    cudart.Stream // for the copy of the local shard; it is freed with the device
 	recorder       *recorder     // of the call that is being recorded
 }
-
-// Call is one invocation of an operation. Where things lie is given in bytes from
-// the base of symmetric memory. Counters and Progress belong to all calls of a runner;
-// before the first, all their words are zero, as Runner.Epoch is.
-type Call struct {
-	Problem
-	A, AFull, B, C              int64
-	Staging, Counters, Progress int64
-	// Splits is how many chunks each rank's shard of A is copied in; at least 1.
-	Splits int
-	// Trace is where kernels note when they did what, or 0.
-	Trace cudart.DevicePtr
-}
-
-// ProgressBytes is the size of the words by which a call signals its progress: for each rank whether it has begun, has copied
-// what it gets from this one, has stored its sums, and which chunks of products it has produced; and for each chunk of A
-// or of products whether it has arrived.
-func ProgressBytes(world, splits int) int64 {
-	return wordsOfRanks + 4*int64(world)*int64(max(splits, maxProductChunks))
-}
-
-// rankWords is the size of one word for each rank, and wordsOfRanks that of all words that ranks store to each other.
-const (
-	rankWords    = 4 * collective.MaxRanks
-	wordsOfRanks = (3 + maxProductChunks) * rankWords
-)
-
-// begun, copied and stored are the offsets of the words of a rank, produced those of copied chunks of products, and counter
-// those of counters behind the first, which counts stored parts; in bytes from the base of symmetric memory. See Params.
-func (c Call) begun(rank int) int64   { return c.Progress + 4*int64(rank) }
-func (c Call) copied(rank int) int64  { return c.begun(rank) + rankWords }
-func (c Call) stored(rank int) int64  { return c.copied(rank) + rankWords }
-func (c Call) produced(i int64) int64 { return c.stored(0) + rankWords + 4*i }
-
-func (c Call) counter(i int64) int64 { return c.Counters + 4*(1+i) }
-
-// MaxSplits bounds the chunks of a shard.
-const MaxSplits = 256
 
 // Params is the parameter block of a call.
 func (r *Runner) Params(call Call) Params {
@@ -92,14 +54,25 @@ func (r *Runner) Params(call Call) Params {
 	return p
 }
 
-// Prepare loads what a call of the algorithm launches, and prepares what it reads. To load a module the driver may wait for
-// running kernels, and GPCs waits for the main stream. Those may wait for a peer: so all ranks of one process prepare before
-// any of them enqueues.
-func (r *Runner) Prepare(a *Algorithm, call Call) error {
-	return a.Prepare(r, call)
+// GPU is what decides which GEMM multiplies, and in how many waves: the compute capability, 10*major+minor, and the number
+// of multiprocessors, the least of all ranks' devices.
+type GPU struct{ SM, SMs int }
+
+// gpu is this rank's GPU, with the multiprocessors of the smallest of all ranks.
+func (r *Runner) gpu() GPU { return GPU{r.SM(), r.SMs} }
+
+// tensorMap returns the tensor map of a matrix.
+func (r *Runner) tensorMap(m matrix) (encodedMap, error) {
+	if r.maps == nil {
+		r.maps = tensorMaps{}
+	}
+	return r.maps.encode(r.Device, m)
 }
 
-// Enqueue puts a call on the main stream.
-func (r *Runner) Enqueue(a *Algorithm, call Call) error {
-	return a.Enqueue(r, call)
+// copyChunk enqueues the copy of a chunk, between two events if the call is being recorded.
+func (r *Runner) copyChunk(s cudart.Stream, c CopyTimes, dst, src cudart.DevicePtr) error {
+	if r.recorder == nil {
+		return s.Copy(dst, src, c.Bytes)
+	}
+	return r.recorder.copy(s, c, dst, src)
 }

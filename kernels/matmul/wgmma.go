@@ -9,18 +9,6 @@ import (
 	"gpurun/kernels/matmul/schedule"
 )
 
-// The tiles of wgmma.cu.
-const (
-	wgmmaCluster     = 2                  // blocks that share columns of B
-	wgmmaRows        = 128 * wgmmaCluster // of a cluster's tiles
-	wgmmaPartRows    = 64                 // of a warpgroup's part of a tile
-	wgmmaPartWarps   = 4
-	wgmmaParts       = wgmmaRows / wgmmaPartRows
-	wgmmaSlice       = 64 // elements of k in a stage
-	wgmmaMostColumns = 256
-	wgmmaMostShared  = 227 << 10 // bytes of a block
-)
-
 // wgmma is the number of columns of the tiles of a GEMM by wgmma.cu, on compute capability 9.0.
 type wgmma int64
 
@@ -28,7 +16,8 @@ type wgmma int64
 // idle in the last wave of some problems.
 func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
-func (columns wgmma) gemm() *GEMM {
+// wgmmaGEMM multiplies by wgmma on compute capability 9.0: cuda/wgmma.cu.
+func wgmmaGEMM(columns wgmma) *GEMM {
 	kernels := func(exchange string) []collective.Kernel {
 		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
 			"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
@@ -44,14 +33,11 @@ func (columns wgmma) gemm() *GEMM {
 		PartBytes:        wgmmaPartRows * columns.pitch(),
 		Tiles:            func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
 		Cost:             columns.cost,
-		Shape:            columns.shape,
-		Complete:         columns.complete,
+		Shape:            columns.grid,
+		Complete:         columns.fillParams,
 		CopiesLocalShard: chunkBuffer > 0,
 	}
 }
-
-// clustersOn is how many clusters a kernel has on a device with so many multiprocessors, each of which takes a block.
-func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, schedule.MostClusters)) }
 
 // pairs is the number of pairs of tiles; a cluster multiplies a pair at a time.
 func (columns wgmma) pairs(p Problem, shards int) int64 {
@@ -93,7 +79,7 @@ func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 	return l
 }
 
-func (columns wgmma) shape(w shardedProblem, sms int) cudart.Launch {
+func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 	shared, _ := columns.room()
 	l, clusters := columns.lastWave(w, sms), clustersOn(sms)
 	if l.Full == 0 && l.Split().Tiles == 0 {
@@ -125,9 +111,9 @@ func (columns wgmma) room() (shared, chunkBuffer int) {
 // pitch is how many bytes the rows of a staged tile are apart.
 func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 
-// complete fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
+// fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
 // split-K.
-func (columns wgmma) complete(r *Runner, p *Params, w shardedProblem) error {
+func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	for _, m := range []struct {
 		to *encodedMap
 		of matrix
@@ -136,7 +122,7 @@ func (columns wgmma) complete(r *Runner, p *Params, w shardedProblem) error {
 		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
 		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
-		text, err := r.mapOf(m.of)
+		text, err := r.tensorMap(m.of)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func TestLastWave(t *testing.T) {
 func TestPlacedKernelsHaveNoPDL(t *testing.T) {
 	for m, pdl := range map[int64]bool{1024: true, 2048: true, 3072: false, 4096: false} {
 		w := shardedProblem{Problem: Problem{M: m, N: 3584, K: 8192, DType: DTypes()[0]}, shards: 2}
-		if got := wgmma(224).shape(w, 132).PDL; got != pdl {
+		if got := wgmma(224).grid(w, 132).PDL; got != pdl {
 			t.Errorf("%s has PDL: %t, want %t", w.Problem, got, pdl)
 		}
 	}
@@ -94,7 +94,7 @@ func TestPlacedKernelsHaveNoPDL(t *testing.T) {
 func TestMostClusters(t *testing.T) {
 	w := shardedProblem{Problem: Problem{M: 16384, N: 16384, K: 64, DType: DTypes()[0]}, shards: 1}
 	for sms, blocks := range map[int]int{132: 132, 133: 132, 144: 144, 200: 144} {
-		if got := wgmma(256).shape(w, sms).Blocks; got != blocks {
+		if got := wgmma(256).grid(w, sms).Blocks; got != blocks {
 			t.Errorf("on %d multiprocessors there are %d blocks, not %d", sms, got, blocks)
 		}
 	}

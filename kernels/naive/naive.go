@@ -1,8 +1,8 @@
 // Package naive is one algorithm for every collective that moves data: the
 // measure of the others, and what runs where GPUs cannot reach each other.
 //
-// Every rank stages a chunk of its input in shared scratch, all meet, and each
-// copies what it needs from everybody's scratch to local memory, and reduces the
+// Every rank stages a chunk of its input in shared scratch. After a barrier, each rank
+// copies the parts that it needs from all ranks' scratch to local memory, and reduces the
 // copies if the collective reduces. Only the scratch is shared, and only copies and the
 // barrier touch what is not local, so that the scratch may lie in host memory.
 package naive

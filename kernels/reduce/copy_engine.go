@@ -6,7 +6,7 @@ import (
 )
 
 // CopyEngine has every rank but the root reduce its share of all inputs, which copy engines
-// pull, and push the result to the root; of two ranks the root reduces everything. No link
+// pull, and push the result to the root. Of two ranks, the root reduces everything. No link
 // then carries more than the data once each way: see p2p.cu.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 128

@@ -68,7 +68,7 @@ func layOut(cases []Case, sms int) Layout {
 
 // newLayout has the shared part alone.
 func newLayout(scratch int64, sms int) Layout {
-	l := Layout{PacketBytes: collective.RoomForPackets(sms), MailboxBytes: collective.RoomForMail(sms)}
+	l := Layout{PacketBytes: collective.PacketAreaBytes(sms), MailboxBytes: collective.MailboxAreaBytes(sms)}
 	l.take(collective.SignalPadBytes)
 	l.Packets, l.Mailboxes, l.Scratch = l.take(l.PacketBytes), l.take(l.MailboxBytes), l.take(scratch)
 	l.Shared = l.Total

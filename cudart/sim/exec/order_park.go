@@ -17,10 +17,10 @@ import (
 // does polls at least every parkedTime.
 
 const (
-	parkedTime = 100e6 // nanoseconds of [Clock] for which a warp stays parked at most
-	manyPolls  = 64    // without a change, after which a sentinel that leaves its loop wakes the others
-	awakeTurns = 256   // of the grid, for which they poll then
-	maxWatched = 64    // ranges that a parked warp compares; a warp that polls more is not parked
+	parkedTime = 10e6 // nanoseconds of [Clock] for which a warp stays parked at most
+	manyPolls  = 64   // without a change, after which a sentinel that leaves its loop wakes the others
+	awakeTurns = 256  // of the grid, for which they poll then
+	maxWatched = 64   // ranges that a parked warp compares; a warp that polls more is not parked
 )
 
 // watch is what a warp polls.

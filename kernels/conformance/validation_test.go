@@ -10,7 +10,7 @@ import (
 
 // A call that was good once does not open the door to one that no kernel could
 // do: each is looked at, not only the first of its kind.
-func TestEveryCallIsLookedAt(t *testing.T) {
+func TestEveryCallIsValidated(t *testing.T) {
 	byRow := func(a *collective.Algorithm) bool {
 		return a.Supports(collective.Float, collective.Sum, collective.RMSNorm)
 	}
@@ -44,7 +44,7 @@ func TestEveryCallIsLookedAt(t *testing.T) {
 }
 
 // Algorithms that need what the memory lacks refuse to run on it.
-func TestWhatTheMemoryLacksIsRefused(t *testing.T) {
+func TestMissingMemoryIsRefused(t *testing.T) {
 	group{world: 2, noPeers: true}.run(t, func(m *member) error {
 		for _, c := range kernels.Collectives() {
 			for _, a := range c.Algorithms {

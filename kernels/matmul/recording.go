@@ -1,15 +1,12 @@
 package matmul
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 	"unsafe"
 
 	"gpurun/cudart"
-	"gpurun/kernels/collective"
 )
 
 // Recording is when the tiles and copies of one call ran on this rank, in nanoseconds of the device's clock.
@@ -43,85 +40,6 @@ type CopyTimes struct {
 	Shard, From, Chunk int
 	Bytes              int64
 	Begin, End         uint64
-}
-
-// stampKernel is the barrier that a recorded call begins with.
-func stampKernel() collective.Kernel {
-	m := collective.Module{Name: "matmul_stamp", Source: "matmul/cuda/stamp.cu", Arch: collective.SM80}
-	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
-}
-
-// tilesOf is the largest Tiles of some GEMMs; nil: none notes times.
-func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
-	if !slices.ContainsFunc(gemms, func(g *GEMM) bool { return g.Tiles != nil }) {
-		return nil
-	}
-	return func(p Problem, _ int) (most int64) {
-		for _, g := range gemms {
-			if g.Tiles != nil {
-				most = max(most, g.Tiles(p, 1))
-			}
-		}
-		return most
-	}
-}
-
-// copyChunk enqueues the copy of a chunk, between two events if the call is being recorded.
-func (r *Runner) copyChunk(s cudart.Stream, c CopyTimes, dst, src cudart.DevicePtr) error {
-	if r.recorder == nil {
-		return s.Copy(dst, src, c.Bytes)
-	}
-	return r.recorder.copy(s, c, dst, src)
-}
-
-// callsBeforeRecord keep the devices busy while the host enqueues the recorded call, so that its parts do not wait for the
-// host.
-const callsBeforeRecord = 2
-
-// Record makes a call of the algorithm, which has been prepared, on all ranks, a few times,
-// and waits until ctx ends for the last, which it returns. It needs an algorithm whose
-// kernels note their tiles.
-func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording Recording, err error) {
-	if a.Tiles == nil {
-		return recording, fmt.Errorf("%s %s notes no times of its tiles", a.Operation, a.Name)
-	}
-	rec := &recorder{device: r.Device, tiles: a.Tiles(call.Problem, r.World()) + wgmmaCluster*r.mostPieces()}
-	defer func() { err = errors.Join(err, rec.close()) }()
-	if err := rec.open(r.Main); err != nil {
-		return recording, fmt.Errorf("making room for the times of tiles: %w", err)
-	}
-	for range callsBeforeRecord {
-		if err := r.Enqueue(a, call); err != nil {
-			return recording, err
-		}
-	}
-	if err := r.stamp(rec, call); err != nil {
-		return recording, err
-	}
-	r.recorder, call.Trace = rec, rec.records()
-	err = r.Enqueue(a, call)
-	r.recorder = nil
-	if err != nil {
-		return recording, err
-	}
-	if err := r.Main.Synchronize(ctx); err != nil {
-		return recording, err
-	}
-	return rec.read(r.Main)
-}
-
-// stamp enqueues a barrier after which both the kernel and an event take the time.
-func (r *Runner) stamp(rec *recorder, call Call) error {
-	kernel, err := r.Load(stampKernel())
-	if err != nil {
-		return err
-	}
-	call.Trace = rec.memory
-	p := r.Params(call)
-	if err := r.Main.Launch(kernel, r.OneBlock(), p.Bytes()); err != nil {
-		return err
-	}
-	return r.Main.Record(rec.start)
 }
 
 // recorder holds what a recorded call writes. Its memory has the stamp, in the space of one record, and then the records.
@@ -194,8 +112,8 @@ func (c *recorder) read(s cudart.Stream) (Recording, error) {
 	if err := s.Download(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), c.bytes()), c.memory); err != nil {
 		return Recording{}, fmt.Errorf("fetching the times of tiles: %w", err)
 	}
-	stamp := *(*uint64)(unsafe.Pointer(&all[0]))
-	recording := Recording{Start: stamp, Tiles: all[1:]}
+	start := *(*uint64)(unsafe.Pointer(&all[0]))
+	recording := Recording{Start: start, Tiles: all[1:]}
 	for _, t := range c.copies {
 		begin, err := t.begin.Since(c.start)
 		if err != nil {
@@ -205,7 +123,7 @@ func (c *recorder) read(s cudart.Stream) (Recording, error) {
 		if err != nil {
 			return recording, fmt.Errorf("timing a copy: %w", err)
 		}
-		t.Begin = stamp + uint64(max(begin, 0)/time.Nanosecond)
+		t.Begin = start + uint64(max(begin, 0)/time.Nanosecond)
 		t.End = t.Begin + uint64(length/time.Nanosecond)
 		recording.Copies = append(recording.Copies, t.CopyTimes)
 	}

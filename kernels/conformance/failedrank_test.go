@@ -16,8 +16,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// waysToFuse are a fused call of each kind: what is gathered, pushed, and copied.
-func waysToFuse(p matmul.Problem, world int) (all []matmulCall) {
+// fusedKinds are a fused call of each kind: what is gathered, pushed, and copied.
+func fusedKinds(p matmul.Problem, world int) (all []matmulCall) {
 	for _, o := range matmul.Operations() {
 		names := []string{"fused"}
 		if o.Reduces {
@@ -50,24 +50,24 @@ const untouched = 0xff
 func TestFailedRankSendsNothing(t *testing.T) {
 	const world, columns = 2, 256
 	p := matmul.Problem{M: 2 * world, N: 8 * columns, K: 8, DType: collective.Half}
-	for _, first := range waysToFuse(p, world) {
+	for _, first := range fusedKinds(p, world) {
 		for _, major := range []int{8, 9} {
 			t.Run(fmt.Sprintf("%s %s on %d.0", first.operation.Name, first.algorithm.Name, major), func(t *testing.T) {
 				t.Parallel() // they mostly wait
-				f := failing{calls: slices.Insert(waysToFuse(p, world), 0, first), missed: collective.Products}
+				f := failing{calls: slices.Insert(fusedKinds(p, world), 0, first), missed: collective.Products}
 				if first.operation.Gathers {
 					f.missed = collective.EndBarrier
 				}
 				g := groupFor(world, sim.New(1, sim.Options{Major: major}), f.calls)
 				g.timeout = time.Second
-				g.run(t, f.story)
+				g.run(t, f.task)
 			})
 		}
 	}
 }
 
-// story has rank 1 come when rank 0 has given up.
-func (f failing) story(m *member) error {
+// task has rank 1 come when rank 0 has given up.
+func (f failing) task(m *member) error {
 	r, err := newRunner(m)
 	if err != nil {
 		return err

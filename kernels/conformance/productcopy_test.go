@@ -28,7 +28,7 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 
 // Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, three times as many
 // among more than two ranks if sums go everywhere, and launches do not block; else kernels push them.
-func TestProductsAreSentAsSuits(t *testing.T) {
+func TestProductsAreCopiedOrPushed(t *testing.T) {
 	const tile = 128
 	for _, c := range []struct {
 		world               int
@@ -116,21 +116,21 @@ func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 
 // When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
 // does not ask whether the peers have begun.
 func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
-	for seed := range uint64(4) {
+	for _, seed := range seeds(4, 0, 3) {
 		world := 2 + int(seed/2)
 		p := matmul.Problem{M: 2 * int64(world), N: 8, K: 8, DType: collective.Half}
 		var calls []matmulCall
 		for _, c := range slices.Concat(fusedCalls(p, world, seed), fusedCalls(p, world, seed+1)) {
 			if c.operation.Reduces {
-				calls = append(calls, thenSpoilStaging(c))
+				calls = append(calls, thenOverwriteStaging(c))
 			}
 		}
 		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 8 + int(seed%2), Seed: seed + 1}), [][]matmulCall{calls})
 	}
 }
 
-// thenSpoilStaging is a call that writes over its staging when it has ended.
-func thenSpoilStaging(c matmulCall) matmulCall {
+// thenOverwriteStaging is a call that writes over its staging when it has ended.
+func thenOverwriteStaging(c matmulCall) matmulCall {
 	a, enqueue := *c.algorithm, c.algorithm.Enqueue
 	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
 		err := enqueue(r, call)
@@ -147,7 +147,7 @@ func TestAllChunksAreTakenBeforeACallEnds(t *testing.T) {
 	t.Parallel() // it mostly waits
 	p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}
 	i := slices.IndexFunc(copiedCalls(p, world), func(c matmulCall) bool { return c.operation.Scatters })
-	c := thenSpoilStaging(copiedCalls(p, world)[i])
+	c := thenOverwriteStaging(copiedCalls(p, world)[i])
 	groupFor(world, sim.New(1, sim.Options{Major: major}), []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil || m.rank > 0 {
@@ -197,7 +197,7 @@ func runWithGate(m *member, r *matmul.Runner, c matmulCall, after time.Duration)
 
 // copiedCalls are one of each operation whose products are copied.
 func copiedCalls(p matmul.Problem, world int) []matmulCall {
-	return slices.DeleteFunc(waysToFuse(p, world), func(c matmulCall) bool { return c.algorithm.Name != "fused_copy" })
+	return slices.DeleteFunc(fusedKinds(p, world), func(c matmulCall) bool { return c.algorithm.Name != "fused_copy" })
 }
 
 // Ranks whose shard has no rows get parts without any, which are counted all the same where they are copied.

@@ -1,0 +1,15 @@
+package matmul
+
+import (
+	"sync"
+)
+
+// GEMMs lists all GEMMs, the preferred one first. Of the GEMMs of one name the one with the least Cost is taken. The list is
+// made once; callers do not change it.
+var GEMMs = sync.OnceValue(func() []*GEMM {
+	var all []*GEMM
+	for _, columns := range wgmmaWidths() {
+		all = append(all, wgmmaGEMM(columns))
+	}
+	return append(all, mmaGEMM(), naiveGEMM())
+})
