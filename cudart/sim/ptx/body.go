@@ -7,6 +7,7 @@ import "strings"
 type body struct {
 	*Function
 	check    bool // only the syntax is wanted: no tree is made
+	call     bool // the instruction is a call, whose brackets hold lists
 	scopes   []*scope
 	tables   map[string][]string // .branchtargets lists by label
 	names    map[string]int      // how many variables have a name
