@@ -73,8 +73,9 @@ type Device interface {
 	// map can use it. It needs compute capability 9.0: else ErrNotSupported.
 	EncodeTensorMap(m TensorMap) ([TensorMapBytes]byte, error)
 
-	// LoadModule compiles PTX text. The name appears in errors, which are ErrInvalidPTX,
-	// ErrUnsupportedPTX or ErrNoBinaryForGPU where the text is at fault. The caller unloads the module.
+	// LoadModule loads PTX text. The name appears in errors, which are ErrInvalidPTX,
+	// ErrUnsupportedPTX or ErrNoBinaryForGPU where the text is at fault. A driver compiles all kernels; the
+	// simulator compiles each when Module.Kernel finds it. The caller unloads the module.
 	LoadModule(name string, ptx []byte) (Module, error)
 
 	// NewStream makes a stream that waits for no other stream. The caller closes it.
@@ -98,8 +99,12 @@ type HostBuffer interface {
 
 // Module is loaded PTX.
 type Module interface {
-	// Kernel finds an entry point by its name in the PTX. The error is ErrNotFound where there is none.
+	// Kernel finds an entry point by its name in the PTX. The error is ErrNotFound where there is none, and
+	// ErrInvalidPTX where the simulator lacks something that the kernel needs.
 	Kernel(entry string) (Kernel, error)
+	// Global finds a .global or .const variable by its name in the PTX: its address, and its size in bytes.
+	// The error is ErrNotFound where there is none. The variable lives as long as the module.
+	Global(name string) (DevicePtr, int64, error)
 	// Unload ends the use of the module and its kernels, when all launches of them are complete.
 	Unload() error
 }

@@ -26,6 +26,7 @@ type api struct {
 	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync, memsetD8   dl.Func
 	ipcGetMemHandle, ipcOpenMemHandle, ipcCloseMemHandle          dl.Func
 	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
+	moduleGetGlobal                                               dl.Func
 	funcGetAttribute, funcSetAttribute, funcGetParamInfo          dl.Func
 	launchKernel, launchKernelEx                                  dl.Func
 	tensorMapEncodeTiled                                          dl.Func
@@ -114,6 +115,7 @@ func (a *api) coreBindings() []dl.Binding {
 		dl.Required(&a.moduleLoadDataEx, "cuModuleLoadDataEx"),
 		dl.Required(&a.moduleUnload, "cuModuleUnload"),
 		dl.Required(&a.moduleGetFunction, "cuModuleGetFunction"),
+		dl.Required(&a.moduleGetGlobal, "cuModuleGetGlobal_v2"),
 		dl.Required(&a.funcGetAttribute, "cuFuncGetAttribute"),
 		dl.Required(&a.funcSetAttribute, "cuFuncSetAttribute"),
 		dl.Optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4

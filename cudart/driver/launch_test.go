@@ -26,6 +26,11 @@ func TestModules(t *testing.T) {
 
 	_, err = m.Kernel("missing")
 	wantCode(t, err, cudart.ErrNotFound, "finding kernel missing in module allreduce")
+	if at, size, err := m.Global("table"); at != 0x7000 || size != 24 || err != nil {
+		t.Errorf("a variable is at %#x with %d bytes, %v; want 0x7000 with 24", at, size, err)
+	}
+	_, _, err = m.Global("missing")
+	wantCode(t, err, cudart.ErrNotFound, "finding variable missing in module allreduce")
 	if _, err = m.Kernel("two"); err == nil || !strings.Contains(err.Error(), "more than one") {
 		t.Errorf("kernel with two parameters: %v", err)
 	}

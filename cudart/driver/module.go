@@ -113,6 +113,21 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	return k, nil
 }
 
+// Global asks for the address and the size of a variable.
+func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
+	var (
+		a    = m.dev.api
+		ptr  cudart.DevicePtr
+		size uint64
+		text = dl.Bytes(name)
+	)
+	err := a.call(a.moduleGetGlobal, uintptr(unsafe.Pointer(&ptr)), uintptr(unsafe.Pointer(&size)), m.handle, uintptr(unsafe.Pointer(&text[0])))
+	if err != nil {
+		return 0, 0, fmt.Errorf("finding variable %s in module %s: %w", name, m.name, err)
+	}
+	return ptr, int64(size), nil
+}
+
 func (k *kernel) Name() string { return k.name }
 
 // paramBytes asks for the size of a function's only parameter.

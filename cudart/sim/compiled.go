@@ -10,13 +10,12 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// compiled is what has become of PTX: a program, or an error of its parser or
-// its compiler. Devices share it.
+// compiled is what has become of PTX: a program, whose kernels are compiled when a device asks for them, or an
+// error. Devices share it.
 type compiled struct {
-	header  *ptx.Module // without the entries
+	header  *ptx.Module
 	program *exec.Program
-	invalid error // what the parser says
-	refused error // what the compiler says
+	invalid error // what the parser says, or what is wrong with the variables
 }
 
 // source identifies PTX text, and the name by which errors call it.
@@ -38,8 +37,8 @@ func newCompilations(size int) *lru.Cache[source, func() *compiled] {
 	return cache
 }
 
-// compile parses and compiles text, which may not change later, unless it was
-// compiled before. Callers that come meanwhile wait for the first one.
+// compile parses text, which may not change later, unless that was done
+// before. Callers that come meanwhile wait for the first one.
 func compile(name string, text []byte) *compiled {
 	key := source{name, sha256.Sum256(text)}
 	if once, ok := compilations.Get(key); ok {
@@ -57,7 +56,6 @@ func newCompiled(name string, text []byte) *compiled {
 	if err != nil {
 		return &compiled{invalid: err}
 	}
-	program, err := exec.Compile(parsed)
-	parsed.Entries = nil // large, and compiled by now
-	return &compiled{header: parsed, program: program, refused: err}
+	program, err := exec.Load(parsed)
+	return &compiled{header: parsed, program: program, invalid: err}
 }

@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"sync"
 	"testing"
+
+	"gpurun/cudart"
 )
 
 // PTX is compiled once, however many devices load it at a time, for as long as
@@ -33,14 +36,23 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
+// loadKernel loads PTX and looks up a kernel.
+func loadKernel(d cudart.Device, text, entry string) error {
+	m, err := d.LoadModule("test.ptx", []byte(text))
+	if err != nil {
+		return err
+	}
+	_, err = m.Kernel(entry)
+	return cmp.Or(err, m.Unload())
+}
+
 // What could not be read or compiled once cannot be the next time, for the same
 // reason.
 func TestNotCompiledTwice(t *testing.T) {
 	for _, body := range []string{"@", "nonsense.u32 1;"} {
 		text := []byte(".version 7.8\n.target sm_80\n.address_size 64\n.entry k { " + body + " ret; }")
 		first, second := openWith(t, Options{}), openWith(t, Options{})
-		_, err := first.LoadModule("bad.ptx", text)
-		_, again := second.LoadModule("bad.ptx", text)
+		err, again := loadKernel(first, string(text), "k"), loadKernel(second, string(text), "k")
 		if err == nil || again == nil || err.Error() != again.Error() {
 			t.Errorf("%s: loading it failed with %v, and then with %v", body, err, again)
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type Device struct {
 	made   int           // streams so far; the owner's
 	// released is what kernels have released to the device alone; the streams' goroutine's.
 	gpuScope exec.GPUScopeStores
+	heap     *exec.Heap // for malloc in kernels; nil until a kernel needs it
+	output   *prefixed  // of printf in kernels
 
 	mu      sync.Mutex
 	streams []*stream // those that are not over; replaced and never changed
@@ -40,6 +43,7 @@ func newDevice(info cudart.Info, memory int64, seed uint64) *Device {
 		info: info, memory: newMemory(memory), start: time.Now(), seed: seed,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
+	d.output = &prefixed{to: os.Stderr, prefix: fmt.Sprintf("[device %d] ", info.Ordinal)}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	return d
 }

@@ -318,7 +318,7 @@ func TestLoadModuleErrors(t *testing.T) {
 		"instruction": {head + "nosuch.f32 %r1, %r1; }", cudart.ErrInvalidPTX},
 		"target":      {strings.Replace(head, "sm_80", "sm_103a", 1) + "ret; }", cudart.ErrNoBinaryForGPU},
 	} {
-		if _, err := d.LoadModule(name, []byte(tt.text)); !isResult(err, tt.code) {
+		if err := loadKernel(d, tt.text, "k"); !isResult(err, tt.code) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.code)
 		}
 	}

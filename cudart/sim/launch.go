@@ -28,6 +28,10 @@ func (l *launch) config() exec.Config {
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
 		TensorCores: tensorcore.Of(d.info.Major),
 		Stop:        func() bool { return d.stop.Err() != nil },
+		Output:      d.output,
+	}
+	if l.kernel.code.UsesHeap() {
+		cfg.Heap = d.heap
 	}
 	if l.kernel.module.image != nil {
 		cfg.Image = l.kernel.module.image.base

@@ -1,15 +1,14 @@
 package sim
 
 import (
+	"errors"
+
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
 	"gpurun/cudart/sim/ptx"
 )
 
-// The newest PTX that the simulator knows.
-const isaMajor, isaMinor = 9, 0
-
-// module is compiled PTX with its variables in device memory.
+// module is loaded PTX with its variables in device memory.
 type module struct {
 	device   *Device
 	name     string
@@ -18,8 +17,8 @@ type module struct {
 	unloaded bool
 }
 
-// LoadModule parses and compiles PTX, all of it: an instruction that the
-// simulator lacks is an error here and not when a kernel reaches it.
+// LoadModule parses PTX. What is no PTX is an error here. What the simulator lacks is an error when a
+// kernel that needs it is looked up, so that the other kernels of the module can run.
 //
 // PTX for sm_90a and sm_100a loads too. A GPU takes such targets only where
 // they name its own compute capability, and the simulator wherever they are not
@@ -30,30 +29,29 @@ func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
 		return nil, err
 	}
 	c := compile(name, text)
-	if c.invalid != nil {
+	if c.header == nil {
 		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.invalid)
 	}
 	if err := d.checkTarget(op, c.header); err != nil {
 		return nil, err
 	}
-	if c.refused != nil {
-		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.refused)
+	if c.invalid != nil {
+		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.invalid)
 	}
 	m := &module{device: d, name: name, program: c.program}
 	return m, m.place()
 }
 
 func (d *Device) checkTarget(op string, m *ptx.Module) error {
-	switch {
-	case m.Major > isaMajor || m.Major == isaMajor && m.Minor > isaMinor:
-		return failure(op, cudart.ErrUnsupportedPTX, "%s is PTX %d.%d, and the simulator knows PTX up to %d.%d",
-			m.Name, m.Major, m.Minor, isaMajor, isaMinor)
-	case m.SM > 10*d.info.Major+d.info.Minor:
+	if reason := exec.CheckVersion(m); reason != "" {
+		return failure(op, cudart.ErrUnsupportedPTX, "%s", reason)
+	}
+	if m.SM > 10*d.info.Major+d.info.Minor {
 		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
 			m.Name, m.Target, d.info.Major, d.info.Minor)
-	case m.Feature != "" && m.Target != "sm_90a" && m.Target != "sm_100a":
-		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s; of the specific targets the simulator takes sm_90a and sm_100a",
-			m.Name, m.Target)
+	}
+	if reason := exec.CheckTarget(m); reason != "" {
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s", reason)
 	}
 	return nil
 }
@@ -69,16 +67,39 @@ func (m *module) place() error {
 		return failedBy("allocating the variables of "+m.name, err)
 	}
 	m.image = a
-	return m.program.WriteImage(a.data, a.base)
+	m.program.WriteImage(a.data, a.base)
+	return nil
 }
 
-// Kernel finds an entry point.
+// Kernel finds an entry point and compiles it, unless that was done before. The error is ErrInvalidPTX where
+// the simulator lacks something that the kernel or a function needs which it may call.
 func (m *module) Kernel(entry string) (cudart.Kernel, error) {
-	k, ok := m.program.Kernel(entry)
-	if !ok || m.unloaded {
-		return nil, failure("finding a kernel", cudart.ErrNotFound, "%s has no kernel %s", m.name, entry)
+	const op = "finding a kernel"
+	if m.unloaded {
+		return nil, failure(op, cudart.ErrNotFound, "%s is unloaded", m.name)
+	}
+	k, err := m.program.Kernel(entry)
+	switch {
+	case errors.Is(err, exec.ErrNoKernel):
+		return nil, failure(op, cudart.ErrNotFound, "%s has no kernel %s", m.name, entry)
+	case err != nil:
+		return nil, failure("compiling kernel "+entry, cudart.ErrInvalidPTX, "%v; gpurun inspect shows which kernels the simulator can run", err)
+	}
+	if k.UsesHeap() {
+		if err := m.device.makeHeap(); err != nil {
+			return nil, err
+		}
 	}
 	return &kernel{module: m, code: k}, nil
+}
+
+// Global finds a variable.
+func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
+	at, size, ok := m.program.Variable(name)
+	if !ok || m.unloaded {
+		return 0, 0, failure("finding a variable", cudart.ErrNotFound, "%s has no .global or .const variable %s", m.name, name)
+	}
+	return cudart.DevicePtr(m.image.base + uint64(at)), size, nil
 }
 
 // Unload waits for all work on the device and frees the module's variables.

@@ -108,12 +108,14 @@ func (f *kernelTask) turn() (progress bool, err error) {
 		r := f.active[i]
 		state, err := r.grid.Turn(quantum)
 		if err != nil {
+			r.device.output.flush()
 			return false, r.failed(err)
 		}
 		progress = progress || state != exec.Idle
 		if state == exec.Done {
 			r.done = true
 			r.device.count(r.grid.Stats())
+			r.device.output.flush()
 			f.active = append(f.active[:i], f.active[i+1:]...)
 		}
 	}

@@ -168,7 +168,7 @@ func TestDependentLaunchNeedsTheHardware(t *testing.T) {
 		t.Errorf("capability 8.9: %v", err)
 	}
 	const text = ".version 7.8\n.target sm_80\n.address_size 64\n.entry k { griddepcontrol.wait; ret; }"
-	if _, err := d.LoadModule("old.ptx", []byte(text)); !isResult(err, cudart.ErrInvalidPTX) {
+	if err := loadKernel(d, text, "k"); !isResult(err, cudart.ErrInvalidPTX) {
 		t.Errorf("griddepcontrol for sm_80: %v", err)
 	}
 }

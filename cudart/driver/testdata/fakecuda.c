@@ -575,6 +575,17 @@ int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name)
 	return 0;
 }
 
+int cuModuleGetGlobal_v2(uintptr_t *address, size_t *bytes, uintptr_t module, const char *name)
+{
+	ENTER(" %s", name);
+	LIVE(MODULE, module);
+	if (!strcmp(name, "missing"))
+		return NOT_FOUND;
+	*address = 0x7000;
+	*bytes = 24;
+	return 0;
+}
+
 int cuFuncGetAttribute(int *value, int attribute, uintptr_t function)
 {
 	LIVE(FUNCTION, function);

@@ -72,7 +72,8 @@ func newWarp(b *block, index int) *warp {
 		live:       uint32(widthMask(min(32, g.cfg.Threads-32*index))),
 	}
 	if g.kernel.local > 0 {
-		w.local = zeroed(32 * g.kernel.local)
+		w.localSize = g.kernel.local
+		w.local = zeroed(32 * w.localSize)
 	}
 	for _, k := range g.kernel.presets {
 		w.fill(k)

@@ -14,13 +14,14 @@ const (
 	maxLocal     = 512 << 10 // bytes per thread
 )
 
-// compiler compiles one entry. Operand errors are kept in err, where compile
+// compiler compiles the code of a kernel, or of a function for a kernel. Operand errors are kept in err, where compile
 // looks after each instruction, so that the code that builds an op reads
 // without interruption.
 type compiler struct {
 	program *Program
-	entry   *ptx.Entry
-	kernel  *Kernel
+	entry   *ptx.Function
+	kernel  *Kernel // that of a function holds its code alone, until it is linked
+	unit    *unit
 
 	in    *ptx.Inst // the instruction being compiled
 	mods  []string  // its modifiers that have not been taken yet
@@ -28,10 +29,10 @@ type compiler struct {
 	err   error
 	wide  bool // a source of in is a register wider than its type
 
-	params map[string]int64 // offsets by name
+	params map[string]int64 // offsets by name; a kernel's own parameters
 	shared map[string]int64
-	local  map[string]int64
-	preds  map[int]int32 // ptx register to predicate index
+	local  map[string]int64 // variables in local memory; a function's parameters, too
+	preds  map[int]int32    // ptx register to predicate index
 	consts map[constant]int32
 	refs   []ref
 
@@ -48,35 +49,21 @@ type ref struct {
 }
 
 func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
-	c := &compiler{
-		program: p, entry: e,
-		kernel: &Kernel{Name: e.Name, MaxThreads: e.MaxThreads, Cluster: e.Cluster, MaxCluster: e.MaxCluster, module: p.module.Name},
-		preds:  map[int]int32{}, consts: map[constant]int32{},
-	}
-	if err := c.layout(); err != nil {
+	k := &Kernel{Name: e.Name, MaxThreads: e.MaxThreads, Cluster: e.Cluster, MaxCluster: e.MaxCluster, module: p.module.Name, program: p}
+	l := &linker{program: p, kernel: k, byName: map[string]*unit{}}
+	if err := l.collect(&e.Function); err != nil {
 		return nil, err
 	}
-	if len(e.Regs) > maxRegisters {
-		return nil, &ptx.Error{Module: p.module.Name, Line: e.Line, Text: e.Name, Reason: "the kernel has too many registers"}
+	if err := l.layout(); err != nil {
+		return nil, err
 	}
-	// Ops are addressed by refs, so the slice must not move.
-	c.kernel.code = make([]op, len(e.Body)+1)
-	for i := range e.Body {
-		c.index, c.in = i, &e.Body[i]
-		if err := c.compile(&c.kernel.code[i]); err != nil {
+	for _, u := range l.units {
+		if err := u.compile(l); err != nil {
 			return nil, err
 		}
 	}
-	// Running off the end is a return.
-	end := &ptx.Inst{Line: e.Line, Text: "end of " + e.Name, Op: "ret"}
-	c.kernel.code[len(e.Body)] = op{kind: opControl, guard: -1, control: exitLanes, inst: end}
-	c.keepAsync()
-	c.allocate()
-	c.name()
-	c.kernel.findRuns()
-	c.kernel.async = asyncRegisters(c.asyncs)
-	c.kernel.preds = len(c.preds) + 1 // predicate 0 is always false
-	return c.kernel, nil
+	l.link()
+	return k, nil
 }
 
 // compile compiles the current instruction and complains about any modifier
@@ -102,8 +89,8 @@ func (c *compiler) compile(o *op) error {
 func (c *compiler) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = &ptx.Error{
-			Module: c.program.module.Name, Line: c.in.Line, Text: c.in.Text,
-			Reason: fmt.Sprintf(format, args...),
+			Module: c.program.module.Name, Line: c.in.Line, Text: c.in.Source(),
+			Reason: fmt.Sprintf(format, args...), Source: c.program.source(c.entry, c.in),
 		}
 	}
 }
@@ -151,61 +138,4 @@ func (c *compiler) takeSpace() ptx.Space {
 		}
 	}
 	return ptx.Generic
-}
-
-// layout gives every parameter and variable its offset.
-func (c *compiler) layout() error {
-	c.params, c.shared, c.local = map[string]int64{}, map[string]int64{}, map[string]int64{}
-	var params, shared, local int64
-	place := func(offsets map[string]int64, v *ptx.Var, end *int64) {
-		*end = align(*end, int64(v.Align))
-		offsets[v.Name] = *end
-		*end += v.Size
-	}
-	for _, v := range c.entry.Params {
-		place(c.params, v, &params)
-	}
-	var dynamic []*ptx.Var
-	for _, v := range slices.Concat(c.program.module.Vars, c.entry.Vars) {
-		switch {
-		case v.Space == ptx.Shared && v.Extern:
-			dynamic = append(dynamic, v)
-		case v.Space == ptx.Shared:
-			if c.mentions(v.Name) {
-				place(c.shared, v, &shared)
-			}
-		case v.Space == ptx.Local:
-			place(c.local, v, &local)
-		}
-	}
-	if params > maxParams || shared > MaxSharedBytes || local > maxLocal {
-		return &ptx.Error{
-			Module: c.program.module.Name, Line: c.entry.Line, Text: c.entry.Name,
-			Reason: fmt.Sprintf("%d bytes of parameters, %d of shared and %d of local memory are more than a GPU has", params, shared, local),
-		}
-	}
-	start := int64(16)
-	for _, v := range dynamic {
-		start = max(start, int64(v.Align))
-	}
-	c.kernel.dynamic = int(align(shared, start))
-	for _, v := range dynamic {
-		c.shared[v.Name] = int64(c.kernel.dynamic)
-	}
-	c.kernel.ParamBytes, c.kernel.Shared, c.kernel.local = int(params), int(shared), int(align(local, 16))
-	return nil
-}
-
-// mentions reports whether the kernel uses a variable; shared variables of
-// other kernels take no space in this one.
-func (c *compiler) mentions(name string) bool {
-	uses := func(o ptx.Operand) bool { return o.Kind == ptx.Symbol && o.Name == name }
-	for i := range c.entry.Body {
-		for _, arg := range c.entry.Body[i].Args {
-			if uses(arg) || slices.ContainsFunc(arg.Elems, uses) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -125,10 +125,11 @@ func (c *compiler) immediate(o ptx.Operand, t ptx.Type) uint64 {
 // address is a variable's address within its own state space.
 func (c *compiler) address(o ptx.Operand) (constant, bool) {
 	offset := uint64(o.Offset)
-	for _, space := range []map[string]int64{c.params, c.local} {
-		if at, ok := space[o.Name]; ok {
-			return constant{value: uint64(at) + offset}, true
-		}
+	if at, ok := c.params[o.Name]; ok {
+		return constant{value: uint64(at) + offset}, true
+	}
+	if at, ok := c.local[o.Name]; ok {
+		return constant{value: uint64(at) + offset, frame: !c.unit.kernel}, true
 	}
 	if at, ok := c.shared[o.Name]; ok {
 		return constant{value: uint64(at) + offset, shared: true}, true
@@ -136,7 +137,10 @@ func (c *compiler) address(o ptx.Operand) (constant, bool) {
 	if at, ok := c.program.image[o.Name]; ok {
 		return constant{value: uint64(at) + offset, image: true}, true
 	}
-	c.fail("%q is not defined", o.Name)
+	if f, ok := c.program.module.Function(o.Name); ok && f.Defined {
+		return constant{value: functionAddress(f) + offset}, true
+	}
+	c.undefined(o.Name)
 	return constant{}, false
 }
 
@@ -168,7 +172,7 @@ func (c *compiler) predicate(reg int) int32 {
 	}
 	p, ok := c.preds[reg]
 	if !ok {
-		p = int32(len(c.preds)) + 1
+		p = int32(len(c.preds)) + c.unit.preds[0]
 		c.preds[reg] = p
 	}
 	return p

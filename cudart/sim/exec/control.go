@@ -35,7 +35,7 @@ func (c *compiler) branchTable(o *op) {
 			groups[index] |= 1 << lane
 		}
 		for index, lanes := range groups {
-			w.pushPath(path{pc: int32(o.table[index]), mask: lanes})
+			w.pushPath(path{pc: int32(o.table[index]), mask: lanes, depth: w.current.depth})
 		}
 		return suspended, nil
 	}
@@ -55,11 +55,15 @@ func exitLanes(w *warp, _ *op, mask uint32) (verdict, error) {
 	return finished, nil
 }
 
-// leave compiles ret and exit of a kernel.
-func (c *compiler) leave(o *op) {
-	c.args(0)
+// end compiles exit, and ret, which ends the threads in a kernel and the call in a function.
+func (c *compiler) end(o *op) {
 	c.take("uni")
+	c.args(0)
 	o.kind, o.control = opControl, exitLanes
+	if c.in.Op == "ret" {
+		o.control = c.unit.returns()
+		c.useResults()
+	}
 }
 
 // profilerEvent compiles pmevent, which only a profiler would see.

@@ -4,6 +4,7 @@ package exec
 type path struct {
 	pc      int32
 	mask    uint32
+	depth   int32 // of calls
 	state   pathState
 	barrier int // the barrier that a path in state atBarrier waits at
 
@@ -35,12 +36,28 @@ func (w *warp) wakeSpinning() {
 	}
 }
 
-// selectPath makes the runnable path with the lowest program counter the current one, and merges the
-// paths at the same program counter into it. ok is false where none is runnable.
+// before reports whether a path runs before another: in a deeper call, so that the lanes of a call are
+// together again when it has ended, or at a lower program counter.
+func (s *path) before(t *path) bool {
+	if s.depth != t.depth {
+		return s.depth > t.depth
+	}
+	return s.pc < t.pc
+}
+
+// joins reports whether a path is merged into another at the same program counter. In calls of another depth
+// that is only a path which waits for lanes at a .sync instruction. The lanes of a path may have been called
+// from different places: each lane has a stack of its own.
+func (s *path) joins(t *path) bool {
+	return s.depth == t.depth && s.state != atBarrier || s.state == reconverging
+}
+
+// selectPath makes the runnable path that is before all others the current one, and merges those that
+// join it. ok is false where none is runnable.
 func (w *warp) selectPath() bool {
 	best := -1
-	for i, s := range w.paths[:w.others] {
-		if s.state == runnable && (best < 0 || s.pc < w.paths[best].pc) {
+	for i := range w.paths[:w.others] {
+		if s := &w.paths[i]; s.state == runnable && (best < 0 || s.before(&w.paths[best])) {
 			best = i
 		}
 	}
@@ -51,7 +68,7 @@ func (w *warp) selectPath() bool {
 	w.removePath(best)
 	for i := w.others - 1; i >= 0; i-- {
 		s := &w.paths[i]
-		if s.pc == w.current.pc && s.state != atBarrier {
+		if s.pc == w.current.pc && s.joins(&w.current) {
 			w.current.mask |= s.mask
 			w.removePath(i)
 		}
@@ -89,12 +106,12 @@ func (w *warp) pushPath(s path) {
 	w.others++
 }
 
-// reconvergencePC is the lowest program counter of a path ahead of the current one, which stops there
+// reconvergencePC is the lowest program counter of a path ahead of the current one that it may join, which stops there
 // to be merged with it.
 func (w *warp) reconvergencePC() int32 {
 	ahead := int32(1<<31 - 1)
-	for _, s := range w.paths[:w.others] {
-		if s.pc > w.current.pc {
+	for i := range w.paths[:w.others] {
+		if s := &w.paths[i]; s.pc > w.current.pc && (s.depth == w.current.depth || s.state == reconverging) {
 			ahead = min(ahead, s.pc)
 		}
 	}

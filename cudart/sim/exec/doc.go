@@ -5,6 +5,10 @@
 //
 //	doc, program, op, compile*       PTX to ops: operands, register allocation
 //	table*                           which instructions there are, by section of the PTX ISA
+//	link, layout, image, target      a kernel with the functions that it calls; variables
+//	call*, alloca                    calls and the stack
+//	external, heap, printf*          functions of the system: assert, printf, malloc
+//	fault, origin                    errors of kernels, and where in the source they are
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
@@ -25,6 +29,11 @@
 // the lanes that are there. The path with the lowest program counter runs first, and paths at the same
 // program counter are merged. A path that spins lets the others run, so that a lane may wait for
 // another lane of its own warp, as on GPUs since Volta.
+//
+// A kernel is compiled when it is looked up, with the functions that it may call. Each of them has
+// registers of its own in the warp's file, and for each call a frame in local memory. A lane has a stack of
+// the places to return to. Paths in deeper calls run first, so that lanes are together again when their
+// calls have ended.
 //
 // Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
 // when it takes a backward branch after polling the same values as before the last one. A warp that
@@ -71,6 +80,7 @@ const (
 	sharedWindow = 1 << RegionShift
 	localWindow  = 2 << RegionShift
 	paramWindow  = 3 << RegionShift
+	codeWindow   = 4 << RegionShift // addresses of functions
 )
 
 // Memory gives the executor access to device memory.

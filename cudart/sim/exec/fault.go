@@ -16,9 +16,11 @@ const (
 	IllegalInstruction // an operand that the instruction does not allow
 	Trap
 	Deadlock
+	StackOverflow
+	AssertionFailed
 )
 
-var faultNames = [...]string{"illegal address", "misaligned address", "illegal instruction", "trap", "deadlock"}
+var faultNames = [...]string{"illegal address", "misaligned address", "illegal instruction", "trap", "deadlock", "stack overflow", "assertion failed"}
 
 func (k FaultKind) String() string { return faultNames[k] }
 
@@ -32,11 +34,22 @@ type Fault struct {
 	Line   int    // in the module's PTX
 	Text   string // the instruction
 	Reason string
+	// Function is the device function that the thread was in, or "".
+	Function string
+	// Source is the line of the source that the PTX was made of, such as "kernel.cu:12", or "".
+	Source string
 }
 
 func (f *Fault) Error() string {
-	return fmt.Sprintf("%s: %s in kernel %s, block %d, thread %d, at %s:%d: %q",
-		f.Kind, f.Reason, f.Kernel, f.Block, f.Thread, f.Module, f.Line, f.Text)
+	in, source := "kernel "+f.Kernel, ""
+	if f.Function != "" {
+		in = fmt.Sprintf("function %s of kernel %s", f.Function, f.Kernel)
+	}
+	if f.Source != "" {
+		source = " (" + f.Source + ")"
+	}
+	return fmt.Sprintf("%s: %s in %s, block %d, thread %d, at %s:%d%s: %q",
+		f.Kind, f.Reason, in, f.Block, f.Thread, f.Module, f.Line, source, f.Text)
 }
 
 // fault describes what a lane did at the current instruction.
@@ -46,9 +59,11 @@ func (w *warp) fault(kind FaultKind, lane int, format string, args ...any) error
 
 // faultAt describes what a lane did at an instruction.
 func (w *warp) faultAt(in *ptx.Inst, kind FaultKind, lane int, format string, args ...any) error {
+	fn, source := w.grid.kernel.origin(w.current.pc, in)
 	return &Fault{
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
 		Block: w.block.index, Thread: w.thread(lane),
-		Line: in.Line, Text: in.Text, Reason: fmt.Sprintf(format, args...),
+		Line: in.Line, Text: in.Source(), Reason: fmt.Sprintf(format, args...),
+		Function: fn, Source: source,
 	}
 }

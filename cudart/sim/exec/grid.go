@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,10 @@ type Config struct {
 	Memory          Memory
 	Clock           Clock
 	TensorCores     tensorcore.Model // the arithmetic of mma and wgmma
+	// Heap is where malloc allocates; it must not be nil where the kernel UsesHeap.
+	Heap *Heap
+	// Output is where printf writes; nil discards the text.
+	Output io.Writer
 	// Stop, where it is not nil, is asked now and then whether to end the grid.
 	Stop func() bool
 	// PriorDone, where it is not nil, says whether the grid has completed that
@@ -130,6 +135,8 @@ func (cfg *Config) Check(k *Kernel) error {
 		return cfg.checkCluster(k)
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
 		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
+	case k.usesHeap && cfg.Heap == nil:
+		return errors.New("the kernel calls malloc, and the configuration names no heap")
 	}
 	return nil
 }

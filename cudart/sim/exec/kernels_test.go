@@ -45,6 +45,32 @@ func (c *ticks) Nanoseconds() uint64 {
 	return c.now
 }
 
+// Compile compiles all kernels of a module.
+func Compile(m *ptx.Module) (*Program, error) { return compileModule(m, false) }
+
+func compileModule(m *ptx.Module, loops bool) (*Program, error) {
+	p, err := Load(m)
+	if err != nil {
+		return nil, err
+	}
+	p.loops = loops
+	for _, e := range m.Entries {
+		if _, err := p.Kernel(e.Name); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func parseText(t testing.TB, text string) *ptx.Module {
+	t.Helper()
+	m, err := ptx.Parse("test.ptx", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func compileText(t testing.TB, text string) *Program {
 	t.Helper()
 	return compileWith(t, text, false)
@@ -53,11 +79,7 @@ func compileText(t testing.TB, text string) *Program {
 // compileWith compiles with or without assembly.
 func compileWith(t testing.TB, text string, loops bool) *Program {
 	t.Helper()
-	m, err := ptx.Parse("test.ptx", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := compileModule(m, loops)
+	p, err := compileModule(parseText(t, text), loops)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +107,9 @@ func words(values ...uint64) []byte {
 // launchKernel makes a grid with defaults for what cfg leaves out.
 func launchKernel(t testing.TB, p *Program, entry string, cfg Config) *Grid {
 	t.Helper()
-	k, ok := p.Kernel(entry)
-	if !ok {
-		t.Fatalf("no kernel %s", entry)
+	k, err := p.Kernel(entry)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if cfg.Blocks == 0 {
 		cfg.Blocks = 1

@@ -10,6 +10,7 @@ import (
 type wmmaMove struct {
 	*elementType
 	registers []int32
+	distinct  int // registers that do not repeat others
 	// place is where an element of a register lies: in which line, and where in it.
 	place func(register, element, lane int) (line, at int)
 	// together is how many elements of a register are neighbours in memory.
@@ -103,17 +104,17 @@ func (c *compiler) wmmaMoveNeeds(t *elementType, s matrixShape, what string) {
 // placeFragment says where the elements of A or B lie: along K in a line, or across. It returns the
 // elements of a line.
 func (m *wmmaMove) placeFragment(f fragment, alongK bool) (line int) {
-	n := f.registers()
-	if m.together = f.perRegister(); alongK {
+	m.distinct, m.together = f.registers(), f.perRegister()
+	if alongK {
 		m.place = func(register, element, lane int) (int, int) {
-			row, k := f.place(register%n, lane)
+			row, k := f.place(register, lane)
 			return row, k + element
 		}
 		return f.k
 	}
 	m.together = 1
 	m.place = func(register, element, lane int) (int, int) {
-		row, k := f.place(register%n, lane)
+		row, k := f.place(register, lane)
 		return k + element, row
 	}
 	return f.rows
@@ -122,6 +123,7 @@ func (m *wmmaMove) placeFragment(f fragment, alongK bool) (line int) {
 // placeAccumulators does so for C and D.
 func (m *wmmaMove) placeAccumulators(acc accumulators, rowMajor bool) (line int) {
 	per := m.perRegister()
+	m.distinct = acc.count() / per
 	if m.together = per; rowMajor == acc.transposed {
 		m.together = 1
 	}
@@ -151,8 +153,8 @@ func (m *wmmaMove) eachUnit(w *warp, o *op, register, lane int, f func(base uint
 }
 
 func (w *warp) loadFragment(o *op, m *wmmaMove) error {
-	out := make([]lanes, len(m.registers)) // the address or stride may be a destination
-	for j := range m.registers {
+	out := make([]lanes, m.distinct) // the address or stride may be a destination
+	for j := range m.distinct {
 		for lane := range 32 {
 			err := m.eachUnit(w, o, j, lane, func(base uint64, bit int) error {
 				p, err := w.pointer(o, base, lane)
@@ -167,7 +169,7 @@ func (w *warp) loadFragment(o *op, m *wmmaMove) error {
 		}
 	}
 	for j, slot := range m.registers {
-		w.regs[slot] = out[j]
+		w.regs[slot] = out[j%m.distinct]
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (w *warp) window(addr uint64, lane int) (*span, bool) {
 	case paramWindow >> RegionShift:
 		return &w.grid.params, true
 	case localWindow >> RegionShift:
-		n := w.grid.kernel.local
+		n := w.localSize
 		s := newSpan(localWindow, w.local[lane*n:(lane+1)*n])
 		return &s, n > 0
 	}
@@ -144,6 +144,9 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 func (w *warp) moveAll(o *op) (*span, bool) {
 	if w.forms[o.a]&isAffine != 0 {
 		r := w.affines[o.a].plus(affine{base: o.mem.bias})
+		if w.moveLocal(o, r) {
+			return nil, true
+		}
 		if s, ok := w.affineSpan(o, r); ok {
 			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
 			return s, true

@@ -77,6 +77,19 @@ func storeLoops(n int, size uint64) movers {
 	return movers{storeAll[uint64], storeStrided[uint64], nil}
 }
 
+// moveLocal moves the elements of all lanes if they are at one address of local memory.
+func (w *warp) moveLocal(o *op, addr affine) bool {
+	if addr.base>>RegionShift != localWindow>>RegionShift || !addr.uniform() {
+		return false
+	}
+	at, n, size := addr.base-localWindow, o.mem.bytes(), uint64(w.localSize)
+	if size < n || at > size-n || at&(n-1) != 0 {
+		return false
+	}
+	o.mem.move.strided(w, o, unsafe.Pointer(&w.local[at]), size)
+	return true
+}
+
 func loadAll[T integer](w *warp, o *op, p unsafe.Pointer) {
 	for k, slot := range o.mem.vector {
 		d, keep := &w.regs[slot], o.mem.masks[k]

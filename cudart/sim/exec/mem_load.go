@@ -63,7 +63,7 @@ func (c *compiler) load(o *op) {
 	fixed := c.has("nc")
 	order := c.takeOrder()
 	c.takePolicy()
-	space := c.takeSpace()
+	space := c.frameSpace(c.takeSpace(), c.arg(1))
 	elems := c.takeVector(0)
 	t := c.takeType()
 	c.args(2)

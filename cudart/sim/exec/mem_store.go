@@ -15,7 +15,7 @@ func (c *compiler) store(o *op) {
 	}
 	order := c.takeOrder()
 	c.takePolicy()
-	space := c.takeSpace()
+	space := c.frameSpace(c.takeSpace(), c.arg(0))
 	elems := c.takeVector(1)
 	t := c.takeType()
 	c.args(2)

@@ -177,9 +177,7 @@ func TestModuleVariables(t *testing.T) {
 }`)
 	var mem memory
 	out, image := mem.allocate(16), mem.allocate(int(p.ImageSize()))
-	if err := p.WriteImage(mem.at(image), image); err != nil {
-		t.Fatal(err)
-	}
+	p.WriteImage(mem.at(image), image)
 	g := launchKernel(t, p, "run", Config{Threads: 1, SharedBytes: 64, Params: words(out), Image: image, Memory: &mem})
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
@@ -193,7 +191,7 @@ func TestModuleVariables(t *testing.T) {
 	}
 }
 
-// What is not implemented is refused when a module is compiled, by name.
+// What is not implemented is refused when a kernel is compiled, by name.
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
 		"tcgen05.fence::before_thread_sync;":                  "tcgen05 is not implemented",
@@ -212,7 +210,7 @@ func TestRefusals(t *testing.T) {
 		"ld.global.v4.b64 {%x, %x, %y, %y}, [%data];":         "a vector of 4 .b64 is not possible",
 		"st.global.v8.b16 [%data], {1, 2, 3, 4, 5, 6, 7, 8};": "a vector of 8 .b16 is not possible",
 		"st.const.u32 [%data], %a;":                           "cannot be stored",
-		"call foo;":                                           "call is not implemented",
+		"call foo;":                                           `"foo" is not defined`,
 		"atom.global.add.u16 %a, [%data], 1;":                 "not implemented",
 		"shfl.idx.b32 %a, %b, 0, 31;":                         ".sync",
 		"cvt.rn.relu.f64.f32 %x, %a;":                         "not implemented",
@@ -247,6 +245,10 @@ func FuzzCompile(f *testing.F) {
 	f.Add(fragmentKernel("ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%d0, %d1, %d2, %d3}, [%row]; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
 	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; .entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
+	f.Add(calling(doubling+halving, callOf("twice", "%r", "%t")+"mov.u64 %x, half; pr: .callprototype (.param .b32 _) _ (.param .b32 _); { .param .b32 a; .param .b32 b; call (a), %x, (b), pr; }"))
+	f.Add(calling(".func (.reg .b32 d) f(.reg .b32 a) { .local .b8 l[8]; call (d), f, (a); ret; }", "call (%r), f, (1); alloca.u64 %x, 8; stacksave.u64 %x; stackrestore.u64 %x;"))
+	f.Add(calling(".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p); .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
+		"{ .param .b64 n; .param .b64 r; call (r), malloc, (n); call free, (r); .param .b32 c; call (c), vprintf, (n, r); }"))
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ptx.Parse("fuzz.ptx", []byte(text))
 		if err != nil {
@@ -257,14 +259,16 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		mem := memory{zeroed(1 << 16)}
-		if p.WriteImage(mem[0], FirstRegion<<RegionShift) != nil {
-			return
-		}
+		p.WriteImage(mem[0], FirstRegion<<RegionShift)
 		var disorder *rand.Rand
 		if len(text)%2 == 0 {
 			disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
 		}
-		for _, k := range p.kernels {
+		for _, compiled := range p.kernels {
+			k, err := compiled()
+			if err != nil {
+				t.Fatal(err)
+			}
 			threads := 136 // a warpgroup, and a part of a warp
 			if k.MaxThreads > 0 {
 				threads = min(threads, k.MaxThreads)
@@ -272,7 +276,7 @@ func FuzzCompile(f *testing.F) {
 			g, err := Launch(k, Config{
 				Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
 				Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
-				TensorCores: tensorcore.Of(9), Disorder: disorder,
+				TensorCores: tensorcore.Of(9), Disorder: disorder, Heap: NewHeap(FirstRegion<<RegionShift, 1<<16),
 			})
 			if err != nil {
 				continue

@@ -78,6 +78,7 @@ type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
 	shared  bool   // value is an offset in the block's shared memory
+	frame   bool   // value is an offset in the frame of the function
 	special string // such as "%tid.x"; "_" is a register that is never read
 }
 

@@ -1,23 +1,26 @@
 package exec
 
 import (
-	"encoding/binary"
-	"fmt"
+	"cmp"
+	"errors"
+	"slices"
 	"sync"
 
 	"gpurun/cudart/sim/ptx"
 	"gpurun/cudart/sim/simd"
 )
 
-// Program is a compiled module. It is immutable, and safe for concurrent use.
+// Program is a module whose kernels are compiled when they are asked for. It is safe for concurrent
+// use.
 type Program struct {
-	module  *ptx.Module // whose entries are not needed any more
-	kernels map[string]*Kernel
-	image   map[string]int64 // offset of each .global and .const variable
+	module  *ptx.Module
+	kernels map[string]func() (*Kernel, error) // each compiles once
+	image   map[string]int64                   // offset of each .global and .const variable
 	size    int64
-	loops   bool // ops are loops over lanes, also where there is assembly
-
-	opcodes map[string]instruction
+	// addressed are the functions whose address is taken, by number: those that indirect calls may find.
+	addressed []*ptx.Function
+	loops     bool // ops are loops over lanes, also where there is assembly
+	opcodes   map[string]instruction
 }
 
 // Kernel is a compiled entry point.
@@ -30,85 +33,66 @@ type Kernel struct {
 	MaxCluster int // largest cluster that it allows; 0 if it does not say
 
 	module  string
+	program *Program
+	units   []*unit // in the order of their code
 	code    []op
 	steps   []simd.Step // of the ops by assembly
 	regs    int         // registers of a warp, constants included
 	preds   int
 	presets []preset
 	async   []int32 // registers of wgmma.mma_async, in ascending order
-	local   int     // bytes of local memory per thread
+	frame   int     // bytes of local memory that the kernel itself takes, per thread
+	local   int     // and with the functions that it calls
 	dynamic int     // offset of dynamic shared memory
 
 	copiesShared bool // it has bulk copies from shared memory
+	usesHeap     bool // it calls malloc or free
 
 	spare sync.Pool // *warpMemory of warps that have exited
 }
 
-// Compile compiles every entry of a module. An instruction that the executor
-// does not implement is an error of type *ptx.Error that names it.
-func Compile(m *ptx.Module) (*Program, error) { return compileModule(m, false) }
+// maxConst is how much constant memory a module may have (CUDA programming guide, "Technical
+// Specifications per Compute Capability").
+const maxConst = 64 << 10
 
-func compileModule(m *ptx.Module, loops bool) (*Program, error) {
-	p := &Program{loops: loops, module: m, kernels: map[string]*Kernel{}, image: map[string]int64{}, opcodes: opcodes()}
-	for _, v := range m.Vars {
-		if v.Space != ptx.Global && v.Space != ptx.Const {
-			continue
-		}
-		if v.Extern {
-			return nil, varError(m, v, "an extern variable has no definition to link to")
-		}
-		p.size = align(p.size, int64(v.Align))
-		p.image[v.Name] = p.size
-		p.size += v.Size
+// ErrNoKernel is what Program.Kernel returns for a name that no entry has.
+var ErrNoKernel = errors.New("the module has no such kernel")
+
+// Load places the variables of a module. Its kernels are not compiled yet.
+func Load(m *ptx.Module) (*Program, error) {
+	p := &Program{module: m, kernels: map[string]func() (*Kernel, error){}, image: map[string]int64{}, opcodes: opcodes()}
+	if err := p.placeVariables(); err != nil {
+		return nil, err
 	}
-	for _, e := range m.Entries {
-		k, err := compileEntry(p, e)
-		if err != nil {
-			return nil, err
+	for name := range m.Addressed {
+		if f, ok := m.Function(name); ok && f.Defined {
+			p.addressed = append(p.addressed, f)
 		}
-		p.kernels[e.Name] = k
+	}
+	slices.SortFunc(p.addressed, func(a, b *ptx.Function) int { return cmp.Compare(a.Number, b.Number) })
+	for _, e := range m.Entries {
+		p.kernels[e.Name] = sync.OnceValues(func() (*Kernel, error) { return compileEntry(p, e) })
 	}
 	return p, nil
 }
 
-// Kernel finds an entry by name.
-func (p *Program) Kernel(name string) (*Kernel, bool) {
-	k, ok := p.kernels[name]
-	return k, ok
-}
-
-// ImageSize is the number of bytes that the module's variables take.
-func (p *Program) ImageSize() int64 { return p.size }
-
-// WriteImage writes the initial values of the module's variables to data,
-// which is ImageSize bytes at device address base.
-func (p *Program) WriteImage(data []byte, base uint64) error {
-	for _, v := range p.module.Vars {
-		at, ok := p.image[v.Name]
-		if !ok {
-			continue
-		}
-		elem := int64(v.Type.Width() / 8)
-		for _, d := range v.Init {
-			bits := d.Bits
-			if d.Symbol != "" {
-				off, ok := p.image[d.Symbol]
-				if !ok {
-					return varError(p.module, v, fmt.Sprintf("the initialiser names %q, which is no variable of this module", d.Symbol))
-				}
-				bits += base + uint64(off)
-			}
-			var word [8]byte
-			binary.LittleEndian.PutUint64(word[:], bits)
-			copy(data[at:at+elem], word[:])
-			at += elem
-		}
+// Kernel compiles an entry, when it is asked for the first time. The error is ErrNoKernel, or
+// a *ptx.Error that names an instruction which the executor does not implement.
+func (p *Program) Kernel(name string) (*Kernel, error) {
+	compiled, ok := p.kernels[name]
+	if !ok {
+		return nil, ErrNoKernel
 	}
-	return nil
+	return compiled()
 }
 
-func varError(m *ptx.Module, v *ptx.Var, reason string) error {
-	return &ptx.Error{Module: m.Name, Line: v.Line, Text: v.Name, Reason: reason}
+// Check compiles a kernel and forgets it: the error is that of Kernel.
+func (p *Program) Check(e *ptx.Entry) error {
+	_, err := compileEntry(p, e)
+	return err
 }
+
+// UsesHeap reports whether the kernel calls malloc or free: a launch then needs Config.Heap.
+func (k *Kernel) UsesHeap() bool { return k.usesHeap }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }

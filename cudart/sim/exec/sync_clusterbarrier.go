@@ -52,7 +52,7 @@ func waitCluster(w *warp, _ *op, mask uint32) (verdict, error) {
 	over := (w.clusterPhase ^ w.block.cluster.phase) & mask
 	w.clusterArrived &^= over
 	if rest := mask &^ over; rest != 0 {
-		w.pushPath(path{pc: w.current.pc, mask: rest, state: atBarrier, barrier: clusterBarrierID})
+		w.pushPath(path{pc: w.current.pc, mask: rest, depth: w.current.depth, state: atBarrier, barrier: clusterBarrierID})
 	}
 	if over == 0 {
 		return suspended, nil

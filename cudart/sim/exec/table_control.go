@@ -4,15 +4,14 @@ package exec
 func controlInstructions() []instruction {
 	const (
 		sums           = "all operations on 32 and 64 bits; .add on .f16 .bf16 .f16x2 .bf16x2 .f32 .f64; vectors of floats"
-		noStack        = "local memory has a fixed size; use arrays of constant length"
 		noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
 	)
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
-		{"9.7.12.5", "call", "device functions are not implemented; inline them", nil},
-		{"9.7.12.6", "ret", ".uni", (*compiler).leave},
-		{"9.7.12.7", "exit", "", (*compiler).leave},
+		{"9.7.12.5", "call", "functions of the module, direct and indirect; vprintf, malloc, free, __assertfail", (*compiler).call},
+		{"9.7.12.6", "ret", ".uni", (*compiler).end},
+		{"9.7.12.7", "exit", "", (*compiler).end},
 		{"9.7.13.1", "bar", ".sync .arrive .red; {.cta}", (*compiler).barrier},
 		{"9.7.13.1", "barrier", ".sync .arrive .red; {.cta}; .aligned; .cluster.arrive .cluster.wait", (*compiler).barrier},
 		{"9.7.13.4", "membar", ".cta .gl .sys", (*compiler).fence},
@@ -36,9 +35,9 @@ func controlInstructions() []instruction {
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
 		{"9.7.15.5", "wgmma", ".mma_async of dense matrices; .fence .commit_group .wait_group", (*compiler).matrix},
 		{"9.7.16", "tcgen05", noTensorMemory, nil},
-		{"9.7.17.1", "stacksave", noStack, nil},
-		{"9.7.17.2", "stackrestore", noStack, nil},
-		{"9.7.17.3", "alloca", noStack, nil},
+		{"9.7.17.1", "stacksave", "", (*compiler).stack},
+		{"9.7.17.2", "stackrestore", "", (*compiler).stack},
+		{"9.7.17.3", "alloca", "", (*compiler).stack},
 	}
 }
 

@@ -16,8 +16,11 @@ type warp struct {
 	preds []uint32
 	local []byte // of all lanes, one after the other
 	live  uint32 // lanes that have not exited
-	pace  int    // in disorder, how long its turns are for a while
-	spun  bool   // the path that took the last backward branch had polled nothing new
+
+	localSize int        // bytes of a lane's local memory
+	calls     *callStack // nil until the first call
+	pace      int        // in disorder, how long its turns are for a while
+	spun      bool       // the path that took the last backward branch had polled nothing new
 
 	// current is the running path; the others are paths[:others].
 	current path
@@ -167,7 +170,7 @@ func (w *warp) partial(o *op, mask uint32) {
 func (w *warp) jump(o *op, mask uint32) bool {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
 		s.mask = mask
 	}
 	backward := o.target <= s.pc
@@ -198,7 +201,7 @@ func (w *warp) jump(o *op, mask uint32) bool {
 func (w *warp) control(o *op, mask uint32) (bool, error) {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest})
+		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
 		s.mask = mask
 	}
 	w.expandOperands(o)

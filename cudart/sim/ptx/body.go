@@ -1,140 +1,95 @@
 package ptx
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
-// body is the kernel being parsed. Registers and labels belong to the scope
-// in which they are declared; inline assembly opens scopes of its own.
+// body is the function being parsed. Registers, variables and labels belong to the scope
+// in which they are declared; inline assembly and calls open scopes of their own.
 type body struct {
-	entry  *Entry
-	scopes []*scope
-	tables map[string][]string // .branchtargets lists by label
+	*Function
+	check    bool // only the syntax is wanted: no tree is made
+	scopes   []*scope
+	tables   map[string][]string // .branchtargets lists by label
+	names    map[string]int      // how many variables have a name
+	count    int                 // instructions so far
+	declared int                 // registers that were not declared as a range
+	loc      int                 // of the instructions that follow: an index in Locs, or -1
 }
 
-type scope struct {
-	regs   map[string]int    // index in entry.Regs
-	ranges map[string]regSet // prefix of ".reg .b32 %r<47>"
-	labels map[string]int    // index in entry.Body
-	loose  []looseName       // names used here that are not registers
-}
-
-type regSet struct {
-	count int
-	typ   Type
-}
-
-// looseName is an operand that may turn out to be a label.
-type looseName struct{ inst, arg int }
-
-// register finds a register by name. Members of a range get their index when
-// they are first used, so that a huge range costs nothing.
-func (b *body) register(name string) (int, bool) {
-	prefix := strings.TrimRight(name, "0123456789")
-	number, err := strconv.Atoi(name[len(prefix):])
-	for i := len(b.scopes) - 1; i >= 0; i-- {
-		s := b.scopes[i]
-		if reg, ok := s.regs[name]; ok {
-			return reg, true
-		}
-		if set, ok := s.ranges[prefix]; ok && err == nil && number < set.count {
-			return b.declare(s, name, set.typ), true
-		}
+// checkBody checks the syntax of a body, from its opening brace to its end.
+func (p *parser) checkBody(f *Function) error {
+	if !p.is("{") {
+		return p.expect("{")
 	}
-	return 0, false
-}
-
-func (b *body) declare(s *scope, name string, typ Type) int {
-	s.regs[name] = len(b.entry.Regs)
-	b.entry.Regs = append(b.entry.Regs, Reg{Name: name, Type: typ})
-	return s.regs[name]
-}
-
-func (b *body) scope() *scope { return b.scopes[len(b.scopes)-1] }
-
-func (b *body) push() {
-	b.scopes = append(b.scopes, &scope{
-		regs: map[string]int{}, ranges: map[string]regSet{}, labels: map[string]int{},
-	})
-}
-
-// pop closes a scope: names that are its labels become targets, the others
-// are left to the scope around it.
-func (b *body) pop() {
-	s := b.scope()
-	b.scopes = b.scopes[:len(b.scopes)-1]
-	for _, loose := range s.loose {
-		op := &b.entry.Body[loose.inst].Args[loose.arg]
-		if target, ok := s.labels[op.Name]; ok {
-			*op = Operand{Kind: Label, Target: target}
-		} else if table, ok := b.branchTable(s, op.Name); ok {
-			*op = Operand{Kind: Targets, Table: table}
-		} else if len(b.scopes) > 0 {
-			b.scope().loose = append(b.scope().loose, loose)
-		}
-	}
-}
-
-func (b *body) branchTable(s *scope, name string) ([]int, bool) {
-	var table []int
-	for _, label := range b.tables[name] {
-		target, ok := s.labels[label]
-		if !ok {
-			return nil, false
-		}
-		table = append(table, target)
-	}
-	return table, len(table) > 0
-}
-
-func (p *parser) parseEntry() error {
-	e := &Entry{Line: p.tok.line}
+	f.from = mark{p.lex.pos, p.lex.line}
 	p.advance()
-	var err error
-	if e.Name, err = p.word("a kernel name"); err != nil {
-		return err
-	}
-	for _, other := range p.module.Entries {
-		if other.Name == e.Name {
-			return p.errorf("kernel %s is defined twice", shorten(e.Name))
-		}
-	}
-	if err := p.parseParams(e); err != nil {
-		return err
-	}
-	if err := p.parsePerformance(e); err != nil {
-		return err
-	}
-	if err := p.expect("{"); err != nil {
-		return err
-	}
-	b := &body{entry: e, tables: map[string][]string{}}
-	b.push()
-	p.module.Entries = append(p.module.Entries, e)
-	return p.parseBody(b)
+	scratch := *f // gets what is declared, but no instructions
+	return p.parseBody(&body{Function: &scratch, check: true, loc: -1})
 }
 
-func (p *parser) parseParams(e *Entry) error {
-	if !p.accept("(") {
-		return nil
+// Read makes the tree of a function that is defined, or of the kernel to which it belongs. f itself is
+// left as it is.
+func (m *Module) Read(f *Function) (*Function, error) {
+	p := &parser{lex: lexer{src: m.src, pos: f.from.pos, line: f.from.line}, module: m}
+	p.advance()
+	tree := *f
+	return &tree, p.parseBody(&body{Function: &tree, tables: map[string][]string{}, loc: -1})
+}
+
+// parseBody parses what follows the opening brace.
+func (p *parser) parseBody(b *body) error {
+	b.push()
+	for _, list := range [][]*Var{b.Results, b.Params} {
+		for _, v := range list {
+			b.unique(v.Name)
+			if v.Register {
+				b.declare(b.scope(), v.Name, v.Type)
+			}
+		}
 	}
-	for !p.accept(")") {
-		if len(e.Params) > 0 {
-			if err := p.expect(","); err != nil {
+	for len(b.scopes) > 0 {
+		switch {
+		case p.tok.kind == tokEOF:
+			return p.errorf("the body of %s is not closed", shorten(b.Name))
+		case p.accept("{"):
+			if len(b.scopes) == maxScopes {
+				return p.errorf("scopes are nested deeper than %d", maxScopes)
+			}
+			b.push()
+		case p.is("}"):
+			b.pop()
+			p.advance()
+		case p.accept(";"):
+		default:
+			if err := p.parseStatement(b); err != nil {
 				return err
 			}
 		}
-		v, err := p.parseVar(false)
-		if err != nil {
-			return err
-		}
-		if v.Space != Param {
-			return p.errorf("want a .param, found a .%s", v.Space)
-		}
-		e.Params = append(e.Params, v)
 	}
 	return nil
+}
+
+func (p *parser) parseStatement(b *body) error {
+	if p.tok.kind != tokWord || p.tok.text[0] != '.' {
+		return p.parseInst(b)
+	}
+	switch p.tok.text {
+	case ".reg":
+		return p.parseRegs(b)
+	case ".loc":
+		return p.parseBodyLoc(b)
+	case ".file":
+		return p.parseFile()
+	case ".pragma":
+		return p.skipStatement()
+	}
+	v, err := p.parseVar(false)
+	if err != nil {
+		return err
+	}
+	if !b.addVar(v) {
+		return p.errorf("variable %q is declared twice", shorten(v.Name))
+	}
+	return p.expect(";")
 }
 
 // parsePerformance reads the tuning directives between parameters and body.
@@ -162,52 +117,13 @@ func (p *parser) parsePerformance(e *Entry) error {
 			e.Cluster = product
 		case ".maxclusterrank":
 			e.MaxCluster = product
+		case ".minnctapersm":
+			e.MinBlocks = product
+		case ".noreturn":
+			e.NoReturn = true
 		}
 	}
 	return nil
-}
-
-func (p *parser) parseBody(b *body) error {
-	for len(b.scopes) > 0 {
-		switch {
-		case p.tok.kind == tokEOF:
-			return p.errorf("the body of %s is not closed", shorten(b.entry.Name))
-		case p.accept("{"):
-			if len(b.scopes) == maxScopes {
-				return p.errorf("scopes are nested deeper than %d", maxScopes)
-			}
-			b.push()
-		case p.is("}"):
-			b.pop()
-			p.advance()
-		case p.accept(";"):
-		default:
-			if err := p.parseStatement(b); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (p *parser) parseStatement(b *body) error {
-	if !strings.HasPrefix(p.tok.text, ".") || p.tok.kind != tokWord {
-		return p.parseInst(b)
-	}
-	switch p.tok.text {
-	case ".reg":
-		return p.parseRegs(b)
-	case ".loc", ".file":
-		return p.skipDebugLine()
-	case ".pragma":
-		return p.skipStatement()
-	}
-	v, err := p.parseVar(false)
-	if err != nil {
-		return err
-	}
-	b.entry.Vars = append(b.entry.Vars, v)
-	return p.expect(";")
 }
 
 // parseRegs parses ".reg .b32 %r<47>, %x;".
@@ -228,11 +144,14 @@ func (p *parser) parseRegs(b *body) error {
 			if err != nil {
 				return err
 			}
-			b.scope().ranges[name] = regSet{int(min(n, 1<<30)), typ}
+			put(&b.scope().ranges, name, regSet{int(min(n, 1<<30)), typ})
 			if err := p.expect(">"); err != nil {
 				return err
 			}
 		} else {
+			if b.declared++; b.declared > maxDeclared {
+				return p.errorf("a function may have at most %d registers", maxDeclared)
+			}
 			b.declare(b.scope(), name, typ)
 		}
 		if p.accept(";") {

@@ -1,15 +1,21 @@
 package ptx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+const maxOperands = 64
 
 // parseInst parses labels and one instruction:
 //
 //	label: @!p setp.lt.and.s32 p|q, a, b, r;
 func (p *parser) parseInst(b *body) error {
-	in := Inst{Line: p.tok.line, Guard: Guard{Reg: -1}}
+	in := Inst{Line: p.tok.line, Loc: b.loc, Guard: Guard{Reg: -1}}
 	start := p.tok.pos
 	if p.accept("@") {
-		if err := p.parseGuard(b, &in); err != nil {
+		var err error
+		if in.Guard, err = p.parseGuard(b); err != nil {
 			return err
 		}
 	}
@@ -20,10 +26,12 @@ func (p *parser) parseInst(b *body) error {
 	if in.Guard.Reg < 0 && p.accept(":") {
 		return p.parseLabel(b, word)
 	}
-	parts := strings.Split(word, ".")
-	in.Op, in.Mods = parts[0], parts[1:]
+	if b.count++; b.count > maxInstructions {
+		return p.errorf("a function may have at most %d instructions", maxInstructions)
+	}
+	p.stack = p.stack[:0]
 	for !p.accept(";") {
-		if len(in.Args) > 0 {
+		if len(p.stack) > 0 {
 			if err := p.expect(","); err != nil {
 				return err
 			}
@@ -32,56 +40,80 @@ func (p *parser) parseInst(b *body) error {
 		if err != nil {
 			return err
 		}
-		if arg.Kind == Symbol {
-			b.scope().loose = append(b.scope().loose, looseName{len(b.entry.Body), len(in.Args)})
+		if arg.Kind == Symbol && b.check && strings.HasPrefix(word, "mov") {
+			p.module.Addressed[arg.Name] = true
 		}
-		in.Args = append(in.Args, arg)
-		if p.tok.kind == tokEOF || len(in.Args) > 64 {
+		if arg.Kind == Symbol && !b.check {
+			b.scope().loose = append(b.scope().loose, looseName{len(b.Body), len(p.stack)})
+		}
+		p.stack = append(p.stack, arg)
+		if p.tok.kind == tokEOF || len(p.stack) > maxOperands {
 			return p.errorf("an instruction does not end in ;")
 		}
 	}
-	// The token after the semicolon is read already; the text ends where it does.
-	text, _, _ := strings.Cut(p.lex.src[start:], ";")
-	in.Text = squeeze(text)
-	b.entry.Body = append(b.entry.Body, in)
-	return nil
-}
-
-func (p *parser) parseGuard(b *body, in *Inst) error {
-	in.Guard.Negate = p.accept("!")
-	name, err := p.word("a predicate")
-	if err != nil {
-		return err
-	}
-	reg, ok := b.register(name)
-	if !ok || b.entry.Regs[reg].Type.Class != Pred {
-		return p.errorf("%q is not a predicate", shorten(name))
-	}
-	in.Guard.Reg = reg
-	return nil
-}
-
-// parseLabel takes what follows "name:", which is nothing or a table of
-// branch targets.
-func (p *parser) parseLabel(b *body, name string) error {
-	if !p.accept(".branchtargets") {
-		if _, twice := b.scope().labels[name]; twice {
-			return p.errorf("label %q is defined twice", shorten(name))
-		}
-		b.scope().labels[name] = len(b.entry.Body)
+	if b.check {
 		return nil
 	}
-	for {
-		target, err := p.word("a label")
-		if err != nil {
-			return err
+	parts := strings.Split(word, ".")
+	in.Op, in.Mods, in.Args = parts[0], parts[1:], slices.Clone(p.stack)
+	// The token after the semicolon is read already; the text ends where it does.
+	in.Text, _, _ = strings.Cut(p.lex.src[start:], ";")
+	b.Body = append(b.Body, in)
+	return nil
+}
+
+func (p *parser) parseGuard(b *body) (Guard, error) {
+	negate := p.accept("!")
+	name, err := p.word("a predicate")
+	if err != nil {
+		return Guard{}, err
+	}
+	reg, typ, ok := b.register(name)
+	if !ok || typ.Class != Pred {
+		return Guard{}, p.errorf("%q is not a predicate", shorten(name))
+	}
+	return Guard{reg, negate}, nil
+}
+
+// parseLabel takes what follows "name:": nothing, a table of branch targets, or what an indirect call
+// may find.
+func (p *parser) parseLabel(b *body, name string) error {
+	switch s := b.scope(); {
+	case p.accept(".branchtargets"):
+		targets, err := p.words("a label")
+		put(&b.tables, name, targets)
+		return err
+	case p.accept(".calltargets"):
+		targets, err := p.words("a function")
+		put(&s.signatures, name, &Signature{Targets: targets})
+		return err
+	case p.accept(".callprototype"):
+		signature, err := p.parseSignature()
+		put(&s.signatures, name, signature)
+		return err
+	default:
+		if _, twice := s.labels[name]; twice {
+			return p.errorf("label %q is defined twice", shorten(name))
 		}
-		b.tables[name] = append(b.tables[name], target)
+		put(&s.labels, name, b.count)
+		return nil
+	}
+}
+
+// words reads a list of names and its semicolon.
+func (p *parser) words(what string) ([]string, error) {
+	var list []string
+	for {
+		name, err := p.word(what)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, name)
 		if p.accept(";") {
-			return nil
+			return list, nil
 		}
 		if err := p.expect(","); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

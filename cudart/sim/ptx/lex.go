@@ -12,6 +12,7 @@ const (
 	tokPunct            // one character
 )
 
+// token is a part of the source: its text is no copy.
 type token struct {
 	kind tokenKind
 	text string
@@ -27,25 +28,49 @@ type lexer struct {
 	line int
 }
 
+// class is what a byte may be, as bits.
+type class uint8
+
+const (
+	wordByte   class = 1 << iota // inside of a word
+	wordStart                    // at its start
+	digit                        // at the start of a number
+	numberByte                   // inside of one
+	blank
+)
+
+var classes = classify()
+
+func classify() (all [256]class) {
+	set := func(bytes string, c class) {
+		for i := range len(bytes) {
+			all[bytes[i]] |= c
+		}
+	}
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	set(letters, wordByte|wordStart|numberByte)
+	set("0123456789", wordByte|digit|numberByte)
+	set("_$.", wordByte|wordStart)
+	set("%", wordStart)
+	set(" \t\r\n", blank)
+	return all
+}
+
 func (l *lexer) next() token {
 	l.skipBlank()
 	t := token{line: l.line, pos: l.pos}
 	if l.pos >= len(l.src) {
 		return t
 	}
-	start, c := l.pos, l.src[l.pos]
-	switch {
-	case isDigit(c):
-		t.kind = tokNumber
-		l.skip(isNumberByte)
-		if l.pos < len(l.src) && l.src[l.pos] == '.' { // a decimal float
-			l.pos++
-			l.skip(isNumberByte)
-		}
-	case isWordStart(c):
+	start := l.pos
+	switch c := classes[l.src[start]]; {
+	case c&wordStart != 0:
 		t.kind = tokWord
 		l.skipWord()
-	case c == '"':
+	case c&digit != 0:
+		t.kind = tokNumber
+		l.skipNumber()
+	case l.src[start] == '"':
 		t.kind = tokString
 		return l.quoted(t)
 	default:
@@ -58,27 +83,38 @@ func (l *lexer) next() token {
 
 func (l *lexer) skipBlank() {
 	for l.pos < len(l.src) {
-		rest := l.src[l.pos:]
-		switch {
-		case rest[0] == '\n':
+		switch c := l.src[l.pos]; {
+		case c == '\n':
 			l.line++
 			l.pos++
-		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
+		case classes[c]&blank != 0:
 			l.pos++
-		case strings.HasPrefix(rest, "//"):
-			l.skip(func(c byte) bool { return c != '\n' })
-		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest[2:], "*/")
-			if end < 0 {
-				end = len(rest) - 4
-			}
-			comment := rest[:max(end+4, 2)]
-			l.line += strings.Count(comment, "\n")
-			l.pos += len(comment)
+		case c == '/' && strings.HasPrefix(l.src[l.pos:], "//"):
+			l.skipLine()
+		case c == '/' && strings.HasPrefix(l.src[l.pos:], "/*"):
+			l.skipComment()
 		default:
 			return
 		}
 	}
+}
+
+// skipLine moves to the end of the current line.
+func (l *lexer) skipLine() {
+	n := strings.IndexByte(l.src[l.pos:], '\n')
+	if n < 0 {
+		n = len(l.src) - l.pos
+	}
+	l.pos += n
+}
+
+func (l *lexer) skipComment() {
+	end := len(l.src)
+	if n := strings.Index(l.src[l.pos+2:], "*/"); n >= 0 {
+		end = l.pos + n + 4
+	}
+	l.line += strings.Count(l.src[l.pos:end], "\n")
+	l.pos = end
 }
 
 // skipWord also takes "::", which joins the parts of a modifier, but no
@@ -86,11 +122,27 @@ func (l *lexer) skipBlank() {
 func (l *lexer) skipWord() {
 	l.pos++
 	for {
-		l.skip(isWordByte)
+		l.skip(wordByte)
 		if !strings.HasPrefix(l.src[l.pos:], "::") {
 			return
 		}
 		l.pos += 2
+	}
+}
+
+// skipNumber also takes the fraction and the exponent of a decimal float.
+func (l *lexer) skipNumber() {
+	start := l.pos
+	l.skip(numberByte)
+	if l.pos == len(l.src) || l.src[l.pos] != '.' {
+		return
+	}
+	l.pos++
+	l.skip(numberByte)
+	last := l.src[l.pos-1] | 0x20
+	if last == 'e' && l.pos < len(l.src) && strings.IndexByte("+-", l.src[l.pos]) >= 0 && !strings.HasPrefix(l.src[start:], "0x") {
+		l.pos++
+		l.skip(digit)
 	}
 }
 
@@ -108,24 +160,10 @@ func (l *lexer) quoted(t token) token {
 	return t
 }
 
-func (l *lexer) skip(while func(byte) bool) {
-	for l.pos < len(l.src) && while(l.src[l.pos]) {
-		l.pos++
+func (l *lexer) skip(while class) {
+	src, pos := l.src, l.pos
+	for pos < len(src) && classes[src[pos]]&while != 0 {
+		pos++
 	}
+	l.pos = pos
 }
-
-// skipLine moves to the end of the current line.
-func (l *lexer) skipLine() { l.skip(func(c byte) bool { return c != '\n' }) }
-
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-func isWordStart(c byte) bool {
-	return isLetter(c) || c == '_' || c == '$' || c == '%' || c == '.'
-}
-
-func isWordByte(c byte) bool {
-	return isLetter(c) || isDigit(c) || c == '_' || c == '$' || c == '.'
-}
-
-func isNumberByte(c byte) bool { return isLetter(c) || isDigit(c) }

@@ -5,10 +5,12 @@
 // knows the shape of the language, not its instructions: which opcodes and
 // modifiers mean something is for the consumer of the tree to say. Scopes are
 // resolved here, so that registers are numbers and labels are instruction
-// indices; debug information is skipped.
+// indices. Debug sections are skipped.
+//
+// [Parse] checks the syntax of a whole module and keeps its declarations. The instructions of a
+// kernel or a function become a tree when [Module.Read] asks for it: a module may have a thousand
+// kernels, of which one is used.
 package ptx
-
-import "fmt"
 
 // Module is one parsed PTX file.
 type Module struct {
@@ -20,6 +22,24 @@ type Module struct {
 	Feature string // what follows it: "a", specific to one architecture, "f" to a family, or ""
 	Vars    []*Var // module-scope .global, .const and .shared variables
 	Entries []*Entry
+	// Functions are those of .func, by name; Aliases are further names of theirs.
+	Functions map[string]*Function
+	Aliases   map[string]string
+	// Addressed are the names whose address initialisers and instructions take.
+	Addressed map[string]bool
+	// Files are the sources that .file numbers.
+	Files map[int]string
+
+	src string
+}
+
+// Function finds a device function by its name or an alias.
+func (m *Module) Function(name string) (*Function, bool) {
+	if original, ok := m.Aliases[name]; ok {
+		name = original
+	}
+	f, ok := m.Functions[name]
+	return f, ok
 }
 
 // AtLeast reports whether the module is of this PTX ISA version or a newer one.
@@ -51,7 +71,7 @@ func ParseSpace(name string) (Space, bool) {
 	switch name {
 	case "shared::cta":
 		name = "shared"
-	case "param::entry":
+	case "param::entry", "param::func":
 		name = "param"
 	}
 	for i, n := range spaceNames {
@@ -60,107 +80,4 @@ func ParseSpace(name string) (Space, bool) {
 		}
 	}
 	return Generic, false
-}
-
-// Var is a variable or a kernel parameter.
-type Var struct {
-	Name   string
-	Space  Space
-	Type   Type  // of one element
-	Align  int   // bytes
-	Size   int64 // bytes; 0 for an extern array without bounds
-	Extern bool
-	Init   []Datum // initial elements in order; the rest is zero
-	Line   int
-}
-
-// Datum is one element of an initialiser: the number Bits, or the address of
-// Symbol plus Bits.
-type Datum struct {
-	Bits   uint64
-	Symbol string
-}
-
-// Reg is a declared register.
-type Reg struct {
-	Name string
-	Type Type
-}
-
-// Entry is a kernel.
-type Entry struct {
-	Name       string
-	Params     []*Var
-	Regs       []Reg  // every register that the body uses; Operand.Reg indexes it
-	Vars       []*Var // .shared and .local variables of the body
-	Body       []Inst
-	MaxThreads int // the largest block that .maxntid or .reqntid allows; 0 if none is given
-	Cluster    int // blocks of a cluster that .reqnctapercluster demands; 0 if it does not
-	MaxCluster int // the largest cluster that .maxclusterrank allows; 0 if none is given
-	Line       int
-}
-
-// Inst is one instruction.
-type Inst struct {
-	Line  int
-	Text  string // source text, with spaces squeezed
-	Guard Guard
-	Op    string   // "ld"
-	Mods  []string // "global", "v4", "b32"
-	Args  []Operand
-}
-
-// Guard is the predicate of @p or @!p.
-type Guard struct {
-	Reg    int // index in Entry.Regs, or -1 when the instruction is unconditional
-	Negate bool
-}
-
-// OperandKind tells which fields of an Operand count.
-type OperandKind uint8
-
-// The kinds of operands.
-const (
-	Register  OperandKind = iota // Reg, Negate
-	Immediate                    // Bits: a 64-bit two's complement integer
-	Float32                      // Bits: an IEEE single
-	Float64                      // Bits: an IEEE double
-	Symbol                       // Name of a variable or parameter, Offset
-	Special                      // Name of a special register, such as "%tid.x"
-	Label                        // Target
-	Targets                      // Table: the labels of a .branchtargets list
-	Vector                       // Elems
-	Address                      // Elems[0] is the base, Offset; Elems[1], if there, a Vector of coordinates in a tensor
-	Pair                         // Elems: the two destinations of "p|q"
-	Sink                         // "_": a result nobody wants
-)
-
-// Operand is one operand of an instruction.
-type Operand struct {
-	Kind   OperandKind
-	Reg    int
-	Negate bool   // "!p"
-	Minus  bool   // "-r"
-	Part   string // "h0" of "r.h0"
-	Bits   uint64
-	Name   string
-	Offset int64
-	Target int // index in Entry.Body; len(Body) is the end
-	Table  []int
-	Elems  []Operand
-}
-
-// Error is a complaint about one line of PTX.
-type Error struct {
-	Module string
-	Line   int
-	Text   string // the offending source, possibly shortened
-	Reason string
-}
-
-func (e *Error) Error() string {
-	if e.Text == "" {
-		return fmt.Sprintf("%s:%d: %s", e.Module, e.Line, e.Reason)
-	}
-	return fmt.Sprintf("%s:%d: %s: %q", e.Module, e.Line, e.Reason, e.Text)
 }

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,8 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 	switch {
 	case p.accept("{"):
 		return p.parseVector(b)
+	case p.accept("("):
+		return p.parseList(b)
 	case p.accept("["):
 		return p.parseAddress(b)
 	case p.accept("!"):
@@ -34,29 +37,57 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 }
 
 // maxElements is how long a vector operand may be: an accumulator of wgmma has 128.
-const maxElements = 128
+const (
+	maxElements    = 128
+	maxCoordinates = 3 // parts of an address, its base included
+)
 
 func (p *parser) parseVector(b *body) (Operand, error) {
-	op := Operand{Kind: Vector}
+	elems, err := p.parseElements(b, "}")
+	return Operand{Kind: Vector, Elems: elems}, err
+}
+
+// parseList parses the arguments or the results of a call, of which there may be none.
+func (p *parser) parseList(b *body) (Operand, error) {
+	if p.accept(")") {
+		return Operand{Kind: List}, nil
+	}
+	elems, err := p.parseElements(b, ")")
+	return Operand{Kind: List, Elems: elems}, err
+}
+
+// parseElements parses operands up to the closing bracket.
+func (p *parser) parseElements(b *body, closing string) ([]Operand, error) {
+	base := len(p.stack)
 	for {
 		elem, err := p.parseScalar(b)
 		if err != nil {
-			return op, err
+			return nil, err
 		}
-		if op.Elems = append(op.Elems, elem); len(op.Elems) > maxElements {
-			return op, p.errorf("a vector operand has too many elements")
+		if p.stack = append(p.stack, elem); len(p.stack)-base > maxElements {
+			return nil, p.errorf("an operand has too many elements")
 		}
-		if p.accept("}") {
-			return op, nil
+		if p.accept(closing) {
+			return p.unstack(b, base), nil
 		}
 		if err := p.expect(","); err != nil {
-			return op, err
+			return nil, err
 		}
 	}
 }
 
+// unstack takes operands off the stack. Where only the syntax is checked, nobody wants them.
+func (p *parser) unstack(b *body, base int) []Operand {
+	var elems []Operand
+	if !b.check {
+		elems = slices.Clone(p.stack[base:])
+	}
+	p.stack = p.stack[:base]
+	return elems
+}
+
 func (p *parser) parseScalar(b *body) (Operand, error) {
-	if p.is("{") || p.is("[") {
+	if p.is("{") || p.is("[") || p.is("(") {
 		return Operand{}, p.errorf("operands cannot be nested")
 	}
 	return p.parseOperand(b)
@@ -67,23 +98,32 @@ func (p *parser) parseAddress(b *body) (Operand, error) {
 	if err != nil {
 		return base, err
 	}
-	op := Operand{Kind: Address, Elems: []Operand{base}}
-	if base.Kind == Symbol { // parseName took the offset already
-		op.Offset, op.Elems[0].Offset = base.Offset, 0
-	} else if op.Offset, err = p.offset(); err != nil {
-		return op, err
-	}
-	if p.accept(",") {
-		if err := p.expect("{"); err != nil {
+	op := Operand{Kind: Address, Offset: base.Offset} // parseName took that of a symbol
+	if base.Offset = 0; base.Kind != Symbol {
+		if op.Offset, err = p.offset(); err != nil {
 			return op, err
 		}
-		coordinates, err := p.parseVector(b)
+	}
+	at := len(p.stack)
+	p.stack = append(p.stack, base)
+	for p.accept(",") { // coordinates in a tensor or a texture, and the sampler of a texture
+		more, err := p.parseCoordinates(b)
 		if err != nil {
 			return op, err
 		}
-		op.Elems = append(op.Elems, coordinates)
+		if p.stack = append(p.stack, more); len(p.stack)-at > maxCoordinates {
+			return op, p.errorf("an address has too many parts")
+		}
 	}
+	op.Elems = p.unstack(b, at)
 	return op, p.expect("]")
+}
+
+func (p *parser) parseCoordinates(b *body) (Operand, error) {
+	if p.accept("{") {
+		return p.parseVector(b)
+	}
+	return p.parseScalar(b)
 }
 
 // parseName parses a register, a pair p|q, a special register, or a symbol.
@@ -92,7 +132,7 @@ func (p *parser) parseName(b *body) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if reg, ok := b.register(name); ok {
+	if reg, _, ok := b.register(name); ok {
 		return p.parsePair(b, Operand{Kind: Register, Reg: reg})
 	}
 	if op, ok := p.selected(b, name); ok {
@@ -105,7 +145,7 @@ func (p *parser) parseName(b *body) (Operand, error) {
 		return Operand{Kind: Special, Name: name}, nil
 	}
 	offset, err := p.offset()
-	return Operand{Kind: Symbol, Name: name, Offset: offset}, err
+	return Operand{Kind: Symbol, Name: b.variable(name), Offset: offset}, err
 }
 
 func (p *parser) parsePair(b *body, first Operand) (Operand, error) {
@@ -118,6 +158,9 @@ func (p *parser) parsePair(b *body, first Operand) (Operand, error) {
 	}
 	if second.Kind != Register && second.Kind != Sink {
 		return second, p.errorf("the second destination must be a register")
+	}
+	if b.check {
+		return Operand{Kind: Pair}, nil
 	}
 	return Operand{Kind: Pair, Elems: []Operand{first, second}}, nil
 }

@@ -1,22 +1,25 @@
 package ptx
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
 
 // Limits that keep a hostile module from using unbounded memory.
 const (
-	maxScopes   = 64
-	maxVarBytes = 1 << 30
-	maxText     = 160
+	maxScopes       = 64
+	maxVarBytes     = 1 << 30
+	maxFunctions    = 1 << 15 // and as many kernels
+	maxInstructions = 1 << 20 // of a function
+	maxDeclared     = 1 << 16 // registers of a function, those declared as a range not counted
+	maxRelocs       = 1 << 16 // of a variable
 )
 
 // Parse parses one PTX module. The name is used in errors, which are of type
 // *Error.
 func Parse(name string, src []byte) (*Module, error) {
-	p := &parser{lex: lexer{src: string(src), line: 1}, module: &Module{Name: name}}
+	m := &Module{Name: name, Functions: map[string]*Function{}, Aliases: map[string]string{}, Addressed: map[string]bool{}, Files: map[int]string{}, src: string(src)}
+	p := &parser{lex: lexer{src: m.src, line: 1}, module: m, entries: map[string]bool{}}
 	p.advance()
 	if err := p.parseModule(); err != nil {
 		return nil, err
@@ -26,9 +29,11 @@ func Parse(name string, src []byte) (*Module, error) {
 
 // parser holds one token of lookahead.
 type parser struct {
-	lex    lexer
-	tok    token
-	module *Module
+	lex     lexer
+	tok     token
+	module  *Module
+	entries map[string]bool // names of the kernels so far
+	stack   []Operand       // operands of the instruction that is being parsed
 }
 
 func (p *parser) advance() token {
@@ -69,30 +74,6 @@ func (p *parser) found() string {
 	return strconv.Quote(shorten(p.tok.text))
 }
 
-func (p *parser) errorf(format string, args ...any) error {
-	start := strings.LastIndexByte(p.lex.src[:p.tok.pos], '\n') + 1
-	text, _, _ := strings.Cut(p.lex.src[start:], "\n")
-	return &Error{
-		Module: p.module.Name, Line: p.tok.line,
-		Text: squeeze(text), Reason: fmt.Sprintf(format, args...),
-	}
-}
-
-// squeeze makes source text fit an error message.
-func squeeze(text string) string {
-	if len(text) > 4*maxText {
-		text = text[:4*maxText]
-	}
-	return shorten(strings.Join(strings.Fields(text), " "))
-}
-
-func shorten(text string) string {
-	if len(text) > maxText {
-		return text[:maxText] + "..."
-	}
-	return text
-}
-
 func (p *parser) parseModule() error {
 	for p.tok.kind != tokEOF {
 		if err := p.parseTopLevel(); err != nil {
@@ -117,12 +98,19 @@ func (p *parser) parseTopLevel() error {
 			return p.errorf("only 64-bit addresses are supported")
 		}
 		return nil
-	case ".file", ".loc", "@@DWARF":
+	case ".file":
+		return p.parseFile()
+	case ".loc":
+		_, _, err := p.parseLoc()
+		return err
+	case "@":
 		return p.skipDebugLine()
 	case ".section":
 		return p.skipSection()
 	case ".pragma":
 		return p.skipStatement()
+	case ".alias":
+		return p.parseAlias()
 	}
 	return p.parseDeclaration()
 }
@@ -158,42 +146,6 @@ func (p *parser) parseTarget() error {
 	return nil
 }
 
-// skipDebugLine leaves the lexer at the first token of the next line.
-func (p *parser) skipDebugLine() error {
-	p.lex.pos = p.tok.pos
-	p.lex.skipLine()
-	p.advance()
-	return nil
-}
-
-func (p *parser) skipSection() error {
-	for !p.is("{") {
-		if p.tok.kind == tokEOF {
-			return p.errorf("a .section has no body")
-		}
-		p.advance()
-	}
-	return p.skipBraces()
-}
-
-// skipBraces skips a balanced { ... }.
-func (p *parser) skipBraces() error {
-	for depth := 0; ; {
-		switch {
-		case p.tok.kind == tokEOF:
-			return p.errorf("a { is not closed")
-		case p.is("{"):
-			depth++
-		case p.is("}"):
-			depth--
-		}
-		p.advance()
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
 func (p *parser) skipStatement() error {
 	for !p.accept(";") {
 		if p.tok.kind == tokEOF {
@@ -205,7 +157,7 @@ func (p *parser) skipStatement() error {
 }
 
 // parseDeclaration parses what begins with a linkage: a variable, a kernel, or
-// a device function, which is skipped because only a call could reach it.
+// a device function.
 func (p *parser) parseDeclaration() error {
 	extern := false
 	for {
@@ -216,7 +168,7 @@ func (p *parser) parseDeclaration() error {
 		case ".entry":
 			return p.parseEntry()
 		case ".func":
-			return p.skipFunction()
+			return p.parseFunction()
 		default:
 			v, err := p.parseVar(extern)
 			if err != nil {
@@ -227,16 +179,4 @@ func (p *parser) parseDeclaration() error {
 		}
 		p.advance()
 	}
-}
-
-func (p *parser) skipFunction() error {
-	for !p.is("{") {
-		if p.tok.kind == tokEOF {
-			return p.errorf("a .func has no end")
-		}
-		if p.advance().text == ";" {
-			return nil
-		}
-	}
-	return p.skipBraces()
 }

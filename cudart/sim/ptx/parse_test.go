@@ -20,10 +20,25 @@ func mustParse(t *testing.T, text string) *Module {
 }
 
 // parseBody parses statements inside a kernel with a few registers.
-func parseBody(t *testing.T, text string) *Entry {
+func parseBody(t *testing.T, text string) *Function {
 	t.Helper()
 	m := mustParse(t, header+".visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred p, q;\n"+text+"\n}\n")
-	return m.Entries[0]
+	return read(t, m, &m.Entries[0].Function)
+}
+
+func read(t *testing.T, m *Module, f *Function) *Function {
+	t.Helper()
+	tree, err := m.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// ignored are the parts of a tree that tests do not compare.
+var ignored = cmp.Options{
+	cmpopts.IgnoreFields(Var{}, "Line"), cmpopts.IgnoreFields(Function{}, "Line"), cmpopts.IgnoreFields(Inst{}, "Line"),
+	cmpopts.IgnoreUnexported(Module{}, Function{}), cmpopts.EquateEmpty(),
 }
 
 func TestModuleHeader(t *testing.T) {
@@ -33,29 +48,61 @@ func TestModuleHeader(t *testing.T) {
 comment */
 .target sm_90a, texmode_independent
 .address_size 64
-.file 1 "kernel.cu"
+.file 1 "kernel.cu", 1700000000, 4096
 .global .align 16 .b8 bytes[20] = {1, 0x2, 3U};
 .const .f32 pi = 0f40490FDB;
 .extern .shared .align 16 .b8 dynamic[];
-.global .u64 addresses[2] = {bytes, generic(bytes)+8};
+.global .u64 addresses[3] = {bytes, generic(bytes)+8, helper};
+.global .b8 parts[3] = {0xff(helper), 0xff00(generic(bytes)+4)};
+.global .u16 grown[] = {1, 2};
 .global .v2 .u32 pair;
 .global .s32 matrix[2][3] = {{1, -1}, {2}};
-.func (.param .b32 result) helper(.param .b32 x) { ret; }
-.extern .func other(.param .b32 x);
+.global .texref picture;
+.global .samplerref filter = { addr_mode_0 = clamp_to_edge };
+.global .attribute(.managed) .b32 managed;
+.func .attribute(.unified(0x1, 2)) (.param .b32 result) helper(.reg .b32 x) .noreturn;
+.func (.param .b32 result) helper(.reg .b32 x) { ret; }
+.extern .func other(.param .align 8 .b8 x[24]) ;
+.alias again, helper;
 .section .debug_abbrev { .b8 1, 2 }
 `)
 	want := &Module{
 		Name: "test.ptx", Major: 8, Minor: 3, Target: "sm_90a", SM: 90, Feature: "a",
 		Vars: []*Var{
-			{Name: "bytes", Space: Global, Type: Type{Bits, 8, 1}, Align: 16, Size: 20, Init: []Datum{{Bits: 1}, {Bits: 2}, {Bits: 3}}},
-			{Name: "pi", Space: Const, Type: Type{Float, 32, 1}, Align: 4, Size: 4, Init: []Datum{{Bits: 0x40490fdb}}},
+			{Name: "bytes", Space: Global, Type: Type{Bits, 8, 1}, Align: 16, Size: 20, Init: []byte{1, 2, 3}},
+			{Name: "pi", Space: Const, Type: Type{Float, 32, 1}, Align: 4, Size: 4, Init: []byte{0xdb, 0x0f, 0x49, 0x40}},
 			{Name: "dynamic", Space: Shared, Type: Type{Bits, 8, 1}, Align: 16, Extern: true},
-			{Name: "addresses", Space: Global, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 16, Init: []Datum{{Symbol: "bytes"}, {Symbol: "bytes", Bits: 8}}},
+			{
+				Name: "addresses", Space: Global, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 24, Init: make([]byte, 24),
+				Refs: []Reloc{{Bytes: 8, Symbol: "bytes"}, {Offset: 8, Bytes: 8, Symbol: "bytes", Addend: 8}, {Offset: 16, Bytes: 8, Symbol: "helper"}},
+			},
+			{
+				Name: "parts", Space: Global, Type: Type{Bits, 8, 1}, Align: 1, Size: 3, Init: make([]byte, 2),
+				Refs: []Reloc{{Bytes: 1, Symbol: "helper"}, {Offset: 1, Bytes: 1, Symbol: "bytes", Addend: 4, Shift: 8}},
+			},
+			{Name: "grown", Space: Global, Type: Type{Unsigned, 16, 1}, Align: 2, Size: 4, Init: []byte{1, 0, 2, 0}},
 			{Name: "pair", Space: Global, Type: Type{Unsigned, 32, 1}, Align: 8, Size: 8},
-			{Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24, Init: []Datum{{Bits: 1}, {Bits: 0xffffffffffffffff}, {Bits: 2}}},
+			{Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24, Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 2, 0, 0, 0}},
+			{Name: "picture", Space: Global, Align: 1, Opaque: "texref"},
+			{Name: "filter", Space: Global, Align: 1, Opaque: "samplerref"},
+			{Name: "managed", Space: Global, Type: Type{Bits, 32, 1}, Align: 4, Size: 4},
 		},
+		Functions: map[string]*Function{
+			"helper": {
+				Name: "helper", Defined: true, NoReturn: true,
+				Results: []*Var{{Name: "result", Space: Param, Type: Type{Bits, 32, 1}, Align: 4, Size: 4}},
+				Params:  []*Var{{Name: "x", Space: Param, Type: Type{Bits, 32, 1}, Align: 4, Size: 4, Register: true}},
+			},
+			"other": {
+				Name: "other", Number: 1,
+				Params: []*Var{{Name: "x", Space: Param, Type: Type{Bits, 8, 1}, Align: 8, Size: 24}},
+			},
+		},
+		Aliases:   map[string]string{"again": "helper"},
+		Addressed: map[string]bool{"bytes": true, "helper": true},
+		Files:     map[int]string{1: "kernel.cu"},
 	}
-	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(Var{}, "Line")); diff != "" {
+	if diff := cmp.Diff(want, m, ignored); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -77,9 +124,9 @@ func TestEntry(t *testing.T) {
 }
 .entry second { exit; }
 `)
-	want := []*Entry{
+	want := []*Function{
 		{
-			Name: "first", MaxThreads: 1024,
+			Name: "first",
 			Params: []*Var{
 				{Name: "block", Space: Param, Type: Type{Bits, 8, 1}, Align: 8, Size: 648},
 				{Name: "pointer", Space: Param, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 8},
@@ -87,12 +134,17 @@ func TestEntry(t *testing.T) {
 			},
 			Vars: []*Var{{Name: "tile", Space: Shared, Type: Type{Bits, 8, 1}, Align: 4, Size: 128}},
 			Body: []Inst{{Text: "ret", Op: "ret", Guard: Guard{Reg: -1}}},
+			Locs: []Loc{{File: 1, Line: 12, Inlined: -1}},
 		},
-		{Name: "second", Body: []Inst{{Text: "exit", Op: "exit", Guard: Guard{Reg: -1}}}},
+		{Name: "second", Body: []Inst{{Text: "exit", Op: "exit", Guard: Guard{Reg: -1}, Loc: -1}}},
 	}
-	lines := cmp.Options{cmpopts.IgnoreFields(Var{}, "Line"), cmpopts.IgnoreFields(Entry{}, "Line"), cmpopts.IgnoreFields(Inst{}, "Line"), cmpopts.EquateEmpty()}
-	if diff := cmp.Diff(want, m.Entries, lines); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for i, e := range m.Entries {
+		if diff := cmp.Diff(want[i], read(t, m, &e.Function), ignored); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if n := m.Entries[0].MaxThreads; n != 1024 {
+		t.Errorf("at most %d threads, want 1024", n)
 	}
 }
 
@@ -132,11 +184,14 @@ func TestOperands(t *testing.T) {
 func TestInstructions(t *testing.T) {
 	e := parseBody(t, "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1];\n@q ret;")
 	want := []Inst{
-		{Line: 9, Text: "@!p ld.global.L1::no_allocate.v2.b32 {%r1,%r2}, [%rd1]", Op: "ld", Mods: []string{"global", "L1::no_allocate", "v2", "b32"}, Guard: Guard{Reg: 0, Negate: true}},
-		{Line: 11, Text: "@q ret", Op: "ret", Mods: []string{}, Guard: Guard{Reg: 1}},
+		{Line: 9, Loc: -1, Text: "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1]", Op: "ld", Mods: []string{"global", "L1::no_allocate", "v2", "b32"}, Guard: Guard{Reg: 0, Negate: true}},
+		{Line: 11, Loc: -1, Text: "@q ret", Op: "ret", Mods: []string{}, Guard: Guard{Reg: 1}},
 	}
 	if diff := cmp.Diff(want, e.Body, cmpopts.IgnoreFields(Inst{}, "Args")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := e.Body[0].Source(), "@!p ld.global.L1::no_allocate.v2.b32 {%r1,%r2}, [%rd1]"; got != want {
+		t.Errorf("in messages it reads %q, want %q", got, want)
 	}
 }
 
@@ -225,19 +280,34 @@ func FuzzParse(f *testing.F) {
 	f.Add(header + ".global .align 4 .u32 x[3] = {1, y+2, generic(z)}; .extern .shared .b8 s[];")
 	f.Add(header + ".entry k { .reg .pred p; setp.lt.s32 p|_, {1,2}, [3+-4]; t: .branchtargets a, b; brx.idx 1, t; }")
 	f.Add("/* .file \"x\" .section .debug {{}} // 0f3F800000 -0d3FF0000000000000 1.5 0x 0b 09")
+	f.Add(header + ".func (.param .b32 r) f(.reg .b32 a, .param .align 8 .b8 s[16]) .noreturn; .alias g, f; .extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
+	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; } c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("fuzz.ptx", []byte(text))
 		if err != nil {
 			return
 		}
+		var all []*Function
 		for _, e := range m.Entries {
-			for _, in := range e.Body {
+			all = append(all, &e.Function)
+		}
+		for _, f := range m.Functions {
+			if f.Defined {
+				all = append(all, f)
+			}
+		}
+		for _, f := range all {
+			f, err := m.Read(f)
+			if err != nil {
+				t.Fatalf("%s passed the check of its syntax, and then: %v", f.Name, err)
+			}
+			for _, in := range f.Body {
 				for _, a := range in.Args {
-					if a.Kind == Register && (a.Reg < 0 || a.Reg >= len(e.Regs)) {
-						t.Errorf("register %d of %d", a.Reg, len(e.Regs))
+					if a.Kind == Register && (a.Reg < 0 || a.Reg >= len(f.Regs)) {
+						t.Errorf("register %d of %d", a.Reg, len(f.Regs))
 					}
-					if a.Kind == Label && (a.Target < 0 || a.Target > len(e.Body)) {
-						t.Errorf("target %d of %d", a.Target, len(e.Body))
+					if a.Kind == Label && (a.Target < 0 || a.Target > len(f.Body)) {
+						t.Errorf("target %d of %d", a.Target, len(f.Body))
 					}
 				}
 			}

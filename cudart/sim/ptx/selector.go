@@ -8,7 +8,7 @@ func (p *parser) selected(b *body, name string) (Operand, bool) {
 	if at < 0 || !isPart(name[at+1:]) {
 		return Operand{}, false
 	}
-	reg, ok := b.register(name[:at])
+	reg, _, ok := b.register(name[:at])
 	return Operand{Kind: Register, Reg: reg, Part: name[at+1:]}, ok
 }
 

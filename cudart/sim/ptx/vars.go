@@ -2,6 +2,34 @@ package ptx
 
 import "strings"
 
+// Var is a variable or a parameter.
+type Var struct {
+	Name   string
+	Space  Space
+	Type   Type  // of one element
+	Align  int   // bytes
+	Size   int64 // bytes; 0 for an extern array without bounds
+	Extern bool
+	// Register: a parameter of a function that is a register.
+	Register bool
+	// Opaque is the kind of a texture, surface or sampler reference, such as "texref", which has no bytes.
+	Opaque string
+	Init   []byte  // initial bytes; the rest is zero
+	Refs   []Reloc // addresses in Init
+	Offset int64   // of a .param variable of a body: its place among them
+	Line   int
+}
+
+// Reloc is an address in an initialiser: that of a variable or a function plus Addend, shifted right
+// by Shift bits, as mask() takes it.
+type Reloc struct {
+	Symbol string
+	Offset int64 // in the variable
+	Addend int64
+	Bytes  uint8
+	Shift  uint8
+}
+
 // parseVar parses a variable declaration up to, and without, its semicolon:
 //
 //	.global .align 16 .b8 name[64] = {1, 2, other+4}
@@ -29,13 +57,20 @@ func (p *parser) parseVar(extern bool) (*Var, error) {
 	v.Name = name
 	bytes := elems * int64(v.Type.Width()/8)
 	if v.Align == 0 {
-		v.Align = int(bytes)
+		v.Align = max(int(bytes), 1)
 	}
 	if v.Size, err = p.parseBounds(bytes); err != nil {
 		return nil, err
 	}
-	if p.accept("=") {
+	switch {
+	case !p.accept("="):
+	case v.Opaque != "":
+		err = p.skipBraces()
+	default:
 		err = p.parseInit(v)
+	}
+	if v.Size == 0 {
+		v.Size = int64(len(v.Init)) // of "name[] = {1, 2, 3}"
 	}
 	return v, err
 }
@@ -43,7 +78,7 @@ func (p *parser) parseVar(extern bool) (*Var, error) {
 // parseVarType reads space, alignment, attributes and type, in any order, as
 // far as they go.
 func (p *parser) parseVarType(v *Var) error {
-	for v.Type.Bits == 0 {
+	for v.Type.Bits == 0 && v.Opaque == "" {
 		name, ok := strings.CutPrefix(p.tok.text, ".")
 		if !ok || p.tok.kind != tokWord {
 			return p.errorf("want a declaration, found %s", p.found())
@@ -58,6 +93,13 @@ func (p *parser) parseVarType(v *Var) error {
 			v.Space = space
 		case isType && typ.Class != Pred:
 			v.Type = typ
+		case name == "texref" || name == "samplerref" || name == "surfref" || name == "tex":
+			v.Opaque = name
+		case name == "attribute":
+			if err := p.skipAttributes(); err != nil {
+				return err
+			}
+			continue
 		case name == "align":
 			p.advance()
 			n, err := p.integer()
@@ -75,6 +117,26 @@ func (p *parser) parseVarType(v *Var) error {
 		p.advance()
 	}
 	return p.skipPointerHint()
+}
+
+// skipAttributes skips ".attribute(.managed)" and ".attribute(.unified(1, 2))", if they are there: all memory
+// of the simulator is managed.
+func (p *parser) skipAttributes() error {
+	for p.accept(".attribute") {
+		depth := 0
+		for first := true; first || depth > 0; first = false {
+			switch {
+			case p.tok.kind == tokEOF:
+				return p.errorf("an .attribute is not closed")
+			case p.is("("):
+				depth++
+			case p.is(")"):
+				depth--
+			}
+			p.advance()
+		}
+	}
+	return nil
 }
 
 // skipPointerHint skips ".ptr .global .align 16", a promise to the optimiser.
@@ -119,48 +181,4 @@ func (p *parser) parseBounds(elem int64) (int64, error) {
 		}
 	}
 	return size, nil
-}
-
-// parseInit reads an initialiser; nested braces only group.
-func (p *parser) parseInit(v *Var) error {
-	if !p.is("{") {
-		return p.parseDatum(v)
-	}
-	for depth := 0; ; {
-		switch {
-		case p.accept("{"):
-			depth++
-		case p.accept("}"):
-			if depth--; depth == 0 {
-				return nil
-			}
-		case p.accept(","):
-		default:
-			if err := p.parseDatum(v); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (p *parser) parseDatum(v *Var) error {
-	if int64(len(v.Init)+1)*int64(v.Type.Width()/8) > v.Size {
-		return p.errorf("the initialiser of %s is longer than its %d bytes", shorten(v.Name), v.Size)
-	}
-	if p.tok.kind != tokWord {
-		n, err := p.number()
-		v.Init = append(v.Init, Datum{Bits: n.Bits})
-		return err
-	}
-	name := p.advance().text
-	generic := name == "generic" && p.accept("(")
-	if generic {
-		name = p.advance().text
-		if err := p.expect(")"); err != nil {
-			return err
-		}
-	}
-	offset, err := p.offset()
-	v.Init = append(v.Init, Datum{Symbol: name, Bits: uint64(offset)})
-	return err
 }

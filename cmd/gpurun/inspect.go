@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/inspect"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+)
+
+const inspectLong = `inspect lists the kernels of PTX files: parameters, registers, memory, launch bounds, and
+whether the simulator can run each kernel. If it cannot, inspect names the line and the
+instruction. Of cubins, fatbins and host objects inspect lists the kernels; they run on
+GPUs alone. inspect needs no GPU.
+
+Exit codes: 0 the simulator can run all kernels; 1 it cannot run some; 2 usage, or a file
+is no GPU code.`
+
+const inspectExample = `  gpurun inspect kernels.ptx
+  gpurun inspect --json build/*.ptx`
+
+// maxCodeBytes is more than the largest libraries of GPU code have.
+const maxCodeBytes = 1 << 31
+
+func newInspectCommand(a *program.Invocation) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "inspect FILE...",
+		Short:   "List the kernels of PTX files, and which of them the simulator can run",
+		Long:    inspectLong,
+		Example: inspectExample,
+	}
+	asJSON := cmd.Flags().Bool("json", false, "write JSON")
+	cmd.RunE = func(_ *cobra.Command, files []string) error {
+		if err := noLauncherFlags(cmd); err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return usageError(exit.Usagef("inspect takes at least one file"), cmd)
+		}
+		var inputs []inspect.Input
+		for _, file := range files {
+			data, err := settings.ReadFile(file, maxCodeBytes)
+			if err != nil {
+				return exit.Usagef("reading GPU code: %w", err)
+			}
+			inputs = append(inputs, inspect.Input{Name: file, Data: data})
+		}
+		return report(a, inspect.Of(inputs), *asJSON)
+	}
+	return cmd
+}
+
+// report prints what was found, and fails for what the simulator cannot run.
+func report(a *program.Invocation, r inspect.Report, asJSON bool) error {
+	form := inspect.Report.Print
+	if asJSON {
+		form = inspect.Report.JSON
+	}
+	if err := form(r, a.Out); err != nil {
+		return err
+	}
+	var unreadable []error
+	for _, f := range r.Unreadable() {
+		unreadable = append(unreadable, exit.Usagef("%s", f.Error))
+	}
+	switch {
+	case len(unreadable) > 0:
+		return errors.Join(unreadable...)
+	case r.Run < r.Kernels:
+		return &exit.Error{Code: exit.WrongData} // all has been said
+	}
+	return nil
+}
