@@ -20,8 +20,7 @@ type Program struct {
 	// addressed are the functions whose address is taken, by number: those that indirect calls may find.
 	addressed []*ptx.Function
 	loops     bool // ops are loops over lanes, also where there is assembly
-
-	opcodes map[string]instruction
+	opcodes   map[string]instruction
 }
 
 // Kernel is a compiled entry point.
