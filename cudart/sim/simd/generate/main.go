@@ -99,7 +99,6 @@ var (
 	compare = kind{arguments: "a, b *Lanes", size: 20, registers: []string{"SI {a}", "DX {b}"}, mask: true}
 	choose  = kind{arguments: "d, a, b *Lanes, mask uint32", size: 28, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX mask"}}
 	split   = kind{arguments: "low, high, a *Lanes", size: 24, registers: []string{"DI {low}", "SI {high}", "DX {a}"}}
-	move4   = kind{arguments: "a, b, c, d *Lanes, p unsafe.Pointer", size: 40, registers: []string{"SI {a}", "DX {b}", "CX {c}", "DI {d}", "BX p"}}
 	move2   = kind{arguments: "a, b *Lanes, p unsafe.Pointer", size: 24, registers: []string{"SI {a}", "DX {b}", "BX p"}}
 	move1   = kind{arguments: "a *Lanes, p unsafe.Pointer", size: 16, registers: []string{"SI {a}", "BX p"}}
 	affine  = kind{arguments: "d *Lanes, base, stride uint64", size: 24, registers: []string{"DI {d}", "AX base", "BX stride"}}

@@ -92,27 +92,6 @@ func moves() []function {
 			"VMOVQ CX, X2", "LEAQ (BX)(BX*1), DX", "VMOVQ DX, X3", "VPUNPCKLQDQ X2, X3, X3", // [2*stride, 3*stride]
 			"VINSERTI128 $1, X3, Y1, Y1", "VPADDQ Y1, Y0, Y0", "SHLQ $2, BX", "VMOVQ BX, X2", "VPBROADCASTQ X2, Y2",
 		}, step: []string{"VMOVDQU Y0, {d}", "VPADDQ Y2, Y0, Y0"}},
-		{name: "Load4x32", doc: "loads four 32-bit words for each lane from 512 bytes at p.", kind: move4, before: []string{"VPXOR Y15, Y15, Y15"}, step: []string{
-			"VMOVDQU {p*16+0}, X0", "VINSERTI128 $1, {p*16+32}, Y0, Y0", // lanes 0 and 2
-			"VMOVDQU {p*16+16}, X1", "VINSERTI128 $1, {p*16+48}, Y1, Y1", // lanes 1 and 3
-			"VPUNPCKLDQ Y1, Y0, Y2", "VPUNPCKHDQ Y1, Y0, Y3",
-			"VPUNPCKLDQ Y15, Y2, Y4", "VMOVDQU Y4, {a}", "VPUNPCKHDQ Y15, Y2, Y4", "VMOVDQU Y4, {b}",
-			"VPUNPCKLDQ Y15, Y3, Y4", "VMOVDQU Y4, {c}", "VPUNPCKHDQ Y15, Y3, Y4", "VMOVDQU Y4, {d}",
-		}},
-		{name: "Store4x32", doc: "stores four 32-bit words of each lane to 512 bytes at p, each lane's at once.", kind: move4, before: []string{use("low32", 15)}, step: []string{
-			"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0",
-			"VPAND {c}, Y15, Y2", "VMOVDQU {d}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y2, Y2",
-			"VPUNPCKLQDQ Y2, Y0, Y3", "VPUNPCKHQDQ Y2, Y0, Y4",
-			"VMOVDQU X3, {p*16+0}", "VMOVDQU X4, {p*16+16}", "VEXTRACTI128 $1, Y3, {p*16+32}", "VEXTRACTI128 $1, Y4, {p*16+48}",
-		}},
-		{name: "Load2x64", doc: "loads two 64-bit words for each lane from 512 bytes at p.", kind: move2, step: []string{
-			"VMOVDQU {p*16+0}, X0", "VINSERTI128 $1, {p*16+32}, Y0, Y0", "VMOVDQU {p*16+16}, X1", "VINSERTI128 $1, {p*16+48}, Y1, Y1",
-			"VPUNPCKLQDQ Y1, Y0, Y2", "VMOVDQU Y2, {a}", "VPUNPCKHQDQ Y1, Y0, Y2", "VMOVDQU Y2, {b}",
-		}},
-		{name: "Store2x64", doc: "stores two 64-bit words of each lane to 512 bytes at p, each lane's at once.", kind: move2, step: []string{
-			"VMOVDQU {a}, Y0", "VMOVDQU {b}, Y2", "VPUNPCKLQDQ Y2, Y0, Y3", "VPUNPCKHQDQ Y2, Y0, Y4",
-			"VMOVDQU X3, {p*16+0}", "VMOVDQU X4, {p*16+16}", "VEXTRACTI128 $1, Y3, {p*16+32}", "VEXTRACTI128 $1, Y4, {p*16+48}",
-		}},
 		{name: "Load2x32", doc: "loads two 32-bit words for each lane from 256 bytes at p.", kind: move2, before: []string{use("low32", 15)}, step: []string{
 			"VMOVDQU {p*8+0}, Y0", "VPAND Y15, Y0, Y1", "VMOVDQU Y1, {a}", "VPSRLQ $32, Y0, Y0", "VMOVDQU Y0, {b}",
 		}},
