@@ -18,12 +18,11 @@
 package rendezvousv1
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -162,15 +161,13 @@ func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
 }
 
 type Member struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// -1 in a Join: any rank
-	Rank      int32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
-	LocalRank int32 `protobuf:"varint,2,opt,name=local_rank,json=localRank,proto3" json:"local_rank,omitempty"`
-	// 0 in a Join: whatever the server's is
-	WorldSize     int32  `protobuf:"varint,3,opt,name=world_size,json=worldSize,proto3" json:"world_size,omitempty"`
-	Host          string `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
-	Pid           int64  `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
-	Device        []byte `protobuf:"bytes,6,opt,name=device,proto3" json:"device,omitempty"` // opaque to the rendezvous
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"` // -1 in a Join: any rank
+	LocalRank     int32                  `protobuf:"varint,2,opt,name=local_rank,json=localRank,proto3" json:"local_rank,omitempty"`
+	WorldSize     int32                  `protobuf:"varint,3,opt,name=world_size,json=worldSize,proto3" json:"world_size,omitempty"` // 0 in a Join: whatever the server's is
+	Host          string                 `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
+	Pid           int64                  `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
+	Device        []byte                 `protobuf:"bytes,6,opt,name=device,proto3" json:"device,omitempty"` // opaque to the rendezvous
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -346,10 +343,9 @@ func (*SessionRequest_Heartbeat) isSessionRequest_What() {}
 func (*SessionRequest_Leave) isSessionRequest_What() {}
 
 type Join struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Member *Member                `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
-	// 0: the server's
-	TimeoutMs     int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Member        *Member                `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	TimeoutMs     int64                  `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // 0: the server's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -546,13 +542,12 @@ type SessionResponse_Welcome struct {
 func (*SessionResponse_Welcome) isSessionResponse_What() {}
 
 type Welcome struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	SessionKey string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
-	Rank       int32                  `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
-	Generation int64                  `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
-	// by rank
-	Members             []*Member `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"`
-	HeartbeatIntervalMs int64     `protobuf:"varint,5,opt,name=heartbeat_interval_ms,json=heartbeatIntervalMs,proto3" json:"heartbeat_interval_ms,omitempty"`
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey          string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Rank                int32                  `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	Generation          int64                  `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Members             []*Member              `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"` // by rank
+	HeartbeatIntervalMs int64                  `protobuf:"varint,5,opt,name=heartbeat_interval_ms,json=heartbeatIntervalMs,proto3" json:"heartbeat_interval_ms,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -623,15 +618,13 @@ func (x *Welcome) GetHeartbeatIntervalMs() int64 {
 }
 
 type ExchangeRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Operation Operation              `protobuf:"varint,1,opt,name=operation,proto3,enum=gpurun.rendezvous.v1.Operation" json:"operation,omitempty"`
-	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// how often the member has used this name before
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Root     int32  `protobuf:"varint,4,opt,name=root,proto3" json:"root,omitempty"` // of a broadcast
-	// an all-gather's contribution, or the root's broadcast
-	Data          []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
-	TimeoutMs     int64  `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Operation     Operation              `protobuf:"varint,1,opt,name=operation,proto3,enum=gpurun.rendezvous.v1.Operation" json:"operation,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Sequence      uint64                 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"` // how often the member has used this name before
+	Root          int32                  `protobuf:"varint,4,opt,name=root,proto3" json:"root,omitempty"`         // of a broadcast
+	Data          []byte                 `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`          // an all-gather's contribution, or the root's broadcast
+	TimeoutMs     int64                  `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1114,11 +1107,10 @@ func (x *AddResponse) GetValue() int64 {
 }
 
 type CompareAndSetRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// absent: the key must not exist
-	Expected      []byte `protobuf:"bytes,2,opt,name=expected,proto3,oneof" json:"expected,omitempty"`
-	Desired       []byte `protobuf:"bytes,3,opt,name=desired,proto3" json:"desired,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Expected      []byte                 `protobuf:"bytes,2,opt,name=expected,proto3,oneof" json:"expected,omitempty"` // absent: the key must not exist
+	Desired       []byte                 `protobuf:"bytes,3,opt,name=desired,proto3" json:"desired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1175,10 +1167,9 @@ func (x *CompareAndSetRequest) GetDesired() []byte {
 }
 
 type CompareAndSetResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Swapped bool                   `protobuf:"varint,1,opt,name=swapped,proto3" json:"swapped,omitempty"`
-	// after the call; absent: the key does not exist
-	Current       []byte `protobuf:"bytes,2,opt,name=current,proto3,oneof" json:"current,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Swapped       bool                   `protobuf:"varint,1,opt,name=swapped,proto3" json:"swapped,omitempty"`
+	Current       []byte                 `protobuf:"bytes,2,opt,name=current,proto3,oneof" json:"current,omitempty"` // after the call; absent: the key does not exist
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1317,10 +1308,9 @@ func (x *DeleteResponse) GetExisted() bool {
 
 // PeerLeft: a member departed, with code ABORTED.
 type PeerLeft struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// -1: it had none yet
-	Rank          int32  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"` // -1: it had none yet
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1371,13 +1361,12 @@ func (x *PeerLeft) GetReason() string {
 
 // Straggler: members did not arrive in time, with code DEADLINE_EXCEEDED.
 type Straggler struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Op    string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`
-	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// ranks; empty where they are not known yet
-	Missing       []int32 `protobuf:"varint,3,rep,packed,name=missing,proto3" json:"missing,omitempty"`
-	Absent        int32   `protobuf:"varint,4,opt,name=absent,proto3" json:"absent,omitempty"` // how many are missing
-	WorldSize     int32   `protobuf:"varint,5,opt,name=world_size,json=worldSize,proto3" json:"world_size,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Op            string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Missing       []int32                `protobuf:"varint,3,rep,packed,name=missing,proto3" json:"missing,omitempty"` // ranks; empty where they are not known yet
+	Absent        int32                  `protobuf:"varint,4,opt,name=absent,proto3" json:"absent,omitempty"`          // how many are missing
+	WorldSize     int32                  `protobuf:"varint,5,opt,name=world_size,json=worldSize,proto3" json:"world_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1735,41 +1724,38 @@ func file_rendezvous_proto_rawDescGZIP() []byte {
 	return file_rendezvous_proto_rawDescData
 }
 
-var (
-	file_rendezvous_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-	file_rendezvous_proto_msgTypes  = make([]protoimpl.MessageInfo, 26)
-	file_rendezvous_proto_goTypes   = []any{
-		Operation(0),                  // 0: gpurun.rendezvous.v1.Operation
-		Refusal_Kind(0),               // 1: gpurun.rendezvous.v1.Refusal.Kind
-		(*Member)(nil),                // 2: gpurun.rendezvous.v1.Member
-		(*SessionRequest)(nil),        // 3: gpurun.rendezvous.v1.SessionRequest
-		(*Join)(nil),                  // 4: gpurun.rendezvous.v1.Join
-		(*Heartbeat)(nil),             // 5: gpurun.rendezvous.v1.Heartbeat
-		(*Leave)(nil),                 // 6: gpurun.rendezvous.v1.Leave
-		(*SessionResponse)(nil),       // 7: gpurun.rendezvous.v1.SessionResponse
-		(*Welcome)(nil),               // 8: gpurun.rendezvous.v1.Welcome
-		(*ExchangeRequest)(nil),       // 9: gpurun.rendezvous.v1.ExchangeRequest
-		(*ExchangeResponse)(nil),      // 10: gpurun.rendezvous.v1.ExchangeResponse
-		(*SetRequest)(nil),            // 11: gpurun.rendezvous.v1.SetRequest
-		(*SetResponse)(nil),           // 12: gpurun.rendezvous.v1.SetResponse
-		(*GetRequest)(nil),            // 13: gpurun.rendezvous.v1.GetRequest
-		(*GetResponse)(nil),           // 14: gpurun.rendezvous.v1.GetResponse
-		(*WaitRequest)(nil),           // 15: gpurun.rendezvous.v1.WaitRequest
-		(*WaitResponse)(nil),          // 16: gpurun.rendezvous.v1.WaitResponse
-		(*AddRequest)(nil),            // 17: gpurun.rendezvous.v1.AddRequest
-		(*AddResponse)(nil),           // 18: gpurun.rendezvous.v1.AddResponse
-		(*CompareAndSetRequest)(nil),  // 19: gpurun.rendezvous.v1.CompareAndSetRequest
-		(*CompareAndSetResponse)(nil), // 20: gpurun.rendezvous.v1.CompareAndSetResponse
-		(*DeleteRequest)(nil),         // 21: gpurun.rendezvous.v1.DeleteRequest
-		(*DeleteResponse)(nil),        // 22: gpurun.rendezvous.v1.DeleteResponse
-		(*PeerLeft)(nil),              // 23: gpurun.rendezvous.v1.PeerLeft
-		(*Straggler)(nil),             // 24: gpurun.rendezvous.v1.Straggler
-		(*JobAborted)(nil),            // 25: gpurun.rendezvous.v1.JobAborted
-		(*MissingKeys)(nil),           // 26: gpurun.rendezvous.v1.MissingKeys
-		(*Refusal)(nil),               // 27: gpurun.rendezvous.v1.Refusal
-	}
-)
-
+var file_rendezvous_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_rendezvous_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_rendezvous_proto_goTypes = []any{
+	(Operation)(0),                // 0: gpurun.rendezvous.v1.Operation
+	(Refusal_Kind)(0),             // 1: gpurun.rendezvous.v1.Refusal.Kind
+	(*Member)(nil),                // 2: gpurun.rendezvous.v1.Member
+	(*SessionRequest)(nil),        // 3: gpurun.rendezvous.v1.SessionRequest
+	(*Join)(nil),                  // 4: gpurun.rendezvous.v1.Join
+	(*Heartbeat)(nil),             // 5: gpurun.rendezvous.v1.Heartbeat
+	(*Leave)(nil),                 // 6: gpurun.rendezvous.v1.Leave
+	(*SessionResponse)(nil),       // 7: gpurun.rendezvous.v1.SessionResponse
+	(*Welcome)(nil),               // 8: gpurun.rendezvous.v1.Welcome
+	(*ExchangeRequest)(nil),       // 9: gpurun.rendezvous.v1.ExchangeRequest
+	(*ExchangeResponse)(nil),      // 10: gpurun.rendezvous.v1.ExchangeResponse
+	(*SetRequest)(nil),            // 11: gpurun.rendezvous.v1.SetRequest
+	(*SetResponse)(nil),           // 12: gpurun.rendezvous.v1.SetResponse
+	(*GetRequest)(nil),            // 13: gpurun.rendezvous.v1.GetRequest
+	(*GetResponse)(nil),           // 14: gpurun.rendezvous.v1.GetResponse
+	(*WaitRequest)(nil),           // 15: gpurun.rendezvous.v1.WaitRequest
+	(*WaitResponse)(nil),          // 16: gpurun.rendezvous.v1.WaitResponse
+	(*AddRequest)(nil),            // 17: gpurun.rendezvous.v1.AddRequest
+	(*AddResponse)(nil),           // 18: gpurun.rendezvous.v1.AddResponse
+	(*CompareAndSetRequest)(nil),  // 19: gpurun.rendezvous.v1.CompareAndSetRequest
+	(*CompareAndSetResponse)(nil), // 20: gpurun.rendezvous.v1.CompareAndSetResponse
+	(*DeleteRequest)(nil),         // 21: gpurun.rendezvous.v1.DeleteRequest
+	(*DeleteResponse)(nil),        // 22: gpurun.rendezvous.v1.DeleteResponse
+	(*PeerLeft)(nil),              // 23: gpurun.rendezvous.v1.PeerLeft
+	(*Straggler)(nil),             // 24: gpurun.rendezvous.v1.Straggler
+	(*JobAborted)(nil),            // 25: gpurun.rendezvous.v1.JobAborted
+	(*MissingKeys)(nil),           // 26: gpurun.rendezvous.v1.MissingKeys
+	(*Refusal)(nil),               // 27: gpurun.rendezvous.v1.Refusal
+}
 var file_rendezvous_proto_depIdxs = []int32{
 	4,  // 0: gpurun.rendezvous.v1.SessionRequest.join:type_name -> gpurun.rendezvous.v1.Join
 	5,  // 1: gpurun.rendezvous.v1.SessionRequest.heartbeat:type_name -> gpurun.rendezvous.v1.Heartbeat

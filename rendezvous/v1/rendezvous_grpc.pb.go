@@ -19,7 +19,6 @@ package rendezvousv1
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -37,8 +36,7 @@ const (
 
 // RendezvousClient is the client API for Rendezvous service.
 //
-// For semantics around ctx use and closing/ending streaming RPCs, please refer to
-// https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Rendezvous brings the members of a group together.
 type RendezvousClient interface {
@@ -51,8 +49,7 @@ type RendezvousClient interface {
 	// The server ends the stream: with OK after an orderly Leave, and otherwise
 	// with the reason for which the group is over. A stream that breaks without
 	// Leave is a departure, and ends the sessions of all other members.
-	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse],
-		error)
+	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 	// Exchange returns when every member has called it with the same name and
 	// sequence number. It completes for all of them or for none.
 	Exchange(ctx context.Context, in *ExchangeRequest, opts ...grpc.CallOption) (*ExchangeResponse, error)
@@ -66,9 +63,7 @@ func NewRendezvousClient(cc grpc.ClientConnInterface) RendezvousClient {
 	return &rendezvousClient{cc}
 }
 
-func (c *rendezvousClient) Session(ctx context.Context,
-	opts ...grpc.CallOption,
-) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
+func (c *rendezvousClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Rendezvous_ServiceDesc.Streams[0], Rendezvous_Session_FullMethodName, cOpts...)
 	if err != nil {
@@ -78,13 +73,10 @@ func (c *rendezvousClient) Session(ctx context.Context,
 	return x, nil
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic
-// stream type by name.
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Rendezvous_SessionClient = grpc.BidiStreamingClient[SessionRequest, SessionResponse]
 
-func (c *rendezvousClient) Exchange(ctx context.Context, in *ExchangeRequest,
-	opts ...grpc.CallOption,
-) (*ExchangeResponse, error) {
+func (c *rendezvousClient) Exchange(ctx context.Context, in *ExchangeRequest, opts ...grpc.CallOption) (*ExchangeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExchangeResponse)
 	err := c.cc.Invoke(ctx, Rendezvous_Exchange_FullMethodName, in, out, cOpts...)
@@ -126,7 +118,6 @@ type UnimplementedRendezvousServer struct{}
 func (UnimplementedRendezvousServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
 }
-
 func (UnimplementedRendezvousServer) Exchange(context.Context, *ExchangeRequest) (*ExchangeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Exchange not implemented")
 }
@@ -155,13 +146,10 @@ func _Rendezvous_Session_Handler(srv interface{}, stream grpc.ServerStream) erro
 	return srv.(RendezvousServer).Session(&grpc.GenericServerStream[SessionRequest, SessionResponse]{ServerStream: stream})
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic
-// stream type by name.
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Rendezvous_SessionServer = grpc.BidiStreamingServer[SessionRequest, SessionResponse]
 
-func _Rendezvous_Exchange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Rendezvous_Exchange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExchangeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -213,8 +201,7 @@ const (
 
 // StoreClient is the client API for Store service.
 //
-// For semantics around ctx use and closing/ending streaming RPCs, please refer to
-// https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Store is a key-value store that lives as long as the server.
 type StoreClient interface {
@@ -276,9 +263,7 @@ func (c *storeClient) Add(ctx context.Context, in *AddRequest, opts ...grpc.Call
 	return out, nil
 }
 
-func (c *storeClient) CompareAndSet(ctx context.Context, in *CompareAndSetRequest,
-	opts ...grpc.CallOption,
-) (*CompareAndSetResponse, error) {
+func (c *storeClient) CompareAndSet(ctx context.Context, in *CompareAndSetRequest, opts ...grpc.CallOption) (*CompareAndSetResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CompareAndSetResponse)
 	err := c.cc.Invoke(ctx, Store_CompareAndSet_FullMethodName, in, out, cOpts...)
@@ -325,23 +310,18 @@ type UnimplementedStoreServer struct{}
 func (UnimplementedStoreServer) Set(context.Context, *SetRequest) (*SetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Set not implemented")
 }
-
 func (UnimplementedStoreServer) Get(context.Context, *GetRequest) (*GetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Get not implemented")
 }
-
 func (UnimplementedStoreServer) Wait(context.Context, *WaitRequest) (*WaitResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Wait not implemented")
 }
-
 func (UnimplementedStoreServer) Add(context.Context, *AddRequest) (*AddResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Add not implemented")
 }
-
 func (UnimplementedStoreServer) CompareAndSet(context.Context, *CompareAndSetRequest) (*CompareAndSetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CompareAndSet not implemented")
 }
-
 func (UnimplementedStoreServer) Delete(context.Context, *DeleteRequest) (*DeleteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Delete not implemented")
 }
@@ -366,9 +346,7 @@ func RegisterStoreServer(s grpc.ServiceRegistrar, srv StoreServer) {
 	s.RegisterService(&Store_ServiceDesc, srv)
 }
 
-func _Store_Set_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_Set_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SetRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -386,9 +364,7 @@ func _Store_Set_Handler(srv interface{}, ctx context.Context, dec func(interface
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Store_Get_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_Get_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -406,9 +382,7 @@ func _Store_Get_Handler(srv interface{}, ctx context.Context, dec func(interface
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Store_Wait_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_Wait_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(WaitRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -426,9 +400,7 @@ func _Store_Wait_Handler(srv interface{}, ctx context.Context, dec func(interfac
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Store_Add_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_Add_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -446,9 +418,7 @@ func _Store_Add_Handler(srv interface{}, ctx context.Context, dec func(interface
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Store_CompareAndSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_CompareAndSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CompareAndSetRequest)
 	if err := dec(in); err != nil {
 		return nil, err
@@ -466,9 +436,7 @@ func _Store_CompareAndSet_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Store_Delete_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error,
-	interceptor grpc.UnaryServerInterceptor,
-) (interface{}, error) {
+func _Store_Delete_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteRequest)
 	if err := dec(in); err != nil {
 		return nil, err

@@ -12,12 +12,11 @@
 package elasticv1
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -510,19 +509,16 @@ func (x *Terms) GetStatic() bool {
 
 // Join asks for a place in the next round.
 type Join struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Terms   *Terms                 `protobuf:"bytes,1,opt,name=terms,proto3" json:"terms,omitempty"`
-	Name    string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`  // of the host
-	Rank    int32                  `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"` // -1: any
-	Workers int32                  `protobuf:"varint,4,opt,name=workers,proto3" json:"workers,omitempty"`
-	Role    string                 `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
-	// empty: the address that the server sees
-	MasterHost string `protobuf:"bytes,6,opt,name=master_host,json=masterHost,proto3" json:"master_host,omitempty"`
-	// where the node listens
-	MasterPort int32 `protobuf:"varint,7,opt,name=master_port,json=masterPort,proto3" json:"master_port,omitempty"`
-	// the last one that the node has seen, 0: none
-	Round         int32 `protobuf:"varint,8,opt,name=round,proto3" json:"round,omitempty"`
-	Restarts      int32 `protobuf:"varint,9,opt,name=restarts,proto3" json:"restarts,omitempty"` // as of that round
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Terms         *Terms                 `protobuf:"bytes,1,opt,name=terms,proto3" json:"terms,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`  // of the host
+	Rank          int32                  `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"` // -1: any
+	Workers       int32                  `protobuf:"varint,4,opt,name=workers,proto3" json:"workers,omitempty"`
+	Role          string                 `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
+	MasterHost    string                 `protobuf:"bytes,6,opt,name=master_host,json=masterHost,proto3" json:"master_host,omitempty"`  // empty: the address that the server sees
+	MasterPort    int32                  `protobuf:"varint,7,opt,name=master_port,json=masterPort,proto3" json:"master_port,omitempty"` // where the node listens
+	Round         int32                  `protobuf:"varint,8,opt,name=round,proto3" json:"round,omitempty"`                             // the last one that the node has seen, 0: none
+	Restarts      int32                  `protobuf:"varint,9,opt,name=restarts,proto3" json:"restarts,omitempty"`                       // as of that round
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1113,11 +1109,10 @@ func (x *Begun) GetRound() int32 {
 
 // Stop: the node stops its workers and joins again.
 type Stop struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Round  int32                  `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// as one of the job's restarts
-	Counts        bool `protobuf:"varint,3,opt,name=counts,proto3" json:"counts,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Round         int32                  `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Counts        bool                   `protobuf:"varint,3,opt,name=counts,proto3" json:"counts,omitempty"` // as one of the job's restarts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1475,42 +1470,37 @@ var (
 
 func file_elastic_proto_rawDescGZIP() []byte {
 	file_elastic_proto_rawDescOnce.Do(func() {
-		file_elastic_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_elastic_proto_rawDesc),
-			len(file_elastic_proto_rawDesc)))
+		file_elastic_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_elastic_proto_rawDesc), len(file_elastic_proto_rawDesc)))
 	})
 	return file_elastic_proto_rawDescData
 }
 
-var (
-	file_elastic_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-	file_elastic_proto_msgTypes  = make([]protoimpl.MessageInfo, 17)
-	file_elastic_proto_goTypes   = []any{
-		Ended_Kind(0),          // 0: gpurun.rendezvous.elastic.v1.Ended.Kind
-		(*AttendRequest)(nil),  // 1: gpurun.rendezvous.elastic.v1.AttendRequest
-		(*AttendResponse)(nil), // 2: gpurun.rendezvous.elastic.v1.AttendResponse
-		(*Terms)(nil),          // 3: gpurun.rendezvous.elastic.v1.Terms
-		(*Join)(nil),           // 4: gpurun.rendezvous.elastic.v1.Join
-		(*Confirm)(nil),        // 5: gpurun.rendezvous.elastic.v1.Confirm
-		(*Contribution)(nil),   // 6: gpurun.rendezvous.elastic.v1.Contribution
-		(*Failure)(nil),        // 7: gpurun.rendezvous.elastic.v1.Failure
-		(*Finish)(nil),         // 8: gpurun.rendezvous.elastic.v1.Finish
-		(*Leave)(nil),          // 9: gpurun.rendezvous.elastic.v1.Leave
-		(*Heartbeat)(nil),      // 10: gpurun.rendezvous.elastic.v1.Heartbeat
-		(*Standby)(nil),        // 11: gpurun.rendezvous.elastic.v1.Standby
-		(*Assembled)(nil),      // 12: gpurun.rendezvous.elastic.v1.Assembled
-		(*Begun)(nil),          // 13: gpurun.rendezvous.elastic.v1.Begun
-		(*Stop)(nil),           // 14: gpurun.rendezvous.elastic.v1.Stop
-		(*Gathered)(nil),       // 15: gpurun.rendezvous.elastic.v1.Gathered
-		(*GatherFailed)(nil),   // 16: gpurun.rendezvous.elastic.v1.GatherFailed
-		(*Ended)(nil),          // 17: gpurun.rendezvous.elastic.v1.Ended
-	}
-)
-
+var file_elastic_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_elastic_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_elastic_proto_goTypes = []any{
+	(Ended_Kind)(0),        // 0: gpurun.rendezvous.elastic.v1.Ended.Kind
+	(*AttendRequest)(nil),  // 1: gpurun.rendezvous.elastic.v1.AttendRequest
+	(*AttendResponse)(nil), // 2: gpurun.rendezvous.elastic.v1.AttendResponse
+	(*Terms)(nil),          // 3: gpurun.rendezvous.elastic.v1.Terms
+	(*Join)(nil),           // 4: gpurun.rendezvous.elastic.v1.Join
+	(*Confirm)(nil),        // 5: gpurun.rendezvous.elastic.v1.Confirm
+	(*Contribution)(nil),   // 6: gpurun.rendezvous.elastic.v1.Contribution
+	(*Failure)(nil),        // 7: gpurun.rendezvous.elastic.v1.Failure
+	(*Finish)(nil),         // 8: gpurun.rendezvous.elastic.v1.Finish
+	(*Leave)(nil),          // 9: gpurun.rendezvous.elastic.v1.Leave
+	(*Heartbeat)(nil),      // 10: gpurun.rendezvous.elastic.v1.Heartbeat
+	(*Standby)(nil),        // 11: gpurun.rendezvous.elastic.v1.Standby
+	(*Assembled)(nil),      // 12: gpurun.rendezvous.elastic.v1.Assembled
+	(*Begun)(nil),          // 13: gpurun.rendezvous.elastic.v1.Begun
+	(*Stop)(nil),           // 14: gpurun.rendezvous.elastic.v1.Stop
+	(*Gathered)(nil),       // 15: gpurun.rendezvous.elastic.v1.Gathered
+	(*GatherFailed)(nil),   // 16: gpurun.rendezvous.elastic.v1.GatherFailed
+	(*Ended)(nil),          // 17: gpurun.rendezvous.elastic.v1.Ended
+}
 var file_elastic_proto_depIdxs = []int32{
-	4, // 0: gpurun.rendezvous.elastic.v1.AttendRequest.join:type_name -> gpurun.rendezvous.elastic.v1.Join
-	5, // 1: gpurun.rendezvous.elastic.v1.AttendRequest.confirm:type_name -> gpurun.rendezvous.elastic.v1.Confirm
-	// 2: gpurun.rendezvous.elastic.v1.AttendRequest.contribution:type_name -> gpurun.rendezvous.elastic.v1.Contribution
-	6,
+	4,  // 0: gpurun.rendezvous.elastic.v1.AttendRequest.join:type_name -> gpurun.rendezvous.elastic.v1.Join
+	5,  // 1: gpurun.rendezvous.elastic.v1.AttendRequest.confirm:type_name -> gpurun.rendezvous.elastic.v1.Confirm
+	6,  // 2: gpurun.rendezvous.elastic.v1.AttendRequest.contribution:type_name -> gpurun.rendezvous.elastic.v1.Contribution
 	7,  // 3: gpurun.rendezvous.elastic.v1.AttendRequest.failure:type_name -> gpurun.rendezvous.elastic.v1.Failure
 	8,  // 4: gpurun.rendezvous.elastic.v1.AttendRequest.finish:type_name -> gpurun.rendezvous.elastic.v1.Finish
 	9,  // 5: gpurun.rendezvous.elastic.v1.AttendRequest.leave:type_name -> gpurun.rendezvous.elastic.v1.Leave
@@ -1520,8 +1510,7 @@ var file_elastic_proto_depIdxs = []int32{
 	13, // 9: gpurun.rendezvous.elastic.v1.AttendResponse.begun:type_name -> gpurun.rendezvous.elastic.v1.Begun
 	14, // 10: gpurun.rendezvous.elastic.v1.AttendResponse.stop:type_name -> gpurun.rendezvous.elastic.v1.Stop
 	15, // 11: gpurun.rendezvous.elastic.v1.AttendResponse.gathered:type_name -> gpurun.rendezvous.elastic.v1.Gathered
-	// 12: gpurun.rendezvous.elastic.v1.AttendResponse.gather_failed:type_name -> gpurun.rendezvous.elastic.v1.GatherFailed
-	16,
+	16, // 12: gpurun.rendezvous.elastic.v1.AttendResponse.gather_failed:type_name -> gpurun.rendezvous.elastic.v1.GatherFailed
 	10, // 13: gpurun.rendezvous.elastic.v1.AttendResponse.heartbeat:type_name -> gpurun.rendezvous.elastic.v1.Heartbeat
 	17, // 14: gpurun.rendezvous.elastic.v1.AttendResponse.ended:type_name -> gpurun.rendezvous.elastic.v1.Ended
 	3,  // 15: gpurun.rendezvous.elastic.v1.Join.terms:type_name -> gpurun.rendezvous.elastic.v1.Terms

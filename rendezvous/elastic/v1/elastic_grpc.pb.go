@@ -13,7 +13,6 @@ package elasticv1
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -30,8 +29,7 @@ const (
 
 // ElasticClient is the client API for Elastic service.
 //
-// For semantics around ctx use and closing/ending streaming RPCs, please refer to
-// https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Elastic brings the nodes of a job together, once for each round.
 type ElasticClient interface {
@@ -56,9 +54,7 @@ func NewElasticClient(cc grpc.ClientConnInterface) ElasticClient {
 	return &elasticClient{cc}
 }
 
-func (c *elasticClient) Attend(ctx context.Context,
-	opts ...grpc.CallOption,
-) (grpc.BidiStreamingClient[AttendRequest, AttendResponse], error) {
+func (c *elasticClient) Attend(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttendRequest, AttendResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Elastic_ServiceDesc.Streams[0], Elastic_Attend_FullMethodName, cOpts...)
 	if err != nil {
@@ -68,8 +64,7 @@ func (c *elasticClient) Attend(ctx context.Context,
 	return x, nil
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic
-// stream type by name.
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Elastic_AttendClient = grpc.BidiStreamingClient[AttendRequest, AttendResponse]
 
 // ElasticServer is the server API for Elastic service.
@@ -127,8 +122,7 @@ func _Elastic_Attend_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(ElasticServer).Attend(&grpc.GenericServerStream[AttendRequest, AttendResponse]{ServerStream: stream})
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic
-// stream type by name.
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Elastic_AttendServer = grpc.BidiStreamingServer[AttendRequest, AttendResponse]
 
 // Elastic_ServiceDesc is the grpc.ServiceDesc for Elastic service.
