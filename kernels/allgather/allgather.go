@@ -1,12 +1,9 @@
 // Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one after the other.
 //
 //   - ll: every rank stores its part to all peers as packets, without a barrier. For small sizes.
-//   - push, pull: every rank stores its part to all peers, or loads their parts, between two barriers.
-//   - bulk: as push, by bulk copies of a few blocks. copy_engine: by memory copies. multimem: the switch delivers one
-//
-// store
-//
-//	to all (NVLS).
+//   - push: every rank stores its part to all peers, between two barriers. pull: every rank loads the peers' parts.
+//   - bulk: like push, by bulk copies of a few blocks. copy_engine: by memory copies.
+//   - multimem: every rank stores its part once, and the switch delivers it to all (NVLS).
 package allgather
 
 import (
