@@ -24,7 +24,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-gather", "all_gather", "all_gather_perf"},
-		Summary: "every rank gets all ranks' inputs, one behind the other",
+		Summary: "every rank gets the inputs of all ranks, one after the other",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
 			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),

@@ -39,12 +39,12 @@
 // # A reduced product
 //
 // Every rank makes its peers' tiles first and sends them to their owner, in parts with the layout that they have in
-// shared memory. The owner adds the parts of all ranks to its own, in rank order, when it makes that tile. A part is sent in
-// one of two ways:
+// shared memory. The owner adds the parts of all ranks to its own, in rank order, when it makes that tile. A part is
+// sent in one of two ways:
 //
 //   - Pushed: the kernel stores it in the owner's inbox and signals it by a store, since not all links have atomics.
-//   - Copied: the kernel stores it in this rank's outbox. The owner's copy engine pulls it from there, a chunk of parts
-//     at a time. The thread that makes the last part of a chunk signals the stream that copies it.
+//   - Copied: the kernel stores it in this rank's outbox. The owner's copy engine pulls it from there, a chunk of
+//     parts at a time. The thread that makes the last part of a chunk signals the stream that copies it.
 //
 // Copies pay where blocks have as many waves of tiles as there are ranks (fused.copies). A rank signals that it has
 // begun, and no rank sends to one that has not. Sums that go to all ranks cross the links, too. Where products are

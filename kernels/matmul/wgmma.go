@@ -94,8 +94,8 @@ func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 	}
 }
 
-// sharedLayout is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout in
-// cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
+// sharedLayout is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout
+// in cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
 func (columns wgmma) sharedLayout() (shared, chunkBuffer int) {
 	const rows, barriers, unit, mostBuffer = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
 	const stageOfA = 2 * wgmmaSlice * rows

@@ -8,8 +8,8 @@
 //   - Split-K of the last wave ([LastWave], [SplitK]). If the number of tiles is no multiple of the clusters, some
 //     clusters have no tile in the last wave (wave quantization). They multiply pieces of the others' tiles, some
 //     slices of K each. A piece is as long as it can be without the cluster of the tile waiting for it.
-//   - Placement by GPC ([Placement]). Clusters on one GPC of the GPU begin with tiles of the same row. L2 then reads the
-//     operands of that row once for several clusters.
+//   - Placement by GPC ([Placement]). Clusters on one GPC of the GPU begin with tiles of the same row. L2 then reads
+//     the operands of that row once for several clusters.
 package schedule
 
 const (
