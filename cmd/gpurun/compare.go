@@ -27,9 +27,9 @@ Each case is tested by itself. Where noise exceeds the tolerance, expect two or 
 hundred unchanged cases to be reported as slower. Cases that only one run has are listed.
 With --all a case that the new run lacks is a failure.
 
-Exit codes: 0 no case is slower by more than the tolerance; 99 a case is slower, beyond noise,
-or with --all missing; 2 usage, or a file cannot be read or compared. If the new run failed
-itself, by wrong data or an early end, compare exits with its exit code.`
+Exit codes: 0 no case is slower by more than --tolerance; 99 a case is slower, beyond noise,
+or missing with --all; 2 usage, or a file cannot be read or compared. If the new run itself
+failed, by wrong data or an early end, compare exits with the exit code of that run.`
 
 const compareExample = `  gpurun compare before.json after.json
   gpurun compare main.json branch.json --tolerance 3 --all --output markdown`
@@ -43,7 +43,7 @@ const maxReportBytes = 1 << 28
 func newCompareCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compare OLD.json NEW.json",
-		Short:   "Compare two benchmarks: which cases are slower or faster, beyond noise",
+		Short:   "Compare two results of gpurun bench: which cases are slower or faster, beyond noise",
 		Long:    compareLong,
 		Example: compareExample,
 	}

@@ -21,7 +21,7 @@ and the libraries that gpurun can use. Then one process per GPU writes to the me
 every other GPU, one pair at a time. Both GPUs read the memory back, and the link's
 bandwidth is measured. Every finding is OK, WARN or FAIL, with advice.
 
-Without a GPU doctor says what is missing. With --device sim the check of pairs runs
+Without a GPU, doctor says what is missing. With --device sim, the check of pairs runs
 in the simulator, for all pairs at once.
 
 Exit codes: 0 no check failed; 1 a link carried wrong data; 2 usage; 3 another check
@@ -44,7 +44,7 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "sim-arch", "sim-memory", "p2p", "symm", "nccl-lib",
 		"nvshmem-lib", "cublas-lib", "output")
 	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
-	asJSON := cmd.Flags().Bool("json", false, "short for --output json")
+	asJSON := cmd.Flags().Bool("json", false, "the same as --output json")
 	flags.AddInject(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)

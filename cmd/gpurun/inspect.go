@@ -13,11 +13,11 @@ import (
 
 const inspectLong = `inspect lists the kernels of PTX files: parameters, registers, memory, launch bounds, and
 whether the simulator can run each kernel. If it cannot, inspect names the line and the
-instruction. Of cubins, fatbins and host objects inspect lists the kernels; they run on
-GPUs alone. inspect needs no GPU.
+instruction. Of cubins, fatbins and host objects, inspect lists the kernels by name; these
+run on GPUs only. inspect needs no GPU.
 
 Exit codes: 0 the simulator can run all kernels; 1 it cannot run some; 2 usage, or a file
-is no GPU code.`
+is neither PTX nor other GPU code.`
 
 const inspectExample = `  gpurun inspect kernels.ptx
   gpurun inspect --json build/*.ptx`
@@ -32,13 +32,13 @@ func newInspectCommand(a *program.Invocation) *cobra.Command {
 		Long:    inspectLong,
 		Example: inspectExample,
 	}
-	asJSON := cmd.Flags().Bool("json", false, "write JSON")
+	asJSON := cmd.Flags().Bool("json", false, "write JSON instead of text")
 	cmd.RunE = func(_ *cobra.Command, files []string) error {
 		if err := noLauncherFlags(cmd); err != nil {
 			return err
 		}
 		if len(files) == 0 {
-			return usageError(exit.Usagef("inspect takes at least one file"), cmd)
+			return usageError(exit.Usagef("inspect needs at least one file of PTX or other GPU code"), cmd)
 		}
 		var inputs []inspect.Input
 		for _, file := range files {

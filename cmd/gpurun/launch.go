@@ -17,11 +17,11 @@ import (
 	"gpurun/cmd/gpurun/torchrun"
 )
 
-const launchLong = `%s runs a script, module or program in several processes, and sets the variables
-that PyTorch reads in each. It takes torchrun's flags, with dashes or underscores, and
-abbreviated as long as they are unambiguous. PET_NPROC_PER_NODE in the environment sets
---nproc-per-node, and so for every flag. ${local_rank} in the arguments is replaced by
-the process's local rank.`
+const launchLong = `%s runs a script, module or program in several processes, and sets the environment
+variables that PyTorch reads. It takes torchrun's flags, with dashes or underscores;
+unambiguous prefixes are enough. Each flag has an environment variable, such as
+PET_NPROC_PER_NODE for --nproc-per-node. In the arguments, ${local_rank} is replaced by
+the local rank of the process.`
 
 // newLaunchCommand makes the command that launches programs. It reads its words
 // itself: torchrun's rules are not cobra's.

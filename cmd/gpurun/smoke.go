@@ -17,12 +17,12 @@ gpurun doctor. Then it runs every collective with a small, a medium and a large 
 several types, and verifies every element. Speeds are compared with the thresholds that
 gpurun has for these GPUs. The last line is the verdict: PASS, or FAIL with the reason.
 
-If gpurun has no thresholds for the GPUs, and in the simulator, smoke says so, and only
-the data decides the verdict.
+In the simulator, and for GPUs without built-in thresholds, smoke says so. Then only the data
+decide the verdict.
 
 Exit codes: 0 passed; 2 usage; 128+n ended by signal n; else the worst of, in this order:
 1 wrong data; 4 timeout; 5 a worker died; 6 the ranks did not meet; 3 the machine lacks
-something; 99 right, but a threshold was missed.`
+a GPU, a driver or a library; 99 right, but a threshold was missed.`
 
 const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --nproc-per-node 4 smoke --quick
@@ -35,7 +35,7 @@ const smokeCommand = "smoke"
 func newSmokeCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     smokeCommand,
-		Short:   "Check this machine: every collective is right and fast enough, one verdict",
+		Short:   "Check this machine: are all collectives right, and fast enough? PASS or FAIL",
 		Long:    smokeLong,
 		Example: smokeExample,
 		Args:    noArguments,

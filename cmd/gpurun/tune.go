@@ -16,10 +16,10 @@ a name tune measures all collectives. It leaves out naive, and algorithms that c
 place if others can. Every algorithm and grid is verified first. A candidate whose first
 samples take twice as long as the fastest one's is not measured further.
 
---epilogue measures calls with these epilogues instead of plain calls; the word none adds
-plain calls. Of several row lengths in --hidden, the rules for the first apply to any
-length. Another length gets its own rules up to the last size where the rules of the first
-one cost it more than 2%.
+With --epilogue tune measures calls with these epilogues instead of plain calls; the word
+none adds plain calls. If --hidden has several row lengths, the rules of the first one hold
+for any length. Another length gets rules of its own, up to the last size at which the rules
+of the first one are more than 2% slower.
 
 Calls are replayed from a graph. The table is TOML, with all medians as comments at its
 end. Times in the simulator say nothing about hardware.

@@ -1,12 +1,9 @@
 // Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one after the other.
 //
 //   - ll: every rank stores its part to all peers as packets, without a barrier. For small sizes.
-//   - push, pull: every rank stores its part to all peers, or loads their parts, between two barriers.
-//   - bulk: as push, by bulk copies of a few blocks. copy_engine: by memory copies. multimem: the switch delivers one
-//
-// store
-//
-//	to all (NVLS).
+//   - push: every rank stores its part to all peers, between two barriers. pull: every rank loads the peers' parts.
+//   - bulk: like push, by bulk copies of a few blocks. copy_engine: by memory copies.
+//   - multimem: every rank stores its part once, and the switch delivers it to all (NVLS).
 package allgather
 
 import (
@@ -27,7 +24,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-gather", "all_gather", "all_gather_perf"},
-		Summary: "every rank gets all ranks' inputs, one behind the other",
+		Summary: "every rank gets the inputs of all ranks, one after the other",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
 			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),

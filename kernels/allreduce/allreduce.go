@@ -1,15 +1,13 @@
 // Package allreduce holds the algorithms of allreduce: every rank gets the reduction of all ranks' inputs. Each
 // algorithm has a .cu file, the kernel, which opens with its contract, and a .go file, its host side.
 //
-//   - oneshot: stage the input, one barrier, load all inputs. oneshot_ll and oneshot_lamport store the input to all
-//
-// peers
-//
-//	  instead, as packets or in mailboxes, without a barrier. For small sizes.
-//	- twoshot: every rank reduces its part of the inputs and stores the result to all, between two barriers.
-//	  twoshot_lamport does so by mailboxes, without barriers; twoshot_push by stores alone, through scratch.
-//	- copy_engine: copy engines fetch the parts, a kernel reduces them and stores the results.
-//	- multimem_oneshot, multimem_twoshot: the switch adds (NVLS); multimem_twoshot also delivers the result.
+//   - oneshot: every rank stages its input, waits at one barrier, and loads all inputs. For small sizes.
+//   - oneshot_ll, oneshot_lamport: every rank stores its input to all peers, as packets or in mailboxes, without a
+//     barrier. For small sizes.
+//   - twoshot: every rank reduces its part of the inputs and stores the result to all, between two barriers.
+//     twoshot_lamport does so by mailboxes, without barriers; twoshot_push by stores alone, through scratch.
+//   - copy_engine: copy engines fetch the parts, a kernel reduces them and stores the results.
+//   - multimem_oneshot, multimem_twoshot: the switch adds (NVLS); multimem_twoshot also delivers the result.
 //
 // All but multimem add in rank order, so that all ranks get the same bits.
 package allreduce

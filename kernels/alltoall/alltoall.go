@@ -23,7 +23,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
 		Aliases: []string{"all-to-all", "all_to_all", "alltoall_perf"},
-		Summary: "every rank gets from each rank the part that is meant for it",
+		Summary: "every rank gets its part of every rank's input",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
 			naive.Algorithm(name, shape), Push(), LL(), CopyEngine(),

@@ -24,7 +24,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
 		Aliases:    []string{"barrier_perf"},
-		Summary:    "no rank goes on before all have come",
+		Summary:    "no rank continues before all ranks have arrived",
 		Shape:      shape,
 		Algorithms: []*collective.Algorithm{Flag(), Multimem(), ofNVSHMEM()},
 		BusFactor:  func(int) float64 { return 1 },

@@ -1,21 +1,19 @@
-// broadcast, bulk: every rank but the root fetches its share of the data from the
-// root and stores it to all others but the root, by bulk copies, so that no link carries
-// more than the data once.
+// broadcast, bulk: every rank but the root loads its share of the root's data and stores
+// it to all ranks but the root, by bulk copies. No link carries more than the data once.
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. one thread copies chunks of the own 1/(n-1) share of the root's input to shared
+//   2. one thread copies chunks of this rank's 1/(n-1) share of the root's input to shared
 //      memory, and from there to every output but the root's, beginning with the next
-//      rank's; the root copies its input to its output; what is not whole aligned vectors
-//      goes by ordinary loads and stores
+//      rank's; the root copies its input to its output; what is not whole, aligned vectors
+//      is copied by ordinary loads and stores of all threads
 //   3. barrier again
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all
 // ranks, and may be the same. Only the root's input is read.
 //
-// Memory order: barrier 1 publishes the input and says that the outputs may be
-// overwritten. The thread waits until its stores have been written before barrier 3
-// publishes them.
+// Memory order: barrier 1 publishes the input and allows the outputs to be overwritten.
+// The thread waits until its stores have been written; barrier 3 publishes them.
 //
 // The caller gives the same bytes, tile_bytes of at most kBulkStageBytes, root and
 // grid on all ranks, a grid of at most kMaxBlocks blocks that are all resident, blocks
@@ -28,7 +26,7 @@
 #include "../device/entries.cuh"
 #include "../device/part.cuh"
 
-// Copies vectors [begin, end) of the root's input to where this rank brings them.
+// Calls copy(begin, end, outputs) with this rank's share of vectors [begin, end) and the outputs that it stores to.
 template <typename Copy>
 FORCE_INLINE __device__ void move_share(const Params& p, int64_t begin, int64_t end, Copy copy) {
   const auto outputs = [&](auto f) {

@@ -1,23 +1,22 @@
-// The chunks of a block on their way through this rank: its warps take one each, have it from the
-// rank in front or, at the root, from the input, copy it in bulk to where it belongs, and tell the
-// next rank of it. chain.cu and relay.cu say who these ranks are.
+// Forwarding of chunks, for chain.cu and relay.cu: a rank gets the chunks of a block from the previous rank, or at the root
+// from its input, copies them by bulk copies to one or more outputs, and notifies the next rank. chain.cu and relay.cu say
+// which ranks these are.
 //
-// A warp takes a chunk through all of its steps, so that none of them keeps a warp from another:
-// as many chunks are on their way as there are stages. What is not whole aligned vectors goes by
-// ordinary loads and stores of the warp.
+// The first kBulkStages warps of a block take a chunk each in turn. A warp does all steps for its chunk, so that no warp
+// waits for another one's copies: kBulkStages chunks are in flight. What is not whole aligned vectors is copied by ordinary
+// loads and stores of the warp.
 //
-// Chunks are told of in order, by the flag of barriers, which counts on: a chunk takes an epoch of
-// the block's, as a barrier does. Blocks of a number have the same chunks on all ranks. Telling in order by one word costs
-// next to nothing: the fence that orders a chunk before it is the warp's own, before its turn.
+// Notifications: a rank notifies the next one in the order of the chunks, by adding 1 to the flag of barriers. Each chunk thus
+// takes one epoch of the block, as a barrier does. Blocks of the same number have the same chunks on all ranks. One word for
+// all chunks costs almost nothing: each warp executes its fence before its turn to notify.
 //
-// Memory order: a chunk has been written, to the eyes of the warp, before its fence; the fence and
-// the addition behind it release it. Warps' additions follow one another and are atomic, so that
-// whoever acquires a later one has what earlier ones released. What was acquired is behind a fence
-// before it is loaded by the asynchronous proxy. All that a warp has stored has been written when
-// it is through.
+// Memory order: the warp's bulk stores have been written, and the warp sees it, before its fence. The fence and the addition
+// after it release the chunk. The additions of the warps follow one another and are atomic. A rank that acquires a later one
+// therefore also has the chunks that earlier ones released. A fence of the asynchronous proxy stands between the acquire of a
+// chunk and its load. A warp returns after all of its stores have been written.
 //
-// The launch gives blocks of a multiple of 32 threads, kBulkStages warps at least, and
-// kBulkSharedBytes of shared memory. sm_90 and up.
+// The launch gives blocks of a multiple of 32 threads, at least kBulkStages warps, and kBulkSharedBytes of shared memory.
+// sm_90 and up.
 #pragma once
 
 #include "../device/barrier.cuh"
@@ -28,42 +27,43 @@ constexpr uint32_t kWarp = 32;
 
 FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % kWarp; }
 
-// All lanes wait for each other, and see what each wrote before; true when ok was in all.
+// Synchronizes the warp, and orders its memory accesses. True if ok is true in all lanes.
 FORCE_INLINE __device__ bool warp_all(bool ok) {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
   return __nvvm_vote_all_sync(0xffffffff, ok);
 }
 
-// Where this rank stands on the way of a block's chunks.
-struct Place {
-  uint64_t from;           // where they lie on this rank
-  bool awaits, tells;      // whether they come from another rank, and whether the next one is to be told
-  uint32_t previous, next; // those ranks
+// The route of a block's chunks through this rank.
+struct Route {
+  uint64_t from;            // the address of the chunks on this rank
+  bool receives, notifies;  // whether they come from another rank, and whether this rank notifies the next one
+  uint32_t previous, next;  // those ranks
 };
 
 static __shared__ uint32_t turn;
 
-// The order in which a block's warps tell of their chunks: a word of shared memory says whose turn it is.
-class Turns {
+// NotifyOrder makes the warps of a block notify in the order of their chunks: a word of shared memory has the number of the
+// chunk that is next.
+class NotifyOrder {
  public:
-  // Waits for the turn of chunk k. False when it will not come: a warp has given up.
-  FORCE_INLINE __device__ bool await(int64_t k) const {
+  // Waits until chunk k is next. False if a warp before has stopped the order.
+  FORCE_INLINE __device__ bool wait_for(int64_t k) const {
     for (;;) {
       uint32_t now;
       asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(now) : "r"(word_) : "memory");
       if (now == (uint32_t)k) return true;
-      if (now == kOver) return false;
+      if (now == kStopped) return false;
     }
   }
 
-  // To chunk k: to the first by a thread that the others meet before they wait.
-  FORCE_INLINE __device__ void pass(int64_t k) const { set((uint32_t)k); }
+  // Makes chunk k the next one. A thread with which the block synchronizes afterwards sets chunk 0.
+  FORCE_INLINE __device__ void set_next(int64_t k) const { set((uint32_t)k); }
 
-  // By a warp that gives up in its turn.
-  FORCE_INLINE __device__ void end() const { set(kOver); }
+  // Stops the order: called by the warp whose chunk is next, if its wait or an earlier one has expired.
+  FORCE_INLINE __device__ void stop() const { set(kStopped); }
 
  private:
-  static constexpr uint32_t kOver = ~0u;
+  static constexpr uint32_t kStopped = ~0u;
 
   FORCE_INLINE __device__ void set(uint32_t turn) const {
     asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(word_), "r"(turn) : "memory");
@@ -84,16 +84,16 @@ class Stage {
     fence_mbarrier_init();
   }
 
-  // Copies whole vectors to every address that each_place(f) calls f with. When it returns they have left the
-  // stage, and bulk_wait_written waits until they have been written.
-  template <typename EachPlace>
-  FORCE_INLINE __device__ void copy(uint64_t from, uint32_t bytes, EachPlace each_place) {
+  // Copies whole vectors to every address that each_destination(f) calls f with. When it returns, the stage has been read;
+  // bulk_wait_written waits until the destinations have been written.
+  template <typename EachDestination>
+  FORCE_INLINE __device__ void copy(uint64_t from, uint32_t bytes, EachDestination each_destination) {
     fence_async_proxy();
     mbarrier_expect(full_, bytes);
     bulk_load(bytes_, from, bytes, full_);
     mbarrier_wait(full_, parity_);
     parity_ ^= 1;
-    each_place([&](uint64_t to) { bulk_store(to, bytes_, bytes); });
+    each_destination([&](uint64_t to) { bulk_store(to, bytes_, bytes); });
     bulk_commit();
     bulk_wait_read<0>();
   }
@@ -102,11 +102,11 @@ class Stage {
   uint32_t bytes_, full_, parity_ = 0;
 };
 
-// A warp copies so many bytes to every output that each_output(f) calls f with.
+// Copies `bytes` bytes from offset `begin` on to every output that each_output(f) calls f with, by a warp.
 template <typename EachOutput>
-FORCE_INLINE __device__ void carry(const Params& p, const Place& place, Stage& stage, int64_t begin, uint32_t bytes,
+FORCE_INLINE __device__ void copy_chunk(const Params& p, const Route& route, Stage& stage, int64_t begin, uint32_t bytes,
                                    EachOutput each_output) {
-  const Buffer from(place.from, p.bytes);
+  const Buffer from(route.from, p.bytes);
   const bool aligned = is_aligned(from.address) && is_aligned(p.recv_offset);
   const uint32_t whole = aligned ? bytes / kVecBytes * kVecBytes : 0;
   if (lane_id() == 0 && whole > 0)
@@ -118,25 +118,25 @@ FORCE_INLINE __device__ void carry(const Params& p, const Place& place, Stage& s
   }
 }
 
-// Tells the next rank of chunk k in its turn, if all is well. False if it or one before is not.
-FORCE_INLINE __device__ bool tell(const Params& p, const Place& place, const Turns& turns, int64_t k, bool ok) {
+// Notifies the next rank of chunk k, in the order of chunks, if `ok`. False if `ok` is false, or if the order was stopped.
+FORCE_INLINE __device__ bool notify_next(const Params& p, const Route& route, const NotifyOrder& order, int64_t k, bool ok) {
   bulk_wait_written();
   release_to_system();
-  if (!turns.await(k)) return false;
+  if (!order.wait_for(k)) return false;
   if (!ok) {
-    turns.end();
+    order.stop();
     return false;
   }
-  asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(flag_address(p, place.next, p.rank)) : "memory");
-  turns.pass(k + 1);
+  asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(flag_address(p, route.next, p.rank)) : "memory");
+  order.set_next(k + 1);
   return true;
 }
 
-// By a warp: chunks `first`, first + kBulkStages, ... of its block, of which chunk 0 has the epoch. False when
-// one has been missed.
+// Forwards chunks `first`, first + kBulkStages, ... of the block, by a warp. Chunk 0 of the block has `epoch`. False if the
+// wait for one of them has expired.
 template <typename EachOutput>
-FORCE_INLINE __device__ bool pass_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
-                                     uint32_t epoch, int64_t first, EachOutput each_output) {
+FORCE_INLINE __device__ bool forward_chunks(const Params& p, const Route& route, const Chunks& chunks, const NotifyOrder& order,
+                                            uint32_t epoch, int64_t first, EachOutput each_output) {
   const bool leads = lane_id() == 0;
   Stage stage((uint32_t)first);
   if (leads) stage.init();
@@ -144,20 +144,20 @@ FORCE_INLINE __device__ bool pass_on(const Params& p, const Place& place, const 
   bool ok = true;
 #pragma nounroll
   for (int64_t k = first; ok && k < count; k += kBulkStages) {
-    ok = warp_all(!place.awaits || !leads || wait_for_peer(p, kChunk, place.previous, epoch + (uint32_t)k));
-    if (ok) carry(p, place, stage, chunks.begin(k), chunks.size(k), each_output);
+    ok = warp_all(!route.receives || !leads || wait_for_peer(p, kChunk, route.previous, epoch + (uint32_t)k));
+    if (ok) copy_chunk(p, route, stage, chunks.begin(k), chunks.size(k), each_output);
     ok = warp_all(ok);
-    if (place.tells && leads) ok = tell(p, place, turns, k, ok);
+    if (route.notifies && leads) ok = notify_next(p, route, order, k, ok);
     ok = warp_all(ok);
   }
   bulk_wait_written();
   return ok;
 }
 
-// Has the first kBulkStages warps of the block pass its chunks on. Thread 0 has passed the turn to the first one.
+// Forwards all chunks of the block, by its first kBulkStages warps. Thread 0 has called order.set_next(0) before.
 template <typename EachOutput>
-FORCE_INLINE __device__ bool pass_all_on(const Params& p, const Place& place, const Chunks& chunks, const Turns& turns,
-                                         uint32_t epoch, EachOutput each_output) {
+FORCE_INLINE __device__ bool forward_block(const Params& p, const Route& route, const Chunks& chunks, const NotifyOrder& order,
+                                           uint32_t epoch, EachOutput each_output) {
   const uint32_t warp = thread_id() / kWarp;
-  return warp >= kBulkStages || pass_on(p, place, chunks, turns, epoch, warp, each_output);
+  return warp >= kBulkStages || forward_chunks(p, route, chunks, order, epoch, warp, each_output);
 }

@@ -1,25 +1,24 @@
-// broadcast, packets: the root pushes its input to all peers as packets that carry
+// broadcast, packets: the root stores its input to all peers, as packets that carry
 // their own flags. There is no barrier.
 //
-// Algorithm, for each tile that falls to this block:
-//   1. the root pushes the tile to every peer, as packets; every other rank pushes
-//      a vector of nothing
-//   2. the others wait for each vector from the root and store it to the output; the
-//      root copies its input to its output; all wait for everybody's nothing
+// Algorithm, for each tile of this block:
+//   1. the root stores the tile to every peer, as packets; every other rank stores one
+//      vector of zeros, vector 0, to every peer
+//   2. the root copies its input to its output; the others wait for each vector from the
+//      root and store it to the output; all wait for vector 0 from every other rank
 //
-// Why nothing is sent: a root that heard from nobody could run ahead without
-// bound, and overwrite packets that have not been read. It writes to a slot of a peer
-// in epoch e, and again in epoch e+2, as any other root does. Before that its
-// block has waited in epoch e+1 for vector 0 from that peer, and the peer's block sent
-// that only after all of its threads had read what came in epoch e. The packets of
-// nothing travel beside the data and cost no trip of their own. Every thread that
-// waits for data waits for them in the same polls.
+// Why vectors of zeros are sent: a root that waited for nothing could overwrite packets
+// that a peer has not read. It writes to a slot of a peer in epoch e, and the same or another
+// root may write there in epoch e+2. Before that, the root's block waits in epoch e+1 for
+// vector 0 from that peer. The peer's block sends vector 0 after all of its threads have read
+// what arrived in epoch e. These packets travel beside the data and take no extra round trip:
+// a thread polls for both at once.
 //
-// Buffers: input and output are local and need no symmetric address; the input is
-// the root's, and may be its output. The packets' slots are symmetric; see
+// Buffers: input and output are local and need no symmetric address. Only the root's
+// input is read, and it may be the root's output. The packets' slots are symmetric; see
 // packet.cuh.
 //
-// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+// Memory order: none beyond that of a 64-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of
 // at most kMaxBlocks blocks that are all resident, and blocks of a multiple of

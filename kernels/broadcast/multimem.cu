@@ -3,17 +3,17 @@
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. the root stores its input to the output's multicast address; what is not
-//      aligned to a vector goes to every rank one by one
+//   2. the root stores its input to the output's multicast address; what is not whole,
+//      aligned vectors is stored to every rank
 //   3. barrier again
 //
 // Buffers: the outputs lie in symmetric memory at the same offset, with a
-// multicast address; the input is the root's, and may be its output, which then
-// gets the same bytes again.
+// multicast address. Only the root's input is read. It may be the root's output, which
+// then gets the same bytes again.
 //
-// Memory order: barrier 1 says that the outputs may be overwritten, by whatever
-// address after the alias fence behind it; barrier 3 publishes what the root
-// pushed, by virtue of the fence before it.
+// Memory order: barrier 1 allows the outputs to be overwritten; the alias fence after it
+// orders the stores to the multicast address. The alias fence before barrier 3 orders these
+// stores before it; barrier 3 publishes them.
 //
 // The caller gives the same bytes, root and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32

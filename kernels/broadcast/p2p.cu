@@ -1,19 +1,17 @@
-// broadcast, peer to peer: every rank but the root fetches its share of the data
-// from the root and pushes it to all others but the root, so that no link carries
-// more than the data once.
+// broadcast, peer to peer: every rank but the root loads its share of the root's data and
+// stores it to all ranks but the root. No link carries more than the data once.
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. load the own 1/(n-1) share from the root's input, store it to every output
-//      but the root's; the root copies its input to its output
+//   2. load this rank's 1/(n-1) share of the root's input, store it to every output but
+//      the root's; the root copies its input to its output
 //   3. barrier again
 //
 // Buffers: input and output lie in symmetric memory at the same offsets on all
 // ranks, and may be the same. Only the root's input is read.
 //
-// Memory order: barrier 1 publishes the input and says that the outputs may be
-// overwritten; barrier 3 publishes what was pushed and says that the input has
-// been read.
+// Memory order: barrier 1 publishes the input and allows the outputs to be overwritten;
+// barrier 3 publishes the stored data and says that the input has been read.
 //
 // The caller gives the same bytes, root and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32

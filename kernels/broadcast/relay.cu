@@ -1,66 +1,63 @@
-// broadcast, relay: the root sends each chunk of the data to one rank, its owner, which sends
-// it to all others, so that the root's link carries the data once, the others' at most once each way,
-// and nothing is loaded over a link.
+// broadcast, relay: the root sends each chunk of the data to one rank, the chunk's owner, and the owner sends it to all
+// others. The root's link carries the data once, the links of the others at most once in each direction. Nothing is loaded
+// over a link.
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. the blocks take the chunks of the data in turn, and of a block's chunks a warp each
-//      (chunks.cuh). All of a block's have one owner: the ranks beside the root are dealt the
-//      blocks in turn.
-//      a. the root copies the chunk from its input to the owner's output and waits until it has been
-//         written; out of place it copies it to its own output as well
-//      b. when the warps of all chunks before have done so, it tells the owner
-//      c. the owner waits for that and copies the chunk from its output to those of all others but the root
+//   2. the blocks take the chunks of the data in turn, and the warps of a block take its chunks in turn (chunks.cuh). All
+//      chunks of a block have the same owner; the ranks beside the root own the blocks in turn.
+//      a. the root copies the chunk from its input to the owner's output, and waits until it has been written; out of
+//         place, the root also copies it to its own output
+//      b. the root notifies the owner, after the warps of all earlier chunks of the block have done so
+//      c. the owner waits for the notification, and copies the chunk from its output to those of all others but the root
 //   3. barrier again
-//   Of two ranks the owner has nobody to send to: steps b and c are left out.
+//   With two ranks, the owner has no rank to send to: steps b and c are left out.
 //
-// Epochs: a block's chunks take as many, on all ranks, whether told of there or not, so that
-// barrier 3 is the one behind them for all. The flag that counts the chunks of the root is one
-// behind the barrier's when it has told of all, those of the others as far back as barrier 1;
-// each then goes to that of barrier 3.
+// Epochs: the chunks of a block take one epoch each on all ranks, whether a rank is notified of them or not, so that barrier
+// 3 has the same epoch everywhere. After all chunks, the root's flag on the owner is one epoch before that of barrier 3. The
+// flags of other ranks are still at barrier 1. Barrier 3 sets all of them to its own epoch.
 //
-// Buffers: input and output lie in symmetric memory at the same offsets on all ranks, and may be the
-// same. Only the root's input is read.
+// Buffers: input and output lie in symmetric memory at the same offsets on all ranks, and may be the same. Only the root's
+// input is read.
 //
-// Memory order: barrier 1 says that the outputs may be overwritten. chunks.cuh says how a chunk is
-// published to its owner, which alone reads it. All that a warp stores has been written before it comes to
-// barrier 3, which publishes it.
+// Memory order: barrier 1 allows the outputs to be overwritten. chunks.cuh says how a chunk is published to its owner, the
+// only rank that reads it. All stores of a warp have been written before it arrives at barrier 3, which publishes them.
 //
-// A rank that has missed a chunk does not come to barrier 3. The others wait there twice as long for a rank
-// that may be waiting for the root, so that it is the root that all of them miss.
+// Time-outs: a rank whose wait for a chunk has expired does not arrive at barrier 3. There the others wait twice as long for
+// every rank but the root, since such a rank may be waiting for the root. So all ranks report the root as missing.
 //
 // The caller gives the same bytes, tile_bytes of at most kBulkStageBytes, root and grid on all
 // ranks, a grid of at most kMaxBlocks blocks that are all resident, blocks of a multiple of 32
-// threads, kBulkStages warps at least, and kBulkSharedBytes of shared memory. Any count and
+// threads, at least kBulkStages warps, and kBulkSharedBytes of shared memory. Any count and
 // alignment. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
 #include "../device/part.cuh"
 #include "chunks.cuh"
 
-// Whose this block's chunks are, beside the root; a single rank's are its own.
+// The owner of this block's chunks. A single rank owns its own.
 FORCE_INLINE __device__ uint32_t owner_of(const Params& p) {
   if (p.world == 1) return p.root;
   const uint32_t owner = p.root + 1 + block_id() % (p.world - 1);
   return owner < p.world ? owner : owner - p.world;
 }
 
-// Passes the chunks of this block on, if this rank is the root or their owner. False, in some thread, when one has
-// been missed.
-FORCE_INLINE __device__ bool move_chunks(const Params& p, const Chunks& chunks, const Turns& turns, uint32_t epoch) {
+// Forwards the chunks of this block, if this rank is the root or their owner. False, in at least one thread, if the wait for
+// a chunk has expired.
+FORCE_INLINE __device__ bool move_chunks(const Params& p, const Chunks& chunks, const NotifyOrder& order, uint32_t epoch) {
   const uint32_t owner = owner_of(p);
-  const bool told = p.world > 2; // the owner, who sends to others
+  const bool owner_sends = p.world > 2;
   const auto output = [&](uint32_t r) { return p.peers[r] + p.recv_offset; };
   if (p.rank == p.root) {
-    const Place place = {p.peers[p.rank] + p.send_offset, false, told, p.root, owner};
-    return pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
+    const Route route = {p.peers[p.rank] + p.send_offset, false, owner_sends, p.root, owner};
+    return forward_block(p, route, chunks, order, epoch, [&](auto f) {
       if (owner != p.root) f(output(owner));
       if (p.send_offset != p.recv_offset) f(output(p.rank));
     });
   }
-  if (p.rank == owner && told) {
-    const Place place = {output(p.rank), true, false, p.root, p.rank};
-    return pass_all_on(p, place, chunks, turns, epoch, [&](auto f) {
+  if (p.rank == owner && owner_sends) {
+    const Route route = {output(p.rank), true, false, p.root, p.rank};
+    return forward_block(p, route, chunks, order, epoch, [&](auto f) {
       each_rank_from_next(p, [&](uint32_t r) {
         if (r != p.root && r != p.rank) f(output(r));
       });
@@ -70,13 +67,13 @@ FORCE_INLINE __device__ bool move_chunks(const Params& p, const Chunks& chunks, 
 }
 
 FORCE_INLINE __device__ void relay(const Params& p) {
-  const Turns turns;
-  if (thread_id() == 0) turns.pass(0);
+  const NotifyOrder order;
+  if (thread_id() == 0) order.set_next(0);
   Epochs epochs(p);
   const uint32_t epoch = epochs.next();
   if (!epochs.sync_first(p.world)) return;
   const Chunks chunks = {p.bytes, p.tile_bytes};
-  if (!block_all(move_chunks(p, chunks, turns, epoch + 1))) return;
+  if (!block_all(move_chunks(p, chunks, order, epoch + 1))) return;
   epochs.skip((uint32_t)chunks.count());
   epochs.sync_last(p.world, thread_id() == p.root ? 1 : 2);
 }

@@ -9,8 +9,8 @@ import (
 	"gpurun/kernels/matmul"
 )
 
-// Nothing is between the kernels of calls whose matrices lie apart, so that each may be launched before the one in
-// front of it has ended; staging, counters and words they have in common.
+// Calls with matrices of their own follow each other without a wait. With PDL, a kernel may be launched before the
+// previous one has ended. The calls share staging, counters and words of progress.
 func TestFusedMatmulsBackToBack(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(4, 3) {
@@ -31,19 +31,19 @@ func TestFusedMatmulsBackToBack(t *testing.T) {
 	}
 }
 
-// runBackToBack is runMatmuls of calls with memory of their own.
+// runBackToBack is runMatmuls for calls with matrices of their own.
 func runBackToBack(m *member, r *matmul.Runner, calls []matmulCall) error {
-	rooms, at := make([]room, len(calls)), m.send
+	layouts, at := make([]layout, len(calls)), m.send
 	for i, c := range calls {
-		rooms[i] = c.room(at, m.sharedRoom())
-		at += rooms[i].bytes
-		if err := errors.Join(c.prepare(m, rooms[i]), r.Prepare(c.algorithm, rooms[i].call)); err != nil {
+		layouts[i] = c.layout(at, m.sharedLayout())
+		at += layouts[i].bytes
+		if err := errors.Join(c.prepare(m, layouts[i]), r.Prepare(c.algorithm, layouts[i].call)); err != nil {
 			return err
 		}
 	}
 	m.meet() // nobody loads a module any more while kernels wait: see loadKernels
 	for i, c := range calls {
-		if err := r.Enqueue(c.algorithm, rooms[i].call); err != nil {
+		if err := r.Enqueue(c.algorithm, layouts[i].call); err != nil {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
@@ -51,7 +51,7 @@ func runBackToBack(m *member, r *matmul.Runner, calls []matmulCall) error {
 		return fmt.Errorf("%s and %d more: %w", calls[0], len(calls)-1, err)
 	}
 	for i, c := range calls {
-		if err := errors.Join(c.judge(m, rooms[i]), rooms[i].checkGaps(m)); err != nil {
+		if err := errors.Join(c.judge(m, layouts[i]), layouts[i].checkGaps(m)); err != nil {
 			return err
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// What a rank did before a barrier, its peers see after it: every rank writes a
-// token, and after the barrier reads everybody's. A second barrier keeps a
-// fast rank from writing the next token too early.
-func TestBarrierSeparatesBeforeFromAfter(t *testing.T) {
+// The peers see after a barrier what a rank wrote before it: every rank writes a token, and reads the tokens of all
+// ranks after the barrier. A second barrier keeps a fast rank from writing the next token too early.
+func TestBarrierPublishesWrites(t *testing.T) {
 	const rounds = 20
 	for _, a := range []*collective.Algorithm{barrier.Flag(), barrier.Multimem()} {
 		group{world: 4}.run(t, func(m *member) error {
@@ -21,7 +20,7 @@ func TestBarrierSeparatesBeforeFromAfter(t *testing.T) {
 				if m.rank == round%m.world {
 					time.Sleep(time.Millisecond) // the lateness under test
 				}
-				if err := m.tokenRound(a, byte(round+1)); err != nil {
+				if err := m.exchangeTokens(a, byte(round+1)); err != nil {
 					return fmt.Errorf("barrier %s, round %d: %w", a.Name, round, err)
 				}
 			}
@@ -30,7 +29,7 @@ func TestBarrierSeparatesBeforeFromAfter(t *testing.T) {
 	}
 }
 
-func (m *member) tokenRound(a *collective.Algorithm, token byte) error {
+func (m *member) exchangeTokens(a *collective.Algorithm, token byte) error {
 	if err := m.stream.Fill(m.comm.Local(m.send), token+byte(m.rank), 1); err != nil {
 		return err
 	}
@@ -60,5 +59,5 @@ func (m *member) tokenRound(a *collective.Algorithm, token byte) error {
 	return nil
 }
 
-// barrierCall is the one call there is.
+// barrierCall is the only call that a barrier has.
 var barrierCall = collective.Call{DType: collective.UInt8, Op: collective.None}

@@ -16,9 +16,8 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// BenchmarkSimulator is how fast the simulator runs the kernels that ship, in
-// instructions of one lane per second of CPU time. One rank runs alone: all its
-// peers are itself, and have arrived at every barrier already.
+// BenchmarkSimulator measures how fast the simulator runs gpurun's kernels, in instructions of one lane per second of
+// CPU time. A single rank runs: it is its own peer, and all flags of its barriers are set.
 func BenchmarkSimulator(b *testing.B) {
 	for _, a := range []*collective.Algorithm{allreduce.OneShot(), allreduce.TwoShot()} {
 		for _, world := range []int{4, 8} {
@@ -56,7 +55,7 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, dtype collective.DTyp
 		Device: device, Source: ptx.Source, Peers: peers, ScratchOffset: head, SMs: device.Info().SMs, Timeout: waitTimeout,
 	})
 	must(err)
-	must(stream.Upload(base, arrivedForEver()))
+	must(stream.Upload(base, padOfArrivedPeers()))
 
 	call := collective.Call{
 		Send: send, Recv: send + bytes, Count: bytes / int64(dtype.Size), DType: dtype, Op: collective.Sum,
@@ -72,8 +71,8 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, dtype collective.DTyp
 	b.ReportMetric(float64(instructions)/(cpuTime(b)-cpu).Seconds(), "lane-instr/cpu-s")
 }
 
-// arrivedForEver is a signal pad whose flags are ahead of every epoch to come.
-func arrivedForEver() []byte {
+// padOfArrivedPeers is a signal pad whose flags are ahead of every epoch of the benchmark.
+func padOfArrivedPeers() []byte {
 	pad := make([]byte, collective.SignalPadBytes)
 	flags := pad[len(pad)-4*collective.MaxBlocks*collective.MaxRanks:]
 	for ; len(flags) > 0; flags = flags[4:] {

@@ -15,13 +15,13 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// byBulk reports whether an algorithm goes by bulk copies.
-func byBulk(a *collective.Algorithm) bool {
+// usesBulkCopies reports whether the kernel of an algorithm makes bulk copies.
+func usesBulkCopies(a *collective.Algorithm) bool {
 	return slices.Contains([]string{"bulk", "chain", "relay"}, a.Name)
 }
 
-// Rings that are gone through several times, and chunks that are cut short, while copies
-// end when they please and what threads stored is seen late.
+// Stages are used several times, and last chunks are short. In disorder, copies end at random times, and stores become
+// visible late.
 func TestBulkCopiesInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(12, 0, 1, 2, 3, 4) {
@@ -37,7 +37,7 @@ func TestBulkCopiesInDisorder(t *testing.T) {
 // bulkCalls makes a call of every algorithm, the same on all ranks.
 func bulkCalls(m *member, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 2))
-	for _, c := range calls(m.world, byBulk) {
+	for _, c := range calls(m.world, usesBulkCopies) {
 		c.in.Seed, c.in.DType, c.root = seed, collective.EpilogueDTypes()[seed%3], r.IntN(m.world)
 		most := c.fit(bufferBytes)
 		c.count = most - r.Int64N(most/2)
@@ -49,14 +49,14 @@ func bulkCalls(m *member, seed uint64) error {
 	return nil
 }
 
-// Every wait and every fence of a kernel that copies in bulk is needed: without it,
-// disorder makes some result wrong.
-func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
+// Every wait and every fence of a kernel with bulk copies is needed: without one of them, disorder makes some result
+// wrong.
+func TestBulkCopiesNeedEveryWait(t *testing.T) {
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
 	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
 	chain, relay := all[2:3], all[3:]
 	for _, tt := range []struct {
-		what, of, by string // what takes the place of what
+		what, of, by string // what the kernel lacks: `by` replaces the pattern `of`
 		bytes        int64
 		offset       int64 // of the buffers
 		in           []string
@@ -69,10 +69,10 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 		{"that stores were written", `cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", one, 0, all},
 		{"that they were, before they are told of", `cp\.async\.bulk\.wait_group 0;(\s*fence)`, "$1", one, 0, all[2:]},
 		{"that they were, at the end", `(?s)^(.*)cp\.async\.bulk\.wait_group 0;`, "$1", one, 0, relay},
-		{"for all at the end", lastWait, noWait, many, 0, relay},
+		{"for all at the end", lastWait, skipsWait, many, 0, relay},
 		{"the group of a store", `cp\.async\.bulk\.commit_group;`, "", one, 0, all},
-		{"that a chunk is there", lastWait, noWait, one, 0, chain},
-		{"that a chunk is there", lastWaitButOne, noWait, one, 0, relay},
+		{"that a chunk is there", lastWait, skipsWait, one, 0, chain},
+		{"that a chunk is there", lastWaitButOne, skipsWait, one, 0, relay},
 		{"the fence behind a chunk", `(cp\.async\.bulk\.wait_group 0;\s*)fence\.acq_rel\.sys;`, "$1", one, 4, all[2:]},
 		{
 			"whose turn it is", `ld\.acquire\.cta[^;]*;(\s*setp\.ne\.b32 %p\d+, ?(%r\d+), ?(%r\d+);)`, "mov.b32 $2, $3;$1", many,
@@ -94,16 +94,17 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 	}
 }
 
-// A kernel waits for flags at the start, for that of a chunk, and, unless it is chain, at the end: how it does so the
-// last time, and the last time but one, and what does not wait.
+// Patterns of the waits for flags in PTX. A kernel waits for flags at the first barrier, for a chunk, and, except
+// chain, at the last barrier. skipsWait replaces a wait.
 const (
-	awaitsFlag     = `(?s)^(.*)(ld\.acquire\.sys\.global\.u32 (%r\d+)[^;]*;)`
-	lastWait       = awaitsFlag + `(.*)$`
-	lastWaitButOne = awaitsFlag + `(.*ld\.acquire\.sys.*)$`
-	noWait         = "${1}mov.b32 ${3}, 0x40000000;${4}"
+	flagWait       = `(?s)^(.*)(ld\.acquire\.sys\.global\.u32 (%r\d+)[^;]*;)`
+	lastWait       = flagWait + `(.*)$`
+	lastWaitButOne = flagWait + `(.*ld\.acquire\.sys.*)$`
+	skipsWait      = "${1}mov.b32 ${3}, 0x40000000;${4}"
 )
 
-// mutatedModule is the catalog's kernels, but for one module, in which something has taken the place of something else.
+// mutatedModule is the kernels of the catalog, with one change: in the modules of one name, `by` replaces the pattern
+// `of`.
 func mutatedModule(name, of, by string) collective.Source {
 	return func(module string) ([]byte, error) {
 		text, err := ptx.Source(module)
@@ -114,14 +115,13 @@ func mutatedModule(name, of, by string) collective.Source {
 	}
 }
 
-// runMutated says what is wrong with a call of an algorithm, with kernels from a
-// source.
+// runMutated makes a call of an algorithm with kernels from a source, and returns what is wrong with the result.
 func runMutated(t *testing.T, name string, bytes, offset int64, source collective.Source, seed uint64) error {
 	t.Helper()
 	g := group{world: 3, blocks: 1, source: source, timeout: time.Second, backend: sim.New(1, sim.Options{Seed: seed})}
 	wrong := make([]error, g.world)
 	g.run(t, func(m *member) error {
-		for _, c := range calls(m.world, byBulk) {
+		for _, c := range calls(m.world, usesBulkCopies) {
 			if c.collective.Name+" "+c.algorithm.Name == name {
 				c.in.Seed, c.offset = seed, offset
 				c.count = c.fit(bytes / int64(c.in.DType.Size))

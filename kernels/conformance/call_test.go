@@ -37,8 +37,8 @@ func (c testCall) String() string {
 		c.in.Pattern, c.in.Seed)
 }
 
-// calls lists a call of every algorithm of gpurun's own that moves data, but for
-// those that keep does not want. The caller completes them.
+// calls lists a call of every algorithm of gpurun's own that moves data and that keep accepts. The caller completes
+// them.
 func calls(world int, keep func(a *collective.Algorithm) bool) []testCall {
 	var all []testCall
 	for _, c := range kernels.Collectives() {
@@ -69,7 +69,7 @@ func (c testCall) canRunInPlace() bool {
 	return ok && !c.algorithm.Needs.SeparateOutput
 }
 
-// call places the buffers of a member.
+// call is the call with the buffers of a member.
 func (c testCall) call(m *member) collective.Call {
 	call := collective.Call{
 		Send: m.send + guardBytes + c.offset + c.shift, Recv: m.recv + guardBytes + c.offset,
@@ -83,8 +83,8 @@ func (c testCall) call(m *member) collective.Call {
 	return call
 }
 
-// whole is where the guarded bytes of a call begin, and how many lie between
-// the guards: the output, or in place the larger of the two buffers.
+// whole is the begin and the size of the bytes between the guards of a call: the output, or in place the larger of the
+// two buffers.
 func (c testCall) whole(m *member) (begin, size int64) {
 	if c.inPlace {
 		return m.recv + guardBytes + c.offset, max(c.sendBytes(), c.recvBytes())
@@ -92,7 +92,7 @@ func (c testCall) whole(m *member) (begin, size int64) {
 	return c.call(m).Recv, c.recvBytes()
 }
 
-// fill writes the input, and poisons the output and its surroundings.
+// fill writes the input, and poisons the output and the guards.
 func (c testCall) fill(m *member) error {
 	begin, size := c.whole(m)
 	around := bytes.Repeat([]byte{guardByte}, int(size+2*guardBytes))
@@ -133,7 +133,7 @@ func (c testCall) check(m *member) ([]byte, error) {
 	return output, c.inputIsIntact(m)
 }
 
-// compare judges every element of a rank's output.
+// compare verifies every element of a rank's output.
 func (c testCall) compare(rank int, output []byte) error {
 	for _, s := range reference.Output(c.collective.Shape, rank, c.in.World, c.root, c.count, c.inPlace) {
 		size := int64(c.in.DType.Size)
@@ -158,7 +158,7 @@ func (c testCall) compare(rank int, output []byte) error {
 	return nil
 }
 
-// inputIsIntact says when a call out of place wrote to its input.
+// inputIsIntact returns an error if a call out of place wrote to its input.
 func (c testCall) inputIsIntact(m *member) error {
 	if c.inPlace || c.count == 0 {
 		return nil

@@ -20,8 +20,8 @@ func (u *unlaunched) Launch(cudart.Kernel, cudart.Launch, []byte) error {
 	return nil
 }
 
-// launchAlone returns what enqueues some call of an algorithm whose kernel is loaded, if that is a launch
-// and nothing else.
+// launchAlone returns a function that enqueues a call of an algorithm with loaded kernels. ok: the call is a launch and
+// nothing else.
 func (m *member) launchAlone(a *collective.Algorithm) (enqueue func() error, ok bool, err error) {
 	c, _ := kernels.Find(a.Collective)
 	if a.Collective == "barrier" || a.Name == "naive" || a.Name == "copy_engine" {
@@ -39,8 +39,7 @@ func (m *member) launchAlone(a *collective.Algorithm) (enqueue func() error, ok 
 	return enqueue, true, nil
 }
 
-// To enqueue a call costs the host nothing that has to be collected later: where small calls are
-// launched one by one, the host is what takes longest.
+// Enqueuing a call allocates no Go memory: the host is the bottleneck of small calls that are launched one by one.
 func TestEnqueueAllocatesNothing(t *testing.T) {
 	group{world: 1}.run(t, func(m *member) error {
 		for _, a := range algorithms() {
@@ -59,7 +58,7 @@ func TestEnqueueAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkEnqueue is what the host does for a call beside the driver's part.
+// BenchmarkEnqueue measures the host's time for a call, without the driver's part.
 func BenchmarkEnqueue(b *testing.B) {
 	for _, a := range algorithms() {
 		b.Run(a.Collective+"/"+a.Name, func(b *testing.B) {

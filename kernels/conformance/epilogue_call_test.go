@@ -8,8 +8,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// withEpilogue is the call with an epilogue, on rows of so many elements if it
-// takes the data by rows.
+// withEpilogue is the call with an epilogue; an epilogue by rows has rows of `row` elements.
 func (c testCall) withEpilogue(kind collective.EpilogueKind, row int64) testCall {
 	c.epilogue = collective.Epilogue{Kind: kind, Row: row, Scale: 0.3, Epsilon: 1e-5}
 	return c
@@ -22,8 +21,8 @@ func (c testCall) epilogueWords() string {
 	return fmt.Sprintf(" %s of rows of %d", c.epilogue.Kind, c.epilogue.Row)
 }
 
-// placedEpilogue is the epilogue with its row of weights, residual and the sums
-// with the residual added in the three extra buffers of a member.
+// placedEpilogue is the epilogue with its row of weights, its residual and its residual output in the three extra
+// buffers of a member.
 func (c testCall) placedEpilogue(m *member) collective.Epilogue {
 	e := c.epilogue
 	e.Weight, e.Residual, e.ResidualOut = m.extra, m.extra+m.bytes, m.extra+2*m.bytes+guardBytes
@@ -35,8 +34,7 @@ func (c testCall) referenceEpilogue(in reference.Input) reference.Epilogue {
 	return reference.Epilogue{In: in, Kind: e.Kind, Row: e.Row, Scale: e.Scale, Epsilon: e.Epsilon}
 }
 
-// fillEpilogue writes what the epilogue reads, and poisons what it writes besides
-// the output, and the surroundings.
+// fillEpilogue writes the inputs of the epilogue, and poisons its residual output and the guards.
 func (c testCall) fillEpilogue(m *member) error {
 	if c.epilogue.Kind == collective.NoEpilogue {
 		return nil
@@ -60,8 +58,7 @@ func (c testCall) fillEpilogue(m *member) error {
 	return m.stream.Upload(m.comm.Local(e.Residual), residual)
 }
 
-// checkResidualOut judges the sums with the residual added: where the epilogue
-// stores them, every element, and all else must be as it was.
+// checkResidualOut verifies the residual output: every element that the epilogue stores, and that nothing else changed.
 func (c testCall) checkResidualOut(m *member) error {
 	if c.epilogue.Kind == collective.NoEpilogue {
 		return nil

@@ -15,8 +15,7 @@ import (
 // a warp's vectors, and those of models.
 var epilogueRows = []int64{8, 64, 1000, 4096, 8192}
 
-// epilogueCalls is a sum with every epilogue, by every algorithm that has it, of
-// every type that it has it for.
+// epilogueCalls is a sum by every algorithm with an epilogue, with each of its epilogues and types.
 func epilogueCalls(t testing.TB, world int) []testCall {
 	t.Helper()
 	var all []testCall
@@ -36,9 +35,8 @@ func epilogueName(c testCall) string {
 	return fmt.Sprintf("%d_ranks/%s/%s/%s", c.in.World, c.epilogue.Kind, c.algorithm.Name, c.in.DType.Name)
 }
 
-// Every epilogue of every algorithm and type, with rows of all lengths, fewer of
-// them than ranks and more, in place and out of place: the results, the sums
-// with the residual added, and nothing around them.
+// Every epilogue of every algorithm and type is right, with rows of all lengths, with fewer rows than ranks and more,
+// in place and out of place: the results, the residual output, and the guards.
 func TestEpilogueGrid(t *testing.T) {
 	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2, 4) {
 		pool := newRankPool(t, gridGroup(t, world))
@@ -53,8 +51,8 @@ func TestEpilogueGrid(t *testing.T) {
 	}
 }
 
-// epilogueSizes is the call on 1 to 7 rows of each length that the algorithm can
-// do; in the simulator, of the longer ones, on 1, 3 or 7 of so many elements.
+// epilogueSizes is the call on 1 to 7 rows of each length that the algorithm supports; in the simulator, for the longer
+// rows, on 1, 3 or 7 rows.
 func epilogueSizes(t testing.TB, c testCall) []testCall {
 	t.Helper()
 	const short, most = 64, 3 * 4096
@@ -75,15 +73,14 @@ func epilogueSizes(t testing.TB, c testCall) []testCall {
 	return all
 }
 
-// rowFits reports whether the algorithm takes rows that long; what becomes of
-// the others is in TestEpilogueRefusals.
+// rowFits reports whether the algorithm supports rows of that length. TestEpilogueRefusals has the others.
 func rowFits(c testCall) bool {
 	a := c.algorithm
 	return c.epilogue.Kind != collective.RMSNorm || a.MaxRow == nil ||
 		c.epilogue.Row*int64(c.in.DType.Size) <= a.MaxRow(c.in.World)
 }
 
-// Epilogues that look at one element at a time take any count and alignment.
+// Elementwise epilogues support any count and alignment.
 func TestEpilogueGridUnaligned(t *testing.T) {
 	for _, world := range []int{2, 3} {
 		pool := newRankPool(t, gridGroup(t, world))
@@ -103,8 +100,7 @@ func TestEpilogueGridUnaligned(t *testing.T) {
 	}
 }
 
-// A captured epilogue can be replayed, with other inputs, weights and residuals
-// each time.
+// A captured call with an epilogue can be replayed, with other inputs, weights and residuals each time.
 func TestEpilogueGridReplayed(t *testing.T) {
 	const world, row = 4, 1000
 	pool := newRankPool(t, gridGroup(t, world))
@@ -117,7 +113,7 @@ func TestEpilogueGridReplayed(t *testing.T) {
 	}
 }
 
-// Epilogues, too, rely on no more than the memory model promises.
+// Epilogues do not depend on more than the memory model promises.
 func TestEpiloguesInDisorder(t *testing.T) {
 	const row = 64
 	for seed := range uint64(3) {
@@ -133,7 +129,7 @@ func TestEpiloguesInDisorder(t *testing.T) {
 	}
 }
 
-// What an epilogue cannot do is refused, with the reason.
+// Calls that an epilogue does not support are refused, with the reason.
 func TestEpilogueRefusals(t *testing.T) {
 	norm := func(change func(c *collective.Call)) collective.Call {
 		c := collective.Call{Count: 4096, DType: collective.BFloat16, Op: collective.Sum}

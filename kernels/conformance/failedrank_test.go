@@ -16,7 +16,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// fusedKinds are a fused call of each kind: what is gathered, pushed, and copied.
+// fusedKinds is a fused call of each kind: a gather, pushed products, and copied products.
 func fusedKinds(p matmul.Problem, world int) (all []matmulCall) {
 	for _, o := range matmul.Operations() {
 		names := []string{"fused"}
@@ -32,21 +32,21 @@ func fusedKinds(p matmul.Problem, world int) (all []matmulCall) {
 	return all
 }
 
-// failing are calls of two ranks that fail, the first because a rank is late, and the others for that reason. Each has
-// buffers of its own.
-type failing struct {
-	calls []matmulCall
-	rooms []room
+// failedCalls are calls of two ranks that fail: the first because a rank is late, the others because the first has
+// failed. Each has buffers of its own.
+type failedCalls struct {
+	calls   []matmulCall
+	layouts []layout
 	// missed is where the late rank misses the one that has given up.
 	missed collective.Phase
 }
 
-// untouched is what lies where nothing may be written.
+// untouched fills memory that the calls must not write to.
 const untouched = 0xff
 
-// A rank that has given up waiting for a peer neither sends it anything nor counts anything there, in that call and
-// in those that are enqueued behind it, of whatever kind. The peer, when it comes, misses it in the first call. There
-// are several tiles, one after the other: when it gets to the last ones, its copies have been let go.
+// After a time-out, a rank neither stores to its peer nor counts anything there, in that call and in the calls enqueued
+// after it, of every kind. The late peer reports a time-out in the first call. A call has several tiles one after the
+// other, so that its copies have been released when the kernel comes to the last tiles.
 func TestFailedRankSendsNothing(t *testing.T) {
 	const world, columns = 2, 256
 	p := matmul.Problem{M: 2 * world, N: 8 * columns, K: 8, DType: collective.Half}
@@ -54,7 +54,7 @@ func TestFailedRankSendsNothing(t *testing.T) {
 		for _, major := range []int{8, 9} {
 			t.Run(fmt.Sprintf("%s %s on %d.0", first.operation.Name, first.algorithm.Name, major), func(t *testing.T) {
 				t.Parallel() // they mostly wait
-				f := failing{calls: slices.Insert(fusedKinds(p, world), 0, first), missed: collective.Products}
+				f := failedCalls{calls: slices.Insert(fusedKinds(p, world), 0, first), missed: collective.Products}
 				if first.operation.Gathers {
 					f.missed = collective.EndBarrier
 				}
@@ -66,8 +66,8 @@ func TestFailedRankSendsNothing(t *testing.T) {
 	}
 }
 
-// task has rank 1 come when rank 0 has given up.
-func (f failing) task(m *member) error {
+// task makes the calls; rank 1 makes them after the waits of rank 0 have expired.
+func (f failedCalls) task(m *member) error {
 	r, err := newRunner(m)
 	if err != nil {
 		return err
@@ -94,15 +94,15 @@ func (f failing) task(m *member) error {
 	return err
 }
 
-// prepare gives the calls buffers, writes all inputs, and poisons what nobody may write to.
-func (f failing) prepare(m *member, r *matmul.Runner) (failing, error) {
-	shared, at := m.sharedRoom(), m.send
-	f.rooms = nil
+// prepare gives the calls buffers, writes all inputs, and poisons the memory that must not be written to.
+func (f failedCalls) prepare(m *member, r *matmul.Runner) (failedCalls, error) {
+	shared, at := m.sharedLayout(), m.send
+	f.layouts = nil
 	for _, c := range f.calls {
-		room := c.room(at, shared)
-		f.rooms, at = append(f.rooms, room), at+room.bytes
+		layout := c.layout(at, shared)
+		f.layouts, at = append(f.layouts, layout), at+layout.bytes
 		err := errors.Join(
-			c.prepare(m, room), r.Prepare(c.algorithm, room.call),
+			c.prepare(m, layout), r.Prepare(c.algorithm, layout.call),
 			m.stream.Fill(m.comm.Local(shared.staging), untouched, f.stagingBytes()),
 		)
 		if err != nil {
@@ -112,8 +112,8 @@ func (f failing) prepare(m *member, r *matmul.Runner) (failing, error) {
 	return f, m.synchronize()
 }
 
-// stagingBytes is the most that any call has there.
-func (f failing) stagingBytes() (most int64) {
+// stagingBytes is the largest staging of the calls.
+func (f failedCalls) stagingBytes() (most int64) {
 	for _, c := range f.calls {
 		if c.algorithm.Staging != nil {
 			most = max(most, c.algorithm.Staging(c.problem, c.in.World))
@@ -122,11 +122,11 @@ func (f failing) stagingBytes() (most int64) {
 	return most
 }
 
-// fail makes all calls, and wants the first to have failed, the others to have done nothing, and the copies of all to
+// fail makes all calls, and checks that the first has failed, that the others have done nothing, and that all copies
 // have ended.
-func (f failing) fail(m *member, r *matmul.Runner) (*collective.TimeoutError, error) {
+func (f failedCalls) fail(m *member, r *matmul.Runner) (*collective.TimeoutError, error) {
 	for i, c := range f.calls {
-		if err := r.Enqueue(c.algorithm, f.rooms[i].call); err != nil {
+		if err := r.Enqueue(c.algorithm, f.layouts[i].call); err != nil {
 			return nil, err
 		}
 	}
@@ -138,25 +138,25 @@ func (f failing) fail(m *member, r *matmul.Runner) (*collective.TimeoutError, er
 	if !errors.As(err, &expired) {
 		return nil, fmt.Errorf("want a TimeoutError, got %w", err)
 	}
-	for i, room := range f.rooms[1:] {
-		if err := m.wantUntouched(fmt.Sprintf("C of %s, behind a call that failed,", f.calls[i+1]), room.call.C,
-			room.C); err != nil {
+	for i, layout := range f.layouts[1:] {
+		if err := m.wantUntouched(fmt.Sprintf("C of %s, behind a call that failed,", f.calls[i+1]), layout.call.C,
+			layout.C); err != nil {
 			return nil, err
 		}
 	}
 	return expired, nil
 }
 
-// checkLeftAlone wants rank 0 to have said no more than that it has begun the first call, and, by the
-// streams of gathers, those.
-func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
+// checkLeftAlone checks rank 1's memory: rank 0 has signalled nothing but that it has begun the first call, and the
+// gathers, whose streams signal that.
+func (f failedCalls) checkLeftAlone(m *member, r *matmul.Runner) error {
 	begun := uint32(1)
 	for i, c := range f.calls {
 		if c.operation.Gathers {
 			begun = uint32(i + 1)
 		}
 	}
-	call := f.rooms[0].call
+	call := f.layouts[0].call
 	p, base := r.Params(call), int64(m.comm.Local(0))
 	words := make([]byte, 8)
 	err := errors.Join(
@@ -171,7 +171,7 @@ func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
 		return fmt.Errorf("rank 0 says that it has begun call %d and taken what it gets in call %d, want %d and 0", ready,
 			taken, begun)
 	}
-	shared := m.sharedRoom()
+	shared := m.sharedLayout()
 	counters := make([]byte, shared.progress-shared.counters)
 	if err := m.stream.Download(counters, m.comm.Local(shared.counters)); err != nil {
 		return err
@@ -179,15 +179,15 @@ func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
 	if at := slices.IndexFunc(counters, func(b byte) bool { return b != 0 }); at >= 0 {
 		return fmt.Errorf("rank 0 has counted something by word %d", at/4)
 	}
-	for i, room := range f.rooms {
-		if err := m.wantUntouched(fmt.Sprintf("C of %s", f.calls[i]), room.call.C, room.C); err != nil {
+	for i, layout := range f.layouts {
+		if err := m.wantUntouched(fmt.Sprintf("C of %s", f.calls[i]), layout.call.C, layout.C); err != nil {
 			return err
 		}
 	}
 	return m.wantUntouched("the staging", shared.staging, f.stagingBytes())
 }
 
-// wantUntouched wants a place that was poisoned to be so still.
+// wantUntouched returns an error if poisoned memory has been written to.
 func (m *member) wantUntouched(name string, at, size int64) error {
 	got := make([]byte, size)
 	if err := m.stream.Download(got, m.comm.Local(at)); err != nil {
@@ -199,16 +199,16 @@ func (m *member) wantUntouched(name string, at, size int64) error {
 	return nil
 }
 
-// What lets the copies of a call that has failed go is not taken back by a peer that says late that it has
-// come to an earlier one. In disorder copies begin to wait when the word has been written and taken back.
-func TestLateRankDoesNotHoldCopies(t *testing.T) {
+// A failed call releases its copies by a word. A peer that signals late that it has begun an earlier call overwrites
+// that word; the copies still end. In disorder, copies begin to wait after the word has been written and overwritten.
+func TestReleasedCopiesStayReleased(t *testing.T) {
 	const world = 2
 	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
 	for i, call := range slices.Repeat(append(gathers(p, world, 1, 0), copiedCalls(p, world)...), 2) {
 		major := 8 + i%2
 		t.Run(fmt.Sprintf("%s on %d.0", call.operation.Name, major), func(t *testing.T) {
 			t.Parallel() // they mostly wait
-			f := failing{calls: slices.Repeat([]matmulCall{call}, 10)}
+			f := failedCalls{calls: slices.Repeat([]matmulCall{call}, 10)}
 			g := groupFor(world, sim.New(1, sim.Options{Major: major, Seed: uint64(i + 1)}), f.calls)
 			g.timeout = time.Second
 			var done atomic.Bool
@@ -228,9 +228,9 @@ func TestLateRankDoesNotHoldCopies(t *testing.T) {
 					_, err := f.fail(m, r)
 					return err
 				}
-				said := r.Params(f.rooms[0].call).Begun // what copies wait for
+				said := r.Params(f.layouts[0].call).Begun // what copies wait for
 				if call.operation.Reduces {
-					said = r.Params(f.rooms[0].call).Produced
+					said = r.Params(f.layouts[0].call).Produced
 				}
 				word := m.comm.Peer(0, int64(said)-int64(m.comm.Local(0))+4)
 				for !done.Load() {

@@ -12,8 +12,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// A rank that never comes is named, with the place where it is missed, within
-// the bound.
+// A missing rank is reported with the phase of the wait, within the time-out.
 func TestMissingRankIsNamed(t *testing.T) {
 	const missing = 2
 	forEachAlgorithm(t, func(t *testing.T, a *collective.Algorithm) {
@@ -39,7 +38,7 @@ func TestMissingRankIsNamed(t *testing.T) {
 	})
 }
 
-// expectTimeout makes a call of the algorithm that must fail for want of a peer.
+// expectTimeout makes a call of the algorithm that must time out.
 func (m *member) expectTimeout(a *collective.Algorithm) (*collective.TimeoutError, error) {
 	if err := m.enqueueAny(a); err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (m *member) expectTimeout(a *collective.Algorithm) (*collective.TimeoutErro
 	return m.wantTimeout()
 }
 
-// expectTimeoutOf makes a call that must fail so.
+// expectTimeoutOf makes a call that must time out.
 func (m *member) expectTimeoutOf(c testCall) (*collective.TimeoutError, error) {
 	if err := c.enqueue(m); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (m *member) expectTimeoutOf(c testCall) (*collective.TimeoutError, error) {
 	return m.wantTimeout()
 }
 
-// wantTimeout waits for the stream, and wants a kernel to have given up.
+// wantTimeout waits for the stream, and returns the time-out that a kernel reported.
 func (m *member) wantTimeout() (*collective.TimeoutError, error) {
 	var timeout *collective.TimeoutError
 	if err := m.synchronize(); err == nil {
@@ -66,7 +65,7 @@ func (m *member) wantTimeout() (*collective.TimeoutError, error) {
 	return timeout, nil
 }
 
-// enqueueAny makes some call of the algorithm.
+// enqueueAny enqueues a call of the algorithm.
 func (m *member) enqueueAny(a *collective.Algorithm) error {
 	c, _ := kernels.Find(a.Collective)
 	call := collective.Call{Send: m.send, Recv: m.recv, Count: 500, DType: collective.Float, Op: collective.None}
@@ -76,7 +75,7 @@ func (m *member) enqueueAny(a *collective.Algorithm) error {
 	return a.Enqueue(m.comm, m.stream, call)
 }
 
-// firstWait is where an algorithm first waits for its peers.
+// firstWait is the phase in which an algorithm first waits for its peers.
 func firstWait(a *collective.Algorithm) collective.Phase {
 	switch {
 	case a.Needs.Packets, a.Needs.Mailboxes:
@@ -89,8 +88,8 @@ func firstWait(a *collective.Algorithm) collective.Phase {
 	return collective.StartBarrier
 }
 
-// Nothing is written to the output of a rank that never comes, whose memory may be in use.
-func TestMissingRankIsLeftAlone(t *testing.T) {
+// No rank writes to the output of a missing rank: its memory may be in use.
+func TestOutputOfAMissingRankIsNotWritten(t *testing.T) {
 	const missing = 0 // the root, where there is one
 	forEachAlgorithm(t, func(t *testing.T, a *collective.Algorithm) {
 		group{world: 3, timeout: 200 * time.Millisecond}.run(t, func(m *member) error {
@@ -118,7 +117,7 @@ func TestMissingRankIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Epochs wrap around: after 2^32 barriers, flags and slots go on as before.
+// Epochs wrap around: after 2^32 barriers, flags and slots still work.
 func TestEpochsWrapAround(t *testing.T) {
 	t.Parallel()
 	for _, before := range sample([]uint32{0, 1, 2, 3}, 1, 2) {
@@ -140,7 +139,7 @@ func TestEpochsWrapAround(t *testing.T) {
 	}
 }
 
-// padAtEpoch is a signal pad of ranks that have met so often.
+// padAtEpoch is a signal pad of ranks whose blocks are at that epoch.
 func padAtEpoch(epoch uint32) []byte {
 	word := binary.LittleEndian.AppendUint32(nil, epoch)
 	epochs := bytes.Repeat(word, collective.MaxBlocks)
@@ -149,8 +148,8 @@ func padAtEpoch(epoch uint32) []byte {
 	return bytes.Join([][]byte{epochs, between, flags}, nil)
 }
 
-// Launches that were enqueued before a wait expired return at once, and the
-// first wait that expired is still the one that is named.
+// Launches that were enqueued before a wait expired return at once. The report is still that of the first wait that
+// expired.
 func TestLaunchesAfterATimeoutReturnAtOnce(t *testing.T) {
 	const (
 		missing, launches = 1, 100

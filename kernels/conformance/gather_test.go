@@ -19,7 +19,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// gathers are so many fused gathers of a problem, each with an A and a B of its own.
+// gathers are `count` fused gathers of a problem, each with an A and a B of its own.
 func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall) {
 	for _, o := range matmul.Operations() {
 		a, ok := o.Algorithm("fused")
@@ -34,8 +34,8 @@ func gathers(p matmul.Problem, world, count int, seed uint64) (all []matmulCall)
 	return all
 }
 
-// No barrier is between gathers: a shard is copied when its owner is at the call, and
-// written again when all have copied it. In disorder copies come late and kernels early.
+// There is no barrier between gathers: a shard is copied after its owner has begun the call, and overwritten after all
+// ranks have copied it. In disorder, copies come late and kernels early.
 func TestGathersBackToBackInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(6, 0, 3) {
@@ -46,8 +46,8 @@ func TestGathersBackToBackInDisorder(t *testing.T) {
 	}
 }
 
-// A rank that comes when the peers wait for it already finds its shard not copied yet.
-func TestGatherAwaitsALateRank(t *testing.T) {
+// A rank comes when its peers already wait for it. Its shard has not been copied before.
+func TestGatherWithALateRank(t *testing.T) {
 	const world = 3
 	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: matmul.DTypes()[0]}
 	for late := range world {
@@ -71,7 +71,7 @@ func TestGatherAwaitsALateRank(t *testing.T) {
 func awaitPeersBegin(m *member) error {
 	words := make([]byte, 4*m.world)
 	for deadline := time.Now().Add(waitTimeout); ; {
-		if err := m.stream.Download(words, m.comm.Local(m.sharedRoom().progress)); err != nil {
+		if err := m.stream.Download(words, m.comm.Local(m.sharedLayout().progress)); err != nil {
 			return err
 		}
 		begun := 0
@@ -87,7 +87,7 @@ func awaitPeersBegin(m *member) error {
 	}
 }
 
-// Fused calls go on where their epochs wrap around.
+// Fused calls still work after their epochs wrap around.
 func TestFusedEpochsWrapAround(t *testing.T) {
 	const world = 2
 	for before := range uint32(4) {
@@ -100,7 +100,7 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 				return err
 			}
 			r.Epoch = -before
-			shared := m.sharedRoom()
+			shared := m.sharedLayout()
 			// where words begin, of parts: behind the counters, which products without parts have, too
 			counted := shared.counters
 			for _, c := range calls {
@@ -118,21 +118,22 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 	}
 }
 
-// A rank that does not come to a gather is named, the calls behind it end at once, and
-// no copy waits for the rank any more: memory could not be freed.
-func TestGatherMissesARank(t *testing.T) {
+// A rank that is missing in a gather is reported, and the calls after it end at once. No copy still waits for the rank:
+// otherwise memory could not be freed.
+func TestGatherWithAMissingRank(t *testing.T) {
 	for _, major := range []int{8, 9} {
 		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
 			t.Parallel() // they mostly wait
-			missARank(t, sim.New(1, sim.Options{Major: major}), smallGather(), collective.StartBarrier, collective.Chunk)
+			runWithMissingRank(t, sim.New(1, sim.Options{Major: major}), smallGather(), collective.StartBarrier,
+				collective.Chunk)
 		})
 	}
 }
 
-// So it is on a GPU, which the ranks share, and whose driver waits for the copies.
-func TestGatherMissesARankOnGPU(t *testing.T) {
+// The same on a GPU, which the ranks share. Its driver waits for the copies.
+func TestGatherWithAMissingRankOnGPU(t *testing.T) {
 	sideBySide(t)
-	missARank(t, requireGPU(t), smallGather(), collective.StartBarrier, collective.Chunk)
+	runWithMissingRank(t, requireGPU(t), smallGather(), collective.StartBarrier, collective.Chunk)
 }
 
 func smallGather() matmulCall {
@@ -140,14 +141,15 @@ func smallGather() matmulCall {
 	return gathers(matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}, world, 1, 0)[0]
 }
 
-// missARank has all ranks but the last make a call many times, and wants one of these waits to be named.
-func missARank(t *testing.T, backend cudart.Backend, c matmulCall, phases ...collective.Phase) {
+// runWithMissingRank makes a call many times on all ranks but the last, and checks that one of these phases reports
+// that rank.
+func runWithMissingRank(t *testing.T, backend cudart.Backend, c matmulCall, phases ...collective.Phase) {
 	t.Helper()
-	missARankOn(t, backend, 0, c, phases...)
+	runWithMissingRankOn(t, backend, 0, c, phases...)
 }
 
-// missARankOn is missARank on so many multiprocessors, or 0: all.
-func missARankOn(t *testing.T, backend cudart.Backend, sms int, c matmulCall, phases ...collective.Phase) {
+// runWithMissingRankOn is runWithMissingRank on `sms` multiprocessors; 0: all.
+func runWithMissingRankOn(t *testing.T, backend cudart.Backend, sms int, c matmulCall, phases ...collective.Phase) {
 	t.Helper()
 	const (
 		count   = 30
@@ -166,8 +168,8 @@ func missARankOn(t *testing.T, backend cudart.Backend, sms int, c matmulCall, ph
 			r.SMs = sms
 		}
 		defer m.meet() // memory stays until all are done
-		room := c.room(m.send, m.sharedRoom())
-		if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
+		layout := c.layout(m.send, m.sharedLayout())
+		if err := errors.Join(c.prepare(m, layout), r.Prepare(c.algorithm, layout.call)); err != nil {
 			return err
 		}
 		m.meet()
@@ -176,16 +178,17 @@ func missARankOn(t *testing.T, backend cudart.Backend, sms int, c matmulCall, ph
 		}
 		began := time.Now()
 		for range count {
-			if err := r.Enqueue(c.algorithm, room.call); err != nil {
+			if err := r.Enqueue(c.algorithm, layout.call); err != nil {
 				return err
 			}
 		}
-		return errors.Join(m.missesACall(r, missing, phases), within(bound, time.Since(began)))
+		return errors.Join(m.wantMissingRank(r, missing, phases), within(bound, time.Since(began)))
 	})
 }
 
-// missesACall wants the calls to have failed for want of a rank, in one of these waits, and the copies to have ended.
-func (m *member) missesACall(r *matmul.Runner, missing int, phases []collective.Phase) error {
+// wantMissingRank checks that the calls failed because a rank is missing, in one of these phases, and that the copies
+// have ended.
+func (m *member) wantMissingRank(r *matmul.Runner, missing int, phases []collective.Phase) error {
 	var expired *collective.TimeoutError
 	err := m.synchronize()
 	if err := m.wantNoCopies(r); err != nil {
@@ -201,8 +204,8 @@ func (m *member) missesACall(r *matmul.Runner, missing int, phases []collective.
 	return nil
 }
 
-// wantNoCopies wants the copies of a call that failed to have ended. Where they have not, the
-// device is closed, which ends them: to free memory one would wait for them.
+// wantNoCopies checks that the copies of a failed call have ended. If not, it closes the device, which ends them: to
+// free memory would wait for them.
 func (m *member) wantNoCopies(r *matmul.Runner) error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
@@ -212,7 +215,7 @@ func (m *member) wantNoCopies(r *matmul.Runner) error {
 	return nil
 }
 
-// within says that something took longer than it may have.
+// within returns an error if something took longer than its bound.
 func within(bound, took time.Duration) error {
 	if took > bound {
 		return fmt.Errorf("it took %v, more than %v", took, bound)
@@ -220,8 +223,8 @@ func within(bound, took time.Duration) error {
 	return nil
 }
 
-// A gather that cannot be launched leaves no copy that waits.
-func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
+// A gather whose kernel cannot be launched leaves no copy that waits.
+func TestFailedLaunchReleasesCopies(t *testing.T) {
 	const world = 2
 	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
 	calls := gathers(p, world, 1, 0)
@@ -234,21 +237,21 @@ func TestGatherThatIsNotLaunchedLetsCopiesGo(t *testing.T) {
 		if m.rank > 0 {
 			return nil
 		}
-		room := calls[0].room(m.send, m.sharedRoom())
-		if err := r.Prepare(calls[0].algorithm, room.call); err != nil {
+		layout := calls[0].layout(m.send, m.sharedLayout())
+		if err := r.Prepare(calls[0].algorithm, layout.call); err != nil {
 			return err
 		}
 		r.SMs = -1 // so that no launch has a shape that can be
-		if err := r.Enqueue(calls[0].algorithm, room.call); err == nil {
+		if err := r.Enqueue(calls[0].algorithm, layout.call); err == nil {
 			return errors.New("a grid of -1 blocks was launched")
 		}
 		return errors.Join(m.synchronize(), m.wantNoCopies(r))
 	})
 }
 
-// Every wait of a warp that copies the own shard in passing is needed: without it, disorder makes the gathered
-// matrix wrong. Places are passed more than once, and the last chunk is cut short.
-func TestOwnShardMustBeWaitedFor(t *testing.T) {
+// Every wait of the warp that copies the local shard is needed: without one of them, disorder makes the gathered matrix
+// wrong. Buffers are used more than once, and the last chunk is short.
+func TestLocalShardCopyNeedsEveryWait(t *testing.T) {
 	const world = 2
 	for _, tt := range []struct {
 		k            int64 // of longer rows a load that is not waited for is seldom seen, or never

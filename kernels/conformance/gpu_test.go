@@ -13,8 +13,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// requireGPU gives the backend of GPUs, or skips where there is none, unless
-// GPURUN_REQUIRE_GPU is 1.
+// requireGPU returns the backend of GPUs. Without a GPU it skips the test, or fails it if GPURUN_REQUIRE_GPU is 1.
 func requireGPU(t *testing.T) cudart.Backend {
 	t.Helper()
 	gpu := driver.New()
@@ -27,8 +26,8 @@ func requireGPU(t *testing.T) cudart.Backend {
 	return gpu
 }
 
-// sideBySide makes the ranks of a group on one GPU not wait for each other but in
-// their kernels, if the test is the first in the process to use CUDA.
+// sideBySide sets variables so that the ranks of a group on one GPU wait for each other only in their kernels. It works
+// if the test is the first in the process to use CUDA.
 func sideBySide(t *testing.T) {
 	t.Helper()
 	t.Setenv("CUDA_MODULE_LOADING", "EAGER") // see loadKernels
@@ -37,8 +36,8 @@ func sideBySide(t *testing.T) {
 	t.Setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 }
 
-// The same PTX with the same random input gives the same bits on a GPU and in
-// the simulator. All ranks run on one GPU, side by side.
+// The same PTX with the same random inputs gives the same bits on a GPU and in the simulator. All ranks run on one GPU
+// at the same time.
 func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
 	sideBySide(t)
 	gpu := requireGPU(t)
@@ -56,8 +55,8 @@ func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
 	}
 }
 
-// randomCalls is every algorithm that GPUs without multicast can run, with every
-// type and operation, at sizes with and without a tail.
+// randomCalls is every algorithm that GPUs without multicast can run, with every type and operation, at sizes with and
+// without a tail.
 func randomCalls(world int) []testCall {
 	var all []testCall
 	for _, c := range calls(world, func(a *collective.Algorithm) bool { return !a.Needs.Multicast }) {

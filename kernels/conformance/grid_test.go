@@ -16,7 +16,7 @@ import (
 // all ranks side by side: the algorithms that need no multicast, and then the
 // large sizes as well, which a simulator would take too long for and skips.
 
-// onGPU reports where the grids run.
+// onGPU reports whether the grids run on a GPU.
 func onGPU(t testing.TB) bool {
 	t.Helper()
 	switch where := os.Getenv("GPURUN_TEST_DEVICE"); where {
@@ -40,8 +40,8 @@ func gridGroup(t *testing.T, world int) group {
 	return group{world: world, backend: requireGPU(t)}
 }
 
-// gridCalls is a call of every algorithm, of one collective or of all if it is
-// "", that runs where the grids do.
+// gridCalls is a call of every algorithm of one collective, or of all if `of` is empty, that the grids' backend can
+// run.
 func gridCalls(t testing.TB, world int, of string) []testCall {
 	t.Helper()
 	var can []testCall
@@ -53,7 +53,7 @@ func gridCalls(t testing.TB, world int, of string) []testCall {
 	return can
 }
 
-// skipLarge skips a case whose buffers have more bytes than a simulator is given.
+// skipLarge skips a case whose buffers are too large for the simulator.
 func skipLarge(t *testing.T, bytes, most int64) {
 	t.Helper()
 	if bytes > most && !onGPU(t) {
@@ -136,7 +136,7 @@ func (c *rankPool) member(x *exchange, rank int, tasks <-chan func(m *member) er
 	c.errs[rank] = err
 }
 
-// collect takes a report of every rank.
+// collect waits for a report of every rank.
 func (c *rankPool) collect(t *testing.T) {
 	t.Helper()
 	errs := make([]error, c.group.world)
@@ -166,10 +166,10 @@ func runCall(c testCall) func(m *member) error {
 	}
 }
 
-// results holds what a task leaves with the ranks, by rank.
+// results holds outputs by rank.
 type results [][]byte
 
-// of is a task that keeps the output of a call.
+// of is a task that stores the output of a call.
 func (r results) of(c testCall) func(m *member) error {
 	return func(m *member) (err error) {
 		r[m.rank], err = c.run(m)

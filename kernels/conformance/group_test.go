@@ -17,9 +17,8 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// member is one rank of a group in this process, on a simulated device each or
-// all on one GPU. Its symmetric memory has room for buffers of so many bytes, at
-// send, recv, and extra, which has three.
+// member is one rank of a group in this process. Each rank has a simulated device of its own, or all share one GPU. Its
+// symmetric memory has buffers of the group's `bytes` at send, recv and extra; extra has three.
 type member struct {
 	rank, world       int
 	bytes             int64
@@ -44,7 +43,7 @@ const (
 	waitTimeout = 30 * time.Second
 )
 
-// group says what a test wants of its ranks.
+// group describes the ranks of a test.
 type group struct {
 	world   int
 	bytes   int64          // of a buffer; 0 is bufferBytes
@@ -59,8 +58,7 @@ type group struct {
 	noPeers bool
 }
 
-// run runs task on every rank, each with its own thread, and fails the test
-// with the errors of all of them.
+// run runs task on every rank, each in a thread of its own, and fails the test with the errors of all of them.
 func (g group) run(t testing.TB, task func(m *member) error) {
 	t.Helper()
 	g = g.complete()
@@ -81,7 +79,7 @@ func (g group) run(t testing.TB, task func(m *member) error) {
 	}
 }
 
-// complete fills in what the test left open.
+// complete sets the fields that the test has not set.
 func (g group) complete() group {
 	if g.bytes == 0 {
 		g.bytes = bufferBytes
@@ -117,7 +115,7 @@ func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err
 	return task(m)
 }
 
-// join makes a rank of an open device. The caller closes the Comm.
+// join makes a rank on an open device. The caller closes the Comm.
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
 	m = &member{
 		rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.barrier.wait, quantities: &x.quantities,
@@ -153,7 +151,7 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 	return m, nil
 }
 
-// layOut places everything in the symmetric memory and returns its size.
+// layOut sets the offsets of everything in the symmetric memory, and returns its size.
 func (m *member) layOut(cfg *collective.Config) int64 {
 	scratch := int64(0)
 	for _, a := range algorithms() {
@@ -177,7 +175,7 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 	return at
 }
 
-// hideBuffers puts the buffers into memory that only this rank maps.
+// hideBuffers moves the buffers to memory that only this rank maps.
 func (m *member) hideBuffers(base cudart.DevicePtr) error {
 	own, err := m.device.Malloc(5 * m.bytes)
 	if err != nil {
@@ -189,8 +187,8 @@ func (m *member) hideBuffers(base cudart.DevicePtr) error {
 	return nil
 }
 
-// multiprocessors is how many a rank may fill. All ranks share a GPU here, and
-// the blocks of all of them must be resident at the same time.
+// multiprocessors is the number of multiprocessors that a rank may use. If all ranks share a GPU, the blocks of all of
+// them must be resident at the same time.
 func multiprocessors(d cudart.Info, world int) int {
 	if d.Backend == "sim" {
 		return d.SMs
@@ -198,9 +196,8 @@ func multiprocessors(d cudart.Info, world int) int {
 	return d.SMs / world
 }
 
-// loadKernels loads all that a GPU will run. To load a kernel, CUDA may wait
-// for those that run in the same process, and those may be waiting for this
-// rank to launch. Ranks with a process each do not have this problem.
+// loadKernels loads all kernels that a GPU will run. To load a kernel, CUDA may wait for running kernels of the
+// process, and these may wait for this rank to launch. Ranks in processes of their own do not have this problem.
 func (m *member) loadKernels() error {
 	if m.device.Info().Backend == "sim" {
 		return nil
@@ -222,7 +219,7 @@ func (m *member) loadKernels() error {
 	return nil
 }
 
-// algorithms lists all of the catalog, but for libraries of others.
+// algorithms lists all algorithms of the catalog except those of libraries.
 func algorithms() []*collective.Algorithm {
 	var all []*collective.Algorithm
 	for _, c := range kernels.Collectives() {
@@ -231,7 +228,7 @@ func algorithms() []*collective.Algorithm {
 	return slices.DeleteFunc(all, func(a *collective.Algorithm) bool { return a.Needs.Library != "" })
 }
 
-// synchronize waits for the stream and reports what the kernels have to say.
+// synchronize waits for the stream, and returns the error that the kernels have reported.
 func (m *member) synchronize() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -253,7 +250,7 @@ func newExchange(world int) *exchange {
 	}
 }
 
-// share allocates memory and maps everybody's. Ranks of one process on one GPU
+// share allocates a rank's memory, and returns the memory of all ranks as mapped here. Ranks of one process on one GPU
 // have one address space; simulated devices always have their own.
 func (x *exchange) share(device cudart.Device, rank int, bytes int64) ([]cudart.DevicePtr, error) {
 	own, err := device.Malloc(bytes)

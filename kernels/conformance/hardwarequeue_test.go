@@ -8,9 +8,9 @@ import (
 	"gpurun/kernels/matmul"
 )
 
-// Streams may share a queue of the hardware, where nothing overtakes what waits at its head. So whatever a copy waits
-// for is enqueued before it, here and on the peers: were a gather's copies on the stream of its kernel, calls would end
-// all the same.
+// Streams may share a queue of the hardware, which runs in order. Everything that a copy waits for must therefore be
+// enqueued before the copy, here and on the peers. The test puts a gather's copies on the stream of its kernel, and the
+// calls must still end.
 func TestGatherInOneQueue(t *testing.T) {
 	const world = 3
 	for _, major := range []int{8, 9} {

@@ -12,9 +12,8 @@ import (
 // hcclCount is how many floats a part has in the examples of HCCL.
 const hcclCount = 64
 
-// hcclCase is an example: what a rank sends, and what it must then have. Both
-// are written out here, for parts of hcclCount elements; want is nil on a rank
-// that gets nothing.
+// hcclCase is an example of HCCL: the input of a rank, and its expected output, for parts of hcclCount elements. want
+// is nil on a rank without an output.
 type hcclCase struct {
 	collective string
 	root       int
@@ -30,17 +29,17 @@ func hcclElements(count int, element func(i int) float32) []float32 {
 	return all
 }
 
-// ownPart is 64 floats: rank*100 + i.
+// ownPart is an input of 64 floats: rank*100 + i.
 func ownPart(rank, _ int) []float32 {
 	return hcclElements(hcclCount, func(i int) float32 { return float32(rank*100 + i) })
 }
 
-// partForEach is 64 floats for each rank: rank*100 + i, on to the last.
+// partForEach is an input of 64 floats for each rank: rank*100 + i.
 func partForEach(rank, world int) []float32 {
 	return hcclElements(world*hcclCount, func(i int) float32 { return float32(rank*100 + i) })
 }
 
-// sumOfParts is what all ranks' elements at i add up to: n·i + 100·(0 + 1 + ... + n-1).
+// sumOfParts is the sum of all ranks' elements i: n·i + 100·(0 + 1 + ... + n-1).
 func sumOfParts(n, i int) float32 { return float32(n*i + 100*n*(n-1)/2) }
 
 func hcclCases() []hcclCase {
@@ -83,7 +82,7 @@ func hcclCases() []hcclCase {
 	}
 }
 
-// The examples of HCCL, with inputs and results as literal as they are there.
+// The examples of HCCL, with the inputs and results of its documentation.
 func TestHCCLGrid(t *testing.T) {
 	for _, world := range []int{2, 4} {
 		pool := newRankPool(t, gridGroup(t, world))

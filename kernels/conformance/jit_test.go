@@ -13,10 +13,9 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// A run loads what it needs and no more, and no module takes the driver's
-// compiler half a second: the best of three, since other processes only make it
-// slower. The driver reads its environment once, so this must be set before the
-// process starts.
+// A run loads only the modules that it needs, and the driver compiles each module in less than half a second. The best
+// of three times counts, because other processes slow the compiler down. The driver reads its environment once, so the
+// variable must be set before the process starts.
 func TestGPUCompilesEveryModuleQuickly(t *testing.T) {
 	const bound = 500 * time.Millisecond
 	if os.Getenv("CUDA_CACHE_DISABLE") != "1" || os.Getenv("CUDA_MODULE_LOADING") != "EAGER" {

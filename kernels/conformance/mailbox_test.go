@@ -13,10 +13,10 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// A word of ones is the one that a mailbox cannot hold as it is. NaNs of all bits, alone in a word, two in one, in
-// all of a vector and on all ranks, arrive all the same; every other element is as if they were not there, and all
-// ranks get the bits that one-shot gives.
-func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
+// A mailbox cannot hold a word of all ones, which consists of NaNs. Such NaNs, alone in a word, two in a word, in a
+// whole vector and on all ranks, still arrive as NaNs. All other elements have the bits that oneshot computes without
+// them, on all ranks.
+func TestMailboxesCarryNaNs(t *testing.T) {
 	for _, world := range []int{2, 3} {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, d := range collective.EpilogueDTypes() {
@@ -53,7 +53,7 @@ func oneShotAndMailboxes(world int) []testCall {
 	})
 }
 
-// nanOf reports whether a rank gives a NaN in place of element i.
+// nanOf reports whether a rank's element i is a NaN of all ones.
 func nanOf(rank int, i int64) bool {
 	switch i % 64 {
 	case 3, 10, 11:
@@ -64,7 +64,7 @@ func nanOf(rank int, i int64) bool {
 	return i%64 >= 40 && i%64 < 56 && rank == 0
 }
 
-// ofNaNs is a task that keeps the output of a call of which some elements are NaNs of all bits.
+// ofNaNs is a task that stores the output of a call some of whose elements are NaNs of all ones.
 func (r results) ofNaNs(c testCall) func(m *member) error {
 	return func(m *member) error {
 		input, size := c.input(m.rank), int64(c.in.DType.Size)
@@ -84,7 +84,7 @@ func (r results) ofNaNs(c testCall) func(m *member) error {
 	}
 }
 
-// wantNaNs wants NaNs where a rank gave one, and elsewhere the result of numbers.
+// wantNaNs wants NaNs where some rank has a NaN, and elsewhere the same bits as in numbers.
 func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
 	t.Helper()
 	nan := map[string][]byte{"half": {0xff, 0x7f}, "bfloat16": {0xff, 0x7f}, "float": {0xff, 0xff, 0xff, 0x7f}}[d.Name]
@@ -99,10 +99,10 @@ func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
 	}
 }
 
-// Slots are used again and again, by tiles of a launch, the last of which only the last rank of two-shot has anything
-// of, and by calls that cut them differently, with packets and barriers in between. Stores that are late by a
-// whole tile, as some are in disorder, take away nothing that came after them.
-func TestMailboxesAreUsedAgain(t *testing.T) {
+// Slots are used many times: by the tiles of a launch, the last of which has data of the last rank only in
+// twoshot_lamport, and by calls with other tiles, with packets and barriers in between. Stores that are late by a whole
+// tile, as in disorder, overwrite nothing newer.
+func TestMailboxSlotsAreReused(t *testing.T) {
 	mix := func(a *collective.Algorithm) bool {
 		return a.Needs.Mailboxes || a.Collective == "allreduce" && (a.Needs.Packets || a.Name == "oneshot")
 	}
@@ -126,8 +126,8 @@ func TestMailboxesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// So are those of rows, which other threads take than those that have sent them.
-func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
+// The same with rows, where a mailbox is emptied by other threads than those that sent its data.
+func TestMailboxSlotsOfRowsAreReused(t *testing.T) {
 	const row, rows = 72, 2 // 9 vectors of half
 	for _, seed := range seeds(8, 0, 1, 5) {
 		world := 2 + int(seed%3)
@@ -147,15 +147,15 @@ func TestMailboxesOfRowsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// inTiles is an algorithm with mailboxes whose blocks take so few bytes at a time.
+// inTiles is an algorithm with mailboxes whose blocks take tiles of so many bytes.
 func inTiles(a *collective.Algorithm, bytes int64) *collective.Algorithm {
 	small := *a
 	small.Enqueue = collective.TiledLaunch(&small, collective.WholePart, func(int) int64 { return bytes })
 	return &small
 }
 
-// Who waits for the result of a rank that itself waits for one that does not come is more patient than that: of all
-// ranks the one that misses who is missing says so first.
+// A rank that waits for a result, of a rank which itself waits for a missing rank, waits one time-out longer. So the
+// first report names the rank that is really missing.
 func TestWaitsForResultsExpireLater(t *testing.T) {
 	const (
 		missing, reducer = 0, 2 // who reduces the only vector
@@ -184,9 +184,9 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 	}
 }
 
-// A rank that has missed a peer has given up after one timeout: the other threads, which wait for results of that peer
-// and would be more patient, and the tiles that follow, wait no more.
-func TestMailboxesGiveUpOnce(t *testing.T) {
+// A rank waits for one time-out only. After that, the threads that wait longer, for results, and all later tiles do not
+// wait any more.
+func TestMailboxesTimeOutOnce(t *testing.T) {
 	const (
 		missing = 2
 		timeout = 2 * time.Second
@@ -215,9 +215,9 @@ func TestMailboxesGiveUpOnce(t *testing.T) {
 	}
 }
 
-// A rank that comes when the others have given up waiting for it either misses them, or has the right result: nothing
-// that they have sent rests on a wait that expired.
-func TestLateRankIsNotToldWhatIsWrong(t *testing.T) {
+// A rank that comes after the others' waits have expired either times out, or has the right result: the others have
+// sent nothing that depends on an expired wait.
+func TestLateRankGetsNoWrongData(t *testing.T) {
 	const late = 1
 	for _, c := range calls(2, nil) {
 		t.Run(c.algorithm.Collective+" "+c.algorithm.Name, func(t *testing.T) {

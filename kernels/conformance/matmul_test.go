@@ -28,7 +28,7 @@ func (c matmulCall) String() string {
 		c.in.World, c.splits, c.in.Pattern)
 }
 
-// product is what the reference knows of a problem.
+// product is the reference's description of a problem.
 func product(o *matmul.Operation, p matmul.Problem, world int, pattern reference.Pattern,
 	seed uint64,
 ) reference.Product {
@@ -37,17 +37,16 @@ func product(o *matmul.Operation, p matmul.Problem, world int, pattern reference
 	}
 }
 
-// room is where the buffers of a call lie, with gaps that nobody writes to.
-type room struct {
+// layout is the offsets and sizes of the buffers of a call, with gaps that no kernel may write to.
+type layout struct {
 	matmul.Buffers
 	call  matmul.Call
 	bytes int64 // of its own buffers
 }
 
-// room lays out what a call has of its own from begin on. Those who come after it use the
-// same staging and words of progress.
-func (c matmulCall) room(begin int64, shared sharedRoom) room {
-	r := room{
+// layout places the buffers of a call from begin on. Calls share staging, counters and words of progress.
+func (c matmulCall) layout(begin int64, shared sharedLayout) layout {
+	r := layout{
 		Buffers: c.operation.Buffers(c.problem, c.in.World),
 		call: matmul.Call{
 			Problem: c.problem, Splits: c.splits, Counters: shared.counters, Staging: shared.staging, Progress: shared.progress,
@@ -63,24 +62,24 @@ func (c matmulCall) room(begin int64, shared sharedRoom) room {
 	return r
 }
 
-// gapBytes are behind every buffer of a call.
+// gapBytes is the size of the gap after every buffer of a call.
 const gapBytes = 256
 
 func roundUp(bytes int64) int64 { return (bytes + 255) / 256 * 256 }
 
-// sharedRoom is where what calls have in common lies.
-type sharedRoom struct{ counters, progress, staging int64 }
+// sharedLayout is the offsets of the memory that calls share.
+type sharedLayout struct{ counters, progress, staging int64 }
 
-// sharedRoom is in the member's extra buffer.
-func (m *member) sharedRoom() sharedRoom {
+// sharedLayout is in the member's extra buffer.
+func (m *member) sharedLayout() sharedLayout {
 	progress := roundUp(matmul.ProgressBytes(m.world, matmul.MaxSplits))
-	return sharedRoom{counters: m.extra, progress: m.extra + m.bytes, staging: m.extra + m.bytes + progress}
+	return sharedLayout{counters: m.extra, progress: m.extra + m.bytes, staging: m.extra + m.bytes + progress}
 }
 
-// image is where a call's buffers come from and go to, and work where it has them.
-type image struct{ image, work room }
+// placedCall is the two layouts of a call: where its inputs and results are saved, and where the call works.
+type placedCall struct{ saved, work layout }
 
-// stagingBytes is what the call needs there, with the words before it.
+// stagingBytes is the size of the call's staging, with the words before it.
 func (c matmulCall) stagingBytes() int64 {
 	bytes := matmul.ProgressBytes(c.in.World, matmul.MaxSplits) + gapBytes
 	if f := c.algorithm.Staging; f != nil {
@@ -89,7 +88,7 @@ func (c matmulCall) stagingBytes() int64 {
 	return bytes
 }
 
-// counterBytes is what the call counts products with.
+// counterBytes is the size of the call's counters.
 func (c matmulCall) counterBytes() int64 {
 	if f := c.algorithm.Counters; f != nil {
 		return 4 * f(c.problem, c.in.World)
@@ -97,13 +96,13 @@ func (c matmulCall) counterBytes() int64 {
 	return 0
 }
 
-// newRunner makes a rank's side of products, whose counters and words of progress are zero on all ranks.
+// newRunner makes a rank's Runner, with counters and words of progress that are zero on all ranks.
 func newRunner(m *member) (*matmul.Runner, error) {
 	copies, err := m.device.NewStream()
 	if err != nil {
 		return nil, err
 	}
-	err = m.stream.Fill(m.comm.Local(m.extra), 0, m.sharedRoom().staging-m.extra)
+	err = m.stream.Fill(m.comm.Local(m.extra), 0, m.sharedLayout().staging-m.extra)
 	m.meet()
 	info := m.device.Info()
 	return &matmul.Runner{
@@ -112,25 +111,24 @@ func newRunner(m *member) (*matmul.Runner, error) {
 	}, err
 }
 
-// run makes a call and judges its result, and says what is wrong with it.
+// run makes a call, and returns what is wrong with its result.
 func (c matmulCall) run(m *member, r *matmul.Runner) error { return runMatmuls(m, r, []matmulCall{c}) }
 
-// runMatmuls makes calls one after the other, without waiting in between, and judges all
-// results. All calls use the same memory: a call's inputs are copied there when the one
-// before has ended on this rank, and its results from there, so that a rank that
-// begins before its peers, or goes on before they have ended, is seen to.
+// runMatmuls makes calls one after the other, without waiting in between, and verifies all results. All calls use the
+// same memory: the inputs of a call are copied there after the previous call has ended on this rank, and its results
+// are copied from there. So the results are wrong if a rank begins before its peers are ready, or goes on before they
+// have ended.
 func runMatmuls(m *member, r *matmul.Runner, calls []matmulCall) error {
 	return runMatmulsLate(m, r, calls, func() error { return nil })
 }
 
-// runMatmulsLate is runMatmuls of a rank that makes its calls when await returns, and
-// the peers whenever theirs does.
+// runMatmulsLate is runMatmuls of a rank that makes its calls after await has returned.
 func runMatmulsLate(m *member, r *matmul.Runner, calls []matmulCall, await func() error) error {
-	images, at := make([]image, len(calls)), m.send
+	placed, at := make([]placedCall, len(calls)), m.send
 	for i, c := range calls {
-		images[i] = image{image: c.room(at, m.sharedRoom()), work: c.room(m.recv, m.sharedRoom())}
-		at += images[i].image.bytes
-		err := errors.Join(c.prepare(m, images[i].image), r.Prepare(c.algorithm, images[i].work.call))
+		placed[i] = placedCall{saved: c.layout(at, m.sharedLayout()), work: c.layout(m.recv, m.sharedLayout())}
+		at += placed[i].saved.bytes
+		err := errors.Join(c.prepare(m, placed[i].saved), r.Prepare(c.algorithm, placed[i].work.call))
 		if err != nil {
 			return err
 		}
@@ -140,7 +138,7 @@ func runMatmulsLate(m *member, r *matmul.Runner, calls []matmulCall, await func(
 		return err
 	}
 	for i, c := range calls {
-		if err := c.enqueue(m, r, images[i]); err != nil {
+		if err := c.enqueue(m, r, placed[i]); err != nil {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
@@ -148,43 +146,43 @@ func runMatmulsLate(m *member, r *matmul.Runner, calls []matmulCall, await func(
 		return fmt.Errorf("%s and %d more: %w", calls[0], len(calls)-1, err)
 	}
 	for i, c := range calls {
-		if err := errors.Join(c.judge(m, images[i].image), images[i].image.checkGaps(m)); err != nil {
+		if err := errors.Join(c.judge(m, placed[i].saved), placed[i].saved.checkGaps(m)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enqueue makes a call, and copies its buffers there before, and back behind it.
-func (c matmulCall) enqueue(m *member, r *matmul.Runner, i image) error {
-	image, work := m.comm.Local(i.image.call.A), m.comm.Local(i.work.call.A)
-	if err := m.stream.Copy(work, image, i.image.bytes); err != nil {
+// enqueue copies the buffers of a call to where it works, makes the call, and copies them back.
+func (c matmulCall) enqueue(m *member, r *matmul.Runner, p placedCall) error {
+	saved, work := m.comm.Local(p.saved.call.A), m.comm.Local(p.work.call.A)
+	if err := m.stream.Copy(work, saved, p.saved.bytes); err != nil {
 		return err
 	}
-	if err := r.Enqueue(c.algorithm, i.work.call); err != nil {
+	if err := r.Enqueue(c.algorithm, p.work.call); err != nil {
 		return err
 	}
-	return m.stream.Copy(image, work, i.image.bytes)
+	return m.stream.Copy(saved, work, p.saved.bytes)
 }
 
 // prepare writes a call's inputs, and poisons its outputs and the gaps.
-func (c matmulCall) prepare(m *member, room room) error {
-	call := room.call
-	a, b := make([]byte, room.A), make([]byte, room.B)
+func (c matmulCall) prepare(m *member, layout layout) error {
+	call := layout.call
+	a, b := make([]byte, layout.A), make([]byte, layout.B)
 	c.in.FillA(a, m.rank, 0)
 	c.in.FillB(b, m.rank, 0)
 	const nan = 0xff
 	return errors.Join(
-		m.stream.Fill(m.comm.Local(call.A), guardByte, room.bytes),
-		m.stream.Fill(m.comm.Local(call.AFull), nan, room.AFull),
-		m.stream.Fill(m.comm.Local(call.C), nan, room.C),
+		m.stream.Fill(m.comm.Local(call.A), guardByte, layout.bytes),
+		m.stream.Fill(m.comm.Local(call.AFull), nan, layout.AFull),
+		m.stream.Fill(m.comm.Local(call.C), nan, layout.C),
 		m.stream.Upload(m.comm.Local(call.A), a),
 		m.stream.Upload(m.comm.Local(call.B), b),
 	)
 }
 
-// checkGaps finds what was written beyond a buffer.
-func (r room) checkGaps(m *member) error {
+// checkGaps returns an error if a gap was written to.
+func (r layout) checkGaps(m *member) error {
 	for name, x := range map[string][2]int64{
 		"A": {r.call.A, r.A}, "the gathered A": {r.call.AFull, r.AFull}, "B": {r.call.B, r.B}, "C": {r.call.C, r.C},
 	} {
@@ -199,17 +197,17 @@ func (r room) checkGaps(m *member) error {
 	return nil
 }
 
-// judge compares every element of all outputs, and of the inputs.
-func (c matmulCall) judge(m *member, room room) error {
-	call := room.call
+// judge verifies every element of all outputs, and that the inputs have not changed.
+func (c matmulCall) judge(m *member, layout layout) error {
+	call := layout.call
 	download := func(at, bytes int64) ([]byte, error) {
 		got := make([]byte, bytes)
 		return got, m.stream.Download(got, m.comm.Local(at))
 	}
-	a, errA := download(call.A, room.A)
-	full, errFull := download(call.AFull, room.AFull)
-	b, errB := download(call.B, room.B)
-	result, errC := download(call.C, room.C)
+	a, errA := download(call.A, layout.A)
+	full, errFull := download(call.AFull, layout.AFull)
+	b, errB := download(call.B, layout.B)
+	result, errC := download(call.C, layout.C)
 	if err := errors.Join(errA, errFull, errB, errC); err != nil {
 		return err
 	}
@@ -229,10 +227,9 @@ func (c matmulCall) judge(m *member, room room) error {
 	return nil
 }
 
-// matmulShapes are sizes that are no multiple of any tile; M is that of each rank, but
-// for the last, where the last rank has fewer rows than others, or none. Where the
-// ranks are many, the large ones take long and find nothing new. The second has more
-// slices of K than any kernel has stages.
+// matmulShapes are sizes that are no multiple of any tile. M is that of each rank, except in the last shape, in which
+// the last rank has fewer rows than the others, or none. With many ranks the large shapes take long and find nothing
+// new. The second shape has more slices of K than any kernel has stages.
 func matmulShapes(world int) []matmul.Problem {
 	all := []matmul.Problem{{M: 1, N: 1, K: 8}, {M: 7, N: 8, K: 456}}
 	switch {
@@ -251,8 +248,7 @@ func matmulShapes(world int) []matmul.Problem {
 	return all
 }
 
-// matmulCalls are calls of all algorithms of gpurun's own that can do a problem, in some
-// order: each once or twice.
+// matmulCalls are calls of all of gpurun's own algorithms that support a problem, in random order, each once or twice.
 func matmulCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 	random := rand.New(rand.NewPCG(seed, uint64(world)))
 	var all []matmulCall
@@ -274,7 +270,7 @@ func matmulCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 	return all
 }
 
-// Every algorithm for products is right on shapes that are no multiple of anything.
+// Every algorithm for products is right on shapes that are no multiple of a tile.
 func TestEveryMatmul(t *testing.T) {
 	t.Parallel()
 	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 1, 2, 3) {
@@ -282,7 +278,7 @@ func TestEveryMatmul(t *testing.T) {
 	}
 }
 
-// So are the kernels for older GPUs.
+// The same with the kernels for older GPUs.
 func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 	t.Parallel()
 	for _, major := range []int{8, 9} {
@@ -290,9 +286,9 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 	}
 }
 
-// So are tiles of every width that there is for compute capability 9.0: columns just
-// short of a width are multiplied by one tile of it, of more slices than a ring has stages, one after the other, with
-// and without disorder.
+// The same with tiles of every width that compute capability 9.0 has. The number of columns is slightly less than a
+// width, so that tiles of this width are chosen, with more slices than a pipeline has stages; with and without
+// disorder.
 func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	t.Parallel()
 	const world = 2
@@ -313,8 +309,8 @@ func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	}
 }
 
-// So are all where the simulator tears vectors, delays weak stores, and shuffles turns of
-// kernels and copies: nobody may rely on more than the memory model promises.
+// The same in disorder: the simulator tears vectors, delays weak stores, and shuffles the turns of kernels and copies.
+// No kernel may depend on more than the memory model promises.
 func TestEveryMatmulInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(4, 0, 3) {
@@ -324,8 +320,7 @@ func TestEveryMatmulInDisorder(t *testing.T) {
 	}
 }
 
-// What communicates while it multiplies has the most to rely on, and the least to do
-// where matrices are small: then most orders of events come about.
+// Fused algorithms depend most on the order of events. With small matrices, most orders occur.
 func TestFusedMatmulsInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(16, 0, 1, 6, 7) {
@@ -336,8 +331,8 @@ func TestFusedMatmulsInDisorder(t *testing.T) {
 	}
 }
 
-// A block that has one tile after the other stores each while it multiplies the next, and fetches what the peers have
-// of it into the same place.
+// A block with several tiles stores each tile while it multiplies the next one, and fetches the peers' products into
+// the same memory.
 func TestFusedMatmulsOfFewBlocksInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(4, 0, 3) {
@@ -362,7 +357,7 @@ func fusedCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 		func(c matmulCall) bool { return !strings.HasPrefix(c.algorithm.Name, "fused") })
 }
 
-// So are all on a GPU, which the ranks share.
+// The same on a GPU, which the ranks share.
 func TestEveryMatmulOnGPU(t *testing.T) {
 	sideBySide(t)
 	gpu := requireGPU(t)
@@ -381,22 +376,21 @@ func runEveryMatmul(t *testing.T, world int, backend cudart.Backend, seed uint64
 	runMatmulGroup(t, world, backend, batches)
 }
 
-// groupFor has memory for each of some batches of calls.
+// groupFor is a group with memory for each of some batches of calls.
 func groupFor(world int, backend cudart.Backend, batches ...[]matmulCall) group {
 	// on one GPU early blocks would take others' place
 	g := group{world: world, backend: backend, pdl: backend == nil || backend.Name() == "sim"}
 	for _, calls := range batches {
-		room := int64(0)
+		total := int64(0)
 		for _, c := range calls {
-			room += c.room(0, sharedRoom{}).bytes
-			g.bytes = max(g.bytes, room, c.stagingBytes(), c.counterBytes())
+			total += c.layout(0, sharedLayout{}).bytes
+			g.bytes = max(g.bytes, total, c.stagingBytes(), c.counterBytes())
 		}
 	}
 	return g
 }
 
-// runMatmulGroup runs batches of calls, one after the other, in a group that has memory
-// for each.
+// runMatmulGroup runs batches of calls, one after the other, in a group with memory for each batch.
 func runMatmulGroup(t *testing.T, world int, backend cudart.Backend, batches [][]matmulCall) {
 	t.Helper()
 	groupFor(world, backend, batches...).run(t, func(m *member) error {

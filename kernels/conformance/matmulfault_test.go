@@ -12,8 +12,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// A rank that says that it has begun and then makes no products is missed once, and not again for each
-// tile that waits for them. Sums without them go nowhere.
+// A rank signals that it has begun, and then sends no products. Its peers time out once, and not again for each tile
+// that needs them. Sums without these products are not stored.
 func TestMissingProductsEndACall(t *testing.T) {
 	const (
 		clusters, tilesOfEach = 2, 16 // a cluster is a block, or two of wgmma.cu
@@ -57,10 +57,10 @@ type missingProducts struct {
 	bound time.Duration
 }
 
-// attempt makes the call in a new group, and returns errTooSlow, or nil; all other errors end the test.
+// attempt makes the call in a new group. It returns errTooSlow or nil; all other errors end the test.
 func (c missingProducts) attempt(t *testing.T, g group) error {
 	t.Helper()
-	g.bytes = max(c.room(0, sharedRoom{}).bytes, c.stagingBytes())
+	g.bytes = max(c.layout(0, sharedLayout{}).bytes, c.stagingBytes())
 	var tooSlow error
 	g.run(t, func(m *member) error {
 		r, err := newRunner(m)
@@ -69,19 +69,19 @@ func (c missingProducts) attempt(t *testing.T, g group) error {
 		}
 		r.SMs = c.sms
 		defer m.meet() // memory stays until all are done
-		room := c.room(m.send, m.sharedRoom())
-		if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
+		layout := c.layout(m.send, m.sharedLayout())
+		if err := errors.Join(c.prepare(m, layout), r.Prepare(c.algorithm, layout.call)); err != nil {
 			return err
 		}
 		m.meet()
 		if m.rank == 1 {
-			p := r.Params(room.call)
+			p := r.Params(layout.call)
 			p.Begun += 4 * uint64(m.rank)
 			err := errors.Join(m.stream.WriteValue(m.comm.Peer(0, int64(p.Begun)-int64(m.comm.Local(0))), 1), m.synchronize())
 			m.meet()
-			return errors.Join(err, m.wantUntouched("C, which lacks its own products,", room.call.C, room.C))
+			return errors.Join(err, m.wantUntouched("C, which lacks its own products,", layout.call.C, layout.C))
 		}
-		err = missProducts(m, r, c.matmulCall, room, c.bound)
+		err = missProducts(m, r, c.matmulCall, layout, c.bound)
 		m.meet()
 		if errors.Is(err, errTooSlow) {
 			tooSlow, err = err, nil
@@ -91,9 +91,9 @@ func (c missingProducts) attempt(t *testing.T, g group) error {
 	return tooSlow
 }
 
-// Calls that are enqueued behind one that misses a rank end at once, and none leaves a copy that waits: what lets the
-// copies of a call go must not be lost on those of the call before.
-func TestReductionsBackToBackMissARank(t *testing.T) {
+// Calls that are enqueued after a call with a missing rank end at once, and none leaves a copy that waits: the release
+// of a call's copies must not be used up by the copies of the call before.
+func TestReductionsWithAMissingRank(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel() // they mostly wait
@@ -102,17 +102,17 @@ func TestReductionsBackToBackMissARank(t *testing.T) {
 			const world = 3
 			p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
 			c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, 1)}
-			missARank(t, sim.New(1, sim.Options{Major: 8 + i%2, Seed: uint64(i + 1)}), c, collective.StartBarrier,
+			runWithMissingRank(t, sim.New(1, sim.Options{Major: 8 + i%2, Seed: uint64(i + 1)}), c, collective.StartBarrier,
 				collective.Products)
 		})
 	}
 }
 
-// missProducts makes a call that must fail in time for want of the peers' products, and leaves no copy
-// waiting for them.
-func missProducts(m *member, r *matmul.Runner, c matmulCall, room room, bound time.Duration) error {
+// missProducts makes a call that must time out within the bound because the peers' products are missing, and leaves no
+// copy that waits for them.
+func missProducts(m *member, r *matmul.Runner, c matmulCall, layout layout, bound time.Duration) error {
 	began := time.Now()
-	if err := r.Enqueue(c.algorithm, room.call); err != nil {
+	if err := r.Enqueue(c.algorithm, layout.call); err != nil {
 		return err
 	}
 	var expired *collective.TimeoutError

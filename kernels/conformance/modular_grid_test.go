@@ -14,14 +14,13 @@ const (
 	mi = 1 << 20
 )
 
-// modularCounts are the elements that Modular tests its allreduce with: none,
-// less than a vector, around vectors and tiles, and large.
+// modularCounts are the numbers of elements of Modular's tests of allreduce: none, less than a vector, around vectors
+// and tiles, and large.
 var modularCounts = []int64{
 	0, 7, 8 * ki, 8*ki + 1, 8*ki + 7, 8*ki + 8, 8*ki + 24, 128 * ki, 256 * ki, 256*ki + 5, 16 * mi, 16*mi + 8, 64 * mi,
 }
 
-// Modular's cases of allreduce: up to 8 Ki elements and 24 on the simulator
-// as well, 128 Ki and more only on GPUs.
+// Modular's cases of allreduce: up to 8 Ki elements and 24 in the simulator as well, 128 Ki and more only on GPUs.
 func TestModularGrid(t *testing.T) {
 	const most = 64 << 10
 	for _, world := range sample([]int{2, 4, 8}, 0, 2) {
@@ -38,7 +37,7 @@ func TestModularGrid(t *testing.T) {
 	}
 }
 
-// modularGroup has room for the largest case.
+// modularGroup has memory for the largest case.
 func modularGroup(t *testing.T, world int) group {
 	t.Helper()
 	g := gridGroup(t, world)
@@ -48,8 +47,8 @@ func modularGroup(t *testing.T, world int) group {
 	return g
 }
 
-// modularCalls is a sum by every algorithm, of each of Modular's types, as it is
-// and negated where the algorithm can.
+// modularCalls is a sum by every algorithm, of each of Modular's types, and the negated sum if the algorithm has the
+// epilogue.
 func modularCalls(t *testing.T, world int) []testCall {
 	t.Helper()
 	var all []testCall
@@ -65,8 +64,8 @@ func modularCalls(t *testing.T, world int) []testCall {
 	return all
 }
 
-// 128 calls without a wait between them, of sizes that alternate, on one buffer.
-// Whatever the size, an element of the output is the same.
+// 128 calls without a wait between them, of alternating sizes, on one buffer. An element of the output is the same for
+// every size.
 func TestModularGridWithoutWaiting(t *testing.T) {
 	const times, longest = 128, 2*ki + 24
 	counts := []int64{longest, 7, 512, 8, 1*ki + 5}
@@ -89,8 +88,7 @@ func modularName(c testCall) string {
 	return fmt.Sprintf("%s/%s/epilogue=%s", c.algorithm.Name, c.in.DType.Name, epilogue)
 }
 
-// alternate makes so many calls of the counts in turn, the longest of which is
-// that of c, and checks what they leave.
+// alternate makes `times` calls of the counts in turn, of which c has the largest, and verifies the output.
 func alternate(m *member, c testCall, counts []int64, times int) error {
 	if err := c.fill(m); err != nil {
 		return err
@@ -109,7 +107,7 @@ func alternate(m *member, c testCall, counts []int64, times int) error {
 	return err
 }
 
-// 20 repetitions give the same bits, on all ranks, whatever the rounding.
+// 20 repetitions give the same bits on all ranks, also where results are rounded.
 func TestModularGridRepeated(t *testing.T) {
 	const repetitions = 20
 	for _, world := range sample([]int{2, 4, 8}, 1) {

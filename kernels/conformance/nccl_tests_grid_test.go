@@ -16,14 +16,12 @@ const (
 	ncclTestsMost      = 64 << 20
 )
 
-// nccl-tests' cases: every collective, algorithm, type and operation, on sizes
-// that double, in place and out of place, aligned and not, with inputs whose
-// results are exact.
+// nccl-tests' cases: every collective, algorithm, type and operation, on sizes that double, in place and out of place,
+// aligned and not, with inputs whose results are exact.
 //
-// That is more than there is time for: of the list of all of them, in the order
-// of those words, every 127th runs, or every 379th if the run is not exhaustive, and
-// every 1009th of those that only GPUs run. All are primes, and prime to how many
-// values there are of anything, so that every type meets every size, and so on.
+// There are more cases than time. In the order of the list, every 127th case runs, or every 379th unless the run is
+// exhaustive, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
+// values of each property, so that every type is combined with every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
 	for _, world := range []int{2, 4, 8} {
 		g := gridGroup(t, world)
@@ -46,7 +44,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 	}
 }
 
-// ncclTestsStep is how many cases follow one that runs in the simulator, and itself.
+// ncclTestsStep is the distance in the list from one case that runs in the simulator to the next.
 func ncclTestsStep() int {
 	if exhaustive() {
 		return 127
@@ -54,7 +52,7 @@ func ncclTestsStep() int {
 	return 379
 }
 
-// ncclTestsCalls lists all of them.
+// ncclTestsCalls lists all cases.
 func ncclTestsCalls(t *testing.T, world int) []testCall {
 	t.Helper()
 	var all []testCall
@@ -72,8 +70,8 @@ func ncclTestsCalls(t *testing.T, world int) []testCall {
 	return all
 }
 
-// ncclTestsSizes is a call on all sizes and places. A size is that of the larger
-// buffer, less what the ranks cannot share evenly.
+// ncclTestsSizes is a call with all sizes, alignments, and in place and out of place. A size is that of the larger
+// buffer, rounded down to what the ranks can share evenly.
 func ncclTestsSizes(c testCall) []testCall {
 	shape := c.collective.Shape
 	parts := max(shape.Send.Of(c.in.World), shape.Recv.Of(c.in.World))

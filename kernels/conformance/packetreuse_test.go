@@ -11,10 +11,9 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Packets that go one way only are not overwritten before they have been read:
-// the root of a broadcast or scatter, which waits for no data, and the senders of a
-// reduction or gather call again and again while a rank comes late, with another root
-// and tiles of other sizes each time. Every call has buffers of its own.
+// Packets of collectives whose data go one way are not overwritten before they have been read. The root of a broadcast
+// or scatter, which waits for no data, and the senders of a reduce or gather call many times while a rank is late, with
+// another root and other tiles each time. Every call has buffers of its own.
 func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 	oneWay := func(a *collective.Algorithm) bool {
 		c, _ := kernels.Find(a.Collective)
@@ -30,7 +29,7 @@ func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 				kinds := calls(m.world, oneWay)
 				c := kinds[common.IntN(len(kinds))]
 				c.in.Seed, c.root, c.offset = common.Uint64(), common.IntN(world), int64(i*batchBytes)
-				c.count = common.Int64N(c.room(batchBytes) >> common.IntN(8))
+				c.count = common.Int64N(c.capacity(batchBytes) >> common.IntN(8))
 				b.calls = append(b.calls, c)
 			}
 			if err := b.fill(m); err != nil {

@@ -14,7 +14,7 @@ import (
 	"gpurun/kernels/matmul/schedule"
 )
 
-// Wherever clusters begin, each takes the tile that its placement says, and every tile is made once.
+// Each cluster takes the first tile of its placement, and every tile is made once, for any placement.
 func TestPlacedTiles(t *testing.T) {
 	const clusters = 3
 	p := matmul.Problem{M: 2 * 140, N: 800, K: 8, DType: matmul.DTypes()[0]}
@@ -57,7 +57,7 @@ func TestPlacedTiles(t *testing.T) {
 	}
 }
 
-// A GPU has its clusters on several GPCs, and they are found.
+// GPCs finds that a GPU has several GPCs.
 func TestGPCsOnGPU(t *testing.T) {
 	backend := requireGPU(t)
 	switch infos, err := backend.Devices(); {
@@ -95,7 +95,7 @@ func TestGPCsOnGPU(t *testing.T) {
 	})
 }
 
-// A simulated device is one GPC.
+// GPCs finds that a simulated device is one GPC.
 func TestGPCsOfSimulator(t *testing.T) {
 	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]},
 		1)[0]

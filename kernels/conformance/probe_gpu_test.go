@@ -11,7 +11,7 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// On a GPU the probes write the pattern, find a word that is not its, and walk.
+// On a GPU, the probes write the pattern, find a word that differs from it, and walk the ring.
 func TestProbesOnGPU(t *testing.T) {
 	must := func(err error) {
 		t.Helper()

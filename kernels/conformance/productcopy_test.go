@@ -15,19 +15,20 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// waits counts the waits for words that a stream is given.
-type waits struct {
+// waitCounter counts the waits for words that are enqueued on a stream.
+type waitCounter struct {
 	cudart.Stream
 	count int
 }
 
-func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
+func (w *waitCounter) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	w.count++
 	return w.Stream.WaitValue(addr, value)
 }
 
-// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, three times as
-// many among more than two ranks if sums go everywhere, and launches do not block; else kernels push them.
+// Products are copied to their owners if multiprocessors have as many tiles each as there are ranks, and if launches do
+// not block. If sums go everywhere among more than two ranks, three times as many tiles are needed. Otherwise kernels
+// push the products.
 func TestProductsAreCopiedOrPushed(t *testing.T) {
 	const tile = 128
 	for _, c := range []struct {
@@ -57,7 +58,7 @@ func TestProductsAreCopiedOrPushed(t *testing.T) {
 					return err
 				}
 				r.SMs = c.world // a tile of each shard at a time
-				copies := &waits{Stream: r.Copies}
+				copies := &waitCounter{Stream: r.Copies}
 				r.Copies = copies
 				r.LaunchesBlock = c.blocks
 				if err := call.run(m, r); err != nil {
@@ -77,8 +78,8 @@ func TestProductsAreCopiedOrPushed(t *testing.T) {
 	}
 }
 
-// Products that are copied in several chunks, the last of which has fewer parts than others, arrive whole, call after
-// call, beside others that are pushed and count with the same words.
+// Products are copied in several chunks, the last of which has fewer parts. They arrive complete, call after call,
+// beside pushed products that are counted with the same words.
 func TestProductsAreCopiedInChunks(t *testing.T) {
 	t.Parallel()
 	const world, chunks = 2, 2
@@ -98,7 +99,7 @@ func TestProductsAreCopiedInChunks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			copies := &waits{Stream: r.Copies}
+			copies := &waitCounter{Stream: r.Copies}
 			r.Copies = copies
 			if err := runMatmuls(m, r, calls); err != nil {
 				return err
@@ -111,27 +112,27 @@ func TestProductsAreCopiedInChunks(t *testing.T) {
 	}
 }
 
-// columnsOfTwoChunks is how many a few rows must have for their products to come in two chunks.
+// columnsOfTwoChunks is a number of columns whose products fill two chunks, with few rows.
 func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 19 * 224}[major] }
 
-// When a call ends no peer copies this rank's products any more: what is behind it may write where they were, and
-// does not ask whether the peers have begun.
-func TestProductsAreTakenBeforeACallEnds(t *testing.T) {
+// When a call ends, no peer still copies this rank's products: later work on the stream may overwrite them, without
+// asking whether the peers have begun.
+func TestProductsAreCopiedBeforeACallEnds(t *testing.T) {
 	for _, seed := range seeds(4, 0, 3) {
 		world := 2 + int(seed/2)
 		p := matmul.Problem{M: 2 * int64(world), N: 8, K: 8, DType: collective.Half}
 		var calls []matmulCall
 		for _, c := range slices.Concat(fusedCalls(p, world, seed), fusedCalls(p, world, seed+1)) {
 			if c.operation.Reduces {
-				calls = append(calls, thenOverwriteStaging(c))
+				calls = append(calls, overwritingStaging(c))
 			}
 		}
 		runMatmulGroup(t, world, sim.New(1, sim.Options{Major: 8 + int(seed%2), Seed: seed + 1}), [][]matmulCall{calls})
 	}
 }
 
-// thenOverwriteStaging is a call that writes over its staging when it has ended.
-func thenOverwriteStaging(c matmulCall) matmulCall {
+// overwritingStaging is a call that overwrites its staging after it has ended.
+func overwritingStaging(c matmulCall) matmulCall {
 	a, enqueue := *c.algorithm, c.algorithm.Enqueue
 	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
 		err := enqueue(r, call)
@@ -141,31 +142,32 @@ func thenOverwriteStaging(c matmulCall) matmulCall {
 	return c
 }
 
-// Nor do they where all but the first chunk come late, when rank 1 has had time to end the call and to write over what
-// rank 0 copies. Where sums go everywhere, or the thread that says so has tiles of its own, more holds rank 1 up.
-func TestAllChunksAreTakenBeforeACallEnds(t *testing.T) {
+// The same if all chunks but the first are late, so that rank 1 would have time to end the call and to overwrite the
+// data that rank 0 copies. In other calls rank 1 is delayed for further reasons: sums go everywhere, or the thread that
+// waits has tiles of its own.
+func TestAllChunksAreCopiedBeforeACallEnds(t *testing.T) {
 	const world, major, late = 2, 9, 2 * time.Second
 	t.Parallel() // it mostly waits
 	p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}
 	i := slices.IndexFunc(copiedCalls(p, world), func(c matmulCall) bool { return c.operation.Scatters })
-	c := thenOverwriteStaging(copiedCalls(p, world)[i])
+	c := overwritingStaging(copiedCalls(p, world)[i])
 	groupFor(world, sim.New(1, sim.Options{Major: major}), []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil || m.rank > 0 {
 			return errors.Join(err, c.run(m, r))
 		}
-		return runWithGate(m, r, c, late)
+		return runWithDelayedCopies(m, r, c, late)
 	})
 }
 
-// gated is a stream whose copies but the first wait for a word to be 1.
-type gated struct {
+// delayedCopies is a stream whose copies, except the first, wait until a word is 1.
+type delayedCopies struct {
 	cudart.Stream
 	word   cudart.DevicePtr
 	copies int
 }
 
-func (g *gated) Copy(dst, src cudart.DevicePtr, bytes int64) error {
+func (g *delayedCopies) Copy(dst, src cudart.DevicePtr, bytes int64) error {
 	g.copies++
 	var err error
 	if g.copies > 1 {
@@ -174,14 +176,14 @@ func (g *gated) Copy(dst, src cudart.DevicePtr, bytes int64) error {
 	return errors.Join(err, g.Stream.Copy(dst, src, bytes))
 }
 
-// runWithGate makes a call whose copies but the first begin after some time.
-func runWithGate(m *member, r *matmul.Runner, c matmulCall, after time.Duration) error {
+// runWithDelayedCopies makes a call whose copies, except the first, begin after some time.
+func runWithDelayedCopies(m *member, r *matmul.Runner, c matmulCall, after time.Duration) error {
 	word, errWord := m.device.Malloc(4)
 	key, errKey := m.device.NewStream()
 	if err := errors.Join(errWord, errKey, m.stream.Fill(word, 0, 4), m.synchronize()); err != nil {
 		return err
 	}
-	copies := &gated{Stream: r.Copies, word: word}
+	copies := &delayedCopies{Stream: r.Copies, word: word}
 	r.Copies = copies
 	a, enqueue := *c.algorithm, c.algorithm.Enqueue
 	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
@@ -196,12 +198,12 @@ func runWithGate(m *member, r *matmul.Runner, c matmulCall, after time.Duration)
 	return errors.New("products came in one chunk: none was late")
 }
 
-// copiedCalls are one of each operation whose products are copied.
+// copiedCalls are a call of each operation whose products are copied.
 func copiedCalls(p matmul.Problem, world int) []matmulCall {
 	return slices.DeleteFunc(fusedKinds(p, world), func(c matmulCall) bool { return c.algorithm.Name != "fused_copy" })
 }
 
-// Ranks whose shard has no rows get parts without any, which are counted all the same where they are copied.
+// Ranks whose shard has no rows get parts without rows, which are still counted if products are copied.
 func TestShardsWithoutRows(t *testing.T) {
 	const world = 3
 	for _, major := range []int{8, 9} {
@@ -214,9 +216,9 @@ func TestShardsWithoutRows(t *testing.T) {
 	}
 }
 
-// Each product is rounded once, also that of who adds them up: two ranks' sums are the same bits whether they are
-// made meanwhile or afterwards.
-func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
+// Each product is rounded once, including that of the rank that adds them: the sums of two ranks have the same bits in
+// fused and in decomposed algorithms.
+func TestSumsUseRoundedProducts(t *testing.T) {
 	const world = 2
 	for _, major := range []int{8, 9} {
 		for _, o := range matmul.Operations() {
@@ -239,9 +241,9 @@ func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
 				var results [2][]byte
 				for i, c := range calls {
 					err := c.run(m, r)
-					room := c.room(m.send, m.sharedRoom())
-					results[i] = make([]byte, room.C)
-					if err := errors.Join(err, m.stream.Download(results[i], m.comm.Local(room.call.C))); err != nil {
+					layout := c.layout(m.send, m.sharedLayout())
+					results[i] = make([]byte, layout.C)
+					if err := errors.Join(err, m.stream.Download(results[i], m.comm.Local(layout.call.C))); err != nil {
 						return err
 					}
 					m.meet()

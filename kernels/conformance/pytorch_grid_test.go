@@ -9,9 +9,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// PyTorch's cases of its symmetric-memory collectives: input and output begin at
-// some alignment inside of larger buffers, whose heads and tails stay as they
-// were; all ranks get the same bits where they get the same elements.
+// PyTorch's cases of its symmetric-memory collectives: input and output begin at some alignment in larger buffers,
+// whose other bytes do not change. All ranks get the same bits if they get the same elements.
 func TestPyTorchGrid(t *testing.T) {
 	for _, world := range sample([]int{2, 4, 8}, 0, 2) {
 		pool := newRankPool(t, gridGroup(t, world))
@@ -48,7 +47,7 @@ func pytorchCases(t *testing.T, pool *rankPool, c testCall) {
 	}
 }
 
-// sameBits fails the test when the ranks' results differ.
+// sameBits fails the test if the ranks' results differ.
 func sameBits(t *testing.T, r results) {
 	t.Helper()
 	for rank, got := range r {

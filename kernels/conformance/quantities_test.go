@@ -8,7 +8,7 @@ import (
 )
 
 // sharedQuantities holds the reference of results that are the same on all ranks of a group. The first rank that asks
-// computes it, and it is dropped when all ranks have asked, so that the memory of one result is enough.
+// computes it. After all ranks have asked it is dropped, so that one result is in memory at a time.
 type sharedQuantities struct {
 	mu   sync.Mutex
 	kept map[string]*keptQuantities // by all fields of the product
@@ -40,7 +40,7 @@ func (s *sharedQuantities) of(p reference.Product) []reference.Quantities {
 	return k.compute()
 }
 
-// quantities is what a rank's result is verified by.
+// quantities is what a rank's result is verified with.
 func (c matmulCall) quantities(m *member) []reference.Quantities {
 	if c.operation.Reduces && !c.operation.Scatters {
 		return m.quantities.of(c.in)

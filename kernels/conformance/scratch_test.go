@@ -9,7 +9,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// A call writes to no more scratch than its algorithm asks for, on any rank: behind it lie the buffers.
+// A call writes to no more scratch than its algorithm asks for, on any rank: the buffers lie behind the scratch.
 func TestScratchIsEnough(t *testing.T) {
 	t.Parallel()
 	staged := func(a *collective.Algorithm) bool { return a.ScratchBytes != nil }
@@ -27,7 +27,7 @@ func TestScratchIsEnough(t *testing.T) {
 	}
 }
 
-// staysInScratch makes a call, and looks behind the scratch that it needs.
+// staysInScratch makes a call, and checks the memory behind the scratch that it needs.
 func (c testCall) staysInScratch(m *member) error {
 	needs := c.algorithm.ScratchBytes(m.world, c.partBytes())
 	behind := make([]byte, m.send-m.comm.Scratch()-needs)

@@ -11,8 +11,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// One group may use two streams in turn: what it counts is in the memory of the
-// device, not in a stream.
+// One group may use two streams in turn: its epochs are in the memory of the device, not in a stream.
 func TestTwoStreamsGrid(t *testing.T) {
 	const world, turns = 3, 4
 	pool := newRankPool(t, gridGroup(t, world))
@@ -39,10 +38,9 @@ func TestTwoStreamsGrid(t *testing.T) {
 	}
 }
 
-// Two groups share the devices, each with a Comm, memory and a stream of its own,
-// and run at the same time; rank r of the one is rank n-1-r of the other. Half of the
-// devices are given the one's call first, and half the other's, so that neither
-// could go alone.
+// Two groups share the devices, each with a Comm, memory and a stream of its own, and run at the same time. Rank r of
+// one is rank n-1-r of the other. Half of the devices get the first group's call first, the others the second group's,
+// so that neither group could finish alone.
 func TestTwoGroupsShareDevicesGrid(t *testing.T) {
 	const world, rounds = 4, 3
 	g := gridGroup(t, world)
@@ -68,7 +66,7 @@ func TestTwoGroupsShareDevicesGrid(t *testing.T) {
 	})
 }
 
-// runBoth makes a call in two groups at the same time, other data in each.
+// runBoth makes a call in two groups at the same time, with different data.
 func runBoth(m, other *member, c testCall) error {
 	a, b := c, c
 	a.count, a.in.DType = 3000, collective.Float
@@ -93,7 +91,7 @@ func runBoth(m, other *member, c testCall) error {
 	return err
 }
 
-// In each round another rank comes late by 100 ms, and is waited for.
+// Each time, another rank is late by 100 ms, and the others wait for it.
 func TestLateRankGrid(t *testing.T) {
 	const world = 3
 	pool := newRankPool(t, gridGroup(t, world))
@@ -111,7 +109,7 @@ func TestLateRankGrid(t *testing.T) {
 	}
 }
 
-// A graph, replayed with other inputs each time, gives what belongs to them.
+// A graph that is replayed with other inputs gives the results of these inputs.
 func TestGraphReplayGrid(t *testing.T) {
 	const world = 4
 	pool := newRankPool(t, gridGroup(t, world))

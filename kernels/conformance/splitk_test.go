@@ -13,7 +13,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// split is a call whose last round of tiles is shared: so many pieces of pairs of tiles.
+// split is a call whose last wave is shared, in so many pieces of pairs of tiles.
 type split struct {
 	world, sms, pieces int
 	slices, rows, n    int64 // rows of each rank, but that the last has none where there is one in all
@@ -22,7 +22,7 @@ type split struct {
 	unrecorded bool
 }
 
-// splits are shared in all ways that there are.
+// splits are shared in every way that there is.
 func splits() []split {
 	gather, scatter, all := "allgather-matmul ", "matmul-reducescatter ", "matmul-allreduce "
 	return []split{
@@ -39,7 +39,7 @@ func splits() []split {
 	}
 }
 
-// Tiles of the last round that are shared with clusters that have none are right, and whole, with and without disorder.
+// Tiles of the last wave that are shared with idle clusters are complete and right, with and without disorder.
 func TestSplitTiles(t *testing.T) {
 	all := splits()
 	for _, i := range seeds(uint64(len(all)), 0, 5, 6) {
@@ -58,7 +58,7 @@ func TestSplitTiles(t *testing.T) {
 	}
 }
 
-// check makes the call, and looks for the pieces where it is of few ranks.
+// check makes the call, and checks the pieces if the call has few ranks.
 func (c split) check(m *member, call matmulCall) error {
 	r, err := newRunner(m)
 	if err != nil {
@@ -77,21 +77,21 @@ func (c split) check(m *member, call matmulCall) error {
 	return errors.Join(err, checkPieces(recording, int(c.slices), c.pieces))
 }
 
-// A call whose tiles are shared ends when a rank is missing, and so do those behind it: who has a tile gets its
-// pieces, whatever was waited for in vain.
-func TestSplitTilesMissARank(t *testing.T) {
+// A call with shared tiles ends when a rank is missing, and so do the calls after it: the cluster of a tile gets its
+// pieces even after a time-out.
+func TestSplitTilesWithAMissingRank(t *testing.T) {
 	const world = 2
 	p := matmul.Problem{M: 140 * world, N: 100, K: 64 * 64, DType: matmul.DTypes()[0]}
 	for _, c := range namedCalls([]string{"matmul-reducescatter fused_push", "matmul-allreduce fused_copy"}, p, world) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Parallel() // they mostly wait
-			missARankOn(t, sim.New(1, sim.Options{Major: 9}), 6, c, collective.StartBarrier, collective.Products)
+			runWithMissingRankOn(t, sim.New(1, sim.Options{Major: 9}), 6, c, collective.StartBarrier, collective.Products)
 		})
 	}
 }
 
-// So they are where calls follow each other whose sums differ: what was left of one is not taken for the next one's,
-// nor before it is there.
+// Calls whose sums differ follow each other: the partial sums of one call are not taken for those of the next, and no
+// partial sums are read before they have been stored.
 func TestSplitTilesInDisorder(t *testing.T) {
 	p := matmul.Problem{M: 140, N: 100, K: 48 * 64, DType: matmul.DTypes()[0]}
 	for seed := range uint64(4) {
@@ -115,7 +115,7 @@ func TestSplitTilesInDisorder(t *testing.T) {
 	}
 }
 
-// namedCalls are those of operations and algorithms.
+// namedCalls are calls of the named operations and algorithms.
 func namedCalls(names []string, p matmul.Problem, world int) (all []matmulCall) {
 	for _, o := range matmul.Operations() {
 		for _, a := range o.Algorithms {
@@ -129,7 +129,8 @@ func namedCalls(names []string, p matmul.Problem, world int) (all []matmulCall) 
 	return all
 }
 
-// checkPieces wants all slices of every tile to be multiplied once, and as many pieces of pairs of tiles with rows.
+// checkPieces checks that all slices of every tile are multiplied once, and the number of pieces of pairs of tiles with
+// rows.
 func checkPieces(recording matmul.Recording, slicesOfTile, pieces int) error {
 	of, pairs := map[[2]uint32]int{}, 0
 	for i, x := range recording.Tiles {

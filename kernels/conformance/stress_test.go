@@ -14,10 +14,9 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// Batches of random calls, enqueued without a wait between them: algorithms,
-// types, sizes and with them grids and tiles alternate, on the stream and in a
-// graph that is replayed, while ranks come late at random. Every element of every
-// call is compared.
+// Batches of random calls are enqueued without a wait between them. Algorithms, types, sizes, and with them grids and
+// tiles, alternate, on the stream and in a graph that is replayed. Ranks are late at random. Every element of every
+// call is verified.
 func TestRandomBatches(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ world, rounds int }{{1, 3}, {2, 12}, {3, 12}, {4, 10}, {7, 6}, {16, 2}} {
@@ -29,8 +28,8 @@ func TestRandomBatches(t *testing.T) {
 	}
 }
 
-// The same where the simulator tears vectors, delays weak stores and shuffles
-// turns: kernels must not rely on more than the memory model promises.
+// The same where the simulator tears vectors, delays weak stores and shuffles turns: kernels must not depend on more
+// than the memory model promises.
 func TestRandomBatchesInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(12, 0, 1, 8) {
@@ -44,8 +43,8 @@ func TestRandomBatchesInDisorder(t *testing.T) {
 	}
 }
 
-// A tile, and a second one that keeps a single thread busy, call after call: nothing
-// lands in a slot that a slower warp still reads.
+// A tile is followed by a second one that only one thread works on, call after call: no packet is stored to a slot that
+// a slower warp still reads.
 func TestShortLastTilesInDisorder(t *testing.T) {
 	t.Parallel()
 	slots := func(a *collective.Algorithm) bool { return a.Needs.Packets || a.Needs.Mailboxes }
@@ -78,9 +77,9 @@ func TestShortLastTilesInDisorder(t *testing.T) {
 	}
 }
 
-// One-shot ends when a rank has read its peers' slots, and not when they have read its own:
-// whoever uses the scratch next must not write where peers may still be reading.
-func TestNobodyWritesToSlotsOfOneShotTooEarly(t *testing.T) {
+// A rank's oneshot ends when it has read its peers' slots, not when the peers have read its own. The next call that
+// uses the scratch must not write where peers may still read.
+func TestOneShotSlotsAreNotOverwrittenTooEarly(t *testing.T) {
 	staged := func(a *collective.Algorithm) bool { return a.Collective == "allreduce" && a.ScratchBytes != nil }
 	for seed := range uint64(6) {
 		g := group{world: 3, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
@@ -91,7 +90,7 @@ func TestNobodyWritesToSlotsOfOneShotTooEarly(t *testing.T) {
 				b := batch{}
 				for i := range batchCalls {
 					c := []testCall{first, next}[i%2]
-					c.in.Seed, c.count, c.offset = seed+uint64(i), c.room(batchBytes)/4, int64(i*batchBytes)
+					c.in.Seed, c.count, c.offset = seed+uint64(i), c.capacity(batchBytes)/4, int64(i*batchBytes)
 					b.calls = append(b.calls, c)
 				}
 				own := rand.New(rand.NewPCG(seed, uint64(m.rank)))
@@ -117,8 +116,7 @@ func randomBatches(t *testing.T, g group, seed uint64, rounds int) {
 	})
 }
 
-// wideBackend opens simulated devices that claim as many multiprocessors as
-// fill the largest grid.
+// wideBackend opens simulated devices with as many multiprocessors as the largest grid needs.
 type wideBackend struct{ *sim.Backend }
 
 type wideDevice struct{ *sim.Device }
@@ -137,7 +135,7 @@ func (d wideDevice) Info() cudart.Info {
 	return info
 }
 
-// batch is calls on buffers of their own.
+// batch is calls with buffers of their own.
 type batch struct {
 	calls []testCall
 	graph bool
@@ -169,20 +167,19 @@ func drawBatch(r *rand.Rand, world int) batch {
 			c.shift = int64(d.Size * r.IntN(16/d.Size))
 		}
 		// Small sizes are as likely as large ones.
-		most := c.room(batchBytes) >> r.IntN(12)
+		most := c.capacity(batchBytes) >> r.IntN(12)
 		c.count = r.Int64N(max(most, 1))
 		b.calls = append(b.calls, c)
 	}
 	return b
 }
 
-// inSmallChunks is the call's collective in so small chunks that there are many.
+// inSmallChunks is the call's algorithm with small chunks, so that there are many.
 func inSmallChunks(c testCall) *collective.Algorithm {
 	return naive.InChunks(c.collective.Name, c.collective.Shape, 256)
 }
 
-// run enqueues the batch, from a graph twice, and checks it. The rank's own
-// randomness decides how late it is.
+// run enqueues the batch twice from a graph, and verifies it. The rank's own random numbers decide how late it is.
 func (b batch) run(m *member, own *rand.Rand) error {
 	if !b.graph {
 		return b.once(m, own, func() error { return b.enqueue(m) })

@@ -13,8 +13,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// place is a tile of the shard of a rank, by its column, or a chunk of its products.
-type place struct{ Rank, Index int }
+// shardItem is a tile of a rank's shard, by its column, or a chunk of a rank's products.
+type shardItem struct{ Rank, Index int }
 
 // ordered is a call of a few rows and many columns, on few multiprocessors, whose shards are one row of tiles each.
 type ordered struct {
@@ -29,7 +29,7 @@ func (c ordered) String() string {
 	return fmt.Sprintf("%s on %d.0 with %d multiprocessors", c.matmulCall, c.major, c.sms)
 }
 
-// orderedCalls have segments of as many tiles as suits the multiprocessors, or chunks.
+// orderedCalls have segments of as many tiles as the multiprocessors need, or chunks.
 func orderedCalls(world int, rows int64) (all []ordered) {
 	for _, o := range matmul.Operations() {
 		for _, x := range []struct {
@@ -61,9 +61,9 @@ func orderedCalls(world int, rows int64) (all []ordered) {
 	return all
 }
 
-// wantTiles are the tiles that a rank makes: those of the ranks after it, and then its own. Where sums go everywhere,
-// of a segment, and its own a segment later, if products are pushed.
-func (c ordered) wantTiles(rank int) (all []place) {
+// wantTiles are the tiles that a rank makes: those of the ranks after it, then its own. If sums go everywhere and
+// products are pushed, it makes a segment of each shard in turn, its own a segment later.
+func (c ordered) wantTiles(rank int) (all []shardItem) {
 	world, segment := c.in.World, c.tiles
 	if c.interleaved {
 		segment = c.segment
@@ -77,7 +77,7 @@ func (c ordered) wantTiles(rank int) (all []place) {
 			if owner%2 == 1 { // back, after the shard before
 				column = c.tiles - 1 - i
 			}
-			all = append(all, place{owner, column})
+			all = append(all, shardItem{owner, column})
 		}
 	}
 	if segment >= c.tiles { // nothing is later
@@ -95,33 +95,33 @@ func (c ordered) wantTiles(rank int) (all []place) {
 	return all
 }
 
-// wantCopies are the chunks that a rank copies: of each peer all, those of the rank before first.
-func (c ordered) wantCopies(rank int) (all []place) {
+// wantCopies are the chunks that a rank copies: all of each peer, those of the previous rank first.
+func (c ordered) wantCopies(rank int) (all []shardItem) {
 	if !c.copied {
 		return nil
 	}
 	world, chunks := c.in.World, (c.tiles+c.segment-1)/c.segment
 	for i := range chunks * (world - 1) {
-		all = append(all, place{(rank + world - 1 - i/chunks) % world, i % chunks})
+		all = append(all, shardItem{(rank + world - 1 - i/chunks) % world, i % chunks})
 	}
 	return all
 }
 
-// tilesOf are those that were recorded, by their numbers.
-func (c ordered) tilesOf(recording matmul.Recording) (all []place) {
+// tilesOf are the recorded tiles, by their numbers.
+func (c ordered) tilesOf(recording matmul.Recording) (all []shardItem) {
 	world := int64(c.in.World)
 	width := c.problem.N / int64(c.tiles)
 	for _, x := range recording.Tiles {
 		if x != (matmul.TileTimes{}) {
-			all = append(all, place{int(int64(x.Row) / ((c.problem.M + world - 1) / world)), int(int64(x.Column) / width)})
+			all = append(all, shardItem{int(int64(x.Row) / ((c.problem.M + world - 1) / world)), int(int64(x.Column) / width)})
 		}
 	}
 	return all
 }
 
-// Tiles are made, and copied, in the order in which their owners want them: all of another's before the own ones or,
-// where sums go everywhere by pushes, in turn, so that they do not come all at the end. There are shards without rows,
-// and last segments with fewer tiles.
+// Tiles are made, and copied, in the order in which their owners need them: those of other ranks before its own. If
+// sums go everywhere by stores, shards alternate, so that sums do not all come at the end. Some shards have no rows,
+// and some last segments have fewer tiles.
 func TestOrderOfTiles(t *testing.T) {
 	for _, shape := range []struct {
 		world int
@@ -157,9 +157,9 @@ func (c ordered) check(m *member) error {
 	if err != nil {
 		return err
 	}
-	var copies []place
+	var copies []shardItem
 	for _, x := range recording.Copies {
-		copies = append(copies, place{x.From, x.Chunk})
+		copies = append(copies, shardItem{x.From, x.Chunk})
 	}
 	if diff := cmp.Diff(c.wantTiles(m.rank), c.tilesOf(recording)); diff != "" {
 		return fmt.Errorf("tiles (-want +got)\n%s", diff)
@@ -170,18 +170,18 @@ func (c ordered) check(m *member) error {
 	return nil
 }
 
-// A group of rows of tiles is taken column by column, and the one behind it from the last column back.
-func TestTilesTurnBack(t *testing.T) {
+// A group of rows of tiles is taken column by column, and the next group from the last column back.
+func TestTilesReverseColumns(t *testing.T) {
 	const rows, columns, group = 9, 2, 8
 	p := matmul.Problem{M: rows * 256, N: columns * 256, K: 8, DType: collective.Half}
 	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
-	var want []place
+	var want []shardItem
 	for column := range columns {
 		for row := range group {
-			want = append(want, place{row, column})
+			want = append(want, shardItem{row, column})
 		}
 	}
-	want = append(want, place{group, 1}, place{group, 0})
+	want = append(want, shardItem{group, 1}, shardItem{group, 0})
 	groupFor(1, sim.New(1, sim.Options{Major: 9}), []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {
@@ -192,10 +192,10 @@ func TestTilesTurnBack(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		var got []place
+		var got []shardItem
 		for i := 0; i < len(recording.Tiles); i += 2 {
 			if x := recording.Tiles[i]; x.Slices > 0 {
-				got = append(got, place{int(x.Row / 256), int(x.Column / 256)})
+				got = append(got, shardItem{int(x.Row / 256), int(x.Column / 256)})
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

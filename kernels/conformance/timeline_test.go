@@ -16,8 +16,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// Every tile and every chunk is recorded once, after the ranks have met, and the call
-// does what it does unrecorded. Algorithms that note no times are refused.
+// Every tile and every chunk is recorded once, after the barrier, and a recorded call has the same result. Algorithms
+// that record no times are refused.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	for _, major := range []int{8, 9} {
@@ -63,20 +63,19 @@ func record(m *member, r *matmul.Runner, c matmulCall) (matmul.Recording, error)
 
 // recordAlone records a call, and verifies the result of the recorded call only.
 func recordAlone(m *member, r *matmul.Runner, c matmulCall) (recording matmul.Recording, err error) {
-	room := c.room(m.recv, m.sharedRoom())
-	if err := errors.Join(c.prepare(m, room), r.Prepare(c.algorithm, room.call)); err != nil {
+	layout := c.layout(m.recv, m.sharedLayout())
+	if err := errors.Join(c.prepare(m, layout), r.Prepare(c.algorithm, layout.call)); err != nil {
 		return recording, err
 	}
 	m.meet()
-	if recording, err = r.Record(context.Background(), c.algorithm, room.call); err != nil {
+	if recording, err = r.Record(context.Background(), c.algorithm, layout.call); err != nil {
 		return recording, err
 	}
-	return recording, c.judge(m, room)
+	return recording, c.judge(m, layout)
 }
 
-// checkTiles wants tiles that cover the product of a rank, each of them once: as many
-// as there are different rows times different columns, none of them far from the next.
-// Numbers may be left out.
+// checkTiles checks that the tiles cover the product of a rank, each once: there are as many tiles as different rows
+// times different columns, and none is far from the next. Numbers may be unused.
 func checkTiles(recording matmul.Recording, p matmul.Problem) error {
 	tiles, rows, columns := map[[2]uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	for i, x := range recording.Tiles {
@@ -101,7 +100,7 @@ func checkTiles(recording matmul.Recording, p matmul.Problem) error {
 	return nil
 }
 
-// gap is the longest way from 0, or from where a tile begins, to the next one or the end.
+// gap is the longest distance from 0, or from the begin of a tile, to the begin of the next one or to the end.
 func gap(begins map[uint32]bool, end int64) (longest int64) {
 	at := int64(0)
 	for _, next := range append(slices.Sorted(maps.Keys(begins)), uint32(end)) {
@@ -110,8 +109,8 @@ func gap(begins map[uint32]bool, end int64) (longest int64) {
 	return longest
 }
 
-// checkCopies wants the chunks of an algorithm that copies them: the peer's rows, one after the other, and beside
-// them the own ones, where no kernel copies those, or the peer's products for this rank, which fit into one.
+// checkCopies checks the chunks of an algorithm that copies them: the peer's rows in order, and the local rows unless
+// the kernel copies them; or the peer's products for this rank, which fit into one chunk.
 func checkCopies(recording matmul.Recording, m *member, c matmulCall) error {
 	var want []matmul.CopyTimes
 	peer := 1 - m.rank

@@ -8,8 +8,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// A call that was good once does not open the door to one that no kernel could
-// do: each is looked at, not only the first of its kind.
+// Every call is validated, not only the first one of its kind.
 func TestEveryCallIsValidated(t *testing.T) {
 	byRow := func(a *collective.Algorithm) bool {
 		return a.Supports(collective.Float, collective.Sum, collective.RMSNorm)
@@ -44,7 +43,7 @@ func TestEveryCallIsValidated(t *testing.T) {
 	})
 }
 
-// Algorithms that need what the memory lacks refuse to run on it.
+// An algorithm refuses memory that lacks what it needs.
 func TestMissingMemoryIsRefused(t *testing.T) {
 	group{world: 2, noPeers: true}.run(t, func(m *member) error {
 		for _, c := range kernels.Collectives() {

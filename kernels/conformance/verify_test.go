@@ -12,25 +12,23 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// counts hold nothing, less than a vector, a tail, and several tiles.
+// counts are numbers of elements: none, less than a vector, with a tail, and several tiles.
 var counts = []int64{0, 1, 7, 8, 1023, 4096 + 5, 40_000 + 3}
 
-// fit is count, or less where the buffers are too small for it.
-func (c testCall) fit(count int64) int64 { return min(count, c.room(bufferBytes)) }
+// fit is count, or less if the buffers are too small for it.
+func (c testCall) fit(count int64) int64 { return min(count, c.capacity(bufferBytes)) }
 
-// room is how many elements of a part fit into so many bytes, with guards around them, wherever
-// they begin in a vector.
-func (c testCall) room(bytes int64) int64 {
+// capacity is the number of elements of a part that fit into so many bytes, with guards around them, at any alignment.
+func (c testCall) capacity(bytes int64) int64 {
 	parts := max(c.collective.Shape.Send.Of(c.in.World), c.collective.Shape.Recv.Of(c.in.World))
 	return (bytes - 4*guardBytes) / parts / int64(c.in.DType.Size)
 }
 
-// mostElements is how many elements all ranks have together at most, where the
-// simulator would take too long for more.
+// mostElements is the largest number of elements of all ranks together: with more, the simulator would take too long.
 const mostElements = 4 * (40_000 + 3)
 
-// Every algorithm, with types of each size and kind, at every size up to
-// mostElements, in place and out of place, aligned and not.
+// Every algorithm is right with types of each size and kind, at every size up to mostElements, in place and out of
+// place, aligned and not.
 func TestEverySizeTypeAndWorld(t *testing.T) {
 	t.Parallel()
 	for _, world := range sample([]int{1, 2, 3, 4, 5, 8, 16}, 0, 2, 5) {
@@ -73,13 +71,13 @@ func everyCall(m *member) error {
 	return nil
 }
 
-// Every algorithm does every operation on every type that the catalog promises.
+// Every algorithm supports every operation on every type that the catalog lists for it.
 func TestEveryOperationOnEveryType(t *testing.T) {
 	t.Parallel()
 	group{world: 3}.run(t, func(m *member) error { return everyOperation(m, 300) })
 }
 
-// The kernels for older GPUs do so, too.
+// The same with the kernels for older GPUs.
 func TestEveryOperationOnOlderGPUs(t *testing.T) {
 	t.Parallel()
 	for _, major := range []int{8, 9} {
@@ -109,8 +107,8 @@ func everyOperation(m *member, count int64) error {
 	return nil
 }
 
-// accumulator is the type that the switch adds 8-bit floats in; all else is as
-// the reference supposes.
+// accumulator is the type in which the switch adds 8-bit floats; for all else it is the type that the reference
+// assumes.
 func accumulator(a *collective.Algorithm, d collective.DType) collective.DType {
 	if a.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		return collective.Half
@@ -118,8 +116,8 @@ func accumulator(a *collective.Algorithm, d collective.DType) collective.DType {
 	return collective.DType{}
 }
 
-// All ranks of an allreduce hold the same bits, whatever the rounding, and every
-// collective gives the same bits run after run.
+// All ranks of an allreduce get the same bits, also where results are rounded, and every collective gives the same bits
+// in every run.
 func TestResultsAreTheSameBitsEveryTime(t *testing.T) {
 	const world, repetitions = 5, 3
 	for _, c := range calls(world, nil) {
@@ -147,8 +145,8 @@ func TestResultsAreTheSameBitsEveryTime(t *testing.T) {
 	}
 }
 
-// Ranks are added in the order 0, 1, ..., by vectors as well as one by one, so
-// that a sum does not depend on who computes it, nor on the algorithm.
+// Ranks are added in the order 0, 1, ..., in vectors and in single elements, so that a sum depends neither on the rank
+// that computes it nor on the algorithm.
 func TestRanksAreAddedInOrder(t *testing.T) {
 	const count = 1003
 	for _, world := range []int{2, 3, 4, 8} {
@@ -181,10 +179,9 @@ func (c testCall) sumInOrder() []float32 {
 	return sum
 }
 
-// Calls of all algorithms and alternating sizes follow each other on one
-// buffer without a wait between them: slots, flags and epochs do not get mixed
-// up. Out of place, each call gives the same result.
-func TestCallsFollowEachOtherWithoutWaiting(t *testing.T) {
+// Calls of all algorithms and of alternating sizes follow each other on one buffer without a wait: slots, flags and
+// epochs are not confused. Out of place, each call gives the same result.
+func TestCallsBackToBack(t *testing.T) {
 	for _, world := range []int{2, 4} {
 		group{world: world}.run(t, func(m *member) error {
 			last := calls(world, func(a *collective.Algorithm) bool {
@@ -262,8 +259,7 @@ func (c testCall) replay(m *member, times uint64) error {
 	return graph.Close()
 }
 
-// What does not reach into the peers' buffers works where they cannot be
-// reached.
+// Algorithms that do not access the peers' buffers run if these are not mapped.
 func TestWithoutPeersBuffers(t *testing.T) {
 	without := func(a *collective.Algorithm) bool { return !a.Needs.Peers }
 	group{world: 3, noPeers: true}.run(t, func(m *member) error {
@@ -280,8 +276,8 @@ func TestWithoutPeersBuffers(t *testing.T) {
 	})
 }
 
-// The naive algorithm takes what is too large for its scratch in chunks, the
-// last of them short, in place as well.
+// The naive algorithm splits data that are too large for its scratch into chunks, the last of which is short, in place
+// as well.
 func TestNaiveInChunks(t *testing.T) {
 	naive := func(a *collective.Algorithm) bool { return a.Name == "naive" }
 	group{world: 3}.run(t, func(m *member) error {

@@ -1,12 +1,11 @@
-// Copies a part that stays on this GPU, while memory copies bring what comes from peers:
-// copy engines would take long for it, beside or behind the others.
+// Copies this rank's own part, while copy engines copy the parts of the peers. A kernel does
+// it because copy engines would take long for it, beside or after their other copies.
 //
-// Algorithm: copy the own input to the own output.
+// Algorithm: copy this rank's input to its output.
 //
 // Buffers: both are local, at send_offset and recv_offset, and must not be the same.
 //
-// Memory order: nobody else touches either, so nobody is waited for; the stream orders
-// the rest.
+// Memory order: that of the stream. No other rank accesses either buffer.
 //
 // The caller gives any grid of any blocks. Any count and alignment. sm_80 and up, up
 // to kMaxRanks ranks.

@@ -1,17 +1,17 @@
-// Reduces what lies on this GPU: a piece of the own input and the peers' pieces, which
-// memory copies have brought to the scratch.
+// Reduces a piece of this rank's input and the peers' pieces, which copy engines have copied
+// to the scratch.
 //
 // Algorithm: load a chunk from every rank's piece, reduce in rank order, store to the
 // outputs.
 //
-// Buffers: the own piece begins at send_offset, those of the other ranks lie in the
-// scratch, in rank order, send_step bytes apart. The result goes to recv_offset on the
-// rank p.root, or on all ranks where p.root is p.world. There it may replace the own
-// piece: a thread reads a place before it writes there.
+// Buffers: this rank's piece begins at send_offset. The pieces of the other ranks lie in the
+// scratch, in rank order, send_step bytes apart. The result is stored to recv_offset on rank
+// p.root, or on all ranks if p.root is p.world. It may overwrite this rank's piece: a thread
+// has read an element before it overwrites it.
 //
-// Memory order: the stream orders the copies before the launch. No peer touches the
-// pieces meanwhile; that results are seen, a barrier after the launch sees to. Where the
-// barrier before it missed a rank, whose memory may not be ready, nothing is written.
+// Memory order: the stream orders the copies before the launch. No peer accesses the pieces
+// meanwhile. A barrier after the launch publishes the results. If a wait of the barrier before
+// the launch has expired, a peer's memory may not be ready: the kernel then writes nothing.
 //
 // The caller gives a grid of at most kMaxBlocks blocks; no block waits for another. Any count and
 // alignment; aligned buffers run on vectors. sm_80 and up, up to kMaxRanks ranks.
@@ -20,12 +20,12 @@
 #include "../device/entries.cuh"
 #include "../device/reduce.cuh"
 
-// How many chunks of every rank a thread has on their way: of two ranks, they are few.
+// Loads of a thread in flight from every rank: more where there are two ranks.
 template <int N>
 constexpr int kInFlight = N == 2 ? 4 : 1;
 
-// Where the ranks' pieces lie, in values: a choice among parameters by address would have
-// all of them copied to local memory.
+// The addresses of the ranks' pieces. They are kept as values, because clang copies all parameters to local
+// memory if one is chosen by address.
 class Pieces {
  public:
   FORCE_INLINE __device__ explicit Pieces(const Params& p)
@@ -69,7 +69,7 @@ FORCE_INLINE __device__ void copyengine_reduce(const Params& p) {
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
   reduce_chunks<Vec, T, Op, N, Epilogue>(p, 0, vecs);
-  reduce_chunks<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
+  reduce_chunks<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // the last elements, or all of an unaligned buffer
 }
 
 REDUCTIONS(copyengine_reduce)

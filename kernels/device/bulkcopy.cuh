@@ -4,22 +4,21 @@
 
 #include "cuda.cuh"
 
-// The barrier gets the bytes.
+// Loads bytes to shared memory. The mbarrier counts them.
 FORCE_INLINE __device__ void bulk_load(uint32_t to, uint64_t from, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
 }
 
-// Belongs to the group that this thread commits next.
+// Stores bytes from shared memory, as a part of the group that this thread commits next.
 FORCE_INLINE __device__ void bulk_store(uint64_t to, uint32_t from, uint32_t bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
 }
 
 FORCE_INLINE __device__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until all but so many of this thread's committed groups have read what they
-// store.
+// Waits until at most kGroups of this thread's committed groups still read shared memory.
 template <int kGroups>
 FORCE_INLINE __device__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kGroups) : "memory");

@@ -1,5 +1,5 @@
-// The part of CUDA C++ that the kernels use, spelled out so that clang alone
-// compiles them: no CUDA toolkit and no header of it is needed.
+// The definitions of CUDA C++ that the kernels use. With them clang compiles the kernels without the CUDA toolkit and its
+// headers.
 #pragma once
 
 #define __global__ __attribute__((global))

@@ -15,23 +15,20 @@
 // Each block of a grid counts its synchronizations with the same-numbered block of all ranks. The count is the epoch.
 // It lives in the signal pad, the head of every rank's symmetric memory, and only grows, so that a captured graph can
 // be replayed and nothing is reset between launches. All algorithms share these counts. A block synchronizes by flags
-// (a barrier), by packets or by mailboxes; either way it takes one epoch, on all ranks alike. Where data goes one way
-// only, ranks without data send one vector of any content, so that all ranks have synchronized all the same.
+// (a barrier), by packets or by mailboxes. Each of these takes one epoch, on all ranks. If data goes one way only,
+// ranks without data send one vector of any content, so that all ranks synchronize.
 //
 // # Slots
 //
-// What a block stages for its peers, or they store for it, lies in a slot of its own. It has two slots of each kind,
-// used in turn by the parity of the epoch. A slot used in one epoch is free two epochs later, whatever algorithms ran
-// in between: by then the block has synchronized with all peers in the epoch in between, which they entered after they
-// had read the slot.
+// Data that a block stages for its peers, or that they store for the block, lie in a slot of that block. A block has
+// two slots of each kind, used in turn by the parity of the epoch. A slot used in one epoch is free two epochs later,
+// whatever algorithms ran in between: by then the block has synchronized with all peers in the epoch in between, and
+// the peers entered that epoch after they had read the slot.
 //
 //   - Scratch slots (oneshot) are read by peers after a barrier.
 //   - Packet slots hold packets: an epoch beside each four bytes, so any type, at twice the size.
-//   - Mailbox slots hold floats that are their own flags: zero means empty, data are sent so that no word is zero, and
-//
-// the
-//
-//	receiver stores zeros again before it sends anything in the next epoch.
+//   - Mailbox slots hold floats that are their own flags. Zero means empty; data are encoded so that no word is zero.
+//     The receiver stores zeros again before it sends anything in the next epoch.
 //
 // The Comm zeroes packets and mailboxes once; then nothing else uses that memory.
 //

@@ -24,8 +24,7 @@ FORCE_INLINE __device__ void prefetch_params([[maybe_unused]] const Params& p) {
     call(p);                                                                \
   }
 
-// One for any operation and world size, and for sums one for each world size
-// that gets its own code.
+// An entry point for any operation and world size, and entry points for sums with 2, 4 and 8 ranks.
 #if defined(GENERAL_ONLY)
 #define REDUCTIONS(kernel) ENTRY(kernel##_any, (kernel<ELEMENT, Any, 0, Plain>))
 #else
@@ -36,7 +35,7 @@ FORCE_INLINE __device__ void prefetch_params([[maybe_unused]] const Params& p) {
   ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8, Plain>))
 #endif
 
-// Sums that go through an epilogue on their way to the output.
+// Entry points for sums with an epilogue.
 #define EPILOGUES(kernel)                                       \
   ENTRY(kernel##_sum_negate, (kernel<ELEMENT, Sum, 0, Negate>)) \
   ENTRY(kernel##_sum_scale, (kernel<ELEMENT, Sum, 0, Scale>))   \

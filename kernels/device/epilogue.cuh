@@ -1,4 +1,4 @@
-// Epilogues: what is applied to a result between the reduction and the store, in the type that elements are computed in.
+// Epilogues: operations on a result between the reduction and the store, in the element type's Work.
 //
 // An epilogue's run calls reduce(i) for every chunk i of [begin, end), a vector or an element, and put(offset, i, chunk)
 // with each outcome. put stores the chunk to the buffers at that offset, which are a Store each. The blocks of a group

@@ -1,13 +1,11 @@
-// Copies a local buffer to the same place on all ranks through the multicast
-// address.
+// Copies a local buffer to the same offset on all ranks, through the multicast address.
 #pragma once
 
 #include "copy.cuh"
 #include "multimem.cuh"
 #include "reduce.cuh"
 
-// The blocks of the grid share the copy. offset is that of the copies, from the
-// base of symmetric memory.
+// The blocks of the grid share the copy. `offset` is the offset of the copies from the base of symmetric memory.
 FORCE_INLINE __device__ void multicast_copy(const Params& p, const Buffer& from, int64_t offset) {
   fence_alias(); // the barrier before it ordered accesses by the unicast address
   const int64_t whole = is_aligned(offset) ? p.bytes / kVecBytes : 0;

@@ -15,7 +15,7 @@ struct InSwitch<Avg> {
   using Type = Sum;
 };
 
-// The reduction of the vector at the same place on all ranks.
+// The reduction of the vector at an offset over all ranks.
 template <typename T, typename Op>
 FORCE_INLINE __device__ Vec reduce_in_switch(const Params& p, int64_t offset) {
   const Vec v = load_reduce<T, typename InSwitch<Op>::Type>(p.multicast + offset);

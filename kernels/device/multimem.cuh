@@ -1,11 +1,10 @@
-// Multicast: one address that stands for the same place in every rank's memory (a multicast object of the driver).
+// Multicast: one address for the memory at the same offset on every rank (a multicast object of the driver).
 //
-// multimem.ld_reduce loads from all of them and reduces on the way, in the
-// switch; multimem.st stores to all; multimem.red reduces into all. The order
-// of the additions is the switch's.
+// multimem.ld_reduce loads from all ranks, and the switch reduces. multimem.st stores to all ranks. multimem.red reduces into
+// the memory of all ranks. The switch chooses the order of the additions.
 //
-// The multicast address aliases memory that is also accessed by its own, unicast address: fence.proxy.alias must stand
-// between accesses by the one and by the other (PTX ISA, "Proxies").
+// The multicast address aliases memory that also has a unicast address: fence.proxy.alias must stand between accesses by one
+// and by the other (PTX ISA, "Proxies").
 #pragma once
 
 #include "barrier.cuh"
@@ -21,8 +20,7 @@ FORCE_INLINE __device__ void multicast_store(uint64_t to, Vec v) {
                : "memory");
 }
 
-// Reduces four words of a vector at a time, in the floating-point type that
-// type names.
+// Reduces the four words of a vector at once, in the floating-point type `type`.
 #define LOAD_REDUCE_FLOATS(T, Op, type)                                                            \
   template <>                                                                                      \
   FORCE_INLINE __device__ Vec load_reduce<T, Op>(uint64_t from) {                                  \
@@ -34,8 +32,7 @@ FORCE_INLINE __device__ void multicast_store(uint64_t to, Vec v) {
     return v;                                                                                      \
   }
 
-// Reduces a vector word by word, or by pairs of words: integers and double come
-// one at a time.
+// Reduces a vector word by word, or by pairs of words: the instruction has no vectors of integers and of doubles.
 #define LOAD_REDUCE_WORDS(T, Op, type)                                                             \
   template <>                                                                                      \
   FORCE_INLINE __device__ Vec load_reduce<T, Op>(uint64_t from) {                                  \
@@ -66,8 +63,8 @@ FORCE_INLINE __device__ void multicast_store(uint64_t to, Vec v) {
     return Vec{(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};      \
   }
 
-// The reduction of the vector that lies at the same place on all ranks. A type
-// and an operation that the hardware lacks have none.
+// The reduction of the vector at a multicast address over all ranks. It is defined for the types and operations that the
+// hardware has.
 template <typename T, typename Op>
 FORCE_INLINE __device__ Vec load_reduce(uint64_t from);
 

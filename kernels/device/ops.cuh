@@ -1,4 +1,4 @@
-// The reduction operations, on the type that an element is computed in.
+// The reduction operations, on the element type's Work.
 #pragma once
 
 #include "cuda.cuh"
@@ -17,7 +17,7 @@ struct Prod {
   static FORCE_INLINE __device__ W finish(W a, uint32_t) { return a; }
 };
 
-// Min and Max of floats take the other number when one is not a number.
+// Min and Max of floats return the other number if one is NaN.
 struct Min {
   template <typename W>
   static FORCE_INLINE __device__ W combine(W a, W b) { return b < a ? b : a; }

@@ -1,4 +1,4 @@
-// The parameter block of every kernel and the memory it points at.
+// The parameter block of every kernel, and the structs in the memory that it points to.
 //
 // collective.Params, collective.SignalPad and collective.Fault mirror these
 // structs in Go; layout.cu exports their layout and a Go test compares them.

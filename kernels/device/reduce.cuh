@@ -1,8 +1,7 @@
-// The reduction over all ranks of what lies at the same place on each of them,
-// always in rank order 0, 1, ... so that every rank gets the same bits.
+// The reduction of the elements at the same index on all ranks, in rank order 0, 1, ... so that every rank gets the same
+// bits.
 //
-// N is the world size when it is known at compile time, which lets the loads
-// of all peers be in flight together; 0 means p.world.
+// N is the world size if it is known at compile time: the loads from all peers are then in flight together. 0 means p.world.
 #pragma once
 
 #include "ops.cuh"

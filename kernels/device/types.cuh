@@ -1,14 +1,12 @@
-// The element types: the bits that lie in memory, and the type that they are
-// computed in.
+// The element types: Bits, the type in memory, and Work, the type of computations.
 //
-// 16- and 8-bit floats are computed in fp32 and rounded to nearest even once
-// at the end; 8-bit integers in 32 bits, of which the lower ones are kept, so
-// that integers of all widths wrap around.
+// Floats of 16 and 8 bits are computed in fp32, and rounded to nearest even once at the end. Integers of 8 bits are computed
+// in 32 bits, and the lowest 8 bits are stored: integers of all widths wrap around.
 #pragma once
 
 #include "cuda.cuh"
 
-// Same is a type that is computed in as it lies in memory.
+// Same is a type whose computations are in the type itself.
 template <typename Number>
 struct Same {
   using Bits = Number;
@@ -17,7 +15,7 @@ struct Same {
   static FORCE_INLINE __device__ Bits store(Work w) { return w; }
 };
 
-// Narrow is an integer type that is computed in more bits.
+// Narrow is an integer type whose computations are in a wider type.
 template <typename Number, typename Wide>
 struct Narrow {
   using Bits = Number;
@@ -61,10 +59,9 @@ struct BFloat16 {
   }
 };
 
-// The 8-bit floats of the OCP specification (OFP8, 2023). They are read by way of
-// half, which has room for all of their values. What is too large becomes the
-// largest finite value, as by cvt.satfinite; NaN stays NaN. GPUs before sm_89
-// have no instruction for either: what is below is integer arithmetic.
+// The 8-bit floats of the OCP specification (OFP8, 2023). They are converted through half, which can represent all of their
+// values. A value that is too large becomes the largest finite value, as by cvt.satfinite; NaN stays NaN. GPUs before sm_89
+// have no instructions for the conversions and use the integer arithmetic below.
 //
 // kScale is the power of two by which an element's bits, read as those of a
 // half, are too small.
@@ -121,7 +118,7 @@ struct Float8 {
 using F8E4M3 = Float8<3, 7, 0x7e, 256>;
 using F8E5M2 = Float8<2, 15, 0x7b, 1>;
 
-// Elements are those of a vector, or a single one.
+// Elements are the elements of a vector, or a single one.
 template <typename T, typename Chunk>
 struct Elements {
   typename T::Bits at[sizeof(Chunk) / sizeof(typename T::Bits)];

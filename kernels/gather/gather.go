@@ -1,4 +1,4 @@
-// Package gather holds the algorithms of gather: the root gets all ranks' inputs, one behind the other.
+// Package gather holds the algorithms of gather: the root gets the inputs of all ranks, one after the other.
 package gather
 
 import (
@@ -19,7 +19,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
 		Aliases:    []string{"gather_perf"},
-		Summary:    "the root gets all ranks' inputs, one behind the other",
+		Summary:    "the root gets the inputs of all ranks, one after the other",
 		Shape:      shape,
 		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
 		BusFactor:  collective.BesideOwnPart,

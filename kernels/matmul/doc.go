@@ -12,12 +12,9 @@
 //
 //   - naive: the naive collective and a naive GEMM, one after the other. It works without peer access.
 //   - decomposed: a fast collective and a GEMM, one after the other. Auto takes it where there is one wave of tiles.
-//   - fused: a GEMM that communicates while it multiplies; of the operations that reduce also fused_push and
-//
-// fused_copy, which
-//
-//	  fix the way products are sent.
-//	- nccl: NVIDIA's NCCL and cuBLAS, one after the other; cublas: the product alone, a bound for all others.
+//   - fused: a GEMM that communicates while it multiplies. The operations that reduce also have fused_push and
+//     fused_copy, which fix the way products are sent.
+//   - nccl: NVIDIA's NCCL and cuBLAS, one after the other. cublas: the product alone, a bound for all others.
 //
 // # Kernels
 //
@@ -41,16 +38,13 @@
 //
 // # A reduced product
 //
-// Every rank makes its peers' tiles first and sends them to their owner, in parts that lie as they lay in shared
-// memory. The owner adds the parts of all ranks to its own, in rank order, when it makes that tile. A part is sent in
-// one of two ways:
+// Every rank makes its peers' tiles first and sends them to their owner, in parts with the layout that they have in
+// shared memory. The owner adds the parts of all ranks to its own, in rank order, when it makes that tile. A part is
+// sent in one of two ways:
 //
 //   - Pushed: the kernel stores it in the owner's inbox and signals it by a store, since not all links have atomics.
-//   - Copied: the kernel stores it in this rank's outbox, out of which the owner's copy engine pulls it, a chunk of
-//
-// parts at a
-//
-//	time. The thread that makes the last part of a chunk signals the stream that copies it.
+//   - Copied: the kernel stores it in this rank's outbox. The owner's copy engine pulls it from there, a chunk of
+//     parts at a time. The thread that makes the last part of a chunk signals the stream that copies it.
 //
 // Copies pay where blocks have as many waves of tiles as there are ranks (fused.copies). A rank signals that it has
 // begun, and no rank sends to one that has not. Sums that go to all ranks cross the links, too. Where products are
@@ -64,8 +58,7 @@
 //
 //   - schedule/, problem.go, tensormap.go: arithmetic and the sizes of a product
 //   - call.go, params.go, recording.go, modules.go, blas.go, wgmma_tiles.go: what a call is, and what a kernel reads
-//
-// and writes
+//     and writes
 //   - runner.go, then gpcs.go and partials.go: streams, memory and placement of one rank
 //   - gemm.go, then naive.go, mma.go, wgmma.go and the list in gemms.go: kernels that multiply
 //   - multiply.go, launchplan.go, algorithm.go: a local product, the launch of a fused kernel, and what an algorithm is

@@ -25,7 +25,7 @@ const (
 	sendByCopy                       // by copy engines
 )
 
-// algorithm describes it.
+// algorithm describes the fused algorithm.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
 		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
@@ -156,34 +156,34 @@ func (f fused) enqueue(r *Runner, call Call) error {
 
 func fusedGather() *Algorithm {
 	return fused{
-		name: "fused", summary: "copy engines gather A while a GEMM multiplies what has arrived",
+		name: "fused", summary: "copy engines gather A while a GEMM multiplies the rows that have arrived",
 		kernels: ofGathered, gathers: true,
 	}.algorithm()
 }
 
-// fusedReductions lists the algorithms that send products to their owners, the automatic one last; then says what
-// becomes of the sums.
-func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
+// fusedReductions lists the algorithms that send products to their owners, the automatic one last. sums ends each
+// summary.
+func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, sums string) []*Algorithm {
 	var all []*Algorithm
 	for _, f := range []fused{
-		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: sendByPush},
+		{name: "fused_push", summary: "a GEMM stores each finished tile to the rank that adds it", sending: sendByPush},
 		{
-			name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done",
+			name: "fused_copy", summary: "the copy engine of the rank that adds a tile fetches it from a GEMM",
 			sending: sendByCopy,
 		},
-		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
+		{name: "fused", summary: "fused_push or fused_copy, by the shape of the matrices"},
 	} {
-		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then
+		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+sums
 		all = append(all, f.algorithm())
 	}
 	return all
 }
 
 func fusedScatter() []*Algorithm {
-	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Scattered }, false, ", and adds up its own")
+	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Scattered }, false, "")
 }
 
 func fusedEverywhere() []*Algorithm {
 	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Everywhere }, true,
-		", adds up its own, and pushes the sums to all")
+		"; kernels store the sums to all ranks")
 }

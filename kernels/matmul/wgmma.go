@@ -22,7 +22,7 @@ func wgmmaGEMM(columns wgmma) *GEMM {
 		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
 			"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
 	}
-	_, chunkBuffer := columns.room()
+	_, chunkBuffer := columns.sharedLayout()
 	return &GEMM{
 		Name: "wgmma", Kernels: kernels("Product"),
 		Gathered: kernels("Gathered"), Scattered: kernels("Scattered"), Everywhere: kernels("Everywhere"),
@@ -80,7 +80,7 @@ func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 }
 
 func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
-	shared, _ := columns.room()
+	shared, _ := columns.sharedLayout()
 	l, clusters := columns.lastWave(w, sms), clustersOn(sms)
 	if l.Full == 0 && l.Split().Tiles == 0 {
 		clusters = l.Tiles
@@ -94,9 +94,9 @@ func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 	}
 }
 
-// room is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout in
-// cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
-func (columns wgmma) room() (shared, chunkBuffer int) {
+// sharedLayout is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout
+// in cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
+func (columns wgmma) sharedLayout() (shared, chunkBuffer int) {
 	const rows, barriers, unit, mostBuffer = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
 	const stageOfA = 2 * wgmmaSlice * rows
 	stageOfB := 2 * wgmmaSlice * int(columns)

@@ -1,10 +1,11 @@
-// The reduction of every naive algorithm: local copies of all ranks' data become
-// one result.
+// The reduction of every naive algorithm: reduces local copies of all ranks' data.
 //
 // Algorithm: load an element of every copy, reduce in rank order, store.
 //
-// Buffers: all local. The copies lie in the scratch, tile_bytes apart, one per
-// rank; the output is a chunk at recv_offset of p.bytes bytes.
+// Buffers: all are local. The scratch has a copy per rank, tile_bytes apart. The output is a
+// chunk of p.bytes bytes at recv_offset.
+//
+// Memory order: that of the stream.
 //
 // The caller gives any grid of any blocks. Any count and alignment of the
 // output. sm_80 and up, up to kMaxRanks ranks.

@@ -25,7 +25,7 @@ func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algori
 	a := &collective.Algorithm{
 		Collective: of,
 		Name:       "naive",
-		Summary:    "stage, meet, copy from all, reduce; works without peer access",
+		Summary:    "stages inputs, copies them from all ranks, reduces; works without peer access",
 		Kernels:    kernels(shape),
 		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,

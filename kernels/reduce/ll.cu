@@ -1,25 +1,24 @@
-// reduce, packets: every rank pushes its input to the root, as packets that carry
-// their own flags, and the root reduces what arrives. There is no barrier.
+// reduce, packets: every rank stores its input to the root, as packets that carry
+// their own flags, and the root reduces what it receives. There is no barrier.
 //
-// Algorithm, for each tile that falls to this block:
-//   1. push the tile of the own input to the root, as packets; push vector 0 of it
-//      to every peer, the root its own as well
+// Algorithm, for each tile of this block:
+//   1. every rank but the root stores the tile of its input to the root, as packets;
+//      every rank stores vector 0 of its tile to every peer
 //   2. the root waits for each vector from every peer, reduces in rank order, and
 //      stores to the output; the others wait for vector 0 from every peer
 //
-// Why vector 0 goes to all: a rank that heard nothing from the root could run ahead
-// without bound, and overwrite packets that the root has not read. A rank writes to a
-// slot of the root in epoch e, and again in epoch e+2, or in that of whoever is root
-// then. Before that its block has waited in epoch e+1 for vector 0 from that rank,
-// whose block sent it only after all of its threads had read what came in epoch e.
-// What vector 0 holds does not matter to those that are not the root. It travels
-// beside the data and costs no trip of its own.
+// Why vector 0 goes to all ranks: a rank that waited for nothing could overwrite packets
+// that the root has not read. A rank writes to a slot of the root in epoch e, and again in
+// epoch e+2, to a slot of the rank that is the root then. Before that, its block waits in
+// epoch e+1 for vector 0 from that rank. That rank's block sends vector 0 after all of its
+// threads have read what arrived in epoch e. Ranks other than the root ignore the data of
+// vector 0. It travels beside the other packets and takes no extra round trip.
 //
-// Buffers: input and output are local, may be the same, and need no symmetric
-// address: a thread has read the own vector when it stores to its place. Only
-// the root's output is written. The packets' slots are symmetric; see packet.cuh.
+// Buffers: input and output are local, may be the same, and need no symmetric address: a
+// thread has read a vector of the input before it overwrites it. Only the root's output is
+// written. The packets' slots are symmetric; see packet.cuh.
 //
-// Memory order: none is needed but that of a 64-bit word, which arrives whole.
+// Memory order: none beyond that of a 64-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of
 // at most kMaxBlocks blocks that are all resident, and blocks of a multiple of

@@ -1,24 +1,24 @@
 // reduce, peer to peer: every rank but the root reduces its share of the data and
-// pushes the result to the root, so that no link carries more than the data once. Of
-// two ranks the root reduces everything: the data then crosses the link one way only.
+// stores the result to the root. No link carries more than the data once. With two ranks
+// the root reduces everything: the data then crosses the link in one direction only.
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. every rank but the root: load the own 1/(n-1) share of every rank's input,
-//      reduce in rank order, store to the root's output; of two ranks the root does
-//      so with all of it
+//   2. every rank but the root: load this rank's 1/(n-1) share of every rank's input,
+//      reduce in rank order, store to the root's output; with two ranks, the root does
+//      this for the whole data
 //   3. barrier again
 //
-// Why not so with more ranks: the root's link would have to take in n-1 inputs. Even a
-// share of its own costs it n-1 times that share, and spares it no more than once.
+// Why the root reduces nothing with more ranks: its link would carry n-1 inputs. Even for a
+// share of the data the root would load n-1 times that share, and receive only one share of
+// results less.
 //
-// Buffers: inputs, and the root's output, lie in symmetric memory at the same
-// offsets on all ranks. The root's output may be its input: who writes a place of
-// it has read it, and nobody else does.
+// Buffers: the inputs and the root's output lie in symmetric memory at the same offsets on
+// all ranks. The root's output may be its input: the thread that writes an element has read
+// it before, and no other thread reads it.
 //
-// Memory order: barrier 1 publishes the inputs, and says that the output may be
-// overwritten; barrier 3 publishes the results, and says that the inputs have
-// been read.
+// Memory order: barrier 1 publishes the inputs and allows the output to be overwritten;
+// barrier 3 publishes the results and says that the inputs have been read.
 //
 // The caller gives the same bytes, root and grid on all ranks, a grid of at most
 // kMaxBlocks blocks that are all resident, and blocks of a multiple of 32
@@ -30,18 +30,18 @@
 #include "../device/part.cuh"
 #include "../device/reduce.cuh"
 
-// The own share of items.
+// This rank's share of items.
 FORCE_INLINE __device__ Range share_of(int64_t items, const Params& p) {
   if (p.world == 2) return {0, p.rank == p.root ? items : 0};
   return share_beside_root(items, p);
 }
 
-// How many chunks a thread has on their way from every rank. Of two there is one peer
-// alone to load from, whose link has 0.7 MB on its way.
+// Loads of a thread in flight from every rank: more where there is one peer to load from. Its link has
+// 0.7 MB in flight.
 template <int N>
 constexpr int kInFlight = N == 2 ? 2 : 1;
 
-// Reduces the own share of chunks [begin, end), vectors or elements.
+// Reduces this rank's share of chunks [begin, end), vectors or elements.
 template <typename Chunk, typename T, typename Op, int N, typename Epilogue>
 FORCE_INLINE __device__ void reduce_share(const Params& p, int64_t begin, int64_t end) {
   const Range share = share_of(end - begin, p);
@@ -63,7 +63,7 @@ FORCE_INLINE __device__ void p2p(const Params& p) {
   const int64_t vecs = aligned ? p.bytes / kVecBytes : 0;
   constexpr int64_t kPerVec = kVecBytes / sizeof(Bits);
   reduce_share<Vec, T, Op, N, Epilogue>(p, 0, vecs);
-  reduce_share<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // few, or not aligned
+  reduce_share<Bits, T, Op, 0, Epilogue>(p, vecs * kPerVec, p.bytes / sizeof(Bits)); // the last elements, or all of an unaligned buffer
   epochs.sync_last(world_size<N>(p));
 }
 

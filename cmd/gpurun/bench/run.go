@@ -73,7 +73,7 @@ func (b *Run) chooseBase() error {
 	switch b.against = b.Config.Against; {
 	case b.against == usual && !slices.Contains(names, usual) && b.Host.Backend == "sim":
 		return &exit.EnvironmentError{
-			Err: errors.New("--against nccl: NCCL needs GPUs, and these are simulated: omit --against"),
+			Err: errors.New("--against nccl: NCCL needs GPUs, and the devices are simulated: omit --against"),
 		}
 	case b.against != "" && !slices.Contains(names, b.against):
 		err := exit.Usagef("--against %s: not measured; use %s, or add it to --algo", b.against, suggest.OrList(names))

@@ -39,7 +39,7 @@ var ailments = map[string]struct {
 	"device files: /dev/nvidia-uvm is missing": {
 		Fail, func(m *machine) { delete(m.files, "dev/nvidia-uvm") },
 	},
-	"device files: /dev/nvidia2 is closed to this process": {
+	"device files: this process may not open /dev/nvidia2": {
 		Fail, func(m *machine) { m.closed = "dev/nvidia2" },
 	},
 	"memory: GPU 0: 2.0 GiB of 140.4 GiB are in use, by processes that are not visible here": {
@@ -92,21 +92,21 @@ var ailments = map[string]struct {
 	"open files: a process may open 512 files; .* may need 1024": {Warn, func(m *machine) {
 		m.files["proc/self/limits"] = file("Max open files            512                  512                  files\n")
 	}},
-	"cgroup memory: the control group may have 4.0 GiB of memory, for 4 GPUs": {Warn, func(m *machine) {
+	"cgroup memory: the cgroup allows 4.0 GiB of memory, for 4 GPUs": {Warn, func(m *machine) {
 		m.files["sys/fs/cgroup/job/memory.max"] = file("4294967296\n")
 		m.files["sys/fs/cgroup/memory.max"] = file("8589934592\n")
 	}},
-	"cgroup memory: the control group may have 1.0 GiB": {Warn, func(m *machine) { // version 1, without the host's path
+	"cgroup memory: the cgroup allows 1.0 GiB": {Warn, func(m *machine) { // version 1, without the host's path
 		m.files["proc/self/cgroup"] = file("4:cpu,cpuacct:/docker/1\n3:memory:/docker/1\n")
 		m.files["sys/fs/cgroup/memory/memory.limit_in_bytes"] = file("1073741824\n")
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = file("-1\n")
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_period_us"] = file("100000\n")
 	}},
-	"cgroup cpu: the control group may use 1.5 CPUs, for 4 GPUs": {Warn, func(m *machine) {
+	"cgroup cpu: the cgroup allows 1.5 CPUs, for 4 GPUs": {Warn, func(m *machine) {
 		m.files["sys/fs/cgroup/job/cpu.max"] = file("150000 100000\n")
 		m.files["sys/fs/cgroup/cpu.max"] = file("max 100000\n")
 	}},
-	"cgroup cpu: the control group may use 2.0 CPUs": {Warn, func(m *machine) { // version 1
+	"cgroup cpu: the cgroup allows 2.0 CPUs": {Warn, func(m *machine) { // version 1
 		m.files["proc/self/cgroup"] = file("4:cpu,cpuacct:/\n")
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = file("200000\n")
 		m.files["sys/fs/cgroup/cpu/cpu.cfs_period_us"] = file("100000\n")

@@ -64,13 +64,13 @@ func (s Sources) cgroupMemory(gpus int) Finding {
 	}
 	switch {
 	case least == unlimited:
-		return ok(check, "no control group limits the memory")
+		return ok(check, "no cgroup limits the memory")
 	case least < int64(gpus)*perGPU:
 		return warn(check, "give the container more memory (docker run --memory; "+
 			"resources.limits.memory in Kubernetes), or a process may be killed",
-			"the control group may have %s of memory, for %d GPUs", size(least), gpus)
+			"the cgroup allows %s of memory, for %d GPUs", size(least), gpus)
 	}
-	return ok(check, "the control group may have %s of memory", size(least))
+	return ok(check, "the cgroup allows %s of memory", size(least))
 }
 
 // cgroupCPU looks at how many CPUs the process's group may use.
@@ -90,10 +90,10 @@ func (s Sources) cgroupCPU(gpus int) Finding {
 	}
 	switch {
 	case math.IsInf(least, 1):
-		return ok(check, "no control group limits the CPU time")
+		return ok(check, "no cgroup limits the CPU time")
 	case least < float64(gpus):
-		return warn(check, "give the container a CPU for each GPU at least: every rank's process waits actively",
-			"the control group may use %.1f CPUs, for %d GPUs", least, gpus)
+		return warn(check, "give the container at least one CPU for each GPU: the process of every rank polls",
+			"the cgroup allows %.1f CPUs, for %d GPUs", least, gpus)
 	}
-	return ok(check, "the control group may use %.1f CPUs", least)
+	return ok(check, "the cgroup allows %.1f CPUs", least)
 }

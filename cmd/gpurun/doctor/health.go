@@ -13,7 +13,7 @@ func (s Sources) health(devices []Device) []Finding {
 	return []Finding{
 		perGPU("memory", "no other process uses the GPUs",
 			"end the programs that use the GPUs: they disturb measurements, and large sizes may not fit", devices, s.memory),
-		perGPU("mig", "MIG is off", "GPUs that are split reach no peer; turn it off with nvidia-smi -mig 0 and reset the "+
+		perGPU("mig", "MIG is off", "a GPU with MIG has no peer access; turn MIG off with nvidia-smi -mig 0 and reset the "+
 			"GPU, or take others", devices, mig),
 		perGPU("ecc", "ECC is on and has found nothing that it could not correct",
 			"after errors that were not corrected, end all programs and reset the GPU (nvidia-smi -r), "+

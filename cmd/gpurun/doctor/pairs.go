@@ -18,18 +18,18 @@ func (d *Diagnosis) AddPairs(r result.Report, bytes int64, asApart bool) {
 			"see the kernel log (dmesg) for Xid errors",
 			"the check of the links between GPUs failed: %s", r.Failure))
 	case r.NoPeerAccess != "" && asApart:
-		d.add(warn("pairs", "leave p2p and symm at auto to have the links checked",
+		d.add(warn("pairs", "set --p2p and --symm to auto to check the links",
 			"the links between GPUs are not checked: %s", r.NoPeerAccess))
 	case r.NoPeerAccess != "":
-		d.add(warn("pairs", "on a machine with PCIe alone, turn off ACS and the IOMMU for peer access; "+
-			"collectives go through the host's memory meanwhile. GPUs that do reach each other can be checked by themselves: "+
-			"CUDA_VISIBLE_DEVICES names them",
+		d.add(warn("pairs", "on a machine without NVLink, turn off ACS and the IOMMU for peer access; "+
+			"until then collectives use host memory. To check the GPUs that have peer access, "+
+			"name them in CUDA_VISIBLE_DEVICES",
 			"the links between GPUs cannot be checked: %s", r.NoPeerAccess))
 	case len(r.Devices) == 1:
 		d.add(ok("pairs", "one GPU alone has no links to check"))
 	case len(r.Devices) == 0 || len(r.Pairs) != links(len(r.Devices)):
 		d.add(fail("pairs", "run gpurun --log-level debug doctor, and see what is said about each link",
-			"the check of the links between %d GPUs came to its end with %d links of %d", len(r.Devices), len(r.Pairs),
+			"the check of the links between %d GPUs ended after %d of %d links", len(r.Devices), len(r.Pairs),
 			links(len(r.Devices))))
 	default:
 		d.add(d.data(), d.speed())

@@ -18,13 +18,13 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 		},
 		"pairs: the links between GPUs cannot be checked: apart": {result.Report{NoPeerAccess: "apart"}, Warn},
 		// What did not fail must have found something.
-		"pairs: the check of the links between 4 GPUs came to its end with 11 links of 12": {
+		"pairs: the check of the links between 4 GPUs ended after 11 of 12 links": {
 			result.Report{Devices: pairs().Devices, Pairs: pairs().Pairs[1:]}, Fail,
 		},
-		"pairs: the check of the links between 4 GPUs came to its end with 0 links of 12": {
+		"pairs: the check of the links between 4 GPUs ended after 0 of 12 links": {
 			result.Report{Devices: pairs().Devices}, Fail,
 		},
-		"pairs: the check of the links between 0 GPUs came to its end with 0 links of 0": {result.Report{}, Fail},
+		"pairs: the check of the links between 0 GPUs ended after 0 of 0 links": {result.Report{}, Fail},
 	} {
 		d := Examine(healthy().sources())
 		d.AddPairs(test.report, 64, false)
@@ -39,7 +39,7 @@ func TestPairsThatCouldNotBeChecked(t *testing.T) {
 
 // Who keeps the GPUs apart is not told to change the machine.
 func TestAdviceOnPairsThatAreApart(t *testing.T) {
-	for asApart, want := range map[bool]string{false: "turn off ACS", true: "leave p2p and symm at auto"} {
+	for asApart, want := range map[bool]string{false: "turn off ACS", true: "set --p2p and --symm to auto"} {
 		var d Diagnosis
 		d.AddPairs(result.Report{NoPeerAccess: "apart"}, 64, asApart)
 		if advice := d.Findings[0].Advice; !strings.Contains(advice, want) {

@@ -17,7 +17,7 @@ func (s Sources) visible(devices []Device) Finding {
 	case !set:
 		return s.inOrder(check, devices, fmt.Sprintf("CUDA_VISIBLE_DEVICES is not set: CUDA shows all %d GPUs", len(devices)))
 	case driver.NamesMIG(value):
-		return warn(check, "name whole GPUs, by ordinals or UUIDs: instances of MIG reach no peer",
+		return warn(check, "name whole GPUs, by ordinals or UUIDs: instances of MIG have no peer access",
 			"CUDA_VISIBLE_DEVICES=%s names instances of MIG", value)
 	}
 	var uuids []string
@@ -73,7 +73,7 @@ func (s Sources) deviceFiles(gpus int) Finding {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fail(check, advice[name]+"; a container gets it by docker run --gpus all",
-				"/%s is missing, without which CUDA does not start", name)
+				"/%s is missing, and CUDA does not start without it", name)
 		case errors.Is(err, fs.ErrPermission) && others > 0 && slices.Contains(numbered, name):
 			others--
 			closed++
@@ -81,7 +81,7 @@ func (s Sources) deviceFiles(gpus int) Finding {
 		case errors.Is(err, fs.ErrPermission):
 			return fail(check, "give the user, or the container, the right to it: docker run --gpus all sets the container's "+
 				"device cgroup",
-				"/%s is closed to this process, by its mode or by the device cgroup", name)
+				"this process may not open /%s: its mode or the device cgroup forbids it", name)
 		case err != nil:
 			return warn(check, "see the kernel log (dmesg)", "/%s does not open: %v", name, err)
 		}

@@ -9,7 +9,8 @@ import (
 
 // AddInject adds --inject.
 func AddInject(f *pflag.FlagSet) {
-	f.StringArray("inject", nil, "inject a `fault`: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
+	f.StringArray("inject", nil,
+		"make a `fault` on purpose: corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R; may be repeated")
 }
 
 // Injections reads the values of --inject.

@@ -7,8 +7,9 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("nproc-per-node", "",
 		"`number` of processes on this machine, or auto, gpu or cpu; "+
 			"default: one per GPU, 8 in the simulator, 1 for a launched command")
-	f.String("device", "", "`backend` of collectives: auto, cuda or sim; auto: cuda if there is a GPU, else sim")
-	f.Bool("require-gpu", false, "fail if there is no GPU, in place of running in the simulator")
+	f.String("device", "",
+		"`backend` of collectives: auto, cuda or sim (the simulator); auto: cuda if there is a GPU, else sim")
+	f.Bool("require-gpu", false, "fail with exit code 3 if there is no GPU, and do not run in the simulator")
 	f.Bool("oversubscribe", false, "allow more ranks than GPUs")
 	f.String("nnodes", "", "`number` of machines that run the collective; gpurun is started once on each")
 	f.String("node-rank", "", "`rank` of this machine, from 0 to --nnodes less 1")

@@ -29,7 +29,7 @@ type Host struct {
 	Notice string
 }
 
-// simulatedRanks is the number of ranks in the simulator unless told.
+// simulatedRanks is the number of ranks in the simulator without --nproc-per-node.
 const simulatedRanks = 8
 
 const noGPUNotice = "NO GPU: running in the simulator. Results are verified, but times say nothing about hardware. " +
@@ -42,7 +42,8 @@ func Find(c settings.Config, list Lister) (Host, error) {
 		return Host{}, exit.Usagef("--device sim and --require-gpu exclude each other")
 	}
 	if key := simulatorKey(c); key != "" && (c.Device == "cuda" || c.RequireGPU) {
-		return Host{}, settings.InvalidKey(key, "only the simulator has this option, and a GPU is requested")
+		return Host{}, settings.InvalidKey(key,
+			"only the simulator has this option, and --device cuda or --require-gpu asks for a GPU")
 	}
 	if c.Device == "sim" {
 		return simulated(c, "")
@@ -83,8 +84,8 @@ func onGPUMachine(c settings.Config, infos []cudart.Info) (Host, error) {
 		h.Ranks = c.NProcPerNode.Number
 	}
 	if h.Ranks > gpus && !c.Oversubscribe {
-		return h, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks cannot have a GPU each: this machine has %s; "+
-			"--oversubscribe lets them share",
+		return h, &exit.EnvironmentError{Err: fmt.Errorf("%d ranks need a GPU each, and this machine has %s: "+
+			"lower --nproc-per-node, or let ranks share GPUs by --oversubscribe",
 			h.Ranks, suggest.Count(gpus, "GPU", "GPUs"))}
 	}
 	return h, h.check(c)
@@ -124,10 +125,11 @@ func (h Host) check(c settings.Config) error {
 	case simulatorKey(c) != "" && h.Backend != "sim":
 		return settings.InvalidKey(simulatorKey(c), "only the simulator has this option: add --device sim")
 	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
-		return settings.InvalidKey("symm", "%s needs GPUs, and these are simulated: use auto or host", c.Symm)
+		return settings.InvalidKey("symm", "%s needs GPUs, and the devices are simulated: use auto or host", c.Symm)
 	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):
 		return &exit.EnvironmentError{
-			Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and these are simulated", strings.Join(c.Algo, ",")),
+			Err: fmt.Errorf("--algo %s: NCCL, NVSHMEM and cuBLAS need GPUs, and the devices are simulated",
+				strings.Join(c.Algo, ",")),
 		}
 	case c.NProcPerNode.Word == "cpu":
 		return settings.InvalidKey("nproc-per-node", "cpu is for launched programs; give a number")

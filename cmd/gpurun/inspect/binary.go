@@ -19,7 +19,7 @@ const (
 )
 
 // gpuOnly is why the simulator cannot run machine code.
-const gpuOnly = "machine code runs on GPUs alone; the simulator needs PTX (nvcc -ptx)"
+const gpuOnly = "machine code runs on GPUs only; the simulator needs PTX (nvcc -ptx)"
 
 // kindOf tells a file from its first bytes.
 func kindOf(data []byte) string {

@@ -39,7 +39,7 @@ func (t Credentials) Check(host string, srun bool) error {
 		return nil
 	case srun:
 		return exit.Usagef("nodes that meet at %s need a shared secret: put \"export %s=$(openssl rand -hex 32)\" "+
-			"before srun, which hands it to all of them, or give --rdzv-token-file FILE in a folder that they share",
+			"before srun, which passes it to all nodes, or give --rdzv-token-file FILE, a file that all nodes can read",
 			host, TokenVariable)
 	}
 	return exit.Usagef("nodes that meet at %s need a shared secret: run \"openssl rand -hex 32 > FILE\" once, "+

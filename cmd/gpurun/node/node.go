@@ -68,7 +68,7 @@ func RefuseSeveral(s *settings.Sources, c settings.Config, word string) error {
 		key = "node-rank"
 	}
 	if c.NNodes > 1 || c.NodeRank > 0 {
-		return s.Invalid(key, fmt.Errorf("only collectives run on several machines, not gpurun %s", word))
+		return s.Invalid(key, fmt.Errorf("gpurun %s runs on one machine, and only collectives run on several", word))
 	}
 	for _, name := range append(settings.TLSKeys(), "master-addr", "master-port", "rdzv-token-file", "join-timeout") {
 		if s.Flagged(name) {

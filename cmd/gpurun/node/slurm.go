@@ -54,7 +54,7 @@ func RequireOneTask(s *settings.Sources, why string) error {
 		return nil
 	}
 	return exit.Usagef("srun has started gpurun %d times on this node, and %s: start one "+
-		"per node with srun --ntasks-per-node=1; --nnodes 1 runs this one beside the others", step.LocalTasks(), why)
+		"per node with srun --ntasks-per-node=1; with --nnodes 1 each of them runs by itself", step.LocalTasks(), why)
 }
 
 // givenIn finds what the user gave for a flag, on a line for commands or elsewhere. Without
@@ -124,7 +124,7 @@ func checkGiven(step *slurm.Step, all map[string]settings.Fallback, given func(f
 			step.LocalTasks())
 	case numbered && step.Arbitrary && given("master-addr") == "" && given("rdzv-endpoint") == "":
 		return exit.Usagef("SLURM_DISTRIBUTION is arbitrary, so that the node of the first task is not known: " +
-			"set --master-addr to it")
+			"set --master-addr to the address of that node")
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	case err != nil:
 		return fmt.Errorf("time %q is not a number of seconds; write for example 30 or 1m30s", text)
 	case d <= 0:
-		return fmt.Errorf("time %q is not positive: every wait has a bound", text)
+		return fmt.Errorf("time %q is not positive, and every wait needs a bound; write for example 30 or 1m30s", text)
 	}
 	*s = Seconds(d)
 	return nil
@@ -106,7 +106,7 @@ func (n *NodeCount) UnmarshalText(text []byte) error {
 	if isRange && least == most {
 		text = []byte(least)
 	} else if isRange {
-		return fmt.Errorf("%q is a range, and nodes cannot come and go while a collective runs; write one number", text)
+		return fmt.Errorf("%q is a range, and a collective needs a fixed number of machines: write one number", text)
 	}
 	number, err := strconv.Atoi(string(text))
 	if err != nil || number < 1 {

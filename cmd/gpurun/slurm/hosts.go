@@ -39,7 +39,7 @@ func cutName(list string) (name, more string, err error) {
 		case c == '[' && inside:
 			return "", "", errors.New("a bracket is within another")
 		case c == ']' && !inside:
-			return "", "", errors.New("a bracket closes that was not opened")
+			return "", "", errors.New("a bracket is closed that was not opened")
 		case c == '[', c == ']':
 			inside = !inside
 		case c == ',' && !inside:

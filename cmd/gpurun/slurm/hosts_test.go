@@ -39,7 +39,7 @@ func TestHostsRefuses(t *testing.T) {
 		"a,,b":                                  "a name is empty",
 		"a, b":                                  "there is ' ' in it",
 		"n[1-2":                                 "a bracket is not closed",
-		"n1]":                                   "a bracket closes that was not opened",
+		"n1]":                                   "a bracket is closed that was not opened",
 		"a[1-2[3-4]]":                           "a bracket is within another",
 		"n[3-1]":                                `"3-1" is neither a number nor a range`,
 		"n[]":                                   `"" is neither a number`,

@@ -124,8 +124,9 @@ func (o *Options) addLogFlags(f *pflag.FlagSet) {
 	add(f, &o.LogDir, parseText, "log-dir", "", "",
 		"`directory` for the workers' output and error files; default: a temporary one")
 	add(f, &o.Redirects, parseStreams, "redirects", "r", "0",
-		"`streams` to redirect to files: 1 stdout, 2 stderr, 3 both; or by local rank, such as 0:3,1:2")
-	add(f, &o.Tee, parseStreams, "tee", "t", "0", "`streams` to copy to files, written as for --redirects")
+		"`streams` to write to files only: 1 stdout, 2 stderr, 3 both; or by local rank, such as 0:3,1:2")
+	add(f, &o.Tee, parseStreams, "tee", "t", "0",
+		"`streams` to write to files and also to show; values as for --redirects")
 	add(f, &o.LocalRanksFilter, parseRanks, "local-ranks-filter", "", "",
 		"local `ranks` whose output is shown, such as 0,2; default: all")
 	add(f, &o.DuplicateStdoutFilters, parseFilters, "duplicate-stdout-filters", "", "",

@@ -35,7 +35,7 @@ func AddFlags(f *pflag.FlagSet) {
 	f.Lookup("datatype").Usage = "element `type` of the calls"
 	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none: plain calls"
 	f.Lookup(hiddenFlag).Usage = "comma-separated row lengths in `elements`, for the epilogues bias and rmsnorm; " +
-		"rules for the first apply to any other length"
+		"the rules of the first hold for any other length"
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
@@ -98,7 +98,7 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 		return subject{}, err
 	}
 	if len(p.Job.DTypes) > 1 {
-		return subject{}, exit.Usagef("a table is measured with one type, not %s", strings.Join(p.Job.DTypes, ", "))
+		return subject{}, exit.Usagef("tune measures one type, not %s: give --datatype one", strings.Join(p.Job.DTypes, ", "))
 	}
 	p.LeftOut = "" // nobody named algorithms, and those that are measured are
 	s := subject{p}
@@ -109,7 +109,7 @@ func newSubject(ctx context.Context, f *pflag.FlagSet, what *collective.Collecti
 // PlanOptions is what sets a measurement apart from the usual run.
 func PlanOptions() plan.Options {
 	return plan.Options{
-		Profiles: [][]byte{configs.Tune}, Override: override, OneHost: "a table is measured within one machine",
+		Profiles: [][]byte{configs.Tune}, Override: override, OneHost: "tune runs on one machine",
 	}
 }
 

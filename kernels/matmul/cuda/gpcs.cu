@@ -1,11 +1,12 @@
-// Finds out on which multiprocessor each block of a grid runs: see gpcs.go.
+// Finds the multiprocessor of each block of a grid: see gpcs.go.
 //
-// Algorithm: each block stores its multiprocessor's number, and stays long enough that no other block gets it.
+// Algorithm: each block stores the number of its multiprocessor, and runs until all other blocks have been launched, so that
+// no two blocks get the same multiprocessor.
 //
 // Buffers: `to` has a 32-bit word for each block. Memory order: none but the stream's.
 //
-// The caller launches as many blocks as there are multiprocessors, with so much shared memory that each needs one for itself,
-// in clusters of any size. sm_90 and up; one rank alone.
+// The caller launches as many blocks as there are multiprocessors, in clusters of any size. Each block has so much shared
+// memory that a multiprocessor has room for one. sm_90 and up; one rank alone.
 
 #include "../../device/cuda.cuh"
 

@@ -30,7 +30,7 @@ FORCE_INLINE __device__ uint32_t reload_thread_id() {
 
 FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
 
-// Returns x, which is the same in all threads of the warp, so that compilers know it is, and use uniform registers.
+// Returns x, which must be the same in all threads of the warp. The shuffle lets ptxas keep it in a uniform register.
 FORCE_INLINE __device__ uint32_t warp_uniform(uint32_t x) {
   asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, -1;" : "+r"(x));
   return x;
@@ -39,8 +39,8 @@ FORCE_INLINE __device__ uint32_t warp_uniform(uint32_t x) {
 // A barrier of the warp (__syncwarp), which orders memory accesses of its threads.
 FORCE_INLINE __device__ void warp_sync() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
-// Whether `so` is true in all threads of the warp, which synchronize.
-FORCE_INLINE __device__ bool warp_all(bool so) { return __nvvm_vote_all_sync(0xffffffff, so); }
+// Synchronizes the warp. True if `ok` is true in all of its threads.
+FORCE_INLINE __device__ bool warp_all(bool ok) { return __nvvm_vote_all_sync(0xffffffff, ok); }
 
 // Sets the registers per thread of a warpgroup: fewer, which leaves them to other warpgroups of the block, or more.
 template <int kRegisters>
@@ -100,8 +100,7 @@ FORCE_INLINE __device__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
 }
 
-// Four warps' stores of 8 x 8 elements of 16 bits: lane l gives the address of row l % 8 of
-// matrix l / 8.
+// Stores four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l / 8.
 FORCE_INLINE __device__ void store_matrices(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c),
                "r"(d)

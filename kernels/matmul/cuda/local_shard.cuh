@@ -1,6 +1,6 @@
-// The copy of a gather's local shard into the gathered matrix: a spare warp of each block copies some of it, through two
-// buffers in shared memory, while others multiply. The driver would copy it by multiprocessors, which are all taken, and
-// so after the last tiles.
+// The copy of a gather's local shard into the gathered matrix: a spare warp of each block copies a part of it, through two
+// buffers in shared memory, while the others multiply. A memory copy of the driver would use multiprocessors. All of these
+// are busy, so it would begin after the last tiles.
 #pragma once
 
 #include "shared_layout.cuh"

@@ -2,16 +2,16 @@
 //
 // Algorithm: such a cluster multiplies pieces of tiles of the last wave, some slices of k of each, and stores its partial
 // sums to memory. The cluster of the tile adds them to its own, in the order of pieces. This is "Stream-K" (Osama et al.,
-// 2023) behind full waves of tiles, except that each tile ends where it began. The host chooses the lengths of pieces so
+// 2023) after full waves of tiles, except that the cluster which began a tile also finishes it. The host chooses the lengths of pieces so
 // that they are done in time: schedule.SplitK.
 //
 // Buffers: partial sums lie as the threads hold them. Each warp signals the warp that has the same rows of the tile by a
 // word that is zero between calls: the warp that has waited for it resets it.
 //
-// No deadlock: all blocks are resident. Order tiles of full waves by their numbers, then pieces, then tiles of the last wave,
-// on all ranks alike. A cluster takes its own in this order, and none waits for a later one. So the first that is not
-// done, on any rank, waits for none. Waits for peers end in time, and partial sums are stored whether the peers came or
-// not; so the waits here need no bound of their own.
+// No deadlock: all blocks are resident. Take this order, the same on all ranks: tiles of full waves by their numbers, then
+// pieces, then tiles of the last wave. A cluster does its items in this order, and no item waits for a later one. So the
+// first unfinished item, on any rank, does not wait for another. Waits for peers are bounded, and a cluster stores its partial
+// sums even after a time-out. So the waits for partial sums need no bound.
 #pragma once
 
 #include "cluster_tiles.cuh"

@@ -1,9 +1,9 @@
-// Notes a moment that is the same on all ranks, from which the times of a call are counted.
+// Records a moment that is the same on all ranks, for the timeline of a call: the clocks of GPUs differ.
 //
 // Algorithm:
 //   1. barrier with all ranks, as in barrier/flag.cu
-//   2. each rank notes its own clock
-// Clocks of GPUs differ. The moments do not, except for the time that the last flag takes to arrive: 1 to 2 us.
+//   2. each rank stores the time of its own clock
+// The moments of two ranks differ by the time that a flag takes over a link: 1 to 2 us.
 //
 // Buffers: p.trace is 8 bytes, aligned to 8. Memory order: as in barrier/flag.cu.
 //

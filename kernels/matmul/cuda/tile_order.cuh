@@ -1,10 +1,10 @@
 // The order in which tiles of the result are made.
 //
-// The rows of the result fall to the ranks in shards of equal numbers of rows; the last shard may have fewer, or none. A
-// grid takes the shards one after the other, beginning with that of a given rank, so that all ranks work on what is at
-// hand, or wanted, first; or a segment of each shard in turn. In a shard, tiles go down kGroup rows of tiles, then on to
-// the next column, and back through the columns with the next group of rows, of this shard or the next, so that tiles
-// that run at the same time share operands in L2.
+// The rows of the result are divided into shards, one per rank, of equal numbers of rows; the last shard may have fewer, or
+// none. A grid takes the shards one after the other, or a segment of each shard in turn. It begins with the shard of a given
+// rank: the one whose operands are ready first, or whose products are needed first. In a shard, the order goes down kGroup
+// rows of tiles, then to the next column. The next group of rows, of this shard or the next, takes the columns in reverse.
+// Tiles that run at the same time thus share operands in L2.
 #pragma once
 
 #include "params.cuh"

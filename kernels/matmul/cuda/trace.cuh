@@ -1,4 +1,4 @@
-// Times of tiles, which kernels note for a timeline. matmul.TileTimes mirrors the record in Go.
+// Times of tiles, which kernels record for a timeline. matmul.TileTimes mirrors the record in Go.
 #pragma once
 
 #include "tile_order.cuh"

@@ -5,14 +5,11 @@
 // Tiles are multiplied in waves: in each, every cluster of a persistent grid multiplies one tile. Two decisions are
 // made here.
 //
-//   - Split-K of the last wave ([LastWave], [SplitK]). Where tiles are no multiple of clusters, some clusters have
-//
-// none in
-//
-//	  the last wave (wave quantization). They multiply pieces of the others' tiles, some slices of K each. Pieces are as
-//	  long as they can be without the tile's own cluster waiting for them.
-//	- Placement by GPC ([Placement]). Clusters on one GPC of the GPU begin with tiles of the same row, whose operands L2
-//	  then reads once for several of them.
+//   - Split-K of the last wave ([LastWave], [SplitK]). If the number of tiles is no multiple of the clusters, some
+//     clusters have no tile in the last wave (wave quantization). They multiply pieces of the others' tiles, some
+//     slices of K each. A piece is as long as it can be without the cluster of the tile waiting for it.
+//   - Placement by GPC ([Placement]). Clusters on one GPC of the GPU begin with tiles of the same row. L2 then reads
+//     the operands of that row once for several clusters.
 package schedule
 
 const (
