@@ -115,26 +115,6 @@ type Kernel interface {
 	Name() string
 }
 
-// Launch is the shape of a kernel launch. Grids and blocks are
-// one-dimensional; every kernel of gpurun is.
-type Launch struct {
-	Blocks      int // grid size
-	Threads     int // block size
-	SharedBytes int // dynamic shared memory per block
-	// Cluster is how many blocks form a cluster, whose shared memory they all
-	// reach: 1 to MaxCluster, with Blocks a multiple of it. 0 is as 1, or as many as
-	// the kernel requires. More than 1 needs compute capability 9.0.
-	Cluster int
-	// PDL asks for programmatic dependent launch: the kernel may start while
-	// the kernel before it in the stream still runs, and must execute
-	// griddepcontrol.wait before it touches memory. Compute capability 9.0.
-	PDL bool
-	// ShortRunning is a hint: the kernel ends before the host could launch the next one. Outside of a
-	// capture, a stream that was prepared for the kernel then prefers the launch that takes the host
-	// least time over PDL.
-	ShortRunning bool
-}
-
 // StreamOption is a property of a new stream.
 type StreamOption uint8
 
@@ -145,8 +125,8 @@ const HighPriority StreamOption = 1
 // Stream is an ordered queue of device work. Work of two streams runs at once,
 // in any order, except for what [Stream.Wait] says.
 type Stream interface {
-	// Launch enqueues a kernel whose single parameter is the block params.
-	// The bytes are copied before Launch returns.
+	// Launch enqueues a kernel. The bytes of params are those of all its parameters, each at a multiple
+	// of its alignment, as in a C struct. They are copied before Launch returns.
 	Launch(k Kernel, shape Launch, params []byte) error
 	// Prepare prepares the stream for launches of a kernel that are ShortRunning. As when a module is
 	// loaded, the device may wait for running kernels. In a capture it fails with ErrCaptureForbidden.

@@ -28,6 +28,7 @@ const (
 	ErrIllegalInstr     Result = 715
 	ErrMisaligned       Result = 716
 	ErrLaunchFailed     Result = 719
+	ErrCoopTooLarge     Result = 720
 	ErrNotPermitted     Result = 800
 	ErrNotSupported     Result = 801
 	ErrSystemNotReady   Result = 802
@@ -60,6 +61,7 @@ var resultNames = map[Result]string{
 	ErrIllegalInstr:     "CUDA_ERROR_ILLEGAL_INSTRUCTION",
 	ErrMisaligned:       "CUDA_ERROR_MISALIGNED_ADDRESS",
 	ErrLaunchFailed:     "CUDA_ERROR_LAUNCH_FAILED",
+	ErrCoopTooLarge:     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
 	ErrNotPermitted:     "CUDA_ERROR_NOT_PERMITTED",
 	ErrNotSupported:     "CUDA_ERROR_NOT_SUPPORTED",
 	ErrSystemNotReady:   "CUDA_ERROR_SYSTEM_NOT_READY",

@@ -41,8 +41,8 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 		Example: doctorExample,
 		Args:    noArguments,
 	}
-	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "p2p", "symm", "nccl-lib", "nvshmem-lib", "cublas-lib",
-		"output")
+	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "sim-arch", "sim-memory", "p2p", "symm", "nccl-lib",
+		"nvshmem-lib", "cublas-lib", "output")
 	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
 	asJSON := cmd.Flags().Bool("json", false, "short for --output json")
 	flags.AddInject(cmd.Flags())

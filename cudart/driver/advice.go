@@ -32,6 +32,8 @@ func advice(code cudart.Result) string {
 			"or start the container with the host's libraries"
 	case cudart.ErrIllegalAddress, cudart.ErrIllegalInstr, cudart.ErrMisaligned, cudart.ErrLaunchFailed:
 		return "an earlier kernel crashed; nothing more can run in this process"
+	case cudart.ErrCoopTooLarge:
+		return "the blocks of a cooperative launch must all be resident at once; launch fewer or smaller blocks"
 	case cudart.ErrCaptureUnjoined:
 		return "a stream that joined the capture was not joined back: record an event at its end, " +
 			"and let the capturing stream wait for it"

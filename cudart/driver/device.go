@@ -24,6 +24,7 @@ const (
 	attrPCIDomain   = 50
 	attrComputeHigh = 75
 	attrComputeLow  = 76
+	attrMaxShared   = 97 // of a block that has asked for it
 )
 
 // nameBytes is room for a device name; the driver cuts longer ones.

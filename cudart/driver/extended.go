@@ -7,10 +7,11 @@ import (
 	"gpurun/cudart"
 )
 
-// Attributes of a launch, CUlaunchAttributeID: the blocks of a cluster, as three
-// dimensions, and that the kernel need not wait for the end of the one before it
+// Attributes of a launch, CUlaunchAttributeID: that all blocks are resident at once, the blocks of a
+// cluster, as three dimensions, and that the kernel need not wait for the end of the one before it
 // in the stream.
 const (
+	attrCooperative               = 2
 	attrClusterDimension          = 4
 	attrProgrammaticSerialization = 6
 )
@@ -37,10 +38,10 @@ type launchAttribute struct {
 // extendedLaunch is what cuLaunchKernelEx reads.
 type extendedLaunch struct {
 	config     launchConfig
-	attributes [2]launchAttribute
+	attributes [3]launchAttribute
 }
 
-// launchExtended enqueues a kernel in clusters, or one that may start while the
+// launchExtended enqueues a kernel in clusters, a cooperative one, or one that may start while the
 // one before it still runs.
 func (s *stream) launchExtended(k *kernel, shape cudart.Launch, params uintptr) error {
 	if err := s.dev.checkExtended(shape); err != nil {
@@ -48,27 +49,33 @@ func (s *stream) launchExtended(k *kernel, shape cudart.Launch, params uintptr) 
 	}
 	b := s.dev.launch
 	b.extended = extendedLaunch{config: launchConfig{
-		grid:        [3]uint32{uint32(shape.Blocks), 1, 1},
-		block:       [3]uint32{uint32(shape.Threads), 1, 1},
+		grid:        words3(shape.Grid()),
+		block:       words3(shape.Block()),
 		sharedBytes: uint32(shape.SharedBytes),
 		stream:      s.handle,
 		attributes:  uintptr(unsafe.Pointer(&b.extended.attributes)),
 	}}
-	if shape.Cluster > 1 {
-		b.extended.add(attrClusterDimension, uint32(shape.Cluster), 1, 1)
+	if cluster := shape.ClusterBlocks(); cluster.X != 0 && s.dev.info.Major >= 9 {
+		b.extended.add(attrClusterDimension, words3(cluster))
+	}
+	if shape.Cooperative {
+		b.extended.add(attrCooperative, [3]uint32{1})
 	}
 	if shape.PDL {
-		b.extended.add(attrProgrammaticSerialization, 1, 0, 0)
+		b.extended.add(attrProgrammaticSerialization, [3]uint32{1})
 	}
 	args := b.args[:4]
 	args[0], args[1], args[2], args[3] = uintptr(unsafe.Pointer(&b.extended.config)), k.handle, params, 0
 	return s.dev.api.call(s.dev.api.launchKernelEx, args...)
 }
 
-func (e *extendedLaunch) add(id uint32, x, y, z uint32) {
-	e.attributes[e.config.count] = launchAttribute{id: id, value: [3]uint32{x, y, z}}
+func (e *extendedLaunch) add(id uint32, value [3]uint32) {
+	e.attributes[e.config.count] = launchAttribute{id: id, value: value}
 	e.config.count++
 }
+
+// words3 is a size as the driver's structs have it.
+func words3(d cudart.Dim3) [3]uint32 { return [3]uint32{uint32(d.X), uint32(d.Y), uint32(d.Z)} }
 
 // checkExtended refuses what the device or its driver cannot do.
 func (d *device) checkExtended(shape cudart.Launch) error {
@@ -87,8 +94,11 @@ func (d *device) checkExtended(shape cudart.Launch) error {
 
 // extendedBy names what needs cuLaunchKernelEx.
 func extendedBy(shape cudart.Launch) string {
-	if shape.Cluster > 1 {
+	switch {
+	case shape.ClusterBlocks().X != 0:
 		return "a launch in clusters"
+	case shape.Cooperative:
+		return "a cooperative launch"
 	}
 	return "programmatic dependent launch"
 }

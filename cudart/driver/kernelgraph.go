@@ -67,7 +67,7 @@ func (s *stream) newKernelGraph(k *kernel) (*kernelGraph, error) {
 	if err := a.call(a.graphCreate, uintptr(unsafe.Pointer(&g.graph)), 0); err != nil {
 		return nil, err
 	}
-	node := g.describe(cudart.Launch{Blocks: 1, Threads: 1}, s.dev.launch.paramsAt(k.paramBytes))
+	node := g.describe(cudart.Launch{Blocks: 1, Threads: 1}, s.dev.launch.paramsAt(k))
 	err := a.call(a.graphAddKernelNode, uintptr(unsafe.Pointer(&g.node)), g.graph, 0, 0, node)
 	if err == nil {
 		err = a.call(a.graphInstantiate, uintptr(unsafe.Pointer(&g.handle)), g.graph, 0)
@@ -103,8 +103,8 @@ func (g *kernelGraph) describe(shape cudart.Launch, params uintptr) uintptr {
 	b := g.stream.dev.launch
 	b.node = kernelNode{
 		function:    g.kernel.handle,
-		grid:        [3]uint32{uint32(shape.Blocks), 1, 1},
-		block:       [3]uint32{uint32(shape.Threads), 1, 1},
+		grid:        words3(shape.Grid()),
+		block:       words3(shape.Block()),
 		sharedBytes: uint32(shape.SharedBytes),
 		params:      params,
 	}

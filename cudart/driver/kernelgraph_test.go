@@ -111,7 +111,7 @@ func TestBriefLaunchElsewhere(t *testing.T) {
 		t.Error(err)
 	}
 	wantCalls(
-		t, f, "cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 cluster 2 params none",
+		t, f, "cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 cluster 2,1,1 params none",
 		"cuLaunchKernel none grid 4,1,1 block 1,1,1 shared 0 params none",
 		"cuLaunchKernelEx none grid 4,1,1 block 1,1,1 shared 0 dependent params none",
 	)

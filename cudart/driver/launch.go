@@ -9,18 +9,19 @@ import (
 )
 
 // defaultSharedBytes is how much shared memory a block may use without asking
-// for more, and maxParamBytes how long a kernel's parameters may be on every
-// GPU (CUDA programming guide, "Features and Technical Specifications").
+// for more, and maxParamBytes how long a kernel's parameters may be
+// (CUDA programming guide, "Features and Technical Specifications").
 const (
 	defaultSharedBytes = 48 << 10
-	maxParamBytes      = 4 << 10
+	maxParamBytes      = 32764
+	maxParams          = 512 // that a kernel may have; our limit
 )
 
 // launchBlock is the memory that the driver's functions for launches read while they
 // are called. A device has one, so that a launch allocates nothing.
 type launchBlock struct {
 	params   [maxParamBytes]byte
-	pointers [1]uintptr // to params
+	pointers [maxParams]uintptr // to each parameter, in params
 	args     [11]uintptr
 	extended extendedLaunch
 	node     kernelNode
@@ -30,7 +31,6 @@ type launchBlock struct {
 func newLaunchBlock() *launchBlock {
 	b := new(launchBlock)
 	b.pins.Pin(b)
-	b.pointers[0] = uintptr(unsafe.Pointer(&b.params))
 	return b
 }
 
@@ -48,8 +48,8 @@ func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) err
 	}
 	copy(s.dev.launch.params[:], params)
 	if err := s.enqueue(fn, shape, params); err != nil {
-		return fmt.Errorf("launching kernel %s with %d blocks of %d threads and %d bytes of shared memory: %w",
-			fn.name, shape.Blocks, shape.Threads, shape.SharedBytes, err)
+		return fmt.Errorf("launching kernel %s with %v blocks of %v threads and %d bytes of shared memory: %w",
+			fn.name, shape.Grid(), shape.Block(), shape.SharedBytes, err)
 	}
 	return nil
 }
@@ -65,31 +65,36 @@ func (d *device) ownKernel(op string, k cudart.Kernel) (*kernel, error) {
 
 // enqueue launches a kernel with the parameters, which are in the launch block, in the way that suits it.
 func (s *stream) enqueue(k *kernel, shape cudart.Launch, params []byte) error {
-	at := s.dev.launch.paramsAt(len(params))
-	if g := s.kernelGraphs[k]; g != nil && shape.ShortRunning && shape.Cluster <= 1 && s.capture == nil {
+	at := s.dev.launch.paramsAt(k)
+	isExtended := shape.ClusterBlocks().X != 0 && s.dev.info.Major >= 9 || shape.Cooperative
+	if g := s.kernelGraphs[k]; g != nil && shape.ShortRunning && !isExtended && s.capture == nil {
 		return s.launchKernelGraph(g, shape, params, at)
 	}
-	if shape.PDL || shape.Cluster > 1 {
+	if shape.PDL || isExtended {
 		return s.launchExtended(k, shape, at)
 	}
 	return s.launch(k, shape, at)
 }
 
-// paramsAt is what the driver takes for so many bytes of parameters, which are in the block.
-func (b *launchBlock) paramsAt(bytes int) uintptr {
-	if bytes == 0 {
+// paramsAt is what the driver takes for the parameters of a kernel, which are in the block.
+func (b *launchBlock) paramsAt(k *kernel) uintptr {
+	if len(k.paramOffsets) == 0 {
 		return 0
+	}
+	first := uintptr(unsafe.Pointer(&b.params))
+	for i, offset := range k.paramOffsets {
+		b.pointers[i] = first + uintptr(offset)
 	}
 	return uintptr(unsafe.Pointer(&b.pointers))
 }
 
 // launch enqueues a kernel that starts when the one before it has ended.
 func (s *stream) launch(k *kernel, shape cudart.Launch, params uintptr) error {
-	b := s.dev.launch
+	b, grid, block := s.dev.launch, shape.Grid(), shape.Block()
 	b.args = [11]uintptr{
 		k.handle,
-		uintptr(shape.Blocks), 1, 1,
-		uintptr(shape.Threads), 1, 1,
+		uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z),
+		uintptr(block.X), uintptr(block.Y), uintptr(block.Z),
 		uintptr(shape.SharedBytes), s.handle, params, 0,
 	}
 	return s.dev.api.call(s.dev.api.launchKernel, b.args[:]...)
@@ -101,24 +106,33 @@ func (k *kernel) checkLaunch(shape cudart.Launch, params []byte) error {
 	refuse := func(format string, args ...any) error {
 		return &cudart.Error{Op: "cuLaunchKernel", Code: cudart.ErrInvalidValue, Detail: fmt.Sprintf(format, args...)}
 	}
+	if err := shape.Check(k.dev.info); err != nil {
+		return err
+	}
 	switch {
-	case shape.Blocks <= 0 || shape.Threads <= 0 || shape.SharedBytes < 0:
-		return refuse("a shape of %+v", shape)
 	case len(params) > maxParamBytes:
 		return refuse("%d bytes of parameters, more than %d", len(params), maxParamBytes)
 	case k.paramBytes >= 0 && k.paramBytes != len(params):
 		return refuse("%d bytes of parameters where the kernel takes %d", len(params), k.paramBytes)
 	}
-	if err := shape.CheckCluster(k.dev.info); err != nil {
-		return err
-	}
 	if shape.SharedBytes <= k.shared {
 		return nil
 	}
-	err := k.dev.api.call(k.dev.api.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(shape.SharedBytes))
-	if err != nil {
-		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", shape.SharedBytes, err)
+	return k.raiseShared(shape.SharedBytes)
+}
+
+// raiseShared raises the limit of the kernel's dynamic shared memory.
+func (k *kernel) raiseShared(bytes int) error {
+	a := k.dev.api
+	err := a.call(a.funcSetAttribute, k.handle, funcMaxDynamicShared, uintptr(bytes))
+	if err == nil {
+		k.shared = bytes
+		return nil
 	}
-	k.shared = shape.SharedBytes
-	return nil
+	var most int32
+	if a.call(a.deviceGetAttribute, uintptr(unsafe.Pointer(&most)), attrMaxShared, uintptr(k.dev.handle)) != nil {
+		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", bytes, err)
+	}
+	return fmt.Errorf("asking for %d bytes of dynamic shared memory per block, of which %d are possible beside %d of static memory: %w",
+		bytes, int(most)-k.static, k.static, err)
 }

@@ -36,11 +36,14 @@ type kernel struct {
 	module *module
 	name   string
 	handle uintptr
+	static int // bytes of static shared memory per block
 	// shared is how much dynamic shared memory a block may have so far.
 	shared int
-	// paramBytes is the size of the kernel's parameter, 0 where it has none
+	// paramBytes is the size of the kernel's parameters, 0 where it has none
 	// and -1 where the driver is too old to tell.
 	paramBytes int
+	// paramOffsets is where each parameter begins. Of an old driver's kernel it is one parameter at 0.
+	paramOffsets []uint64
 }
 
 // LoadModule compiles PTX. Where the compiler refuses, the error's detail is
@@ -106,8 +109,8 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	if err := a.call(a.funcGetAttribute, uintptr(unsafe.Pointer(&static)), funcStaticShared, k.handle); err != nil {
 		return nil, fmt.Errorf("asking for the shared memory of kernel %s: %w", entry, err)
 	}
-	k.shared = max(0, defaultSharedBytes-int(static))
-	if k.paramBytes, err = a.paramBytes(k.handle); err != nil {
+	k.static, k.shared = int(static), max(0, defaultSharedBytes-int(static))
+	if err := k.findParams(); err != nil {
 		return nil, fmt.Errorf("asking for the parameters of kernel %s: %w", entry, err)
 	}
 	return k, nil
@@ -130,25 +133,25 @@ func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 
 func (k *kernel) Name() string { return k.name }
 
-// paramBytes asks for the size of a function's only parameter.
-func (a *api) paramBytes(function uintptr) (int, error) {
+// findParams asks where the kernel's parameters are.
+func (k *kernel) findParams() error {
+	a := k.dev.api
 	if !a.funcGetParamInfo.Found() {
-		return -1, nil
+		k.paramBytes, k.paramOffsets = -1, []uint64{0}
+		return nil
 	}
-	var offset, size uint64
-	ask := func(index uintptr) error {
-		return a.call(a.funcGetParamInfo, function, index, uintptr(unsafe.Pointer(&offset)), uintptr(unsafe.Pointer(&size)))
+	for {
+		var offset, size uint64
+		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)), uintptr(unsafe.Pointer(&size)))
+		switch {
+		case errors.Is(err, cudart.ErrInvalidValue): // an index beyond the last parameter
+			return nil
+		case err != nil:
+			return err
+		case len(k.paramOffsets) == maxParams:
+			return fmt.Errorf("it has more than %d", maxParams)
+		}
+		k.paramOffsets = append(k.paramOffsets, offset)
+		k.paramBytes = int(offset + size)
 	}
-	// An index beyond the last parameter is an invalid value.
-	switch err := ask(1); {
-	case err == nil:
-		return 0, errors.New("it has more than one")
-	case !errors.Is(err, cudart.ErrInvalidValue):
-		return 0, err
-	}
-	err := ask(0)
-	if errors.Is(err, cudart.ErrInvalidValue) {
-		return 0, nil
-	}
-	return int(size), err
 }

@@ -25,8 +25,11 @@ const multiprocessors = 4
 // Options are properties of all devices of a backend.
 type Options struct {
 	// Major and Minor are the compute capability; 10.0 where both are zero.
-	// PTX for higher targets does not load.
+	// PTX for higher targets does not load. The tensor cores, the shared memory of a block and what a
+	// launch may ask for follow it.
 	Major, Minor int
+	// Memory says what of a vector access is one access.
+	Memory MemoryModel
 	// Seed, where it is not zero, makes kernels see memory in disorder: warps
 	// and blocks take turns at random, stores that nothing orders become visible
 	// late and in any order, weak loads see values that this process's devices have
@@ -51,6 +54,13 @@ func New(devices int, o Options) *Backend {
 		o.Major = 10
 	}
 	return &Backend{devices: devices, options: o}
+}
+
+// WithMemory is a backend like b with another memory model.
+func (b *Backend) WithMemory(m MemoryModel) *Backend {
+	other := *b
+	other.options.Memory = m
+	return &other
 }
 
 // Name is "sim".
@@ -92,5 +102,7 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDevice(infos[ordinal], memory.available/int64(b.devices), b.options.Seed), nil
+	d := newDevice(infos[ordinal], memory.available/int64(b.devices), b.options.Seed)
+	d.tearVectors = b.options.Memory == PTXMemory
+	return d, nil
 }

@@ -17,8 +17,11 @@ const drainLimit = 10 * time.Minute
 
 // Device is a simulated GPU. It implements cudart.Device.
 type Device struct {
-	info   cudart.Info
-	seed   uint64 // of disorder; 0 for none
+	info cudart.Info
+	seed uint64 // of disorder; 0 for none
+	// tearVectors: the memory model is PTXMemory.
+	tearVectors bool
+
 	memory *memory
 	start  time.Time
 	stop   context.Context // done when the device closes

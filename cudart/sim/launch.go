@@ -24,11 +24,11 @@ type launch struct {
 func (l *launch) config() exec.Config {
 	d := l.device
 	cfg := exec.Config{
-		Blocks: l.shape.Blocks, Threads: l.shape.Threads, SharedBytes: l.shape.SharedBytes, Cluster: l.shape.Cluster,
+		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(), SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
-		TensorCores: tensorcore.Of(d.info.Major),
-		Stop:        func() bool { return d.stop.Err() != nil },
-		Output:      d.output,
+		TensorCores: tensorcore.Of(d.info.Major), SharedLimit: sharedBytesOf(d.info), TearVectors: d.tearVectors,
+		Stop:   func() bool { return d.stop.Err() != nil },
+		Output: d.output,
 	}
 	if l.kernel.code.UsesHeap() {
 		cfg.Heap = d.heap
@@ -44,11 +44,15 @@ func (l *launch) check() error {
 		return failure("launching "+l.kernel.Name(), cudart.ErrNotSupported,
 			"programmatic dependent launch needs compute capability 9.0, and the device has %d.%d", info.Major, info.Minor)
 	}
-	if err := l.shape.CheckCluster(l.device.info); err != nil {
+	if err := l.shape.Check(l.device.info); err != nil {
 		return failedBy("launching "+l.kernel.Name(), err)
 	}
 	cfg := l.config()
-	if err := cfg.Check(l.kernel.code); err != nil {
+	err := cfg.Check(l.kernel.code)
+	if tooLarge := new(exec.TooLargeError); errors.As(err, &tooLarge) {
+		return failure("launching "+l.kernel.Name(), cudart.ErrCoopTooLarge, "%v", err)
+	}
+	if err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
 	return nil

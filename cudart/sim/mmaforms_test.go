@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -42,10 +43,11 @@ type mmaForm struct {
 	head       string // version and target
 	name       string
 	d, a, b, c operand
-	more       string // operands behind these
 }
 
-func (f mmaForm) laneBytes() int { return f.a.bytes() + f.b.bytes() + f.c.bytes() + f.d.bytes() }
+func (f mmaForm) laneBytes() int {
+	return f.a.bytes() + f.b.bytes() + f.c.bytes() + f.d.bytes()
+}
 
 // text is a kernel of a warp in each block. A lane has a, b, c and d one after the other.
 func (f mmaForm) text() string {
@@ -77,10 +79,10 @@ func (f mmaForm) text() string {
 	mov.u32 %%i, %%ctaid.x;
 	mad.lo.u32 %%lane, %%i, 32, %%lane;
 	mad.wide.u32 %%at, %%lane, %d, %%at;
-%s	%s %s, %s, %s, %s%s;
+%s	%s %s, %s, %s, %s;
 %s	ret;
 }
-`, declare.String(), f.laneBytes(), load.String(), f.name, f.d.list("d"), f.a.list("a"), f.b.list("b"), f.c.list("c"), f.more, store.String())
+`, declare.String(), f.laneBytes(), load.String(), f.name, f.d.list("d"), f.a.list("a"), f.b.list("b"), f.c.list("c"), store.String())
 }
 
 // data is the lanes of so many blocks of each kind of numbers.
@@ -121,25 +123,33 @@ const (
 	headOfHopper = ".version 8.4\n.target sm_90"
 )
 
-// mmaForms are all forms of mma.sync.
-func mmaForms() (all []mmaForm) {
-	add := func(head, shape, modifiers, d, a, b string, n, k int) {
-		m := 16
-		if strings.HasPrefix(shape, "m8") {
-			m = 8
-		}
-		operandOf := func(typ string, elements int) operand {
-			return operand{typ, elements * operandTypes[typ].bits / 32 / max(32, operandTypes[typ].bits)}
-		}
-		all = append(all, mmaForm{
-			head, fmt.Sprintf("mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s", shape, modifiers, d, a, b, d),
-			operandOf(d, m*n), operandOf(a, m*k), operandOf(b, n*k), operandOf(d, m*n), "",
-		})
+// operandOf is the registers for so many elements of a warp.
+func operandOf(typ string, elements int) operand {
+	return operand{typ, elements * operandTypes[typ].bits / 32 / max(32, operandTypes[typ].bits)}
+}
+
+// newMMAForm is mma.sync of a shape with 8 columns.
+func newMMAForm(head, shape, modifiers, d, a, b string, k int) mmaForm {
+	m := 16
+	if strings.HasPrefix(shape, "m8") {
+		m = 8
 	}
+	return mmaForm{
+		head, fmt.Sprintf("mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s", shape, modifiers, d, a, b, d),
+		operandOf(d, m*8), operandOf(a, m*k), operandOf(b, 8*k), operandOf(d, m*8),
+	}
+}
+
+// mmaForms are all forms of mma.sync.
+func mmaForms() []mmaForm {
+	return slices.Concat(floatForms(), integerForms(), bitForms())
+}
+
+func floatForms() (all []mmaForm) {
 	floats := func(head, a, b string, ks []int, ds ...string) {
 		for _, k := range ks {
 			for _, d := range ds {
-				add(head, fmt.Sprintf("m16n8k%d", k), "", d, a, b, 8, k)
+				all = append(all, newMMAForm(head, fmt.Sprintf("m16n8k%d", k), "", d, a, b, k))
 			}
 		}
 	}
@@ -147,7 +157,7 @@ func mmaForms() (all []mmaForm) {
 	floats(headOfAmpere, "bf16", "bf16", []int{8, 16}, "f32")
 	floats(headOfAmpere, "tf32", "tf32", []int{4, 8}, "f32")
 	floats(headOfHopper, "f64", "f64", []int{4, 8, 16}, "f64")
-	add(headOfAmpere, "m8n8k4", "", "f64", "f64", "f64", 8, 4)
+	all = append(all, newMMAForm(headOfAmpere, "m8n8k4", "", "f64", "f64", "f64", 4))
 	for _, a := range []string{"e4m3", "e5m2"} {
 		for _, b := range []string{"e4m3", "e5m2"} {
 			floats(headOfHopper, a, b, []int{32}, "f32")
@@ -155,27 +165,30 @@ func mmaForms() (all []mmaForm) {
 			floats(".version 8.7\n.target sm_90", a, b, []int{32}, "f16")
 		}
 	}
+	return all
+}
+
+func integerForms() (all []mmaForm) {
 	for bits, k := range map[int]int{8: 16, 4: 32} {
-		for _, a := range []string{"s", "u"} {
-			for _, b := range []string{"s", "u"} {
-				a, b := fmt.Sprint(a, bits), fmt.Sprint(b, bits)
-				for _, saturate := range []string{"", ".satfinite"} {
-					add(headOfAmpere, fmt.Sprintf("m8n8k%d", k), saturate, "s32", a, b, 8, k)
-					add(headOfAmpere, fmt.Sprintf("m16n8k%d", k), saturate, "s32", a, b, 8, k)
-					add(headOfAmpere, fmt.Sprintf("m16n8k%d", 2*k), saturate, "s32", a, b, 8, 2*k)
-				}
+		for _, signs := range []string{"ss", "su", "us", "uu"} {
+			a, b := fmt.Sprint(signs[:1], bits), fmt.Sprint(signs[1:], bits)
+			for _, saturate := range []string{"", ".satfinite"} {
+				all = append(all,
+					newMMAForm(headOfAmpere, fmt.Sprintf("m8n8k%d", k), saturate, "s32", a, b, k),
+					newMMAForm(headOfAmpere, fmt.Sprintf("m16n8k%d", k), saturate, "s32", a, b, k),
+					newMMAForm(headOfAmpere, fmt.Sprintf("m16n8k%d", 2*k), saturate, "s32", a, b, 2*k))
 			}
 		}
 	}
+	return all
+}
+
+func bitForms() (all []mmaForm) {
 	for _, how := range []string{"xor", "and"} {
-		for _, shape := range []string{"m8n8k128", "m16n8k128", "m16n8k256"} {
-			k := 128
-			if shape == "m16n8k256" {
-				k = 256
-			}
-			add(headOfAmpere, shape, "", "s32", "b1", "b1", 8, k)
-			f := &all[len(all)-1]
+		for shape, k := range map[string]int{"m8n8k128": 128, "m16n8k128": 128, "m16n8k256": 256} {
+			f := newMMAForm(headOfAmpere, shape, "", "s32", "b1", "b1", k)
 			f.name += "." + how + ".popc"
+			all = append(all, f)
 		}
 	}
 	return all

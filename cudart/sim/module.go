@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strings"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
@@ -47,8 +48,8 @@ func (d *Device) checkTarget(op string, m *ptx.Module) error {
 		return failure(op, cudart.ErrUnsupportedPTX, "%s", reason)
 	}
 	if m.SM > 10*d.info.Major+d.info.Minor {
-		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d",
-			m.Name, m.Target, d.info.Major, d.info.Minor)
+		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d; --sim-arch can be %s",
+			m.Name, m.Target, d.info.Major, d.info.Minor, strings.Join(Arches(), ", "))
 	}
 	if reason := exec.CheckTarget(m); reason != "" {
 		return failure(op, cudart.ErrNoBinaryForGPU, "%s", reason)

@@ -95,6 +95,10 @@ func (g group) complete() group {
 	if g.backend == nil {
 		g.backend = sim.New(1, sim.Options{})
 	}
+	// Over NVLink it was not measured which vector accesses are whole: no kernel may depend on any.
+	if b, ok := g.backend.(*sim.Backend); ok {
+		g.backend = b.WithMemory(sim.PTXMemory)
+	}
 	return g
 }
 

@@ -158,7 +158,16 @@ func list() []flag {
 		{name: "seed", usage: "`seed` of the inputs"},
 		{
 			name: "sim-seed", usage: "`seed` for the order of memory accesses in the simulator, " +
-				"which delays and splits stores as hardware may; 0: in order",
+				"which delays stores as hardware may; 0: in order",
+		},
+		{
+			name: "sim-arch", usage: "compute capability of the simulator's devices, `8.0|8.6|8.9|9.0|10.0`; " +
+				"9.0 has wgmma",
+		},
+		{
+			name: "sim-memory", usage: "vector accesses in the simulator, `hardware|ptx`; " +
+				"hardware: whole up to 16 bytes, as GPUs make them; " +
+				"ptx: element by element, which is all that PTX promises",
 		},
 		{name: "output", usage: "`format` of the results: table, json, jsonl, csv or markdown"},
 	}

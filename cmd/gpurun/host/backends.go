@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gpurun/cmd/gpurun/foreign"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
@@ -18,19 +19,29 @@ type Lister func() ([]cudart.Info, error)
 func GPUs() ([]cudart.Info, error) { return driver.New().Devices() }
 
 // Simulated describes a device of the simulator.
-func Simulated() ([]cudart.Info, error) { return sim.New(1, sim.Options{}).Devices() }
+func Simulated(o SimOptions) ([]cudart.Info, error) { return sim.New(1, o).Devices() }
+
+// SimOptions are the properties of simulated devices.
+type SimOptions = sim.Options
+
+// Simulator is what a configuration says about the simulator.
+func Simulator(c settings.Config) SimOptions {
+	o := sim.Options{Seed: c.SimSeed, Memory: sim.MemoryModel(c.SimMemory)}
+	o.Major, o.Minor, _ = sim.ParseArch(c.SimArch)
+	return o
+}
 
 // DriverVersion is the CUDA version that libcuda implements, 1000*major+10*minor.
 func DriverVersion() (int, error) { return driver.New().LibraryVersion() }
 
 // Open makes the backend of that name; the simulator has as many
-// devices as there are ranks, and a disorder of memory where the seed is not 0.
-func Open(name string, ranks int, seed uint64) (cudart.Backend, error) {
+// devices as there are ranks, with these properties.
+func Open(name string, ranks int, simulator SimOptions) (cudart.Backend, error) {
 	switch name {
 	case "cuda":
 		return driver.New(), nil
 	case "sim":
-		return sim.New(ranks, sim.Options{Seed: seed}), nil
+		return sim.New(ranks, simulator), nil
 	}
 	return nil, fmt.Errorf("unknown backend %q", name)
 }

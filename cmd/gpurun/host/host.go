@@ -41,8 +41,8 @@ func Find(c settings.Config, list Lister) (Host, error) {
 	if c.Device == "sim" && c.RequireGPU {
 		return Host{}, exit.Usagef("--device sim and --require-gpu exclude each other")
 	}
-	if c.SimSeed > 0 && (c.Device == "cuda" || c.RequireGPU) {
-		return Host{}, settings.InvalidKey("sim-seed", "only the simulator has a seed, and a GPU is requested")
+	if key := simulatorKey(c); key != "" && (c.Device == "cuda" || c.RequireGPU) {
+		return Host{}, settings.InvalidKey(key, "only the simulator has this option, and a GPU is requested")
 	}
 	if c.Device == "sim" {
 		return simulated(c, "")
@@ -61,7 +61,7 @@ func Find(c settings.Config, list Lister) (Host, error) {
 
 func simulated(c settings.Config, notice string) (Host, error) {
 	h := Host{Backend: "sim", Ranks: simulatedRanks, Notice: notice}
-	infos, err := Simulated()
+	infos, err := Simulated(Simulator(c))
 	if err != nil {
 		return h, err
 	}
@@ -105,11 +105,24 @@ func isLibrary(algorithm string) bool {
 	return slices.Contains([]string{libraries.NCCLName, libraries.NVSHMEMName, libraries.CUBLASName}, algorithm)
 }
 
+// simulatorKey is a setting that asks for something of the simulator, or "".
+func simulatorKey(c settings.Config) string {
+	switch {
+	case c.SimSeed > 0:
+		return "sim-seed"
+	case c.SimArch != "" && c.SimArch != settings.DefaultSimArch:
+		return "sim-arch"
+	case c.SimMemory != "" && c.SimMemory != settings.HardwareMemory:
+		return "sim-memory"
+	}
+	return ""
+}
+
 // check bounds the number of ranks, and refuses what only the simulator has.
 func (h Host) check(c settings.Config) error {
 	switch {
-	case c.SimSeed > 0 && h.Backend != "sim":
-		return settings.InvalidKey("sim-seed", "only the simulator has a seed: add --device sim")
+	case simulatorKey(c) != "" && h.Backend != "sim":
+		return settings.InvalidKey(simulatorKey(c), "only the simulator has this option: add --device sim")
 	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
 		return settings.InvalidKey("symm", "%s needs GPUs, and these are simulated: use auto or host", c.Symm)
 	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):

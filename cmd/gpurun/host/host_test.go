@@ -1,12 +1,15 @@
 package host
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart"
+	"gpurun/cudart/sim"
 )
 
 func TestRanksOnGPUs(t *testing.T) {
@@ -80,5 +83,26 @@ func TestDisorderIsTheSimulators(t *testing.T) {
 	}
 	if m, err := simulated(settings.Config{SimSeed: 1}, ""); err != nil || m.SM != 100 || m.SMs < 1 {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// The words of the settings are those of the simulator.
+func TestSettingsKnowTheSimulator(t *testing.T) {
+	if !slices.Equal(settings.SimArches(), sim.Arches()) || settings.DefaultSimArch != sim.DefaultArch {
+		t.Errorf("settings have %v, the simulator %v", settings.SimArches(), sim.Arches())
+	}
+	if !slices.Equal([]string{settings.HardwareMemory, settings.PTXMemory}, sim.MemoryModels()) {
+		t.Errorf("the simulator has %v", sim.MemoryModels())
+	}
+	for _, name := range settings.SimArches() {
+		m, err := simulated(settings.Config{SimArch: name}, "")
+		if err != nil || fmt.Sprintf("%d.%d", m.SM/10, m.SM%10) != name {
+			t.Errorf("--sim-arch %s: %+v, %v", name, m, err)
+		}
+	}
+	for _, c := range []settings.Config{{SimArch: "9.0"}, {SimMemory: "ptx"}, {SimSeed: 1}} {
+		if _, err := onGPUMachine(c, make([]cudart.Info, 2)); exit.Code(err) != exit.Usage {
+			t.Errorf("%+v on GPUs: %v, want an error of usage", c, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
 	"gpurun/cudart/sim/ptx"
 )
@@ -102,7 +103,13 @@ func bounds(e *ptx.Entry) (all []string) {
 	}
 	add(e.MaxThreads, "at most %d threads a block")
 	add(e.MinBlocks, "at least %d blocks a multiprocessor")
-	add(e.Cluster, "clusters of %d blocks")
+	exactly := func(d [3]int, format string) {
+		if d[0] > 0 {
+			all = append(all, fmt.Sprintf(format, cudart.Dim3{X: d[0], Y: d[1], Z: d[2]}))
+		}
+	}
+	exactly(e.Block, "blocks of %v threads")
+	exactly(e.Cluster, "clusters of %v blocks")
 	add(e.MaxCluster, "clusters of at most %d blocks")
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
 )
@@ -22,10 +23,11 @@ type Listing struct {
 	NoGPU string `json:"no_gpu,omitempty"`
 }
 
-// New asks the machine for its GPUs and the catalog for everything else.
-func New() (Listing, error) {
+// New asks the machine for its GPUs and the catalog for everything else. The simulator's devices have a
+// compute capability that settings.SimArches has.
+func New(arch string) (Listing, error) {
 	l := Listing{GPUs: []string{}}
-	simulated, err := host.Simulated()
+	simulated, err := host.Simulated(host.Simulator(settings.Config{SimArch: arch}))
 	if err != nil {
 		return l, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/rendezvous/transport"
 	"gpurun/worker/workload"
 )
@@ -29,7 +30,7 @@ type assignment struct {
 	TLS      *transport.TLSFiles `json:"tls,omitempty"`
 	Backend  string              `json:"backend"`
 	Ordinal  int                 `json:"ordinal"`
-	SimSeed  uint64              `json:"sim_seed,omitempty"`
+	Sim      host.SimOptions     `json:"sim"`
 	LogLevel string              `json:"log_level"`
 	Timing   bool                `json:"timing,omitempty"`
 }
@@ -42,7 +43,7 @@ func (p *Run) assign(where *meeting) ([]string, error) {
 		text, err := json.Marshal(assignment{
 			Job: p.Job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
 			Target: where.target, Token: where.token, TLS: p.Node.Credentials.TLS.Files(),
-			Backend: p.Host.Backend, Ordinal: p.Host.Ordinal(p.Node.LocalRank(localRank)), SimSeed: p.Config.SimSeed,
+			Backend: p.Host.Backend, Ordinal: p.Host.Ordinal(p.Node.LocalRank(localRank)), Sim: host.Simulator(p.Config),
 			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing,
 		})
 		if err != nil {

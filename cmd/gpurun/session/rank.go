@@ -47,7 +47,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	if err != nil {
 		return err
 	}
-	backend, err := host.Open(part.Backend, part.WorldSize, part.SimSeed)
+	backend, err := host.Open(part.Backend, part.WorldSize, part.Sim)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,8 @@ func checkWords(s *Sources, c Config) error {
 		{"p2p", c.P2P, []string{Auto, Off}},
 		{"multicast", c.Multicast, []string{Auto, On, Off}},
 		{"symm", c.Symm, symm.Selectable()},
+		{"sim-arch", c.SimArch, SimArches()},
+		{"sim-memory", c.SimMemory, []string{HardwareMemory, PTXMemory}},
 	}))
 }
 

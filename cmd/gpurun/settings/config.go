@@ -65,6 +65,8 @@ type Config struct {
 	P2P       string `mapstructure:"p2p"`
 	Multicast string `mapstructure:"multicast"`
 	SimSeed   uint64 `mapstructure:"sim-seed"`
+	SimArch   string `mapstructure:"sim-arch"`
+	SimMemory string `mapstructure:"sim-memory"`
 
 	Symm       string `mapstructure:"symm"`
 	NCCLLib    string `mapstructure:"nccl-lib"`

@@ -14,6 +14,16 @@ const (
 	Off  = "off"
 )
 
+// Words of --sim-arch and --sim-memory, which cudart/sim defines.
+const (
+	DefaultSimArch = "10.0"
+	HardwareMemory = "hardware"
+	PTXMemory      = "ptx"
+)
+
+// SimArches are the compute capabilities that a simulated device can have.
+func SimArches() []string { return []string{"8.0", "8.6", "8.9", "9.0", DefaultSimArch} }
+
 func epilogueWords() []string {
 	words := []string{None}
 	for _, e := range collective.EpilogueKinds() {

@@ -30,8 +30,8 @@ const tableFlag = "output-table"
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "minbytes", "maxbytes", "stepbytes", "stepfactor", "iters", "warmup-iters", "cudagraph", "datatype",
-		"timeout",
-		epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib", "sim-seed")
+		"timeout", epilogueFlag, hiddenFlag, "max-blocks", "pdl", "p2p", "multicast", "symm", "nvshmem-lib",
+		"sim-seed", "sim-arch", "sim-memory")
 	f.Lookup("datatype").Usage = "element `type` of the calls"
 	f.Lookup(epilogueFlag).Usage = "comma-separated `epilogues` of the calls; none: plain calls"
 	f.Lookup(hiddenFlag).Usage = "comma-separated row lengths in `elements`, for the epilogues bias and rmsnorm; " +

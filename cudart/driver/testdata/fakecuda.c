@@ -308,6 +308,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case 34: case 50: *value = 0; return 0;
 	case 75: *value = compute_major; return 0;
 	case 76: *value = 0; return 0;
+	case 97: *value = 227 << 10; return 0;
 	}
 	return vmm_attribute(value, attribute, device);
 }
@@ -605,17 +606,18 @@ int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t 
 	LIVE(FUNCTION, function);
 	const struct object *o = find(FUNCTION, function);
 	size_t count = !strcmp(o->name, "two") ? 2 : !strcmp(o->name, "none") ? 0 : 1;
-	*offset = o->bytes * index;
-	*size = o->bytes;
+	*size = count == 2 ? 8 : o->bytes;
+	*offset = *size * index;
 	return index < count ? 0 : INVALID_VALUE;
 }
 
-/* write_hex writes the first 16 bytes of a kernel's parameter, or "none". */
-static void write_hex(char hex[33], void **params)
+/* write_hex writes the first 16 bytes of a kernel's parameters, or "none". Those of the kernel "two" have 8 bytes each. */
+static void write_hex(char hex[33], const struct object *function, void **params)
 {
+	int two = function && !strcmp(function->name, "two");
 	sprintf(hex, "none");
 	for (int i = 0; params && i < 16; i++)
-		sprintf(hex + 2 * i, "%02x", ((unsigned char **)params)[0][i]);
+		sprintf(hex + 2 * i, "%02x", two ? ((unsigned char **)params)[i / 8][i % 8] : ((unsigned char **)params)[0][i]);
 }
 
 int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -623,7 +625,7 @@ int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, un
 {
 	struct object *o = find(FUNCTION, function);
 	char hex[33];
-	write_hex(hex, params);
+	write_hex(hex, o, params);
 	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u params %s%s", o ? o->name : "?", gx, gy, gz, bx, by, bz, shared, hex,
 	      extra ? " extra" : "");
 	LIVE(STREAM, stream);
@@ -638,7 +640,7 @@ typedef struct {
 		struct {
 			unsigned x, y, z;
 		} cluster;
-		int programmatic_stream_serialization_allowed;
+		int cooperative, programmatic_stream_serialization_allowed;
 	} value;
 } launch_attribute;
 
@@ -650,17 +652,20 @@ typedef struct {
 } launch_config;
 
 /* as_expected checks an attribute in every byte, padding too, and appends it to a text. */
-static int as_expected(const launch_attribute *a, unsigned blocks, char *text)
+static int as_expected(const launch_attribute *a, const launch_config *c, char *text)
 {
 	launch_attribute want;
 	memset(&want, 0, sizeof want);
 	want.id = a->id;
 	if (a->id == 4) {
-		want.value.cluster.x = a->value.cluster.x;
-		want.value.cluster.y = want.value.cluster.z = 1;
-		sprintf(text + strlen(text), " cluster %u", a->value.cluster.x);
-		if (a->value.cluster.x < 1 || blocks % a->value.cluster.x)
+		unsigned x = a->value.cluster.x, y = a->value.cluster.y, z = a->value.cluster.z;
+		want.value.cluster.x = x, want.value.cluster.y = y, want.value.cluster.z = z;
+		sprintf(text + strlen(text), " cluster %u,%u,%u", x, y, z);
+		if (x < 1 || y < 1 || z < 1 || c->gx % x || c->gy % y || c->gz % z)
 			return 0;
+	} else if (a->id == 2) {
+		want.value.cooperative = 1;
+		sprintf(text + strlen(text), " cooperative");
 	} else if (a->id == 6) {
 		want.value.programmatic_stream_serialization_allowed = 1;
 		sprintf(text + strlen(text), " dependent");
@@ -675,16 +680,16 @@ int cuLaunchKernelEx(const launch_config *config, uintptr_t function, void **par
 {
 	struct object *o = find(FUNCTION, function);
 	char hex[33], attributes[128] = "";
-	int right = config->count > 0 && config->count < 3;
+	int right = config->count > 0 && config->count < 4;
 	launch_config want_config;
-	write_hex(hex, params);
+	write_hex(hex, o, params);
 	for (unsigned i = 0; right && i < config->count; i++)
-		right = as_expected(&config->attributes[i], config->gx, attributes);
+		right = as_expected(&config->attributes[i], config, attributes);
 	ENTER(" %s grid %u,%u,%u block %u,%u,%u shared %u%s params %s%s", o ? o->name : "?", config->gx, config->gy,
 	      config->gz, config->bx, config->by, config->bz, config->shared, attributes, hex, extra ? " extra" : "");
 	memset(&want_config, 0, sizeof want_config);
-	want_config.gx = config->gx, want_config.gy = 1, want_config.gz = 1;
-	want_config.bx = config->bx, want_config.by = 1, want_config.bz = 1;
+	want_config.gx = config->gx, want_config.gy = config->gy, want_config.gz = config->gz;
+	want_config.bx = config->bx, want_config.by = config->by, want_config.bz = config->bz;
 	want_config.shared = config->shared;
 	want_config.stream = config->stream;
 	want_config.attributes = config->attributes;
@@ -829,7 +834,7 @@ static void write_node(char *text, const kernel_node *n)
 {
 	struct object *o = find(FUNCTION, n->function);
 	char hex[33];
-	write_hex(hex, n->params);
+	write_hex(hex, o, n->params);
 	sprintf(text, " %s grid %u,%u,%u block %u,%u,%u shared %u params %s%s", o ? o->name : "?", n->gx, n->gy, n->gz,
 		n->bx, n->by, n->bz, n->shared, hex, n->extra ? " extra" : "");
 }

@@ -14,7 +14,7 @@ const carryFlag = -1
 func (c *compiler) carry() int32 {
 	p, ok := c.preds[carryFlag]
 	if !ok {
-		p = int32(len(c.preds)) + 1
+		p = int32(len(c.preds)) + c.unit.preds[0]
 		c.preds[carryFlag] = p
 	}
 	return p

@@ -3,15 +3,19 @@ package exec
 import (
 	"math/bits"
 	"unsafe"
+
+	"gpurun/cudart"
 )
 
 // block is a resident thread block.
 type block struct {
 	grid     *Grid
-	index    int
+	index    int         // within the grid
+	at       cudart.Dim3 // likewise
 	cluster  *cluster
-	rank     int  // within the cluster
-	started  bool // has had a turn
+	rank     int         // within the cluster
+	atRank   cudart.Dim3 // likewise
+	started  bool        // has had a turn
 	warps    []*warp
 	running  int // warps that have not exited
 	live     int // threads that have not exited
@@ -50,8 +54,10 @@ func zeroed(n int) []byte {
 }
 
 func newBlock(g *Grid, c *cluster, rank int) *block {
-	threads := g.cfg.Threads
-	b := &block{grid: g, index: c.first + rank, cluster: c, rank: rank, running: (threads + 31) / 32, live: threads}
+	b := &block{grid: g, cluster: c, rank: rank, atRank: g.clusterDim.At(rank), running: (g.threads + 31) / 32, live: g.threads}
+	first, size := c.at, g.clusterDim
+	b.at = cudart.Dim3{X: first.X*size.X + b.atRank.X, Y: first.Y*size.Y + b.atRank.Y, Z: first.Z*size.Z + b.atRank.Z}
+	b.index = g.gridDim.Index(b.at)
 	b.view = newView(g.cfg.History, g.cfg.Disorder)
 	b.stores = newStoreBuffer(g, b.view)
 	b.shared = newSpan(sharedWindow+uint64(rank)<<rankShift, zeroed(g.kernel.dynamic+g.cfg.SharedBytes))
@@ -69,7 +75,7 @@ func newWarp(b *block, index int) *warp {
 		grid: g, block: b, index: index, stores: b.stores,
 		warpMemory: g.kernel.takeMemory(),
 		preds:      make([]uint32, g.kernel.preds),
-		live:       uint32(widthMask(min(32, g.cfg.Threads-32*index))),
+		live:       uint32(widthMask(min(32, g.threads-32*index))),
 	}
 	if g.kernel.local > 0 {
 		w.localSize = g.kernel.local

@@ -17,7 +17,8 @@ const (
 // cluster is blocks that run at the same time and reach each other's shared
 // memory. Without clusters every block is one.
 type cluster struct {
-	first  int // the index of the first block
+	number int         // within the grid
+	at     cudart.Dim3 // likewise
 	blocks []*block
 
 	// The barrier of all threads: those that have not exited, those that have
@@ -26,36 +27,12 @@ type cluster struct {
 	phase         uint32
 }
 
-func newCluster(g *Grid, first int) *cluster {
-	n := g.cfg.Cluster
-	c := &cluster{first: first, live: n * g.cfg.Threads}
-	for rank := range n {
+func newCluster(g *Grid, number int) *cluster {
+	c := &cluster{number: number, at: g.clustersDim.At(number), live: g.clusterBlocks * g.threads}
+	for rank := range g.clusterBlocks {
 		c.blocks = append(c.blocks, newBlock(g, c, rank))
 	}
 	return c
-}
-
-// clusterOf is the size of the launch's clusters.
-func (cfg *Config) clusterOf(k *Kernel) int {
-	if cfg.Cluster == 0 {
-		return max(k.Cluster, 1)
-	}
-	return cfg.Cluster
-}
-
-func (cfg *Config) checkCluster(k *Kernel) error {
-	n := cfg.clusterOf(k)
-	switch {
-	case n < 1 || n > cudart.MaxCluster:
-		return fmt.Errorf("a cluster cannot have %d blocks; 1 to %d are possible", n, cudart.MaxCluster)
-	case k.Cluster > 0 && n != k.Cluster:
-		return fmt.Errorf("the kernel demands clusters of %d blocks, not %d", k.Cluster, n)
-	case k.MaxCluster > 0 && n > k.MaxCluster:
-		return fmt.Errorf("the kernel allows clusters of %d blocks at most, not %d", k.MaxCluster, n)
-	case cfg.Blocks%n != 0:
-		return fmt.Errorf("%d blocks do not make whole clusters of %d", cfg.Blocks, n)
-	}
-	return nil
 }
 
 // rankOf is the rank that a shared address names.

@@ -130,7 +130,7 @@ func (b *boxStore) deliver(t *transfer) {
 		}
 		for at := uint64(0); at < uint64(len(data)); at += b.element {
 			v := readPlain(unsafe.Pointer(&data[at]), b.element)
-			t.warp.stores.push(unsafe.Add(tensor, at), b.element, v, t.warp.thread(t.lane), true)
+			t.warp.stores.push(unsafe.Add(tensor, at), b.element, word{v}, t.warp.thread(t.lane), true)
 		}
 	})
 }

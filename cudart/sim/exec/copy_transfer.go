@@ -85,11 +85,13 @@ func (t *transfer) forward(data []byte, p unsafe.Pointer, generic bool) {
 	for i := range data {
 		at := unsafe.Add(p, i)
 		if generic {
-			data[i] = byte(w.forward(uint64(data[i]), at, 1, t.lane, t.acquiredAt))
+			v := w.forward(word{uint64(data[i])}, at, 1, t.lane, t.acquiredAt)
+			data[i] = v.byte(0)
 		} else if key, _ := lineOf(at, 1); w.stores.lines[key] != nil {
-			data[i] = byte(w.stores.forward(uint64(data[i]), at, 1, func(st *pendingStore) bool {
+			v := w.stores.forward(word{uint64(data[i])}, at, 1, func(st *pendingStore) bool {
 				return st.copied && (st.blockVisible || st.thread == int32(w.thread(t.lane)))
-			}))
+			})
+			data[i] = v.byte(0)
 		}
 	}
 }
@@ -98,7 +100,7 @@ func (l *linear) deliver(t *transfer) {
 	for at := uint64(0); at < l.bytes+l.zeroes; at += 4 {
 		v := readPlain(unsafe.Pointer(&l.data[at]), 4)
 		if s := t.warp.stores; s != nil && l.late {
-			s.push(unsafe.Add(l.dst, at), 4, v, t.warp.thread(t.lane), true)
+			s.push(unsafe.Add(l.dst, at), 4, word{v}, t.warp.thread(t.lane), true)
 		} else {
 			writeAtomic(unsafe.Add(l.dst, at), 4, v)
 		}
@@ -118,7 +120,7 @@ func (l *maskedCopy) deliver(t *transfer) {
 		}
 		p, v := unsafe.Add(l.dst, at), uint64(l.data[at])
 		if s := t.warp.stores; s != nil && l.late {
-			s.push(p, 1, v, t.warp.thread(t.lane), true)
+			s.push(p, 1, word{v}, t.warp.thread(t.lane), true)
 		} else {
 			writePlain(p, 1, v)
 		}

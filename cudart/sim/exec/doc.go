@@ -9,6 +9,7 @@
 //	external, heap, printf*          functions of the system: assert, printf, malloc
 //	fault, origin                    errors of kernels, and where in the source they are
 //	table*                           which instructions there are, by section of the PTX ISA
+//	launch, cooperative              the shape of a launch, and what a kernel demands of it
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
 //	affine                           registers kept as base and stride
@@ -45,7 +46,7 @@
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model
 // gives, so that kernels which rely on more are seen to fail; order_storebuffer.go lists what is
-// guaranteed and what goes unnoticed.
+// guaranteed and what goes unnoticed. What of a vector is accessed at once is in mem_whole.go.
 //
 // An asynchronous copy is performed when a thread waits for its group, or before the block's
 // next turn; with disorder, before a later turn. A multiplication by a warpgroup is performed when a
@@ -81,6 +82,8 @@ const (
 	localWindow  = 2 << RegionShift
 	paramWindow  = 3 << RegionShift
 	codeWindow   = 4 << RegionShift // addresses of functions
+
+	workspaceWindow = 5 << RegionShift // of a cooperative grid
 )
 
 // Memory gives the executor access to device memory.

@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim/ptx"
 )
 
@@ -29,8 +30,11 @@ type Fault struct {
 	Kind   FaultKind
 	Module string
 	Kernel string
-	Block  int
-	Thread int
+	Block  int // in the grid
+	Thread int // in the block
+	// The sizes of grid and block, by which Block and Thread have up to three dimensions.
+	GridDim, BlockDim cudart.Dim3
+
 	Line   int    // in the module's PTX
 	Text   string // the instruction
 	Reason string
@@ -48,8 +52,17 @@ func (f *Fault) Error() string {
 	if f.Source != "" {
 		source = " (" + f.Source + ")"
 	}
-	return fmt.Sprintf("%s: %s in %s, block %d, thread %d, at %s:%d%s: %q",
-		f.Kind, f.Reason, in, f.Block, f.Thread, f.Module, f.Line, source, f.Text)
+	return fmt.Sprintf("%s: %s in %s, block %s, thread %s, at %s:%d%s: %q",
+		f.Kind, f.Reason, in, coordinates(f.GridDim, f.Block), coordinates(f.BlockDim, f.Thread), f.Module, f.Line, source, f.Text)
+}
+
+// coordinates is a number, or of more dimensions the coordinates (x,y,z).
+func coordinates(in cudart.Dim3, number int) string {
+	if in.Flat() {
+		return fmt.Sprint(number)
+	}
+	at := in.At(number)
+	return fmt.Sprintf("(%d,%d,%d)", at.X, at.Y, at.Z)
 }
 
 // fault describes what a lane did at the current instruction.
@@ -62,7 +75,7 @@ func (w *warp) faultAt(in *ptx.Inst, kind FaultKind, lane int, format string, ar
 	fn, source := w.grid.kernel.origin(w.current.pc, in)
 	return &Fault{
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
-		Block: w.block.index, Thread: w.thread(lane),
+		Block: w.block.index, Thread: w.thread(lane), GridDim: w.grid.gridDim, BlockDim: w.grid.blockDim,
 		Line: in.Line, Text: in.Source(), Reason: fmt.Sprintf(format, args...),
 		Function: fn, Source: source,
 	}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim/tensorcore"
 )
 
-// Limits of a launch, those of a GPU of compute capability 9.0 or 10.0.
+// Limits of a launch.
 const (
-	MaxThreads     = 1024
+	// MaxSharedBytes is the most shared memory of a block on any GPU, static and dynamic. CUDA's compiler
+	// takes 48 KB of static memory, the driver's (580) what the GPU has.
 	MaxSharedBytes = 227 << 10
 	// MaxResident is how many blocks of a grid run at once. Blocks that wait
 	// for blocks of a higher number than that wait for ever, as on a GPU that
@@ -23,15 +25,19 @@ const (
 
 // Config is what a launch adds to a kernel.
 type Config struct {
-	Blocks, Threads int // one-dimensional
-	Cluster         int // blocks that share their shared memory; 0 for what the kernel demands, or 1
-	SharedBytes     int // dynamic shared memory per block
-	Params          []byte
-	Image           uint64 // device address of the module's variables
-	SMs             int    // what %nsmid says; at least 1
-	Memory          Memory
-	Clock           Clock
-	TensorCores     tensorcore.Model // the arithmetic of mma and wgmma
+	// The shape is as in [cudart.Launch]: Blocks, Threads and Cluster if it has one dimension.
+	Blocks, Threads, Cluster      int
+	GridDim, BlockDim, ClusterDim cudart.Dim3
+
+	Cooperative bool // all blocks are resident at once; see cooperative.go
+	SharedBytes int  // dynamic shared memory per block
+	SharedLimit int  // the most shared memory of a block; 0 for MaxSharedBytes
+	Params      []byte
+	Image       uint64 // device address of the module's variables
+	SMs         int    // what %nsmid says; at least 1
+	Memory      Memory
+	Clock       Clock
+	TensorCores tensorcore.Model // the arithmetic of mma and wgmma
 	// Heap is where malloc allocates; it must not be nil where the kernel UsesHeap.
 	Heap *Heap
 	// Output is where printf writes; nil discards the text.
@@ -41,6 +47,9 @@ type Config struct {
 	// PriorDone, where it is not nil, says whether the grid has completed that
 	// griddepcontrol.wait waits for.
 	PriorDone func() bool
+	// TearVectors makes vector accesses element by element, which is all that PTX promises
+	// (mem_whole.go).
+	TearVectors bool
 	// Disorder, where it is not nil, is the grid's source of random numbers for
 	// memory disorder: blocks and warps take short turns in random order,
 	// stores become visible late, and weak loads see old values. The outcome depends on
@@ -58,9 +67,11 @@ var ErrStopped = errors.New("the kernel was stopped")
 
 // Grid is a launched kernel. It belongs to one goroutine at a time.
 type Grid struct {
-	kernel     *Kernel
-	cfg        Config
+	kernel *Kernel
+	cfg    Config
+	shape
 	params     span
+	workspace  span
 	cache      [64]span          // regions by the low bits of their number
 	multicasts map[uint64]Region // multicast regions by their number
 	// regions are those that were accessed, with disorder.
@@ -68,7 +79,7 @@ type Grid struct {
 
 	gpuScope *GPUScopeStores
 	blocks   []*block
-	next     int // the first block that has not been started
+	next     int // the first cluster that has not been started
 	progress bool
 	now      uint64 // when the turn began
 
@@ -98,53 +109,29 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	if err := cfg.Check(k); err != nil {
 		return nil, fmt.Errorf("launching %s: %w", k.Name, err)
 	}
-	cfg.Cluster = cfg.clusterOf(k)
 	if cfg.History == nil {
 		cfg.History = &History{}
 	}
 	if cfg.GPUScope == nil {
 		cfg.GPUScope = &GPUScopeStores{}
 	}
-	g := &Grid{kernel: k, cfg: cfg, gpuScope: cfg.GPUScope, multicasts: map[uint64]Region{}}
+	g := &Grid{kernel: k, cfg: cfg, shape: cfg.shape(k), gpuScope: cfg.GPUScope, multicasts: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)
 	if r := cfg.Disorder; r != nil {
 		g.endDelay = r.IntN(1 << r.IntN(maxEndDelayLog2))
 	}
+	g.workspace = cfg.workspace()
 	g.startClusters()
 	return g, nil
 }
 
-// Check reports what is wrong with launching k this way.
-func (cfg *Config) Check(k *Kernel) error {
-	most := MaxThreads
-	if k.MaxThreads > 0 {
-		most = min(most, k.MaxThreads)
-	}
-	switch {
-	case cfg.Blocks < 1 || cfg.Blocks > 1<<31-1:
-		return fmt.Errorf("a grid cannot have %d blocks", cfg.Blocks)
-	case cfg.Threads < 1 || cfg.Threads > most:
-		return fmt.Errorf("a block cannot have %d threads; 1 to %d are possible", cfg.Threads, most)
-	case cfg.SharedBytes < 0 || k.dynamic+cfg.SharedBytes > MaxSharedBytes:
-		return fmt.Errorf("a block cannot have %d bytes of shared memory; at most %d", k.dynamic+cfg.SharedBytes, MaxSharedBytes)
-	case len(cfg.Params) != k.ParamBytes:
-		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
-	case cfg.checkCluster(k) != nil:
-		return cfg.checkCluster(k)
-	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
-		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
-	case k.usesHeap && cfg.Heap == nil:
-		return errors.New("the kernel calls malloc, and the configuration names no heap")
-	}
-	return nil
-}
-
 // startClusters makes clusters resident while there is room.
 func (g *Grid) startClusters() {
-	for n := g.cfg.Cluster; len(g.blocks)+n <= MaxResident && g.next < g.cfg.Blocks; g.next += n {
+	for len(g.blocks)+g.clusterBlocks <= MaxResident && g.next < g.clusterCount {
 		g.blocks = append(g.blocks, newCluster(g, g.next).blocks...)
+		g.next++
 		g.progress = true
 	}
 }

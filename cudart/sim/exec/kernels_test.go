@@ -111,10 +111,10 @@ func launchKernel(t testing.TB, p *Program, entry string, cfg Config) *Grid {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Blocks == 0 {
+	if cfg.Blocks == 0 && cfg.GridDim.X == 0 {
 		cfg.Blocks = 1
 	}
-	if cfg.Threads == 0 {
+	if cfg.Threads == 0 && cfg.BlockDim.X == 0 {
 		cfg.Threads = 32
 	}
 	if cfg.Memory == nil {

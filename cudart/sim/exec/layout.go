@@ -25,7 +25,9 @@ func (p *Program) SharedOf(e *ptx.Entry) (bytes int, dynamic bool, err error) {
 
 // layout gives every variable in shared memory its offset, and every unit its frame in local memory.
 func (l *linker) layout() error {
-	var params, shared int64
+	var params int64
+	reserved := l.reservedShared()
+	shared := reserved
 	for _, v := range l.units[0].fn.Params {
 		params = align(params, int64(v.Align)) + v.Size
 	}
@@ -35,7 +37,7 @@ func (l *linker) layout() error {
 		start = max(start, int64(v.Align))
 	}
 	k := l.kernel
-	k.dynamic = int(align(shared, start))
+	k.dynamic, k.reserved = int(align(shared, start)), int(reserved)
 	for _, v := range dynamic {
 		for _, u := range l.units {
 			u.shared[v.Name] = int64(k.dynamic)
@@ -46,10 +48,24 @@ func (l *linker) layout() error {
 		u.frame = frameBytes(u)
 		local = max(local, u.frame)
 	}
-	if params > maxParams || shared > MaxSharedBytes || local > maxLocal {
-		return l.refuse(l.units[0].fn, "%d bytes of parameters, %d of shared and %d of local memory are more than a GPU has", params, shared, local)
+	k.ParamBytes, k.Shared = int(params), int(shared-reserved)
+	return l.checkSizes(params, shared-reserved, local)
+}
+
+// checkSizes refuses what no GPU has room for, as ptxas does.
+func (l *linker) checkSizes(params, shared, local int64) error {
+	for _, size := range []struct {
+		bytes, most int64
+		what        string
+	}{
+		{params, maxParams, "of parameters"},
+		{shared, MaxSharedBytes, "of shared memory"},
+		{local, maxLocal, "of local memory per thread"},
+	} {
+		if size.bytes > size.most {
+			return l.refuse(l.units[0].fn, "the kernel has %d bytes, and %d are possible, %s", size.bytes, size.most, size.what)
+		}
 	}
-	k.ParamBytes, k.Shared = int(params), int(shared)
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (w *warp) issue(m *wgmmaInst) error {
 	p.accumulate = scale != 0
 	uniform := func(slot int32, v uint64) bool { return w.regs[slot] == *broadcast(v) }
 	switch {
-	case w.index|3 >= len(w.block.warps) || w.grid.cfg.Threads%32 != 0:
+	case w.index|3 >= len(w.block.warps) || w.grid.threads%32 != 0:
 		return w.fault(IllegalInstruction, 0, "the block has no four whole warps here, which a warpgroup is")
 	case !uniform(m.bDesc, p.bDesc) || m.a == nil && !uniform(m.aDesc, p.aDesc) || scale != 0 && scale != fullMask:
 		return w.fault(IllegalInstruction, 0, "the lanes give different descriptors or scales")

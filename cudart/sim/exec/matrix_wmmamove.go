@@ -159,7 +159,8 @@ func (w *warp) loadFragment(o *op, m *wmmaMove) error {
 			err := m.eachUnit(w, o, j, lane, func(base uint64, bit int) error {
 				p, err := w.pointer(o, base, lane)
 				if err == nil {
-					out[j][lane] |= w.visibleValue(readPlain(p, o.mem.size), p, o.mem.size, lane, true, false) << bit
+					v := w.visibleValue(readPiece(p, o.mem.size), p, o.mem.size, lane, true, false)
+					out[j][lane] |= v[0] << bit
 				}
 				return err
 			})
@@ -200,7 +201,7 @@ func (w *warp) storeWeakly(p unsafe.Pointer, addr, size, v uint64, lane int) {
 		w.recordOverwrite(p, size, lane)
 	}
 	if w.stores != nil && addr>>RegionShift >= FirstRegion {
-		w.stores.push(p, size, v, w.thread(lane), false)
+		w.stores.push(p, size, word{v}, w.thread(lane), false)
 		return
 	}
 	writePlain(p, size, v)

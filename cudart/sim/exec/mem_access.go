@@ -18,6 +18,7 @@ type access struct {
 	writes bool
 	fixed  bool // a load by .nc, from memory that is read-only while the kernel runs
 	order  order
+	piece  uint64 // bytes that a GPU accesses at once
 	move   movers
 }
 
@@ -69,13 +70,15 @@ func (w *warp) find(addr uint64, lane int) (*span, bool) {
 }
 
 // window returns one of the executor's own regions: shared memory of a block of
-// the cluster, local memory of the thread, or the parameters.
+// the cluster, local memory of the thread, the parameters, or the workspace of a cooperative grid.
 func (w *warp) window(addr uint64, lane int) (*span, bool) {
 	switch addr >> RegionShift {
 	case sharedWindow >> RegionShift:
 		return w.sharedOf(addr)
 	case paramWindow >> RegionShift:
 		return &w.grid.params, true
+	case workspaceWindow >> RegionShift:
+		return &w.grid.workspace, w.grid.workspace.size > 0
 	case localWindow >> RegionShift:
 		n := w.localSize
 		s := newSpan(localWindow, w.local[lane*n:(lane+1)*n])
@@ -142,19 +145,23 @@ func (w *warp) describe(addr uint64, s *span, ok bool) string {
 // moveAll moves the elements of all 32 lanes. ok is false where the lanes are not in one region, or
 // one of them is at fault: the loop over lanes then finds out which.
 func (w *warp) moveAll(o *op) (*span, bool) {
+	move := &o.mem.move
+	if move.all == nil {
+		return nil, false
+	}
 	if w.forms[o.a]&isAffine != 0 {
 		r := w.affines[o.a].plus(affine{base: o.mem.bias})
 		if w.moveLocal(o, r) {
 			return nil, true
 		}
 		if s, ok := w.affineSpan(o, r); ok {
-			o.mem.move.moveAt(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
+			move.strided(w, o, unsafe.Add(s.ptr, r.base-s.base), r.stride)
 			return s, true
 		}
 		w.expandLanes(o.a)
 	}
 	if s := w.uniformSpan(o); s != nil {
-		o.mem.move.all(w, o, s.ptr)
+		move.all(w, o, s.ptr)
 		return s, true
 	}
 	return nil, false

@@ -95,6 +95,11 @@ func (c *compiler) convertAddress(o *op) {
 	o.affine = func(a, _, _ affine) (affine, bool) { return a.plus(affine{base: delta}), true }
 }
 
+// isGlobal reports whether a generic address is one of global memory.
+func isGlobal(addr uint64) bool {
+	return addr>>RegionShift >= FirstRegion || addr>>RegionShift == workspaceWindow>>RegionShift
+}
+
 // isSpace compiles isspacep.space p, a.
 func (c *compiler) isSpace(o *op) {
 	space := c.takeSpace()
@@ -106,7 +111,7 @@ func (c *compiler) isSpace(o *op) {
 		var yes uint32
 		for i, a := range w.regs[o.a] {
 			region := a >> RegionShift
-			in := region == windowOf(space)>>RegionShift && region != 0 || space == ptx.Global && region >= FirstRegion
+			in := region == windowOf(space)>>RegionShift && region != 0 || space == ptx.Global && isGlobal(a)
 			if in && (space != ptx.Shared || w.owns(a)) {
 				yes |= 1 << i
 			}

@@ -10,7 +10,7 @@ import (
 // Memory order. Weak accesses are plain copies. Volatile, relaxed, acquire and
 // release accesses are sequentially consistent atomics on the memory itself,
 // which is stronger than any of them asks for, and which other processes that
-// map the memory see. Of a vector each element is atomic by itself. With disorder
+// map the memory see. What is one access of a vector is in mem_whole.go. With disorder
 // stores come later (order_storebuffer.go), and weak loads see what was (order_history.go).
 
 // cacheHints are modifiers that change performance and nothing else.
@@ -83,7 +83,7 @@ func (c *compiler) load(o *op) {
 		mem.masks[i] = widthMask(c.width(e, t))
 	}
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
-	mem.move = loads(len(elems), mem.size, mem.signed)
+	mem.piece, mem.move = pieceOf(mem), loadsOfPieces(mem)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run = loadStrong
 	}
@@ -112,7 +112,7 @@ func loadWeak(w *warp, o *op, mask uint32) error {
 		}
 	}
 	w.expandOperands(o)
-	return w.loadLanes(o, mask, readPlain)
+	return w.loadLanes(o, mask)
 }
 
 // seesMemory reports whether weak loads are plain copies of what memory holds.
@@ -130,9 +130,13 @@ func (w *warp) loadUniform(o *op) bool {
 	if !ok {
 		return false
 	}
-	p := unsafe.Add(s.ptr, addr-s.base)
-	for k, slot := range o.mem.vector {
-		w.setAffine(slot, affine{base: o.mem.loaded(k, readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size))})
+	p, size := unsafe.Add(s.ptr, addr-s.base), w.pieceBytes(o.mem)
+	for k := 0; k < len(o.mem.vector); {
+		v := readPiece(unsafe.Add(p, uint64(k)*o.mem.size), size)
+		for i := range int(size / o.mem.size) {
+			w.setAffine(o.mem.vector[k], affine{base: o.mem.loaded(k, v.element(i, o.mem.size))})
+			k++
+		}
 	}
 	return true
 }
@@ -153,7 +157,7 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 		return nil
 	}
 	w.expandOperands(o)
-	if err := w.loadLanes(o, mask, readAtomic); err != nil {
+	if err := w.loadLanes(o, mask); err != nil {
 		return err
 	}
 	w.watch.blind = w.watch.blind || !hostOrdersAccesses
@@ -177,7 +181,7 @@ func (w *warp) pollAll(o *op) bool {
 	r := w.affines[o.a].plus(affine{base: o.mem.bias})
 	s, ok := w.affineSpan(o, r)
 	n := int(o.mem.bytes())
-	if !ok || r.stride != 0 && r.stride != uint64(n) {
+	if !ok || r.stride != 0 && (r.stride != uint64(n) || o.mem.move.strided == nil) {
 		return false
 	}
 	from := unsafe.Add(s.ptr, r.base-s.base)
@@ -187,7 +191,7 @@ func (w *warp) pollAll(o *op) bool {
 	seen := w.watch.load(from, n)
 	w.observeBytes(seen, n)
 	if r.stride != 0 {
-		o.mem.move.moveAt(w, o, seen, r.stride)
+		o.mem.move.strided(w, o, seen, r.stride)
 		for _, slot := range o.mem.vector {
 			w.dropAffine(slot)
 		}
@@ -211,9 +215,9 @@ func (w *warp) observe(value uint64) {
 }
 
 // loadLanes loads lane by lane.
-func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size uint64) uint64) error {
+func (w *warp) loadLanes(o *op, mask uint32) error {
 	addresses := w.regs[o.a] // a copy: a destination may be the address
-	stale := !o.mem.order.strong()
+	stale, piece := !o.mem.order.strong(), w.pieceBytes(o.mem)
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.pointer(o, addresses[lane], lane)
@@ -224,10 +228,13 @@ func (w *warp) loadLanes(o *op, mask uint32, read func(p unsafe.Pointer, size ui
 		if !stale && w.stores == nil && hostOrdersAccesses {
 			from = w.watch.load(p, int(o.mem.bytes()))
 		}
-		for k, slot := range o.mem.vector {
-			at := unsafe.Add(p, uint64(k)*o.mem.size)
-			v := w.visibleValue(read(unsafe.Add(from, uint64(k)*o.mem.size), o.mem.size), at, o.mem.size, lane, stale, o.mem.fixed)
-			w.regs[slot][lane] = o.mem.loaded(k, v)
+		for k := 0; k < len(o.mem.vector); {
+			skip := uint64(k) * o.mem.size
+			v := w.visibleValue(readPiece(unsafe.Add(from, skip), piece), unsafe.Add(p, skip), piece, lane, stale, o.mem.fixed)
+			for i := range int(piece / o.mem.size) {
+				w.regs[o.mem.vector[k]][lane] = o.mem.loaded(k, v.element(i, o.mem.size))
+				k++
+			}
 		}
 		if !stale {
 			w.block.view.observe(p) // behind the load

@@ -53,17 +53,18 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 	stale := !o.mem.order.strong()
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
-		at, err := w.memberPointers(o, addresses[lane], lane)
+		members, err := w.memberPointers(o, addresses[lane], lane)
 		if err != nil {
 			return err
 		}
 		for k, slot := range o.mem.vector {
 			words = words[:0]
-			for _, p := range at {
-				word := unsafe.Add(p, uint64(k)*o.mem.size)
-				words = append(words, w.visibleValue(readAtomic(word, o.mem.size), word, o.mem.size, lane, stale, false))
+			for _, p := range members {
+				at := unsafe.Add(p, uint64(k)*o.mem.size)
+				v := w.visibleValue(readPiece(at, o.mem.size), at, o.mem.size, lane, stale, false)
+				words = append(words, v[0])
 				if !stale {
-					w.block.view.observe(word)
+					w.block.view.observe(at)
 				}
 			}
 			v := r.reduce(words, t.Bits, t.Lanes)
@@ -81,11 +82,11 @@ func (w *warp) loadReduce(o *op, mask uint32, r reduction, t ptx.Type) error {
 
 // storeMulticast runs multimem.st: on each member what st does.
 func storeMulticast(w *warp, o *op, mask uint32) error {
-	return w.eachMemberWord(o, mask, func(word unsafe.Pointer, lane int, v uint64) {
+	return w.eachMemberWord(o, mask, func(at unsafe.Pointer, lane int, v uint64) {
 		if w.stores != nil {
-			w.stores.push(word, o.mem.size, v, w.thread(lane), false)
+			w.stores.push(at, o.mem.size, word{v}, w.thread(lane), false)
 		} else {
-			writeAtomic(word, o.mem.size, v)
+			writeAtomic(at, o.mem.size, v)
 		}
 	})
 }

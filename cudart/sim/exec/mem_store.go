@@ -35,7 +35,7 @@ func (c *compiler) store(o *op) {
 	}
 	mem.writes = true
 	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
-	mem.move = stores(len(elems), mem.size)
+	mem.piece, mem.move = pieceOf(mem), storesOfPieces(mem)
 	if order.strong() {
 		o.run = storeStrong
 	}
@@ -47,7 +47,7 @@ func storeWeak(w *warp, o *op, mask uint32) error {
 		return nil
 	}
 	w.expandOperands(o)
-	return w.storeLanes(o, mask, writePlain)
+	return w.storeLanes(o, mask)
 }
 
 // storeAll stores for all lanes at once. ok is false where that is not possible, and nothing is stored.
@@ -67,14 +67,15 @@ func storeStrong(w *warp, o *op, mask uint32) error {
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
 	}
-	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.storeAll(o) {
+	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.accessesWhole(o.mem) && w.storeAll(o) {
 		return nil
 	}
 	w.expandOperands(o)
-	return w.storeLanes(o, mask, writeAtomic)
+	return w.storeLanes(o, mask)
 }
 
-func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size, v uint64)) error {
+func (w *warp) storeLanes(o *op, mask uint32) error {
+	piece := w.pieceBytes(o.mem)
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		p, err := w.writable(o, w.regs[o.a][lane], lane)
@@ -84,15 +85,19 @@ func (w *warp) storeLanes(o *op, mask uint32, write func(p unsafe.Pointer, size,
 		addr := w.regs[o.a][lane] + o.mem.bias
 		w.block.generic.note(w, addr)
 		late, recorded := w.stores != nil && addr>>RegionShift >= FirstRegion, w.recordsOverwrites(addr)
-		for k, slot := range o.mem.vector {
-			at, v := unsafe.Add(p, uint64(k)*o.mem.size), w.regs[slot][lane]
+		for k := 0; k < len(o.mem.vector); {
+			at, v := unsafe.Add(p, uint64(k)*o.mem.size), word{}
+			for i := range int(piece / o.mem.size) {
+				v.setElement(i, o.mem.size, w.regs[o.mem.vector[k]][lane])
+				k++
+			}
 			if recorded {
-				w.recordOverwrite(at, o.mem.size, lane)
+				w.recordOverwrite(at, piece, lane)
 			}
 			if late {
-				w.stores.push(at, o.mem.size, v, w.thread(lane), false)
+				w.stores.push(at, piece, v, w.thread(lane), false)
 			} else {
-				write(at, o.mem.size, v)
+				writePiece(at, piece, v)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ const maxOverwritten = 1024
 // overwritten is what a store to shared memory overwrote.
 type overwritten struct {
 	at           uintptr
-	old          uint64
+	old          word
 	size         uint8
 	thread       int32
 	synchronized bool // a barrier has synchronized the thread with the block since
@@ -28,7 +28,7 @@ func (w *warp) recordOverwrite(at unsafe.Pointer, size uint64, lane int) {
 	if len(b.overwritten) >= maxOverwritten {
 		b.overwritten = append(b.overwritten[:0], b.overwritten[maxOverwritten/2:]...)
 	}
-	b.overwritten = append(b.overwritten, overwritten{at: uintptr(at), old: readPlain(at, size), size: uint8(size), thread: int32(w.thread(lane))})
+	b.overwritten = append(b.overwritten, overwritten{at: uintptr(at), old: readPiece(at, size), size: uint8(size), thread: int32(w.thread(lane))})
 }
 
 // recordsOverwrites reports whether stores to a generic address are recorded.
@@ -71,7 +71,7 @@ func (b *block) staleShared(data []byte, p unsafe.Pointer) {
 		r := &b.overwritten[i]
 		for k := range uintptr(r.size) {
 			if at := r.at + k - uintptr(p); at < uintptr(len(data)) {
-				data[at] = byte(r.old >> (8 * k))
+				data[at] = r.old.byte(k)
 			}
 		}
 	}

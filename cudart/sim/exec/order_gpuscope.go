@@ -51,12 +51,12 @@ func (g *Grid) flushAt(p unsafe.Pointer, size uint64) { g.gpuScope.drainAt(p, si
 // write performs a store in memory.
 func (g *Grid) write(st *pendingStore) {
 	g.recordChange(st.ptr, uint64(st.size), st.writer, st.releasedAt)
-	writeAtomic(st.ptr, uint64(st.size), st.value)
+	writePiece(st.ptr, uint64(st.size), st.value)
 }
 
 // visibleValue is what a lane loads from p, where memory holds value. stale: the load is weak, and may
 // see an old value. fixed: it is by .nc.
-func (w *warp) visibleValue(value uint64, p unsafe.Pointer, size uint64, lane int, stale, fixed bool) uint64 {
+func (w *warp) visibleValue(value word, p unsafe.Pointer, size uint64, lane int, stale, fixed bool) word {
 	v := w.block.view
 	if v == nil {
 		return value
@@ -69,7 +69,7 @@ func (w *warp) visibleValue(value uint64, p unsafe.Pointer, size uint64, lane in
 
 // forward is store-to-load forwarding: it overlays value, which memory holds at p, with the stores that
 // the lane sees at .gpu scope, given that it acquired last at since, and in its block's buffer.
-func (w *warp) forward(value uint64, p unsafe.Pointer, size uint64, lane int, since uint64) uint64 {
+func (w *warp) forward(value word, p unsafe.Pointer, size uint64, lane int, since uint64) word {
 	if d := w.grid.gpuScope; d.count > 0 {
 		self := w.block.view.id
 		value = d.forward(value, p, size, func(st *pendingStore) bool { return st.releasedAt <= since || st.writer == self })

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -92,7 +91,7 @@ type regionHistory struct {
 type change struct {
 	time, writer uint64 // writer is a view's id; 0 is none
 	at           uint64 // offset in the region
-	old          uint64
+	old          word
 	size         uint8
 	before       int // number of the change before it in its chain
 }
@@ -114,7 +113,7 @@ func (p *regionHistory) record(at uint64, ptr unsafe.Pointer, size, writer, mome
 	if n := len(p.changes); p.last >= n && n < maxChanges {
 		p.changes = append(p.changes, make([]change, max(n, 64))...) // the ring is not full and grows
 	}
-	p.changes[p.last%maxChanges] = change{moment, writer, at, readAtomic(ptr, size), uint8(size), *chain}
+	p.changes[p.last%maxChanges] = change{moment, writer, at, readPiece(ptr, size), uint8(size), *chain}
 	*chain = p.last
 }
 
@@ -148,7 +147,7 @@ func (c *change) undo(data []byte, at, reader uint64, final *[lineBytes]bool) {
 		case c.writer == reader:
 			final[(c.at+b)%lineBytes] = true
 		case i < uint64(len(data)) && !final[(c.at+b)%lineBytes]:
-			data[i] = byte(c.old >> (8 * b))
+			data[i] = c.old.byte(uintptr(b))
 		}
 	}
 }
@@ -204,16 +203,14 @@ func (v *view) knownUntil(p unsafe.Pointer, since uint64) uint64 {
 
 // staleValue is what the block's weak loads see at p, where memory holds value. Fixed ones are by
 // .nc.
-func (v *view) staleValue(g *Grid, value uint64, p unsafe.Pointer, size uint64, fixed bool) uint64 {
+func (v *view) staleValue(g *Grid, value word, p unsafe.Pointer, size uint64, fixed bool) word {
 	past, at := g.historyOf(p)
 	since := v.knownUntil(p, v.acquiredAt)
 	if fixed {
 		since = v.beganAt
 	}
-	var bytes [8]byte
-	binary.LittleEndian.PutUint64(bytes[:], value)
-	past.undoSince(bytes[:size], at, since, v.id)
-	return binary.LittleEndian.Uint64(bytes[:])
+	past.undoSince(unsafe.Slice((*byte)(unsafe.Pointer(&value)), size), at, since, v.id)
+	return value
 }
 
 // staleData changes data, which an asynchronous copy has read at p, to what its block could see

@@ -36,7 +36,7 @@ type watch struct {
 // pollList is a list of ranges of memory, and what they held.
 type pollList struct {
 	ranges []polledRange
-	seen   []byte // one range after the other
+	seen   []byte // one range after the other, each at a multiple of wholeBytes
 }
 
 type polledRange struct {
@@ -66,11 +66,14 @@ func (s *watch) load(p unsafe.Pointer, n int) unsafe.Pointer {
 	l := &s.polled
 	l.ranges = append(l.ranges, polledRange{p, n})
 	at := len(l.seen)
-	l.seen = slices.Grow(l.seen, n)[:at+n]
+	l.seen = slices.Grow(l.seen, seenBytes(n))[:at+seenBytes(n)]
 	to := unsafe.Pointer(&l.seen[at])
 	copyWords(to, p, n)
 	return to
 }
+
+// seenBytes is the room for n bytes in a list.
+func seenBytes(n int) int { return (n + wholeBytes - 1) &^ (wholeBytes - 1) }
 
 // changed reports whether a range holds something else now.
 func (l *pollList) changed() bool {
@@ -79,7 +82,7 @@ func (l *pollList) changed() bool {
 		if !bytes.Equal(l.seen[at:at+r.n], unsafe.Slice((*byte)(r.p), r.n)) {
 			return true
 		}
-		at += r.n
+		at += seenBytes(r.n)
 	}
 	return false
 }
@@ -89,13 +92,13 @@ func (l *pollList) within(m *pollList) bool {
 	k, at, atM := 0, 0, 0
 	for _, r := range l.ranges {
 		for k < len(m.ranges) && m.ranges[k] != r {
-			atM += m.ranges[k].n
+			atM += seenBytes(m.ranges[k].n)
 			k++
 		}
 		if k == len(m.ranges) || !bytes.Equal(l.seen[at:at+r.n], m.seen[atM:atM+r.n]) {
 			return false
 		}
-		at, atM, k = at+r.n, atM+r.n, k+1
+		at, atM, k = at+seenBytes(r.n), atM+seenBytes(r.n), k+1
 	}
 	return true
 }
@@ -167,11 +170,17 @@ func (w *warp) observeBytes(p unsafe.Pointer, n int) {
 	w.observe(maphash.Bytes(pollSeed, unsafe.Slice((*byte)(p), n)))
 }
 
-// copyWords copies n bytes, each aligned word of up to 8 bytes at once.
+// copyWords copies n bytes, each aligned word of up to 16 bytes at once.
 func copyWords(to, from unsafe.Pointer, n int) {
-	for ; n >= 8; n -= 8 {
+	for n >= 8 {
+		if n >= wholeBytes && uintptr(from)%wholeBytes == 0 {
+			v := (*word)(to)
+			v[0], v[1] = load16(from)
+			to, from, n = unsafe.Add(to, wholeBytes), unsafe.Add(from, wholeBytes), n-wholeBytes
+			continue
+		}
 		*(*uint64)(to) = *(*uint64)(from)
-		to, from = unsafe.Add(to, 8), unsafe.Add(from, 8)
+		to, from, n = unsafe.Add(to, 8), unsafe.Add(from, 8), n-8
 	}
 	switch n {
 	case 4:

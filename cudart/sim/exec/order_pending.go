@@ -5,10 +5,10 @@ import "unsafe"
 // lineBytes is the size and alignment of a line: no access crosses it.
 const lineBytes = 16
 
-// pendingStore is one element that was stored and has not reached memory.
+// pendingStore is a piece that was stored and has not reached memory.
 type pendingStore struct {
 	ptr          unsafe.Pointer
-	value        uint64
+	value        word
 	writer       uint64 // the id of the block's view
 	releasedAt   uint64 // when it was released at .gpu scope
 	size         uint8
@@ -55,7 +55,7 @@ func (s *pendingStores) add(st pendingStore) {
 }
 
 // forward overlays value, which memory holds at p, with the stores there that match sees.
-func (s *pendingStores) forward(value uint64, p unsafe.Pointer, size uint64, sees func(*pendingStore) bool) uint64 {
+func (s *pendingStores) forward(value word, p unsafe.Pointer, size uint64, sees func(*pendingStore) bool) word {
 	key, bytes := lineOf(p, size)
 	l := s.lines[key]
 	if l == nil {
@@ -66,9 +66,9 @@ func (s *pendingStores) forward(value uint64, p unsafe.Pointer, size uint64, see
 		if st.bytes&bytes == 0 || !sees(st) {
 			continue
 		}
-		for b := range size {
-			if at := uintptr(p) + uintptr(b) - uintptr(st.ptr); at < uintptr(st.size) {
-				value = value&^(0xff<<(8*b)) | st.value>>(8*at)&0xff<<(8*b)
+		for b := range uintptr(size) {
+			if at := uintptr(p) + b - uintptr(st.ptr); at < uintptr(st.size) {
+				value.setByte(b, st.value.byte(at))
 			}
 		}
 	}

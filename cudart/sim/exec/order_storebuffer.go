@@ -7,7 +7,7 @@ import (
 
 // Store buffers. With [Config.Disorder] a grid uses the freedom that the PTX memory model leaves to
 // stores. Each block keeps the weak, relaxed and volatile stores of its threads to global memory in a
-// store buffer, element by element, and lets them reach memory late and in random order; some
+// store buffer, piece by piece (mem_whole.go), and lets them reach memory late and in random order; some
 // blocks are slower than others. The buffer respects
 //
 //   - the order of overlapping stores,
@@ -48,7 +48,7 @@ func newStoreBuffer(g *Grid, v *view) *storeBuffer {
 func (s *storeBuffer) empty() bool { return s == nil || s.count == 0 }
 
 // push buffers a store by a thread, or by its bulk copy where copied is set.
-func (s *storeBuffer) push(p unsafe.Pointer, size, value uint64, thread int, copied bool) {
+func (s *storeBuffer) push(p unsafe.Pointer, size uint64, value word, thread int, copied bool) {
 	if s.count >= maxPending {
 		s.drain(func(*pendingStore) bool { return s.random.IntN(2) == 0 }, s.write)
 	}
@@ -62,7 +62,7 @@ func (s *storeBuffer) write(st *pendingStore) {
 }
 
 // forwardToThread overlays value, which is at p, with the stores of its block that a thread sees.
-func (s *storeBuffer) forwardToThread(value uint64, p unsafe.Pointer, size uint64, thread int) uint64 {
+func (s *storeBuffer) forwardToThread(value word, p unsafe.Pointer, size uint64, thread int) word {
 	if s.empty() {
 		return value
 	}

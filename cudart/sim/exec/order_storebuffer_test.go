@@ -43,16 +43,19 @@ second:
 // memory at its end is not as wanted.
 func disturbed(t *testing.T, p *Program, blocks, threads int, fine func(data []byte) bool) (wrong int) {
 	t.Helper()
+	return disturbedAs(t, p, Config{Blocks: blocks, Threads: threads}, fine)
+}
+
+// disturbedAs is disturbed for a configuration.
+func disturbedAs(t *testing.T, p *Program, cfg Config, fine func(data []byte) bool) (wrong int) {
+	t.Helper()
 	const seeds = 60
 	for seed := range uint64(seeds) {
 		group := &groupMemory{members: 2}
 		base := group.allocate(1024)
 		group.allocate(1024)
-		g := launchKernel(t, p, "run", Config{
-			Blocks: blocks, Threads: threads, Params: words(base, group.address()), Memory: group,
-			Disorder: rand.New(rand.NewPCG(seed, 1)),
-		})
-		if err := finish(t, g); err != nil {
+		cfg.Params, cfg.Memory, cfg.Disorder = words(base, group.address()), group, rand.New(rand.NewPCG(seed, 1))
+		if err := finish(t, launchKernel(t, p, "run", cfg)); err != nil {
 			t.Fatal(err)
 		}
 		if !fine(group.at(base)) {
@@ -222,53 +225,6 @@ func TestBarriersOrderTheBlock(t *testing.T) {
 	})
 	if wrong > 0 {
 		t.Errorf("a neighbour's store was missed after %d seeds", wrong)
-	}
-}
-
-// A packet of 16 bytes with a single flag arrives torn; with a flag in each
-// 64-bit element what has a flag is whole.
-func TestVectorStoresAreTorn(t *testing.T) {
-	const one = `
-	wait:
-		ld.relaxed.sys.global.v4.b32 {%a, %b, %c, %d}, [%data];
-		setp.eq.u32 p, %d, 0;
-		@p bra wait;
-		st.global.v4.b32 [%data+512], {%a, %b, %c, %d};
-	`
-	const two = `
-	wait:
-		ld.relaxed.sys.global.v2.b64 {%x, %y}, [%data];
-		mov.b64 {%a, %b}, %x;
-		mov.b64 {%c, %d}, %y;
-		setp.eq.u32 p, %b, 0;
-		@p bra wait;
-		setp.eq.u32 p, %d, 0;
-		@p bra wait;
-		st.global.v4.b32 [%data+512], {%a, %b, %c, %d};
-	`
-	const pack = "mov.b64 %x, {%a, %d}; mov.b64 %y, {%b, %d};"
-	for _, tt := range []struct {
-		name, store, load string
-		safe              bool
-	}{
-		{"weak", "st.global.v4.b32 [%data], {%a, %b, %c, %d};", one, false},
-		{"relaxed", "st.relaxed.sys.global.v4.b32 [%data], {%a, %b, %c, %d};", one, false},
-		{"volatile", "st.volatile.global.v4.b32 [%data], {%a, %b, %c, %d};", one, false},
-		{"release", "st.release.sys.global.v4.b32 [%data], {%a, %b, %c, %d};", one, false},
-		{"multimem", "multimem.st.relaxed.sys.global.v4.f32 [%mc], {%a, %b, %c, %d};", one, false},
-		{"four flags' worth in two words", pack + "st.global.v4.b32 [%data], {%a, %d, %b, %d};", two, false},
-		{"a flag in each 64-bit element", pack + "st.relaxed.sys.global.v2.b64 [%data], {%x, %y};", two, true},
-		{"a flag in each, volatile", pack + "st.volatile.global.v2.b64 [%data], {%x, %y};", two, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			producer := "mov.u32 %a, 5; mov.u32 %b, 6; mov.u32 %c, 7; mov.u32 %d, 8;" + tt.store
-			wrong := disturbed(t, compileText(t, roles(producer, tt.load)), 2, 1, func(data []byte) bool {
-				return binary.LittleEndian.Uint32(data[512:]) == 5 && binary.LittleEndian.Uint32(data[520:])|1 == 7
-			})
-			if (wrong == 0) != tt.safe {
-				t.Errorf("torn after %d seeds; whole: %v", wrong, tt.safe)
-			}
-		})
 	}
 }
 

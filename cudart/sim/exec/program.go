@@ -20,8 +20,7 @@ type Program struct {
 	// addressed are the functions whose address is taken, by number: those that indirect calls may find.
 	addressed []*ptx.Function
 	loops     bool // ops are loops over lanes, also where there is assembly
-
-	opcodes map[string]instruction
+	opcodes   map[string]instruction
 }
 
 // Kernel is a compiled entry point.
@@ -29,9 +28,7 @@ type Kernel struct {
 	Name       string
 	ParamBytes int
 	Shared     int // bytes of static shared memory
-	MaxThreads int // largest block the kernel allows; 0 if it does not say
-	Cluster    int // blocks of a cluster that it demands; 0 if it does not
-	MaxCluster int // largest cluster that it allows; 0 if it does not say
+	Demands
 
 	module  string
 	program *Program
@@ -45,6 +42,8 @@ type Kernel struct {
 	frame   int     // bytes of local memory that the kernel itself takes, per thread
 	local   int     // and with the functions that it calls
 	dynamic int     // offset of dynamic shared memory
+	// reserved is how much of the static shared memory is CUDA's.
+	reserved int
 
 	copiesShared bool // it has bulk copies from shared memory
 	usesHeap     bool // it calls malloc or free

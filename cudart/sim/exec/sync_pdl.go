@@ -41,7 +41,7 @@ func awaitPrior(w *warp, _ *op, _ uint32) (verdict, error) {
 // griddepcontrol.launch_dependents or exited, so that a grid that depends on
 // this one may begin.
 func (g *Grid) LaunchesDependents() bool {
-	if g.next < g.cfg.Blocks {
+	if g.next < g.clusterCount {
 		return false
 	}
 	for _, b := range g.blocks {

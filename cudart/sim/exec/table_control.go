@@ -9,7 +9,7 @@ func controlInstructions() []instruction {
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
-		{"9.7.12.5", "call", ".uni; direct, and indirect by .callprototype or .calltargets", (*compiler).call},
+		{"9.7.12.5", "call", "functions of the module, direct and indirect; vprintf, malloc, free, __assertfail", (*compiler).call},
 		{"9.7.12.6", "ret", ".uni", (*compiler).end},
 		{"9.7.12.7", "exit", "", (*compiler).end},
 		{"9.7.13.1", "bar", ".sync .arrive .red; {.cta}", (*compiler).barrier},

@@ -148,7 +148,7 @@ func TestAssemblyMovesWhatLoopsMove(t *testing.T) {
 		var fast, slow warp
 		fast.regs, slow.regs = make([]lanes, 4), make([]lanes, 4)
 		vectorLoad(c.n, c.size)(&fast, o, p)
-		loops := loadLoops(c.n, c.size, false)
+		loops := loadLoops(c.size, false)
 		loops.strided(&slow, o, p, step)
 		if !slices.Equal(fast.regs, slow.regs) {
 			t.Errorf("loading %d of %d bytes: %x, want %x", c.n, c.size, fast.regs, slow.regs)
@@ -164,7 +164,7 @@ func TestAssemblyMovesWhatLoopsMove(t *testing.T) {
 		}
 		got, want := zeroed(len(data)), zeroed(len(data))
 		store(&fast, o, unsafe.Pointer(&got[step]))
-		slowStore := storeLoops(c.n, c.size)
+		slowStore := storeLoops(c.size)
 		slowStore.strided(&fast, o, unsafe.Pointer(&want[step]), step)
 		if !slices.Equal(got, want) {
 			t.Errorf("storing %d of %d bytes: %x, want %x", c.n, c.size, got, want)

@@ -7,6 +7,7 @@ import "strings"
 type body struct {
 	*Function
 	check    bool // only the syntax is wanted: no tree is made
+	call     bool // the instruction is a call, whose brackets hold lists
 	scopes   []*scope
 	tables   map[string][]string // .branchtargets lists by label
 	names    map[string]int      // how many variables have a name
@@ -90,40 +91,6 @@ func (p *parser) parseStatement(b *body) error {
 		return p.errorf("variable %q is declared twice", shorten(v.Name))
 	}
 	return p.expect(";")
-}
-
-// parsePerformance reads the tuning directives between parameters and body.
-// Only the sizes of blocks and clusters matter to execution.
-func (p *parser) parsePerformance(e *Entry) error {
-	for strings.HasPrefix(p.tok.text, ".") && p.tok.kind == tokWord {
-		name := p.advance().text
-		product := 1
-		for p.tok.kind == tokNumber {
-			n, err := p.integer()
-			if err != nil {
-				return err
-			}
-			product = int(min(uint64(product)*min(n, 1<<20), 1<<20))
-			p.accept(",")
-		}
-		if p.tok.kind == tokString {
-			p.advance()
-			p.accept(";")
-		}
-		switch name {
-		case ".maxntid", ".reqntid":
-			e.MaxThreads = product
-		case ".reqnctapercluster":
-			e.Cluster = product
-		case ".maxclusterrank":
-			e.MaxCluster = product
-		case ".minnctapersm":
-			e.MinBlocks = product
-		case ".noreturn":
-			e.NoReturn = true
-		}
-	}
-	return nil
 }
 
 // parseRegs parses ".reg .b32 %r<47>, %x;".

@@ -30,6 +30,7 @@ func (p *parser) parseInst(b *body) error {
 		return p.errorf("a function may have at most %d instructions", maxInstructions)
 	}
 	p.stack = p.stack[:0]
+	b.call = strings.HasPrefix(word, "call")
 	for !p.accept(";") {
 		if len(p.stack) > 0 {
 			if err := p.expect(","); err != nil {

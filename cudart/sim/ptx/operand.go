@@ -13,7 +13,7 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 	switch {
 	case p.accept("{"):
 		return p.parseVector(b)
-	case p.accept("("):
+	case b.call && p.accept("("):
 		return p.parseList(b)
 	case p.accept("["):
 		return p.parseAddress(b)
@@ -29,11 +29,15 @@ func (p *parser) parseOperand(b *body) (Operand, error) {
 	case p.tok.kind == tokWord:
 		return p.parseName(b)
 	}
-	negative := p.accept("-")
-	if negative && p.tok.kind == tokWord {
-		return p.negative(b)
+	if p.is("-") {
+		lex, tok := p.lex, p.tok
+		p.advance()
+		if p.tok.kind == tokWord {
+			return p.negative(b)
+		}
+		p.lex, p.tok = lex, tok
 	}
-	return p.magnitude(negative)
+	return p.number()
 }
 
 // maxElements is how long a vector operand may be: an accumulator of wgmma has 128.
@@ -87,7 +91,7 @@ func (p *parser) unstack(b *body, base int) []Operand {
 }
 
 func (p *parser) parseScalar(b *body) (Operand, error) {
-	if p.is("{") || p.is("[") || p.is("(") {
+	if p.is("{") || p.is("[") || b.call && p.is("(") {
 		return Operand{}, p.errorf("operands cannot be nested")
 	}
 	return p.parseOperand(b)
@@ -165,39 +169,37 @@ func (p *parser) parsePair(b *body, first Operand) (Operand, error) {
 	return Operand{Kind: Pair, Elems: []Operand{first, second}}, nil
 }
 
-// offset parses "+8", "-8", "+-8", or nothing.
+// offset parses "+8", "-8", "+-8", "+4*2", or nothing.
 func (p *parser) offset() (int64, error) {
-	sign := int64(1)
-	switch {
-	case p.accept("+"):
-	case p.is("-"):
-	default:
+	if !p.is("+") && !p.is("-") {
 		return 0, nil
 	}
-	if p.accept("-") {
-		sign = -1
-	}
-	n, err := p.integer()
-	return sign * int64(n), err
+	p.accept("+")
+	n, err := p.binary(additive, 0)
+	return int64(n), err
 }
 
-// number parses an immediate with an optional sign.
-func (p *parser) number() (Operand, error) { return p.magnitude(p.accept("-")) }
-
-// magnitude parses what follows the sign.
-func (p *parser) magnitude(negative bool) (Operand, error) {
-	if p.tok.kind != tokNumber {
+// number parses an immediate: a float with an optional sign, or a constant expression.
+func (p *parser) number() (Operand, error) {
+	if p.tok.kind == tokNumber {
+		if op, ok := parseFloat(p.tok.text, false); ok {
+			p.advance()
+			return op, nil
+		}
+	}
+	if p.is("-") {
+		lex, tok := p.lex, p.tok
+		p.advance()
+		if op, ok := parseFloat(p.tok.text, true); ok && p.tok.kind == tokNumber {
+			p.advance()
+			return op, nil
+		}
+		p.lex, p.tok = lex, tok
+	}
+	if p.tok.kind != tokNumber && !p.is("-") && !p.is("~") && !p.is("(") {
 		return Operand{}, p.errorf("want an operand, found %s", p.found())
 	}
-	text := p.tok.text
-	if op, ok := parseFloat(text, negative); ok {
-		p.advance()
-		return op, nil
-	}
-	n, err := p.integer()
-	if negative {
-		n = -n
-	}
+	n, err := p.constant()
 	return Operand{Kind: Immediate, Bits: n}, err
 }
 

@@ -54,7 +54,7 @@ comment */
 .extern .shared .align 16 .b8 dynamic[];
 .global .u64 addresses[3] = {bytes, generic(bytes)+8, helper};
 .global .b8 parts[3] = {0xff(helper), 0xff00(generic(bytes)+4)};
-.global .u16 grown[] = {1, 2};
+.global .u16 grown[] = {1, 4/2};
 .global .v2 .u32 pair;
 .global .s32 matrix[2][3] = {{1, -1}, {2}};
 .global .texref picture;
@@ -172,6 +172,11 @@ func TestOperands(t *testing.T) {
 			{Kind: Pair, Elems: []Operand{reg(2), reg(0)}},
 			{Kind: Register, Reg: 1, Negate: true},
 		},
+		"op 4*(2+1)-1, ~0, -(3<<2), 0xf0>>4|1, 7 % 4, [a+4*2-1], [%rd1+8+8];": {
+			imm(11), imm(-1), imm(-12), imm(15), imm(3),
+			{Kind: Address, Elems: []Operand{{Kind: Symbol, Name: "a"}}, Offset: 7},
+			{Kind: Address, Elems: []Operand{reg(2)}, Offset: 16},
+		},
 		"op %tid.x, a+12, WARP_SZ;": {{Kind: Special, Name: "%tid.x"}, {Kind: Symbol, Name: "a", Offset: 12}, imm(32)},
 	} {
 		got := parseBody(t, text).Body[0].Args
@@ -252,6 +257,9 @@ func TestErrors(t *testing.T) {
 		header + ".section .debug { ":                   "not closed",
 		in("mov.b32 %r1"):                               `want ","`,
 		in("mov.b32 %r1, ;"):                            "want an operand",
+		in("mov.b32 %r1, 1/0;"):                         "divided by 0",
+		in("mov.b32 %r1, " + strings.Repeat("(", 100)):  "nested deeper",
+		in("mov.b32 %r1, 1+;"):                          "want a number",
 		in("mov.b32 %r1, 08;"):                          "not a number",
 		in("mov.b32 {%r1, {%r2}}, 1;"):                  "cannot be nested",
 		in("mov.b32 [%r1;"):                             `want "]"`,

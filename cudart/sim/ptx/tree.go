@@ -35,10 +35,14 @@ type mark struct{ pos, line int }
 // Entry is a kernel.
 type Entry struct {
 	Function
-	MaxThreads int // the largest block that .maxntid or .reqntid allows; 0 if none is given
-	Cluster    int // blocks of a cluster that .reqnctapercluster demands; 0 if it does not
+	MaxThreads int // the largest block that .maxntid allows; 0 if none is given
 	MaxCluster int // the largest cluster that .maxclusterrank allows; 0 if none is given
 	MinBlocks  int // what .minnctapersm asks for: blocks that a multiprocessor holds at once; 0 if none is given
+	// Block and Cluster are what .reqntid and .reqnctapercluster demand, in x, y and z; zeros if not given.
+	Block, Cluster  [3]int
+	ExplicitCluster bool // .explicitcluster: a launch must give the size of clusters
+	// BlocksAreClusters: .blocksareclusters, by which a launch's grid counts clusters.
+	BlocksAreClusters bool
 }
 
 // Signature is what a call through a register may find: a .callprototype, or the functions of a

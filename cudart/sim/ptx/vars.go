@@ -168,7 +168,7 @@ func (p *parser) parseBounds(elem int64) (int64, error) {
 			size = 0
 			continue
 		}
-		n, err := p.integer()
+		n, err := p.constant()
 		if err != nil {
 			return 0, err
 		}
