@@ -26,6 +26,7 @@ var families = []family{
 	{"reduce", reduceKernels},
 	{"science", scienceKernels},
 	{"bits", bitsKernels},
+	{"grid", gridKernels},
 	{"matmul", matmulKernels},
 	{"calls", callsKernels},
 	{"cluster_sm90", clusterKernels},
