@@ -10,6 +10,7 @@ import (
 func clusterKernels(r *rand.Rand) []kernel {
 	const steps = 7
 	line, w := floats(r, 512), words(r, 3000)
+	rows, x := floats(r, 7*256), floats(r, 256)
 	bins := make([]uint32, 1024)
 	for _, x := range w {
 		bins[x%1024]++
@@ -21,6 +22,9 @@ func clusterKernels(r *rand.Rand) []kernel {
 		{"histogram_cluster", cudart.Launch{Blocks: 8, Threads: 256, Cluster: 4}, []arg{
 			in(w), inout(make([]uint32, 1024), bins), value(uint32(len(w))),
 		}},
+		{"dot_bulk", cudart.Launch{Blocks: 1, Threads: 256}, []arg{in(rows), in(x), out(fill(7, func(i int) float32 {
+			return blockSum(fill(256, func(k int) float32 { return rows[256*i+k] * x[k] }))
+		})), value(uint32(7))}},
 	}
 }
 

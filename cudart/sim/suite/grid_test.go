@@ -17,14 +17,16 @@ func gridKernels(r *rand.Rand) []kernel {
 	rowsDone := convolve(square, n)
 	return []kernel{
 		{
-			"transpose", cudart.Launch{GridDim: cudart.Dim3{X: 4, Y: 3}, BlockDim: cudart.Dim3{X: 16, Y: 16}},
+			"transpose",
+			cudart.Launch{GridDim: cudart.Dim3{X: 4, Y: 3}, BlockDim: cudart.Dim3{X: 16, Y: 16}},
 			[]arg{in(wide), out(transposed(wide, 50)), value(uint32(50)), value(uint32(35))},
 		},
 		{"jacobi", plane, []arg{in(square), out(jacobi(square, n)), size}},
 		{"convolve", lines, []arg{in(square), out(rowsDone), size, one, size}},
 		{"convolve", lines, []arg{in(rowsDone), out(transposed(convolve(transposed(rowsDone, n), n), n)), size, size, one}},
 		{
-			"volume_filter", cudart.Launch{GridDim: cudart.Dim3{X: 2, Y: 3, Z: 4}, BlockDim: cudart.Dim3{X: 8, Y: 4, Z: 2}},
+			"volume_filter",
+			cudart.Launch{GridDim: cudart.Dim3{X: 2, Y: 3, Z: 4}, BlockDim: cudart.Dim3{X: 8, Y: 4, Z: 2}},
 			[]arg{in(voxels), out(volumeFilter(voxels, 13, 9, 7)), structure([3]uint32{13, 9, 7}, 4)},
 		},
 		gridScan(sums),
@@ -34,7 +36,8 @@ func gridKernels(r *rand.Rand) []kernel {
 // gridScan has 9 doublings: the sums are in the second buffer, and those of the 8th in the first.
 func gridScan(x []uint32) kernel {
 	return kernel{
-		"scan_grid", cudart.Launch{Blocks: len(x) / 64, Threads: 64, Cooperative: true},
+		"scan_grid",
+		cudart.Launch{Blocks: len(x) / 64, Threads: 64, Cooperative: true},
 		[]arg{
 			inout(x, doubled(x, 8)), out(doubled(x, 9)), inout([]uint32{0}, []uint32{uint32(9 * len(x) / 64)}),
 			value(uint32(len(x))),

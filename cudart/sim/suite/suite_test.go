@@ -29,6 +29,7 @@ var families = []family{
 	{"grid", gridKernels},
 	{"matmul", matmulKernels},
 	{"calls", callsKernels},
+	{"concurrent", concurrentKernels},
 	{"cluster_sm90", clusterKernels},
 	{"approximate", approximateKernels},
 }

@@ -47,3 +47,43 @@ KERNEL histogram_cluster(const u32* in, u32* counts, u32 n) {
   cluster_sync();
   atomic_add(&counts[cluster_rank() * 256 + threadIdx.x], bins[threadIdx.x]);
 }
+
+// Dot products of rows that bulk copies bring into shared memory, two stages ahead; an mbarrier for each stage counts
+// the bytes.
+INLINE u32 shared_address(const void* p) { return (u32)(u64)(const __attribute__((address_space(3))) void*)p; }
+
+KERNEL dot_bulk(const float* rows, const float* x, float* out, u32 count) {
+  __shared__ __attribute__((aligned(128))) float stage[2][256];
+  __shared__ u64 full[2];
+  __shared__ float sums[8];
+  u32 t = threadIdx.x;
+  auto fetch = [&](u32 row) {
+    u32 to = shared_address(stage[row & 1]), barrier = shared_address(&full[row & 1]);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" ::"r"(barrier) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 1024, [%2];"
+                 ::"r"(to), "l"(rows + 256 * row), "r"(barrier) : "memory");
+  };
+  if (t == 0) {
+    for (u32 k = 0; k < 2; k++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&full[k])) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    fetch(0);
+    fetch(1);
+  }
+  __syncthreads();
+  for (u32 row = 0; row < count; row++) {
+    u32 done = 0;
+    while (!done)
+      asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+                   : "=r"(done) : "r"(shared_address(&full[row & 1])), "r"(row / 2 & 1) : "memory");
+    float sum = stage[row & 1][t] * x[t];
+    for (u32 d = 16; d > 0; d /= 2) sum += shuffle_xor(sum, d);
+    if (t % 32 == 0) sums[t / 32] = sum;
+    __syncthreads();
+    if (t == 0) {
+      for (u32 w = 1; w < 8; w++) sum += sums[w];
+      out[row] = sum;
+      if (row + 2 < count) fetch(row + 2);
+    }
+    __syncthreads();
+  }
+}
