@@ -37,13 +37,17 @@ func TestLaunchCheck(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]Launch{
-		"cannot have 1x1025 threads; 1 to 1024 in x, 1024 in y and 64 in z are possible, 1024 in all": {Blocks: 1, BlockDim: Dim3{1, 1025, 1}},
+		"cannot have 1x1025 threads; 1 to 1024 in x, 1024 in y and 64 in z are possible, 1024 in all": {
+			Blocks: 1, BlockDim: Dim3{1, 1025, 1},
+		},
 		"cannot have 1x1x65 threads":   {Blocks: 1, BlockDim: Dim3{1, 1, 65}},
 		"cannot have 33x32 threads":    {Blocks: 1, BlockDim: Dim3{33, 32, 1}},
 		"cannot have 0 threads":        {Blocks: 1},
 		"cannot have 0 blocks":         {Threads: 1},
 		"cannot have 2147483648 block": {Blocks: 1 << 31, Threads: 1},
-		"cannot have 1x65536 blocks; 1 to 2147483647 in x, 65535 in y and 65535 in z are possible": {GridDim: Dim3{1, 65536, 1}, Threads: 1},
+		"cannot have 1x65536 blocks; 1 to 2147483647 in x, 65535 in y and 65535 in z are possible": {
+			GridDim: Dim3{1, 65536, 1}, Threads: 1,
+		},
 		"cannot have 1x1x65536 blocks":                 {GridDim: Dim3{1, 1, 65536}, Threads: 1},
 		"cannot have 1x-1 blocks":                      {GridDim: Dim3{1, -1, 1}, Threads: 1},
 		"cluster cannot have 0x2 bloc":                 {Blocks: 4, Threads: 1, ClusterDim: Dim3{0, 2, 1}},

@@ -24,7 +24,8 @@ var (
 func (l *Launch) Check(on Info) error {
 	cluster := l.ClusterBlocks()
 	if cluster.Count() > 1 && on.Major < 9 {
-		return fmt.Errorf("clusters need compute capability 9.0, and %s has %d.%d; launch without them: %w", on.Name, on.Major, on.Minor, ErrNotSupported)
+		return fmt.Errorf("clusters need compute capability 9.0, and %s has %d.%d; launch without them: %w", on.Name,
+			on.Major, on.Minor, ErrNotSupported)
 	}
 	if err := l.CheckShape(); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrInvalidValue)
@@ -51,7 +52,8 @@ func (l *Launch) CheckShape() error {
 		return fmt.Errorf("a block cannot have %d bytes of dynamic shared memory", l.SharedBytes)
 	}
 	grid, block, cluster := l.Grid(), l.Block(), l.ClusterBlocks()
-	err := errors.Join(grid.within("a grid", "blocks", maxGrid, 0), block.within("a block", "threads", maxBlock, MaxThreads))
+	err := errors.Join(grid.within("a grid", "blocks", maxGrid, 0),
+		block.within("a block", "threads", maxBlock, MaxThreads))
 	if err != nil || cluster == (Dim3{}) {
 		return err
 	}
@@ -71,12 +73,14 @@ func (d Dim3) checkCluster(grid Dim3) error {
 
 // within says how d exceeds a limit in each dimension, or in all where that is not 0.
 func (d Dim3) within(what, unit string, most Dim3, all int64) error {
-	if d.X >= 1 && d.Y >= 1 && d.Z >= 1 && d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z && (all == 0 || d.Count() <= all) {
+	if d.X >= 1 && d.Y >= 1 && d.Z >= 1 && d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z &&
+		(all == 0 || d.Count() <= all) {
 		return nil
 	}
 	total := ""
 	if all != 0 {
 		total = fmt.Sprintf(", %d in all", all)
 	}
-	return fmt.Errorf("%s cannot have %v %s; 1 to %d in x, %d in y and %d in z are possible%s", what, d, unit, most.X, most.Y, most.Z, total)
+	return fmt.Errorf("%s cannot have %v %s; 1 to %d in x, %d in y and %d in z are possible%s", what, d, unit, most.X,
+		most.Y, most.Z, total)
 }

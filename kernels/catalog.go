@@ -1,6 +1,6 @@
-// Package kernels is the catalog of what gpurun can run: every collective with its algorithms. Lists of the command line,
-// tests, and the build of the PTX read it. Each collective has a package below this one; package matmul holds products of
-// matrices, package device the CUDA headers, and package ptx the compiled kernels.
+// Package kernels is the catalog of what gpurun can run: every collective with its algorithms. Lists of the command
+// line, tests, and the build of the PTX read it. Each collective has a package below this one; package matmul holds
+// products of matrices, package device the CUDA headers, and package ptx the compiled kernels.
 package kernels
 
 import (
@@ -41,8 +41,8 @@ func Find(word string) (*collective.Collective, bool) {
 	return nil, false
 }
 
-// Modules lists the modules of all algorithms, of products of matrices, and of the probes, each once. Algorithms by foreign
-// libraries have none.
+// Modules lists the modules of all algorithms, of products of matrices, and of the probes, each once. Algorithms by
+// foreign libraries have none.
 func Modules() []collective.Module {
 	modules := append(matmul.Modules(), probe.Kernels()[0].Module)
 	seen := map[string]bool{}

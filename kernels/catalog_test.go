@@ -69,7 +69,10 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 // everything is what there must be: for each collective its algorithms. Those
 // that reduce do so for all types and operations, but for multimem and mailboxes.
 var everything = map[string][]string{
-	"allreduce":     {"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine", "multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem"},
+	"allreduce": {
+		"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine",
+		"multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem",
+	},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
@@ -187,7 +190,8 @@ func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op co
 		for _, world := range []int{1, 2, 3, 4, 8, collective.MaxRanks} {
 			k, ok := a.Find(d, op, collective.NoEpilogue, world, sm)
 			if !ok || !slices.Contains(entriesOf(t, k.Module.Name), k.Entry) {
-				t.Errorf("%s %s, %s of %s, %d ranks, compute capability %d: no entry point %q", a.Collective, a.Name, op, d.Name, world, sm, k.Entry)
+				t.Errorf("%s %s, %s of %s, %d ranks, compute capability %d: no entry point %q", a.Collective, a.Name, op, d.Name,
+					world, sm, k.Entry)
 			}
 		}
 	}

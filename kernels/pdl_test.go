@@ -8,10 +8,11 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// Instructions that an entry point must not have before griddepcontrol.wait: accesses of memory that other kernels see, by
-// their state space or by none, which means any; and branches and returns that may skip the wait.
+// Instructions that an entry point must not have before griddepcontrol.wait: accesses of memory that other kernels
+// see, by their state space or by none, which means any; and branches and returns that may skip the wait.
 var (
-	access    = regexp.MustCompile(`(?m)^\s*(@!?%p\d+\s+)?((ld|ldu|st|atom|red|multimem)\.\S+|cp\.\S+|wgmma\.\S+|fence\.(acq_rel|sc)\S*|membar\S*).*$`)
+	access = regexp.MustCompile(`(?m)^\s*(@!?%p\d+\s+)?((ld|ldu|st|atom|red|multimem)\.\S+|` +
+		`cp\.\S+|wgmma\.\S+|fence\.(acq_rel|sc)\S*|membar\S*).*$`)
 	ownMemory = regexp.MustCompile(`\b(ld|st|atom|red)\.(\S+\.)?(param|shared|local|const)\b`)
 	leaves    = regexp.MustCompile(`(?m)^\s*(@!?%p\d+\s+)?(ret|exit|call\S*|brx\S*)\b.*$`)
 	branch    = regexp.MustCompile(`\bbra(?:\.uni)?\s+(\S+);`)
@@ -39,8 +40,8 @@ func prematureAccess(entry string) string {
 	return ""
 }
 
-// With programmatic dependent launch (PDL) a kernel may start before the previous one of its stream has ended. Every entry
-// point waits for that one before it touches memory.
+// With programmatic dependent launch (PDL) a kernel may start before the previous one of its stream has ended. Every
+// entry point waits for that one before it touches memory.
 func TestEntriesWaitForThePreviousKernel(t *testing.T) {
 	entries := 0
 	for _, m := range Modules() {
@@ -71,12 +72,13 @@ func TestPrematureAccess(t *testing.T) {
 		"@%p1 bra $L0;\nprefetch.global.L2 [%d1];\n$L0:":                                   "",
 		"x\nld.global.b32 %r1,[%d1];":                                                      "ld.global.b32 %r1,[%d1];",
 		"x\n\t@%p1 st.v4.b32 [%d1],{0,0,0,0};":                                             "st.v4.b32 [%d1],{0,0,0,0};",
-		"x\nld.relaxed.gpu.global.u32 %r1,[%d1];":                                          "ld.relaxed.gpu.global.u32 %r1,[%d1];",
-		"x\nred.add.u32 [%d1],1;":                                                          "red.add.u32 [%d1],1;",
-		"x\nfence.acq_rel.sys;":                                                            "fence.acq_rel.sys;",
-		"x\n@%p1 ret;":                                                                     "ret;",
-		"x\n@%p1 bra $L7;":                                                                 "bra $L7;",
-		"x\ncp.async.cg.shared.global [%r1],[%d1],16;":                                     "cp.async.cg.shared.global [%r1],[%d1],16;",
+		"x\nld.relaxed.gpu.global.u32 %r1,[%d1];": "ld.relaxed.gpu.global.u32 " +
+			"%r1,[%d1];",
+		"x\nred.add.u32 [%d1],1;":                      "red.add.u32 [%d1],1;",
+		"x\nfence.acq_rel.sys;":                        "fence.acq_rel.sys;",
+		"x\n@%p1 ret;":                                 "ret;",
+		"x\n@%p1 bra $L7;":                             "bra $L7;",
+		"x\ncp.async.cg.shared.global [%r1],[%d1],16;": "cp.async.cg.shared.global [%r1],[%d1],16;",
 	} {
 		got := prematureAccess(before + wait)
 		if (want == "") != (got == "") || !strings.Contains(got, want) {

@@ -22,7 +22,8 @@ func TestBadClientsDisturbNobody(t *testing.T) {
 			srv := serve(t, rendezvous.ServerConfig{WorldSize: 1, Listen: "127.0.0.1:0", Token: "secret", TLS: tls})
 			members := joinAll(t, srv.Target(), 1, rendezvous.Options{Token: "secret", TLS: tls})
 			badclienttest.Connect(t, srv.Target())
-			badclienttest.Say(t, srv.Target(), "store", "\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v")
+			badclienttest.Say(t, srv.Target(), "store",
+				"\x00\xce\xf7\x85\x3c\x01\x01\x00\x00\x00\x00\x00\x00\x00k\x01\x00\x00\x00\x00\x00\x00\x00v")
 			if err := members[0].Barrier(testContext(t), "after"); err != nil {
 				t.Error(err)
 			}

@@ -55,7 +55,9 @@ func (s *Store) Add(ctx context.Context, key string, delta int64) (int64, error)
 // CompareAndSet stores desired when the key's value is expected, or, with
 // expected nil, when the key does not exist. It returns the value that the
 // key has afterwards, nil for none, and whether desired was stored.
-func (s *Store) CompareAndSet(ctx context.Context, key string, expected, desired []byte) (current []byte, swapped bool, err error) {
+func (s *Store) CompareAndSet(ctx context.Context, key string, expected,
+	desired []byte,
+) (current []byte, swapped bool, err error) {
 	var response *pb.CompareAndSetResponse
 	err = s.group.call(ctx, func(ctx context.Context, _ int64) (err error) {
 		response, err = s.api.CompareAndSet(ctx, &pb.CompareAndSetRequest{Key: key, Expected: expected, Desired: desired})

@@ -86,7 +86,8 @@ func TestGroup(t *testing.T) {
 
 	for rank, g := range groups {
 		if g.Rank() != rank || g.WorldSize() != n || g.Generation() != 7 {
-			t.Errorf("rank, world size, generation = %d, %d, %d, want %d, %d, 7", g.Rank(), g.WorldSize(), g.Generation(), rank, n)
+			t.Errorf("rank, world size, generation = %d, %d, %d, want %d, %d, 7", g.Rank(), g.WorldSize(), g.Generation(), rank,
+				n)
 		}
 		want := []rendezvous.Member{member(0, n), member(1, n), member(2, n), member(3, n)}
 		if diff := cmp.Diff(want, g.Members()); diff != "" {

@@ -102,7 +102,8 @@ func describe(err error) (codes.Code, protoadapt.MessageV1) {
 		return codes.Aborted, protoadapt.MessageV1Of(&pb.JobAborted{Reason: aborted.Reason})
 	}
 	if missing := new(MissingKeys); errors.As(err, &missing) {
-		return codes.DeadlineExceeded, protoadapt.MessageV1Of(&pb.MissingKeys{Keys: missing.Keys, Count: int64(missing.Count)})
+		return codes.DeadlineExceeded,
+			protoadapt.MessageV1Of(&pb.MissingKeys{Keys: missing.Keys, Count: int64(missing.Count)})
 	}
 	for _, r := range refusals() {
 		if errors.Is(err, r.err) {

@@ -46,7 +46,9 @@ func (s *storeService) Add(ctx context.Context, r *pb.AddRequest) (*pb.AddRespon
 	return &pb.AddResponse{Value: value}, toStatus(err)
 }
 
-func (s *storeService) CompareAndSet(ctx context.Context, r *pb.CompareAndSetRequest) (*pb.CompareAndSetResponse, error) {
+func (s *storeService) CompareAndSet(ctx context.Context,
+	r *pb.CompareAndSetRequest,
+) (*pb.CompareAndSetResponse, error) {
 	if _, err := s.coordinator.caller(ctx); err != nil {
 		return nil, toStatus(err)
 	}

@@ -18,7 +18,8 @@ func TestGroupOverTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, Listen: "127.0.0.1:0", Token: token, TLS: both})
 			err := joinError(t, srv.Target(), member(0, 2), rendezvous.Options{Token: token})
-			if !errors.Is(err, transport.ErrTLS) || !strings.Contains(err.Error(), ": no TLS connection: the server at ") || strings.Contains(err.Error(), "no answer") {
+			if !errors.Is(err, transport.ErrTLS) || !strings.Contains(err.Error(), ": no TLS connection: the server at ") ||
+				strings.Contains(err.Error(), "no answer") {
 				t.Errorf("without a certificate: %v", err)
 			}
 			if token != "" {
@@ -37,7 +38,9 @@ func TestGroupOverTLS(t *testing.T) {
 }
 
 func TestListeningBeyondLoopbackWithTLS(t *testing.T) {
-	srv, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: 1, Listen: "0.0.0.0:0", TLS: certtest.New(t).Load(nil)})
+	srv, err := rendezvous.Serve(rendezvous.ServerConfig{
+		WorldSize: 1, Listen: "0.0.0.0:0", TLS: certtest.New(t).Load(nil),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,9 @@ func FuzzExchange(f *testing.F) {
 		f,
 		&pb.ExchangeRequest{Operation: pb.Operation_OPERATION_BARRIER, Name: "ready", TimeoutMs: 1000},
 		&pb.ExchangeRequest{Operation: pb.Operation_OPERATION_ALL_GATHER, Name: "uid", Data: []byte("x"), TimeoutMs: 1},
-		&pb.ExchangeRequest{Operation: pb.Operation_OPERATION_BROADCAST, Name: "uid", Root: 1, Sequence: 1 << 63, TimeoutMs: 1 << 62},
+		&pb.ExchangeRequest{
+			Operation: pb.Operation_OPERATION_BROADCAST, Name: "uid", Root: 1, Sequence: 1 << 63, TimeoutMs: 1 << 62,
+		},
 		&pb.ExchangeRequest{Operation: 77, Name: "uid", Root: -1, TimeoutMs: -1},
 	)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -125,7 +127,8 @@ func FuzzExchange(f *testing.F) {
 		}
 		m := fuzzState(t)
 		effects := m.Arrive(0, 0, 0, arrivalFromProto(request))
-		effects = append(effects, m.Arrive(0, 1, 1, membership.Arrival{Op: membership.Barrier, Name: "ready", Timeout: time.Second})...)
+		effects = append(effects, m.Arrive(0, 1, 1,
+			membership.Arrival{Op: membership.Barrier, Name: "ready", Timeout: time.Second})...)
 		for range 3 {
 			if next, ok := m.Next(); ok {
 				effects = append(effects, m.Tick(next)...)

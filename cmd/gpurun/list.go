@@ -19,7 +19,8 @@ func newListCommand(a *program.Invocation) *cobra.Command {
 		Short: "List collectives and products with their algorithms, and which of these run on this machine",
 		Args:  noArguments,
 	}
-	arch := cmd.Flags().String("sim-arch", settings.DefaultSimArch, "compute capability of the simulator's devices, `8.0|8.6|8.9|9.0|10.0`")
+	arch := cmd.Flags().String("sim-arch", settings.DefaultSimArch,
+		"compute capability of the simulator's devices, `8.0|8.6|8.9|9.0|10.0`")
 	output := cmd.Flags().String("output", "", "`format` of the list: table or json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := noLauncherFlags(cmd); err != nil {

@@ -195,7 +195,8 @@ func TestGPULargeSharedMemory(t *testing.T) {
 		t.Error(err)
 	}
 	shape.SharedBytes = 1 << 20
-	wantCode(t, g.stream.Launch(g.add, shape, make([]byte, 24)), cudart.ErrInvalidValue, "1048576 bytes of dynamic shared memory per block, of which")
+	wantCode(t, g.stream.Launch(g.add, shape, make([]byte, 24)), cudart.ErrInvalidValue,
+		"1048576 bytes of dynamic shared memory per block, of which")
 	g.synchronize()
 }
 

@@ -133,6 +133,7 @@ func (k *kernel) raiseShared(bytes int) error {
 	if a.call(a.deviceGetAttribute, uintptr(unsafe.Pointer(&most)), attrMaxShared, uintptr(k.dev.handle)) != nil {
 		return fmt.Errorf("asking for %d bytes of shared memory per block: %w", bytes, err)
 	}
-	return fmt.Errorf("asking for %d bytes of dynamic shared memory per block, of which %d are possible beside %d of static memory: %w",
+	return fmt.Errorf("asking for %d bytes of dynamic shared memory per block, "+
+		"of which %d are possible beside %d of static memory: %w",
 		bytes, int(most)-k.static, k.static, err)
 }

@@ -124,7 +124,8 @@ func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 		size uint64
 		text = dl.Bytes(name)
 	)
-	err := a.call(a.moduleGetGlobal, uintptr(unsafe.Pointer(&ptr)), uintptr(unsafe.Pointer(&size)), m.handle, uintptr(unsafe.Pointer(&text[0])))
+	err := a.call(a.moduleGetGlobal, uintptr(unsafe.Pointer(&ptr)), uintptr(unsafe.Pointer(&size)), m.handle,
+		uintptr(unsafe.Pointer(&text[0])))
 	if err != nil {
 		return 0, 0, fmt.Errorf("finding variable %s in module %s: %w", name, m.name, err)
 	}
@@ -142,7 +143,8 @@ func (k *kernel) findParams() error {
 	}
 	for {
 		var offset, size uint64
-		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)), uintptr(unsafe.Pointer(&size)))
+		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)),
+			uintptr(unsafe.Pointer(&size)))
 		switch {
 		case errors.Is(err, cudart.ErrInvalidValue): // an index beyond the last parameter
 			return nil

@@ -31,7 +31,8 @@ func TestArch(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		_, err := d.LoadModule("bad", []byte(strings.Replace(text, "TARGET", want.refuses, 1)))
-		if !isResult(err, cudart.ErrNoBinaryForGPU) || !strings.Contains(err.Error(), "--sim-arch can be 8.0, 8.6, 8.9, 9.0, 10.0") {
+		if !isResult(err, cudart.ErrNoBinaryForGPU) ||
+			!strings.Contains(err.Error(), "--sim-arch can be 8.0, 8.6, 8.9, 9.0, 10.0") {
 			t.Errorf("%s: %s gives %v", name, want.refuses, err)
 		}
 	}

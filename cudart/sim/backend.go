@@ -96,7 +96,8 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 		return nil, err
 	}
 	if ordinal < 0 || ordinal >= len(infos) {
-		return nil, failure("opening a simulated device", cudart.ErrInvalidDevice, "device %d does not exist; there are %d", ordinal, len(infos))
+		return nil, failure("opening a simulated device", cudart.ErrInvalidDevice, "device %d does not exist; there are %d",
+			ordinal, len(infos))
 	}
 	memory, err := machineMemory()
 	if err != nil {

@@ -128,7 +128,10 @@ var callKernels = []struct {
 	want                  func(n uint32) uint32
 }{
 	{"direct", "", callOf("twice"), func(n uint32) uint32 { return 2 * n }},
-	{"recursive", "", "and.b32 %r0, %r0, 7;" + callOf("fibonacci"), func(n uint32) uint32 { return []uint32{0, 1, 1, 2, 3, 5, 8, 13}[n%8] }},
+	{
+		"recursive", "", "and.b32 %r0, %r0, 7;" + callOf("fibonacci"),
+		func(n uint32) uint32 { return []uint32{0, 1, 1, 2, 3, 5, 8, 13}[n%8] },
+	},
 	{
 		"method", "", `rem.u32 %r2, %r0, 3; mul.wide.u32 %rd1, %r2, 8; mov.u64 %rd2, methods; add.s64 %rd2, %rd2, %rd1; ld.global.u64 %rd3, [%rd2];
 		{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0;
@@ -163,11 +166,13 @@ var callKernels = []struct {
 		func(n uint32) uint32 { return n * (2 + n%2*(n-2)) },
 	},
 	{
-		"places", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") + ` bra.uni both; high: ` + callOf("exchange") + ` add.u32 %r1, %r1, 100; both:`,
+		"places", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") +
+			` bra.uni both; high: ` + callOf("exchange") + ` add.u32 %r1, %r1, 100; both:`,
 		func(n uint32) uint32 { return (n ^ 16) + n/16%2*100 },
 	},
 	{
-		"depths", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") + ` bra.uni both; high: ` + callOf("wrapped") + ` both:`,
+		"depths", exchangePTX, `and.b32 %r2, %r0, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra high; ` + callOf("exchange") +
+			` bra.uni both; high: ` + callOf("wrapped") + ` both:`,
 		func(n uint32) uint32 { return (n ^ 16) + n/16%2*100 },
 	},
 	{
@@ -180,14 +185,18 @@ var callKernels = []struct {
 
 // callOf calls a function of %r0, as compilers do.
 func callOf(function string) string {
-	return "{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0; call.uni (retval0), " + function + ", (param0); ld.param.b32 %r1, [retval0+0]; }"
+	return "{ .param .b32 param0; st.param.b32 [param0+0], %r0; .param .b32 retval0; call.uni (retval0), " + function +
+		", (param0); ld.param.b32 %r1, [retval0+0]; }"
 }
 
 // callsText is the module of a kernel.
 func callsText(i int) string {
 	k := callKernels[i]
-	kernel := ".visible .entry " + k.name + "(.param .u64 out)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r3, %r0;\n" +
-		k.body + "\nld.param.u64 %rd4, [out];\nmul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u32 [%rd4], %r1;\nret;\n}\n"
+	kernel := ".visible .entry " + k.name +
+		"(.param .u64 out)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r3, " +
+		"%r0;\n" +
+		k.body + "\nld.param.u64 %rd4, [out];\nmul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd4, " +
+		"%rd5;\nst.global.u32 [%rd4], %r1;\nret;\n}\n"
 	return strings.Replace(callsPTX, "KERNELS", k.functions, 1) + kernel
 }
 

@@ -40,7 +40,8 @@ func (s *stream) Capture(enqueue func() error) (cudart.Graph, error) {
 	g := &graph{device: s.device, nodes: c.nodes, tail: s.tail}
 	if g.open() {
 		return nil, failure("ending a capture", cudart.ErrCaptureUnjoined,
-			"a stream that joined the capture was not joined back: record an event at its end, and let the capturing stream wait for it")
+			"a stream that joined the capture was not joined back: record an event at its end, "+
+				"and let the capturing stream wait for it")
 	}
 	for range lanes - 1 {
 		g.lanes = append(g.lanes, s.device.newStream())

@@ -117,15 +117,20 @@ func TestCapturesOfTwoStreams(t *testing.T) {
 		}, 0},
 		"nothing to join": {func() error { return forked() }, 0},
 		"joined by a third": {func() error {
-			return errors.Join(forked(), second.Fill(word, 1, 4), second.Record(join), third.Wait(join), third.Record(join), first.Wait(join))
+			return errors.Join(forked(), second.Fill(word, 1, 4), second.Record(join), third.Wait(join), third.Record(join),
+				first.Wait(join))
 		}, 0},
 		"open": {func() error { return errors.Join(forked(), second.Fill(word, 1, 4)) }, cudart.ErrCaptureUnjoined},
 		"open at the end": {func() error {
 			return errors.Join(forked(), second.Record(join), first.Wait(join), second.Fill(word, 1, 4))
 		}, cudart.ErrCaptureUnjoined},
-		"event from outside":  {func() error { return first.Wait(outside) }, cudart.ErrCaptureIsolation},
-		"waiting for a lane":  {func() error { return errors.Join(forked(), second.Synchronize(context.Background())) }, cudart.ErrCaptureForbidden},
-		"uploading on a lane": {func() error { return errors.Join(forked(), second.Upload(word, []byte{1})) }, cudart.ErrCaptureForbidden},
+		"event from outside": {func() error { return first.Wait(outside) }, cudart.ErrCaptureIsolation},
+		"waiting for a lane": {
+			func() error { return errors.Join(forked(), second.Synchronize(context.Background())) }, cudart.ErrCaptureForbidden,
+		},
+		"uploading on a lane": {
+			func() error { return errors.Join(forked(), second.Upload(word, []byte{1})) }, cudart.ErrCaptureForbidden,
+		},
 		"capturing a lane": {func() error {
 			if err := forked(); err != nil {
 				return err

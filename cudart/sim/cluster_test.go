@@ -95,7 +95,9 @@ func exchanged(blocks, cluster int) []uint32 {
 
 func checkClusters(t *testing.T, d cudart.Device) {
 	t.Helper()
-	for _, shape := range []cudart.Launch{{Blocks: 6, Cluster: 2}, {Blocks: 8, Cluster: 4}, {Blocks: 8, Cluster: 8}, {Blocks: 3, Cluster: 1}, {Blocks: 2}} {
+	for _, shape := range []cudart.Launch{
+		{Blocks: 6, Cluster: 2}, {Blocks: 8, Cluster: 4}, {Blocks: 8, Cluster: 8}, {Blocks: 3, Cluster: 1}, {Blocks: 2},
+	} {
 		shape.Threads = 64
 		want := exchanged(shape.Blocks, max(shape.Cluster, 1))
 		got := launchWords(t, d, clusterPTX, "exchange", shape, len(want))
@@ -116,7 +118,8 @@ func checkClusters(t *testing.T, d cudart.Device) {
 			want[i] = uint32(i)
 		}
 	}
-	if diff := cmp.Diff(want, launchWords(t, d, []byte(registersPTX), "registers", cudart.Launch{Blocks: 1, Threads: 384}, 384)); diff != "" {
+	if diff := cmp.Diff(want, launchWords(t, d, []byte(registersPTX), "registers", cudart.Launch{Blocks: 1, Threads: 384},
+		384)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -151,12 +154,22 @@ func TestClusterLaunchRefuses(t *testing.T) {
 		shape cudart.Launch
 		code  cudart.Result
 	}{
-		"do not make whole clusters of 2":     {9, "exchange", cudart.Launch{Blocks: 3, Threads: 64, Cluster: 2}, cudart.ErrInvalidValue},
-		"1 to 8 are possible":                 {9, "exchange", cudart.Launch{Blocks: 16, Threads: 64, Cluster: 16}, cudart.ErrInvalidValue},
-		"demands clusters of 2 blocks, not 4": {9, "pair", cudart.Launch{Blocks: 4, Threads: 32, Cluster: 4}, cudart.ErrInvalidValue},
-		"2 blocks at most, not 4":             {9, "small", cudart.Launch{Blocks: 4, Threads: 32, Cluster: 4}, cudart.ErrInvalidValue},
-		"3 blocks do not make whole":          {9, "pair", cudart.Launch{Blocks: 3, Threads: 32}, cudart.ErrInvalidValue},
-		"need compute capability 9.0":         {8, "plain", cudart.Launch{Blocks: 2, Threads: 32, Cluster: 2}, cudart.ErrNotSupported},
+		"do not make whole clusters of 2": {
+			9, "exchange", cudart.Launch{Blocks: 3, Threads: 64, Cluster: 2}, cudart.ErrInvalidValue,
+		},
+		"1 to 8 are possible": {
+			9, "exchange", cudart.Launch{Blocks: 16, Threads: 64, Cluster: 16}, cudart.ErrInvalidValue,
+		},
+		"demands clusters of 2 blocks, not 4": {
+			9, "pair", cudart.Launch{Blocks: 4, Threads: 32, Cluster: 4}, cudart.ErrInvalidValue,
+		},
+		"2 blocks at most, not 4": {
+			9, "small", cudart.Launch{Blocks: 4, Threads: 32, Cluster: 4}, cudart.ErrInvalidValue,
+		},
+		"3 blocks do not make whole": {9, "pair", cudart.Launch{Blocks: 3, Threads: 32}, cudart.ErrInvalidValue},
+		"need compute capability 9.0": {
+			8, "plain", cudart.Launch{Blocks: 2, Threads: 32, Cluster: 2}, cudart.ErrNotSupported,
+		},
 	} {
 		d := openWith(t, Options{Major: tt.major})
 		text := []byte(string(clusterPTX) + ".visible .entry small(.param .u64 out)\n.maxclusterrank 2\n{\nret;\n}\n")

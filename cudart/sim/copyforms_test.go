@@ -56,7 +56,8 @@ func (f copyForm) check(t *testing.T, d cudart.Device, seed uint64) {
 	if f.data != nil {
 		f.data(r, buffer)
 	}
-	got := runMatrices(t, d, f.text(), cudart.Launch{Blocks: max(1, f.cluster), Threads: f.threads, Cluster: f.cluster}, buffer)
+	got := runMatrices(t, d, f.text(), cudart.Launch{Blocks: max(1, f.cluster), Threads: f.threads, Cluster: f.cluster},
+		buffer)
 	f.want(buffer)
 	if at := firstDifference(got, buffer); at >= 0 {
 		t.Errorf("%s: byte %d of the output is %#x, want %#x", f.name, at-copyHalf, got[at], buffer[at])

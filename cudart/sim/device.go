@@ -109,7 +109,8 @@ func (d *Device) Free(ptr cudart.DevicePtr) error {
 		return failure("freeing device memory", cudart.ErrInvalidValue, "%v", err)
 	}
 	if d.memory.isMember(a) {
-		return failure("freeing device memory", cudart.ErrInvalidValue, "%#x is part of a multicast address, which must be freed first", uint64(ptr))
+		return failure("freeing device memory", cudart.ErrInvalidValue,
+			"%#x is part of a multicast address, which must be freed first", uint64(ptr))
 	}
 	return d.free(a)
 }

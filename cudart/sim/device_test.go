@@ -116,7 +116,8 @@ func TestVectorAdd(t *testing.T) {
 	if err := s.Upload(b, floats(n, func(i int) float32 { return 0.25 })); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Launch(k, cudart.Launch{Blocks: 3, Threads: 100}, params(uint64(a), uint64(b), uint64(out), n)); err != nil {
+	if err := s.Launch(k, cudart.Launch{Blocks: 3, Threads: 100},
+		params(uint64(a), uint64(b), uint64(out), n)); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, 4*n)
@@ -270,7 +271,8 @@ func TestFaultBreaksTheDevice(t *testing.T) {
 	d := openDevice(t)
 	k, s := mustKernel(t, d, "vector_add"), mustStream(t, d)
 	p := mustMalloc(t, d, 4*32)
-	if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 128}, params(uint64(p), uint64(p), uint64(p), 100)); err != nil {
+	if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 128},
+		params(uint64(p), uint64(p), uint64(p), 100)); err != nil {
 		t.Fatal(err)
 	}
 	err := synchronize(t, s)
@@ -471,7 +473,8 @@ func TestFillKeepsToItsRange(t *testing.T) {
 				want[i] = x
 			}
 			got := make([]byte, bytesOfAll)
-			err := errors.Join(s.Fill(at, value, bytesOfAll), s.Fill(at+cudart.DevicePtr(fill.begin), x, fill.end-fill.begin), s.Download(got, at))
+			err := errors.Join(s.Fill(at, value, bytesOfAll), s.Fill(at+cudart.DevicePtr(fill.begin), x, fill.end-fill.begin),
+				s.Download(got, at))
 			if err != nil {
 				t.Fatal(err)
 			}

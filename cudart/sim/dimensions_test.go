@@ -113,7 +113,8 @@ func checkPrepared(t *testing.T, d cudart.Device) {
 		for i, w := range want {
 			isClusterCount := i%placeWords >= 15 && i%placeWords < 18
 			if binary.LittleEndian.Uint32(got[4*i:]) != w && !isClusterCount {
-				t.Fatalf("%+v: word %d of thread %d is %d, want %d", shape, i%placeWords, i/placeWords, binary.LittleEndian.Uint32(got[4*i:]), w)
+				t.Fatalf("%+v: word %d of thread %d is %d, want %d", shape, i%placeWords, i/placeWords,
+					binary.LittleEndian.Uint32(got[4*i:]), w)
 			}
 		}
 	}
@@ -180,7 +181,8 @@ func checkDirectives(t *testing.T, d cudart.Device, named bool) {
 		{"explicit", cudart.Launch{Blocks: 2, Threads: 1, Cluster: 1}, ""},
 	} {
 		err := s.Launch(dimensionsKernel(t, d, tt.entry), tt.shape, params(uint64(out)))
-		if (err == nil) != (tt.want == "") || named && err != nil && (!errors.Is(err, cudart.ErrInvalidValue) || !strings.Contains(err.Error(), tt.want)) {
+		if (err == nil) != (tt.want == "") || named && err != nil &&
+			(!errors.Is(err, cudart.ErrInvalidValue) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s %+v: %v, want %q", tt.entry, tt.shape, err, tt.want)
 		}
 	}

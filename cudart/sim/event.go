@@ -67,7 +67,8 @@ func (s *stream) Wait(e cudart.Event) error {
 	case mine.mark != nil:
 		return mine.mark.capture.join(s, mine.mark)
 	case s.capture != nil:
-		return failure("waiting for an event", cudart.ErrCaptureIsolation, "the stream is capturing, and the event was not recorded in the capture")
+		return failure("waiting for an event", cudart.ErrCaptureIsolation,
+			"the stream is capturing, and the event was not recorded in the capture")
 	case mine.point == nil:
 		return nil
 	}

@@ -119,7 +119,8 @@ func runRows(t *testing.T, d cudart.Device, text string, inputs [][]byte) [][]by
 		if err := s.Upload(p, in); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Launch(k, cudart.Launch{Blocks: len(in) / insttest.RowBytes / 256, Threads: 256}, params(uint64(p))); err != nil {
+		if err := s.Launch(k, cudart.Launch{Blocks: len(in) / insttest.RowBytes / 256, Threads: 256},
+			params(uint64(p))); err != nil {
 			t.Fatal(err)
 		}
 		out[i] = make([]byte, len(in))

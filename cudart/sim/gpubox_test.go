@@ -27,7 +27,9 @@ func oddCopies() []*tensorCopy {
 func withinPattern() (all []*tensorCopy) {
 	for swizzle := 32; swizzle <= 128; swizzle *= 2 {
 		for offset := 128; offset <= 8*swizzle; offset *= 2 {
-			all = append(all, &tensorCopy{cudart.TensorBFloat16, []int64{200, 100}, []int{swizzle / 2, 16}, swizzle, []int32{64, 80}, offset})
+			all = append(all, &tensorCopy{
+				cudart.TensorBFloat16, []int64{200, 100}, []int{swizzle / 2, 16}, swizzle, []int32{64, 80}, offset,
+			})
 		}
 	}
 	return append(all, &tensorCopy{cudart.TensorBFloat16, []int64{200, 100}, []int{64, 32}, 128, []int32{152, 80}, 384})

@@ -156,7 +156,8 @@ func compareMatrices(t *testing.T, want, got cudart.Device) {
 		wanted, found := runMatrices(t, want, text, shape, data), runMatrices(t, got, text, shape, data)
 		for i := range shape.Blocks {
 			if string(wanted[i*layoutBytes:][:layoutBytes]) != string(found[i*layoutBytes:][:layoutBytes]) {
-				t.Errorf("transposed %d and %d: the devices differ in A laid %+v and B laid %+v", majors&1, majors>>1, listA[i/len(listB)], listB[i%len(listB)])
+				t.Errorf("transposed %d and %d: the devices differ in A laid %+v and B laid %+v", majors&1, majors>>1,
+					listA[i/len(listB)], listB[i%len(listB)])
 			}
 		}
 	}

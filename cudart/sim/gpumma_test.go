@@ -70,7 +70,9 @@ func (m *mmaKernel) decode(v []uint16) (out []tensorcore.Element) {
 }
 
 // eachMismatch calls f for the results that differ from a model's.
-func (m *mmaKernel) eachMismatch(model tensorcore.Model, all []product, results []byte, f func(kind string, p product, row, column int, result, want uint32)) {
+func (m *mmaKernel) eachMismatch(model tensorcore.Model, all []product, results []byte,
+	f func(kind string, p product, row, column int, result, want uint32),
+) {
 	named := productKinds()
 	for i, p := range all {
 		var columns [][]tensorcore.Element
@@ -105,7 +107,8 @@ func (m *mmaKernel) mismatches(model tensorcore.Model, all []product, results []
 
 // describe is all that a result is made of, and two opinions on it.
 func (m *mmaKernel) describe(kind string, p product, row, column int, onGPU, here uint32) string {
-	return fmt.Sprintf("%s: format %d, c %#x, a %#04x, b %#04x: %#x on the GPU and %#x here", kind, m.format, p.c[row][column], p.a[row], p.b[column], onGPU, here)
+	return fmt.Sprintf("%s: format %d, c %#x, a %#04x, b %#04x: %#x on the GPU and %#x here", kind, m.format,
+		p.c[row][column], p.a[row], p.b[column], onGPU, here)
 }
 
 // The simulator's instructions compute what the model of the device says.

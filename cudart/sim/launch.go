@@ -24,7 +24,8 @@ type launch struct {
 func (l *launch) config() exec.Config {
 	d := l.device
 	cfg := exec.Config{
-		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(), SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
+		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(),
+		SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
 		TensorCores: tensorcore.Of(d.info.Major), SharedLimit: sharedBytesOf(d.info), TearVectors: d.tearVectors,
 		Stop:   func() bool { return d.stop.Err() != nil },

@@ -84,7 +84,8 @@ func (m *memory) allocate(bytes int64) (*allocation, error) {
 		return nil, fmt.Errorf("cannot allocate %d bytes: %w", bytes, cudart.ErrInvalidValue)
 	}
 	if left := m.limit - m.used; bytes > left {
-		return nil, fmt.Errorf("%d bytes wanted, %d left of this device's share of the machine's available memory (fewer devices have larger shares): %w", bytes, left, cudart.ErrOutOfMemory)
+		return nil, fmt.Errorf("%d bytes wanted, %d left of this device's share of the machine's available memory "+
+			"(fewer devices have larger shares): %w", bytes, left, cudart.ErrOutOfMemory)
 	}
 	file, err := newMemfd((bytes + granule - 1) / granule * granule)
 	if err != nil {

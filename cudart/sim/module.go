@@ -48,7 +48,8 @@ func (d *Device) checkTarget(op string, m *ptx.Module) error {
 		return failure(op, cudart.ErrUnsupportedPTX, "%s", reason)
 	}
 	if m.SM > 10*d.info.Major+d.info.Minor {
-		return failure(op, cudart.ErrNoBinaryForGPU, "%s is for %s, and the simulator is a device of compute capability %d.%d; --sim-arch can be %s",
+		return failure(op, cudart.ErrNoBinaryForGPU,
+			"%s is for %s, and the simulator is a device of compute capability %d.%d; --sim-arch can be %s",
 			m.Name, m.Target, d.info.Major, d.info.Minor, strings.Join(Arches(), ", "))
 	}
 	if reason := exec.CheckTarget(m); reason != "" {
@@ -84,7 +85,8 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	case errors.Is(err, exec.ErrNoKernel):
 		return nil, failure(op, cudart.ErrNotFound, "%s has no kernel %s", m.name, entry)
 	case err != nil:
-		return nil, failure("compiling kernel "+entry, cudart.ErrInvalidPTX, "%v; gpurun inspect shows which kernels the simulator can run", err)
+		return nil, failure("compiling kernel "+entry, cudart.ErrInvalidPTX,
+			"%v; gpurun inspect shows which kernels the simulator can run", err)
 	}
 	if k.UsesHeap() {
 		if err := m.device.makeHeap(); err != nil {
@@ -98,7 +100,8 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 	at, size, ok := m.program.Variable(name)
 	if !ok || m.unloaded {
-		return 0, 0, failure("finding a variable", cudart.ErrNotFound, "%s has no .global or .const variable %s", m.name, name)
+		return 0, 0, failure("finding a variable", cudart.ErrNotFound, "%s has no .global or .const variable %s", m.name,
+			name)
 	}
 	return cudart.DevicePtr(m.image.base + uint64(at)), size, nil
 }

@@ -21,7 +21,8 @@ func (d *Device) Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error)
 		return 0, err
 	}
 	if d.info.Major < 9 {
-		return 0, failure(op, cudart.ErrNotSupported, "multicast needs compute capability 9.0, and the device has %d.%d", d.info.Major, d.info.Minor)
+		return 0, failure(op, cudart.ErrNotSupported, "multicast needs compute capability 9.0, and the device has %d.%d",
+			d.info.Major, d.info.Minor)
 	}
 	a, err := d.memory.newMulticast(members)
 	if err != nil {

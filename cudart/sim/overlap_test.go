@@ -47,7 +47,9 @@ loop:
 
 // observe replays a graph in which each producer is followed by a consumer, and
 // returns how often the producer had run by the consumer's account.
-func observe(t *testing.T, trigger, wait string, between func(s cudart.Stream, data cudart.DevicePtr) error, pdl bool) uint32 {
+func observe(t *testing.T, trigger, wait string, between func(s cudart.Stream, data cudart.DevicePtr) error,
+	pdl bool,
+) uint32 {
 	t.Helper()
 	d := openDevice(t)
 	text := strings.NewReplacer("TRIGGER", trigger, "WAIT", wait).Replace(dependentKernels)
@@ -139,7 +141,8 @@ func TestDependentLaunchNeedsAllBlocks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := s.Launch(k, cudart.Launch{Blocks: []int{3, 1}[i], Threads: 1, PDL: true}, params(uint64(data))); err != nil {
+			if err := s.Launch(k, cudart.Launch{Blocks: []int{3, 1}[i], Threads: 1, PDL: true},
+				params(uint64(data))); err != nil {
 				return err
 			}
 		}

@@ -65,8 +65,12 @@ type packetForm struct{ store, load string }
 
 var (
 	eightBytes   = packetForm{"st.volatile.global.v2.u32 [%at], {%v, %v}", "ld.volatile.global.v2.u32 {%a, %d}, [%at]"}
-	sixteenBytes = packetForm{"st.global.v4.u32 [%at], {%v, %v, %v, %v}", "ld.relaxed.sys.global.v4.u32 {%a, %b, %c, %d}, [%at]"}
-	volatile16   = packetForm{"st.volatile.global.v4.u32 [%at], {%v, %v, %v, %v}", "ld.volatile.global.v4.u32 {%a, %b, %c, %d}, [%at]"}
+	sixteenBytes = packetForm{
+		"st.global.v4.u32 [%at], {%v, %v, %v, %v}", "ld.relaxed.sys.global.v4.u32 {%a, %b, %c, %d}, [%at]",
+	}
+	volatile16 = packetForm{
+		"st.volatile.global.v4.u32 [%at], {%v, %v, %v, %v}", "ld.volatile.global.v4.u32 {%a, %b, %c, %d}, [%at]",
+	}
 )
 
 func (f packetForm) ptx(rounds int) []byte {
@@ -74,7 +78,9 @@ func (f packetForm) ptx(rounds int) []byte {
 }
 
 // start launches one of the two kernels on memory that both share.
-func (f packetForm) start(t *testing.T, d cudart.Device, entry string, rounds int, data cudart.DevicePtr) cudart.Stream {
+func (f packetForm) start(t *testing.T, d cudart.Device, entry string, rounds int,
+	data cudart.DevicePtr,
+) cudart.Stream {
 	t.Helper()
 	m, err := d.LoadModule("packet.ptx", f.ptx(rounds))
 	if err != nil {

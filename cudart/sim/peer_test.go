@@ -52,7 +52,8 @@ func playPingPong(d cudart.Device, ptr cudart.DevicePtr, rank uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1}, params(uint64(ptr), uint64(ptr)+8, rank|pingPongRounds<<32)); err != nil {
+	if err := s.Launch(k, cudart.Launch{Blocks: 1, Threads: 1},
+		params(uint64(ptr), uint64(ptr)+8, rank|pingPongRounds<<32)); err != nil {
 		return err
 	}
 	return s.Download(make([]byte, 8), ptr)

@@ -82,7 +82,8 @@ func (f *follower) copyChunks() error {
 	var failures []error
 	for c := range cudart.DevicePtr(chunks) {
 		at := c * chunkBytes
-		failures = append(failures, f.copies.Copy(f.in+at, f.source+at, chunkBytes), f.copies.WriteValue(f.counts, uint32(c+1)))
+		failures = append(failures, f.copies.Copy(f.in+at, f.source+at, chunkBytes),
+			f.copies.WriteValue(f.counts, uint32(c+1)))
 	}
 	return errors.Join(failures...)
 }
@@ -122,7 +123,8 @@ func replayed(t *testing.T, seed uint64, limit time.Duration, replays int) (out,
 	f := newFollower(t, d)
 	g := f.capture(limit)
 	for range replays {
-		err := errors.Join(f.stream.Fill(f.in, 0, chunks*chunkBytes), f.stream.Fill(f.out, 0, chunks*chunkBytes), f.stream.Synchronize(t.Context()), g.Launch(f.stream))
+		err := errors.Join(f.stream.Fill(f.in, 0, chunks*chunkBytes), f.stream.Fill(f.out, 0, chunks*chunkBytes),
+			f.stream.Synchronize(t.Context()), g.Launch(f.stream))
 		if err != nil {
 			t.Fatal(err)
 		}

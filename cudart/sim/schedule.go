@@ -97,10 +97,11 @@ func (d *Device) notify() {
 // when nothing else runs.
 func (d *Device) backOff(idleTurns int, pollTime time.Duration) {
 	const (
-		yields, step    = 16, 5 * time.Microsecond // turns that only yield; sleep per turn after these
-		rarely          = 32                       // turns between yields to the rest of a process that has no other busy device
-		shortPoll       = 20 * time.Microsecond    // longer polls ...
-		sleepPerPoll    = 3                        // ... are followed by so many times their own length
+		yields, step = 16, 5 * time.Microsecond // turns that only yield; sleep per turn after these
+		// turns between yields to the rest of a process that has no other busy device
+		rarely          = 32
+		shortPoll       = 20 * time.Microsecond // longer polls ...
+		sleepPerPoll    = 3                     // ... are followed by so many times their own length
 		longestSyscall  = 500 * time.Microsecond
 		shortestGoSleep = time.Millisecond
 	)

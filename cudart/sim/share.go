@@ -17,7 +17,8 @@ func (d *Device) ExportFD(ptr cudart.DevicePtr) (*os.File, error) {
 		return nil, failure("exporting device memory", cudart.ErrInvalidValue, "%v", err)
 	}
 	if a.file == nil || a.host {
-		return nil, failure("exporting device memory", cudart.ErrInvalidValue, "%#x is no device memory of this process", uint64(ptr))
+		return nil, failure("exporting device memory", cudart.ErrInvalidValue, "%#x is no device memory of this process",
+			uint64(ptr))
 	}
 	fd, err := unix.FcntlInt(a.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -43,7 +43,8 @@ func checkShared(t *testing.T, d cudart.Device, most int) {
 		t.Fatal(err)
 	}
 	err = mustStream(t, d).Launch(k, cudart.Launch{Blocks: 1, Threads: 1, SharedBytes: most - 40<<10 + 4}, params(0))
-	if !isResult(err, cudart.ErrInvalidValue) || !strings.Contains(err.Error(), "are possible beside 40960 of static memory") {
+	if !isResult(err, cudart.ErrInvalidValue) ||
+		!strings.Contains(err.Error(), "are possible beside 40960 of static memory") {
 		t.Errorf("too much shared memory: %v", err)
 	}
 }
@@ -77,7 +78,8 @@ func TestReservedSharedMemory(t *testing.T) { checkReserved(t, openWith(t, Optio
 func checkStatic(t *testing.T, d cudart.Device) {
 	t.Helper()
 	const text = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n" +
-		".shared .b8 large[BYTES];\n.reg .b64 p, v;\nld.param.u64 p, [out];\nmov.u64 v, large;\nst.global.u64 [p], v;\nret;\n}\n"
+		".shared .b8 large[BYTES];\n.reg .b64 p, v;\nld.param.u64 p, [out];\nmov.u64 v, large;\nst.global.u64 [p], " +
+		"v;\nret;\n}\n"
 	if err := loadKernel(d, strings.Replace(text, "BYTES", "232448", 1), "k"); err != nil {
 		t.Error(err)
 	}

@@ -15,13 +15,17 @@ func tensorPTX() string {
 	text.WriteString(".version 8.0\n.target sm_90\n.address_size 64\n")
 	for rank := 1; rank <= 5; rank++ {
 		corner := strings.Join([]string{"%x", "%y", "%z", "%u", "%v"}[:rank], ", ")
-		load := fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%dst], [%%map, {%s}], [%%bar];", rank, corner)
-		store := fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map, {%s}], [%%dst];", rank, corner)
+		load := fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%dst], "+
+			"[%%map, {%s}], [%%bar];", rank, corner)
+		store := fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%map, {%s}], [%%dst];", rank,
+			corner)
 		text.WriteString(tensorKernel(fmt.Sprintf("load_%d", rank), partFill+partStart+partArrive+load+partWait+partDump))
 		text.WriteString(tensorKernel(fmt.Sprintf("store_%d", rank), partTake+partReady+partFirst+store+partCommit))
 	}
-	const multicast = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%dst], [%map, {%x, %y}], [%bar], %ranks;"
-	text.WriteString(tensorKernel("multicast", partHalve+partFill+partStart+partMeet+"shl.b32 %bytes, %bytes, 1;\n"+partArrive+multicast+partWait+partDump+partMeet))
+	const multicast = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" +
+		".multicast::cluster [%dst], [%map, {%x, %y}], [%bar], %ranks;"
+	text.WriteString(tensorKernel("multicast",
+		partHalve+partFill+partStart+partMeet+"shl.b32 %bytes, %bytes, 1;\n"+partArrive+multicast+partWait+partDump+partMeet))
 	return text.String()
 }
 

@@ -23,7 +23,8 @@ type tensorCopy struct {
 }
 
 func (c *tensorCopy) String() string {
-	return fmt.Sprintf("type %d, tensor %v, box %v, swizzle %d, corner %v, offset %d", c.typ, c.sizes, c.box, c.swizzle, c.corner, c.offset)
+	return fmt.Sprintf("type %d, tensor %v, box %v, swizzle %d, corner %v, offset %d", c.typ, c.sizes, c.box, c.swizzle,
+		c.corner, c.offset)
 }
 
 // shape describes the tensor and returns its bytes.
@@ -109,9 +110,12 @@ func (r *tensorRig) run(entry string, c *tensorCopy, blocks int, tensor, data []
 }
 
 // runMap does so with a map whose tensor is yet to be allocated.
-func (r *tensorRig) runMap(entry string, m cudart.TensorMap, corner []int32, offset, blocks int, tensor, data []byte) (tensorAfter, dataAfter []byte) {
+func (r *tensorRig) runMap(entry string, m cudart.TensorMap, corner []int32, offset, blocks int, tensor,
+	data []byte,
+) (tensorAfter, dataAfter []byte) {
 	r.t.Helper()
-	at, out, encoded := mustMalloc(r.t, r.d, int64(len(tensor))), mustMalloc(r.t, r.d, int64(len(data))), mustMalloc(r.t, r.d, 128)
+	at, out, encoded := mustMalloc(r.t, r.d, int64(len(tensor))), mustMalloc(r.t, r.d, int64(len(data))),
+		mustMalloc(r.t, r.d, 128)
 	m.Base = at
 	words, err := r.d.EncodeTensorMap(m)
 	if err != nil {
@@ -266,7 +270,8 @@ func (r *tensorRig) checkAll(seed uint64) {
 			r.checkStore(c, random)
 		}
 	}
-	r.checkMulticast(&tensorCopy{cudart.TensorBFloat16, []int64{200, 100}, []int{64, 64}, 128, []int32{128, 10}, 0}, random)
+	r.checkMulticast(&tensorCopy{cudart.TensorBFloat16, []int64{200, 100}, []int{64, 64}, 128, []int32{128, 10}, 0},
+		random)
 	r.checkMulticast(&tensorCopy{cudart.TensorBFloat16, []int64{200, 20}, []int{32, 8}, 64, []int32{-8, 6}, 512}, random)
 }
 

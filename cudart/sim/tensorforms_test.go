@@ -16,10 +16,12 @@ import (
 func tensorFormsPTX() string {
 	var text strings.Builder
 	text.WriteString(".version 8.3\n.target sm_90a\n.address_size 64\n")
-	const load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%dst], [%map, {%x, %y}], [%bar];"
+	const load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%dst], [%map, {%x, " +
+		"%y}], [%bar];"
 	text.WriteString(tensorKernel("load", partFill+partStart+partArrive+load+partWait+partDump))
 	text.WriteString(tensorKernel("prefetch", partFill+partStart+partArrive+
-		"prefetch.tensormap [%map];\ncp.async.bulk.prefetch.tensor.2d.L2.global.tile [%map, {%x, %y}];\n"+load+partWait+partDump))
+		"prefetch.tensormap [%map];\ncp.async.bulk.prefetch.tensor.2d.L2.global.tile [%map, {%x, %y}];\n"+load+partWait+
+		partDump))
 	for _, op := range strings.Fields("add min max inc dec and or xor") {
 		reduce := "cp.reduce.async.bulk.tensor.2d.global.shared::cta." + op + ".tile.bulk_group [%map, {%x, %y}], [%dst];"
 		text.WriteString(tensorKernel(op, partTake+partReady+partFirst+reduce+partCommit))
@@ -100,7 +102,9 @@ func (r *tensorRig) checkLoadOf(entry string, m cudart.TensorMap, corner []int32
 	if m.Type >= cudart.TensorFloat32FTZ { // with subnormal numbers, ties between numbers of tf32, and infinities
 		for i := 0; i < len(tensor); i += 4 {
 			v := binary.LittleEndian.Uint32(tensor[i:])
-			v = []uint32{v, v & 0x807fffff, v&^0x1fff | 0x1000, v&0x807fe000 | 0x1000, v&0x80000000 | 0x7f800000, v | 0x7f801000}[random.IntN(6)]
+			v = []uint32{
+				v, v & 0x807fffff, v&^0x1fff | 0x1000, v&0x807fe000 | 0x1000, v&0x80000000 | 0x7f800000, v | 0x7f801000,
+			}[random.IntN(6)]
 			binary.LittleEndian.PutUint32(tensor[i:], v)
 		}
 	}
@@ -156,8 +160,14 @@ func (r *tensorRig) checkReduce(name, op string, random *rand.Rand) {
 
 func (r *tensorRig) checkReplaced(random *rand.Rand) {
 	r.t.Helper()
-	first := cudart.TensorMap{Type: cudart.TensorUint8, Sizes: []int64{64, 8, 2}, Strides: []int64{64, 512}, Box: []int{64, 4, 2}, Swizzle: 0, FillNaN: false}
-	m := cudart.TensorMap{Type: cudart.TensorUint32, Sizes: []int64{100, 30}, Strides: []int64{400}, Box: []int{32, 16}, Steps: []int{1, 2}, Swizzle: 128}
+	first := cudart.TensorMap{
+		Type: cudart.TensorUint8, Sizes: []int64{64, 8, 2}, Strides: []int64{64, 512}, Box: []int{64, 4, 2}, Swizzle: 0,
+		FillNaN: false,
+	}
+	m := cudart.TensorMap{
+		Type: cudart.TensorUint32, Sizes: []int64{100, 30}, Strides: []int64{400}, Box: []int{32, 16}, Steps: []int{1, 2},
+		Swizzle: 128,
+	}
 	tensor := randomBytes(random, 400*31)
 	want := make([]byte, 1024)
 	eachBoxElement(m, []int32{80, 20}, func(i, at int, ok bool) {
@@ -171,7 +181,8 @@ func (r *tensorRig) checkReplaced(random *rand.Rand) {
 // replaces runs the kernel, whose first word of data is the address of the tensor.
 func (r *tensorRig) replaces(first cudart.TensorMap, tensor, want []byte) {
 	r.t.Helper()
-	at, out, encoded := mustMalloc(r.t, r.d, int64(len(tensor))), mustMalloc(r.t, r.d, int64(len(want))), mustMalloc(r.t, r.d, 128)
+	at, out, encoded := mustMalloc(r.t, r.d, int64(len(tensor))), mustMalloc(r.t, r.d, int64(len(want))),
+		mustMalloc(r.t, r.d, 128)
 	first.Base = out
 	words, err := r.d.EncodeTensorMap(first)
 	if err != nil {

@@ -65,7 +65,8 @@ func (f wmmaForm) text() string {
 		if m.name == "d" {
 			break
 		}
-		fmt.Fprintf(&load, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%at+%d], %d;\n", m.name, m.layout, f.shape, m.typ, o.list(m.name), at, m.stride())
+		fmt.Fprintf(&load, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%at+%d], %d;\n", m.name, m.layout, f.shape,
+			m.typ, o.list(m.name), at, m.stride())
 		for i := range o.n {
 			fmt.Fprintf(&dump, "\tst.global.b%d [%%own+%d], %%%s%d;\n", o.width(), lanes, m.name, i)
 			lanes += 32 * 8
@@ -130,8 +131,12 @@ func wmmaForms() (all []wmmaForm) {
 			shape: fmt.Sprintf("m%dn%dk%d", m, n, k),
 			a:     wmmaMatrix{a, m, k, layout(fixedA), 128 / bits * (layouts % 2), registersA},
 			b:     wmmaMatrix{b, k, n, layout(fixedB), 128 / bits * (layouts % 3), registersB},
-			c:     wmmaMatrix{c, m, n, layout(""), 8 * (layouts % 2), m * n / 32 * operandTypes[c].bits / max(32, operandTypes[c].bits)},
-			d:     wmmaMatrix{d, m, n, layout(""), 8 * (layouts % 2), m * n / 32 * operandTypes[d].bits / max(32, operandTypes[d].bits)},
+			c: wmmaMatrix{
+				c, m, n, layout(""), 8 * (layouts % 2), m * n / 32 * operandTypes[c].bits / max(32, operandTypes[c].bits),
+			},
+			d: wmmaMatrix{
+				d, m, n, layout(""), 8 * (layouts % 2), m * n / 32 * operandTypes[d].bits / max(32, operandTypes[d].bits),
+			},
 		}
 		types := fmt.Sprintf("%s.%s.%s.%s", d, a, b, c)
 		if a == "f16" {
@@ -141,7 +146,8 @@ func wmmaForms() (all []wmmaForm) {
 		if a == "b1" {
 			combine, modifiers = modifiers, ""
 		}
-		f.mma = fmt.Sprintf("wmma.mma%s.sync.aligned.%s.%s.%s.%s%s", combine, f.a.layout, f.b.layout, f.shape, types, modifiers)
+		f.mma = fmt.Sprintf("wmma.mma%s.sync.aligned.%s.%s.%s.%s%s", combine, f.a.layout, f.b.layout, f.shape, types,
+			modifiers)
 		all = append(all, f)
 	}
 	for range 3 { // with several layouts

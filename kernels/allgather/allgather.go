@@ -2,8 +2,11 @@
 //
 //   - ll: every rank stores its part to all peers as packets, without a barrier. For small sizes.
 //   - push, pull: every rank stores its part to all peers, or loads their parts, between two barriers.
-//   - bulk: as push, by bulk copies of a few blocks. copy_engine: by memory copies. multimem: the switch delivers one store
-//     to all (NVLS).
+//   - bulk: as push, by bulk copies of a few blocks. copy_engine: by memory copies. multimem: the switch delivers one
+//
+// store
+//
+//	to all (NVLS).
 package allgather
 
 import (

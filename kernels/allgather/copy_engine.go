@@ -9,12 +9,13 @@ import (
 // already.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 16 // whose loads and stores leave the peers theirs
-	return copyengine.Copy(name, "barriers, memory copies from all peers, the own part by a kernel", blocks, copyengine.Places{
-		Own: func(rank int, call collective.Call) (to, from int64) {
-			return call.Recv + int64(rank)*call.Bytes(), call.Send
-		},
-		Peer: func(rank, peer int, call collective.Call) (to, from int64, ok bool) {
-			return call.Recv + int64(peer)*call.Bytes(), call.Send + int64(peer-rank)*call.SendStep, true
-		},
-	})
+	return copyengine.Copy(name, "barriers, memory copies from all peers, the own part by a kernel", blocks,
+		copyengine.Places{
+			Own: func(rank int, call collective.Call) (to, from int64) {
+				return call.Recv + int64(rank)*call.Bytes(), call.Send
+			},
+			Peer: func(rank, peer int, call collective.Call) (to, from int64, ok bool) {
+				return call.Recv + int64(peer)*call.Bytes(), call.Send + int64(peer-rank)*call.SendStep, true
+			},
+		})
 }

@@ -1,12 +1,15 @@
-// Package allreduce holds the algorithms of allreduce: every rank gets the reduction of all ranks' inputs. Each algorithm has
-// a .cu file, the kernel, which opens with its contract, and a .go file, its host side.
+// Package allreduce holds the algorithms of allreduce: every rank gets the reduction of all ranks' inputs. Each
+// algorithm has a .cu file, the kernel, which opens with its contract, and a .go file, its host side.
 //
-//   - oneshot: stage the input, one barrier, load all inputs. oneshot_ll and oneshot_lamport store the input to all peers
-//     instead, as packets or in mailboxes, without a barrier. For small sizes.
-//   - twoshot: every rank reduces its part of the inputs and stores the result to all, between two barriers.
-//     twoshot_lamport does so by mailboxes, without barriers; twoshot_push by stores alone, through scratch.
-//   - copy_engine: copy engines fetch the parts, a kernel reduces them and stores the results.
-//   - multimem_oneshot, multimem_twoshot: the switch adds (NVLS); multimem_twoshot also delivers the result.
+//   - oneshot: stage the input, one barrier, load all inputs. oneshot_ll and oneshot_lamport store the input to all
+//
+// peers
+//
+//	  instead, as packets or in mailboxes, without a barrier. For small sizes.
+//	- twoshot: every rank reduces its part of the inputs and stores the result to all, between two barriers.
+//	  twoshot_lamport does so by mailboxes, without barriers; twoshot_push by stores alone, through scratch.
+//	- copy_engine: copy engines fetch the parts, a kernel reduces them and stores the results.
+//	- multimem_oneshot, multimem_twoshot: the switch adds (NVLS); multimem_twoshot also delivers the result.
 //
 // All but multimem add in rank order, so that all ranks get the same bits.
 package allreduce
@@ -33,7 +36,8 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "every rank gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), OneShot(), OneShotLL(), OneShotLamport(), TwoShot(), TwoShotLamport(), TwoShotPush(), CopyEngine(),
+			naive.Algorithm(name, shape), OneShot(), OneShotLL(), OneShotLamport(), TwoShot(), TwoShotLamport(), TwoShotPush(),
+			CopyEngine(),
 			MultimemOneShot(), MultimemTwoShot(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
@@ -42,9 +46,10 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose takes packets as long as the trip over the link costs more than the data; one-shot as long as the barrier that it
-// saves costs more than moving n-1 times the data into every rank, not twice; and stores alone when the links are the
-// bottleneck. The limits are those of H200s (kernels/NOTES.md) up to 4 ranks, and an estimate by the bytes beyond.
+// choose takes packets as long as the trip over the link costs more than the data; one-shot as long as the barrier
+// that it saves costs more than moving n-1 times the data into every rank, not twice; and stores alone when the links
+// are the bottleneck. The limits are those of H200s (kernels/NOTES.md) up to 4 ranks, and an estimate by the bytes
+// beyond.
 func choose(world int, call collective.Call) string {
 	const push = 4 << 20
 	ll, oneshot := int64(64<<10), int64(1<<20)

@@ -27,8 +27,8 @@ func OneShotLL() *collective.Algorithm {
 	return a
 }
 
-// maxPacketRow is the most bytes of a row that is normalised: what fits into a packet slot, and at most half of what other
-// algorithms take, since each step of a row makes this kernel's code longer.
+// maxPacketRow is the most bytes of a row that is normalised: what fits into a packet slot, and at most half of what
+// other algorithms take, since each step of a row makes this kernel's code longer.
 func maxPacketRow(world int) int64 {
 	return min(collective.PacketTile(world), collective.MaxRowBytes/2)
 }

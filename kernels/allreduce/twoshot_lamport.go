@@ -5,6 +5,7 @@ import "gpurun/kernels/collective"
 // TwoShotLamport stores parts of the input in their reducers' mailboxes, and results in those of
 // all: twoshot_lamport.cu.
 func TwoShotLamport() *collective.Algorithm {
-	return byMailboxes("twoshot_lamport", "no barrier, push floats that are their own flags to the ranks that reduce them, and results to all; medium sizes",
+	return byMailboxes("twoshot_lamport",
+		"no barrier, push floats that are their own flags to the ranks that reduce them, and results to all; medium sizes",
 		collective.ShareOfPart, func(world int) int { return 2 * world }) // inputs and results
 }

@@ -1,5 +1,5 @@
-// Package alltoall holds the algorithms of alltoall: every rank gets from each rank the part that is meant for it. They run
-// out of place only.
+// Package alltoall holds the algorithms of alltoall: every rank gets from each rank the part that is meant for it.
+// They run out of place only.
 //
 //   - ll: every rank stores each peer's part to it as packets, without a barrier. For small sizes.
 //   - push: every rank stores each peer's part to it between two barriers. copy_engine: by memory copies.

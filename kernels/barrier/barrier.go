@@ -32,16 +32,16 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// ofNVSHMEM is NVSHMEM's barrier. Its verification uses the flag barrier as well, whose kernels must be loaded before: loading
-// them while NVSHMEM's kernel waits for a peer would wait for that kernel.
+// ofNVSHMEM is NVSHMEM's barrier. Its verification uses the flag barrier as well, whose kernels must be loaded before:
+// loading them while NVSHMEM's kernel waits for a peer would wait for that kernel.
 func ofNVSHMEM() *collective.Algorithm {
 	a := libraries.NVSHMEM(name, shape)
 	a.Others = FlagKernels()
 	return a
 }
 
-// Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among its Others. The phase is reported if a rank is
-// missing.
+// Meet enqueues a barrier by flags, for an algorithm that has FlagKernels among its Others. The phase is reported if a
+// rank is missing.
 func Meet(c *collective.Comm, s cudart.Stream, phase collective.Phase) error {
 	p := c.Params(collective.Call{})
 	p.Phase = phase

@@ -29,18 +29,36 @@ type DType struct {
 
 // The element types that gpurun has kernels for.
 var (
-	Int8     = DType{Name: "int8", Aliases: []string{"i8"}, Size: 1, Kind: Signed, Element: "Int8"}
-	UInt8    = DType{Name: "uint8", Aliases: []string{"u8"}, Size: 1, Kind: Unsigned, Element: "UInt8"}
-	Int32    = DType{Name: "int32", Aliases: []string{"i32", "int"}, Size: 4, Kind: Signed, Element: "Int32"}
-	UInt32   = DType{Name: "uint32", Aliases: []string{"u32"}, Size: 4, Kind: Unsigned, Element: "UInt32"}
-	Int64    = DType{Name: "int64", Aliases: []string{"i64"}, Size: 8, Kind: Signed, Element: "Int64"}
-	UInt64   = DType{Name: "uint64", Aliases: []string{"u64"}, Size: 8, Kind: Unsigned, Element: "UInt64"}
-	Half     = DType{Name: "half", Aliases: []string{"fp16", "float16", "f16"}, Size: 2, Kind: FloatingPoint, SignificandBits: 11, MinExponent: -24, Element: "Half"}
-	Float    = DType{Name: "float", Aliases: []string{"fp32", "float32", "f32"}, Size: 4, Kind: FloatingPoint, SignificandBits: 24, MinExponent: -149, Element: "Float"}
-	Double   = DType{Name: "double", Aliases: []string{"fp64", "float64", "f64"}, Size: 8, Kind: FloatingPoint, SignificandBits: 53, MinExponent: -1074, Element: "Double"}
-	BFloat16 = DType{Name: "bfloat16", Aliases: []string{"bf16"}, Size: 2, Kind: FloatingPoint, SignificandBits: 8, MinExponent: -133, Element: "BFloat16"}
-	F8E4M3   = DType{Name: "f8e4m3", Aliases: []string{"fp8_e4m3", "float8_e4m3"}, Size: 1, Kind: FloatingPoint, SignificandBits: 4, MinExponent: -9, Element: "F8E4M3"}
-	F8E5M2   = DType{Name: "f8e5m2", Aliases: []string{"fp8_e5m2", "float8_e5m2"}, Size: 1, Kind: FloatingPoint, SignificandBits: 3, MinExponent: -16, Element: "F8E5M2"}
+	Int8   = DType{Name: "int8", Aliases: []string{"i8"}, Size: 1, Kind: Signed, Element: "Int8"}
+	UInt8  = DType{Name: "uint8", Aliases: []string{"u8"}, Size: 1, Kind: Unsigned, Element: "UInt8"}
+	Int32  = DType{Name: "int32", Aliases: []string{"i32", "int"}, Size: 4, Kind: Signed, Element: "Int32"}
+	UInt32 = DType{Name: "uint32", Aliases: []string{"u32"}, Size: 4, Kind: Unsigned, Element: "UInt32"}
+	Int64  = DType{Name: "int64", Aliases: []string{"i64"}, Size: 8, Kind: Signed, Element: "Int64"}
+	UInt64 = DType{Name: "uint64", Aliases: []string{"u64"}, Size: 8, Kind: Unsigned, Element: "UInt64"}
+	Half   = DType{
+		Name: "half", Aliases: []string{"fp16", "float16", "f16"}, Size: 2, Kind: FloatingPoint, SignificandBits: 11,
+		MinExponent: -24, Element: "Half",
+	}
+	Float = DType{
+		Name: "float", Aliases: []string{"fp32", "float32", "f32"}, Size: 4, Kind: FloatingPoint, SignificandBits: 24,
+		MinExponent: -149, Element: "Float",
+	}
+	Double = DType{
+		Name: "double", Aliases: []string{"fp64", "float64", "f64"}, Size: 8, Kind: FloatingPoint, SignificandBits: 53,
+		MinExponent: -1074, Element: "Double",
+	}
+	BFloat16 = DType{
+		Name: "bfloat16", Aliases: []string{"bf16"}, Size: 2, Kind: FloatingPoint, SignificandBits: 8, MinExponent: -133,
+		Element: "BFloat16",
+	}
+	F8E4M3 = DType{
+		Name: "f8e4m3", Aliases: []string{"fp8_e4m3", "float8_e4m3"}, Size: 1, Kind: FloatingPoint, SignificandBits: 4,
+		MinExponent: -9, Element: "F8E4M3",
+	}
+	F8E5M2 = DType{
+		Name: "f8e5m2", Aliases: []string{"fp8_e5m2", "float8_e5m2"}, Size: 1, Kind: FloatingPoint, SignificandBits: 3,
+		MinExponent: -16, Element: "F8E5M2",
+	}
 )
 
 // DTypes lists all element types, in nccl-tests' order.
@@ -62,7 +80,8 @@ func ParseDType(word string) (DType, bool) {
 type Op string
 
 // The operations. Integers wrap around, those of 8 bits when the result is
-// stored. Avg divides the sum by the number of ranks, integers toward zero; Min and Max of a number and a NaN are the number.
+// stored. Avg divides the sum by the number of ranks, integers toward zero; Min and Max of a number and a NaN are the
+// number.
 const (
 	Sum  Op = "sum"
 	Prod Op = "prod"

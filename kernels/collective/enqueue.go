@@ -19,7 +19,9 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 
 // TiledLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
 // share so many bytes, and take them in tiles, one by one, of no more than most bytes.
-func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64, most func(world int) int64) func(*Comm, cudart.Stream, Call) error {
+func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64,
+	most func(world int) int64,
+) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {
 			return nil

@@ -6,10 +6,11 @@ type EpilogueKind string
 // The epilogues: kernels/device/epilogue.cuh.
 const (
 	NoEpilogue EpilogueKind = ""
-	Negate     EpilogueKind = "negate"  // -x
-	Scale      EpilogueKind = "scale"   // x * Scale
-	Bias       EpilogueKind = "bias"    // x + Weight, a row, for every row
-	RMSNorm    EpilogueKind = "rmsnorm" // of every row x of an allreduce: x += Residual; x / sqrt(mean(x²)+Epsilon) * Weight
+	Negate     EpilogueKind = "negate" // -x
+	Scale      EpilogueKind = "scale"  // x * Scale
+	Bias       EpilogueKind = "bias"   // x + Weight, a row, for every row
+	// of every row x of an allreduce: x += Residual; x / sqrt(mean(x²)+Epsilon) * Weight
+	RMSNorm EpilogueKind = "rmsnorm"
 )
 
 // EpilogueKinds lists the epilogues.

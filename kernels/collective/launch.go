@@ -116,7 +116,8 @@ func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
 	return loaded{kernel, c.PDL(k)}, err
 }
 
-// PDL reports whether a kernel is launched before the one in front of it has ended, if its caller has nothing against it.
+// PDL reports whether a kernel is launched before the one in front of it has ended, if its caller has nothing against
+// it.
 func (c *Comm) PDL(k Kernel) bool { return c.cfg.PDL && k.Module.Arch.PDL() }
 
 // Load finds an entry point, loading its module when it is first needed.

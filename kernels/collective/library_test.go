@@ -23,7 +23,8 @@ func (r *recorder) Enqueue(_ cudart.Stream, call LibraryCall) error {
 }
 
 func fromLibrary(s Shape) *Algorithm {
-	return FromLibrary("thing", s, "lib", "a library", func() []Op { return []Op{Sum} }, func(d DType) bool { return d.Kind == FloatingPoint })
+	return FromLibrary("thing", s, "lib", "a library", func() []Op { return []Op{Sum} },
+		func(d DType) bool { return d.Kind == FloatingPoint })
 }
 
 func commWith(libraries map[string]Library) *Comm {
@@ -73,7 +74,8 @@ func TestPreparingLoadsWhatServesALibrary(t *testing.T) {
 func TestLibraryIsAskedForNothingOnlyIfThatMeansSomething(t *testing.T) {
 	for shape, want := range map[Shape]int{{}: 0, {Empty: true}: 1} {
 		r := &recorder{}
-		if err := fromLibrary(shape).Enqueue(commWith(map[string]Library{"lib": r}), nil, Call{DType: Int8, Op: None}); err != nil {
+		if err := fromLibrary(shape).Enqueue(commWith(map[string]Library{"lib": r}), nil,
+			Call{DType: Int8, Op: None}); err != nil {
 			t.Fatal(err)
 		}
 		if len(r.calls) != want {
@@ -86,7 +88,8 @@ func TestLibraryThatIsNotOpenOrUnable(t *testing.T) {
 	a, call := fromLibrary(Shape{Reduces: true}), Call{Count: 1, DType: Float, Op: Sum}
 	refusal := errors.New("too old")
 	r := &recorder{refusal: refusal}
-	if err := commWith(nil).Prepare(nil, a, call); err == nil || err.Error() != "thing lib cannot run: the library is not open" {
+	if err := commWith(nil).Prepare(nil, a, call); err == nil ||
+		err.Error() != "thing lib cannot run: the library is not open" {
 		t.Errorf("got %v", err)
 	}
 	c := commWith(map[string]Library{"lib": r})

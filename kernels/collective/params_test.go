@@ -18,20 +18,29 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 		f Fault
 	)
 	for name, want := range map[string][]uintptr{
-		"limits":     {MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MailboxSlotBytes, MaxRowVecs, MaxThreads, BulkStages, BulkStageBytes, BulkSharedBytes},
+		"limits": {
+			MaxRanks, MaxBlocks, SlotBytes, PacketSlotBytes, MailboxSlotBytes, MaxRowVecs, MaxThreads, BulkStages,
+			BulkStageBytes, BulkSharedBytes,
+		},
 		"operations": operationNumbers(),
-		"phases":     {uintptr(StartBarrier), uintptr(StageBarrier), uintptr(EndBarrier), uintptr(Packets), uintptr(MulticastBarrier)},
+		"phases": {
+			uintptr(StartBarrier), uintptr(StageBarrier), uintptr(EndBarrier), uintptr(Packets), uintptr(MulticastBarrier),
+		},
 		"params_layout": {
 			unsafe.Sizeof(p), unsafe.Offsetof(p.Peers), unsafe.Offsetof(p.Multicast), unsafe.Offsetof(p.Fault),
-			unsafe.Offsetof(p.TimeoutNS), unsafe.Offsetof(p.PartBytes), unsafe.Offsetof(p.SendOffset), unsafe.Offsetof(p.SendStep),
-			unsafe.Offsetof(p.RecvOffset), unsafe.Offsetof(p.ScratchOffset), unsafe.Offsetof(p.PacketOffset), unsafe.Offsetof(p.TileBytes),
-			unsafe.Offsetof(p.RowBytes), unsafe.Offsetof(p.WeightOffset), unsafe.Offsetof(p.ResidualOffset), unsafe.Offsetof(p.ResidualOutOffset),
+			unsafe.Offsetof(p.TimeoutNS), unsafe.Offsetof(p.PartBytes), unsafe.Offsetof(p.SendOffset),
+			unsafe.Offsetof(p.SendStep),
+			unsafe.Offsetof(p.RecvOffset), unsafe.Offsetof(p.ScratchOffset), unsafe.Offsetof(p.PacketOffset),
+			unsafe.Offsetof(p.TileBytes),
+			unsafe.Offsetof(p.RowBytes), unsafe.Offsetof(p.WeightOffset), unsafe.Offsetof(p.ResidualOffset),
+			unsafe.Offsetof(p.ResidualOutOffset),
 			unsafe.Offsetof(p.Scale), unsafe.Offsetof(p.Epsilon), unsafe.Offsetof(p.Rank), unsafe.Offsetof(p.World),
 			unsafe.Offsetof(p.Root), unsafe.Offsetof(p.Phase), unsafe.Offsetof(p.Op), unsafe.Sizeof(p) - 4,
 		},
 		"signal_pad_layout": {
 			unsafe.Sizeof(s), unsafe.Offsetof(s.Epoch), unsafe.Offsetof(s.Claimed),
-			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.MulticastBarriers), unsafe.Offsetof(s.MulticastArrivals), unsafe.Offsetof(s.Flags),
+			unsafe.Offsetof(s.Claimed) + 4, unsafe.Offsetof(s.MulticastBarriers), unsafe.Offsetof(s.MulticastArrivals),
+			unsafe.Offsetof(s.Flags),
 		},
 		"fault_layout": {
 			unsafe.Sizeof(f), unsafe.Offsetof(f.State), unsafe.Offsetof(f.Rank), unsafe.Offsetof(f.Phase),

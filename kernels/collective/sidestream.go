@@ -7,8 +7,8 @@ import (
 	"gpurun/cudart"
 )
 
-// sideStream is a stream for work that runs concurrently with a caller's stream. Each of the two waits for the other by the
-// event.
+// sideStream is a stream for work that runs concurrently with a caller's stream. Each of the two waits for the other
+// by the event.
 type sideStream struct {
 	stream cudart.Stream
 	event  cudart.Event
@@ -38,8 +38,8 @@ func (x *sideStream) close() error {
 	return errors.Join(errs...)
 }
 
-// SideStream returns the Comm's own stream. A call on stream s that uses it makes it wait for s first, and makes s wait for it
-// at the end, by WaitFor. A capture of s then includes both streams.
+// SideStream returns the Comm's own stream. A call on stream s that uses it makes it wait for s first, and makes s
+// wait for it at the end, by WaitFor. A capture of s then includes both streams.
 func (c *Comm) SideStream() cudart.Stream { return c.side.stream }
 
 // WaitFor makes later work on a stream wait for all work enqueued on another stream so far.

@@ -22,8 +22,10 @@ import (
 func BenchmarkSimulator(b *testing.B) {
 	for _, a := range []*collective.Algorithm{allreduce.OneShot(), allreduce.TwoShot()} {
 		for _, world := range []int{4, 8} {
-			b.Run(fmt.Sprintf("%s/%d/float", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, collective.Float, world) })
-			b.Run(fmt.Sprintf("%s/%d/bfloat16", a.Name, world), func(b *testing.B) { benchmarkAlone(b, a, collective.BFloat16, world) })
+			b.Run(fmt.Sprintf("%s/%d/float", a.Name, world),
+				func(b *testing.B) { benchmarkAlone(b, a, collective.Float, world) })
+			b.Run(fmt.Sprintf("%s/%d/bfloat16", a.Name, world),
+				func(b *testing.B) { benchmarkAlone(b, a, collective.BFloat16, world) })
 		}
 	}
 }
@@ -56,7 +58,9 @@ func benchmarkAlone(b *testing.B, a *collective.Algorithm, dtype collective.DTyp
 	must(err)
 	must(stream.Upload(base, arrivedForEver()))
 
-	call := collective.Call{Send: send, Recv: send + bytes, Count: bytes / int64(dtype.Size), DType: dtype, Op: collective.Sum}
+	call := collective.Call{
+		Send: send, Recv: send + bytes, Count: bytes / int64(dtype.Size), DType: dtype, Op: collective.Sum,
+	}
 	instructions, cpu := device.Stats().LaneInstructions, cpuTime(b)
 	b.SetBytes(bytes)
 	for b.Loop() {

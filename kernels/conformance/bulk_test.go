@@ -26,7 +26,9 @@ func TestBulkCopiesInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(12, 0, 1, 2, 3, 4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			g := group{world: 2 + int(seed%4), blocks: 1 + int(seed%3), pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed})}
+			g := group{
+				world: 2 + int(seed%4), blocks: 1 + int(seed%3), pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed}),
+			}
 			g.run(t, func(m *member) error { return bulkCalls(m, seed) })
 		})
 	}
@@ -60,7 +62,10 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 		in           []string
 	}{
 		{"that a load ended", `mbarrier\.try_wait[^;]*;`, "setp.eq.u32 ended, 0, 0;", many, 0, all},
-		{"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0, slices.Concat(all[:2], relay)},
+		{
+			"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0,
+			slices.Concat(all[:2], relay),
+		},
 		{"that stores were written", `cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", one, 0, all},
 		{"that they were, before they are told of", `cp\.async\.bulk\.wait_group 0;(\s*fence)`, "$1", one, 0, all[2:]},
 		{"that they were, at the end", `(?s)^(.*)cp\.async\.bulk\.wait_group 0;`, "$1", one, 0, relay},
@@ -69,7 +74,10 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 		{"that a chunk is there", lastWait, noWait, one, 0, chain},
 		{"that a chunk is there", lastWaitButOne, noWait, one, 0, relay},
 		{"the fence behind a chunk", `(cp\.async\.bulk\.wait_group 0;\s*)fence\.acq_rel\.sys;`, "$1", one, 4, all[2:]},
-		{"whose turn it is", `ld\.acquire\.cta[^;]*;(\s*setp\.ne\.b32 %p\d+, ?(%r\d+), ?(%r\d+);)`, "mov.b32 $2, $3;$1", many, 0, all[2:]},
+		{
+			"whose turn it is", `ld\.acquire\.cta[^;]*;(\s*setp\.ne\.b32 %p\d+, ?(%r\d+), ?(%r\d+);)`, "mov.b32 $2, $3;$1", many,
+			0, all[2:],
+		},
 	} {
 		for _, name := range tt.in {
 			t.Run(tt.what+", "+name, func(t *testing.T) {
@@ -86,8 +94,8 @@ func TestBulkCopiesMustBeWaitedFor(t *testing.T) {
 	}
 }
 
-// A kernel waits for flags at the start, for that of a chunk, and, unless it is chain, at the end: how it does so the last
-// time, and the last time but one, and what does not wait.
+// A kernel waits for flags at the start, for that of a chunk, and, unless it is chain, at the end: how it does so the
+// last time, and the last time but one, and what does not wait.
 const (
 	awaitsFlag     = `(?s)^(.*)(ld\.acquire\.sys\.global\.u32 (%r\d+)[^;]*;)`
 	lastWait       = awaitsFlag + `(.*)$`

@@ -32,7 +32,8 @@ type testCall struct {
 
 func (c testCall) String() string {
 	return fmt.Sprintf("%s %s %s %s%s, %d ranks, root %d, %d elements, in place %t, offset %d+%d, pattern %d, seed %d",
-		c.algorithm.Collective, c.algorithm.Name, c.in.Op, c.in.DType.Name, c.epilogueWords(), c.in.World, c.root, c.count, c.inPlace, c.offset, c.shift,
+		c.algorithm.Collective, c.algorithm.Name, c.in.Op, c.in.DType.Name, c.epilogueWords(), c.in.World, c.root, c.count,
+		c.inPlace, c.offset, c.shift,
 		c.in.Pattern, c.in.Seed)
 }
 

@@ -46,8 +46,8 @@ func wantMissed(err error, phase collective.Phase, peer int) error {
 	return nil
 }
 
-// A root that dies when it has told of a chunk is missed by all, at the next one or at the end, also by those that wait for
-// others, which wait for it.
+// A root that dies when it has told of a chunk is missed by all, at the next one or at the end, also by those that
+// wait for others, which wait for it.
 func TestRootThatDiesIsNamed(t *testing.T) {
 	const world, root, start = 4, 3, 1 // where a rank waits for several, the root is the last that it looks for
 	for blocks := 1; blocks < world; blocks++ {
@@ -75,7 +75,8 @@ func TestRootThatDiesIsNamed(t *testing.T) {
 // Once a chunk has been missed, the next rank is told of no later one either, which have come.
 func TestNothingIsToldOfBehindAMissedChunk(t *testing.T) {
 	const world, root = 3, 0
-	missed := "$1$2 { .reg .pred first; .reg .b32 thread; mov.u32 thread, %tid.x; setp.eq.u32 first, thread, 0; @first mov.b32 $3, 0; }$4"
+	missed := "$1$2 { .reg .pred first; .reg .b32 thread; mov.u32 thread, %tid.x; setp.eq.u32 first, thread, 0; " +
+		"@first mov.b32 $3, 0; }$4"
 	chunkGroup("chain", world, 2, lastWait, missed).run(t, func(m *member) error {
 		err := m.chunked("chain", root)
 		m.meet()
@@ -155,7 +156,9 @@ func TestEpochsGoOnBehindChunks(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(12, 0, 1, 2, 3) {
 		world := 2 + int(seed%4)
-		g := group{world: world, blocks: 1 + int(seed%3)*2, pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+		g := group{
+			world: world, blocks: 1 + int(seed%3)*2, pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed + 1}),
+		}
 		g.run(t, func(m *member) error {
 			common, own := rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, uint64(m.rank)))
 			for range 3 {

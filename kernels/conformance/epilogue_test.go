@@ -147,30 +147,68 @@ func TestEpilogueRefusals(t *testing.T) {
 		call                  collective.Call
 	}{
 		{name: "nothing", algorithm: "twoshot", call: norm(func(*collective.Call) {})},
-		{name: "unaligned input", algorithm: "twoshot", want: "aligned to 16 bytes", call: norm(func(c *collective.Call) { c.Send = 8 })},
-		{name: "unaligned output", algorithm: "oneshot", want: "aligned to 16 bytes", call: norm(func(c *collective.Call) { c.Recv = 2 })},
-		{name: "longest row", algorithm: "twoshot", call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16384, 16384 })},
+		{
+			name: "unaligned input", algorithm: "twoshot", want: "aligned to 16 bytes",
+			call: norm(func(c *collective.Call) { c.Send = 8 }),
+		},
+		{
+			name: "unaligned output", algorithm: "oneshot", want: "aligned to 16 bytes",
+			call: norm(func(c *collective.Call) { c.Recv = 2 }),
+		},
+		{
+			name: "longest row", algorithm: "twoshot",
+			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16384, 16384 }),
+		},
 		{
 			name: "row too long", algorithm: "twoshot", want: "32784 bytes is longer than 32768",
 			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16392, 16392 }),
 		},
 		{
-			name: "row too long for packets", algorithm: "oneshot_ll", want: "up to 16384 bytes among 4 ranks, not 32768; twoshot takes",
+			name: "row too long for packets", algorithm: "oneshot_ll",
+			want: "up to 16384 bytes among 4 ranks, not 32768; twoshot takes",
 			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 16384, 16384 }),
 		},
 		{
-			name: "row too long for packets of 8", algorithm: "oneshot_ll", want: "up to 8192 bytes among 8 ranks, not 16384", world: 8,
-			call: norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 8192, 8192 }),
+			name: "row too long for packets of 8", algorithm: "oneshot_ll", want: "up to 8192 bytes among 8 ranks, not 16384",
+			world: 8,
+			call:  norm(func(c *collective.Call) { c.Count, c.Epilogue.Row = 8192, 8192 }),
 		},
-		{name: "row of half a vector", algorithm: "oneshot", want: "row of 1004 elements is not a multiple of 16", call: norm(func(c *collective.Call) { c.Epilogue.Row = 1004 })},
-		{name: "no row", algorithm: "oneshot", want: "row of 0 elements", call: norm(func(c *collective.Call) { c.Epilogue.Row = 0 })},
-		{name: "bias without a row", algorithm: "oneshot", want: "epilogue bias: a row of 0 elements", call: norm(func(c *collective.Call) { c.Epilogue = collective.Epilogue{Kind: collective.Bias} })},
-		{name: "half a row", algorithm: "twoshot", want: "4608 elements are no whole number of rows of 1024", call: norm(func(c *collective.Call) { c.Count += 512 })},
-		{name: "of 8-bit floats", algorithm: "twoshot", want: "no epilogue rmsnorm for sum of f8e4m3", call: norm(func(c *collective.Call) { c.DType = collective.F8E4M3 })},
-		{name: "of doubles", algorithm: "oneshot", want: "no epilogue rmsnorm for sum of double", call: norm(func(c *collective.Call) { c.DType = collective.Double })},
-		{name: "of integers", algorithm: "oneshot_ll", want: "no epilogue rmsnorm for sum of int32", call: norm(func(c *collective.Call) { c.DType = collective.Int32 })},
-		{name: "of a product", algorithm: "twoshot", want: "no epilogue rmsnorm for prod of bfloat16", call: norm(func(c *collective.Call) { c.Op = collective.Prod })},
-		{name: "of an average", algorithm: "twoshot", want: "no epilogue rmsnorm for avg of bfloat16", call: norm(func(c *collective.Call) { c.Op = collective.Avg })},
+		{
+			name: "row of half a vector", algorithm: "oneshot", want: "row of 1004 elements is not a multiple of 16",
+			call: norm(func(c *collective.Call) { c.Epilogue.Row = 1004 }),
+		},
+		{
+			name: "no row", algorithm: "oneshot", want: "row of 0 elements",
+			call: norm(func(c *collective.Call) { c.Epilogue.Row = 0 }),
+		},
+		{
+			name: "bias without a row", algorithm: "oneshot", want: "epilogue bias: a row of 0 elements",
+			call: norm(func(c *collective.Call) { c.Epilogue = collective.Epilogue{Kind: collective.Bias} }),
+		},
+		{
+			name: "half a row", algorithm: "twoshot", want: "4608 elements are no whole number of rows of 1024",
+			call: norm(func(c *collective.Call) { c.Count += 512 }),
+		},
+		{
+			name: "of 8-bit floats", algorithm: "twoshot", want: "no epilogue rmsnorm for sum of f8e4m3",
+			call: norm(func(c *collective.Call) { c.DType = collective.F8E4M3 }),
+		},
+		{
+			name: "of doubles", algorithm: "oneshot", want: "no epilogue rmsnorm for sum of double",
+			call: norm(func(c *collective.Call) { c.DType = collective.Double }),
+		},
+		{
+			name: "of integers", algorithm: "oneshot_ll", want: "no epilogue rmsnorm for sum of int32",
+			call: norm(func(c *collective.Call) { c.DType = collective.Int32 }),
+		},
+		{
+			name: "of a product", algorithm: "twoshot", want: "no epilogue rmsnorm for prod of bfloat16",
+			call: norm(func(c *collective.Call) { c.Op = collective.Prod }),
+		},
+		{
+			name: "of an average", algorithm: "twoshot", want: "no epilogue rmsnorm for avg of bfloat16",
+			call: norm(func(c *collective.Call) { c.Op = collective.Avg }),
+		},
 		{name: "naive", algorithm: "naive", want: "it has none at all", call: norm(func(*collective.Call) {})},
 		{name: "multimem", algorithm: "multimem_twoshot", want: "it has none at all", call: norm(func(*collective.Call) {})},
 	} {

@@ -139,7 +139,8 @@ func (f failing) fail(m *member, r *matmul.Runner) (*collective.TimeoutError, er
 		return nil, fmt.Errorf("want a TimeoutError, got %w", err)
 	}
 	for i, room := range f.rooms[1:] {
-		if err := m.wantUntouched(fmt.Sprintf("C of %s, behind a call that failed,", f.calls[i+1]), room.call.C, room.C); err != nil {
+		if err := m.wantUntouched(fmt.Sprintf("C of %s, behind a call that failed,", f.calls[i+1]), room.call.C,
+			room.C); err != nil {
 			return nil, err
 		}
 	}
@@ -165,8 +166,10 @@ func (f failing) checkLeftAlone(m *member, r *matmul.Runner) error {
 	if err != nil {
 		return err
 	}
-	if ready, taken := binary.LittleEndian.Uint32(words), binary.LittleEndian.Uint32(words[4:]); ready != begun || taken != 0 {
-		return fmt.Errorf("rank 0 says that it has begun call %d and taken what it gets in call %d, want %d and 0", ready, taken, begun)
+	if ready, taken := binary.LittleEndian.Uint32(words),
+		binary.LittleEndian.Uint32(words[4:]); ready != begun || taken != 0 {
+		return fmt.Errorf("rank 0 says that it has begun call %d and taken what it gets in call %d, want %d and 0", ready,
+			taken, begun)
 	}
 	shared := m.sharedRoom()
 	counters := make([]byte, shared.progress-shared.counters)

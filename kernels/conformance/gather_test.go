@@ -101,7 +101,8 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 			}
 			r.Epoch = -before
 			shared := m.sharedRoom()
-			counted := shared.counters // where words begin, of parts: behind the counters, which products without parts have, too
+			// where words begin, of parts: behind the counters, which products without parts have, too
+			counted := shared.counters
 			for _, c := range calls {
 				if f := c.algorithm.Counters; f != nil {
 					counted = shared.counters + 4*f(matmul.Problem{DType: p.DType}, world)
@@ -253,8 +254,14 @@ func TestOwnShardMustBeWaitedFor(t *testing.T) {
 		k            int64 // of longer rows a load that is not waited for is seldom seen, or never
 		what, of, by string
 	}{
-		{168, "that a chunk has been loaded", `(?s)^(.*)mbarrier\.try_wait[^;]*;(.*wait_group\.read 0;)`, "${1}setp.eq.u32 ended, 0, 0;${2}"},
-		{328, "that a store has read its place", `(bulk_group[^;]*;[^;]*commit_group;[^;]*)cp\.async\.bulk\.wait_group\.read 0;`, "$1"},
+		{
+			168, "that a chunk has been loaded", `(?s)^(.*)mbarrier\.try_wait[^;]*;(.*wait_group\.read 0;)`,
+			"${1}setp.eq.u32 ended, 0, 0;${2}",
+		},
+		{
+			328, "that a store has read its place",
+			`(bulk_group[^;]*;[^;]*commit_group;[^;]*)cp\.async\.bulk\.wait_group\.read 0;`, "$1",
+		},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			p := matmul.Problem{M: 80 * world, N: 200, K: tt.k, DType: collective.Half}

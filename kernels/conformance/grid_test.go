@@ -61,8 +61,8 @@ func skipLarge(t *testing.T, bytes, most int64) {
 	}
 }
 
-// rankPool is a group that runs one task after the other, so that cases share the cost of starting its ranks. A task that fails
-// ends the pool, and the next task starts a new one.
+// rankPool is a group that runs one task after the other, so that cases share the cost of starting its ranks. A task
+// that fails ends the pool, and the next task starts a new one.
 type rankPool struct {
 	group   group
 	tasks   []chan func(m *member) error // by rank; nil while no ranks run

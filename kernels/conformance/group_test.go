@@ -119,7 +119,9 @@ func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err
 
 // join makes a rank of an open device. The caller closes the Comm.
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
-	m = &member{rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.barrier.wait, quantities: &x.quantities}
+	m = &member{
+		rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.barrier.wait, quantities: &x.quantities,
+	}
 	cfg := collective.Config{
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
@@ -246,7 +248,9 @@ type exchange struct {
 }
 
 func newExchange(world int) *exchange {
-	return &exchange{files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), barrier: newCyclicBarrier(world)}
+	return &exchange{
+		files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), barrier: newCyclicBarrier(world),
+	}
 }
 
 // share allocates memory and maps everybody's. Ranks of one process on one GPU

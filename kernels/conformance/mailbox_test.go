@@ -14,8 +14,8 @@ import (
 )
 
 // A word of ones is the one that a mailbox cannot hold as it is. NaNs of all bits, alone in a word, two in one, in
-// all of a vector and on all ranks, arrive all the same; every other element is as if they were not there, and all ranks
-// get the bits that one-shot gives.
+// all of a vector and on all ranks, arrive all the same; every other element is as if they were not there, and all
+// ranks get the bits that one-shot gives.
 func TestMailboxesTakeNaNsOfAllBits(t *testing.T) {
 	for _, world := range []int{2, 3} {
 		pool := newRankPool(t, gridGroup(t, world))
@@ -99,8 +99,8 @@ func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
 	}
 }
 
-// Slots are used again and again, by tiles of a launch, the last of which only the last rank of two-shot has anything of,
-// and by calls that cut them differently, with packets and barriers in between. Stores that are late by a
+// Slots are used again and again, by tiles of a launch, the last of which only the last rank of two-shot has anything
+// of, and by calls that cut them differently, with packets and barriers in between. Stores that are late by a
 // whole tile, as some are in disorder, take away nothing that came after them.
 func TestMailboxesAreUsedAgain(t *testing.T) {
 	mix := func(a *collective.Algorithm) bool {
@@ -184,8 +184,8 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 	}
 }
 
-// A rank that has missed a peer has given up after one timeout: the other threads, which wait for results of that peer and
-// would be more patient, and the tiles that follow, wait no more.
+// A rank that has missed a peer has given up after one timeout: the other threads, which wait for results of that peer
+// and would be more patient, and the tiles that follow, wait no more.
 func TestMailboxesGiveUpOnce(t *testing.T) {
 	const (
 		missing = 2

@@ -11,8 +11,10 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Many parallel tests wait for each other's ranks, so that none keeps all cores busy: two for each core run at a time, unless
-// -parallel says otherwise. A test that may run on a GPU is not parallel, because the GPU has no room for the ranks of two tests.
+// Many parallel tests wait for each other's ranks, so that none keeps all cores busy: two for each core run at a time,
+// unless
+// -parallel says otherwise. A test that may run on a GPU is not parallel, because the GPU has no room for the ranks of
+// two tests.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -20,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// forEachAlgorithm runs a subtest that mostly waits for a rank that never comes, for each algorithm: eight for each core at a
-// time, whatever -parallel says.
+// forEachAlgorithm runs a subtest that mostly waits for a rank that never comes, for each algorithm: eight for each
+// core at a time, whatever -parallel says.
 func forEachAlgorithm(t *testing.T, test func(t *testing.T, a *collective.Algorithm)) {
 	t.Helper()
 	slots := make(chan struct{}, 8*runtime.GOMAXPROCS(0))

@@ -24,11 +24,14 @@ type matmulCall struct {
 }
 
 func (c matmulCall) String() string {
-	return fmt.Sprintf("%s %s, %s, %d ranks, %d splits, pattern %d", c.operation.Name, c.algorithm.Name, c.problem, c.in.World, c.splits, c.in.Pattern)
+	return fmt.Sprintf("%s %s, %s, %d ranks, %d splits, pattern %d", c.operation.Name, c.algorithm.Name, c.problem,
+		c.in.World, c.splits, c.in.Pattern)
 }
 
 // product is what the reference knows of a problem.
-func product(o *matmul.Operation, p matmul.Problem, world int, pattern reference.Pattern, seed uint64) reference.Product {
+func product(o *matmul.Operation, p matmul.Problem, world int, pattern reference.Pattern,
+	seed uint64,
+) reference.Product {
 	return reference.Product{
 		Seed: seed, Pattern: pattern, DType: p.DType, M: p.M, N: p.N, K: p.K, World: world, Gathered: o.Gathers,
 	}
@@ -212,10 +215,12 @@ func (c matmulCall) judge(m *member, room room) error {
 	}
 	v, norms := c.in.Judge(result, 0, c.quantities(m), false)
 	for name, v := range map[string]reference.Verdict{
-		"A": c.in.CompareA(a, m.rank, 0), "gathered A": c.in.CompareGathered(full, 0), "B": c.in.CompareB(b, m.rank, 0), "C": v,
+		"A": c.in.CompareA(a, m.rank, 0), "gathered A": c.in.CompareGathered(full, 0), "B": c.in.CompareB(b, m.rank, 0),
+		"C": v,
 	} {
 		if v.Wrong > 0 {
-			return fmt.Errorf("%s: %d elements of %s are wrong, the first is %d: want %#x, got %#x", c, v.Wrong, name, v.First, v.Want, v.Got)
+			return fmt.Errorf("%s: %d elements of %s are wrong, the first is %d: want %#x, got %#x", c, v.Wrong, name, v.First,
+				v.Want, v.Got)
 		}
 	}
 	if c.in.Pattern == reference.Random && !(norms.Relative() <= norms.Limit(c.in)) {
@@ -286,8 +291,8 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 }
 
 // So are tiles of every width that there is for compute capability 9.0: columns just
-// short of a width are multiplied by one tile of it, of more slices than a ring has stages, one after the other, with and
-// without disorder.
+// short of a width are multiplied by one tile of it, of more slices than a ring has stages, one after the other, with
+// and without disorder.
 func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	t.Parallel()
 	const world = 2
@@ -331,8 +336,8 @@ func TestFusedMatmulsInDisorder(t *testing.T) {
 	}
 }
 
-// A block that has one tile after the other stores each while it multiplies the next, and fetches what the peers have of
-// it into the same place.
+// A block that has one tile after the other stores each while it multiplies the next, and fetches what the peers have
+// of it into the same place.
 func TestFusedMatmulsOfFewBlocksInDisorder(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(4, 0, 3) {
@@ -353,7 +358,8 @@ func TestFusedMatmulsOfFewBlocksInDisorder(t *testing.T) {
 
 // fusedCalls are those of matmulCalls that communicate while they multiply.
 func fusedCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
-	return slices.DeleteFunc(matmulCalls(p, world, seed), func(c matmulCall) bool { return !strings.HasPrefix(c.algorithm.Name, "fused") })
+	return slices.DeleteFunc(matmulCalls(p, world, seed),
+		func(c matmulCall) bool { return !strings.HasPrefix(c.algorithm.Name, "fused") })
 }
 
 // So are all on a GPU, which the ranks share.
@@ -377,7 +383,8 @@ func runEveryMatmul(t *testing.T, world int, backend cudart.Backend, seed uint64
 
 // groupFor has memory for each of some batches of calls.
 func groupFor(world int, backend cudart.Backend, batches ...[]matmulCall) group {
-	g := group{world: world, backend: backend, pdl: backend == nil || backend.Name() == "sim"} // on one GPU early blocks would take others' place
+	// on one GPU early blocks would take others' place
+	g := group{world: world, backend: backend, pdl: backend == nil || backend.Name() == "sim"}
 	for _, calls := range batches {
 		room := int64(0)
 		for _, c := range calls {

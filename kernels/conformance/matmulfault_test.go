@@ -46,8 +46,8 @@ func TestMissingProductsEndACall(t *testing.T) {
 
 // errTooSlow says that a call took longer than its bound.
 //
-// A kernel that misses each tile takes at least a timeout for each, which is twice the bound, on any machine. So a call within
-// the bound has waited once, in whichever attempt. A loaded machine can only make a correct call slow.
+// A kernel that misses each tile takes at least a timeout for each, which is twice the bound, on any machine. So a
+// call within the bound has waited once, in whichever attempt. A loaded machine can only make a correct call slow.
 var errTooSlow = errors.New("the call took too long")
 
 // missingProducts is a call on so many multiprocessors whose rank 1 signals that it has begun, and sends no products.
@@ -102,7 +102,8 @@ func TestReductionsBackToBackMissARank(t *testing.T) {
 			const world = 3
 			p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: collective.Half}
 			c := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, 1)}
-			missARank(t, sim.New(1, sim.Options{Major: 8 + i%2, Seed: uint64(i + 1)}), c, collective.StartBarrier, collective.Products)
+			missARank(t, sim.New(1, sim.Options{Major: 8 + i%2, Seed: uint64(i + 1)}), c, collective.StartBarrier,
+				collective.Products)
 		})
 	}
 }

@@ -18,7 +18,10 @@ import (
 func TestPlacedTiles(t *testing.T) {
 	const clusters = 3
 	p := matmul.Problem{M: 2 * 140, N: 800, K: 8, DType: matmul.DTypes()[0]}
-	names := []string{"allgather-matmul decomposed", "allgather-matmul fused", "matmul-reducescatter fused_copy", "matmul-allreduce fused_push"}
+	names := []string{
+		"allgather-matmul decomposed", "allgather-matmul fused", "matmul-reducescatter fused_copy",
+		"matmul-allreduce fused_push",
+	}
 	for i, c := range namedCalls(names, p, 2) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +41,8 @@ func TestPlacedTiles(t *testing.T) {
 				}
 				var first schedule.Placement // of the blocks that made the first round's tiles
 				for cluster := range uint32(clusters) {
-					tile := slices.IndexFunc(recording.Tiles, func(x matmul.TileTimes) bool { return x.Slices > 0 && x.Block == 2*cluster })
+					tile := slices.IndexFunc(recording.Tiles,
+						func(x matmul.TileTimes) bool { return x.Slices > 0 && x.Block == 2*cluster })
 					if tile < 0 {
 						return fmt.Errorf("cluster %d has made no tile", cluster)
 					}
@@ -62,7 +66,8 @@ func TestGPCsOnGPU(t *testing.T) {
 	case infos[0].Major != 9:
 		t.Skipf("%s is not of compute capability 9.0", infos[0].Name)
 	}
-	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]}, 1)[0]
+	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]},
+		1)[0]
 	groupFor(1, backend, []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {
@@ -79,7 +84,8 @@ func TestGPCsOnGPU(t *testing.T) {
 				return fmt.Errorf("cluster %d is on no GPC, or on two: %v", i, gpcs)
 			}
 		}
-		if n := len(slices.Concat(gpcs...)); n != r.SMs/2 || !slices.ContainsFunc(gpcs, func(on []int) bool { return len(on) > most/2 }) {
+		if n := len(slices.Concat(gpcs...)); n != r.SMs/2 ||
+			!slices.ContainsFunc(gpcs, func(on []int) bool { return len(on) > most/2 }) {
 			return fmt.Errorf("%d clusters of %d multiprocessors are on the GPCs %v", n, r.SMs, gpcs)
 		}
 		if slices.ContainsFunc(gpcs, func(on []int) bool { return len(on) > most }) {
@@ -91,7 +97,8 @@ func TestGPCsOnGPU(t *testing.T) {
 
 // A simulated device is one GPC.
 func TestGPCsOfSimulator(t *testing.T) {
-	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]}, 1)[0]
+	c := namedCalls([]string{"allgather-matmul decomposed"}, matmul.Problem{M: 8, N: 8, K: 8, DType: matmul.DTypes()[0]},
+		1)[0]
 	groupFor(1, sim.New(1, sim.Options{Major: 9}), []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {

@@ -26,8 +26,8 @@ func (w *waits) WaitValue(addr cudart.DevicePtr, value uint32) error {
 	return w.Stream.WaitValue(addr, value)
 }
 
-// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, three times as many
-// among more than two ranks if sums go everywhere, and launches do not block; else kernels push them.
+// Products are copied to their owners where multiprocessors have as many tiles each as there are ranks, three times as
+// many among more than two ranks if sums go everywhere, and launches do not block; else kernels push them.
 func TestProductsAreCopiedOrPushed(t *testing.T) {
 	const tile = 128
 	for _, c := range []struct {
@@ -68,7 +68,8 @@ func TestProductsAreCopiedOrPushed(t *testing.T) {
 					want = c.scatters
 				}
 				if got := copies.count > 0; got != want {
-					return fmt.Errorf("%s, %d ranks, %d tiles for each multiprocessor, blocking %t: copies are %t", o.Name, c.world, c.tilesPerSM, c.blocks, got)
+					return fmt.Errorf("%s, %d ranks, %d tiles for each multiprocessor, blocking %t: copies are %t", o.Name, c.world,
+						c.tilesPerSM, c.blocks, got)
 				}
 				return nil
 			})
@@ -226,7 +227,9 @@ func TestSumsAreThoseOfRoundedProducts(t *testing.T) {
 			var calls []matmulCall
 			for _, name := range []string{"decomposed", "fused"} {
 				a, _ := o.Algorithm(name)
-				calls = append(calls, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1)})
+				calls = append(calls, matmulCall{
+					operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1),
+				})
 			}
 			groupFor(world, sim.New(1, sim.Options{Major: major}), calls).run(t, func(m *member) error {
 				r, err := newRunner(m)

@@ -7,8 +7,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// sharedQuantities holds the reference of results that are the same on all ranks of a group. The first rank that asks computes
-// it, and it is dropped when all ranks have asked, so that the memory of one result is enough.
+// sharedQuantities holds the reference of results that are the same on all ranks of a group. The first rank that asks
+// computes it, and it is dropped when all ranks have asked, so that the memory of one result is enough.
 type sharedQuantities struct {
 	mu   sync.Mutex
 	kept map[string]*keptQuantities // by all fields of the product
@@ -25,7 +25,9 @@ func (s *sharedQuantities) of(p reference.Product) []reference.Quantities {
 	s.mu.Lock()
 	k, ok := s.kept[name]
 	if !ok {
-		k = &keptQuantities{askers: p.World, compute: sync.OnceValue(func() []reference.Quantities { return p.Quantities(0, 0, p.M) })}
+		k = &keptQuantities{
+			askers: p.World, compute: sync.OnceValue(func() []reference.Quantities { return p.Quantities(0, 0, p.M) }),
+		}
 		if s.kept == nil {
 			s.kept = map[string]*keptQuantities{}
 		}

@@ -78,7 +78,9 @@ func runBoth(m, other *member, c testCall) error {
 		first, then = then, first
 	}
 	for _, step := range []func() error{
-		func() error { return a.fill(m) }, func() error { return b.fill(other) }, first, then, m.synchronize, other.synchronize,
+		func() error { return a.fill(m) }, func() error {
+			return b.fill(other)
+		}, first, then, m.synchronize, other.synchronize,
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("%s, beside %s: %w", a, b, err)

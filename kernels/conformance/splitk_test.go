@@ -30,10 +30,12 @@ func splits() []split {
 		{1, 8, 3, 72, 140, 100, []string{all + "fused_push"}, false},                        // with three
 		{2, 6, 2, 64, 140, 100, []string{scatter + "fused_push", all + "fused_copy"}, true}, // two tiles, with one
 		{2, 6, 0, 64, 140, 100, []string{gather + "fused"}, false},                          // which waits for a shard first
-		{2, 8, 2, 40, 140, 600, []string{gather + "fused"}, false},                          // ten tiles on four: the last two, with two
-		{2, 16, 6, 72, 1, 8, []string{scatter + "fused_push"}, false},                       // two, with six
-		{3, 10, 2, 72, 0, 100, []string{all + "fused_push", all + "fused_copy"}, false},     // three, with two; the last has no rows
-		{5, 6, 2, 72, 140, 100, []string{all + "fused_push"}, true},                         // five on three: two, with one
+		// ten tiles on four: the last two, with two
+		{2, 8, 2, 40, 140, 600, []string{gather + "fused"}, false},
+		{2, 16, 6, 72, 1, 8, []string{scatter + "fused_push"}, false}, // two, with six
+		// three, with two; the last has no rows
+		{3, 10, 2, 72, 0, 100, []string{all + "fused_push", all + "fused_copy"}, false},
+		{5, 6, 2, 72, 140, 100, []string{all + "fused_push"}, true}, // five on three: two, with one
 	}
 }
 
@@ -75,8 +77,8 @@ func (c split) check(m *member, call matmulCall) error {
 	return errors.Join(err, checkPieces(recording, int(c.slices), c.pieces))
 }
 
-// A call whose tiles are shared ends when a rank is missing, and so do those behind it: who has a tile gets its pieces, whatever
-// was waited for in vain.
+// A call whose tiles are shared ends when a rank is missing, and so do those behind it: who has a tile gets its
+// pieces, whatever was waited for in vain.
 func TestSplitTilesMissARank(t *testing.T) {
 	const world = 2
 	p := matmul.Problem{M: 140 * world, N: 100, K: 64 * 64, DType: matmul.DTypes()[0]}
@@ -88,8 +90,8 @@ func TestSplitTilesMissARank(t *testing.T) {
 	}
 }
 
-// So they are where calls follow each other whose sums differ: what was left of one is not taken for the next one's, nor
-// before it is there.
+// So they are where calls follow each other whose sums differ: what was left of one is not taken for the next one's,
+// nor before it is there.
 func TestSplitTilesInDisorder(t *testing.T) {
 	p := matmul.Problem{M: 140, N: 100, K: 48 * 64, DType: matmul.DTypes()[0]}
 	for seed := range uint64(4) {
@@ -118,7 +120,9 @@ func namedCalls(names []string, p matmul.Problem, world int) (all []matmulCall) 
 	for _, o := range matmul.Operations() {
 		for _, a := range o.Algorithms {
 			if slices.Contains(names, o.Name+" "+a.Name) {
-				all = append(all, matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1)})
+				all = append(all, matmulCall{
+					operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Random, 1),
+				})
 			}
 		}
 	}

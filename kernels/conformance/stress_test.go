@@ -36,7 +36,9 @@ func TestRandomBatchesInDisorder(t *testing.T) {
 	for _, seed := range seeds(12, 0, 1, 8) {
 		t.Run(fmt.Sprintf("seed %d", seed+1), func(t *testing.T) {
 			// A single block takes many tiles.
-			g := group{world: 2 + int(seed%3), blocks: 1 + 3*int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1})}
+			g := group{
+				world: 2 + int(seed%3), blocks: 1 + 3*int(seed%2), pdl: true, backend: sim.New(1, sim.Options{Seed: seed + 1}),
+			}
 			randomBatches(t, g, seed, 4)
 		})
 	}

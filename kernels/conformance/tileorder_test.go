@@ -50,15 +50,19 @@ func orderedCalls(world int, rows int64) (all []ordered) {
 				continue
 			}
 			a, _ := o.Algorithm(x.name)
-			call := matmulCall{operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, uint64(len(all)))}
-			all = append(all, ordered{call, x.major, x.sms, x.tiles, x.segment, !o.Scatters && x.name == "fused_push", x.name == "fused_copy"})
+			call := matmulCall{
+				operation: o, algorithm: a, problem: p, splits: 1, in: product(o, p, world, reference.Exact, uint64(len(all))),
+			}
+			all = append(all, ordered{
+				call, x.major, x.sms, x.tiles, x.segment, !o.Scatters && x.name == "fused_push", x.name == "fused_copy",
+			})
 		}
 	}
 	return all
 }
 
-// wantTiles are the tiles that a rank makes: those of the ranks after it, and then its own. Where sums go everywhere, of a
-// segment, and its own a segment later, if products are pushed.
+// wantTiles are the tiles that a rank makes: those of the ranks after it, and then its own. Where sums go everywhere,
+// of a segment, and its own a segment later, if products are pushed.
 func (c ordered) wantTiles(rank int) (all []place) {
 	world, segment := c.in.World, c.tiles
 	if c.interleaved {
@@ -116,8 +120,8 @@ func (c ordered) tilesOf(recording matmul.Recording) (all []place) {
 }
 
 // Tiles are made, and copied, in the order in which their owners want them: all of another's before the own ones or,
-// where sums go everywhere by pushes, in turn, so that they do not come all at the end. There are shards without rows, and
-// last segments with fewer tiles.
+// where sums go everywhere by pushes, in turn, so that they do not come all at the end. There are shards without rows,
+// and last segments with fewer tiles.
 func TestOrderOfTiles(t *testing.T) {
 	for _, shape := range []struct {
 		world int

@@ -34,7 +34,9 @@ func everyRecording(m *member) error {
 	shape := matmul.Problem{M: 300, N: 440, K: 8, DType: collective.Half} // by tiles of 224 columns, not 128
 	for _, o := range matmul.Operations() {
 		for _, a := range o.Algorithms {
-			c := matmulCall{operation: o, algorithm: a, problem: shape, splits: 2, in: product(o, shape, m.world, reference.Exact, 7)}
+			c := matmulCall{
+				operation: o, algorithm: a, problem: shape, splits: 2, in: product(o, shape, m.world, reference.Exact, 7),
+			}
 			if a.Library != "" {
 				if _, err := r.Record(context.Background(), a, matmul.Call{Problem: shape}); err == nil {
 					return fmt.Errorf("%s is recorded", c)

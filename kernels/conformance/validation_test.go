@@ -19,7 +19,8 @@ func TestEveryCallIsValidated(t *testing.T) {
 			good := c.call(m)
 			good.Count = 128
 			good.Epilogue = collective.Epilogue{
-				Kind: collective.RMSNorm, Row: 64, Epsilon: 1, Weight: m.extra, Residual: m.extra + 1024, ResidualOut: m.extra + 2048,
+				Kind: collective.RMSNorm, Row: 64, Epsilon: 1, Weight: m.extra, Residual: m.extra + 1024,
+				ResidualOut: m.extra + 2048,
 			}
 			if err := c.algorithm.Enqueue(m.comm, m.stream, good); err != nil {
 				return err

@@ -92,7 +92,8 @@ func everyOperation(m *member, count int64) error {
 	for _, c := range calls(m.world, nil) {
 		for _, d := range c.algorithm.DTypes() {
 			for _, op := range c.algorithm.Ops() {
-				if least := c.algorithm.MinSM(d, op, collective.NoEpilogue); least == 0 || least > m.comm.SM() { // the catalog's tests say which there are
+				// the catalog's tests say which there are
+				if least := c.algorithm.MinSM(d, op, collective.NoEpilogue); least == 0 || least > m.comm.SM() {
 					continue
 				}
 				for _, p := range []reference.Pattern{reference.Exact, reference.Random} {
@@ -186,7 +187,9 @@ func (c testCall) sumInOrder() []float32 {
 func TestCallsFollowEachOtherWithoutWaiting(t *testing.T) {
 	for _, world := range []int{2, 4} {
 		group{world: world}.run(t, func(m *member) error {
-			last := calls(world, func(a *collective.Algorithm) bool { return a.Collective == "allreduce" && a.Name == "twoshot" })[0]
+			last := calls(world, func(a *collective.Algorithm) bool {
+				return a.Collective == "allreduce" && a.Name == "twoshot"
+			})[0]
 			last.in.Seed, last.in.DType, last.count = 4, collective.Half, 30_000
 			if err := last.fill(m); err != nil {
 				return err

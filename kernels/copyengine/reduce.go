@@ -67,7 +67,9 @@ func LargestPart(parts int, bytes int64) int64 {
 //
 // Links that carry loads and stores of multiprocessors at once give less than those that
 // copy engines fill (kernels/NOTES.md).
-func Reduce(of, summary string, blocks int, largest func(world int, bytes int64) int64, share func(rank, world int, call collective.Call) Share) *collective.Algorithm {
+func Reduce(of, summary string, blocks int, largest func(world int, bytes int64) int64,
+	share func(rank, world int, call collective.Call) Share,
+) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,
 		Name:       name,

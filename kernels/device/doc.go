@@ -12,44 +12,48 @@
 //
 // # Epochs
 //
-// Each block of a grid counts its synchronizations with the same-numbered block of all ranks. The count is the epoch. It lives
-// in the signal pad, the head of every rank's symmetric memory, and only grows, so that a captured graph can be replayed and
-// nothing is reset between launches. All algorithms share these counts. A block synchronizes by flags (a barrier), by packets
-// or by mailboxes; either way it takes one epoch, on all ranks alike. Where data goes one way only, ranks without data send
-// one vector of any content, so that all ranks have synchronized all the same.
+// Each block of a grid counts its synchronizations with the same-numbered block of all ranks. The count is the epoch.
+// It lives in the signal pad, the head of every rank's symmetric memory, and only grows, so that a captured graph can
+// be replayed and nothing is reset between launches. All algorithms share these counts. A block synchronizes by flags
+// (a barrier), by packets or by mailboxes; either way it takes one epoch, on all ranks alike. Where data goes one way
+// only, ranks without data send one vector of any content, so that all ranks have synchronized all the same.
 //
 // # Slots
 //
-// What a block stages for its peers, or they store for it, lies in a slot of its own. It has two slots of each kind, used in
-// turn by the parity of the epoch. A slot used in one epoch is free two epochs later, whatever algorithms ran in between: by
-// then the block has synchronized with all peers in the epoch in between, which they entered after they had read the slot.
+// What a block stages for its peers, or they store for it, lies in a slot of its own. It has two slots of each kind,
+// used in turn by the parity of the epoch. A slot used in one epoch is free two epochs later, whatever algorithms ran
+// in between: by then the block has synchronized with all peers in the epoch in between, which they entered after they
+// had read the slot.
 //
 //   - Scratch slots (oneshot) are read by peers after a barrier.
 //   - Packet slots hold packets: an epoch beside each four bytes, so any type, at twice the size.
-//   - Mailbox slots hold floats that are their own flags: zero means empty, data are sent so that no word is zero, and the
-//     receiver stores zeros again before it sends anything in the next epoch.
+//   - Mailbox slots hold floats that are their own flags: zero means empty, data are sent so that no word is zero, and
+//
+// the
+//
+//	receiver stores zeros again before it sends anything in the next epoch.
 //
 // The Comm zeroes packets and mailboxes once; then nothing else uses that memory.
 //
 // # Barriers of a launch
 //
-// A launch with barriers has a last one (Epochs::sync_last), after which the block's threads do not synchronize again, and
-// mostly a first one (Epochs::sync_first), before which it has written nothing that peers read. Two algorithms write before
-// their first barrier: oneshot to its own slots, and twoshot_push to the scratch of peers that may still be in the call
-// before. So every algorithm that uses scratch, except oneshot, synchronizes once more after its last use of it, and the
-// scratch of others lies behind oneshot's slots. Broadcast's chain and relay count an epoch for every chunk of a block, by the
-// flags of barriers. chain has no last barrier: a rank's memory is touched only by itself and by the rank before it in the
-// chain, for whose chunks it has waited.
+// A launch with barriers has a last one (Epochs::sync_last), after which the block's threads do not synchronize again,
+// and mostly a first one (Epochs::sync_first), before which it has written nothing that peers read. Two algorithms
+// write before their first barrier: oneshot to its own slots, and twoshot_push to the scratch of peers that may still
+// be in the call before. So every algorithm that uses scratch, except oneshot, synchronizes once more after its last
+// use of it, and the scratch of others lies behind oneshot's slots. Broadcast's chain and relay count an epoch for
+// every chunk of a block, by the flags of barriers. chain has no last barrier: a rank's memory is touched only by
+// itself and by the rank before it in the chain, for whose chunks it has waited.
 //
 // # Waits
 //
-// Every wait for a peer is bounded. The first wait of a rank that expires is written to the fault record in host memory, with
-// rank, phase, peer and block; all later waits of that rank return at once. A wait that depends on a peer's own wait may last
-// one more time-out, so that the missing rank is the one reported.
+// Every wait for a peer is bounded. The first wait of a rank that expires is written to the fault record in host
+// memory, with rank, phase, peer and block; all later waits of that rank return at once. A wait that depends on a
+// peer's own wait may last one more time-out, so that the missing rank is the one reported.
 //
 // # Programmatic dependent launch (PDL)
 //
-// Kernels for sm_90 and up may start before the previous kernel of their stream has ended. Every entry point waits for that
-// one before it touches memory: its Epochs do, or else grid_dependency_sync. A test of package kernels reads the PTX for
-// entry points that do not.
+// Kernels for sm_90 and up may start before the previous kernel of their stream has ended. Every entry point waits for
+// that one before it touches memory: its Epochs do, or else grid_dependency_sync. A test of package kernels reads the
+// PTX for entry points that do not.
 package device

@@ -20,7 +20,8 @@ const (
 // operations that gpurun has; what an older version lacks is refused when the
 // library is open.
 func NCCL(of string, shape collective.Shape) *collective.Algorithm {
-	return collective.FromLibrary(of, shape, NCCLName, "NVIDIA's NCCL, to measure against and to reach across machines", collective.Ops, everyType)
+	return collective.FromLibrary(of, shape, NCCLName, "NVIDIA's NCCL, to measure against and to reach across machines",
+		collective.Ops, everyType)
 }
 
 // NVSHMEM is a collective of that shape by the calls of libnvshmem_host.so.3
@@ -30,7 +31,8 @@ func NCCL(of string, shape collective.Shape) *collective.Algorithm {
 // three ranks and more, because the second peer is sent what the first has been
 // combined with.
 func NVSHMEM(of string, shape collective.Shape) *collective.Algorithm {
-	a := collective.FromLibrary(of, shape, NVSHMEMName, "NVIDIA's NVSHMEM, on its own symmetric heap", reductions, hasReductions)
+	a := collective.FromLibrary(of, shape, NVSHMEMName, "NVIDIA's NVSHMEM, on its own symmetric heap", reductions,
+		hasReductions)
 	a.Needs.SeparateOutput = !shape.Empty
 	return a
 }

@@ -22,15 +22,15 @@ type Algorithm struct {
 	Peers bool
 	// Chunked: it copies shards in Call.Splits chunks.
 	Chunked bool
-	// CopiesAfterKernel: it enqueues copies after a kernel that waits for them. Where launches block the host, it hangs until
-	// the kernel's wait expires.
+	// CopiesAfterKernel: it enqueues copies after a kernel that waits for them. Where launches block the host, it hangs
+	// until the kernel's wait expires.
 	CopiesAfterKernel bool
 	// Library names the foreign library that does it; empty is gpurun's own kernels. It may need another library to
 	// multiply: see Libraries.
 	Library string
-	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that gathers,
-	// AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows of it, in
-	// the staging.
+	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that
+	// gathers, AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows
+	// of it, in the staging.
 	NoCommunication bool
 	// Can says why the algorithm cannot do a problem that its operation can, and what can do it. Nil: it can do all.
 	Can func(p Problem, world int) error
@@ -44,9 +44,9 @@ type Algorithm struct {
 	Tiles func(p Problem, world int) int64
 	// Prepare prepares calls with these buffers: it loads their kernels and encodes tensor maps. It may wait.
 	Prepare func(r *Runner, call Call) error
-	// Enqueue puts one call on the runner's main stream: it begins when earlier work there has ended, and ends before later
-	// work begins; no peer then reads or writes this rank's buffers. It neither waits nor allocates device memory. Calls
-	// are never captured in graphs.
+	// Enqueue puts one call on the runner's main stream: it begins when earlier work there has ended, and ends before
+	// later work begins; no peer then reads or writes this rank's buffers. It neither waits nor allocates device memory.
+	// Calls are never captured in graphs.
 	Enqueue func(r *Runner, call Call) error
 }
 
@@ -57,7 +57,8 @@ func (a *Algorithm) Check(p Problem, world int) error {
 	case world > a.MaxRanks:
 		return fmt.Errorf("%s %s runs on up to %d ranks, not %d", a.Operation, a.Name, a.MaxRanks, world)
 	case a.Library == "" && a.MinSM(p.DType) == 0:
-		return fmt.Errorf("%s %s cannot multiply %s; it can %s", a.Operation, a.Name, p.DType.Name, strings.Join(a.typeNames(), " and "))
+		return fmt.Errorf("%s %s cannot multiply %s; it can %s", a.Operation, a.Name, p.DType.Name,
+			strings.Join(a.typeNames(), " and "))
 	case a.Can == nil:
 		return nil
 	}
@@ -96,8 +97,8 @@ func (a *Algorithm) MinSM(d collective.DType) int {
 	return least
 }
 
-// Compatible reports whether devices of two compute capabilities can make calls together. Kernels that send products tile by
-// tile must cut the result into the same tiles, and so be the same kernel.
+// Compatible reports whether devices of two compute capabilities can make calls together. Kernels that send products
+// tile by tile must cut the result into the same tiles, and so be the same kernel.
 func (a *Algorithm) Compatible(d collective.DType, sm, other int) bool {
 	if a.Counters == nil {
 		return true
@@ -107,9 +108,9 @@ func (a *Algorithm) Compatible(d collective.DType, sm, other int) bool {
 	return one.Module.Name == two.Module.Name
 }
 
-// Prepare loads what a call of the algorithm launches, and prepares what it reads. To load a module the driver may wait for
-// running kernels, and GPCs waits for the main stream. Those may wait for a peer: so all ranks of one process prepare before
-// any of them enqueues.
+// Prepare loads what a call of the algorithm launches, and prepares what it reads. To load a module the driver may
+// wait for running kernels, and GPCs waits for the main stream. Those may wait for a peer: so all ranks of one process
+// prepare before any of them enqueues.
 func (r *Runner) Prepare(a *Algorithm, call Call) error {
 	return a.Prepare(r, call)
 }

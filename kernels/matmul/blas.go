@@ -10,8 +10,8 @@ import (
 type BLAS interface {
 	// Prepare prepares products on the device. It may allocate memory and wait; a call after the first does nothing.
 	Prepare(d cudart.Device) error
-	// Multiply enqueues C = A x B of local matrices, in the layout of this package. It neither waits nor allocates, so that
-	// the stream can be captured.
+	// Multiply enqueues C = A x B of local matrices, in the layout of this package. It neither waits nor allocates, so
+	// that the stream can be captured.
 	Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error
 }
 

@@ -18,9 +18,9 @@ type Call struct {
 	Trace cudart.DevicePtr
 }
 
-// ProgressBytes is the size of the words by which a call signals its progress: for each rank whether it has begun, has copied
-// what it gets from this one, has stored its sums, and which chunks of products it has produced; and for each chunk of A
-// or of products whether it has arrived.
+// ProgressBytes is the size of the words by which a call signals its progress: for each rank whether it has begun, has
+// copied what it gets from this one, has stored its sums, and which chunks of products it has produced; and for each
+// chunk of A or of products whether it has arrived.
 func ProgressBytes(world, splits int) int64 {
 	return wordsOfRanks + 4*int64(world)*int64(max(splits, maxProductChunks))
 }
@@ -31,8 +31,9 @@ const (
 	wordsOfRanks = (3 + maxProductChunks) * rankWords
 )
 
-// begun, copied and stored are the offsets of the words of a rank, produced those of copied chunks of products, and counter
-// those of counters behind the first, which counts stored parts; in bytes from the base of symmetric memory. See Params.
+// begun, copied and stored are the offsets of the words of a rank, produced those of copied chunks of products, and
+// counter those of counters behind the first, which counts stored parts; in bytes from the base of symmetric memory.
+// See Params.
 func (c Call) begun(rank int) int64   { return c.Progress + 4*int64(rank) }
 func (c Call) copied(rank int) int64  { return c.begun(rank) + rankWords }
 func (c Call) stored(rank int) int64  { return c.copied(rank) + rankWords }

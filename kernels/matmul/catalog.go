@@ -85,8 +85,10 @@ func allGatherAlgorithms() []*Algorithm {
 
 func reduceScatterAlgorithms() []*Algorithm {
 	return slices.Concat([]*Algorithm{
-		reduceLast(naiveOf(reducescatter.Collective()), collective.PartPerRank, onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, reducescatter pull"),
+		reduceLast(naiveOf(reducescatter.Collective()), collective.PartPerRank, onlyNaiveGEMM).algorithm("naive",
+			naiveSummary),
+		reduceLast(reducescatter.Pull(), collective.PartPerRank, GEMMs).algorithm("decomposed",
+			decomposedSummary+"GEMM, reducescatter pull"),
 	}, fusedScatter(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(reducescatter.Collective()), collective.PartPerRank, onlyBLAS)),
 		productByBLAS(localProduct, wholeProduct),
@@ -96,7 +98,8 @@ func reduceScatterAlgorithms() []*Algorithm {
 func allReduceAlgorithms() []*Algorithm {
 	return slices.Concat([]*Algorithm{
 		reduceLast(naiveOf(allreduce.Collective()), collective.OnePart, onlyNaiveGEMM).algorithm("naive", naiveSummary),
-		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed", decomposedSummary+"GEMM, allreduce twoshot"),
+		reduceLast(allreduce.TwoShot(), collective.OnePart, GEMMs).algorithm("decomposed",
+			decomposedSummary+"GEMM, allreduce twoshot"),
 	}, fusedEverywhere(), []*Algorithm{
 		byNCCL(reduceLast(ncclOf(allreduce.Collective()), collective.OnePart, onlyBLAS)),
 		productByBLAS(localProduct, wholeProduct),

@@ -7,17 +7,20 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// QuantitiesBytes is the size of what an element of a result is verified by: reference.Quantities, as four fp32 numbers.
+// QuantitiesBytes is the size of what an element of a result is verified by: reference.Quantities, as four fp32
+// numbers.
 const QuantitiesBytes = 16
 
 func checkKernels() []collective.Kernel { return kernelsFor("naive", "naive_check", collective.SM80) }
 
-// CheckedProduct is a product that is a result or a summand of it: Rows rows of A by B, both stored in rows of K elements.
+// CheckedProduct is a product that is a result or a summand of it: Rows rows of A by B, both stored in rows of K
+// elements.
 type CheckedProduct struct {
 	Rows, N, K int64
 	DType      collective.DType
 	A, B       cudart.DevicePtr
-	// Out receives the quantities: Rows x N of QuantitiesBytes. Adds: they are added to what is there, else they replace it.
+	// Out receives the quantities: Rows x N of QuantitiesBytes. Adds: they are added to what is there, else they replace
+	// it.
 	Out  cudart.DevicePtr
 	Adds bool
 }

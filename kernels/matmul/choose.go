@@ -1,7 +1,7 @@
 package matmul
 
-// chooseGather takes the fused algorithm where there are several waves of tiles. In one wave, there is nothing to multiply
-// while A arrives, and stores of kernels bring A sooner than copies.
+// chooseGather takes the fused algorithm where there are several waves of tiles. In one wave, there is nothing to
+// multiply while A arrives, and stores of kernels bring A sooner than copies.
 func chooseGather(p Problem, world int, on GPU) string {
 	w := shardedProblem{Problem: p, shards: world, gathers: true}
 	g, _, err := choose(GEMMs(), ofGathered, w, on)

@@ -4,7 +4,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// The decomposed algorithms run a collective and a GEMM one after the other. They are what the fused ones are compared with.
+// The decomposed algorithms run a collective and a GEMM one after the other. They are what the fused ones are compared
+// with.
 
 // twoSteps is a collective and a GEMM, one after the other.
 type twoSteps struct {
@@ -32,8 +33,8 @@ func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) twoSteps {
 	}
 }
 
-// reduceLast multiplies into the staging, which a collective's algorithm then reduces; parts says how many parts its input
-// has.
+// reduceLast multiplies into the staging, which a collective's algorithm then reduces; parts says how many parts its
+// input has.
 func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func() []*GEMM) twoSteps {
 	return twoSteps{
 		gemms: gemms, collective: reduce,

@@ -28,8 +28,9 @@ const (
 // algorithm describes it.
 func (f fused) algorithm() *Algorithm {
 	a := &Algorithm{
-		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers, CopiesAfterKernel: f.sending == sendByCopy,
-		Prepare: f.prepare, Enqueue: f.enqueue,
+		Name: f.name, Summary: f.summary, MaxRanks: collective.MaxRanks, Peers: true, Chunked: f.gathers,
+		CopiesAfterKernel: f.sending == sendByCopy,
+		Prepare:           f.prepare, Enqueue: f.enqueue,
 	}
 	for _, g := range GEMMs() {
 		a.Kernels = append(a.Kernels, f.kernels(g)...)
@@ -108,11 +109,11 @@ func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	return l, g.complete(r, &l.Params, w)
 }
 
-// copies reports whether products are copied to their owners by copy engines, not pushed by kernels. A copy takes longer than a
-// push, but takes nothing from the multiprocessors. It pays where these multiply other tiles meanwhile: in at least as
-// many waves as there are ranks, or three times as many where sums go everywhere among more than two ranks, which gain
-// from segments of shards in turn (kernels/NOTES.md). Copies are enqueued after the kernel that they wait for, so they
-// cannot be used where a launch blocks the host. All ranks choose alike.
+// copies reports whether products are copied to their owners by copy engines, not pushed by kernels. A copy takes
+// longer than a push, but takes nothing from the multiprocessors. It pays where these multiply other tiles meanwhile:
+// in at least as many waves as there are ranks, or three times as many where sums go everywhere among more than two
+// ranks, which gain from segments of shards in turn (kernels/NOTES.md). Copies are enqueued after the kernel that they
+// wait for, so they cannot be used where a launch blocks the host. All ranks choose alike.
 func (f fused) copies(r *Runner, call Call, g *GEMM) bool {
 	if r.World() == 1 || f.sending == sendByPush {
 		return false
@@ -134,8 +135,8 @@ func (f fused) prepare(r *Runner, call Call) error {
 	return err
 }
 
-// enqueue multiplies while data are in flight: shards of A to this rank, or products of this rank to their owners. The kernel
-// waits by itself for peers to begin, and ends when it has received all that it gets from them.
+// enqueue multiplies while data are in flight: shards of A to this rank, or products of this rank to their owners. The
+// kernel waits by itself for peers to begin, and ends when it has received all that it gets from them.
 func (f fused) enqueue(r *Runner, call Call) error {
 	l, err := f.launch(r, call)
 	if err != nil {
@@ -160,13 +161,16 @@ func fusedGather() *Algorithm {
 	}.algorithm()
 }
 
-// fusedReductions lists the algorithms that send products to their owners, the automatic one last; then says what becomes of
-// the sums.
+// fusedReductions lists the algorithms that send products to their owners, the automatic one last; then says what
+// becomes of the sums.
 func fusedReductions(kernels func(g *GEMM) []collective.Kernel, everywhere bool, then string) []*Algorithm {
 	var all []*Algorithm
 	for _, f := range []fused{
 		{name: "fused_push", summary: "a GEMM pushes the peers' tiles to them as they are done", sending: sendByPush},
-		{name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done", sending: sendByCopy},
+		{
+			name: "fused_copy", summary: "a GEMM leaves the peers' tiles to their copy engines as they are done",
+			sending: sendByCopy,
+		},
 		{name: "fused", summary: "by kernel or copy engine, as suits the shape: a GEMM has its tiles sent to their owners"},
 	} {
 		f.kernels, f.everywhere, f.summary = kernels, everywhere, f.summary+then
@@ -180,5 +184,6 @@ func fusedScatter() []*Algorithm {
 }
 
 func fusedEverywhere() []*Algorithm {
-	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Everywhere }, true, ", adds up its own, and pushes the sums to all")
+	return fusedReductions(func(g *GEMM) []collective.Kernel { return g.Everywhere }, true,
+		", adds up its own, and pushes the sums to all")
 }

@@ -29,14 +29,14 @@ func (r *Runner) prepareForks() error {
 	return nil
 }
 
-// gatherConcurrently copies the peers' shards while multiply runs, and the local shard, too, unless the kernel does. There is
-// no barrier: the copies from a peer wait until that has signalled that its shard is ready, and the kernel ends when all
-// peers have signalled that they have copied this rank's. By then the kernel has waited for all chunks, so that only the
-// local copy must be joined.
+// gatherConcurrently copies the peers' shards while multiply runs, and the local shard, too, unless the kernel does.
+// There is no barrier: the copies from a peer wait until that has signalled that its shard is ready, and the kernel
+// ends when all peers have signalled that they have copied this rank's. By then the kernel has waited for all chunks,
+// so that only the local copy must be joined.
 //
-// The copies are enqueued before the kernel that waits for them: where launches block the host (CUDA_LAUNCH_BLOCKING, some
-// tools), they would never be enqueued otherwise. Streams signal that they have begun, and not kernels: where a waiting
-// copy and a kernel share one hardware queue, the copy may block the kernel.
+// The copies are enqueued before the kernel that waits for them: where launches block the host (CUDA_LAUNCH_BLOCKING,
+// some tools), they would never be enqueued otherwise. Streams signal that they have begun, and not kernels: where a
+// waiting copy and a kernel share one hardware queue, the copy may block the kernel.
 func (r *Runner) gatherConcurrently(call Call, l *launchPlan, multiply func() error) error {
 	err := r.enqueueCopies(call, l)
 	if err == nil {
@@ -69,15 +69,16 @@ func (r *Runner) enqueueCopies(call Call, l *launchPlan) error {
 	return r.copyLocalShard(call, fork)
 }
 
-// copyLocalShard enqueues the copy of the local shard after an event, on a stream of its own: it is slow, and nothing waits for
-// it meanwhile.
+// copyLocalShard enqueues the copy of the local shard after an event, on a stream of its own: it is slow, and nothing
+// waits for it meanwhile.
 func (r *Runner) copyLocalShard(call Call, fork cudart.Event) error {
 	if err := r.localCopies.Wait(fork); err != nil {
 		return err
 	}
 	bytes := shardBytes(call, r.World())
 	to := r.Local(call.AFull + int64(r.Rank())*bytes)
-	if err := r.copyChunk(r.localCopies, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to, r.Local(call.A)); err != nil {
+	if err := r.copyChunk(r.localCopies, CopyTimes{Shard: r.Rank(), From: r.Rank(), Bytes: bytes}, to,
+		r.Local(call.A)); err != nil {
 		return err
 	}
 	return r.localCopies.Record(r.joined)

@@ -43,9 +43,11 @@ type shardedProblem struct {
 	rowsOfA int64 // of this rank
 }
 
-// choose picks the first GEMM of a list that has a kernel for a problem on the device, and of those of its name the one that
-// takes the least time.
-func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w shardedProblem, on GPU) (*GEMM, collective.Kernel, error) {
+// choose picks the first GEMM of a list that has a kernel for a problem on the device, and of those of its name the
+// one that takes the least time.
+func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w shardedProblem,
+	on GPU,
+) (*GEMM, collective.Kernel, error) {
 	var best *GEMM
 	var kernel collective.Kernel
 	for _, g := range gemms {
@@ -112,6 +114,6 @@ func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	}
 }
 
-// stagedPitch is how many bytes the rows of a staged tile of so many columns are apart in shared memory: kStagedPitch in
-// cuda/exchange.cuh.
+// stagedPitch is how many bytes the rows of a staged tile of so many columns are apart in shared memory: kStagedPitch
+// in cuda/exchange.cuh.
 func stagedPitch(columns int64) int64 { return 2*columns + 16 }

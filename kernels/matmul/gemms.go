@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// GEMMs lists all GEMMs, the preferred one first. Of the GEMMs of one name the one with the least Cost is taken. The list is
-// made once; callers do not change it.
+// GEMMs lists all GEMMs, the preferred one first. Of the GEMMs of one name the one with the least Cost is taken. The
+// list is made once; callers do not change it.
 var GEMMs = sync.OnceValue(func() []*GEMM {
 	var all []*GEMM
 	for _, columns := range wgmmaWidths() {

@@ -17,9 +17,10 @@ func gpcsKernel() collective.Kernel {
 	return collective.Kernel{Module: m, Entry: "matmul_gpcs", Any: true, Op: collective.None}
 }
 
-// GPCs finds out which clusters of a kernel that has the device to itself run on the same GPC: lists of numbers of clusters.
-// CUDA does not tell, but all blocks of a cluster are on one GPC, and a block can read its multiprocessor's number. GPCs
-// waits for the main stream, and then runs such a kernel in clusters of several sizes, 20 us each. Compute capability 9.0.
+// GPCs finds out which clusters of a kernel that has the device to itself run on the same GPC: lists of numbers of
+// clusters. CUDA does not tell, but all blocks of a cluster are on one GPC, and a block can read its multiprocessor's
+// number. GPCs waits for the main stream, and then runs such a kernel in clusters of several sizes, 20 us each.
+// Compute capability 9.0.
 func (r *Runner) GPCs() (gpcs [][]int, err error) {
 	kernel, err := r.Load(gpcsKernel())
 	if err != nil {
@@ -48,8 +49,8 @@ func (r *Runner) GPCs() (gpcs [][]int, err error) {
 	return schedule.GroupByGPC(slices.Collect(slices.Chunk(blocks, wgmmaCluster)), larger), nil
 }
 
-// multiprocessorsOf runs a kernel in clusters of a size, with a block for each multiprocessor, and returns on which one each
-// block ran.
+// multiprocessorsOf runs a kernel in clusters of a size, with a block for each multiprocessor, and returns on which
+// one each block ran.
 func (r *Runner) multiprocessorsOf(kernel cudart.Kernel, to cudart.DevicePtr, size int) ([]uint32, error) {
 	blocks := make([]uint32, wgmmaCluster*int(clustersOn(r.SMs))/size*size)
 	if len(blocks) == 0 {

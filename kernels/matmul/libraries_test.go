@@ -96,7 +96,10 @@ func runnerWith(t *testing.T, d *diary) *Runner {
 // What the libraries of others are asked for, by every operation: the product is of the
 // gathered rows, or goes where it is reduced from.
 func TestLibrariesAreAskedFor(t *testing.T) {
-	call := Call{Problem: Problem{M: 6, N: 5, K: 8, DType: collective.Half}, A: 0x100, AFull: 0x200, B: 0x300, C: 0x400, Staging: 0x500}
+	call := Call{
+		Problem: Problem{M: 6, N: 5, K: 8, DType: collective.Half}, A: 0x100, AFull: 0x200, B: 0x300, C: 0x400,
+		Staging: 0x500,
+	}
 	product := func(a, c cudart.DevicePtr) multiplied { return multiplied{call.Problem, a, 0x20300, c} }
 	library := func(name string, send, recv cudart.DevicePtr, count int64, op collective.Op) collective.LibraryCall {
 		return collective.LibraryCall{Collective: name, Send: send, Recv: recv, Count: count, DType: collective.Half, Op: op}

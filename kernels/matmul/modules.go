@@ -24,8 +24,8 @@ func kernelsFor(name, entry string, arch collective.Arch) []collective.Kernel {
 	return compiled(name, "", entry, arch)
 }
 
-// exchangeKernels lists the kernels of a file that is compiled for each exchange of cuda/exchange.cuh and each element type:
-// matmul_NAME_EXCHANGE_TYPE, from cuda/NAME.cu, with the entry point NAME.
+// exchangeKernels lists the kernels of a file that is compiled for each exchange of cuda/exchange.cuh and each element
+// type: matmul_NAME_EXCHANGE_TYPE, from cuda/NAME.cu, with the entry point NAME.
 func exchangeKernels(name, exchange string, arch collective.Arch) []collective.Kernel {
 	return compiled(name, "_"+strings.ToLower(exchange), name, arch, "EXCHANGE="+exchange)
 }

@@ -18,7 +18,9 @@ func onlyNaiveGEMM() []*GEMM { return []*GEMM{naiveGEMM()} }
 // naiveShape has a block for each tile, as far as they fit on the device at the same time.
 func naiveShape(w shardedProblem, sms int) cudart.Launch {
 	const blocksPerSM = 8
-	return cudart.Launch{Blocks: int(min(naiveTiles(w.Problem, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile}
+	return cudart.Launch{
+		Blocks: int(min(naiveTiles(w.Problem, 1), int64(blocksPerSM*sms))), Threads: naiveTile * naiveTile,
+	}
 }
 
 const naiveTile = 16 // rows and columns

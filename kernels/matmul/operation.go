@@ -20,8 +20,8 @@ type Operation struct {
 	// Algorithms lists gpurun's own, the naive one first and last the one to prefer where the choice of Choose cannot run;
 	// then those of libraries.
 	Algorithms []*Algorithm
-	// Choose picks the algorithm for a problem on some ranks: an estimate. It names one of gpurun's own, which may be unable
-	// to run where the ranks' devices differ or have no peer access.
+	// Choose picks the algorithm for a problem on some ranks: an estimate. It names one of gpurun's own, which may be
+	// unable to run where the ranks' devices differ or have no peer access.
 	Choose func(p Problem, world int, on GPU) string
 }
 
@@ -46,7 +46,8 @@ func (o *Operation) Check(p Problem, world int) error {
 		if p.M < int64(world) {
 			take = fmt.Sprint(more)
 		}
-		return fmt.Errorf("%s: M of %d is no multiple of %d, and every rank has as many rows: take %s", o.Name, p.M, world, take)
+		return fmt.Errorf("%s: M of %d is no multiple of %d, and every rank has as many rows: take %s", o.Name, p.M, world,
+			take)
 	}
 	return nil
 }

@@ -19,7 +19,10 @@ func TestCheckOfProblems(t *testing.T) {
 		{"allgather-matmul", 10, 1, 8, 4, "M of 10 is no multiple of 4, and every rank has as many rows: take 8 or 12"},
 		{"matmul-reducescatter", 3, 1, 8, 4, "every rank has as many rows: take 4"},
 		{"matmul-allreduce", 3, 1, 8, 4, ""},
-		{"matmul-allreduce", 3, 1, 12, 4, "a K of 12 is no multiple of 8: rows must be whole units of 16 bytes; pad them with zeros to 16"},
+		{
+			"matmul-allreduce", 3, 1, 12, 4,
+			"a K of 12 is no multiple of 8: rows must be whole units of 16 bytes; pad them with zeros to 16",
+		},
 		{"matmul-allreduce", 0, 1, 8, 4, "M of 0 is not between 1 and 16777216"},
 		{"matmul-allreduce", 1, -1, 8, 4, "N of -1 is not between 1 and 16777216"},
 		{"matmul-allreduce", 1, 1, 1<<20 + 8, 4, "K of 1048584 is not between 1 and 1048576"},

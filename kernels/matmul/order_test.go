@@ -8,14 +8,16 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// What passes between ranks, and sums of pieces between clusters, is ordered by instructions whose absence the simulator does
-// not show: in it every load acquires, and copies see what threads see. Every module has them.
+// What passes between ranks, and sums of pieces between clusters, is ordered by instructions whose absence the
+// simulator does not show: in it every load acquires, and copies see what threads see. Every module has them.
 func TestOrderBetweenRanks(t *testing.T) {
 	const acquire, release, proxies = "ld.acquire.sys.global.u32", "st.release.sys.global.u32", "fence.proxy.async;"
 	pieces := []string{"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {
-		wants := map[string][]string{"product": {}, "gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release}}
+		wants := map[string][]string{
+			"product": {}, "gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release},
+		}
 		for _, m := range Modules() {
 			job, _, found := strings.Cut(strings.TrimPrefix(m.Name, "matmul_"+name+"_"), "_")
 			if !found || wants[job] == nil {
@@ -26,8 +28,10 @@ func TestOrderBetweenRanks(t *testing.T) {
 				t.Fatal(err)
 			}
 			checked++
-			// Copies read what earlier kernels wrote, and what was waited for: rows, or that the owner has begun and the peers' products.
-			if fences := map[string]int{"gathered": 2, "scattered": 3, "everywhere": 3}[job]; name == "wgmma" && bytes.Count(text, []byte(proxies)) < fences {
+			// Copies read what earlier kernels wrote, and what was waited for: rows, or that the owner has begun and the peers'
+			// products.
+			if fences := map[string]int{"gathered": 2, "scattered": 3, "everywhere": 3}[job]; name == "wgmma" &&
+				bytes.Count(text, []byte(proxies)) < fences {
 				t.Errorf("%s has fewer than %d times %s", m.Name, fences, proxies)
 			}
 			want := wants[job]

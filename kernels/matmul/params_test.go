@@ -20,11 +20,14 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 	for name, want := range map[string][]uintptr{
 		"matmul_params_layout": {
 			unsafe.Sizeof(p), unsafe.Offsetof(p.A), unsafe.Offsetof(p.AFull), unsafe.Offsetof(p.B), unsafe.Offsetof(p.C),
-			unsafe.Offsetof(p.Staging), unsafe.Offsetof(p.Outbox), unsafe.Offsetof(p.Counters), unsafe.Offsetof(p.Progress), unsafe.Offsetof(p.Begun), unsafe.Offsetof(p.Copied),
-			unsafe.Offsetof(p.Stored), unsafe.Offsetof(p.Produced), unsafe.Offsetof(p.StoredCount), unsafe.Offsetof(p.Partials), unsafe.Offsetof(p.PartialsReady), unsafe.Offsetof(p.Trace),
+			unsafe.Offsetof(p.Staging), unsafe.Offsetof(p.Outbox), unsafe.Offsetof(p.Counters), unsafe.Offsetof(p.Progress),
+			unsafe.Offsetof(p.Begun), unsafe.Offsetof(p.Copied),
+			unsafe.Offsetof(p.Stored), unsafe.Offsetof(p.Produced), unsafe.Offsetof(p.StoredCount), unsafe.Offsetof(p.Partials),
+			unsafe.Offsetof(p.PartialsReady), unsafe.Offsetof(p.Trace),
 			unsafe.Offsetof(p.M), unsafe.Offsetof(p.N), unsafe.Offsetof(p.K), unsafe.Offsetof(p.ChunkRows),
 			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch), unsafe.Offsetof(p.SegmentTiles),
-			unsafe.Offsetof(p.FullWaveTiles), unsafe.Offsetof(p.LastWaveTiles), unsafe.Offsetof(p.SplitKPieces), unsafe.Offsetof(p.SplitKSlices), unsafe.Offsetof(p.SplitKStep),
+			unsafe.Offsetof(p.FullWaveTiles), unsafe.Offsetof(p.LastWaveTiles), unsafe.Offsetof(p.SplitKPieces),
+			unsafe.Offsetof(p.SplitKSlices), unsafe.Offsetof(p.SplitKStep),
 			unsafe.Offsetof(p.FirstTiles), unsafe.Offsetof(p.MapA), unsafe.Offsetof(p.MapAFull), unsafe.Offsetof(p.MapB),
 		},
 		"tile_times_layout": {

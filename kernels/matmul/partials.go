@@ -23,8 +23,9 @@ func (r *Runner) splitLastWave(p *Params, l schedule.LastWave) error {
 	return nil
 }
 
-// preparePartials allocates device memory for the partial sums of all pieces that there can be at a time, and for the words
-// of the warps that store them, which are zero. The first call that needs it allocates it; it is freed with the device.
+// preparePartials allocates device memory for the partial sums of all pieces that there can be at a time, and for the
+// words of the warps that store them, which are zero. The first call that needs it allocates it; it is freed with the
+// device.
 func (r *Runner) preparePartials() error {
 	if r.partials != 0 {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"gpurun/cudart"
 )
 
-// How products get to their owners. Each rank has an inbox in its staging, with a place for all ranks' products of its shard,
-// and behind it, where products are copied, an outbox for its products of all shards. Both hold parts of tiles as they lie
-// in shared memory, in the order in which they are made. See cuda/reduced.cuh.
+// How products get to their owners. Each rank has an inbox in its staging, with a place for all ranks' products of its
+// shard, and behind it, where products are copied, an outbox for its products of all shards. Both hold parts of tiles
+// as they lie in shared memory, in the order in which they are made. See cuda/reduced.cuh.
 
-// productChunk is the size of a chunk of products in bytes, about: small enough to be copied while the kernel computes the next
-// chunk, large enough to keep a copy engine busy.
+// productChunk is the size of a chunk of products in bytes, about: small enough to be copied while the kernel computes
+// the next chunk, large enough to keep a copy engine busy.
 const productChunk = 2 << 20
 
 // copyProducts has the kernel leave its products in the outbox.
@@ -30,14 +30,14 @@ func (l *launchPlan) pushProducts(p Problem, world int) {
 	l.Produced = l.Counters + uint64(4*world*maxProductChunks)
 }
 
-// productWords is the number of words at Call.Counters for so many parts of a shard: one that counts stored parts, the counters
-// of chunks that are copied, and a word for each part that is pushed.
+// productWords is the number of words at Call.Counters for so many parts of a shard: one that counts stored parts, the
+// counters of chunks that are copied, and a word for each part that is pushed.
 func productWords(world int, parts int64) int64 { return 1 + int64(world)*(maxProductChunks+parts) }
 
-// launchAndPull launches the kernel that makes products, and then enqueues the copies of the peers' products for this rank. A
-// copy waits for the peer's signal that a chunk has been produced in this call, which no peer gives before this rank's
-// kernel has signalled that it has begun. So the copies must be enqueued after the kernel: both may share one hardware
-// queue, which runs in order.
+// launchAndPull launches the kernel that makes products, and then enqueues the copies of the peers' products for this
+// rank. A copy waits for the peer's signal that a chunk has been produced in this call, which no peer gives before
+// this rank's kernel has signalled that it has begun. So the copies must be enqueued after the kernel: both may share
+// one hardware queue, which runs in order.
 func (r *Runner) launchAndPull(call Call, l *launchPlan, launch func() error) error {
 	if err := launch(); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (r *Runner) launchAndPull(call Call, l *launchPlan, launch func() error) er
 	return nil
 }
 
-// pullProducts copies a peer's products for this rank when they are ready, chunk by chunk, and writes the word of progress
-// after each chunk.
+// pullProducts copies a peer's products for this rank when they are ready, chunk by chunk, and writes the word of
+// progress after each chunk.
 func (r *Runner) pullProducts(call Call, l *launchPlan, from int) error {
 	parts := l.gemm.partsOfShard(call.Problem, r.World())
 	place := func(rank int, part int64) int64 { return (int64(rank)*parts + part) * l.gemm.PartBytes }
@@ -63,7 +63,8 @@ func (r *Runner) pullProducts(call Call, l *launchPlan, from int) error {
 		to, source := r.Local(call.Staging+place(from, first)), r.Peer(from, outbox+place(r.Rank(), first))
 		err := errors.Join(
 			r.Copies.WaitValue(r.Local(call.produced(word)), l.Epoch),
-			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to, source),
+			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to,
+				source),
 			r.Copies.WriteValue(cudart.DevicePtr(l.Progress)+cudart.DevicePtr(4*word), l.Epoch),
 		)
 		if err != nil {

@@ -14,8 +14,8 @@ func stampKernel() collective.Kernel {
 	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
 }
 
-// callsBeforeRecord keep the devices busy while the host enqueues the recorded call, so that its parts do not wait for the
-// host.
+// callsBeforeRecord keep the devices busy while the host enqueues the recorded call, so that its parts do not wait for
+// the host.
 const callsBeforeRecord = 2
 
 // Record makes a call of the algorithm, which has been prepared, on all ranks, a few times,

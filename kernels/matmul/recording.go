@@ -34,15 +34,16 @@ type TileTimes struct {
 // tileTimesBytes is the size of a record.
 const tileTimesBytes = int64(unsafe.Sizeof(TileTimes{}))
 
-// CopyTimes is when a chunk was copied from a rank: of that rank's shard of A, or of its products for this rank's shard.
-// Events timed it, from the barrier on.
+// CopyTimes is when a chunk was copied from a rank: of that rank's shard of A, or of its products for this rank's
+// shard. Events timed it, from the barrier on.
 type CopyTimes struct {
 	Shard, From, Chunk int
 	Bytes              int64
 	Begin, End         uint64
 }
 
-// recorder holds what a recorded call writes. Its memory has the stamp, in the space of one record, and then the records.
+// recorder holds what a recorded call writes. Its memory has the stamp, in the space of one record, and then the
+// records.
 type recorder struct {
 	device cudart.Device
 	tiles  int64

@@ -22,8 +22,8 @@ type Runner struct {
 	LaunchesBlock bool
 	// Epoch counts the fused calls, on all ranks alike.
 	Epoch uint32
-	// Placement places the clusters of a kernel that has one for each pair of multiprocessors. One of another length, such as
-	// nil, is replaced when it is first needed.
+	// Placement places the clusters of a kernel that has one for each pair of multiprocessors. One of another length,
+	// such as nil, is replaced when it is first needed.
 	Placement schedule.Placement
 	// BLAS is the library that multiplies for algorithms that need one; nil is none.
 	BLAS BLAS
@@ -54,8 +54,8 @@ func (r *Runner) Params(call Call) Params {
 	return p
 }
 
-// GPU is what decides which GEMM multiplies, and in how many waves: the compute capability, 10*major+minor, and the number
-// of multiprocessors, the least of all ranks' devices.
+// GPU is what decides which GEMM multiplies, and in how many waves: the compute capability, 10*major+minor, and the
+// number of multiprocessors, the least of all ranks' devices.
 type GPU struct{ SM, SMs int }
 
 // gpu is this rank's GPU, with the multiprocessors of the smallest of all ranks.

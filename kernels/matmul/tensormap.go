@@ -10,7 +10,8 @@ import (
 // boxColumns is the width of a box in elements of 16 bits. A row of the box has 128 bytes, the widest swizzle.
 const boxColumns = 64
 
-// matrix is what a tensor map describes: rows of k 16-bit elements. One TMA copy moves a box of boxRows x boxColumns elements.
+// matrix is what a tensor map describes: rows of k 16-bit elements. One TMA copy moves a box of boxRows x boxColumns
+// elements.
 type matrix struct {
 	address uint64
 	rows, k int64
@@ -29,7 +30,9 @@ func (t tensorMaps) encode(d cudart.Device, m matrix) (encodedMap, error) {
 	if text, ok := t[m]; ok {
 		return text, nil
 	}
-	types := map[string]cudart.TensorType{collective.Half.Name: cudart.TensorFloat16, collective.BFloat16.Name: cudart.TensorBFloat16}
+	types := map[string]cudart.TensorType{
+		collective.Half.Name: cudart.TensorFloat16, collective.BFloat16.Name: cudart.TensorBFloat16,
+	}
 	text, err := d.EncodeTensorMap(cudart.TensorMap{
 		Base: cudart.DevicePtr(m.address), Type: types[m.dtype],
 		Sizes: []int64{m.k, m.rows}, Strides: []int64{2 * m.k},

@@ -12,8 +12,8 @@ import (
 // wgmma is the number of columns of the tiles of a GEMM by wgmma.cu, on compute capability 9.0.
 type wgmma int64
 
-// wgmmaWidths lists the widths of tiles. Wider tiles load less for each product; narrower ones leave fewer multiprocessors
-// idle in the last wave of some problems.
+// wgmmaWidths lists the widths of tiles. Wider tiles load less for each product; narrower ones leave fewer
+// multiprocessors idle in the last wave of some problems.
 func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
 // wgmmaGEMM multiplies by wgmma on compute capability 9.0: cuda/wgmma.cu.
@@ -50,14 +50,14 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
 }
 
-// tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose power is
-// capped: kernels/NOTES.md.
+// tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
+// power is capped: kernels/NOTES.md.
 func (columns wgmma) tileTime() int64 {
 	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
 }
 
-// linkBytes is what an H200's links carry one way in a cycle of its multiprocessors, and sliceCycles how many cycles a slice of K
-// takes in the unit of tileTime.
+// linkBytes is what an H200's links carry one way in a cycle of its multiprocessors, and sliceCycles how many cycles a
+// slice of K takes in the unit of tileTime.
 const linkBytes, sliceCycles = 214, 4
 
 // lastWave describes the last wave of tiles.
@@ -65,8 +65,8 @@ func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 	clusters, pairs := clustersOn(sms), columns.pairs(w.Problem, w.shards)
 	l := schedule.LastWave{Tiles: pairs % clusters, Slices: tiles(w.K, wgmmaSlice)}
 	l.Full = pairs - l.Tiles
-	// In a gather whose peers' tiles are in the first wave, the clusters with fewer tiles are those that wait for a shard: they
-	// would be late with pieces.
+	// In a gather whose peers' tiles are in the first wave, the clusters with fewer tiles are those that wait for a
+	// shard: they would be late with pieces.
 	waits := w.gathers && w.shards > 1 && pairs < clusters*int64(w.shards)
 	if l.Tiles > 0 && !waits {
 		l.Idle = clusters - l.Tiles
@@ -111,8 +111,8 @@ func (columns wgmma) room() (shared, chunkBuffer int) {
 // pitch is how many bytes the rows of a staged tile are apart.
 func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 
-// fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of clusters, and
-// split-K.
+// fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of
+// clusters, and split-K.
 func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	for _, m := range []struct {
 		to *encodedMap

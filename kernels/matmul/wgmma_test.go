@@ -41,7 +41,8 @@ func TestWidth(t *testing.T) {
 		p := Problem{M: c.m, N: c.n, K: c.k, DType: DTypes()[0]}
 		best := wgmmaWidths()[0]
 		for _, w := range wgmmaWidths() {
-			if w.cost(shardedProblem{Problem: p, shards: c.shards}, c.sms) < best.cost(shardedProblem{Problem: p, shards: c.shards}, c.sms) {
+			if w.cost(shardedProblem{Problem: p, shards: c.shards},
+				c.sms) < best.cost(shardedProblem{Problem: p, shards: c.shards}, c.sms) {
 				best = w
 			}
 		}
@@ -51,8 +52,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// The split-K of the problems in kernels/NOTES.md on an H200, whose links need some slices for the sums of a wave, and that of
-// a problem of conformance, whose second tile has a shorter piece.
+// The split-K of the problems in kernels/NOTES.md on an H200, whose links need some slices for the sums of a wave, and
+// that of a problem of conformance, whose second tile has a shorter piece.
 func TestLastWave(t *testing.T) {
 	for _, c := range []struct {
 		columns     wgmma
@@ -62,9 +63,11 @@ func TestLastWave(t *testing.T) {
 		peers       int
 		want        schedule.SplitK
 	}{
-		{224, 8192, 3584, 8192, 2, 132, false, 0, schedule.SplitK{Tiles: 50, Ways: 1, Length: 19, Step: 0}},  // of 50 tiles, with 16 clusters
-		{256, 4096, 6656, 16384, 2, 132, false, 0, schedule.SplitK{Tiles: 20, Ways: 2, Length: 82, Step: 0}}, // of 20, with 46
-		{224, 4096, 3584, 8192, 2, 132, false, 0, schedule.SplitK{}},                                         // of 58, with 8: too short
+		// of 50 tiles, with 16 clusters
+		{224, 8192, 3584, 8192, 2, 132, false, 0, schedule.SplitK{Tiles: 50, Ways: 1, Length: 19, Step: 0}},
+		// of 20, with 46
+		{256, 4096, 6656, 16384, 2, 132, false, 0, schedule.SplitK{Tiles: 20, Ways: 2, Length: 82, Step: 0}},
+		{224, 4096, 3584, 8192, 2, 132, false, 0, schedule.SplitK{}}, // of 58, with 8: too short
 		{224, 4096, 3584, 8192, 2, 132, false, 1, schedule.SplitK{Tiles: 24, Ways: 1, Length: 29, Step: 36157}},
 		{256, 8192, 8192, 8192, 2, 132, false, 1, schedule.SplitK{Tiles: 34, Ways: 1, Length: 48, Step: 36623}},
 		{224, 1024, 6656, 16384, 2, 132, false, 0, schedule.SplitK{Tiles: 54, Ways: 1, Length: 36, Step: 0}},

@@ -1,5 +1,5 @@
-// Package probe checks one link between two devices: its kernels write a pattern to a peer's memory, compare it, and walk a
-// chain of addresses through it. It is not a collective; package worker checks all pairs of devices with it.
+// Package probe checks one link between two devices: its kernels write a pattern to a peer's memory, compare it, and
+// walk a chain of addresses through it. It is not a collective; package worker checks all pairs of devices with it.
 package probe
 
 import (
@@ -87,8 +87,8 @@ func (p *Prober) Ring(memory cudart.DevicePtr, lines int64) error {
 	return p.launch(p.ring, memory, lines, 0, p.grid(lines))
 }
 
-// Walk enqueues a walk of one thread around the ring in memory: each load waits for the one before it. The next Read returns
-// the time it took.
+// Walk enqueues a walk of one thread around the ring in memory: each load waits for the one before it. The next Read
+// returns the time it took.
 func (p *Prober) Walk(memory cudart.DevicePtr, lines int64) error {
 	if err := p.clear(); err != nil {
 		return err

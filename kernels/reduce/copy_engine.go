@@ -10,7 +10,8 @@ import (
 // then carries more than the data once each way: see p2p.cu.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 128
-	return copyengine.Reduce(name, "copy engines pull a share, kernels push its reduction to the root; the largest sizes", blocks,
+	return copyengine.Reduce(name, "copy engines pull a share, kernels push its reduction to the root; the largest sizes",
+		blocks,
 		func(world int, bytes int64) int64 { return copyengine.LargestPart(max(world-1, 1), bytes) }, shareOf)
 }
 

@@ -17,13 +17,15 @@ var shape = collective.Shape{Reduces: true, Root: collective.RootIsDestination}
 // callers do not change.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"reduce_perf"},
-		Summary:    "the root gets the reduction of all ranks' inputs",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape)},
-		BusFactor:  func(int) float64 { return 1 },
-		Choose:     choose,
+		Name:    name,
+		Aliases: []string{"reduce_perf"},
+		Summary: "the root gets the reduction of all ranks' inputs",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape),
+		},
+		BusFactor: func(int) float64 { return 1 },
+		Choose:    choose,
 	}
 })
 

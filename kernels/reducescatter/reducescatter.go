@@ -1,9 +1,13 @@
-// Package reducescatter holds the algorithms of reducescatter: every rank gets its part of the reduction of all ranks' inputs.
+// Package reducescatter holds the algorithms of reducescatter: every rank gets its part of the reduction of all ranks'
+// inputs.
 //
-//   - ll: every rank stores each peer's part to it as packets, without a barrier, and reduces what it receives. For small
-//     sizes.
-//   - pull: every rank loads and reduces its part of all inputs between two barriers.
-//   - copy_engine: copy engines fetch the parts, a kernel reduces them. multimem: the switch adds (NVLS).
+//   - ll: every rank stores each peer's part to it as packets, without a barrier, and reduces what it receives. For
+//
+// small
+//
+//	  sizes.
+//	- pull: every rank loads and reduces its part of all inputs between two barriers.
+//	- copy_engine: copy engines fetch the parts, a kernel reduces them. multimem: the switch adds (NVLS).
 //
 // All but multimem add in rank order.
 package reducescatter

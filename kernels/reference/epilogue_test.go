@@ -23,7 +23,9 @@ type epilogueInFloat struct {
 
 func inFloat(e Epilogue, count int64, f fault) epilogueInFloat {
 	size := int64(e.In.DType.Size)
-	k := epilogueInFloat{Epilogue: e, fault: f, c: codecOf(e.In.DType), row: make([]byte, e.Row*size), residual: make([]byte, count*size)}
+	k := epilogueInFloat{
+		Epilogue: e, fault: f, c: codecOf(e.In.DType), row: make([]byte, e.Row*size), residual: make([]byte, count*size),
+	}
 	e.FillWeight(k.row)
 	e.FillResidual(k.residual)
 	return k

@@ -17,7 +17,9 @@ func products(pattern Pattern) []Product {
 	for _, d := range []collective.DType{collective.Half, collective.BFloat16} {
 		for _, gathered := range []bool{true, false} {
 			for _, world := range []int{1, 3} {
-				all = append(all, Product{Seed: 5, Pattern: pattern, DType: d, M: 6, N: 5, K: 200, World: world, Gathered: gathered})
+				all = append(all, Product{
+					Seed: 5, Pattern: pattern, DType: d, M: 6, N: 5, K: 200, World: world, Gathered: gathered,
+				})
 			}
 		}
 		all = append(all, Product{Seed: 5, Pattern: pattern, DType: d, M: 6, N: 5, K: 200, World: 3, Local: true})
@@ -26,7 +28,8 @@ func products(pattern Pattern) []Product {
 }
 
 func (p Product) name() string {
-	return fmt.Sprintf("%s, gathered %t, local %t, %d ranks, pattern %d", p.DType.Name, p.Gathered, p.Local, p.World, p.Pattern)
+	return fmt.Sprintf("%s, gathered %t, local %t, %d ranks, pattern %d", p.DType.Name, p.Gathered, p.Local, p.World,
+		p.Pattern)
 }
 
 // decoded are the numbers that a fill makes.
@@ -123,7 +126,10 @@ func TestProductsInAnyOrderAreRight(t *testing.T) {
 	}
 	for _, pattern := range []Pattern{Exact, Random} {
 		for _, p := range products(pattern) {
-			for name, sum := range map[string]func(a, b []float64) float64{"in order": inOrder, "backwards": backwards, "truncating": truncating} {
+			sums := map[string]func(a, b []float64) float64{
+				"in order": inOrder, "backwards": backwards, "truncating": truncating,
+			}
+			for name, sum := range sums {
 				rank := p.World - 1
 				if wrong, normal := p.judged(rank, p.computed(rank, sum)); wrong > 0 || !normal {
 					t.Errorf("%s, %s: %d wrong, norm fits %t", p.name(), name, wrong, normal)
@@ -138,11 +144,13 @@ func TestProductsInAnyOrderAreRight(t *testing.T) {
 func TestWrongProductsAreFound(t *testing.T) {
 	for name, wrongly := range map[string]func(a, b []float64) float64{
 		"the last products are missing": func(a, b []float64) float64 { return inOrder(a[:len(a)-8], b) },
-		"a product is there twice":      func(a, b []float64) float64 { return inOrder(append(a[:8:8], a...), append(b[:8:8], b...)) },
-		"off by one column":             func(a, b []float64) float64 { return inOrder(a[:len(a)-1], b[1:]) },
-		"not a number":                  func(_, _ []float64) float64 { return math.NaN() },
-		"zero":                          func(_, _ []float64) float64 { return 0 },
-		"all too large":                 func(a, b []float64) float64 { return inOrder(a, b) * (1 + 0x1p-5) },
+		"a product is there twice": func(a, b []float64) float64 {
+			return inOrder(append(a[:8:8], a...), append(b[:8:8], b...))
+		},
+		"off by one column": func(a, b []float64) float64 { return inOrder(a[:len(a)-1], b[1:]) },
+		"not a number":      func(_, _ []float64) float64 { return math.NaN() },
+		"zero":              func(_, _ []float64) float64 { return 0 },
+		"all too large":     func(a, b []float64) float64 { return inOrder(a, b) * (1 + 0x1p-5) },
 	} {
 		for _, pattern := range []Pattern{Exact, Random} {
 			for _, p := range products(pattern) {
@@ -205,13 +213,16 @@ func TestBoundsOfProducts(t *testing.T) {
 			got := make([]byte, 2)
 			put(got, 0, 2, codecOf(collective.Half).encode(factor*tt.bound))
 			if v, _ := tt.p.Judge(got, 0, q, tt.single); v.Wrong != want {
-				t.Errorf("%s, in fp32 %t, %v of the bound %v: %d wrong, want %d", tt.p.name(), tt.single, factor, tt.bound, v.Wrong, want)
+				t.Errorf("%s, in fp32 %t, %v of the bound %v: %d wrong, want %d", tt.p.name(), tt.single, factor, tt.bound, v.Wrong,
+					want)
 			}
 		}
 	}
 	n := Norms{Sum: 4, Magnitude: 100, Partials: 9}
 	summed := 3 * math.Sqrt(1700) * 0x1p-23 * 10
-	for p, want := range map[*Product]float64{&gathered: (0x1p-11*2 + summed) / 2, &reduced: (0x1p-11*(2+3) + summed) / 2} {
+	for p, want := range map[*Product]float64{
+		&gathered: (0x1p-11*2 + summed) / 2, &reduced: (0x1p-11*(2+3) + summed) / 2,
+	} {
 		if got := n.Limit(*p); math.Abs(got/want-1) > 1e-9 {
 			t.Errorf("%s: the norm may be %v, want %v", p.name(), got, want)
 		}
@@ -266,9 +277,15 @@ func TestOperands(t *testing.T) {
 			fill    func(dst []byte)
 			compare func(got []byte) Verdict
 		}{
-			"A":          {func(dst []byte) { p.FillA(dst, p.World-1, 8) }, func(got []byte) Verdict { return p.CompareA(got, p.World-1, 8) }},
-			"B":          {func(dst []byte) { p.FillB(dst, p.World-1, 8) }, func(got []byte) Verdict { return p.CompareB(got, p.World-1, 8) }},
-			"gathered A": {func(dst []byte) { p.FillTermA(dst, 0, 0, 8) }, func(got []byte) Verdict { return p.CompareGathered(got, 8) }},
+			"A": {
+				func(dst []byte) { p.FillA(dst, p.World-1, 8) }, func(got []byte) Verdict { return p.CompareA(got, p.World-1, 8) },
+			},
+			"B": {
+				func(dst []byte) { p.FillB(dst, p.World-1, 8) }, func(got []byte) Verdict { return p.CompareB(got, p.World-1, 8) },
+			},
+			"gathered A": {
+				func(dst []byte) { p.FillTermA(dst, 0, 0, 8) }, func(got []byte) Verdict { return p.CompareGathered(got, 8) },
+			},
 		} {
 			raw := make([]byte, 2*20)
 			x.fill(raw)
@@ -288,13 +305,16 @@ func TestConfirm(t *testing.T) {
 	for _, pattern := range []Pattern{Exact, Random} {
 		for _, p := range products(pattern) {
 			q := p.Element(0, 2, 3)
-			single := Quantities{float64(float32(q.Sum)), float64(float32(q.Rounded)), float64(float32(q.Magnitude)), float64(float32(q.Partials))}
+			single := Quantities{
+				float64(float32(q.Sum)), float64(float32(q.Rounded)), float64(float32(q.Magnitude)), float64(float32(q.Partials)),
+			}
 			if err := p.Confirm(0, 2, 3, single); err != nil {
 				t.Errorf("%s: %v", p.name(), err)
 			}
 			for name, spoil := range map[string]func(q *Quantities){
 				"sum": func(q *Quantities) { q.Sum++ }, "rounded": func(q *Quantities) { q.Rounded *= 3 },
-				"magnitude": func(q *Quantities) { q.Magnitude *= 0.99 }, "partials": func(q *Quantities) { q.Partials = math.NaN() },
+				"magnitude": func(q *Quantities) { q.Magnitude *= 0.99 },
+				"partials":  func(q *Quantities) { q.Partials = math.NaN() },
 			} {
 				bad := single
 				if spoil(&bad); p.Confirm(0, 2, 3, bad) == nil {

@@ -181,7 +181,8 @@ func (p Product) Confirm(rank int, row, column int64, got Quantities) error {
 		{"magnitude of products", got.Partials, want.Partials, bound},
 	} {
 		if !(math.Abs(x.got-x.want) <= x.bound) {
-			return fmt.Errorf("the %s of row %d, column %d is %v, and the kernel that checks results makes it %v", x.name, row, column, x.want, x.got)
+			return fmt.Errorf("the %s of row %d, column %d is %v, and the kernel that checks results makes it %v", x.name, row,
+				column, x.want, x.got)
 		}
 	}
 	return nil

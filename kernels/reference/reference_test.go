@@ -54,13 +54,16 @@ func reduceInOrder[W number](in Input, count int64, load func(uint64) W, store f
 func correct(in Input, count int64) []byte {
 	switch in.DType.Name {
 	case "int8":
-		return reduceInOrder(in, count, func(b uint64) int32 { return int32(int8(b)) }, func(w int32) uint64 { return uint64(w) })
+		return reduceInOrder(in, count, func(b uint64) int32 { return int32(int8(b)) },
+			func(w int32) uint64 { return uint64(w) })
 	case "uint8":
-		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) }, func(w uint32) uint64 { return uint64(w) })
+		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) },
+			func(w uint32) uint64 { return uint64(w) })
 	case "int32":
 		return reduceInOrder(in, count, func(b uint64) int32 { return int32(b) }, func(w int32) uint64 { return uint64(w) })
 	case "uint32":
-		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) }, func(w uint32) uint64 { return uint64(w) })
+		return reduceInOrder(in, count, func(b uint64) uint32 { return uint32(b) },
+			func(w uint32) uint64 { return uint64(w) })
 	case "int64":
 		return reduceInOrder(in, count, func(b uint64) int64 { return int64(b) }, func(w int64) uint64 { return uint64(w) })
 	case "uint64":
@@ -118,7 +121,8 @@ func everyInput(world int) []Input {
 
 // bitwise reports whether results must match to the bit.
 func (in Input) bitwise() bool {
-	return in.Pattern == Exact || in.DType.Kind != collective.FloatingPoint || in.Op == collective.Min || in.Op == collective.Max
+	return in.Pattern == Exact || in.DType.Kind != collective.FloatingPoint || in.Op == collective.Min ||
+		in.Op == collective.Max
 }
 
 // Every flipped bit is found where results must match to the bit, and only that.
@@ -341,7 +345,9 @@ func TestUnknownTypesAreRefused(t *testing.T) {
 }
 
 func BenchmarkReduced(b *testing.B) {
-	for _, d := range []collective.DType{collective.Float, collective.BFloat16, collective.Int8, collective.F8E4M3, collective.Double} {
+	for _, d := range []collective.DType{
+		collective.Float, collective.BFloat16, collective.Int8, collective.F8E4M3, collective.Double,
+	} {
 		for _, p := range []Pattern{Exact, Random} {
 			in := Input{Seed: 1, Pattern: p, DType: d, Op: collective.Sum, World: 8}
 			b.Run(fmt.Sprintf("%s/%d", d.Name, p), func(b *testing.B) {

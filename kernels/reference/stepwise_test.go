@@ -28,7 +28,9 @@ func stepByStep(in Input, first int, i int64) uint64 {
 // ranks 8-bit floats may lose all that they have.
 func TestStepwise(t *testing.T) {
 	const count = 4096
-	for _, d := range []collective.DType{collective.Half, collective.BFloat16, collective.Float, collective.Double, collective.F8E4M3, collective.F8E5M2} {
+	for _, d := range []collective.DType{
+		collective.Half, collective.BFloat16, collective.Float, collective.Double, collective.F8E4M3, collective.F8E5M2,
+	} {
 		for _, op := range collective.Ops() {
 			for _, pattern := range []Pattern{Exact, Random} {
 				for _, world := range []int{2, 3, 4, 8} {

@@ -1,5 +1,5 @@
-// Package rulefile reads TOML documents that end in a list of [[rule]] tables: tables of tunings and thresholds. It refuses
-// unknown keys, and names the line of an error.
+// Package rulefile reads TOML documents that end in a list of [[rule]] tables: tables of tunings and thresholds. It
+// refuses unknown keys, and names the line of an error.
 package rulefile
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Decode reads a document into a pointer to a struct. Errors begin with the name of the file and, where it is known, the
-// line. An unknown key is refused with the list of known keys, which the caller gives as keys.
+// Decode reads a document into a pointer to a struct. Errors begin with the name of the file and, where it is known,
+// the line. An unknown key is refused with the list of known keys, which the caller gives as keys.
 func Decode(file string, text []byte, into any, keys string) error {
 	err := decode(text, into)
 	var (

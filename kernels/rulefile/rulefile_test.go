@@ -16,13 +16,15 @@ type rule struct {
 
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]string{
-		"name = \"x\"\n[[rule]]\nworld = 2\n":     "",
-		"name = \"x\"\nworlds = 1\n":              `f.toml:2: unknown key "worlds"; there is name`,
-		"name = \"x\"\n[[rule]]\nwolrd = 2\n":     `f.toml:3: unknown key "rule.wolrd"; there is name`,
-		"name = 1":                                "f.toml:1: toml: cannot decode TOML integer into struct field rulefile.document.Name of type string",
-		"name = ":                                 "f.toml:1: toml: expected value, not eof",
-		"name = 2026-11-21":                       `f.toml: a date or time stands bare; write it in quotes, for example "2026-11-21"`,
-		"name = \"x\"\n[[rule]]\nworld = \"two\"": "f.toml:3: toml: cannot decode TOML string into struct field rulefile.rule.World of type int",
+		"name = \"x\"\n[[rule]]\nworld = 2\n": "",
+		"name = \"x\"\nworlds = 1\n":          `f.toml:2: unknown key "worlds"; there is name`,
+		"name = \"x\"\n[[rule]]\nwolrd = 2\n": `f.toml:3: unknown key "rule.wolrd"; there is name`,
+		"name = 1": "f.toml:1: toml: cannot decode TOML integer into struct field " +
+			"rulefile.document.Name of type string",
+		"name = ":           "f.toml:1: toml: expected value, not eof",
+		"name = 2026-11-21": `f.toml: a date or time stands bare; write it in quotes, for example "2026-11-21"`,
+		"name = \"x\"\n[[rule]]\nworld = \"two\"": "f.toml:3: toml: cannot decode TOML string into struct field " +
+			"rulefile.rule.World of type int",
 	} {
 		var d document
 		got := ""

@@ -30,11 +30,11 @@ type Choice struct {
 	Reason    string // for the user: where it was measured, or that it is an estimate
 }
 
-// Choose finds the rule for a call, in this order: the table of the GPU, else of the model with the nearest compute capability;
-// rules for the epilogue, else for calls without one; rules for the number of ranks, else for the nearest number measured;
-// rules for the length of rows up to their last size, else for any length. It is false when there is no rule for the
-// collective, or when the rule's algorithm cannot do the call; Choice.Reason then says so. No other rule is tried: what is
-// best for other sizes may be the worst for this one.
+// Choose finds the rule for a call, in this order: the table of the GPU, else of the model with the nearest compute
+// capability; rules for the epilogue, else for calls without one; rules for the number of ranks, else for the nearest
+// number measured; rules for the length of rows up to their last size, else for any length. It is false when there is
+// no rule for the collective, or when the rule's algorithm cannot do the call; Choice.Reason then says so. No other
+// rule is tried: what is best for other sizes may be the worst for this one.
 func (ts Tables) Choose(q Query) (Choice, bool) {
 	t, ok := ts.Only(q.Collective).nearest(q)
 	if !ok {

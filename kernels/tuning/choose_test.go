@@ -68,7 +68,10 @@ func TestChoose(t *testing.T) {
 		},
 		{
 			"another model", "NVIDIA B200", 100, 2, 1,
-			Choice{"oneshot", 64, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA B200), 2 GPUs, all sizes (2026-11-21)"},
+			Choice{
+				"oneshot", 64, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA B200), 2 GPUs, " +
+					"all sizes (2026-11-21)",
+			},
 		},
 		{
 			"the model before the capability", "NVIDIA A100", 90, 8, 1,
@@ -102,12 +105,37 @@ func TestChooseByEpilogue(t *testing.T) {
 		world  int
 		want   Choice
 	}{
-		{Tables{with}, collective.RMSNorm, 2, Choice{"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs, with rmsnorm, up to 64K (2026-11-21)"}},
-		{Tables{with}, collective.RMSNorm, 4, Choice{"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs (the nearest to 4), with rmsnorm, up to 64K (2026-11-21)"}},
-		{Tables{with}, collective.RMSNorm, 8, Choice{"twoshot", 0, "estimated for NVIDIA H200, 8 GPUs, with rmsnorm, all sizes (2026-11-21)"}},
-		{Tables{with}, collective.Bias, 2, Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"}},
-		{Tables{with}, collective.NoEpilogue, 8, Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs (the nearest to 8), up to 16K (2026-11-21)"}},
-		{measured, collective.RMSNorm, 2, Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"}},
+		{
+			Tables{with},
+			collective.RMSNorm, 2,
+			Choice{"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs, with rmsnorm, up to 64K (2026-11-21)"},
+		},
+		{
+			Tables{with},
+			collective.RMSNorm, 4,
+			Choice{
+				"oneshot_ll", 0, "measured best on NVIDIA H200, 2 GPUs (the nearest to 4), with rmsnorm, up to 64K (2026-11-21)",
+			},
+		},
+		{
+			Tables{with},
+			collective.RMSNorm, 8,
+			Choice{"twoshot", 0, "estimated for NVIDIA H200, 8 GPUs, with rmsnorm, all sizes (2026-11-21)"},
+		},
+		{
+			Tables{with},
+			collective.Bias, 2,
+			Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"},
+		},
+		{
+			Tables{with},
+			collective.NoEpilogue, 8,
+			Choice{"oneshot_ll", 4, "measured best on NVIDIA H200, 4 GPUs (the nearest to 8), up to 16K (2026-11-21)"},
+		},
+		{
+			measured, collective.RMSNorm, 2,
+			Choice{"oneshot", 64, "measured best on NVIDIA H200, 2 GPUs, all sizes (2026-11-21)"},
+		},
 	} {
 		got, ok := c.tables.Choose(Query{
 			GPU: "NVIDIA H200", SM: 90, Collective: "allreduce", World: c.world, Epilogue: c.e, Bytes: 1 << 10,
@@ -176,10 +204,14 @@ func TestChooseKnowsNothing(t *testing.T) {
 	unable := func(string) bool { return false }
 	for name, q := range map[string]Query{
 		"no such collective": {GPU: "NVIDIA H200", Collective: "allgather", World: 4, Able: able},
-		"others able":        {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: func(a string) bool { return a != "twoshot" }},
-		"nothing able":       {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: unable},
+		"others able": {
+			GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20,
+			Able: func(a string) bool { return a != "twoshot" },
+		},
+		"nothing able": {GPU: "NVIDIA H200", Collective: "allreduce", World: 4, Bytes: 1 << 20, Able: unable},
 	} {
-		if got, ok := measured.Choose(q); ok || (got.Reason == "twoshot, which is for beyond 256K, cannot do this") != strings.Contains(name, "able") {
+		if got, ok := measured.Choose(q); ok ||
+			(got.Reason == "twoshot, which is for beyond 256K, cannot do this") != strings.Contains(name, "able") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Format writes a table in the format of [Parse], and below it, as comments, the samples that it was made of, the fastest
-// first.
+// Format writes a table in the format of [Parse], and below it, as comments, the samples that it was made of, the
+// fastest first.
 func Format(t Table, samples []Sample) ([]byte, error) {
 	text, err := toml.Marshal(t)
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 )
 
 // keys lists the keys of a table, for messages.
-const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, hidden, up_to, algorithm, blocks and estimated"
+const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, " +
+	"hidden, up_to, algorithm, blocks and estimated"
 
 // maxHidden is how many elements --hidden takes.
 const maxHidden = 1 << 30
 
-// Parse reads a table. It refuses unknown keys, collectives and algorithms that the catalog lacks, and rules out of order.
-// Errors begin with the name and, where it is known, the line.
+// Parse reads a table. It refuses unknown keys, collectives and algorithms that the catalog lacks, and rules out of
+// order. Errors begin with the name and, where it is known, the line.
 func Parse(name string, text []byte) (Table, error) {
 	var t Table
 	if err := rulefile.Decode(name, text, &t, keys); err != nil {
@@ -49,7 +50,8 @@ func catalog() map[string]*collective.Collective {
 // checkHead checks what the whole table says.
 func (t Table) checkHead() error {
 	var major, minor int
-	if _, err := fmt.Sscanf(t.Compute, "%d.%d", &major, &minor); err != nil || fmt.Sprintf("%d.%d", major, minor) != t.Compute || minor > 9 {
+	if _, err := fmt.Sscanf(t.Compute, "%d.%d", &major, &minor); err != nil ||
+		fmt.Sprintf("%d.%d", major, minor) != t.Compute || minor > 9 {
 		return fmt.Errorf("compute %q is not a compute capability; write for example \"9.0\"", t.Compute)
 	}
 	if _, err := time.Parse(time.DateOnly, t.Measured); err != nil {
@@ -77,12 +79,15 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 		return fmt.Errorf("%s has no algorithm %q; \"gpurun list\" has them all", r.Collective, r.Algorithm)
 	}
 	switch {
-	case r.Epilogue != collective.NoEpilogue && !slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Epilogue == r.Epilogue }):
-		return fmt.Errorf("%s %s has no epilogue %q; \"gpurun list --output json\" has them all", r.Collective, r.Algorithm, r.Epilogue)
+	case r.Epilogue != collective.NoEpilogue &&
+		!slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool { return k.Epilogue == r.Epilogue }):
+		return fmt.Errorf("%s %s has no epilogue %q; \"gpurun list --output json\" has them all", r.Collective, r.Algorithm,
+			r.Epilogue)
 	case r.World < 1 || r.World > collective.MaxRanks:
 		return fmt.Errorf("world %d is not between 1 and %d", r.World, collective.MaxRanks)
 	case r.Blocks < 0 || r.Blocks > collective.MaxBlocks:
-		return fmt.Errorf("blocks %d is not between 1 and %d; leave the key out to leave the number to the algorithm", r.Blocks, collective.MaxBlocks)
+		return fmt.Errorf("blocks %d is not between 1 and %d; leave the key out to leave the number to the algorithm",
+			r.Blocks, collective.MaxBlocks)
 	case r.UpTo < 0:
 		return fmt.Errorf("up_to %d is negative", r.UpTo)
 	}
@@ -91,7 +96,8 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	}
 	last := i == len(t.Rules)-1 || !r.sameSweep(t.Rules[i+1])
 	if last && r.UpTo != 0 && r.Hidden == 0 {
-		return fmt.Errorf("it is the last for %s among %d ranks, so that larger sizes have none; leave out its up_to", r.calls(), r.World)
+		return fmt.Errorf("it is the last for %s among %d ranks, so that larger sizes have none; leave out its up_to",
+			r.calls(), r.World)
 	}
 	return nil
 }
@@ -107,7 +113,8 @@ func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
 	case r.Hidden < 1 || r.Hidden > maxHidden:
 		return fmt.Errorf("hidden %d is not between 1 and %d; leave the key out for rows of any length", r.Hidden, maxHidden)
 	case !r.Epilogue.ByRow():
-		return fmt.Errorf("hidden %d is the length of an epilogue's rows, and %s has none; leave it out, or name the epilogue, %q or %q",
+		return fmt.Errorf("hidden %d is the length of an epilogue's rows, and %s has none; "+
+			"leave it out, or name the epilogue, %q or %q",
 			r.Hidden, anyLength.calls(), collective.Bias, collective.RMSNorm)
 	}
 	dtype, _ := collective.ParseDType(t.DType) // checkHead has read it
@@ -119,7 +126,8 @@ func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
 		return fmt.Errorf("hidden %d is of no use here: %w; correct it, or take another algorithm", r.Hidden, err)
 	}
 	if !slices.ContainsFunc(t.Rules, anyLength.sameSweep) {
-		return fmt.Errorf("rows of other lengths have no rules for %s among %d ranks; add some without hidden, or leave hidden out here", anyLength.calls(), r.World)
+		return fmt.Errorf("rows of other lengths have no rules for %s among %d ranks; "+
+			"add some without hidden, or leave hidden out here", anyLength.calls(), r.World)
 	}
 	return nil
 }
@@ -140,7 +148,8 @@ func (t Table) checkOrder(i int) error {
 	}
 	for _, earlier := range t.Rules[:i] {
 		if earlier.sameSweep(r) {
-			return fmt.Errorf("rules for %s among %d ranks stand further up; put them together, the smallest sizes first", r.calls(), r.World)
+			return fmt.Errorf("rules for %s among %d ranks stand further up; put them together, the smallest sizes first",
+				r.calls(), r.World)
 		}
 	}
 	return nil
@@ -149,7 +158,8 @@ func (t Table) checkOrder(i int) error {
 // sameSweep reports whether two rules share their collective, epilogue, length of rows
 // and number of ranks.
 func (r Rule) sameSweep(other Rule) bool {
-	return r.Collective == other.Collective && r.Epilogue == other.Epilogue && r.Hidden == other.Hidden && r.World == other.World
+	return r.Collective == other.Collective && r.Epilogue == other.Epilogue && r.Hidden == other.Hidden &&
+		r.World == other.World
 }
 
 // calls names the collective and the epilogue.

@@ -23,8 +23,8 @@ type Sample struct {
 // Calls names the collective, the epilogue if there is one, and the length of its rows.
 func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidden) }
 
-// margin is the ratio by which another algorithm, or more blocks, must be faster to get a rule of their own. Less may be
-// noise.
+// margin is the ratio by which another algorithm, or more blocks, must be faster to get a rule of their own. Less may
+// be noise.
 const margin = 1.02
 
 // Rules picks, for every collective, number of ranks, epilogue and size, the fastest of
@@ -36,7 +36,8 @@ const margin = 1.02
 func Rules(samples []Sample) []Rule {
 	var all []Rule
 	for _, calls := range groupBy(samples, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World), cmp.Compare(a.Epilogue, b.Epilogue))
+		return cmp.Or(cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.World, b.World),
+			cmp.Compare(a.Epilogue, b.Epilogue))
 	}) {
 		all = append(all, rulesByRow(calls)...)
 	}
@@ -100,7 +101,9 @@ func join(best []Sample) []Rule {
 			}
 			last.UpTo = between(best[i-1].Bytes, s.Bytes)
 		}
-		rules = append(rules, Rule{Collective: s.Collective, World: s.World, Epilogue: s.Epilogue, Algorithm: s.Algorithm, Blocks: s.Blocks})
+		rules = append(rules, Rule{
+			Collective: s.Collective, World: s.World, Epilogue: s.Epilogue, Algorithm: s.Algorithm, Blocks: s.Blocks,
+		})
 	}
 	return rules
 }
@@ -119,8 +122,8 @@ func near(samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Micros > best.Micros*margin })
 }
 
-// fastest finds the best of the samples of one size. Among samples within the margin it prefers the usual algorithm, and few
-// blocks.
+// fastest finds the best of the samples of one size. Among samples within the margin it prefers the usual algorithm,
+// and few blocks.
 func fastest(samples []Sample, usual string) Sample {
 	good := near(samples)
 	algorithm := slices.MinFunc(good, func(a, b Sample) int { return cmp.Compare(a.Micros, b.Micros) }).Algorithm

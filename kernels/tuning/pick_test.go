@@ -41,7 +41,10 @@ func TestRules(t *testing.T) {
 		},
 		{
 			"an algorithm that wins by no more than 2%",
-			[][]Sample{at(1<<10, "ll", 1, 2.0, "push", 1, 4.0), at(2<<10, "ll", 1, 2.04, "push", 1, 2.0), at(4<<10, "ll", 1, 2.05, "push", 1, 2.0)},
+			[][]Sample{
+				at(1<<10, "ll", 1, 2.0, "push", 1, 4.0), at(2<<10, "ll", 1, 2.04, "push", 1, 2.0),
+				at(4<<10, "ll", 1, 2.05, "push", 1, 2.0),
+			},
 			[]Rule{plain("allreduce", 4, 2<<10, "ll", 1), plain("allreduce", 4, 0, "push", 1)},
 		},
 		{
@@ -73,7 +76,9 @@ func TestRulesOfSeveralSweeps(t *testing.T) {
 		{Collective: "allreduce", World: 4, Bytes: 8, Algorithm: "twoshot", Blocks: 1, Micros: 2},
 		{Collective: "allreduce", World: 2, Bytes: 8, Algorithm: "oneshot", Blocks: 1, Micros: 2},
 	})
-	want := []Rule{plain("allreduce", 2, 0, "oneshot", 1), plain("allreduce", 4, 0, "twoshot", 1), plain("reduce", 2, 0, "p2p", 1)}
+	want := []Rule{
+		plain("allreduce", 2, 0, "oneshot", 1), plain("allreduce", 4, 0, "twoshot", 1), plain("reduce", 2, 0, "p2p", 1),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -97,7 +102,8 @@ func TestRulesByRow(t *testing.T) {
 		return r
 	}
 	first := normed(4096,
-		at(64<<10, "ll", 1, 2.0, "push", 8, 4.0), at(128<<10, "ll", 1, 4.0, "push", 8, 3.0), at(256<<10, "ll", 1, 8.0, "push", 8, 4.0))
+		at(64<<10, "ll", 1, 2.0, "push", 8, 4.0), at(128<<10, "ll", 1, 4.0, "push", 8, 3.0),
+		at(256<<10, "ll", 1, 8.0, "push", 8, 4.0))
 	anyLength := []Rule{norm(0, 64<<10, "ll", 1), norm(0, 0, "push", 8)}
 	for _, c := range []struct {
 		name   string
@@ -111,7 +117,8 @@ func TestRulesByRow(t *testing.T) {
 		},
 		{
 			"ahead in between",
-			normed(8192, at(64<<10, "ll", 1, 3.0, "push", 8, 6.0), at(128<<10, "ll", 1, 4.0, "push", 8, 5.0), at(256<<10, "ll", 1, 9.0, "push", 8, 6.0)),
+			normed(8192, at(64<<10, "ll", 1, 3.0, "push", 8, 6.0), at(128<<10, "ll", 1, 4.0, "push", 8, 5.0),
+				at(256<<10, "ll", 1, 9.0, "push", 8, 6.0)),
 			[]Rule{norm(8192, 128<<10, "ll", 1)},
 		},
 		{
@@ -135,7 +142,8 @@ func TestRulesByRow(t *testing.T) {
 		}
 	}
 	long := normed(8192, at(64<<10, "push", 8, 3.0))
-	if diff := cmp.Diff([]Rule{norm(0, 0, "push", 8), norm(4096, 64<<10, "ll", 1)}, Rules(slices.Concat(long, first))); diff != "" {
+	if diff := cmp.Diff([]Rule{norm(0, 0, "push", 8), norm(4096, 64<<10, "ll", 1)},
+		Rules(slices.Concat(long, first))); diff != "" {
 		t.Errorf("the first is the longest: %s", diff)
 	}
 }
@@ -163,7 +171,8 @@ func TestRulesAreNearlyBest(t *testing.T) {
 		}
 		for _, s := range samples {
 			got, _ := Tables{table}.Choose(Query{
-				Collective: "allreduce", World: 4, Epilogue: s.Epilogue, Hidden: s.Hidden, Bytes: s.Bytes, Able: func(string) bool { return true },
+				Collective: "allreduce", World: 4, Epilogue: s.Epilogue, Hidden: s.Hidden, Bytes: s.Bytes,
+				Able: func(string) bool { return true },
 			})
 			chosen := s
 			chosen.Algorithm, chosen.Blocks, chosen.Micros = got.Algorithm, got.Blocks, 0
@@ -192,9 +201,13 @@ func candidates(hidden, bytes int64) []Sample {
 func TestFormat(t *testing.T) {
 	samples := slices.Concat(
 		at(1<<10, "oneshot", 1, 4.256, "oneshot_ll", 1, 2.5), at(64<<10, "twoshot", 8, 9.0),
-		normed(4096, at(64<<10, "oneshot", 4, 5.0)), normed(8192, at(64<<10, "oneshot_ll", 4, 6.0, "oneshot", 4, 7.0), at(1<<20, "oneshot", 4, 20.0)),
+		normed(4096, at(64<<10, "oneshot", 4, 5.0)),
+		normed(8192, at(64<<10, "oneshot_ll", 4, 6.0, "oneshot", 4, 7.0), at(1<<20, "oneshot", 4, 20.0)),
 	)
-	want := Table{GPU: "NVIDIA H200", Compute: "9.0", Driver: "580.159.04", Measured: "2026-11-21", DType: "bfloat16", Rules: Rules(samples)}
+	want := Table{
+		GPU: "NVIDIA H200", Compute: "9.0", Driver: "580.159.04", Measured: "2026-11-21", DType: "bfloat16",
+		Rules: Rules(samples),
+	}
 	text, err := Format(want, samples)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +221,8 @@ func TestFormat(t *testing.T) {
 	}
 	for _, line := range []string{
 		"\n# allreduce 4 1K: oneshot_ll/1 2.50 oneshot/1 4.26\n", "\n# allreduce 4 64K: twoshot/8 9.00\n",
-		"\n# allreduce with rmsnorm of 8192 4 64K: oneshot_ll/4 6.00 oneshot/4 7.00\n", "\nhidden = 8192\nup_to = '256K'\nalgorithm = 'oneshot_ll'\n",
+		"\n# allreduce with rmsnorm of 8192 4 64K: oneshot_ll/4 6.00 oneshot/4 7.00\n",
+		"\nhidden = 8192\nup_to = '256K'\nalgorithm = 'oneshot_ll'\n",
 	} {
 		if !strings.Contains(string(text), line) {
 			t.Errorf("no %q in\n%s", line, text)

@@ -1,5 +1,5 @@
-// Package tuning holds tables of the fastest algorithm and number of blocks, by GPU model, collective, number of ranks and
-// size, and chooses by them.
+// Package tuning holds tables of the fastest algorithm and number of blocks, by GPU model, collective, number of ranks
+// and size, and chooses by them.
 //
 // A [Table] is what was measured on one GPU model. "gpurun tune" writes it, and
 // the folder configs/tuning holds those that ship in the binary, in TOML:
@@ -51,8 +51,8 @@ type Rule struct {
 	// with rows of that length go by these rules up to the last of their sizes,
 	// and beyond by those for any.
 	Hidden int64 `toml:"hidden,omitempty" json:"hidden,omitempty"`
-	// UpTo is the last size that the rule is for, of the larger of a rank's buffers. A rule begins after the UpTo of the rule
-	// before it. The last rule of a group has UpTo 0, no limit, unless the group has Hidden.
+	// UpTo is the last size that the rule is for, of the larger of a rank's buffers. A rule begins after the UpTo of the
+	// rule before it. The last rule of a group has UpTo 0, no limit, unless the group has Hidden.
 	UpTo      Size   `toml:"up_to,omitempty" json:"up_to,omitempty"`
 	Algorithm string `toml:"algorithm" json:"algorithm"`
 	// Blocks is the grid; 0 leaves it to the algorithm.

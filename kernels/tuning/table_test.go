@@ -39,7 +39,8 @@ func norm(upTo, hidden string) string {
 }
 
 func TestParse(t *testing.T) {
-	got, err := Parse("h200.toml", []byte(head+rule("allreduce", "4", `"64K"`, "oneshot")+"blocks = 8\n"+rule("allreduce", "4", "", "twoshot")))
+	got, err := Parse("h200.toml",
+		[]byte(head+rule("allreduce", "4", `"64K"`, "oneshot")+"blocks = 8\n"+rule("allreduce", "4", "", "twoshot")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +73,68 @@ func TestParseRefuses(t *testing.T) {
 		{"algorithm", head + rule("allgather", "4", "", "twoshot"), `x.toml:6: rule 1: allgather has no algorithm "twoshot"`},
 		{"world", head + rule("allreduce", "0", "", "naive"), "world 0 is not between"},
 		{"blocks", head + last + "blocks = 100000\n", "blocks 100000 is not between"},
-		{"epilogue", head + last + "epilogue = \"rmsnrom\"\n", `allreduce twoshot has no epilogue "rmsnrom"; "gpurun list --output json"`},
-		{"epilogue of another", head + rule("allgather", "4", "", "pull") + "epilogue = \"rmsnorm\"\n", `allgather pull has no epilogue "rmsnorm"`},
-		{"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n", "it is the last for allreduce with bias among 4 ranks"},
+		{
+			"epilogue", head + last + "epilogue = \"rmsnrom\"\n",
+			`allreduce twoshot has no epilogue "rmsnrom"; "gpurun list --output json"`,
+		},
+		{
+			"epilogue of another", head + rule("allgather", "4", "", "pull") + "epilogue = \"rmsnorm\"\n",
+			`allgather pull has no epilogue "rmsnorm"`,
+		},
+		{
+			"limited epilogue", head + last + rule("allreduce", "4", `"4K"`, "oneshot") + "epilogue = \"bias\"\n",
+			"it is the last for allreduce with bias among 4 ranks",
+		},
 		{"size", head + rule("allreduce", "4", `"64KB"`, "naive") + last, `size "64KB" is not a whole number`},
 		{"negative size", head + rule("allreduce", "4", "-1", "naive") + last, "-1"},
-		{"negative row", head + norm("", "-8"), "x.toml:6: rule 1: hidden -8 is not between 1 and 1073741824; leave the key out"},
-		{"endless row", head + norm("", "") + norm("", "4611686018427387912"), "rule 2: hidden 4611686018427387912 is not between"},
-		{"row without epilogue", head + last + "hidden = 8192\n", `is the length of an epilogue's rows, and allreduce has none; leave it out, or name the epilogue`},
-		{"row of an epilogue without", head + last + "epilogue = \"negate\"\nhidden = 8192\n", `and allreduce with negate has none`},
+		{
+			"negative row", head + norm("", "-8"),
+			"x.toml:6: rule 1: hidden -8 is not between 1 and 1073741824; leave the key out",
+		},
+		{
+			"endless row", head + norm("", "") + norm("", "4611686018427387912"),
+			"rule 2: hidden 4611686018427387912 is not between",
+		},
+		{
+			"row without epilogue", head + last + "hidden = 8192\n",
+			`is the length of an epilogue's rows, and allreduce has none; leave it out, or name the epilogue`,
+		},
+		{
+			"row of an epilogue without", head + last + "epilogue = \"negate\"\nhidden = 8192\n",
+			`and allreduce with negate has none`,
+		},
 		{"row that is no number", head + last + "epilogue = \"bias\"\nhidden = \"8K\"\n", "x.toml:11: "},
-		{"cut row", head + norm("", "") + norm("", "8188"), "x.toml:11: rule 2: hidden 8188 is of no use here: epilogue rmsnorm: a row of 8188 elements is not a multiple of 16 bytes; correct it"},
-		{"long row", head + norm("", "") + norm("", "32768"), "hidden 32768 is of no use here: allreduce oneshot_ll normalises rows of up to"},
-		{"other rows", head + last + norm(`"4K"`, "8192"), "x.toml:10: rule 2: rows of other lengths have no rules for allreduce with rmsnorm among 4 ranks; add some without hidden"},
-		{"other rows of other ranks", head + strings.Replace(norm("", ""), "4", "2", 1) + norm(`"4K"`, "8192"), "rows of other lengths have no rules"},
-		{"unsorted rows", head + norm("", "") + norm(`"4K"`, "8192") + norm(`"2K"`, "8192"), `rule 3: up_to "2K" is not above the "4K"`},
-		{"scattered rows", head + norm(`"4K"`, "8192") + norm("", "") + norm("", "8192"), "rule 3: rules for allreduce with rmsnorm of 8192 among 4 ranks stand further up"},
+		{
+			"cut row", head + norm("", "") + norm("", "8188"),
+			"x.toml:11: rule 2: hidden 8188 is of no use here: epilogue rmsnorm: a row of 8188 elements is not a multiple of " +
+				"16 bytes; correct it",
+		},
+		{
+			"long row", head + norm("", "") + norm("", "32768"),
+			"hidden 32768 is of no use here: allreduce oneshot_ll normalises rows of up to",
+		},
+		{
+			"other rows", head + last + norm(`"4K"`, "8192"),
+			"x.toml:10: rule 2: rows of other lengths have no rules for allreduce with rmsnorm among 4 ranks; " +
+				"add some without hidden",
+		},
+		{
+			"other rows of other ranks", head + strings.Replace(norm("", ""), "4", "2", 1) + norm(`"4K"`, "8192"),
+			"rows of other lengths have no rules",
+		},
+		{
+			"unsorted rows", head + norm("", "") + norm(`"4K"`, "8192") + norm(`"2K"`, "8192"),
+			`rule 3: up_to "2K" is not above the "4K"`,
+		},
+		{
+			"scattered rows", head + norm(`"4K"`, "8192") + norm("", "") + norm("", "8192"),
+			"rule 3: rules for allreduce with rmsnorm of 8192 among 4 ranks stand further up",
+		},
 		{"limited, but for some rows", head + norm(`"4K"`, ""), "it is the last for allreduce with rmsnorm among 4 ranks"},
-		{"limited", head + rule("allreduce", "4", `"64K"`, "naive"), "x.toml:6: rule 1: it is the last for allreduce among 4 ranks"},
+		{
+			"limited", head + rule("allreduce", "4", `"64K"`, "naive"),
+			"x.toml:6: rule 1: it is the last for allreduce among 4 ranks",
+		},
 		{"unlimited in between", head + last + last, "x.toml:10: rule 2: the rule before has no up_to"},
 		{
 			"unsorted", head + rule("allreduce", "4", `"64K"`, "naive") + rule("allreduce", "4", `"4K"`, "oneshot") + last,
@@ -99,9 +144,13 @@ func TestParseRefuses(t *testing.T) {
 			"overlapping", head + rule("allreduce", "4", `"64K"`, "naive") + rule("allreduce", "4", `"64K"`, "oneshot") + last,
 			"sort the rules by size",
 		},
-		{"scattered", head + last + rule("allreduce", "2", "", "naive") + last, "x.toml:14: rule 3: rules for allreduce among 4 ranks stand further up"},
+		{
+			"scattered", head + last + rule("allreduce", "2", "", "naive") + last,
+			"x.toml:14: rule 3: rules for allreduce among 4 ranks stand further up",
+		},
 	} {
-		if _, err := Parse("x.toml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.toml:") {
+		if _, err := Parse("x.toml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "x.toml:") {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -130,9 +179,11 @@ func TestWritten(t *testing.T) {
 		want := Table{GPU: "X", Compute: "10.3", Measured: "2026-11-21", DType: "float"}
 		for _, limit := range append(limits, 0) {
 			blocks := rapid.IntRange(0, 96).Draw(t, "blocks")
-			want.Rules = append(want.Rules, Rule{Collective: "allreduce", World: 4, UpTo: Size(limit), Algorithm: "oneshot", Blocks: blocks})
+			want.Rules = append(want.Rules,
+				Rule{Collective: "allreduce", World: 4, UpTo: Size(limit), Algorithm: "oneshot", Blocks: blocks})
 		}
-		want.Rules = append(want.Rules, Rule{Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Algorithm: "twoshot"})
+		want.Rules = append(want.Rules,
+			Rule{Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Algorithm: "twoshot"})
 		for _, hidden := range rapid.SliceOfNDistinct(rapid.Int64Range(1, 1024), 0, 3, rapid.ID).Draw(t, "hidden") {
 			want.Rules = append(want.Rules, Rule{
 				Collective: "allreduce", World: 2, Epilogue: collective.RMSNorm, Hidden: 8 * hidden,
@@ -177,7 +228,10 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, r := range table.Rules {
 			for _, bytes := range []int64{0, int64(r.UpTo), int64(r.UpTo) + 1, 1 << 62} {
-				q := Query{Collective: r.Collective, World: r.World, Epilogue: r.Epilogue, Hidden: r.Hidden, Bytes: bytes, Able: func(string) bool { return true }}
+				q := Query{
+					Collective: r.Collective, World: r.World, Epilogue: r.Epilogue, Hidden: r.Hidden, Bytes: bytes,
+					Able: func(string) bool { return true },
+				}
 				if _, ok := (Tables{table}).Choose(q); !ok {
 					t.Fatalf("no choice for %d bytes in\n%s", bytes, text)
 				}
@@ -187,7 +241,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestSize(t *testing.T) {
-	for text, want := range map[string]Size{"0": 0, "28": 28, "64K": 64 << 10, "3M": 3 << 20, "2G": 2 << 30, "2048G": 2 << 40} {
+	for text, want := range map[string]Size{
+		"0": 0, "28": 28, "64K": 64 << 10, "3M": 3 << 20, "2G": 2 << 30, "2048G": 2 << 40,
+	} {
 		var got Size
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)

@@ -72,7 +72,9 @@ func (e *election) ask(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if closed {
-		return "", &End{Kind: Closed, Reason: fmt.Sprintf("the rendezvous is closed: %s (another job needs another --rdzv-id)", reason)}
+		return "", &End{
+			Kind: Closed, Reason: fmt.Sprintf("the rendezvous is closed: %s (another job needs another --rdzv-id)", reason),
+		}
 	}
 	target, elected, err := e.etcd.Get(ctx, e.key("server"))
 	if err != nil || elected {
@@ -116,7 +118,8 @@ func (e *election) serve(host string) (*server, string, error) {
 	if isLoopback(host) {
 		listen, advertised = host, ""
 	} else if !e.config.authenticated() {
-		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token, or certificates", host)
+		return nil, "", fmt.Errorf("serving the rendezvous at %s, beyond loopback: give all nodes the same token, "+
+			"or certificates", host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
 	if err != nil {

@@ -31,7 +31,8 @@ func newEndpoint(ctx context.Context, config Config) (*endpoint, error) {
 		return nil, err
 	}
 	if !config.authenticated() && !isLoopback(host) {
-		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates", config.Endpoint)
+		return nil, fmt.Errorf("the rendezvous at %s is beyond loopback: give all nodes the same token, or certificates",
+			config.Endpoint)
 	}
 	e := &endpoint{target: net.JoinHostPort(host, port), host: config.hostName, lookup: net.DefaultResolver.LookupHost}
 	l, err := e.listen(ctx, config, host, port)
@@ -58,7 +59,8 @@ func splitEndpoint(address string) (host, port string, err error) {
 		return "", "", fmt.Errorf("rendezvous endpoint: want host:port: %w", err)
 	}
 	if host == "" {
-		return "", "", fmt.Errorf("rendezvous endpoint %q: want host:port, with the host by which all nodes reach it", address)
+		return "", "", fmt.Errorf("rendezvous endpoint %q: want host:port, with the host by which all nodes reach it",
+			address)
 	}
 	return host, port, nil
 }
@@ -76,11 +78,13 @@ func (e *endpoint) listen(ctx context.Context, config Config, host, port string)
 	}
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) && config.Backend == C10d {
-		config.Logger.Info("another process on this host listens at the rendezvous endpoint; joining it as another agent of the job", zap.String("at", e.target))
+		config.Logger.Info("another process on this host listens at the rendezvous endpoint; "+
+			"joining it as another agent of the job", zap.String("at", e.target))
 		return nil, nil
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("serving the rendezvous at %s: another process listens at that port; choose another port on all nodes: %w", e.target, err)
+		return nil, fmt.Errorf("serving the rendezvous at %s: another process listens at that port; "+
+			"choose another port on all nodes: %w", e.target, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous at %s: %w", e.target, err)
@@ -134,7 +138,8 @@ func (e *endpoint) addresses(ctx context.Context, config Config, host string) ([
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; --rdzv-conf is_host=true says that it is this host: %w", config.Timeouts.Join, err)
+			return nil, fmt.Errorf("looking up the rendezvous endpoint's host for %v: check --rdzv-endpoint; "+
+				"--rdzv-conf is_host=true says that it is this host: %w", config.Timeouts.Join, err)
 		case <-time.After(lookUpAgain):
 		}
 	}
@@ -170,7 +175,8 @@ func (e *endpoint) over() <-chan struct{} {
 
 func (e *endpoint) lost(err error) error {
 	if errors.Is(err, ErrServerGone) {
-		return fmt.Errorf("%w; the job is over, because no other agent can serve it at %s; with --rdzv-backend etcd another agent would take over",
+		return fmt.Errorf("%w; the job is over, because no other agent can serve it at %s; "+
+			"with --rdzv-backend etcd another agent would take over",
 			err, e.target)
 	}
 	return err

@@ -121,7 +121,8 @@ func TestNamesAreLookedUpAgain(t *testing.T) {
 	}
 	e.lookup = func(context.Context, string) ([]string, error) { return nil, unknown }
 	config.Timeouts.Join = time.Millisecond
-	if _, err := e.isOurs(testContext(t), config, "later"); !errors.Is(err, unknown) || !strings.Contains(err.Error(), "is_host=true") {
+	if _, err := e.isOurs(testContext(t), config, "later"); !errors.Is(err, unknown) ||
+		!strings.Contains(err.Error(), "is_host=true") {
 		t.Errorf("a name that is never known: %v", err)
 	}
 }
@@ -194,7 +195,8 @@ func TestNobodyServes(t *testing.T) {
 	config.Hosting = HostNever
 	config.Timeouts.Join = 1
 	_, err := enter(t, config, 0).NextRound(testContext(t))
-	if !errors.Is(err, ErrServerGone) || !strings.Contains(err.Error(), "no rendezvous answers at "+config.Endpoint+" (dial tcp ") {
+	if !errors.Is(err, ErrServerGone) ||
+		!strings.Contains(err.Error(), "no rendezvous answers at "+config.Endpoint+" (dial tcp ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -85,7 +85,8 @@ func FuzzGathered(f *testing.F) {
 			return
 		}
 		got := gatheredFromProto(g)
-		if got.err == nil && !bytes.HasPrefix(g.GetData(), bytes.Join(got.data, nil)) || got.err == nil && len(got.data) != len(g.GetSizes()) {
+		if got.err == nil && !bytes.HasPrefix(g.GetData(), bytes.Join(got.data, nil)) || got.err == nil &&
+			len(got.data) != len(g.GetSizes()) {
 			t.Errorf("%q in parts of %v became %q", g.GetData(), g.GetSizes(), got.data)
 		}
 	})

@@ -76,7 +76,8 @@ func (c Config) Check() error {
 	}
 	_, port, err := splitEndpoint(c.Endpoint)
 	if err == nil && port == "0" && c.MaxNodes > 1 {
-		err = fmt.Errorf("rendezvous endpoint %q: port 0 is another one on every node; choose one for %d nodes", c.Endpoint, c.MaxNodes)
+		err = fmt.Errorf("rendezvous endpoint %q: port 0 is another one on every node; choose one for %d nodes", c.Endpoint,
+			c.MaxNodes)
 	}
 	return err
 }

@@ -93,7 +93,9 @@ func (s *server) Attend(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.Att
 const connectionLost = "connection lost"
 
 // receive passes on what a node says until its stream ends.
-func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *nodeStream, joined chan<- struct{}) {
+func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.AttendResponse], a *nodeStream,
+	joined chan<- struct{},
+) {
 	for {
 		request, err := stream.Recv()
 		if err != nil {
@@ -114,7 +116,9 @@ func (s *server) receive(stream grpc.BidiStreamingServer[pb.AttendRequest, pb.At
 	}
 }
 
-func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.Time, id rounds.NodeID, r *pb.AttendRequest) []rounds.Effect {
+func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.Time, id rounds.NodeID,
+	r *pb.AttendRequest,
+) []rounds.Effect {
 	switch what := r.GetWhat().(type) {
 	case *pb.AttendRequest_Join:
 		return m.Join(now, id, nodeFromProto(what.Join, s.masterOf(ctx, what.Join)))
@@ -142,7 +146,8 @@ func (s *server) masterOf(ctx context.Context, j *pb.Join) string {
 	if host == "" {
 		host = s.host
 		if from, ok := peer.FromContext(ctx); ok {
-			if at, err := netip.ParseAddrPort(from.Addr.String()); err == nil && (host == "" || !at.Addr().Unmap().IsLoopback()) {
+			if at, err := netip.ParseAddrPort(from.Addr.String()); err == nil &&
+				(host == "" || !at.Addr().Unmap().IsLoopback()) {
 				host = at.Addr().Unmap().String()
 			}
 		}

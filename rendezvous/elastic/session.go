@@ -73,7 +73,8 @@ func openSession(ctx context.Context, config Config, target string, backend back
 func connectError(ctx context.Context, target string, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%w, or has not started: no rendezvous answers at %s (%s); check that address, and start gpurun there: %w", ErrServerGone, target, lastTry(target), context.Cause(ctx))
+		return fmt.Errorf("%w, or has not started: no rendezvous answers at %s (%s); "+
+			"check that address, and start gpurun there: %w", ErrServerGone, target, lastTry(target), context.Cause(ctx))
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

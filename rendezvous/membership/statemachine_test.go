@@ -18,7 +18,9 @@ func TestStragglerMessage(t *testing.T) {
 		straggler Straggler
 		want      string
 	}{
-		{Straggler{Op: "barrier", Name: "ready", Missing: []int{3}, WorldSize: 8}, `barrier "ready": waiting for rank 3 of 8`},
+		{
+			Straggler{Op: "barrier", Name: "ready", Missing: []int{3}, WorldSize: 8}, `barrier "ready": waiting for rank 3 of 8`,
+		},
 		{Straggler{Op: "join", Missing: []int{2, 5}, WorldSize: 8}, `join: waiting for ranks 2, 5 of 8`},
 		{Straggler{Op: "join", Missing: []int{0, 1, 3, 4, 5, 7}, WorldSize: 8}, `join: waiting for ranks 0, 1, 3-5, 7 of 8`},
 		{Straggler{Op: "join", Absent: 3, WorldSize: 8}, `join: waiting for 3 more of 8 members`},
@@ -74,7 +76,8 @@ func TestLimits(t *testing.T) {
 		}, ErrLimit},
 		{"all exchanges", func(m *StateMachine) (last []Effect) {
 			for i := range MaxPendingBytes/MaxExchangeBytes + 1 {
-				last = m.Arrive(0, 0, CallID(i), Arrival{Op: AllGather, Name: fmt.Sprint(i), Data: make([]byte, MaxExchangeBytes), Timeout: 1})
+				last = m.Arrive(0, 0, CallID(i),
+					Arrival{Op: AllGather, Name: fmt.Sprint(i), Data: make([]byte, MaxExchangeBytes), Timeout: 1})
 			}
 			return last
 		}, ErrLimit},

@@ -51,7 +51,8 @@ func TestCodes(t *testing.T) {
 			legacyCodes = append(legacyCodes, op)
 		}
 	}
-	if diff := cmp.Diff([]operation{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}, currentCodes); diff != "" {
+	if diff := cmp.Diff([]operation{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18},
+		currentCodes); diff != "" {
 		t.Errorf("today's (-want +got):\n%s", diff)
 	}
 	want := []operation{

@@ -32,7 +32,8 @@ var errLimit = errors.New("over a limit of the store")
 const perEntry = 64
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Connections < 0 || l.KeyBytes < 0 || l.ValueBytes < 0 || l.RequestKeys < 0 || l.TotalBytes < 0 || l.RequestTime < 0 {
+	if l.Connections < 0 || l.KeyBytes < 0 || l.ValueBytes < 0 || l.RequestKeys < 0 || l.TotalBytes < 0 ||
+		l.RequestTime < 0 {
 		return l, fmt.Errorf("limits of the store: negative, in %+v", l)
 	}
 	or(&l.Connections, transport.MostConnections())

@@ -143,7 +143,8 @@ func TestOneOfManyIsHungUpOn(t *testing.T) {
 			t.Errorf("client %d misses keys", i)
 		}
 	}
-	if n := logs.FilterMessage("the store hangs up on a client").FilterLevelExact(zap.DebugLevel).Len(); n != 1 || logs.Len() != 1 {
+	if n := logs.FilterMessage("the store hangs up on a client").FilterLevelExact(zap.DebugLevel).Len(); n != 1 ||
+		logs.Len() != 1 {
 		t.Errorf("said %d times: %v", n, logs.All())
 	}
 }
@@ -164,7 +165,8 @@ func TestManyClientsAtOnce(t *testing.T) {
 				if b := c.read(1)[0]; b != stopWaiting {
 					return fmt.Errorf("a wait ended with %d", b)
 				}
-				if got := c.get(other); !strings.HasPrefix(got, fmt.Sprint(n)) || len(got) != len(fmt.Sprint(n))+len(large)*(n%5)/4 {
+				if got := c.get(other); !strings.HasPrefix(got, fmt.Sprint(n)) ||
+					len(got) != len(fmt.Sprint(n))+len(large)*(n%5)/4 {
 					return fmt.Errorf("client %d got %.20q... of %d bytes", i, got, len(got))
 				}
 				c.add("calls", 1)

@@ -91,7 +91,7 @@ func TestASlowReaderGetsAll(t *testing.T) {
 // A client that asks for much and takes nothing is cut off, and so is one that
 // does not finish what it began to say; others do not notice.
 func TestSlowClientsBlockNobody(t *testing.T) {
-	s, logs := serve(t, Limits{RequestTime: 100 * time.Millisecond})
+	s, logs := serve(t, Limits{RequestTime: 300 * time.Millisecond})
 	other, slow, unfinished := connect(t, s, current), connectSlow(t, s), connect(t, s, current)
 	for range 32 { // in pieces, each of which is there in time
 		other.ask(opAppend, "large", string(make([]byte, 256<<10)))
@@ -127,7 +127,8 @@ func TestWhatIsUnderWayIsLimited(t *testing.T) {
 	if n := other.add("n", 1); n != 1 {
 		t.Errorf("got %d", n)
 	}
-	for deadline := time.Now().Add(testTimeout); logs.FilterMessage("the store hangs up on a client").Len() < 3; other.add("n", 0) {
+	hungUp := func() int { return logs.FilterMessage("the store hangs up on a client").Len() }
+	for deadline := time.Now().Add(testTimeout); hungUp() < 3; other.add("n", 0) {
 		if time.Now().After(deadline) { // five have room, before any has finished
 			t.Fatalf("all are still there: %v", logs.All())
 		}

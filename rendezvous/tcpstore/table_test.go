@@ -178,7 +178,8 @@ func step(t *rapid.T, table *table, m *model, keys *rapid.Generator[string]) {
 			t.Fatal(err)
 		}
 	}
-	switch rapid.SampledFrom([]string{"set", "add", "cas", "append", "remove", "push", "pop", "wait"}).Draw(t, "operation") {
+	switch rapid.SampledFrom([]string{"set", "add", "cas", "append", "remove", "push", "pop", "wait"}).Draw(t,
+		"operation") {
 	case "set":
 		must(table.set([]byte(key), []byte(value)))
 		m.values[key] = value

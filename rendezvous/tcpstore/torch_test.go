@@ -100,7 +100,8 @@ func TestPyTorchClient(t *testing.T) {
 func TestComparisonRuns(t *testing.T) {
 	python := torchPython(t)
 	s, _ := serve(t, Limits{})
-	if err := runTorch(python, s, 0, 1, "../../scripts/store-bench.py", "--clients", "2", "--rounds", "1", "--calls", "20"); err != nil {
+	if err := runTorch(python, s, 0, 1, "../../scripts/store-bench.py", "--clients", "2", "--rounds", "1", "--calls",
+		"20"); err != nil {
 		t.Error(err)
 	}
 }

@@ -104,7 +104,9 @@ type clientCredentials struct {
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
-func (v clientCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (v clientCredentials) ClientHandshake(ctx context.Context, authority string,
+	raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	server := raw.RemoteAddr().String()
 	conn, info, err := v.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {

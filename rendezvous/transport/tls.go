@@ -105,7 +105,8 @@ func (t *TLS) problem(err error, role string) string {
 	)
 	switch errors.As(err, &invalid); {
 	case errors.As(err, &host):
-		return fmt.Sprintf("is not for %s: it needs the name or address by which all nodes call that server (%v)", host.Host, err)
+		return fmt.Sprintf("is not for %s: it needs the name or address by which all nodes call that server (%v)", host.Host,
+			err)
 	case errors.As(err, &signer):
 		return "was not signed by an authority in " + t.files.CA
 	case invalid.Cert != nil && invalid.Reason == x509.Expired:

@@ -95,13 +95,19 @@ func TestBothSidesAreVerified(t *testing.T) {
 		server, client *transport.TLS
 		want           string // empty: they meet
 	}{
-		"both":                 {good, ours.Load(nil), ""},
-		"a client alone":       {good, ours.Load(onlyFor(x509.ExtKeyUsageClientAuth)), ""},
-		"by another name":      {byName, byName, ""},
-		"nobody":               {nil, nil, ""},
-		"another host":         {ours.Load(nil, "127.0.0.2", "node0"), good, "is not for 127.0.0.1: it needs the name or address by which all nodes call that server"},
-		"another name":         {good, byName, "is not for node0.example"},
-		"not a server":         {ours.Load(onlyFor(x509.ExtKeyUsageClientAuth), "127.0.0.1"), good, "is not for a server: its extended key usage lacks serverAuth"},
+		"both":            {good, ours.Load(nil), ""},
+		"a client alone":  {good, ours.Load(onlyFor(x509.ExtKeyUsageClientAuth)), ""},
+		"by another name": {byName, byName, ""},
+		"nobody":          {nil, nil, ""},
+		"another host": {
+			ours.Load(nil, "127.0.0.2", "node0"), good,
+			"is not for 127.0.0.1: it needs the name or address by which all nodes call that server",
+		},
+		"another name": {good, byName, "is not for node0.example"},
+		"not a server": {
+			ours.Load(onlyFor(x509.ExtKeyUsageClientAuth), "127.0.0.1"), good,
+			"is not for a server: its extended key usage lacks serverAuth",
+		},
 		"another authority":    {theirs.Load(nil, "127.0.0.1"), good, "was not signed by an authority in "},
 		"a plain client":       {good, nil, "requires TLS: give this node --tls-cert, --tls-key and --tls-ca"},
 		"a plain server":       {nil, good, "does not speak TLS: give all nodes"},
@@ -187,14 +193,20 @@ func TestCertificatesThatCannotBeUsed(t *testing.T) {
 		files transport.TLSFiles
 		want  string
 	}{
-		"expired":           {a.Node(expired), "has expired or is not valid yet"},
-		"early":             {a.Node(early), "has expired or is not valid yet"},
-		"not a client":      {a.Node(onlyFor(x509.ExtKeyUsageServerAuth)), "is not for a client: its extended key usage lacks clientAuth"},
-		"another authority": {transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: other.Node(nil).CA}, "was not signed by an authority in "},
-		"another key":       {transport.TLSFiles{Cert: good.Cert, Key: a.Node(nil).Key, CA: good.CA}, "private key does not match public key"},
-		"no authority":      {transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: empty}, "holds no certificate in PEM"},
-		"no certificate":    {transport.TLSFiles{Cert: empty, Key: good.Key, CA: good.CA}, "reading the certificate " + empty},
-		"no file":           {transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: "missing.pem"}, "missing.pem"},
+		"expired": {a.Node(expired), "has expired or is not valid yet"},
+		"early":   {a.Node(early), "has expired or is not valid yet"},
+		"not a client": {
+			a.Node(onlyFor(x509.ExtKeyUsageServerAuth)), "is not for a client: its extended key usage lacks clientAuth",
+		},
+		"another authority": {
+			transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: other.Node(nil).CA}, "was not signed by an authority in ",
+		},
+		"another key": {
+			transport.TLSFiles{Cert: good.Cert, Key: a.Node(nil).Key, CA: good.CA}, "private key does not match public key",
+		},
+		"no authority":   {transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: empty}, "holds no certificate in PEM"},
+		"no certificate": {transport.TLSFiles{Cert: empty, Key: good.Key, CA: good.CA}, "reading the certificate " + empty},
+		"no file":        {transport.TLSFiles{Cert: good.Cert, Key: good.Key, CA: "missing.pem"}, "missing.pem"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := transport.LoadTLS(tt.files); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -217,7 +229,9 @@ func TestWeakClientsAreRefused(t *testing.T) {
 		config *tls.Config
 		want   string
 	}{
-		"TLS 1.2":        {&tls.Config{MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}}, "protocol version not supported"},
+		"TLS 1.2": {
+			&tls.Config{MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}}, "protocol version not supported",
+		},
 		"no certificate": {&tls.Config{}, "certificate required"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,8 @@ func (f *File) addFatbins(data []byte) error {
 		}
 		var h fatbinHeader
 		n, err := binary.Decode(data, binary.LittleEndian, &h)
-		if err != nil || h.Magic != fatbinMagic || int(h.Header) < n || uint64(len(data)) < uint64(h.Header) || h.Bytes > uint64(len(data))-uint64(h.Header) {
+		if err != nil || h.Magic != fatbinMagic || int(h.Header) < n || uint64(len(data)) < uint64(h.Header) ||
+			h.Bytes > uint64(len(data))-uint64(h.Header) {
 			return errors.New("a broken fatbin: its header does not fit its size")
 		}
 		end := uint64(h.Header) + h.Bytes
@@ -137,7 +138,8 @@ func (f *File) addEntries(data []byte) error {
 	for len(data) > 0 {
 		var h entryHeader
 		n, err := binary.Decode(data, binary.LittleEndian, &h)
-		if err != nil || int64(h.Header) < int64(n) || uint64(len(data)) < uint64(h.Header) || h.Bytes > uint64(len(data))-uint64(h.Header) {
+		if err != nil || int64(h.Header) < int64(n) || uint64(len(data)) < uint64(h.Header) ||
+			h.Bytes > uint64(len(data))-uint64(h.Header) {
 			return errors.New("a broken fatbin: an entry does not fit its size")
 		}
 		body := data[h.Header : uint64(h.Header)+h.Bytes]
@@ -154,7 +156,8 @@ func (f *File) addEntry(h entryHeader, body []byte) error {
 	switch {
 	case h.Compressed != 0:
 		what := map[uint16]string{entryPTX: "PTX", entryELF: "machine code"}[h.Kind]
-		f.Notes = append(f.Notes, fmt.Sprintf("the %s for %s is compressed; cuobjdump -xelf all -xptx all unpacks it", what, target))
+		f.Notes = append(f.Notes, fmt.Sprintf("the %s for %s is compressed; cuobjdump -xelf all -xptx all unpacks it", what,
+			target))
 	case h.Kind == entryPTX:
 		inner := describe(Input{f.Name, bytes.TrimRight(body, "\x00")})
 		if inner.Error != "" {

@@ -51,7 +51,8 @@ func object(machine elf.Machine, section string, contents []byte, symbols map[st
 
 func fatbin(entries ...[]byte) []byte {
 	body := bytes.Join(entries, nil)
-	head, _ := binary.Append(nil, binary.LittleEndian, fatbinHeader{Magic: fatbinMagic, Version: 1, Header: 16, Bytes: uint64(len(body))})
+	head, _ := binary.Append(nil, binary.LittleEndian,
+		fatbinHeader{Magic: fatbinMagic, Version: 1, Header: 16, Bytes: uint64(len(body))})
 	return append(head, body...)
 }
 
@@ -62,8 +63,10 @@ func entry(kind uint16, arch, compressed uint32, body []byte) []byte {
 }
 
 func TestMachineCode(t *testing.T) {
-	cubin := object(machineCUDA, ".nv.shared.first", make([]byte, 48), map[string]byte{"first": 0x10, "helper": 0, "second": 0x10})
-	fat := fatbin(entry(entryELF, 90, 0, cubin), entry(entryPTX, 90, 0, []byte(someModule+"\x00\x00")), entry(entryELF, 100, 7, []byte("packed!")))
+	cubin := object(machineCUDA, ".nv.shared.first", make([]byte, 48),
+		map[string]byte{"first": 0x10, "helper": 0, "second": 0x10})
+	fat := fatbin(entry(entryELF, 90, 0, cubin), entry(entryPTX, 90, 0, []byte(someModule+"\x00\x00")),
+		entry(entryELF, 100, 7, []byte("packed!")))
 	for name, tt := range map[string]struct {
 		data    []byte
 		kind    string
@@ -71,10 +74,23 @@ func TestMachineCode(t *testing.T) {
 		notes   int
 		err     string
 	}{
-		"cubin":          {cubin, "cubin", []string{"first/48", "second/0"}, 0, ""},
-		"fatbin":         {fat, "fatbin", []string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"}, 1, ""},
-		"two fatbins":    {append(append(bytes.Clone(fat), 0, 0, 0), fat...), "fatbin", []string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs", "first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"}, 2, ""},
-		"host object":    {object(elf.EM_X86_64, ".nv_fatbin", fat, nil), "host", []string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"}, 1, ""},
+		"cubin": {cubin, "cubin", []string{"first/48", "second/0"}, 0, ""},
+		"fatbin": {
+			fat, "fatbin", []string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"}, 1, "",
+		},
+		"two fatbins": {
+			append(append(bytes.Clone(fat), 0, 0, 0), fat...), "fatbin",
+			[]string{
+				"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs", "first/48 sm_90", "second/0 sm_90",
+				"fromText/0 PTX for sm_90 runs",
+			},
+			2, "",
+		},
+		"host object": {
+			object(elf.EM_X86_64, ".nv_fatbin", fat, nil), "host",
+			[]string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"},
+			1, "",
+		},
 		"no GPU code":    {object(elf.EM_X86_64, ".data", nil, nil), "", nil, 0, "without GPU code"},
 		"broken ELF":     {cubin[:100], "", nil, 0, "broken ELF"},
 		"short fatbin":   {fat[:40], "", nil, 0, "broken fatbin"},
@@ -94,8 +110,10 @@ func TestMachineCode(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if f.Kind != tt.kind || len(f.Notes) != tt.notes || (f.Error == "") != (tt.err == "") || !strings.Contains(f.Error, tt.err) {
-			t.Errorf("%s: a %q with %d notes, error %q; want %q, %d, %q", name, f.Kind, len(f.Notes), f.Error, tt.kind, tt.notes, tt.err)
+		if f.Kind != tt.kind || len(f.Notes) != tt.notes || (f.Error == "") != (tt.err == "") ||
+			!strings.Contains(f.Error, tt.err) {
+			t.Errorf("%s: a %q with %d notes, error %q; want %q, %d, %q", name, f.Kind, len(f.Notes), f.Error, tt.kind, tt.notes,
+				tt.err)
 		}
 		if diff := cmp.Diff(tt.kernels, got); tt.err == "" && diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

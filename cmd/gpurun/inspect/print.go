@@ -47,7 +47,8 @@ func (f File) print(w io.Writer) {
 		if v.Extern {
 			extern = ", extern"
 		}
-		fmt.Fprintf(w, "  variable %s: .%s .%s, %d bytes, aligned to %d%s\n", v.Name, v.Space, v.Type, v.Size, v.Align, extern)
+		fmt.Fprintf(w, "  variable %s: .%s .%s, %d bytes, aligned to %d%s\n", v.Name, v.Space, v.Type, v.Size, v.Align,
+			extern)
 	}
 	for _, note := range f.Notes {
 		fmt.Fprintf(w, "  %s\n", note)

@@ -13,7 +13,9 @@ import (
 
 // TestOptionsReachTheSimulator follows --sim-seed, --sim-arch and --sim-memory to the backend of a worker.
 func TestOptionsReachTheSimulator(t *testing.T) {
-	p := &Run{Config: settings.Config{SimSeed: 7, SimArch: "8.6", SimMemory: "ptx"}, Host: host.Host{Backend: "sim", Ranks: 1}}
+	p := &Run{
+		Config: settings.Config{SimSeed: 7, SimArch: "8.6", SimMemory: "ptx"}, Host: host.Host{Backend: "sim", Ranks: 1},
+	}
 	variables, err := p.assign(&meeting{target: "target"})
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +27,8 @@ func TestOptionsReachTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := host.Open(part.Backend, part.WorldSize, part.Sim)
-	if err != nil || !reflect.DeepEqual(got, cudart.Backend(sim.New(1, sim.Options{Seed: 7, Major: 8, Minor: 6, Memory: sim.PTXMemory}))) {
+	if err != nil || !reflect.DeepEqual(got,
+		cudart.Backend(sim.New(1, sim.Options{Seed: 7, Major: 8, Minor: 6, Memory: sim.PTXMemory}))) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

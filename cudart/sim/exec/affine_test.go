@@ -10,7 +10,9 @@ import (
 
 // rampBase draws numbers near which something overflows, and others.
 func rampBase(r *rand.Rand) uint64 {
-	edges := []uint64{0, 1 << 15, 1 << 16, 1 << 31, 1 << 32, 1 << 61, 1 << 63, -(1 << 32) & (1<<64 - 1), r.Uint64() >> r.IntN(64)}
+	edges := []uint64{
+		0, 1 << 15, 1 << 16, 1 << 31, 1 << 32, 1 << 61, 1 << 63, -(1 << 32) & (1<<64 - 1), r.Uint64() >> r.IntN(64),
+	}
 	return edges[r.IntN(len(edges))] + uint64(r.IntN(400)) - 200
 }
 
@@ -27,16 +29,21 @@ func rampStep(r *rand.Rand) uint64 {
 func TestRampsAgreeWithLanes(t *testing.T) {
 	instructions := []string{
 		"add.u32 %r0, %r1, %r2;", "add.u64 %d0, %d1, %d2;", "sub.s32 %r0, %r1, %r2;", "sub.u64 %d0, %d1, %d2;",
-		"mul.lo.u32 %r0, %r1, %r2;", "mul.lo.s64 %d0, %d1, %d2;", "mad.lo.u32 %r0, %r1, %r2, %r3;", "mad.lo.u64 %d0, %d1, %d2, %d3;",
-		"mul.wide.u32 %d0, %r1, %r2;", "mul.wide.s32 %d0, %r1, %r2;", "mad.wide.u32 %d0, %r1, %r2, %d3;", "mad.wide.s32 %d0, %r1, %r2, %d3;",
+		"mul.lo.u32 %r0, %r1, %r2;", "mul.lo.s64 %d0, %d1, %d2;", "mad.lo.u32 %r0, %r1, %r2, %r3;",
+		"mad.lo.u64 %d0, %d1, %d2, %d3;",
+		"mul.wide.u32 %d0, %r1, %r2;", "mul.wide.s32 %d0, %r1, %r2;", "mad.wide.u32 %d0, %r1, %r2, %d3;",
+		"mad.wide.s32 %d0, %r1, %r2, %d3;",
 		"mul.wide.u16 %r0, %h1, %h2;", "shl.b32 %r0, %r1, %r2;", "shl.b64 %d0, %d1, %r2;",
-		"cvt.u64.u32 %d0, %r1;", "cvt.u32.u64 %r0, %d1;", "cvt.s64.s32 %d0, %r1;", "cvt.u32.u16 %r0, %h1;", "cvt.u16.u32 %h0, %r1;",
+		"cvt.u64.u32 %d0, %r1;", "cvt.u32.u64 %r0, %d1;", "cvt.s64.s32 %d0, %r1;", "cvt.u32.u16 %r0, %h1;",
+		"cvt.u16.u32 %h0, %r1;",
 		"mov.b64 %d0, %d1;", "cvta.to.global.u64 %d0, %d1;", "cvta.shared.u64 %d0, %d1;", "cvta.to.shared.u64 %d0, %d1;",
 	}
 	for _, kind := range []string{"u32", "s32", "b32", "u64", "s64"} {
 		for _, relation := range []string{"eq", "ne", "lt", "le", "gt", "ge"} {
 			if kind != "b32" || len(relation) == 2 && strings.Contains("eqne", relation) {
-				instructions = append(instructions, fmt.Sprintf("setp.%s.%s %%p0, %%%[3]s1, %%%[3]s2;", relation, kind, map[string]string{"32": "r", "64": "d"}[kind[1:]]))
+				instructions = append(instructions,
+					fmt.Sprintf("setp.%s.%s %%p0, %%%[3]s1, %%%[3]s2;", relation, kind,
+						map[string]string{"32": "r", "64": "d"}[kind[1:]]))
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func (c *compiler) bitField(o *op) {
 		o.alu = byWidth(t, nil, lift1(brev32), lift1(brev64))
 		c.dstSrc(o, t, t)
 	case "bfe":
-		o.alu = bySign(t, nil, lift3(bfe[uint32](32)), lift3(bfe[uint64](64)), nil, lift3(bfe[int32](32)), lift3(bfe[int64](64)))
+		o.alu = bySign(t, nil, lift3(bfe[uint32](32)), lift3(bfe[uint64](64)), nil, lift3(bfe[int32](32)),
+			lift3(bfe[int64](64)))
 		c.dstSrc(o, t, t, u32, u32)
 	case "bfi":
 		c.bitFieldInsert(o, t)

@@ -181,7 +181,8 @@ func (c *compiler) shift(o *op) {
 			o.alu = byWidth(t, shlBy[uint16](n.Bits), shlBy[uint32](n.Bits), shlBy[uint64](n.Bits))
 		}
 	} else {
-		o.alu = bySign[alu](t, shrBits[uint16], shrBits[uint32], shrBits[uint64], shrBits[int16], shrBits[int32], shrBits[int64])
+		o.alu = bySign[alu](t, shrBits[uint16], shrBits[uint32], shrBits[uint64], shrBits[int16], shrBits[int32],
+			shrBits[int64])
 	}
 	c.dst(&o.d, 0, t)
 	c.src(&o.a, 1, t)

@@ -17,7 +17,8 @@ type conversion struct {
 }
 
 var roundings = map[string]conversion{
-	"rn": {mode: toNearestEven}, "rz": {mode: toZero}, "rm": {mode: toMinusInf}, "rp": {mode: toPlusInf}, "rna": {mode: toNearestAway},
+	"rn": {mode: toNearestEven}, "rz": {mode: toZero}, "rm": {mode: toMinusInf}, "rp": {mode: toPlusInf},
+	"rna": {mode: toNearestAway},
 	"rni": {mode: toNearestEven, integral: true}, "rzi": {mode: toZero, integral: true},
 	"rmi": {mode: toMinusInf, integral: true}, "rpi": {mode: toPlusInf, integral: true},
 }

@@ -20,7 +20,10 @@ func TestFloat8Conversions(t *testing.T) {
 			{bits(float32(math.Copysign(0, -1))), bits(464), 0, 0x807e},
 		}},
 		{"cvt.rn.satfinite.e5m2x2.f32 d, a, b;", "b16 f32 f32", []row{
-			{bits(1), bits(-57344), 0, 0x3cfb}, {inf, nan, 0, 0x7b7f}, {bits(0x1p-16), bits(9), 0, 0x0148}, {bits(11), bits(-0.25), 0, 0x4ab4},
+			{bits(1), bits(-57344), 0, 0x3cfb},
+			{inf, nan, 0, 0x7b7f},
+			{bits(0x1p-16), bits(9), 0, 0x0148},
+			{bits(11), bits(-0.25), 0, 0x4ab4},
 		}},
 		{"cvt.rn.satfinite.e4m3x2.f16x2 d, a;", "b16 b32", []row{{0x3c00c000, 0, 0, 0x38c0}, {0x7c007e00, 0, 0, 0x7e7f}}},
 		{"cvt.rn.satfinite.e5m2x2.f16x2 d, a;", "b16 b32", []row{{0x3c00c000, 0, 0, 0x3cc0}, {0x0001fbff, 0, 0, 0x00fb}}},

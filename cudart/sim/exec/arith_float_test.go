@@ -30,7 +30,8 @@ func randomSingle(r *rand.Rand) uint32 {
 
 // exactFMA rounds a*b+c once, by arithmetic with unlimited precision.
 func exactFMA(a, b, c float32) float32 {
-	if special := a * b; special != special || math.IsInf(float64(special), 0) && (math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0)) {
+	if special := a * b; special != special || math.IsInf(float64(special), 0) &&
+		(math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0)) {
 		return special + c
 	}
 	if math.IsInf(float64(c), 0) || c != c {
@@ -61,7 +62,8 @@ func TestFloat32AgainstUnlimitedPrecision(t *testing.T) {
 		}
 		got := evaluate(t, "fma.rn.f32 d, a, b, c;", [4]string{"f32", "f32", "f32", "f32"}, rows)
 		for i, row := range rows {
-			a, b, c := math.Float32frombits(uint32(row[0])), math.Float32frombits(uint32(row[1])), math.Float32frombits(uint32(row[2]))
+			a, b, c := math.Float32frombits(uint32(row[0])), math.Float32frombits(uint32(row[1])),
+				math.Float32frombits(uint32(row[2]))
 			if want := canonical(exactFMA(a, b, c)); got[i] != want {
 				t.Fatalf("fma of %#x, %#x, %#x is %#x, want %#x", row[0], row[1], row[2], got[i], want)
 			}
@@ -76,11 +78,25 @@ func TestFloatInstructions(t *testing.T) {
 		minus           = 0x80000000
 	)
 	for _, tt := range []instTest{
-		{"add.f32 d, a, b;", "f32 f32 f32", []row{{one, two, 0, three}, {inf, inf | minus, 0, 0x7fffffff}, {nan, one, 0, 0x7fffffff}, {one, nan | minus, 0, 0x7fffffff}, {minus, minus, 0, minus}, {one, one | minus, 0, 0}, {1, 1, 0, 2}}},
+		{
+			"add.f32 d, a, b;", "f32 f32 f32",
+			[]row{
+				{one, two, 0, three},
+				{inf, inf | minus, 0, 0x7fffffff},
+				{nan, one, 0, 0x7fffffff},
+				{one, nan | minus, 0, 0x7fffffff},
+				{minus, minus, 0, minus},
+				{one, one | minus, 0, 0},
+				{1, 1, 0, 2},
+			},
+		},
 		{"add.rn.ftz.f32 d, a, b;", "f32 f32 f32", []row{{1, 1, 0, 0}, {0x00800001, 0x80800000, 0, 0}}},
 		{"add.sat.f32 d, a, b;", "f32 f32 f32", []row{{one, two, 0, one}, {one, two | minus, 0, 0}, {nan, one, 0, 0}}},
 		{"sub.f32 d, a, b;", "f32 f32 f32", []row{{three, two, 0, one}}},
-		{"mul.f32 d, a, b;", "f32 f32 f32", []row{{two, two, 0, 0x40800000}, {0, inf, 0, 0x7fffffff}, {0x00800000, 0x3f000000, 0, 0x00400000}}},
+		{
+			"mul.f32 d, a, b;", "f32 f32 f32",
+			[]row{{two, two, 0, 0x40800000}, {0, inf, 0, 0x7fffffff}, {0x00800000, 0x3f000000, 0, 0x00400000}},
+		},
 		{"mul.ftz.f32 d, a, b;", "f32 f32 f32", []row{{0x00800000, 0x3f000000, 0, 0}, {0x80800000, 0x3f000000, 0, minus}}},
 		// The products lie halfway between two singles; the addend, lost in a
 		// double, decides.
@@ -94,18 +110,59 @@ func TestFloatInstructions(t *testing.T) {
 		}},
 		{"div.rn.f32 d, a, b;", "f32 f32 f32", []row{{one, three, 0, 0x3eaaaaab}, {one, 0, 0, inf}, {0, 0, 0, 0x7fffffff}}},
 		{"rcp.rn.f32 d, a;", "f32 f32", []row{{three, 0, 0, 0x3eaaaaab}, {minus, 0, 0, inf | minus}}},
-		{"sqrt.rn.f32 d, a;", "f32 f32", []row{{two, 0, 0, 0x3fb504f3}, {one | minus, 0, 0, 0x7fffffff}, {minus, 0, 0, minus}}},
-		{"min.f32 d, a, b;", "f32 f32 f32", []row{{one, two, 0, one}, {nan, two, 0, two}, {two, snan, 0, two}, {nan, nan, 0, 0x7fffffff}, {0, minus, 0, minus}, {minus, 0, 0, minus}}},
-		{"max.f32 d, a, b;", "f32 f32 f32", []row{{one, two, 0, two}, {nan, two, 0, two}, {0, minus, 0, 0}, {minus, 0, 0, 0}}},
+		{
+			"sqrt.rn.f32 d, a;", "f32 f32",
+			[]row{{two, 0, 0, 0x3fb504f3}, {one | minus, 0, 0, 0x7fffffff}, {minus, 0, 0, minus}},
+		},
+		{
+			"min.f32 d, a, b;", "f32 f32 f32",
+			[]row{
+				{one, two, 0, one},
+				{nan, two, 0, two},
+				{two, snan, 0, two},
+				{nan, nan, 0, 0x7fffffff},
+				{0, minus, 0, minus},
+				{minus, 0, 0, minus},
+			},
+		},
+		{
+			"max.f32 d, a, b;", "f32 f32 f32", []row{{one, two, 0, two}, {nan, two, 0, two}, {0, minus, 0, 0}, {minus, 0, 0, 0}},
+		},
 		{"max.NaN.f32 d, a, b;", "f32 f32 f32", []row{{nan, two, 0, 0x7fffffff}, {one, two, 0, two}}},
 		{"neg.f32 d, a;", "f32 f32", []row{{one, 0, 0, one | minus}, {nan, 0, 0, 0x7fffffff}}},
 		{"abs.f32 d, a;", "f32 f32", []row{{one | minus, 0, 0, one}}},
 		{"copysign.f32 d, a, b;", "f32 f32 f32", []row{{one | minus, two, 0, two | minus}}},
-		{"add.f64 d, a, b;", "f64 f64 f64", []row{{math.Float64bits(1), math.Float64bits(2), 0, math.Float64bits(3)}, {0x7ff0 << 48, 0xfff0 << 48, 0, 0xfff8 << 48}, {0x7ff0000000000001, 0, 0, 0x7ff8000000000001}, {0x7ff0000000000001, 0xfff8123456789abc, 0, 0xfff8123456789abc}}},
-		{"fma.rn.f64 d, a, b, c;", "f64 f64 f64 f64", []row{{math.Float64bits(1 + 0x1p-52), math.Float64bits(1 + 0x1p-52), math.Float64bits(-1 - 0x1p-51), math.Float64bits(0x1p-104)}}},
+		{
+			"add.f64 d, a, b;", "f64 f64 f64",
+			[]row{
+				{math.Float64bits(1), math.Float64bits(2), 0, math.Float64bits(3)},
+				{0x7ff0 << 48, 0xfff0 << 48, 0, 0xfff8 << 48},
+				{0x7ff0000000000001, 0, 0, 0x7ff8000000000001},
+				{0x7ff0000000000001, 0xfff8123456789abc, 0, 0xfff8123456789abc},
+			},
+		},
+		{
+			"fma.rn.f64 d, a, b, c;", "f64 f64 f64 f64",
+			[]row{
+				{
+					math.Float64bits(1 + 0x1p-52), math.Float64bits(1 + 0x1p-52), math.Float64bits(-1 - 0x1p-51),
+					math.Float64bits(0x1p-104),
+				},
+			},
+		},
 		{"div.rn.f64 d, a, b;", "f64 f64 f64", []row{{math.Float64bits(1), math.Float64bits(3), 0, 0x3fd5555555555555}}},
 		{"add.f32 d, a, 0f3F800000;", "f32 f32", []row{{two, 0, 0, three}}},
-		{"add.f16 d, a, b;", "b16 b16 b16", []row{{0x3c00, 0x4000, 0, 0x4200}, {0x7bff, 0x7bff, 0, 0x7c00}, {0x7c00, 0xfc00, 0, 0x7fff}, {1, 1, 0, 2}, {0x6800, 0x3c00, 0, 0x6800}, {0x6801, 0x3c00, 0, 0x6802}}},
+		{
+			"add.f16 d, a, b;", "b16 b16 b16",
+			[]row{
+				{0x3c00, 0x4000, 0, 0x4200},
+				{0x7bff, 0x7bff, 0, 0x7c00},
+				{0x7c00, 0xfc00, 0, 0x7fff},
+				{1, 1, 0, 2},
+				{0x6800, 0x3c00, 0, 0x6800},
+				{0x6801, 0x3c00, 0, 0x6802},
+			},
+		},
 		{"mul.f16 d, a, b;", "b16 b16 b16", []row{{0x3c01, 0x3c01, 0, 0x3c02}, {0x0400, 0x3800, 0, 0x0200}}},
 		{"fma.rn.f16 d, a, b, c;", "b16 b16 b16 b16", []row{{0x3c01, 0x3c01, 0xbc02, 0x0010}}},
 		{"fma.rn.f16x2 d, a, b, c;", "b32 b32 b32 b32", []row{{0x3c003c00, 0x40003c00, 0x3c000000, 0x42003c00}}},
@@ -134,30 +191,70 @@ func TestConversions(t *testing.T) {
 		{"cvt.sat.u8.s32 d, a;", "b32 b32", []row{{300, 0, 0, 255}, {0xffffffff, 0, 0, 0}, {7, 0, 0, 7}}},
 		{"cvt.sat.s8.s32 d, a;", "b32 b32", []row{{300, 0, 0, 127}, {0xfffffed4, 0, 0, 0xffffff80}}},
 		{"cvt.sat.s32.u32 d, a;", "b32 b32", []row{{0xffffffff, 0, 0, 0x7fffffff}}},
-		{"cvt.rn.f32.s32 d, a;", "f32 b32", []row{{0xffffffff, 0, 0, f(-1)}, {0x01000001, 0, 0, f(16777216)}, {0x01000003, 0, 0, f(16777220)}, {0x80000000, 0, 0, f(-2147483648)}}},
+		{
+			"cvt.rn.f32.s32 d, a;", "f32 b32",
+			[]row{
+				{0xffffffff, 0, 0, f(-1)},
+				{0x01000001, 0, 0, f(16777216)},
+				{0x01000003, 0, 0, f(16777220)},
+				{0x80000000, 0, 0, f(-2147483648)},
+			},
+		},
 		{"cvt.rz.f32.u32 d, a;", "f32 b32", []row{{0xffffffff, 0, 0, f(4294967040)}}},
 		{"cvt.rp.f32.u32 d, a;", "f32 b32", []row{{0x01000001, 0, 0, f(16777218)}, {0, 0, 0, 0}}},
 		{"cvt.rm.f32.s32 d, a;", "f32 b32", []row{{0xfeffffff, 0, 0, f(-16777218)}}},
 		{"cvt.rn.f32.u64 d, a;", "f32 b64", []row{{neg(1), 0, 0, f(18446744073709551615)}, {1<<40 + 1, 0, 0, f(1 << 40)}}},
 		{"cvt.rn.f64.s64 d, a;", "f64 b64", []row{{neg(3), 0, 0, d(-3)}, {1<<53 + 1, 0, 0, d(1 << 53)}}},
-		{"cvt.rzi.s32.f32 d, a;", "b32 f32", []row{{f(-1.9), 0, 0, 0xffffffff}, {f(3e9), 0, 0, 0x7fffffff}, {f(-3e9), 0, 0, 0x80000000}, {0x7fc00000, 0, 0, 0}}},
+		{
+			"cvt.rzi.s32.f32 d, a;", "b32 f32",
+			[]row{{f(-1.9), 0, 0, 0xffffffff}, {f(3e9), 0, 0, 0x7fffffff}, {f(-3e9), 0, 0, 0x80000000}, {0x7fc00000, 0, 0, 0}},
+		},
 		{"cvt.rni.s32.f32 d, a;", "b32 f32", []row{{f(2.5), 0, 0, 2}, {f(3.5), 0, 0, 4}, {f(-0.5), 0, 0, 0}}},
 		{"cvt.rpi.s32.f32 d, a;", "b32 f32", []row{{f(2.1), 0, 0, 3}}},
 		{"cvt.rmi.s32.f32 d, a;", "b32 f32", []row{{f(-2.1), 0, 0, 0xfffffffd}}},
-		{"cvt.rzi.u32.f32 d, a;", "b32 f32", []row{{f(-5), 0, 0, 0}, {f(5e9), 0, 0, 0xffffffff}, {f(4294967040), 0, 0, 0xffffff00}}},
+		{
+			"cvt.rzi.u32.f32 d, a;", "b32 f32",
+			[]row{{f(-5), 0, 0, 0}, {f(5e9), 0, 0, 0xffffffff}, {f(4294967040), 0, 0, 0xffffff00}},
+		},
 		{"cvt.rzi.u64.f64 d, a;", "b64 f64", []row{{d(1e19), 0, 0, 10000000000000000000}, {d(1e20), 0, 0, neg(1)}}},
-		{"cvt.rzi.s64.f64 d, a;", "b64 f64", []row{{d(-1e30), 0, 0, 1 << 63}, {d(1e30), 0, 0, 1<<63 - 1}, {0x7ff8 << 48, 0, 0, 1 << 63}}},
+		{
+			"cvt.rzi.s64.f64 d, a;", "b64 f64",
+			[]row{{d(-1e30), 0, 0, 1 << 63}, {d(1e30), 0, 0, 1<<63 - 1}, {0x7ff8 << 48, 0, 0, 1 << 63}},
+		},
 		{"cvt.rzi.s8.f32 d, a;", "b32 f32", []row{{f(-200), 0, 0, 0xffffff80}, {f(100), 0, 0, 100}}},
 		{"cvt.rni.f32.f32 d, a;", "f32 f32", []row{{f(2.5), 0, 0, f(2)}, {f(-0.2), 0, 0, f(float32(math.Copysign(0, -1)))}}},
-		{"cvt.rn.f32.f64 d, a;", "f32 f64", []row{{d(1 + 0x1p-24), 0, 0, f(1)}, {d(1 + 0x3p-24), 0, 0, f(1 + 0x1p-22)}, {d(1e300), 0, 0, 0x7f800000}, {d(0x1p-149), 0, 0, 1}, {d(0x1p-150), 0, 0, 0}, {0xfff8123456789abc, 0, 0, 0xffc091a2}}},
+		{
+			"cvt.rn.f32.f64 d, a;", "f32 f64",
+			[]row{
+				{d(1 + 0x1p-24), 0, 0, f(1)},
+				{d(1 + 0x3p-24), 0, 0, f(1 + 0x1p-22)},
+				{d(1e300), 0, 0, 0x7f800000},
+				{d(0x1p-149), 0, 0, 1},
+				{d(0x1p-150), 0, 0, 0},
+				{0xfff8123456789abc, 0, 0, 0xffc091a2},
+			},
+		},
 		{"cvt.rz.f32.f64 d, a;", "f32 f64", []row{{d(1e300), 0, 0, 0x7f7fffff}, {d(0x1.8p-149), 0, 0, 1}}},
 		{"cvt.rp.f32.f64 d, a;", "f32 f64", []row{{d(1e-300), 0, 0, 1}, {d(-1e300), 0, 0, 0xff7fffff}}},
-		{"cvt.f64.f32 d, a;", "f64 f32", []row{{f(1.5), 0, 0, d(1.5)}, {1, 0, 0, d(0x1p-149)}, {0xff800000, 0, 0, 0xfff0 << 48}}},
+		{
+			"cvt.f64.f32 d, a;", "f64 f32",
+			[]row{{f(1.5), 0, 0, d(1.5)}, {1, 0, 0, d(0x1p-149)}, {0xff800000, 0, 0, 0xfff0 << 48}},
+		},
 		{"cvt.rz.f16.f32 d, a;", "b16 f32", []row{{f(65535), 0, 0, 0x7bff}, {f(1e9), 0, 0, 0x7bff}}},
 		{"cvt.rn.f16.f64 d, a;", "b16 f64", []row{{d(2049), 0, 0, 0x6800}, {d(2051), 0, 0, 0x6802}}},
 		{"cvt.rn.f16.s32 d, a;", "b16 b32", []row{{2049, 0, 0, 0x6800}, {0xffffffff, 0, 0, 0xbc00}, {70000, 0, 0, 0x7c00}}},
 		{"cvt.rzi.s32.f16 d, a;", "b32 b16", []row{{0xc100, 0, 0, 0xfffffffe}}},
-		{"cvt.rn.bf16.f32 d, a;", "b16 f32", []row{{0x3f808000, 0, 0, 0x3f80}, {0x3f818000, 0, 0, 0x3f82}, {0x3f808001, 0, 0, 0x3f81}, {0x7f7fffff, 0, 0, 0x7f80}, {0x7f800001, 0, 0, 0x7fff}, {0xff800000, 0, 0, 0xff80}}},
+		{
+			"cvt.rn.bf16.f32 d, a;", "b16 f32",
+			[]row{
+				{0x3f808000, 0, 0, 0x3f80},
+				{0x3f818000, 0, 0, 0x3f82},
+				{0x3f808001, 0, 0, 0x3f81},
+				{0x7f7fffff, 0, 0, 0x7f80},
+				{0x7f800001, 0, 0, 0x7fff},
+				{0xff800000, 0, 0, 0xff80},
+			},
+		},
 		{"cvt.rz.bf16.f32 d, a;", "b16 f32", []row{{0x3f81ffff, 0, 0, 0x3f81}}},
 		{"cvt.rn.bf16x2.f32 d, a, b;", "b32 f32 f32", []row{{f(1), f(2), 0, 0x3f804000}}},
 		{"cvt.rn.f16x2.f32 d, a, b;", "b32 f32 f32", []row{{f(1), f(2), 0, 0x3c004000}}},

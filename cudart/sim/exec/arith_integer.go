@@ -207,11 +207,13 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	case part == "wide" && mad:
 		o.affine = madWideAffine(t)
 		sum.Bits *= 2
-		o.alu = bySign[alu](t, madWide[uint16, uint32], madWide[uint32, uint64], nil, madWide[int16, int32], madWide[int32, int64], nil)
+		o.alu = bySign[alu](t, madWide[uint16, uint32], madWide[uint32, uint64], nil, madWide[int16, int32],
+			madWide[int32, int64], nil)
 	case part == "wide":
 		o.affine = madWideAffine(t)
 		sum.Bits *= 2
-		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32], mulWide[int32, int64], nil)
+		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32],
+			mulWide[int32, int64], nil)
 	}
 	switch {
 	case o.alu == nil:
@@ -223,7 +225,8 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 }
 
 func mulHigh(t ptx.Type, mad bool) alu {
-	hi := bySign(t, mulHi[uint16, uint32], mulHi[uint32, uint64], mulHiU64, mulHi[int16, int32], mulHi[int32, int64], mulHiS64)
+	hi := bySign(t, mulHi[uint16, uint32], mulHi[uint32, uint64], mulHiU64, mulHi[int16, int32], mulHi[int32, int64],
+		mulHiS64)
 	if hi == nil || !mad {
 		return lift2(hi)
 	}

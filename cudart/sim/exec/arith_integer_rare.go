@@ -37,7 +37,8 @@ func (c *compiler) multiply24(o *op) {
 // sumOfDifference compiles sad: d = c + |a - b|.
 func (c *compiler) sumOfDifference(o *op) {
 	t := c.takeType()
-	o.alu = bySign(t, lift3(sad[uint16]), lift3(sad[uint32]), lift3(sad[uint64]), lift3(sad[int16]), lift3(sad[int32]), lift3(sad[int64]))
+	o.alu = bySign(t, lift3(sad[uint16]), lift3(sad[uint32]), lift3(sad[uint64]), lift3(sad[int16]), lift3(sad[int32]),
+		lift3(sad[int64]))
 	c.dstSrc(o, t, t, t, t)
 }
 

@@ -56,7 +56,8 @@ func BenchmarkWGMMA(b *testing.B) {
 	var body strings.Builder
 	body.WriteString("wgmma.fence.sync.aligned;\n")
 	for range 4 {
-		fmt.Fprintf(&body, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {%s}, %%descA, %%descB, yes, 1, 1, 0, 0;\n", list("d", 64))
+		fmt.Fprintf(&body, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {%s}, %%descA, %%descB, yes, 1, 1, 0, 0;\n",
+			list("d", 64))
 	}
 	body.WriteString("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n")
 	p := compileText(b, wgmmaKernel(64, body.String()))

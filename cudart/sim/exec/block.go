@@ -54,7 +54,9 @@ func zeroed(n int) []byte {
 }
 
 func newBlock(g *Grid, c *cluster, rank int) *block {
-	b := &block{grid: g, cluster: c, rank: rank, atRank: g.clusterDim.At(rank), running: (g.threads + 31) / 32, live: g.threads}
+	b := &block{
+		grid: g, cluster: c, rank: rank, atRank: g.clusterDim.At(rank), running: (g.threads + 31) / 32, live: g.threads,
+	}
 	first, size := c.at, g.clusterDim
 	b.at = cudart.Dim3{X: first.X*size.X + b.atRank.X, Y: first.Y*size.Y + b.atRank.Y, Z: first.Z*size.Z + b.atRank.Z}
 	b.index = g.gridDim.Index(b.at)

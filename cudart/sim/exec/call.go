@@ -146,7 +146,8 @@ func (c *compiler) call(o *op) {
 		return
 	}
 	if len(params) != len(parts.args) || len(results) != len(parts.results) {
-		c.fail("the call has %d arguments and %d results, and the function %d and %d", len(parts.args), len(parts.results), len(params), len(results))
+		c.fail("the call has %d arguments and %d results, and the function %d and %d", len(parts.args), len(parts.results),
+			len(params), len(results))
 		return
 	}
 	site.args, site.results = make([]place, len(params)), make([]place, len(results))

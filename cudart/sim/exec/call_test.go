@@ -123,7 +123,8 @@ func TestCalls(t *testing.T) {
 			func(n uint32) uint32 { return 7*n + 3 },
 		},
 		"some lanes": {
-			doubling, `and.b32 %u, %t, 1; setp.eq.u32 p, %u, 0; mov.u32 %r, 77; @!p bra L; ` + callOf("twice", "%r", "%t") + ` L:`,
+			doubling, `and.b32 %u, %t, 1; setp.eq.u32 p, %u, 0; mov.u32 %r, 77; @!p bra L; ` + callOf("twice", "%r", "%t") +
+				` L:`,
 			func(n uint32) uint32 {
 				if n%2 == 0 {
 					return 2 * n
@@ -212,12 +213,18 @@ func TestCalls(t *testing.T) {
 			A: add.u32 d, a, 10; ret; B: add.u32 d, a, 20; bra.uni E; C: add.u32 d, a, 30; E: ret; }`,
 			`call (%r), f, (%t);`, func(n uint32) uint32 { return n + 10 + 10*(n%3) },
 		},
-		"an alias":           {doubling + ".alias also, twice;", callOf("also", "%r", "%t"), func(n uint32) uint32 { return 2 * n }},
-		"exit in a function": {`.func f(.reg .b32 a) { .reg .pred p; setp.lt.u32 p, a, 9; @p exit; ret; }`, `call f, (%t); mov.u32 %r, 5;`, func(n uint32) uint32 { return 5 * (n / 9) / max(n/9, 1) }},
+		"an alias": {
+			doubling + ".alias also, twice;", callOf("also", "%r", "%t"), func(n uint32) uint32 { return 2 * n },
+		},
+		"exit in a function": {
+			`.func f(.reg .b32 a) { .reg .pred p; setp.lt.u32 p, a, 9; @p exit; ret; }`, `call f, (%t); mov.u32 %r, 5;`,
+			func(n uint32) uint32 { return 5 * (n / 9) / max(n/9, 1) },
+		},
 		"shared memory of module and function": {
 			`.shared .u32 all[32]; .func (.reg .b32 d) f(.reg .b32 a) { .shared .u32 own[32]; .reg .b64 x, y; .reg .b32 b; mov.u64 x, all; mad.wide.u32 x, a, 4, x; ld.shared.u32 b, [x];
 			mov.u64 y, own; mad.wide.u32 y, a, 4, y; st.shared.u32 [y], 1; ld.shared.u32 d, [x]; add.u32 d, d, b; ret; }`,
-			`mov.u64 %x, all; mad.wide.u32 %x, %t, 4, %x; st.shared.u32 [%x], %t; call (%r), f, (%t);`, func(n uint32) uint32 { return 2 * n },
+			`mov.u64 %x, all; mad.wide.u32 %x, %t, 4, %x; st.shared.u32 [%x], %t; call (%r), f, (%t);`,
+			func(n uint32) uint32 { return 2 * n },
 		},
 		"alloca": {
 			`.func (.reg .b32 d) f(.reg .b32 n) { .reg .b64 size, at, old; stacksave.u64 old; mul.wide.u32 size, n, 4; alloca.u64 at, size, 16; st.local.u32 [at], n; ld.local.u32 d, [at]; stackrestore.u64 old; ret; }`,
@@ -282,9 +289,12 @@ func TestLanesMeetInAFunction(t *testing.T) {
 .func (.reg .b32 d) exchange(.reg .b32 a) { shfl.sync.bfly.b32 d, a, 16, 31, -1; ret; }
 .func (.reg .b32 d) wrapped(.reg .b32 a) { call (d), exchange, (a); add.u32 d, d, 100; ret; }`
 	for name, body := range map[string]string{
-		"two places": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), exchange, (%t); add.u32 %r, %r, 100; bra.uni both; low: call (%r), exchange, (%t); both:",
-		"two depths": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), wrapped, (%t); bra.uni both; low: call (%r), exchange, (%t); both:",
-		"and back":   "setp.ge.u32 p, %t, 16; @p bra high; call (%r), exchange, (%t); bra.uni both; high: call (%r), wrapped, (%t); both: bar.warp.sync -1;",
+		"two places": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), exchange, (%t); add.u32 %r, %r, 100; bra.uni both; " +
+			"low: call (%r), exchange, (%t); both:",
+		"two depths": "setp.lt.u32 p, %t, 16; @p bra low; call (%r), wrapped, (%t); bra.uni both; " +
+			"low: call (%r), exchange, (%t); both:",
+		"and back": "setp.ge.u32 p, %t, 16; @p bra high; call (%r), exchange, (%t); bra.uni both; " +
+			"high: call (%r), wrapped, (%t); both: bar.warp.sync -1;",
 	} {
 		got, _, err := runCalling(t, calling(functions, body), Config{})
 		if err != nil {
@@ -313,7 +323,8 @@ func TestCallFaults(t *testing.T) {
 			doubling, `mov.u64 %x, 64; pr: .callprototype _ (); call %x, (), pr;`, IllegalInstruction, []string{"no function"},
 		},
 		"another prototype": {
-			doubling, `mov.u64 %x, twice; pr: .callprototype _ (); call %x, (), pr;`, IllegalInstruction, []string{"no function"},
+			doubling, `mov.u64 %x, twice; pr: .callprototype _ (); call %x, (), pr;`, IllegalInstruction,
+			[]string{"no function"},
 		},
 		"code as data": {doubling, `mov.u64 %x, twice; ld.u32 %r, [%x];`, IllegalAddress, nil},
 		"an assertion": {
@@ -326,7 +337,9 @@ func TestCallFaults(t *testing.T) {
 			[]string{"a.cu:17", "n < 3", "thread 3,", "function check"},
 		},
 		"freed twice": {
-			`.extern .func free(.param .b64 p);`, `{ .param .b64 p0; st.param.b64 [p0], 12345; call.uni free, (p0); }`, IllegalAddress, []string{"free of 0x3039"},
+			`.extern .func free(.param .b64 p);`, `{ .param .b64 p0; st.param.b64 [p0], 12345; call.uni free, (p0); }`,
+			IllegalAddress,
+			[]string{"free of 0x3039"},
 		},
 		"a fault with its source": {
 			`.file 1 "/src/kernel.cu" .file 2 "util.cuh" .func f { .reg .b64 x; .loc 1 30 1
@@ -371,7 +384,8 @@ func TestKernelIsCompiledOnce(t *testing.T) {
 // BenchmarkCalls counts calls of a warp, with an argument and a result in memory, as compilers write them.
 func BenchmarkCalls(b *testing.B) {
 	const calls = 1000
-	p := compileText(b, calling(doubling, "mov.u32 %v, 0; loop: "+callOf("twice", "%r", "%t")+" add.u32 %v, %v, 1; setp.lt.u32 p, %v, 1000; @p bra loop;"))
+	p := compileText(b, calling(doubling,
+		"mov.u32 %v, 0; loop: "+callOf("twice", "%r", "%t")+" add.u32 %v, %v, 1; setp.lt.u32 p, %v, 1000; @p bra loop;"))
 	before := cpuTime(b)
 	for b.Loop() {
 		var mem memory
@@ -403,8 +417,10 @@ func TestKernelsAreRefusedOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for entry, want := range map[string]string{
-		"lacks": "test.ptx:9: tcgen05 is not implemented", "undefined": "nowhere is declared and not defined", "launches": "device runtime",
-		"external": `"elsewhere" is extern`, "textured": "textures", "counts": "the call has 1 arguments and 0 results, and the function 0 and 0",
+		"lacks": "test.ptx:9: tcgen05 is not implemented", "undefined": "nowhere is declared and not defined",
+		"launches": "device runtime",
+		"external": `"elsewhere" is extern`, "textured": "textures",
+		"counts": "the call has 1 arguments and 0 results, and the function 0 and 0",
 	} {
 		for range 2 {
 			if _, err := p.Kernel(entry); err == nil || !strings.Contains(err.Error(), want) {
@@ -423,7 +439,8 @@ func TestKernelsAreRefusedOneByOne(t *testing.T) {
 // With memory disorder, and with few instructions in a turn, calls give the same.
 func TestCallsInDisorder(t *testing.T) {
 	for seed := range uint64(8) {
-		got, _, err := runCalling(t, calling(doubling+halving, callOf("twice", "%u", "%t")+callOf("half", "%r", "%u")), Config{Disorder: rand.New(rand.NewPCG(seed, 0))})
+		got, _, err := runCalling(t, calling(doubling+halving, callOf("twice", "%u", "%t")+callOf("half", "%r", "%u")),
+			Config{Disorder: rand.New(rand.NewPCG(seed, 0))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,5 +81,7 @@ func (w *warp) notOwnShared(addr uint64, lane int) error {
 	if addr>>RegionShift != sharedWindow>>RegionShift || rankOf(addr) >= len(w.block.cluster.blocks) {
 		return w.fault(IllegalAddress, lane, "%#x is no address in shared memory", addr)
 	}
-	return w.fault(IllegalAddress, lane, "%#x is in the shared memory of block %d of the cluster, which takes .shared::cluster", addr&(1<<RegionShift-1), rankOf(addr))
+	return w.fault(IllegalAddress, lane,
+		"%#x is in the shared memory of block %d of the cluster, which takes .shared::cluster", addr&(1<<RegionShift-1),
+		rankOf(addr))
 }

@@ -128,18 +128,26 @@ func TestClusterFaults(t *testing.T) {
 		kind FaultKind
 		text string
 	}{
-		"ld.shared::cluster.u32 %v, [%peer];":                                              {IllegalAddress, "may not have begun"},
-		meet + "@odd ret; wait: ld.volatile.shared::cluster.u32 %v, [%peer]; bra wait;":    {IllegalAddress, "has exited"},
-		meet + "ld.shared.u32 %v, [%peer];" + meet:                                         {IllegalAddress, "takes .shared::cluster"},
-		meet + "st.shared::cta.u32 [%peer], %v;" + meet:                                    {IllegalAddress, "takes .shared::cluster"},
-		meet + "st.shared::cluster.u32 [%peer+4096], %v;" + meet:                           {IllegalAddress, "no 4 bytes"},
-		meet + "mbarrier.arrive.shared::cta.b64 _, [%peer];" + meet:                        {IllegalAddress, "takes .shared::cluster"},
-		meet + "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%peer];" + meet:    {IllegalInstruction, "more threads"},
-		"mapa.shared::cluster.u32 %v, %slot, 2;":                                           {IllegalInstruction, "block 2 of a cluster of 2"},
-		"mapa.shared::cluster.u32 %v, %peer, 0;":                                           {IllegalAddress, "takes .shared::cluster"},
-		"mapa.u64 %far, %out, 0;":                                                          {IllegalAddress, "no address in shared memory"},
-		"barrier.cluster.arrive; barrier.cluster.arrive;":                                  {IllegalInstruction, "again before it has waited"},
-		"barrier.cluster.wait;":                                                            {IllegalInstruction, "without having arrived"},
+		"ld.shared::cluster.u32 %v, [%peer];": {
+			IllegalAddress, "may not have begun",
+		},
+		meet + "@odd ret; wait: ld.volatile.shared::cluster.u32 %v, [%peer]; bra wait;": {IllegalAddress, "has exited"},
+		meet + "ld.shared.u32 %v, [%peer];" +
+			meet: {IllegalAddress, "takes .shared::cluster"},
+		meet + "st.shared::cta.u32 [%peer], %v;" +
+			meet: {IllegalAddress, "takes .shared::cluster"},
+		meet + "st.shared::cluster.u32 [%peer+4096], %v;" + meet: {IllegalAddress, "no 4 bytes"},
+		meet + "mbarrier.arrive.shared::cta.b64 _, [%peer];" +
+			meet: {IllegalAddress, "takes .shared::cluster"},
+		meet + "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%peer];" +
+			meet: {IllegalInstruction, "more threads"},
+		"mapa.shared::cluster.u32 %v, %slot, 2;": {
+			IllegalInstruction, "block 2 of a cluster of 2",
+		},
+		"mapa.shared::cluster.u32 %v, %peer, 0;":          {IllegalAddress, "takes .shared::cluster"},
+		"mapa.u64 %far, %out, 0;":                         {IllegalAddress, "no address in shared memory"},
+		"barrier.cluster.arrive; barrier.cluster.arrive;": {IllegalInstruction, "again before it has waited"},
+		"barrier.cluster.wait;":                           {IllegalInstruction, "without having arrived"},
 		"@first bra skip; barrier.cluster.arrive; barrier.cluster.wait; skip: bar.sync 0;": {Deadlock, "no thread can go on"},
 	} {
 		_, err := runCluster(t, 2, 32, nil, body)
@@ -242,7 +250,8 @@ func TestDynamicSharedMemoryIsAligned(t *testing.T) {
 `)
 	var mem memory
 	out := mem.allocate(256)
-	if err := finish(t, launchKernel(t, p, "run", Config{SharedBytes: 2048, Params: words(out), Memory: &mem})); err != nil {
+	if err := finish(t, launchKernel(t, p, "run",
+		Config{SharedBytes: 2048, Params: words(out), Memory: &mem})); err != nil {
 		t.Fatal(err)
 	}
 	if at := binary.LittleEndian.Uint32(mem.at(out)); at != 1024 {
@@ -252,10 +261,12 @@ func TestDynamicSharedMemoryIsAligned(t *testing.T) {
 
 func TestWarpgroupInstructions(t *testing.T) {
 	for body, want := range map[string]string{
-		"setmaxnreg.dec.sync.aligned.u32 24; setmaxnreg.inc.sync.aligned.u32 256;":                                                "",
-		"@first setmaxnreg.dec.sync.aligned.u32 40;":                                                                              "not all lanes",
-		"setp.lt.u32 p, %thread, 32; @p bra a; setmaxnreg.inc.sync.aligned.u32 232; ret; a: setmaxnreg.dec.sync.aligned.u32 40;":  "ask for",
-		"setp.lt.u32 p, %thread, 128; @p bra a; setmaxnreg.inc.sync.aligned.u32 232; ret; a: setmaxnreg.dec.sync.aligned.u32 40;": "",
+		"setmaxnreg.dec.sync.aligned.u32 24; setmaxnreg.inc.sync.aligned.u32 256;": "",
+		"@first setmaxnreg.dec.sync.aligned.u32 40;":                               "not all lanes",
+		"setp.lt.u32 p, %thread, 32; @p bra a; setmaxnreg.inc.sync.aligned.u32 232; ret; " +
+			"a: setmaxnreg.dec.sync.aligned.u32 40;": "ask for",
+		"setp.lt.u32 p, %thread, 128; @p bra a; setmaxnreg.inc.sync.aligned.u32 232; ret; " +
+			"a: setmaxnreg.dec.sync.aligned.u32 40;": "",
 	} {
 		_, err := runCluster(t, 2, 256, nil, body)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -69,7 +69,9 @@ func (c *compiler) blocks(leader []bool) []*basicBlock {
 	for i := range code {
 		if leader[i] {
 			n := len(c.entry.Regs)
-			blocks = append(blocks, &basicBlock{start: i, use: newBitset(n), def: newBitset(n), in: newBitset(n), out: newBitset(n)})
+			blocks = append(blocks, &basicBlock{
+				start: i, use: newBitset(n), def: newBitset(n), in: newBitset(n), out: newBitset(n),
+			})
 		}
 		index[i] = len(blocks) - 1
 		blocks[len(blocks)-1].end = i + 1

@@ -30,7 +30,8 @@ func (c *compiler) branchTable(o *op) {
 			lane := lowest(m)
 			index := uint32(w.regs[o.a][lane])
 			if int(index) >= len(o.table) {
-				return suspended, w.fault(IllegalInstruction, lane, "branch index %d is outside the table of %d", index, len(o.table))
+				return suspended, w.fault(IllegalInstruction, lane, "branch index %d is outside the table of %d", index,
+					len(o.table))
 			}
 			groups[index] |= 1 << lane
 		}

@@ -310,7 +310,10 @@ func TestAtomics(t *testing.T) {
 		{"atom.global.or.b32 %a, [%data+256], %tid;", 64, 95},
 		{"atom.global.xor.b32 %a, [%data+256], %tid;", 7, 7},
 		{"atom.global.exch.b32 %a, [%data+256], %tid;", 7, 31},
-		{"atom.global.cas.b32 %a, [%data+256], %tid, %tid; add.u32 %b, %tid, 1; atom.global.cas.b32 %a, [%data+256], %tid, %b;", 0, 32},
+		{
+			"atom.global.cas.b32 %a, [%data+256], %tid, %tid; add.u32 %b, %tid, 1; " +
+				"atom.global.cas.b32 %a, [%data+256], %tid, %b;", 0, 32,
+		},
 		{"atom.global.add.f32 %a, [%data+256], 0f3F800000;", 0, 0x42000000},
 		{"atom.sys.relaxed.global.add.noftz.f16x2 %a, [%data+256], 0x3c004000;", 0, 0x50005400},
 	} {
@@ -337,22 +340,29 @@ func TestFaults(t *testing.T) {
 		thread  int
 		text    string
 	}{
-		"null":           {"mov.u64 %x, 0; ld.global.u32 %a, [%x];", 32, IllegalAddress, 0, "ld.global.u32 %a, [%x]"},
-		"past the end":   {"mad.wide.u32 %x, %tid, 64, %data; st.global.u32 [%x], %a;", 32, IllegalAddress, 6, "st.global.u32 [%x], %a"},
-		"before":         {"ld.global.u32 %a, [%data+-4];", 32, IllegalAddress, 0, "ld.global.u32 %a, [%data+-4]"},
-		"straddles":      {"ld.global.v4.u32 {%a, %b, %c, %out}, [%data+376];", 1, IllegalAddress, 0, "ld.global.v4.u32"},
-		"misaligned":     {"ld.global.u32 %a, [%data+2];", 32, MisalignedAddress, 0, "ld.global.u32 %a, [%data+2]"},
-		"misaligned v4":  {"ld.global.v4.u32 {%a, %b, %c, %out}, [%data+8];", 32, MisalignedAddress, 0, "ld.global.v4.u32"},
-		"shared":         {"ld.shared.u32 %a, [shared+4096];", 32, IllegalAddress, 0, "ld.shared.u32 %a, [shared+4096]"},
-		"local":          {"st.local.u32 [local+64], %a;", 32, IllegalAddress, 0, "st.local.u32"},
-		"param write":    {"mov.u64 %x, out; cvta.param.u64 %x, %x; st.u32 [%x], %a;", 32, IllegalAddress, 0, "st.u32 [%x], %a"},
-		"atomic":         {"atom.global.add.u32 %a, [%data+2], 1;", 32, MisalignedAddress, 0, "atom.global.add.u32"},
-		"one lane":       {"setp.eq.u32 p, %tid, 33; @p trap;", 64, Trap, 33, "@p trap"},
-		"no barrier":     {"bar.sync 16;", 32, IllegalInstruction, 0, "bar.sync 16"},
-		"odd count":      {"bar.sync 1, 33;", 64, IllegalInstruction, 0, "bar.sync 1, 33"},
-		"not a member":   {"shfl.sync.idx.b32 %a, %tid, 0, 31, 1;", 32, IllegalInstruction, 1, "shfl.sync.idx.b32"},
-		"two barriers":   {"setp.lt.u32 p, %tid, 32; @p bra a; bar.sync 1; a: bar.sync 2;", 64, Deadlock, 32, "bar.sync 1"},
-		"lanes part":     {"setp.lt.u32 p, %tid, 16; @p bra a; shfl.sync.idx.b32 %a, %tid, 0, 31, -1; bra b; a: shfl.sync.idx.b32 %a, %tid, 0, 31, -1; b:", 32, Deadlock, 16, "shfl.sync"},
+		"null": {"mov.u64 %x, 0; ld.global.u32 %a, [%x];", 32, IllegalAddress, 0, "ld.global.u32 %a, [%x]"},
+		"past the end": {
+			"mad.wide.u32 %x, %tid, 64, %data; st.global.u32 [%x], %a;", 32, IllegalAddress, 6, "st.global.u32 [%x], %a",
+		},
+		"before":        {"ld.global.u32 %a, [%data+-4];", 32, IllegalAddress, 0, "ld.global.u32 %a, [%data+-4]"},
+		"straddles":     {"ld.global.v4.u32 {%a, %b, %c, %out}, [%data+376];", 1, IllegalAddress, 0, "ld.global.v4.u32"},
+		"misaligned":    {"ld.global.u32 %a, [%data+2];", 32, MisalignedAddress, 0, "ld.global.u32 %a, [%data+2]"},
+		"misaligned v4": {"ld.global.v4.u32 {%a, %b, %c, %out}, [%data+8];", 32, MisalignedAddress, 0, "ld.global.v4.u32"},
+		"shared":        {"ld.shared.u32 %a, [shared+4096];", 32, IllegalAddress, 0, "ld.shared.u32 %a, [shared+4096]"},
+		"local":         {"st.local.u32 [local+64], %a;", 32, IllegalAddress, 0, "st.local.u32"},
+		"param write": {
+			"mov.u64 %x, out; cvta.param.u64 %x, %x; st.u32 [%x], %a;", 32, IllegalAddress, 0, "st.u32 [%x], %a",
+		},
+		"atomic":       {"atom.global.add.u32 %a, [%data+2], 1;", 32, MisalignedAddress, 0, "atom.global.add.u32"},
+		"one lane":     {"setp.eq.u32 p, %tid, 33; @p trap;", 64, Trap, 33, "@p trap"},
+		"no barrier":   {"bar.sync 16;", 32, IllegalInstruction, 0, "bar.sync 16"},
+		"odd count":    {"bar.sync 1, 33;", 64, IllegalInstruction, 0, "bar.sync 1, 33"},
+		"not a member": {"shfl.sync.idx.b32 %a, %tid, 0, 31, 1;", 32, IllegalInstruction, 1, "shfl.sync.idx.b32"},
+		"two barriers": {"setp.lt.u32 p, %tid, 32; @p bra a; bar.sync 1; a: bar.sync 2;", 64, Deadlock, 32, "bar.sync 1"},
+		"lanes part": {
+			"setp.lt.u32 p, %tid, 16; @p bra a; shfl.sync.idx.b32 %a, %tid, 0, 31, -1; bra b; " +
+				"a: shfl.sync.idx.b32 %a, %tid, 0, 31, -1; b:", 32, Deadlock, 16, "shfl.sync",
+		},
 		"never complete": {"setp.lt.u32 p, %tid, 32; @p bar.sync 1, 64;", 64, Deadlock, 0, "bar.sync 1, 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -361,7 +371,8 @@ func TestFaults(t *testing.T) {
 			if !errors.As(err, &fault) {
 				t.Fatalf("got %v, want a fault", err)
 			}
-			if fault.Kind != tt.kind || fault.Thread != tt.thread && tt.kind != Deadlock || !strings.Contains(fault.Text, tt.text) && tt.kind != Deadlock {
+			if fault.Kind != tt.kind || fault.Thread != tt.thread && tt.kind != Deadlock ||
+				!strings.Contains(fault.Text, tt.text) && tt.kind != Deadlock {
 				t.Errorf("got %v; want a %s by thread %d at %q", err, tt.kind, tt.thread, tt.text)
 			}
 			if fault.Kernel != "run" || fault.Module != "test.ptx" || fault.Line == 0 {
@@ -375,7 +386,8 @@ func TestFaults(t *testing.T) {
 func TestSpinningGridIsIdle(t *testing.T) {
 	var mem memory
 	flag := mem.allocate(256)
-	g := launchKernel(t, compileFile(t, "testdata/kernels.ptx"), "wait_for_flag", Config{Blocks: 3, Threads: 70, Params: words(flag), Memory: &mem})
+	g := launchKernel(t, compileFile(t, "testdata/kernels.ptx"), "wait_for_flag",
+		Config{Blocks: 3, Threads: 70, Params: words(flag), Memory: &mem})
 	for round := range 5 {
 		state, err := g.Turn(1 << 12)
 		if err != nil || state != Idle {
@@ -424,7 +436,9 @@ func TestStop(t *testing.T) {
 func TestLaunchChecks(t *testing.T) {
 	p := compileText(t, strings.Replace(kernel(""), "(.param .u64 out)\n", "(.param .u64 out)\n.maxntid 128, 1, 1\n", 1))
 	k, _ := p.Kernel("run")
-	good := Config{Blocks: 1, Threads: 128, Params: words(1), SMs: 1, Memory: &memory{}, Clock: &ticks{}, TensorCores: tensorcore.Of(9)}
+	good := Config{
+		Blocks: 1, Threads: 128, Params: words(1), SMs: 1, Memory: &memory{}, Clock: &ticks{}, TensorCores: tensorcore.Of(9),
+	}
 	if _, err := Launch(k, good); err != nil {
 		t.Fatalf("a good launch: %v", err)
 	}

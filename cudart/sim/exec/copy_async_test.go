@@ -165,8 +165,10 @@ func TestAsyncCopiesMustBeWaitedFor(t *testing.T) {
 	for _, start := range []string{
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.commit_group; cp.async.wait_group 1;",
 		"cp.async.cg.shared.global [%s], [%from], 16; cp.async.wait_group 0;",
-		"mbarrier.init.shared.b64 [barrier], 1; cp.async.cg.shared.global [%s], [%from], 16; cp.async.mbarrier.arrive.shared.b64 [barrier];",
-		"mbarrier.init.shared.b64 [barrier], 1; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s], [%data], 16, [barrier];",
+		"mbarrier.init.shared.b64 [barrier], 1; cp.async.cg.shared.global [%s], [%from], 16; " +
+			"cp.async.mbarrier.arrive.shared.b64 [barrier];",
+		"mbarrier.init.shared.b64 [barrier], 1; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s], " +
+			"[%data], 16, [barrier];",
 	} {
 		got, err := runCopy(t, 1, nil, start+"ld.shared.b32 %a, [%s]; st.global.b32 [%to], %a;")
 		if err != nil || got[0] != 0 {
@@ -302,7 +304,8 @@ func TestBulkStoreIsSeenOnceWritten(t *testing.T) {
 				st.global.u32 [%out+128], %a;
 			done:
 			`))
-			g := launchKernel(t, p, "run", Config{Blocks: 2, Threads: 1, Params: words(data, out), Memory: &mem, Disorder: disorder})
+			g := launchKernel(t, p, "run",
+				Config{Blocks: 2, Threads: 1, Params: words(data, out), Memory: &mem, Disorder: disorder})
 			if err := finish(t, g); err != nil {
 				t.Fatal(err)
 			}

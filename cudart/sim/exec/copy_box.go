@@ -31,7 +31,9 @@ func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
 		corner[d] = int64(int32(w.regs[reg][lane]))
 	}
 	if at := corner[0] * int64(m.element); at%cornerAlign != 0 {
-		return nil, w.fault(IllegalInstruction, lane, "the first coordinate, %d, is %d bytes from the beginning of a row, which is not a multiple of %d", corner[0], at, cornerAlign)
+		return nil, w.fault(IllegalInstruction, lane,
+			"the first coordinate, %d, is %d bytes from the beginning of a row, which is not a multiple of %d", corner[0], at,
+			cornerAlign)
 	}
 	from, to := max(0, -corner[0]), min(m.box[0], m.sizes[0]-corner[0])
 	parts := make([]part, m.rows())

@@ -14,8 +14,14 @@ type bulkInst struct {
 
 // bulkCopy compiles
 //
-//	cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes{.multicast::cluster} [dst], [src], size, [mbarrier] {, ranks};
-//	cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.op.type} [dst], [src], size, [mbarrier];
+//	cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes{.multicast::cluster} [dst], [src],
+//
+// size, [mbarrier] {, ranks};
+//
+//	cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.op.type} [dst], [src], size,
+//
+// [mbarrier];
+//
 //	cp{.reduce}.async.bulk.global.shared::cta.bulk_group{.op.type}{.cp_mask} [dst], [src], size {, bytes};
 func (c *compiler) bulkCopy(o *op, reduce bool) {
 	k := &bulkInst{}
@@ -137,7 +143,8 @@ func (w *warp) eachTarget(k *bulkInst, lane int, bytes uint64, copyTo func(addr 
 		return err
 	}
 	if to>>rankShift != barrier>>rankShift {
-		return w.fault(IllegalInstruction, lane, "the copy goes to block %d of the cluster and its mbarrier is in block %d", rankOf(to), rankOf(barrier))
+		return w.fault(IllegalInstruction, lane, "the copy goes to block %d of the cluster and its mbarrier is in block %d",
+			rankOf(to), rankOf(barrier))
 	}
 	ranks := uint32(1) << rankOf(to)
 	if k.multicast != nil {
@@ -152,7 +159,8 @@ func (w *warp) eachTarget(k *bulkInst, lane int, bytes uint64, copyTo func(addr 
 		if err != nil {
 			return err
 		}
-		if err := w.startCounted(&transfer{warp: w, lane: lane, copier: c, bytes: bytes}, withRank(barrier, rank)); err != nil {
+		if err := w.startCounted(&transfer{warp: w, lane: lane, copier: c, bytes: bytes},
+			withRank(barrier, rank)); err != nil {
 			return err
 		}
 	}

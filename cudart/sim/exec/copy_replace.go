@@ -37,7 +37,8 @@ type tensorMapField struct {
 // typesOfReplace are the numbers that tensormap.replace has for the types of elements, PTX ISA,
 // "tensormap.replace"; the driver's are others.
 var typesOfReplace = [...]cudart.TensorType{
-	cudart.TensorUint8, cudart.TensorUint16, cudart.TensorUint32, cudart.TensorInt32, cudart.TensorUint64, cudart.TensorInt64,
+	cudart.TensorUint8, cudart.TensorUint16, cudart.TensorUint32, cudart.TensorInt32, cudart.TensorUint64,
+	cudart.TensorInt64,
 	cudart.TensorFloat16, cudart.TensorFloat32, cudart.TensorFloat32FTZ, cudart.TensorFloat64, cudart.TensorBFloat16,
 	cudart.TensorTF32, cudart.TensorTF32FTZ,
 }
@@ -111,7 +112,8 @@ func (c *compiler) replaceField(o *op) {
 		}
 	}
 	space := c.takeSpace()
-	if t := (ptx.Type{Class: ptx.Bits, Bits: field.bits, Lanes: 1}); !c.has("b1024") || field.set == nil || c.takeType() != t {
+	if t := (ptx.Type{Class: ptx.Bits, Bits: field.bits, Lanes: 1}); !c.has("b1024") || field.set == nil ||
+		c.takeType() != t {
 		c.fail("this form of tensormap.replace is not implemented")
 		return
 	}

@@ -48,7 +48,8 @@ func (c *compiler) storeAsync(o *op) {
 	}
 	s := asyncStore{size: uint64(t.Width() / 8), fn: modifyInt(name, t)}
 	known := t.Lanes == 1 && t.Bits >= 32 && (c.in.Op == "st" || s.fn != nil && !t.IsFloat())
-	if !known || !barrier && c.in.Op == "st" || space != ptx.SharedCluster && space != ptx.Generic || len(values)*t.Width() > 128 {
+	if !known || !barrier && c.in.Op == "st" || space != ptx.SharedCluster && space != ptx.Generic ||
+		len(values)*t.Width() > 128 {
 		c.fail("this form of %s.async is not implemented", c.in.Op)
 		return
 	}
@@ -80,7 +81,8 @@ func (w *warp) startStore(s asyncStore, slots []int32, to, mbarrier *endpoint, l
 		return err
 	}
 	if addr>>rankShift != barrier>>rankShift {
-		return w.fault(IllegalInstruction, lane, "the store goes to block %d of the cluster and its mbarrier is in block %d", rankOf(addr), rankOf(barrier))
+		return w.fault(IllegalInstruction, lane, "the store goes to block %d of the cluster and its mbarrier is in block %d",
+			rankOf(addr), rankOf(barrier))
 	}
 	bytes := s.size * uint64(len(slots))
 	if s.dst, err = w.writableAt(addr, bytes, bytes, lane); err != nil {

@@ -54,10 +54,23 @@ func TestAsyncStoresCountAtTheBarrierOfTheirBlock(t *testing.T) {
 		send string
 		want [2]uint32
 	}{
-		"one word":         {expectBytes("128") + "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%peer], %v, [%remote];", [2]uint32{high, low}},
-		"a sum":            {expectBytes("128") + "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%peer], %v, [%remote];", [2]uint32{high + 32000, low + 32000}},
-		"a maximum":        {expectBytes("128") + "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%peer], %v, [%remote];", [2]uint32{32000, 32000}},
-		"vectors of words": {expectBytes("128") + "and.b32 %w, %thread, 3; setp.eq.u32 p, %w, 0; @p st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%peer], {%v, %v, %v, 0}, [%remote];", [2]uint32{3 * (112 + 800), 3 * 112}},
+		"one word": {
+			expectBytes("128") + "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%peer], %v, [%remote];",
+			[2]uint32{high, low},
+		},
+		"a sum": {
+			expectBytes("128") + "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%peer], %v, " +
+				"[%remote];", [2]uint32{high + 32000, low + 32000},
+		},
+		"a maximum": {
+			expectBytes("128") + "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%peer], %v, " +
+				"[%remote];", [2]uint32{32000, 32000},
+		},
+		"vectors of words": {
+			expectBytes("128") + "and.b32 %w, %thread, 3; setp.eq.u32 p, %w, 0; @p " +
+				"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%peer], {%v, %v, %v, 0}, [%remote];",
+			[2]uint32{3 * (112 + 800), 3 * 112},
+		},
 	} {
 		for i, disorder := range seeds(4) {
 			got, err := runPair(t, disorder, tt.send+awaitBytes+sumOfSlots)

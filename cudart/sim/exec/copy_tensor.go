@@ -133,7 +133,8 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 func (w *warp) checkCorner(k *tensorInst, lane int) error {
 	for d, reg := range k.coordinates {
 		if c := int32(w.regs[reg][lane]); c < 0 {
-			return w.fault(IllegalInstruction, lane, "coordinate %d of the box is %d, and a store cannot begin before the tensor", d, c)
+			return w.fault(IllegalInstruction, lane,
+				"coordinate %d of the box is %d, and a store cannot begin before the tensor", d, c)
 		}
 	}
 	return nil

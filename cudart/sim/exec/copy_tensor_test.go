@@ -55,7 +55,8 @@ func runBox(t *testing.T, blocks, threads int, disorder *rand.Rand, body string)
 		binary.LittleEndian.PutUint32(mem.at(data)[4*i:], i+1)
 	}
 	m := cudart.TensorMap{
-		Base: cudart.DevicePtr(data), Type: cudart.TensorFloat32, Sizes: []int64{64, 16}, Strides: []int64{256}, Box: []int{32, 4}, Swizzle: 128,
+		Base: cudart.DevicePtr(data), Type: cudart.TensorFloat32, Sizes: []int64{64, 16}, Strides: []int64{256},
+		Box: []int{32, 4}, Swizzle: 128,
 	}
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
@@ -63,7 +64,9 @@ func runBox(t *testing.T, blocks, threads int, disorder *rand.Rand, body string)
 	words128 := EncodeTensorMap(m)
 	copy(mem.at(encoded), words128[:])
 	g := launchKernel(t, compileText(t, boxKernel(body)), "run",
-		Config{Blocks: blocks, Threads: threads, Cluster: blocks, Params: words(encoded, result), Memory: &mem, Disorder: disorder})
+		Config{
+			Blocks: blocks, Threads: threads, Cluster: blocks, Params: words(encoded, result), Memory: &mem, Disorder: disorder,
+		})
 	err = finish(t, g)
 	for i := range 1024 {
 		tensor = append(tensor, binary.LittleEndian.Uint32(mem.at(data)[4*i:]))
@@ -75,8 +78,9 @@ func runBox(t *testing.T, blocks, threads int, disorder *rand.Rand, body string)
 }
 
 const (
-	expect   = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 512;\n"
-	loadBox  = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%tile], [%map, {%v, 2}], [%bar];\n"
+	expect  = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 512;\n"
+	loadBox = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%tile], [%map, {%v, " +
+		"2}], [%bar];\n"
 	storeBox = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%map, {32, 14}], [%tile];\n"
 	await    = "wait: mbarrier.try_wait.parity.shared::cta.b64 p, [barrier], 0; @!p bra wait;\n"
 	// report writes the second row's second unit of 16 bytes, where the swizzle puts the first.
@@ -140,7 +144,8 @@ func TestTensorStoreMustBeWaitedFor(t *testing.T) {
 // none if it is not in the mask.
 func TestMulticastReachesEachBlock(t *testing.T) {
 	const load = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%tile], [%map, {0, 2}], [%bar], %ranks, %hint;\n"
-	const plain = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%tile+512], [%map], 128, [%bar], %ranks;\n"
+	const plain = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%tile+512], " +
+		"[%map], 128, [%bar], %ranks;\n"
 	const body = `
 		setp.eq.u32 p, %v, 2;
 		@p bra seen;
@@ -170,23 +175,46 @@ func TestTensorFaults(t *testing.T) {
 		kind FaultKind
 		text string
 	}{
-		load + "[%tile], [%out, {0, 0}], [%bar];":                                                                        {IllegalInstruction, "no valid tensor map"},
-		load + "[%tile], [%map+32, {0, 0}], [%bar];":                                                                     {MisalignedAddress, "multiple of 64"},
-		load + "[%tile+64], [%map, {0, 0}], [%bar];":                                                                     {MisalignedAddress, "multiple of 128"},
-		load + "[%tile+4096], [%map, {0, 0}], [%bar];":                                                                   {IllegalAddress, "no 512 bytes"},
-		load + "[%tile], [%map, {2, 0}], [%bar];":                                                                        {IllegalInstruction, "the first coordinate, 2, is 8 bytes from"},
-		load + "[%tile], [%map, {-6, 0}], [%bar];":                                                                       {IllegalInstruction, "the first coordinate, -6"},
-		strings.Replace(storeBox, "14", "-1", 1):                                                                         {IllegalInstruction, "coordinate 1 of the box is -1"},
-		strings.Replace(storeBox, "32", "-4", 1):                                                                         {IllegalInstruction, "coordinate 0 of the box is -4"},
-		strings.Replace(storeBox, "32", "33", 1):                                                                         {IllegalInstruction, "the first coordinate, 33"},
-		load + "[%tile], [%map, {0, 0}], [%bar+8];":                                                                      {IllegalInstruction, "not initialised"},
-		strings.Replace(load, "2d", "1d", 1) + "[%tile], [%map, {0}], [%bar];":                                           {IllegalInstruction, "the tensor has 2 dimensions and the copy 1"},
-		multicast + "[%tile], [%map, {0, 0}], [%bar], 4;":                                                                {IllegalInstruction, "mask 0x4, of a cluster of 2"},
-		multicast + "[%tile], [%map, {0, 0}], [%bar], 0;":                                                                {IllegalInstruction, "mask 0x0"},
-		"xor.b32 %v, %v, 1; mapa.shared::cluster.u32 %peer, %bar, %v;" + load + "[%tile], [%map, {0, 0}], [%peer];":      {IllegalInstruction, "its mbarrier is in block"},
-		"xor.b32 %v, %v, 1; mapa.shared::cluster.u32 %peer, %tile, %v;" + strings.Replace(storeBox, "%tile", "%peer", 1): {IllegalAddress, "takes .shared::cluster"},
-		"@!odd bra end; " + multicast + "[%tile], [%map, {0, 0}], [%bar], 3; wait: ld.volatile.shared.u32 %v, [%tile]; setp.eq.u32 p, %v, 0; @p bra wait; end:": {IllegalAddress, "1 copies that others of its cluster began"},
-		"mov.u32 %v, %clusterid.x; @odd bra end; " + multicast + "[%tile], [%map, {0, 0}], [%bar], 3; end:":                                                     {IllegalAddress, "has exited, which"},
+		load + "[%tile], [%out, {0, 0}], [%bar];": {
+			IllegalInstruction, "no valid tensor map",
+		},
+		load + "[%tile], [%map+32, {0, 0}], [%bar];": {
+			MisalignedAddress, "multiple of 64",
+		},
+		load + "[%tile+64], [%map, {0, 0}], [%bar];": {
+			MisalignedAddress, "multiple of 128",
+		},
+		load + "[%tile+4096], [%map, {0, 0}], [%bar];": {
+			IllegalAddress, "no 512 bytes",
+		},
+		load + "[%tile], [%map, {2, 0}], [%bar];": {
+			IllegalInstruction, "the first coordinate, 2, is 8 bytes from",
+		},
+		load + "[%tile], [%map, {-6, 0}], [%bar];": {
+			IllegalInstruction, "the first coordinate, -6",
+		},
+		strings.Replace(storeBox, "14", "-1", 1): {
+			IllegalInstruction, "coordinate 1 of the box is -1",
+		},
+		strings.Replace(storeBox, "32", "-4", 1): {
+			IllegalInstruction, "coordinate 0 of the box is -4",
+		},
+		strings.Replace(storeBox, "32", "33",
+			1): {IllegalInstruction, "the first coordinate, 33"},
+		load + "[%tile], [%map, {0, 0}], [%bar+8];": {IllegalInstruction, "not initialised"},
+		strings.Replace(load, "2d", "1d", 1) +
+			"[%tile], [%map, {0}], [%bar];": {IllegalInstruction, "the tensor has 2 dimensions and the copy 1"},
+		multicast + "[%tile], [%map, {0, 0}], [%bar], 4;": {IllegalInstruction, "mask 0x4, of a cluster of 2"},
+		multicast + "[%tile], [%map, {0, 0}], [%bar], 0;": {IllegalInstruction, "mask 0x0"},
+		"xor.b32 %v, %v, 1; mapa.shared::cluster.u32 %peer, %bar, %v;" + load +
+			"[%tile], [%map, {0, 0}], [%peer];": {IllegalInstruction, "its mbarrier is in block"},
+		"xor.b32 %v, %v, 1; mapa.shared::cluster.u32 %peer, %tile, %v;" +
+			strings.Replace(storeBox, "%tile", "%peer", 1): {IllegalAddress, "takes .shared::cluster"},
+		"@!odd bra end; " + multicast +
+			"[%tile], [%map, {0, 0}], [%bar], 3; wait: ld.volatile.shared.u32 %v, [%tile]; setp.eq.u32 p, %v, 0; @p bra wait; " +
+			"end:": {IllegalAddress, "1 copies that others of its cluster began"},
+		"mov.u32 %v, %clusterid.x; @odd bra end; " + multicast +
+			"[%tile], [%map, {0, 0}], [%bar], 3; end:": {IllegalAddress, "has exited, which"},
 	} {
 		_, _, err := runBox(t, 2, 1, nil, body)
 		var fault *Fault
@@ -203,7 +231,8 @@ func TestTensorMustBeMapped(t *testing.T) {
 	words128 := EncodeTensorMap(cudart.TensorMap{Base: 999 << RegionShift, Sizes: []int64{64}, Box: []int{64}})
 	copy(mem.at(encoded), words128[:])
 	body := strings.Replace(strings.Replace(expect+"mov.u32 %v, 0;"+loadBox, "2d", "1d", 1), "{%v, 2}", "{%v}", 1)
-	g := launchKernel(t, compileText(t, boxKernel(body)), "run", Config{Threads: 1, Params: words(encoded, encoded), Memory: &mem})
+	g := launchKernel(t, compileText(t, boxKernel(body)), "run",
+		Config{Threads: 1, Params: words(encoded, encoded), Memory: &mem})
 	if err := finish(t, g); err == nil || !strings.Contains(err.Error(), "no 64 bytes of memory") {
 		t.Errorf("got %v", err)
 	}
@@ -211,15 +240,16 @@ func TestTensorMustBeMapped(t *testing.T) {
 
 func TestTensorRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0}], [%bar];":              "with 2 coordinates",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map], [%bar];":                   "with 2 coordinates",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];":    ".im2col",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar], 3;":        "takes 3 operands",
-		"cp.async.bulk.tensor.2d.shared::cluster.global.bulk_group [%tile], [%map, {0, 0}];":                                     "not implemented",
-		"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.multicast::cluster [%map, {0, 0}], [%tile], 3;":                   "not implemented",
-		"cp.reduce.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {0, 0}], [%tile];":                             "needs an operation",
-		"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];": ".tile::gather4",
-		"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];":               "needs PTX 8.6",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0}], [%bar];":           "with 2 coordinates",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map], [%bar];":                "with 2 coordinates",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];": ".im2col",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar], 3;":     "takes 3 operands",
+		"cp.async.bulk.tensor.2d.shared::cluster.global.bulk_group [%tile], [%map, {0, 0}];":                                  "not implemented",
+		"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.multicast::cluster [%map, {0, 0}], [%tile], 3;":                "not implemented",
+		"cp.reduce.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {0, 0}], [%tile];":                          "needs an operation",
+		"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], " +
+			"[%bar];": ".tile::gather4",
+		"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];": "needs PTX 8.6",
 		"ld.global.u32 %v, [%map, {0, 0}];":                          "takes no coordinates",
 		"mbarrier.arrive.shared::cluster.b64 %far, [%bar];":          "must not ask for the state",
 		"mbarrier.try_wait.parity.shared::cluster.b64 p, [%bar], 0;": "no .shared::cluster",

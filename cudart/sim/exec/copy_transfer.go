@@ -218,5 +218,7 @@ func (b *block) checkIncoming() error {
 	if b.incoming == 0 {
 		return nil
 	}
-	return b.warps[0].fault(IllegalAddress, 0, "the block has exited, and %d copies that others of its cluster began still write its shared memory: wait for their mbarrier", b.incoming)
+	return b.warps[0].fault(IllegalAddress, 0,
+		"the block has exited, and %d copies that others of its cluster began still write its shared memory: wait for "+
+			"their mbarrier", b.incoming)
 }

@@ -93,7 +93,8 @@ func (w *warp) noneRunnable() (outcome, error) {
 		return blocked, nil
 	}
 	w.current = w.paths[0]
-	return exited, w.fault(Deadlock, lowest(w.current.mask), "lanes %#x of the warp wait here for lanes that cannot come", w.current.mask)
+	return exited, w.fault(Deadlock, lowest(w.current.mask), "lanes %#x of the warp wait here for lanes that cannot come",
+		w.current.mask)
 }
 
 func (w *warp) removePath(i int) {

@@ -30,7 +30,8 @@ func undefinedFunction(name string) string {
 	case strings.HasPrefix(name, "nvshmem"):
 		return name + " is of NVSHMEM's device library, which runs on GPUs alone"
 	}
-	return name + " is declared and not defined; link it into the module. The simulator itself has __assertfail, vprintf, malloc and free"
+	return name + " is declared and not defined; link it into the module. The simulator itself has __assertfail, " +
+		"vprintf, malloc and free"
 }
 
 // callExternal compiles the call of a function that the module declares and does not define.
@@ -107,7 +108,8 @@ func assertFail(w *warp, s *callSite, lane int) error {
 			return err
 		}
 	}
-	return w.fault(AssertionFailed, lane, "%s:%d: %s: `%s` does not hold", text[1], s.argument(w, 2, lane), text[2], text[0])
+	return w.fault(AssertionFailed, lane, "%s:%d: %s: `%s` does not hold", text[1], s.argument(w, 2, lane), text[2],
+		text[0])
 }
 
 // maxString bounds the strings that kernels pass.

@@ -21,7 +21,10 @@ const (
 	AssertionFailed
 )
 
-var faultNames = [...]string{"illegal address", "misaligned address", "illegal instruction", "trap", "deadlock", "stack overflow", "assertion failed"}
+var faultNames = [...]string{
+	"illegal address", "misaligned address", "illegal instruction", "trap", "deadlock", "stack overflow",
+	"assertion failed",
+}
 
 func (k FaultKind) String() string { return faultNames[k] }
 
@@ -53,7 +56,8 @@ func (f *Fault) Error() string {
 		source = " (" + f.Source + ")"
 	}
 	return fmt.Sprintf("%s: %s in %s, block %s, thread %s, at %s:%d%s: %q",
-		f.Kind, f.Reason, in, coordinates(f.GridDim, f.Block), coordinates(f.BlockDim, f.Thread), f.Module, f.Line, source, f.Text)
+		f.Kind, f.Reason, in, coordinates(f.GridDim, f.Block), coordinates(f.BlockDim, f.Thread), f.Module, f.Line, source,
+		f.Text)
 }
 
 // coordinates is a number, or of more dimensions the coordinates (x,y,z).

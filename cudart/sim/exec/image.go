@@ -32,7 +32,8 @@ func (p *Program) placeVariables() error {
 	for _, v := range p.module.Vars {
 		for _, r := range v.Refs {
 			if _, ok := p.symbol(r.Symbol, 0); !ok {
-				return varError(p.module, v, fmt.Sprintf("the initialiser names %q, which is no variable or function of this module", r.Symbol))
+				return varError(p.module, v,
+					fmt.Sprintf("the initialiser names %q, which is no variable or function of this module", r.Symbol))
 			}
 		}
 	}

@@ -105,14 +105,20 @@ func TestIntegerInstructions(t *testing.T) {
 		{"add.s32 d, a, b;", "b32 b32 b32", []row{{1, 2, 0, 3}, {0xffffffff, 1, 0, 0}}},
 		{"add.s64 d, a, b;", "b64 b64 b64", []row{{0xffffffff, 1, 0, 0x100000000}}},
 		{"add.u16 d, a, b;", "b16 b16 b16", []row{{0xffff, 2, 0, 1}}},
-		{"add.sat.s32 d, a, b;", "s32 s32 s32", []row{{0x7fffffff, 1, 0, 0x7fffffff}, {0x80000000, 0xffffffff, 0, 0x80000000}}},
+		{
+			"add.sat.s32 d, a, b;", "s32 s32 s32",
+			[]row{{0x7fffffff, 1, 0, 0x7fffffff}, {0x80000000, 0xffffffff, 0, 0x80000000}},
+		},
 		{"sub.u32 d, a, b;", "b32 b32 b32", []row{{1, 2, 0, 0xffffffff}}},
 		{"sub.sat.s32 d, a, b;", "s32 s32 s32", []row{{0x80000000, 1, 0, 0x80000000}}},
 		{"mul.lo.s32 d, a, b;", "b32 b32 b32", []row{{0x10000, 0x10001, 0, 0x10000}, {0xffffffff, 5, 0, 0xfffffffb}}},
 		{"mul.hi.u32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 0xffffffff, 0, 0xfffffffe}}},
 		{"mul.hi.s32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 0xffffffff, 0, 0}, {0xffffffff, 1, 0, 0xffffffff}}},
 		{"mul.hi.u64 d, a, b;", "b64 b64 b64", []row{{1 << 63, 6, 0, 3}}},
-		{"mul.hi.s64 d, a, b;", "b64 b64 b64", []row{{neg(1), 6, 0, neg(1)}, {neg(2), neg(3), 0, 0}, {1 << 63, 1 << 63, 0, 1 << 62}}},
+		{
+			"mul.hi.s64 d, a, b;", "b64 b64 b64",
+			[]row{{neg(1), 6, 0, neg(1)}, {neg(2), neg(3), 0, 0}, {1 << 63, 1 << 63, 0, 1 << 62}},
+		},
 		{"mul.wide.u32 d, a, b;", "b64 b32 b32", []row{{0xffffffff, 0xffffffff, 0, 0xfffffffe00000001}}},
 		{"mul.wide.s32 d, a, b;", "b64 b32 b32", []row{{0xffffffff, 7, 0, neg(7)}}},
 		{"mul.wide.s16 d, a, b;", "b32 b16 b16", []row{{0xffff, 7, 0, 0xfffffff9}}},
@@ -166,13 +172,21 @@ func TestBitInstructions(t *testing.T) {
 		{"bfind.u32 d, a;", "b32 b32", []row{{0, 0, 0, 0xffffffff}, {0x100, 0, 0, 8}}},
 		{"bfind.s32 d, a;", "b32 b32", []row{{0xffffffff, 0, 0, 0xffffffff}, {0xfffffff0, 0, 0, 3}}},
 		{"bfind.shiftamt.u32 d, a;", "b32 b32", []row{{0x100, 0, 0, 23}}},
-		{"bfe.u32 d, a, b, c;", "b32 b32 b32 b32", []row{{0x12345678, 8, 8, 0x56}, {0xf0000000, 28, 8, 0xf}, {1, 0, 0, 0}, {5, 40, 4, 0}}},
-		{"bfe.s32 d, a, b, c;", "b32 b32 b32 b32", []row{{0x0000f000, 12, 4, 0xffffffff}, {0x80000000, 28, 8, 0xfffffff8}, {0x7000, 12, 4, 7}}},
+		{
+			"bfe.u32 d, a, b, c;", "b32 b32 b32 b32",
+			[]row{{0x12345678, 8, 8, 0x56}, {0xf0000000, 28, 8, 0xf}, {1, 0, 0, 0}, {5, 40, 4, 0}},
+		},
+		{
+			"bfe.s32 d, a, b, c;", "b32 b32 b32 b32",
+			[]row{{0x0000f000, 12, 4, 0xffffffff}, {0x80000000, 28, 8, 0xfffffff8}, {0x7000, 12, 4, 7}},
+		},
 		{"bfe.s64 d, a, b, c;", "b64 b64 b32 b32", []row{{0x8000, 15, 1, neg(1)}}},
 		{"bfi.b32 d, a, b, 8, 8;", "b32 b32 b32", []row{{0x1ab, 0x12345678, 0, 0x1234ab78}}},
 		{"bfi.b64 d, a, b, 60, 8;", "b64 b64 b64", []row{{0xff, 1, 0, 0xf000000000000001}}},
 		{"prmt.b32 d, a, b, c;", "b32 b32 b32 b32", []row{
-			{0x33221100, 0x77665544, 0x7531, 0x77553311}, {0x33221180, 0x77665544, 0x0008, 0x808080ff}, {0x00000070, 0, 0x0008, 0x70707000},
+			{0x33221100, 0x77665544, 0x7531, 0x77553311},
+			{0x33221180, 0x77665544, 0x0008, 0x808080ff},
+			{0x00000070, 0, 0x0008, 0x70707000},
 		}},
 		{"prmt.b32.f4e d, a, b, c;", "b32 b32 b32 b32", []row{{0x33221100, 0x77665544, 1, 0x44332211}}},
 		{"prmt.b32.b4e d, a, b, c;", "b32 b32 b32 b32", []row{{0x33221100, 0x77665544, 1, 0x66770011}}},
@@ -193,15 +207,22 @@ func TestBitInstructions(t *testing.T) {
 func TestComparisons(t *testing.T) {
 	const nan, inf = 0x7fc00000, 0x7f800000
 	for _, tt := range []instTest{
-		{"setp.lt.s32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}}},
+		{
+			"setp.lt.s32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}},
+		},
 		{"setp.lt.u32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 0}, {0, 1, 0, 1}}},
 		{"setp.lo.u32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0, 1, 0, 1}}},
 		{"setp.le.s64 p, a, b; selp.b32 d, 1, 0, p;", "b32 b64 b64", []row{{neg(1), 0, 0, 1}, {0, 0, 0, 1}, {1, 0, 0, 0}}},
-		{"setp.ge.s32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 0}, {0, 0, 0, 1}, {1, 0, 0, 1}}},
+		{
+			"setp.ge.s32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 0}, {0, 0, 0, 1}, {1, 0, 0, 1}},
+		},
 		{"setp.gt.u64 p, a, b; selp.b32 d, 1, 0, p;", "b32 b64 b64", []row{{neg(1), 0, 0, 1}, {0, 0, 0, 0}}},
 		{"setp.eq.b16 p, a, b; selp.b32 d, 1, 0, p;", "b32 b16 b16", []row{{5, 5, 0, 1}, {5, 6, 0, 0}}},
 		{"setp.ne.b32 p, a, b; selp.b32 d, 1, 0, p;", "b32 b32 b32", []row{{5, 5, 0, 0}, {5, 6, 0, 1}}},
-		{"setp.lt.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32", []row{{nan, 0, 0, 0}, {0x80000000, 0, 0, 0}, {0, inf, 0, 1}}},
+		{
+			"setp.lt.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32",
+			[]row{{nan, 0, 0, 0}, {0x80000000, 0, 0, 0}, {0, inf, 0, 1}},
+		},
 		{"setp.ltu.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32", []row{{nan, 0, 0, 1}, {0, 0, 0, 0}}},
 		{"setp.neu.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32", []row{{nan, nan, 0, 1}, {0, 0x80000000, 0, 0}}},
 		{"setp.ne.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32", []row{{nan, nan, 0, 0}}},
@@ -210,12 +231,21 @@ func TestComparisons(t *testing.T) {
 		{"setp.gt.ftz.f32 p, a, b; selp.b32 d, 1, 0, p;", "b32 f32 f32", []row{{1, 0, 0, 0}}},
 		{"setp.lt.f16 p, a, b; selp.b32 d, 1, 0, p;", "b32 b16 b16", []row{{0x3c00, 0x4000, 0, 1}}},
 		{"setp.lt.s32 p|q, a, b; selp.b32 d, 1, 0, q;", "b32 b32 b32", []row{{0, 1, 0, 0}, {1, 0, 0, 1}}},
-		{"setp.ne.s32 q, c, 0; setp.lt.and.s32 p, a, b, !q; selp.b32 d, 1, 0, p;", "b32 b32 b32 b32", []row{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 0}}},
-		{"setp.ne.s32 q, c, 0; setp.lt.xor.s32 p, a, b, q; selp.b32 d, 1, 0, p;", "b32 b32 b32 b32", []row{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1, 1}}},
+		{
+			"setp.ne.s32 q, c, 0; setp.lt.and.s32 p, a, b, !q; selp.b32 d, 1, 0, p;", "b32 b32 b32 b32",
+			[]row{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 0}},
+		},
+		{
+			"setp.ne.s32 q, c, 0; setp.lt.xor.s32 p, a, b, q; selp.b32 d, 1, 0, p;", "b32 b32 b32 b32",
+			[]row{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1, 1}},
+		},
 		{"set.lt.u32.s32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 0xffffffff}, {0, 0, 0, 0}}},
 		{"set.lt.f32.s32 d, a, b;", "b32 b32 b32", []row{{0xffffffff, 0, 0, 0x3f800000}}},
 		{"slct.b32.s32 d, a, b, c;", "b32 b32 b32 b32", []row{{1, 2, 0, 1}, {1, 2, 0x80000000, 2}}},
-		{"setp.ne.s32 p, a, 0; not.pred q, p; and.pred p, p, q; selp.b32 d, 1, 0, p;", "b32 b32", []row{{0, 0, 0, 0}, {1, 0, 0, 0}}},
+		{
+			"setp.ne.s32 p, a, 0; not.pred q, p; and.pred p, p, q; selp.b32 d, 1, 0, p;", "b32 b32",
+			[]row{{0, 0, 0, 0}, {1, 0, 0, 0}},
+		},
 		{"mov.pred p, -1; selp.b32 d, a, b, p;", "b32 b32 b32", []row{{4, 5, 0, 4}}},
 		{"setp.ne.s32 p, a, 0; mov.b32 d, 7; @!p add.s32 d, d, 1;", "b32 b32", []row{{0, 0, 0, 8}, {1, 0, 0, 7}}},
 	} {

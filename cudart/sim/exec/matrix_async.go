@@ -84,8 +84,10 @@ func (w *warp) issue(m *wgmmaInst) error {
 		g.queue = append(g.queue, p)
 	}
 	first := g.queue[w.async.issued-g.done]
-	if first.wgmmaInst != m || first.accumulate != p.accumulate || first.bDesc != p.bDesc || m.a == nil && first.aDesc != p.aDesc {
-		return w.fault(IllegalInstruction, 0, "the warps of the warpgroup execute different wgmma.mma_async, or with different descriptors or scales")
+	if first.wgmmaInst != m || first.accumulate != p.accumulate || first.bDesc != p.bDesc || m.a == nil &&
+		first.aDesc != p.aDesc {
+		return w.fault(IllegalInstruction, 0,
+			"the warps of the warpgroup execute different wgmma.mma_async, or with different descriptors or scales")
 	}
 	first.issued++
 	w.async.issued++

@@ -27,9 +27,12 @@ func runOnes(t *testing.T, threads int, disorder *rand.Rand, body string) ([]flo
 	const store = `mov.u32 %s, tile; mad.lo.u32 %s, %tid, 16, %s; mov.u32 %x, 0x40004000;
 		st.shared.v4.b32 [%s], {%x, %x, %x, %x};`
 	body = strings.NewReplacer(
-		"MULTIPLY", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, %descA, %descB, yes, 1, 1, 0, 0;",
-		"MULTA", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, %descB, yes, 1, 1, 0;",
-		"FENCE", "wgmma.fence.sync.aligned;", "COMMIT", "wgmma.commit_group.sync.aligned;", "WAIT", "wgmma.wait_group.sync.aligned",
+		"MULTIPLY", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, %descA, %descB, yes, 1, 1, "+
+			"0, 0;",
+		"MULTA", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, %descB, "+
+			"yes, 1, 1, 0;",
+		"FENCE", "wgmma.fence.sync.aligned;", "COMMIT", "wgmma.commit_group.sync.aligned;", "WAIT",
+		"wgmma.wait_group.sync.aligned",
 		"OVERWRITE", store+"fence.proxy.async;", "STORE", store,
 	).Replace(body)
 	a, b := dense(false, 0, 0, 64), dense(false, 0, startOfB, 8)
@@ -55,7 +58,10 @@ func TestWGMMAIsAsynchronous(t *testing.T) {
 		{"two in order", "FENCE MULTIPLY MULTIPLY COMMIT WAIT 0;", 33, nil},
 		{"two groups", "FENCE MULTIPLY COMMIT MULTIPLY COMMIT WAIT 1; WAIT 0;", 33, nil},
 		{"does not wait", "FENCE MULTIPLY COMMIT", 1, map[float32]bool{1: true, 17: true}},
-		{"waits for the first of two", "FENCE MULTIPLY COMMIT MULTIPLY COMMIT WAIT 1;", 17, map[float32]bool{17: true, 33: true}},
+		{
+			"waits for the first of two", "FENCE MULTIPLY COMMIT MULTIPLY COMMIT WAIT 1;", 17,
+			map[float32]bool{17: true, 33: true},
+		},
 		{"does not commit", "FENCE MULTIPLY WAIT 0;", 1, map[float32]bool{1: true, 17: true}},
 		{"overwrites an operand", "FENCE MULTIPLY COMMIT OVERWRITE WAIT 0;", 33, map[float32]bool{17: true, 33: true}},
 		{"overwrites it after the wait", "FENCE MULTIPLY COMMIT WAIT 0; OVERWRITE", 17, nil},
@@ -76,7 +82,11 @@ func TestWGMMAIsAsynchronous(t *testing.T) {
 			nanosleep.u32 1; nanosleep.u32 1;
 		start: FENCE MULTIPLY COMMIT WAIT 0;`, 17, nil},
 		{"fences what it stores", "STORE fence.proxy.async; bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 33, nil},
-		{"fences what the block stores", "STORE bar.sync 0; setp.eq.u32 p, %tid, 70; @p fence.proxy.async; bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 33, nil},
+		{
+			"fences what the block stores",
+			"STORE bar.sync 0; setp.eq.u32 p, %tid, 70; @p fence.proxy.async; bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 33,
+			nil,
+		},
 		{"the cluster's barrier ends meanwhile", `setp.gt.u32 p, %tid, 95;
 			barrier.cluster.arrive.release.aligned;
 			@!p bra start;
@@ -117,22 +127,48 @@ func TestWGMMAFaults(t *testing.T) {
 		want       string
 	}{
 		{"no fence", "MULTIPLY COMMIT WAIT 0;", 128, "wgmma.fence must come before"},
-		{"no fence after a write", "FENCE MULTIPLY COMMIT WAIT 0; mov.b32 %d2, 0; MULTIPLY COMMIT WAIT 0;", 128, "without a wgmma.fence"},
+		{
+			"no fence after a write", "FENCE MULTIPLY COMMIT WAIT 0; mov.b32 %d2, 0; MULTIPLY COMMIT WAIT 0;", 128,
+			"without a wgmma.fence",
+		},
 		{"a write under way", "FENCE MULTIPLY COMMIT mov.b32 %d2, 0; WAIT 0;", 128, "before a wgmma.wait_group"},
 		{"a write of A under way", "FENCE MULTA COMMIT mov.b32 %a2, 7; WAIT 0;", 128, "before a wgmma.wait_group"},
 		{"three warps", "FENCE MULTIPLY COMMIT WAIT 0;", 96, "four whole warps"},
-		{"three warps and a part", "setp.gt.u32 p, %tid, 95; @p bra done; FENCE MULTIPLY COMMIT WAIT 0; done:", 100, "four whole warps"},
-		{"a warp does something else", "FENCE setp.gt.u32 p, %tid, 95; @p bra done; MULTIPLY COMMIT WAIT 0; done: bar.sync 0;", 128, "deadlock"},
+		{
+			"three warps and a part", "setp.gt.u32 p, %tid, 95; @p bra done; FENCE MULTIPLY COMMIT WAIT 0; done:", 100,
+			"four whole warps",
+		},
+		{
+			"a warp does something else", "FENCE setp.gt.u32 p, %tid, 95; @p bra done; MULTIPLY COMMIT WAIT 0; done: bar.sync 0;", 128, "deadlock",
+		},
 		{"a warp exits", "FENCE setp.gt.u32 p, %tid, 95; @p ret; MULTIPLY COMMIT WAIT 0;", 128, "deadlock"},
-		{"warps differ", "FENCE setp.gt.u32 p, %tid, 95; @p bra other; MULTIPLY bra done; other: MULTIPLY done: COMMIT WAIT 0;", 128, "different wgmma.mma_async"},
-		{"descriptors of warps differ", "FENCE setp.gt.u32 p, %tid, 95; @p add.u64 %descB, %descB, 1; MULTIPLY COMMIT WAIT 0;", 128, "different descriptors"},
-		{"descriptors of lanes differ", "FENCE setp.eq.u32 p, %tid, 5; @p add.u64 %descB, %descB, 1; MULTIPLY COMMIT WAIT 0;", 128, "lanes give different"},
+		{
+			"warps differ", "FENCE setp.gt.u32 p, %tid, 95; @p bra other; MULTIPLY bra done; " +
+				"other: MULTIPLY done: COMMIT WAIT 0;", 128, "different wgmma.mma_async",
+		},
+		{
+			"descriptors of warps differ",
+			"FENCE setp.gt.u32 p, %tid, 95; @p add.u64 %descB, %descB, 1; MULTIPLY COMMIT WAIT 0;", 128, "different descriptors",
+		},
+		{
+			"descriptors of lanes differ", "FENCE setp.eq.u32 p, %tid, 5; @p add.u64 %descB, %descB, 1; MULTIPLY COMMIT WAIT 0;",
+			128, "lanes give different",
+		},
 		{"scales differ", "FENCE setp.eq.u32 yes, %tid, 5; MULTIPLY COMMIT WAIT 0;", 128, "lanes give different"},
 		{"beyond shared memory", "FENCE or.b64 %descB, %descB, 0x3fff; MULTIPLY COMMIT WAIT 0;", 128, "matrix B: it reaches"},
 		{"stores without a fence", "STORE bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async"},
-		{"stores of some lanes", "setp.lt.u32 p, %tid, 5; @p st.shared.u32 [tile+512], %tid; bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async"},
-		{"a fence too early", "fence.proxy.async; STORE bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async"},
-		{"stmatrix without a fence", "mov.u32 %s, tile; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%s], {%x}; bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async"},
+		{
+			"stores of some lanes", "setp.lt.u32 p, %tid, 5; @p st.shared.u32 [tile+512], %tid; bar.sync 0; " +
+				"FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async",
+		},
+		{
+			"a fence too early", "fence.proxy.async; STORE bar.sync 0; FENCE MULTIPLY COMMIT WAIT 0;", 128,
+			"no fence.proxy.async",
+		},
+		{
+			"stmatrix without a fence", "mov.u32 %s, tile; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%s], {%x}; bar.sync 0; " +
+				"FENCE MULTIPLY COMMIT WAIT 0;", 128, "no fence.proxy.async",
+		},
 		{"base offset", "FENCE or.b64 %descA, %descA, 0x2000000000000; MULTIPLY COMMIT WAIT 0;", 128, "base offset"},
 	} {
 		for seed := range uint64(3) {

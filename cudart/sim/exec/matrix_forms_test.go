@@ -71,7 +71,8 @@ type mmaTest struct {
 }
 
 func (tt mmaTest) name() string {
-	return fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s", tt.m, tt.n, tt.k, tt.front, tt.d, tt.a, tt.b, tt.d, tt.tail)
+	return fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s", tt.m, tt.n, tt.k, tt.front, tt.d, tt.a, tt.b,
+		tt.d, tt.tail)
 }
 
 // mmaTests are all forms on one shape for each type, and all shapes.
@@ -249,7 +250,9 @@ func (tt mmaTest) launch(t *testing.T, lanes *operandsOfLanes) {
 		copy(to, lanes.c[l])
 	}
 	k, _ := compileText(t, text).Kernel("run")
-	g, err := Launch(k, Config{Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: tensorcore.Of(9)})
+	g, err := Launch(k, Config{
+		Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: tensorcore.Of(9),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

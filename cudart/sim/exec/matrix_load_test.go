@@ -122,7 +122,8 @@ func TestMatrixAddresses(t *testing.T) {
 		"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%row+1024], {%a0, %a1, %a2, %a3};":    "no 16 bytes",
 		"ldmatrix.sync.aligned.m8n8.x1.b16 {%d0}, [%at];":                                "not in shared memory",
 	} {
-		if _, err := runFragments(t, tensorcore.Of(9), body, [32][10]uint32{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runFragments(t, tensorcore.Of(9), body, [32][10]uint32{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %q", body, err, want)
 		}
 	}

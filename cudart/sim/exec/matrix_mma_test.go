@@ -55,7 +55,9 @@ func runFragments(t *testing.T, model tensorcore.Model, body string, in [32][10]
 }
 
 // disturbFragments does so in disorder.
-func disturbFragments(t *testing.T, model tensorcore.Model, disorder *rand.Rand, body string, in [32][10]uint32) (d [32][4]uint32, err error) {
+func disturbFragments(t *testing.T, model tensorcore.Model, disorder *rand.Rand, body string,
+	in [32][10]uint32,
+) (d [32][4]uint32, err error) {
 	t.Helper()
 	var mem memory
 	base := mem.allocate(32 * fragmentBytes)
@@ -65,7 +67,10 @@ func disturbFragments(t *testing.T, model tensorcore.Model, disorder *rand.Rand,
 		}
 	}
 	k, _ := compileText(t, fragmentKernel(body)).Kernel("run")
-	g, err := Launch(k, Config{Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: model, Disorder: disorder})
+	g, err := Launch(k, Config{
+		Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: model,
+		Disorder: disorder,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +103,11 @@ func placeOfC(row, column int) (lane, element int) { return row%8*4 + column/2, 
 
 func mmaText(typ string, k int) string {
 	if k == 8 {
-		return fmt.Sprintf("mma.sync.aligned.m16n8k8.row.col.f32.%s.%s.f32 {%%d0, %%d1, %%d2, %%d3}, {%%a0, %%a1}, {%%b0}, {%%c0, %%c1, %%c2, %%c3};", typ, typ)
+		return fmt.Sprintf("mma.sync.aligned.m16n8k8.row.col.f32.%s.%s.f32 {%%d0, %%d1, %%d2, %%d3}, {%%a0, %%a1}, {%%b0}, "+
+			"{%%c0, %%c1, %%c2, %%c3};", typ, typ)
 	}
-	return fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%%d0, %%d1, %%d2, %%d3}, {%%a0, %%a1, %%a2, %%a3}, {%%b0, %%b1}, {%%c0, %%c1, %%c2, %%c3};", typ, typ)
+	return fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%%d0, %%d1, %%d2, %%d3}, {%%a0, %%a1, %%a2, "+
+		"%%a3}, {%%b0, %%b1}, {%%c0, %%c1, %%c2, %%c3};", typ, typ)
 }
 
 func TestMMAOfIntegers(t *testing.T) {
@@ -156,7 +163,9 @@ func TestMMAOfIntegers(t *testing.T) {
 func TestMMAKeepsTheBitsOfItsGPU(t *testing.T) {
 	var in [32][10]uint32
 	for lane := range in {
-		in[lane] = [10]uint32{0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3300, 0x3300, 0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000}
+		in[lane] = [10]uint32{
+			0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3300, 0x3300, 0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000,
+		}
 	}
 	for major, want := range map[int]uint32{8: 0x3f800000, 9: 0x3f800002} {
 		d, err := runFragments(t, tensorcore.Of(major), mmaText("bf16", 16), in)
@@ -204,32 +213,46 @@ func TestMatrixInstructionsConverge(t *testing.T) {
 func TestMatrixRefusals(t *testing.T) {
 	const d, a, b, c = "{%d0, %d1, %d2, %d3}", "{%a0, %a1, %a2, %a3}", "{%b0, %b1}", "{%c0, %c1, %c2, %c3}"
 	for body, want := range map[string]string{
-		"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%d0, %d1}, " + a + ", " + b + ", " + c + ";":           "added to .f32",
-		"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {%d0, %d1}, " + a + ", " + b + ", {%c0, %c1};":        "no .f16 of .bf16",
-		"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 " + d + ", " + a + ", " + b + ", " + c + ";":           "no .f32 of .f16 and .bf16",
-		"mma.sync.aligned.m16n8k16.row.col.s32.s8.s4.s32 " + d + ", " + b + ", {%b0}, " + c + ";":                  "no .s32 of .s8 and .s4",
-		"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 " + d + ", " + a + ", " + b + ", " + c + ";":          "has shapes [m16n8k4 m16n8k8]",
-		"mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";":            ".row.col",
-		"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 " + d + "," + a + "," + b + "," + c + ";":     ".satfinite",
-		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";":              "sm_70",
-		"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%d0, %d1}, {%a0}, {%b0}, {%c0, %c1};":                    ".xor.popc or .and.popc",
-		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";":            "must have 4 elements",
-		"mma.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";":                 ".sync.aligned",
+		"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%d0, %d1}, " + a + ", " + b + ", " + c +
+			";": "added to .f32",
+		"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {%d0, %d1}, " + a + ", " + b +
+			", {%c0, %c1};": "no .f16 of .bf16",
+		"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 " + d + ", " + a + ", " + b + ", " + c +
+			";": "no .f32 of .f16 and .bf16",
+		"mma.sync.aligned.m16n8k16.row.col.s32.s8.s4.s32 " + d + ", " + b + ", {%b0}, " + c +
+			";": "no .s32 of .s8 and .s4",
+		"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 " + d + ", " + a + ", " + b + ", " + c +
+			";": "has shapes [m16n8k4 m16n8k8]",
+		"mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c +
+			";": ".row.col",
+		"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 " + d + "," + a + "," + b + "," + c +
+			";": ".satfinite",
+		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";": "sm_70",
+		"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%d0, %d1}, {%a0}, {%b0}, {%c0, %c1};": ".xor.popc or " +
+			".and.popc",
+		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c +
+			";": "must have 4 elements",
+		"mma.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c +
+			";": ".sync.aligned",
 		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ", %a0, 0;": "sparse",
 		"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + d + ", " + a + ", " + b + ", " + c + ";":          "PTX 8.4",
-		"wmma.load.a.sync.aligned.row.m16n16k16.f16 " + a + ", [%at];":                                             "must have 8 elements",
-		"wmma.load.a.sync.aligned.m16n16k16.bf16 " + a + ", [%at];":                                                ".row or .col",
-		"wmma.load.a.sync.aligned.row.m16n16k8.bf16 " + a + ", [%at];":                                             "wmma of .bf16 has shapes",
-		"wmma.load.c.sync.aligned.row.m16n16k16.f64 " + a + ", [%at];":                                             "no accumulators of .f64 in shape m16n16k16",
-		"wmma.load.d.sync.aligned.row.m16n16k16.f32 " + a + ", [%at];":                                             "needs .a, .b or .c",
-		"wmma.load.a.sync.aligned.col.m8n8k32.s4 {%a0}, [%at];":                                                    "A in .row",
-		"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f16 " + d + "," + a + "," + a + "," + c + ";":        "added to .f16",
-		"wmma.mma.sync.aligned.row.col.m8n8k4.rz.f64.f64.f64.f64 " + d + "," + a + "," + a + "," + c + ";":         "rounding .rz",
-		"ldmatrix.sync.aligned.m8n16.x1.b8 %d0, [%row];":                                                           "m8n8",
-		"ldmatrix.sync.aligned.m8n8.shared.b16 {%d0}, [%row];":                                                     ".x1, .x2 or .x4",
-		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%d0, %d1}, [%row];":                                             "must have 4 elements",
-		"ldmatrix.sync.aligned.m8n8.x1.global.b16 {%d0}, [%at];":                                                   "shared memory",
-		"movmatrix.sync.aligned.m8n8.b16 %d0, %a0;":                                                                ".trans",
+		"wmma.load.a.sync.aligned.row.m16n16k16.f16 " + a +
+			", [%at];": "must have 8 elements",
+		"wmma.load.a.sync.aligned.m16n16k16.bf16 " + a + ", [%at];": ".row or .col",
+		"wmma.load.a.sync.aligned.row.m16n16k8.bf16 " + a +
+			", [%at];": "wmma of .bf16 has shapes",
+		"wmma.load.c.sync.aligned.row.m16n16k16.f64 " + a +
+			", [%at];": "no accumulators of .f64 in shape m16n16k16",
+		"wmma.load.d.sync.aligned.row.m16n16k16.f32 " + a +
+			", [%at];": "needs .a, .b or .c",
+		"wmma.load.a.sync.aligned.col.m8n8k32.s4 {%a0}, [%at];":                                             "A in .row",
+		"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f16 " + d + "," + a + "," + a + "," + c + ";": "added to .f16",
+		"wmma.mma.sync.aligned.row.col.m8n8k4.rz.f64.f64.f64.f64 " + d + "," + a + "," + a + "," + c + ";":  "rounding .rz",
+		"ldmatrix.sync.aligned.m8n16.x1.b8 %d0, [%row];":                                                    "m8n8",
+		"ldmatrix.sync.aligned.m8n8.shared.b16 {%d0}, [%row];":                                              ".x1, .x2 or .x4",
+		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%d0, %d1}, [%row];":                                      "must have 4 elements",
+		"ldmatrix.sync.aligned.m8n8.x1.global.b16 {%d0}, [%at];":                                            "shared memory",
+		"movmatrix.sync.aligned.m8n8.b16 %d0, %a0;":                                                         ".trans",
 		"wgmma.fence.aligned;":               ".sync.aligned",
 		"wgmma.wait_group.sync.aligned %a0;": "literal",
 		"wgmma.mma_async.sync.aligned.m64n8k16.f32.e4m3.e4m3 " + d + ", %at, %at, p, 1, 1;":           "m64nNk32",

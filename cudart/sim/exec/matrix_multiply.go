@@ -11,11 +11,13 @@ func (b *block) multiplyNext(g *warpgroup) error {
 	s := &b.grid.scratch
 	switch p.fragA.class {
 	case integerElement:
-		return multiplyGroup(g, p, &s.integers, multiplicands[int32]{p.fragA.integers, decodeBytes(p.fragA), decodeBytes(p.fragB), (*warp).addIntegers})
+		return multiplyGroup(g, p, &s.integers,
+			multiplicands[int32]{p.fragA.integers, decodeBytes(p.fragA), decodeBytes(p.fragB), (*warp).addIntegers})
 	case bitElement:
 		return multiplyGroup(g, p, &s.words, multiplicands[uint64]{p.fragA.words, decodeWords, decodeWords, (*warp).addBits})
 	}
-	return multiplyGroup(g, p, &s.floats, multiplicands[tensorcore.Element]{p.fragA.floats, decodeFloats(p.fragA), decodeFloats(p.fragB), (*warp).addFloats})
+	return multiplyGroup(g, p, &s.floats,
+		multiplicands[tensorcore.Element]{p.fragA.floats, decodeFloats(p.fragA), decodeFloats(p.fragB), (*warp).addFloats})
 }
 
 // multiplicands says how elements are read, and how the products of a warp are added to its accumulators.
@@ -55,7 +57,9 @@ func multiplyGroup[T any](g *warpgroup, p *multiplication, scratch *[2][]T, t mu
 }
 
 // loadOperand reads a matrix from shared memory: 0 is A, 1 is B.
-func loadOperand[T any](g *warpgroup, p *multiplication, descriptor uint64, number int, to matrix[T], decode func(chunk []byte, to []T)) error {
+func loadOperand[T any](g *warpgroup, p *multiplication, descriptor uint64, number int, to matrix[T],
+	decode func(chunk []byte, to []T),
+) error {
 	w := g.warps[0]
 	t, why := newTile(descriptor, p.mnMajor[number])
 	if why != "" {

@@ -37,7 +37,10 @@ func (m *wgmmaInst) elementsOfK() int {
 // wgmma compiles the asynchronous multiplication by a warpgroup:
 //
 //	wgmma.fence.sync.aligned;
-//	wgmma.mma_async.sync.aligned.m64nNkK.d.a.b{.satfinite}{.and.popc} d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{{, imm-trans-a}, imm-trans-b}};
+//	wgmma.mma_async.sync.aligned.m64nNkK.d.a.b{.satfinite}{.and.popc} d, a, b-desc, scale-d{, imm-scale-a,
+//
+// imm-scale-b{{, imm-trans-a}, imm-trans-b}};
+//
 //	wgmma.commit_group.sync.aligned;
 //	wgmma.wait_group.sync.aligned n;
 func (c *compiler) wgmma(o *op) {
@@ -115,7 +118,8 @@ func (c *compiler) wgmmaTypes(m *wgmmaInst) (a *elementType) {
 		step = 16
 	}
 	if s.m != 64 || s.n < 8 || s.n > 256 || s.n%step != 0 || s.k != k {
-		c.fail("the shapes of wgmma of .%s are .m64nNk%d, with N a multiple of 8 up to 256, and of 16 above 32 unless of floats", a.name, k)
+		c.fail("the shapes of wgmma of .%s are .m64nNk%d, with N a multiple of 8 up to 256, "+
+			"and of 16 above 32 unless of floats", a.name, k)
 	}
 	m.columns, m.halfD = s.n, d.bits == 16
 	m.fragA, m.fragB, m.acc = fragment{a, 16, k, true}, fragment{b, s.n, k, false}, accumulators{rows: 16, columns: s.n}

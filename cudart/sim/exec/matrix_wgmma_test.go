@@ -145,7 +145,8 @@ func placeOfD(row, column int) (thread, register int) {
 // run multiplies random integers and compares.
 func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 	t.Helper()
-	body := "wgmma.fence.sync.aligned;\n" + m.text() + "\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+	body := "wgmma.fence.sync.aligned;\n" + m.text() +
+		"\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
 	var mem memory
 	base := mem.allocate(32768 + 512*132)
 	image, accumulators := mem.at(base), mem.at(base+32768)
@@ -162,7 +163,8 @@ func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 				continue
 			}
 			lane, e := placeOfA(row%16, k)
-			binary.LittleEndian.PutUint16(accumulators[512*(128+e/2)+4*(row/16*32+lane)+2*(e%2):], uint16(sixteenBits(m.typ, a[row][k])))
+			binary.LittleEndian.PutUint16(accumulators[512*(128+e/2)+4*(row/16*32+lane)+2*(e%2):],
+				uint16(sixteenBits(m.typ, a[row][k])))
 		}
 		for column := range m.n {
 			b[column][k] = r.IntN(31) - 15

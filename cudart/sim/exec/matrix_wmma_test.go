@@ -95,10 +95,14 @@ func (w wmmaTest) text() string {
 	for _, m := range []storedMatrix{w.a, w.b, w.c, w.d} {
 		fmt.Fprintf(&declare, ".reg .b%d %%%s<%d>;\n", max(32, smallNumbers[m.typ].bits), m.name, m.registers)
 	}
-	fmt.Fprintf(&body, "wmma.mma%s.sync.aligned.%s.%s.%s.%s%s {%s}, {%s}, {%s}, {%s};\n", w.tail, w.a.layout(), w.b.layout(), shape, w.types, w.front,
+	fmt.Fprintf(&body, "wmma.mma%s.sync.aligned.%s.%s.%s.%s%s {%s}, {%s}, {%s}, {%s};\n", w.tail, w.a.layout(),
+		w.b.layout(), shape, w.types, w.front,
 		list("d", w.d.registers), list("a", w.a.registers), list("b", w.b.registers), list("c", w.c.registers))
-	fmt.Fprintf(&body, "wmma.store.d.sync.aligned.%s.%s%s.%s [%%p+%d], {%s}%s;\n", w.d.layout(), shape, w.space, w.d.typ, 3*wmmaBytes, list("d", w.d.registers), stride(w.d))
-	move := map[string]string{".global": "mov.b64 %p, %at;", ".shared": "mov.u64 %p, tile;", "": "mov.u64 %p, tile; cvta.shared.u64 %p, %p;"}[w.space]
+	fmt.Fprintf(&body, "wmma.store.d.sync.aligned.%s.%s%s.%s [%%p+%d], {%s}%s;\n", w.d.layout(), shape, w.space, w.d.typ,
+		3*wmmaBytes, list("d", w.d.registers), stride(w.d))
+	move := map[string]string{
+		".global": "mov.b64 %p, %at;", ".shared": "mov.u64 %p, tile;", "": "mov.u64 %p, tile; cvta.shared.u64 %p, %p;",
+	}[w.space]
 	return fmt.Sprintf(`.version 8.7
 .target sm_90
 .address_size 64
@@ -163,7 +167,10 @@ func (w wmmaTest) run(t *testing.T, r, disorder *rand.Rand) {
 	}
 	a, b, want := fill(0, w.a), fill(1, w.b), fill(2, w.c)
 	k, _ := compileText(t, w.text()).Kernel("run")
-	g, err := Launch(k, Config{Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: tensorcore.Of(9), Disorder: disorder})
+	g, err := Launch(k, Config{
+		Blocks: 1, Threads: 32, Params: words(base), Memory: &mem, SMs: 1, Clock: &ticks{}, TensorCores: tensorcore.Of(9),
+		Disorder: disorder,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

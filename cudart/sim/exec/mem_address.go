@@ -60,7 +60,8 @@ func (c *compiler) clusterAddress() (bias uint64, t ptx.Type) {
 		c.fail("%s needs target sm_90 and PTX 7.8", c.in.Op)
 	}
 	space := c.takeSpace()
-	if t = c.takeType(); space != ptx.SharedCluster && space != ptx.Generic || t != u32 && t != u64 || t == u32 && space == ptx.Generic {
+	if t = c.takeType(); space != ptx.SharedCluster && space != ptx.Generic || t != u32 && t != u64 || t == u32 &&
+		space == ptx.Generic {
 		c.fail("%s takes a .u32 or .u64 address in .shared::cluster, or a generic .u64", c.in.Op)
 	}
 	return windowOf(space), t

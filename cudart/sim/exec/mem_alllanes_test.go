@@ -81,7 +81,8 @@ func checkEven(t *testing.T, typ string, n, size, start, step, bytes int) {
 		}
 		copy(want[at:at+n*size], mem.at(from - uint64(start))[at:])
 	}
-	err := finish(t, launchKernel(t, compileText(t, text), "run", Config{Params: words(from, to, uint64(step)), Memory: &mem}))
+	err := finish(t, launchKernel(t, compileText(t, text), "run",
+		Config{Params: words(from, to, uint64(step)), Memory: &mem}))
 	var got *Fault
 	switch name := fmt.Sprintf("%s from %d in steps of %d", typ, start, step); {
 	case fault < 0 && err != nil:

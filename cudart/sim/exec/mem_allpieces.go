@@ -108,23 +108,3 @@ func storePacked[T unsigned](w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
 		*(*T)(unsafe.Add(p, offsets[i])) = T(v)
 	}
 }
-
-func loadPairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
-	v := o.mem.vector
-	loadPairsAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
-}
-
-func storePairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
-	v := o.mem.vector
-	storePairsAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
-}
-
-func loadFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
-	v := o.mem.vector
-	loadFoursAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
-}
-
-func storeFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
-	v := o.mem.vector
-	storeFoursAVX2(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
-}

@@ -27,7 +27,8 @@ func (c *compiler) atomicVector(o *op, order order, space ptx.Space, name string
 	noftz, t := c.has("noftz"), c.takeType()
 	fn := inGlobal(name, t, modifyPacked(name, t))
 	width := len(values) * t.Width()
-	known := t == typeF32 && name == "add" && !noftz || t.IsFloat() && t.Bits == 16 && noftz && (name == "add" || name == "min" || name == "max")
+	known := t == typeF32 && name == "add" && !noftz || t.IsFloat() && t.Bits == 16 && noftz &&
+		(name == "add" || name == "min" || name == "max")
 	if fn == nil || !known || width > 128 || space != ptx.Global && space != ptx.Generic {
 		c.fail("this form of %s is not implemented", c.in.Op)
 		return

@@ -95,7 +95,8 @@ func (c *compiler) checkVector(n int, space ptx.Space, t ptx.Type) {
 	width, m := n*t.Width(), c.program.module
 	wide := width == 256 && t.Width() >= 32 && space == ptx.Global && m.SM >= 100 && m.AtLeast(8, 8)
 	if width > 128 && !wide || n == 8 && !wide {
-		c.fail("a vector of %d .%s is not possible; 256 bits are, of .b32 or .b64 in global memory, for target sm_100 and PTX 8.8", n, t)
+		c.fail("a vector of %d .%s is not possible; 256 bits are, of .b32 or .b64 in global memory, "+
+			"for target sm_100 and PTX 8.8", n, t)
 	}
 }
 

@@ -13,7 +13,8 @@ func (w *warp) memberPointers(o *op, base uint64, lane int) ([]unsafe.Pointer, e
 	region, ok := w.grid.multicast(addr)
 	switch {
 	case !ok:
-		return nil, w.fault(IllegalAddress, lane, "%#x is no multicast address, and multimem instructions take no other", addr)
+		return nil, w.fault(IllegalAddress, lane, "%#x is no multicast address, and multimem instructions take no other",
+			addr)
 	case addr%n != 0:
 		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, n)
 	}
@@ -21,7 +22,9 @@ func (w *warp) memberPointers(o *op, base uint64, lane int) ([]unsafe.Pointer, e
 	for _, m := range region.Members {
 		off := addr - region.Base
 		if size := uint64(len(m.Data)); size < n || off > size-n {
-			return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size, region.Base)
+			return nil, w.fault(IllegalAddress, lane,
+				"no %d bytes of memory at address %#x, which lies in a multicast range of %d bytes at %#x", n, addr, size,
+				region.Base)
 		}
 		w.memberPtrs = append(w.memberPtrs, unsafe.Pointer(&m.Data[off]))
 	}

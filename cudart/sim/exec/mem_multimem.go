@@ -87,9 +87,12 @@ func (m multimem) refusal(vector string, module *ptx.Module) string {
 		}
 		return "multimem." + m.what + "." + m.op + " does not take ." + t.String()
 	case vector != "" && (!t.IsFloat() && !t.IsFloat8() || t.Bits == 64) || width != 32 && width != 64 && width != 128:
-		return "multimem does not take ." + t.String() + " in vectors of this size; 32, 64 or 128 bits are possible, and .f64 and integers by themselves"
-	case m.accumulator != "" && (m.what != "ld_reduce" || m.op != "add" || !small || (m.accumulator == "acc::f16") != t.IsFloat8()):
-		return "." + m.accumulator + " does not apply: .acc::f32 is for ld_reduce.add of 16-bit floats, .acc::f16 of 8-bit floats"
+		return "multimem does not take ." + t.String() +
+			" in vectors of this size; 32, 64 or 128 bits are possible, and .f64 and integers by themselves"
+	case m.accumulator != "" && (m.what != "ld_reduce" || m.op != "add" || !small ||
+		(m.accumulator == "acc::f16") != t.IsFloat8()):
+		return "." + m.accumulator + " does not apply: .acc::f32 is for ld_reduce.add of 16-bit floats, " +
+			".acc::f16 of 8-bit floats"
 	case module.SM < 90 || !module.AtLeast(8, 1):
 		return "multimem needs target sm_90 and PTX 8.1"
 	case m.accumulator == "acc::f32" && !module.AtLeast(8, 2):

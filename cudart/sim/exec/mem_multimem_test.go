@@ -63,7 +63,9 @@ func multimemKernel(target, body string) string {
 
 // runMultimem runs a body on members that begin with the given words of 64
 // bits, and returns what they and the output hold then.
-func runMultimem(t *testing.T, body string, input [2]uint64, members ...[2]uint64) (out [2]uint64, after [][2]uint64, err error) {
+func runMultimem(t *testing.T, body string, input [2]uint64,
+	members ...[2]uint64,
+) (out [2]uint64, after [][2]uint64, err error) {
 	t.Helper()
 	var mem memory
 	for _, words := range append(members, input) {
@@ -128,8 +130,10 @@ func TestMultimemLoadReduces(t *testing.T) {
 		inst, register, _ := strings.Cut(tt.inst, " ")
 		for _, sem := range []string{"", "weak.global.", "relaxed.sys.global.", "acquire.gpu."} {
 			store := map[byte]string{'a': "b32", 'x': "b64", 'f': "f32"}[register[1]]
-			body := fmt.Sprintf("multimem.ld_reduce.%s%s %s, [%%mc+8]; st.global.%s [%%out], %s;", sem, inst, register, store, register)
-			out, _, err := runMultimem(t, body, [2]uint64{}, [2]uint64{9, tt.members[0]}, [2]uint64{9, tt.members[1]}, [2]uint64{9, tt.members[2]})
+			body := fmt.Sprintf("multimem.ld_reduce.%s%s %s, [%%mc+8]; st.global.%s [%%out], %s;", sem, inst, register, store,
+				register)
+			out, _, err := runMultimem(t, body, [2]uint64{}, [2]uint64{9, tt.members[0]}, [2]uint64{9, tt.members[1]},
+				[2]uint64{9, tt.members[2]})
 			if err != nil || out[0] != tt.want {
 				t.Errorf("%s of %#x is %#x, error %v; want %#x", body, tt.members, out[0], err, tt.want)
 			}
@@ -148,18 +152,75 @@ func TestMultimemVectors(t *testing.T) {
 		input, one, two  [2]uint64
 		out, after, last [2]uint64 // of the output, of the first and the second member
 	}{
-		{"multimem.ld_reduce.relaxed.sys.global.add.v4.f32 {%f0,%f1,%f2,%f3}, [%mc]; st.global.v4.f32 [%out], {%f0,%f1,%f2,%f3};", [2]uint64{}, one, two, sum, one, two},
-		{"multimem.ld_reduce.add.acc::f32.v8.f16 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; st.global.v4.b16 [%out], {%h0,%h1,%h2,%h3}; st.global.v4.b16 [%out+8], {%h4,%h5,%h6,%h7};", [2]uint64{}, halves, halves, doubled, halves, halves},
-		{"multimem.ld_reduce.add.v4.f16x2 {%a,%b,%c,%d}, [%mc]; st.global.v4.b32 [%out], {%a,%b,%c,%d};", [2]uint64{}, halves, halves, doubled, halves, halves},
+		{
+			"multimem.ld_reduce.relaxed.sys.global.add.v4.f32 {%f0,%f1,%f2,%f3}, [%mc]; " +
+				"st.global.v4.f32 [%out], {%f0,%f1,%f2,%f3};", [2]uint64{}, one, two, sum, one, two,
+		},
+		{
+			"multimem.ld_reduce.add.acc::f32.v8.f16 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; " +
+				"st.global.v4.b16 [%out], {%h0,%h1,%h2,%h3}; st.global.v4.b16 [%out+8], {%h4,%h5,%h6,%h7};",
+			[2]uint64{},
+			halves,
+			halves, doubled, halves, halves,
+		},
+		{
+			"multimem.ld_reduce.add.v4.f16x2 {%a,%b,%c,%d}, [%mc]; st.global.v4.b32 [%out], {%a,%b,%c,%d};",
+			[2]uint64{},
+			halves,
+			halves, doubled, halves, halves,
+		},
 		{"multimem.st.relaxed.sys.global.v4.f32 [%mc], {%f0,%f1,%f2,%f3};", sum, one, two, sum, sum, sum},
-		{"multimem.st.weak.global.b64 [%mc+8], %x;", sum, one, two, sum, [2]uint64{one[0], sum[0]}, [2]uint64{two[0], sum[0]}},
-		{"multimem.st.release.gpu.v2.f16 [%mc+4], {%h2, %h3};", [2]uint64{0x1111222233334444}, one, two, [2]uint64{0x1111222233334444}, [2]uint64{one[0]&0xffffffff | 0x11112222<<32, one[1]}, [2]uint64{two[0]&0xffffffff | 0x11112222<<32, two[1]}},
+		{
+			"multimem.st.weak.global.b64 [%mc+8], %x;", sum, one, two, sum, [2]uint64{one[0], sum[0]}, [2]uint64{two[0], sum[0]},
+		},
+		{
+			"multimem.st.release.gpu.v2.f16 [%mc+4], {%h2, %h3};",
+			[2]uint64{0x1111222233334444},
+			one, two,
+			[2]uint64{0x1111222233334444},
+			[2]uint64{one[0]&0xffffffff | 0x11112222<<32, one[1]},
+			[2]uint64{two[0]&0xffffffff | 0x11112222<<32, two[1]},
+		},
 		{"multimem.red.add.v4.f32 [%mc], {%f0,%f1,%f2,%f3};", one, one, two, one, [2]uint64{word(2, 4), word(6, 8)}, sum},
-		{"multimem.red.release.sys.global.add.v8.f16 [%mc], {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7};", halves, halves, [2]uint64{}, halves, doubled, halves},
-		{"multimem.red.relaxed.gpu.add.noftz.f16x2 [%mc], %a;", halves, halves, [2]uint64{}, halves, [2]uint64{halves[0]&^0xffffffff | 0x44004000, halves[1]}, [2]uint64{0x40003c00}},
-		{"multimem.red.relaxed.sys.global.add.u32 [%mc+4], %a;", [2]uint64{5}, [2]uint64{1<<32 | 7}, [2]uint64{0xffffffff << 32}, [2]uint64{5}, [2]uint64{6<<32 | 7}, [2]uint64{4 << 32}},
-		{"multimem.red.max.s64 [%mc], %x;", [2]uint64{5}, [2]uint64{7}, [2]uint64{math.MaxUint64}, [2]uint64{5}, [2]uint64{7}, [2]uint64{5}},
-		{"multimem.red.xor.b32 [%mc], %a;", [2]uint64{5}, [2]uint64{7}, [2]uint64{1}, [2]uint64{5}, [2]uint64{2}, [2]uint64{4}},
+		{
+			"multimem.red.release.sys.global.add.v8.f16 [%mc], {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7};", halves, halves,
+			[2]uint64{},
+			halves, doubled, halves,
+		},
+		{
+			"multimem.red.relaxed.gpu.add.noftz.f16x2 [%mc], %a;", halves, halves,
+			[2]uint64{},
+			halves,
+			[2]uint64{halves[0]&^0xffffffff | 0x44004000, halves[1]},
+			[2]uint64{0x40003c00},
+		},
+		{
+			"multimem.red.relaxed.sys.global.add.u32 [%mc+4], %a;",
+			[2]uint64{5},
+			[2]uint64{1<<32 | 7},
+			[2]uint64{0xffffffff << 32},
+			[2]uint64{5},
+			[2]uint64{6<<32 | 7},
+			[2]uint64{4 << 32},
+		},
+		{
+			"multimem.red.max.s64 [%mc], %x;",
+			[2]uint64{5},
+			[2]uint64{7},
+			[2]uint64{math.MaxUint64},
+			[2]uint64{5},
+			[2]uint64{7},
+			[2]uint64{5},
+		},
+		{
+			"multimem.red.xor.b32 [%mc], %a;",
+			[2]uint64{5},
+			[2]uint64{7},
+			[2]uint64{1},
+			[2]uint64{5},
+			[2]uint64{2},
+			[2]uint64{4},
+		},
 	} {
 		body := strings.Replace(tt.body, ".noftz", "", 1)
 		out, after, err := runMultimem(t, body, tt.input, tt.one, tt.two)
@@ -187,8 +248,13 @@ func legalMultimem() []string {
 		"v4.": "f16 f16x2 bf16 bf16x2 f32",
 		"v8.": "f16 bf16",
 	}
-	small := map[string]string{"": "e4m3x4 e5m2x4", "v2.": "e4m3x2 e4m3x4 e5m2x2 e5m2x4", "v4.": "e4m3 e4m3x2 e4m3x4 e5m2 e5m2x2 e5m2x4", "v8.": "e4m3 e4m3x2 e5m2 e5m2x2"}
-	halves := map[string]string{"": "f16x2 bf16x2", "v2.": "f16 f16x2 bf16 bf16x2", "v4.": "f16 f16x2 bf16 bf16x2", "v8.": "f16 bf16"}
+	small := map[string]string{
+		"": "e4m3x4 e5m2x4", "v2.": "e4m3x2 e4m3x4 e5m2x2 e5m2x4", "v4.": "e4m3 e4m3x2 e4m3x4 e5m2 e5m2x2 e5m2x4",
+		"v8.": "e4m3 e4m3x2 e5m2 e5m2x2",
+	}
+	halves := map[string]string{
+		"": "f16x2 bf16x2", "v2.": "f16 f16x2 bf16 bf16x2", "v4.": "f16 f16x2 bf16 bf16x2", "v8.": "f16 bf16",
+	}
 	for v := range vectors {
 		add("st."+v, vectors[v]+" "+small[v])
 		add("red.add."+v, vectors[v])
@@ -219,7 +285,8 @@ func TestMultimemCombinations(t *testing.T) {
 		for _, op := range []string{"", "add.", "min.", "max.", "and.", "or.", "xor.", "inc.", "cas."} {
 			for _, acc := range []string{"", "acc::f32.", "acc::f16."} {
 				for v, n := range map[string]int{"": 1, "v2.": 2, "v4.": 4, "v8.": 8} {
-					for _, typ := range strings.Fields("b8 u8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f16 bf16 f16x2 bf16x2 f32 f64 e4m3 e4m3x2 e4m3x4 e5m2 e5m2x2 e5m2x4 pred") {
+					for _, typ := range strings.Fields("b8 u8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f16 bf16 f16x2 bf16x2 f32 f64 " +
+						"e4m3 e4m3x2 e4m3x4 e5m2 e5m2x2 e5m2x4 pred") {
 						name := what + op + acc + v + typ
 						if err := compileMultimem("sm_100a", name, n); err == nil {
 							accepted = append(accepted, name)

@@ -103,7 +103,9 @@ func TestLargeVectorsAreTorn(t *testing.T) {
 
 // Vectors of all sizes move what they should, for whole warps and parts of them, in both models.
 func TestVectorsMove(t *testing.T) {
-	for _, vector := range []string{"v2.u8", "v4.u8", "v2.u16", "v4.u16", "v2.s32", "v4.s32", "v2.b64", "v4.f32", "v2.s16", "v4.s8"} {
+	for _, vector := range []string{
+		"v2.u8", "v4.u8", "v2.u16", "v4.u16", "v2.s32", "v4.s32", "v2.b64", "v4.f32", "v2.s16", "v4.s8",
+	} {
 		for _, tear := range []bool{false, true} {
 			for _, guard := range []string{"", "@p "} {
 				checkVectorMoves(t, vector, tear, guard)

@@ -41,7 +41,8 @@ func TestLoadsExtend(t *testing.T) {
 			binary.LittleEndian.PutUint32(mem.at(base+256), 0xffffff80)
 			binary.LittleEndian.PutUint32(mem.at(base+260), 0x01020304)
 			binary.LittleEndian.PutUint32(mem.at(base+264), 7)
-			g := launchKernel(t, compileText(t, kernel(body)), "run", Config{Threads: threads, Params: words(base), Memory: &mem})
+			g := launchKernel(t, compileText(t, kernel(body)), "run",
+				Config{Threads: threads, Params: words(base), Memory: &mem})
 			if err := finish(t, g); err != nil {
 				t.Fatal(err)
 			}
@@ -239,53 +240,66 @@ func FuzzCompile(f *testing.F) {
 	f.Add(kernel("t: .branchtargets a, b; brx.idx %a, t; a: cvt.rn.bf16x2.f32 %a, %b, %c; b: bfi.b32 %a, %b, %c, 1, 2;"))
 	f.Add(kernel("vote.sync.ballot.b32 %a, p, -1; match.any.sync.b32 %b, %a, -1; redux.sync.add.s32 %c, %a, -1;"))
 	f.Add(copyKernel(copyBodies["bulk, in and out"].body))
-	f.Add(copyKernel("cp.async.ca.shared.global.L2::cache_hint [%s], [%from], 16, %out; cp.async.wait_group 1; griddepcontrol.wait;"))
-	f.Add(multimemKernel("sm_100a", "multimem.ld_reduce.add.acc::f16.v8.e4m3x2 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; multimem.red.add.v4.f32 [%mc], {%f0,%f1,%f2,%f3};"))
+	f.Add(copyKernel("cp.async.ca.shared.global.L2::cache_hint [%s], [%from], 16, %out; cp.async.wait_group 1; " +
+		"griddepcontrol.wait;"))
+	f.Add(multimemKernel("sm_100a",
+		"multimem.ld_reduce.add.acc::f16.v8.e4m3x2 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%mc]; "+
+			"multimem.red.add.v4.f32 [%mc], {%f0,%f1,%f2,%f3};"))
 	f.Add(fragmentKernel(mmaText("bf16", 16) + mmaText("f16", 8) + "movmatrix.sync.aligned.m8n8.trans.b16 %a0, %d0;"))
-	f.Add(fragmentKernel("ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%d0, %d1, %d2, %d3}, [%row]; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
-	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
-	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; .entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
-	f.Add(calling(doubling+halving, callOf("twice", "%r", "%t")+"mov.u64 %x, half; pr: .callprototype (.param .b32 _) _ (.param .b32 _); { .param .b32 a; .param .b32 b; call (a), %x, (b), pr; }"))
-	f.Add(calling(".func (.reg .b32 d) f(.reg .b32 a) { .local .b8 l[8]; call (d), f, (a); ret; }", "call (%r), f, (1); alloca.u64 %x, 8; stacksave.u64 %x; stackrestore.u64 %x;"))
-	f.Add(calling(".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p); .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
+	f.Add(fragmentKernel("ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%d0, %d1, %d2, %d3}, [%row]; " +
+		"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
+	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+
+		"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
+	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; " +
+		".entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
+	f.Add(calling(doubling+halving,
+		callOf("twice", "%r", "%t")+"mov.u64 %x, half; pr: .callprototype (.param .b32 _) _ (.param .b32 _); "+
+			"{ .param .b32 a; .param .b32 b; call (a), %x, (b), pr; }"))
+	f.Add(calling(".func (.reg .b32 d) f(.reg .b32 a) { .local .b8 l[8]; call (d), f, (a); ret; }",
+		"call (%r), f, (1); alloca.u64 %x, 8; stacksave.u64 %x; stackrestore.u64 %x;"))
+	f.Add(calling(".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p); "+
+		".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
 		"{ .param .b64 n; .param .b64 r; call (r), malloc, (n); call free, (r); .param .b32 c; call (c), vprintf, (n, r); }"))
-	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ptx.Parse("fuzz.ptx", []byte(text))
+	f.Fuzz(compileAndRun)
+}
+
+// compileAndRun runs each kernel of a text for a few turns, if it compiles.
+func compileAndRun(t *testing.T, text string) {
+	m, err := ptx.Parse("fuzz.ptx", []byte(text))
+	if err != nil {
+		return
+	}
+	p, err := Compile(m)
+	if err != nil || p.ImageSize() > 1<<16 {
+		return
+	}
+	mem := memory{zeroed(1 << 16)}
+	p.WriteImage(mem[0], FirstRegion<<RegionShift)
+	var disorder *rand.Rand
+	if len(text)%2 == 0 {
+		disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
+	}
+	for _, compiled := range p.kernels {
+		k, err := compiled()
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		p, err := Compile(m)
-		if err != nil || p.ImageSize() > 1<<16 {
-			return
+		threads := 136 // a warpgroup, and a part of a warp
+		if k.MaxThreads > 0 {
+			threads = min(threads, k.MaxThreads)
 		}
-		mem := memory{zeroed(1 << 16)}
-		p.WriteImage(mem[0], FirstRegion<<RegionShift)
-		var disorder *rand.Rand
-		if len(text)%2 == 0 {
-			disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
+		g, err := Launch(k, Config{
+			Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
+			Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
+			TensorCores: tensorcore.Of(9), Disorder: disorder, Heap: NewHeap(FirstRegion<<RegionShift, 1<<16),
+		})
+		if err != nil {
+			continue
 		}
-		for _, compiled := range p.kernels {
-			k, err := compiled()
-			if err != nil {
-				t.Fatal(err)
-			}
-			threads := 136 // a warpgroup, and a part of a warp
-			if k.MaxThreads > 0 {
-				threads = min(threads, k.MaxThreads)
-			}
-			g, err := Launch(k, Config{
-				Blocks: 1, Threads: threads, Params: make([]byte, k.ParamBytes),
-				Image: FirstRegion << RegionShift, SMs: 1, Memory: &mem, Clock: &ticks{},
-				TensorCores: tensorcore.Of(9), Disorder: disorder, Heap: NewHeap(FirstRegion<<RegionShift, 1<<16),
-			})
-			if err != nil {
-				continue
-			}
-			for range 3 {
-				if state, err := g.Turn(100); state == Done || err != nil {
-					break
-				}
+		for range 3 {
+			if state, err := g.Turn(100); state == Done || err != nil {
+				break
 			}
 		}
-	})
+	}
 }

@@ -28,7 +28,8 @@ func (w *warp) recordOverwrite(at unsafe.Pointer, size uint64, lane int) {
 	if len(b.overwritten) >= maxOverwritten {
 		b.overwritten = append(b.overwritten[:0], b.overwritten[maxOverwritten/2:]...)
 	}
-	b.overwritten = append(b.overwritten, overwritten{at: uintptr(at), old: readPiece(at, size), size: uint8(size), thread: int32(w.thread(lane))})
+	b.overwritten = append(b.overwritten,
+		overwritten{at: uintptr(at), old: readPiece(at, size), size: uint8(size), thread: int32(w.thread(lane))})
 }
 
 // recordsOverwrites reports whether stores to a generic address are recorded.

@@ -92,8 +92,8 @@ func TestTensorStoreIsSeenOnceWritten(t *testing.T) {
 	}
 }
 
-// A fence of one space leaves the other as it was: what a thread wrote to global memory is loaded by a bulk copy if the fence
-// is of global memory or of all.
+// A fence of one space leaves the other as it was: what a thread wrote to global memory is loaded by a bulk copy if
+// the fence is of global memory or of all.
 func TestProxyFenceOfASpace(t *testing.T) {
 	lost := func(fence string) (lost int) {
 		for _, disorder := range seeds(20) {

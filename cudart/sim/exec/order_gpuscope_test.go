@@ -39,7 +39,8 @@ func TestOthersThanTheDevice(t *testing.T) {
 		},
 		{
 			"counted", "atom.acq_rel.gpu.global.add.u32 %b, " + flag + ", 1;",
-			"wait: atom.acq_rel.gpu.global.cas.b32 %b, " + flag + ", 1, 2; setp.ne.u32 p, %b, 1; @p bra wait; st.release.sys.global.u32 [%data+512], 2;", true,
+			"wait: atom.acq_rel.gpu.global.cas.b32 %b, " + flag +
+				", 1, 2; setp.ne.u32 p, %b, 1; @p bra wait; st.release.sys.global.u32 [%data+512], 2;", true,
 		},
 		{
 			"taken over by an atomic", "st.release.gpu.global.u32 [%data+512], 1;",
@@ -51,7 +52,8 @@ func TestOthersThanTheDevice(t *testing.T) {
 		},
 		{
 			"observed, and released to the system", "fence.acq_rel.gpu; st.relaxed.sys.global.u32 " + flag + ", 1;",
-			"wait: ld.relaxed.sys.global.u32 %a, [%data]; setp.eq.u32 p, %a, 0; @p bra wait; st.release.sys.global.u32 [%data+512], 2;", true,
+			"wait: ld.relaxed.sys.global.u32 %a, [%data]; setp.eq.u32 p, %a, 0; @p bra wait; " +
+				"st.release.sys.global.u32 [%data+512], 2;", true,
 		},
 		{
 			"released to all at first", "st.release.sys.global.u32 " + flag + ", 1;",
@@ -101,8 +103,10 @@ func arrives(t *testing.T, p *Program, seed uint64, threads int) bool {
 // scope, releases to the system.
 func TestBlocksPassOnWhatTheyReleasedToTheDevice(t *testing.T) {
 	for name, words := range map[string][2]string{
-		"a flag in memory":   {"st.release.gpu.global.u32 [%data+256], 1;", "ld.acquire.cta.global.u32 %a, [%data+256];"},
-		"a fence and a flag": {"fence.acq_rel.gpu; st.relaxed.cta.global.u32 [%data+256], 1;", "ld.acquire.cta.global.u32 %a, [%data+256];"},
+		"a flag in memory": {"st.release.gpu.global.u32 [%data+256], 1;", "ld.acquire.cta.global.u32 %a, [%data+256];"},
+		"a fence and a flag": {
+			"fence.acq_rel.gpu; st.relaxed.cta.global.u32 [%data+256], 1;", "ld.acquire.cta.global.u32 %a, [%data+256];",
+		},
 	} {
 		p := compileText(t, roles(`
 			setp.eq.u32 q, %tid, 32;
@@ -130,12 +134,14 @@ func TestBlocksPassOnWhatTheyReleasedToTheDevice(t *testing.T) {
 func TestTheDeviceSeesWhatIsReleasedToIt(t *testing.T) {
 	const write = "st.global.u32 [%at], 7; st.release.gpu.global.u32 [%data+256], 1; "
 	const own = "ld.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;"
-	const copied = "mov.u32 %c, shared; cp.async.ca.shared.global [%c], [%at], 4; cp.async.wait_all; ld.shared.u32 %b, [%c]; st.global.u32 [%at+512], %b;"
+	const copied = "mov.u32 %c, shared; cp.async.ca.shared.global [%c], [%at], 4; cp.async.wait_all; " +
+		"ld.shared.u32 %b, [%c]; st.global.u32 [%at+512], %b;"
 	const before = "st.global.u32 [%at], 7; "
 	const wait = "wait: ld.acquire.gpu.global.u32 %a, [%data+256]; setp.eq.u32 p, %a, 0; @p bra wait; "
 	for name, kernel := range map[string]string{
-		"own loads": roles(write+own, ""), "own copies": roles(write+copied, ""), "copies of what is not released": roles(before+copied, ""),
-		"others' loads": roles(write, wait+own), "others' copies": roles(write, wait+copied),
+		"own loads": roles(write+own, ""), "own copies": roles(write+copied, ""),
+		"copies of what is not released": roles(before+copied, ""),
+		"others' loads":                  roles(write, wait+own), "others' copies": roles(write, wait+copied),
 	} {
 		if wrong := disturbed(t, compileText(t, kernel), 2, 1, func(data []byte) bool {
 			return binary.LittleEndian.Uint32(data[512:]) == 7

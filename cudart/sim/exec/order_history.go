@@ -167,7 +167,10 @@ func newView(h *History, random *rand.Rand) *view {
 		return nil
 	}
 	moment := h.clock.Add(1)
-	return &view{id: moment, beganAt: moment, acquiredAt: moment, observed: map[uintptr]uint64{}, staleLoads: random.IntN(2) == 0, history: h}
+	return &view{
+		id: moment, beganAt: moment, acquiredAt: moment, observed: map[uintptr]uint64{}, staleLoads: random.IntN(2) == 0,
+		history: h,
+	}
 }
 
 // acquire makes the writes of others visible to the block.

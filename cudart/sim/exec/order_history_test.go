@@ -7,7 +7,8 @@ import (
 )
 
 // handOver is a block that writes data and then, in order, a flag.
-const handOver = "st.global.u32 [%at], 7; bar.sync 0; setp.ne.u32 p, %tid, 0; @p ret; st.release.sys.global.u32 [%data+256], 1;"
+const handOver = "st.global.u32 [%at], 7; bar.sync 0; setp.ne.u32 p, %tid, 0; @p ret; " +
+	"st.release.sys.global.u32 [%data+256], 1;"
 
 // Block 1 waits for the flag and copies the data, which are there. Whether it may see
 // what was there before depends on how it waits.
@@ -36,11 +37,25 @@ func TestStaleLoads(t *testing.T) {
 		{"relaxed atomic", poll("atom.relaxed.sys.global.or.b32 %a, [%data+256], 0;") + copied, false},
 		{"acquiring atomic", poll("atom.acquire.sys.global.or.b32 %a, [%data+256], 0;") + copied, true},
 		{"acq_rel atomic", poll("atom.acq_rel.gpu.global.cas.b32 %a, [%data+256], 1, 1;") + copied, true},
-		{"a neighbour acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " + poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "meet: bar.sync 0; " + copied, true},
+		{
+			"a neighbour acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " +
+				poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "meet: bar.sync 0; " + copied, true,
+		},
 		{"a neighbour does not", "setp.ne.u32 q, %tid, 32; @q bra meet; " + relaxed + "meet: bar.sync 0; " + copied, false},
-		{"weak multimem.ld_reduce", relaxed + multi + "multimem.ld_reduce.weak.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false},
-		{"multimem.ld_reduce behind an acquire", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + multi + "multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", true},
-		{"by .nc, whatever is acquired", poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "ld.global.nc.u32 %b, [%at]; st.global.u32 [%at+512], %b;", false},
+		{
+			"weak multimem.ld_reduce", relaxed + multi +
+				"multimem.ld_reduce.weak.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false,
+		},
+		{
+			"multimem.ld_reduce behind an acquire",
+			poll("ld.acquire.sys.global.u32 %a, [%data+256];") + multi +
+				"multimem.ld_reduce.relaxed.sys.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", true,
+		},
+		{
+			"by .nc, whatever is acquired",
+			poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "ld.global.nc.u32 %b, [%at]; st.global.u32 [%at+512], %b;",
+			false,
+		},
 		{"strong loads of the data", relaxed + "ld.relaxed.sys.global.u32 %b, [%at]; st.global.u32 [%at+512], %b;", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,11 +110,13 @@ func TestNothingIsUnseen(t *testing.T) {
 		"by the same thread": {store, poll + "ld.global.u32 %b, [%data];" + result},
 		"by a neighbour": {
 			store,
-			"setp.ne.u32 p, %tid, 0; @p bra meet;" + poll + "meet: bar.sync 0; setp.ne.u32 p, %tid, 40; @p ret; ld.global.u32 %b, [%data];" + result,
+			"setp.ne.u32 p, %tid, 0; @p bra meet;" + poll +
+				"meet: bar.sync 0; setp.ne.u32 p, %tid, 40; @p ret; ld.global.u32 %b, [%data];" + result,
 		},
 		"by a copy": {
 			store,
-			poll + "mov.u32 %c, shared; cp.async.ca.shared.global [%c], [%data], 4; cp.async.wait_all; ld.shared.u32 %b, [%c];" + result,
+			poll + "mov.u32 %c, shared; cp.async.ca.shared.global [%c], [%data], 4; cp.async.wait_all; ld.shared.u32 %b, [%c];" +
+				result,
 		},
 		"by multimem.ld_reduce": {
 			store,
@@ -126,7 +143,8 @@ func TestNothingIsUnseen(t *testing.T) {
 			ld.shared.u32 %b, [%c];` + result},
 	} {
 		p := compileText(t, roles(tt.first, tt.second))
-		if wrong := disturbed(t, p, 2, 64, func(data []byte) bool { return binary.LittleEndian.Uint32(data[512:]) == 7 }); wrong > 0 {
+		if wrong := disturbed(t, p, 2, 64,
+			func(data []byte) bool { return binary.LittleEndian.Uint32(data[512:]) == 7 }); wrong > 0 {
 			t.Errorf("%s: stale after %d seeds", name, wrong)
 		}
 	}
@@ -195,7 +213,8 @@ func overtaken(t *testing.T, p *Program, seed uint64) uint32 {
 	base := mem.allocate(1024)
 	history := &History{}
 	g := launchKernel(t, p, "run", Config{
-		Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 0)), History: history,
+		Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 0)),
+		History: history,
 	})
 	if _, err := g.Turn(100); err != nil {
 		t.Fatal(err)

@@ -172,15 +172,12 @@ func (w *warp) observeBytes(p unsafe.Pointer, n int) {
 
 // copyWords copies n bytes, each aligned word of up to 16 bytes at once.
 func copyWords(to, from unsafe.Pointer, n int) {
-	for n >= 8 {
-		if n >= wholeBytes && uintptr(from)%wholeBytes == 0 {
-			v := (*word)(to)
-			v[0], v[1] = load16(from)
-			to, from, n = unsafe.Add(to, wholeBytes), unsafe.Add(from, wholeBytes), n-wholeBytes
-			continue
-		}
+	if n%wholeBytes == 0 && uintptr(from)%wholeBytes == 0 && copy16(to, from, n) {
+		return
+	}
+	for ; n >= 8; n -= 8 {
 		*(*uint64)(to) = *(*uint64)(from)
-		to, from, n = unsafe.Add(to, 8), unsafe.Add(from, 8), n-8
+		to, from = unsafe.Add(to, 8), unsafe.Add(from, 8)
 	}
 	switch n {
 	case 4:

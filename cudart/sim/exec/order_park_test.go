@@ -14,7 +14,8 @@ const waitForWord = `
 func TestParkedWarpsDoNothing(t *testing.T) {
 	var mem memory
 	base := mem.allocate(4096)
-	g := launchKernel(t, compileText(t, kernel(waitForWord)), "run", Config{Blocks: 4, Threads: 256, Params: words(base), Memory: &mem})
+	g := launchKernel(t, compileText(t, kernel(waitForWord)), "run",
+		Config{Blocks: 4, Threads: 256, Params: words(base), Memory: &mem})
 	turns := func(n int) uint64 {
 		before := g.Stats().WarpInstructions
 		for range n {
@@ -55,7 +56,8 @@ func TestParkedWarpsGiveUp(t *testing.T) {
 	`
 	var mem memory
 	base := mem.allocate(4096)
-	g := launchKernel(t, compileText(t, kernel(body)), "run", Config{Blocks: 2, Threads: 128, Params: words(base), Memory: &mem})
+	g := launchKernel(t, compileText(t, kernel(body)), "run",
+		Config{Blocks: 2, Threads: 128, Params: words(base), Memory: &mem})
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,8 @@ func TestGridsLinger(t *testing.T) {
 	for seed := range uint64(60) {
 		var mem memory
 		base := mem.allocate(1024)
-		g := launchKernel(t, p, "run", Config{Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 1))})
+		g := launchKernel(t, p, "run",
+			Config{Blocks: 1, Threads: 1, Params: words(base, 0), Memory: &mem, Disorder: rand.New(rand.NewPCG(seed, 1))})
 		unseen := 0
 		for state := Running; state != Done; {
 			var err error
@@ -141,16 +142,25 @@ func TestMessagePassing(t *testing.T) {
 		{"fence", "st.global.u32 [%at], 7; fence.acq_rel.sys; st.relaxed.sys.global.u32 [%data+256], 1;", true},
 		{"fence.sc", "st.global.u32 [%at], 7; fence.sc.gpu; st.relaxed.sys.global.u32 [%data+256], 1;", true},
 		{"fence.acquire", "st.global.u32 [%at], 7; fence.acquire.sys; st.relaxed.sys.global.u32 [%data+256], 1;", false},
-		{"fence for the block only", "st.global.u32 [%at], 7; fence.acq_rel.cta; st.relaxed.sys.global.u32 [%data+256], 1;", false},
+		{
+			"fence for the block only", "st.global.u32 [%at], 7; fence.acq_rel.cta; st.relaxed.sys.global.u32 [%data+256], 1;",
+			false,
+		},
 		{"membar", "st.global.u32 [%at], 7; membar.sys; st.volatile.global.u32 [%data+256], 1;", true},
-		{"fence in the wrong place", "fence.acq_rel.sys; st.global.u32 [%at], 7; st.relaxed.sys.global.u32 [%data+256], 1;", false},
+		{
+			"fence in the wrong place", "fence.acq_rel.sys; st.global.u32 [%at], 7; st.relaxed.sys.global.u32 [%data+256], 1;",
+			false,
+		},
 		{"relaxed atomic", "st.global.u32 [%at], 7; red.relaxed.sys.global.add.u32 [%data+256], 1;", false},
 		{"releasing atomic", "st.global.u32 [%at], 7; red.release.sys.global.add.u32 [%data+256], 1;", true},
 		{"acq_rel exchange", "st.global.u32 [%at], 7; atom.acq_rel.gpu.global.exch.b32 %a, [%data+256], 1;", true},
 		{"multimem.red", "st.global.u32 [%at], 7; multimem.red.relaxed.sys.global.add.u32 [%mc+256], 1;", false},
 		{"releasing multimem.red", "st.global.u32 [%at], 7; multimem.red.release.sys.global.add.u32 [%mc+256], 1;", true},
 		{"multimem.st", "multimem.st.weak.global.u32 [%mc], 7; multimem.st.relaxed.sys.global.u32 [%mc+256], 1;", false},
-		{"releasing multimem.st", "multimem.st.weak.global.u32 [%mc], 7; multimem.st.release.sys.global.u32 [%mc+256], 1;", true},
+		{
+			"releasing multimem.st", "multimem.st.weak.global.u32 [%mc], 7; multimem.st.release.sys.global.u32 [%mc+256], 1;",
+			true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wrong := disturbed(t, compileText(t, roles(tt.producer, consumer)), 2, 1, func(data []byte) bool {
@@ -181,12 +191,20 @@ func TestBarriersAreCumulative(t *testing.T) {
 		safe    bool
 	}{
 		{"bar.sync and release", 64, "bar.sync 0;", "st.release.sys.global.u32 [%data+256], 1;", true},
-		{"bar.red and release", 64, "setp.eq.u32 p, %tid, 0; bar.red.and.pred q, 0, p;", "st.release.sys.global.u32 [%data+256], 1;", true},
+		{
+			"bar.red and release", 64, "setp.eq.u32 p, %tid, 0; bar.red.and.pred q, 0, p;",
+			"st.release.sys.global.u32 [%data+256], 1;", true,
+		},
 		{"bar.sync and fence", 64, "bar.sync 0;", "fence.acq_rel.sys; st.relaxed.sys.global.u32 [%data+256], 1;", true},
 		{"bar.sync alone", 64, "bar.sync 0;", "st.relaxed.sys.global.u32 [%data+256], 1;", false},
 		{"no barrier", 64, "", "st.release.sys.global.u32 [%data+256], 1;", false},
 		{"bar.warp.sync and release", 32, "bar.warp.sync -1;", "st.release.sys.global.u32 [%data+256], 1;", true},
-		{"release at .cta scope and then at .sys", 64, "fence.acq_rel.cta; atom.acq_rel.cta.shared.add.u32 %c, [shared], 1; meet: ld.acquire.cta.shared.u32 %c, [shared]; setp.ne.u32 q, %c, 64; @q bra meet;", "st.release.sys.global.u32 [%data+256], 1;", true},
+		{
+			"release at .cta scope and then at .sys", 64,
+			"fence.acq_rel.cta; atom.acq_rel.cta.shared.add.u32 %c, [shared], 1; " +
+				"meet: ld.acquire.cta.shared.u32 %c, [shared]; setp.ne.u32 q, %c, 64; @q bra meet;",
+			"st.release.sys.global.u32 [%data+256], 1;", true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			producer := "st.global.u32 [%at], 7; " + tt.barrier + " setp.ne.u32 p, %tid, 0; @p ret; " + tt.flag
@@ -248,7 +266,8 @@ func TestThreadsSeeTheirOwnStores(t *testing.T) {
 	wrong := disturbed(t, p, 1, 40, func(data []byte) bool {
 		for i := range 40 {
 			row := data[16*i:]
-			if binary.LittleEndian.Uint64(row) != 0x4422222255664433 || binary.LittleEndian.Uint64(row[8:]) != 0x5566443355664434 {
+			if binary.LittleEndian.Uint64(row) != 0x4422222255664433 ||
+				binary.LittleEndian.Uint64(row[8:]) != 0x5566443355664434 {
 				return false
 			}
 		}

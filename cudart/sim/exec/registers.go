@@ -26,7 +26,9 @@ type warpMemory struct {
 func (k *Kernel) takeMemory() warpMemory {
 	r, ok := k.spare.Get().(*warpMemory)
 	if !ok {
-		r = &warpMemory{registers: registers{regs: make([]lanes, k.regs), affines: make([]affine, k.regs), forms: make([]form, k.regs)}}
+		r = &warpMemory{
+			registers: registers{regs: make([]lanes, k.regs), affines: make([]affine, k.regs), forms: make([]form, k.regs)},
+		}
 	}
 	clear(r.affines)
 	for i := range r.forms {

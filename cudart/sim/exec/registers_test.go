@@ -32,7 +32,8 @@ func TestVeryLargeFunction(t *testing.T) {
 	var body strings.Builder
 	body.WriteString(".reg .b32 s<20000>;\n")
 	for i := range n {
-		fmt.Fprintf(&body, "mov.u32 s%d, %d; setp.ne.u32 p, %%t, %d; @p bra L%d; add.u32 %%r, %%r, s%d; L%d:\n", i, i+5, i, i, i, i)
+		fmt.Fprintf(&body, "mov.u32 s%d, %d; setp.ne.u32 p, %%t, %d; @p bra L%d; add.u32 %%r, %%r, s%d; L%d:\n", i, i+5, i, i,
+			i, i)
 	}
 	got, _, err := runCalling(t, calling("", body.String()), Config{})
 	if err != nil {

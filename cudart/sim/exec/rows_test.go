@@ -38,7 +38,8 @@ func checkRow(t *testing.T, p *Program, entry string, row insttest.Row, r *rand.
 	mask := insttest.Mask(strings.Fields(row.Types)[0])
 	wrong := 0
 	for i := range rows {
-		a, b, c, got := insttest.Word(in, i, 1), insttest.Word(in, i, 2), insttest.Word(in, i, 3), insttest.Word(data, i, 0)&mask
+		a, b, c, got := insttest.Word(in, i, 1), insttest.Word(in, i, 2), insttest.Word(in, i, 3),
+			insttest.Word(data, i, 0)&mask
 		want := uint64(insttest.Sentinel)
 		switch active := insttest.Active(i); {
 		case active && row.Want != nil:

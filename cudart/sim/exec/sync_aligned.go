@@ -15,7 +15,8 @@ func (c *compiler) aligned(o *op, f func(w *warp, o *op) (verdict, error)) {
 		case mask == fullMask:
 			return f(w, o)
 		case w.live != fullMask:
-			return suspended, w.fault(IllegalInstruction, lowest(mask), "all 32 lanes of a warp must execute this, and it has only %#x", w.live)
+			return suspended, w.fault(IllegalInstruction, lowest(mask),
+				"all 32 lanes of a warp must execute this, and it has only %#x", w.live)
 		}
 		s := w.current
 		s.state = reconverging

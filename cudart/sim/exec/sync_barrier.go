@@ -77,7 +77,8 @@ func (w *warp) barrierArguments(o *op, mask uint32) (id, want int, err error) {
 		return 0, 0, w.fault(IllegalInstruction, lane, "barrier %d does not exist; there are 16", id)
 	}
 	if want%32 != 0 || want > (w.grid.threads+31)/32*32 {
-		return 0, 0, w.fault(IllegalInstruction, lane, "a barrier cannot wait for %d threads in a block of %d", want, w.grid.threads)
+		return 0, 0, w.fault(IllegalInstruction, lane, "a barrier cannot wait for %d threads in a block of %d", want,
+			w.grid.threads)
 	}
 	return id, min(want, w.grid.threads), nil
 }

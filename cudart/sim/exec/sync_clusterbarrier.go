@@ -34,7 +34,8 @@ func (c *compiler) clusterBarrier(o *op) {
 // arriveCluster counts lanes in. Each waits before it arrives again.
 func (w *warp) arriveCluster(mask uint32) error {
 	if again := w.clusterArrived & mask; again != 0 {
-		return w.fault(IllegalInstruction, lowest(again), "a thread arrives at the cluster's barrier again before it has waited there")
+		return w.fault(IllegalInstruction, lowest(again),
+			"a thread arrives at the cluster's barrier again before it has waited there")
 	}
 	c := w.block.cluster
 	w.clusterArrived |= mask
@@ -47,7 +48,8 @@ func (w *warp) arriveCluster(mask uint32) error {
 // waitCluster lets lanes pass whose phase is over, and puts the others aside.
 func waitCluster(w *warp, _ *op, mask uint32) (verdict, error) {
 	if early := mask &^ w.clusterArrived; early != 0 {
-		return suspended, w.fault(IllegalInstruction, lowest(early), "a thread waits at the cluster's barrier without having arrived there")
+		return suspended, w.fault(IllegalInstruction, lowest(early),
+			"a thread waits at the cluster's barrier without having arrived there")
 	}
 	over := (w.clusterPhase ^ w.block.cluster.phase) & mask
 	w.clusterArrived &^= over

@@ -31,7 +31,8 @@ func (w *warp) countRegisters(n uint64) error {
 	w.maxRegisters = append(w.maxRegisters, n)
 	for _, v := range w.block.warps {
 		if v.index/4 == w.index/4 && len(v.maxRegisters) > at && v.maxRegisters[at] != n {
-			return w.fault(IllegalInstruction, lowest(w.live), "the warps of a warpgroup ask for %d and %d registers", v.maxRegisters[at], n)
+			return w.fault(IllegalInstruction, lowest(w.live), "the warps of a warpgroup ask for %d and %d registers",
+				v.maxRegisters[at], n)
 		}
 	}
 	return nil

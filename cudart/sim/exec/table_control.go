@@ -9,7 +9,10 @@ func controlInstructions() []instruction {
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
-		{"9.7.12.5", "call", "functions of the module, direct and indirect; vprintf, malloc, free, __assertfail", (*compiler).call},
+		{
+			"9.7.12.5", "call", "functions of the module, direct and indirect; vprintf, malloc, free, __assertfail",
+			(*compiler).call,
+		},
 		{"9.7.12.6", "ret", ".uni", (*compiler).end},
 		{"9.7.12.7", "exit", "", (*compiler).end},
 		{"9.7.13.1", "bar", ".sync .arrive .red; {.cta}", (*compiler).barrier},
@@ -18,11 +21,16 @@ func controlInstructions() []instruction {
 		{"9.7.13.4", "fence", ".sc .acq_rel; proxies", (*compiler).fence},
 		{"9.7.13.5", "atom", sums + "; .cas.b16", (*compiler).atomic},
 		{"9.7.13.6", "red", sums, (*compiler).atomic},
-		{"9.7.13.7", "red.async", ".mbarrier::complete_tx::bytes; .add .min .max .inc .dec .and .or .xor", (*compiler).atomic},
+		{
+			"9.7.13.7", "red.async", ".mbarrier::complete_tx::bytes; .add .min .max .inc .dec .and .or .xor", (*compiler).atomic,
+		},
 		{"9.7.13.9", "vote.sync", ".all .any .uni .ballot", (*compiler).collective},
 		{"9.7.13.10", "match", ".any .all; .b32 .b64", (*compiler).collective},
 		{"9.7.13.11", "activemask", ".b32", (*compiler).collective},
-		{"9.7.13.12", "redux", ".add .min .max .and .or .xor; .u32 .s32 .b32; .min .max of .f32 with .abs .NaN", (*compiler).collective},
+		{
+			"9.7.13.12", "redux", ".add .min .max .and .or .xor; .u32 .s32 .b32; .min .max of .f32 with .abs .NaN",
+			(*compiler).collective,
+		},
 		{"9.7.13.13", "griddepcontrol", ".launch_dependents .wait", (*compiler).dependentLaunch},
 		{"9.7.13.14", "elect", ".sync", (*compiler).elect},
 		{"9.7.13.15", "mbarrier", ".init .inval .arrive .expect_tx .test_wait .try_wait", (*compiler).mbarrier},

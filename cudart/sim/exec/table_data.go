@@ -3,7 +3,8 @@ package exec
 // dataInstructions are the sections 9.7.9 to 9.7.11.
 func dataInstructions() []instruction {
 	const (
-		accesses   = "all types up to 64 bits; .v2 .v4 .v8; weak and strong; cache operators, priorities and policies have no effect"
+		accesses = "all types up to 64 bits; .v2 .v4 .v8; weak and strong; " +
+			"cache operators, priorities and policies have no effect"
 		noTextures = "textures and surfaces need hardware of their own; use loads from global memory"
 		hints      = "all forms; no effect"
 	)
@@ -25,7 +26,10 @@ func dataInstructions() []instruction {
 		{"9.7.9.18", "createpolicy", ".fractional .range .cvt; the policy is 0", (*compiler).createPolicy},
 		{"9.7.9.19", "isspacep", ".const .global .local .param .shared{::cta,::cluster}", (*compiler).isSpace},
 		{"9.7.9.20", "cvta", "{.to}.space.u64", (*compiler).convertAddress},
-		{"9.7.9.21", "cvt", "all pairs of integers and floats of 8 to 64 bits; .tf32, pairs of .f16 .bf16 .e4m3 .e5m2; all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert},
+		{
+			"9.7.9.21", "cvt", "all pairs of integers and floats of 8 to 64 bits; .tf32, pairs of .f16 .bf16 .e4m3 .e5m2; " +
+				"all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert,
+		},
 		{"9.7.9.22", "cvt.pack", ".sat; .u16 .s16 .u8 .s8 .u4 .s4 .u2 .s2", (*compiler).convert},
 		{"9.7.9.23", "mapa", "{.shared::cluster}.u32 .u64", (*compiler).mapAddress},
 		{"9.7.9.24", "getctarank", "{.shared::cluster}.u32 .u64", (*compiler).rankOfAddress},

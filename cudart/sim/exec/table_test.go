@@ -59,7 +59,9 @@ instruction, type or modifier is refused. The error names the module, the line a
 // Rows are in the order of the ISA, and each belongs to a chapter.
 func TestTableIsInOrder(t *testing.T) {
 	rows := instructions()
-	if !slices.IsSortedFunc(rows, func(a, b instruction) int { return slices.Compare(sectionNumbers(t, a), sectionNumbers(t, b)) }) {
+	if !slices.IsSortedFunc(rows, func(a, b instruction) int {
+		return slices.Compare(sectionNumbers(t, a), sectionNumbers(t, b))
+	}) {
 		t.Error("the table of instructions is not in the order of the ISA")
 	}
 	for _, in := range rows {

@@ -23,7 +23,9 @@ func videoInstructions() []instruction {
 			rows = append(rows, instruction{section, name + parts, packed, (*compiler).videoPacked})
 		}
 		section = []string{"9.7.18.2.2", "9.7.18.2.4"}[i]
-		rows = append(rows, instruction{section, "vset" + parts, "all comparisons; .u32 .s32; masks and selectors; .add", (*compiler).videoPacked})
+		rows = append(rows, instruction{
+			section, "vset" + parts, "all comparisons; .u32 .s32; masks and selectors; .add", (*compiler).videoPacked,
+		})
 	}
 	return rows
 }

@@ -12,7 +12,8 @@ const isaMajor, isaMinor = 9, 0
 // CheckVersion says why a module is too new, or nothing.
 func CheckVersion(m *ptx.Module) string {
 	if m.Major > isaMajor || m.Major == isaMajor && m.Minor > isaMinor {
-		return fmt.Sprintf("%s is PTX %d.%d, and the simulator knows PTX up to %d.%d", m.Name, m.Major, m.Minor, isaMajor, isaMinor)
+		return fmt.Sprintf("%s is PTX %d.%d, and the simulator knows PTX up to %d.%d", m.Name, m.Major, m.Minor, isaMajor,
+			isaMinor)
 	}
 	return ""
 }

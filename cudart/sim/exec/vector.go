@@ -9,8 +9,8 @@ import (
 )
 
 // vectorize replaces the loops of an op by assembly that computes all lanes at once, where there is some. The
-// assembly takes sources to be zero-extended from the type of the instruction; only conversions cut them off. Forms that
-// pack and unpack are compiled by themselves, and minima of three inputs have no assembly.
+// assembly takes sources to be zero-extended from the type of the instruction; only conversions cut them off. Forms
+// that pack and unpack are compiled by themselves, and minima of three inputs have no assembly.
 func (c *compiler) vectorize(o *op) {
 	three := len(c.in.Args) == 4 && (c.in.Op == "min" || c.in.Op == "max")
 	packs := slices.ContainsFunc(c.in.Args, func(a ptx.Operand) bool { return a.Kind == ptx.Vector })
@@ -47,8 +47,8 @@ func (k *Kernel) findRuns() {
 	}
 }
 
-// executeRun executes ops of a run from the running path's program counter on, for all lanes, as long as they are before
-// limit and their sources are neither all affine nor to be expanded. It returns how many.
+// executeRun executes ops of a run from the running path's program counter on, for all lanes, as long as they are
+// before limit and their sources are neither all affine nor to be expanded. It returns how many.
 func (w *warp) executeRun(limit int32) int {
 	first, forms := w.current.pc, w.forms
 	code := w.grid.kernel.code[first:limit]

@@ -96,10 +96,6 @@ func byMnemonic[F any](groups map[string]F) map[string]F {
 func vectorLoad(n int, size uint64) func(w *warp, o *op, p unsafe.Pointer) {
 	switch {
 	case !hasVectors:
-	case n == 4 && size == 4:
-		return moveFours(simd.Load4x32)
-	case n == 2 && size == 8:
-		return movePairs(simd.Load2x64)
 	case n == 2 && size == 4:
 		return movePairs(simd.Load2x32)
 	case n == 1 && size == 8:
@@ -117,10 +113,6 @@ func vectorLoad(n int, size uint64) func(w *warp, o *op, p unsafe.Pointer) {
 func vectorStore(n int, size uint64) func(w *warp, o *op, p unsafe.Pointer) {
 	switch {
 	case !hasVectors:
-	case n == 4 && size == 4:
-		return moveFours(simd.Store4x32)
-	case n == 2 && size == 8:
-		return movePairs(simd.Store2x64)
 	case n == 2 && size == 4:
 		return movePairs(simd.Store2x32)
 	case n == 1 && size == 8:
@@ -129,13 +121,6 @@ func vectorStore(n int, size uint64) func(w *warp, o *op, p unsafe.Pointer) {
 		return moveOnes(simd.Store32)
 	}
 	return nil
-}
-
-func moveFours(move func(a, b, c, d *simd.Lanes, p unsafe.Pointer)) func(w *warp, o *op, p unsafe.Pointer) {
-	return func(w *warp, o *op, p unsafe.Pointer) {
-		v := o.mem.vector
-		move(&w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]], p)
-	}
 }
 
 func movePairs(move func(a, b *simd.Lanes, p unsafe.Pointer)) func(w *warp, o *op, p unsafe.Pointer) {
@@ -147,6 +132,54 @@ func movePairs(move func(a, b *simd.Lanes, p unsafe.Pointer)) func(w *warp, o *o
 
 func moveOnes(move func(a *simd.Lanes, p unsafe.Pointer)) func(w *warp, o *op, p unsafe.Pointer) {
 	return func(w *warp, o *op, p unsafe.Pointer) { move(&w.regs[o.mem.vector[0]], p) }
+}
+
+// loadPairs and the next three are the movers of 16 bytes for each lane.
+func loadPairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
+	v := o.mem.vector
+	simd.LoadPairs(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
+}
+
+func storePairs(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
+	v := o.mem.vector
+	simd.StorePairs(p, offsets, &w.regs[v[0]], &w.regs[v[1]])
+}
+
+func loadFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
+	v := o.mem.vector
+	simd.LoadFours(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
+}
+
+func storeFours(w *warp, o *op, p unsafe.Pointer, offsets *lanes) {
+	v := o.mem.vector
+	simd.StoreFours(p, offsets, &w.regs[v[0]], &w.regs[v[1]], &w.regs[v[2]], &w.regs[v[3]])
+}
+
+// hasWhole: the host accesses 16 aligned bytes at once.
+var hasWhole = simd.AccessesWhole()
+
+// load16 and store16 access 16 bytes at a multiple of 16.
+func load16(p unsafe.Pointer) (low, high uint64) {
+	if hasWhole {
+		return simd.Load128(p)
+	}
+	return twoLoads(p)
+}
+
+func store16(p unsafe.Pointer, low, high uint64) {
+	if hasWhole {
+		simd.Store128(p, low, high)
+		return
+	}
+	twoStores(p, low, high)
+}
+
+// copy16 copies n bytes, a multiple of 16, from a multiple of 16, and reports whether it can.
+func copy16(to, from unsafe.Pointer, n int) bool {
+	if hasWhole && n > 0 {
+		simd.Copy128(to, from, n)
+	}
+	return hasWhole
 }
 
 // runSteps executes n steps of a kernel.

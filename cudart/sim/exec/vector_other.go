@@ -20,6 +20,19 @@ var (
 func vectorLoad(int, uint64) func(*warp, *op, unsafe.Pointer)  { return nil }
 func vectorStore(int, uint64) func(*warp, *op, unsafe.Pointer) { return nil }
 
+// The movers of 16 bytes for each lane are never called.
+func loadPairs(*warp, *op, unsafe.Pointer, *lanes)  {}
+func storePairs(*warp, *op, unsafe.Pointer, *lanes) {}
+func loadFours(*warp, *op, unsafe.Pointer, *lanes)  {}
+func storeFours(*warp, *op, unsafe.Pointer, *lanes) {}
+
+// hasWhole: the host accesses 16 aligned bytes at once.
+const hasWhole = false
+
+func load16(p unsafe.Pointer) (low, high uint64)      { return twoLoads(p) }
+func store16(p unsafe.Pointer, low, high uint64)      { twoStores(p, low, high) }
+func copy16(unsafe.Pointer, unsafe.Pointer, int) bool { return false }
+
 // runSteps is never called: no op has a step.
 func runSteps(*warp, int32, int) {}
 

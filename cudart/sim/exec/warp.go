@@ -100,34 +100,18 @@ func (w *warp) execute(quantum int) (int, error) {
 		o := &code[s.pc]
 		mask := s.mask
 		if o.guard >= 0 {
-			mask &= w.preds[o.guard] ^ o.flip
-			if mask == 0 {
+			if mask &= w.preds[o.guard] ^ o.flip; mask == 0 {
 				s.pc++
 				continue
 			}
 		}
-		if mask == fullMask {
-			laneSteps += 32
-		} else {
-			laneSteps += bits.OnesCount32(mask)
-		}
+		laneSteps += bits.OnesCount32(mask)
 		switch o.kind {
 		case opALU:
-			if mask == fullMask {
-				if o.runEnd != 0 {
-					limit := min(o.runEnd, horizon, s.pc+int32(quantum-steps))
-					if n := w.executeRun(limit); n > 0 {
-						s.pc += int32(n)
-						steps += n - 1
-						laneSteps += 32 * (n - 1)
-						continue
-					}
-				}
-				w.compute(o)
-			} else {
-				w.partial(o, mask)
-			}
-			s.pc++
+			n := w.executeALU(o, mask, min(horizon, s.pc+int32(quantum-steps)))
+			s.pc += int32(n)
+			steps += n - 1
+			laneSteps += 32 * (n - 1)
 		case opCompare:
 			p := &w.preds[o.p]
 			*p = *p&^mask | w.compare(o)&mask
@@ -157,6 +141,21 @@ func (w *warp) execute(quantum int) (int, error) {
 	s.state = spinning
 	w.pushPath(*s)
 	return 0, nil
+}
+
+// executeALU executes an op, for all lanes also ops after it that are before limit, and returns how many.
+func (w *warp) executeALU(o *op, mask uint32, limit int32) int {
+	if mask != fullMask {
+		w.partial(o, mask)
+		return 1
+	}
+	if o.runEnd != 0 {
+		if n := w.executeRun(min(o.runEnd, limit)); n > 0 {
+			return n
+		}
+	}
+	w.compute(o)
+	return 1
 }
 
 // partial executes an op for some lanes only.

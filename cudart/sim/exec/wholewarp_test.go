@@ -59,7 +59,8 @@ func randomKernel(program string) string {
 	var start, end strings.Builder
 	for i := range randomRegisters {
 		fmt.Fprintf(&start, "setp.gt.u32 %%p%d, %%thread, %d;\n", i, 8*i)
-		fmt.Fprintf(&end, "st.global.u16 [%%out+%d], %%h%d; selp.u32 %%x, 1, 0, %%p%d; st.global.u32 [%%out+%d], %%x;\n", 128+2*i, i, i, 160+4*i)
+		fmt.Fprintf(&end, "st.global.u16 [%%out+%d], %%h%d; selp.u32 %%x, 1, 0, %%p%d; st.global.u32 [%%out+%d], %%x;\n",
+			128+2*i, i, i, 160+4*i)
 	}
 	return fmt.Sprintf(`
 .version 8.0
@@ -114,7 +115,8 @@ func TestWholeWarpsComputeTheSame(t *testing.T) {
 			same, each, out := mem.allocate(256), mem.allocate(1024), mem.allocate(32*256)
 			copy(mem.at(same), inputs[:32])
 			copy(mem.at(each), inputs)
-			if err := finish(t, launchKernel(t, p, "run", Config{Threads: threads, Params: words(same, each, out), Memory: &mem})); err != nil {
+			if err := finish(t, launchKernel(t, p, "run",
+				Config{Threads: threads, Params: words(same, each, out), Memory: &mem})); err != nil {
 				t.Fatalf("%v\n%s", err, program)
 			}
 			return mem.at(out)[:31*256]

@@ -49,7 +49,8 @@ type Group struct {
 
 // Groups is the whole table.
 func Groups() []Group {
-	groups := slices.Concat(integerGroups(), bitGroups(), floatGroups(), halfGroups(), compareGroups(), convertGroups(), videoGroups(), approximateGroups(),
+	groups := slices.Concat(integerGroups(), bitGroups(), floatGroups(), halfGroups(), compareGroups(), convertGroups(),
+		videoGroups(), approximateGroups(),
 		memoryGroups(), warpGroups())
 	for _, g := range groups { // some come out of maps
 		slices.SortFunc(g.Rows, func(a, b Row) int { return cmp.Compare(a.Text, b.Text) })
@@ -107,7 +108,8 @@ func WriteKernel(w *strings.Builder, name string, row Row) {
 		register := "dabc"[i : i+1]
 		fmt.Fprintf(w, "\t.reg .%s %s;\n\tld.global.%s %s, [%%base+%d];\n", t, register, t, register, 8*i)
 	}
-	fmt.Fprintf(w, "\t@!%%active bra DONE;\n\t%s\nDONE:\n\tst.global.%s [%%base], d;\n\tret;\n}\n", row.Text, strings.Fields(row.Types)[0])
+	fmt.Fprintf(w, "\t@!%%active bra DONE;\n\t%s\nDONE:\n\tst.global.%s [%%base], d;\n\tret;\n}\n", row.Text,
+		strings.Fields(row.Types)[0])
 }
 
 // Module is a module with the kernels k0, k1 and so on of some rows.

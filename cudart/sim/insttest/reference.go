@@ -140,12 +140,25 @@ type operation struct {
 }
 
 var operations = map[string]operation{
-	"add": {2, func(x, y, _ float64) float64 { return x + y }, func(d, x, y, _ *big.Float) *big.Float { return d.Add(x, y) }},
-	"sub": {2, func(x, y, _ float64) float64 { return x - y }, func(d, x, y, _ *big.Float) *big.Float { return d.Sub(x, y) }},
-	"mul": {2, func(x, y, _ float64) float64 { return x * y }, func(d, x, y, _ *big.Float) *big.Float { return d.Mul(x, y) }},
-	"fma": {3, math.FMA, func(d, x, y, z *big.Float) *big.Float { return d.Add(new(big.Float).SetPrec(d.Prec()).Mul(x, y), z) }},
-	"div": {2, func(x, y, _ float64) float64 { return x / y }, func(d, x, y, _ *big.Float) *big.Float { return d.Quo(x, y) }},
-	"rcp": {1, func(x, _, _ float64) float64 { return 1 / x }, func(d, x, _, _ *big.Float) *big.Float { return d.Quo(big.NewFloat(1), x) }},
+	"add": {
+		2, func(x, y, _ float64) float64 { return x + y }, func(d, x, y, _ *big.Float) *big.Float { return d.Add(x, y) },
+	},
+	"sub": {
+		2, func(x, y, _ float64) float64 { return x - y }, func(d, x, y, _ *big.Float) *big.Float { return d.Sub(x, y) },
+	},
+	"mul": {
+		2, func(x, y, _ float64) float64 { return x * y }, func(d, x, y, _ *big.Float) *big.Float { return d.Mul(x, y) },
+	},
+	"fma": {
+		3, math.FMA, func(d, x, y, z *big.Float) *big.Float { return d.Add(new(big.Float).SetPrec(d.Prec()).Mul(x, y), z) },
+	},
+	"div": {
+		2, func(x, y, _ float64) float64 { return x / y }, func(d, x, y, _ *big.Float) *big.Float { return d.Quo(x, y) },
+	},
+	"rcp": {
+		1, func(x, _, _ float64) float64 { return 1 / x },
+		func(d, x, _, _ *big.Float) *big.Float { return d.Quo(big.NewFloat(1), x) },
+	},
 	"sqrt": {
 		1, func(x, _, _ float64) float64 { return math.Sqrt(x) },
 		func(d, x, _, _ *big.Float) *big.Float { return d.Sqrt(x) },
@@ -219,7 +232,9 @@ func truthOf(ok bool, yes, no float64) float64 {
 // passNaN is the NaN that comes out. Of doubles an operand that is a NaN passes on its sign and
 // payload, in the order in which GPUs look at them.
 func (f Format) passNaN(name string, in []uint64) uint64 {
-	order := map[string][]int{"add": {1, 0}, "sub": {1, 0}, "mul": {1, 0}, "div": {0, 1}, "fma": {1, 2, 0}, "rcp": {0}, "sqrt": {0}}[name]
+	order := map[string][]int{
+		"add": {1, 0}, "sub": {1, 0}, "mul": {1, 0}, "div": {0, 1}, "fma": {1, 2, 0}, "rcp": {0}, "sqrt": {0},
+	}[name]
 	for _, i := range order {
 		if f == Double && f.isNaN(in[i]) {
 			return in[i] | 1<<51

@@ -56,8 +56,10 @@ func approximateGroups() []Group {
 		l.addApproximations("approx." + m + "f32")
 	}
 	f32 := "f32 f32"
-	l.approximate(f32, "tanh.approx.f32 d, a;", Single, near{relative: math.Exp2(-10.9)}, func(x, _ float64) float64 { return math.Tanh(x) })
-	l.approximate("f64 f64", "rsqrt.approx.f64 d, a;", Double, near{relative: 0x1p-22}, func(x, _ float64) float64 { return 1 / math.Sqrt(x) })
+	l.approximate(f32, "tanh.approx.f32 d, a;", Single, near{relative: math.Exp2(-10.9)},
+		func(x, _ float64) float64 { return math.Tanh(x) })
+	l.approximate("f64 f64", "rsqrt.approx.f64 d, a;", Double, near{relative: 0x1p-22},
+		func(x, _ float64) float64 { return 1 / math.Sqrt(x) })
 	// The upper words alone count.
 	upper := "f64 b32 b32"
 	rcp := "{ .reg .f64 x; mov.b64 x, {b, a}; rcp.approx.ftz.f64 d, x; }"
@@ -65,10 +67,14 @@ func approximateGroups() []Group {
 	l.addUpper(upper, strings.Replace(rcp, "rcp", "rsqrt", 1), func(x float64) float64 { return 1 / math.Sqrt(x) })
 	for _, x2 := range []string{"", "x2"} {
 		half := map[string]string{"": "b16 b16", "x2": "b32 b32"}[x2]
-		l.approximate(half, "tanh.approx.f16"+x2+" d, a;", Half, near{absolute: math.Exp2(-10.987)}, func(x, _ float64) float64 { return math.Tanh(x) })
-		l.approximate(half, "ex2.approx.f16"+x2+" d, a;", Half, near{relative: math.Exp2(-9.9)}, func(x, _ float64) float64 { return math.Exp2(x) })
-		newer.approximate(half, "tanh.approx.bf16"+x2+" d, a;", BFloat, near{absolute: 0x1p-8}, func(x, _ float64) float64 { return math.Tanh(x) })
-		newer.approximate(half, "ex2.approx.ftz.bf16"+x2+" d, a;", BFloat, near{relative: 0x1p-7}, func(x, _ float64) float64 { return math.Exp2(x) })
+		l.approximate(half, "tanh.approx.f16"+x2+" d, a;", Half, near{absolute: math.Exp2(-10.987)},
+			func(x, _ float64) float64 { return math.Tanh(x) })
+		l.approximate(half, "ex2.approx.f16"+x2+" d, a;", Half, near{relative: math.Exp2(-9.9)},
+			func(x, _ float64) float64 { return math.Exp2(x) })
+		newer.approximate(half, "tanh.approx.bf16"+x2+" d, a;", BFloat, near{absolute: 0x1p-8},
+			func(x, _ float64) float64 { return math.Tanh(x) })
+		newer.approximate(half, "ex2.approx.ftz.bf16"+x2+" d, a;", BFloat, near{relative: 0x1p-7},
+			func(x, _ float64) float64 { return math.Exp2(x) })
 	}
 	return []Group{{"approximations", sm80, l}, {"approximations of bfloats", sm90, newer}}
 }
@@ -78,14 +84,20 @@ func (l *list) addApproximations(end string) {
 	f32 := "f32 f32"
 	few := func(x float64) bool { return math.Abs(x) <= 2*math.Pi }
 	l.approximate(f32, "ex2."+end+" d, a;", Single, near{ulps: 2.5}, func(x, _ float64) float64 { return math.Exp2(x) })
-	l.approximate(f32, "lg2."+end+" d, a;", Single, near{relative: 0x1p-22, absolute: 0x1p-22}, func(x, _ float64) float64 { return math.Log2(x) })
-	l.approximate(f32, "sin."+end+" d, a;", Single, near{absolute: math.Exp2(-20.5), inside: few}, func(x, _ float64) float64 { return math.Sin(x) })
-	l.approximate(f32, "cos."+end+" d, a;", Single, near{absolute: math.Exp2(-20.5), inside: few}, func(x, _ float64) float64 { return math.Cos(x) })
+	l.approximate(f32, "lg2."+end+" d, a;", Single, near{relative: 0x1p-22, absolute: 0x1p-22},
+		func(x, _ float64) float64 { return math.Log2(x) })
+	l.approximate(f32, "sin."+end+" d, a;", Single, near{absolute: math.Exp2(-20.5), inside: few},
+		func(x, _ float64) float64 { return math.Sin(x) })
+	l.approximate(f32, "cos."+end+" d, a;", Single, near{absolute: math.Exp2(-20.5), inside: few},
+		func(x, _ float64) float64 { return math.Cos(x) })
 	l.approximate(f32, "rcp."+end+" d, a;", Single, near{ulps: 1.5}, func(x, _ float64) float64 { return 1 / x })
-	l.approximate(f32, "sqrt."+end+" d, a;", Single, near{relative: 0x1p-23}, func(x, _ float64) float64 { return math.Sqrt(x) })
-	l.approximate(f32, "rsqrt."+end+" d, a;", Single, near{relative: math.Exp2(-22.9)}, func(x, _ float64) float64 { return 1 / math.Sqrt(x) })
+	l.approximate(f32, "sqrt."+end+" d, a;", Single, near{relative: 0x1p-23},
+		func(x, _ float64) float64 { return math.Sqrt(x) })
+	l.approximate(f32, "rsqrt."+end+" d, a;", Single, near{relative: math.Exp2(-22.9)},
+		func(x, _ float64) float64 { return 1 / math.Sqrt(x) })
 	quotient := func(x, y float64) float64 { return x / y }
-	l.approximate("f32 f32 f32", "div."+strings.Replace(end, "approx", "full", 1)+" d, a, b;", Single, near{ulps: 2.5}, quotient)
+	l.approximate("f32 f32 f32", "div."+strings.Replace(end, "approx", "full", 1)+" d, a, b;", Single, near{ulps: 2.5},
+		quotient)
 	// div.approx is a times the reciprocal of b, which vanishes where b is large.
 	l.approximate("f32 f32 f32", "div."+end+" d, a, b;", Single, near{ulps: 2.5}, func(x, y float64) float64 {
 		if math.Abs(y) > 0x1p126 && !math.IsInf(y, 0) {

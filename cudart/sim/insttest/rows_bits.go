@@ -47,10 +47,12 @@ func truth(ok bool, v uint64) uint64 {
 func (l *list) addShifts(n int) {
 	t := fmt.Sprintf("%d", n)
 	types := fmt.Sprintf("b%d b%d b32", n, n)
-	l.add(types, "shl.b"+t+" d, a, b;", func(a, b, _ uint64) uint64 { return wrap(new(big.Int).Lsh(number("u"+t, a), uint(min(b, 64)))) })
+	l.add(types, "shl.b"+t+" d, a, b;",
+		func(a, b, _ uint64) uint64 { return wrap(new(big.Int).Lsh(number("u"+t, a), uint(min(b, 64)))) })
 	for _, class := range []string{"b", "u", "s"} {
 		typ := class + t
-		l.add(types, "shr."+typ+" d, a, b;", func(a, b, _ uint64) uint64 { return wrap(shifted(number(typ, a), int(min(b, 64)))) })
+		l.add(types, "shr."+typ+" d, a, b;",
+			func(a, b, _ uint64) uint64 { return wrap(shifted(number(typ, a), int(min(b, 64)))) })
 	}
 }
 
@@ -199,10 +201,12 @@ func (l *list) addMoves() {
 	l.add("b32 b64", "mov.b64 {d, _}, a;", func(a, _, _ uint64) uint64 { return a })
 	l.add("b16 b64", "mov.b64 {_, _, d, _}, a;", func(a, _, _ uint64) uint64 { return a >> 32 })
 	l.add("b16 b32", "mov.b32 {_, d}, a;", func(a, _, _ uint64) uint64 { return a >> 16 })
-	l.add("b32 b32", "{ .reg .b16 low, high; mov.b32 {low, high}, a; mov.b32 d, {high, low}; }", func(a, _, _ uint64) uint64 {
-		return uint64(bits.RotateLeft32(uint32(a), 16))
-	})
-	l.add("b32 b32", "{ .reg .b8 x<4>; mov.b32 {x0, x1, x2, x3}, a; mov.b32 d, {x3, x2, x1, x0}; }", func(a, _, _ uint64) uint64 {
-		return uint64(bits.ReverseBytes32(uint32(a)))
-	})
+	l.add("b32 b32", "{ .reg .b16 low, high; mov.b32 {low, high}, a; mov.b32 d, {high, low}; }",
+		func(a, _, _ uint64) uint64 {
+			return uint64(bits.RotateLeft32(uint32(a), 16))
+		})
+	l.add("b32 b32", "{ .reg .b8 x<4>; mov.b32 {x0, x1, x2, x3}, a; mov.b32 d, {x3, x2, x1, x0}; }",
+		func(a, _, _ uint64) uint64 {
+			return uint64(bits.ReverseBytes32(uint32(a)))
+		})
 }

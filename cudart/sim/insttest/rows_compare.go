@@ -74,12 +74,15 @@ func compareGroups() []Group {
 	bfloats.addComparisons("b16", "bf16", "", floatComparisons(BFloat, false))
 	bfloats.addPairComparisons("bf16", "", floatComparisons(BFloat, false))
 	l.addSelections()
-	return []Group{{"comparisons", sm80, l}, {"comparisons of halves", sm80, halves}, {"comparisons of bfloats", sm90, bfloats}}
+	return []Group{
+		{"comparisons", sm80, l}, {"comparisons of halves", sm80, halves}, {"comparisons of bfloats", sm90, bfloats},
+	}
 }
 
 // combinations are the Boolean operators with a predicate that is c&1, negated or not.
 var combinations = map[string]func(x, y bool) bool{
-	"and.": func(x, y bool) bool { return x && y }, "or.": func(x, y bool) bool { return x || y }, "xor.": func(x, y bool) bool { return x != y },
+	"and.": func(x, y bool) bool { return x && y }, "or.": func(x, y bool) bool { return x || y },
+	"xor.": func(x, y bool) bool { return x != y },
 }
 
 const (
@@ -90,30 +93,36 @@ const (
 func (l *list) addComparisons(reg, t, m string, all map[string]predicate) {
 	for name, holds := range all {
 		two := "b32 " + reg + " " + reg
-		l.add(two, fmt.Sprintf("setp.%s.%s%s p, a, b;%s", name, m, t, select1), func(a, b, _ uint64) uint64 { return truth(holds(a, b), 1) })
+		l.add(two, fmt.Sprintf("setp.%s.%s%s p, a, b;%s", name, m, t, select1),
+			func(a, b, _ uint64) uint64 { return truth(holds(a, b), 1) })
 		for _, to := range []string{"u32", "s32", "f32"} {
 			if to == "f32" && strings.HasSuffix(t, "f16") {
 				continue
 			}
 			yes := truth(to == "f32", 0x3f800000) | truth(to != "f32", 0xffffffff)
-			l.add(two, fmt.Sprintf("set.%s.%s%s.%s d, a, b;", name, m, to, t), func(a, b, _ uint64) uint64 { return truth(holds(a, b), yes) })
+			l.add(two, fmt.Sprintf("set.%s.%s%s.%s d, a, b;", name, m, to, t),
+				func(a, b, _ uint64) uint64 { return truth(holds(a, b), yes) })
 		}
 		if name != "lt" && name != "ne" {
 			continue
 		}
 		if t != "bf16" {
-			l.add("b16 "+reg+" "+reg, fmt.Sprintf("set.%s.%sf16.%s d, a, b;", name, m, t), func(a, b, _ uint64) uint64 { return truth(holds(a, b), 0x3c00) })
+			l.add("b16 "+reg+" "+reg, fmt.Sprintf("set.%s.%sf16.%s d, a, b;", name, m, t),
+				func(a, b, _ uint64) uint64 { return truth(holds(a, b), 0x3c00) })
 		}
 		if t != "f16" && t != "bf16" {
-			l.add(two, fmt.Sprintf("setp.%s.%s%s p|q, a, b; selp.b32 d, 1, 2, q;", name, m, t), func(a, b, _ uint64) uint64 { return 1 + truth(holds(a, b), 1) })
+			l.add(two, fmt.Sprintf("setp.%s.%s%s p|q, a, b; selp.b32 d, 1, 2, q;", name, m, t),
+				func(a, b, _ uint64) uint64 { return 1 + truth(holds(a, b), 1) })
 		}
 		for op, combine := range combinations {
-			l.add(two+" b32", fmt.Sprintf("%ssetp.%s.%s%s%s p, a, b, q;%s", isOdd, name, op, m, t, select1), func(a, b, c uint64) uint64 {
-				return truth(combine(holds(a, b), c&1 != 0), 1)
-			})
-			l.add(two+" b32", fmt.Sprintf("%sset.%s.%s%su32.%s d, a, b, !q;", isOdd, name, op, m, t), func(a, b, c uint64) uint64 {
-				return truth(combine(holds(a, b), c&1 == 0), 0xffffffff)
-			})
+			l.add(two+" b32", fmt.Sprintf("%ssetp.%s.%s%s%s p, a, b, q;%s", isOdd, name, op, m, t, select1),
+				func(a, b, c uint64) uint64 {
+					return truth(combine(holds(a, b), c&1 != 0), 1)
+				})
+			l.add(two+" b32", fmt.Sprintf("%sset.%s.%s%su32.%s d, a, b, !q;", isOdd, name, op, m, t),
+				func(a, b, c uint64) uint64 {
+					return truth(combine(holds(a, b), c&1 == 0), 0xffffffff)
+				})
 		}
 	}
 }
@@ -126,19 +135,24 @@ func (l *list) addPairComparisons(t, m string, all map[string]predicate) {
 			return pairs(func(a, b, _ uint64) uint64 { return truth(holds(a, b), yes) })
 		}
 		two := "b32 b32 b32"
-		l.add(two, fmt.Sprintf("{ .reg .b32 x; setp.%s.%s%sx2 p|q, a, b; selp.b32 d, 1, 0, p; selp.b32 x, 65536, 0, q; or.b32 d, d, x; }", name, m, t), each(1))
+		l.add(two, fmt.Sprintf("{ .reg .b32 x; setp.%s.%s%sx2 p|q, a, b; selp.b32 d, 1, 0, p; selp.b32 x, 65536, 0, q; "+
+			"or.b32 d, d, x; }", name, m, t), each(1))
 		l.add(two, fmt.Sprintf("set.%s.%s%sx2.%sx2 d, a, b;", name, m, t, t), each(one))
 		l.add(two, fmt.Sprintf("set.%s.%su32.%sx2 d, a, b;", name, m, t), each(0xffff))
-		l.add("b16 b16 b16", fmt.Sprintf("set.%s.%s%s.%s d, a, b;", name, m, t, t), func(a, b, _ uint64) uint64 { return truth(holds(a&0xffff, b&0xffff), one) })
-		l.add("b16 b16 b16", fmt.Sprintf("set.%s.%su16.%s d, a, b;", name, m, t), func(a, b, _ uint64) uint64 { return truth(holds(a&0xffff, b&0xffff), 0xffff) })
+		l.add("b16 b16 b16", fmt.Sprintf("set.%s.%s%s.%s d, a, b;", name, m, t, t),
+			func(a, b, _ uint64) uint64 { return truth(holds(a&0xffff, b&0xffff), one) })
+		l.add("b16 b16 b16", fmt.Sprintf("set.%s.%su16.%s d, a, b;", name, m, t),
+			func(a, b, _ uint64) uint64 { return truth(holds(a&0xffff, b&0xffff), 0xffff) })
 	}
 }
 
 func (l *list) addSelections() {
 	for _, reg := range []string{"b16", "b32", "b64", "f32", "f64"} {
 		three := strings.Repeat(reg+" ", 3)
-		l.add(three+"b32", isOdd+"selp."+reg+" d, a, b, q;", func(a, b, c uint64) uint64 { return truth(c&1 != 0, a) | truth(c&1 == 0, b) })
-		l.add(three+"b32", "slct."+reg+".s32 d, a, b, c;", func(a, b, c uint64) uint64 { return truth(int32(c) >= 0, a) | truth(int32(c) < 0, b) })
+		l.add(three+"b32", isOdd+"selp."+reg+" d, a, b, q;",
+			func(a, b, c uint64) uint64 { return truth(c&1 != 0, a) | truth(c&1 == 0, b) })
+		l.add(three+"b32", "slct."+reg+".s32 d, a, b, c;",
+			func(a, b, c uint64) uint64 { return truth(int32(c) >= 0, a) | truth(int32(c) < 0, b) })
 		for _, m := range []string{"", "ftz."} {
 			l.add(three+"f32", "slct."+m+reg+".f32 d, a, b, c;", func(a, b, c uint64) uint64 {
 				if m != "" {
@@ -149,9 +163,11 @@ func (l *list) addSelections() {
 			})
 		}
 	}
-	l.add("b32 b32", "setp.ne.s32 p, a, 0; not.pred q, p; and.pred p, p, q;"+select1, func(_, _, _ uint64) uint64 { return 0 })
-	l.add("b32 b32 b32", "setp.lt.s32 p, a, b; setp.ne.s32 q, a, 0; xor.pred p, p, q;"+select1, func(a, b, _ uint64) uint64 {
-		return truth((int32(a) < int32(b)) != (uint32(a) != 0), 1)
-	})
+	l.add("b32 b32", "setp.ne.s32 p, a, 0; not.pred q, p; and.pred p, p, q;"+select1,
+		func(_, _, _ uint64) uint64 { return 0 })
+	l.add("b32 b32 b32", "setp.lt.s32 p, a, b; setp.ne.s32 q, a, 0; xor.pred p, p, q;"+select1,
+		func(a, b, _ uint64) uint64 {
+			return truth((int32(a) < int32(b)) != (uint32(a) != 0), 1)
+		})
 	l.add("b32 b32 b32", "mov.pred p, -1; selp.b32 d, a, b, p;", func(a, _, _ uint64) uint64 { return a })
 }

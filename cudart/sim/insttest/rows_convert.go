@@ -59,9 +59,11 @@ func registerOf(t string) string {
 
 func (l *list) addIntegerConversion(to, from string) {
 	types := registerOf(to) + " " + registerOf(from)
-	l.add(types, fmt.Sprintf("cvt.%s.%s d, a;", to, from), func(a, _, _ uint64) uint64 { return wrap(number(to, wrap(number(from, a)))) })
+	l.add(types, fmt.Sprintf("cvt.%s.%s d, a;", to, from),
+		func(a, _, _ uint64) uint64 { return wrap(number(to, wrap(number(from, a)))) })
 	if mayClip(to, from) { // otherwise PTX does not allow .sat
-		l.add(types, fmt.Sprintf("cvt.sat.%s.%s d, a;", to, from), func(a, _, _ uint64) uint64 { return wrap(clamp(to, number(from, a))) })
+		l.add(types, fmt.Sprintf("cvt.sat.%s.%s d, a;", to, from),
+			func(a, _, _ uint64) uint64 { return wrap(clamp(to, number(from, a))) })
 	}
 }
 
@@ -84,7 +86,8 @@ func (l *list) addMixedConversions(t, float string) {
 		return
 	}
 	for _, mode := range modes {
-		l.add(registerOf(t)+" "+f.reg, fmt.Sprintf("cvt.%si.%s.%s d, a;", mode, t, float), func(a, _, _ uint64) uint64 { return toInteger(f.Format, a, t, mode) })
+		l.add(registerOf(t)+" "+f.reg, fmt.Sprintf("cvt.%si.%s.%s d, a;", mode, t, float),
+			func(a, _, _ uint64) uint64 { return toInteger(f.Format, a, t, mode) })
 		l.add(f.reg+" "+registerOf(t), fmt.Sprintf("cvt.%s.%s.%s d, a;", mode, float, t), func(a, _, _ uint64) uint64 {
 			n := number(t, a)
 			if n.Sign() == 0 {
@@ -94,20 +97,23 @@ func (l *list) addMixedConversions(t, float string) {
 		})
 	}
 	if float == "f32" {
-		l.add(registerOf(t)+" f32", fmt.Sprintf("cvt.rni.ftz.%s.f32 d, a;", t), func(a, _, _ uint64) uint64 { return toInteger(Single, Single.flush(a), t, "rn") })
+		l.add(registerOf(t)+" f32", fmt.Sprintf("cvt.rni.ftz.%s.f32 d, a;", t),
+			func(a, _, _ uint64) uint64 { return toInteger(Single, Single.flush(a), t, "rn") })
 	}
 }
 
 // addByteConversions adds those between 8 bits and bf16, which want registers of 8 bits.
 func (l *list) addByteConversions(t string) {
 	for _, mode := range modes {
-		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; cvt.%si.%s.bf16 x, a; mov.b16 d, {x, x}; }", mode, t), func(a, _, _ uint64) uint64 {
-			n := toInteger(BFloat, a, t, mode) & 0xff
-			return n<<8 | n
-		})
-		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; mov.b16 {x, _}, a; cvt.%s.bf16.%s d, x; }", mode, t), func(a, _, _ uint64) uint64 {
-			return BFloat.encode(float64(number(t, a).Int64()), mode)
-		})
+		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; cvt.%si.%s.bf16 x, a; mov.b16 d, {x, x}; }", mode, t),
+			func(a, _, _ uint64) uint64 {
+				n := toInteger(BFloat, a, t, mode) & 0xff
+				return n<<8 | n
+			})
+		l.add("b16 b16", fmt.Sprintf("{ .reg .b8 x; mov.b16 {x, _}, a; cvt.%s.bf16.%s d, x; }", mode, t),
+			func(a, _, _ uint64) uint64 {
+				return BFloat.encode(float64(number(t, a).Int64()), mode)
+			})
 	}
 }
 
@@ -125,7 +131,10 @@ func toInteger(f Format, a uint64, t string, mode Mode) uint64 {
 }
 
 func integral(x float64, mode Mode) float64 {
-	return map[Mode]func(float64) float64{"rn": math.RoundToEven, "rz": math.Trunc, "rm": math.Floor, "rp": math.Ceil}[mode](x)
+	round := map[Mode]func(float64) float64{
+		"rn": math.RoundToEven, "rz": math.Trunc, "rm": math.Floor, "rp": math.Ceil,
+	}[mode]
+	return round(x)
 }
 
 // convert converts between formats. A NaN keeps sign and payload where a double is on either side.
@@ -134,7 +143,8 @@ func convert(to, from Format, a uint64, mode Mode) uint64 {
 		return to.encode(from.value(a), mode)
 	}
 	payload := new(big.Int).Lsh(new(big.Int).SetUint64(a&(1<<from.Mantissa-1)), uint(to.Mantissa))
-	return truth(a&from.sign() != 0, to.sign()) | to.infinity() | 1<<(to.Mantissa-1) | shifted(payload, from.Mantissa).Uint64()
+	return truth(a&from.sign() != 0, to.sign()) | to.infinity() | 1<<(to.Mantissa-1) | shifted(payload,
+		from.Mantissa).Uint64()
 }
 
 func (l *list) addFloatConversions() {
@@ -200,9 +210,11 @@ func (l *list) addBFloatConversions() {
 	for _, mode := range modes {
 		for _, from := range []string{"f16", "f64"} {
 			f := floatTypes[from]
-			l.add("b16 "+f.reg, fmt.Sprintf("cvt.%s.bf16.%s d, a;", mode, from), func(a, _, _ uint64) uint64 { return convert(BFloat, f.Format, a, mode) })
+			l.add("b16 "+f.reg, fmt.Sprintf("cvt.%s.bf16.%s d, a;", mode, from),
+				func(a, _, _ uint64) uint64 { return convert(BFloat, f.Format, a, mode) })
 		}
-		l.add("b16 b16", fmt.Sprintf("cvt.%s.f16.bf16 d, a;", mode), func(a, _, _ uint64) uint64 { return convert(Half, BFloat, a, mode) })
+		l.add("b16 b16", fmt.Sprintf("cvt.%s.f16.bf16 d, a;", mode),
+			func(a, _, _ uint64) uint64 { return convert(Half, BFloat, a, mode) })
 	}
 	l.add("f32 b16", "cvt.f32.bf16 d, a;", func(a, _, _ uint64) uint64 { return a << 16 })
 	l.add("f64 b16", "cvt.f64.bf16 d, a;", func(a, _, _ uint64) uint64 { return convert(Double, BFloat, a, "rn") })

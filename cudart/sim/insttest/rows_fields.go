@@ -10,20 +10,21 @@ func (l *list) addFields() {
 	// PTX takes these counts modulo 256; a GPU does so for 32-bit operands only.
 	for _, t := range []string{"u32", "s32", "u64", "s64"} {
 		reg, n := "b"+t[1:], Width(t)
-		l.add(reg+" "+reg+" b32 b32", "and.b32 b, b, 255; and.b32 c, c, 255; bfe."+t+" d, a, b, c;", func(a, b, c uint64) uint64 {
-			pos, length := int(b&255), int(c&255)
-			value, field := number(t, a), new(big.Int)
-			for i := range min(length, n) {
-				// Beyond the top the sign repeats, where there is one.
-				field.SetBit(field, i, value.Bit(pos+i))
-			}
-			if t[0] == 's' && length > 0 && value.Bit(min(pos+length-1, n-1)) != 0 {
-				for i := length; i < n; i++ {
-					field.SetBit(field, i, 1)
+		l.add(reg+" "+reg+" b32 b32", "and.b32 b, b, 255; and.b32 c, c, 255; bfe."+t+" d, a, b, c;",
+			func(a, b, c uint64) uint64 {
+				pos, length := int(b&255), int(c&255)
+				value, field := number(t, a), new(big.Int)
+				for i := range min(length, n) {
+					// Beyond the top the sign repeats, where there is one.
+					field.SetBit(field, i, value.Bit(pos+i))
 				}
-			}
-			return wrap(field)
-		})
+				if t[0] == 's' && length > 0 && value.Bit(min(pos+length-1, n-1)) != 0 {
+					for i := length; i < n; i++ {
+						field.SetBit(field, i, 1)
+					}
+				}
+				return wrap(field)
+			})
 		if t[0] == 's' {
 			continue
 		}

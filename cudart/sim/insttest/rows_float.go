@@ -59,13 +59,16 @@ func (l *list) addRounded(t string, f Format, mode Mode) {
 	}
 	for _, m := range mods {
 		for _, op := range []string{"add", "sub", "mul"} {
-			l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("%s.%s.%s%s d, a, b;", op, mode, m, t), f.modified(m, f.arithmetic(op, mode)))
+			l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("%s.%s.%s%s d, a, b;", op, mode, m, t),
+				f.modified(m, f.arithmetic(op, mode)))
 		}
-		l.add(strings.Repeat(t+" ", 4), fmt.Sprintf("fma.%s.%s%s d, a, b, c;", mode, m, t), f.modified(m, f.arithmetic("fma", mode)))
+		l.add(strings.Repeat(t+" ", 4), fmt.Sprintf("fma.%s.%s%s d, a, b, c;", mode, m, t),
+			f.modified(m, f.arithmetic("fma", mode)))
 		if strings.Contains(m, "sat") {
 			continue
 		}
-		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t), f.modified(m, f.arithmetic("div", mode)))
+		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t),
+			f.modified(m, f.arithmetic("div", mode)))
 		l.add(t+" "+t, fmt.Sprintf("rcp.%s.%s%s d, a;", mode, m, t), f.modified(m, f.arithmetic("rcp", mode)))
 		l.add(t+" "+t, fmt.Sprintf("sqrt.%s.%s%s d, a;", mode, m, t), f.modified(m, f.arithmetic("sqrt", mode)))
 	}
@@ -90,7 +93,8 @@ func (l *list) addUnary(t string, f Format) {
 		l.add(t+" "+t, "abs."+m+t+" d, a;", f.modified(m, func(a, _, _ uint64) uint64 { return f.setSign(a, a&^f.sign()) }))
 		l.add(t+" "+t, "neg."+m+t+" d, a;", f.modified(m, func(a, _, _ uint64) uint64 { return f.setSign(a, a^f.sign()) }))
 	}
-	l.add(strings.Repeat(t+" ", 3), "copysign."+t+" d, a, b;", func(a, b, _ uint64) uint64 { return a&f.sign() | b&^f.sign() })
+	l.add(strings.Repeat(t+" ", 3), "copysign."+t+" d, a, b;",
+		func(a, b, _ uint64) uint64 { return a&f.sign() | b&^f.sign() })
 	for property, holds := range map[string]func(v float64, x uint64) bool{
 		"finite":     func(v float64, _ uint64) bool { return v-v == 0 },
 		"infinite":   func(v float64, _ uint64) bool { return math.IsInf(v, 0) },
@@ -162,9 +166,10 @@ func (l *list) addPairs(mode Mode) {
 	for _, m := range []string{"", "ftz."} {
 		for op, operands := range map[string]string{"add": "a, b", "sub": "a, b", "mul": "a, b", "fma": "a, b, c"} {
 			one := Single.modified(m, Single.arithmetic(op, mode))
-			l.add(strings.Repeat("b64 ", 1+len(strings.Fields(operands))), fmt.Sprintf("%s.%s.%sf32x2 d, %s;", op, mode, m, operands), func(a, b, c uint64) uint64 {
-				return one(a&0xffffffff, b&0xffffffff, c&0xffffffff) | one(a>>32, b>>32, c>>32)<<32
-			})
+			l.add(strings.Repeat("b64 ", 1+len(strings.Fields(operands))),
+				fmt.Sprintf("%s.%s.%sf32x2 d, %s;", op, mode, m, operands), func(a, b, c uint64) uint64 {
+					return one(a&0xffffffff, b&0xffffffff, c&0xffffffff) | one(a>>32, b>>32, c>>32)<<32
+				})
 		}
 	}
 }
@@ -176,10 +181,12 @@ func (l *list) addMixed(mode Mode) {
 		for _, m := range []string{"", "sat."} {
 			for _, op := range []string{"add", "sub"} {
 				one := Single.modified(m, Single.arithmetic(op, mode))
-				l.add("f32 b16 f32", fmt.Sprintf("%s.%s.%sf32.%s d, a, b;", op, mode, m, t), func(a, b, _ uint64) uint64 { return one(widen(a), b, 0) })
+				l.add("f32 b16 f32", fmt.Sprintf("%s.%s.%sf32.%s d, a, b;", op, mode, m, t),
+					func(a, b, _ uint64) uint64 { return one(widen(a), b, 0) })
 			}
 			one := Single.modified(m, Single.arithmetic("fma", mode))
-			l.add("f32 b16 b16 f32", fmt.Sprintf("fma.%s.%sf32.%s d, a, b, c;", mode, m, t), func(a, b, c uint64) uint64 { return one(widen(a), widen(b), c) })
+			l.add("f32 b16 b16 f32", fmt.Sprintf("fma.%s.%sf32.%s d, a, b, c;", mode, m, t),
+				func(a, b, c uint64) uint64 { return one(widen(a), widen(b), c) })
 		}
 	}
 }

@@ -19,7 +19,12 @@ func halfGroups() []Group {
 	newer.addHalf("bf16", BFloat, "")
 	newer.addFused("f16", Half, "oob.", "oob.relu.")
 	newer.addFused("bf16", BFloat, "oob.", "oob.relu.")
-	return []Group{{"halves", sm80, half}, {"bfloats", sm80, bfloat}, {"xorsign of halves", sm86, xorsign}, {"newer halves", sm90, newer}}
+	return []Group{
+		{"halves", sm80, half},
+		{"bfloats", sm80, bfloat},
+		{"xorsign of halves", sm86, xorsign},
+		{"newer halves", sm90, newer},
+	}
 }
 
 // both adds an instruction on one value, and on a pair. The text has %s for the type.

@@ -97,7 +97,10 @@ func integerGroups() []Group {
 	}
 	packed.addPacked()
 	return []Group{
-		{"integers", sm80, plain}, {"multiplications", sm80, multiply}, {"carries", sm80, carry}, {"packed integers", sm90, packed},
+		{"integers", sm80, plain},
+		{"multiplications", sm80, multiply},
+		{"carries", sm80, carry},
+		{"packed integers", sm90, packed},
 	}
 }
 
@@ -113,15 +116,19 @@ func (l *list) addInteger(t string) {
 		return sum(z, new(big.Int).Abs(difference(x, y)))
 	}))
 	if t[0] == 's' {
-		l.add(reg+" "+reg, fmt.Sprintf("neg.%s d, a;", t), onNumbers(t, func(x, _, _ *big.Int) *big.Int { return new(big.Int).Neg(x) }))
-		l.add(reg+" "+reg, fmt.Sprintf("abs.%s d, a;", t), onNumbers(t, func(x, _, _ *big.Int) *big.Int { return new(big.Int).Abs(x) }))
+		l.add(reg+" "+reg, fmt.Sprintf("neg.%s d, a;", t),
+			onNumbers(t, func(x, _, _ *big.Int) *big.Int { return new(big.Int).Neg(x) }))
+		l.add(reg+" "+reg, fmt.Sprintf("abs.%s d, a;", t),
+			onNumbers(t, func(x, _, _ *big.Int) *big.Int { return new(big.Int).Abs(x) }))
 	}
 }
 
 func (l *list) addSaturating() {
 	two := "b32 b32 b32"
-	l.add(two, "add.sat.s32 d, a, b;", onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return clamp("s32", sum(x, y)) }))
-	l.add(two, "sub.sat.s32 d, a, b;", onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return clamp("s32", difference(x, y)) }))
+	l.add(two, "add.sat.s32 d, a, b;",
+		onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return clamp("s32", sum(x, y)) }))
+	l.add(two, "sub.sat.s32 d, a, b;",
+		onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return clamp("s32", difference(x, y)) }))
 }
 
 func (l *list) addMultiply(t string) {
@@ -131,15 +138,18 @@ func (l *list) addMultiply(t string) {
 	high := func(x, y *big.Int) *big.Int { return shifted(product(x, y), n) }
 	l.add(two, "mul.lo."+t+" d, a, b;", onNumbers(t, func(x, y, _ *big.Int) *big.Int { return product(x, y) }))
 	l.add(two, "mul.hi."+t+" d, a, b;", onNumbers(t, func(x, y, _ *big.Int) *big.Int { return high(x, y) }))
-	l.add(three, "mad.lo."+t+" d, a, b, c;", onNumbers(t, func(x, y, z *big.Int) *big.Int { return sum(product(x, y), z) }))
+	l.add(three, "mad.lo."+t+" d, a, b, c;",
+		onNumbers(t, func(x, y, z *big.Int) *big.Int { return sum(product(x, y), z) }))
 	l.add(three, "mad.hi."+t+" d, a, b, c;", onNumbers(t, func(x, y, z *big.Int) *big.Int { return sum(high(x, y), z) }))
 	if t == "s32" {
-		l.add(three, "mad.hi.sat.s32 d, a, b, c;", onNumbers(t, func(x, y, z *big.Int) *big.Int { return clamp(t, sum(high(x, y), z)) }))
+		l.add(three, "mad.hi.sat.s32 d, a, b, c;",
+			onNumbers(t, func(x, y, z *big.Int) *big.Int { return clamp(t, sum(high(x, y), z)) }))
 	}
 	if n == 64 {
 		return
 	}
-	l.add(wide+" "+reg+" "+reg, "mul.wide."+t+" d, a, b;", onNumbers(t, func(x, y, _ *big.Int) *big.Int { return product(x, y) }))
+	l.add(wide+" "+reg+" "+reg, "mul.wide."+t+" d, a, b;",
+		onNumbers(t, func(x, y, _ *big.Int) *big.Int { return product(x, y) }))
 	l.add(wide+" "+reg+" "+reg+" "+wide, "mad.wide."+t+" d, a, b, c;", func(a, b, c uint64) uint64 {
 		return wrap(sum(product(number(t, a), number(t, b)), new(big.Int).SetUint64(c)))
 	})
@@ -151,14 +161,16 @@ func (l *list) add24() {
 		narrow := t[:1] + "24"
 		for part, shift := range map[string]int{"lo": 0, "hi": 16} {
 			f := func(a, b uint64) *big.Int { return shifted(product(number(narrow, a), number(narrow, b)), shift) }
-			l.add("b32 b32 b32", fmt.Sprintf("mul24.%s.%s d, a, b;", part, t), func(a, b, _ uint64) uint64 { return wrap(f(a, b)) })
+			l.add("b32 b32 b32", fmt.Sprintf("mul24.%s.%s d, a, b;", part, t),
+				func(a, b, _ uint64) uint64 { return wrap(f(a, b)) })
 			l.add("b32 b32 b32 b32", fmt.Sprintf("mad24.%s.%s d, a, b, c;", part, t), func(a, b, c uint64) uint64 {
 				return wrap(sum(f(a, b), number(t, c)))
 			})
 		}
 	}
 	l.add("b32 b32 b32 b32", "mad24.hi.sat.s32 d, a, b, c;", func(a, b, c uint64) uint64 {
-		return wrap(clamp("s32", sum(number("s32", wrap(shifted(product(number("s24", a), number("s24", b)), 16))), number("s32", c))))
+		return wrap(clamp("s32", sum(number("s32", wrap(shifted(product(number("s24", a), number("s24", b)), 16))),
+			number("s32", c))))
 	})
 }
 
@@ -177,13 +189,15 @@ func (l *list) addCarry(t string) {
 		return difference(difference(z, y), new(big.Int).Neg(shifted(difference(x, y), n)))
 	}))
 	// The carry out of the second sum, and the borrow out of the second difference.
-	l.add(three, chain("add.cc."+t, "addc.cc."+t+" d, c, a; addc."+t+" d, 0, 0;"), onNumbers(u, func(x, y, z *big.Int) *big.Int {
-		return shifted(sum(sum(z, x), shifted(sum(x, y), n)), n)
-	}))
-	l.add(three, chain("sub.cc."+t, "subc.cc."+t+" d, c, b; subc."+t+" d, 0, 0;"), onNumbers(u, func(x, y, z *big.Int) *big.Int {
-		borrow := new(big.Int).Neg(shifted(difference(x, y), n))
-		return shifted(difference(difference(z, y), borrow), n)
-	}))
+	l.add(three, chain("add.cc."+t, "addc.cc."+t+" d, c, a; addc."+t+" d, 0, 0;"),
+		onNumbers(u, func(x, y, z *big.Int) *big.Int {
+			return shifted(sum(sum(z, x), shifted(sum(x, y), n)), n)
+		}))
+	l.add(three, chain("sub.cc."+t, "subc.cc."+t+" d, c, b; subc."+t+" d, 0, 0;"),
+		onNumbers(u, func(x, y, z *big.Int) *big.Int {
+			borrow := new(big.Int).Neg(shifted(difference(x, y), n))
+			return shifted(difference(difference(z, y), borrow), n)
+		}))
 	for part, shift := range map[string]int{"lo": 0, "hi": n} {
 		factor := func(a, b uint64) *big.Int {
 			return number(u, wrap(shifted(product(number(t, a), number(t, b)), shift)))
@@ -192,11 +206,12 @@ func (l *list) addCarry(t string) {
 			carry := shifted(sum(factor(a, b), number(u, c)), n)
 			return wrap(sum(sum(shifted(product(number(t, a), number(t, b)), n), number(u, c)), carry))
 		})
-		l.add(three, fmt.Sprintf("mad.%s.cc.%s d, a, b, c; madc.lo.cc.%s d, a, c, b; addc.%s d, 0, 0;", part, t, t, t), func(a, b, c uint64) uint64 {
-			carry := shifted(sum(factor(a, b), number(u, c)), n)
-			low := number(u, wrap(product(number(t, a), number(t, c))))
-			return wrap(shifted(sum(sum(low, number(u, b)), carry), n))
-		})
+		l.add(three, fmt.Sprintf("mad.%s.cc.%s d, a, b, c; madc.lo.cc.%s d, a, c, b; addc.%s d, 0, 0;", part, t, t, t),
+			func(a, b, c uint64) uint64 {
+				carry := shifted(sum(factor(a, b), number(u, c)), n)
+				low := number(u, wrap(product(number(t, a), number(t, c))))
+				return wrap(shifted(sum(sum(low, number(u, b)), carry), n))
+			})
 	}
 }
 
@@ -205,12 +220,15 @@ func (l *list) addPacked() {
 	relu := func(n *big.Int) *big.Int { return greatest(n, new(big.Int)) }
 	for _, t := range []string{"u16", "s16"} {
 		for op, f := range map[string]func(x, y *big.Int) *big.Int{"add": sum, "min": least, "max": greatest} {
-			l.add("b32 b32 b32", fmt.Sprintf("%s.%sx2 d, a, b;", op, t), pairs(onNumbers(t, func(x, y, _ *big.Int) *big.Int { return f(x, y) })))
+			l.add("b32 b32 b32", fmt.Sprintf("%s.%sx2 d, a, b;", op, t),
+				pairs(onNumbers(t, func(x, y, _ *big.Int) *big.Int { return f(x, y) })))
 			if op == "add" || t == "u16" {
 				continue
 			}
-			l.add("b32 b32 b32", fmt.Sprintf("%s.relu.s16x2 d, a, b;", op), pairs(onNumbers(t, func(x, y, _ *big.Int) *big.Int { return relu(f(x, y)) })))
-			l.add("b32 b32 b32", fmt.Sprintf("%s.relu.s32 d, a, b;", op), onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return relu(f(x, y)) }))
+			l.add("b32 b32 b32", fmt.Sprintf("%s.relu.s16x2 d, a, b;", op),
+				pairs(onNumbers(t, func(x, y, _ *big.Int) *big.Int { return relu(f(x, y)) })))
+			l.add("b32 b32 b32", fmt.Sprintf("%s.relu.s32 d, a, b;", op),
+				onNumbers("s32", func(x, y, _ *big.Int) *big.Int { return relu(f(x, y)) }))
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (l *list) addPacks() {
 			l.add("b32 b32 b32", "cvt.pack.sat."+t+".s32 d, a, b;", func(a, b, _ uint64) uint64 { return part(a)<<16 | part(b) })
 			continue
 		}
-		l.add("b32 b32 b32 b32", "cvt.pack.sat."+t+".s32.b32 d, a, b, c;", func(a, b, c uint64) uint64 { return c<<(2*n) | part(a)<<n | part(b) })
+		l.add("b32 b32 b32 b32", "cvt.pack.sat."+t+".s32.b32 d, a, b, c;",
+			func(a, b, c uint64) uint64 { return c<<(2*n) | part(a)<<n | part(b) })
 	}
 }
 
@@ -137,6 +138,7 @@ func (l *list) addBytes(t string, f tiny) {
 		l.add("b16 b32", "cvt.rn.satfinite."+relu+t+".f16x2 d, a;", func(a, _, _ uint64) uint64 {
 			return one(Half.value(a>>16&0xffff))<<8 | one(Half.value(a&0xffff))
 		})
-		l.add("b32 b16", "cvt.rn."+relu+"f16x2."+t+" d, a;", func(a, _, _ uint64) uint64 { return half(a>>8&0xff)<<16 | half(a&0xff) })
+		l.add("b32 b16", "cvt.rn."+relu+"f16x2."+t+" d, a;",
+			func(a, _, _ uint64) uint64 { return half(a>>8&0xff)<<16 | half(a&0xff) })
 	}
 }

@@ -35,7 +35,8 @@ func emulated(text string) bool {
 	merges := strings.Contains(text, "d.")
 	compares := strings.Contains(text, ".min ") || strings.Contains(text, ".max ")
 	wide := mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vsub")
-	return strings.Contains(text, "d.h1") || compares && wide || sat && (merges || mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vmad")) ||
+	return strings.Contains(text, "d.h1") || compares && wide || sat &&
+		(merges || mixed || strings.HasPrefix(text, "vshl") || strings.HasPrefix(text, "vmad")) ||
 		strings.HasPrefix(text, "vmad") && strings.Contains(text, "shr")
 }
 
@@ -139,7 +140,9 @@ func (l *list) addVideoSet() {
 
 func (l *list) addVideoMad() {
 	for _, types := range [][2]string{{"u32", "u32"}, {"s32", "u32"}, {"u32", "s32"}, {"s32", "s32"}} {
-		for _, mods := range []string{"", ".sat", ".shr7", ".sat.shr15", ".po", ".po.sat.shr7", "-a", "-c", "-a.sat.shr7", "-c.sat.shr15"} {
+		for _, mods := range []string{
+			"", ".sat", ".shr7", ".sat.shr15", ".po", ".po.sat.shr7", "-a", "-c", "-a.sat.shr7", "-c.sat.shr15",
+		} {
 			l.addVideoMadForm(types, mods)
 		}
 	}
@@ -159,7 +162,8 @@ func (l *list) addVideoMadForm(types [2]string, mods string) {
 	if types == [2]string{"u32", "u32"} && !minusA {
 		third = "u32"
 	}
-	text := fmt.Sprintf("vmad.%s.%s.%s%s d, %sa.h0, b, %sc;", final, types[0], types[1], strings.TrimLeft(mods, "-ac"), strings.Repeat("-", int(truth(minusA, 1))), strings.Repeat("-", int(truth(minusC, 1))))
+	text := fmt.Sprintf("vmad.%s.%s.%s%s d, %sa.h0, b, %sc;", final, types[0], types[1], strings.TrimLeft(mods, "-ac"),
+		strings.Repeat("-", int(truth(minusA, 1))), strings.Repeat("-", int(truth(minusC, 1))))
 	l.add("b32 b32 b32 b32", text, func(a, b, c uint64) uint64 {
 		n, z := product(videoPart(types[0], "h0", a), number(types[1], b)), number(third, c)
 		if minusA {
@@ -203,7 +207,9 @@ func (l *list) addVideoPacked(parts int) {
 	}
 }
 
-func (l *list) addPackedForm(head, td, ta, tb, mod string, parts int, selectors [3]string, named bool, f func(x, y *big.Int) *big.Int) {
+func (l *list) addPackedForm(head, td, ta, tb, mod string, parts int, selectors [3]string, named bool,
+	f func(x, y *big.Int) *big.Int,
+) {
 	width := 32 / parts
 	text := head + mod + " d, a, b, c;"
 	if named {

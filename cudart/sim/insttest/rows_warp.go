@@ -16,7 +16,8 @@ func warpGroups() []Group {
 			if mode == "idx" {
 				from = "b"
 			}
-			with("b32 b32 b32 b32", fmt.Sprintf("mov.u32 b, %%laneid; xor.b32 b, b, 2; shfl.sync.%s.b32 d|p, a, %s, %s, all; selp.b32 d, d, -1, p;", mode, from, clamp))
+			with("b32 b32 b32 b32", fmt.Sprintf("mov.u32 b, %%laneid; xor.b32 b, b, 2; shfl.sync.%s.b32 d|p, a, %s, %s, all; "+
+				"selp.b32 d, d, -1, p;", mode, from, clamp))
 		}
 	}
 	for _, mode := range []string{"all", "any", "uni"} {
@@ -37,7 +38,10 @@ func warpGroups() []Group {
 		with("b32 b32", fmt.Sprintf("redux.sync.%s.b32 d, a, all;", op))
 	}
 	with("b32 b32", "mov.b32 d, all;")
-	for _, name := range []string{"laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ntid.y", "tid.z", "ctaid.x", "nctaid.x", "nctaid.z", "dynamic_smem_size"} {
+	for _, name := range []string{
+		"laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ntid.y",
+		"tid.z", "ctaid.x", "nctaid.x", "nctaid.z", "dynamic_smem_size",
+	} {
 		l.add("b32", "mov.u32 d, %"+name+";", nil)
 	}
 	var elect list

@@ -14,14 +14,18 @@ func largeModule(bytes int) []byte {
 	var b strings.Builder
 	b.WriteString(header)
 	for kernel := 0; b.Len() < bytes; kernel++ {
-		fmt.Fprintf(&b, ".visible .entry kernel_%d(\n\t.param .u64 kernel_%d_param_0,\n\t.param .u32 kernel_%d_param_1\n)\n.maxntid 256, 1, 1\n{\n", kernel, kernel, kernel)
+		fmt.Fprintf(&b, ".visible .entry kernel_%d(\n\t.param .u64 kernel_%d_param_0,\n\t.param .u32 "+
+			"kernel_%d_param_1\n)\n.maxntid 256, 1, 1\n{\n", kernel, kernel, kernel)
 		b.WriteString("\t.reg .pred \t%p<40>;\n\t.reg .f32 \t%f<900>;\n\t.reg .b32 \t%r<900>;\n\t.reg .b64 \t%rd<900>;\n\n")
 		fmt.Fprintf(&b, "\tld.param.u64 \t%%rd1, [kernel_%d_param_0];\n", kernel)
 		for i := 1; i < 400; i++ {
-			fmt.Fprintf(&b, "\tmad.lo.s32 \t%%r%d, %%r%d, 12, %%r%d;\n\tmul.wide.s32 \t%%rd%d, %%r%d, 4;\n\tadd.s64 \t%%rd%d, %%rd1, %%rd%d;\n", i+1, i, i, i+1, i, i+2, i+1)
-			fmt.Fprintf(&b, "\tld.global.nc.v4.f32 \t{%%f%d, %%f%d, %%f%d, %%f%d}, [%%rd%d+16];\n\tfma.rn.f32 \t%%f%d, %%f%d, 0f3F800000, %%f1;\n", i, i+1, i+2, i+3, i+2, i+4, i+3)
+			fmt.Fprintf(&b, "\tmad.lo.s32 \t%%r%d, %%r%d, 12, %%r%d;\n\tmul.wide.s32 \t%%rd%d, %%r%d, 4;\n\tadd.s64 \t%%rd%d, "+
+				"%%rd1, %%rd%d;\n", i+1, i, i, i+1, i, i+2, i+1)
+			fmt.Fprintf(&b, "\tld.global.nc.v4.f32 \t{%%f%d, %%f%d, %%f%d, %%f%d}, [%%rd%d+16];\n\tfma.rn.f32 \t%%f%d, %%f%d, "+
+				"0f3F800000, %%f1;\n", i, i+1, i+2, i+3, i+2, i+4, i+3)
 			if i%20 == 0 {
-				fmt.Fprintf(&b, "\tsetp.lt.s32 \t%%p1, %%r%d, 7;\n\t@%%p1 bra \t$L__BB%d_%d;\n\n$L__BB%d_%d:\n", i, kernel, i, kernel, i)
+				fmt.Fprintf(&b, "\tsetp.lt.s32 \t%%p1, %%r%d, 7;\n\t@%%p1 bra \t$L__BB%d_%d;\n\n$L__BB%d_%d:\n", i, kernel, i,
+					kernel, i)
 			}
 		}
 		b.WriteString("\tret;\n}\n\n")

@@ -140,7 +140,8 @@ func (l *lexer) skipNumber() {
 	l.pos++
 	l.skip(numberByte)
 	last := l.src[l.pos-1] | 0x20
-	if last == 'e' && l.pos < len(l.src) && strings.IndexByte("+-", l.src[l.pos]) >= 0 && !strings.HasPrefix(l.src[start:], "0x") {
+	if last == 'e' && l.pos < len(l.src) && strings.IndexByte("+-", l.src[l.pos]) >= 0 &&
+		!strings.HasPrefix(l.src[start:], "0x") {
 		l.pos++
 		l.skip(digit)
 	}

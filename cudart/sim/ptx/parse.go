@@ -18,7 +18,10 @@ const (
 // Parse parses one PTX module. The name is used in errors, which are of type
 // *Error.
 func Parse(name string, src []byte) (*Module, error) {
-	m := &Module{Name: name, Functions: map[string]*Function{}, Aliases: map[string]string{}, Addressed: map[string]bool{}, Files: map[int]string{}, src: string(src)}
+	m := &Module{
+		Name: name, Functions: map[string]*Function{}, Aliases: map[string]string{}, Addressed: map[string]bool{},
+		Files: map[int]string{}, src: string(src),
+	}
 	p := &parser{lex: lexer{src: m.src, line: 1}, module: m, entries: map[string]bool{}}
 	p.advance()
 	if err := p.parseModule(); err != nil {

@@ -22,7 +22,8 @@ func mustParse(t *testing.T, text string) *Module {
 // parseBody parses statements inside a kernel with a few registers.
 func parseBody(t *testing.T, text string) *Function {
 	t.Helper()
-	m := mustParse(t, header+".visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred p, q;\n"+text+"\n}\n")
+	m := mustParse(t, header+".visible .entry k(.param .u64 a)\n{\n"+
+		".reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred p, q;\n"+text+"\n}\n")
 	return read(t, m, &m.Entries[0].Function)
 }
 
@@ -74,7 +75,11 @@ comment */
 			{Name: "dynamic", Space: Shared, Type: Type{Bits, 8, 1}, Align: 16, Extern: true},
 			{
 				Name: "addresses", Space: Global, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 24, Init: make([]byte, 24),
-				Refs: []Reloc{{Bytes: 8, Symbol: "bytes"}, {Offset: 8, Bytes: 8, Symbol: "bytes", Addend: 8}, {Offset: 16, Bytes: 8, Symbol: "helper"}},
+				Refs: []Reloc{
+					{Bytes: 8, Symbol: "bytes"},
+					{Offset: 8, Bytes: 8, Symbol: "bytes", Addend: 8},
+					{Offset: 16, Bytes: 8, Symbol: "helper"},
+				},
 			},
 			{
 				Name: "parts", Space: Global, Type: Type{Bits, 8, 1}, Align: 1, Size: 3, Init: make([]byte, 2),
@@ -82,7 +87,10 @@ comment */
 			},
 			{Name: "grown", Space: Global, Type: Type{Unsigned, 16, 1}, Align: 2, Size: 4, Init: []byte{1, 0, 2, 0}},
 			{Name: "pair", Space: Global, Type: Type{Unsigned, 32, 1}, Align: 8, Size: 8},
-			{Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24, Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 2, 0, 0, 0}},
+			{
+				Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24,
+				Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 2, 0, 0, 0},
+			},
 			{Name: "picture", Space: Global, Align: 1, Opaque: "texref"},
 			{Name: "filter", Space: Global, Align: 1, Opaque: "samplerref"},
 			{Name: "managed", Space: Global, Type: Type{Bits, 32, 1}, Align: 4, Size: 4},
@@ -189,7 +197,10 @@ func TestOperands(t *testing.T) {
 func TestInstructions(t *testing.T) {
 	e := parseBody(t, "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1];\n@q ret;")
 	want := []Inst{
-		{Line: 9, Loc: -1, Text: "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1]", Op: "ld", Mods: []string{"global", "L1::no_allocate", "v2", "b32"}, Guard: Guard{Reg: 0, Negate: true}},
+		{
+			Line: 9, Loc: -1, Text: "@!p  ld.global.L1::no_allocate.v2.b32\n\t{%r1,%r2}, [%rd1]", Op: "ld",
+			Mods: []string{"global", "L1::no_allocate", "v2", "b32"}, Guard: Guard{Reg: 0, Negate: true},
+		},
 		{Line: 11, Loc: -1, Text: "@q ret", Op: "ret", Mods: []string{}, Guard: Guard{Reg: 1}},
 	}
 	if diff := cmp.Diff(want, e.Body, cmpopts.IgnoreFields(Inst{}, "Args")); diff != "" {
@@ -230,7 +241,10 @@ end:
 		}
 		got = append(got, s)
 	}
-	want := []string{"mov b32 b32", "mov b64", "mov b32", "bra ->III", "bra ->IIIIIIII", "mov b32", "bra ->", "brx b32 -> ->IIIIIIII", "ret"}
+	want := []string{
+		"mov b32 b32", "mov b64", "mov b32", "bra ->III", "bra ->IIIIIIII", "mov b32", "bra ->", "brx b32 -> ->IIIIIIII",
+		"ret",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -288,8 +302,10 @@ func FuzzParse(f *testing.F) {
 	f.Add(header + ".global .align 4 .u32 x[3] = {1, y+2, generic(z)}; .extern .shared .b8 s[];")
 	f.Add(header + ".entry k { .reg .pred p; setp.lt.s32 p|_, {1,2}, [3+-4]; t: .branchtargets a, b; brx.idx 1, t; }")
 	f.Add("/* .file \"x\" .section .debug {{}} // 0f3F800000 -0d3FF0000000000000 1.5 0x 0b 09")
-	f.Add(header + ".func (.param .b32 r) f(.reg .b32 a, .param .align 8 .b8 s[16]) .noreturn; .alias g, f; .extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
-	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; } c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
+	f.Add(header + ".func (.param .b32 r) f(.reg .b32 a, .param .align 8 .b8 s[16]) .noreturn; .alias g, f; " +
+		".extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
+	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; " +
+		"} c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("fuzz.ptx", []byte(text))
 		if err != nil {

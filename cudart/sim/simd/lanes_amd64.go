@@ -582,26 +582,6 @@ func Choose(d, a, b *Lanes, mask uint32)
 //go:noescape
 func Affine(d *Lanes, base, stride uint64)
 
-// Load4x32 loads four 32-bit words for each lane from 512 bytes at p.
-//
-//go:noescape
-func Load4x32(a, b, c, d *Lanes, p unsafe.Pointer)
-
-// Store4x32 stores four 32-bit words of each lane to 512 bytes at p, each lane's at once.
-//
-//go:noescape
-func Store4x32(a, b, c, d *Lanes, p unsafe.Pointer)
-
-// Load2x64 loads two 64-bit words for each lane from 512 bytes at p.
-//
-//go:noescape
-func Load2x64(a, b *Lanes, p unsafe.Pointer)
-
-// Store2x64 stores two 64-bit words of each lane to 512 bytes at p, each lane's at once.
-//
-//go:noescape
-func Store2x64(a, b *Lanes, p unsafe.Pointer)
-
 // Load2x32 loads two 32-bit words for each lane from 256 bytes at p.
 //
 //go:noescape

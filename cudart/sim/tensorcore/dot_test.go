@@ -130,7 +130,8 @@ func TestDecodeOfAllElements(t *testing.T) {
 				b = b<<13 | b&0x1fff // the lowest bits do not count
 			}
 			want, got := value(f, b), f.Decode(b)
-			if got.value != want && !(math.IsNaN(got.value) && math.IsNaN(want)) || math.Signbit(got.value) != math.Signbit(want) && want == want {
+			if got.value != want && !(math.IsNaN(got.value) && math.IsNaN(want)) ||
+				math.Signbit(got.value) != math.Signbit(want) && want == want {
 				t.Fatalf("format %d, %#x: %v, want %v", f, b, got, want)
 			}
 		}
@@ -195,13 +196,18 @@ func TestDotIsTheModel(t *testing.T) {
 // No products are as good as those of zeros.
 func TestDotOfNothing(t *testing.T) {
 	r, none := rand.New(rand.NewPCG(3, 4)), decode(Half, make([]uint16, 1))
-	hard := []uint32{0, 1 << 31, 1, 1<<31 | 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff}
+	hard := []uint32{
+		0, 1 << 31, 1, 1<<31 | 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001,
+		0x7fc00000, 0xffffffff,
+	}
 	for i := range 20000 {
 		c := accumulator(r)
 		if i < len(hard) {
 			c = hard[i]
 		}
-		for _, m := range []Model{Of(8), Of(9), {Block: 16, Floor: -126, Nearest: true}, {Block: 16, Extra: 1}, {Block: 4, Floor: -125}} {
+		for _, m := range []Model{
+			Of(8), Of(9), {Block: 16, Floor: -126, Nearest: true}, {Block: 16, Extra: 1}, {Block: 4, Floor: -125},
+		} {
 			if got, want := m.Dot(c, nil, nil), m.Dot(c, none, none); got != want {
 				t.Fatalf("%+v: %#x and nothing is %#x, and with a product of zeros %#x", m, c, got, want)
 			}
@@ -219,7 +225,8 @@ func TestDotOfHardCases(t *testing.T) {
 		if bits == 11 {
 			x, y = 23, 89
 		}
-		return []uint16{number(x * 0x1p-80), number(0x1p-80)}, []uint16{number(y * math.Ldexp(1, -69-bits)), number(math.Ldexp(1, -69-bits))}
+		return []uint16{number(x * 0x1p-80), number(0x1p-80)},
+			[]uint16{number(y * math.Ldexp(1, -69-bits)), number(math.Ldexp(1, -69-bits))}
 	}
 	minus := func(v []uint16) (out []uint16) {
 		for _, x := range v {
@@ -238,9 +245,18 @@ func TestDotOfHardCases(t *testing.T) {
 		a, b  []uint16
 		want  uint32
 	}{
-		{"halves of an ulp are kept as far as there are extra bits", Model{Block: 16, Extra: 1}, ulp(0), []uint16{0x3380, 0x3380}, []uint16{one, one}, ulp(1)},
+		{
+			"halves of an ulp are kept as far as there are extra bits",
+			Model{Block: 16, Extra: 1},
+			ulp(0),
+			[]uint16{0x3380, 0x3380},
+			[]uint16{one, one},
+			ulp(1),
+		},
 		{"and lost without", Model{Block: 16}, ulp(0), []uint16{0x3380, 0x3380}, []uint16{one, one}, ulp(0)},
-		{"and lost by blocks of one", Model{Block: 1, Extra: 1}, ulp(0), []uint16{0x3380, 0x3380}, []uint16{one, one}, ulp(0)},
+		{
+			"and lost by blocks of one", Model{Block: 1, Extra: 1}, ulp(0), []uint16{0x3380, 0x3380}, []uint16{one, one}, ulp(0),
+		},
 		{"a quarter less is an ulp less", Model{Block: 16, Extra: 2}, ulp(2), []uint16{0xb300}, []uint16{one}, ulp(1)},
 		{"unless it is lost", Model{Block: 16, Extra: 1}, ulp(2), []uint16{0xb300}, []uint16{one}, ulp(2)},
 		{"to nearest", Model{Block: 16, Extra: 2, Nearest: true}, ulp(1), []uint16{0x3380}, []uint16{one}, ulp(2)},
@@ -260,7 +276,9 @@ func TestDotOfHardCases(t *testing.T) {
 		{"the least number, of parts that are kept", Of(9), 0, under4A, under4B, 1},
 		{"of parts below the floor", Of(9), 0, under11A, under11B, 0},
 		{"negative parts below the floor", Of(9), 0x80000000, under11A, minus(under11B), 0},
-		{"a negative sum too small for a single", Of(9), 0x80000000, []uint16{number(0x1p-75)}, []uint16{number(-0x1p-75)}, 0},
+		{
+			"a negative sum too small for a single", Of(9), 0x80000000, []uint16{number(0x1p-75)}, []uint16{number(-0x1p-75)}, 0,
+		},
 		{
 			"what an H200 computes of such", Of(9), 0,
 			[]uint16{0x1c3b, 0x9475, 0x0125, 0x81f9, 0x93c1, 0x0211, 0x1fe0, 0x0107},

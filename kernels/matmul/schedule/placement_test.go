@@ -10,8 +10,8 @@ import (
 	"gpurun/kernels/ptx/ptxtest"
 )
 
-// clustersOnH200 are the pairs of multiprocessors on which an H200 was seen to run the clusters of a grid, and gpcOfPair
-// the GPC of each pair, as far as clusters of up to 16 blocks told: of four none has more than two blocks.
+// clustersOnH200 are the pairs of multiprocessors on which an H200 was seen to run the clusters of a grid, and
+// gpcOfPair the GPC of each pair, as far as clusters of up to 16 blocks told: of four none has more than two blocks.
 func clustersOnH200() (pairs []uint32, gpcOfPair []int) {
 	for _, least := range []int{0, 1} { // they are dealt out in turn; GPC 0 has four pairs, unless 8 to 11 are on it, too
 		for range 4 {
@@ -47,15 +47,16 @@ func TestPlacementOnH200(t *testing.T) {
 	want := Placement{
 		39, 47, 55, 63,
 		7, 2, 3, 4, 5, 6, 0, 1, 15, 10, 11, 12, 13, 14, 8, 9, 23, 18, 19, 20, 21, 22, 16, 17, 31, 26, 27, 28, 29, 30, 24, 25,
-		34, 35, 36, 37, 38, 32, 33, 42, 43, 44, 45, 46, 40, 41, 50, 51, 52, 53, 54, 48, 49, 58, 59, 60, 61, 62, 56, 57, 64, 65,
+		34, 35, 36, 37, 38, 32, 33, 42, 43, 44, 45, 46, 40, 41, 50, 51, 52, 53, 54, 48, 49, 58, 59, 60, 61, 62, 56, 57, 64,
+		65,
 	}
 	if diff := cmp.Diff(want, ByGPC(GroupByGPC(clusters, larger), len(clusters))); diff != "" {
 		t.Errorf("the tiles of clusters (-want +got)\n%s", diff)
 	}
 }
 
-// Whatever GPCs there are, clusters take all tiles of their first wave, those of each of the larger GPCs in a row of tiles
-// as far as that goes.
+// Whatever GPCs there are, clusters take all tiles of their first wave, those of each of the larger GPCs in a row of
+// tiles as far as that goes.
 func TestByGPC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {

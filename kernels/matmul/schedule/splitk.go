@@ -39,8 +39,8 @@ func (l LastWave) Split() SplitK {
 	return l.withPieces(ways, int64(tooLong))
 }
 
-// withPieces shares the tiles in pieces of a length. With one way, pieces get shorter from tile to tile, so that tiles are
-// done one after the other, and only as many tiles are shared as pay.
+// withPieces shares the tiles in pieces of a length. With one way, pieces get shorter from tile to tile, so that tiles
+// are done one after the other, and only as many tiles are shared as pay.
 func (l LastWave) withPieces(ways, length int64) SplitK {
 	switch {
 	case length < leastPiece:

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every tile of the wave is made whole, each piece is ready when the rest of its tile is done, and pieces are as long as
-// that allows.
+// Every tile of the wave is made whole, each piece is ready when the rest of its tile is done, and pieces are as long
+// as that allows.
 func TestSplitK(t *testing.T) {
 	shared := 0
 	for clusters := int64(2); clusters <= 66; clusters += 8 {

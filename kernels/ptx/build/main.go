@@ -1,6 +1,6 @@
-// Command build compiles the kernels to PTX with clang and writes the manifest beside them. Modules whose sources are those
-// of the manifest are not compiled again. Run it by go generate ./kernels; after a change of this command use -a, which
-// compiles all modules.
+// Command build compiles the kernels to PTX with clang and writes the manifest beside them. Modules whose sources are
+// those of the manifest are not compiled again. Run it by go generate ./kernels; after a change of this command use
+// -a, which compiles all modules.
 package main
 
 import (
@@ -46,7 +46,8 @@ var isa = map[collective.Arch]string{
 }
 
 func main() {
-	all := flag.Bool("a", false, "compile all modules, also those whose sources have not changed: after a change of this command or its flags")
+	all := flag.Bool("a", false, "compile all modules, also those whose sources have not changed: after a change of "+
+		"this command or its flags")
 	flag.Parse()
 	if err := run(".", *all); err != nil {
 		fmt.Fprintln(os.Stderr, "building the PTX:", err)
@@ -153,7 +154,8 @@ func wanted() []collective.Module {
 
 // compile writes a module's PTX.
 func compile(root string, m collective.Module) error {
-	args := append(slices.Clone(flags), "--cuda-gpu-arch="+m.Arch.String(), "-Xclang", "-target-feature", "-Xclang", isa[m.Arch])
+	args := append(slices.Clone(flags), "--cuda-gpu-arch="+m.Arch.String(), "-Xclang", "-target-feature", "-Xclang",
+		isa[m.Arch])
 	for _, define := range m.Defines {
 		args = append(args, "-D"+define)
 	}
@@ -178,7 +180,8 @@ func check(text []byte) error {
 	case bytes.Contains(text, []byte("call.uni")):
 		return errors.New("not everything was inlined")
 	case bytes.Contains(text, []byte("__local_depot")):
-		return errors.New("a thread keeps something in local memory: a copy of the parameters, perhaps, where code chooses between addresses of them (choose between their values)")
+		return errors.New("a thread keeps something in local memory: a copy of the parameters, perhaps, " +
+			"where code chooses between addresses of them (choose between their values)")
 	}
 	return nil
 }

@@ -62,7 +62,8 @@ func TestEverySourceIsBuilt(t *testing.T) {
 		}
 		sources++
 		if !built[name] {
-			t.Errorf("%s is in no module: list its algorithm in the Collective of that folder, and run go generate ./kernels", name)
+			t.Errorf("%s is in no module: list its algorithm in the Collective of that folder, and run go generate ./kernels",
+				name)
 		}
 		return err
 	})
@@ -135,7 +136,9 @@ func TestHashSeesEveryFile(t *testing.T) {
 // So does a change of a header beside the file.
 func TestHashSeesHeadersBesideTheFile(t *testing.T) {
 	of := func(header string) string {
-		sum, err := hash(fstest.MapFS{"device/h.cuh": {}, "x/x.cu": {}, "x/h.cuh": {Data: []byte(header)}, "y/h.cuh": {Data: []byte("y")}}, "x/x.cu")
+		sum, err := hash(fstest.MapFS{
+			"device/h.cuh": {}, "x/x.cu": {}, "x/h.cuh": {Data: []byte(header)}, "y/h.cuh": {Data: []byte("y")},
+		}, "x/x.cu")
 		if err != nil {
 			t.Fatal(err)
 		}

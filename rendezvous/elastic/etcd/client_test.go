@@ -134,7 +134,8 @@ func TestErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "HTTP 400") || len(asked) > 0 {
 		t.Errorf("a refusal: got %v, and asked another member %q", err, asked)
 	}
-	if err := client(t, member(t, 200, `{"result":{"ID":"7"}}`, nil)).KeepAlive(t.Context(), 7); !errors.Is(err, ErrLease) {
+	if err := client(t, member(t, 200, `{"result":{"ID":"7"}}`, nil)).KeepAlive(t.Context(), 7); !errors.Is(err,
+		ErrLease) {
 		t.Errorf("an expired lease: got %v, want %v", err, ErrLease)
 	}
 }

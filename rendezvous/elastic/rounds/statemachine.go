@@ -156,7 +156,8 @@ func (m *StateMachine) expire(now Time, n *node) []Effect {
 		joined, least := m.waiting()+1, m.cfg.Terms.Min
 		reason := fmt.Sprintf("%d of %d nodes joined within %v", joined, least, m.cfg.JoinTimeout)
 		if joined >= least {
-			reason = fmt.Sprintf("%d nodes joined within %v, which is enough, but the last call for more, of %v, is not over: set a longer join_timeout or a shorter last_call_timeout in --rdzv-conf",
+			reason = fmt.Sprintf("%d nodes joined within %v, which is enough, but the last call for more, of %v, "+
+				"is not over: set a longer join_timeout or a shorter last_call_timeout in --rdzv-conf",
 				joined, m.cfg.JoinTimeout, m.cfg.LastCall)
 		}
 		if still := m.count(stopping); still > 0 {

@@ -141,8 +141,10 @@ func describe(effect Effect) string {
 	switch e := effect.(type) {
 	case Assemble:
 		r := e.Round
-		return fmt.Sprintf("%c is node %d of %d in round %d: ranks from %d of %d, in its role %d of %d, master %s, %d restarts",
-			e.To, r.GroupRank, r.Nodes, r.Number, r.FirstRank, r.WorldSize, r.FirstRoleRank, r.RoleWorldSize, r.Master, r.Restarts)
+		return fmt.Sprintf("%c is node %d of %d in round %d: ranks from %d of %d, in its role %d of %d, master %s, "+
+			"%d restarts",
+			e.To, r.GroupRank, r.Nodes, r.Number, r.FirstRank, r.WorldSize, r.FirstRoleRank, r.RoleWorldSize, r.Master,
+			r.Restarts)
 	case Begin:
 		return fmt.Sprintf("%c begins round %d", e.To, e.Round)
 	case Standby:

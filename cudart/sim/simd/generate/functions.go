@@ -59,33 +59,61 @@ func integers() []function {
 		binary("ShrU32", "shifts unsigned 32-bit integers right; 32 and more places leave 0.", "VPSRLVD"),
 		binary("ShrU64", "shifts unsigned 64-bit integers right; 64 and more places leave 0.", "VPSRLVQ"),
 		binary("ShrS32", "shifts signed 32-bit integers right; 32 and more places leave the sign.", "VPSRAVD"),
-		{name: "ShrS64", doc: "shifts signed 64-bit integers right; 64 and more places leave the sign.", kind: alu, before: []string{"VPXOR Y9, Y9, Y9"}, step: []string{
-			"VMOVDQU {a}, Y0",
-			"VPCMPGTQ Y0, Y9, Y1", "VPXOR Y1, Y0, Y0", // of a negative number, its complement is shifted
-			"VPSRLVQ {b}, Y0, Y0", "VPXOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
-		{name: "Not32", doc: "is ^a, of 32 bits.", kind: alu, before: []string{use("low32", 15)}, step: []string{"VPXOR {a}, Y15, Y0", "VMOVDQU Y0, {d}"}},
-		{name: "Not64", doc: "is ^a, of 64 bits.", kind: alu, before: []string{"VPCMPEQD Y15, Y15, Y15"}, step: []string{"VPXOR {a}, Y15, Y0", "VMOVDQU Y0, {d}"}},
+		{
+			name: "ShrS64", doc: "shifts signed 64-bit integers right; 64 and more places leave the sign.", kind: alu,
+			before: []string{"VPXOR Y9, Y9, Y9"}, step: []string{
+				"VMOVDQU {a}, Y0",
+				"VPCMPGTQ Y0, Y9, Y1", "VPXOR Y1, Y0, Y0", // of a negative number, its complement is shifted
+				"VPSRLVQ {b}, Y0, Y0", "VPXOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
+		{
+			name: "Not32", doc: "is ^a, of 32 bits.", kind: alu, before: []string{use("low32", 15)},
+			step: []string{"VPXOR {a}, Y15, Y0", "VMOVDQU Y0, {d}"},
+		},
+		{
+			name: "Not64", doc: "is ^a, of 64 bits.", kind: alu, before: []string{"VPCMPEQD Y15, Y15, Y15"},
+			step: []string{"VPXOR {a}, Y15, Y0", "VMOVDQU Y0, {d}"},
+		},
 		{name: "Copy", doc: "is a.", kind: alu, step: []string{"VMOVDQU {a}, Y0", "VMOVDQU Y0, {d}"}},
-		{name: "Low32", doc: "is the low 32 bits of a.", kind: alu, before: []string{use("low32", 15)}, step: []string{"VPAND {a}, Y15, Y0", "VMOVDQU Y0, {d}"}},
-		{name: "Low16", doc: "is the low 16 bits of a.", kind: alu, before: []string{use("low16", 15)}, step: []string{"VPAND {a}, Y15, Y0", "VMOVDQU Y0, {d}"}},
+		{
+			name: "Low32", doc: "is the low 32 bits of a.", kind: alu, before: []string{use("low32", 15)},
+			step: []string{"VPAND {a}, Y15, Y0", "VMOVDQU Y0, {d}"},
+		},
+		{
+			name: "Low16", doc: "is the low 16 bits of a.", kind: alu, before: []string{use("low16", 15)},
+			step: []string{"VPAND {a}, Y15, Y0", "VMOVDQU Y0, {d}"},
+		},
 		{name: "SignExtend32", doc: "extends signed 32-bit integers to 64 bits.", kind: alu, step: []string{
-			"VMOVDQU {a}, Y0", "VPSRAD $31, Y0, Y1", "VPSLLQ $32, Y1, Y1", "VPSLLQ $32, Y0, Y0", "VPSRLQ $32, Y0, Y0", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
+			"VMOVDQU {a}, Y0", "VPSRAD $31, Y0, Y1", "VPSLLQ $32, Y1, Y1", "VPSLLQ $32, Y0, Y0", "VPSRLQ $32, Y0, Y0",
+			"VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
 		}},
-		{name: "MulLo32", doc: "multiplies 32-bit integers, modulo 2^32.", kind: alu, before: []string{use("low32", 15)}, step: []string{
-			"VMOVDQU {a}, Y0", "VPMULUDQ {b}, Y0, Y0", "VPAND Y15, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
-		{name: "MadLo32", doc: "is a*b+c of 32-bit integers, modulo 2^32.", kind: alu, before: []string{use("low32", 15)}, step: []string{
-			"VMOVDQU {a}, Y0", "VPMULUDQ {b}, Y0, Y0", "VPADDQ {c}, Y0, Y0", "VPAND Y15, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
+		{
+			name: "MulLo32", doc: "multiplies 32-bit integers, modulo 2^32.", kind: alu, before: []string{use("low32", 15)},
+			step: []string{
+				"VMOVDQU {a}, Y0", "VPMULUDQ {b}, Y0, Y0", "VPAND Y15, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
+		{
+			name: "MadLo32", doc: "is a*b+c of 32-bit integers, modulo 2^32.", kind: alu, before: []string{use("low32", 15)},
+			step: []string{
+				"VMOVDQU {a}, Y0", "VPMULUDQ {b}, Y0, Y0", "VPADDQ {c}, Y0, Y0", "VPAND Y15, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
 		{name: "MadWideU32", doc: "is a*b+c, with unsigned 32-bit factors and a 64-bit sum.", kind: alu, step: []string{
 			"VMOVDQU {a}, Y0", "VPMULUDQ {b}, Y0, Y0", "VPADDQ {c}, Y0, Y0", "VMOVDQU Y0, {d}",
 		}},
 		{name: "MadWideS32", doc: "is a*b+c, with signed 32-bit factors and a 64-bit sum.", kind: alu, step: []string{
 			"VMOVDQU {a}, Y0", "VPMULDQ {b}, Y0, Y0", "VPADDQ {c}, Y0, Y0", "VMOVDQU Y0, {d}",
 		}},
-		{name: "MulLo64", doc: "multiplies 64-bit integers, modulo 2^64.", kind: alu, step: append(product64(), "VMOVDQU Y0, {d}")},
-		{name: "MadLo64", doc: "is a*b+c of 64-bit integers, modulo 2^64.", kind: alu, step: append(product64(), "VPADDQ {c}, Y0, Y0", "VMOVDQU Y0, {d}")},
+		{
+			name: "MulLo64", doc: "multiplies 64-bit integers, modulo 2^64.", kind: alu,
+			step: append(product64(), "VMOVDQU Y0, {d}"),
+		},
+		{
+			name: "MadLo64", doc: "is a*b+c of 64-bit integers, modulo 2^64.", kind: alu,
+			step: append(product64(), "VPADDQ {c}, Y0, Y0", "VMOVDQU Y0, {d}"),
+		},
 		compared64("MinS64", "is the smaller of signed 64-bit integers.", false, false),
 		compared64("MaxS64", "is the larger of signed 64-bit integers.", false, true),
 		compared64("MinU64", "is the smaller of unsigned 64-bit integers.", true, false),
@@ -128,24 +156,30 @@ func floats() []function {
 		return function{name: name, doc: doc, kind: alu, before: []string{use("nan32", 15)}, step: step}
 	}
 	double := func(name, doc string, step ...string) function {
-		return function{name: name, doc: doc, kind: alu, before: []string{use("quiet64", 15)}, step: append(step, "VMOVDQU Y0, {d}")}
+		return function{
+			name: name, doc: doc, kind: alu, before: []string{use("quiet64", 15)}, step: append(step, "VMOVDQU Y0, {d}"),
+		}
 	}
 	return []function{
 		single("AddF32", "adds singles.", "VMOVDQU {a}, Y0", "VADDPS {b}, Y0, Y0"),
 		single("SubF32", "subtracts singles.", "VMOVDQU {a}, Y0", "VSUBPS {b}, Y0, Y0"),
 		single("MulF32", "multiplies singles.", "VMOVDQU {a}, Y0", "VMULPS {b}, Y0, Y0"),
-		single("FmaF32", "is a*b+c of singles, rounded once.", "VMOVDQU {a}, Y0", "VMOVDQU {b}, Y1", "VFMADD213PS {c}, Y1, Y0"),
+		single("FmaF32", "is a*b+c of singles, rounded once.", "VMOVDQU {a}, Y0", "VMOVDQU {b}, Y1",
+			"VFMADD213PS {c}, Y1, Y0"),
 		single("SqrtF32", "is the square root of singles.", "VSQRTPS {a}, Y0"),
 		single("DivF32", "divides singles.", "VMOVDQU {a}, Y0", "VDIVPS {b}, Y0, Y0"),
-		single("MinF32", "is the smaller of singles, -0 below +0; of a NaN and a number, the number.", extreme("VMINPS", "VORPS")...),
-		single("MaxF32", "is the larger of singles, -0 below +0; of a NaN and a number, the number.", extreme("VMAXPS", "VANDPS")...),
+		single("MinF32", "is the smaller of singles, -0 below +0; of a NaN and a number, the number.",
+			extreme("VMINPS", "VORPS")...),
+		single("MaxF32", "is the larger of singles, -0 below +0; of a NaN and a number, the number.",
+			extreme("VMAXPS", "VANDPS")...),
 		double("AddF64", "adds doubles; of two NaNs, b is passed on.", "VMOVDQU {b}, Y0", "VADDPD {a}, Y0, Y0"),
 		double("SubF64", "subtracts doubles; of two NaNs, b is passed on.", slices.Concat(
 			[]string{"VMOVDQU {a}, Y0", "VSUBPD {b}, Y0, Y0"}, passOn("{b}"))...),
 		double("MulF64", "multiplies doubles; of two NaNs, b is passed on.", "VMOVDQU {b}, Y0", "VMULPD {a}, Y0, Y0"),
 		double("DivF64", "divides doubles; of two NaNs, a is passed on.", "VMOVDQU {a}, Y0", "VDIVPD {b}, Y0, Y0"),
 		double("FmaF64", "is a*b+c of doubles, rounded once; of several NaNs, b is passed on, or else c.", slices.Concat(
-			[]string{"VMOVDQU {a}, Y0", "VMOVDQU {b}, Y1", "VFMADD213PD {c}, Y1, Y0"}, passOn("{a}"), passOn("{c}"), passOn("{b}"))...),
+			[]string{"VMOVDQU {a}, Y0", "VMOVDQU {b}, Y1", "VFMADD213PD {c}, Y1, Y0"}, passOn("{a}"), passOn("{c}"),
+			passOn("{b}"))...),
 		double("SqrtF64", "is the square root of doubles.", "VSQRTPD {a}, Y0"),
 	}
 }
@@ -172,35 +206,61 @@ func conversions() []function {
 	}
 	packWords := []string{"VMOVDQU {a}, Y0", "VEXTRACTI128 $1, Y0, X1", "VSHUFPS $0x88, X1, X0, X0"} // the low 32 bits
 	return []function{
-		{name: "F32FromF16", doc: "converts halves to singles.", kind: alu, before: []string{use("packedNaN32", 15), use("pickHalves", 14)}, step: append(packHalves,
-			"VCVTPH2PS X0, X0", "VCMPPS $3, X0, X0, X1", "VBLENDVPS X1, X15, X0, X0", "VPMOVZXDQ X0, Y0", "VMOVDQU Y0, {d}")},
-		{name: "F16FromF32", doc: "rounds singles to halves, to nearest even.", kind: alu, before: []string{"MOVL $0x7fff7fff, R8", "VMOVD R8, X15", "VPBROADCASTD X15, X15"}, step: append(packWords,
-			"VCMPPS $3, X0, X0, X1", "VCVTPS2PH $0, X0, X0", "VPACKSSDW X1, X1, X1", "VPBLENDVB X1, X15, X0, X0", "VPMOVZXWQ X0, Y0", "VMOVDQU Y0, {d}")},
-		{name: "F64FromF32", doc: "converts singles to doubles.", kind: alu, step: append(packWords, "VCVTPS2PD X0, Y0", "VMOVDQU Y0, {d}")},
+		{
+			name: "F32FromF16", doc: "converts halves to singles.", kind: alu,
+			before: []string{use("packedNaN32", 15), use("pickHalves", 14)}, step: append(packHalves,
+				"VCVTPH2PS X0, X0", "VCMPPS $3, X0, X0, X1", "VBLENDVPS X1, X15, X0, X0", "VPMOVZXDQ X0, Y0", "VMOVDQU Y0, {d}"),
+		},
+		{
+			name: "F16FromF32", doc: "rounds singles to halves, to nearest even.", kind: alu,
+			before: []string{"MOVL $0x7fff7fff, R8", "VMOVD R8, X15", "VPBROADCASTD X15, X15"}, step: append(packWords,
+				"VCMPPS $3, X0, X0, X1", "VCVTPS2PH $0, X0, X0", "VPACKSSDW X1, X1, X1", "VPBLENDVB X1, X15, X0, X0",
+				"VPMOVZXWQ X0, Y0", "VMOVDQU Y0, {d}"),
+		},
+		{
+			name: "F64FromF32", doc: "converts singles to doubles.", kind: alu,
+			step: append(packWords, "VCVTPS2PD X0, Y0", "VMOVDQU Y0, {d}"),
+		},
 		{name: "F32FromF64", doc: "rounds doubles to singles, to nearest even.", kind: alu, step: []string{
 			"VCVTPD2PSY {a}, X0", "VPMOVZXDQ X0, Y0", "VMOVDQU Y0, {d}",
 		}},
-		{name: "F32FromS32", doc: "converts signed 32-bit integers to singles, to nearest even.", kind: alu, step: append(packWords,
-			"VCVTDQ2PS X0, X0", "VPMOVZXDQ X0, Y0", "VMOVDQU Y0, {d}")},
-		{name: "Pack32", doc: "makes 64 bits of a, the lower 32, and b.", kind: alu, before: []string{use("low32", 15)}, step: []string{
-			"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
-		{name: "Pack16", doc: "makes 32 bits of a, the lower 16, and b.", kind: alu, before: []string{use("low16", 15)}, step: []string{
-			"VPAND {a}, Y15, Y0", "VPAND {b}, Y15, Y1", "VPSLLQ $16, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
+		{
+			name: "F32FromS32", doc: "converts signed 32-bit integers to singles, to nearest even.", kind: alu,
+			step: append(packWords,
+				"VCVTDQ2PS X0, X0", "VPMOVZXDQ X0, Y0", "VMOVDQU Y0, {d}"),
+		},
+		{
+			name: "Pack32", doc: "makes 64 bits of a, the lower 32, and b.", kind: alu, before: []string{use("low32", 15)},
+			step: []string{
+				"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
+		{
+			name: "Pack16", doc: "makes 32 bits of a, the lower 16, and b.", kind: alu, before: []string{use("low16", 15)},
+			step: []string{
+				"VPAND {a}, Y15, Y0", "VPAND {b}, Y15, Y1", "VPSLLQ $16, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
 		{name: "Unpack32", doc: "splits 64 bits in two.", kind: split, before: []string{use("low32", 15)}, step: []string{
 			"VMOVDQU {a}, Y0", "VPSRLQ $32, Y0, Y1", "VPAND Y15, Y0, Y0", "VMOVDQU Y0, {low}", "VMOVDQU Y1, {high}",
 		}},
 		{name: "Unpack16", doc: "splits 32 bits in two.", kind: split, before: []string{use("low16", 15)}, step: []string{
-			"VMOVDQU {a}, Y0", "VPSRLQ $16, Y0, Y1", "VPAND Y15, Y0, Y0", "VPAND Y15, Y1, Y1", "VMOVDQU Y0, {low}", "VMOVDQU Y1, {high}",
+			"VMOVDQU {a}, Y0", "VPSRLQ $16, Y0, Y1", "VPAND Y15, Y0, Y0", "VPAND Y15, Y1, Y1", "VMOVDQU Y0, {low}",
+			"VMOVDQU Y1, {high}",
 		}},
-		{name: "F32FromBF16", doc: "converts bfloat16 numbers to singles. NaNs keep their bits.", kind: alu, before: []string{use("low16", 14)}, step: []string{
-			"VPAND {a}, Y14, Y0", "VPSLLQ $16, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
-		{name: "BF16FromF32", doc: "rounds singles to bfloat16, to nearest even.", kind: alu, before: []string{use("nan16", 15), use("one", 14)}, step: []string{
-			"VMOVDQU {a}, Y0", "VCMPPS $3, Y0, Y0, Y1",
-			"VPSRLQ $16, Y0, Y2", "VPAND Y14, Y2, Y2", "VPADDQ Y15, Y2, Y2", // half of the last place, less one if that is even
-			"VPADDQ Y2, Y0, Y0", "VPSRLQ $16, Y0, Y0", "VBLENDVPS Y1, Y15, Y0, Y0", "VMOVDQU Y0, {d}",
-		}},
+		{
+			name: "F32FromBF16", doc: "converts bfloat16 numbers to singles. NaNs keep their bits.", kind: alu,
+			before: []string{use("low16", 14)}, step: []string{
+				"VPAND {a}, Y14, Y0", "VPSLLQ $16, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
+		{
+			name: "BF16FromF32", doc: "rounds singles to bfloat16, to nearest even.", kind: alu,
+			before: []string{use("nan16", 15), use("one", 14)}, step: []string{
+				"VMOVDQU {a}, Y0", "VCMPPS $3, Y0, Y0, Y1",
+				"VPSRLQ $16, Y0, Y2", "VPAND Y14, Y2, Y2", "VPADDQ Y15, Y2, Y2", // half of the last place, less one if that is even
+				"VPADDQ Y2, Y0, Y0", "VPSRLQ $16, Y0, Y0", "VBLENDVPS Y1, Y15, Y0, Y0", "VMOVDQU Y0, {d}",
+			},
+		},
 	}
 }

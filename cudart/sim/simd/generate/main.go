@@ -37,7 +37,8 @@ func run() error {
 			continue
 		}
 		f.write(&text)
-		fmt.Fprintf(&stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s(%s)%s\n", f.name, f.doc, f.name, f.kind.arguments, f.kind.result())
+		fmt.Fprintf(&stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s(%s)%s\n", f.name, f.doc, f.name, f.kind.arguments,
+			f.kind.result())
 	}
 	fmt.Fprintf(&text, "GLOBL codes<>(SB), RODATA|NOPTR, $%d\n", 8*instructions)
 	text.WriteString(`
@@ -95,14 +96,19 @@ func (k kind) result() string {
 
 // The registers of a kind get its arguments, in this order. A name in braces is what the code calls the operand.
 var (
-	alu     = kind{arguments: "d, a, b, c *Lanes", size: 32, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX {c}"}, isALU: true}
+	alu = kind{
+		arguments: "d, a, b, c *Lanes", size: 32, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX {c}"}, isALU: true,
+	}
 	compare = kind{arguments: "a, b *Lanes", size: 20, registers: []string{"SI {a}", "DX {b}"}, mask: true}
-	choose  = kind{arguments: "d, a, b *Lanes, mask uint32", size: 28, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX mask"}}
-	split   = kind{arguments: "low, high, a *Lanes", size: 24, registers: []string{"DI {low}", "SI {high}", "DX {a}"}}
-	move4   = kind{arguments: "a, b, c, d *Lanes, p unsafe.Pointer", size: 40, registers: []string{"SI {a}", "DX {b}", "CX {c}", "DI {d}", "BX p"}}
-	move2   = kind{arguments: "a, b *Lanes, p unsafe.Pointer", size: 24, registers: []string{"SI {a}", "DX {b}", "BX p"}}
-	move1   = kind{arguments: "a *Lanes, p unsafe.Pointer", size: 16, registers: []string{"SI {a}", "BX p"}}
-	affine  = kind{arguments: "d *Lanes, base, stride uint64", size: 24, registers: []string{"DI {d}", "AX base", "BX stride"}}
+	choose  = kind{
+		arguments: "d, a, b *Lanes, mask uint32", size: 28, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX mask"},
+	}
+	split  = kind{arguments: "low, high, a *Lanes", size: 24, registers: []string{"DI {low}", "SI {high}", "DX {a}"}}
+	move2  = kind{arguments: "a, b *Lanes, p unsafe.Pointer", size: 24, registers: []string{"SI {a}", "DX {b}", "BX p"}}
+	move1  = kind{arguments: "a *Lanes, p unsafe.Pointer", size: 16, registers: []string{"SI {a}", "BX p"}}
+	affine = kind{
+		arguments: "d *Lanes, base, stride uint64", size: 24, registers: []string{"DI {d}", "AX base", "BX stride"},
+	}
 )
 
 // function is an assembly function.
@@ -129,7 +135,8 @@ func (f function) writeInstruction(text, stubs *bytes.Buffer, number int) {
 }
 
 func (f function) write(w *bytes.Buffer) {
-	fmt.Fprintf(w, "\n// func %s(%s)%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", f.name, f.kind.arguments, f.kind.result(), f.name, f.kind.size)
+	fmt.Fprintf(w, "\n// func %s(%s)%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", f.name, f.kind.arguments, f.kind.result(), f.name,
+		f.kind.size)
 	f.loadArguments(w)
 	if f.kind.mask {
 		w.WriteString("\tXORL AX, AX\n")

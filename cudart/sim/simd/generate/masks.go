@@ -15,11 +15,14 @@ func comparisons() []function {
 		{"GT", "is greater than", "GT", false, false},
 		{"GE", "is at least", "GT", true, true},
 	} {
-		for _, t := range []struct{ name, words string }{{"S32", "signed 32-bit"}, {"S64", "signed 64-bit"}, {"U64", "unsigned 64-bit"}} {
+		for _, t := range []struct{ name, words string }{
+			{"S32", "signed 32-bit"}, {"S64", "signed 64-bit"}, {"U64", "unsigned 64-bit"},
+		} {
 			if r.code == "EQ" && t.name != "U64" {
 				continue // equality does not depend on sign and width
 			}
-			all = append(all, compareIntegers(r.name+t.name, fmt.Sprintf("says in which lanes a %s b, as %s integers.", r.words, t.words), t.name, r.code, r.not, r.swap))
+			all = append(all, compareIntegers(r.name+t.name,
+				fmt.Sprintf("says in which lanes a %s b, as %s integers.", r.words, t.words), t.name, r.code, r.not, r.swap))
 		}
 	}
 	for _, r := range []struct {
@@ -42,12 +45,18 @@ func comparisons() []function {
 		{"NAN", "is unordered to", 0x03},
 	} {
 		all = append(all,
-			function{name: r.name + "F32", doc: "says in which lanes a " + r.words + " b, as singles.", kind: compare, step: append([]string{
-				"VMOVDQU {a}, Y0", fmt.Sprintf("VCMPPS $%#x, {b}, Y0, Y0", r.predicate), "VPSLLQ $32, Y0, Y0",
-			}, collect...)},
-			function{name: r.name + "F64", doc: "says in which lanes a " + r.words + " b, as doubles.", kind: compare, step: append([]string{
-				"VMOVDQU {a}, Y0", fmt.Sprintf("VCMPPD $%#x, {b}, Y0, Y0", r.predicate),
-			}, collect...)})
+			function{
+				name: r.name + "F32", doc: "says in which lanes a " + r.words + " b, as singles.", kind: compare,
+				step: append([]string{
+					"VMOVDQU {a}, Y0", fmt.Sprintf("VCMPPS $%#x, {b}, Y0, Y0", r.predicate), "VPSLLQ $32, Y0, Y0",
+				}, collect...),
+			},
+			function{
+				name: r.name + "F64", doc: "says in which lanes a " + r.words + " b, as doubles.", kind: compare,
+				step: append([]string{
+					"VMOVDQU {a}, Y0", fmt.Sprintf("VCMPPD $%#x, {b}, Y0, Y0", r.predicate),
+				}, collect...),
+			})
 	}
 	return all
 }
@@ -55,8 +64,8 @@ func comparisons() []function {
 // collect moves the highest bits of the lanes in Y0 to the mask.
 var collect = []string{"VMOVMSKPD Y0, R8", "SHLL ${i}, R8", "ORL R8, AX"}
 
-// compareIntegers compares as signed 64-bit integers, to which the lanes are brought: 32-bit ones by a shift to the upper
-// half, unsigned ones by flipping the highest bit.
+// compareIntegers compares as signed 64-bit integers, to which the lanes are brought: 32-bit ones by a shift to the
+// upper half, unsigned ones by flipping the highest bit.
 func compareIntegers(name, doc, t, code string, not, swap bool) function {
 	f := function{name: name, doc: doc, kind: compare, step: []string{"VMOVDQU {a}, Y0", "VMOVDQU {b}, Y1"}}
 	switch {
@@ -92,40 +101,40 @@ func moves() []function {
 			"VMOVQ CX, X2", "LEAQ (BX)(BX*1), DX", "VMOVQ DX, X3", "VPUNPCKLQDQ X2, X3, X3", // [2*stride, 3*stride]
 			"VINSERTI128 $1, X3, Y1, Y1", "VPADDQ Y1, Y0, Y0", "SHLQ $2, BX", "VMOVQ BX, X2", "VPBROADCASTQ X2, Y2",
 		}, step: []string{"VMOVDQU Y0, {d}", "VPADDQ Y2, Y0, Y0"}},
-		{name: "Load4x32", doc: "loads four 32-bit words for each lane from 512 bytes at p.", kind: move4, before: []string{"VPXOR Y15, Y15, Y15"}, step: []string{
-			"VMOVDQU {p*16+0}, X0", "VINSERTI128 $1, {p*16+32}, Y0, Y0", // lanes 0 and 2
-			"VMOVDQU {p*16+16}, X1", "VINSERTI128 $1, {p*16+48}, Y1, Y1", // lanes 1 and 3
-			"VPUNPCKLDQ Y1, Y0, Y2", "VPUNPCKHDQ Y1, Y0, Y3",
-			"VPUNPCKLDQ Y15, Y2, Y4", "VMOVDQU Y4, {a}", "VPUNPCKHDQ Y15, Y2, Y4", "VMOVDQU Y4, {b}",
-			"VPUNPCKLDQ Y15, Y3, Y4", "VMOVDQU Y4, {c}", "VPUNPCKHDQ Y15, Y3, Y4", "VMOVDQU Y4, {d}",
-		}},
-		{name: "Store4x32", doc: "stores four 32-bit words of each lane to 512 bytes at p, each lane's at once.", kind: move4, before: []string{use("low32", 15)}, step: []string{
-			"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0",
-			"VPAND {c}, Y15, Y2", "VMOVDQU {d}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y2, Y2",
-			"VPUNPCKLQDQ Y2, Y0, Y3", "VPUNPCKHQDQ Y2, Y0, Y4",
-			"VMOVDQU X3, {p*16+0}", "VMOVDQU X4, {p*16+16}", "VEXTRACTI128 $1, Y3, {p*16+32}", "VEXTRACTI128 $1, Y4, {p*16+48}",
-		}},
-		{name: "Load2x64", doc: "loads two 64-bit words for each lane from 512 bytes at p.", kind: move2, step: []string{
-			"VMOVDQU {p*16+0}, X0", "VINSERTI128 $1, {p*16+32}, Y0, Y0", "VMOVDQU {p*16+16}, X1", "VINSERTI128 $1, {p*16+48}, Y1, Y1",
-			"VPUNPCKLQDQ Y1, Y0, Y2", "VMOVDQU Y2, {a}", "VPUNPCKHQDQ Y1, Y0, Y2", "VMOVDQU Y2, {b}",
-		}},
-		{name: "Store2x64", doc: "stores two 64-bit words of each lane to 512 bytes at p, each lane's at once.", kind: move2, step: []string{
-			"VMOVDQU {a}, Y0", "VMOVDQU {b}, Y2", "VPUNPCKLQDQ Y2, Y0, Y3", "VPUNPCKHQDQ Y2, Y0, Y4",
-			"VMOVDQU X3, {p*16+0}", "VMOVDQU X4, {p*16+16}", "VEXTRACTI128 $1, Y3, {p*16+32}", "VEXTRACTI128 $1, Y4, {p*16+48}",
-		}},
-		{name: "Load2x32", doc: "loads two 32-bit words for each lane from 256 bytes at p.", kind: move2, before: []string{use("low32", 15)}, step: []string{
-			"VMOVDQU {p*8+0}, Y0", "VPAND Y15, Y0, Y1", "VMOVDQU Y1, {a}", "VPSRLQ $32, Y0, Y0", "VMOVDQU Y0, {b}",
-		}},
-		{name: "Store2x32", doc: "stores two 32-bit words of each lane to 256 bytes at p, each lane's at once.", kind: move2, before: []string{use("low32", 15)}, step: []string{
-			"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {p*8+0}",
-		}},
-		{name: "Load64", doc: "loads a 64-bit word for each lane from 256 bytes at p.", kind: move1, step: []string{"VMOVDQU {p*8+0}, Y0", "VMOVDQU Y0, {a}"}},
-		{name: "Store64", doc: "stores a 64-bit word of each lane to 256 bytes at p.", kind: move1, step: []string{"VMOVDQU {a}, Y0", "VMOVDQU Y0, {p*8+0}"}},
-		{name: "Load32", doc: "loads a 32-bit word for each lane from 128 bytes at p.", kind: move1, step: []string{"VPMOVZXDQ {p*4+0}, Y0", "VMOVDQU Y0, {a}"}},
+		{
+			name: "Load2x32", doc: "loads two 32-bit words for each lane from 256 bytes at p.", kind: move2,
+			before: []string{use("low32", 15)}, step: []string{
+				"VMOVDQU {p*8+0}, Y0", "VPAND Y15, Y0, Y1", "VMOVDQU Y1, {a}", "VPSRLQ $32, Y0, Y0", "VMOVDQU Y0, {b}",
+			},
+		},
+		{
+			name: "Store2x32", doc: "stores two 32-bit words of each lane to 256 bytes at p, each lane's at once.", kind: move2,
+			before: []string{use("low32", 15)}, step: []string{
+				"VPAND {a}, Y15, Y0", "VMOVDQU {b}, Y1", "VPSLLQ $32, Y1, Y1", "VPOR Y1, Y0, Y0", "VMOVDQU Y0, {p*8+0}",
+			},
+		},
+		{
+			name: "Load64", doc: "loads a 64-bit word for each lane from 256 bytes at p.", kind: move1,
+			step: []string{"VMOVDQU {p*8+0}, Y0", "VMOVDQU Y0, {a}"},
+		},
+		{
+			name: "Store64", doc: "stores a 64-bit word of each lane to 256 bytes at p.", kind: move1,
+			step: []string{"VMOVDQU {a}, Y0", "VMOVDQU Y0, {p*8+0}"},
+		},
+		{
+			name: "Load32", doc: "loads a 32-bit word for each lane from 128 bytes at p.", kind: move1,
+			step: []string{"VPMOVZXDQ {p*4+0}, Y0", "VMOVDQU Y0, {a}"},
+		},
 		{name: "Store32", doc: "stores the low 32 bits of each lane to 128 bytes at p.", kind: move1, step: []string{
 			"VMOVDQU {a}, Y0", "VEXTRACTI128 $1, Y0, X1", "VSHUFPS $0x88, X1, X0, X0", "VMOVDQU X0, {p*4+0}",
 		}},
-		{name: "Load16", doc: "loads a 16-bit word for each lane from 64 bytes at p.", kind: move1, step: []string{"VPMOVZXWQ {p*2+0}, Y0", "VMOVDQU Y0, {a}"}},
-		{name: "Load8", doc: "loads a byte for each lane from 32 bytes at p.", kind: move1, step: []string{"VPMOVZXBQ {p*1+0}, Y0", "VMOVDQU Y0, {a}"}},
+		{
+			name: "Load16", doc: "loads a 16-bit word for each lane from 64 bytes at p.", kind: move1,
+			step: []string{"VPMOVZXWQ {p*2+0}, Y0", "VMOVDQU Y0, {a}"},
+		},
+		{
+			name: "Load8", doc: "loads a byte for each lane from 32 bytes at p.", kind: move1,
+			step: []string{"VPMOVZXBQ {p*1+0}, Y0", "VMOVDQU Y0, {a}"},
+		},
 	}
 }

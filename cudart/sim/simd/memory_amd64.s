@@ -3,19 +3,34 @@
 // VMOVDQA of 16 bytes is one access on processors with AVX (Intel SDM, vol. 3A, "Guaranteed Atomic
 // Operations"; AMD64 APM, vol. 2, "Access Atomicity").
 
-// func load16AVX(p unsafe.Pointer) (low, high uint64)
-TEXT ·load16AVX(SB), NOSPLIT, $0-24
+// func Load128(p unsafe.Pointer) (low, high uint64)
+TEXT ·Load128(SB), NOSPLIT, $0-24
 	MOVQ    p+0(FP), AX
 	VMOVDQA (AX), X0
 	VMOVQ   X0, low+8(FP)
 	VPEXTRQ $1, X0, high+16(FP)
 	RET
 
-// func store16AVX(p unsafe.Pointer, low, high uint64)
-TEXT ·store16AVX(SB), NOSPLIT, $0-24
+// func Store128(p unsafe.Pointer, low, high uint64)
+TEXT ·Store128(SB), NOSPLIT, $0-24
 	MOVQ    p+0(FP), AX
 	VMOVDQU low+8(FP), X0
 	VMOVDQA X0, (AX)
+	RET
+
+// func Copy128(to, from unsafe.Pointer, n int)
+TEXT ·Copy128(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+
+copy128:
+	VMOVDQA (SI), X0
+	VMOVDQU X0, (DI)
+	ADDQ    $16, SI
+	ADDQ    $16, DI
+	SUBQ    $16, CX
+	JGT     copy128
 	RET
 
 // The loops below take four lanes at a time, of which each has an access of its own: CX is the number of
@@ -48,8 +63,8 @@ TEXT ·store16AVX(SB), NOSPLIT, $0-24
 	VMOVDQA X2, (AX)(R12*1);   \
 	VMOVDQA X3, (AX)(R13*1)
 
-// func loadPairsAVX2(p unsafe.Pointer, offsets, a, b *lanes)
-TEXT ·loadPairsAVX2(SB), NOSPLIT, $0-32
+// func LoadPairs(p unsafe.Pointer, offsets, a, b *Lanes)
+TEXT ·LoadPairs(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), AX
 	MOVQ offsets+8(FP), SI
 	MOVQ a+16(FP), R8
@@ -68,8 +83,8 @@ pairs:
 	VZEROUPPER
 	RET
 
-// func storePairsAVX2(p unsafe.Pointer, offsets, a, b *lanes)
-TEXT ·storePairsAVX2(SB), NOSPLIT, $0-32
+// func StorePairs(p unsafe.Pointer, offsets, a, b *Lanes)
+TEXT ·StorePairs(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), AX
 	MOVQ offsets+8(FP), SI
 	MOVQ a+16(FP), R8
@@ -90,8 +105,8 @@ pairs:
 
 // Registers have 64 bits, of which elements of 32 bits are the lower half.
 
-// func loadFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes)
-TEXT ·loadFoursAVX2(SB), NOSPLIT, $0-48
+// func LoadFours(p unsafe.Pointer, offsets, a, b, c, d *Lanes)
+TEXT ·LoadFours(SB), NOSPLIT, $0-48
 	MOVQ  p+0(FP), AX
 	MOVQ  offsets+8(FP), SI
 	MOVQ  a+16(FP), R8
@@ -119,8 +134,8 @@ fours:
 	VZEROUPPER
 	RET
 
-// func storeFoursAVX2(p unsafe.Pointer, offsets, a, b, c, d *lanes)
-TEXT ·storeFoursAVX2(SB), NOSPLIT, $0-48
+// func StoreFours(p unsafe.Pointer, offsets, a, b, c, d *Lanes)
+TEXT ·StoreFours(SB), NOSPLIT, $0-48
 	MOVQ p+0(FP), AX
 	MOVQ offsets+8(FP), SI
 	MOVQ a+16(FP), R8
