@@ -10,7 +10,7 @@ import (
 
 func bitsKernels(r *rand.Rand) []kernel {
 	const pitch = 64
-	now, before := fill(4*pitch, func(int) uint8 { return uint8(r.Uint32()) }), fill(4*pitch, func(int) uint8 { return uint8(r.Uint32()) })
+	now, before := randomBytes(r, 4*pitch), randomBytes(r, 4*pitch)
 	x := words(r, 256)
 	a, b := fill(256*6, func(int) int8 { return int8(r.Uint32()) }), fill(4*6, func(int) int8 { return int8(r.Uint32()) })
 	rows := []kernel{

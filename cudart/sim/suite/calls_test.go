@@ -10,9 +10,9 @@ func callsKernels(r *rand.Rand) []kernel {
 	const threads = 96
 	shape := cudart.Launch{Blocks: 3, Threads: 32}
 	keys := words(r, 40*threads)
-	tree, bounds := searchTree(200), fill(threads, func(int) uint32 { return r.Uint32N(450) })
+	tree, bounds := searchTree(200), below(r, threads, 450)
 	which, x := words(r, threads), words(r, threads)
-	small := fill(threads, func(int) uint32 { return r.Uint32N(1000) })
+	small := below(r, threads, 1000)
 	lists := words(r, 10*threads)
 	return []kernel{
 		{"sort_quick", shape, []arg{inout(keys, sortedBy(keys, 40)), value(uint32(40))}},

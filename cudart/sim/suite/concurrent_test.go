@@ -13,7 +13,7 @@ import (
 
 func concurrentKernels(r *rand.Rand) []kernel {
 	large, steps := words(r, 24*1024), words(r, 32*9)
-	text := fill(64*55, func(int) uint8 { return uint8(r.Uint32()) })
+	text := randomBytes(r, 64*55)
 	rows := []kernel{
 		hashTable(r),
 		workQueue(200),
@@ -82,7 +82,7 @@ func hashTable(r *rand.Rand) kernel {
 // components has a graph of 256 nodes with fewer edges than nodes.
 func components(r *rand.Rand) []kernel {
 	const n = 256
-	from, to := fill(n*3/4, func(int) uint32 { return r.Uint32N(n) }), fill(n*3/4, func(int) uint32 { return r.Uint32N(n) })
+	from, to := below(r, n*3/4, n), below(r, n*3/4, n)
 	own := fill(n, func(i int) uint32 { return uint32(i) })
 	least := slices.Clone(own) // the least node of each component
 	for range n {

@@ -10,7 +10,7 @@ import (
 func gridKernels(r *rand.Rand) []kernel {
 	const n = 64
 	wide, square, sums := floats(r, 50*35), floats(r, n*n), words(r, 512)
-	voxels := fill(13*9*7, func(int) uint8 { return uint8(r.Uint32()) })
+	voxels := randomBytes(r, 13*9*7)
 	plane := cudart.Launch{GridDim: cudart.Dim3{X: n / 32, Y: n / 16}, BlockDim: cudart.Dim3{X: 32, Y: 16}}
 	lines := cudart.Launch{GridDim: cudart.Dim3{X: n / 64, Y: n / 4}, BlockDim: cudart.Dim3{X: 64, Y: 4}}
 	size, one := value(uint32(n)), value(uint32(1))

@@ -116,7 +116,8 @@ func firstDifference[T any](want, got []T) error {
 			count, first = count+1, i
 		}
 	}
-	return fmt.Errorf("%d of %d elements differ; element %d is %v, want %v", count, len(want), first, got[first], want[first])
+	const text = "%d of %d elements differ; element %d is %v, want %v"
+	return fmt.Errorf(text, count, len(want), first, got[first], want[first])
 }
 
 // fill makes n elements.
@@ -128,8 +129,17 @@ func fill[T any](n int, f func(i int) T) []T {
 	return x
 }
 
-// words are random, and floats between -1 and 1.
+// words are random, and floats and doubles between -1 and 1.
 func words(r *rand.Rand, n int) []uint32 { return fill(n, func(int) uint32 { return r.Uint32() }) }
+
+// below are random words less than a limit.
+func below(r *rand.Rand, n int, limit uint32) []uint32 {
+	return fill(n, func(int) uint32 { return r.Uint32N(limit) })
+}
+
+func randomBytes(r *rand.Rand, n int) []uint8 {
+	return fill(n, func(int) uint8 { return uint8(r.Uint32()) })
+}
 
 func floats(r *rand.Rand, n int) []float32 {
 	return fill(n, func(int) float32 { return float32(2*r.Float64() - 1) })

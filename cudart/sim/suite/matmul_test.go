@@ -28,13 +28,19 @@ func matmulKernels(r *rand.Rand) []kernel {
 	size := value(uint32(n))
 	rows := []kernel{
 		{"matmul_tiled", cudart.Launch{Blocks: 16, Threads: 256}, []arg{in(x), in(y), out(ordered), size}},
-		{"matmul_pipelined", cudart.Launch{Blocks: 1, Threads: 256, SharedBytes: 16384}, []arg{in(x), in(y), out(ordered), size}},
-		{"matmul_wmma", tiles(16, 16), []arg{in(as(a, toHalf)), in(as(b, toHalf)), inout(as(c, single), as(plus, single)), size}},
+		{"matmul_pipelined", cudart.Launch{Blocks: 1, Threads: 256, SharedBytes: 16384}, []arg{
+			in(x), in(y), out(ordered), size,
+		}},
+		{"matmul_wmma", tiles(16, 16), []arg{
+			in(as(a, toHalf)), in(as(b, toHalf)), inout(as(c, single), as(plus, single)), size,
+		}},
 		{"matmul_wmma_i8", tiles(16, 16), []arg{
 			in(as(a, toInt8)), in(as(transposed(b, n), toInt8)), out(as(multiply(a, b, n, n), toInt32)), size,
 		}},
 		{"matmul_f64", tiles(8, 8), []arg{in(a), in(transposed(b, n)), out(multiply(a, b, n, n)), size}},
-		{"matmul_ldmatrix", tiles(16, 8), []arg{in(as(a, toHalf)), in(as(b, toHalf)), out(as(multiply(a, b, n, n), single)), size}},
+		{"matmul_ldmatrix", tiles(16, 8), []arg{
+			in(as(a, toHalf)), in(as(b, toHalf)), out(as(multiply(a, b, n, n), single)), size,
+		}},
 	}
 	return append(rows,
 		mma(r, "matmul_f16", 2, 8, toHalf, single),
@@ -49,7 +55,8 @@ func mma[T, S any](r *rand.Rand, entry string, perWord int, most int, to func(fl
 	k := 16 * perWord
 	a, b := integers(r, 32*k, most), integers(r, 24*k, most)
 	return kernel{entry, cudart.Launch{Blocks: 2 * 3, Threads: 32}, []arg{
-		in(as(a, to)), in(as(b, to)), out(as(multiply(a, transposed(b, k), k, 24), sum)), value(uint32(24)), value(uint32(16)),
+		in(as(a, to)), in(as(b, to)), out(as(multiply(a, transposed(b, k), k, 24), sum)),
+		value(uint32(24)), value(uint32(16)),
 	}}
 }
 

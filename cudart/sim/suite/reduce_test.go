@@ -23,14 +23,18 @@ func reduceKernels(r *rand.Rand) []kernel {
 	shape := cudart.Launch{Blocks: blocks, Threads: 256}
 	rows := []kernel{
 		{"reduce_shuffle", shape, []arg{in(x), out(partial)}},
-		{"reduce_ticket", shape, []arg{in(x), out(partial), out([]float32{blockSum(all)}), inout([]uint32{0}, []uint32{blocks})}},
+		{"reduce_ticket", shape, []arg{
+			in(x), out(partial), out([]float32{blockSum(all)}), inout([]uint32{0}, []uint32{blocks}),
+		}},
 		{"reduce_tree", cudart.Launch{Blocks: 4, Threads: 512, SharedBytes: 4096}, []arg{
 			in(xd), out(fill(4, func(i int) float64 { return treeSum(xd[512*i:][:512]) })),
 		}},
 		{"warp_reductions", cudart.Launch{Blocks: 4, Threads: 64}, []arg{in(w[:256]), out(fill(2048, func(i int) uint32 {
 			return warpReductions(w[i/256*32:][:32], i/8%32)[i%8]
 		}))}},
-		{"histogram_shared", cudart.Launch{Blocks: 3, Threads: 256}, []arg{in(w), inout(make([]uint32, 256), counts), value(uint32(len(w)))}},
+		{"histogram_shared", cudart.Launch{Blocks: 3, Threads: 256}, []arg{
+			in(w), inout(make([]uint32, 256), counts), value(uint32(len(w))),
+		}},
 		{"histogram_match", cudart.Launch{Blocks: 4, Threads: 256}, []arg{in(w[:1024]), inout(make([]uint32, 7), keys)}},
 	}
 	return append(rows, atomicKernels(w)...)
@@ -63,7 +67,9 @@ func atomicKernels(w []uint32) []kernel {
 		}
 	}
 	return []kernel{
-		{"lock", cudart.Launch{Blocks: 3, Threads: 32}, []arg{inout([]uint32{0}, []uint32{0}), inout([]uint64{11}, []uint64{locked}), in(w[:96])}},
+		{"lock", cudart.Launch{Blocks: 3, Threads: 32}, []arg{
+			inout([]uint32{0}, []uint32{0}), inout([]uint64{11}, []uint64{locked}), in(w[:96]),
+		}},
 		{"atomics", cudart.Launch{Blocks: 3, Threads: 128}, []arg{
 			inout(before, after), inout(wide, wideAfter), inout([]float32{0}, []float32{sum}), in(w[:384]),
 		}},

@@ -10,8 +10,9 @@ import (
 )
 
 func scienceKernels(r *rand.Rand) []kernel {
-	text := fill(512*20, func(int) uint8 { return uint8(r.Uint32()) })
-	a, b := fill(100, func(int) uint8 { return uint8(r.Uint32N(4)) }), fill(100, func(int) uint8 { return uint8(r.Uint32N(4)) })
+	text := randomBytes(r, 512*20)
+	letter := func(int) uint8 { return uint8(r.Uint32N(4)) }
+	a, b := fill(100, letter), fill(100, letter)
 	cells := words(r, 4*64)
 	signal := floats(r, 2*512)
 	rows := []kernel{
@@ -22,7 +23,9 @@ func scienceKernels(r *rand.Rand) []kernel {
 		{"fft", cudart.Launch{Blocks: 2, Threads: 128}, []arg{in(signal), near[float32](
 			slices.Concat(fourier(signal[:512]), fourier(signal[512:])), relative(0, 1e-4)), // sums of 256, 8 roundings each
 			in(twiddles(128))}},
-		{"life", cudart.Launch{Blocks: 2, Threads: 128}, []arg{in(cells), out(life(cells, 4, 64)), value(uint32(4)), value(uint32(64))}},
+		{"life", cudart.Launch{Blocks: 2, Threads: 128}, []arg{
+			in(cells), out(life(cells, 4, 64)), value(uint32(4)), value(uint32(64)),
+		}},
 		{"lcs", cudart.Launch{Blocks: 1, Threads: 128}, []arg{in(a), in(b), out([]uint32{lcs(a, b)}), value(uint32(100))}},
 		{"crc", cudart.Launch{Blocks: 2, Threads: 256}, []arg{
 			in(text), out(fill(512, func(i int) uint32 { return crc32.ChecksumIEEE(text[20*i:][:20]) })), value(uint32(20)),
@@ -150,9 +153,11 @@ func graphKernels(r *rand.Rand) []kernel {
 	}
 	slices.Sort(next)
 	return []kernel{
-		{"spmv", cudart.Launch{Blocks: n / 4, Threads: 128}, []arg{in(rows), in(columns), in(values), in(x), out(fill(n, func(i int) float64 {
-			return warpDot(columns[rows[i]:rows[i+1]], values[rows[i]:], x)
-		})), value(uint32(n))}},
+		{"spmv", cudart.Launch{Blocks: n / 4, Threads: 128}, []arg{
+			in(rows), in(columns), in(values), in(x), out(fill(n, func(i int) float64 {
+				return warpDot(columns[rows[i]:rows[i+1]], values[rows[i]:], x)
+			})), value(uint32(n)),
+		}},
 		{"bfs", cudart.Launch{Blocks: 1, Threads: 32}, []arg{
 			in(rows), in(columns), inout(distance, reached), in(frontier), value(uint32(len(frontier))),
 			sorted(poison[uint32](len(next)), next), inout([]uint32{0}, []uint32{uint32(len(next))}), value(uint32(7)),

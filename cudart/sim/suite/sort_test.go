@@ -9,7 +9,7 @@ import (
 
 func sortKernels(r *rand.Rand) []kernel {
 	const n = 1024
-	few := fill(n, func(int) uint32 { return r.Uint32N(20) })
+	few := below(r, n, 20)
 	x, y := slices.Sorted(slices.Values(words(r, n))), slices.Sorted(slices.Values(words(r, n)))
 	copy(x[100:], y[90:120]) // equal keys
 	slices.Sort(x)

@@ -13,23 +13,32 @@ func vectorKernels(r *rand.Rand) []kernel {
 	x, y, a := floats(r, 4*n), floats(r, 4*n), float32(0.7)
 	xd := doubles(r, n)
 	shape := cudart.Launch{Blocks: (n + 255) / 256, Threads: 256}
-	start, code := words(r, 256), fill(64, func(int) uint8 { return uint8(r.Uint32()) })
+	start, code := words(r, 256), randomBytes(r, 64)
 	table := newTable(r)
-	collatzStart := fill(n, func(int) uint32 { return r.Uint32N(1 << 20) })
-	divideX, divideY := fill(n, func(int) uint64 { return r.Uint64() }), fill(n, func(int) uint64 { return r.Uint64() >> r.IntN(60) })
+	collatzStart := below(r, n, 1<<20)
+	divideX := fill(n, func(int) uint64 { return r.Uint64() })
+	divideY := fill(n, func(int) uint64 { return r.Uint64() >> r.IntN(60) })
 	rows := []kernel{
-		{"vector_add", shape, []arg{in(x), in(y), out(fill(4*n, func(i int) float32 { return x[i] + y[i] })), value(uint32(n))}},
+		{"vector_add", shape, []arg{
+			in(x), in(y), out(fill(4*n, func(i int) float32 { return x[i] + y[i] })), value(uint32(n)),
+		}},
 		{"saxpy", cudart.Launch{Blocks: 3, Threads: 96}, []arg{
 			value(a), in(x), inout(y, fill(4*n, func(i int) float32 { return float32(a*x[i]) + y[i] })), value(uint32(4 * n)),
 		}},
-		{"polynomial", shape, []arg{in(xd), out(fill(n, func(i int) float64 { return polynomial(xd[i]) })), value(uint32(n))}},
+		{"polynomial", shape, []arg{
+			in(xd), out(fill(n, func(i int) float64 { return polynomial(xd[i]) })), value(uint32(n)),
+		}},
 		{"table_by_value", cudart.Launch{Blocks: 3, Threads: 64}, []arg{structure(table, 8), out(fill(192, table.walk))}},
 		{"divide", shape, []arg{in(divideX), in(divideY), out(fill(4*n, func(i int) uint64 {
 			return divide(divideX[i/4], divideY[i/4])[i%4]
 		})), value(uint32(n))}},
-		{"collatz", shape, []arg{in(collatzStart), out(fill(n, func(i int) uint32 { return collatz(collatzStart[i]) })), value(uint32(n))}},
+		{"collatz", shape, []arg{
+			in(collatzStart), out(fill(n, func(i int) uint32 { return collatz(collatzStart[i]) })), value(uint32(n)),
+		}},
 		{"interpreter", cudart.Launch{Blocks: 2, Threads: 128}, []arg{
-			in(code), in(start), out(fill(512, func(i int) uint32 { return interpret(code, start[i/2], uint32(i/2))[i%2] })), value(uint32(64)),
+			in(code), in(start), out(fill(512, func(i int) uint32 {
+				return interpret(code, start[i/2], uint32(i/2))[i%2]
+			})), value(uint32(64)),
 		}},
 	}
 	return append(rows, smallFloatKernels(r, shape, n)...)

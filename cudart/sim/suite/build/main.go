@@ -39,8 +39,8 @@ func run() error {
 	return nil
 }
 
-// comment matches a comment of the compiler to the end of its line, blank a line that has nothing else. They are a fifth
-// of the text. No string of the suite's PTX holds two slashes.
+// comment matches a comment of the compiler to the end of its line, blank a line that has nothing else. They are
+// a fifth of the text. No string of the suite's PTX holds two slashes.
 var (
 	comment = regexp.MustCompile(`[ \t]*//[^\n]*`)
 	blank   = regexp.MustCompile(`(?m)^[ \t]*\n`)
