@@ -76,6 +76,12 @@ func within(want, got []float64, bound func(want float64) float64) error {
 	return nil
 }
 
+// deterministic marks a result that has a bound only because its reference is computed otherwise.
+func (a arg) deterministic() arg {
+	a.exact = true
+	return a
+}
+
 // relative is a bound of so many parts of the number and an absolute part.
 func relative(part, absolute float64) func(float64) float64 {
 	return func(want float64) float64 { return part*math.Abs(want) + absolute }

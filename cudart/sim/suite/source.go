@@ -2,16 +2,25 @@ package suite
 
 import (
 	"crypto/sha256"
+	"embed"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 )
 
+//go:embed kernels
+var files embed.FS
+
+// Folder has the sources and their PTX, below this package.
+const Folder = "kernels"
+
+// header is included by every source.
+const header = "cuda.cuh"
+
 // Source is a file of kernels and how clang compiles it.
 type Source struct {
-	Name string // of the file in kernels/, without .cu
+	Name string // of the file, without .cu
 	Arch string // sm_90 where the name ends in _sm90, else sm_80
 	ISA  string // the least PTX version that has what the kernels use
 }
@@ -22,18 +31,15 @@ var Flags = []string{
 	"-ffp-contract=off", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-S",
 }
 
-// header is included by every source.
-const header = "cuda.cuh"
-
-// Sources lists the files in folder, which is kernels/.
-func Sources(folder string) ([]Source, error) {
-	files, err := fs.Glob(os.DirFS(folder), "*.cu")
+// Sources lists all files.
+func Sources() ([]Source, error) {
+	names, err := fs.Glob(files, path.Join(Folder, "*.cu"))
 	if err != nil {
 		return nil, err
 	}
 	var all []Source
-	for _, file := range files {
-		s := Source{strings.TrimSuffix(file, path.Ext(file)), "sm_80", "+ptx74"}
+	for _, name := range names {
+		s := Source{strings.TrimSuffix(path.Base(name), ".cu"), "sm_80", "+ptx74"}
 		if strings.HasSuffix(s.Name, "_sm90") {
 			s.Arch, s.ISA = "sm_90", "+ptx80"
 		}
@@ -42,12 +48,15 @@ func Sources(folder string) ([]Source, error) {
 	return all, nil
 }
 
+// PTX is what is committed for the source.
+func (s Source) PTX() ([]byte, error) { return files.ReadFile(path.Join(Folder, s.Name+".ptx")) }
+
 // Stamp is the first line of a source's PTX: a comment with a hash of all that the PTX is made of.
-func (s Source) Stamp(folder string) (string, error) {
+func (s Source) Stamp() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, Flags, s)
 	for _, name := range []string{header, s.Name + ".cu"} {
-		text, err := fs.ReadFile(os.DirFS(folder), name)
+		text, err := files.ReadFile(path.Join(Folder, name))
 		if err != nil {
 			return "", fmt.Errorf("hashing %s: %w", s.Name, err)
 		}

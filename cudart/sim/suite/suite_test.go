@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,9 +13,6 @@ import (
 	"gpurun/cudart/driver"
 	"gpurun/cudart/sim"
 )
-
-// sources is the folder of the kernels.
-const sources = "kernels"
 
 // families are all tables.
 var families = []family{
@@ -36,12 +32,12 @@ var families = []family{
 
 // The committed PTX is what the sources of today would give.
 func TestPTXIsFresh(t *testing.T) {
-	all, err := Sources(sources)
+	all, err := Sources()
 	if err != nil || len(all) == 0 {
 		t.Fatalf("found %d sources: %v", len(all), err)
 	}
 	for _, s := range all {
-		stamp, err := s.Stamp(sources)
+		stamp, err := s.Stamp()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +49,7 @@ func TestPTXIsFresh(t *testing.T) {
 
 // Every kernel of the sources is in a table.
 func TestEveryKernelRuns(t *testing.T) {
-	all, err := Sources(sources)
+	all, err := Sources()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +112,7 @@ func random() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 func ptx(t *testing.T, module string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(sources, module+".ptx"))
+	text, err := Source{Name: module}.PTX()
 	if err != nil {
 		t.Fatal(err)
 	}

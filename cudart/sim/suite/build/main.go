@@ -16,9 +16,6 @@ import (
 // compiler is Debian's name for the clang whose output is committed.
 const compiler = "clang-22"
 
-// folder has sources and PTX. go generate runs in the folder above.
-const folder = "kernels"
-
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "building the suite:", err)
@@ -27,7 +24,7 @@ func main() {
 }
 
 func run() error {
-	sources, err := suite.Sources(folder)
+	sources, err := suite.Sources()
 	if err != nil {
 		return err
 	}
@@ -46,24 +43,23 @@ var (
 	blank   = regexp.MustCompile(`(?m)^[ \t]*\n`)
 )
 
-// build compiles a source, unless its PTX is fresh.
+// build compiles a source, unless its PTX is fresh. go generate runs in the folder of the package.
 func build(s suite.Source) error {
-	stamp, err := s.Stamp(folder)
+	stamp, err := s.Stamp()
 	if err != nil {
 		return err
 	}
-	out := filepath.Join(folder, s.Name+".ptx")
-	if old, err := os.ReadFile(out); err == nil && bytes.HasPrefix(old, []byte(stamp)) {
+	if old, err := s.PTX(); err == nil && bytes.HasPrefix(old, []byte(stamp)) {
 		return nil
 	}
 	args := append(slices.Clone(suite.Flags), "--cuda-gpu-arch="+s.Arch, "-Xclang", "-target-feature", "-Xclang", s.ISA,
 		s.Name+".cu", "-o", "-")
 	cmd := exec.Command(compiler, args...)
-	cmd.Dir, cmd.Stderr = folder, os.Stderr
+	cmd.Dir, cmd.Stderr = suite.Folder, os.Stderr
 	text, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w (on Debian: apt-get install %s)", s.Name, err, compiler)
 	}
 	text = blank.ReplaceAll(comment.ReplaceAll(text, nil), nil)
-	return os.WriteFile(out, append([]byte(stamp), text...), 0o644)
+	return os.WriteFile(filepath.Join(suite.Folder, s.Name+".ptx"), append([]byte(stamp), text...), 0o644)
 }
