@@ -77,8 +77,11 @@ func TestSimulator(t *testing.T) {
 
 // With disorder a kernel must still be right: it waits for all that it needs.
 func TestSimulatorWithDisorder(t *testing.T) {
-	for _, f := range families {
-		t.Run(f.module, func(t *testing.T) { f.run(t, sim.New(1, sim.Options{Seed: 1}), random()) })
+	for seed := range uint64(8) {
+		for _, f := range families {
+			o := sim.Options{Seed: seed + 1}
+			t.Run(fmt.Sprintf("%s-%d", f.module, o.Seed), func(t *testing.T) { f.run(t, sim.New(1, o), random()) })
+		}
 	}
 }
 
