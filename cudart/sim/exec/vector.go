@@ -31,10 +31,13 @@ func (o *op) setVector(f simd.Instruction) {
 	o.alu, o.vector = f.Call, &f
 }
 
+// runOperands are the registers of an op in a run. They stand by themselves, because ops are large.
+type runOperands struct{ d, a, b, c int32 }
+
 // findRuns lists the steps of all ops, and tells each op where the run of such ops ends that it is in. Only ops
 // without a guard are in a run.
 func (k *Kernel) findRuns() {
-	k.steps = make([]simd.Step, len(k.code))
+	k.steps, k.operands = make([]simd.Step, len(k.code)), make([]runOperands, len(k.code))
 	end := int32(len(k.code))
 	for i := len(k.code) - 1; i >= 0; i-- {
 		o := &k.code[i]
@@ -42,7 +45,7 @@ func (k *Kernel) findRuns() {
 			end = int32(i)
 			continue
 		}
-		k.steps[i] = o.vector.Step(o.d, o.a, o.b, o.c)
+		k.steps[i], k.operands[i] = o.vector.Step(o.d, o.a, o.b, o.c), runOperands{o.d, o.a, o.b, o.c}
 		o.runEnd = end
 	}
 }
@@ -51,15 +54,14 @@ func (k *Kernel) findRuns() {
 // before limit and their sources are neither all affine nor to be expanded. It returns how many.
 func (w *warp) executeRun(limit int32) int {
 	first, forms := w.current.pc, w.forms
-	code := w.grid.kernel.code[first:limit]
 	n := 0
-	for ; n < len(code); n++ {
-		o := &code[n]
+	for _, o := range w.grid.kernel.operands[first:limit] {
 		a, b, c := forms[o.a], forms[o.b], forms[o.c]
 		if a&b&c&isAffine != 0 || (a|b|c)&lanesStale != 0 {
 			break
 		}
 		forms[o.d] &= lanesOnly
+		n++
 	}
 	if n > 0 {
 		runSteps(w, first, n)
