@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 export CGO_ENABLED=0 GOOS=linux GOARCH=${GOARCH:-amd64}
 mkdir -p build
 go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/gpurun ./cmd/gpurun
-for package in cudart/driver cudart/sim kernels/conformance; do
+for package in cudart/driver cudart/sim cudart/sim/suite kernels/conformance; do
   go test -c -trimpath -ldflags='-s -w' -o "build/${package##*/}.test" "./$package"
 done
 ls -l build

@@ -132,12 +132,16 @@ func (w *warp) text(addr uint64, lane int) (string, error) {
 	return "", w.fault(IllegalAddress, lane, "the string at %#x has more than %d bytes", addr, maxString)
 }
 
+// mallocLane acquires what freeLane releases: accesses before a free happen before those after the malloc that
+// returns the same memory.
 func mallocLane(w *warp, s *callSite, lane int) error {
+	w.block.view.acquire("gpu")
 	s.setResult(w, lane, w.grid.cfg.Heap.allocate(s.argument(w, 0, lane)))
 	return nil
 }
 
 func freeLane(w *warp, s *callSite, lane int) error {
+	w.release("gpu", 1<<lane)
 	if addr := s.argument(w, 0, lane); !w.grid.cfg.Heap.free(addr) {
 		return w.fault(IllegalAddress, lane, "free of %#x, which malloc did not return or which was freed before", addr)
 	}

@@ -81,8 +81,8 @@ func (w *warp) window(addr uint64, lane int) (*span, bool) {
 		return &w.grid.workspace, w.grid.workspace.size > 0
 	case localWindow >> RegionShift:
 		n := w.localSize
-		s := newSpan(localWindow, w.local[lane*n:(lane+1)*n])
-		return &s, n > 0
+		w.localSpan = newSpan(localWindow, w.local[lane*n:(lane+1)*n])
+		return &w.localSpan, n > 0
 	}
 	return nil, false
 }

@@ -18,6 +18,7 @@ type warp struct {
 	live  uint32 // lanes that have not exited
 
 	localSize int        // bytes of a lane's local memory
+	localSpan span       // of the lane that [warp.window] was asked for last
 	calls     *callStack // nil until the first call
 	pace      int        // in disorder, how long its turns are for a while
 	spun      bool       // the path that took the last backward branch had polled nothing new
