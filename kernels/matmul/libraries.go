@@ -51,8 +51,8 @@ func localProduct(r *Runner, call Call) product {
 // productByBLAS is a product by cuBLAS, without communication.
 func productByBLAS(what func(r *Runner, call Call) product, staging func(p Problem, world int) int64) *Algorithm {
 	return &Algorithm{
-		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS: no communication, " +
-			"a bound for what communicates",
+		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS, without communication: " +
+			"a bound for the other algorithms",
 		GEMM: onlyBLAS, MaxRanks: collective.MaxRanks, Library: libraries.CUBLASName, NoCommunication: true, Staging: staging,
 		Prepare: func(r *Runner, call Call) error { return r.prepareGEMM(onlyBLAS(), call, what(r, call)) },
 		Enqueue: func(r *Runner, call Call) error { return r.multiply(onlyBLAS(), call, what(r, call)) },
