@@ -5,8 +5,8 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// Algorithms by foreign libraries: NCCL with cuBLAS, which gpurun's own are compared with, and cuBLAS alone, which is
-// a bound for all.
+// Algorithms by foreign libraries: NCCL with cuBLAS, to compare gpurun's own algorithms with, and cuBLAS alone, a bound
+// for all of them.
 
 func onlyBLAS() []*GEMM { return []*GEMM{{Name: libraries.CUBLASName, BLAS: true}} }
 
