@@ -211,8 +211,8 @@ func TestWhatIsNotRecorded(t *testing.T) {
 		"a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not 2 cases": {
 			"naive", "decomposed",
 		},
-		"matmul-allreduce cublas notes no times of its tiles, so that there is no timeline of it; " +
-			"there is of naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
+		"matmul-allreduce cublas records no times of its tiles, and so has no timeline; " +
+			"these have one: naive, decomposed, fused_push, fused_copy, fused": {"cublas"},
 	} {
 		job := productsJob("matmul-allreduce")
 		job.Record, job.Algorithms = true, algorithms

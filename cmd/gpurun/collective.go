@@ -89,7 +89,7 @@ func show(
 
 func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. %s\n\nAlgorithms:\n", what.Name, what.Summary, verification(what.Shape))
+	fmt.Fprintf(&b, "%s: %s.\n\n%s\n\nAlgorithms:\n", what.Name, what.Summary, verification(what.Shape))
 	for _, algorithm := range what.Algorithms {
 		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
 	}
@@ -99,14 +99,14 @@ func collectiveLong(what *collective.Collective) string {
 
 // verification says what a run verifies.
 func verification(s collective.Shape) string {
-	const compared = "Every\nelement of every rank is compared with a reference, before timing and after it."
+	const compared = "Every element of every rank is compared with a reference, before timing and after it."
 	if s.Empty {
-		return "After\nthe barrier every rank must read what all ranks wrote before it. In some calls one rank is late."
+		return "After the barrier every rank must read what all ranks wrote before it. In some calls one\nrank is late."
 	}
 	if _, _, _, ok := s.InPlace(0); !ok {
-		return "Every size runs out of place. " + compared
+		return "Every size runs out of place.\n" + compared
 	}
-	return "Every size runs out of place and,\nwhere the algorithm supports it, in place. " + compared
+	return "Every size runs out of place and, if the algorithm supports it, in place.\n" + compared
 }
 
 func collectiveExamples(what *collective.Collective) []string {
@@ -143,15 +143,15 @@ func productShape(what *matmul.Operation) string {
 
 func productLong(what *matmul.Operation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. %s\n", what.Name, what.Summary, productShape(what))
+	fmt.Fprintf(&b, "%s: %s.\n\n%s\n", what.Name, what.Summary, productShape(what))
 	b.WriteString(`A is M x K, stored by rows. B is K x N, stored by columns, as the weight of a linear
 layer is. Elements are bfloat16 or half, and are accumulated in fp32.
 
-Every element of every rank is verified. Before timing the operands are small integers,
-and the product must match bit for bit. After timing they are random numbers: each
-element must lie within its own bound, and so must the norm of the error, which is
-printed. A product that is too large for the CPU is computed by a naive kernel, and
-samples of that are verified on the CPU.
+Every element of every rank is verified. Before timing, the operands are small integers,
+and the product must match bit for bit. After timing, they are random numbers: the error
+of each element must be within a bound, and so must the norm of all errors, which is
+printed. For a product that is too large for the CPU, a naive kernel computes the expected
+result, and the CPU verifies samples of it.
 
 Algorithms:
 `)

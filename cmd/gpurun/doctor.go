@@ -61,7 +61,7 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	return cmd
 }
 
-// planDoctor reads what the command is told.
+// planDoctor reads the settings of the command.
 func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inject []workload.Injection, err error) {
 	if inject, err = flags.Injections(cmd.Flags()); err != nil {
 		return nil, c, nil, err

@@ -9,7 +9,7 @@ import (
 // already.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 16 // whose loads and stores leave the peers theirs
-	return copyengine.Copy(name, "barriers, memory copies from all peers, the own part by a kernel", blocks,
+	return copyengine.Copy(name, "barriers, memory copies from all peers, a kernel copies the local part", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {
 				return call.Recv + int64(rank)*call.Bytes(), call.Send

@@ -6,7 +6,7 @@
 //   2. wait for each vector from every peer, store it to that rank's part of the output
 //
 // Buffers: input and output are local and need no symmetric address. In place,
-// the input is the own part of the output. The packets' slots are symmetric; see
+// the input is this rank's part of the output. The packets' slots are symmetric; see
 // packet.cuh.
 //
 // Memory order: none beyond that of a 64-bit word, which arrives whole.

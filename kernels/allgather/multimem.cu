@@ -3,7 +3,7 @@
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. store this rank's part to its place at the output's multicast address; what is
+//   2. store this rank's part to the multicast address of its part of the outputs; what is
 //      not whole, aligned vectors is stored to every rank
 //   3. barrier again
 //

@@ -4,5 +4,5 @@ import "gpurun/kernels/collective"
 
 // Push stores the own part to all: push.cu.
 func Push() *collective.Algorithm {
-	return collective.DirectCopy(name, "push", "barriers, store the own part to all", collective.WholePart)
+	return collective.DirectCopy(name, "push", "barriers, every rank stores its part to all", collective.WholePart)
 }

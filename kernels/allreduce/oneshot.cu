@@ -1,13 +1,13 @@
 // allreduce, one-shot: every rank stages its input in its scratch, and loads and reduces the staged inputs of all ranks.
 //
 // Algorithm, for each tile of this block:
-//   1. copy the tile of the input to this block's slot of the own scratch
+//   1. copy the tile of the input to this block's slot of this rank's scratch
 //   2. barrier with the same block of all ranks
 //   3. load the tile from every rank's slot, reduce in rank order, store to the output
 //
 // Buffers: input and output are local, may be the same, and need no symmetric
 // address. The scratch is symmetric: two slots of kSlotBytes per block, used in
-// turn by the parity of the epoch. A slot's place depends on the block alone, so
+// turn by the parity of the epoch. The offset of a slot depends only on the block, so
 // that launches with other grids and tiles may follow each other.
 //
 // Memory order: barrier 2 publishes step 1. There is no closing barrier: a slot is

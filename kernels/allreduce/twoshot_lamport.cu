@@ -7,15 +7,15 @@
 //   2. wait for each vector of this rank's part from every peer, reduce in rank order, store the result to the output
 //      and to this rank's result mailbox on every peer
 //   3. wait for the results of the peers' parts, store them to the output
-// With an epilogue by rows, parts are whole rows. Step 2 then stores its results to the own result mailbox, too. Step 3
+// With an epilogue by rows, parts are whole rows. Step 2 then also stores its results to this rank's own result mailbox. Step 3
 // takes the rows of all parts one by one, and applies the epilogue to them, on every rank.
 //
 // Every tile synchronizes all ranks, as the slots need it: at least the last rank has vectors in it, and its results, for
 // which all ranks wait, depend on the inputs of all.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: this rank's vectors are read
-// before anything is stored in their place. The mailboxes are symmetric: see mailbox.cuh. Mailboxes 0 to world-1 of a
-// slot hold inputs, those behind them results.
+// before they are overwritten. The mailboxes are symmetric: see mailbox.cuh. Mailboxes 0 to world-1 of a
+// slot hold inputs, the next world mailboxes hold results.
 //
 // Memory order: none beyond that of a 32-bit word, which arrives whole.
 //

@@ -8,7 +8,7 @@ import (
 // CopyEngine pulls this rank's part from every peer by memory copies.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 32
-	a := copyengine.Copy(name, "barriers, memory copies from all peers, the own part by a kernel", blocks,
+	a := copyengine.Copy(name, "barriers, memory copies from all peers, a kernel copies the local part", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {
 				own := int64(rank) * call.Bytes()

@@ -2,7 +2,7 @@
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. store part r of the input to this rank's place in rank r's output, beginning with
+//   2. store part r of the input to this rank's part of rank r's output, beginning with
 //      the next rank, so that not all ranks store to the same one first
 //   3. barrier again
 //

@@ -1,9 +1,9 @@
 // barrier, multimem: every rank adds one to a counter on all ranks by a single
-// multicast reduction, and waits until its own copy has counted all ranks.
+// multicast reduction, and waits until its own counter has counted all ranks.
 //
 // Algorithm:
 //   1. multimem.red of 1 to the counter's multicast address, with release
-//   2. poll the own copy, with acquire, until it has reached world times the number of
+//   2. poll this rank's counter, with acquire, until it has reached world times the number of
 //      such barriers
 // The count only grows and is compared wrap-safe. A rank may run one barrier ahead of a
 // peer, never two, so a count is at most world too high.

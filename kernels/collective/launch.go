@@ -22,7 +22,7 @@ type (
 
 // Prepare loads what a call of the algorithm on a stream launches, if that is not loaded
 // yet. To load a module the driver may wait for kernels that run, and those may be
-// waiting for a peer: who makes the peer wait for this process prepares before.
+// waiting for a peer: a caller whose peers wait for this process must prepare the call before.
 func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 	for _, other := range a.Others {
 		if _, err := c.Load(other); err != nil {

@@ -67,7 +67,7 @@ func (k *Kernel) fits(d DType, op Op, e EpilogueKind, world int) bool {
 var ownWorlds = []int{2, 4, 8}
 
 // module is the PTX of an algorithm, for an element type unless that is nil. A
-// suffix tells modules of one algorithm and type apart.
+// suffix distinguishes modules of one algorithm and type.
 func module(collective, algorithm string, d *DType, arch Arch, suffix string, defines ...string) Module {
 	m := Module{
 		Name:   fmt.Sprintf("%s_%s", collective, algorithm),

@@ -41,7 +41,7 @@ func runBackToBack(m *member, r *matmul.Runner, calls []matmulCall) error {
 			return err
 		}
 	}
-	m.meet() // nobody loads a module any more while kernels wait: see loadKernels
+	m.meet() // no rank loads a module while kernels wait: see loadKernels
 	for i, c := range calls {
 		if err := r.Enqueue(c.algorithm, layouts[i].call); err != nil {
 			return fmt.Errorf("%s: %w", c, err)

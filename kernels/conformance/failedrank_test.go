@@ -37,7 +37,7 @@ func fusedKinds(p matmul.Problem, world int) (all []matmulCall) {
 type failedCalls struct {
 	calls   []matmulCall
 	layouts []layout
-	// missed is where the late rank misses the one that has given up.
+	// missed is the phase in which the late rank reports the failed one.
 	missed collective.Phase
 }
 
@@ -237,7 +237,7 @@ func TestReleasedCopiesStayReleased(t *testing.T) {
 					if err := errors.Join(m.stream.WriteValue(word, 1), m.synchronize()); err != nil {
 						return err
 					}
-					time.Sleep(200 * time.Microsecond) // who lets go needs a processor, too
+					time.Sleep(200 * time.Microsecond) // the rank that releases the copies needs a processor, too
 				}
 				return nil
 			})

@@ -16,7 +16,7 @@ import (
 func TestMissingRankIsNamed(t *testing.T) {
 	const missing = 2
 	forEachAlgorithm(t, func(t *testing.T, a *collective.Algorithm) {
-		// Long enough for those that do come, on the slowest of machines.
+		// Long enough for the ranks that are not missing, on a slow machine.
 		group{world: 4, timeout: 2 * time.Second}.run(t, func(m *member) error {
 			defer m.meet() // memory stays until all are done
 			if m.rank == missing {
@@ -28,7 +28,7 @@ func TestMissingRankIsNamed(t *testing.T) {
 			}
 			want := collective.TimeoutError{Rank: m.rank, Peer: missing, Phase: firstWait(a)}
 			if want.Phase == collective.MulticastBarrier {
-				want.Peer = collective.MaxRanks // it counts, and does not tell who
+				want.Peer = collective.MaxRanks // a counter of arrivals does not show which rank is missing
 			}
 			if timeout.Rank != want.Rank || timeout.Peer != want.Peer || timeout.Phase != want.Phase {
 				return fmt.Errorf("the wrong wait is named: %w", timeout)

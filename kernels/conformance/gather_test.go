@@ -101,7 +101,7 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 			}
 			r.Epoch = -before
 			shared := m.sharedLayout()
-			// where words begin, of parts: behind the counters, which products without parts have, too
+			// the offset of the words of parts: after the counters, which algorithms without parts have, too
 			counted := shared.counters
 			for _, c := range calls {
 				if f := c.algorithm.Counters; f != nil {
@@ -197,7 +197,8 @@ func (m *member) wantMissingRank(r *matmul.Runner, missing int, phases []collect
 	if !errors.As(err, &expired) {
 		return fmt.Errorf("want a TimeoutError, got %w", err)
 	}
-	late := expired.Phase == collective.Products // by who waits for the missing one before making this rank's
+	// A sender waits for the missing rank before it makes this rank's products.
+	late := expired.Phase == collective.Products
 	if expired.Peer != missing && !late || expired.Expected != 1 || !slices.Contains(phases, expired.Phase) {
 		return fmt.Errorf("the wrong wait is named: %w", expired)
 	}

@@ -67,7 +67,7 @@ func (g group) run(t testing.TB, task func(m *member) error) {
 	var wg sync.WaitGroup
 	for rank := range g.world {
 		wg.Go(func() {
-			defer shared.barrier.leave() // so that nobody waits for a member that failed
+			defer shared.barrier.leave() // so that no member waits for one that failed
 			if err := g.runMember(shared, rank, task); err != nil {
 				errs[rank] = fmt.Errorf("rank %d: %w", rank, err)
 			}

@@ -158,7 +158,7 @@ func inTiles(a *collective.Algorithm, bytes int64) *collective.Algorithm {
 // first report names the rank that is really missing.
 func TestWaitsForResultsExpireLater(t *testing.T) {
 	const (
-		missing, reducer = 0, 2 // who reduces the only vector
+		missing, reducer = 0, 2 // reducer: the rank that reduces the only vector
 		timeout          = time.Second
 	)
 	twoshot := calls(3, func(a *collective.Algorithm) bool { return a.Name == "twoshot_lamport" })[0]
@@ -180,7 +180,7 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 		return nil
 	})
 	if earlier := gaveUp[1].Sub(gaveUp[reducer]); earlier < timeout/4 {
-		t.Errorf("rank 1 gave up %v after the rank that it waited for", earlier)
+		t.Errorf("the wait of rank 1 expired %v after that of the rank that it waited for", earlier)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestMailboxesTimeOutOnce(t *testing.T) {
 					began := time.Now()
 					_, err := m.expectTimeoutOf(c)
 					if took := time.Since(began); took > timeout*7/4 {
-						return fmt.Errorf("it gave up after %v, of timeouts of %v: %w", took, timeout, err)
+						return fmt.Errorf("the wait expired after %v, with time-outs of %v: %w", took, timeout, err)
 					}
 					return err
 				})

@@ -133,7 +133,7 @@ func runMatmulsLate(m *member, r *matmul.Runner, calls []matmulCall, await func(
 			return err
 		}
 	}
-	m.meet() // nobody loads a module any more while kernels wait: see loadKernels
+	m.meet() // no rank loads a module while kernels wait: see loadKernels
 	if err := await(); err != nil {
 		return err
 	}

@@ -99,8 +99,8 @@ FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t
 // Deadline bounds one wait. It reads the clock once in 64 polls.
 class Deadline {
  public:
-  // `timeouts` is how many times Params::timeout_ns the wait may last. A wait whose peer itself waits for others takes 2
-  // or more, so that the peer's wait expires first, and ends as soon as any other wait of this rank has expired.
+  // The wait may last `timeouts` times Params::timeout_ns. If the peer itself waits for others, `timeouts` is 2 or more, so
+  // that the peer's wait expires first. Such a wait ends as soon as any other wait of this rank has expired.
   FORCE_INLINE __device__ bool has_passed(const Params& p, uint32_t timeouts = 1) {
     constexpr uint32_t kPollsPerClock = 64;
     if (++polls_ % kPollsPerClock != 0) return false;
@@ -166,7 +166,7 @@ class Epochs {
     return block_all(wait(kStartBarrier, world));
   }
 
-  // A barrier behind the first. False as for sync_first.
+  // A barrier after the first. False as for sync_first.
   FORCE_INLINE __device__ bool sync(Phase phase, uint32_t world) {
     block_all(true);
     arrive(world, st_flag_release);

@@ -5,7 +5,7 @@
 // and stores each chunk to any number of destinations. A stage is loaded again when the stores that read it have done so.
 //
 // Memory order: copies go through the asynchronous proxy. A fence stands between what the thread has acquired and its
-// first load. An mbarrier tells when a load has ended. bulk_copy waits at its end until its stores have been written, not
+// first load. An mbarrier completes when a load has ended. bulk_copy waits at its end until its stores have been written, not
 // only read: a barrier of the ranks after it publishes them.
 //
 // Addresses, in shared memory too, and sizes are multiples of kVecBytes. sm_90 and up; the launch gives kBulkSharedBytes

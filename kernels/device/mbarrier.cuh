@@ -1,5 +1,5 @@
 // Barriers in shared memory that count arrivals and the bytes of asynchronous copies
-// (PTX ISA, "mbarrier"). Shared memory goes by its 32-bit addresses. sm_90 and up.
+// (PTX ISA, "mbarrier"). Shared memory is given by 32-bit addresses. sm_90 and up.
 #pragma once
 
 #include "cuda.cuh"

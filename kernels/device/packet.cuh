@@ -12,7 +12,7 @@
 // Memory order: loads and stores of packets are relaxed. The reuse of a slot is ordered because a poll has returned before
 // the block synchronizes and sends again, as in NCCL, or before its launch ends.
 //
-// The packets' memory starts as zeros, an epoch that never occurs, and is used for nothing else. Only a word that nobody
+// The packets' memory starts as zeros, an epoch that never occurs, and is used for nothing else. Only a word that no rank
 // has written for 2^32 epochs could be mistaken for a new one.
 #pragma once
 

@@ -24,7 +24,7 @@ struct Params {
   uint64_t timeout_ns;         // bound of one wait for a peer
   int64_t bytes;               // of a part: what a rank sends to, or receives from, each other
   int64_t send_offset;         // bytes from the base to the input
-  int64_t send_step;           // bytes by which the next rank's input lies further on; 0 but for an allgather in place
+  int64_t send_step;           // bytes from this rank's send_offset to the next rank's; 0 except for an allgather in place
   int64_t recv_offset;         // bytes from the base to the output
   int64_t scratch_offset;      // bytes from the base to the scratch, a multiple of 16
   int64_t packet_offset;       // bytes from the base to the packets, or to the mailboxes of a kernel that uses those, a multiple of 16

@@ -23,7 +23,7 @@ FORCE_INLINE __device__ void each_peer(const Params& p, F f) {
   each_rank<N, 1>(p, [&](uint32_t steps) { f(rank_after<N>(p, steps)); });
 }
 
-// The reduction, in rank order, of the own vector and of those that the peers sent for place `index` of the tile.
+// The reduction, in rank order, of this rank's vector and of the peers' vectors with index `index` in the tile.
 // Source is PacketSlot or Mailboxes.
 template <typename T, typename Op, int N, template <int> typename Source>
 FORCE_INLINE __device__ Partial<T, Vec> reduce_received(const Params& p, Source<N>& source, int64_t index, Vec own) {

@@ -1,8 +1,8 @@
 // Prefetch of the first vector that a thread sends or stages, beside the loads of its Epochs.
 //
-// A kernel makes the prefetching object first, which only computes addresses; then its Epochs, whose constructor waits
-// for the previous kernel of the stream; then it calls prefetch(), which issues the load. The load thus runs beside
-// the loads of the Epochs, while the thread learns whether it may send, and into which slot.
+// A kernel first makes the prefetching object, which only computes addresses. Then it makes its Epochs, whose constructor
+// waits for the previous kernel of the stream. Then it calls prefetch(), which issues the load. The load overlaps with the
+// loads of the Epochs, from which the thread learns whether it may send, and into which slot.
 #pragma once
 
 #include "peer_vectors.cuh"
@@ -14,7 +14,7 @@ FORCE_INLINE __device__ int64_t first_vec(const Params& p, int64_t whole) {
   return thread_id() < tile && first < whole ? first : -1;
 }
 
-// Prefetched is a Buffer, or Rows, whose first vector of this thread is loaded ahead. Where it is not enabled, nothing is.
+// Prefetched is a Buffer, or Rows, whose first vector of this thread is loaded ahead. If it is not enabled, nothing is loaded ahead.
 template <typename Source>
 class Prefetched {
  public:

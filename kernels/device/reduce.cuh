@@ -91,7 +91,7 @@ FORCE_INLINE __device__ void with_op(const Params& p, F f) {
 }
 
 // Reduces the chunks of all ranks, which gather(first, each) passes on as load_all does. Chunks are converted to numbers
-// in one place, whatever the operation: code for five operations would take the driver's compiler five times as long.
+// in one place for all operations: the driver's compiler would need five times as long for code of five operations.
 template <typename T, typename Op, int N, typename Chunk, typename Gather>
 FORCE_INLINE __device__ Partial<T, Chunk> reduce(const Params& p, Gather gather) {
   Partial<T, Chunk> partial;

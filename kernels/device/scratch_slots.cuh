@@ -4,8 +4,8 @@
 #include "params.cuh"
 #include "vector.cuh"
 
-// ScratchSlots are the slots in the scratch of rank `owner`, of `vecs` vectors each. They lie behind those of one-shot:
-// that has no closing barrier, so peers may still read its slots when this rank is in its next call.
+// ScratchSlots are the slots in the scratch of rank `owner`, of `vecs` vectors each. They lie after those of oneshot,
+// which has no closing barrier: peers may still read these slots when this rank is in its next call.
 class ScratchSlots {
  public:
   FORCE_INLINE __device__ ScratchSlots(const Params& p, uint32_t owner, int64_t vecs)

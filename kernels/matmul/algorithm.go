@@ -13,34 +13,33 @@ type Algorithm struct {
 	Operation string
 	Name      string
 	Summary   string // half a line
-	// Kernels are entry points of its own. GEMM chooses the one that multiplies where it
-	// launches a GEMM by itself; nil: it does not.
+	// Kernels are the algorithm's own entry points. GEMM lists the kernels for a product that it launches separately;
+	// nil: it launches none.
 	Kernels  []collective.Kernel
 	GEMM     func() []*GEMM
 	MaxRanks int
-	// Peers: it reaches the peers' matrices, and not only shared scratch.
+	// Peers: it accesses the peers' matrices, and not only scratch.
 	Peers bool
 	// Chunked: it copies shards in Call.Splits chunks.
 	Chunked bool
 	// CopiesAfterKernel: it enqueues copies after a kernel that waits for them. Where launches block the host, it hangs
 	// until the kernel's wait expires.
 	CopiesAfterKernel bool
-	// Library names the foreign library that does it; empty is gpurun's own kernels. It may need another library to
-	// multiply: see Libraries.
+	// Library names the foreign library of the algorithm; empty: gpurun's own kernels. The algorithm may need another
+	// library to multiply: see Libraries.
 	Library string
 	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that
 	// gathers, AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows
 	// of it, in the staging.
 	NoCommunication bool
-	// Can says why the algorithm cannot do a problem that its operation can, and what can do it. Nil: it can do all.
+	// Can returns why the algorithm does not support a problem of its operation, and what does. Nil: it supports all.
 	Can func(p Problem, world int) error
-	// Scratch is how many bytes of the communicator's scratch a call uses, Staging how
-	// many of symmetric memory it stages products in, and Counters how many 32-bit words
-	// it counts them with; nil is none. The words belong to all algorithms, and are zero
-	// before the first call.
+	// Scratch is the number of bytes of the communicator's scratch that a call uses. Staging is the number of bytes of
+	// symmetric memory in which it stages products. Counters is the number of 32-bit words with which it counts
+	// products. Nil: none. All algorithms share the words, which are zero before the first call.
 	Scratch, Staging, Counters func(p Problem, world int) int64
-	// Tiles is the number of tiles whose times the kernel notes when Call.Trace is not 0; nil: it notes none. Pieces of
-	// split-K have numbers behind those of tiles.
+	// Tiles is the number of tiles whose times the kernel records when Call.Trace is not 0; nil: it records none. Pieces
+	// of split-K have numbers after those of tiles.
 	Tiles func(p Problem, world int) int64
 	// Prepare prepares calls with these buffers: it loads their kernels and encodes tensor maps. It may wait.
 	Prepare func(r *Runner, call Call) error
@@ -68,7 +67,7 @@ func (a *Algorithm) Check(p Problem, world int) error {
 	return nil
 }
 
-// typeNames names the element types that there is a kernel for.
+// typeNames lists the names of the element types for which there is a kernel.
 func (a *Algorithm) typeNames() []string {
 	var names []string
 	for _, d := range DTypes() {

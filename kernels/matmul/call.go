@@ -5,16 +5,15 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Call is one invocation of an operation. Where things lie is given in bytes from
-// the base of symmetric memory. Counters and Progress belong to all calls of a runner;
-// before the first, all their words are zero, as Runner.Epoch is.
+// Call is one invocation of an operation. Offsets are in bytes from the base of symmetric memory. Counters and Progress
+// belong to all calls of a runner; before the first, all their words are zero, as Runner.Epoch is.
 type Call struct {
 	Problem
 	A, AFull, B, C              int64
 	Staging, Counters, Progress int64
 	// Splits is how many chunks each rank's shard of A is copied in; at least 1.
 	Splits int
-	// Trace is where kernels note when they did what, or 0.
+	// Trace is the memory in which kernels record the times of tiles, or 0.
 	Trace cudart.DevicePtr
 }
 

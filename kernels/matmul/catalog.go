@@ -69,7 +69,7 @@ func (o *Operation) with(algorithms []*Algorithm) *Operation {
 }
 
 const (
-	naiveSummary      = "one after the other, by the naive kernels; works without peer access"
+	naiveSummary      = "one after the other: naive collective, naive GEMM; works without peer access"
 	decomposedSummary = "one after the other: "
 )
 

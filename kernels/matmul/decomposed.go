@@ -4,8 +4,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// The decomposed algorithms run a collective and a GEMM one after the other. They are what the fused ones are compared
-// with.
+// The decomposed algorithms run a collective and a GEMM one after the other. The fused algorithms are compared with
+// them.
 
 // twoSteps is a collective and a GEMM, one after the other.
 type twoSteps struct {

@@ -23,7 +23,7 @@ type GEMM struct {
 	Cost func(w shardedProblem, sms int) int64
 	// Shape is the launch on a device with so many multiprocessors, with PDL where the kernel allows it.
 	Shape func(w shardedProblem, sms int) cudart.Launch
-	// Tiles is the number of tiles, in so many shards of rows, whose times the kernel notes; nil: none. See
+	// Tiles is the number of tiles, in so many shards of rows, whose times the kernel records; nil: none. See
 	// Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
 	// Complete fills in parameters that only this kernel reads; nil: there are none.
@@ -99,7 +99,7 @@ func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
 // ofGathered lists the kernels of a GEMM whose A arrives while it is multiplied.
 func ofGathered(g *GEMM) []collective.Kernel { return g.Gathered }
 
-// tilesOf is the largest Tiles of some GEMMs; nil: none notes times.
+// tilesOf is the largest Tiles of some GEMMs; nil: none records times.
 func tilesOf(gemms []*GEMM) func(p Problem, world int) int64 {
 	if !slices.ContainsFunc(gemms, func(g *GEMM) bool { return g.Tiles != nil }) {
 		return nil

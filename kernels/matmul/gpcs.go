@@ -11,15 +11,15 @@ import (
 	"gpurun/kernels/matmul/schedule"
 )
 
-// gpcsKernel notes which multiprocessors blocks run on.
+// gpcsKernel stores the number of the multiprocessor of each block.
 func gpcsKernel() collective.Kernel {
 	m := collective.Module{Name: "matmul_gpcs_sm_90", Source: "matmul/cuda/gpcs.cu", Arch: collective.SM90}
 	return collective.Kernel{Module: m, Entry: "matmul_gpcs", Any: true, Op: collective.None}
 }
 
-// GPCs finds out which clusters of a kernel that has the device to itself run on the same GPC: lists of numbers of
-// clusters. CUDA does not tell, but all blocks of a cluster are on one GPC, and a block can read its multiprocessor's
-// number. GPCs waits for the main stream, and then runs such a kernel in clusters of several sizes, 20 us each.
+// GPCs lists, for each GPC, the numbers of the clusters of a kernel that run on it if no other kernel runs on the
+// device. CUDA has no function for this. But all blocks of a cluster are on one GPC, and a block can read the number of
+// its multiprocessor. GPCs waits for the main stream, and then runs a kernel in clusters of several sizes, 20 us each.
 // Compute capability 9.0.
 func (r *Runner) GPCs() (gpcs [][]int, err error) {
 	kernel, err := r.Load(gpcsKernel())
@@ -28,14 +28,14 @@ func (r *Runner) GPCs() (gpcs [][]int, err error) {
 	}
 	to, err := r.Device.Malloc(4 * wgmmaCluster * clustersOn(r.SMs))
 	if err != nil {
-		return nil, fmt.Errorf("allocating room for where blocks run: %w", err)
+		return nil, fmt.Errorf("allocating memory for the multiprocessors of blocks: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Device.Free(to)) }()
 	var larger [][]uint32
 	for _, size := range []int{4, 6, cudart.MaxCluster} { // several, because a GPC holds whole clusters only
 		blocks, err := r.multiprocessorsOf(kernel, to, size)
 		if errors.Is(err, cudart.ErrInvalidCluster) {
-			break // GPCs have room for no more
+			break // a GPC is smaller than such a cluster
 		}
 		if err != nil {
 			return nil, err
@@ -60,15 +60,15 @@ func (r *Runner) multiprocessorsOf(kernel cudart.Kernel, to cudart.DevicePtr, si
 	address := uint64(to)
 	bytes := func(p unsafe.Pointer, n int) []byte { return unsafe.Slice((*byte)(p), n) }
 	if err := r.Main.Launch(kernel, shape, bytes(unsafe.Pointer(&address), 8)); err != nil {
-		return nil, fmt.Errorf("finding out where clusters of %d blocks run: %w", size, err)
+		return nil, fmt.Errorf("finding the multiprocessors of clusters of %d blocks: %w", size, err)
 	}
 	if err := r.Main.Download(bytes(unsafe.Pointer(&blocks[0]), 4*len(blocks)), to); err != nil {
-		return nil, fmt.Errorf("finding out where clusters of %d blocks run: %w", size, err)
+		return nil, fmt.Errorf("finding the multiprocessors of clusters of %d blocks: %w", size, err)
 	}
 	return blocks, nil
 }
 
-// placement is the placement of the clusters of a kernel with a last wave. The first one by GPC finds out the GPCs.
+// placement is the placement of the clusters of a kernel with a last wave. The first placement by GPC calls GPCs.
 func (r *Runner) placement(l schedule.LastWave) (schedule.Placement, error) {
 	clusters := clustersOn(r.SMs)
 	if !l.IsPlaced(clusters) {

@@ -5,8 +5,8 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// Algorithms by foreign libraries: NCCL with cuBLAS, which gpurun's own are compared with, and cuBLAS alone, which is
-// a bound for all.
+// Algorithms by foreign libraries: NCCL with cuBLAS, to compare gpurun's own algorithms with, and cuBLAS alone, a bound
+// for all of them.
 
 func onlyBLAS() []*GEMM { return []*GEMM{{Name: libraries.CUBLASName, BLAS: true}} }
 
@@ -51,8 +51,8 @@ func localProduct(r *Runner, call Call) product {
 // productByBLAS is a product by cuBLAS, without communication.
 func productByBLAS(what func(r *Runner, call Call) product, staging func(p Problem, world int) int64) *Algorithm {
 	return &Algorithm{
-		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS: no communication, " +
-			"a bound for what communicates",
+		Name: libraries.CUBLASName, Summary: "the product alone, by NVIDIA's cuBLAS, without communication: " +
+			"a bound for the other algorithms",
 		GEMM: onlyBLAS, MaxRanks: collective.MaxRanks, Library: libraries.CUBLASName, NoCommunication: true, Staging: staging,
 		Prepare: func(r *Runner, call Call) error { return r.prepareGEMM(onlyBLAS(), call, what(r, call)) },
 		Enqueue: func(r *Runner, call Call) error { return r.multiply(onlyBLAS(), call, what(r, call)) },

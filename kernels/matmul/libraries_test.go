@@ -13,9 +13,8 @@ import (
 	"gpurun/kernels/libraries"
 )
 
-// diary notes what libraries of others are asked for, in order. It stands for all of
-// them.
-type diary struct {
+// callLog records the calls of all foreign libraries, in order, and replaces these libraries.
+type callLog struct {
 	cudart.Device
 	entries []any
 }
@@ -25,7 +24,7 @@ type multiplied struct {
 	A, B, C cudart.DevicePtr
 }
 
-func (d *diary) Prepare(device cudart.Device) error {
+func (d *callLog) Prepare(device cudart.Device) error {
 	if device != cudart.Device(d) {
 		return errors.New("another device")
 	}
@@ -33,7 +32,7 @@ func (d *diary) Prepare(device cudart.Device) error {
 	return nil
 }
 
-func (d *diary) Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error {
+func (d *callLog) Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) error {
 	if _, main := s.(quiet); !main {
 		return errors.New("another stream")
 	}
@@ -41,23 +40,23 @@ func (d *diary) Multiply(s cudart.Stream, p Problem, a, b, c cudart.DevicePtr) e
 	return nil
 }
 
-func (d *diary) Supports(string, collective.DType, collective.Op) error { return nil }
+func (d *callLog) Supports(string, collective.DType, collective.Op) error { return nil }
 
-func (d *diary) Enqueue(_ cudart.Stream, call collective.LibraryCall) error {
+func (d *callLog) Enqueue(_ cudart.Stream, call collective.LibraryCall) error {
 	d.entries = append(d.entries, call)
 	return nil
 }
 
 // The device of a group that runs nothing of its own.
 
-func (d *diary) Info() cudart.Info { return cudart.Info{Major: 9} }
+func (d *callLog) Info() cudart.Info { return cudart.Info{Major: 9} }
 
-func (d *diary) MallocHost(bytes int64) (cudart.HostBuffer, error) {
+func (d *callLog) MallocHost(bytes int64) (cudart.HostBuffer, error) {
 	return hostMemory(make([]byte, bytes)), nil
 }
-func (d *diary) NewStream(...cudart.StreamOption) (cudart.Stream, error) { return quiet{}, nil }
+func (d *callLog) NewStream(...cudart.StreamOption) (cudart.Stream, error) { return quiet{}, nil }
 
-func (d *diary) NewEvent() (cudart.Event, error) { return still{}, nil }
+func (d *callLog) NewEvent() (cudart.Event, error) { return still{}, nil }
 
 type still struct{ cudart.Event }
 
@@ -76,7 +75,7 @@ func (hostMemory) DevicePtr() cudart.DevicePtr { return 1 << 20 }
 func (hostMemory) Free() error                 { return nil }
 
 // runnerWith is rank 1 of 2, whose symmetric memory begins at 0x20000.
-func runnerWith(t *testing.T, d *diary) *Runner {
+func runnerWith(t *testing.T, d *callLog) *Runner {
 	t.Helper()
 	c, err := collective.New(collective.Config{
 		Device: d, Rank: 1, Peers: []cudart.DevicePtr{0x10000, 0x20000}, Timeout: time.Second,
@@ -141,7 +140,7 @@ func TestLibrariesAreAskedFor(t *testing.T) {
 		if err := a.Check(call.Problem, 2); err != nil {
 			t.Error(err)
 		}
-		d := &diary{}
+		d := &callLog{}
 		r := runnerWith(t, d)
 		if err := errors.Join(r.Prepare(a, call), r.Enqueue(a, call)); err != nil {
 			t.Errorf("%s %s: %v", tt.operation, tt.algorithm, err)
@@ -160,7 +159,7 @@ func TestLibrariesAreAskedFor(t *testing.T) {
 }
 
 func TestBLASThatIsNotOpen(t *testing.T) {
-	r := runnerWith(t, &diary{})
+	r := runnerWith(t, &callLog{})
 	r.BLAS = nil
 	for _, o := range Operations() {
 		a, _ := o.Algorithm("cublas")

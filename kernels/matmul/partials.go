@@ -34,7 +34,7 @@ func (r *Runner) preparePartials() error {
 	pieces := r.mostPieces()
 	at, err := r.Device.Malloc(pieces * (sumsOfPiece + wordsOfPiece))
 	if err != nil {
-		return fmt.Errorf("allocating room for the partial sums of %d pieces of tiles: %w", pieces, err)
+		return fmt.Errorf("allocating memory for the partial sums of %d pieces of tiles: %w", pieces, err)
 	}
 	ready := at + cudart.DevicePtr(pieces*sumsOfPiece)
 	if err := r.Main.Fill(ready, 0, pieces*wordsOfPiece); err != nil {

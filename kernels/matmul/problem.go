@@ -16,15 +16,15 @@ type Problem struct {
 // in fp32.
 func DTypes() []collective.DType { return []collective.DType{collective.Half, collective.BFloat16} }
 
-// What the sizes are bounded by: addresses of elements stay far below 2^63, and sums
-// of small integers exact in fp32.
+// Bounds of the sizes: with them, addresses of elements stay far below 2^63, and sums of small integers are exact in
+// fp32.
 const (
 	maxRows = 1 << 24
 	maxK    = 1 << 20
 )
 
-// vecElements is how many elements the rows of both operands are a multiple of: 16
-// bytes, which cp.async, TMA and vectors move at a time.
+// vecElements is the number of elements that K must be a multiple of: 16 bytes, which cp.async, TMA and vectors move at
+// once.
 const vecElements = 8
 
 // check says which size is out of range, or returns nil.

@@ -7,9 +7,9 @@ import (
 	"gpurun/cudart"
 )
 
-// How products get to their owners. Each rank has an inbox in its staging, with a place for all ranks' products of its
-// shard, and behind it, where products are copied, an outbox for its products of all shards. Both hold parts of tiles
-// as they lie in shared memory, in the order in which they are made. See cuda/reduced.cuh.
+// How products get to their owners. The staging of each rank begins with an inbox for all ranks' products of its shard.
+// If products are copied, an outbox for its products of all shards follows. Both hold parts of tiles with the layout of
+// shared memory, in the order in which they are made. See cuda/reduced.cuh.
 
 // productChunk is the size of a chunk of products in bytes, about: small enough to be copied while the kernel computes
 // the next chunk, large enough to keep a copy engine busy.
@@ -55,12 +55,12 @@ func (r *Runner) launchAndPull(call Call, l *launchPlan, launch func() error) er
 // progress after each chunk.
 func (r *Runner) pullProducts(call Call, l *launchPlan, from int) error {
 	parts := l.gemm.partsOfShard(call.Problem, r.World())
-	place := func(rank int, part int64) int64 { return (int64(rank)*parts + part) * l.gemm.PartBytes }
+	offset := func(rank int, part int64) int64 { return (int64(rank)*parts + part) * l.gemm.PartBytes }
 	outbox := call.Staging + l.gemm.boxBytes(call.Problem, r.World())
 	for chunk, first := int64(0), int64(0); first < parts; chunk, first = chunk+1, first+int64(l.ChunkParts) {
 		count := min(int64(l.ChunkParts), parts-first)
 		word := int64(from)*int64(l.Splits) + chunk
-		to, source := r.Local(call.Staging+place(from, first)), r.Peer(from, outbox+place(r.Rank(), first))
+		to, source := r.Local(call.Staging+offset(from, first)), r.Peer(from, outbox+offset(r.Rank(), first))
 		err := errors.Join(
 			r.Copies.WaitValue(r.Local(call.produced(word)), l.Epoch),
 			r.copyChunk(r.Copies, CopyTimes{Shard: r.Rank(), From: from, Chunk: int(chunk), Bytes: count * l.gemm.PartBytes}, to,

@@ -14,21 +14,20 @@ func stampKernel() collective.Kernel {
 	return collective.Kernel{Module: m, Entry: "matmul_stamp", Any: true, Op: collective.None}
 }
 
-// callsBeforeRecord keep the devices busy while the host enqueues the recorded call, so that its parts do not wait for
-// the host.
+// callsBeforeRecord is the number of calls that keep the devices busy while the host enqueues the recorded call, so
+// that no part of it waits for the host.
 const callsBeforeRecord = 2
 
-// Record makes a call of the algorithm, which has been prepared, on all ranks, a few times,
-// and waits until ctx ends for the last, which it returns. It needs an algorithm whose
-// kernels note their tiles.
+// Record makes a prepared call of the algorithm a few times, on all ranks, and records the last one. It waits for that
+// call until ctx ends. The kernels of the algorithm must record their tiles.
 func (r *Runner) Record(ctx context.Context, a *Algorithm, call Call) (recording Recording, err error) {
 	if a.Tiles == nil {
-		return recording, fmt.Errorf("%s %s notes no times of its tiles", a.Operation, a.Name)
+		return recording, fmt.Errorf("%s %s records no times of its tiles", a.Operation, a.Name)
 	}
 	rec := &recorder{device: r.Device, tiles: a.Tiles(call.Problem, r.World()) + wgmmaCluster*r.mostPieces()}
 	defer func() { err = errors.Join(err, rec.close()) }()
 	if err := rec.open(r.Main); err != nil {
-		return recording, fmt.Errorf("making room for the times of tiles: %w", err)
+		return recording, fmt.Errorf("allocating memory for the times of tiles: %w", err)
 	}
 	for range callsBeforeRecord {
 		if err := r.Enqueue(a, call); err != nil {

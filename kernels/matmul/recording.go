@@ -9,12 +9,12 @@ import (
 	"gpurun/cudart"
 )
 
-// Recording is when the tiles and copies of one call ran on this rank, in nanoseconds of the device's clock.
+// Recording holds the times of the tiles and copies of one call on this rank, in nanoseconds of the device's clock.
 type Recording struct {
 	// Start is when this rank left the barrier before the call. It is the same moment on all ranks, within a few
 	// microseconds; their clocks differ.
 	Start uint64
-	// Tiles are what the kernel noted, by number; End is 0 for tiles that it did not note.
+	// Tiles are the records of the kernel, by number; End is 0 for a tile that it did not record.
 	Tiles  []TileTimes
 	Copies []CopyTimes
 }
@@ -34,16 +34,16 @@ type TileTimes struct {
 // tileTimesBytes is the size of a record.
 const tileTimesBytes = int64(unsafe.Sizeof(TileTimes{}))
 
-// CopyTimes is when a chunk was copied from a rank: of that rank's shard of A, or of its products for this rank's
-// shard. Events timed it, from the barrier on.
+// CopyTimes is the begin and the end of the copy of a chunk from a rank: a chunk of that rank's shard of A, or of its
+// products for this rank's shard. Events measure them, from the barrier on.
 type CopyTimes struct {
 	Shard, From, Chunk int
 	Bytes              int64
 	Begin, End         uint64
 }
 
-// recorder holds what a recorded call writes. Its memory has the stamp, in the space of one record, and then the
-// records.
+// recorder holds the memory and events of a recorded call. The memory begins with the stamp, in the space of one
+// record; the records follow.
 type recorder struct {
 	device cudart.Device
 	tiles  int64
@@ -59,7 +59,7 @@ type timedCopy struct {
 
 func (c *recorder) bytes() int64 { return (1 + c.tiles) * tileTimesBytes }
 
-// records is where those of the tiles begin.
+// records is the address of the records of the tiles.
 func (c *recorder) records() cudart.DevicePtr { return c.memory + cudart.DevicePtr(tileTimesBytes) }
 
 func (c *recorder) open(s cudart.Stream) (err error) {
@@ -107,7 +107,7 @@ func (c *recorder) copy(s cudart.Stream, times CopyTimes, dst, src cudart.Device
 	return s.Record(end)
 }
 
-// read fetches what was written.
+// read downloads the records.
 func (c *recorder) read(s cudart.Stream) (Recording, error) {
 	all := make([]TileTimes, 1+c.tiles)
 	if err := s.Download(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), c.bytes()), c.memory); err != nil {

@@ -10,7 +10,7 @@ import (
 // boxColumns is the width of a box in elements of 16 bits. A row of the box has 128 bytes, the widest swizzle.
 const boxColumns = 64
 
-// matrix is what a tensor map describes: rows of k 16-bit elements. One TMA copy moves a box of boxRows x boxColumns
+// matrix is the matrix of a tensor map: rows of k 16-bit elements. One TMA copy moves a box of boxRows x boxColumns
 // elements.
 type matrix struct {
 	address uint64

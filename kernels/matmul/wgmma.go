@@ -44,7 +44,7 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
 }
 
-// cost is the time of the cluster that has most to multiply.
+// cost is the time of the cluster with the most slices to multiply.
 func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
 	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
@@ -56,8 +56,8 @@ func (columns wgmma) tileTime() int64 {
 	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
 }
 
-// linkBytes is what an H200's links carry one way in a cycle of its multiprocessors, and sliceCycles how many cycles a
-// slice of K takes in the unit of tileTime.
+// linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.
+// sliceCycles is the number of cycles of a slice of K, in the unit of tileTime.
 const linkBytes, sliceCycles = 214, 4
 
 // lastWave describes the last wave of tiles.
@@ -67,8 +67,8 @@ func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
 	l.Full = pairs - l.Tiles
 	// In a gather whose peers' tiles are in the first wave, the clusters with fewer tiles are those that wait for a
 	// shard: they would be late with pieces.
-	waits := w.gathers && w.shards > 1 && pairs < clusters*int64(w.shards)
-	if l.Tiles > 0 && !waits {
+	idleAreLate := w.gathers && w.shards > 1 && pairs < clusters*int64(w.shards)
+	if l.Tiles > 0 && !idleAreLate {
 		l.Idle = clusters - l.Tiles
 	}
 	if l.Full > 0 { // else peers' tiles come first, and are sent meanwhile

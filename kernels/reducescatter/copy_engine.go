@@ -8,7 +8,7 @@ import (
 // CopyEngine reduces the own part of all inputs, which copy engines pull.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 96
-	return copyengine.Reduce(name, "copy engines pull the own part, kernels reduce it; the largest sizes", blocks,
+	return copyengine.Reduce(name, "copy engines pull each rank's part, kernels reduce it; largest sizes", blocks,
 		func(_ int, bytes int64) int64 { return bytes },
 		func(rank, _ int, call collective.Call) copyengine.Share {
 			begin := int64(rank) * call.Bytes()

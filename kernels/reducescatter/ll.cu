@@ -7,7 +7,7 @@
 //   2. wait for each vector from every peer, reduce in rank order, store to the output
 //
 // Buffers: input and output are local and need no symmetric address. In place,
-// the output is the own part of the input, which is read by this rank alone.
+// the output is this rank's part of its input, which no other rank reads.
 // The packets' slots are symmetric; see packet.cuh.
 //
 // Memory order: none beyond that of a 64-bit word, which arrives whole.

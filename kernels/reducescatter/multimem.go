@@ -9,7 +9,7 @@ func Multimem() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,
-		Summary:    "load the own part of the sum from the switch",
+		Summary:    "every rank loads its part of the sum from the switch",
 		Kernels:    collective.Multimem(name, algorithm, algorithm),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true, Multicast: true},

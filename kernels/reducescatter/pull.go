@@ -8,7 +8,7 @@ func Pull() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,
-		Summary:    "barriers, load the own part from all",
+		Summary:    "barriers, every rank loads its part from all",
 		Kernels:    collective.Reductions(name, algorithm, algorithm, collective.SM80),
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Peers: true},

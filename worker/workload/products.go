@@ -165,6 +165,6 @@ func (j Job) checkRecord(p ProductPlan) error {
 			can = append(can, a.Name)
 		}
 	}
-	return usagef("%s %s notes no times of its tiles, so that there is no timeline of it; there is of %s",
+	return usagef("%s %s records no times of its tiles, and so has no timeline; these have one: %s",
 		p.operation.Name, a.Name, strings.Join(can, ", "))
 }

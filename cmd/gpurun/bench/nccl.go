@@ -11,9 +11,8 @@ import (
 	"gpurun/worker/library"
 )
 
-// compareWithNCCL adds NCCL to what is measured on GPUs, where nobody says which
-// algorithms to measure: it is what most would use instead. Where it cannot take part,
-// that is noted with the reason.
+// compareWithNCCL adds NCCL to the algorithms on GPUs if --algo is not set, because most programs use NCCL. If NCCL
+// cannot be measured, it stores the reason.
 func (b *Run) compareWithNCCL(open library.Open) {
 	a, ok := b.Collective.Algorithm(libraries.NCCLName)
 	if !ok || b.Host.Backend == "sim" || b.Sources.Source("algo") != "" {

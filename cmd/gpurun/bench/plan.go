@@ -15,7 +15,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Title, with the name of what is measured behind it, is by what CI systems know a measurement.
+// Title names the measurement in CI systems; the name of the collective follows it.
 const Title = "gpurun bench"
 
 // Flags of bench that are about its own output.

@@ -25,10 +25,10 @@ type Run struct {
 	svg       string // a file; empty: none
 	plot      bool
 	plotAsked bool // by a flag, one way or the other
-	added     bool // nccl takes part, and nobody asked for it
+	added     bool // nccl is measured because --algo is not set
 }
 
-// What each rank copies to find out what the links carry.
+// The bytes that each rank copies to measure the link ceiling.
 const (
 	ceilingBytes          = 64 << 20
 	simulatedCeilingBytes = 1 << 20

@@ -42,8 +42,8 @@ func (d *Diagnosis) speed() Finding {
 		span(d.Pairs, measures()[0].of), span(d.Pairs, measures()[1].of))
 }
 
-// slowness says what is slow by a measure, each thing once: a GPU, or else a link
-// beside those that connect GPUs in the same way, or else beside the other direction.
+// slowness lists what is slow by a measure, each once: a GPU; or a link that is slower than links of the same kind; or
+// a link that is slower than its opposite direction.
 func (d *Diagnosis) slowness(m measure) (problems []string) {
 	of := func(rank int) func(laggard) bool { return func(l laggard) bool { return l.rank == rank } }
 	gpus := slowGPUs(d.Pairs, len(d.Ranks), m.of)
@@ -92,7 +92,7 @@ func slowGPUs(pairs []result.Pair, ranks int, value func(result.Pair) float64) [
 			}
 		}
 		if len(theirs) == 0 {
-			return nil // of two, neither can be told to be the slow one
+			return nil // of two GPUs, it is not known which one is slow
 		}
 		own[rank], others[rank] = stats.Median(mine), stats.Median(theirs)
 	}

@@ -15,8 +15,7 @@ func (s Sources) container(gpus int) []Finding {
 	}
 }
 
-// sharedMemory looks at the size of /dev/shm, which is 64 MiB in a container unless
-// it is told.
+// sharedMemory checks the size of /dev/shm, which is 64 MiB in a container by default.
 func (s Sources) sharedMemory() Finding {
 	const (
 		check  = "shared memory"

@@ -6,7 +6,7 @@ import (
 	"gpurun/cudart/nvml"
 )
 
-// GPUs is what tells about GPUs, in the forms of *nvml.Library, which is one.
+// GPUs describes the GPUs; *nvml.Library implements it.
 type GPUs interface {
 	DriverVersion() (string, error)
 	LibraryVersion() (string, error)
@@ -69,7 +69,7 @@ func (s Sources) examineGPUs(d *Diagnosis) {
 		d.add(s.noNVML(err))
 		return
 	}
-	defer gpus.Close() // what it could still say helps nobody
+	defer gpus.Close() // an error here changes no finding
 	devices, err := gpus.Devices()
 	if err != nil {
 		d.add(fail("gpus", "see nvidia-smi and the kernel log (dmesg) for the GPU that does not answer",

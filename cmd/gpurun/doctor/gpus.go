@@ -41,8 +41,7 @@ func noHealth(err error) Finding {
 	return f
 }
 
-// answer is what a check says about one GPU. The zero answer is that the GPU does
-// not tell.
+// answer is the result of a check for one GPU. The zero answer means that the GPU does not report the property.
 type answer struct {
 	status  Status
 	problem string

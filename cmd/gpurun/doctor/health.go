@@ -28,7 +28,7 @@ func (s Sources) health(devices []Device) []Finding {
 	}
 }
 
-// memory complains of programs on the GPU, and of memory that nobody admits to.
+// memory warns of programs that use the GPU, and of memory in use by processes that are not visible.
 func (s Sources) memory(d Device) answer {
 	m := d.Health.Memory
 	if m == nil {

@@ -72,7 +72,7 @@ func (d *Diagnosis) data() Finding {
 	return listed(fail("pairs", advice, "%s", problems[0]), problems)
 }
 
-// listed adds the further problems to a finding that tells the first.
+// listed adds the further problems to a finding that has the first.
 func listed(f Finding, problems []string) Finding {
 	if further := len(problems) - 1; further > 0 {
 		f.Summary += fmt.Sprintf("; and %d more", further)

@@ -50,8 +50,7 @@ func Run(ctx context.Context, a *program.Invocation, c settings.Config,
 	return d, nil
 }
 
-// Verdict is how gpurun ends by a diagnosis: nil where nothing has failed, else an exit.Error
-// that says what has.
+// Verdict is nil if no check has failed, else an exit.Error with the checks that have failed.
 func Verdict(d Diagnosis) error {
 	if d.Worst() != Fail {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"gpurun/cudart/driver"
 )
 
-// visible says what CUDA_VISIBLE_DEVICES leaves of the GPUs, and in which order.
+// visible reports which GPUs CUDA_VISIBLE_DEVICES shows, and in which order.
 func (s Sources) visible(devices []Device) Finding {
 	const check = "visible devices"
 	value, set := s.LookupEnv("CUDA_VISIBLE_DEVICES")

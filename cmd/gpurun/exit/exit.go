@@ -1,5 +1,5 @@
-// Package exit decides how gpurun ends: with which exit code, and with which words for an
-// error that has not been said yet.
+// Package exit has the exit codes, the errors that carry them, and the message of an error that has not been printed
+// yet.
 package exit
 
 import (
@@ -51,8 +51,7 @@ type EnvironmentError struct{ Err error }
 func (e *EnvironmentError) Error() string { return e.Err.Error() }
 func (e *EnvironmentError) Unwrap() error { return e.Err }
 
-// Error asks for an exit code. Err is nil when all has been said; Said may
-// repeat it in short.
+// Error is an error with an exit code. Err is nil if the message has been printed; Said may have a summary of it.
 type Error struct {
 	Code int
 	Err  error
@@ -68,7 +67,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Describe returns what is left to be said about an error.
+// Describe returns the message that is still to be printed for an error.
 func Describe(err error) string {
 	var exit *Error
 	var usage *UsageError

@@ -12,8 +12,7 @@ import (
 	"gpurun/worker/library"
 )
 
-// cublasLibrary multiplies, as a [matmul.BLAS]. It knows no other ranks, so that joining
-// them is nothing.
+// cublasLibrary multiplies, as a [matmul.BLAS]. It does not communicate, so joining the other ranks does nothing.
 type cublasLibrary struct {
 	lib       *cublas.Library
 	handle    *cublas.Handle // nil until it is prepared
@@ -93,5 +92,5 @@ func (l *cublasLibrary) Leave() error {
 	return err
 }
 
-// Abort is Leave: nobody else takes part.
+// Abort is Leave: no other rank takes part.
 func (l *cublasLibrary) Abort() error { return l.Leave() }

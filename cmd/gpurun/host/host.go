@@ -25,7 +25,7 @@ type Host struct {
 	GPUs    int // with cuda
 	SM      int // the least compute capability, 10*major+minor
 	SMs     int // the least number of multiprocessors; 0 where the list of GPUs does not say
-	// Notice is to be said loudly before the run; it may be empty.
+	// Notice is printed before the run; it may be empty.
 	Notice string
 }
 

@@ -37,7 +37,7 @@ func (h Host) Unsupported(a *collective.Algorithm, job workload.Job) string {
 	return h.memoryLacking(a, job)
 }
 
-// notImplemented says what is missing without all that there is.
+// notImplemented names what is missing, without the list of what exists.
 func notImplemented(a *collective.Algorithm, call collective.Call, err error) string {
 	switch {
 	case a.Supports(call.DType, call.Op, call.Epilogue.Kind):
@@ -48,7 +48,7 @@ func notImplemented(a *collective.Algorithm, call collective.Call, err error) st
 	return fmt.Sprintf("no %s of %s", call.Op, call.DType.Name)
 }
 
-// memoryLacking says what memory an algorithm needs and cannot have here.
+// memoryLacking names the memory that an algorithm needs and that is not available here.
 func (h Host) memoryLacking(a *collective.Algorithm, job workload.Job) string {
 	noPeerAccess, noMulticast := job.NoPeerAccess(), job.NoMulticast(h.Backend, os.Getenv)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// describe tells PTX from machine code.
+// describe describes a file of PTX or machine code.
 func describe(in Input) File {
 	if kind := kindOf(in.Data); kind != "ptx" {
 		return describeBinary(in, kind)

@@ -37,11 +37,11 @@ type command struct {
 	log     *zap.Logger
 	// meeting is how the agents of several machines meet; nil for one.
 	meeting *elastic.Config
-	unused  []string // what was said of it in vain
+	unused  []string // sentences about settings without effect
 	// task is the place of this gpurun's process on a node that it shares with others;
 	// nil: it is alone.
 	task   *torchenv.Task
-	remark string // to be said before the run; may be empty
+	remark string // printed before the run; may be empty
 	// plain is set for torchrun by name: lines have no prefix unless one is asked
 	// for.
 	plain bool
@@ -63,7 +63,7 @@ func Run(ctx context.Context, a *program.Invocation, w Words) error {
 	return a.Guarded(func() error { return p.run(ctx, a) })
 }
 
-// temporary reports whether nobody wants the job's files when it is over.
+// temporary reports whether the files of the job are removed when it ends.
 func (p *command) temporary() bool {
 	o := p.options
 	return o.LogDir == "" && !o.Redirects.Any() && !o.Tee.Any() &&
@@ -171,13 +171,13 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	return p.ended(result, err, a.Err)
 }
 
-// torchJob is what workers are told about their job.
+// torchJob is the job as workers see it in their environment.
 func (p *command) torchJob() torchenv.Job {
 	o := p.options
 	addr, port := o.Master()
 	id := o.RdzvID
 	if id == "" {
-		// As under --standalone: whoever names files after it wants them apart.
+		// As with --standalone: programs that name files after the job get different names.
 		id = rand.Text()
 	}
 	return torchenv.Job{

@@ -51,7 +51,7 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 	return m, nil
 }
 
-// meetingPoint is where nodes meet, and how. The host is empty if nobody names one.
+// meetingPoint is the rendezvous backend and its address. The host is empty if it is not set.
 func meetingPoint(o *torchrun.Options) (backend elastic.Backend, host string, port int) {
 	host = o.RdzvEndpoint.Host
 	switch o.RdzvBackend {
@@ -75,9 +75,9 @@ var hostings = map[string]elastic.Hosting{
 	"n": elastic.HostNever,
 }
 
-// setConf takes --rdzv-conf over: bounds in seconds, and who may serve. Without its
-// join_timeout nodes wait for each other for join, or, if that is 0, as torchrun's do. It
-// returns a sentence for each setting that means nothing here.
+// setConf applies --rdzv-conf: time-outs in seconds, and which agent may serve. Without join_timeout, nodes wait for
+// each other for `join`, or, if that is 0, as long as torchrun's. It returns a sentence for each setting without
+// effect.
 func setConf(m *elastic.Config, join time.Duration, conf map[string]string) (unused []string, err error) {
 	m.Timeouts = elastic.DefaultTimeouts()
 	m.Timeouts.Join = cmp.Or(join, m.Timeouts.Join)

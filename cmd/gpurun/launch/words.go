@@ -27,15 +27,15 @@ type Words struct {
 // bad makes a usage error of what is wrong with the words.
 func (w Words) bad(err error) error { return &exit.UsageError{Err: err, Hint: w.Hint} }
 
-// told is what the line, and what surrounds it, say of gpurun's own settings.
+// told is gpurun's own settings, from the command line, the environment and Slurm.
 type told struct {
 	sources *settings.Sources
 	step    *slurm.Step // whose task this process is; nil for none
-	remark  string      // to be said before the run; may be empty
+	remark  string      // printed before the run; may be empty
 }
 
 // take reads the line into gpurun's own flags and settings, and into torchrun's options. A
-// plain torchrun knows nothing of Slurm.
+// plain torchrun does not read Slurm's variables.
 func (w Words) take(plain bool) (s told, err error) {
 	for _, set := range w.Line.Settings {
 		if w.Options.Flags().Lookup(set.Flag.Name) == set.Flag {

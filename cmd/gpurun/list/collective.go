@@ -13,7 +13,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// algorithm is what there is to know of an algorithm.
+// algorithm is the description of an algorithm.
 type algorithm struct {
 	Collective string   `json:"collective"`
 	Aliases    []string `json:"aliases"`

@@ -12,7 +12,7 @@ import (
 	"gpurun/worker/result"
 )
 
-// describeProduct says what there is to know of an algorithm for products of matrices.
+// describeProduct describes an algorithm for products of matrices.
 func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Info, gpuErr error,
 	simulated []cudart.Info,
 ) algorithm {

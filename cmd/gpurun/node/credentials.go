@@ -15,7 +15,7 @@ import (
 // everybody on a machine can read the others' command lines.
 const TokenVariable = "GPURUN_RDZV_TOKEN"
 
-// Credentials is how nodes know that they belong together: by a token, by certificates, or both.
+// Credentials authenticate the nodes of a job to each other: a token, certificates, or both.
 type Credentials struct {
 	Token string         // empty: none
 	TLS   *transport.TLS // nil: plain text
@@ -31,8 +31,8 @@ func ReadCredentials(s *settings.Sources, f settings.CredentialFiles, serverName
 	return t, err
 }
 
-// Check refuses nodes that trust everybody and meet at a host beyond loopback. srun says that
-// it has started them, and so hands its environment to all.
+// Check returns an error if nodes without credentials meet at a host other than loopback. srun: the nodes were started
+// by srun, which passes its environment to all of them.
 func (t Credentials) Check(host string, srun bool) error {
 	switch {
 	case t.Token != "", t.TLS != nil, nodes.Loopback(host):

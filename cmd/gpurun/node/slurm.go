@@ -14,10 +14,10 @@ import (
 	"gpurun/worker/process/torchenv"
 )
 
-// ApplySlurmStep lets settings that nobody gave, on a line for commands or elsewhere, be those of
-// the Slurm step that this process is a task of, and returns the step. It does nothing, and
-// returns nil, where there is none, or only one task, or where the user has said how the nodes
-// meet. remark says that the job has more nodes than this one, or is empty. line may be nil.
+// ApplySlurmStep takes settings that are not set from the Slurm step of this process, and returns the step. It does
+// nothing, and returns nil, if there is no step, if the step has one task, or if the user has set how the nodes meet.
+// remark says that the job has more nodes than this one, or is empty. line is the command line of a launched program;
+// it may be nil.
 func ApplySlurmStep(s *settings.Sources, line *torchrun.Line) (step *slurm.Step, remark string, err error) {
 	given := givenIn(s, line)
 	if meetsBy(given) {
@@ -40,8 +40,8 @@ func ApplySlurmStep(s *settings.Sources, line *torchrun.Line) (step *slurm.Step,
 	return step, "", nil
 }
 
-// RequireOneTask refuses what is about one machine, for the reason that why gives, to several tasks of a
-// Slurm step on it, which would all do it at once, unless the user has said that this one is alone.
+// RequireOneTask returns an error if a Slurm step has several tasks on this machine, all of which would run a command
+// for one machine at the same time, unless the user has set --nnodes 1. why is the reason for one machine.
 func RequireOneTask(s *settings.Sources, why string) error {
 	if meetsBy(s.Given) {
 		return nil
@@ -77,7 +77,7 @@ func givenIn(s *settings.Sources, line *torchrun.Line) func(flag string) string 
 // meetsBy reports whether the user has said how the nodes meet, or that there is but
 // one.
 func meetsBy(given func(flag string) string) bool {
-	alone, _ := strconv.ParseBool(given("standalone")) // who reads the flag complains of nonsense
+	alone, _ := strconv.ParseBool(given("standalone")) // the reader of the flag reports an invalid value
 	nodes := given("nnodes")
 	return alone || nodes == "1" || nodes == "1:1" || nodes != "" &&
 		(given("node-rank") != "" || given("rdzv-endpoint") != "")
@@ -98,7 +98,8 @@ func fallbacksOf(step *slurm.Step, given func(flag string) string) map[string]se
 		all["nproc-per-node"] = settings.Fallback{Text: "1", Source: slurm.TasksVariable}
 	}
 	if step.Nodes() == 1 {
-		all["master-addr"] = settings.Fallback{Text: "127.0.0.1", Source: slurm.HostsVariable} // strangers do not reach it
+		// Other machines cannot reach this address.
+		all["master-addr"] = settings.Fallback{Text: "127.0.0.1", Source: slurm.HostsVariable}
 	}
 	if given("rdzv-backend") == "c10d" {
 		endpoint := net.JoinHostPort(all["master-addr"].Text, all["master-port"].Text)
@@ -107,7 +108,7 @@ func fallbacksOf(step *slurm.Step, given func(flag string) string) map[string]se
 	return all
 }
 
-// checkGiven refuses what the user gave and does not fit the step.
+// checkGiven returns an error if a setting of the user contradicts the step.
 func checkGiven(step *slurm.Step, all map[string]settings.Fallback, given func(flag string) string) error {
 	nodes, processes := given("nnodes"), given("nproc-per-node")
 	count := all["nnodes"].Text

@@ -16,9 +16,8 @@ import (
 	"gpurun/worker/result/trace"
 )
 
-// Conclude writes what a run is asked to leave: its report, what CI systems read, and a trace.
-// It returns how gpurun ends, given how the run has ended. That something could not be
-// written, here or before, is an error where there is no other, and else is only said.
+// Conclude writes the files of a run: its report, the files for CI systems, and a trace. It returns the error of the
+// run. If the run has none, it returns the error of writing a file, here or before; otherwise it prints that error.
 func Conclude(a *program.Invocation, title string, c settings.Config, r result.Report, ended error,
 	unwritten ...error,
 ) error {
@@ -34,9 +33,8 @@ func Conclude(a *program.Invocation, title string, c settings.Config, r result.R
 	return ended
 }
 
-// Unable returns why a run could not begin. Where that is what the machine lacks, it
-// is published first: else who reads the files finds those of the run before, and takes
-// a machine that has lost its GPUs for a healthy one.
+// Unable returns why a run could not begin. If the machine lacks something, Unable writes the files first: a reader
+// would otherwise find the files of the run before, and take a machine without its GPUs for a healthy one.
 func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error) error {
 	if exit.Code(why) != exit.Environment {
 		return why

@@ -52,9 +52,8 @@ func appendSummary(file, title string, r result.Report) (err error) {
 	return nil
 }
 
-// Annotated shows an error at the top of a run of GitHub Actions, once: of the
-// two processes of an invocation only the one that knows the reason has something to
-// say.
+// Annotated shows an error at the top of a run of GitHub Actions. It does so once: of the two processes of an
+// invocation, only one has the error's message.
 func Annotated(a *program.Invocation, title string, err error) error {
 	if err == nil || !onGitHub() {
 		return err

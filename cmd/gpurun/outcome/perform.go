@@ -8,8 +8,8 @@ import (
 	"gpurun/cmd/gpurun/program"
 )
 
-// Perform plans work in the agent, which refuses whatever can be refused beforehand, and then
-// does it. CI systems are told under the title how it ended.
+// Perform plans work in the agent, which returns all errors that can be found beforehand, and then does the work. CI
+// systems get the outcome under the title.
 func Perform[Plan any](ctx context.Context, a *program.Invocation, f *pflag.FlagSet, title string,
 	plan func() (Plan, error), do func(context.Context, *program.Invocation, Plan) error,
 ) error {

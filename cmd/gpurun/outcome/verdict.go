@@ -18,7 +18,7 @@ func Judge(plan gate.Plan, r *result.Report) {
 	}
 }
 
-// Of is how gpurun ends by a report; unsaid is what has not been said yet of what went wrong.
+// Of is the error, with the exit code, for a report; unsaid is the part of the error that has not been printed yet.
 func Of(r result.Report, unsaid error) error {
 	if r.Passed {
 		return unsaid
@@ -26,8 +26,7 @@ func Of(r result.Report, unsaid error) error {
 	return &exit.Error{Code: r.ExitCode, Err: unsaid, Said: strings.Join(r.Reasons(), "\n")}
 }
 
-// Explain says what became of the workers, what is wrong with the results, and what of
-// their speed was not judged.
+// Explain prints how the workers ended, what is wrong with the results, and which thresholds were not applied.
 func Explain(w io.Writer, o *agent.Outcome, r result.Report) error {
 	ExplainWorkers(w, o)
 	for _, x := range r.Results {

@@ -39,8 +39,7 @@ type abilities struct {
 	epilogue collective.EpilogueKind
 }
 
-// can reports whether a type and operation can be had: from every algorithm
-// that is named, or, if it is left open which it will be, from any.
+// can reports whether a type and operation are supported: by every algorithm in --algo, or, with auto or all, by any.
 func (b abilities) can(d collective.DType, op collective.Op) bool {
 	open := slices.Contains(b.words, settings.Auto) || slices.Contains(b.words, settings.All)
 	for _, a := range b.what.Algorithms {

@@ -106,9 +106,8 @@ func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (
 	return err
 }
 
-// noteProblem notes that this host cannot take part in a job across hosts, given what came
-// of looking for its devices. The nodes meet all the same, so that none waits in vain. An
-// error of usage is returned.
+// noteProblem stores why this host cannot take part in a job on several machines; err is the error of finding its
+// devices. The node still meets the others, so that they do not wait until the time-out. It returns usage errors.
 func (p *Plan) noteProblem(err error) error {
 	var lacking *exit.EnvironmentError
 	switch {

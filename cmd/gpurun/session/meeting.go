@@ -44,8 +44,8 @@ func (p *Run) openMeeting(ctx context.Context, g *gatherer) (*meeting, error) {
 	return &meeting{target: server.Target(), server: server}, nil
 }
 
-// silence is how long a rank may not be heard of. Simulated ones share the machine's cores, and the
-// more they are, the longer each waits for its turn.
+// silence is the time without a heartbeat after which a rank counts as lost. Simulated ranks share the cores of the
+// machine: the more ranks, the longer each waits for a core.
 func silence(m host.Host, cores int) time.Duration {
 	const turn = 2 * time.Second
 	if m.Backend != "sim" {
@@ -75,16 +75,15 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 	return m, nil
 }
 
-// tell lets the other nodes know of this node's first failure. It has the form that
-// agent.Spec.Failed wants.
+// tell sends this node's first failure to the other nodes. It has the type of agent.Spec.Failed.
 func (m *meeting) tell(f *agent.Failure) {
 	if m.nodes != nil {
 		m.nodes.Announce(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
 	}
 }
 
-// nodePlan is what this node tells the others. Where it cannot take part, it may
-// not know how many ranks it would have had.
+// nodePlan is the plan that this node sends to the others. If the node cannot take part, its number of ranks may be
+// unknown.
 func (p *Run) nodePlan() (nodes.Plan, error) {
 	plan := nodes.Plan{Version: program.Version(), Workers: p.Host.Ranks}
 	if p.Problem != nil {
@@ -97,8 +96,8 @@ func (p *Run) nodePlan() (nodes.Plan, error) {
 	return plan, err
 }
 
-// meetingError gives an error of nodes.Meet its exit code. Where this node could
-// not have taken part, that is said whatever became of the meeting.
+// meetingError gives an error of nodes.Meet its exit code. If this node cannot take part, the error says so in any
+// case.
 func meetingError(problem, err error) error {
 	var (
 		signalled signals.Received

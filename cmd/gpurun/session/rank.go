@@ -75,7 +75,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	})
 }
 
-// failed tells the agent why the worker gives up, and returns its exit code.
+// failed sends the worker's error to the agent, and returns the exit code.
 func failed(reports *report.Writer, err error) int {
 	failure := worker.Explain(err)
 	if reports.Fail(failure) != nil {

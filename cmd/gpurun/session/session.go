@@ -29,13 +29,12 @@ type Run struct {
 	Job    workload.Job
 	Host   host.Host
 	Node   node.Node
-	// Problem is why this machine cannot take part in a job across machines; the other
-	// nodes are told.
+	// Problem is why this machine cannot take part in a job on several machines; this node sends it to the others.
 	Problem error
 	Gate    gate.Plan // that the results are held against
 	// LeftOut says which of "all" algorithms do not run, and why; or is empty.
 	LeftOut string
-	// Remark is something else that is to be said before the run; or is empty.
+	// Remark is a further notice to print before the run; or is empty.
 	Remark string
 }
 
@@ -76,7 +75,7 @@ func (p *Run) Show(ctx context.Context, a *program.Invocation, show Show) error 
 	return outcome.Conclude(a, show.Title, p.Config, report, ended, unwritten)
 }
 
-// notices are what is to be said before the run.
+// notices are the notices to print before the run.
 func (p *Run) notices() []string {
 	var all []string
 	if p.Problem != nil {
@@ -175,10 +174,8 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 
-// silence is after how long a worker that says nothing counts as hung. It is
-// the last resort: a peer or a kernel that waits gives up earlier and knows
-// more. A worker that verifies or times large sizes is rightly silent for a
-// while.
+// silence is the time after which a worker without a report counts as hung. The waits of peers and kernels expire
+// earlier, and their reports are more precise. A worker that verifies or times large sizes may be silent for a while.
 func (p *Run) silence() time.Duration {
 	return max(4*p.Job.Timeout, time.Minute)
 }

@@ -15,7 +15,7 @@ type sockets struct {
 	relayed chan struct{} // closed when the relay has ended
 }
 
-// newSockets opens them. fail is told when a descriptor cannot be passed on.
+// newSockets opens the sockets. fail is called when a descriptor cannot be passed on.
 func newSockets(ranks int, fail func(error)) (*sockets, error) {
 	relay := fdpass.NewRelay()
 	relay.Failed = fail
@@ -36,7 +36,7 @@ func newSockets(ranks int, fail func(error)) (*sockets, error) {
 	s.stop = stop
 	go func() {
 		defer close(s.relayed)
-		_ = relay.Run(ctx) // fail has been told
+		_ = relay.Run(ctx) // fail has been called
 	}()
 	return s, nil
 }

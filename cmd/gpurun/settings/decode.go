@@ -22,7 +22,7 @@ func (s *Sources) Decode(to any) error {
 	return s.undecoded(s.v.UnmarshalExact(to, viper.DecodeHook(hooks)))
 }
 
-// DecodeOnly is Decode for these keys alone; no other value need have a form that it knows.
+// DecodeOnly is Decode for these keys only; other values may have any form.
 func (s *Sources) DecodeOnly(to any, keys ...string) error {
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(textHook, plainHook), Result: to,
@@ -75,8 +75,8 @@ func textHook(_, to reflect.Type, data any) (any, error) {
 	return value, reader.UnmarshalText(fmt.Append(nil, data))
 }
 
-// plainHook refuses what mapstructure takes for numbers and truth values, and nobody means by
-// them: nothing at all, a fraction for a whole number, and true for a number.
+// plainHook refuses values that mapstructure would convert: an empty value, a fraction for a whole number, and true for
+// a number.
 func plainHook(_, to reflect.Type, data any) (any, error) {
 	kind := to.Kind()
 	whole := reflect.Int <= kind && kind <= reflect.Uint64

@@ -15,14 +15,13 @@ type invalidKeyError struct {
 
 func (e *invalidKeyError) Error() string { return "--" + e.key + ": " + e.reason.Error() }
 
-// Misfit makes a usage error of a setting that does not fit the machine, for those who do not
-// know where its value comes from: see Sources.Blamed.
+// InvalidKey makes a usage error for a setting that does not fit the machine, in code that does not know the source of
+// the value: see Sources.NameSource.
 func InvalidKey(key, format string, args ...any) error {
 	return &exit.UsageError{Err: &invalidKeyError{key, fmt.Errorf(format, args...)}}
 }
 
-// Blamed blames the source of a setting for an error that Misfit made; other errors it
-// returns as they are.
+// NameSource adds the source of the setting to an error of InvalidKey. It returns other errors unchanged.
 func (s *Sources) NameSource(err error) error {
 	var invalid *invalidKeyError
 	if errors.As(err, &invalid) {

@@ -11,7 +11,7 @@ type Launch struct {
 	Credentials CredentialFiles `mapstructure:",squash"`
 }
 
-// CredentialFiles are the files by which nodes know that they belong together; each may be empty.
+// CredentialFiles are the files with the credentials of a node; each may be empty.
 type CredentialFiles struct {
 	Token string `mapstructure:"rdzv-token-file"`
 	Cert  string `mapstructure:"tls-cert"`

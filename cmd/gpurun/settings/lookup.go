@@ -10,7 +10,7 @@ import (
 
 // Lookup finds the value of one of torchrun's flags in the environment, by
 // gpurun's name and by torchrun's, or else in the configuration file, or among the
-// fallbacks. It does not look at flags: who launches a program has read them.
+// fallbacks. It does not read flags: the caller has read them.
 func (s *Sources) Lookup(flag string) (text, source string) {
 	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
 		if text := os.Getenv(name); text != "" {
@@ -24,12 +24,10 @@ func (s *Sources) Lookup(flag string) (text, source string) {
 	return f.Text, f.Source
 }
 
-// Fallback is the value of a setting that nobody gave, and what it was made of, by the name
-// that the user knows.
+// Fallback is the value of a setting that is not set, and the name of its source for messages, such as SLURM_NNODES.
 type Fallback struct{ Text, Source string }
 
-// FallBack lets settings that nobody gave have these values, by key. Keys that only Lookup
-// knows may be among them.
+// FallBack sets the values of settings that are not set, by key. Keys that only Lookup reads may be among them.
 func (s *Sources) FallBack(values map[string]Fallback) {
 	s.fallbacks = values
 	for key, f := range values {

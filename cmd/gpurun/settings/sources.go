@@ -33,11 +33,10 @@ const (
 	environmentPrefix    = "GPURUN"
 	configFlag           = "config"
 	environmentSeparator = "_"
-	maxConfigBytes       = 1 << 20 // more is a slip
+	maxConfigBytes       = 1 << 20 // a larger file is a mistake
 )
 
-// Load reads what a command is told by its flags, the environment and a file. The
-// further profiles change defaults.
+// Load reads the settings of a command from its flags, the environment and a file. The profiles change defaults.
 func Load(flags *pflag.FlagSet, profiles ...[]byte) (*Sources, error) {
 	s := &Sources{v: viper.New(), flags: flags, file: configFile(flags)}
 	if err := s.setDefaults(append([][]byte{configs.Default}, profiles...)); err != nil {

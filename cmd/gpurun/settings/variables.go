@@ -13,9 +13,8 @@ import (
 	"gpurun/configs"
 )
 
-// MisspelledVariables says of each variable of an environment, KEY=VALUE, that nobody reads, and that is a
-// slip or two from one that is read, which it may have been meant to be. Others may have
-// variables of their own that begin with GPURUN_.
+// MisspelledVariables lists the variables of an environment, KEY=VALUE, that gpurun does not read, and that differ in
+// one or two letters from one that gpurun reads. Other variables that begin with GPURUN_ may belong to other programs.
 func MisspelledVariables(environment []string) (all []string, err error) {
 	read, err := readVariables()
 	if err != nil {

@@ -137,11 +137,11 @@ func (s *Step) LocalTasks() int { return s.TasksPerNode[s.Node] }
 // Shared reports whether a node has several tasks.
 func (s *Step) Shared() bool { return s.Tasks() > s.Nodes() }
 
-// Name tells the step apart from all others. It stays the same when Slurm starts the
-// job again, so that a program finds what it has saved under it.
+// Name identifies the step. It stays the same when Slurm restarts the job, so that a program finds the files that it
+// has saved under this name.
 func (s *Step) Name() string { return fmt.Sprintf("slurm-%d.%d", s.Job, s.ID) }
 
-// Ports for steps are below those that Linux gives to whoever asks for any.
+// Ports of steps are below the ephemeral ports of Linux.
 const (
 	firstPort = 16384
 	pairs     = 8192

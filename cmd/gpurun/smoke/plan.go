@@ -19,7 +19,7 @@ import (
 	"gpurun/worker/result/gate"
 )
 
-// Title is by what CI systems know the check.
+// Title names the check in CI systems.
 const Title = "gpurun smoke"
 
 const quickFlag = "quick"

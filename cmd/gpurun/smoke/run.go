@@ -34,7 +34,7 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 		Schema: result.Schema, Version: program.Version(), Command: a.Args, WorldSize: s.runs[0].Host.Ranks,
 	}
 	blind := s.look(ctx, a, progress.Beside(a.Err), &all)
-	if blind != nil { // what reads the files is to know
+	if blind != nil { // the files must have the failure, too
 		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
 	rows := make([]row, len(s.runs))
@@ -53,8 +53,7 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), write(a.Out, rows, all))
 }
 
-// look examines the machine. A check that failed does not keep the collectives
-// from running: what they find says what it means.
+// look examines the machine. The collectives run even if a check has failed: their results show how serious it is.
 func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer, all *result.Report) error {
 	if s.examine == nil {
 		return nil

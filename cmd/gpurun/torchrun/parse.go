@@ -83,8 +83,7 @@ func (o *Options) Several() bool { return o.NNodes.Max > 1 }
 const defaultPort = 29500
 
 // Master is where the workers of a job on one machine meet, for MASTER_ADDR and
-// MASTER_PORT. Port 0 stands for any free one: as nobody else has to know it,
-// it need not be the same every time.
+// MASTER_PORT. Port 0 is any free port: no other machine needs to know it.
 func (o *Options) Master() (addr string, port int) {
 	const loopback = "127.0.0.1"
 	switch {
@@ -100,7 +99,7 @@ func (o *Options) Master() (addr string, port int) {
 	return cmp.Or(o.MasterAddr, loopback), 0
 }
 
-// Unused lists what was given and has no meaning here, one sentence each.
+// Unused lists the flags that are set and have no effect, one sentence each.
 func (o *Options) Unused() []string {
 	var notes []string
 	note := func(flag, why string) {
@@ -118,7 +117,7 @@ func (o *Options) Unused() []string {
 	return append(notes, o.overruled()...)
 }
 
-// overruled lists what was given about the meeting and other flags make useless.
+// overruled lists the rendezvous flags that other flags override.
 func (o *Options) overruled() []string {
 	var notes []string
 	note := func(why string, flags ...string) {

@@ -117,7 +117,7 @@ func (l *splitter) set(name string, flag *pflag.Flag, text string, given bool) e
 	return nil
 }
 
-// looksLikeFlag tells a flag from a negative number.
+// looksLikeFlag reports whether a word is a flag, and not a negative number.
 func looksLikeFlag(word string) bool {
 	if !strings.HasPrefix(word, "-") || word == "-" {
 		return false

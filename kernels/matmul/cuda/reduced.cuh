@@ -6,8 +6,8 @@
 // Reduced adds the products of all ranks. Every rank makes the products of the shard of the rank after it first, and those of
 // its own shard last. Where sums go to all ranks and products are pushed, it makes segments of shards in turn, so that
 // sums are spread over the call and cross the links while it multiplies. Products of another rank's shard are sent to
-// that rank, part by part. The owner has a place in its staging for each part of each rank, and adds what has arrived to
-// its own sums in rank order. kEverywhere: it then stores the sums in all ranks' C; else in its own.
+// that rank, part by part. The staging of the owner has room for each part of each rank. The owner adds the parts that
+// have arrived to its own sums, in rank order. kEverywhere: it then stores the sums in all ranks' C; else in its own.
 //
 // A part is sent in one of two ways.
 //   Pushed: the kernel stores it to the owner's staging. The part is a chunk of its own, and the owner's kernel is

@@ -43,7 +43,7 @@ class PartialSums {
   FORCE_INLINE __device__ void add_to(float (&sums)[kColumns / 2]) const {
     while (!is_ready()) {}
     uint64_t from = sums_;
-    // Half of them at a time, and the halves change places: to load all at once would spill registers between tiles
+    // Half of them at a time, and the halves are swapped: to load all at once would spill registers between tiles
     // (kernels/NOTES.md).
 #pragma nounroll
     for (int half = 0; half < 2; half++, from += kVecs / 2 * kStep) {

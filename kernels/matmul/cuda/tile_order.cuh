@@ -19,7 +19,7 @@ struct Tile {
   int32_t rows;       // of the shard from `row` on; may be more than the tile has, or negative
   int32_t column;
   int32_t index;      // in the shard, in the order in which its tiles are taken
-  int32_t number;     // of all tiles, in the order in which they are taken; pieces of split-K have numbers behind those
+  int32_t number;     // of all tiles, in the order in which they are taken; pieces of split-K have numbers after those
   // Of a kernel with split-K, see tile_scheduler.cuh:
   int32_t k_begin = 0, k_end = 0; // the slices of k that are multiplied
   int32_t piece = -1;         // the number of the piece, or -1: a tile

@@ -4,7 +4,7 @@
 #include "tile_order.cuh"
 
 // TileScheduler gives each cluster one tile in every wave. Clusters without a tile in the last wave multiply pieces of the
-// others' tiles instead: some slices of k of each (split-K, splitk.cuh). Pieces have numbers behind those of all tiles:
+// others' tiles instead: some slices of k of each (split-K, splitk.cuh). Pieces have numbers after those of all tiles:
 // first the last slices of every tile, in the order of tiles, then the slices before those. The host decides how many
 // there are: schedule.SplitK.
 class TileScheduler {

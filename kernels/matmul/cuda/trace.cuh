@@ -16,14 +16,14 @@ struct TileTimes {
   uint64_t end;      // when its products were done; they may be stored later
 };
 
-// Notes the times of a tile at its number: below Algorithm.Tiles, or behind those for a piece of split-K. One thread calls
+// Records the times of a tile at its number: below Algorithm.Tiles, or after those for a piece of split-K. One thread calls
 // it. It does nothing in a call that is not recorded.
 FORCE_INLINE __device__ void note_tile(const MatmulParams& p, int64_t tile, const TileTimes& t) {
   if (p.trace) ((Global<TileTimes>)p.trace)[tile] = t;
 }
 
-// TileTimer notes when a tile was waited for, begun and done, if the call is recorded. One of the threads that compute the
-// tile has one.
+// TileTimer records the times of the wait, the begin and the end of a tile, if the call is recorded. One of the threads
+// that compute the tile has one.
 class TileTimer {
  public:
   FORCE_INLINE __device__ TileTimer(const MatmulParams& p, bool on) : p_(p), on_(on && p.trace != 0) {

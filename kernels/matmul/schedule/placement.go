@@ -25,7 +25,7 @@ var InOrder = sync.OnceValue(func() Placement {
 })
 
 // ByGPC places clusters by lists of those on each GPC. Clusters of one GPC get numbers of one row of tiles, the larger
-// GPCs first; clusters that find no place in a row get the numbers that are left.
+// GPCs first; clusters that do not fit into a row get the numbers that are left.
 func ByGPC(gpcs [][]int, clusters int) Placement {
 	p, taken := make(Placement, clusters), make([]bool, clusters)
 	slices.SortStableFunc(gpcs, func(a, b []int) int { return len(b) - len(a) })
@@ -47,8 +47,8 @@ func ByGPC(gpcs [][]int, clusters int) Placement {
 	return p
 }
 
-// IsPlaced reports whether a kernel with so many clusters places them by GPC. It takes some full waves to pay, because
-// such a kernel must find every multiprocessor free, and so cannot begin before the previous one has ended.
+// IsPlaced reports whether a kernel with so many clusters places them by GPC. Placement needs all multiprocessors free,
+// so the kernel cannot begin before the previous one has ended. It is worth that only with some full waves.
 func (l LastWave) IsPlaced(clusters int64) bool {
 	const waves = 2
 	return l.Full >= waves*clusters

@@ -10,8 +10,8 @@ import (
 	"gpurun/kernels/ptx/ptxtest"
 )
 
-// clustersOnH200 are the pairs of multiprocessors on which an H200 was seen to run the clusters of a grid, and
-// gpcOfPair the GPC of each pair, as far as clusters of up to 16 blocks told: of four none has more than two blocks.
+// clustersOnH200 is the pair of multiprocessors of each cluster of a grid on an H200, as measured, and the GPC of each
+// pair, as far as clusters of up to 16 blocks show it: four GPCs have two multiprocessors each.
 func clustersOnH200() (pairs []uint32, gpcOfPair []int) {
 	for _, least := range []int{0, 1} { // they are dealt out in turn; GPC 0 has four pairs, unless 8 to 11 are on it, too
 		for range 4 {

@@ -24,12 +24,12 @@ type SplitK struct {
 // Costs in slices, as measured on an H200 (kernels/NOTES.md).
 const (
 	pieceCost  = 8  // to begin a piece and to store its sums
-	helpedCost = 12 // to a tile for each of its pieces: it shares less in the cache
-	leastPiece = 16 // shorter pieces do not pay
-	mostWays   = 3  // nor do more pieces of a tile
+	helpedCost = 12 // of a tile, for each of its pieces: it shares less in the cache
+	leastPiece = 16 // shorter pieces are slower than none
+	mostWays   = 3  // more pieces of a tile are slower than fewer
 )
 
-// Split makes pieces as long as they can be without being waited for, as far as the costs tell.
+// Split makes pieces as long as they can be without the cluster of the tile waiting for them, according to the costs.
 func (l LastWave) Split() SplitK {
 	if l.Idle == 0 {
 		return SplitK{}
