@@ -100,6 +100,48 @@ func TestParkedWarpPollsAfterAWhile(t *testing.T) {
 	}
 }
 
+// While one warp waits for ever, another has work in its polling loop that a third one waits for. It goes on with it
+// at each turn if others see the work, and at one of parkedTurns if they do not.
+func TestPollingLoopThatAlsoWorks(t *testing.T) {
+	for work, most := range map[string]int{
+		"st.relaxed.sys.global.u32 [%data+2052], %b;":                              200,
+		"setp.lt.u32 p, %b, 100; @!p st.relaxed.sys.global.u32 [%data+2052], 100;": 101 * parkedTurns,
+	} {
+		body := `
+			mov.u32 %b, 0;
+			shr.u32 %a, %tid, 5;
+			setp.eq.u32 p, %a, 0;
+			@p bra loop; // the first warp waits for the third one
+			setp.eq.u32 p, %a, 2;
+			@p bra counted;
+		working:
+			add.u32 %b, %b, 1; ` + work + `
+			ld.relaxed.sys.global.u32 %out, [%data+2056];
+			setp.eq.u32 p, %out, 0;
+			@p bra working;
+			bra.uni loop;
+		counted:
+			ld.relaxed.sys.global.u32 %out, [%data+2052];
+			setp.lt.u32 p, %out, 100;
+			@p bra counted;
+			st.relaxed.sys.global.u32 [%data+2056], 1;
+			st.relaxed.sys.global.u32 [%data+2048], 1;
+		` + waitForWord
+		var mem memory
+		g := launchKernel(t, compileText(t, kernel(body)), "run",
+			Config{Threads: 96, Params: words(mem.allocate(4096)), Memory: &mem})
+		for turn := 0; ; turn++ {
+			state, err := g.Turn(1 << 12)
+			if err != nil || turn > most {
+				t.Fatalf("%s: turn %d of %d: error %v", work, turn, most, err)
+			}
+			if state == Done {
+				break
+			}
+		}
+	}
+}
+
 // Only polls that repeat what was seen before are nothing new.
 func TestPollList(t *testing.T) {
 	data := zeroed(64)
