@@ -158,6 +158,8 @@ func (f *File) addEntry(h entryHeader, body []byte) error {
 		what := map[uint16]string{entryPTX: "PTX", entryELF: "machine code"}[h.Kind]
 		f.Notes = append(f.Notes, fmt.Sprintf("the %s for %s is compressed; cuobjdump -xelf all -xptx all unpacks it", what,
 			target))
+	case h.Kind == entryPTX && kindOf(body) != "ptx": // not described: fatbins could be nested without end
+		return fmt.Errorf("a broken fatbin: the PTX for %s is machine code", target)
 	case h.Kind == entryPTX:
 		inner := describe(Input{f.Name, bytes.TrimRight(body, "\x00")})
 		if inner.Error != "" {

@@ -91,12 +91,13 @@ func TestMachineCode(t *testing.T) {
 			[]string{"first/48 sm_90", "second/0 sm_90", "fromText/0 PTX for sm_90 runs"},
 			1, "",
 		},
-		"no GPU code":    {object(elf.EM_X86_64, ".data", nil, nil), "", nil, 0, "without GPU code"},
-		"broken ELF":     {cubin[:100], "", nil, 0, "broken ELF"},
-		"short fatbin":   {fat[:40], "", nil, 0, "broken fatbin"},
-		"broken entry":   {fatbin(entry(entryELF, 90, 0, cubin)[:70]), "", nil, 0, "an entry does not fit"},
-		"broken PTX":     {fatbin(entry(entryPTX, 90, 0, []byte(".target x"))), "", nil, 0, "want a target"},
-		"broken machine": {fatbin(entry(entryELF, 90, 0, cubin[:90])), "", nil, 0, "the machine code for sm_90"},
+		"no GPU code":     {object(elf.EM_X86_64, ".data", nil, nil), "", nil, 0, "without GPU code"},
+		"broken ELF":      {cubin[:100], "", nil, 0, "broken ELF"},
+		"short fatbin":    {fat[:40], "", nil, 0, "broken fatbin"},
+		"broken entry":    {fatbin(entry(entryELF, 90, 0, cubin)[:70]), "", nil, 0, "an entry does not fit"},
+		"broken PTX":      {fatbin(entry(entryPTX, 90, 0, []byte(".target x"))), "", nil, 0, "want a target"},
+		"a fatbin as PTX": {fatbin(entry(entryPTX, 90, 0, fat)), "", nil, 0, "the PTX for sm_90 is machine code"},
+		"broken machine":  {fatbin(entry(entryELF, 90, 0, cubin[:90])), "", nil, 0, "the machine code for sm_90"},
 	} {
 		f := describe(Input{"file", tt.data})
 		var got []string

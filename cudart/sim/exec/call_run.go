@@ -38,7 +38,7 @@ func (s *callSite) enter(w *warp, to *callee, mask uint32) error {
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		f := frame{call: w.current.pc, site: s, callee: to, base: st.base[lane], top: st.top[lane]}
-		base := (f.top + frameAlign - 1) / frameAlign * frameAlign
+		base := uint64(align(int64(f.top), w.grid.kernel.frameAlign))
 		if err := w.grow(base+uint64(to.frame), lane); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import "encoding/binary"
 // recursion alone, as this one: frames are larger here, because they have parameters which GPUs keep in
 // registers.
 const (
-	maxStack   = 16 << 10
-	frameAlign = 16
+	maxStack      = 16 << 10
+	minFrameAlign = 16
 )
 
 // callStack is where the lanes of a warp are in calls.
@@ -123,7 +123,7 @@ func (w *warp) grow(end uint64, lane int) error {
 		return w.fault(StackOverflow, lane, "the stack of a thread, %d bytes, is used up in a recursion of %d calls", limit,
 			len(w.calls.frames[lane]))
 	}
-	size := int(align(int64(2*end), frameAlign))
+	size := int(align(int64(2*end), minFrameAlign))
 	local := zeroed(32 * size)
 	for i := range 32 {
 		copy(local[i*size:], w.local[i*w.localSize:(i+1)*w.localSize])

@@ -122,6 +122,12 @@ func TestCalls(t *testing.T) {
 			{ .param .b64 p0; st.param.b64 [p0], %x; .param .b32 r0; call.uni (r0), f, (p0); ld.param.b32 %r, [r0]; }`,
 			func(n uint32) uint32 { return 7*n + 3 },
 		},
+		"local variables of large alignment": {
+			`.func (.reg .b32 d) f(.reg .b32 a) { .local .align 64 .b8 depot[64]; .reg .b64 x; mov.u64 x, depot; cvt.u32.u64 d, x; and.b32 d, d, 63; ret; }
+			.func (.reg .b32 d) g(.reg .b32 a) { .local .align 4 .b8 depot[4]; st.local.u32 [depot], a; call (d), f, (a); ret; }`,
+			`.local .align 8 .b8 own[24]; st.local.u32 [own], %t; call (%u), f, (%t); call (%r), g, (%t); or.b32 %r, %r, %u;`,
+			func(uint32) uint32 { return 0 },
+		},
 		"some lanes": {
 			doubling, `and.b32 %u, %t, 1; setp.eq.u32 p, %u, 0; mov.u32 %r, 77; @!p bra L; ` + callOf("twice", "%r", "%t") +
 				` L:`,

@@ -23,11 +23,12 @@ type compiler struct {
 	kernel  *Kernel // that of a function holds its code alone, until it is linked
 	unit    *unit
 
-	in    *ptx.Inst // the instruction being compiled
-	mods  []string  // its modifiers that have not been taken yet
-	index int       // of in
-	err   error
-	wide  bool // a source of in is a register wider than its type
+	in       *ptx.Inst // the instruction being compiled
+	mods     []string  // its modifiers that have not been taken yet
+	index    int       // of in
+	err      error
+	wide     bool // a source of in is a register wider than its type
+	extended bool // the destination of in is one, and gets the sign of the result
 
 	params map[string]int64 // offsets by name; a kernel's own parameters
 	shared map[string]int64
@@ -75,7 +76,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 // compile compiles the current instruction and complains about any modifier
 // that was not understood.
 func (c *compiler) compile(o *op) error {
-	c.err, c.mods, c.wide = nil, slices.Clone(c.in.Mods), false
+	c.err, c.mods, c.wide, c.extended = nil, slices.Clone(c.in.Mods), false, false
 	*o = op{inst: c.in, guard: -1, p: -1, q: -1}
 	if g := c.in.Guard; g.Reg >= 0 {
 		o.guard = c.predicate(g.Reg)

@@ -60,6 +60,7 @@ func (c *compiler) dstOperand(slot *int32, o ptx.Operand, t ptx.Type) {
 		c.def(slot, c.sink())
 	case o.Whole():
 		c.checkRegister(o.Reg, t)
+		c.extended = c.extended || t.Class == ptx.Signed && c.width(o, t) > t.Width()
 		c.def(slot, int32(o.Reg))
 	default:
 		c.fail("the destination of %s must be a register", c.in.Op)

@@ -18,7 +18,7 @@ func (c *compiler) arriveAfterCopies(o *op) {
 	barrier := c.endpoint(0, space)
 	barrier.mem.size = 8
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.current.polled = 0
+		w.progresses()
 		for ; mask != 0; mask &= mask - 1 {
 			if err := w.arriveLater(barrier, lowest(mask), counted); err != nil {
 				return err

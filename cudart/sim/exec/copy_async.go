@@ -143,7 +143,7 @@ type smallCopyInst struct {
 }
 
 func (w *warp) startSmall(k *smallCopyInst, mask uint32) error {
-	w.current.polled = 0
+	w.progresses()
 	copies := make([]struct {
 		transfer
 		linear

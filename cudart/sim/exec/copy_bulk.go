@@ -37,7 +37,7 @@ func (c *compiler) bulkCopy(o *op, reduce bool) {
 	}
 	c.args(n)
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.current.polled = 0
+		w.progresses()
 		for ; mask != 0; mask &= mask - 1 {
 			if err := w.startBulk(k, lowest(mask)); err != nil {
 				return err

@@ -92,7 +92,7 @@ func (w *warp) changeMbarriers(o *op, mask uint32, step mbarrierStep) error {
 	default:
 		w.releaseToBlock(mask)
 	}
-	w.current.polled = 0
+	w.progresses()
 	var states lanes
 	for left := mask; left != 0; left &= left - 1 {
 		lane := lowest(left)

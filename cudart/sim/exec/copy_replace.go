@@ -129,7 +129,7 @@ func (c *compiler) replaceField(o *op) {
 	c.memory(o, 0, space, b64)
 	c.src(&o.b, n, ptx.Type{Class: ptx.Bits, Bits: field.bits, Lanes: 1})
 	o.run = func(w *warp, o *op, mask uint32) error {
-		w.current.polled = 0
+		w.progresses()
 		for ; mask != 0; mask &= mask - 1 {
 			lane := lowest(mask)
 			if err := w.replaceField(o, field, ordinal, lane); err != nil {
@@ -179,7 +179,7 @@ func (c *compiler) copyTensorMap(o *op) {
 	c.mapSize(2)
 	dst, src := c.endpoint(0, to), c.endpoint(1, from)
 	c.alignedRun(o, func(w *warp, _ *op) error {
-		w.current.polled = 0
+		w.progresses()
 		l := &linear{bytes: cudart.TensorMapBytes, alignment: cudart.TensorMapBytes}
 		if err := w.resolve(l, dst, src, 0); err != nil {
 			return err

@@ -61,6 +61,7 @@ func (c *compiler) storeAsync(o *op) {
 	to.mem.size, mbarrier.mem.size = s.size*uint64(len(values)), 8
 	o.kind = opRun
 	o.run = func(w *warp, _ *op, mask uint32) error {
+		w.progresses()
 		for m := mask; m != 0; m &= m - 1 {
 			if err := w.startStore(s, slots, to, mbarrier, lowest(m)); err != nil {
 				return err

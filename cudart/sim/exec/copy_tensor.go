@@ -49,7 +49,7 @@ func (c *compiler) tensorCopy(o *op, reduce bool) {
 	c.tensorOperand(k, 1-shared)
 	c.args(c.bulkEnd(&k.bulkInst, 2, from))
 	o.run = func(w *warp, _ *op, mask uint32) error {
-		w.current.polled = 0
+		w.progresses()
 		for ; mask != 0; mask &= mask - 1 {
 			if err := w.startTensor(k, lowest(mask)); err != nil {
 				return err

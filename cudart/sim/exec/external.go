@@ -2,6 +2,7 @@ package exec
 
 import (
 	"strings"
+	"unsafe"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -112,6 +113,11 @@ func assertFail(w *warp, s *callSite, lane int) error {
 		text[0])
 }
 
+// seen is what a weak load of a lane sees at p, with disorder also its own stores that are not in memory yet.
+func (w *warp) seen(p unsafe.Pointer, size uint64, lane int) uint64 {
+	return w.visibleValue(readPiece(p, size), p, size, lane, true, false)[0]
+}
+
 // maxString bounds the strings that kernels pass.
 const maxString = 64 << 10
 
@@ -123,11 +129,11 @@ func (w *warp) text(addr uint64, lane int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		c := *(*byte)(p)
+		c := w.seen(p, 1, lane)
 		if c == 0 {
 			return string(all), nil
 		}
-		all = append(all, c)
+		all = append(all, byte(c))
 	}
 	return "", w.fault(IllegalAddress, lane, "the string at %#x has more than %d bytes", addr, maxString)
 }

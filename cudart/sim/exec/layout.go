@@ -44,8 +44,9 @@ func (l *linker) layout() error {
 		}
 	}
 	var local int64
+	k.frameAlign = frameAlignment(l.units)
 	for _, u := range l.units {
-		u.frame = frameBytes(u)
+		u.frame = frameBytes(u, k.frameAlign)
 		local = max(local, u.frame)
 	}
 	k.ParamBytes, k.Shared = int(params), int(shared-reserved)
@@ -137,7 +138,7 @@ func frameVars(u *unit, place func(v *ptx.Var, at int64)) (end int64) {
 			put(v)
 		}
 	}
-	end = align(end, frameAlign)
+	end = align(end, minFrameAlign)
 	for _, v := range u.fn.Vars {
 		if v.Space == ptx.Param {
 			place(v, end+v.Offset)
@@ -146,14 +147,24 @@ func frameVars(u *unit, place func(v *ptx.Var, at int64)) (end int64) {
 	return end + u.fn.CallBytes
 }
 
-// frameBytes is the size of a unit's frame. That of a function is never 0: GPUs keep the return
-// address there.
-func frameBytes(u *unit) int64 {
-	n := align(frameVars(u, func(*ptx.Var, int64) {}), frameAlign)
+// frameAlignment is the alignment of the frames of units, which all of them have: that of the variable that needs
+// most.
+func frameAlignment(units []*unit) int64 {
+	most := int64(minFrameAlign)
+	for _, u := range units {
+		frameVars(u, func(v *ptx.Var, _ int64) { most = max(most, int64(v.Align)) })
+	}
+	return most
+}
+
+// frameBytes is the size of a unit's frame, a multiple of the alignment. That of a function is never 0: GPUs keep
+// the return address there.
+func frameBytes(u *unit, alignment int64) int64 {
+	n := align(frameVars(u, func(*ptx.Var, int64) {}), alignment)
 	if u.kernel {
 		return n
 	}
-	return max(n, frameAlign)
+	return max(n, alignment)
 }
 
 // placeFrame makes the variables of the frame known by name.

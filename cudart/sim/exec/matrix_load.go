@@ -98,7 +98,7 @@ func (w *warp) loadMatrices(o *op, m *matrixMove) error {
 }
 
 func (w *warp) storeMatrices(o *op, m *matrixMove) error {
-	w.current.polled = 0
+	w.progresses()
 	for j, slot := range m.registers {
 		for r := range 8 {
 			p, err := w.matrixRow(o, 8*j+r)

@@ -176,7 +176,7 @@ func (w *warp) loadFragment(o *op, m *wmmaMove) error {
 }
 
 func (w *warp) storeFragment(o *op, m *wmmaMove) error {
-	w.current.polled = 0
+	w.progresses()
 	for j, slot := range m.registers {
 		for lane, v := range &w.regs[slot] {
 			err := m.eachUnit(w, o, j, lane, func(base uint64, bit int) error {

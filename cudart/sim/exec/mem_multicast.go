@@ -106,7 +106,7 @@ func (w *warp) reduceMulticast(o *op, mask uint32, fn update) error {
 // eachMemberWord calls write for every element of every lane, on every member, after the release that
 // the op asks for.
 func (w *warp) eachMemberWord(o *op, mask uint32, write func(word unsafe.Pointer, lane int, v uint64)) error {
-	w.current.polled = 0
+	w.progresses()
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
 	}

@@ -14,13 +14,14 @@ import (
 // A polling loop may also end for another reason: it counts its iterations, or reads a clock. So one
 // parked warp of a grid, the sentinel, polls on. When it leaves its loop after many polls that saw no
 // change, all parked warps poll for a while. A warp that waits for something else than the sentinel
-// does polls at least every parkedTime.
+// does polls at least every parkedTime, and in one of parkedTurns.
 
 const (
-	parkedTime = 10e6 // nanoseconds of [Clock] for which a warp stays parked at most
-	manyPolls  = 64   // without a change, after which a sentinel that leaves its loop wakes the others
-	awakeTurns = 256  // of the grid, for which they poll then
-	maxWatched = 64   // ranges that a parked warp compares; a warp that polls more is not parked
+	parkedTime  = 10e6 // nanoseconds of [Clock] for which a warp stays parked at most
+	parkedTurns = 32   // of the grid, for which it does
+	manyPolls   = 64   // without a change, after which a sentinel that leaves its loop wakes the others
+	awakeTurns  = 256  // of the grid, for which they poll then
+	maxWatched  = 64   // ranges that a parked warp compares; a warp that polls more is not parked
 )
 
 // watch is what a warp polls.
@@ -30,6 +31,7 @@ type watch struct {
 	blind    bool     // the warp polls something that is in no list
 	parked   bool
 	until    uint64 // parked until this time
+	slept    int    // turns for which it has been parked
 	polls    int    // in a row that saw no change, of the sentinel
 }
 
@@ -123,10 +125,17 @@ func (s *watch) turnBack() bool {
 func (w *warp) park() {
 	s := &w.watch
 	s.parked = w.stores == nil && s.nothingNew()
-	s.until = w.grid.now + parkedTime
+	s.until, s.slept = w.grid.now+parkedTime, 0
 	if !s.parked {
 		s.forget()
 	}
+}
+
+// progresses notes that the running path does something that others may wait for. So it does not spin, and the
+// warp does more than to poll.
+func (w *warp) progresses() {
+	w.current.polled = 0
+	w.watch.blind = true
 }
 
 // rest is what becomes of a warp's turn.
@@ -155,7 +164,8 @@ func (w *warp) rest() rest {
 	if g.sentinel == nil || !g.sentinel.watch.parked {
 		g.sentinel = w
 	}
-	if g.sentinel == w || g.now >= s.until {
+	s.slept++
+	if g.sentinel == w || g.now >= s.until || s.slept >= parkedTurns {
 		s.polls++
 		return polls
 	}

@@ -1,6 +1,9 @@
 package exec
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // waitForWord polls the word at data+2048 until it is not 0.
 const waitForWord = `
@@ -97,6 +100,58 @@ func TestParkedWarpPollsAfterAWhile(t *testing.T) {
 	clock.now += parkedTime + 1000
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// While one warp waits for ever, another has work in its polling loop that a third one waits for. It goes on with it
+// at each turn if others see the work, and at one of parkedTurns if they do not.
+func TestPollingLoopThatAlsoWorks(t *testing.T) {
+	const word, sharedWord = "global.u32 %out, [%data+2052];", "shared.u32 %out, [shared+8];"
+	for work, tt := range map[string]struct {
+		result string // what the third warp loads
+		most   int    // turns
+	}{
+		"st.relaxed.sys.global.u32 [%data+2052], %b;":                                 {word, 200},
+		"setp.lt.u32 p, %b, 100; @!p st.relaxed.sys.global.u32 [%data+2052], 100;":    {word, 101 * parkedTurns},
+		"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%c+8], %b, [%c];": {sharedWord, 200},
+	} {
+		body := `
+			mov.u32 %b, 0;
+			mov.u32 %c, shared;
+			setp.eq.u32 p, %tid, 0;
+			@p mbarrier.init.shared.b64 [%c], 1;
+			bar.sync 0;
+			shr.u32 %a, %tid, 5;
+			setp.eq.u32 p, %a, 0;
+			@p bra loop; // the first warp waits for the third one
+			setp.eq.u32 p, %a, 2;
+			@p bra counted;
+		working:
+			add.u32 %b, %b, 1; ` + work + `
+			ld.relaxed.sys.global.u32 %out, [%data+2056];
+			setp.eq.u32 p, %out, 0;
+			@p bra working;
+			bra.uni loop;
+		counted:
+			ld.relaxed.sys.` + tt.result + `
+			setp.lt.u32 p, %out, 100;
+			@p bra counted;
+			st.relaxed.sys.global.u32 [%data+2056], 1;
+			st.relaxed.sys.global.u32 [%data+2048], 1;
+		` + waitForWord
+		var mem memory
+		text := strings.Replace(kernel(body), ".version 7.8\n.target sm_80", ".version 8.1\n.target sm_90", 1)
+		g := launchKernel(t, compileText(t, text), "run",
+			Config{Threads: 96, Params: words(mem.allocate(4096)), Memory: &mem})
+		for turn := 0; ; turn++ {
+			state, err := g.Turn(1 << 12)
+			if err != nil || turn > tt.most {
+				t.Fatalf("%s: turn %d of %d: error %v", work, turn, tt.most, err)
+			}
+			if state == Done {
+				break
+			}
+		}
 	}
 }
 

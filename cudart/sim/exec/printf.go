@@ -69,5 +69,5 @@ func (p *printer) next(bytes uint64) uint64 {
 	}
 	p.at += bytes
 	p.count++
-	return readPlain(at, bytes)
+	return p.warp.seen(at, bytes, p.lane)
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,22 @@ func TestPrintf(t *testing.T) {
 		_, _, err := runCalling(t, print(tt.format, tt.args), Config{Output: &out})
 		if err != nil || out.String() != tt.want {
 			t.Errorf("%q: printed %q, %v; want %q", tt.format, out.String(), err, tt.want)
+		}
+	}
+}
+
+// With disorder printf sees what its thread has stored before.
+func TestPrintfInDisorder(t *testing.T) {
+	text := calling(`.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+		.global .b8 format[4] = {37, 117, 32, 0}; .global .align 8 .b8 arguments[256];`,
+		`mov.u64 %x, arguments; mad.wide.u32 %x, %t, 8, %x; st.global.u32 [%x], 7; mov.u64 %y, format;
+		setp.eq.u32 p, %t, 31; @p st.global.u8 [format+2], 33;
+		{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %y; st.param.b64 [a], %x; call (r), vprintf, (f, a); }`)
+	for seed := range uint64(4) {
+		var out bytes.Buffer
+		_, _, err := runCalling(t, text, Config{Output: &out, Disorder: rand.New(rand.NewPCG(seed, 0))})
+		if want := strings.Repeat("7 ", 31) + "7!"; err != nil || out.String() != want {
+			t.Errorf("seed %d: printed %q, %v; want %q", seed, out.String(), err, want)
 		}
 	}
 }

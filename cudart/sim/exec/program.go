@@ -35,15 +35,16 @@ type Kernel struct {
 	units   []*unit // in the order of their code
 	code    []op
 	// Of the ops by assembly, at the places of the ops.
-	steps    []simd.Step
-	operands []runOperands
-	regs     int // registers of a warp, constants included
-	preds    int
-	presets  []preset
-	async    []int32 // registers of wgmma.mma_async, in ascending order
-	frame    int     // bytes of local memory that the kernel itself takes, per thread
-	local    int     // and with the functions that it calls
-	dynamic  int     // offset of dynamic shared memory
+	steps      []simd.Step
+	operands   []runOperands
+	regs       int // registers of a warp, constants included
+	preds      int
+	presets    []preset
+	async      []int32 // registers of wgmma.mma_async, in ascending order
+	frame      int     // bytes of local memory that the kernel itself takes, per thread
+	local      int     // and with the functions that it calls
+	frameAlign int64   // alignment of a call's frame, in bytes
+	dynamic    int     // offset of dynamic shared memory
 	// reserved is how much of the static shared memory is CUDA's.
 	reserved int
 

@@ -9,12 +9,13 @@ import (
 )
 
 // vectorize replaces the loops of an op by assembly that computes all lanes at once, where there is some. The
-// assembly takes sources to be zero-extended from the type of the instruction; only conversions cut them off. Forms
-// that pack and unpack are compiled by themselves, and minima of three inputs have no assembly.
+// assembly takes sources to be zero-extended from the type of the instruction; only conversions cut them off. It
+// zero-extends results, too. Forms that pack and unpack are compiled by themselves, and minima of three inputs have
+// no assembly.
 func (c *compiler) vectorize(o *op) {
 	three := len(c.in.Args) == 4 && (c.in.Op == "min" || c.in.Op == "max")
 	packs := slices.ContainsFunc(c.in.Args, func(a ptx.Operand) bool { return a.Kind == ptx.Vector })
-	if c.program.loops || packs || three || c.wide && c.in.Op != "cvt" {
+	if c.program.loops || packs || three || c.extended || c.wide && c.in.Op != "cvt" {
 		return
 	}
 	name := strings.Join(append([]string{c.in.Op}, c.in.Mods...), ".")

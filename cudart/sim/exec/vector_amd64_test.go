@@ -217,3 +217,19 @@ func TestAssemblyChoosesAndExpands(t *testing.T) {
 		}
 	}
 }
+
+// A conversion to a signed type extends the sign to all of a wider register, also where assembly would not.
+func TestConversionToWiderRegister(t *testing.T) {
+	for _, from := range []string{"s64", "u64"} {
+		got, _, err := runCalling(t, calling("", `cvt.u64.u32 %x, %t; mul.lo.s64 %x, %x, %x; sub.s64 %x, %x, 100;
+			cvt.s32.`+from+` %y, %x; shr.u64 %y, %y, 32; cvt.u32.u64 %r, %y;`), Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, v := range got {
+			if want := uint32(int64(n*n-100) >> 32); v != want {
+				t.Errorf("cvt.s32.%s of %d: the upper half is %#x, want %#x", from, n*n-100, v, want)
+			}
+		}
+	}
+}
