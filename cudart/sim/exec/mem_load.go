@@ -154,14 +154,15 @@ func (a *access) loaded(k int, v uint64) uint64 {
 // loadStrong also remembers what it saw, because a warp that sees the same
 // again and again is spinning.
 func loadStrong(w *warp, o *op, mask uint32) error {
-	if mask == fullMask && w.stores == nil && hostOrdersAccesses && w.pollAll(o) {
+	watched := w.watches(o)
+	if mask == fullMask && watched && w.pollAll(o) {
 		return nil
 	}
 	w.expandOperands(o)
 	if err := w.loadLanes(o, mask); err != nil {
 		return err
 	}
-	w.watch.blind = w.watch.blind || !hostOrdersAccesses
+	w.watch.blind = w.watch.blind || !watched
 	for m := mask; m != 0; m &= m - 1 {
 		lane := lowest(m)
 		for _, slot := range o.mem.vector {
@@ -172,6 +173,12 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 		w.block.view.acquire(o.mem.order.scope)
 	}
 	return nil
+}
+
+// watches reports whether what a strong load sees is kept, so that the warp can be parked. It is copied in
+// the largest pieces there are.
+func (w *warp) watches(o *op) bool {
+	return w.stores == nil && hostOrdersAccesses && w.accessesWhole(o.mem)
 }
 
 // pollAll is loadStrong for all lanes, where their addresses are adjacent or the same.
@@ -226,7 +233,7 @@ func (w *warp) loadLanes(o *op, mask uint32) error {
 			return err
 		}
 		from := p
-		if !stale && w.stores == nil && hostOrdersAccesses {
+		if !stale && w.watches(o) {
 			from = w.watch.load(p, int(o.mem.bytes()))
 		}
 		for k := 0; k < len(o.mem.vector); {
