@@ -81,13 +81,13 @@ func (u *unit) takeFrameRegisters() {
 
 // finishCalls decides what calls save, and how much local memory a thread has at first.
 func (l *linker) finishCalls() {
-	reach := l.reachable()
+	recursion := l.recursions()
 	recursive := false
-	for i, u := range l.units {
+	for _, u := range l.units {
 		for _, site := range u.sites {
 			for _, to := range site.targets {
 				callee := l.byName[to.name]
-				if !u.kernel && (callee == u || reach[callee.index].has(i)) {
+				if !u.kernel && recursion[callee.index] == recursion[u.index] {
 					site.saved, site.slots, site.preds = true, u.slots, u.preds
 					recursive = true
 				}
@@ -97,24 +97,39 @@ func (l *linker) finishCalls() {
 	l.kernel.local = int(l.localBytes(recursive))
 }
 
-// reachable finds the units that each unit may call, through others too.
-func (l *linker) reachable() []bitset {
-	reach := make([]bitset, len(l.units))
-	for i, u := range l.units {
-		reach[i] = newBitset(len(l.units))
-		for _, site := range u.sites {
+// recursions numbers the units so that those that may call one another, through others too, have the same
+// number: strongly connected components (Tarjan, Depth-first search and linear graph algorithms, 1972).
+func (l *linker) recursions() []int {
+	number, low, component := make([]int, len(l.units)), make([]int, len(l.units)), make([]int, len(l.units))
+	var open []int // units whose component is not known
+	visited := 0
+	var visit func(i int)
+	visit = func(i int) {
+		visited++
+		number[i], low[i] = visited, visited
+		open = append(open, i)
+		for _, site := range l.units[i].sites {
 			for _, to := range site.targets {
-				reach[i].set(l.byName[to.name].index)
+				j := l.byName[to.name].index
+				if number[j] == 0 {
+					visit(j)
+				}
+				if component[j] == 0 {
+					low[i] = min(low[i], low[j])
+				}
 			}
 		}
-	}
-	for grew := true; grew; {
-		grew = false
-		for i := range reach {
-			reach[i].each(func(j int) { grew = reach[i].add(reach[j]) || grew })
+		if low[i] < number[i] {
+			return
+		}
+		for component[i] == 0 { // i was visited first of its component
+			last := len(open) - 1
+			component[open[last]] = number[i]
+			open = open[:last]
 		}
 	}
-	return reach
+	visit(0) // the kernel, from which all units can be reached
+	return component
 }
 
 // localBytes is the local memory of the deepest chain of calls. With recursion, which has no deepest,

@@ -120,7 +120,7 @@ func (w *warp) grow(end uint64, lane int) error {
 		return nil
 	}
 	if limit := uint64(w.grid.kernel.local + maxStack); end > limit {
-		return w.fault(StackOverflow, lane, "the stack of a thread, %d bytes, is used up in a recursion of %d calls", limit,
+		return w.fault(StackOverflow, lane, "the stack of a thread, %d bytes, is used up, %d calls deep", limit,
 			len(w.calls.frames[lane]))
 	}
 	size := int(align(int64(2*end), minFrameAlign))

@@ -101,6 +101,7 @@ func (w *warp) syncBlock(o *op, mask, preds uint32) (verdict, error) {
 func arriveBlock(w *warp, o *op, mask uint32) (verdict, error) {
 	id, want, err := w.barrierArguments(o, mask)
 	w.releaseToBlock(mask)
+	w.watch.blind = true // a loop that arrives does more than poll
 	if err == nil && w.block.arrive(id, want, mask, 0) {
 		w.block.release(id)
 	}

@@ -38,6 +38,7 @@ func (w *warp) arriveCluster(mask uint32) error {
 			"a thread arrives at the cluster's barrier again before it has waited there")
 	}
 	c := w.block.cluster
+	w.watch.blind = true // a loop that arrives does more than poll
 	w.clusterArrived |= mask
 	w.clusterPhase = w.clusterPhase&^mask | c.phase&mask
 	c.arrived += bits.OnesCount32(mask)
