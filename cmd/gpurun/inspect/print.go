@@ -26,7 +26,9 @@ func (r Report) Print(w io.Writer) error {
 			f.print(t)
 		}
 	}
-	fmt.Fprintf(t, "The simulator can run %d of %s.\n", r.Run, count(r.Kernels, "kernel"))
+	if r.Kernels > 0 {
+		fmt.Fprintf(t, "The simulator can run %d of %s.\n", r.Run, count(r.Kernels, "kernel"))
+	}
 	for _, c := range r.Refused {
 		fmt.Fprintf(t, "  %d\t%s\n", c.Kernels, c.Reason)
 	}
