@@ -183,7 +183,7 @@ func TestCompare(t *testing.T) {
 		failed    bool
 	}{
 		{"the same", 1, 5, Noise, false},
-		{"a bit, within what chance makes", 1.01, 5, Noise, false},
+		{"slightly, not significantly", 1.01, 5, Noise, false},
 		{"slower within the tolerance", 1.08, 10, Slower, false},
 		{"slower", 1.2, 5, Slower, true},
 		{"slower with a large tolerance", 1.2, 25, Slower, false},
