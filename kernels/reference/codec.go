@@ -18,8 +18,8 @@ type codec struct {
 	decode func(uint64) float64
 }
 
-// codecs has the codec of every floating-point type, by its name. Types of 8 and 16 bits are
-// encoded from a number that fp32 represents exactly.
+// codecs has the codec of every floating-point type, by its name. Types of 8 and 16 bits round
+// correctly if fp32 represents the number exactly.
 var codecs = map[string]codec{
 	collective.Double.Name: {encode: math.Float64bits, decode: math.Float64frombits},
 	collective.Float.Name: {

@@ -31,7 +31,7 @@ func (p Product) checking() float64 { return gamma(int(p.K)+p.Terms(), singleUni
 // elementUnit is the rounding error of the element type, relative to the result.
 func (p Product) elementUnit() float64 { return math.Ldexp(1, -p.DType.SignificandBits) }
 
-// adding bounds the error of the sum of products. partials is the sum of their magnitudes.
+// adding bounds the error of the sum of products. magnitudes is the sum of their magnitudes.
 func (p Product) adding(magnitudes float64) float64 {
 	unit := singleUnit
 	if p.Stepwise {
