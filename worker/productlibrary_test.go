@@ -100,7 +100,7 @@ func withProductPeers(world int, spoil func(rank int, f *productPeers)) ranks {
 	}}
 }
 
-// The libraries of others are verified as gpurun's own are; what multiplies alone, by
+// The external libraries are verified as gpurun's own are; what multiplies alone, by
 // what it multiplies.
 func TestProductsByLibraries(t *testing.T) {
 	for _, o := range matmul.Operations() {

@@ -1,4 +1,4 @@
-// Package libraries lists what the libraries of others do as algorithms beside
+// Package libraries lists what the external libraries do as algorithms beside
 // gpurun's own, to be verified and timed in the same run: NCCL for every collective
 // but the barrier, NVSHMEM for those that it has. cuBLAS multiplies: see
 // kernels/matmul.

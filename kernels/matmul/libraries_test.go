@@ -92,7 +92,7 @@ func runnerWith(t *testing.T, d *callLog) *Runner {
 	return &Runner{Comm: c, Device: d, Main: quiet{}, BLAS: d}
 }
 
-// What the libraries of others are asked for, by every operation: the product is of the
+// What the external libraries are asked for, by every operation: the product is of the
 // gathered rows, or goes where it is reduced from.
 func TestLibrariesAreAskedFor(t *testing.T) {
 	call := Call{

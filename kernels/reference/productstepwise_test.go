@@ -7,7 +7,7 @@ import (
 )
 
 // steps is a result of which each product is rounded, and the sum at every step, as
-// libraries of others do it: from a rank's own product on.
+// external libraries do it: from a rank's own product on.
 func (p Product) steps(first int, sum func(a, b []float64) float64) []byte {
 	c, out := codecOf(p.DType), make([]byte, p.M*p.N*int64(p.DType.Size))
 	totals := make([]float64, p.M*p.N)

@@ -19,7 +19,7 @@ type Query struct {
 	Epilogue   collective.EpilogueKind
 	Hidden     int64 // elements of the epilogue's rows; 0: it has none
 	Bytes      int64 // of the larger of a rank's buffers
-	// Able reports whether an algorithm can do the call here.
+	// Able reports whether an algorithm can do the call on this job's devices.
 	Able func(algorithm string) bool
 }
 

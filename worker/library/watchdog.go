@@ -84,7 +84,7 @@ func (w *watchdog) overdue() string {
 	return w.call
 }
 
-// StuckError is a call of a library of others, or its work on a stream, that did not end
+// StuckError is a call of an external library, or its work on a stream, that did not end
 // in time.
 type StuckError struct {
 	What  string

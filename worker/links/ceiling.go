@@ -20,8 +20,8 @@ import (
 // Concurrently, every rank copies to all peers: that takes more where GPUs have a link of
 // their own for each peer. The larger rate counts.
 
-// Each way is tried so often, and in each repetition so many copies to a peer are
-// timed together.
+// Repetitions of each way, and the number of copies to a peer that are timed together in each
+// repetition.
 const (
 	repetitions   = 5
 	copiesPerPeer = 4

@@ -126,7 +126,7 @@ func (c *pairCheck) send(ctx context.Context, to int) (err error) {
 		return err
 	}
 	walk, err := c.prober.Read()
-	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // else the link is known to be wrong
+	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // otherwise ReadBack already shows the error
 		err = fmt.Errorf("a walk through the memory of rank %d did not come back: its memory was overwritten, "+
 			"or reads of it are wrong", to)
 	}

@@ -41,7 +41,7 @@ type Options struct {
 	Files *os.File
 	// Source gives the kernels' PTX.
 	Source collective.Source
-	// Libraries opens the libraries of others that algorithms may need, by
+	// Libraries opens the external libraries that algorithms may need, by
 	// their names.
 	Libraries map[string]library.Open
 	// Abort reports an error and ends the process at once, for when foreign

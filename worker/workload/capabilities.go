@@ -59,7 +59,7 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 	return nil
 }
 
-// refuseLibrary is the part of refuse for algorithms of libraries of others.
+// refuseLibrary is the part of refuse for algorithms of external libraries.
 func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)
