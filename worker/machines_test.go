@@ -60,7 +60,7 @@ func TestFailureOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// Across machines a library does the work, on memory that is each rank's own.
+// Across machines a library runs the collective, on memory that is local to each rank.
 func TestLibraryAcrossMachines(t *testing.T) {
 	g, _ := withNCCL(4, func(int, *fakeNCCL) {})
 	g.nodes = 2

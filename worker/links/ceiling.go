@@ -74,7 +74,7 @@ func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
 	}
 	switch slowInTurns, slowConcurrent := slices.Min(inTurns), slices.Min(concurrent); {
 	case slowInTurns == 0 && slowConcurrent == 0:
-		return result.Ceiling{Skipped: "the device's clock stands still while it copies"}
+		return result.Ceiling{Skipped: "the device's clock does not advance while it copies"}
 	case slowConcurrent > slowInTurns:
 		return result.Ceiling{
 			CopyOut: concurrent, Bytes: workload.ConcurrentCopyBytes(bytes, len(concurrent)-1),

@@ -34,7 +34,7 @@ func TestCeilingOf(t *testing.T) {
 		},
 		"one peer": {[]copyRates{{50, 0}, {49, 0}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns}},
 		"no clock": {
-			[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock stands still while it copies"},
+			[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock does not advance while it copies"},
 		},
 	} {
 		if diff := cmp.Diff(c.want, ceilingOf(c.all, 1000)); diff != "" {

@@ -209,7 +209,7 @@ func (c *pairCheck) bandwidth(ctx context.Context, to, copies int) (float64, err
 	}
 	micros := measure.Distribution(samples).P50
 	if micros <= 0 {
-		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock stands still", l.Bytes, to)
+		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock does not advance", l.Bytes, to)
 	}
 	return float64(l.Bytes) / micros / 1e3, nil
 }

@@ -120,7 +120,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 	})
 }
 
-// Once a kernel has given up, what is left on the stream is not waited for.
+// After a wait in a kernel has timed out, the rank does not wait for the rest of the stream.
 func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, fault := newRank(t, &slowStream{waits: 100})

@@ -16,13 +16,13 @@ import (
 const Poison = 0xff
 
 // ErrInputChanged reports that a call changed its input.
-var ErrInputChanged = errors.New("the call changed its input, which it must only read out of place")
+var ErrInputChanged = errors.New("an out-of-place call changed its input")
 
 // ErrCorruptionMissed reports that the verification did not find an injected corruption.
 var ErrCorruptionMissed = errors.New("corruption was injected and not found: this is a bug in gpurun's verification")
 
 // ErrCheckWrong reports that a checking kernel's quantities differ from the reference's.
-var ErrCheckWrong = errors.New("the kernel that checks results of this size is wrong itself, " +
+var ErrCheckWrong = errors.New("the kernel that checks results of this size computed wrong values, " +
 	"or its memory was overwritten")
 
 // Describe describes what is wrong with a rank's output of so many elements of size bytes;

@@ -44,7 +44,7 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 	}
 }
 
-// "auto" goes by the least of the devices' multiprocessors, as do the kernels.
+// "auto" uses the lowest number of multiprocessors among the devices, as the kernels do.
 func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 	whole := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
 	part := whole

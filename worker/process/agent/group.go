@@ -170,7 +170,7 @@ func (g *group) failSilent(now time.Time) {
 		g.fail(s.worker, &report.Failure{
 			Class:   report.Timeout,
 			Phase:   phase,
-			Message: fmt.Sprintf("hung: nothing heard from it for %v", g.spec.Silence),
+			Message: fmt.Sprintf("hung: no report from it for %v", g.spec.Silence),
 		}, false, s.since.Add(g.spec.Silence))
 	}
 }

@@ -118,7 +118,7 @@ func (r *readers) drain(ctx context.Context, all workers, untilInterrupted func(
 		return nil
 	case <-time.After(outputBound):
 	}
-	err := fmt.Errorf("gave up writing the workers' output: nobody read it for %v", outputBound)
+	err := fmt.Errorf("the rest of the workers' output is lost: its reader did not read for %v", outputBound)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
