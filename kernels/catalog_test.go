@@ -82,9 +82,8 @@ var everything = map[string][]string{
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
 
-// multimemHas says what the hardware reduces in the switch (PTX ISA,
-// multimem.ld_reduce), less what would round an average twice: the operations by
-// type.
+// multimemHas lists, by type, the operations that the switch can reduce (PTX ISA,
+// multimem.ld_reduce), without averages that would be rounded twice.
 var multimemHas = map[string][]collective.Op{
 	"int32": {"sum", "min", "max", "avg"}, "uint32": {"sum", "min", "max", "avg"},
 	"int64": {"sum", "min", "max", "avg"}, "uint64": {"sum", "min", "max", "avg"},
@@ -270,7 +269,7 @@ func checkChoices(t *testing.T, c *collective.Collective) {
 	}
 }
 
-// Kernels use atomics in peers' memory only if their algorithm has Needs.Atomics: not all links support them.
+// Algorithms have Needs.Atomics exactly if their kernels use atomics in peers' memory: not all links support them.
 func TestAtomicsAreNeeded(t *testing.T) {
 	counts := func(module string) bool {
 		text, err := ptx.Source(module)

@@ -246,8 +246,8 @@ func TestMissingLibraryIsLeftOut(t *testing.T) {
 	wantEnvironment(t, errs, "nccl needs a GPU")
 }
 
-// wantEnvironment wants all ranks to fail, one of them at least for lack of
-// something; the others may hear no more than that it has left.
+// wantEnvironment checks that all ranks fail, at least one with an error of the environment. The
+// others may report only the departure of that rank.
 func wantEnvironment(t *testing.T, errs []error, want string) {
 	t.Helper()
 	named := false

@@ -191,7 +191,7 @@ func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
 	}
 }
 
-// A kernel that checks wrongly proves nothing, and does not go unnoticed.
+// A checking kernel that computes wrong quantities is found.
 func TestWrongCheckIsNoticed(t *testing.T) {
 	job := productsJob("matmul-allreduce")
 	job.Algorithms, job.Products.HostFlops = []string{"decomposed"}, 1

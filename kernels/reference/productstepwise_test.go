@@ -25,8 +25,8 @@ func (p Product) steps(first int, sum func(a, b []float64) float64) []byte {
 	return out
 }
 
-// What is rounded at every step, in whatever order, is right if it may be, and then what
-// is wrong is found all the same.
+// With Stepwise, a result that is rounded at every step is accepted in any order. A wrong result is
+// still found.
 func TestProductsThatAreAddedStepwise(t *testing.T) {
 	for _, pattern := range []Pattern{Exact, Random} {
 		for _, p := range products(pattern) {

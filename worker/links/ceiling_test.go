@@ -12,8 +12,8 @@ import (
 	"gpurun/worker/result"
 )
 
-// The way of copying counts that is faster for the slowest rank. Where no clock goes
-// there is no ceiling.
+// The ceiling is the way of copying that is faster for the slowest rank. Without a clock that
+// advances there is no ceiling.
 func TestCeilingOf(t *testing.T) {
 	const turns, once = "copy engine, all ranks at once to one peer after the other",
 		"copy engine, all ranks at once to all peers at once"

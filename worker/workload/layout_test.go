@@ -41,7 +41,7 @@ func buffers(l Layout, c Case, rank int) []span {
 	return append(all, span{"end", l.Total, l.Total})
 }
 
-// Whatever a case touches lies within the memory and apart from all else.
+// The buffers of a case are within the memory and do not overlap.
 func TestLayoutHoldsEveryCase(t *testing.T) {
 	var jobs []Job
 	for _, c := range kernels.Collectives() {

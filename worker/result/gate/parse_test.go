@@ -71,7 +71,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that what is read and written again reads the same.
+// FuzzParse checks that a rule that is parsed and written parses to the same rule.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"allreduce@>=64M:300", "allreduce/twoshot@64M-1G:0.5", "reduce@0:1e300", "allgather@<=4K:20us", "barrier:1ms",

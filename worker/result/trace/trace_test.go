@@ -89,7 +89,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// What a block begins while it is at the tile before is drawn from the end of that on:
+// A tile that a block begins during the previous tile is drawn from the end of the previous tile on:
 // slices of one thread must not overlap.
 func TestOverlappingTiles(t *testing.T) {
 	r := Rank{Met: 1, Tiles: []Tile{
