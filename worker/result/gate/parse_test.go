@@ -42,8 +42,8 @@ func TestParseRefuses(t *testing.T) {
 		metric     Metric
 		text, want string
 	}{
-		{BusBW, "", "no colon"},
-		{BusBW, "allreduce", "no colon"},
+		{BusBW, "", "the limit is missing"},
+		{BusBW, "allreduce", "the limit is missing"},
 		{BusBW, "allredcue:3", `no collective "allredcue"`},
 		{BusBW, "allreduce/threeshot:3", `no algorithm "threeshot"`},
 		{BusBW, "allreduce/:3", `no algorithm ""`},
