@@ -32,8 +32,8 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// ofNVSHMEM is NVSHMEM's barrier. Its verification also uses the flag barrier. The flag barrier's kernels must be loaded
-// first: loading a module can wait for running kernels, and NVSHMEM's kernel may be waiting for a peer.
+// ofNVSHMEM is NVSHMEM's barrier. Its verification also uses the flag barrier. The flag barrier's kernels must be
+// loaded first: loading a module can wait for running kernels, and NVSHMEM's kernel may be waiting for a peer.
 func ofNVSHMEM() *collective.Algorithm {
 	a := libraries.NVSHMEM(name, shape)
 	a.Others = FlagKernels()

@@ -183,7 +183,7 @@ func TestRulesAreNearlyBest(t *testing.T) {
 	})
 }
 
-// candidates are the samples that can do a call, with rows of a length unless that is 0.
+// candidates returns a sample of each algorithm and grid for a call; hidden 0: without an epilogue.
 func candidates(hidden, bytes int64) []Sample {
 	var all []Sample
 	for _, algorithm := range []string{"oneshot", "twoshot"} {
