@@ -93,7 +93,8 @@ type StuckError struct {
 
 func (e *StuckError) Error() string {
 	return fmt.Sprintf("%s did not end within %v: a rank did not make the call, or the library hangs "+
-		"(its own debug output, as by NCCL_DEBUG=INFO or NVSHMEM_DEBUG=INFO, may tell; --timeout allows more time)", e.What, e.After)
+		"(its own debug output, as by NCCL_DEBUG=INFO or NVSHMEM_DEBUG=INFO, may tell; --timeout allows more time)",
+		e.What, e.After)
 }
 
 // startWatchdog has a watchdog run until Close.
