@@ -22,7 +22,7 @@ import (
 
 //go:generate go run ./ptx/build
 
-// Collectives lists all collectives: always the same, which callers do not change.
+// Collectives lists all collectives. Callers must not change them: they are shared.
 func Collectives() []*collective.Collective {
 	return []*collective.Collective{
 		allreduce.Collective(), allgather.Collective(), reducescatter.Collective(),

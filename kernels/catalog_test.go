@@ -34,8 +34,7 @@ func entriesOf(t *testing.T, module string) []string {
 	return entries
 }
 
-// Every module has the entry points that the catalog names, no more and no
-// fewer, for the architecture that it says.
+// Every module has exactly the entry points that the catalog lists, for the module's architecture.
 func TestEveryModuleHasItsEntries(t *testing.T) {
 	want := map[string][]string{}
 	for _, k := range append(matmul.AllKernels(), probe.Kernels()...) {
@@ -66,8 +65,8 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 	}
 }
 
-// everything is what there must be: for each collective its algorithms. Those
-// that reduce do so for all types and operations, but for multimem and mailboxes.
+// everything lists the algorithms that each collective must have. Algorithms that reduce must have
+// all types and operations, except those by multimem and by mailboxes.
 var everything = map[string][]string{
 	"allreduce": {
 		"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine",
@@ -83,9 +82,8 @@ var everything = map[string][]string{
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
 
-// multimemHas says what the hardware reduces in the switch (PTX ISA,
-// multimem.ld_reduce), less what would round an average twice: the operations by
-// type.
+// multimemHas lists, by type, the operations that the switch can reduce (PTX ISA,
+// multimem.ld_reduce), without averages that would be rounded twice.
 var multimemHas = map[string][]collective.Op{
 	"int32": {"sum", "min", "max", "avg"}, "uint32": {"sum", "min", "max", "avg"},
 	"int64": {"sum", "min", "max", "avg"}, "uint64": {"sum", "min", "max", "avg"},
@@ -197,7 +195,7 @@ func checkEntry(t *testing.T, a *collective.Algorithm, d collective.DType, op co
 	}
 }
 
-// What an algorithm cannot do is refused by name, with what it can do.
+// An unsupported call is refused. The error names the algorithm and the calls that it supports.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	for _, c := range Collectives() {
 		for _, a := range c.Algorithms {
@@ -271,7 +269,7 @@ func checkChoices(t *testing.T, c *collective.Collective) {
 	}
 }
 
-// Kernels count in peers' memory only where their algorithm says so: not all links can.
+// Algorithms have Needs.Atomics exactly if their kernels use atomics in peers' memory: not all links support them.
 func TestAtomicsAreNeeded(t *testing.T) {
 	counts := func(module string) bool {
 		text, err := ptx.Source(module)
@@ -309,7 +307,7 @@ func TestAtomicsAreNeeded(t *testing.T) {
 	}
 }
 
-// What takes milliseconds to describe is described once: commands read it before they do anything else.
+// The catalog is made once: it takes milliseconds, and every command reads it first.
 func TestCatalogIsMadeOnce(t *testing.T) {
 	if !slices.Equal(Collectives(), Collectives()) {
 		t.Error("collectives are made anew")

@@ -80,7 +80,7 @@ func TestCeilingCopiesBothWays(t *testing.T) {
 	}
 }
 
-// The links are measured on every rank, and their copies hurt nobody.
+// The links are measured on every rank, and the copies overwrite no other buffer.
 func TestCeiling(t *testing.T) {
 	job := sideBySide()
 	job.CeilingBytes = 100_000

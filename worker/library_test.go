@@ -232,7 +232,7 @@ func TestLibraryConnectsBeforeCapture(t *testing.T) {
 	}
 }
 
-// What is optional is left out where a library is missing.
+// Optional algorithms are left out if their library is missing.
 func TestMissingLibraryIsLeftOut(t *testing.T) {
 	job := ncclJob("nccl", "oneshot")
 	job.Optional = []string{"nccl"}
@@ -243,11 +243,11 @@ func TestMissingLibraryIsLeftOut(t *testing.T) {
 	}
 	job.Optional = []string{"oneshot"}
 	_, errs := ranks{world: 2}.run(t, job)
-	wantEnvironment(t, errs, "nccl works on GPUs alone")
+	wantEnvironment(t, errs, "nccl needs a GPU")
 }
 
-// wantEnvironment wants all ranks to fail, one of them at least for lack of
-// something; the others may hear no more than that it has left.
+// wantEnvironment checks that all ranks fail, at least one with an error of the environment. The
+// others may report only the departure of that rank.
 func wantEnvironment(t *testing.T, errs []error, want string) {
 	t.Helper()
 	named := false

@@ -35,7 +35,7 @@ var errOffTheBus = errors.New("it fell off the bus")
 
 func (broken) Open(int) (cudart.Device, error) { return nil, errOffTheBus }
 
-// A rank that fails tells the others on which machine that was, and why.
+// A rank that fails reports its machine and the reason to the other ranks.
 func TestFailureOnAnotherMachine(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestFailureOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// Across machines a library does the work, on memory that is each rank's own.
+// Across machines a library runs the collective, on memory that is local to each rank.
 func TestLibraryAcrossMachines(t *testing.T) {
 	g, _ := withNCCL(4, func(int, *fakeNCCL) {})
 	g.nodes = 2
@@ -75,7 +75,7 @@ func TestLibraryAcrossMachines(t *testing.T) {
 	}
 }
 
-// Rank 0 hears of wrong sums on another machine.
+// Rank 0 reports wrong sums of a rank on another machine.
 func TestWrongSumsOnAnotherMachine(t *testing.T) {
 	g, _ := withNCCL(4, func(rank int, f *fakeNCCL) {
 		if rank == 2 {

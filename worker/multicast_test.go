@@ -31,8 +31,8 @@ func (unicast) Multicast([]cudart.DevicePtr) (cudart.DevicePtr, error) {
 	return 0, errors.New("no room in the switch")
 }
 
-// Where no multicast address can be had after all, what needs one is left out, or
-// refused by name.
+// If allocation gives no multicast address, algorithms that need one are left out, or refused by
+// name.
 func TestWithoutMulticastAddress(t *testing.T) {
 	g := ranks{world: 2, backend: func(rank int) cudart.Backend { return unicasts{sim.New(2, sim.Options{}), rank} }}
 	job := workload.Job{

@@ -30,7 +30,7 @@ func runPairsJob(t *testing.T, g ranks, job workload.Job) (pairs []result.Pair, 
 	return pairs, apart
 }
 
-// ends are what a pair found, less what it measured.
+// ends are a pair's findings without its measurements.
 func ends(pairs []result.Pair) []result.Pair {
 	var all []result.Pair
 	for _, p := range pairs {

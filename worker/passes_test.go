@@ -145,7 +145,7 @@ func TestPassesGiveSamples(t *testing.T) {
 	}
 }
 
-// What verification finds counts as ever.
+// Wrong data also fails a run in passes.
 func TestPassesVerify(t *testing.T) {
 	job := sideBySide()
 	job.Inject = []workload.Injection{{Kind: workload.Corrupt, Rank: 1, Byte: 1025}} // of the larger size

@@ -94,8 +94,8 @@ func (b telling) Init() error {
 	return b.Backend.Init()
 }
 
-// A rank that waits for the others in the rendezvous initializes the driver meanwhile:
-// here the other comes only when it does.
+// A rank initializes the driver while it waits in the rendezvous. In this test the other rank joins
+// only once the first one initializes the driver.
 func TestRanksJoinWhileTheyOpenTheirDevices(t *testing.T) {
 	begun := make(chan struct{})
 	g := ranks{

@@ -100,8 +100,8 @@ func withProductPeers(world int, spoil func(rank int, f *productPeers)) ranks {
 	}}
 }
 
-// The libraries of others are verified as gpurun's own are; what multiplies alone, by
-// what it multiplies.
+// The external libraries are verified like gpurun's own algorithms. An algorithm that does not
+// communicate is verified against its local product.
 func TestProductsByLibraries(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		for name, tt := range map[string]struct {
@@ -136,7 +136,7 @@ func TestWrongProductsOfALibraryAreFound(t *testing.T) {
 	}
 }
 
-// Corruption of what an algorithm leaves elsewhere is found, too.
+// Corruption of the local product of an algorithm that does not communicate is found.
 func TestCorruptLocalProductIsFound(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name, workload.Injection{Kind: workload.Corrupt, Rank: 1, Byte: 6})
@@ -161,7 +161,7 @@ func TestProductsWithoutCUBLAS(t *testing.T) {
 		job := productsJob("matmul-allreduce")
 		job.Algorithms = []string{algorithm}
 		_, errs := g.run(t, job)
-		wantEnvironment(t, errs, "matmul-allreduce "+algorithm+" cannot run: rank 0: cublas works on GPUs alone")
+		wantEnvironment(t, errs, "matmul-allreduce "+algorithm+" cannot run: rank 0: cublas needs a GPU")
 	}
 }
 

@@ -122,7 +122,7 @@ func TestAutomaticProduct(t *testing.T) {
 	}
 }
 
-// A kernel that stores nothing is found by what stands in the output instead.
+// A kernel that stores nothing is found: the output still has the poison.
 func TestOutputsOfProductsArePoisoned(t *testing.T) {
 	job := productsJob("allgather-matmul")
 	job.Algorithms = []string{"naive"}
@@ -174,7 +174,7 @@ func TestProductsWithoutPeerAccess(t *testing.T) {
 	}
 }
 
-// What is too large for the reference is checked by a kernel, and corruption found as well.
+// A result that is too large for the reference is checked by a kernel, which also finds corruption.
 func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
 	for _, o := range matmul.Operations() {
 		for name, inject := range map[string][]workload.Injection{
@@ -191,7 +191,7 @@ func TestLargeProductsAreCheckedByTheDevice(t *testing.T) {
 	}
 }
 
-// A kernel that checks wrongly proves nothing, and does not go unnoticed.
+// A checking kernel that computes wrong quantities is found.
 func TestWrongCheckIsNoticed(t *testing.T) {
 	job := productsJob("matmul-allreduce")
 	job.Algorithms, job.Products.HostFlops = []string{"decomposed"}, 1

@@ -20,8 +20,8 @@ func (b blocking) Info() cudart.Info {
 	return info
 }
 
-// Ranks send products alike, also where launches block some of them only: one that copies would wait for ever for
-// one that pushes. There are three tiles for each multiprocessor, so that they would be copied otherwise.
+// All ranks send products in the same way, even if launches block only some ranks: a rank that copies would wait
+// forever for a rank that pushes. With three tiles for each multiprocessor, products are otherwise copied.
 func TestRanksSendProductsAlike(t *testing.T) {
 	const world = 2
 	for _, o := range matmul.Operations() {

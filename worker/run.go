@@ -1,5 +1,5 @@
-// Package worker is the story of one rank: it joins its peers, opens its device, shares
-// memory, runs what the job asks for, and leaves.
+// Package worker runs one rank: the rank joins its peers, opens its device, shares memory, does
+// the job's measurements, and leaves.
 package worker
 
 import (
@@ -12,9 +12,9 @@ import (
 	"gpurun/worker/workload"
 )
 
-// Run is the whole life of one rank. It returns when the job is done on all
-// ranks, wrong results included, or with the first error that kept this rank
-// from going on; [Explain] turns that into a report.
+// Run runs one rank from its start to its end. It returns nil when the job is done on all ranks,
+// even with wrong results. Otherwise it returns the first error that stopped this rank; [Explain]
+// turns the error into a report.
 //
 // It must be called from the main goroutine of the worker: the device locks it
 // to its thread.
@@ -52,7 +52,7 @@ func Run(ctx context.Context, o rank.Options) (err error) {
 	return r.Leave(ctx)
 }
 
-// work does what the job is about.
+// work does the job's measurements.
 func work(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan, caps workload.Capabilities,
 	layout workload.Layout,
 ) error {

@@ -160,7 +160,7 @@ func sabotaged(module string) collective.Source {
 	}
 }
 
-// A barrier that holds nobody is caught by every rank but the one that is late.
+// A barrier that does not wait is found by every rank except the late one.
 func TestBarrierThatDoesNothingIsCaught(t *testing.T) {
 	for algorithm, module := range map[string]string{"flag": "barrier_flag_sm_90", "multimem": "barrier_multimem_sm_90"} {
 		job := workload.Job{Collective: "barrier", Algorithms: []string{algorithm}, Iterations: 1, Verify: true}
@@ -244,7 +244,7 @@ func TestInjectedCorruptionIsFound(t *testing.T) {
 	}
 }
 
-// So is it where results need not match to the bit, whichever byte is corrupted.
+// Corruption of any byte is also found if results need not match to the bit.
 func TestInjectedCorruptionOfRoundedResultsIsFound(t *testing.T) {
 	for b := range int64(4) {
 		job := workload.Job{
@@ -293,7 +293,7 @@ func (d counter) HasPeerAtomics(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 
-// Where a link has no atomics, what counts over it is left out, and refused where nothing else is asked for.
+// Without atomics on a link, algorithms that need them are left out, or refused if no other algorithm is requested.
 func TestWithoutAtomics(t *testing.T) {
 	g := ranks{world: 3, backend: func(rank int) cudart.Backend {
 		return disguised{sim.New(3, sim.Options{}), func(d *sim.Device) cudart.Device { return counter{d, rank} }}
@@ -326,8 +326,8 @@ func (refuser) ImportIPC([64]byte) (cudart.DevicePtr, error) {
 
 func (refuser) CloseIPC(cudart.DevicePtr) error { return nil }
 
-// Where GPUs cannot reach each other, "auto" is naive, in memory of the host,
-// and says why; what needs peers is refused by name.
+// Without peer access, "auto" is naive in host memory, and Why gives the reason. Algorithms that
+// need peer access are refused by name.
 func TestWithoutPeerAccess(t *testing.T) {
 	all := kernels.Collectives()
 	simulator := func(int) cudart.Backend { return sim.New(3, sim.Options{}) }
@@ -380,8 +380,8 @@ func TestWithoutPeerAccess(t *testing.T) {
 	}
 }
 
-// What is named together with a setting that rules it out is a slip of the user's,
-// said before anything starts.
+// An algorithm together with a setting that rules it out is a usage error, reported before anything
+// starts.
 func TestContradictionsAreRefused(t *testing.T) {
 	for want, job := range map[string]workload.Job{
 		"allreduce twoshot needs peer access, and --p2p is off; naive or oneshot or oneshot_ll or oneshot_lamport or " +

@@ -64,8 +64,8 @@ func (s notingStream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte
 	return s.Stream.Launch(k, shape, params)
 }
 
-// Calls of little data are launched for the host's sake, on streams that know their
-// kernels, unless the user wants all of them early.
+// Short calls are launched in the way that takes the least host time, on streams that are prepared
+// for their kernels, unless the user sets --pdl on.
 func TestBriefLaunches(t *testing.T) {
 	allreduce := sideBySide()
 	allreduce.Algorithms = []string{"twoshot"}

@@ -18,8 +18,8 @@ const name = "allgather"
 
 var shape = collective.Shape{Recv: collective.PartPerRank}
 
-// Collective describes allgather and its algorithms: always the same, which
-// callers do not change.
+// Collective describes allgather and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
@@ -35,7 +35,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose takes packets as long as the barriers that they save cost more than sending every byte twice: an estimate.
+// choose estimates: packets are faster while the saved barriers cost more than sending every byte twice.
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(world) <= 64<<10 {
 		return "ll"

@@ -8,7 +8,7 @@ import (
 // CopyEngine pulls every peer's part by memory copies. In place, the own part is there
 // already.
 func CopyEngine() *collective.Algorithm {
-	const blocks = 16 // whose loads and stores leave the peers theirs
+	const blocks = 16 // few, so that the copy leaves memory bandwidth for the peers' copies
 	return copyengine.Copy(name, "barriers, memory copies from all peers, a kernel copies the local part", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {

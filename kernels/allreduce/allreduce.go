@@ -20,13 +20,13 @@ import (
 	"gpurun/kernels/naive"
 )
 
-// name is that of the collective and of its folder.
+// name is the name of the collective and of its folder.
 const name = "allreduce"
 
 var shape = collective.Shape{Reduces: true}
 
-// Collective describes allreduce and its algorithms: always the same, which
-// callers do not change.
+// Collective describes allreduce and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
@@ -44,10 +44,10 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose takes packets as long as the trip over the link costs more than the data; one-shot as long as the barrier
-// that it saves costs more than moving n-1 times the data into every rank, not twice; and stores alone when the links
-// are the bottleneck. The limits are those of H200s (kernels/NOTES.md) up to 4 ranks, and an estimate by the bytes
-// beyond.
+// choose prefers packets while the latency of the link exceeds the transfer time of the data. It prefers one-shot while
+// the saved barrier costs more than moving n-1 times the data, not twice, into every rank. It prefers algorithms of
+// stores alone if the links are the bottleneck. Up to 4 ranks the limits were measured on H200s (kernels/NOTES.md);
+// for more ranks they are estimated from the bytes moved.
 func choose(world int, call collective.Call) string {
 	const push = 4 << 20
 	ll, oneshot := int64(64<<10), int64(1<<20)

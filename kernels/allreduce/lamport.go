@@ -6,8 +6,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// byMailboxes is an algorithm of one kernel that sends floats in mailboxes. Shared is how many bytes the blocks share,
-// and mailboxes the number of mailboxes that a slot is cut into.
+// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes. shared returns the number of bytes
+// that the blocks divide, and mailboxes the number of mailboxes of a slot.
 func byMailboxes(algorithm, summary string, shared func(world int, call collective.Call) int64,
 	mailboxes func(world int) int,
 ) *collective.Algorithm {

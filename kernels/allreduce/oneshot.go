@@ -9,7 +9,7 @@ import (
 // oneShotBytes is the scratch of OneShot, which no other algorithm writes: see device/scratch_slots.cuh.
 const oneShotBytes = 2 * collective.SlotBytes * collective.MaxBlocks
 
-// OneShot stages the input and pulls everybody's: oneshot.cu.
+// OneShot stages the input in scratch and loads the inputs of all ranks: oneshot.cu.
 func OneShot() *collective.Algorithm {
 	const algorithm = "oneshot"
 	a := &collective.Algorithm{
@@ -21,7 +21,7 @@ func OneShot() *collective.Algorithm {
 			collective.Epilogues(name, algorithm, algorithm, collective.SM80),
 		),
 		MaxRanks:     collective.MaxRanks,
-		Blocks:       64, // saturate the links at the sizes where one-shot is of use
+		Blocks:       64, // enough to saturate the links at the sizes where one-shot is the fastest
 		ScratchBytes: func(int, int64) int64 { return oneShotBytes },
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, func(int) int64 { return collective.SlotBytes })

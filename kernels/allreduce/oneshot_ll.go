@@ -21,14 +21,14 @@ func OneShotLL() *collective.Algorithm {
 		Needs:    collective.Needs{Packets: true},
 		MaxRow:   maxPacketRow,
 		Blocks:   64,
-		Threads:  128, // puts packets of many blocks in flight
+		Threads:  128, // small blocks: more blocks have packets in flight
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, collective.PacketTile)
 	return a
 }
 
-// maxPacketRow is the most bytes of a row that is normalised: what fits into a packet slot, and at most half of what
-// other algorithms take, since each step of a row makes this kernel's code longer.
+// maxPacketRow is the most bytes of a row for RMSNorm. A row must fit into a packet slot. It is also limited to half of
+// the other algorithms' maximum, because each step of a row makes this kernel's code longer.
 func maxPacketRow(world int) int64 {
 	return min(collective.PacketTile(world), collective.MaxRowBytes/2)
 }

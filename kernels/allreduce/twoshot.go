@@ -19,7 +19,7 @@ func TwoShot() *collective.Algorithm {
 		),
 		MaxRanks: collective.MaxRanks,
 		Needs:    collective.Needs{Peers: true},
-		Blocks:   96, // the links are saturated, and multiprocessors left to other work
+		Blocks:   96, // enough to saturate the links; other multiprocessors stay free
 	}
 	a.Enqueue = collective.OneLaunch(a, collective.ShareOfPart)
 	return a

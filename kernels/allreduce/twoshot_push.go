@@ -2,7 +2,7 @@ package allreduce
 
 import "gpurun/kernels/collective"
 
-// TwoShotPush has inputs pushed to the ranks that reduce them, and results to all: twoshot_push.cu.
+// TwoShotPush stores inputs to the ranks that reduce them, and results to all ranks: twoshot_push.cu.
 func TwoShotPush() *collective.Algorithm {
 	const algorithm = "twoshot_push"
 	a := &collective.Algorithm{
@@ -21,7 +21,7 @@ func TwoShotPush() *collective.Algorithm {
 	return a
 }
 
-// slotBytes is the room for the largest part of so many bytes, in whole vectors.
+// slotBytes is the size of a slot for the largest part of so many bytes, in whole vectors.
 func slotBytes(world int, bytes int64) int64 {
 	const vecBytes = 16
 	vecs := (bytes + vecBytes - 1) / vecBytes

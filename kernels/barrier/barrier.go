@@ -18,8 +18,8 @@ const name = "barrier"
 
 var shape = collective.Shape{Empty: true}
 
-// Collective describes barrier and its algorithms: always the same, which
-// callers do not change.
+// Collective describes barrier and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
@@ -32,8 +32,8 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// ofNVSHMEM is NVSHMEM's barrier. Its verification uses the flag barrier as well, whose kernels must be loaded before:
-// loading them while NVSHMEM's kernel waits for a peer would wait for that kernel.
+// ofNVSHMEM is NVSHMEM's barrier. Its verification also uses the flag barrier. The flag barrier's kernels must be
+// loaded first: loading a module can wait for running kernels, and NVSHMEM's kernel may be waiting for a peer.
 func ofNVSHMEM() *collective.Algorithm {
 	a := libraries.NVSHMEM(name, shape)
 	a.Others = FlagKernels()
@@ -51,5 +51,5 @@ func Meet(c *collective.Comm, s cudart.Stream, phase collective.Phase) error {
 // FlagKernels lists the kernel of Meet.
 func FlagKernels() []collective.Kernel { return collective.Copies(name, "flag", collective.SM80) }
 
-// meetKernel is FlagKernels made once.
+// meetKernel returns the kernel of FlagKernels, made once.
 var meetKernel = sync.OnceValue(func() collective.Kernel { return FlagKernels()[0] })

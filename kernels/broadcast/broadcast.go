@@ -13,8 +13,8 @@ const name = "broadcast"
 
 var shape = collective.Shape{Root: collective.RootIsSource}
 
-// Collective describes broadcast and its algorithms: always the same, which
-// callers do not change.
+// Collective describes broadcast and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
@@ -30,9 +30,9 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than the
-// root's sending every byte to all peers, twice. The limit is that of 2 H200s
-// (kernels/NOTES.md), and an estimate by the bytes beyond.
+// choose prefers packets while the saved barriers cost more than sending every byte twice from the
+// root to all peers. For 2 ranks the limit was measured on H200s (kernels/NOTES.md); for more
+// ranks it is estimated from the bytes moved.
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(max(world-1, 1)) <= 512<<10 {
 		return "ll"

@@ -9,7 +9,7 @@ import (
 // carries the data once for each peer. Out of place, a kernel writes the root's own output meanwhile: a copy engine of
 // the root would compete with the peers for the root's memory.
 func CopyEngine() *collective.Algorithm {
-	const blocks = 16 // whose loads and stores leave the peers theirs
+	const blocks = 16 // few, so that the copy leaves memory bandwidth for the peers' copies
 	return copyengine.Copy(name, "barriers, memory copies from the root, whose own is made by a kernel", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {

@@ -14,31 +14,29 @@ type Algorithm struct {
 	Collective string
 	Name       string
 	Summary    string // half a line
-	// Kernels are those that do the calls; Others serve around them, such as a
-	// barrier between copies.
+	// Kernels are the entry points that do the calls. Others are auxiliary entry points, such
+	// as a barrier between copies.
 	Kernels  []Kernel
 	Others   []Kernel
 	MaxRanks int
 	Needs    Needs
-	// MaxRow is how many bytes a row that is normalised may have; nil leaves it at
-	// MaxRowBytes.
+	// MaxRow returns the most bytes of a row with the epilogue RMSNorm. nil: MaxRowBytes.
 	MaxRow func(world int) int64
-	// Blocks is how large a grid may be of use, and Threads how large a block; 0
-	// is as large as can be.
+	// Blocks is the largest grid that is of use, and Threads the largest block. 0: no limit.
 	Blocks, Threads int
-	// ScratchBytes is the symmetric scratch a call may use, for parts of up to
-	// bytes bytes; nil is none.
+	// ScratchBytes returns the bytes of symmetric scratch that a call may use, for parts of
+	// up to so many bytes. nil: none.
 	ScratchBytes func(world int, bytes int64) int64
 	// Enqueue puts one call on the stream. It neither waits nor allocates
 	// device memory, so that the stream can be captured.
 	Enqueue func(c *Comm, s cudart.Stream, call Call) error
 }
 
-// Needs is what an algorithm asks of the memory.
+// Needs says which kinds of symmetric memory an algorithm uses.
 type Needs struct {
-	// Peers: kernels or copies reach the peers' inputs or outputs, or all memory by
-	// a multicast address. Others need
-	// no more than shared scratch, packets, mailboxes and signal pads.
+	// Peers: kernels or copies access the peers' inputs or outputs, or the memory of all ranks
+	// by a multicast address. An algorithm without Peers accesses only the peers' scratch,
+	// packets, mailboxes and signal pads.
 	Peers     bool
 	Atomics   bool // kernels count in the peers' memory
 	Packets   bool // room for packets
@@ -51,8 +49,8 @@ type Needs struct {
 	SeparateOutput bool
 }
 
-// Find picks the kernel for a call on devices of a compute capability: of those
-// that fit, one made for the world size, for the latest architecture.
+// Find picks the kernel for a call on devices of a compute capability: of the kernels for the
+// latest architecture, it prefers the one specialized for the world size.
 func (a *Algorithm) Find(d DType, op Op, e EpilogueKind, world, sm int) (best Kernel, ok bool) {
 	better := func(k Kernel) bool {
 		if !ok || k.Module.Arch != best.Module.Arch {
@@ -107,8 +105,8 @@ func (a *Algorithm) Ops() []Op {
 	})
 }
 
-// Check says why the algorithm cannot do a call, and what it can, or returns
-// nil.
+// Check returns an error if the algorithm cannot do a call. The error says why, and which
+// calls the algorithm can do.
 func (a *Algorithm) Check(call Call, world int) error {
 	name := a.Collective + " " + a.Name
 	switch e := call.Epilogue.Kind; {
@@ -132,8 +130,7 @@ func (a *Algorithm) checkEpilogue(call Call, world int) error {
 	return call.checkEpilogue()
 }
 
-// can says which operations there are for the call's type, and which types for
-// its operation.
+// can lists, for an error, the operations for the call's type and the types for its operation.
 func (a *Algorithm) can(call Call) string {
 	var ops, types []string
 	for _, op := range Ops() {
@@ -181,13 +178,13 @@ type Collective struct {
 	// BusFactor turns algorithm bandwidth into bus bandwidth, which does not
 	// depend on the number of ranks: nccl-tests' PERFORMANCE.md.
 	BusFactor func(world int) float64
-	// Choose picks the algorithm for a call where no measurements are at hand:
-	// an estimate. It names one that needs neither multicast nor a late GPU.
+	// Choose estimates the best algorithm for a call that no tuning table has a rule for. The
+	// algorithm needs no multicast and runs on GPUs of every supported architecture.
 	Choose func(world int, call Call) string
 }
 
-// BesideOwnPart is the BusFactor of collectives in which a part of the buffer, of one for
-// each rank, stays where it is: (n-1)/n.
+// BesideOwnPart is the BusFactor (n-1)/n, of collectives whose buffer has one part for each of
+// n ranks and whose own part crosses no link.
 func BesideOwnPart(world int) float64 { return float64(world-1) / float64(world) }
 
 // Algorithm finds an algorithm by name.

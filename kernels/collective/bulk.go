@@ -2,15 +2,15 @@ package collective
 
 import "gpurun/cudart"
 
-// Of an algorithm by bulk copies: how many threads its blocks have, of which one makes
-// the copies, and the least that is worth a block.
+// Limits of an algorithm by bulk copies: the threads of a block, of which one issues the
+// copies, and the fewest bytes for which another block is launched.
 const (
 	bulkThreads   = 256
 	leastBulkTile = 2 << 10
 )
 
-// BulkLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
-// share so many bytes and take chunks of them in turn, by bulk copies.
+// BulkLaunch returns the Enqueue of an algorithm of a single kernel. Its blocks divide so many
+// bytes into chunks, take the chunks in turn, and move them by bulk copies.
 func BulkLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {

@@ -5,11 +5,11 @@ import "fmt"
 // Call is one invocation of a collective.
 type Call struct {
 	Send, Recv int64 // this rank's buffers: bytes from the base of symmetric memory
-	// SendStep is by how much further the input of the next rank lies, in bytes.
-	// It is 0 but in place where ranks receive a part from each: in an allgather or a gather.
+	// SendStep is the distance, in bytes, from a rank's Send to the Send of the next rank. It
+	// is 0 except in place in an allgather or a gather, where rank r's input is part r.
 	SendStep int64
-	// Count is the elements of a part: of what a rank gives to, or gets from,
-	// each other, which may be the whole buffer; see Shape.
+	// Count is the number of elements of a part. A part is what a rank sends to, or receives
+	// from, one peer. It may be the whole buffer; see Shape.
 	Count    int64
 	DType    DType
 	Op       Op
@@ -22,7 +22,7 @@ type Call struct {
 // Bytes is the size of a part.
 func (c Call) Bytes() int64 { return c.Count * int64(c.DType.Size) }
 
-// Parts says how many parts of Call.Count elements a buffer holds.
+// Parts is the number of parts, of Call.Count elements each, in a buffer.
 type Parts int
 
 // The kinds of buffers.
@@ -31,7 +31,7 @@ const (
 	PartPerRank       // part r is for, or from, rank r
 )
 
-// Of is the number of parts among so many ranks.
+// Of returns the number of parts for a number of ranks.
 func (p Parts) Of(world int) int64 {
 	if p == PartPerRank {
 		return int64(world)
@@ -39,7 +39,7 @@ func (p Parts) Of(world int) int64 {
 	return 1
 }
 
-// Root says what the root of a collective is.
+// Root is the role of a collective's root.
 type Root int
 
 // The kinds of roots.
@@ -63,9 +63,9 @@ func (s Shape) Sends(rank, root int) bool { return s.Root != RootIsSource || ran
 // Receives reports whether a rank has an output.
 func (s Shape) Receives(rank, root int) bool { return s.Root != RootIsDestination || rank == root }
 
-// InPlace says where the input and the output begin when they share a buffer,
-// in parts from its beginning, and by how many parts the input of the next rank
-// lies further. It is false where that cannot be.
+// InPlace returns where the input and the output begin when they share a buffer, in parts from
+// its beginning, and the distance in parts from a rank's input to that of the next rank. It is
+// false if the collective cannot run in place.
 func (s Shape) InPlace(rank int) (send, recv, step int64, ok bool) {
 	switch {
 	case s.Empty, s.Send == PartPerRank && s.Recv == PartPerRank:
@@ -78,7 +78,7 @@ func (s Shape) InPlace(rank int) (send, recv, step int64, ok bool) {
 	return 0, 0, 0, true
 }
 
-// checkEpilogue says why the epilogue cannot be applied to the call, or returns nil.
+// checkEpilogue returns an error if the epilogue cannot be applied to the call.
 func (c Call) checkEpilogue() error {
 	e := c.Epilogue
 	row := e.Row * int64(c.DType.Size)

@@ -13,8 +13,8 @@ import (
 // Source gives the PTX of a module by name.
 type Source func(module string) ([]byte, error)
 
-// Comm is one rank's side of a group that runs collectives together: a
-// device, everybody's symmetric memory, and the kernels loaded so far.
+// Comm is one rank's communicator: its device, the addresses of all ranks' symmetric memory,
+// and the kernels loaded so far.
 //
 // Every rank makes the same calls in the same order. Like the device, it
 // belongs to one goroutine.
@@ -26,51 +26,48 @@ type Comm struct {
 	modules  map[string]cudart.Module
 	entries  map[[2]string]cudart.Kernel // by module and name
 	kernels  map[kernelKey]loaded        // by what calls need them for
-	launched Params                      // those of the last launch, so that no launch allocates any
+	launched Params                      // of the last launch; reused, so that a launch allocates nothing
 	side     sideStream
 }
 
-// Config is what a Comm needs to know.
+// Config configures a Comm.
 type Config struct {
 	Device cudart.Device
 	Source Source
-	// Rank is this process's; Peers holds the base of every rank's symmetric
-	// memory as this device sees it, its own included. The memory begins with
-	// a SignalPad that the Comm zeroes: a barrier of the processes must
-	// separate New from the first call on any rank.
+	// Rank is this process's. Peers holds the base of every rank's symmetric memory, its own
+	// included, as addresses on this device. The memory begins with a SignalPad, which New
+	// zeroes. A barrier of the processes must therefore separate New from the first call.
 	Rank  int
 	Peers []cudart.DevicePtr
 	// Multicast is the base of the memory's multicast address, or 0.
 	Multicast cudart.DevicePtr
-	// ScratchOffset is the distance, in bytes, from the base to the scratch,
-	// PacketOffset that to the packets, of which there are PacketBytes, as
-	// PacketAreaBytes says, or 0, MailboxOffset that to the mailboxes, of MailboxBytes,
-	// as MailboxAreaBytes says, or 0. The Comm zeroes packets and mailboxes.
+	// ScratchOffset, PacketOffset and MailboxOffset are distances in bytes from the base.
+	// PacketBytes is 0 or PacketAreaBytes; MailboxBytes is 0 or MailboxAreaBytes. The Comm
+	// zeroes packets and mailboxes.
 	ScratchOffset, PacketOffset, PacketBytes, MailboxOffset, MailboxBytes int64
 	// SMs is the least number of multiprocessors among the ranks' devices:
 	// all ranks must choose the same grids. MaxBlocks bounds them further
 	// unless it is 0.
 	SMs, MaxBlocks int
-	// PDL launches kernels that can wait for the one before them early:
-	// programmatic dependent launch.
+	// PDL enables programmatic dependent launch for kernels that wait for the kernel before
+	// them by griddepcontrol.wait.
 	PDL bool
-	// BriefBytes is the size of a part up to which a call is over before the host could
-	// launch another, as [cudart.Launch] has it. 0: none is.
+	// BriefBytes is the size of a part up to which a call ends before the host can launch the
+	// next one: see [cudart.Launch]. 0: no call does.
 	BriefBytes int64
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration
-	// Libraries are the libraries of others that do collectives, by name. They
-	// belong to the caller.
+	// Libraries are external libraries of collectives, such as NCCL, by name. The caller
+	// closes them.
 	Libraries map[string]Library
 }
 
-// PacketAreaBytes is how many bytes the packets of grids of up to so many blocks
-// take up.
+// PacketAreaBytes is the size, in bytes, of the packets for grids of up to so many blocks.
 func PacketAreaBytes(blocks int) int64 {
 	return 2 * PacketSlotBytes * int64(min(blocks, maxPacketBlocks))
 }
 
-// maxPacketBlocks is enough for the sizes at which packets are of use.
+// maxPacketBlocks is the largest grid at the sizes where packets are faster.
 const maxPacketBlocks = 64
 
 // MailboxAreaBytes is the size of the mailboxes for grids of up to so many blocks.
@@ -130,7 +127,7 @@ func (c *Comm) zeroShared() error {
 			}
 		}
 	}
-	// An upload waits for what is before it.
+	// The upload waits for the clears before it.
 	if err := s.Upload(c.Local(0), make([]byte, SignalPadBytes)); err != nil {
 		return fmt.Errorf("zeroing the signal pad: %w", err)
 	}
@@ -172,9 +169,8 @@ func (c *Comm) Params(call Call) Params {
 	return p
 }
 
-// Err reports the wait that expired in a kernel, as a *TimeoutError, or nil.
-// Once there is one, the group's epochs no longer agree and no further call
-// may be made.
+// Err returns a *TimeoutError if a wait in a kernel timed out, else nil. After a timeout the
+// ranks' epochs may differ, and no further call may be made.
 func (c *Comm) Err() error {
 	f := (*Fault)(unsafe.Pointer(unsafe.SliceData(c.fault.Bytes())))
 	if atomic.LoadUint32(&f.State) == 0 {
@@ -186,8 +182,8 @@ func (c *Comm) Err() error {
 	}
 }
 
-// Close unloads the kernels, closes the stream and frees the fault record. The symmetric memory
-// stays the caller's.
+// Close unloads the kernels, closes the stream and frees the fault record. It does not free the
+// symmetric memory, which belongs to the caller.
 func (c *Comm) Close() error {
 	var errs []error
 	for name, m := range c.modules {

@@ -1,8 +1,8 @@
 package collective
 
-// DirectCopy describes an algorithm of a collective that does not reduce: one kernel, in
-// the .cu of the algorithm's name, that loads from peers or stores to them between two
-// barriers. Its blocks share so many bytes.
+// DirectCopy describes an algorithm of a collective that does not reduce. Its one kernel, in
+// the .cu file of the algorithm's name, loads from peers or stores to them between two
+// barriers. The blocks divide so many bytes.
 func DirectCopy(of, name, summary string, shared func(world int, call Call) int64) *Algorithm {
 	a := &Algorithm{
 		Collective: of,
@@ -17,9 +17,9 @@ func DirectCopy(of, name, summary string, shared func(world int, call Call) int6
 	return a
 }
 
-// BulkCopy describes an algorithm of a collective that does not reduce: one kernel, in the
-// .cu of the algorithm's name, that moves elements by bulk copies, with grids of up to so
-// many blocks, which share so many bytes.
+// BulkCopy describes an algorithm of a collective that does not reduce. Its one kernel, in the
+// .cu file of the algorithm's name, moves elements by bulk copies. A grid has up to so many
+// blocks, which divide so many bytes.
 func BulkCopy(of, name, summary string, blocks int, shared func(world int, call Call) int64) *Algorithm {
 	a := &Algorithm{
 		Collective: of,
@@ -46,7 +46,7 @@ func PacketCopy(of, summary string) *Algorithm {
 		MaxRanks:   MaxRanks,
 		Needs:      Needs{Packets: true},
 		Blocks:     64,
-		Threads:    128, // to have the packets of many blocks on their way
+		Threads:    128, // small blocks: more blocks have packets in flight
 	}
 	a.Enqueue = TiledLaunch(a, WholePart, PacketTile)
 	return a

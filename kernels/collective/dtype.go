@@ -79,9 +79,9 @@ func ParseDType(word string) (DType, bool) {
 // Op is a reduction operation, by its nccl-tests name.
 type Op string
 
-// The operations. Integers wrap around, those of 8 bits when the result is
-// stored. Avg divides the sum by the number of ranks, integers toward zero; Min and Max of a number and a NaN are the
-// number.
+// The operations. Integers wrap around; those of 8 bits are summed in 32 bits and wrap when the
+// result is stored. Avg divides the sum by the number of ranks, and rounds integers toward zero.
+// Min and Max of a number and a NaN return the number.
 const (
 	Sum  Op = "sum"
 	Prod Op = "prod"

@@ -2,8 +2,8 @@ package collective
 
 import "gpurun/cudart"
 
-// OneLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
-// share so many bytes.
+// OneLaunch returns the Enqueue of an algorithm of a single kernel, whose blocks divide so many
+// bytes.
 func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm, cudart.Stream, Call) error {
 	return func(c *Comm, s cudart.Stream, call Call) error {
 		if call.Count == 0 {
@@ -17,8 +17,8 @@ func OneLaunch(a *Algorithm, shared func(world int, call Call) int64) func(*Comm
 	}
 }
 
-// TiledLaunch is the Enqueue of an algorithm that is a single kernel, whose blocks
-// share so many bytes, and take them in tiles, one by one, of no more than most bytes.
+// TiledLaunch returns the Enqueue of an algorithm of a single kernel, whose blocks divide so
+// many bytes. A block handles its share tile by tile, of at most `most` bytes each.
 func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64,
 	most func(world int) int64,
 ) func(*Comm, cudart.Stream, Call) error {
@@ -40,14 +40,13 @@ func TiledLaunch(a *Algorithm, shared func(world int, call Call) int64,
 	}
 }
 
-// WholePart is how many bytes the blocks share where every rank handles all of a
-// part.
+// WholePart is the number of bytes that the blocks divide if every rank handles a whole part.
 func WholePart(_ int, call Call) int64 { return call.Bytes() }
 
-// ShareOfPart is that where all ranks divide the part.
+// ShareOfPart is this number if all ranks divide the part.
 func ShareOfPart(world int, call Call) int64 { return ceilDiv(call.Bytes(), int64(world)) }
 
-// ShareBesideRoot is that where all ranks but the root do.
+// ShareBesideRoot is this number if all ranks except the root divide the part.
 func ShareBesideRoot(world int, call Call) int64 {
 	return ceilDiv(call.Bytes(), int64(max(world-1, 1)))
 }

@@ -32,8 +32,8 @@ func ParseEpilogue(word string) (EpilogueKind, bool) {
 	return NoEpilogue, false
 }
 
-// Epilogue is an epilogue with what it works on. Offsets are in bytes from the
-// base of the symmetric memory; every rank holds the same there.
+// Epilogue is an epilogue and its operands. Offsets are in bytes from the base of the symmetric
+// memory. The operands are the same on every rank.
 type Epilogue struct {
 	Kind EpilogueKind
 	// Row is how many elements a row has, for Bias and RMSNorm.
@@ -45,7 +45,7 @@ type Epilogue struct {
 // ByRow reports whether the data is cut into rows.
 func (e EpilogueKind) ByRow() bool { return e == Bias || e == RMSNorm }
 
-// MaxRowBytes is how long a row that is normalised may be, maxBiasBytes any other.
+// MaxRowBytes is the most bytes of a row for RMSNorm, maxBiasBytes for Bias.
 const (
 	MaxRowBytes  = MaxRowVecs * vecBytes
 	maxBiasBytes = 1 << 31

@@ -6,7 +6,7 @@ import (
 	"gpurun/cudart"
 )
 
-// kernelKey names what calls of one kind need; loaded is what does them.
+// kernelKey identifies the kernel for calls of one kind; loaded is the loaded kernel.
 type (
 	kernelKey struct {
 		algorithm *Algorithm
@@ -20,9 +20,9 @@ type (
 	}
 )
 
-// Prepare loads what a call of the algorithm on a stream launches, if that is not loaded
-// yet. To load a module the driver may wait for kernels that run, and those may be
-// waiting for a peer: a caller whose peers wait for this process must prepare the call before.
+// Prepare loads the kernels that a call of the algorithm on a stream launches. Loading a module
+// may wait until running kernels end. Such a kernel may itself wait for a peer, and the peer for
+// this process: a deadlock. Prepare calls in such a situation before any rank launches.
 func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 	for _, other := range a.Others {
 		if _, err := c.Load(other); err != nil {
@@ -40,7 +40,7 @@ func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 	return s.Prepare(k.kernel)
 }
 
-// brief reports whether a call is over before the host could launch another.
+// brief reports whether a call ends before the host can launch the next one.
 func (c *Comm) brief(call Call) bool { return c.cfg.BriefBytes > 0 && call.Bytes() <= c.cfg.BriefBytes }
 
 // Launch puts the algorithm's kernel for a call on the stream.
@@ -51,7 +51,7 @@ func (c *Comm) Launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	return c.launch(s, a, call, shape, p)
 }
 
-// launch is Launch of a call that has been admitted.
+// launch is Launch without the checks of Admit.
 func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Launch, p *Params) error {
 	k, err := c.kernelFor(a, call)
 	if err != nil {
@@ -62,8 +62,8 @@ func (c *Comm) launch(s cudart.Stream, a *Algorithm, call Call, shape cudart.Lau
 	return s.Launch(k.kernel, shape, c.launched.Bytes())
 }
 
-// Admit refuses what would write to memory that is not there, and what no kernel
-// could ever finish. Whether there is a kernel, its loading says.
+// Admit returns an error for a call that would access memory out of bounds, or that no kernel can
+// finish. It does not check that there is a kernel: Load does.
 func (c *Comm) Admit(a *Algorithm, call Call) error {
 	refuse := func(why string) error { return fmt.Errorf("%s %s cannot run: %s", a.Collective, a.Name, why) }
 	switch n := a.Needs; {
@@ -93,7 +93,7 @@ func (c *Comm) kernelFor(a *Algorithm, call Call) (loaded, error) {
 	return k, err
 }
 
-// LaunchOther puts an entry point that serves an algorithm on the stream.
+// LaunchOther puts an entry point of Algorithm.Others on the stream.
 func (c *Comm) LaunchOther(s cudart.Stream, other Kernel, shape cudart.Launch, p *Params) error {
 	k, err := c.Load(other)
 	if err != nil {
@@ -116,8 +116,7 @@ func (c *Comm) load(a *Algorithm, call Call) (loaded, error) {
 	return loaded{kernel, c.PDL(k)}, err
 }
 
-// PDL reports whether a kernel is launched before the one in front of it has ended, if its caller has nothing against
-// it.
+// PDL reports whether a kernel is launched by programmatic dependent launch, unless the caller disables it.
 func (c *Comm) PDL(k Kernel) bool { return c.cfg.PDL && k.Module.Arch.PDL() }
 
 // Load finds an entry point, loading its module when it is first needed.
@@ -161,12 +160,10 @@ const (
 	maxThreads = MaxThreads
 )
 
-// Grid shapes a launch over items units of work, one for each thread: blocks of
-// few threads, as long as there are enough blocks for all work, because blocks on
-// different multiprocessors have more loads on their way; and no more blocks than
-// the call or else the algorithm asks for, than the devices have multiprocessors,
-// and than may meet at a barrier. All blocks are therefore resident, and all ranks
-// choose alike.
+// Grid shapes a launch over so many items of work, one for each thread. It prefers many small
+// blocks, because blocks on different multiprocessors have more loads in flight. The number of
+// blocks is limited by the call or else the algorithm, by Config.SMs, and by the barrier's slots.
+// All blocks are therefore resident at once, and all ranks choose the same grid.
 func (c *Comm) Grid(a *Algorithm, call Call, items int64) cudart.Launch {
 	most := int64(maxThreads)
 	if a.Threads > 0 {
@@ -183,12 +180,12 @@ func (c *Comm) Grid(a *Algorithm, call Call, items int64) cudart.Launch {
 	}
 }
 
-// OneBlock shapes a launch that is nothing but a barrier.
+// OneBlock shapes the launch of a kernel that is only a barrier.
 func (c *Comm) OneBlock() cudart.Launch {
 	return cudart.Launch{Blocks: 1, Threads: int(roundUp(int64(c.World()), warp))}
 }
 
-// blocks bounds a number of blocks.
+// blocks limits a number of blocks.
 func (c *Comm) blocks(a *Algorithm, call Call, want int64) int {
 	most := min(a.Blocks, c.cfg.SMs, MaxBlocks)
 	if call.Blocks > 0 {
@@ -206,8 +203,8 @@ func (c *Comm) blocks(a *Algorithm, call Call, want int64) int {
 	return int(max(min(want, int64(most)), 1))
 }
 
-// GridOfVecs shapes a launch over bytes bytes, cut into vectors, or, for an
-// epilogue that takes whole rows, into rows, one for a block.
+// GridOfVecs shapes a launch over so many bytes: a thread for each vector, or, for an epilogue
+// that takes whole rows, a block for each row.
 func (c *Comm) GridOfVecs(a *Algorithm, call Call, bytes int64) cudart.Launch {
 	if call.Epilogue.Kind != RMSNorm {
 		return c.Grid(a, call, ceilDiv(bytes, vecBytes))
@@ -219,8 +216,8 @@ func (c *Comm) GridOfVecs(a *Algorithm, call Call, bytes int64) cudart.Launch {
 	}
 }
 
-// TileBytes splits so many bytes evenly over the blocks, in whole vectors or, for an
-// epilogue that takes whole rows, rows, as far as most bytes hold it.
+// TileBytes divides so many bytes evenly among the blocks, in whole vectors or, for an epilogue
+// that takes whole rows, in whole rows. A tile has at most `most` bytes.
 func TileBytes(call Call, bytes int64, blocks int, most int64) int64 {
 	unit := int64(vecBytes)
 	if call.Epilogue.Kind == RMSNorm {
@@ -230,11 +227,11 @@ func TileBytes(call Call, bytes int64, blocks int, most int64) int64 {
 	return min(even, most/unit*unit)
 }
 
-// PacketTile is how many bytes of a part, of each of so many ranks, fit into a
-// slot of packets, which are twice as large as their data.
+// PacketTile is the number of bytes, from each of so many ranks, that fit into a packet slot.
+// A packet is twice as large as its data.
 func PacketTile(world int) int64 { return PacketSlotBytes / 2 / int64(world) / vecBytes * vecBytes }
 
-// MailboxTile is how many bytes of each of so many boxes fit into a slot of mailboxes.
+// MailboxTile is the number of bytes of one mailbox if a slot holds so many mailboxes.
 func MailboxTile(boxes int) int64 { return MailboxSlotBytes / int64(boxes) / vecBytes * vecBytes }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -6,12 +6,10 @@ import (
 	"gpurun/cudart"
 )
 
-// Library is one rank's side of a library of others that does collectives, such
-// as NCCL. It is there to be measured beside gpurun's own kernels, and to reach
-// across machines.
+// Library is one rank's side of an external library of collectives, such as NCCL. gpurun measures
+// it for comparison with its own kernels, and uses it between machines.
 type Library interface {
-	// Supports says why the library has no such collective for a type and an
-	// operation, or returns nil.
+	// Supports returns an error if the library lacks the collective for a type and an operation.
 	Supports(collective string, d DType, op Op) error
 	// Enqueue puts a collective on the stream. Buffers are laid out as the
 	// collective's Shape says.
@@ -28,9 +26,9 @@ type LibraryCall struct {
 	Root       int
 }
 
-// FromLibrary describes what a library does as an algorithm with its name. If the
-// collective reduces, it has those operations for the types that has wants; else it
-// moves elements of any.
+// FromLibrary describes a library's collective as an algorithm with the library's name. If the
+// collective reduces, the function has selects the types and operations. Otherwise the algorithm
+// takes any type.
 func FromLibrary(of string, shape Shape, library, summary string, ops func() []Op, has func(DType) bool) *Algorithm {
 	a := &Algorithm{
 		Collective: of,
@@ -65,7 +63,7 @@ func FromLibrary(of string, shape Shape, library, summary string, ops func() []O
 	return a
 }
 
-// library finds the one that an algorithm needs, if it does the call.
+// library returns the library that an algorithm needs, or an error if it cannot do the call.
 func (c *Comm) library(a *Algorithm, call Call) (Library, error) {
 	if err := c.Admit(a, call); err != nil {
 		return nil, err

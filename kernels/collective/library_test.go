@@ -9,7 +9,7 @@ import (
 	"gpurun/cudart"
 )
 
-// recorder is a library that notes what it is asked for.
+// recorder is a library that records the calls that it gets.
 type recorder struct {
 	refusal error
 	calls   []LibraryCall
@@ -57,7 +57,7 @@ func (d *onlyLoads) LoadModule(name string, _ []byte) (cudart.Module, error) {
 	return nil, errors.New("there is none")
 }
 
-// What serves around a library's call is loaded before the call can wait for a peer.
+// Auxiliary kernels of a library's algorithm are loaded before the call can wait for a peer.
 func TestPreparingLoadsWhatServesALibrary(t *testing.T) {
 	a, d := fromLibrary(Shape{}), &onlyLoads{}
 	a.Others = Copies("thing", "meet", SM80)

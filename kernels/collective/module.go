@@ -33,8 +33,8 @@ func (a Arch) String() string {
 // takes PTX for the architecture.
 func (a Arch) RunsOn(sm int) bool { return a.SM == sm || a.SM < sm && !a.Specific }
 
-// PDL reports whether its kernels wait for the kernel before them by
-// themselves, so that they may be launched early.
+// PDL reports whether the architecture's kernels execute griddepcontrol.wait, which programmatic
+// dependent launch requires.
 func (a Arch) PDL() bool { return a.SM >= 90 }
 
 // Module is one file of PTX.
@@ -45,25 +45,25 @@ type Module struct {
 	Defines []string // macros of the compilation, NAME or NAME=VALUE
 }
 
-// Kernel is an entry point, and the calls it is for.
+// Kernel is an entry point and the calls that it can do.
 type Kernel struct {
 	Module Module
 	Entry  string
-	// Any is a kernel that moves elements of whatever type.
+	// Any: the kernel moves elements of any type.
 	Any   bool
 	DType DType
 	Op    Op
-	// World is the number of ranks that the kernel is made for; 0 is any.
+	// World is the number of ranks that the kernel is compiled for; 0: any.
 	World    int
 	Epilogue EpilogueKind
 }
 
-// fits reports whether the kernel does a call among so many ranks.
+// fits reports whether the kernel can do a call among so many ranks.
 func (k *Kernel) fits(d DType, op Op, e EpilogueKind, world int) bool {
 	return (k.Any || k.DType.Name == d.Name) && k.Op == op && k.Epilogue == e && (k.World == 0 || k.World == world)
 }
 
-// ownWorlds are the world sizes that get kernels of their own.
+// ownWorlds are the world sizes with specialized kernels.
 var ownWorlds = []int{2, 4, 8}
 
 // module is the PTX of an algorithm, for an element type unless that is nil. A
@@ -85,11 +85,11 @@ func module(collective, algorithm string, d *DType, arch Arch, suffix string, de
 	return m
 }
 
-// Reductions lists the kernels that the macro REDUCTIONS of
-// kernels/device/entries.cuh makes of the template with that name, for every
-// element type. Those of 8-bit floats come for SM90 in any case, which has
-// instructions for them. For SM80 they are converted by integer arithmetic, which
-// takes the driver's compiler so long that world sizes get no code of their own.
+// Reductions lists the kernels that the macro REDUCTIONS of kernels/device/entries.cuh makes of
+// the template with that name, for every element type. Kernels of 8-bit floats are always
+// compiled for SM90 too, which has conversion instructions. On SM80, integer arithmetic converts
+// 8-bit floats. It takes the driver's compiler long, so these kernels are not specialized by
+// world size.
 func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel {
 	var all []Kernel
 	for _, arch := range []Arch{SM80, SM90} {
@@ -113,7 +113,7 @@ func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel 
 	return all
 }
 
-// FloatReductions is Reductions for SM90, of the types that epilogues are for.
+// FloatReductions is Reductions for SM90, limited to EpilogueDTypes.
 func FloatReductions(collective, algorithm, template string) []Kernel {
 	return slices.DeleteFunc(Reductions(collective, algorithm, template, SM90), func(k Kernel) bool {
 		return !slices.ContainsFunc(EpilogueDTypes(), func(d DType) bool { return d.Name == k.DType.Name })
@@ -149,7 +149,7 @@ func Copies(collective, algorithm string, arch Arch) []Kernel {
 	return []Kernel{{Module: m, Entry: collective + "_" + algorithm, Any: true, Op: None}}
 }
 
-// CopiesByWorld is Copies with further kernels for some world sizes.
+// CopiesByWorld is Copies with an additional kernel for each world size of ownWorlds.
 func CopiesByWorld(collective, algorithm string, archs ...Arch) []Kernel {
 	var all []Kernel
 	for _, arch := range archs {
@@ -165,8 +165,8 @@ func CopiesByWorld(collective, algorithm string, archs ...Arch) []Kernel {
 }
 
 // Multimem lists the kernels that MULTIMEM_REDUCTIONS of
-// kernels/device/multireduce.cuh makes: for the types and operations that
-// multimem.ld_reduce has, less averages that would be rounded twice.
+// kernels/device/multireduce.cuh makes, for the types and operations of multimem.ld_reduce.
+// Averages that would be rounded twice are left out.
 func Multimem(collective, algorithm, template string) []Kernel {
 	var all []Kernel
 	for _, d := range DTypes() {
@@ -175,7 +175,7 @@ func Multimem(collective, algorithm, template string) []Kernel {
 			continue
 		}
 		m := module(collective, algorithm, &d, arch, "", defines...)
-		m.Name = fmt.Sprintf("%s_%s_%s", collective, algorithm, d.Name) // there is but one
+		m.Name = fmt.Sprintf("%s_%s_%s", collective, algorithm, d.Name) // one architecture: no suffix
 		for _, op := range ops {
 			all = append(all, Kernel{Module: m, Entry: template + "_" + string(op), DType: d, Op: op})
 		}
@@ -183,8 +183,8 @@ func Multimem(collective, algorithm, template string) []Kernel {
 	return all
 }
 
-// multimemOps says what the hardware has for an element type, since when, and
-// the macros that select it.
+// multimemOps returns the operations of multimem.ld_reduce for an element type, the first
+// architecture that has them, and the macros that select them.
 func multimemOps(d DType) (Arch, []Op, []string) {
 	switch {
 	case d.Kind != FloatingPoint && d.Size >= 4:
@@ -200,8 +200,8 @@ func multimemOps(d DType) (Arch, []Op, []string) {
 	}
 }
 
-// Naive lists the kernels of kernels/naive, which reduce local copies for
-// whatever collective.
+// Naive lists the kernels of kernels/naive, which reduce local copies for every collective that
+// reduces.
 func Naive() []Kernel {
 	var all []Kernel
 	for _, d := range DTypes() {

@@ -81,10 +81,10 @@ type SignalPad struct {
 	Flags             [MaxBlocks][MaxRanks]uint32
 }
 
-// SignalPadBytes is the room a signal pad takes, in bytes.
+// SignalPadBytes is the size of a signal pad, in bytes.
 const SignalPadBytes = int64(unsafe.Sizeof(SignalPad{}))
 
-// Phase is where a kernel waits for its peers.
+// Phase identifies the step of a kernel in which it waits for its peers.
 type Phase uint32
 
 // The phases of kernels/device/params.cuh.
@@ -133,10 +133,10 @@ type Fault struct {
 // FaultBytes is the size of a fault record.
 const FaultBytes = int64(unsafe.Sizeof(Fault{}))
 
-// TimeoutError reports a kernel that gave up waiting.
+// TimeoutError reports a wait that timed out in a kernel.
 type TimeoutError struct {
 	Rank           int
-	Peer           int // MaxRanks: for all of them, by a count
+	Peer           int // the rank waited for; MaxRanks: all ranks, by an arrival count
 	Phase          Phase
 	Block          int
 	Expected, Seen uint32 // epochs, or at a multicast barrier arrivals

@@ -38,8 +38,8 @@ func (x *sideStream) close() error {
 	return errors.Join(errs...)
 }
 
-// SideStream returns the Comm's own stream. A call on stream s that uses it makes it wait for s first, and makes s
-// wait for it at the end, by WaitFor. A capture of s then includes both streams.
+// SideStream returns the Comm's own stream. A call on stream s that uses the side stream first makes it wait for s, and
+// at the end makes s wait for the side stream, by WaitFor. A capture of s then includes both streams.
 func (c *Comm) SideStream() cudart.Stream { return c.side.stream }
 
 // WaitFor makes later work on a stream wait for all work enqueued on another stream so far.

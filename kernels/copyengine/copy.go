@@ -1,6 +1,5 @@
-// Package copyengine makes the algorithms copy_engine, which move data between GPUs by
-// memory copies, for all collectives: the kernels for what copies cannot do, or not as
-// well, and the order in which both are enqueued.
+// Package copyengine makes the algorithms copy_engine of all collectives. They move data between
+// GPUs by memory copies on the copy engines. Kernels reduce, and copy within a GPU's memory.
 package copyengine
 
 import (
@@ -11,18 +10,18 @@ import (
 
 const name = "copy_engine"
 
-// Places says from where to where a rank copies in a call. All are in bytes from the base
-// of symmetric memory.
+// Places holds the source and the destination of each copy that a rank makes in a call, in bytes
+// from the base of symmetric memory.
 type Places struct {
-	// Own is for what stays on this GPU. Both places are the same where nothing does.
+	// Own is for the copy within this GPU. Source and destination are equal if there is none.
 	Own func(rank int, call collective.Call) (to, from int64)
-	// Peer is for what comes from a peer, whose place from is; false is nothing.
+	// Peer is for the copy from a peer; from is a place in the peer's memory. false: no copy.
 	Peer func(rank, peer int, call collective.Call) (to, from int64, ok bool)
 }
 
 // Copy describes the algorithm of a collective that does not reduce, with grids of so many
-// blocks. Between two barriers every rank pulls parts from its peers by memory copies. A kernel copies the own part
-// meanwhile on a few multiprocessors, because a copy engine takes long for a copy within a GPU's memory.
+// blocks. Between two barriers every rank pulls parts from its peers by memory copies. Meanwhile a
+// kernel on a few multiprocessors copies the own part: copy engines are slow within a GPU's memory.
 func Copy(of, summary string, blocks int, places Places) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,
@@ -58,8 +57,8 @@ func copyOwn(a *collective.Algorithm, c *collective.Comm, s cudart.Stream, call 
 	return c.Launch(s, a, call, c.GridOfVecs(a, call, call.Bytes()), &p)
 }
 
-// pullBetweenBarriers waits until the peers' parts are there, copies them, and waits until
-// all ranks have.
+// pullBetweenBarriers enqueues a barrier, the copies from the peers, and a second barrier. After
+// it, all ranks have finished their copies.
 func pullBetweenBarriers(c *collective.Comm, s cudart.Stream, call collective.Call, places Places) error {
 	if err := barrier.Meet(c, s, collective.StartBarrier); err != nil {
 		return err
@@ -77,8 +76,8 @@ func pullBetweenBarriers(c *collective.Comm, s cudart.Stream, call collective.Ca
 	return barrier.Meet(c, s, collective.EndBarrier)
 }
 
-// eachPeer calls do for every peer, beginning with the next rank, so that not all ranks
-// copy from the same one.
+// eachPeer calls do for every peer, beginning with the next rank, so that the ranks do not all
+// copy from the same peer at once.
 func eachPeer(c *collective.Comm, do func(peer int) error) error {
 	for k := 1; k < c.World(); k++ {
 		if err := do((c.Rank() + k) % c.World()); err != nil {

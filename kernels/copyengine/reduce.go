@@ -8,31 +8,32 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Share is the range of all inputs that a rank reduces, in bytes from where they begin,
-// and where the result goes.
+// Share is the range of the inputs that a rank reduces, in bytes from their beginning, and the
+// destination of the result.
 type Share struct {
 	Begin, Bytes int64
-	// To is the only rank that gets it, or the number of ranks where all do.
+	// To is the rank that gets the result, or the number of ranks if all ranks get it.
 	To int
-	// Recv is its place there, in bytes from the base of symmetric memory.
+	// Recv is the place of the result there, in bytes from the base of symmetric memory.
 	Recv   int64
 	Pieces Pieces
 }
 
-// Pieces is how a share is cut. A few large pieces are best, since between copies an engine
-// pauses for some 7 us.
+// Pieces selects how a share is cut into pieces. A few large pieces are fastest: a copy engine
+// is idle for about 7 us between copies.
 type Pieces int
 
 const (
-	// Pushed is for results that cross the links as well. Of two ranks, the first piece is
-	// pushed while the second is pulled, so that the link is full from beginning to end. With more,
-	// copies from one peer and stores to all at once take longer than one after the other.
+	// Pushed is for results that are stored to peers. Between two ranks, the first piece is
+	// pushed while the second is pulled, which keeps the link busy in both directions. Among more
+	// ranks this overlap is slower than copies first and stores afterwards.
 	Pushed Pieces = iota
-	// Kept is for results that stay: nothing hides the reduction of the last piece, a small one.
+	// Kept is for results that stay on this rank. The last piece is small, because its reduction
+	// overlaps with no copy.
 	Kept
 )
 
-// ends says at how many sixteenths of a share each piece ends: what was best on H200s.
+// ends returns where each piece ends, in sixteenths of a share. The values were fastest on H200s.
 func (p Pieces) ends(world int) []int64 {
 	switch {
 	case p == Kept:
@@ -43,8 +44,8 @@ func (p Pieces) ends(world int) []int64 {
 	return []int64{12, 16}
 }
 
-// Part is the rank's part of so many bytes, split into whole vectors as evenly as can be. What
-// is left over goes to the last rank, whose part is the largest.
+// Part is the rank's part of so many bytes, split evenly in whole vectors. The last rank also gets
+// the remainder, so its part is the largest.
 func Part(rank, world int, bytes int64) (begin, size int64) {
 	vecs := bytes / vecBytes
 	begin = vecs * int64(rank) / int64(world) * vecBytes
@@ -54,7 +55,7 @@ func Part(rank, world int, bytes int64) (begin, size int64) {
 	return begin, vecs*int64(rank+1)/int64(world)*vecBytes - begin
 }
 
-// LargestPart is the size of the last one of so many parts.
+// LargestPart is the size of the last of so many parts, which is the largest.
 func LargestPart(parts int, bytes int64) int64 {
 	_, size := Part(parts-1, parts, bytes)
 	return size
@@ -62,11 +63,11 @@ func LargestPart(parts int, bytes int64) int64 {
 
 // Reduce describes the algorithm of a collective that reduces, with grids of so many blocks:
 // each rank has copy engines pull its share of a call from the peers, piece by piece,
-// and kernels reduce a piece while the next one is on its way. A rank's share of a
-// part of so many bytes is at most as large as largest says, which bounds the scratch.
+// and kernels reduce a piece while the next one is copied. The function largest returns the
+// largest share of a part of so many bytes, which bounds the scratch.
 //
-// Links that carry loads and stores of multiprocessors at once give less than those that
-// copy engines fill (kernels/NOTES.md).
+// Links carry more when copy engines fill them than when multiprocessors load and store at once
+// (kernels/NOTES.md).
 func Reduce(of, summary string, blocks int, largest func(world int, bytes int64) int64,
 	share func(rank, world int, call collective.Call) Share,
 ) *collective.Algorithm {
@@ -107,7 +108,7 @@ type pulling struct {
 	c     *collective.Comm
 	call  collective.Call
 	share Share
-	edges []int64 // piece i is the share's bytes [edges[i], edges[i+1]), of one at least
+	edges []int64 // piece i is the share's bytes [edges[i], edges[i+1]), never empty
 }
 
 func newPulling(a *collective.Algorithm, c *collective.Comm, call collective.Call, share Share) *pulling {

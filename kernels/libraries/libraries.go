@@ -1,10 +1,9 @@
-// Package libraries lists what the libraries of others do as algorithms beside
-// gpurun's own, to be verified and timed in the same run: NCCL for every collective
-// but the barrier, NVSHMEM for those that it has. cuBLAS multiplies: see
-// kernels/matmul.
+// Package libraries lists the collectives of external libraries as algorithms, which are verified
+// and timed in the same run as gpurun's own. NCCL has every collective except the barrier; NVSHMEM
+// has some. For products by cuBLAS see kernels/matmul.
 //
-// They need no peer access that gpurun arranges and no kernels of gpurun's, and
-// reach across machines over whatever network they find.
+// The libraries use neither gpurun's peer access nor its kernels. Between machines they choose the
+// network themselves.
 package libraries
 
 import "gpurun/kernels/collective"
@@ -16,20 +15,18 @@ const (
 	CUBLASName  = "cublas"
 )
 
-// NCCL is a collective of that shape by libnccl.so.2. It takes all types and
-// operations that gpurun has; what an older version lacks is refused when the
-// library is open.
+// NCCL is a collective of that shape by libnccl.so.2. It has all of gpurun's types and operations.
+// Types that an older version lacks are refused once the library is open.
 func NCCL(of string, shape collective.Shape) *collective.Algorithm {
 	return collective.FromLibrary(of, shape, NCCLName, "NVIDIA's NCCL, to measure against and to reach across machines",
 		collective.Ops, everyType)
 }
 
 // NVSHMEM is a collective of that shape by the calls of libnvshmem_host.so.3
-// that work on a stream. Buffers must lie in NVSHMEM's symmetric heap, at the same
-// place on all ranks. Nothing runs in place: only reductions are documented to, and
-// up to version 3.4.5 those of more than a segment of NVSHMEM's scratch are wrong on
-// three ranks and more, because the second peer is sent what the first has been
-// combined with.
+// that work on a stream. Buffers must be in NVSHMEM's symmetric heap, at the same offset on all
+// ranks. No call runs in place. NVSHMEM documents this for reductions only, and up to version 3.4.5
+// in-place reductions of more than a segment of its scratch are wrong on three and more ranks: the
+// second peer gets data that is already combined with the first peer's.
 func NVSHMEM(of string, shape collective.Shape) *collective.Algorithm {
 	a := collective.FromLibrary(of, shape, NVSHMEMName, "NVIDIA's NVSHMEM, on its own symmetric heap", reductions,
 		hasReductions)
@@ -37,7 +34,7 @@ func NVSHMEM(of string, shape collective.Shape) *collective.Algorithm {
 	return a
 }
 
-// reductions are those that NVSHMEM has: an average it has not.
+// reductions are NVSHMEM's operations: it has no average.
 func reductions() []collective.Op {
 	return []collective.Op{collective.Sum, collective.Prod, collective.Min, collective.Max}
 }

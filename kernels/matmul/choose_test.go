@@ -32,7 +32,7 @@ func TestChooseGather(t *testing.T) {
 	}
 }
 
-// What is chosen is among the algorithms, and gpurun's own; sums are always fused.
+// The chosen algorithm is one of gpurun's own; for sums it is always fused.
 func TestChoiceIsThere(t *testing.T) {
 	for _, o := range Operations() {
 		for _, m := range []int64{64, 8192} {

@@ -92,8 +92,8 @@ func runnerWith(t *testing.T, d *callLog) *Runner {
 	return &Runner{Comm: c, Device: d, Main: quiet{}, BLAS: d}
 }
 
-// What the libraries of others are asked for, by every operation: the product is of the
-// gathered rows, or goes where it is reduced from.
+// The calls to the external libraries, for every operation. The product is of the gathered rows, or
+// its result is the input of the reduction.
 func TestLibrariesAreAskedFor(t *testing.T) {
 	call := Call{
 		Problem: Problem{M: 6, N: 5, K: 8, DType: collective.Half}, A: 0x100, AFull: 0x200, B: 0x300, C: 0x400,

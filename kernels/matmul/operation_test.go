@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Sizes that ranks cannot share are refused with those that they can.
+// Sizes that the ranks cannot divide are refused. The error names sizes that they can divide.
 func TestCheckOfProblems(t *testing.T) {
 	for _, tt := range []struct {
 		operation string

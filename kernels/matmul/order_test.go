@@ -8,8 +8,8 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// What passes between ranks, and sums of pieces between clusters, is ordered by instructions whose absence the
-// simulator does not show: in it every load acquires, and copies see what threads see. Every module has them.
+// Every module has the instructions that order data between ranks, and sums of pieces between clusters. The simulator
+// does not show their absence: in it every load acquires, and copies see the same memory as threads.
 func TestOrderBetweenRanks(t *testing.T) {
 	const acquire, release, proxies = "ld.acquire.sys.global.u32", "st.release.sys.global.u32", "fence.proxy.async;"
 	pieces := []string{"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}

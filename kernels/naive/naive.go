@@ -1,10 +1,10 @@
-// Package naive is one algorithm for every collective that moves data: the
-// measure of the others, and what runs where GPUs cannot reach each other.
+// Package naive is one algorithm for every collective that moves data. It is the baseline of
+// the other algorithms, and runs without peer access.
 //
 // Every rank stages a chunk of its input in shared scratch. After a barrier, each rank
 // copies the parts that it needs from all ranks' scratch to local memory, and reduces the
-// copies if the collective reduces. Only the scratch is shared, and only copies and the
-// barrier touch what is not local, so that the scratch may lie in host memory.
+// copies if the collective reduces. Only the scratch is shared. Only copies and the barrier
+// access memory that is not local, so the scratch may be in host memory.
 package naive
 
 import (
@@ -13,14 +13,13 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Algorithm makes the naive algorithm of a collective of that shape.
+// Algorithm makes the naive algorithm of a collective with that shape.
 func Algorithm(of string, shape collective.Shape) *collective.Algorithm {
 	return InChunks(of, shape, 8<<20)
 }
 
-// InChunks is Algorithm taking so many bytes of a part at a time, a multiple
-// of 16, which bounds the scratch: to that times the parts that are staged, and the
-// copies if the collective reduces.
+// InChunks is Algorithm with chunks of so many bytes of a part, a multiple of 16. The chunk bounds
+// the scratch: it holds a chunk of each staged part and, if the collective reduces, of each copy.
 func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,
@@ -44,14 +43,14 @@ func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algori
 		if call.Count == 0 {
 			return nil
 		}
-		// The next call may overwrite the scratch only when all have fetched.
+		// The next call may overwrite the scratch only after all ranks have fetched.
 		return barrier.Meet(c, s, collective.EndBarrier)
 	}
 	return a
 }
 
-// kernels lists those that reduce local copies: one module for all collectives.
-// A collective that does not reduce only copies, whatever the type.
+// kernels lists the kernels that reduce local copies: one module for all collectives. A
+// collective that does not reduce needs only copies, for any type.
 func kernels(shape collective.Shape) []collective.Kernel {
 	if shape.Reduces {
 		return collective.Naive()
@@ -59,8 +58,8 @@ func kernels(shape collective.Shape) []collective.Kernel {
 	return barrier.FlagKernels()
 }
 
-// scratch lays out the parts of a chunk that this rank stages for its peers,
-// and behind them its copies of theirs.
+// scratch is the layout of a rank's scratch: the parts of a chunk that the rank stages for its
+// peers, then its copies of the peers' parts.
 type scratch struct {
 	chunk          int64 // bytes of a part at a time
 	staged, copies int64 // parts
@@ -89,7 +88,7 @@ type run struct {
 
 // chunk does so many bytes of every part, from at on.
 func (r run) chunk(at, bytes int64) error {
-	// The peers are done with the scratch: with the chunk, or the call, before.
+	// All peers have fetched the previous chunk, or the last chunk of the previous call.
 	if err := barrier.Meet(r.c, r.s, collective.StartBarrier); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func Kernels() []collective.Kernel {
 	return all
 }
 
-// Prober enqueues the kernels on a stream. Like that, it belongs to one goroutine.
+// Prober enqueues the kernels on a stream. Like the stream, it belongs to one goroutine.
 type Prober struct {
 	stream                   cudart.Stream
 	report                   cudart.DevicePtr

@@ -5,9 +5,9 @@ import (
 	"gpurun/kernels/copyengine"
 )
 
-// CopyEngine has every rank but the root reduce its share of all inputs, which copy engines
-// pull, and push the result to the root. Of two ranks, the root reduces everything. No link
-// then carries more than the data once each way: see p2p.cu.
+// CopyEngine reduces a share of all inputs on every rank except the root. Copy engines pull the
+// inputs, and the result is pushed to the root. Of two ranks, the root reduces everything. Each
+// link then carries the data at most once in each direction: see p2p.cu.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 128
 	return copyengine.Reduce(name, "copy engines pull a share, kernels push its reduction to the root; the largest sizes",
@@ -15,7 +15,7 @@ func CopyEngine() *collective.Algorithm {
 		func(world int, bytes int64) int64 { return copyengine.LargestPart(max(world-1, 1), bytes) }, shareOf)
 }
 
-// shareOf is what a rank reduces.
+// shareOf returns the share that a rank reduces.
 func shareOf(rank, world int, call collective.Call) copyengine.Share {
 	share := copyengine.Share{To: call.Root, Pieces: copyengine.Pushed}
 	switch {

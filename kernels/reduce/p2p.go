@@ -2,8 +2,8 @@ package reduce
 
 import "gpurun/kernels/collective"
 
-// P2P has every rank but the root reduce a share and push it to the root, or of two
-// ranks the root reduce everything: p2p.cu.
+// P2P reduces a share on every rank except the root and pushes it to the root. Of two ranks, the
+// root reduces everything: p2p.cu.
 func P2P() *collective.Algorithm {
 	const algorithm = "p2p"
 	a := &collective.Algorithm{

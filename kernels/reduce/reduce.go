@@ -13,8 +13,8 @@ const name = "reduce"
 
 var shape = collective.Shape{Reduces: true, Root: collective.RootIsDestination}
 
-// Collective describes reduce and its algorithms: always the same, which
-// callers do not change.
+// Collective describes reduce and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:    name,
@@ -29,9 +29,9 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than the
-// root's getting every byte from all peers, twice. The limit is that of 2 H200s
-// (kernels/NOTES.md), and an estimate by the bytes beyond.
+// choose prefers packets while the saved barriers cost more than receiving every byte twice, from
+// all peers, at the root. For 2 ranks the limit was measured on H200s (kernels/NOTES.md); for more
+// ranks it is estimated from the bytes moved.
 func choose(world int, call collective.Call) string {
 	limit := int64(1 << 20)
 	if world > 2 {

@@ -13,7 +13,7 @@ func LL() *collective.Algorithm {
 		MaxRanks:   collective.MaxRanks,
 		Needs:      collective.Needs{Packets: true},
 		Blocks:     64,
-		Threads:    128, // puts packets of many blocks in flight
+		Threads:    128, // small blocks: more blocks have packets in flight
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, collective.PacketTile)
 	return a

@@ -18,8 +18,8 @@ type codec struct {
 	decode func(uint64) float64
 }
 
-// codecs has the codec of every floating-point type, by its name. Types of 8 and 16
-// bits are encoded from a number that fits in 32.
+// codecs has the codec of every floating-point type, by its name. Types of 8 and 16 bits round
+// correctly if fp32 represents the number exactly.
 var codecs = map[string]codec{
 	collective.Double.Name: {encode: math.Float64bits, decode: math.Float64frombits},
 	collective.Float.Name: {
@@ -35,7 +35,7 @@ var codecs = map[string]codec{
 	collective.F8E5M2.Name:   {encode: e5m2.encode, decode: e5m2.decode},
 }
 
-// Check refuses an element type that the reference does not know.
+// Check returns an error for an element type that the reference does not support.
 func Check(d collective.DType) error {
 	if _, ok := codecs[d.Name]; !ok && d.Kind == collective.FloatingPoint {
 		return fmt.Errorf("the reference does not know the element type %s", d.Name)
@@ -43,7 +43,7 @@ func Check(d collective.DType) error {
 	return nil
 }
 
-// codecOf is the codec of a floating-point type that Check accepts.
+// codecOf returns the codec of a floating-point type that Check accepts.
 func codecOf(d collective.DType) codec { return codecs[d.Name] }
 
 // encodeBFloat16 keeps the upper half of a float32, rounded to nearest even.
@@ -81,8 +81,7 @@ func magnitudes(exponentBits, bias, largest int) float8 {
 	return all
 }
 
-// encode picks the nearest magnitude, of two the one with the even code, and
-// the largest for all that is larger.
+// encode rounds to the nearest magnitude, ties to the even code, and saturates to the largest.
 func (m float8) encode(f float64) uint64 {
 	sign := uint64(0)
 	if math.Signbit(f) {

@@ -6,8 +6,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Epilogue is an allreduce that sums floats and does something to the sums
-// before it stores them: collective.Epilogue says what.
+// Epilogue is an allreduce that sums floats and applies a collective.Epilogue to the sums before
+// it stores them.
 type Epilogue struct {
 	In             Input
 	Kind           collective.EpilogueKind
@@ -15,8 +15,8 @@ type Epilogue struct {
 	Scale, Epsilon float32
 }
 
-// The row of weights, or the bias, is what a rank beyond the last would have as
-// its input, and the residual the input of the one behind that.
+// The weights, or the bias, are generated as the input of rank World, which does not exist. The
+// residual is generated as the input of rank World+1.
 func (e Epilogue) weightRank() int   { return e.In.World }
 func (e Epilogue) residualRank() int { return e.In.World + 1 }
 
@@ -48,12 +48,12 @@ func (e Epilogue) ResidualOut(got []byte) Verdict {
 	return compare(got, e.In.DType.Size, e.In.First, e.judge(e.residualSums()))
 }
 
-// value is the function that gives what element i would be without rounding,
-// and how much the computed one may differ before it is stored.
+// value returns the function that gives element i without rounding, and the bound on the error of
+// the computed element before it is stored.
 type value func(i int64) (want, bound float64)
 
-// judge wants values. Where the sums are exact and only one operation rounds,
-// the value is exact in double precision, and rounding it once gives the bits.
+// judge compares elements with their values. Where the sums are exact and only one operation
+// rounds, the value is exact in double precision, and rounding it once gives the expected bits.
 func (e Epilogue) judge(v value) judge {
 	near, c := e.In.near(), codecOf(e.In.DType)
 	return func(i int64, got uint64) (uint64, bool) {
@@ -66,9 +66,9 @@ func (e Epilogue) judge(v value) judge {
 	}
 }
 
-// elementwise negates, scales, or adds the bias. A sum s, off by up to B, is off
-// by B when negated, by |scale|·B and a rounding when scaled, and by B and a
-// rounding when the bias is added.
+// elementwise negates, scales, or adds the bias. Let B bound the error of a sum. The bound is then
+// B for the negated sum, |scale|·B plus a rounding for the scaled one, and B plus a rounding for
+// the sum with the bias.
 func (e Epilogue) elementwise() judge {
 	sum, number := e.In.sums(), e.In.numbers()
 	return e.judge(func(i int64) (float64, float64) {
@@ -86,9 +86,10 @@ func (e Epilogue) elementwise() judge {
 	})
 }
 
-// residualSums adds the residual to what an allreduce stores: the ranks' numbers, added in fp32 in
-// the order of ranks, which no algorithm with this epilogue does otherwise, and rounded. Of such a sum a
-// bound would not do: many lie half way between two numbers of 16 bits. The addition rounds once.
+// residualSums adds the residual to the sums of the allreduce. Every algorithm with this epilogue
+// adds the ranks' numbers in fp32, in the order of ranks, and rounds the sum. The reference does
+// the same: a bound would be useless, because many sums lie half way between two 16-bit numbers.
+// The addition of the residual rounds once.
 func (e Epilogue) residualSums() value {
 	number, c := e.In.numbers(), codecOf(e.In.DType)
 	return func(i int64) (float64, float64) {
@@ -101,7 +102,7 @@ func (e Epilogue) residualSums() value {
 	}
 }
 
-// rounded is the bound on a value that a rounding is done to, once it is done.
+// rounded returns the error bound of a value after one more rounding.
 func (e Epilogue) rounded(want, bound float64) float64 {
 	return bound + e.In.unit()*(math.Abs(want)+bound)
 }

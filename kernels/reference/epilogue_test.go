@@ -13,7 +13,7 @@ import (
 // fault is what an epilogue does wrong.
 type fault string
 
-// epilogueInFloat is what a kernel gives that computes in float.
+// epilogueInFloat is the result of a kernel that computes in float.
 type epilogueInFloat struct {
 	Epilogue
 	fault         fault

@@ -1,6 +1,6 @@
-// Package reference says what a collective's result must be: naive Go that
-// shares no code with the kernels or the simulator. It regenerates every
-// rank's input from a seed, so that each rank can check its result alone.
+// Package reference computes the expected result of a collective, in plain Go that shares no code
+// with the kernels or the simulator. It regenerates every rank's input from a seed. Each rank can
+// therefore verify its result without its peers.
 package reference
 
 import (
@@ -16,9 +16,9 @@ import (
 type Pattern int
 
 const (
-	// Exact inputs are so small, or such powers of two, that every partial
-	// result is representable in the type that it is computed in: a correct
-	// result matches bit for bit, in whatever order the ranks are taken.
+	// Exact inputs are small integers or powers of two, so that every partial result is
+	// representable in the type of the computation. A correct result matches bit for bit, in
+	// any order of the ranks.
 	Exact Pattern = iota
 	// Random inputs use all bits of an integer, and all bits of a float's
 	// significand: integers, minima and maxima still match bit for bit, other
@@ -31,18 +31,17 @@ type Input struct {
 	Seed    uint64
 	Pattern Pattern
 	DType   collective.DType
-	Op      collective.Op // that the inputs are meant for
+	Op      collective.Op // the operation that reduces the inputs
 	World   int
-	// First is the index of the element that a buffer begins with, for those
-	// that hold a part.
+	// First is the index of a buffer's first element. It is not 0 for a buffer that holds a
+	// later part.
 	First int64
-	// Accumulator is the floating-point type that sums are computed in, where
-	// that is not double for double and float for the others: multimem adds
-	// 8-bit floats in half.
+	// Accumulator is the floating-point type of the sums, if it is not the default: double for
+	// double, float for all others. Example: multimem adds 8-bit floats in half.
 	Accumulator collective.DType
-	// Stepwise allows what libraries of others do: every partial result is
-	// rounded to the element type, integers of 8 bits are cut to these, and an
-	// average multiplies each input by the rounded reciprocal before it adds.
+	// Stepwise allows the roundings of external libraries. They round every partial result to
+	// the element type and truncate 8-bit integers. For an average, they multiply each input by
+	// the rounded reciprocal before they add.
 	Stepwise bool
 }
 
@@ -66,7 +65,7 @@ func (in Input) storer() func(rank int, i int64) uint64 {
 	return func(rank int, i int64) uint64 { return c.encode(number(rank, i)) }
 }
 
-// integer is element i of a rank's input; its lower bits count.
+// integer returns element i of a rank's input. The element type keeps the lower bits.
 func (in Input) integer(rank int, i int64) int64 {
 	h := in.hash(rank, i)
 	if in.Pattern == Random {
@@ -91,7 +90,7 @@ func (in Input) numbers() func(rank int, i int64) float64 {
 		m := in.largest()
 		return func(rank int, i int64) float64 { return float64(scaled(in.hash(rank, i), 2*m+1) - m) }
 	case in.Op == collective.Prod:
-		// Factors from a half to one: their product gets small, but not all at once.
+		// Factors from a half to one: the product of n factors is at least 2^-n.
 		return func(rank int, i int64) float64 {
 			h := in.hash(rank, i)
 			return withSign(h, float64(1<<(p-1)+randomBits(h, p-1))*ulp)
@@ -104,8 +103,8 @@ func (in Input) numbers() func(rank int, i int64) float64 {
 	}
 }
 
-// binades are the scales of eight binades below one, or of as many as leave
-// room for all bits of the significand, over again.
+// binades are scales of eight binades below one. A type with too few exponents for all bits of the
+// significand in eight binades gets fewer, repeated.
 func (in Input) binades(ulp float64) (scales [8]float64) {
 	room := min(8, -in.DType.MinExponent-in.DType.SignificandBits+1)
 	for i := range scales {
@@ -114,8 +113,8 @@ func (in Input) binades(ulp float64) (scales [8]float64) {
 	return scales
 }
 
-// exactFactor is 1 or -1, or for the first seven ranks perhaps 2 or -2, so that
-// the product of all ranks is representable in every type.
+// exactFactor is 1 or -1, or for the first seven ranks also 2 or -2. The product of all ranks is
+// then at most 2^7, which every floating-point type represents.
 func exactFactor(rank int, h uint64) float64 {
 	const doublers = 7
 	if rank < doublers && h>>1&1 == 1 {
@@ -124,16 +123,15 @@ func exactFactor(rank int, h uint64) float64 {
 	return withSign(h, 1)
 }
 
-// withSign negates x by the lowest bit of h, but makes no negative zero.
+// withSign negates x if the lowest bit of h is set. It never returns a negative zero.
 func withSign(h uint64, x float64) float64 {
 	return x*float64(1-2*int64(h&1)) + 0
 }
 
-// randomBits takes n bits from the upper end of h, the most random ones.
+// randomBits returns the n upper bits of h.
 func randomBits(h uint64, n int) int64 { return int64(h >> (64 - n)) }
 
-// largest is the magnitude up to which integers of all ranks add up exactly,
-// or somewhat less.
+// largest is a magnitude up to which the sum of all ranks' integers is exact.
 func (in Input) largest() int64 {
 	return int64(1) << max(in.DType.SignificandBits-bits.Len(uint(in.World)), 0)
 }
@@ -148,8 +146,8 @@ func (in Input) hash(rank int, i int64) uint64 {
 	return mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every bit
-// of the input moves half of the output's bits.
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a changed bit of the input
+// changes about half of the output's bits.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

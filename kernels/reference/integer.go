@@ -2,8 +2,8 @@ package reference
 
 import "gpurun/kernels/collective"
 
-// integers wants the bits of the reduction. Types of 8 bits are computed in 32
-// bits, the others in their own; what does not fit is cut off.
+// integers expects the exact bits of the reduction. 8-bit types are computed in 32 bits, the others
+// in their own width. The result is truncated to the element type.
 func (in Input) integers() judge {
 	work := max(8*in.DType.Size, 32)
 	if in.Stepwise {
@@ -23,7 +23,7 @@ func (in Input) integers() judge {
 	}
 }
 
-// cut keeps so many bits of x and extends them as the type is signed or not.
+// cut keeps the lowest bits of x, and extends them by the sign for a signed type, else by zeros.
 func (in Input) cut(x int64, width int) int64 {
 	if in.DType.Kind == collective.Unsigned {
 		return int64(uint64(x) << (64 - width) >> (64 - width))

@@ -17,7 +17,7 @@ func (in Input) From(rank int, got []byte) Verdict {
 	})
 }
 
-// Filled compares elements of a buffer with what a fill with a byte leaves.
+// Filled compares elements of a buffer that was filled with a byte.
 func Filled(got []byte, size int, value byte) Verdict {
 	want := uint64(value) * (0x0101010101010101 >> (64 - 8*size))
 	return compare(got, size, 0, func(_ int64, got uint64) (uint64, bool) { return want, got == want })

@@ -6,8 +6,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// exactNumbers wants the bits of the reduction. No step of it rounds, but for
-// the division of an average, which is rounded in the type that is computed in.
+// exactNumbers expects the exact bits of the reduction. No step rounds except the division of an
+// average, which rounds in the type of the computation.
 func (in Input) exactNumbers() judge {
 	c, number := codecOf(in.DType), in.numbers()
 	return func(i int64, got uint64) (uint64, bool) {
@@ -44,8 +44,8 @@ func (in Input) finish(x float64) float64 {
 	}
 }
 
-// unit is the rounding error, relative to the result, of one operation in the
-// type that is computed in.
+// unit is the rounding error, relative to the result, of one operation in the type of the
+// computation.
 func (in Input) unit() float64 {
 	d := in.Accumulator
 	switch {
@@ -71,10 +71,10 @@ func gamma(k int, u float64) float64 {
 }
 
 // summing bounds the error of a sum relative to Σ|x|. Adding n numbers in any
-// order errs by at most γ(n-1) of it (Higham, 4.2), and not at all where no step
-// rounds. Step by step in a short type that is no bound for many ranks, but (n-1)u
-// is one (Jeannerod and Rump, Improved error bounds for inner products, 2013); an
-// average then rounds each input twice more.
+// order has a relative error of at most γ(n-1) (Higham, 4.2), and none if no step rounds. For
+// Stepwise in a type of few bits and many ranks, γ is unbounded; (n-1)u is then the bound
+// (Jeannerod and Rump, Improved error bounds for inner products, 2013). An average then rounds
+// each input twice more.
 func (in Input) summing() float64 {
 	switch {
 	case in.Stepwise && in.Op == collective.Avg:
@@ -110,8 +110,7 @@ func (in Input) sums() func(i int64) (sum, bound float64) {
 	}
 }
 
-// roundedSum wants a value near the sum of all ranks' numbers, or near its
-// average.
+// roundedSum accepts a value near the sum, or near the average, of all ranks' numbers.
 func (in Input) roundedSum() judge {
 	near, sum := in.near(), in.sums()
 	return func(i int64, got uint64) (uint64, bool) {
@@ -124,8 +123,8 @@ func (in Input) roundedSum() judge {
 	}
 }
 
-// roundedProduct wants a value near the product of n numbers, which errs by at
-// most γ(n-1) of it. The reference, computed in fp64, errs as much for doubles.
+// roundedProduct accepts a value near the product of n numbers. The relative error of a product is
+// at most γ(n-1). For doubles the reference, computed in fp64, has the same error in addition.
 func (in Input) roundedProduct() judge {
 	g := 2 * gamma(in.World-1, in.unit())
 	near, number := in.near(), in.numbers()
@@ -138,11 +137,10 @@ func (in Input) roundedProduct() judge {
 	}
 }
 
-// near accepts what a number that differs from want by no more than bound is
-// rounded to. Rounding keeps the order of numbers, so that this is what lies
-// between the ends of that interval, rounded. bound gets half a step of the
-// subnormals that are computed with, for every step if each rounds to the type, and
-// for doubles the rounding of want itself.
+// near accepts the rounded values of the interval from want-bound to want+bound. Rounding is
+// monotonic, so these are the values between the interval's rounded ends. bound is increased to
+// cover the rounding of subnormals, in every step if in.Stepwise. For doubles it also covers the
+// rounding of want itself.
 func (in Input) near() func(got uint64, want, bound float64) (uint64, bool) {
 	c := codecOf(in.DType)
 	round := func(x float64) float64 { return c.decode(c.encode(x)) }

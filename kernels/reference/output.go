@@ -9,7 +9,7 @@ type Source int
 const (
 	Reduced   Source = iota // the reduction of all ranks' inputs
 	Copied                  // one rank's input, to the bit
-	Untouched               // nobody writes them
+	Untouched               // no rank writes them
 )
 
 // Segment is a run of elements of an output that have one source.
@@ -41,7 +41,7 @@ func Output(s collective.Shape, rank, world, root int, count int64, inPlace bool
 	return []Segment{{Count: count, Source: Copied, From: root, First: first}}
 }
 
-// fromEach is a part from every rank: that which begins at first in its input.
+// fromEach lists one part from every rank: the part that begins at first in the rank's input.
 func fromEach(world int, count, first int64) []Segment {
 	segments := make([]Segment, world)
 	for from := range segments {
@@ -50,8 +50,8 @@ func fromEach(world int, count, first int64) []Segment {
 	return segments
 }
 
-// unreceived is the output of a rank that receives nothing: untouched, but in place
-// for the part that is the rank's input.
+// unreceived is the output of a rank that receives nothing. It is untouched; in place it still
+// contains the rank's input.
 func unreceived(s collective.Shape, rank, world int, count int64, inPlace bool) []Segment {
 	parts := []Segment{{Count: count, Source: Untouched}}
 	own := 0

@@ -10,24 +10,24 @@ import (
 // M x K, B of K x N, stored by columns. It regenerates the inputs from a seed.
 type Product struct {
 	Seed uint64
-	// Pattern Exact is small integers, of which no sum rounds in fp32: the result is known
-	// to the bit, whatever the order of additions.
+	// Pattern Exact: the inputs are small integers, whose sums are exact in fp32. The result
+	// then has the same bits in any order of additions.
 	Pattern Pattern
 	DType   collective.DType // of 16 bits
 	M, N, K int64
 	World   int
-	// Gathered: there is one A, of which rank r has as many rows as all others, and every
-	// rank multiplies it by its B. Otherwise every rank has an A and a B, and the result
-	// is the sum of the products, each rounded to the element type.
+	// Gathered: the rows of one A are divided evenly among the ranks, and every rank multiplies
+	// the whole A by its own B. Otherwise every rank has an A and a B, and the result is the
+	// sum of the ranks' products, each rounded to the element type.
 	Gathered bool
-	// Local: nobody adds them, and the result is the rank's own product.
+	// Local: the products are not added. The result is the rank's own product.
 	Local bool
-	// Stepwise: they are added in any order, and rounded to the element type at every
-	// step, as libraries of others do.
+	// Stepwise: the products are added in any order, and every partial sum is rounded to the
+	// element type, as external libraries do.
 	Stepwise bool
 }
 
-// The operands draw from different numbers.
+// The operands use different random numbers.
 const (
 	operandA = 0x5851f42d4c957f2d
 	operandB = 0x14057b7ef767814f
@@ -42,8 +42,8 @@ func (p Product) FillA(dst []byte, rank int, first int64) {
 // FillB writes elements of a rank's B, from one on, to dst.
 func (p Product) FillB(dst []byte, rank int, first int64) { p.fill(dst, operandB, rank, first) }
 
-// FillTermA and FillTermB write elements, from one on, of the operands of a product that
-// a rank's result is the sum of: of all M rows of A, and of B.
+// FillTermA and FillTermB write elements, from one on, of the operands of one term. A term is one
+// of the products whose sum is the rank's result. Its A has all M rows.
 func (p Product) FillTermA(dst []byte, rank, term int, first int64) {
 	owner, _ := p.term(rank, term)
 	p.fill(dst, operandA, owner, first)
@@ -55,8 +55,8 @@ func (p Product) FillTermB(dst []byte, rank, term int, first int64) {
 	p.fill(dst, operandB, owner, first)
 }
 
-// CompareA compares elements of a rank's A, from one on, bit for bit; CompareB those of
-// its B, and CompareGathered those of the A that all have a part of.
+// CompareA compares elements of a rank's A, from one on, bit for bit. CompareB compares those of
+// its B, and CompareGathered those of the gathered A.
 func (p Product) CompareA(got []byte, rank int, first int64) Verdict {
 	owner, at := p.ownerOfA(rank, first)
 	return p.compare(got, operandA, owner, at, first)
@@ -72,8 +72,7 @@ func (p Product) CompareGathered(got []byte, first int64) Verdict {
 	return p.compare(got, operandA, 0, first, first)
 }
 
-// ownerOfA says where an element of a rank's A comes from. The A that all have a part
-// of is made as rank 0's.
+// ownerOfA returns the source of an element of a rank's A. A gathered A is generated as rank 0's.
 func (p Product) ownerOfA(rank int, at int64) (int, int64) {
 	if p.Gathered {
 		return 0, at + int64(rank)*(p.M/int64(p.World))*p.K
@@ -95,8 +94,8 @@ func (p Product) numbers(operand uint64) func(rank int, i int64) float64 {
 	if p.Pattern == Random {
 		return in.numbers()
 	}
-	// Without zeros no product is a negative one. The sum of 2^20 products is below
-	// 9 * 2^20, and so exact in fp32.
+	// No element is zero, so no product is a negative zero. The sum of 2^20 products is at
+	// most 9 * 2^20, which is exact in fp32.
 	const largest = 3
 	return func(rank int, i int64) float64 {
 		h := in.hash(rank, i)
@@ -113,8 +112,8 @@ func (p Product) fill(dst []byte, operand uint64, rank int, first int64) {
 	})
 }
 
-// compare compares elements with those of a rank's operand from at on. The first has the
-// index that the verdict counts from.
+// compare compares elements with those of a rank's operand from at on. The verdict counts
+// indices from first.
 func (p Product) compare(got []byte, operand uint64, rank int, at, first int64) Verdict {
 	c, number := codecOf(p.DType), p.numbers(operand)
 	return compare(got, p.DType.Size, first, func(i int64, got uint64) (uint64, bool) {
@@ -123,16 +122,16 @@ func (p Product) compare(got []byte, operand uint64, rank int, at, first int64) 
 	})
 }
 
-// Quantities are what an element of a result is judged by. Each is a sum over the
-// products that the result is the sum of.
+// Quantities are the reference value and the error bounds' inputs for an element of a result. Each
+// is a sum over the result's terms.
 type Quantities struct {
 	Sum       float64 // of the products
 	Rounded   float64 // of the products, each rounded to the element type
-	Magnitude float64 // of the magnitudes of all that is added up in the products: |A||B|
+	Magnitude float64 // of the magnitudes of all summands of the products: |A||B|
 	Partials  float64 // of the magnitudes of the products
 }
 
-// add adds a product, whose summands have that magnitude in all.
+// add adds a product. magnitude is the sum of the magnitudes of its summands.
 func (q *Quantities) add(sum, magnitude float64, c codec) {
 	q.Sum += sum
 	q.Rounded += c.decode(c.encode(sum))
@@ -140,8 +139,8 @@ func (q *Quantities) add(sum, magnitude float64, c codec) {
 	q.Partials += math.Abs(sum)
 }
 
-// Quantities computes, in fp64, what so many rows of a rank's result are judged by, from
-// a row of the whole M x N on: rows x N elements.
+// Quantities computes, in fp64, the quantities of rows x N elements of a rank's result, from a row
+// of the whole M x N on.
 func (p Product) Quantities(rank int, first, rows int64) []Quantities {
 	out := make([]Quantities, rows*p.N)
 	for t := range p.Terms() {
@@ -165,7 +164,7 @@ func (p Product) Element(rank int, row, column int64) (q Quantities) {
 	return q
 }
 
-// term says whose A and whose B make a product that a rank's result is the sum of.
+// term returns the rank whose A, and the rank whose B, are the operands of a term.
 func (p Product) term(rank, t int) (ownerA, ownerB int) {
 	switch {
 	case p.Gathered:
@@ -188,7 +187,7 @@ func (p Product) multiply(out []Quantities, a []float32, rank int, begin, end in
 	}
 }
 
-// floats makes so many elements of a rank's operand.
+// floats returns so many elements of a rank's operand.
 func (p Product) floats(operand uint64, rank int, first, count int64) []float32 {
 	number, all := p.numbers(operand), make([]float32, count)
 	for i := range all {

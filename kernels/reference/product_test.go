@@ -110,13 +110,13 @@ func truncating(a, b []float64) float64 {
 	return sum
 }
 
-// judged is what comes of judging a result, element by element and by the norm.
+// judged is the verdict on a result, element by element and by the norm.
 func (p Product) judged(rank int, got []byte) (wrong int64, normal bool) {
 	v, n := p.Judge(got, 0, p.Quantities(rank, 0, p.M), false)
 	return v.Wrong, n.Relative() <= n.Limit(p)
 }
 
-// Whatever order a kernel adds in, and whether it rounds or cuts off: it is right.
+// A correct result is accepted for any order of the additions, rounded or truncated.
 func TestProductsInAnyOrderAreRight(t *testing.T) {
 	backwards := func(a, b []float64) float64 {
 		a, b = slices.Clone(a), slices.Clone(b)
@@ -139,8 +139,8 @@ func TestProductsInAnyOrderAreRight(t *testing.T) {
 	}
 }
 
-// What is wrong is found: to the bit with small integers, and with random numbers where
-// it is more than rounding.
+// A wrong result is found: with small integers every wrong bit, with random numbers an error that
+// exceeds rounding.
 func TestWrongProductsAreFound(t *testing.T) {
 	for name, wrongly := range map[string]func(a, b []float64) float64{
 		"the last products are missing": func(a, b []float64) float64 { return inOrder(a[:len(a)-8], b) },
@@ -173,8 +173,8 @@ func TestWrongProductsAreFound(t *testing.T) {
 	}
 }
 
-// A sum that is cut to the element type now and then, as a kernel without an accumulator
-// in fp32 would, is found by the norm or by an element.
+// A sum that is sometimes rounded to the element type, as in a kernel without an fp32 accumulator,
+// is found by the norm or by an element.
 func TestShortAccumulatorIsFound(t *testing.T) {
 	for _, p := range products(Random) {
 		p.K = 4000
@@ -325,7 +325,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// The result of zero is judged as well.
+// A result of zeros is judged, too.
 func TestNormsOfNothing(t *testing.T) {
 	if n := (Norms{}); n.Relative() != 0 || n.Limit(Product{DType: collective.Half, K: 8}) != 0 {
 		t.Errorf("%v, %v", n.Relative(), n.Limit(Product{DType: collective.Half, K: 8}))

@@ -7,31 +7,31 @@ import (
 	"sync"
 )
 
-// Errors of products. A GEMM adds K exact products in fp32, in an order of its own. Tensor
-// cores add 16 or so of them to the sum at a time: they align what they add to the
-// largest, and truncate, which errs by up to 2^-23 of it for each, the sum included
-// (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021).
-// That is K + K/16 roundings with a unit of 2^-23.
+// Errors of products. A GEMM adds K exact products in fp32, in an unspecified order. Tensor cores
+// add about 16 of them to the sum at a time. They align all summands, the sum included, to the
+// largest one and truncate them. The error of each is up to 2^-23 of the largest (Fasi, Higham,
+// Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021).
+// In total these are K + K/16 roundings with a unit of 2^-23.
 const (
 	accumulatorUnit = 0x1p-23
 	singleUnit      = 0x1p-24
 	mmaDepth        = 16
 )
 
-// accumulating bounds the error of a product relative to |A||B|: γ of that many
-// roundings (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5).
+// accumulating bounds the error of a product relative to |A||B|: γ of K + K/16 roundings (Higham,
+// Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5).
 func (p Product) accumulating() float64 {
 	return gamma(int(p.K+(p.K+mmaDepth-1)/mmaDepth), accumulatorUnit)
 }
 
-// checking is by how much quantities that were computed in fp32, in the order of K and
-// the ranks, may be off, relative to |A||B|.
+// checking bounds the error, relative to |A||B|, of quantities that were computed in fp32, in the
+// order of K and of the ranks.
 func (p Product) checking() float64 { return gamma(int(p.K)+p.Terms(), singleUnit) }
 
 // elementUnit is the rounding error of the element type, relative to the result.
 func (p Product) elementUnit() float64 { return math.Ldexp(1, -p.DType.SignificandBits) }
 
-// adding bounds the error of adding products up whose magnitudes are so much in all.
+// adding bounds the error of the sum of products. magnitudes is the sum of their magnitudes.
 func (p Product) adding(magnitudes float64) float64 {
 	unit := singleUnit
 	if p.Stepwise {
@@ -40,7 +40,7 @@ func (p Product) adding(magnitudes float64) float64 {
 	return gamma(p.Terms()-1, unit) * magnitudes
 }
 
-// bound is by how much a result may differ from the sum before it is rounded.
+// bound limits the difference between a result, before it is rounded, and the sum.
 func (p Product) bound(q Quantities, single bool) float64 {
 	bound := p.accumulating() * q.Magnitude
 	if n := p.Terms(); n > 1 {
@@ -55,15 +55,13 @@ func (p Product) bound(q Quantities, single bool) float64 {
 	return bound
 }
 
-// inexact reports whether even sums of small integers are rounded before they are
-// complete.
+// inexact reports whether partial sums are rounded even if the inputs are small integers.
 func (p Product) inexact() bool { return p.Stepwise && p.Terms() > 1 }
 
-// Judge compares elements of a result with what they are judged by, of which single says
-// that it was computed in fp32. The first element has that index in the rank's result.
-// Exact patterns are to match bit for bit, or if they are added stepwise the rounded
-// products' sum within the errors of that. Random ones lie within a bound each, and their
-// norms within another: see [Norms.Limit].
+// Judge compares elements of a result with their quantities; single says that these were computed
+// in fp32. first is the index of the first element in the rank's result. With pattern Exact, elements
+// must match bit for bit or, if the products are added stepwise, within the error of the additions.
+// With random inputs each element has a bound, and the norms have another: see [Norms.Limit].
 func (p Product) Judge(got []byte, first int64, q []Quantities, single bool) (Verdict, Norms) {
 	c := codecOf(p.DType)
 	near := Input{DType: p.DType}.near()
@@ -93,8 +91,8 @@ func (p Product) Judge(got []byte, first int64, q []Quantities, single bool) (Ve
 
 // Norms are squares of Frobenius norms over some elements of a result.
 type Norms struct {
-	Error     float64 `json:"error"` // of what was found less what was wanted
-	Sum       float64 `json:"sum"`   // of what was wanted
+	Error     float64 `json:"error"` // of the found values minus the expected values
+	Sum       float64 `json:"sum"`   // of the expected values
 	Magnitude float64 `json:"magnitude"`
 	Partials  float64 `json:"partials"`
 }
@@ -106,13 +104,13 @@ func (n *Norms) add(got float64, q Quantities) {
 	n.Partials += q.Partials * q.Partials
 }
 
-// Merge is the norms over the elements of both.
+// Merge returns the norms over the elements of both.
 func (n Norms) Merge(m Norms) Norms {
 	return Norms{n.Error + m.Error, n.Sum + m.Sum, n.Magnitude + m.Magnitude, n.Partials + m.Partials}
 }
 
-// Relative is the norm of the error over that of the result. It is not a number if any
-// element was none.
+// Relative is the norm of the error divided by the norm of the result. It is NaN if any element
+// was NaN.
 func (n Norms) Relative() float64 {
 	if n.Error == 0 {
 		return 0
@@ -120,10 +118,10 @@ func (n Norms) Relative() float64 {
 	return math.Sqrt(n.Error / n.Sum)
 }
 
-// Limit is what Relative may be for products of random inputs: roundings to the element
-// type all by their unit, and those of sums as errors add up that are independent, by the
-// square root of their number (Higham and Mary, A new approach to probabilistic rounding
-// error analysis, 2019), times a factor that chance does not reach.
+// Limit is the upper limit of Relative for products of random inputs. Each rounding to the element
+// type counts with its full unit. The roundings of sums are independent, so they count with the
+// square root of their number (Higham and Mary, A new approach to probabilistic rounding error
+// analysis, 2019). A factor makes it practically impossible that random errors exceed the limit.
 func (n Norms) Limit(p Product) float64 {
 	const lambda = 3
 	if n.Sum == 0 {
@@ -158,8 +156,7 @@ func DecodeQuantities(raw []byte) []Quantities {
 	return all
 }
 
-// Confirm says why quantities that were computed in fp32 are not those of an element, or
-// returns nil.
+// Confirm returns an error if quantities that were computed in fp32 are not those of an element.
 func (p Product) Confirm(rank int, row, column int64, got Quantities) error {
 	want := p.Element(rank, row, column)
 	bound := 0.0

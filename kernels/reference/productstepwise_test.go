@@ -7,7 +7,7 @@ import (
 )
 
 // steps is a result of which each product is rounded, and the sum at every step, as
-// libraries of others do it: from a rank's own product on.
+// external libraries do it: from a rank's own product on.
 func (p Product) steps(first int, sum func(a, b []float64) float64) []byte {
 	c, out := codecOf(p.DType), make([]byte, p.M*p.N*int64(p.DType.Size))
 	totals := make([]float64, p.M*p.N)
@@ -25,8 +25,8 @@ func (p Product) steps(first int, sum func(a, b []float64) float64) []byte {
 	return out
 }
 
-// What is rounded at every step, in whatever order, is right if it may be, and then what
-// is wrong is found all the same.
+// With Stepwise, a result that is rounded at every step is accepted in any order. A wrong result is
+// still found.
 func TestProductsThatAreAddedStepwise(t *testing.T) {
 	for _, pattern := range []Pattern{Exact, Random} {
 		for _, p := range products(pattern) {

@@ -50,7 +50,7 @@ func reduceInOrder[W number](in Input, count int64, load func(uint64) W, store f
 	return out
 }
 
-// correct is what a correct kernel gives.
+// correct is the result of a correct kernel.
 func correct(in Input, count int64) []byte {
 	switch in.DType.Name {
 	case "int8":
@@ -172,8 +172,8 @@ func TestPartsMakeTheWhole(t *testing.T) {
 	}
 }
 
-// The bounds are tight enough that leaving out a rank is seen, unless what it
-// adds is no more than a rounding.
+// The bounds are tight enough to find a left-out rank, unless its contribution is no more than a
+// rounding.
 func TestLeavingOutARankIsSeen(t *testing.T) {
 	const count = 4096
 	for _, in := range everyInput(4) {
@@ -331,7 +331,7 @@ func TestEncodeRoundsToNearestEven(t *testing.T) {
 	}
 }
 
-// The reference knows every type of the catalog, and refuses a float that it does not.
+// The reference supports every type of the catalog, and refuses a float type that it does not support.
 func TestUnknownTypesAreRefused(t *testing.T) {
 	for _, d := range collective.DTypes() {
 		if err := Check(d); err != nil {

@@ -7,13 +7,13 @@ import "math"
 // 512 threads are added in few steps.
 const squareRoundings = 64
 
-// factor is 1/sqrt(mean(x²)+epsilon) of a row, and by how much of itself the
-// computed one may differ.
+// factor is 1/sqrt(mean(x²)+epsilon) of a row, and the bound on the relative error of the computed
+// factor.
 type factor struct{ want, relative float64 }
 
-// normalised wants x·factor·weight, where x, a sum with the residual added, is
-// off by up to B, and the factor f by up to r·f. Two multiplications round, so that
-// the product is off by up to f·((|x|+B)·(1+r)·(1+γ(2)) - |x|), times the weight.
+// normalised expects x·factor·weight. x is a sum with the residual added, with an error of up to
+// B. The error of the factor f is up to r·f. Two multiplications round. The error of the product
+// is therefore up to f·((|x|+B)·(1+r)·(1+γ(2)) - |x|), times the weight.
 func (e Epilogue) normalised(got []byte) judge {
 	first := e.In.First / e.Row
 	factors := e.factors(first, e.In.First+int64(len(got)/e.In.DType.Size))
@@ -27,8 +27,7 @@ func (e Epilogue) normalised(got []byte) judge {
 	}
 }
 
-// factors are those of the rows from the first on, as far as they begin before
-// element end.
+// factors are those of the rows from the first on that begin before element end.
 func (e Epilogue) factors(first, end int64) []factor {
 	x := e.residualSums()
 	factors := make([]factor, (end+e.Row-1)/e.Row-first)
@@ -40,12 +39,13 @@ func (e Epilogue) factors(first, end int64) []factor {
 	return factors
 }
 
-// factor bounds its own error in steps. Where x is off by up to B, x² is off by
-// up to 2|x|B + B², and the sum S of the squares by up to D, which is the sum of
-// that, and γ(k)·(S+D) if no square goes through more than k roundings. The mean
-// and adding epsilon round once each, which gives t off by up to E, a part ρ = E/t
-// of itself. 1/sqrt(t) is then off by up to 1/sqrt(1-ρ) - 1 of itself, and the
-// root and the division round once each.
+// factor bounds its own error in steps:
+//   - The error of x is up to B, so that of x² is up to 2|x|B + B². Let D be the sum of these.
+//   - The error of the sum S of the squares is up to D + γ(k)·(S+D), for k roundings per square.
+//   - The mean and the addition of epsilon round once each. Let E bound the error of the result t,
+//     and ρ = E/t.
+//   - The relative error of 1/sqrt(t) is up to 1/sqrt(1-ρ) - 1. The root and the division round
+//     once each.
 func (e Epilogue) factor(x value, row int64) factor {
 	var sum, off float64
 	for i := row * e.Row; i < (row+1)*e.Row; i++ {

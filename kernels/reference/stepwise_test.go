@@ -53,7 +53,7 @@ func TestStepwise(t *testing.T) {
 	}
 }
 
-// Sums whose steps are all exact match to the bit all the same.
+// Sums whose steps are all exact must still match to the bit.
 func TestStepwiseExactSumsAreExact(t *testing.T) {
 	in := Input{Seed: 5, Pattern: Exact, DType: collective.BFloat16, Op: collective.Sum, World: 4, Stepwise: true}
 	got := make([]byte, 2)

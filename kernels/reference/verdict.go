@@ -11,11 +11,10 @@ type Verdict struct {
 	Want, Got uint64
 }
 
-// judge says whether the bits of element i are right, and which would be.
+// judge returns the expected bits of element i, and whether the found bits are acceptable.
 type judge func(i int64, got uint64) (want uint64, ok bool)
 
-// compare judges every element of got, each of size bytes, the first of which
-// has that index.
+// compare judges every element of got. An element has size bytes; the first one has index first.
 func compare(got []byte, size int, first int64, right judge) Verdict {
 	var mu sync.Mutex
 	var total Verdict
@@ -34,7 +33,7 @@ func compare(got []byte, size int, first int64, right judge) Verdict {
 	return total
 }
 
-// Merge is the verdict on what either v or w is about.
+// Merge returns the verdict on the elements of v and w together.
 func (v Verdict) Merge(w Verdict) Verdict {
 	first := v
 	if v.Wrong == 0 || (w.Wrong > 0 && w.First < v.First) {

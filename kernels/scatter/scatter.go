@@ -13,8 +13,8 @@ const name = "scatter"
 
 var shape = collective.Shape{Send: collective.PartPerRank, Root: collective.RootIsSource}
 
-// Collective describes scatter and its algorithms: always the same, which
-// callers do not change.
+// Collective describes scatter and its algorithms. Callers must not change the result, which is
+// shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
 		Name:       name,
@@ -27,9 +27,8 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 	}
 })
 
-// choose prefers packets as long as the barriers that they save cost more than the
-// root's sending every byte twice: an estimate, by what broadcast takes on 2 H200s
-// (kernels/NOTES.md).
+// choose prefers packets while the saved barriers cost more than sending every byte twice from the
+// root. The limit is an estimate from the times of broadcast on 2 H200s (kernels/NOTES.md).
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(max(world-1, 1)) <= 512<<10 {
 		return "ll"

@@ -19,7 +19,7 @@ type Query struct {
 	Epilogue   collective.EpilogueKind
 	Hidden     int64 // elements of the epilogue's rows; 0: it has none
 	Bytes      int64 // of the larger of a rank's buffers
-	// Able reports whether an algorithm can do the call here.
+	// Able reports whether an algorithm can do the call on this job's devices.
 	Able func(algorithm string) bool
 }
 
@@ -41,7 +41,7 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 		return Choice{}, false
 	}
 	rules := t.rulesFor(q)
-	if len(rules) == 0 { // of epilogues alone
+	if len(rules) == 0 { // the table has only rules for epilogues
 		return Choice{}, false
 	}
 	i := ruleOf(rules, q.Bytes)
@@ -74,14 +74,14 @@ func (t Table) sm() int {
 	return 10*x + y
 }
 
-// ruleOf is the index of the rule for a size, of rules for all sizes.
+// ruleOf returns the index of the rule for a size. The rules must cover all sizes.
 func ruleOf(rules []Rule, bytes int64) int {
 	return slices.IndexFunc(rules, func(r Rule) bool { return r.UpTo == 0 || bytes <= int64(r.UpTo) })
 }
 
-// rulesFor lists the rules of a table of one collective for the epilogue, if it has any,
-// or else for none, of these for the nearest number of ranks, of two the larger, and of
-// these for the length of rows.
+// rulesFor lists the rules of one collective in a table for the epilogue, or, if there are none,
+// for calls without an epilogue. Of these it selects the nearest number of ranks (of two equally
+// near, the larger one), and then the length of rows.
 func (t Table) rulesFor(q Query) []Rule {
 	rules := t.with(q.Epilogue)
 	if len(rules) == 0 {
@@ -96,8 +96,8 @@ func (t Table) rulesFor(q Query) []Rule {
 	return ofRows(slices.DeleteFunc(rules, func(r Rule) bool { return r.World != nearest }), q.Hidden)
 }
 
-// ofRows lists the rules for rows of a length, of rules that share all else but sizes:
-// its own, and from where they end those for any length.
+// ofRows lists the rules for a length of rows. The given rules differ only in length and size. The
+// length's own rules come first; for larger sizes, the rules for any length follow.
 func ofRows(rules []Rule, hidden int64) []Rule {
 	var own, others []Rule
 	for _, r := range rules {
@@ -115,7 +115,7 @@ func ofRows(rules []Rule, hidden int64) []Rule {
 	return append(own, slices.DeleteFunc(others, func(r Rule) bool { return end == 0 || r.UpTo != 0 && r.UpTo <= end })...)
 }
 
-// with lists the rules for an epilogue.
+// with lists the rules with an epilogue.
 func (t Table) with(e collective.EpilogueKind) []Rule {
 	return slices.DeleteFunc(slices.Clone(t.Rules), func(r Rule) bool { return r.Epilogue != e })
 }
@@ -149,7 +149,7 @@ func epilogue(e collective.EpilogueKind, hidden int64) string {
 	return fmt.Sprintf("%s of %d", e, hidden)
 }
 
-// span says which sizes a rule is for.
+// span describes the sizes that a rule is for.
 func span(rules []Rule, i int) string {
 	switch {
 	case rules[i].UpTo > 0:

@@ -88,7 +88,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// An epilogue goes by rules of its own, and where there are none by those of plain calls.
+// A call with an epilogue uses the epilogue's rules, or, if there are none, those of plain calls.
 func TestChooseByEpilogue(t *testing.T) {
 	norm := func(world int, upTo Size, algorithm string, estimated bool) Rule {
 		r := plain("allreduce", world, upTo, algorithm, 0)
@@ -151,8 +151,8 @@ func TestChooseByEpilogue(t *testing.T) {
 	}
 }
 
-// Rows of a length go by rules of their own as far as these go, and beyond by those for
-// any, as other rows do. A number of ranks that was measured comes before a length.
+// Rows of a length use the length's rules up to their last size, and then those for any length, like
+// other rows. The number of ranks is selected before the length.
 func TestChooseByRows(t *testing.T) {
 	norm := func(world int, hidden int64, upTo Size, algorithm string) Rule {
 		r := plain("allreduce", world, upTo, algorithm, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Format writes a table in the format of [Parse], and below it, as comments, the samples that it was made of, the
+// Format writes a table in the format of [Parse]. Below the table it writes the table's samples as comments, the
 // fastest first.
 func Format(t Table, samples []Sample) ([]byte, error) {
 	text, err := toml.Marshal(t)

@@ -47,7 +47,7 @@ func catalog() map[string]*collective.Collective {
 	return all
 }
 
-// checkHead checks what the whole table says.
+// checkHead checks the table's keys outside of the rules.
 func (t Table) checkHead() error {
 	var major, minor int
 	if _, err := fmt.Sscanf(t.Compute, "%d.%d", &major, &minor); err != nil ||
@@ -66,8 +66,8 @@ func (t Table) checkHead() error {
 	return nil
 }
 
-// checkRule checks the rule with the index i against the collectives that are known,
-// and that it comes behind the one before.
+// checkRule checks the rule with the index i against the catalog, and that the rule is in order
+// after the rule before it.
 func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	r := t.Rules[i]
 	c, ok := known[r.Collective]
@@ -102,8 +102,8 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 	return nil
 }
 
-// checkHidden checks the length of rows that a rule is for: that there are rows, that the
-// algorithm takes those, and that rows of other lengths have rules too.
+// checkHidden checks a rule's length of rows. The epilogue must have rows, the algorithm must
+// support the length, and rows of other lengths must have rules too.
 func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
 	anyLength := r
 	anyLength.Hidden = 0
@@ -132,8 +132,7 @@ func (t Table) checkHidden(r Rule, a *collective.Algorithm) error {
 	return nil
 }
 
-// checkOrder checks that the rule with the index i begins where the one before
-// ends.
+// checkOrder checks that the rule with the index i begins where the rule before it ends.
 func (t Table) checkOrder(i int) error {
 	r := t.Rules[i]
 	if i > 0 && t.Rules[i-1].sameSweep(r) {

@@ -27,12 +27,13 @@ func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidd
 // be noise.
 const margin = 1.02
 
-// Rules picks, for every collective, number of ranks, epilogue and size, the fastest of
-// the samples, with as few blocks as are no slower by more than 2%, and makes a
-// rule of neighbouring sizes that agree. From one size to the next the
-// algorithm changes only where that wins more than 2%, and then in between them.
-// Of lengths of rows, the one that comes first stands for any. Another has rules of its
-// own up to the last size at which what it stands for is more than 2% behind.
+// Rules picks the fastest sample for every collective, number of ranks, epilogue and size. It
+// prefers fewer blocks if they are at most 2% slower. Neighbouring sizes with the same algorithm
+// and blocks share a rule. The algorithm changes from one size to the next only if the new one is
+// more than 2% faster; the limit is then between the two sizes.
+//
+// The first length of rows among the samples gives the rules for any length. Another length has
+// rules of its own, up to the last size at which the rules for any length are more than 2% slower.
 func Rules(samples []Sample) []Rule {
 	var all []Rule
 	for _, calls := range groupBy(samples, func(a, b Sample) int {
@@ -65,8 +66,8 @@ func sweepRules(samples []Sample) []Rule {
 	return join(best)
 }
 
-// ownRules makes the rules of one length of rows, as far as those for any length are not
-// good enough for it.
+// ownRules makes the rules of one length of rows, for sizes at which the rules for any length are
+// slower by more than the margin.
 func ownRules(samples []Sample, anyLength []Rule) []Rule {
 	var best []Sample
 	own := 0 // sizes up to the last that needs another rule
@@ -90,7 +91,7 @@ func ownRules(samples []Sample, anyLength []Rule) []Rule {
 	return rules
 }
 
-// join makes rules of what is best for sizes, and one of neighbours that agree.
+// join makes rules of the best sample of each size. Neighbours that agree share a rule.
 func join(best []Sample) []Rule {
 	var rules []Rule
 	for i, s := range best {
@@ -108,7 +109,7 @@ func join(best []Sample) []Rule {
 	return rules
 }
 
-// usual is the algorithm of the size before, or "".
+// usual is the algorithm of the previous size, or "".
 func usual(best []Sample) string {
 	if len(best) == 0 {
 		return ""

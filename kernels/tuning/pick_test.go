@@ -93,8 +93,8 @@ func normed(hidden int64, samples ...[]Sample) []Sample {
 	return all
 }
 
-// TestRulesByRow checks that a length of rows has rules of its own only as far as those of
-// the first do not do for it.
+// TestRulesByRow checks that a length of rows has rules of its own only for sizes at which the rules
+// of the first length are too slow.
 func TestRulesByRow(t *testing.T) {
 	norm := func(hidden int64, upTo Size, algorithm string, blocks int) Rule {
 		r := plain("allreduce", 4, upTo, algorithm, blocks)
@@ -183,7 +183,7 @@ func TestRulesAreNearlyBest(t *testing.T) {
 	})
 }
 
-// candidates are what can do a call, of rows of a length unless that is 0.
+// candidates returns a sample of each algorithm and grid for a call; hidden 0: without an epilogue.
 func candidates(hidden, bytes int64) []Sample {
 	var all []Sample
 	for _, algorithm := range []string{"oneshot", "twoshot"} {

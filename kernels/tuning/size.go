@@ -22,7 +22,7 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10) + suffixes[i]
 }
 
-// MarshalText writes what String does.
+// MarshalText writes the size as String does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads "4096", "64K" or "1M".

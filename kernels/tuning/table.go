@@ -1,8 +1,8 @@
 // Package tuning holds tables of the fastest algorithm and number of blocks, by GPU model, collective, number of ranks
 // and size, and chooses by them.
 //
-// A [Table] is what was measured on one GPU model. "gpurun tune" writes it, and
-// the folder configs/tuning holds those that ship in the binary, in TOML:
+// A [Table] holds the rules measured on one GPU model. "gpurun tune" writes a table. The folder
+// configs/tuning holds the tables that ship in the binary, in TOML:
 //
 //	gpu = "NVIDIA H200"
 //	compute = "9.0"
@@ -22,13 +22,13 @@
 //	epilogue = "rmsnorm"
 //	hidden = 8192
 //
-// [Tables.Choose] looks for the model first, then for the epilogue, the number of
-// ranks, the length of rows, and the size.
+// [Tables.Choose] selects by the model first, then by the epilogue, the number of ranks, the length
+// of rows, and the size.
 package tuning
 
 import "gpurun/kernels/collective"
 
-// Table is what was measured on one GPU model.
+// Table holds the rules measured on one GPU model.
 type Table struct {
 	GPU string `toml:"gpu" json:"gpu"` // as the driver names it
 	// Compute is the compute capability, as "9.0".
@@ -47,9 +47,9 @@ type Rule struct {
 	World      int    `toml:"world" json:"world"` // ranks
 	// Epilogue is that of the calls. Calls with an epilogue that has no rules use the rules of calls without one.
 	Epilogue collective.EpilogueKind `toml:"epilogue,omitempty" json:"epilogue,omitempty"`
-	// Hidden is how many elements the epilogue's rows have; 0 is any number. Calls
-	// with rows of that length go by these rules up to the last of their sizes,
-	// and beyond by those for any.
+	// Hidden is the number of elements of the epilogue's rows; 0: any number. These rules apply
+	// to calls with rows of that length up to the last UpTo. Larger calls use the rules for any
+	// length.
 	Hidden int64 `toml:"hidden,omitempty" json:"hidden,omitempty"`
 	// UpTo is the last size that the rule is for, of the larger of a rank's buffers. A rule begins after the UpTo of the
 	// rule before it. The last rule of a group has UpTo 0, no limit, unless the group has Hidden.

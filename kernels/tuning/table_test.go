@@ -170,8 +170,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestWritten checks that what is written is read again the same, as TOML and as
-// JSON.
+// TestWritten checks that a written table is read back unchanged, as TOML and as JSON.
 func TestWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := rapid.SliceOfNDistinct(rapid.Int64Min(1), 0, 5, rapid.ID).Draw(t, "limits")

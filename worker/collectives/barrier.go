@@ -13,11 +13,11 @@ import (
 	"gpurun/worker/workload"
 )
 
-// lateBy is how long a rank that is late on purpose lets the others go ahead:
-// time enough for them to pass a barrier that holds nobody.
+// lateBy is the delay of the rank that is late on purpose. It is long enough for the other ranks
+// to pass a barrier that does not wait.
 const lateBy = 10 * time.Millisecond
 
-// verifyBarrier proves that no rank passes the barrier before all have come. Each rank is
+// verifyBarrier proves that no rank passes the barrier before all have arrived. Each rank is
 // late once: all ranks write a new token to their scratch, pass the barrier, and copy all
 // ranks' tokens, as an allgather would. A rank that passed early copies an old token. A second
 // barrier, of kernels that are verified by themselves, keeps the tokens until all have been
@@ -48,8 +48,8 @@ func (r *run) verifyBarrier(ctx context.Context, m *measure.Measurement, t trial
 	return nil
 }
 
-// exchangeTokens puts one exchange on the stream and waits for it. Rank late does so late:
-// after the others, and after lateBy.
+// exchangeTokens puts one exchange on the stream and waits for it. Rank late starts after the
+// others, and after lateBy.
 func (r *run) exchangeTokens(ctx context.Context, t trial, submit func() error, late int) error {
 	if r.ID == late {
 		if err := r.Peers.Meet(ctx, "others are ahead"); err != nil {

@@ -16,9 +16,9 @@ func (r *run) load(c workload.Case) error {
 	return r.Comm.Prepare(r.Stream, c.Algorithm, r.place(c))
 }
 
-// submission returns how one call of the case is put on the stream. The call is launched, or,
-// when the job is about graphs, replayed from a graph. The graph is captured once and works for
-// whatever the buffers hold. The caller releases it.
+// submission returns a function that puts one call of the case on the stream: by a launch, or, if
+// the job uses graphs, by a replay of a graph. The graph is captured once and does not depend on
+// the buffers' contents. The caller releases it.
 func (r *run) submission(ctx context.Context, c workload.Case) (submit func() error, release func(), err error) {
 	if r.job.GraphReplays == 0 {
 		return func() error { return r.enqueue(c) }, func() {}, nil
@@ -79,7 +79,7 @@ func (r *run) finish(ctx context.Context, c workload.Case) error {
 	return r.Finish(ctx, libraryOf(c), nil)
 }
 
-// meet lines the ranks up, of which some may still be verifying the case.
+// meet waits for all ranks, some of which may still be verifying the case.
 func (r *run) meet(ctx context.Context, c workload.Case) error {
 	return r.Peers.MeetAfter(ctx, "timing", c.Verifying())
 }
@@ -87,5 +87,5 @@ func (r *run) meet(ctx context.Context, c workload.Case) error {
 // place is the case's call with its buffers.
 func (r *run) place(c workload.Case) collective.Call { return r.layout.Place(c, r.ID) }
 
-// libraryOf is the library of others that does the case, or empty.
+// libraryOf is the external library that does the case, or empty.
 func libraryOf(c workload.Case) string { return c.Algorithm.Needs.Library }

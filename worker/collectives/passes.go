@@ -13,8 +13,7 @@ import (
 
 // In passes, the cases that differ in algorithm and grid alone are measured side by side: A B
 // C, B C A, ..., in an order that changes from pass to pass. Clocks and temperatures drift,
-// and other jobs come and go. That hits all candidates alike, which it would not if one
-// algorithm were measured after the other.
+// and other jobs come and go. Side by side, these changes affect all candidates equally.
 
 // candidate is a case of a group while that is measured.
 type candidate struct {
@@ -116,8 +115,8 @@ func (r *run) prepareCandidate(ctx context.Context, c *candidate) (err error) {
 	return r.warmUp(ctx, c)
 }
 
-// makeBatch decides how the calls that are timed together get on the stream: one
-// after the other, or all in a graph.
+// makeBatch makes the function that puts the calls of a sample on the stream: one by one, or all
+// in a graph.
 func (r *run) makeBatch(c *candidate) error {
 	if r.job.GraphReplays == 0 {
 		c.batch = func() error { return r.repeat(r.job.Iterations, c.submit) }

@@ -9,8 +9,8 @@ import (
 	"gpurun/worker/verify"
 )
 
-// prepare poisons what the call writes to, and then writes its inputs, which in
-// place lie there.
+// prepare poisons the memory that the call writes to, and then writes the inputs. In place, the
+// inputs are in the poisoned memory.
 func (r *run) prepare(ctx context.Context, t trial) error {
 	call, size := r.place(t.Case), t.RecvBytes()
 	whole := call.Recv
@@ -30,8 +30,8 @@ func (r *run) prepare(ctx context.Context, t trial) error {
 	return nil
 }
 
-// prepareEpilogue writes the row and the residual, and poisons what gets the
-// sums with the residual added.
+// prepareEpilogue writes the row and the residual, and poisons the output of the sums with the
+// residual added.
 func (r *run) prepareEpilogue(ctx context.Context, t trial, call collective.Call) error {
 	e, known := call.Epilogue, t.epilogue()
 	if e.Kind != collective.Bias && e.Kind != collective.RMSNorm {

@@ -1,4 +1,4 @@
-// Package library has the libraries of others that are open on a rank, such as NCCL: the
+// Package library has the external libraries that are open on a rank, such as NCCL: the
 // ranks agree on which they have, meet in them, and leave them together. A watchdog
 // supervises their calls, which may wait for peers and cannot be interrupted.
 package library
@@ -10,7 +10,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Library is a library of others that is open on this rank, such as NCCL. Its
+// Library is an external library that is open on this rank, such as NCCL. Its
 // methods are called from the rank's main goroutine.
 type Library interface {
 	collective.Library
@@ -36,7 +36,7 @@ type Library interface {
 // Open opens a library from a file; an empty path is to be searched for.
 type Open func(path string) (Library, error)
 
-// Error is a failure of a library of others.
+// Error is a failure of an external library.
 type Error struct {
 	Title string
 	Err   error

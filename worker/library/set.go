@@ -20,7 +20,7 @@ type Options struct {
 	Status *status.Reporter
 }
 
-// Set has the libraries that are open on one rank.
+// Set holds the libraries that are open on one rank.
 type Set struct {
 	options  Options
 	failure  failure
@@ -74,7 +74,7 @@ func (s *Set) Agree(ctx context.Context, p *peers.Peers) error {
 func (s *Set) openOne(name, device string) offer {
 	open, ok := s.options.Open[name]
 	if !ok {
-		return offer{Missing: fmt.Sprintf("%s works on GPUs alone, and this is %s", name, device)}
+		return offer{Missing: fmt.Sprintf("%s needs a GPU, and this is %s", name, device)}
 	}
 	l, err := open(s.options.Paths[name])
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Set) join(ctx context.Context, l Library) error {
 		return err
 	}
 	if why := all[0].Failure; why != "" || len(all[0].ID) != 128 {
-		return &Error{l.Title(), fmt.Errorf("rank 0 made no id for the ranks to meet by: %s", why)}
+		return &Error{l.Title(), fmt.Errorf("rank 0 could not create the unique id: %s", why)}
 	}
 	err = s.supervise("joining the ranks in "+l.Title(), func() error {
 		return l.Join(s.peers.Rank(), s.peers.WorldSize(), [128]byte(all[0].ID))
@@ -175,8 +175,8 @@ func (s *Set) Leave() error {
 	return nil
 }
 
-// Fail says that the rank fails: calls from now on clean up, and do not hide err if they
-// hang.
+// Fail records why the rank fails. Later calls only clean up. If one of them hangs, err is still
+// the reported error.
 func (s *Set) Fail(err error) { s.failure.set(err) }
 
 // Close aborts the libraries that the rank has joined and not left: after a failure the

@@ -84,7 +84,7 @@ func (w *watchdog) overdue() string {
 	return w.call
 }
 
-// StuckError is a call of a library of others, or its work on a stream, that did not end
+// StuckError is a call of an external library, or its work on a stream, that did not end
 // in time.
 type StuckError struct {
 	What  string
@@ -92,8 +92,9 @@ type StuckError struct {
 }
 
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("%s did not end within %v: a rank did not come, or the library hangs (its own debug output, "+
-		"as by NCCL_DEBUG=INFO or NVSHMEM_DEBUG=INFO, may tell; --timeout allows more time)", e.What, e.After)
+	return fmt.Sprintf("%s did not end within %v: a rank did not make the call, or the library hangs "+
+		"(its own debug output, as by NCCL_DEBUG=INFO or NVSHMEM_DEBUG=INFO, may tell; --timeout allows more time)",
+		e.What, e.After)
 }
 
 // startWatchdog has a watchdog run until Close.

@@ -34,7 +34,7 @@ func supervisedSet(ctx context.Context, limit time.Duration) (*Set, <-chan error
 	return s, aborted
 }
 
-// A rank that is stuck in a library says so and ends its process.
+// A rank that hangs in a library call reports that and ends its process.
 func TestStuckLibraryIsAborted(t *testing.T) {
 	set, aborted := supervisedSet(t.Context(), 20*time.Millisecond)
 	err := set.supervise("joining", func() error {
@@ -105,7 +105,7 @@ func TestNoCallBeginsWhenAPeerIsGone(t *testing.T) {
 	}
 }
 
-// Nobody is aborted who makes no call, however long ago the last one was.
+// A rank outside of a library call is not aborted, however long ago its last call was.
 func TestIdleRankIsNotAborted(t *testing.T) {
 	w := &watchdog{limit: time.Nanosecond}
 	w.note("joining")

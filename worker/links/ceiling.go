@@ -20,8 +20,8 @@ import (
 // Concurrently, every rank copies to all peers: that takes more where GPUs have a link of
 // their own for each peer. The larger rate counts.
 
-// Each way is tried so often, and in each repetition so many copies to a peer are
-// timed together.
+// Repetitions of each way, and the number of copies to a peer that are timed together in each
+// repetition.
 const (
 	repetitions   = 5
 	copiesPerPeer = 4
@@ -74,7 +74,7 @@ func ceilingOf(all []copyRates, bytes int64) result.Ceiling {
 	}
 	switch slowInTurns, slowConcurrent := slices.Min(inTurns), slices.Min(concurrent); {
 	case slowInTurns == 0 && slowConcurrent == 0:
-		return result.Ceiling{Skipped: "the device's clock stands still while it copies"}
+		return result.Ceiling{Skipped: "the device's clock does not advance while it copies"}
 	case slowConcurrent > slowInTurns:
 		return result.Ceiling{
 			CopyOut: concurrent, Bytes: workload.ConcurrentCopyBytes(bytes, len(concurrent)-1),

@@ -12,8 +12,8 @@ import (
 	"gpurun/worker/result"
 )
 
-// The way of copying counts that is faster for the slowest rank. Where no clock goes
-// there is no ceiling.
+// The ceiling is the way of copying that is faster for the slowest rank. Without a clock that
+// advances there is no ceiling.
 func TestCeilingOf(t *testing.T) {
 	const turns, once = "copy engine, all ranks at once to one peer after the other",
 		"copy engine, all ranks at once to all peers at once"
@@ -34,7 +34,7 @@ func TestCeilingOf(t *testing.T) {
 		},
 		"one peer": {[]copyRates{{50, 0}, {49, 0}}, result.Ceiling{CopyOut: []float64{50, 49}, Bytes: 1000, Method: turns}},
 		"no clock": {
-			[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock stands still while it copies"},
+			[]copyRates{{0, 0}, {49, 50}}, result.Ceiling{Skipped: "the device's clock does not advance while it copies"},
 		},
 	} {
 		if diff := cmp.Diff(c.want, ceilingOf(c.all, 1000)); diff != "" {

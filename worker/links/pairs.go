@@ -126,7 +126,7 @@ func (c *pairCheck) send(ctx context.Context, to int) (err error) {
 		return err
 	}
 	walk, err := c.prober.Read()
-	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // else the link is known to be wrong
+	if err == nil && walk.Wrong > 0 && pair.ReadBack.Wrong == 0 { // otherwise ReadBack already shows the error
 		err = fmt.Errorf("a walk through the memory of rank %d did not come back: its memory was overwritten, "+
 			"or reads of it are wrong", to)
 	}
@@ -209,7 +209,7 @@ func (c *pairCheck) bandwidth(ctx context.Context, to, copies int) (float64, err
 	}
 	micros := measure.Distribution(samples).P50
 	if micros <= 0 {
-		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock stands still", l.Bytes, to)
+		return 0, fmt.Errorf("timing copies of %d bytes to rank %d: the device's clock does not advance", l.Bytes, to)
 	}
 	return float64(l.Bytes) / micros / 1e3, nil
 }

@@ -5,7 +5,7 @@ import "fmt"
 // turn is a rank's part in a turn of the check of all pairs.
 type turn struct {
 	name     string // what the turn checks
-	to, from int    // the rank that it writes to, and the one that writes to it; or nobody
+	to, from int    // the rank that this rank writes to, and the one that writes to this rank; or nobody
 }
 
 const nobody = -1

@@ -102,7 +102,7 @@ func (p *run) confirmSamples(t trial, row, rows int64) error {
 func (p *run) downloadQuantities(at, count int64) ([]reference.Quantities, error) {
 	raw := make([]byte, count*matmul.QuantitiesBytes)
 	if err := p.Stream.Download(raw, p.Comm.Local(p.layout.Quantities+at*matmul.QuantitiesBytes)); err != nil {
-		return nil, fmt.Errorf("downloading what the result is judged by: %w", err)
+		return nil, fmt.Errorf("downloading the quantities for the check: %w", err)
 	}
 	return reference.DecodeQuantities(raw), nil
 }

@@ -154,12 +154,12 @@ func (p *run) prepare(ctx context.Context, c *candidate) error {
 // first one.
 func (p *run) enqueue(c *candidate) error { return p.call(c, p.runner.Enqueue) }
 
-// call makes a call of the runner's, which a library may do.
+// call makes a call of the runner, perhaps by a library.
 func (p *run) call(c *candidate, do func(a *matmul.Algorithm, call matmul.Call) error) error {
 	return p.Libraries.Call(c.Algorithm.Library, func() error { return do(c.Algorithm, c.call) })
 }
 
-// meet lines the ranks up, of which some may still be verifying a case.
+// meet waits for all ranks, some of which may still be verifying a case.
 func (p *run) meet(ctx context.Context, name string, c *candidate) error {
 	return p.Peers.MeetAfter(ctx, name, c.Verifying(p.World))
 }

@@ -30,7 +30,7 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := reference.Check(c.Problem.DType); err != nil {
 		return err
 	}
-	p.trials++ // other inputs each time: leftovers of another call are then wrong
+	p.trials++ // new inputs each time: a result left from another call is then wrong
 	t := trial{c, c.Input(p.job.Seed+p.trials, pattern, p.World), when}
 	if err := p.fill(ctx, t); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"gpurun/worker/workload"
 )
 
-// ShareMemory allocates memory for the plan's cases and maps the peers'. It returns where
-// buffers lie. It may turn out only now that GPUs have no peer access, or no multicast
-// address: all ranks then choose again, and plan and caps change.
+// ShareMemory allocates memory for the plan's cases and maps the peers' memory. It returns the
+// buffers' layout. If the allocation shows that GPUs have no peer access, or no multicast address,
+// all ranks choose algorithms again: plan and caps then change.
 func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan,
 	caps *workload.Capabilities,
 ) (workload.Layout, error) {
@@ -30,7 +30,7 @@ func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan,
 	return s.layout, r.Status.Result(result.Update{Memory: &memory})
 }
 
-// settlement is how the ranks settle on memory. It may take several attempts.
+// settlement is the ranks' agreement on a kind of memory. It may take several attempts.
 type settlement struct {
 	*Rank
 	plan   *workload.Plan
@@ -38,8 +38,7 @@ type settlement struct {
 	layout workload.Layout
 }
 
-// allocate allocates the memory, if need be again for algorithms that need less of
-// it.
+// allocate allocates the memory. If GPUs turn out to have no peer access, it tries again with algorithms for that.
 func (s *settlement) allocate(ctx context.Context) error {
 	for {
 		err := s.allocateOnce(ctx)
@@ -60,8 +59,8 @@ func (s *settlement) allocate(ctx context.Context) error {
 	}
 }
 
-// doWithoutMulticast chooses again for memory that has no multicast address, and
-// keeps that memory if it is large enough.
+// doWithoutMulticast chooses algorithms again, without a multicast address. It keeps the memory if
+// that is large enough.
 func (s *settlement) doWithoutMulticast(ctx context.Context) error {
 	s.caps.NoMulticast = "there is none: " + s.memory.MulticastWhy
 	if err := s.ChooseAlgorithms(s.plan, *s.caps); err != nil {
@@ -89,7 +88,7 @@ func (s *settlement) allocateOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	separate := options.Kind.Traits().HostMemory // the buffers, from what is shared
+	separate := options.Kind.Traits().HostMemory // buffers are not in the shared memory
 	if separate {
 		bytes = s.layout.Shared
 	}

@@ -1,5 +1,5 @@
-// Package rank is the core of one rank's life: the rank joins its peers, opens its device,
-// shares memory, and leaves. In between, other packages work with what a [Rank] has.
+// Package rank has the steps that are common to all jobs of a rank: the rank joins its peers, opens
+// its device, shares memory, and leaves. Other packages measure with a connected [Rank].
 package rank
 
 import (
@@ -41,11 +41,11 @@ type Options struct {
 	Files *os.File
 	// Source gives the kernels' PTX.
 	Source collective.Source
-	// Libraries opens the libraries of others that algorithms may need, by
+	// Libraries opens the external libraries that algorithms may need, by
 	// their names.
 	Libraries map[string]library.Open
-	// Abort reports an error and ends the process at once, for when foreign
-	// code does not return.
+	// Abort reports an error and ends the process at once. It is called when a library's code
+	// does not return.
 	Abort   func(error)
 	Reports *report.Writer
 	Logger  *zap.Logger
@@ -62,7 +62,7 @@ type Rank struct {
 	// ID is the rank's number among World ranks.
 	ID, World int
 	Status    *status.Reporter
-	// Libraries are those of others; OpenLibraries opens them.
+	// Libraries are the external libraries; OpenLibraries opens them.
 	Libraries *library.Set
 	// Peers are the other ranks, from Join on.
 	Peers *peers.Peers
@@ -91,9 +91,8 @@ func New(o Options) *Rank {
 // OnClose has Close call f, before what was opened earlier is closed.
 func (r *Rank) OnClose(f func() error) { r.closers = append(r.closers, f) }
 
-// Leave gives everything back in step with the peers: no rank frees memory
-// that another still maps. A rank that fails does not leave: Close closes the
-// device as it is, without waiting for the kernels.
+// Leave frees everything in step with the peers: no rank frees memory that another still maps. A
+// rank that fails does not call Leave. Its Close closes the device without waiting for kernels.
 func (r *Rank) Leave(ctx context.Context) error {
 	if err := r.Status.Announce("leaving"); err != nil {
 		return err

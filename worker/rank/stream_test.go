@@ -96,8 +96,7 @@ type failedLibrary struct{ library.Library }
 func (failedLibrary) Title() string { return "NCCL 2.99.1" }
 func (failedLibrary) Err() error    { return errors.New("ncclRemoteError") }
 
-// A worker is heard of while the stream gets from stamp to stamp, and not when
-// it is stuck.
+// A worker reports while its stream proceeds from event to event, and not when the stream hangs.
 func TestTimingReportsThatItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := make(Events, 2*status.KeepAliveInterval/pollInterval)
@@ -120,7 +119,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 	})
 }
 
-// Once a kernel has given up, what is left on the stream is not waited for.
+// After a wait in a kernel has timed out, the rank does not wait for the rest of the stream.
 func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, fault := newRank(t, &slowStream{waits: 100})
@@ -144,7 +143,7 @@ func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 	})
 }
 
-// What goes wrong in a library behind our back ends the wait for it, and is no hang.
+// An asynchronous error of a library ends the wait for the library, and is not reported as a hang.
 func TestTimingEndsWhenALibraryFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, _ := newRank(t, &slowStream{waits: 100})

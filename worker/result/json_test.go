@@ -42,7 +42,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// A new file is readable by whom the user's files are, and one that is replaced by whom it was.
+// A new file gets its mode from the umask. A replaced file keeps its mode.
 func TestPermissionsOfResults(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	folder := t.TempDir()
@@ -71,7 +71,7 @@ func TestCheckFileRefuses(t *testing.T) {
 	}
 }
 
-// A symbolic link stays one, and what it names is written; one that names nothing is refused.
+// A symbolic link stays a link, and its target is written. A link to a missing file is refused.
 func TestResultsBehindALink(t *testing.T) {
 	folder := t.TempDir()
 	file, link, nowhere := filepath.Join(folder, "run1", "r.json"), filepath.Join(folder, "latest.json"),

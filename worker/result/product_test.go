@@ -73,7 +73,7 @@ func TestProductsHaveNames(t *testing.T) {
 	}
 }
 
-// What is no product is not printed as one.
+// The product renderer refuses a result that is not a product.
 func TestCollectiveIsNoProduct(t *testing.T) {
 	renderer, err := NewProductRenderer(TableFormat, &bytes.Buffer{})
 	if err != nil {

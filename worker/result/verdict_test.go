@@ -41,7 +41,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What was not verified is not said to be right.
+// A result that was not verified is not reported as right.
 func TestNoneWrong(t *testing.T) {
 	verified, unverified := Result{Wrong: new(int64)}, Result{}
 	for want, results := range map[string][]Result{

@@ -10,7 +10,7 @@ import (
 	"gpurun/worker/result/phases"
 )
 
-// KeepAliveInterval is far below the silence after which a launcher gives a worker up.
+// KeepAliveInterval is much shorter than the silence after which the launcher declares a worker hung.
 const KeepAliveInterval = 5 * time.Second
 
 // Reporter is one rank's way to report. Only Begin and Beside are safe for concurrent use.

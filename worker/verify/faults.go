@@ -13,7 +13,7 @@ import (
 // Faults are the failures that are still to be injected into a rank. Each is injected once.
 type Faults struct{ pending []workload.Injection }
 
-// NewFaults keeps those of all failures that are meant for a rank.
+// NewFaults keeps the failures of one rank among those of all ranks.
 func NewFaults(all []workload.Injection, rank int) *Faults {
 	mine := slices.DeleteFunc(slices.Clone(all), func(in workload.Injection) bool { return in.Rank != rank })
 	return &Faults{mine}

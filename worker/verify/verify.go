@@ -10,19 +10,19 @@ import (
 	"gpurun/worker/result"
 )
 
-// Poison fills an output before a call: elements that the call did not write are then seen.
-// As a float of any type a poisoned element is not a number. As an integer it is -1 or the
-// largest, which a result is now and then, but not everywhere.
+// Poison fills an output before a call, so that elements that the call does not write are found.
+// A poisoned element is NaN as a float of any type. As an integer it is -1 or the largest value,
+// which a result may have in some elements, but not in all.
 const Poison = 0xff
 
-// ErrInputChanged is wrong data of another kind than a wrong result.
-var ErrInputChanged = errors.New("the call changed its input, which it must only read out of place")
+// ErrInputChanged reports that a call changed its input.
+var ErrInputChanged = errors.New("an out-of-place call changed its input")
 
-// ErrCorruptionMissed is a verification that proves nothing.
+// ErrCorruptionMissed reports that the verification did not find an injected corruption.
 var ErrCorruptionMissed = errors.New("corruption was injected and not found: this is a bug in gpurun's verification")
 
-// ErrCheckWrong is a check by a kernel that proves nothing.
-var ErrCheckWrong = errors.New("the kernel that checks results of this size is wrong itself, " +
+// ErrCheckWrong reports that a checking kernel's quantities differ from the reference's.
+var ErrCheckWrong = errors.New("the kernel that checks results of this size computed wrong values, " +
 	"or its memory was overwritten")
 
 // Describe describes what is wrong with a rank's output of so many elements of size bytes;

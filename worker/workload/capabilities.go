@@ -24,7 +24,7 @@ type Capabilities struct {
 	// PDL: kernels that can are launched by programmatic dependent launch. WantPDL: an
 	// algorithm whose kernels cannot is refused.
 	PDL, WantPDL bool
-	// Libraries are those of others that are open on this rank, and Missing says why one
+	// Libraries are the external ones that are open on this rank, and Missing says why one
 	// cannot be used, the same on all ranks; by name.
 	Libraries map[string]Library
 	Missing   map[string]string
@@ -59,7 +59,7 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 	return nil
 }
 
-// refuseLibrary is the part of refuse for algorithms of libraries of others.
+// refuseLibrary is the part of refuse for algorithms of external libraries.
 func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
 	least := libraries.MinSM(a.Needs.Library, call.DType, call.Op)

@@ -38,7 +38,7 @@ func (p *Plan) Choose(caps Capabilities) (leftOut, err error) {
 	return leftOut, nil
 }
 
-// isUnavailable reports whether an algorithm was refused for the machine's sake, not the job's.
+// isUnavailable reports whether an algorithm was refused because of the machine, not of the job.
 func isUnavailable(err error) bool {
 	var unavailable *Unavailable
 	var unsupported *UnsupportedDevice
@@ -86,8 +86,8 @@ func (c chooser) choose(q request) (choice, error) {
 	return choice{a, q.call, best.Reason, q}, nil
 }
 
-// withoutPDL refuses the best algorithm, which has no kernel for programmatic dependent launch
-// although the job asks for that. It does not take another one: that may be slower by far.
+// withoutPDL refuses the best algorithm: it has no kernel for programmatic dependent launch, which
+// the job requires. It does not choose another one, which may be much slower.
 func (c chooser) withoutPDL(best string, call collective.Call) error {
 	advice := "leave --pdl at auto"
 	var others []string
@@ -103,9 +103,9 @@ func (c chooser) withoutPDL(best string, call collective.Call) error {
 		c.collective.Name, best, call.Count, advice)
 }
 
-// best is what "auto" stands for, with or without programmatic dependent launch: the algorithm
-// that was measured to be the fastest, or else the collective's estimate, or else the first
-// that can do the call. Without peer access nothing was measured, and naive is the first.
+// best is the algorithm for "auto", with or without programmatic dependent launch: the fastest one
+// in the tuning tables, else the collective's estimate, else the first that can do the call. The
+// tables have no measurements without peer access; naive is then the first.
 func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	c.caps.WantPDL = false
 	switch {

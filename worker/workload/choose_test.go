@@ -164,7 +164,7 @@ func TestChooseByRows(t *testing.T) {
 	}
 }
 
-// Blocks that are asked for go before those that were measured.
+// Requested blocks take precedence over measured ones.
 func TestBlocksAskedFor(t *testing.T) {
 	job := small()
 	job.Algorithms, job.Blocks = []string{Auto}, []int{3, 5}

@@ -11,8 +11,8 @@ import (
 // memory has the traits of the memory that the job asks for.
 func (j Job) memory() symm.Traits { return symm.Kind(j.Symm).Traits() }
 
-// NoPeerAccess says which setting of the job keeps GPUs from their peers' memory, whatever the
-// devices; empty is none.
+// NoPeerAccess names the setting of the job that rules out peer access on all devices; empty: there
+// is none.
 func (j Job) NoPeerAccess() string {
 	switch {
 	case j.P2P == Off:
@@ -23,9 +23,9 @@ func (j Job) NoPeerAccess() string {
 	return ""
 }
 
-// NoMulticast says why the job gets no multicast address from such a backend of devices; empty is
-// that it may get one. Simulated devices have them by default. GPUs have them only when
-// --multicast is on: on a machine that others share, a multicast object can take its GPUs out of service.
+// NoMulticast says why the job gets no multicast address from a backend; empty: it may get one.
+// Simulated devices have multicast by default. GPUs have it only with --multicast on: on a shared
+// machine, a multicast object can take its GPUs out of service.
 func (j Job) NoMulticast(backend string, getenv func(string) string) string {
 	if why := j.rulesOutMulticast(); why != "" || backend == "sim" {
 		return why

@@ -47,7 +47,7 @@ func ParseInjection(text string) (Injection, error) {
 		case key == "byte" && in.Byte < 0 && in.Kind == Corrupt:
 			in.Byte = n
 		default:
-			return in, fmt.Errorf("injection %q: %s takes no %q, or not twice", text, kind, key)
+			return in, fmt.Errorf("injection %q: %s does not take %q, or takes it only once", text, kind, key)
 		}
 	}
 	if in.Rank < 0 || (in.Kind == Corrupt && in.Byte < 0) {

@@ -36,19 +36,19 @@ type Job struct {
 	// Nodes is the number of machines that the ranks are on; 0 is 1.
 	Nodes  int         `json:"nodes,omitempty"`
 	Inject []Injection `json:"inject,omitempty"`
-	// Tuning is what "auto" goes by: Tuning.Choose, and where that knows
-	// nothing, the collective's own estimate. Empty is nothing known.
+	// Tuning holds the tables for "auto". Without a matching rule, "auto" uses the
+	// collective's estimate. It may be empty.
 	Tuning tuning.Tables `json:"tuning,omitempty"`
-	// Optional are those of Algorithms that are left out where they turn out not to
-	// run on the devices, as long as something does; else that is an error.
+	// Optional are those of Algorithms that are left out if they cannot run on the devices.
+	// It is an error if no algorithm can run.
 	Optional []string `json:"optional,omitempty"`
-	// Blocks lists the grids to run every case with, of so many blocks each;
-	// empty leaves them to the choice, and that to the algorithm.
+	// Blocks lists the grid sizes to run every case with. Empty: the tuning table's, else the
+	// algorithm's.
 	Blocks []int `json:"blocks,omitempty"`
-	// MaxBlocks bounds every grid; 0 does not.
+	// MaxBlocks bounds every grid; 0: no bound.
 	MaxBlocks int `json:"max_blocks,omitempty"`
-	// SkipSlowerThan above zero skips a case that a few trial calls find slower than so
-	// many times the fastest case that differs in algorithm and blocks alone.
+	// SkipSlowerThan above zero skips slow cases: those that in a few trial calls take more
+	// than so many times as long as the fastest case of the same Task.
 	SkipSlowerThan float64 `json:"hopeless,omitempty"`
 
 	// Root is the rank that everything comes from or goes to, if the collective has one.
@@ -71,15 +71,16 @@ type Job struct {
 	// Symm is the kind of symmetric memory, a symm.Kind; "auto" and empty leave
 	// it to the devices.
 	Symm string `json:"symm,omitempty"`
-	// LibraryPaths says where libraries of others are, by name; those that it
+	// LibraryPaths says where external libraries are, by name; those that it
 	// lacks are searched for.
 	LibraryPaths map[string]string `json:"library_paths,omitempty"`
 	// Pairs checks the link of every ordered pair of ranks and runs no collective:
 	// the only one of Sizes is what is written and copied, and Iterations is how
 	// many copies are timed.
 	Pairs bool `json:"pairs,omitempty"`
-	// PairsTogether has all ranks write at the same time, each to another, where
-	// bandwidths mean nothing: one pair after the other takes many ranks very long.
+	// PairsTogether has all ranks write at the same time, each to another rank. It is for
+	// simulated devices, whose bandwidths mean nothing: pair by pair takes too long for many
+	// ranks.
 	PairsTogether bool `json:"pairs_together,omitempty"`
 	// Products makes the job about products of matrices, and Collective one of
 	// matmul.Operations. It has no Ops, Sizes, Cycles or graphs.

@@ -14,7 +14,7 @@ type span struct {
 	begin, end int64
 }
 
-// buffers are what a case touches of a layout.
+// buffers are the buffers of a layout that a case accesses.
 func buffers(l Layout, c Case, rank int) []span {
 	call := l.Place(c, rank)
 	all := []span{
@@ -41,7 +41,7 @@ func buffers(l Layout, c Case, rank int) []span {
 	return append(all, span{"end", l.Total, l.Total})
 }
 
-// Whatever a case touches lies within the memory and apart from all else.
+// The buffers of a case are within the memory and do not overlap.
 func TestLayoutHoldsEveryCase(t *testing.T) {
 	var jobs []Job
 	for _, c := range kernels.Collectives() {
@@ -85,7 +85,7 @@ func TestMoveBuffers(t *testing.T) {
 	}
 }
 
-// In place, what a rank sends lies where it will receive it.
+// In place, a rank's input is at its place in the output.
 func TestInPlace(t *testing.T) {
 	for name, want := range map[string][3]int64{ // send, recv, step in parts
 		"allreduce": {0, 0, 0}, "reduce": {0, 0, 0}, "broadcast": {0, 0, 0},

@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Library is what a plan needs to know of a library of others, such as NCCL.
+// Library is what a plan needs to know of an external library, such as NCCL.
 type Library interface {
 	// HasHeap reports whether buffers have to lie in the library's own symmetric memory.
 	HasHeap() bool
@@ -15,7 +15,7 @@ type Library interface {
 	Supports(collective string, d collective.DType, op collective.Op) error
 }
 
-// Libraries names the libraries of others that the requests may use: for their algorithms, and
+// Libraries names the external libraries that the requests may use: for their algorithms, and
 // for the memory. Across machines, "auto" may take any.
 func (p Plan) Libraries() []string {
 	names := p.Products.libraries()
@@ -56,7 +56,7 @@ func (p ProductPlan) libraries() (names []string) {
 	return names
 }
 
-// whyUnavailable says why a library of others cannot be used, or returns "".
+// whyUnavailable says why an external library cannot be used, or returns "".
 func (caps Capabilities) whyUnavailable(name string) string {
 	if _, open := caps.Libraries[name]; !open {
 		return cmp.Or(caps.Missing[name], "the library is not open")

@@ -4,8 +4,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// checkPairs refuses a check of pairs that cannot run, and injected failures that would never
-// happen.
+// checkPairs returns an error for a check of pairs that cannot run, and for injected failures that
+// would never happen.
 func (j Job) checkPairs(world int) error {
 	const unit = 16
 	switch {

@@ -44,7 +44,7 @@ func TestProductsOnDifferentDevices(t *testing.T) {
 	}
 }
 
-// "auto" goes by the least of the devices' multiprocessors, as do the kernels.
+// "auto" uses the lowest number of multiprocessors among the devices, as the kernels do.
 func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 	whole := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
 	part := whole
@@ -68,7 +68,7 @@ func TestAutomaticProductGoesByLeastDevice(t *testing.T) {
 	}
 }
 
-// Where what is estimated to be the fastest cannot run, "auto" is the last that can, and says why.
+// If the estimated fastest algorithm cannot run, "auto" is the last one that can, and Why gives the reason.
 func TestAutomaticProductFallsBack(t *testing.T) {
 	h200 := cudart.Info{Name: "NVIDIA H200", Major: 9, SMs: 132}
 	gather, _ := matmul.Find("allgather-matmul")

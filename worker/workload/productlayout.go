@@ -9,7 +9,8 @@ import (
 type ProductLayout struct {
 	// Call has the offsets of a call's buffers.
 	Call matmul.Call
-	// Words is the size in bytes of what lasts from call to call, from Call.Counters on.
+	// Words is the size in bytes of the counters that persist between calls, from
+	// Call.Counters on.
 	Words int64
 	// For results that the device checks: CheckA and CheckB get inputs anew, rows of A and all
 	// of B, and Quantities what the result is judged by.

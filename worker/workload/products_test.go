@@ -13,7 +13,7 @@ func productJob(operation string, inject ...Injection) Job {
 	}
 }
 
-// What a job cannot do is refused by name, before anything runs.
+// An impossible job is refused before anything runs. The error names the parameter.
 func TestProductsAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Job){
 		"allgather-matmul: M of 25 is no multiple of 2, and every rank has as many rows: take 24 or 26": func(j *Job) {

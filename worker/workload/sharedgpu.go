@@ -2,9 +2,9 @@ package workload
 
 import "gpurun/cudart"
 
-// Between ranks that share a GPU (--oversubscribe) the driver copies by kernels, as an H200
-// shows. Kernels that wait for copies therefore leave multiprocessors free for them.
-// Programmatic dependent launch would occupy these, and is not used.
+// Between ranks that share a GPU (--oversubscribe) the driver copies by kernels (observed on an
+// H200). Kernels that wait for copies therefore leave multiprocessors free for the copies.
+// Programmatic dependent launch is off, because early kernels would occupy these multiprocessors.
 
 // copySMs is the number of multiprocessors that products leave to copies.
 const copySMs = 4

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Sizes that come down to the same call are one group, and who cannot run in place
-// has no part in the groups that do.
+// Sizes that lead to the same call are one group. Algorithms that cannot run in place are not in
+// groups of in-place calls.
 func TestSideBySide(t *testing.T) {
 	job := small()
 	job.Algorithms, job.DTypes = []string{"multimem_oneshot", "naive"}, []string{"half", "float"}

@@ -13,7 +13,7 @@ import (
 	"gpurun/cudart/nvshmem"
 )
 
-// librariesFor are the libraries of others that gpurun can use.
+// librariesFor are the external libraries that gpurun can use.
 func librariesFor(c settings.Config) []Library {
 	return []Library{
 		{Name: "NCCL", Use: "--algo nccl needs it", File: c.NCCLLib, Open: func() (path, version string, err error) {

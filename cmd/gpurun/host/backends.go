@@ -46,7 +46,7 @@ func Open(name string, ranks int, simulator SimOptions) (cudart.Backend, error) 
 	return nil, fmt.Errorf("unknown backend %q", name)
 }
 
-// Libraries are the libraries of others that a backend has: they need GPUs.
+// Libraries are the external libraries that a backend has: they need GPUs.
 func Libraries(backend string) map[string]library.Open {
 	if backend != "cuda" {
 		return nil

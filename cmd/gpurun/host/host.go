@@ -101,7 +101,7 @@ func least(infos []cudart.Info) (sm, sms int) {
 	return sm, sms
 }
 
-// isLibrary reports whether a library of others does what has that name.
+// isLibrary reports whether an external library has the algorithm of that name.
 func isLibrary(algorithm string) bool {
 	return slices.Contains([]string{libraries.NCCLName, libraries.NVSHMEMName, libraries.CUBLASName}, algorithm)
 }

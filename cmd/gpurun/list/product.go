@@ -45,7 +45,7 @@ func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Inf
 	return listed
 }
 
-// onLibraries says whether all of some libraries of others are there.
+// onLibraries says whether all of some external libraries are there.
 func onLibraries(names []string) string {
 	var titles []string
 	for _, name := range names {

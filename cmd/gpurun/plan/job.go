@@ -42,7 +42,7 @@ func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Coll
 	return job, err
 }
 
-// libraryPaths are the libraries of others that a file was given for.
+// libraryPaths are the external libraries that a file was given for.
 func libraryPaths(c settings.Config) map[string]string {
 	paths := map[string]string{
 		libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib,

@@ -138,8 +138,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Who finds the invalid does not know the source, and whoever does blames it.
-func TestBlamed(t *testing.T) {
+// TestNameSource: NameSource adds the source of the setting to an error of InvalidKey, and to no other error.
+func TestNameSource(t *testing.T) {
 	t.Setenv("GPURUN_SYMM", "vmm")
 	s, err := Load(flagtest.Collective(t, "allreduce"))
 	if err != nil {

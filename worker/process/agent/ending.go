@@ -18,8 +18,7 @@ const (
 	leftoverGrace = time.Second
 )
 
-// ending is how far the end of a run has come. It decides and does nothing itself. Times
-// are zero until they apply.
+// ending is the state of a run's end. It only decides; group acts. Times are zero until they apply.
 type ending struct {
 	settleAt  time.Time // a consequence was seen; when to end the run for it
 	begunAt   time.Time // the workers were told to end
@@ -56,8 +55,8 @@ func (e *ending) kill(now time.Time) bool {
 	return true
 }
 
-// leftoversOnly brings the kill forward: all workers have ended, and none of the
-// processes that are left in their groups had work to save.
+// leftoversOnly brings the kill forward: all workers have ended, and no process that is left in
+// their groups can have work to save.
 func (e *ending) leftoversOnly() {
 	e.killAt = earlier(e.killAt, e.begunAt.Add(leftoverGrace))
 }

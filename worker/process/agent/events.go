@@ -22,7 +22,7 @@ type event struct {
 // events carry events to the group's loop, and keep the errors of the agent itself.
 type events struct {
 	channel chan event
-	closed  chan struct{} // when nobody receives events any more
+	closed  chan struct{} // closed when events are no longer received
 
 	mu   sync.Mutex
 	errs []error

@@ -72,8 +72,8 @@ func (g *group) start(ctx context.Context) {
 	}
 }
 
-// watch runs until every worker has exited and nothing is left of a group that
-// was told to end, or until killing did not help.
+// watch runs until every worker has exited and no process is left in a group that was told to end.
+// It also ends when processes do not die of SIGKILL.
 func (g *group) watch(ctx context.Context) {
 	done := ctx.Done()
 	reaper := g.spec.Lifeline.Reaper()
@@ -170,7 +170,7 @@ func (g *group) failSilent(now time.Time) {
 		g.fail(s.worker, &report.Failure{
 			Class:   report.Timeout,
 			Phase:   phase,
-			Message: fmt.Sprintf("hung: nothing heard from it for %v", g.spec.Silence),
+			Message: fmt.Sprintf("hung: no report from it for %v", g.spec.Silence),
 		}, false, s.since.Add(g.spec.Silence))
 	}
 }
@@ -260,8 +260,8 @@ func (g *group) send(w *worker, signal syscall.Signal) {
 	}
 }
 
-// passOn signals the workers' first processes and not their groups: a shell or
-// a data loader between would die of SIGUSR1.
+// passOn signals the workers' first processes and not their groups: a shell or a data loader in
+// the group would die of SIGUSR1.
 func (g *group) passOn(signal syscall.Signal) {
 	for _, w := range g.workers {
 		if !w.running() {

@@ -47,7 +47,7 @@ func catchIgnoredSignals() {
 	}
 }
 
-// What runGpurun is told by its environment.
+// Environment variables that tell runGpurun what to do.
 const (
 	workersVariable = "GPURUN_TEST_WORKERS" // how many to start
 	faultVariable   = "GPURUN_TEST_FAULT"   // what is wrong with it

@@ -213,7 +213,7 @@ func TestNobodyReadsAndTheUserGivesUp(t *testing.T) {
 		stderr.await(t, "done", 1)
 		cancel(signals.Received{Signal: syscall.SIGINT})
 	}()
-	if _, err := Run(ctx, spec); err == nil || !strings.Contains(err.Error(), "nobody read it") {
+	if _, err := Run(ctx, spec); err == nil || !strings.Contains(err.Error(), "its reader did not read for") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -49,8 +49,8 @@ func (r *readers) attach(w *worker) {
 	go r.awaitExit(w, reported)
 }
 
-// awaitExit sends the worker's exit, after all that it reported: its own words say
-// better than its exit code why it failed.
+// awaitExit sends the worker's exit after all of the worker's reports: a report explains a failure
+// better than the exit code.
 func (r *readers) awaitExit(w *worker, reported <-chan struct{}) {
 	status, err := spawn.Wait(w.PID)
 	at := time.Now()
@@ -96,14 +96,14 @@ func (r *readers) deliver(rank int, m report.Message) {
 	r.reports(rank, m)
 }
 
-// drain waits until the pipes have been read, and closes them. The function waits until
-// they have been, or until the run is interrupted; from then on the wait is bounded.
+// drain waits until the pipes have been read, and closes them. Once the run is interrupted, the
+// wait is bounded.
 func (r *readers) drain(ctx context.Context, all workers, untilInterrupted func(done <-chan struct{})) error {
 	deadline := time.Now().Add(pipeBound)
 	for _, w := range all {
 		defer w.closePipes()
 		for _, pipe := range w.pipes() {
-			// An error would mean that it is closed: then there is nothing to wait for.
+			// An error means that the pipe is closed: then there is nothing to wait for.
 			_ = pipe.SetReadDeadline(deadline)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *readers) drain(ctx context.Context, all workers, untilInterrupted func(
 		return nil
 	case <-time.After(outputBound):
 	}
-	err := fmt.Errorf("gave up writing the workers' output: nobody read it for %v", outputBound)
+	err := fmt.Errorf("the rest of the workers' output is lost: its reader did not read for %v", outputBound)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}

@@ -286,7 +286,7 @@ func TestASilentWorkerIsHung(t *testing.T) {
 	if first == nil || first.Report == nil || first.Report.Class != report.Timeout || first.Phase != "waiting for rank 0" {
 		t.Fatalf("named %v", first)
 	}
-	if !strings.Contains(first.Error(), "nothing heard from it for 1.5s") {
+	if !strings.Contains(first.Error(), "no report from it for 1.5s") {
 		t.Error(first)
 	}
 }

@@ -104,7 +104,7 @@ func (s *Spec) complete() error {
 	case s.Workers < 1:
 		return fmt.Errorf("starting workers: %d workers, want at least 1", s.Workers)
 	case s.Stdout == nil || s.Stderr == nil:
-		return errors.New("starting workers: no place for their output")
+		return errors.New("starting workers: Stdout or Stderr is not set")
 	case s.CPUs != nil && len(s.CPUs) < s.FirstLocalRank+s.Workers:
 		return fmt.Errorf("starting workers: CPUs for %d workers, and the last one has local rank %d", len(s.CPUs),
 			s.FirstLocalRank+s.Workers-1)

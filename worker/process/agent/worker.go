@@ -32,7 +32,7 @@ type worker struct {
 	leaving   bool              // the worker itself has reported that it is about to exit
 }
 
-// identity is by what others refer to a worker.
+// identity identifies a worker to other packages.
 type identity struct {
 	Rank, LocalRank int
 	PID             int // also its process group and session
@@ -127,8 +127,8 @@ func (w *worker) consequence() bool {
 	return reason != nil && reason.Consequence
 }
 
-// rather reports whether this worker's failure is to be named rather than another's: a
-// cause rather than a consequence, and else the earlier one.
+// rather reports whether this worker's failure is named instead of another's. A cause is named
+// instead of a consequence; otherwise the earlier failure is named.
 func (w *worker) rather(other *worker) bool {
 	if w.consequence() != other.consequence() {
 		return other.consequence()

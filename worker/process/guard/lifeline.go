@@ -70,7 +70,7 @@ func (l *Lifeline) watch() {
 	}
 	close(l.gone)
 	time.Sleep(AgentTimeout)
-	// An error could not be reported to anybody.
+	// An error cannot be reported: no process is left to read it.
 	_ = l.KillDescendants()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }

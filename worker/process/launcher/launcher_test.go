@@ -69,7 +69,7 @@ func mustRun(t *testing.T, job Job) *Result {
 	return result
 }
 
-// listed returns the files below a job's folder, without what is random.
+// listed returns the files below a job's folder, without the random part of its name.
 func listed(t *testing.T, dir string) []string {
 	t.Helper()
 	roots, err := filepath.Glob(filepath.Join(dir, "*"))

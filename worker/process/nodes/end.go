@@ -10,7 +10,7 @@ import (
 
 // End is how a node's ranks ended.
 type End struct {
-	Code int       `json:"code"` // the exit code that it would have alone
+	Code int       `json:"code"` // the node's own exit code, without regard to other nodes
 	What string    `json:"what"` // in words
 	At   time.Time `json:"-"`    // of the failure; zero is now
 	// Consequence says that the failure follows from another node's.
@@ -76,7 +76,7 @@ func (n *Nodes) Conclude(ctx context.Context, mine End) (Verdict, error) {
 	return Verdict{}, err
 }
 
-// fail tells the nodes that are left why this one leaves.
+// fail tells the remaining nodes why this one leaves.
 func (n *Nodes) fail(ctx context.Context, reason error) {
 	if err := n.group.Fail(ctx, reason); err != nil {
 		n.config.Logger.Debug("telling the other nodes of a failure", zap.Error(err))

@@ -286,7 +286,7 @@ func TestDuplicateNodeRank(t *testing.T) {
 	}
 }
 
-// A node that waits in vain says what it tried.
+// A node that does not reach node 0 reports the address that it tried.
 func TestWaitingInVain(t *testing.T) {
 	for rank, want := range []string{
 		"1 did not come to 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms",
@@ -300,7 +300,7 @@ func TestWaitingInVain(t *testing.T) {
 	}
 }
 
-// All nodes hear what keeps one from taking part.
+// All nodes report the reason why one node cannot take part.
 func TestAllHearOfAProblem(t *testing.T) {
 	j := newJob(t, 2)
 	var wg sync.WaitGroup
@@ -333,7 +333,7 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// When node 0's agent dies, nobody is left to say who it was.
+// When node 0's agent dies, the rendezvous is gone: the other nodes report node 0 as gone.
 func TestLostServer(t *testing.T) {
 	all := newJob(t, 2).meetAll(t)
 	defer closeAll(t, all...)
@@ -346,7 +346,7 @@ func TestLostServer(t *testing.T) {
 	}
 }
 
-// Who failed by itself needs nobody to know that.
+// A node that failed by itself knows its own failure without an answer from the other nodes.
 func TestOwnFailureOutlivesALostNode(t *testing.T) {
 	all := newJob(t, 2).meetAll(t)
 	closeAll(t, all[1])

@@ -30,7 +30,7 @@ func NewCounter() Counter {
 	return Counter{}
 }
 
-// Increased reports whether the kernel has killed since NewCounter.
+// Increased reports whether the kernel has killed a process for lack of memory since NewCounter.
 func (c Counter) Increased() bool {
 	if c.file == "" {
 		return false

@@ -15,7 +15,7 @@ import (
 const writeTimeout = 2 * time.Second
 
 // errNotRead is why output is lost.
-var errNotRead = errors.New("nobody reads it")
+var errNotRead = errors.New("the reader does not read")
 
 // BoundedWriter writes one of this process's standard streams. Until the process is
 // asked to end, a write waits for the stream's reader without a bound. From then on a

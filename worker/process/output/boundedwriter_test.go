@@ -13,7 +13,7 @@ import (
 // timeout bounds every wait of a test.
 const timeout = 20 * time.Second
 
-// A write that nobody reads waits until the process is asked to end, and then times out.
+// A write to a pipe that is not read waits until the process is asked to end, and then times out.
 func TestBoundedWriterWithoutAReader(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()
@@ -50,7 +50,7 @@ func TestBoundedWriterWithoutAReader(t *testing.T) {
 	}
 }
 
-// A reader that is slow loses nothing, also of what is written when the process is to end.
+// A slow reader loses nothing, not even output that is written after the process was asked to end.
 func TestBoundedWriterWithASlowReader(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()

@@ -62,7 +62,7 @@ func Catch(parent context.Context) (context.Context, <-chan os.Signal, func()) {
 				}
 				select {
 				case passed <- s:
-				default: // nobody receives, and the channel holds 16 signals already
+				default: // the channel is full (16 signals) and not received from
 				}
 			}
 		}

@@ -96,7 +96,7 @@ func TestTablesGolden(t *testing.T) {
 	golden.Check(t, "run.markdown.golden", render(t, run(), o))
 }
 
-// What the host takes is shown where it launches every call.
+// The host's time is shown if the host launches every call.
 func TestTableShowsTheHostsShare(t *testing.T) {
 	of := run()
 	of.Results[0].OnHost = 2.345
@@ -183,7 +183,7 @@ func TestCompare(t *testing.T) {
 		failed    bool
 	}{
 		{"the same", 1, 5, Noise, false},
-		{"a bit, within what chance makes", 1.01, 5, Noise, false},
+		{"slightly, not significantly", 1.01, 5, Noise, false},
 		{"slower within the tolerance", 1.08, 10, Slower, false},
 		{"slower", 1.2, 5, Slower, true},
 		{"slower with a large tolerance", 1.2, 25, Slower, false},
@@ -308,7 +308,7 @@ func TestCompareWithoutSamples(t *testing.T) {
 		"the devices differ: 4 x NVIDIA H200 (cuda), then 2 x NVIDIA H200 (cuda)",
 		"the drivers differ: [580.1], then [580.1 590.2]",
 		"the new run failed with exit code 5: its measurements may be unreliable",
-		"11 of 11 cases have no samples, or too few to tell a change from chance, " +
+		"11 of 11 cases have no samples, or too few for a significant change, " +
 			"and never fail: gpurun bench -J writes samples, --rounds 15 enough of them",
 	}
 	if diff := cmp.Diff(want, got.Warnings); diff != "" {
@@ -411,7 +411,7 @@ func TestAgainstAuto(t *testing.T) {
 	}
 }
 
-// What is wrong is not fast: it has no ratio, nothing has one to it, and no mean has it in it.
+// A wrong result has no ratio. It is not the base of any ratio, and no mean includes it.
 func TestWrongHasNoRatio(t *testing.T) {
 	wrong := int64(1)
 	results := []result.Result{one("oneshot", 1<<10, 4, 9), one("nccl", 1<<10, 8, 9)}

@@ -139,7 +139,7 @@ func Compare(before, after result.Report, tolerance float64) (Comparison, error)
 	}
 	if unknown > 0 {
 		c.Warnings = append(c.Warnings,
-			fmt.Sprintf("%d of %d cases have no samples, or too few to tell a change from chance, and never fail: "+
+			fmt.Sprintf("%d of %d cases have no samples, or too few for a significant change, and never fail: "+
 				"gpurun bench -J writes samples, --rounds 15 enough of them", unknown, len(c.Changes)))
 	}
 	c.Mean = 100 * (stats.GeometricMean(ratios) - 1)

@@ -1,5 +1,5 @@
 // Package bench compares measurements: the algorithms of one run, and the same cases of
-// two runs. A difference that chance may explain is marked as noise, and never fails.
+// two runs. A difference that is not significant is marked as noise, and never fails.
 package bench
 
 import (

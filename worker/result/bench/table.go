@@ -161,7 +161,7 @@ func (t *table) conclusions(r result.Report) []string {
 	}
 	if outliers > 0 {
 		all = append(all, fmt.Sprintf("statistical outliers: %d of %d samples are far from their median; "+
-			"a quiet machine gives better numbers", outliers, samples))
+			"an idle machine gives better numbers", outliers, samples))
 	}
 	if r.Gate != nil {
 		all = append(all, fmt.Sprintf("thresholds: %s", r.Gate))

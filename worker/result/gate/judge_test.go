@@ -244,7 +244,10 @@ func TestProfileSlips(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"key", `source = "a test"`, `sauce = "a test"`, `x.toml:7: unknown key "rule.sauce"`},
 		{"no TOML", `gpu = [`, `gpu = `, "x.toml:2: "},
-		{"rule", "allreduce@>=1M:100", "allreduce@>=1M", "x.toml:4: rule 1: threshold \"allreduce@>=1M\": it has no colon"},
+		{
+			"rule", "allreduce@>=1M:100", "allreduce@>=1M",
+			"x.toml:4: rule 1: threshold \"allreduce@>=1M\": the limit is missing",
+		},
 		{
 			"two", `latency = "all`, "busbw = \"reduce:1\"\nlatency = \"all",
 			"x.toml:9: rule 2: it needs either busbw or latency",

@@ -39,7 +39,7 @@ func parse(m Metric, text string) (Rule, error) {
 	r := Rule{Metric: m, Most: anySize}
 	colon := strings.LastIndexByte(text, ':')
 	if colon < 0 {
-		return r, fmt.Errorf("it has no colon with a limit behind it")
+		return r, fmt.Errorf("the limit is missing: it follows a colon")
 	}
 	about, limit := text[:colon], text[colon+1:]
 	about, sizes, sized := strings.Cut(about, "@")

@@ -42,8 +42,8 @@ func TestParseRefuses(t *testing.T) {
 		metric     Metric
 		text, want string
 	}{
-		{BusBW, "", "no colon"},
-		{BusBW, "allreduce", "no colon"},
+		{BusBW, "", "the limit is missing"},
+		{BusBW, "allreduce", "the limit is missing"},
 		{BusBW, "allredcue:3", `no collective "allredcue"`},
 		{BusBW, "allreduce/threeshot:3", `no algorithm "threeshot"`},
 		{BusBW, "allreduce/:3", `no algorithm ""`},
@@ -71,7 +71,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that what is read and written again reads the same.
+// FuzzParse checks that a rule that is parsed and written parses to the same rule.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"allreduce@>=64M:300", "allreduce/twoshot@64M-1G:0.5", "reduce@0:1e300", "allgather@<=4K:20us", "barrier:1ms",

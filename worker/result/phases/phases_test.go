@@ -15,7 +15,7 @@ import (
 	"gpurun/worker/process/procfs"
 )
 
-// fakeClock is a recorder whose clock shows what stands in it.
+// fakeClock is a recorder whose clock the test sets.
 type fakeClock struct {
 	*Recorder
 	at time.Duration
@@ -75,7 +75,7 @@ func TestNoRecorderNotesNothing(t *testing.T) {
 	}
 }
 
-// Who is early waits for who is late, and is not late itself.
+// A phase of an early rank, which waits for a late one, is not on the critical path.
 func TestWaitsAreNotOnThePath(t *testing.T) {
 	const ms = time.Millisecond
 	launcher := []Span{
@@ -205,7 +205,7 @@ func TestTableNamesWhatMatters(t *testing.T) {
 read settings         -        0.0        5.0        5.0
 initialize driver     3        5.0       25.0       25.0
 join                  1        6.0        2.0     beside
-the first call was verified after 20.0 ms, the first result was there after 25.0 ms, all of it took 30.0 ms
+the first call was verified after 20.0 ms, the first result was reported after 25.0 ms, the run took 30.0 ms
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

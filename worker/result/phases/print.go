@@ -29,12 +29,12 @@ func (t Timing) Print(w io.Writer) error {
 	return err
 }
 
-// summary says when the first call was verified, when the first result was there, and
+// summary says when the first call was verified, when the first result was reported, and
 // how long the run took.
 func (t Timing) summary() string {
-	text := fmt.Sprintf("all of it took %.1f ms", t.Total)
+	text := fmt.Sprintf("the run took %.1f ms", t.Total)
 	if t.FirstResult > 0 {
-		text = fmt.Sprintf("the first result was there after %.1f ms, %s", t.FirstResult, text)
+		text = fmt.Sprintf("the first result was reported after %.1f ms, %s", t.FirstResult, text)
 	}
 	if t.FirstVerified > 0 {
 		text = fmt.Sprintf("the first call was verified after %.1f ms, %s", t.FirstVerified, text)

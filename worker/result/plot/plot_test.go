@@ -126,7 +126,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Values at the ends of what is drawn do not keep the axes busy forever.
+// With values at the limits of the drawable range, the ticks' loops end.
 func TestExtremes(t *testing.T) {
 	for _, v := range []float64{1e-150, 1, 1e150, 1e-320, math.MaxFloat64} {
 		for _, w := range []float64{1e-150, 1e150, math.Inf(1)} {

@@ -19,9 +19,8 @@ const (
 	panelsPerRow            = 2
 )
 
-// The greys and colours are legible on white and on black: pages may be either. The
-// colours can be told apart by the colour-blind (Okabe and Ito), as markers and dashes
-// can by everybody.
+// The greys and colours are legible on white and on black pages. Colour-blind readers can
+// distinguish the colours (Okabe and Ito); markers and dashes need no colours.
 const ink, grid = "#7d7d7d", "#9a9a9a"
 
 func colours() []string {
@@ -67,7 +66,7 @@ func legendHeight(p Panel) float64 {
 	return legendRow * math.Ceil(float64(entries)/legendColumns)
 }
 
-// drawing is a panel on its way to SVG.
+// drawing writes a panel as SVG.
 type drawing struct {
 	b *strings.Builder
 	p Panel

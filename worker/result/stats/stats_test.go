@@ -162,7 +162,7 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// Where both can be had, the approximation is near what is counted out.
+// For sizes that allow both, the normal approximation is near the exact probability.
 func TestNormalIsNearExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Float64Range(0, 1)

@@ -67,7 +67,7 @@ type Copy struct {
 func (t Timeline) Check() error {
 	for _, r := range t.Ranks {
 		if r.Met <= 0 {
-			return fmt.Errorf("drawing a timeline: rank %d did not say when it left the barrier", r.Rank)
+			return fmt.Errorf("drawing a timeline: rank %d did not report when it left the barrier", r.Rank)
 		}
 		for _, tile := range r.Tiles {
 			if tile.Wait > tile.Begin || tile.Begin > tile.End {

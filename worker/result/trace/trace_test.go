@@ -58,7 +58,7 @@ func TestWhatCannotBe(t *testing.T) {
 		spoil func(*Rank)
 		want  string
 	}{
-		"no barrier": {func(r *Rank) { r.Met = 0 }, "rank 1 did not say when it left the barrier"},
+		"no barrier": {func(r *Rank) { r.Met = 0 }, "rank 1 did not report when it left the barrier"},
 		"tile ends early": {
 			func(r *Rank) { r.Tiles[0].End = 1 }, "on rank 1, tile 2 waits from 5042 ns, begins at 7167 and ends at 1",
 		},
@@ -89,7 +89,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// What a block begins while it is at the tile before is drawn from the end of that on:
+// A tile that a block begins during the previous tile is drawn from the end of the previous tile on:
 // slices of one thread must not overlap.
 func TestOverlappingTiles(t *testing.T) {
 	r := Rank{Met: 1, Tiles: []Tile{
