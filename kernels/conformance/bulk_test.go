@@ -52,6 +52,7 @@ func bulkCalls(m *member, seed uint64) error {
 // Every wait and every fence of a kernel with bulk copies is needed: without one of them, disorder makes some result
 // wrong.
 func TestBulkCopiesNeedEveryWait(t *testing.T) {
+	parallelInSimulator(t)
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
 	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
 	chain, relay := all[2:3], all[3:]

@@ -38,6 +38,7 @@ func epilogueName(c testCall) string {
 // Every epilogue of every algorithm and type is right, with rows of all lengths, with fewer rows than ranks and more,
 // in place and out of place: the results, the residual output, and the guards.
 func TestEpilogueGrid(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2, 4) {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range epilogueCalls(t, world) {
@@ -82,6 +83,7 @@ func rowFits(c testCall) bool {
 
 // Elementwise epilogues support any count and alignment.
 func TestEpilogueGridUnaligned(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range []int{2, 3} {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range epilogueCalls(t, world) {
@@ -102,6 +104,7 @@ func TestEpilogueGridUnaligned(t *testing.T) {
 
 // A captured call with an epilogue can be replayed, with other inputs, weights and residuals each time.
 func TestEpilogueGridReplayed(t *testing.T) {
+	parallelInSimulator(t)
 	const world, row = 4, 1000
 	pool := newRankPool(t, gridGroup(t, world))
 	for _, c := range epilogueCalls(t, world) {
@@ -115,6 +118,7 @@ func TestEpilogueGridReplayed(t *testing.T) {
 
 // Epilogues do not depend on more than the memory model promises.
 func TestEpiloguesInDisorder(t *testing.T) {
+	parallelInSimulator(t)
 	const row = 64
 	for seed := range uint64(3) {
 		world := 2 + int(seed)

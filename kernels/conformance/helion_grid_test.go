@@ -10,6 +10,7 @@ import (
 
 // Helion's case of allreduce: 16384 elements of bfloat16 over all ranks.
 func TestHelionGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const elements = 16384
 	for _, world := range []int{2, 4, 8} {
 		pool := newRankPool(t, gridGroup(t, world))

@@ -21,6 +21,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// parallelInSimulator makes a test parallel unless it runs on a GPU. Tests that bound a wait in time stay as they are:
+// they run before the parallel ones, when a rank has a core to itself.
+func parallelInSimulator(t *testing.T) {
+	t.Helper()
+	if !onGPU(t) {
+		t.Parallel()
+	}
+}
+
 // forEachAlgorithm runs a subtest for each algorithm, eight for each core at a time, whatever -parallel says: the
 // subtests mostly wait for a missing rank.
 func forEachAlgorithm(t *testing.T, test func(t *testing.T, a *collective.Algorithm)) {

@@ -22,6 +22,7 @@ var modularCounts = []int64{
 
 // Modular's cases of allreduce: up to 8 Ki elements and 24 in the simulator as well, 128 Ki and more only on GPUs.
 func TestModularGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const most = 64 << 10
 	for _, world := range sample([]int{2, 4, 8}, 0, 2) {
 		pool := newRankPool(t, modularGroup(t, world))
@@ -67,6 +68,7 @@ func modularCalls(t *testing.T, world int) []testCall {
 // 128 calls without a wait between them, of alternating sizes, on one buffer. An element of the output is the same for
 // every size.
 func TestModularGridWithoutWaiting(t *testing.T) {
+	parallelInSimulator(t)
 	const times, longest = 128, 2*ki + 24
 	counts := []int64{longest, 7, 512, 8, 1*ki + 5}
 	for _, world := range sample([]int{2, 4, 8}, 1) {
@@ -109,6 +111,7 @@ func alternate(m *member, c testCall, counts []int64, times int) error {
 
 // 20 repetitions give the same bits on all ranks, also where results are rounded.
 func TestModularGridRepeated(t *testing.T) {
+	parallelInSimulator(t)
 	const repetitions = 20
 	for _, world := range sample([]int{2, 4, 8}, 1) {
 		pool := newRankPool(t, gridGroup(t, world))

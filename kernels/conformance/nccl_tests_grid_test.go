@@ -23,6 +23,7 @@ const (
 // exhaustive, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
 // values of each property, so that every type is combined with every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range []int{2, 4, 8} {
 		g := gridGroup(t, world)
 		if onGPU(t) {

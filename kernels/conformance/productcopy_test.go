@@ -30,6 +30,7 @@ func (w *waitCounter) WaitValue(addr cudart.DevicePtr, value uint32) error {
 // not block. If sums go everywhere among more than two ranks, three times as many tiles are needed. Otherwise kernels
 // push the products.
 func TestProductsAreCopiedOrPushed(t *testing.T) {
+	parallelInSimulator(t)
 	const tile = 128
 	for _, c := range []struct {
 		world               int
@@ -118,6 +119,7 @@ func columnsOfTwoChunks(major int) int64 { return map[int]int64{8: 73 * 128, 9: 
 // When a call ends, no peer still copies this rank's products: later work on the stream may overwrite them, without
 // asking whether the peers have begun.
 func TestProductsAreCopiedBeforeACallEnds(t *testing.T) {
+	parallelInSimulator(t)
 	for _, seed := range seeds(4, 0, 3) {
 		world := 2 + int(seed/2)
 		p := matmul.Problem{M: 2 * int64(world), N: 8, K: 8, DType: collective.Half}
@@ -205,6 +207,7 @@ func copiedCalls(p matmul.Problem, world int) []matmulCall {
 
 // Ranks whose shard has no rows get parts without rows, which are still counted if products are copied.
 func TestShardsWithoutRows(t *testing.T) {
+	parallelInSimulator(t)
 	const world = 3
 	for _, major := range []int{8, 9} {
 		var batches [][]matmulCall
@@ -219,6 +222,7 @@ func TestShardsWithoutRows(t *testing.T) {
 // Each product is rounded once, including that of the rank that adds them: the sums of two ranks have the same bits in
 // fused and in decomposed algorithms.
 func TestSumsUseRoundedProducts(t *testing.T) {
+	parallelInSimulator(t)
 	const world = 2
 	for _, major := range []int{8, 9} {
 		for _, o := range matmul.Operations() {

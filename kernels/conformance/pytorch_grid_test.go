@@ -12,6 +12,7 @@ import (
 // PyTorch's cases of its symmetric-memory collectives: input and output begin at some alignment in larger buffers,
 // whose other bytes do not change. All ranks get the same bits if they get the same elements.
 func TestPyTorchGrid(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range sample([]int{2, 4, 8}, 0, 2) {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, name := range []string{"allreduce", "allgather", "reducescatter"} {

@@ -13,6 +13,7 @@ import (
 
 // One group may use two streams in turn: its epochs are in the memory of the device, not in a stream.
 func TestTwoStreamsGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const world, turns = 3, 4
 	pool := newRankPool(t, gridGroup(t, world))
 	for _, c := range gridCalls(t, world, "") {
@@ -42,6 +43,7 @@ func TestTwoStreamsGrid(t *testing.T) {
 // one is rank n-1-r of the other. Half of the devices get the first group's call first, the others the second group's,
 // so that neither group could finish alone.
 func TestTwoGroupsShareDevicesGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const world, rounds = 4, 3
 	g := gridGroup(t, world)
 	g.blocks = 4 // the blocks of both fit on a GPU at the same time
@@ -111,6 +113,7 @@ func TestLateRankGrid(t *testing.T) {
 
 // A graph that is replayed with other inputs gives the results of these inputs.
 func TestGraphReplayGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const world = 4
 	pool := newRankPool(t, gridGroup(t, world))
 	for _, c := range gridCalls(t, world, "") {

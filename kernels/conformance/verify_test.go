@@ -119,6 +119,7 @@ func accumulator(a *collective.Algorithm, d collective.DType) collective.DType {
 // All ranks of an allreduce get the same bits, also where results are rounded, and every collective gives the same bits
 // in every run.
 func TestResultsAreTheSameBitsEveryTime(t *testing.T) {
+	parallelInSimulator(t)
 	const world, repetitions = 5, 3
 	for _, c := range calls(world, nil) {
 		c.count = c.fit(5000)
@@ -148,6 +149,7 @@ func TestResultsAreTheSameBitsEveryTime(t *testing.T) {
 // Ranks are added in the order 0, 1, ..., in vectors and in single elements, so that a sum depends neither on the rank
 // that computes it nor on the algorithm.
 func TestRanksAreAddedInOrder(t *testing.T) {
+	parallelInSimulator(t)
 	const count = 1003
 	for _, world := range []int{2, 3, 4, 8} {
 		group{world: world}.run(t, func(m *member) error {
@@ -182,6 +184,7 @@ func (c testCall) sumInOrder() []float32 {
 // Calls of all algorithms and of alternating sizes follow each other on one buffer without a wait: slots, flags and
 // epochs are not confused. Out of place, each call gives the same result.
 func TestCallsBackToBack(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range []int{2, 4} {
 		group{world: world}.run(t, func(m *member) error {
 			last := calls(world, func(a *collective.Algorithm) bool {
@@ -216,6 +219,7 @@ func TestCallsBackToBack(t *testing.T) {
 
 // A captured graph can be replayed, with other inputs each time.
 func TestGraphReplaysWithChangedInputs(t *testing.T) {
+	parallelInSimulator(t)
 	for _, pdl := range []bool{false, true} {
 		group{world: 4, pdl: pdl}.run(t, func(m *member) error {
 			for _, c := range calls(m.world, nil) {
@@ -279,6 +283,7 @@ func TestWithoutPeersBuffers(t *testing.T) {
 // The naive algorithm splits data that are too large for its scratch into chunks, the last of which is short, in place
 // as well.
 func TestNaiveInChunks(t *testing.T) {
+	parallelInSimulator(t)
 	naive := func(a *collective.Algorithm) bool { return a.Name == "naive" }
 	group{world: 3}.run(t, func(m *member) error {
 		for _, c := range calls(m.world, naive) {
