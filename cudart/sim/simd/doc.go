@@ -5,7 +5,8 @@
 // processor can call the functions. The assembly is generated: see the folder generate.
 //
 // A lane has 64 bits, and a narrower value is zero-extended; so are the results. Any two operands may be the
-// same register. The one NaN is 0x7fffffff, 0x7fffffffffffffff or 0x7fff, as on a GPU.
+// same register. NaNs are as on a GPU: operations on floats of up to 32 bits give the one NaN of their type, those
+// on doubles pass the NaN of an operand on, and conversions from bfloat16 keep its bits.
 package simd
 
 //go:generate go run ./generate
