@@ -26,7 +26,11 @@ func (r *run) newTrial(c workload.Case, pattern reference.Pattern, when string) 
 	if d := c.Call.DType; c.Algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
-	in.Stepwise = c.Algorithm.Needs.Library != ""
+	in.Stepwise = c.Algorithm.Needs.Library != "" || c.Algorithm.Stepwise
+	if d := c.Algorithm.Accumulator; d != nil {
+		in.Accumulator = *d
+	}
+	in.Ordered = c.Algorithm.Ordered
 	return trial{c, in, when}
 }
 
@@ -54,6 +58,9 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if err := r.prepare(ctx, t); err != nil {
 		return err
 	}
+	if err := r.fillGuards(t); err != nil {
+		return err
+	}
 	if err := r.meetPrepared(ctx, t.Case); err != nil {
 		return err
 	}
@@ -61,6 +68,9 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 		return err
 	}
 	if err := r.finish(ctx, t.Case); err != nil {
+		return err
+	}
+	if err := r.checkGuards(ctx, t); err != nil {
 		return err
 	}
 	corrupted, err := r.corrupt(t)
