@@ -44,6 +44,8 @@ type Algorithm struct {
 	Guarded  bool
 	Restored []int
 	Initial  func(c *Comm, call Call, area int, dst []byte, at int64) error
+	// Custom says what the algorithm computes, where that is no collective of gpurun's; nil: the Collective does.
+	Custom *Custom
 	// Prepare loads and initializes what calls of a kind need; nil: the kernels of Kernels. After it, and before the first
 	// call, the ranks meet if there are Areas.
 	Prepare func(c *Comm, s cudart.Stream, call Call) error

@@ -55,6 +55,9 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}
+	if t.Algorithm.Custom != nil {
+		return r.verifyCustom(ctx, m, t, submit)
+	}
 	if err := r.prepare(ctx, t); err != nil {
 		return err
 	}
