@@ -15,15 +15,16 @@ type PlacedArea struct {
 	Offset int64
 }
 
-// Areas are the areas of an algorithm, in the order of Algorithm.Areas. They are the same on all ranks and for all calls.
-func (c *Comm) Areas(a *Algorithm) []PlacedArea { return c.cfg.Areas[a] }
+// Areas are the areas of an algorithm, which is a pointer to an [Algorithm] or to one of a product of matrices. They are in
+// the order of its function Areas, and the same on all ranks and for all calls.
+func (c *Comm) Areas(algorithm any) []PlacedArea { return c.cfg.Areas[algorithm] }
 
 // State is what an algorithm keeps in the Comm between calls. make makes it for the first of them.
-func (c *Comm) State(a *Algorithm, make func() any) any {
-	s, ok := c.states[a]
+func (c *Comm) State(algorithm any, make func() any) any {
+	s, ok := c.states[algorithm]
 	if !ok {
 		s = make()
-		c.states[a] = s
+		c.states[algorithm] = s
 	}
 	return s
 }

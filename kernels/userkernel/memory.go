@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"gpurun/cudart"
-	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
 )
 
@@ -12,22 +11,18 @@ import (
 type memory struct {
 	*state
 	stream cudart.Stream
-	call   collective.Call
+	target target
 }
 
-// Address is where a rank's buffer begins. The input and the output of peers lie where the call has them.
+var _ kernelfile.Memory = (*memory)(nil)
+
+// Address is where a rank's buffer begins.
 func (m *memory) Address(name string, rank int) (uint64, error) {
-	at, err := m.offset(name, rank)
-	if err != nil {
-		return 0, err
-	}
 	if host, ok := m.hosts[name]; ok {
-		if rank != m.comm.Rank() {
-			return 0, fmt.Errorf("the buffer %s is memory of the host, which peers cannot reach", name)
-		}
-		return uint64(host.DevicePtr()), nil
+		return uint64(host.DevicePtr()), nil // Bind refuses that of a peer
 	}
-	return uint64(m.comm.Peer(rank, at)), nil
+	at, err := m.offset(name, rank)
+	return uint64(m.comm.Peer(rank, at)), err
 }
 
 // Multicast is the multicast address of a buffer, which has the same offset on all ranks.
@@ -46,27 +41,21 @@ func (m *memory) Multicast(name string) (uint64, error) {
 // offset is where a rank's buffer begins, in bytes from the base of its symmetric memory. Of a buffer that rotates it is
 // the copy of the next call.
 func (m *memory) offset(name string, rank int) (int64, error) {
-	peer := int64(rank - m.comm.Rank())
-	switch name {
-	case "input":
-		return m.call.Send + peer*m.call.SendStep, nil
-	case "output":
-		if m.call.InPlace && m.shape.Send == collective.PartPerRank {
-			return m.call.Recv + peer*m.call.Bytes(), nil
-		}
-		return m.call.Recv, nil
+	if at, ok := m.target.offset(name, rank); ok {
+		return at, nil
 	}
-	for _, b := range m.file.Buffers {
-		if b.Name != name {
-			continue
+	for i := range m.file.Buffers {
+		if b := &m.file.Buffers[i]; b.Name == name {
+			return m.copyOf(b), nil
 		}
-		if b.Private && peer != 0 {
-			return 0, fmt.Errorf("the buffer %s is private: peers have no address of it", name)
-		}
-		area, n := m.areas[name], copies(b)
-		return area.Offset + m.number%n*(area.Bytes/n), nil
 	}
 	return 0, fmt.Errorf("there is no buffer %s", name)
+}
+
+// copyOf is the offset of the copy of a buffer that the next call uses.
+func (st *state) copyOf(b *kernelfile.Buffer) int64 {
+	area, n := st.areas[b.Name], copies(b)
+	return area.Offset + st.number%n*(area.Bytes/n)
 }
 
 // Table keeps one copy of each content in device memory, which is freed with the device.
@@ -89,5 +78,3 @@ func (m *memory) Table(content []byte) (uint64, error) {
 func (m *memory) TensorMap(t cudart.TensorMap) ([cudart.TensorMapBytes]byte, error) {
 	return m.comm.Device().EncodeTensorMap(t)
 }
-
-var _ kernelfile.Memory = (*memory)(nil)

@@ -1,7 +1,9 @@
 package userkernel
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
@@ -17,98 +19,91 @@ type state struct {
 	tables map[string]cudart.DevicePtr
 	areas  map[string]collective.PlacedArea // but those of the host
 	hosts  map[string]cudart.HostBuffer
-	loaded map[string]bool // modules whose globals are set
-	calls  map[callKey]*boundCall
+	loaded map[string]bool // modules whose variables are set
+	unset  map[string]int  // variables that no loaded module has, with the line in the file
+	calls  map[any][]boundStep
 	ready  bool // areas hold their initial values
 }
 
-// callKey is what the expressions of a file can tell calls apart by.
-type callKey struct {
-	send, recv, sendStep, count int64
-	dtype                       string
-	op                          collective.Op
-	root, blocks                int
-}
-
-func keyOf(c collective.Call) callKey {
-	return callKey{c.Send, c.Recv, c.SendStep, c.Count, c.DType.Name, c.Op, c.Root, c.Blocks}
-}
-
-// boundCall is a kind of call with all expressions evaluated.
-type boundCall struct {
-	steps []boundStep
-}
-
+// boundStep is a step of a call with its kernel.
 type boundStep struct {
 	kernelfile.BoundStep
 	kernel cudart.Kernel
 }
 
+// state finds what a rank keeps of the file, or makes it.
 func (u *user) state(c *collective.Comm) *state {
 	return c.State(u.algorithm, func() any {
 		st := &state{
 			user: u, comm: c, tables: map[string]cudart.DevicePtr{}, areas: map[string]collective.PlacedArea{},
-			hosts: map[string]cudart.HostBuffer{}, loaded: map[string]bool{}, calls: map[callKey]*boundCall{},
+			hosts: map[string]cudart.HostBuffer{}, loaded: map[string]bool{}, unset: map[string]int{},
+			calls: map[any][]boundStep{},
 		}
 		for _, area := range c.Areas(u.algorithm) {
 			st.areas[area.Name] = area
+		}
+		for _, g := range u.file.Globals {
+			st.unset[g.Name] = g.Line
 		}
 		return st
 	}).(*state)
 }
 
-// prepare loads the kernels of a call, makes its tables, and at first writes what the areas hold. The ranks meet before the
-// first call: a peer must not signal before that.
-func (u *user) prepare(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-	st := u.state(c)
+// prepare loads the kernels of a call, unless it is without elements, and at first initializes the buffers.
+func (st *state) prepare(s cudart.Stream, t target, launches bool) error {
 	if !st.ready {
-		if err := st.initialize(s, call); err != nil {
+		if err := st.initialize(s, t); err != nil {
 			return err
 		}
 		st.ready = true
 	}
-	if call.Count == 0 {
+	if !launches {
 		return nil
 	}
-	_, err := st.bind(s, call)
-	return err
+	if _, err := st.bind(s, t); err != nil {
+		return err
+	}
+	for name := range maps.Keys(st.unset) {
+		return fmt.Errorf("%s:%d: no module has a variable %s", st.file.Path, st.unset[name], name)
+	}
+	return nil
+}
+
+// values are what expressions are evaluated over for the next call of a kind.
+func (st *state) values(t target) kernelfile.Call {
+	v := t.values
+	v.Rank, v.SMs, v.TimeoutNS, v.Number = st.comm.Rank(), st.comm.SMs(), st.comm.TimeoutNS(), st.number
+	if v.Blocks == 0 {
+		v.Blocks = st.comm.MaxBlocks()
+	}
+	return v
 }
 
 // bind evaluates the expressions of the file for a call, or finds the result of an earlier call of the kind.
-func (st *state) bind(s cudart.Stream, call collective.Call) (*boundCall, error) {
-	again := st.file.DependsOnCall() && !st.file.OnlyPatches()
-	if b, ok := st.calls[keyOf(call)]; ok && !again {
-		return b, nil
+func (st *state) bind(s cudart.Stream, t target) ([]boundStep, error) {
+	if steps, ok := st.calls[t.key]; ok && !st.file.DependsOnCall() {
+		return steps, nil
 	}
-	values := st.at(call)
-	steps, err := st.file.Bind(values, st.bundle, &memory{st, s, call})
+	bound, err := st.file.Bind(st.values(t), st.bundle, &memory{st, s, t})
 	if err != nil {
 		return nil, err
 	}
-	b := &boundCall{}
-	for _, step := range steps {
-		bound := boundStep{BoundStep: step}
-		if step.Step.Launch != nil {
-			if bound.kernel, err = st.kernel(s, call, step); err != nil {
-				return nil, err
-			}
+	steps := make([]boundStep, len(bound))
+	for i, step := range bound {
+		steps[i].BoundStep = step
+		if step.Step.Launch == nil {
+			continue
 		}
-		b.steps = append(b.steps, bound)
+		if steps[i].kernel, err = st.kernel(s, t, step); err != nil {
+			return nil, err
+		}
 	}
-	st.calls[keyOf(call)] = b
-	return b, nil
-}
-
-// at are the values of expressions for the next call.
-func (st *state) at(call collective.Call) kernelfile.Call {
-	c := st.comm
-	return st.values(call, place{
-		rank: c.Rank(), world: c.World(), sms: c.SMs(), maxBlocks: c.MaxBlocks(), timeoutNS: c.TimeoutNS(), number: st.number,
-	})
+	st.calls[t.key] = steps
+	return steps, nil
 }
 
 // kernel finds the kernel of a launch, and sets the variables of its module when that is loaded.
-func (st *state) kernel(s cudart.Stream, call collective.Call, step kernelfile.BoundStep) (cudart.Kernel, error) {
+func (st *state) kernel(s cudart.Stream, t target, step kernelfile.BoundStep) (cudart.Kernel, error) {
 	code, ok := st.bundle.Modules[step.Module]
 	if !ok {
 		return nil, fmt.Errorf("%s:%d: the module %s was not read", st.file.Path, step.Step.Line, step.Module)
@@ -118,7 +113,7 @@ func (st *state) kernel(s cudart.Stream, call collective.Call, step kernelfile.B
 		return nil, err
 	}
 	if !st.loaded[step.Module] {
-		if err := st.setGlobals(s, m, call); err != nil {
+		if err := st.setGlobals(s, t, m); err != nil {
 			return nil, err
 		}
 		st.loaded[step.Module] = true
@@ -130,13 +125,55 @@ func (st *state) kernel(s cudart.Stream, call collective.Call, step kernelfile.B
 	return k, nil
 }
 
+// setGlobals sets the variables of the file that a module has.
+func (st *state) setGlobals(s cudart.Stream, t target, m cudart.Module) error {
+	globals, err := st.file.BindGlobals(st.values(t), &memory{st, s, t})
+	if err != nil {
+		return err
+	}
+	for _, g := range globals {
+		at, size, err := m.Global(g.Global.Name)
+		switch {
+		case errors.Is(err, cudart.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		case int64(len(g.Bytes)) > size:
+			return fmt.Errorf("%s:%d: the variable %s has %d bytes, not %d", st.file.Path, g.Global.Line, g.Global.Name, size,
+				len(g.Bytes))
+		}
+		if err := s.Upload(at, g.Bytes); err != nil {
+			return err
+		}
+		delete(st.unset, g.Global.Name)
+	}
+	return nil
+}
+
+// enqueue puts the steps of a call on the stream.
+func (st *state) enqueue(s cudart.Stream, t target) error {
+	steps, err := st.bind(s, t)
+	if err != nil {
+		return err
+	}
+	if err := st.reset(s); err != nil {
+		return err
+	}
+	for i := range steps {
+		if err := st.run(s, &steps[i]); err != nil {
+			return err
+		}
+	}
+	st.number++
+	return nil
+}
+
 // run puts one step on the stream.
-func (st *state) run(s cudart.Stream, call collective.Call, b *boundStep) error {
+func (st *state) run(s cudart.Stream, b *boundStep) error {
 	switch step := b.Step; {
 	case step.Launch != nil:
-		values := st.at(call)
-		for _, p := range b.Patches {
-			if err := p.Write(b.Params, values); err != nil {
+		for i := range b.Patches {
+			if err := b.Patches[i].Write(b.Params, st.number); err != nil {
 				return err
 			}
 		}

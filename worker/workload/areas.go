@@ -26,7 +26,7 @@ func (l *Layout) takeGuarded(bytes int64) (begin int64) {
 // withAreas makes room for the areas of each algorithm, as large as the largest case needs them. Chosen algorithms have
 // computed their areas before: see Plan.check.
 func (l Layout) withAreas(cases []Case, sms int) Layout {
-	l.Areas = map[*collective.Algorithm][]collective.PlacedArea{}
+	l.Areas = map[any][]collective.PlacedArea{}
 	var order []*collective.Algorithm
 	for _, c := range cases {
 		if c.Algorithm.Areas == nil {

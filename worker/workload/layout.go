@@ -14,8 +14,8 @@ type Layout struct {
 	CopyFrom, CopyTo                 int64 // see withCopies
 	Pairs                            PairLayout
 	Products                         ProductLayout
-	// Areas are those of the algorithms: see collective.Algorithm.
-	Areas map[*collective.Algorithm][]collective.PlacedArea
+	// Areas are those of the algorithms: see collective.Comm.Areas.
+	Areas map[any][]collective.PlacedArea
 	Total                            int64
 }
 
