@@ -13,7 +13,7 @@ import (
 // Modules lists the PTX of all examples.
 func Modules() []collective.Module {
 	modules := []collective.Module{module("gather_matmul", collective.SM90)}
-	for _, name := range []string{"halo", "packets", "serving", "symm_oneshot", "two_launches"} {
+	for _, name := range []string{"halo", "oneshot", "packets", "serving", "symm_oneshot", "two_launches"} {
 		modules = append(modules, module(name, collective.SM80))
 	}
 	for _, world := range []int{2, 4} {
