@@ -66,6 +66,7 @@ var layers = [][]string{
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "flags/flagtest"},
 	{"session", "list", "inspect"},
+	{"kernelcode", "kerneldraft"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }

@@ -21,6 +21,8 @@ type Module struct {
 	// the pattern with its names filled in.
 	Entries map[string][]Param `json:"entries,omitempty"`
 	Matches map[string]string  `json:"matches,omitempty"`
+	// Bounds are what kernels of PTX demand of a launch, where they demand something.
+	Bounds map[string]Bounds `json:"bounds,omitempty"`
 	// Triton has what the JSON file of Triton's cache says of the launch; nil: the module is not from there.
 	Triton *Triton `json:"triton,omitempty"`
 }
@@ -36,4 +38,11 @@ type Triton struct {
 	Threads int `json:"threads"`
 	Shared  int `json:"shared"`
 	Cluster int `json:"cluster"`
+}
+
+// Bounds is what a kernel demands of its launch; zeros demand nothing.
+type Bounds struct {
+	Block      [3]int `json:"block"`       // threads of a block in x, y and z, by .reqntid
+	MaxThreads int    `json:"max_threads"` // threads of a block at most, by .maxntid
+	Cluster    [3]int `json:"cluster"`     // blocks of a cluster, by .reqnctapercluster
 }
