@@ -110,9 +110,13 @@ var libraryRules = []libraryRule{
 	},
 	{
 		"github.com/pelletier/go-toml",
-		[]string{"gpurun/cmd/gpurun/settings$", "gpurun/kernels/rulefile$", "gpurun/kernels/tuning$"},
+		[]string{
+			"gpurun/cmd/gpurun/settings$", "gpurun/kernels/rulefile$", "gpurun/kernels/tuning$", "gpurun/kernels/kernelfile$",
+		},
 		"files in TOML are read in one place each",
 	},
+	{"go.yaml.in/yaml", []string{"gpurun/kernels/kernelfile$"}, "viper reads the other files in YAML"},
+	{"github.com/expr-lang/expr", []string{"gpurun/kernels/kernelfile$"}, "only kernel files have expressions"},
 	{"github.com/x448/float16", []string{"gpurun/kernels/reference$"}, "kernels and simulator convert by their own code"},
 	{
 		"github.com/google/go-cmp",

@@ -1,6 +1,8 @@
 package kernelfile
 
-import "gpurun/cudart"
+import (
+	"gpurun/cudart"
+)
 
 // Call is what expressions are evaluated over, for one call of one rank.
 type Call struct {
@@ -9,9 +11,13 @@ type Call struct {
 	ElementBytes      int64
 	Count             int64 // elements of a part
 	InPlace           bool
-	SMs               int   // the least number of multiprocessors among the ranks' devices
-	Number            int64 // of the call, from 0 on, counted since signals were initialized
-	TimeoutNS         int64
+	SMs               int // the least number of multiprocessors among the ranks' devices
+	Blocks            int // the grid that the user asks for; 0: none in particular
+	// InputBytes and OutputBytes are the sizes of this rank's buffers input and output. They follow from the collective,
+	// which the caller knows; a Custom file lists its buffers.
+	InputBytes, OutputBytes int64
+	Number                  int64 // of the call, from 0 on, counted since signals were initialized
+	TimeoutNS               int64
 	// M, N and K are the extents of a product of matrices.
 	M, N, K int64
 }
@@ -46,14 +52,184 @@ type BoundStep struct {
 
 // Field describes one argument, for people.
 type Field struct {
-	At, Bytes int
-	What      string // such as "u64 count" or "pointer pad of rank 2"
-	Line      int
+	At, Bytes, Align int
+	What             string // such as "u64 count" or "pointer pad of rank 2"
+	Line             int
 }
 
-// Patch is a number among the parameters that depends on the number of the call.
+// Patch is a number among the parameters that depends on the number of the call: see [Patch.Write].
 type Patch struct {
-	At   int
-	Type string
+	At    int
+	Type  string
 	Value Expr
+	env   *env
+}
+
+// Write evaluates the number for a call, and writes it among the parameters. It allocates nothing. A Patch belongs to one
+// goroutine.
+func (p *Patch) Write(params []byte, number int64) error {
+	p.env.call.Number = number
+	return p.env.encode(params[p.At:], p.Type, p.Value)
+}
+
+// encode evaluates a number and writes it to the front of to.
+func (e *env) encode(to []byte, numberType string, x Expr) error {
+	v, err := e.value(x)
+	if err != nil {
+		return err
+	}
+	if err := encode(to, numberType, v); err != nil {
+		return e.fail(x, err.Error())
+	}
+	return nil
+}
+
+// Bind evaluates the steps of a call of one rank. Steps whose condition is false are left out. Where the kernels' parameters
+// are known, the arguments are compared with them. A nil bundle has no modules: then names of kernels are as the file has
+// them, and nothing is compared.
+//
+// Memory gives the addresses of this call: of the copies whose turn it is, where buffers rotate. If [File.DependsOnCall],
+// each call must be bound anew. Otherwise Patches are all that changes from call to call.
+func (f *File) Bind(call Call, bundle *Bundle, m Memory) ([]BoundStep, error) {
+	var all []BoundStep
+	for i := range f.Steps {
+		b := binder{env: env{file: f, call: call, memory: m}, bundle: bundle, step: &f.Steps[i]}
+		bound, skip, err := b.bind()
+		if err != nil {
+			return nil, err
+		}
+		if !skip {
+			all = append(all, bound)
+		}
+	}
+	return all, nil
+}
+
+// BindReference is Bind for the launch of [File.Reference].
+func (f *File) BindReference(call Call, bundle *Bundle, m Memory) (BoundStep, error) {
+	if f.Reference == nil {
+		return BoundStep{}, f.errorAt(0, "the file has no [reference]")
+	}
+	b := binder{env: env{file: f, call: call, memory: m}, bundle: bundle, step: f.Reference}
+	bound, _, err := b.bind()
+	return bound, err
+}
+
+// Sizes are the bytes of each of Buffers, in order. A buffer that rotates has so many bytes in each of its copies.
+func (f *File) Sizes(call Call) ([]int64, error) {
+	e := env{file: f, call: call}
+	all := make([]int64, len(f.Buffers))
+	for i := range f.Buffers {
+		var err error
+		if all[i], err = e.length(f.Buffers[i].Name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// binder binds one step.
+type binder struct {
+	env
+	bundle *Bundle
+	step   *Step
+	out    BoundStep
+}
+
+func (b *binder) bind() (bound BoundStep, skip bool, err error) {
+	b.out.Step = b.step
+	if b.step.When != nil {
+		do, err := b.truth(*b.step.When)
+		if err != nil || !do {
+			return BoundStep{}, true, err
+		}
+	}
+	switch {
+	case b.step.Launch != nil:
+		err = b.launch(b.step.Launch)
+	case b.step.Fill != nil:
+		err = b.fill(b.step.Fill)
+	case b.step.Copy != nil:
+		err = b.copy(b.step.Copy)
+	}
+	return b.out, false, err
+}
+
+func (b *binder) fill(f *Fill) error {
+	value, err := b.or(f.Value, "a byte", 0, 255, 0)
+	if err != nil {
+		return err
+	}
+	b.out.Value = byte(value)
+	to, err := b.span(f.Buffer, nil, f.Offset)
+	if err != nil {
+		return err
+	}
+	b.out.To = to.at
+	b.out.Bytes, err = b.or(f.Bytes, "a number of bytes within the buffer", 0, to.rest, to.rest)
+	return err
+}
+
+func (b *binder) copy(c *Copy) error {
+	from, err := b.span(c.From, c.FromRank, c.FromOffset)
+	if err != nil {
+		return err
+	}
+	to, err := b.span(c.To, c.ToRank, c.ToOffset)
+	if err != nil {
+		return err
+	}
+	b.out.From, b.out.To = from.at, to.at
+	b.out.Bytes, err = b.or(c.Bytes, "a number of bytes within both buffers", 0, min(from.rest, to.rest), from.rest)
+	if err == nil && b.out.Bytes > to.rest {
+		err = b.file.errorAt(c.To.Line, "copy of %d bytes to %s, which has %d from there on", b.out.Bytes, c.To.Text, to.rest)
+	}
+	return err
+}
+
+// or evaluates an expression in a range, or gives what stands for an absent one.
+func (e *env) or(x Expr, what string, least, most, absent int64) (int64, error) {
+	if x.IsZero() {
+		return absent, nil
+	}
+	return e.between(x, what, least, most)
+}
+
+// A span is a buffer from an offset on.
+type span struct {
+	at   cudart.DevicePtr
+	rest int64 // bytes
+}
+
+func (b *binder) span(buffer Text, rank *Expr, offset Expr) (span, error) {
+	length, err := b.length(buffer.Text)
+	if err != nil {
+		return span{}, err
+	}
+	skipped, err := b.or(offset, "an offset within buffer "+buffer.Text, 0, length, 0)
+	if err != nil {
+		return span{}, err
+	}
+	at, err := b.address(buffer, rank, b.call.Rank)
+	return span{cudart.DevicePtr(at + uint64(skipped)), length - skipped}, err
+}
+
+// address is where a rank's buffer begins. An absent expression is the given rank.
+func (b *binder) address(buffer Text, rank *Expr, absent int) (uint64, error) {
+	whose := int64(absent)
+	if rank != nil {
+		var err error
+		if whose, err = b.between(*rank, "a rank", 0, int64(b.call.World-1)); err != nil {
+			return 0, err
+		}
+	}
+	if d := b.file.buffer(buffer.Text); d != nil && (d.Private || d.Host) && int(whose) != b.call.Rank {
+		return 0, b.file.errorAt(buffer.Line, "rank %d has no address of rank %d's buffer %s, which is private: "+
+			"leave out private and host, or take this rank's own by pointer", b.call.Rank, whose, buffer.Text)
+	}
+	at, err := b.memory.Address(buffer.Text, int(whose))
+	if err != nil {
+		return 0, b.file.errorAt(buffer.Line, "address of buffer %s of rank %d: %v", buffer.Text, whose, err)
+	}
+	return at, nil
 }

@@ -144,6 +144,8 @@ type Arg struct {
 	Offset *Expr
 	// Pad is the number of entries of Pointers, Table and Structs; those behind the last rank are null. 0: as many as ranks.
 	Pad int
+	// Rest: a Null stands for as many null pointers as the kernel has further parameters, none included.
+	Rest bool
 	// Value is that of a Number.
 	Value Expr
 	Type  string // of a Number: i8 to i64, u8 to u64, f16, bf16, f32, f64

@@ -1,0 +1,67 @@
+package kernelfile
+
+// DependsOnCall reports whether something depends on the number of the call that is no number among the parameters: a
+// shape, an address, a table, a condition, a fill, a copy, or a buffer that rotates. Then the caller binds every call anew,
+// with the addresses of the copies whose turn it is. Otherwise it binds once, and writes [BoundStep.Patches] for each call.
+func (f *File) DependsOnCall() bool {
+	for _, b := range f.Buffers {
+		if b.Rotate > 1 {
+			return true
+		}
+	}
+	for i := range f.Steps {
+		if f.Steps[i].dependsOnCall() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Step) dependsOnCall() bool {
+	all := []*Expr{s.When}
+	if l := s.Launch; l != nil {
+		all = append(all, l.Resident, &l.Shared)
+		all = append(all, pointersTo(l.Grid, l.Block, l.Cluster)...)
+		for i := range l.Args {
+			all = append(all, l.Args[i].fixed(true)...)
+		}
+	}
+	if f := s.Fill; f != nil {
+		all = append(all, &f.Value, &f.Offset, &f.Bytes)
+	}
+	if c := s.Copy; c != nil {
+		all = append(all, c.FromRank, c.ToRank, &c.FromOffset, &c.ToOffset, &c.Bytes)
+	}
+	for _, x := range all {
+		if x != nil && x.names.has(nameCall) {
+			return true
+		}
+	}
+	return false
+}
+
+// fixed are the expressions of an argument that no Patch changes. Numbers are patched among the parameters, not in tables.
+func (a *Arg) fixed(patched bool) []*Expr {
+	all := []*Expr{a.Rank, a.Offset}
+	if !patched {
+		all = append(all, &a.Value)
+	}
+	for i := range a.Members {
+		all = append(all, a.Members[i].fixed(patched && a.Kind == Struct)...)
+	}
+	if m := a.Map; m != nil {
+		all = append(all, &m.Swizzle, &m.L2)
+		all = append(all, pointersTo(m.Sizes, m.Strides, m.Box, m.Steps)...)
+	}
+	return all
+}
+
+func pointersTo(lists ...[]Expr) []*Expr {
+	var all []*Expr
+	for _, list := range lists {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}

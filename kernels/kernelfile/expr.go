@@ -1,0 +1,182 @@
+package kernelfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// compiled is an expression that [Parse] has checked.
+type compiled struct {
+	root  *term
+	kind  valueKind
+	names names // what it depends on, through [let] as well
+	cost  int   // steps of an evaluation
+}
+
+// IsZero reports whether the expression is absent.
+func (e Expr) IsZero() bool { return e.root == nil }
+
+func (e Expr) String() string { return e.Text }
+
+// env is what an expression is evaluated over.
+type env struct {
+	file        *File
+	call        Call
+	memory      Memory
+	grid, block int64
+	i           int64
+}
+
+// fail says of an expression what is wrong with it for this rank.
+func (e *env) fail(x Expr, reason string) error {
+	return e.file.errorAt(x.Line, "%q %s for rank %d of %d", x.Text, reason, e.call.Rank, e.call.World)
+}
+
+// value evaluates an expression.
+func (e *env) value(x Expr) (value, error) {
+	v, err := x.root.eval(e)
+	if err != nil {
+		return value{}, e.fail(x, err.Error())
+	}
+	return v, nil
+}
+
+// truth evaluates a condition.
+func (e *env) truth(x Expr) (bool, error) {
+	v, err := e.value(x)
+	return v.truth, err
+}
+
+// whole evaluates an expression that must be a whole number.
+func (e *env) whole(x Expr) (value, error) {
+	v, err := e.value(x)
+	if err != nil {
+		return value{}, err
+	}
+	n, ok := v.whole()
+	if !ok {
+		return value{}, e.fail(x, fmt.Sprintf("is %s, which is not a whole number; write ceil(...) or floor(...)", v))
+	}
+	return n, nil
+}
+
+// between evaluates an expression that must be a whole number in a range.
+func (e *env) between(x Expr, what string, least, most int64) (int64, error) {
+	n, err := e.whole(x)
+	if err != nil {
+		return 0, err
+	}
+	if compare(n, wholeValue(least)) < 0 || compare(n, wholeValue(most)) > 0 {
+		return 0, e.fail(x, fmt.Sprintf("is %s, and %s is %d to %d", n, what, least, most))
+	}
+	if n.negative {
+		return -int64(n.num), nil
+	}
+	return int64(n.num), nil
+}
+
+// name is the value of a name.
+func (e *env) name(n names) value {
+	c := &e.call
+	switch n {
+	case nameInPlace:
+		return value{kind: truth, truth: c.InPlace}
+	case nameType:
+		return value{kind: word, word: c.Type}
+	case nameOp:
+		return value{kind: word, word: c.Op}
+	}
+	return wholeValue(e.number(n))
+}
+
+func (e *env) number(n names) int64 {
+	c := &e.call
+	switch n {
+	case nameRank:
+		return int64(c.Rank)
+	case nameWorld:
+		return int64(c.World)
+	case nameRoot:
+		return int64(c.Root)
+	case nameCount:
+		return c.Count
+	case nameBytes:
+		return c.Count * c.ElementBytes
+	case nameSize:
+		return c.ElementBytes
+	case nameVectors:
+		return (c.Count*c.ElementBytes + 15) / 16
+	case nameSMs:
+		return int64(c.SMs)
+	case nameBlocks:
+		return int64(c.Blocks)
+	case nameTimeout:
+		return c.TimeoutNS
+	case nameM:
+		return c.M
+	case nameN:
+		return c.N
+	case nameK:
+		return c.K
+	case nameCall:
+		return c.Number
+	case nameGrid:
+		return e.grid
+	case nameBlock:
+		return e.block
+	}
+	return e.i
+}
+
+// distance is the value of offset(to, from), in bytes.
+func (e *env) distance(to, from string) (value, error) {
+	a, err := e.memory.Address(to, e.call.Rank)
+	if err != nil {
+		return value{}, err
+	}
+	b, err := e.memory.Address(from, e.call.Rank)
+	if err != nil {
+		return value{}, err
+	}
+	return add(unsignedValue(a), negate(unsignedValue(b)))
+}
+
+// length is the size of one of this rank's buffers, in bytes.
+func (e *env) length(buffer string) (int64, error) {
+	if b := e.file.buffer(buffer); b != nil && !b.Size.IsZero() {
+		return e.between(b.Size, "the size of a buffer", 0, maxBufferBytes)
+	}
+	if buffer == inputName {
+		return e.call.InputBytes, nil
+	}
+	return e.call.OutputBytes, nil
+}
+
+// maxBufferBytes is more than any device has.
+const maxBufferBytes = 1 << 46
+
+// buffer is the description of a buffer, or nil where the file has none.
+func (f *File) buffer(name string) *Buffer {
+	for i := range f.Buffers {
+		if f.Buffers[i].Name == name {
+			return &f.Buffers[i]
+		}
+	}
+	return nil
+}
+
+// binarySuffixes are those of sizes such as 8M.
+var binarySuffixes = map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+// withoutSuffix rewrites a size such as 8M, if the text is one.
+func withoutSuffix(text string) string {
+	if text == "" {
+		return text
+	}
+	digits, suffix := text[:len(text)-1], text[len(text)-1:]
+	unit, ok := binarySuffixes[suffix]
+	if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return text
+	}
+	return fmt.Sprintf("%s * %d", digits, unit)
+}
