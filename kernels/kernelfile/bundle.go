@@ -39,10 +39,3 @@ type Triton struct {
 	Shared  int `json:"shared"`
 	Cluster int `json:"cluster"`
 }
-
-// Bounds is what a kernel demands of its launch; zeros demand nothing.
-type Bounds struct {
-	Block      [3]int `json:"block"`       // threads of a block in x, y and z, by .reqntid
-	MaxThreads int    `json:"max_threads"` // threads of a block at most, by .maxntid
-	Cluster    [3]int `json:"cluster"`     // blocks of a cluster, by .reqnctapercluster
-}

@@ -43,8 +43,12 @@ func Read(path string) (f *kernelfile.File, text []byte, err error) {
 
 // Load reads all modules that launches of the file name, for all ranks, types and operations.
 func Load(ctx context.Context, f *kernelfile.File, text []byte, o Options) (*kernelfile.Bundle, error) {
+	if len(f.World) > 0 && !slices.Contains(f.World, o.World) {
+		return nil, f.Accepts(kernelfile.Call{World: o.World})
+	}
 	l := &loader{
 		ctx: ctx, file: f, options: o, shown: map[string]bool{}, missing: map[string]bool{},
+		names:  map[string][]string{},
 		bundle: &kernelfile.Bundle{Path: f.Path, Text: text, Modules: map[string]kernelfile.Module{}},
 	}
 	for _, call := range l.calls() {
@@ -63,8 +67,9 @@ type loader struct {
 	file    *kernelfile.File
 	options Options
 	bundle  *kernelfile.Bundle
-	shown   map[string]bool // paths that Notify was told
-	missing map[string]bool // keys of modules that are not there, and that only some ranks need
+	shown   map[string]bool     // paths that Notify was told
+	missing map[string]bool     // keys of modules that are not there, and that only some ranks need
+	names   map[string][]string // of the kernels in each module, by its key
 }
 
 // calls are one call for each rank, type and operation.
@@ -76,6 +81,19 @@ func (l *loader) calls() (all []kernelfile.Call) {
 				all = append(all, kernelfile.Call{Rank: rank, World: l.options.World, Type: d, Op: op})
 			}
 		}
+	}
+	return all
+}
+
+// launchesOf are the steps that launch something, and the reference.
+func launchesOf(f *kernelfile.File) (all []*kernelfile.Step) {
+	for i := range f.Steps {
+		if f.Steps[i].Launch != nil {
+			all = append(all, &f.Steps[i])
+		}
+	}
+	if f.Reference != nil {
+		all = append(all, f.Reference)
 	}
 	return all
 }
@@ -93,14 +111,14 @@ func orElse(lists ...[]string) []string {
 // launch loads the module of a launch and finds its kernel.
 func (l *loader) launch(s *kernelfile.Step, call kernelfile.Call) error {
 	code := s.Launch.Code
-	key := keyOf(code, call)
+	key := code.Key(call)
 	m, ok := l.bundle.Modules[key]
 	if !ok && l.missing[key] {
 		return nil
 	}
 	if !ok {
 		var err error
-		switch m, err = l.read(code, call); {
+		switch m, l.names[key], err = l.read(code, call); {
 		case errors.Is(err, fs.ErrNotExist) && s.When != nil:
 			l.missing[key] = true // the step may be for other ranks; Bind refuses it otherwise
 			return nil
@@ -108,7 +126,7 @@ func (l *loader) launch(s *kernelfile.Step, call kernelfile.Call) error {
 			return l.blame(lineOf(code), err)
 		}
 	}
-	if err := l.findEntry(code, call, &m); err != nil {
+	if err := l.findEntry(code, call, l.names[key], &m); err != nil {
 		return err
 	}
 	l.bundle.Modules[key] = m
@@ -141,16 +159,20 @@ func (l *loader) blame(line int, err error) error {
 }
 
 // findEntry checks that the module has the kernel, and notes which one a pattern stands for.
-func (l *loader) findEntry(code kernelfile.Code, call kernelfile.Call, m *kernelfile.Module) error {
-	entries := entriesOf(*m)
-	if code.Match.Text == "" {
-		name := fill(code.Entry.Text, call)
-		if err := findEntry(name, entries); err != nil {
+func (l *loader) findEntry(code kernelfile.Code, call kernelfile.Call, entries []string, m *kernelfile.Module) error {
+	switch {
+	case code.Entry.Text != "":
+		if err := findEntry(code.Entry.Fill(call), entries); err != nil {
 			return l.errorAt(code.Entry.Line, "%s: %v", m.Path, err)
 		}
 		return nil
+	case code.Match.Text == "" && len(entries) == 1:
+		return nil // Bind takes the only one
+	case code.Match.Text == "":
+		return l.errorAt(lineOf(code), "%s has %d kernels: write entry, the name of one: %s", m.Path, len(entries),
+			few(entries))
 	}
-	pattern := fill(code.Match.Text, call)
+	pattern := code.Match.Fill(call)
 	if m.Matches[pattern] != "" {
 		return nil
 	}
@@ -165,23 +187,25 @@ func (l *loader) findEntry(code kernelfile.Code, call kernelfile.Call, m *kernel
 	return nil
 }
 
-// read reads or compiles the code of a launch.
-func (l *loader) read(code kernelfile.Code, call kernelfile.Call) (kernelfile.Module, error) {
+// read reads or compiles the code of a launch, and lists its kernels.
+func (l *loader) read(code kernelfile.Code, call kernelfile.Call) (kernelfile.Module, []string, error) {
 	if code.Module.Text != "" {
-		return readModule(l.locate(fill(code.Module.Text, call)))
+		return readModule(l.locate(code.Module.Fill(call)))
 	}
-	source := l.locate(fill(code.Source.Text, call))
-	c, err := newCommand(code.Compile.Text, source, func(word string) string { return fill(word, call) })
+	source := l.locate(code.Source.Fill(call))
+	c, err := newCommand(code.Compile.Text, source, func(word string) string {
+		return kernelfile.Text{Text: word}.Fill(call)
+	})
 	if err != nil {
-		return kernelfile.Module{}, l.errorAt(code.Compile.Line, "compile: %v", err)
+		return kernelfile.Module{}, nil, l.errorAt(code.Compile.Line, "compile: %v", err)
 	}
 	if !l.options.Compile {
-		return kernelfile.Module{}, l.errorAt(code.Compile.Line, "this file runs a command to compile %s, which it may only with "+
+		return kernelfile.Module{}, nil, l.errorAt(code.Compile.Line, "this file runs a command to compile %s, which it may only with "+
 			"--compile: %s", source, shown(c.writing("OUTPUT")))
 	}
 	compiled, err := compile(l.ctx, c, l.notify)
 	if err != nil {
-		return kernelfile.Module{}, err
+		return kernelfile.Module{}, nil, err
 	}
 	return describe(source, compiled)
 }

@@ -91,15 +91,20 @@ func findEntry(name string, entries []string) error {
 
 // nearest ends the sentence that there is no such kernel: with the one that is most alike, or with a few.
 func nearest(word string, names []string) string {
-	const most = 5
 	if best := suggest.Nearest(word, names); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "; it has none"
-	case len(names) > most:
-		return fmt.Sprintf(" among %d; the first are %s", len(names), strings.Join(names[:most], ", "))
 	}
-	return "; it has " + strings.Join(names, ", ")
+	return "; it has " + few(names)
+}
+
+// few lists the first names.
+func few(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
 }

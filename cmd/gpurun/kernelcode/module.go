@@ -1,6 +1,7 @@
 package kernelcode
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,42 +17,44 @@ import (
 const maxCodeBytes = 64 << 20
 
 // readModule reads the code at a path: a file, or a folder of Triton's cache. Triton's JSON may also lie beside a file.
-func readModule(path string) (kernelfile.Module, error) {
+// It returns the names of the kernels as well.
+func readModule(path string) (m kernelfile.Module, names []string, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if path, err = tritonCode(path); err != nil {
-			return kernelfile.Module{}, err
+			return m, nil, err
 		}
 	}
 	code, err := settings.ReadFile(path, maxCodeBytes)
 	if err != nil {
-		return kernelfile.Module{}, err
+		return m, nil, err
 	}
-	m, err := describe(path, code)
-	if err != nil {
-		return m, err
+	if m, names, err = describe(path, code); err != nil {
+		return m, nil, err
 	}
 	m.Triton, err = readTriton(path)
-	return m, err
+	return m, names, err
 }
 
-// describe finds out what code is and which kernels it has.
-func describe(path string, code []byte) (kernelfile.Module, error) {
-	m := kernelfile.Module{Path: path, Code: code}
+// describe finds out what code is and which kernels it has. Of machine code it knows no parameters.
+func describe(path string, code []byte) (m kernelfile.Module, names []string, err error) {
+	m = kernelfile.Module{Path: path, Code: code}
 	if inspect.KindOf(code) == "ptx" {
-		return m, describePTX(&m)
+		err = describePTX(&m)
+		return m, slices.Sorted(maps.Keys(m.Entries)), err
 	}
 	found := inspect.Of([]inspect.Input{{Name: path, Data: code}}).Files[0]
 	switch {
 	case found.Error != "":
-		return m, fmt.Errorf("%s", found.Error)
+		return m, nil, errors.New(found.Error)
 	case found.Kind == "host":
-		return m, fmt.Errorf("%s is a host object: take the GPU code out of it with cuobjdump -xelf all -xptx all", path)
+		return m, nil, fmt.Errorf("%s is a host object: take the GPU code out of it with cuobjdump -xelf all -xptx all", path)
 	}
-	m.Entries = map[string][]kernelfile.Param{}
 	for _, k := range found.Kernels {
-		m.Entries[k.Name] = nil // machine code does not say which parameters it takes
+		if !slices.Contains(names, k.Name) { // a fatbin has it for each architecture
+			names = append(names, k.Name)
+		}
 	}
-	return m, nil
+	return m, names, nil
 }
 
 // describePTX fills in the target, and the parameters and bounds of all kernels.
@@ -78,6 +81,3 @@ func describePTX(m *kernelfile.Module) error {
 	}
 	return nil
 }
-
-// entriesOf are the names of a module's kernels, sorted.
-func entriesOf(m kernelfile.Module) []string { return slices.Sorted(maps.Keys(m.Entries)) }

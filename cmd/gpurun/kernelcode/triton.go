@@ -24,10 +24,10 @@ const (
 
 // tritonLaunch are the keys of the JSON that matter here. num_ctas and cluster_dims come and go with the version.
 type tritonLaunch struct {
-	Warps    *int   `json:"num_warps"`
-	Shared   int    `json:"shared"`
-	CTAs     int    `json:"num_ctas"`
-	Clusters []int  `json:"cluster_dims"`
+	Warps    *int  `json:"num_warps"`
+	Shared   int   `json:"shared"`
+	CTAs     int   `json:"num_ctas"`
+	Clusters []int `json:"cluster_dims"`
 	Target   struct {
 		Backend string `json:"backend"`
 		Arch    int    `json:"arch"`

@@ -27,11 +27,15 @@ type recipe struct {
 	tile string
 	// scratch is the bytes of the scratch; empty: it has none.
 	scratch string
+	// bulk: the kernel makes bulk copies, by blocks of a fixed size with shared memory: see BulkLaunch.
+	bulk bool
 }
 
 const (
 	wholePart   = "vectors"
 	shareOfPart = "ceil(ceil(bytes / world) / 16)"
+	// shareBesideRoot is for kernels in which all ranks but the root divide a part.
+	shareBesideRoot = "ceil(ceil(bytes / max(world - 1, 1)) / 16)"
 )
 
 // The most bytes of a tile that fit into a slot: see TiledLaunch.
@@ -40,6 +44,7 @@ var (
 	mailboxTile = fmt.Sprintf("16 * floor(%d / world / 16)", collective.MailboxSlotBytes)
 	bothTiles   = fmt.Sprintf("16 * floor(%d / (2 * world) / 16)", collective.MailboxSlotBytes)
 	slotTile    = fmt.Sprint(collective.SlotBytes)
+	bulkTile    = fmt.Sprint(collective.BulkStageBytes)
 	oneShotSlot = fmt.Sprint(2 * collective.SlotBytes * collective.MaxBlocks)
 )
 
@@ -52,12 +57,25 @@ var recipes = map[string]map[string]recipe{
 		"twoshot":         {shared: shareOfPart},
 		"twoshot_lamport": {shared: shareOfPart, tile: bothTiles},
 		"twoshot_push":    {shared: shareOfPart, scratch: oneShotSlot + " + 16 * (world - 1) * ceil(vectors / world)"},
+
+		"multimem_oneshot": {shared: wholePart},
+		"multimem_twoshot": {shared: shareOfPart},
 	},
-	"reducescatter": {"pull": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
+	"reducescatter": {
+		"pull": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}, "multimem": {shared: wholePart},
+	},
 	"allgather": {
 		"pull": {shared: wholePart}, "push": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile},
+		"multimem": {shared: wholePart}, "bulk": {shared: wholePart, tile: bulkTile, bulk: true},
 	},
 	"alltoall": {"push": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
+	"broadcast": {
+		"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile}, "multimem": {shared: wholePart},
+		"bulk": {shared: shareBesideRoot, tile: bulkTile, bulk: true},
+	},
+	"reduce":  {"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile}},
+	"gather":  {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
+	"scatter": {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
 }
 
 // whyNot says why a kernel file does not express one of our algorithms.
@@ -65,14 +83,10 @@ func whyNot(c *collective.Collective, a *collective.Algorithm) string {
 	switch {
 	case a.Needs.Library != "":
 		return "a library does it, and launches its kernels itself"
-	case a.Needs.Multicast:
-		return "its kernel reaches all buffers from one multicast address, and a kernel file has one for each buffer"
-	case c.Shape.Root != collective.NoRoot:
-		return "its kernel takes the offset of a buffer that the root alone has"
 	case c.Shape.Empty:
 		return "it moves no data, and has no input and output"
 	}
-	return "it is more than one launch of one kernel"
+	return "it takes more than the launch of one kernel, or a grid of a kind of its own"
 }
 
 // Own writes one of our algorithms as a kernel file, for these element types, and the PTX of its kernel.
@@ -87,8 +101,8 @@ func Own(of, algorithm string, types []collective.DType) ([]File, error) {
 	}
 	r, ok := recipes[c.Name][a.Name]
 	if !ok {
-		return nil, fmt.Errorf("a kernel file cannot express %s %s: %s (it can: %s)", c.Name, a.Name, whyNot(c, a),
-			strings.Join(expressible(c), ", "))
+		return nil, fmt.Errorf("%s %s cannot be written as a kernel file: %s (of %s there is %s)", c.Name, a.Name, whyNot(c, a),
+			c.Name, suggest.OrList(expressible(c)))
 	}
 	p, err := pickKernels(a, types)
 	if err != nil {
@@ -114,7 +128,7 @@ func expressible(c *collective.Collective) []string {
 		}
 	}
 	if len(names) == 0 {
-		names = []string{"none of " + c.Name}
+		names = []string{"none"}
 	}
 	return names
 }
@@ -129,11 +143,7 @@ type picked struct {
 
 // pickKernels finds the kernels that are not specialized by the number of ranks, each for the earliest architecture.
 func pickKernels(a *collective.Algorithm, types []collective.DType) (p picked, err error) {
-	for _, op := range a.Ops() {
-		if op != collective.None {
-			p.ops = append(p.ops, string(op))
-		}
-	}
+	p.ops = operations(a, types)
 	for _, d := range types {
 		k, ok := earliest(a, d)
 		if !ok {
@@ -148,11 +158,15 @@ func pickKernels(a *collective.Algorithm, types []collective.DType) (p picked, e
 		if !k.Any {
 			module = strings.Replace(k.Module.Name, "_"+d.Name, "_{type}", 1) + ".ptx"
 		}
-		if p.module != "" && (p.module != module || p.entry != k.Entry) {
+		entry := k.Entry
+		if a.Needs.Multicast && k.Op != collective.None {
+			entry = strings.TrimSuffix(entry, string(k.Op)) + "{op}" // one kernel for each operation
+		}
+		if p.module != "" && (p.module != module || p.entry != entry) {
 			return p, fmt.Errorf("the kernels for %s and %s are for different architectures: write a file for each",
 				strings.Join(p.types, ", "), d.Name)
 		}
-		p.types, p.module, p.entry = append(p.types, d.Name), module, k.Entry
+		p.types, p.module, p.entry = append(p.types, d.Name), module, entry
 		text, err := ptx.Source(k.Module.Name)
 		if err != nil {
 			return p, err
@@ -168,6 +182,18 @@ func pickKernels(a *collective.Algorithm, types []collective.DType) (p picked, e
 	return p, nil
 }
 
+// operations are those that the algorithm has for all of the types.
+func operations(a *collective.Algorithm, types []collective.DType) (ops []string) {
+	for _, op := range a.Ops() {
+		lacks := func(d collective.DType) bool { return !a.Supports(d, op, collective.NoEpilogue) }
+		if op != collective.None && !slices.ContainsFunc(types, lacks) {
+			ops = append(ops, string(op))
+		}
+	}
+	return ops
+}
+
+// earliest is the kernel of an algorithm for the earliest architecture.
 func earliest(a *collective.Algorithm, d collective.DType) (best collective.Kernel, ok bool) {
 	op := collective.Sum
 	if slices.Contains(a.Ops(), collective.None) {

@@ -21,6 +21,9 @@ func (r recipe) text(c *collective.Collective, a *collective.Algorithm, p picked
 	line("entry = %q", p.entry)
 	line("grid = \"grid_blocks\"")
 	line("block = \"max(threads, 32 * ceil(world / 32))\" # a thread for each rank, at least")
+	if r.bulk {
+		line("shared = %d", collective.BulkSharedBytes)
+	}
 	line("resident = \"grid_blocks\"")
 	b.WriteString(r.params(c, a))
 	line("")
@@ -47,6 +50,12 @@ func (r recipe) shape(a *collective.Algorithm, line func(string, ...any)) {
 	}
 	line("items = %q # vectors of 16 bytes, which the blocks divide", r.shared)
 	line("most_blocks = \"min(blocks > 0 ? blocks : %d, sms, %d)\"", a.Blocks, collective.MaxBlocks)
+	if r.bulk {
+		line("threads = \"256\"")
+		line("grid_blocks = \"max(min(ceil(items / 128), most_blocks), 1)\"")
+		r.tiles(line)
+		return
+	}
 	wide := fmt.Sprint(most)
 	for threads := most / 2; threads >= few; threads /= 2 {
 		wide = fmt.Sprintf("items <= %d * most_blocks ? %d : %s", threads, threads, wide)
@@ -54,6 +63,11 @@ func (r recipe) shape(a *collective.Algorithm, line func(string, ...any)) {
 	line("wide = %q", wide)
 	line("threads = \"min(wide, 32 * ceil(max(items, 1) / 32))\"")
 	line("grid_blocks = \"max(min(ceil(items / threads), most_blocks), 1)\"")
+	r.tiles(line)
+}
+
+// tiles writes how many bytes a block takes at a time.
+func (r recipe) tiles(line func(string, ...any)) {
 	if r.tile != "" {
 		line("even = \"16 * ceil(items / grid_blocks)\"")
 		line("tile = \"min(even, %s)\"", r.tile)
@@ -100,7 +114,11 @@ func (r recipe) params(c *collective.Collective, a *collective.Algorithm) string
 	}
 	b.WriteString("args = [\n  {struct = [\n")
 	member(fmt.Sprintf(`pointers = "pad", pad = %d`, collective.MaxRanks), "peers: the memory of every rank")
-	member("null = 1", "multicast")
+	if a.Needs.Multicast {
+		member(`multicast = "pad"`, "multicast: the memory of all ranks at once")
+	} else {
+		member("null = 1", "multicast")
+	}
 	member(`pointer = "fault"`, "fault")
 	number("u64", "timeout_ns", "timeout_ns")
 	number("i64", "bytes", "bytes of a part")

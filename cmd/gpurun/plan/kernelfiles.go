@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
 )
@@ -93,15 +94,15 @@ func orNone(ops []string) []string {
 	return ops
 }
 
-// loadKernelFiles loads the code of the job's kernel files. What the user should know is a remark.
-func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet) error {
+// loadKernelFiles loads the code of the job's kernel files.
+func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify func(string)) error {
 	for i, b := range p.Job.KernelFiles {
 		file, text, err := kernelcode.Read(b.Path)
 		if err != nil {
 			return err
 		}
 		o := kernelcode.Options{
-			World: p.World(), Types: p.Job.DTypes, Ops: p.Job.Ops, Compile: flags.MayCompile(f), Notify: p.remark,
+			World: p.World(), Types: p.Job.DTypes, Ops: p.Job.Ops, Compile: flags.MayCompile(f), Notify: notify,
 		}
 		if p.Job.KernelFiles[i], err = kernelcode.Load(ctx, file, text, o); err != nil {
 			return err
@@ -112,4 +113,30 @@ func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet) e
 		}
 	}
 	return nil
+}
+
+// CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them, or
+// else the file's first.
+func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, error) {
+	if dtype == "" {
+		dtype = collective.Float.Name
+		if len(f.Types) > 0 && !slices.Contains(f.Types, dtype) {
+			dtype = f.Types[0]
+		}
+	}
+	d, ok := collective.ParseDType(dtype)
+	if !ok {
+		return d, "", &exit.UsageError{Err: suggest.Unknown("element type", dtype, f.Types)}
+	}
+	ops := orNone(f.Ops)
+	if op == "" {
+		op = string(collective.Sum)
+		if !slices.Contains(ops, op) {
+			op = ops[0]
+		}
+	}
+	if _, ok := collective.ParseOp(op); !ok && op != string(collective.None) {
+		return d, "", &exit.UsageError{Err: suggest.Unknown("operation", op, ops)}
+	}
+	return d, op, nil
 }
