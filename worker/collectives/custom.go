@@ -10,7 +10,8 @@ import (
 	"gpurun/worker/verify"
 )
 
-// verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file expects.
+// verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file
+// expects.
 func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
 	call := r.place(t.Case)
 	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, call)
@@ -65,7 +66,9 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 }
 
 // prepareCustom writes the inputs and poisons the outputs.
-func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer, inputs func(buffer, rank int) ([]byte, error)) error {
+func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
+	inputs func(buffer, rank int) ([]byte, error),
+) error {
 	areas := r.Comm.Areas(t.Algorithm)
 	for i, b := range buffers {
 		at := r.Comm.Local(areas[b.Area].Offset)

@@ -27,7 +27,8 @@ func (r *run) guards(t trial) []guard {
 	}
 	var all []guard
 	around := func(name string, at, bytes int64) {
-		all = append(all, guard{name, at - workload.GuardBytes, -workload.GuardBytes, bytes}, guard{name, at + bytes, bytes, bytes})
+		all = append(all,
+			guard{name, at - workload.GuardBytes, -workload.GuardBytes, bytes}, guard{name, at + bytes, bytes, bytes})
 	}
 	call := r.place(t.Case)
 	if t.InPlace {

@@ -12,9 +12,9 @@ type GuardError struct {
 }
 
 func (e *GuardError) Error() string {
-	place := fmt.Sprintf("%d bytes behind the %s of rank %d, which has %d bytes", e.Offset-e.Size, e.Buffer, e.Rank, e.Size)
+	place := fmt.Sprintf("%d bytes behind the end of that of rank %d, which has %d bytes", e.Offset-e.Size, e.Rank, e.Size)
 	if e.Offset < 0 {
-		place = fmt.Sprintf("%d bytes in front of the %s of rank %d", -e.Offset, e.Buffer, e.Rank)
+		place = fmt.Sprintf("%d bytes in front of that of rank %d", -e.Offset, e.Rank)
 	}
 	return fmt.Sprintf("%s, %s: the kernel wrote out of bounds: offset %d of the %s, %s; %d bytes there have changed",
 		e.Case, e.When, e.Offset, e.Buffer, place, e.Bytes)
@@ -30,6 +30,7 @@ type RestoreError struct {
 }
 
 func (e *RestoreError) Error() string {
-	return fmt.Sprintf("%s, %s: the kernel did not restore the buffer %s of rank %d: byte %d was 0x%02x before the first call "+
-		"and is 0x%02x; restored = false tells gpurun that it does not", e.Case, e.When, e.Buffer, e.Rank, e.Offset, e.Want, e.Got)
+	return fmt.Sprintf("%s, %s: the kernel did not restore the buffer %s of rank %d: byte %d was 0x%02x before the first "+
+		"call and is 0x%02x; restored = false tells gpurun that it does not", e.Case, e.When, e.Buffer, e.Rank, e.Offset,
+		e.Want, e.Got)
 }

@@ -6,8 +6,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// GuardBytes is the memory in front of every guarded buffer, and behind it, that belongs to nothing: a kernel that writes
-// there is wrong.
+// GuardBytes is the memory in front of every guarded buffer, and behind it, that belongs to nothing: a kernel that
+// writes there is wrong.
 const GuardBytes = 16 << 10
 
 // guarded reports whether some case's algorithm must be guarded.
