@@ -8,6 +8,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
+	"gpurun/worker/hang"
 	"gpurun/worker/library"
 	"gpurun/worker/process/report"
 	"gpurun/worker/verify"
@@ -30,6 +31,7 @@ func Explain(err error) report.Failure {
 		aborted     *rendezvous.Aborted
 		stuck       *library.StuckError
 		library     *library.Error
+		hung        *hang.Error
 	)
 	switch {
 	case errors.As(err, &usage):
@@ -39,6 +41,11 @@ func Explain(err error) report.Failure {
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer
+	case errors.As(err, &hung):
+		f.Class = report.Timeout
+		if rank, ok := hung.Suspect(); ok {
+			f.Peer = &rank
+		}
 	case errors.As(err, &stuck):
 		f.Class = report.Timeout
 	case errors.As(err, &left):

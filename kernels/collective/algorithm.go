@@ -45,6 +45,8 @@ type Needs struct {
 	// Library names the [Library] that does the calls; empty is gpurun's own
 	// kernels.
 	Library string
+	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
+	Unbounded bool
 	// SeparateOutput: it does not run in place.
 	SeparateOutput bool
 }

@@ -106,6 +106,6 @@ func (r *run) timeTrial(ctx context.Context, c workload.Case) (float64, error) {
 	if err := r.enqueue(c); err != nil {
 		return 0, err
 	}
-	samples, err := measure.Calls(ctx, r.Rank, libraryOf(c), calls, func() error { return r.enqueue(c) })
+	samples, err := measure.Calls(ctx, r.Rank, workOf(c), calls, func() error { return r.enqueue(c) })
 	return measure.Distribution(samples).P50, err
 }

@@ -48,7 +48,7 @@ func (r *run) time(ctx context.Context, c workload.Case) ([]time.Duration, error
 	if r.job.GraphReplays > 0 {
 		return r.timeGraph(ctx, c)
 	}
-	return measure.Calls(ctx, r.Rank, libraryOf(c), r.job.Iterations, enqueue)
+	return measure.Calls(ctx, r.Rank, workOf(c), r.job.Iterations, enqueue)
 }
 
 // timeGraph captures the calls in a graph and replays it; a sample is a
@@ -63,7 +63,7 @@ func (r *run) timeGraph(ctx context.Context, c workload.Case) ([]time.Duration, 
 	if err := launch(); err != nil { // uploads the graph
 		return nil, err
 	}
-	samples, err := measure.Calls(ctx, r.Rank, libraryOf(c), r.job.GraphReplays, launch)
+	samples, err := measure.Calls(ctx, r.Rank, workOf(c), r.job.GraphReplays, launch)
 	for i := range samples {
 		samples[i] /= time.Duration(r.job.Iterations)
 	}

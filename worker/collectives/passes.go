@@ -152,7 +152,7 @@ func (r *run) timePass(ctx context.Context, c *candidate, pass int) error {
 	if err := r.Status.Announce("timing %s, pass %d of %d", c.Case, pass+1, r.job.Passes); err != nil {
 		return err
 	}
-	sample, err := measure.Batch(ctx, r.Rank, libraryOf(c.Case), c.events, c.batch)
+	sample, err := measure.Batch(ctx, r.Rank, workOf(c.Case), c.events, c.batch)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := p.enqueue(c); err != nil {
 		return err
 	}
-	if err := p.Finish(ctx, c.Algorithm.Library, nil); err != nil {
+	if err := p.Finish(ctx, workOf(c), nil); err != nil {
 		return err
 	}
 	corrupted, err := p.corrupt(t)
