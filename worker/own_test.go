@@ -3,11 +3,13 @@ package worker
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/worker/collectives"
 	"gpurun/worker/rank"
+	"gpurun/worker/workload"
 )
 
 // runOwn is Run with an algorithm that is in no catalog.
@@ -27,6 +29,9 @@ func runOwn(ctx context.Context, o rank.Options, own *collective.Algorithm) (err
 	}
 	if err := r.ChooseAlgorithms(&plan, caps); err != nil {
 		return err
+	}
+	if own.Needs.SeparateOutput {
+		plan.Cases = slices.DeleteFunc(plan.Cases, func(c workload.Case) bool { return c.InPlace })
 	}
 	for i := range plan.Cases {
 		plan.Cases[i].Algorithm = own

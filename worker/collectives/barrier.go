@@ -57,6 +57,9 @@ func (r *run) exchangeTokens(ctx context.Context, t trial, submit func() error, 
 		}
 		time.Sleep(lateBy)
 	}
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
+		return err
+	}
 	token := make([]byte, workload.TokenBytes)
 	t.in.Fill(token, r.ID)
 	if err := r.Stream.Upload(r.Comm.Local(r.layout.Scratch), token); err != nil {

@@ -20,12 +20,22 @@ func (r *run) prepare(ctx context.Context, t trial) error {
 	if err := r.Stream.Fill(r.Comm.Local(whole), verify.Poison, size); err != nil {
 		return fmt.Errorf("poisoning the output: %w", err)
 	}
-	err := r.upload(ctx, t, call.Send, t.SendCount(), func(in reference.Input, dst []byte) { in.Fill(dst, r.ID) })
-	if err != nil {
-		return fmt.Errorf("uploading the input: %w", err)
+	if err := r.uploadInput(ctx, t); err != nil {
+		return err
 	}
 	if err := r.prepareEpilogue(ctx, t, call); err != nil {
 		return fmt.Errorf("preparing the epilogue: %w", err)
+	}
+	return nil
+}
+
+// uploadInput writes the rank's input.
+func (r *run) uploadInput(ctx context.Context, t trial) error {
+	err := r.upload(ctx, t, r.place(t.Case).Send, t.SendCount(), func(in reference.Input, dst []byte) {
+		in.Fill(dst, r.ID)
+	})
+	if err != nil {
+		return fmt.Errorf("uploading the input: %w", err)
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := p.meet(ctx, "inputs", c); err != nil {
 		return err
 	}
+	if err := verify.BeLate(ctx, p.job.SkewOf(p.ID)); err != nil {
+		return err
+	}
 	if err := p.enqueue(c); err != nil {
 		return err
 	}
