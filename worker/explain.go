@@ -32,12 +32,13 @@ func Explain(err error) report.Failure {
 		stuck       *library.StuckError
 		library     *library.Error
 		hung        *hang.Error
+		outside     *verify.OutsideError
 	)
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
 	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed),
-		errors.Is(err, verify.ErrCheckWrong):
+		errors.Is(err, verify.ErrCheckWrong), errors.As(err, &outside):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer

@@ -18,7 +18,8 @@ func (r *run) measure(ctx context.Context, c workload.Case) (m measure.Measureme
 		return m, err
 	}
 	defer release()
-	if err := r.verify(ctx, &m, r.newTrial(c, reference.Exact, "before timing"), submit); err != nil {
+	seed := r.seeds.next(c.InPlace)
+	if err := r.verify(ctx, &m, r.newTrial(c, seed, reference.Exact, "before timing"), submit); err != nil {
 		return m, err
 	}
 	r.Status.Begin(phases.Measure)
@@ -30,7 +31,7 @@ func (r *run) measure(ctx context.Context, c workload.Case) (m measure.Measureme
 		return m, err
 	}
 	m.Time = measure.Distribution(samples)
-	return m, r.verify(ctx, &m, r.newTrial(c, reference.Random, "after timing"), submit)
+	return m, r.verify(ctx, &m, r.newTrial(c, seed, reference.Random, "after timing"), submit)
 }
 
 // time runs the case's calls and returns how long each took.

@@ -21,8 +21,8 @@ type trial struct {
 }
 
 // newTrial says what the inputs of a case are.
-func (r *run) newTrial(c workload.Case, pattern reference.Pattern, when string) trial {
-	in := reference.Input{Seed: r.job.Seed, Pattern: pattern, DType: c.Call.DType, Op: c.Call.Op, World: r.World}
+func (r *run) newTrial(c workload.Case, seed uint64, pattern reference.Pattern, when string) trial {
+	in := reference.Input{Seed: seed, Pattern: pattern, DType: c.Call.DType, Op: c.Call.Op, World: r.World}
 	if d := c.Call.DType; c.Algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
@@ -99,7 +99,7 @@ func (r *run) spoilInput(ctx context.Context, t trial) error {
 	if len(r.job.Skew) == 0 || t.InPlace {
 		return nil
 	}
-	t.in.Seed = ^t.in.Seed
+	t.in.Seed = spoiledSeed(t.in.Seed)
 	return r.uploadInput(ctx, t)
 }
 
