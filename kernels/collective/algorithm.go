@@ -39,12 +39,10 @@ type Algorithm struct {
 	Accumulator *DType
 	Stepwise    bool
 	Ordered     bool // sums of floats match bit for bit in the order of the ranks
-	// Guarded: what is not the call's own, around its buffers, is verified to be untouched. Restored lists the areas
-	// that must hold their initial values after each call, by index, and Initial makes these values from a byte of the
-	// area on.
-	Guarded  bool
+	// Restored lists the areas that must hold their initial values after each call, by their places among the Areas.
+	// Initial makes these values from a byte of an area on.
 	Restored []int
-	Initial  func(c *Comm, call Call, area int, dst []byte, at int64) error
+	Initial func(c *Comm, call Call, area int, dst []byte, at int64) error
 	// Custom says what the algorithm computes, where that is no collective of gpurun's; nil: the Collective does.
 	Custom *Custom
 	// Prepare loads and initializes what calls of a kind need; nil: the kernels of Kernels. After it, and before the
@@ -68,12 +66,12 @@ type Needs struct {
 	// Library names the [Library] that does the calls; empty is gpurun's own
 	// kernels.
 	Library string
+	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
+	Unbounded bool
 	// SeparateOutput: it does not run in place.
 	SeparateOutput bool
 	// FreshArguments: arguments change from call to call, so that no graph can replay it.
 	FreshArguments bool
-	// Unbounded: its kernels may wait for a peer for ever.
-	Unbounded bool
 	// GPU: its code is for GPUs alone, and the simulator cannot run it.
 	GPU bool
 }

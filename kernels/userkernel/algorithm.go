@@ -48,7 +48,6 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		MaxRanks:   collective.MaxRanks,
 		Stepwise:   f.Contract.Stepwise,
 		Ordered:    f.Contract.Order == "rank",
-		Guarded:    true,
 		Needs: collective.Needs{
 			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
 			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,

@@ -19,10 +19,10 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 		return err
 	}
 	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
-	if err := r.prepareCustom(t, buffers, inputs); err != nil {
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
 		return err
 	}
-	if err := r.fillGuards(t); err != nil {
+	if err := r.prepareCustom(t, buffers, inputs); err != nil {
 		return err
 	}
 	if err := submit(); err != nil {
@@ -31,7 +31,7 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 	if err := r.finish(ctx, t.Case); err != nil {
 		return err
 	}
-	if err := r.checkGuards(ctx, t); err != nil {
+	if err := r.checkRestored(ctx, t); err != nil {
 		return err
 	}
 	corrupted, err := r.corruptCustom(t, buffers)
@@ -69,6 +69,11 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
 	inputs func(buffer, rank int) ([]byte, error),
 ) error {
+	for _, b := range r.areas(t) {
+		if err := r.staging.Guard(b); err != nil {
+			return err
+		}
+	}
 	areas := r.Comm.Areas(t.Algorithm)
 	for i, b := range buffers {
 		at := r.Comm.Local(areas[b.Area].Offset)
@@ -122,12 +127,10 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 		case !b.Output && v.Wrong > 0:
 			return fmt.Errorf("the input %s: %w", b.Name, verify.ErrInputChanged)
 		}
-		of := t
-		of.when += ", in " + b.Name
 		m.Mismatches = append(m.Mismatches,
-			verify.Describe(v, r.ID, of.when, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
+			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
 	}
-	return nil
+	return r.checkAround(r.areas(t))
 }
 
 // corruptCustom flips a bit of the first output, if that is to be injected.
