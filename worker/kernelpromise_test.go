@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gpurun/kernels/kernelfile"
 	"gpurun/worker/workload"
@@ -16,7 +17,7 @@ import (
 
 // custom runs a custom file of int32, whose code is testdata/custom.ptx, on two ranks. It returns how many elements were
 // wrong, and the first error.
-func custom(t *testing.T, text string, sizes ...int64) (wrong int64, err error) {
+func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong int64, err error) {
 	t.Helper()
 	folder := t.TempDir()
 	code, err := os.ReadFile("testdata/custom.ptx")
@@ -34,8 +35,8 @@ func custom(t *testing.T, text string, sizes ...int64) (wrong int64, err error) 
 		}
 	}
 	results, errs := ranks{world: 2}.run(t, workload.Job{
-		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: sizes, Iterations: 3,
-		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)},
+		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size}, Iterations: 3,
+		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})
 	for _, r := range results {
 		wrong += *r.Wrong
@@ -122,7 +123,7 @@ func TestPromisesOfKernelFiles(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wrong, err := custom(t, tt.text, 256)
+			wrong, err := custom(t, tt.text, 256, 0)
 			if wrong != tt.wrong || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%d wrong, %v; want %d wrong, %q", wrong, err, tt.wrong, tt.err)
 			}
@@ -141,7 +142,7 @@ func TestSignalsPersist(t *testing.T) {
 		"rotate = 4\n":    2, // one before timing, three timed, one after
 		"restored = true": 0, // and an error
 	} {
-		wrong, err := custom(t, text+extra, 4)
+		wrong, err := custom(t, text+extra, 4, 0)
 		if wrong != want || (err != nil) != (extra == "restored = true") {
 			t.Errorf("%q: %d wrong, %v; want %d wrong", extra, wrong, err, want)
 		}
@@ -151,7 +152,7 @@ func TestSignalsPersist(t *testing.T) {
 // A kernel file whose kernel waits for ever is a hang with its place.
 func TestKernelFileThatHangs(t *testing.T) {
 	_, err := custom(t, "entry = \"wait\"\ngrid = 2\nblock = 32\nargs = [{pointer = \"flag\"}]\n[buffers.flag]\n"+
-		"size = 4\ninit = 0\n"+output+"expect = 0\n", 4)
+		"size = 4\ninit = 0\n"+output+"expect = 0\n", 4, time.Second)
 	for _, want := range []string{"wait", "custom.ptx:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
