@@ -36,12 +36,9 @@ func (d *decoder) file(root *node) *File {
 	base := filepath.Base(d.path)
 	f.Name = t.textOr("name", strings.TrimSuffix(base, filepath.Ext(base)))
 	f.Summary = t.text("summary").Text
-	if collective := t.text("collective"); collective.Text != "" {
-		f.Collective = collective.Text
-	} else {
-		d.fail(1, `the file does not say what it computes: write collective = "allreduce", another collective, or "custom"`)
-	}
+	f.Collective = d.collective(t)
 	f.Ops = d.words(t, "op", "ops", parseOp, "operation", operationNames())
+	d.checkOps(f, t)
 	f.Types = d.words(t, "type", "types", parseType, "element type", typeNames())
 	f.World = d.world(t)
 	d.nameBuffers(t)
