@@ -77,7 +77,8 @@ const (
 // countsOfFullGrids are those where blocks become larger: a vector for each thread of a few blocks, more or less.
 var countsOfFullGrids = rapid.Custom(func(t *rapid.T) int64 {
 	threads := rapid.SampledFrom([]int64{128, 256}).Draw(t, "threads") * rapid.Int64Range(1, 4).Draw(t, "blocks of them")
-	return (threads + rapid.Int64Range(0, 2).Draw(t, "more vectors")) * rapid.SampledFrom([]int64{4, 8}).Draw(t, "of a vector")
+	vectors := threads + rapid.Int64Range(0, 2).Draw(t, "more vectors")
+	return vectors * rapid.SampledFrom([]int64{4, 8}).Draw(t, "elements of a vector")
 })
 
 func drawCall(t *rapid.T, f *kernelfile.File) (kernelfile.Call, *ownCase) {
@@ -215,7 +216,8 @@ func TestFilesOfOurAlgorithmsAskForTheirMemory(t *testing.T) {
 		for i, b := range f.Buffers {
 			want := map[string]int64{
 				"pad": collective.SignalPadBytes, "fault": collective.FaultBytes,
-				"packets": collective.PacketAreaBytes(collective.MaxBlocks), "mailboxes": collective.MailboxAreaBytes(collective.MaxBlocks),
+				"packets":   collective.PacketAreaBytes(collective.MaxBlocks),
+				"mailboxes": collective.MailboxAreaBytes(collective.MaxBlocks),
 			}
 			if algorithm.ScratchBytes != nil {
 				want["scratch"] = algorithm.ScratchBytes(5, 4<<20)

@@ -15,8 +15,8 @@ const (
 	maxArgs    = 1000 // of a launch, members of structs included
 )
 
-// Parse reads a kernel file in TOML, YAML or JSON, by the extension of its path. It checks all that can be checked without
-// the kernel's code: keys, kinds of values, names in expressions, and where these may be used.
+// Parse reads a kernel file in TOML, YAML or JSON, by the extension of its path. It checks all that can be checked
+// without the kernel's code: keys, kinds of values, names in expressions, and where these may be used.
 func Parse(path string, text []byte) (*File, error) {
 	root, err := parseTree(path, text)
 	if err != nil {
@@ -80,7 +80,9 @@ func typeNames() []string {
 }
 
 // words reads one word, or a list of several, by their canonical names.
-func (d *decoder) words(t *table, one, several string, parse func(string) (string, bool), what string, all []string) []string {
+func (d *decoder) words(t *table, one, several string, parse func(string) (string, bool), what string,
+	all []string,
+) []string {
 	var words []Text
 	single, list := t.get(one), t.get(several)
 	switch {
