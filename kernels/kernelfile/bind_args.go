@@ -36,7 +36,8 @@ func (b *binder) params(l *Launch, kernel []Param, known bool) error {
 		a := &l.Args[i]
 		if a.Rest {
 			if !known {
-				return b.file.errorAt(a.Line, `the parameters of the kernel are not known: write null = 2, or how many there are, for "rest"`)
+				return b.file.errorAt(a.Line, `the parameters of the kernel are not known: write null = 2, or how many `+
+					`there are, for "rest"`)
 			}
 			for len(p.fields) < len(kernel) {
 				p.word(0)

@@ -58,7 +58,8 @@ func (b *binder) module(l *Launch) (Module, error) {
 	case l.Entry.Text != "":
 		b.out.Entry = l.Entry.Fill(b.call)
 		if _, ok := m.Entries[b.out.Entry]; !ok && m.Entries != nil {
-			return Module{}, b.file.errorAt(l.Entry.Line, "%s has no kernel %s%s", m.Path, b.out.Entry, didYouMean(b.out.Entry, all))
+			return Module{}, b.file.errorAt(l.Entry.Line, "%s has no kernel %s%s", m.Path, b.out.Entry,
+				didYouMean(b.out.Entry, all))
 		}
 	case len(all) == 1:
 		b.out.Entry = all[0]

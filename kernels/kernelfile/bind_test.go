@@ -151,8 +151,8 @@ func TestArguments(t *testing.T) {
 		`{struct = [{pointers = "pad"}, {u8 = 1}], align = 16}`:             "0:pad+0 1:pad+0 2:pad+0 1",
 		`{u8 = 1}, {struct = [{u8 = 2}, {u64 = 3}]}`:                        "1 2 3",
 		`{structs = [{u32 = "i"}, {pointer = "pad", rank = "i"}], pad = 4}`: "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
-		`{structs = [{table = "pad"}]}`: "table3 | 0:pad+0 1:pad+0 2:pad+0 | 0:pad+0 1:pad+0 2:pad+0 | 0:pad+0 1:pad+0 2:pad+0 | " +
-			"table0 table1 table2",
+		`{structs = [{table = "pad"}]}`: "table3" +
+			strings.Repeat(" | 0:pad+0 1:pad+0 2:pad+0", 3) + " | table0 table1 table2",
 		`{multicast = "pad", offset = 1}`:                                   "112",
 		`{bytes = "00 01 fF"}, {bytes = "02", align = 4}`:                   "0001ff0002",
 		`{null = true}, {null = 2}`:                                         "0 0 0",

@@ -17,8 +17,8 @@ func (b *binder) compareParams(l *Launch, params []Param) error {
 		p := params[i]
 		at = roundUp(at, max(p.Align, 1))
 		if f.Bytes != p.Bytes || f.At != at {
-			return b.file.errorAt(f.Line, "argument %d, %s, is %d bytes at %d, and the kernel's parameter %d has %d bytes at %d%s",
-				i, f.What, f.Bytes, f.At, i, p.Bytes, at, hint(f, p))
+			return b.file.errorAt(f.Line, "argument %d, %s, is %d bytes at %d, and the kernel's parameter %d has %d bytes "+
+				"at %d%s", i, f.What, f.Bytes, f.At, i, p.Bytes, at, hint(f, p))
 		}
 		at += p.Bytes
 	}

@@ -112,8 +112,8 @@ func (c *compiler) term(n ast.Node) (*term, valueKind, error) {
 	if n == nil {
 		return nil, 0, fmt.Errorf("%q is no expression", c.text)
 	}
-	return nil, 0, c.refuse(n, "%s has no meaning in a kernel file; an expression is arithmetic with ceil, floor, min, max, "+
-		"comparisons, and, or, not, and ?:", syntaxName(n))
+	return nil, 0, c.refuse(n, "%s has no meaning in a kernel file; an expression is arithmetic with ceil, floor, min, "+
+		"max, comparisons, and, or, not, and ?:", syntaxName(n))
 }
 
 // syntaxName says what a part of the library's language is that kernel files leave out.

@@ -137,12 +137,14 @@ func (d *decoder) globals(f *File, t *table) {
 	}
 	all := d.table(n, "[globals]").node
 	for i, name := range all.keys {
-		args := d.args(&node{kind: listNode, line: all.values[i].line, values: all.values[i : i+1]}, "[globals]", ofStep&^nameCall, 0)
+		value := all.values[i]
+		list := &node{kind: listNode, line: value.line, values: []*node{value}}
+		args := d.args(list, "[globals]", ofStep&^nameCall, 0)
 		if len(args) != 1 || args[0].Rest {
-			d.fail(all.values[i].line, "variable %s has one value", name)
+			d.fail(value.line, "variable %s has one value", name)
 			return
 		}
-		f.Globals = append(f.Globals, Global{Name: name, Line: all.values[i].line, Arg: args[0]})
+		f.Globals = append(f.Globals, Global{Name: name, Line: value.line, Arg: args[0]})
 	}
 }
 
