@@ -11,7 +11,7 @@ func (b *binder) compareParams(l *Launch, params []Param) error {
 	at := 0
 	for i, f := range fields {
 		if i >= len(params) {
-			return b.file.errorAt(f.Line, "there are %s, and kernel %s has %s: argument %d, %s, is too many",
+			return b.file.errorAt(f.Line, "the launch has %s, and kernel %s has %s: argument %d, %s, is too many",
 				count(len(fields), "argument"), b.out.Entry, count(len(params), "parameter"), i, f.What)
 		}
 		p := params[i]
@@ -27,7 +27,7 @@ func (b *binder) compareParams(l *Launch, params []Param) error {
 		if len(fields) > 0 {
 			line = fields[len(fields)-1].Line
 		}
-		return b.file.errorAt(line, "there are %s, and kernel %s has %s; missing: %s", count(len(fields), "argument"),
+		return b.file.errorAt(line, "the launch has %s, and kernel %s has %s; missing: %s", count(len(fields), "argument"),
 			b.out.Entry, count(len(params), "parameter"), missing(params[len(fields):], len(fields)))
 	}
 	return nil

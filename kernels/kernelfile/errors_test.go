@@ -16,7 +16,7 @@ func TestErrorsOfFiles(t *testing.T) {
 }
 
 // goldenErrors reads texts with their errors, which follow =>. An empty line separates them.
-func goldenErrors(t *testing.T, path string) map[string]string {
+func goldenErrors(t testing.TB, path string) map[string]string {
 	golden, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

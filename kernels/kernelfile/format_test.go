@@ -70,7 +70,8 @@ func TestFormatOfADraft(t *testing.T) {
 			Args: []Arg{
 				{Kind: Pointer, Buffer: Text{Text: "input"}, Comment: "parameter 0: 8 bytes"},
 				{Kind: Number, Type: "u32", Value: Expr{Text: "count"}, Comment: "parameter 1:\n4 bytes"},
-				{Kind: Null}, {Kind: Null},
+				{Kind: Null},
+				{Kind: Null},
 				{Kind: Struct, Members: []Arg{{Kind: Pointers, Buffer: Text{Text: "pad"}, Comment: "of each rank"}}, Align: 16},
 			},
 		}}},
