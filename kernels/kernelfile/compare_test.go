@@ -52,15 +52,54 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		args, want string
 		params     []Param
 	}{
-		{`{u64 = "count"}`, "argument 0, u64 count, is 8 bytes at 0, and the kernel's parameter 0 has 4 bytes at 0: use u32", []Param{p4}},
-		{`{pointer = "pad"}, {bf16 = 1}`, "argument 1, bf16 1, is 2 bytes at 8, and the kernel's parameter 1 has 4 bytes at 8: use f32", []Param{p8, p4}},
-		{`{u32 = 1}`, "argument 0, u32 1, is 4 bytes at 0, and the kernel's parameter 0 has 16 bytes at 0: it is a struct by value", []Param{p16}},
-		{`{pointer = "pad"}`, "argument 0, pointer pad, is 8 bytes at 0, and the kernel's parameter 0 has 4 bytes at 0: it is no pointer; use u32", []Param{p4}},
-		{`{u32 = 1}, {struct = [{u32 = 1}, {u32 = 2}]}`, "argument 1, struct {u32 1, u32 2}, is 8 bytes at 4, and the kernel's parameter 1 has 8 bytes at 8: the parameter's alignment is 8, the argument's 4; structs and bytes take align = 8", []Param{p4, p8}},
-		{`{u32 = 1}, {u32 = "rank"}`, "the launch has 2 arguments, and kernel k has 1 parameter: argument 1, u32 rank, is too many", []Param{p4}},
-		{`{u32 = 1}`, "the launch has 1 argument, and kernel k has 3 parameters; missing: parameter 1 of 8 bytes, parameter 2 of 16 bytes", []Param{p4, p8, p16}},
-		{``, "the launch has 0 arguments, and kernel k has 1 parameter; missing: parameter 0 of 4 bytes", []Param{p4}},
-		{`{u32 = 1}, {null = "rest"}`, "argument 1, null, is 8 bytes at 8, and the kernel's parameter 1 has 4 bytes at 4: it is no pointer; use u32", []Param{p4, p4}},
+		{
+			`{u64 = "count"}`,
+			"argument 0, u64 count, is 8 bytes at 0, and the kernel's parameter 0 has 4 bytes at 0: use u32",
+			[]Param{p4},
+		},
+		{
+			`{pointer = "pad"}, {bf16 = 1}`,
+			"argument 1, bf16 1, is 2 bytes at 8, and the kernel's parameter 1 has 4 bytes at 8: use f32",
+			[]Param{p8, p4},
+		},
+		{
+			`{u32 = 1}`,
+			"argument 0, u32 1, is 4 bytes at 0, and the kernel's parameter 0 has 16 bytes at 0: it is a struct by value",
+			[]Param{p16},
+		},
+		{
+			`{pointer = "pad"}`,
+			"argument 0, pointer pad, is 8 bytes at 0, and the kernel's parameter 0 has 4 bytes at 0: it is no " +
+				"pointer; use u32",
+			[]Param{p4},
+		},
+		{
+			`{u32 = 1}, {struct = [{u32 = 1}, {u32 = 2}]}`,
+			"argument 1, struct {u32 1, u32 2}, is 8 bytes at 4, and the kernel's parameter 1 has 8 bytes at 8: " +
+				"the parameter's alignment is 8, the argument's 4; structs and bytes take align = 8",
+			[]Param{p4, p8},
+		},
+		{
+			`{u32 = 1}, {u32 = "rank"}`,
+			"the launch has 2 arguments, and kernel k has 1 parameter: argument 1, u32 rank, is too many",
+			[]Param{p4},
+		},
+		{
+			`{u32 = 1}`,
+			"the launch has 1 argument, and kernel k has 3 parameters; missing: parameter 1 of 8 bytes, " +
+				"parameter 2 of 16 bytes",
+			[]Param{p4, p8, p16},
+		},
+		{
+			``,
+			"the launch has 0 arguments, and kernel k has 1 parameter; missing: parameter 0 of 4 bytes",
+			[]Param{p4},
+		},
+		{
+			`{u32 = 1}, {null = "rest"}`,
+			"argument 1, null, is 8 bytes at 8, and the kernel's parameter 1 has 4 bytes at 4: it is no pointer; use u32",
+			[]Param{p4, p4},
+		},
 	} {
 		_, err := bindWith(t, test.args, test.params)
 		if err == nil || err.Error() != "x.toml:8: "+test.want && err.Error() != "x.toml:3: "+test.want {
@@ -72,23 +111,32 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 func TestModulesAndKernels(t *testing.T) {
 	k := map[string][]Param{"first": nil, "second_bfloat16": nil}
 	bundle := &Bundle{Modules: map[string]Module{
-		"a.1.ptx":                               {Path: "a.1.ptx", Entries: k, Matches: map[string]string{"second<__nv_bfloat16, 3>*": "second_bfloat16"}},
-		"a.cubin":                               {Path: "a.cubin"},
-		"one.ptx":                               {Path: "one.ptx", Entries: map[string][]Param{"only": nil}},
-		"triton":                                {Path: "triton", Entries: map[string][]Param{"t": nil}, Triton: &Triton{128, 4096, 2}},
+		"a.1.ptx": {
+			Path: "a.1.ptx", Entries: k,
+			Matches: map[string]string{"second<__nv_bfloat16, 3>*": "second_bfloat16"},
+		},
+		"a.cubin": {Path: "a.cubin"},
+		"one.ptx": {Path: "one.ptx", Entries: map[string][]Param{"only": nil}},
+		"triton": {
+			Path: "triton", Entries: map[string][]Param{"t": nil}, Triton: &Triton{128, 4096, 2},
+		},
 		"a.cu\nnvcc -o {output} -DN=3 {source}": {Path: "a.cu", Entries: k},
 	}}
 	for code, want := range map[string]string{
-		"module = 'a.{rank}.ptx'\nentry = 'second_{type}'":                                    "a.1.ptx second_bfloat16",
-		"module = 'a.{rank}.ptx'\nmatch = 'second<{ctype}, {world}>*'":                        "a.1.ptx second_bfloat16",
-		"source = 'a.cu'\ncompile = 'nvcc -o {output} -DN={world} {source}'\nentry = 'first'": "a.cu\nnvcc -o {output} -DN=3 {source} first",
-		"module = 'one.ptx'":                              "one.ptx only",
-		"module = 'a.cubin'\nentry = 'any'":               "a.cubin any",
-		"module = 'a.{rank}.ptx'\nentry = 'secnd_{type}'": "x.toml:5: a.1.ptx has no kernel secnd_bfloat16; did you mean second_bfloat16?",
-		"module = 'a.{rank}.ptx'\nmatch = 'third*'":       `x.toml:5: no kernel of a.1.ptx matches "third*"`,
-		"module = 'a.{rank}.ptx'":                         `x.toml:4: a.1.ptx has several kernels: write entry = "first", or second_bfloat16`,
-		"module = 'a.cubin'":                              "x.toml:4: the kernels of a.cubin are not known: write entry, the name of one",
-		"module = 'b.ptx'\nentry = 'x'":                   "x.toml:4: module b.ptx has not been read",
+		"module = 'a.{rank}.ptx'\nentry = 'second_{type}'":             "a.1.ptx second_bfloat16",
+		"module = 'a.{rank}.ptx'\nmatch = 'second<{ctype}, {world}>*'": "a.1.ptx second_bfloat16",
+		"source = 'a.cu'\ncompile = 'nvcc -o {output} -DN={world} {source}'\nentry = 'first'": "a.cu\nnvcc " +
+			"-o {output} -DN=3 {source} first",
+		"module = 'one.ptx'":                "one.ptx only",
+		"module = 'a.cubin'\nentry = 'any'": "a.cubin any",
+		"module = 'a.{rank}.ptx'\nentry = 'secnd_{type}'": "x.toml:5: a.1.ptx has no kernel secnd_bfloat16; " +
+			"did you mean second_bfloat16?",
+		"module = 'a.{rank}.ptx'\nmatch = 'third*'": `x.toml:5: no kernel of a.1.ptx matches "third*"`,
+		"module = 'a.{rank}.ptx'": "" +
+			`x.toml:4: a.1.ptx has several kernels: write entry = "first", or second_bfloat16`,
+		"module = 'a.cubin'": "x.toml:4: the kernels of a.cubin are not known: " +
+			"write entry, the name of one",
+		"module = 'b.ptx'\nentry = 'x'": "x.toml:4: module b.ptx has not been read",
 	} {
 		f := mustParse(t, "collective = 'barrier'\ngrid = 1\nblock = 32\n"+code)
 		steps, err := f.Bind(aCall(), bundle, newMemory())
@@ -111,7 +159,8 @@ func TestModulesAndKernels(t *testing.T) {
 
 func TestUnknownPlaceholders(t *testing.T) {
 	for code, want := range map[string]string{
-		"module = 'a.{rnk}.ptx'":                      "unknown {rnk} in \"a.{rnk}.ptx\"; there is {rank}, {world}, {type}, {ctype}, {op}",
+		"module = 'a.{rnk}.ptx'": "unknown {rnk} in \"a.{rnk}.ptx\"; there is {rank}, " +
+			"{world}, {type}, {ctype}, {op}",
 		"module = 'a.{rank.ptx'":                      `"a.{rank.ptx" has a { without }`,
 		"source = 'a.cu'":                             "source needs compile",
 		"source = 'a.cu'\ncompile = 'nvcc'":           "compile does not say where {output} belongs",

@@ -41,7 +41,8 @@ func (c compiler) compile(text string) (compiled, error) {
 	}
 	c.text = withoutSuffix(text)
 	if hasPipe(c.text) {
-		return compiled{}, fmt.Errorf("%q has a pipe |, which has no meaning in a kernel file; write f(x), or bitor(a, b)", text)
+		return compiled{}, fmt.Errorf("%q has a pipe |, which has no meaning in a kernel file; write f(x), or bitor(a, b)",
+			text)
 	}
 	tree, err := parseExpr(c.text)
 	if err != nil {

@@ -35,7 +35,10 @@ func goldenErrors(t testing.TB, path string) map[string]string {
 func TestFilesThatAreTooLarge(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{strings.Repeat("x", maxFileBytes+1), `x.toml: a kernel file has at most 128 KB: is it the right file?`},
-		{"a = " + strings.Repeat("[", 20) + strings.Repeat("]", 20), `x.toml:1: tables and lists are nested more than 16 deep`},
+		{
+			"a = " + strings.Repeat("{a=", 20) + "1" + strings.Repeat("}", 20),
+			`x.toml:1: tables and lists are nested more than 16 deep`,
+		},
 		{"a = " + strings.Repeat("[", 100), `x.toml:1: brackets are nested too deep`},
 		{"a" + strings.Repeat(".a", 20) + " = 1", `x.toml:1: a key has more than 16 parts`},
 	} {

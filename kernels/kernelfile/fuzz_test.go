@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FuzzParse: no text makes the package panic or take long. What Parse accepts, Format writes so that Parse reads the same,
-// and Bind answers.
+// FuzzParse: no text makes the package panic or take long. What Parse accepts, Format writes so that Parse reads the
+// same, and Bind answers.
 func FuzzParse(f *testing.F) {
 	for path, text := range exampleFiles(f) {
 		f.Add(path[strings.LastIndexByte(path, '.'):], text)

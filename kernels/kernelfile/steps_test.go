@@ -34,16 +34,26 @@ func bindSteps(t *testing.T, text string, call Call) (string, error) {
 
 func TestSteps(t *testing.T) {
 	for text, want := range map[string]string{
-		"[[steps]]\nfill = 'own'": "fill 1:own+0 0 100",
-		"[[steps]]\nfill = 'pad'\nvalue = 255\noffset = 2\nbytes = 'rank'":                               "fill 1:pad+2 255 1",
-		"[[steps]]\ncopy = 'input'\nto = 'output'":                                                       "copy 1:input+0 1:output+0 2002",
-		"[[steps]]\ncopy = 'pad'\nto = 'own'\nfrom_rank = 2\nfrom_offset = 8\nto_offset = 4\nbytes = 16": "copy 2:pad+8 1:own+4 16",
-		"[[steps]]\ncopy = 'own'\nto = 'pad'\nto_rank = 0\nbytes = 1":                                    "copy 1:own+0 0:pad+0 1",
-		"[[steps]]\nbarrier = true\n[[steps]]\nbarrier = true\nwhen = 'rank > 1'":                        "barrier",
-		"[[steps]]\nentry = 'a'\ngrid = 1\nblock = 1\nargs = [{u64 = 'call'}]\n[[steps]]\nwhen = 'count > 1'\n" +
-			"entry = 'b'\ngrid = 2\nblock = 64\nmodule = 'y.{rank}.ptx'\nargs = [{u64 = 'grid * block'}]": "x.ptx a 7\ny.1.ptx b 80",
+		"fill = 'own'": "fill 1:own+0 0 100",
+		"fill = 'pad'\nvalue = 255\noffset = 2\nbytes = 'rank'": "fill 1:pad+2 255 1",
+		"copy = 'input'\nto = 'output'":                         "copy 1:input+0 1:output+0 2002",
+		"copy = 'pad'\nto = 'own'\nfrom_rank = 2" +
+			"\nfrom_offset = 8\nto_offset = 4\nbytes = 16": "copy 2:pad+8 1:own+4 16",
+		"copy = 'own'\nto = 'pad'\nto_rank = 0\nbytes = 1":             "copy 1:own+0 0:pad+0 1",
+		"barrier = true\n[[steps]]\nbarrier = true\nwhen = 'rank > 1'": "barrier",
+		`entry = "a"
+grid = 1
+block = 1
+args = [{u64 = "call"}]
+[[steps]]
+when = "count > 1"
+entry = "b"
+grid = 2
+block = 64
+module = "y.{rank}.ptx"
+args = [{u64 = "grid * block"}]`: "x.ptx a 7\ny.1.ptx b 80",
 	} {
-		got, err := bindSteps(t, text, aCall())
+		got, err := bindSteps(t, "[[steps]]\n"+text, aCall())
 		if err != nil || got != want {
 			t.Errorf("%s\n%s, %v; want %s", text, got, err, want)
 		}
