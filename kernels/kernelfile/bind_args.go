@@ -60,7 +60,7 @@ func (b *binder) put(p *packer, a *Arg) error {
 	case Number:
 		return b.number(p, a)
 	case Pointer:
-		return b.pointer(p, a, b.call.Rank)
+		return b.pointer(p, a, b.owner)
 	case Pointers:
 		return b.pointers(p, a)
 	case Table:
@@ -179,7 +179,9 @@ func (b *binder) structure(p *packer, a *Arg) error {
 func (b *binder) structs(p *packer, a *Arg) error {
 	var content []byte
 	size := 0
+	defer func(owner int) { b.owner = owner }(b.owner)
 	err := b.entries(a, func() error {
+		b.owner = int(b.i)
 		q, err := b.members(a)
 		size = len(q.bytes)
 		content = append(content, q.bytes...)

@@ -115,6 +115,11 @@ func (b *binder) shape(l *Launch, triton *Triton) error {
 	if b.block > maxBlockThreads {
 		return b.file.errorAt(l.Block[0].Line, "a block of %d threads is larger than %d", b.block, maxBlockThreads)
 	}
+	if l.Resident != nil {
+		if b.out.Resident, err = b.between(*l.Resident, "a number of blocks", 0, maxGridX); err != nil {
+			return err
+		}
+	}
 	shared, err := b.or(l.Shared, "a number of bytes", 0, maxSharedBytes, int64(triton.Shared))
 	s.SharedBytes = int(shared)
 	return err

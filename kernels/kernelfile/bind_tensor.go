@@ -8,7 +8,7 @@ import (
 
 func (b *binder) tensor(p *packer, a *Arg) error {
 	var base packer
-	if err := b.pointer(&base, a, b.call.Rank); err != nil {
+	if err := b.pointer(&base, a, b.owner); err != nil {
 		return err
 	}
 	m, err := b.tensorMap(a.Map)

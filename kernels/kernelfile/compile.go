@@ -19,6 +19,7 @@ import (
 const (
 	maxExprBytes = 1000
 	maxExprCost  = 5000
+	maxTotalCost = 100_000 // of a file
 )
 
 // compiler makes terms of the library's syntax tree. The library gives the grammar; what numbers mean is value.go.

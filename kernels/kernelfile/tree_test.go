@@ -35,7 +35,7 @@ args:
   - struct:
       - {u8: 1}
       - {pointer: pad, offset: -8}
-  - {"null": true}
+  - {null: true}
 buffers:
   pad:
     size: 1024
