@@ -77,7 +77,7 @@ func bitsOf(name string, v value) (uint64, error) {
 	}
 	n, ok := v.whole()
 	if !ok {
-		return 0, fmt.Errorf("is %s, which is not a whole number; write ceil(...) or floor(...)", v)
+		return 0, fmt.Errorf("is %s, which is not a whole number: write ceil(...) or floor(...)", v)
 	}
 	width := uint(8 * numberBytes(name))
 	most := uint64(1)<<(width-1) - 1 + uint64(1)<<(width-1)
@@ -107,6 +107,9 @@ func halfBits(f float64) uint64 {
 	sign := uint64(0)
 	if math.Signbit(f) {
 		sign, f = 1<<15, -f
+	}
+	if f == 0 {
+		return sign
 	}
 	_, exponent := math.Frexp(f)       // f is in [0.5, 1) * 2^exponent
 	exponent = max(exponent-1, 1-bias) // that of subnormal numbers is the least
