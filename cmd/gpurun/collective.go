@@ -42,7 +42,7 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 			if err != nil {
 				return nil, err
 			}
-			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{Skew: skew}, inject)
+			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{Skew: skew, Further: true}, inject)
 			if err != nil {
 				return nil, err
 			}
