@@ -29,13 +29,15 @@ func Explain(err error) report.Failure {
 		left        *rendezvous.PeerLeft
 		aborted     *rendezvous.Aborted
 		stuck       *library.StuckError
+		guard       *verify.GuardError
+		restore     *verify.RestoreError
 		library     *library.Error
 	)
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
 	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed),
-		errors.Is(err, verify.ErrCheckWrong):
+		errors.Is(err, verify.ErrCheckWrong), errors.As(err, &guard), errors.As(err, &restore):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer

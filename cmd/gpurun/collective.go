@@ -32,13 +32,14 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = collectiveLong(what), strings.Join(collectiveExamples(what), "\n")
 	flags.AddCollective(cmd.Flags(), what)
+	flags.AddCompile(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
 			inject, err := flags.Injections(cmd.Flags())
 			if err != nil {
 				return nil, err
 			}
-			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{}, inject)
+			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{Notify: notify(a)}, inject)
 			if err != nil {
 				return nil, err
 			}
@@ -71,6 +72,11 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewProductRenderer))
 	}
 	return cmd
+}
+
+// notify prints what the user should know before files are opened.
+func notify(a *program.Invocation) func(string) {
+	return func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) }
 }
 
 // show prints the results of a run as they come.

@@ -65,7 +65,8 @@ var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list", "inspect"},
+	{"session", "list", "inspect", "kernelshow"},
+	{"kernelcode", "kerneldraft"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }

@@ -5,7 +5,7 @@ import "strings"
 // launchKeys are those of a launch, at the top level or of a step.
 var launchKeys = []string{
 	"module", "source", "compile", "entry", "match", "grid", "block", "cluster", "shared", "cooperative", "pdl", "resident",
-	"args",
+	"args", "when",
 }
 
 // steps reads the launch at the top level, or the list of steps.
@@ -13,11 +13,7 @@ func (d *decoder) steps(f *File, t *table) {
 	top := d.code(t)
 	list := t.get("steps")
 	if list == nil {
-		launch := d.launch(t, top)
-		f.Steps = []Step{{Line: t.node.line, Launch: launch}}
-		if entry := t.node.child("entry"); entry != nil {
-			f.Steps[0].Line = entry.line
-		}
+		f.Steps = []Step{{Line: t.node.line, When: d.when(t), Launch: d.launch(t, top)}}
 		return
 	}
 	for _, key := range launchKeys[3:] {
@@ -86,13 +82,19 @@ func (d *decoder) launch(t *table, top Code) *Launch {
 	return l
 }
 
+// when reads the condition of a step.
+func (d *decoder) when(t *table) *Expr {
+	n := t.get("when")
+	if n == nil {
+		return nil
+	}
+	e := d.expr(n, "when", truth, ofStep)
+	return &e
+}
+
 func (d *decoder) step(n *node, top Code) Step {
 	t := d.table(n, "a step")
-	s := Step{Line: n.line}
-	if when := t.get("when"); when != nil {
-		e := d.expr(when, "when", truth, ofStep)
-		s.When = &e
-	}
+	s := Step{Line: n.line, When: d.when(t)}
 	fill, copied := t.get("fill"), t.get("copy")
 	s.Barrier = t.truth("barrier")
 	switch {

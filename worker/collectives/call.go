@@ -10,10 +10,16 @@ import (
 	"gpurun/worker/workload"
 )
 
-// load loads the kernels of a case.
-func (r *run) load(c workload.Case) error {
+// load loads the kernels of a case. Areas hold their initial values before any rank makes a call.
+func (r *run) load(ctx context.Context, c workload.Case) error {
 	r.Status.Begin(phases.Load)
-	return r.Comm.Prepare(r.Stream, c.Algorithm, r.place(c))
+	if err := r.Comm.Prepare(r.Stream, c.Algorithm, r.place(c)); err != nil || c.Algorithm.Areas == nil {
+		return err
+	}
+	if err := r.Synchronize(ctx); err != nil {
+		return err
+	}
+	return r.Peers.Meet(ctx, "initial values")
 }
 
 // submission returns a function that puts one call of the case on the stream: by a launch, or, if

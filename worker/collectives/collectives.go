@@ -58,7 +58,7 @@ func (r *run) sweep(ctx context.Context, cases []workload.Case) error {
 
 // measureCase measures a case and reports it, unless it is too slow.
 func (r *run) measureCase(ctx context.Context, c workload.Case) error {
-	if err := r.load(c); err != nil {
+	if err := r.load(ctx, c); err != nil {
 		return err
 	}
 	if skip, err := r.tooSlow(ctx, c); err != nil || skip {

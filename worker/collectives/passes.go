@@ -87,7 +87,7 @@ func (r *run) measureGroup(ctx context.Context, group []workload.Case) ([]measur
 
 // prepareCandidate verifies a case and makes what its passes need.
 func (r *run) prepareCandidate(ctx context.Context, c *candidate) (err error) {
-	if err := r.load(c.Case); err != nil {
+	if err := r.load(ctx, c.Case); err != nil {
 		return err
 	}
 	var release func()

@@ -26,7 +26,11 @@ func (r *run) newTrial(c workload.Case, pattern reference.Pattern, when string) 
 	if d := c.Call.DType; c.Algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
-	in.Stepwise = c.Algorithm.Needs.Library != ""
+	in.Stepwise = c.Algorithm.Needs.Library != "" || c.Algorithm.Stepwise
+	if d := c.Algorithm.Accumulator; d != nil {
+		in.Accumulator = *d
+	}
+	in.Ordered = c.Algorithm.Ordered
 	return trial{c, in, when}
 }
 
@@ -51,7 +55,13 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}
+	if t.Algorithm.Custom != nil {
+		return r.verifyCustom(ctx, m, t, submit)
+	}
 	if err := r.prepare(ctx, t); err != nil {
+		return err
+	}
+	if err := r.fillGuards(t); err != nil {
 		return err
 	}
 	if err := r.meetPrepared(ctx, t.Case); err != nil {
@@ -61,6 +71,9 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 		return err
 	}
 	if err := r.finish(ctx, t.Case); err != nil {
+		return err
+	}
+	if err := r.checkGuards(ctx, t); err != nil {
 		return err
 	}
 	corrupted, err := r.corrupt(t)

@@ -45,6 +45,9 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 		}
 	}
 	switch {
+	case a.Needs.GPU && caps.Devices[0].Backend == "sim":
+		return &Unavailable{fmt.Sprintf("%s cannot run: its code is a binary for GPUs, and the simulator runs PTX; "+
+			"compile it to PTX", name)}
 	case caps.SpansMachines && a.Needs.Library == "":
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
@@ -91,7 +94,7 @@ func needsSM(rank int, d cudart.Info, name string, call collective.Call, least i
 func withoutPeers(c *collective.Collective) string {
 	var names []string
 	for _, a := range c.Algorithms {
-		if !a.Needs.Peers && a.Needs.Library == "" {
+		if !a.Needs.Peers && a.Needs.Library == "" && a.File == "" {
 			names = append(names, a.Name)
 		}
 	}

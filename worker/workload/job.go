@@ -6,6 +6,7 @@ package workload
 import (
 	"time"
 
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/tuning"
 )
 
@@ -85,6 +86,8 @@ type Job struct {
 	// Products makes the job about products of matrices, and Collective one of
 	// matmul.Operations. It has no Ops, Sizes, Cycles or graphs.
 	Products *Products `json:"products,omitempty"`
+	// KernelFiles are the files that Algorithms name by their paths, with their code.
+	KernelFiles []*kernelfile.Bundle `json:"kernel_files,omitempty"`
 	// Record has the only case of Products recorded, in one more call, for a timeline.
 	Record bool `json:"record,omitempty"`
 }

@@ -14,6 +14,8 @@ type Layout struct {
 	CopyFrom, CopyTo                 int64 // see withCopies
 	Pairs                            PairLayout
 	Products                         ProductLayout
+	// Areas are those of the algorithms: see collective.Comm.Areas.
+	Areas map[any][]collective.PlacedArea
 	Total                            int64
 }
 
@@ -25,7 +27,7 @@ func (p Plan) Layout(caps Capabilities) Layout {
 	if p.job.Products != nil {
 		return layOutProducts(p.Products, p.world, caps.ProductSMs())
 	}
-	l := layOut(p.Cases, caps.LeastSMs())
+	l := layOut(p.Cases, caps.LeastSMs()).withAreas(p.Cases, caps.LeastSMs())
 	if p.NoCeiling(caps) == "" {
 		l = l.withCopies(p.job.CeilingBytes, p.world-1)
 	}
@@ -61,7 +63,11 @@ func layOut(cases []Case, sms int) Layout {
 		}
 	}
 	l := newLayout(scratch, sms)
-	l.send, l.Recv = l.take(send), l.take(recv)
+	if guarded(cases) {
+		l.send, l.Recv = l.takeGuarded(send), l.takeGuarded(recv)
+	} else {
+		l.send, l.Recv = l.take(send), l.take(recv)
+	}
 	l.weight, l.residual, l.residualOut = l.take(row), l.take(residual), l.take(residual)
 	return l
 }
@@ -96,6 +102,7 @@ func (l Layout) Place(c Case, rank int) collective.Call {
 	call := c.Call
 	call.Send, call.Recv = l.send+call.Send, l.Recv+call.Recv
 	if c.InPlace {
+		call.InPlace = true
 		send, recv, step, _ := c.Shape.InPlace(rank)
 		part := call.Bytes()
 		call.Send, call.Recv, call.SendStep = call.Recv+send*part, call.Recv+recv*part, step*part

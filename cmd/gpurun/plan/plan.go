@@ -32,6 +32,8 @@ type Options struct {
 	SimulatorProfiles [][]byte
 	Override          func(*settings.Config) // sets what no source may change; may be nil
 	ListGPUs          host.Lister            // nil: the driver is asked each time
+	// Notify is told what the user should know before files that a kernel file names are opened; it may be nil.
+	Notify func(string)
 	// OneHost says why the ranks cannot be on several hosts; empty: they can.
 	OneHost string
 }

@@ -1,0 +1,54 @@
+package workload
+
+import (
+	"slices"
+
+	"gpurun/kernels/collective"
+)
+
+// GuardBytes is the memory in front of every guarded buffer, and behind it, that belongs to nothing: a kernel that writes
+// there is wrong.
+const GuardBytes = 16 << 10
+
+// guarded reports whether some case's algorithm must be guarded.
+func guarded(cases []Case) bool {
+	return slices.ContainsFunc(cases, func(c Case) bool { return c.Algorithm.Guarded })
+}
+
+// takeGuarded makes room for so many bytes between two guards.
+func (l *Layout) takeGuarded(bytes int64) (begin int64) {
+	l.take(GuardBytes)
+	begin = l.take(bytes)
+	l.take(GuardBytes)
+	return begin
+}
+
+// withAreas makes room for the areas of each algorithm, as large as the largest case needs them. Chosen algorithms have
+// computed their areas before: see Plan.check.
+func (l Layout) withAreas(cases []Case, sms int) Layout {
+	l.Areas = map[any][]collective.PlacedArea{}
+	var order []*collective.Algorithm
+	for _, c := range cases {
+		if c.Algorithm.Areas == nil {
+			continue
+		}
+		areas, err := c.Algorithm.Areas(c.world, sms, c.Call)
+		if err != nil {
+			continue // the chooser has refused such a case
+		}
+		if l.Areas[c.Algorithm] == nil {
+			order = append(order, c.Algorithm)
+			l.Areas[c.Algorithm] = make([]collective.PlacedArea, len(areas))
+		}
+		for i, area := range areas {
+			placed := &l.Areas[c.Algorithm][i]
+			placed.Name, placed.Bytes = area.Name, max(placed.Bytes, area.Bytes)
+		}
+	}
+	for _, a := range order {
+		for i := range l.Areas[a] {
+			l.Areas[a][i].Offset = l.takeGuarded(l.Areas[a][i].Bytes)
+		}
+	}
+	return l
+}
