@@ -63,6 +63,9 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		a.Accumulator = &d
 	}
 	a.restored()
+	if f.Collective == kernelfile.Custom {
+		a.Custom, a.Needs.SeparateOutput = newCustom(a), true
+	}
 	return a.Algorithm
 }
 

@@ -16,7 +16,7 @@ type Layout struct {
 	Products                         ProductLayout
 	// Areas are those of the algorithms: see collective.Comm.Areas.
 	Areas map[any][]collective.PlacedArea
-	Total                            int64
+	Total int64
 }
 
 // TokenBytes is the size of a token, by which a rank proves that it has reached a barrier.
