@@ -65,8 +65,8 @@ type Patch struct {
 	env   *env
 }
 
-// Write evaluates the number for a call, and writes it among the parameters. It allocates nothing. A Patch belongs to one
-// goroutine.
+// Write evaluates the number for a call, and writes it among the parameters. It allocates nothing. A Patch belongs to
+// one goroutine.
 func (p *Patch) Write(params []byte, number int64) error {
 	p.env.call.Number = number
 	return p.env.encode(params[p.At:], p.Type, p.Value)
@@ -84,12 +84,12 @@ func (e *env) encode(to []byte, numberType string, x Expr) error {
 	return nil
 }
 
-// Bind evaluates the steps of a call of one rank. Steps whose condition is false are left out. Where the kernels' parameters
-// are known, the arguments are compared with them. A nil bundle has no modules: then names of kernels are as the file has
-// them, and nothing is compared.
+// Bind evaluates the steps of a call of one rank. Steps whose condition is false are left out. Where the kernels'
+// parameters are known, the arguments are compared with them. A nil bundle has no modules: then names of kernels are
+// as the file has them, and nothing is compared.
 //
-// Memory gives the addresses of this call: of the copies whose turn it is, where buffers rotate. If [File.DependsOnCall],
-// each call must be bound anew. Otherwise Patches are all that changes from call to call.
+// Memory gives the addresses of this call: of the copies whose turn it is, where buffers rotate. If
+// [File.DependsOnCall], each call must be bound anew. Otherwise Patches are all that changes from call to call.
 func (f *File) Bind(call Call, bundle *Bundle, m Memory) ([]BoundStep, error) {
 	var all []BoundStep
 	for i := range f.Steps {

@@ -4,82 +4,176 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gpurun/cudart"
 )
 
-// memory places buffer number b of rank r at (r+1)<<40 + (b+1)<<32, and keeps the tables.
+// memory places buffer number b of rank r at r+1 terabytes and b gigabytes, and keeps the tables.
 type memory struct {
 	buffers []string
 	tables  [][]byte
 }
 
-const tablesAt = 0x7000_0000_0000
+func newMemory() *memory { return &memory{buffers: []string{"input", "output", "pad", "own"}} }
+
+const (
+	rankStep   = 1 << 40
+	bufferStep = 1 << 30
+	tablesAt   = 0x70_0000_0000
+	tableStep  = 1 << 16
+)
 
 func (m *memory) Address(buffer string, rank int) (uint64, error) {
 	for i, name := range m.buffers {
 		if name == buffer {
-			return uint64(rank+1)<<40 + uint64(i+1)<<32, nil
+			return uint64(rank+1)*rankStep + uint64(i)*bufferStep, nil
 		}
 	}
 	return 0, fmt.Errorf("no buffer %s", buffer)
 }
 
-func (m *memory) Multicast(string) (uint64, error) { return 0, errors.New("there is no multicast") }
+func (m *memory) Multicast(buffer string) (uint64, error) {
+	if buffer == "pad" {
+		return 0x111, nil
+	}
+	return 0, errors.New("the devices have no multicast")
+}
 
 func (m *memory) Table(content []byte) (uint64, error) {
 	m.tables = append(m.tables, content)
-	return tablesAt + uint64(len(m.tables))<<16, nil
+	return tablesAt + uint64(len(m.tables)-1)*tableStep, nil
 }
 
 func (m *memory) TensorMap(t cudart.TensorMap) (encoded [cudart.TensorMapBytes]byte, err error) {
-	binary.LittleEndian.PutUint64(encoded[:], uint64(t.Base))
+	copy(encoded[:], fmt.Sprintf("%x %d %v %v %v %v %d", t.Base, t.Type, t.Sizes, t.Strides, t.Box, t.Steps, t.Swizzle))
 	return encoded, t.Check()
 }
 
-func TestFirst(t *testing.T) {
-	f, err := Parse("x.toml", []byte(`
-collective = "allreduce"
+// aCall is rank 1 of 3.
+func aCall() Call {
+	return Call{
+		Rank: 1, World: 3, Root: 2, Type: "bfloat16", Op: "sum", ElementBytes: 2, Count: 1001, SMs: 132, Number: 7,
+		TimeoutNS: 5e9, M: 256, N: 512, K: 1024, InputBytes: 2002, OutputBytes: 2002,
+	}
+}
+
+// fileHead is what all files of these tests have. It takes lines 1 to 7.
+const fileHead = `collective = "allreduce"
 op = "sum"
-type = "bfloat16"
-module = "oneshot.{world}.{rank}.ptx"
+module = "x.ptx"
 entry = "k"
-grid = "min(24, ceil(count/8192))"
-block = 512
-args = [
-  {table = "input", pad = 16}, {pointer = "output"}, {pointer = "input", offset = "16*rank"}, {i64 = "count"},
-  {table = "pad"}, {u32 = "rank"}, {u32 = "world"}, {u32 = "call + 1"}, {pointers = "pad", pad = 8, rank = "(rank + i) % world"},
-  {struct = [{pointers = "pad"}, {null = true}, {f32 = 0.5}], align = 16}, {structs = [{pointer = "pad"}, {u64 = "i"}], pad = 8},
-  {bytes = "00 01 ff"}, {null = 3}, {u32 = "vectors_per_block"},
-]
+grid = 4
+block = 128
+
+`
+
+// fileTail describes the buffers of these tests.
+const fileTail = `
 [let]
-vectors_per_block = "ceil(vectors / grid)"
+twice = "2 * count"
 [buffers.pad]
-size = "4*24*world"
+size = "64 * world"
 init = 0
-[contract]
-max_bytes = "8M"
-`))
+[buffers.own]
+size = 100
+private = true
+`
+
+func mustParse(t *testing.T, text string) *File {
+	t.Helper()
+	f, err := Parse("x.toml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &memory{buffers: []string{"input", "output", "pad"}}
-	steps, err := f.Bind(Call{Rank: 1, World: 4, Type: "bfloat16", Op: "sum", ElementBytes: 2, Count: 1 << 16}, nil, m)
+	return f
+}
+
+// bindArgs binds a launch with these arguments.
+func bindArgs(t *testing.T, args string) (BoundStep, *memory, error) {
+	t.Helper()
+	f := mustParse(t, fileHead+"args = ["+args+"]\n"+fileTail)
+	m := newMemory()
+	steps, err := f.Bind(aCall(), nil, m)
 	if err != nil {
-		t.Fatal(err)
+		return BoundStep{}, m, err
 	}
-	for _, field := range steps[0].Fields {
-		t.Logf("%3d %3d %s", field.At, field.Bytes, field.What)
+	return steps[0], m, nil
+}
+
+// words writes parameters as numbers of 8 bytes, addresses by name, and what is left as bytes.
+func words(bytes []byte) string {
+	var all []string
+	for len(bytes) >= 8 {
+		n := binary.LittleEndian.Uint64(bytes)
+		all = append(all, nameAddress(n))
+		bytes = bytes[8:]
 	}
-	t.Logf("%+v %x", steps[0].Launch, steps[0].Params)
-	for _, table := range m.tables {
-		t.Logf("%x", table)
+	if len(bytes) > 0 {
+		all = append(all, fmt.Sprintf("%x", bytes))
 	}
-	t.Log(f.DependsOnCall(), len(steps[0].Patches))
-	if err := steps[0].Patches[0].Write(steps[0].Params, 41); err != nil {
-		t.Fatal(err)
+	return strings.Join(all, " ")
+}
+
+// nameAddress writes an address of the tests' memory as rank:buffer+offset.
+func nameAddress(n uint64) string {
+	switch {
+	case n >= rankStep && n < 100*rankStep:
+		names := newMemory().buffers
+		if b := n % rankStep / bufferStep; b < uint64(len(names)) {
+			return fmt.Sprintf("%d:%s+%d", n/rankStep-1, names[b], n%bufferStep)
+		}
+	case n >= tablesAt && n < tablesAt+100*tableStep:
+		return fmt.Sprintf("table%d", (n-tablesAt)/tableStep)
 	}
-	t.Logf("%x", steps[0].Params)
-	t.Log(f.Accepts(Call{World: 2, Type: "float"}))
+	return fmt.Sprintf("%x", n)
+}
+
+func TestArguments(t *testing.T) {
+	for args, want := range map[string]string{
+		`{i8 = -1}, {u8 = 255}, {i16 = -2}, {u16 = 65535}`:                  "fffffeffffff",
+		`{i32 = "-count"}, {u32 = "call + 1"}`:                              "8fffffc17",
+		`{i64 = "-2**63"}`:                                                  "8000000000000000",
+		`{u64 = "(2**63 - 1) * 2 + 1"}`:                                     "ffffffffffffffff",
+		`{u64 = "vectors"}`:                                                 "7e",
+		`{f64 = 0.5}`:                                                       "3fe0000000000000",
+		`{f32 = "1/3"}, {f32 = -2}`:                                         "c00000003eaaaaab",
+		`{f16 = 65504}, {f16 = 1.0}, {bf16 = 1}, {bf16 = 0}`:                "3f803c007bff",
+		`{pointer = "output"}`:                                              "1:output+0",
+		`{pointer = "output", rank = "(rank + 1) % world"}`:                 "2:output+0",
+		`{pointer = "output", offset = "size * twice"}`:                     "1:output+4004",
+		`{pointers = "pad"}`:                                                "0:pad+0 1:pad+0 2:pad+0",
+		`{pointers = "pad", pad = 4, offset = "8 * i"}`:                     "0:pad+0 1:pad+8 2:pad+16 0",
+		`{pointers = "pad", rank = "(rank + i) % world"}`:                   "1:pad+0 2:pad+0 0:pad+0",
+		`{table = "input"}`:                                                 "table0 | 0:input+0 1:input+0 2:input+0",
+		`{table = "input", pad = 5, offset = "rank"}`:                       "table0 | 0:input+1 1:input+1 2:input+1 0 0",
+		`{struct = [{pointers = "pad"}, {u8 = 1}], align = 16}`:             "0:pad+0 1:pad+0 2:pad+0 1",
+		`{u8 = 1}, {struct = [{u8 = 2}, {u64 = 3}]}`:                        "1 2 3",
+		`{structs = [{u32 = "i"}, {pointer = "pad", rank = "i"}], pad = 4}`: "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
+		`{structs = [{table = "pad"}]}`: "table3 | 0:pad+0 1:pad+0 2:pad+0 | 0:pad+0 1:pad+0 2:pad+0 | 0:pad+0 1:pad+0 2:pad+0 | " +
+			"table0 table1 table2",
+		`{multicast = "pad", offset = 1}`:                                   "112",
+		`{bytes = "00 01 fF"}, {bytes = "02", align = 4}`:                   "0001ff0002",
+		`{null = true}, {null = 2}`:                                         "0 0 0",
+		`{i64 = 'offset("output")'}`:                                        "ffffffffc0000000",
+		`{i64 = 'offset("output", "input")'}`:                               "40000000",
+		`{u64 = 'length("pad")'}, {u64 = 'length("input")'}`:                "c0 7d2",
+		`{u64 = "grid * block"}`:                                            "200",
+		`{u64 = "type == 'bf16' and op != 'max' and not in_place ? 1 : 0"}`: "1",
+	} {
+		t.Run(args, func(t *testing.T) {
+			step, m, err := bindArgs(t, args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := words(step.Params)
+			for _, table := range m.tables {
+				got += " | " + words(table)
+			}
+			if got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		})
+	}
 }

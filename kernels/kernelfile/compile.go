@@ -14,7 +14,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Limits of an expression. Neither the language nor a [let] has loops, so that the steps of an evaluation can be counted.
+// Limits of an expression. Neither the language nor a [let] has loops, so that the steps of an evaluation can be
+// counted.
 const (
 	maxExprBytes = 1000
 	maxExprCost  = 5000
@@ -50,7 +51,8 @@ func (c compiler) compile(text string) (compiled, error) {
 	return compiled{root, kind, c.names, c.cost}, err
 }
 
-// parseExpr has the library parse a text. The library may panic for texts that nobody has tried, which becomes an error.
+// parseExpr has the library parse a text. The library may panic for texts that nobody has tried, which becomes an
+// error.
 func parseExpr(text string) (root ast.Node, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {

@@ -98,6 +98,8 @@ func (d *decoder) step(n *node, top Code) Step {
 	fill, copied := t.get("fill"), t.get("copy")
 	s.Barrier = t.truth("barrier")
 	switch {
+	case fill != nil && copied != nil, s.Barrier && (fill != nil || copied != nil):
+		d.fail(n.line, "a step is one of a launch, fill, copy and barrier")
 	case fill != nil:
 		s.Fill = d.fill(t, fill)
 	case copied != nil:

@@ -1,8 +1,9 @@
 package kernelfile
 
 // DependsOnCall reports whether something depends on the number of the call that is no number among the parameters: a
-// shape, an address, a table, a condition, a fill, a copy, or a buffer that rotates. Then the caller binds every call anew,
-// with the addresses of the copies whose turn it is. Otherwise it binds once, and writes [BoundStep.Patches] for each call.
+// shape, an address, a table, a condition, a fill, a copy, or a buffer that rotates. Then the caller binds every call
+// anew, with the addresses of the copies whose turn it is. Otherwise it binds once, and writes [BoundStep.Patches]
+// for each call.
 func (f *File) DependsOnCall() bool {
 	for _, b := range f.Buffers {
 		if b.Rotate > 1 {
@@ -40,7 +41,8 @@ func (s *Step) dependsOnCall() bool {
 	return false
 }
 
-// fixed are the expressions of an argument that no Patch changes. Numbers are patched among the parameters, not in tables.
+// fixed are the expressions of an argument that no Patch changes. Numbers are patched among the parameters, not in
+// tables.
 func (a *Arg) fixed(patched bool) []*Expr {
 	all := []*Expr{a.Rank, a.Offset}
 	if !patched {

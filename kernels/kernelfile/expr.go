@@ -14,7 +14,7 @@ type compiled struct {
 }
 
 // IsZero reports whether the expression is absent.
-func (e Expr) IsZero() bool { return e.root == nil }
+func (e Expr) IsZero() bool { return e.Text == "" }
 
 func (e Expr) String() string { return e.Text }
 
@@ -29,11 +29,14 @@ type env struct {
 
 // fail says of an expression what is wrong with it for this rank.
 func (e *env) fail(x Expr, reason string) error {
-	return e.file.errorAt(x.Line, "%q %s for rank %d of %d", x.Text, reason, e.call.Rank, e.call.World)
+	return e.file.errorAt(x.Line, "for rank %d of %d, %q %s", e.call.Rank, e.call.World, x.Text, reason)
 }
 
 // value evaluates an expression.
 func (e *env) value(x Expr) (value, error) {
+	if x.root == nil {
+		return value{}, e.fail(x, "has not been checked by Parse")
+	}
 	v, err := x.root.eval(e)
 	if err != nil {
 		return value{}, e.fail(x, err.Error())
@@ -55,7 +58,7 @@ func (e *env) whole(x Expr) (value, error) {
 	}
 	n, ok := v.whole()
 	if !ok {
-		return value{}, e.fail(x, fmt.Sprintf("is %s, which is not a whole number; write ceil(...) or floor(...)", v))
+		return value{}, e.fail(x, fmt.Sprintf("is %s, which is not a whole number: write ceil(...) or floor(...)", v))
 	}
 	return n, nil
 }

@@ -1,6 +1,6 @@
 package kernelfile
 
-// File is a kernel file.
+// File is a kernel file. [Parse] makes one that can be bound. One that is made in Go can be written by [File.Format].
 type File struct {
 	Path string // where it was read; paths in it are relative to its folder
 	// Name is the algorithm's: by default the file's name without its extension.
@@ -30,8 +30,8 @@ const Custom = "custom"
 
 // Code says where the code of a launch is.
 type Code struct {
-	// Module is the path of PTX, a cubin or a fatbin, or of a folder of Triton's cache. {rank}, {world}, {type} and {op} in
-	// it stand for their values.
+	// Module is the path of PTX, a cubin or a fatbin, or of a folder of Triton's cache. {rank}, {world}, {type} and {op}
+	// in it stand for their values.
 	Module Text
 	// Source is the path of a .cu or .cpp file, and Compile the command that makes PTX or a cubin of it. In the command
 	// {source} and {output} stand for the two paths. The command runs only with --compile.
@@ -95,8 +95,8 @@ type Global struct {
 	Arg  Arg
 }
 
-// Step is one thing that a call enqueues: a launch, a fill, a copy, or a barrier of all ranks. Exactly one of the four is
-// not nil or true.
+// Step is one thing that a call enqueues: a launch, a fill, a copy, or a barrier of all ranks. Exactly one of the
+// four is not nil or true.
 type Step struct {
 	Line    int
 	When    *Expr // the step is left out where it is false
@@ -138,11 +138,13 @@ type Arg struct {
 	Line int
 	// Buffer is that of Pointer, Pointers, Table, Multicast and TensorMap.
 	Buffer Text
-	// Rank is whose buffer it is. In Pointers, Table and Structs it is an expression over i, the number of the entry; nil: i.
+	// Rank is whose buffer it is. In Pointers, Table and Structs it is an expression over i, the number of the entry;
+	// nil: i.
 	Rank *Expr
 	// Offset is added to the address, in bytes.
 	Offset *Expr
-	// Pad is the number of entries of Pointers, Table and Structs; those behind the last rank are null. 0: as many as ranks.
+	// Pad is the number of entries of Pointers, Table and Structs; those behind the last rank are null. 0: as many as
+	// there are ranks.
 	Pad int
 	// Rest: a Null stands for as many null pointers as the kernel has further parameters, none included.
 	Rest bool
@@ -155,6 +157,8 @@ type Arg struct {
 	Align   int
 	// Map is that of a TensorMap.
 	Map *TensorMap
+	// Comment is written behind the argument by [File.Format]. Parse leaves it empty.
+	Comment string
 }
 
 // ArgKind says what an argument is.

@@ -50,7 +50,8 @@ const (
 	ofEntry  = ofArgs | nameI // an entry of a table
 	ofBuffer = ofCall &^ (nameInPlace | nameRank | nameRoot)
 	// ofElement is what the value of an element depends on.
-	ofElement   = nameRank | nameWorld | nameRoot | nameCount | nameSize | nameType | nameOp | nameM | nameN | nameK | nameI
+	ofElement = nameRank | nameWorld | nameRoot | nameCount | nameSize | nameType | nameOp | nameM | nameN | nameK |
+		nameI
 	bufferFuncs = funcOffset | funcLength
 )
 

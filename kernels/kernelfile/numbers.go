@@ -77,7 +77,7 @@ func bitsOf(name string, v value) (uint64, error) {
 	}
 	n, ok := v.whole()
 	if !ok {
-		return 0, fmt.Errorf("is %s, which is not a whole number; write ceil(...) or floor(...)", v)
+		return 0, fmt.Errorf("is %s, which is not a whole number: write ceil(...) or floor(...)", v)
 	}
 	width := uint(8 * numberBytes(name))
 	most := uint64(1)<<(width-1) - 1 + uint64(1)<<(width-1)

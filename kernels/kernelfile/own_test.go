@@ -74,13 +74,20 @@ const (
 	firstBase = int64(1) << 40
 )
 
+// countsOfFullGrids are those where blocks become larger: a vector for each thread of a few blocks, more or less.
+var countsOfFullGrids = rapid.Custom(func(t *rapid.T) int64 {
+	threads := rapid.SampledFrom([]int64{128, 256}).Draw(t, "threads") * rapid.Int64Range(1, 4).Draw(t, "blocks of them")
+	vectors := threads + rapid.Int64Range(0, 2).Draw(t, "more vectors")
+	return vectors * rapid.SampledFrom([]int64{4, 8}).Draw(t, "elements of a vector")
+})
+
 func drawCall(t *rapid.T, f *kernelfile.File) (kernelfile.Call, *ownCase) {
 	types := []collective.DType{collective.Float, collective.BFloat16, collective.Half}
 	c := &ownCase{
 		world: rapid.IntRange(1, collective.MaxRanks).Draw(t, "world"),
-		sms:   rapid.IntRange(1, 150).Draw(t, "sms"),
+		sms:   rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 150)).Draw(t, "sms"),
 		call: collective.Call{
-			Count:  rapid.OneOf(rapid.Int64Range(0, 3000), rapid.Int64Range(0, 1<<32)).Draw(t, "count"),
+			Count:  rapid.OneOf(rapid.Int64Range(0, 3000), rapid.Int64Range(0, 1<<32), countsOfFullGrids).Draw(t, "count"),
 			DType:  rapid.SampledFrom(types).Draw(t, "type"),
 			Op:     rapid.SampledFrom(collective.Ops()).Draw(t, "op"),
 			Blocks: rapid.IntRange(0, 140).Draw(t, "blocks"),
@@ -209,7 +216,8 @@ func TestFilesOfOurAlgorithmsAskForTheirMemory(t *testing.T) {
 		for i, b := range f.Buffers {
 			want := map[string]int64{
 				"pad": collective.SignalPadBytes, "fault": collective.FaultBytes,
-				"packets": collective.PacketAreaBytes(collective.MaxBlocks), "mailboxes": collective.MailboxAreaBytes(collective.MaxBlocks),
+				"packets":   collective.PacketAreaBytes(collective.MaxBlocks),
+				"mailboxes": collective.MailboxAreaBytes(collective.MaxBlocks),
 			}
 			if algorithm.ScratchBytes != nil {
 				want["scratch"] = algorithm.ScratchBytes(5, 4<<20)

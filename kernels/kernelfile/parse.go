@@ -15,8 +15,8 @@ const (
 	maxArgs    = 1000 // of a launch, members of structs included
 )
 
-// Parse reads a kernel file in TOML, YAML or JSON, by the extension of its path. It checks all that can be checked without
-// the kernel's code: keys, kinds of values, names in expressions, and where these may be used.
+// Parse reads a kernel file in TOML, YAML or JSON, by the extension of its path. It checks all that can be checked
+// without the kernel's code: keys, kinds of values, names in expressions, and where these may be used.
 func Parse(path string, text []byte) (*File, error) {
 	root, err := parseTree(path, text)
 	if err != nil {
@@ -36,12 +36,9 @@ func (d *decoder) file(root *node) *File {
 	base := filepath.Base(d.path)
 	f.Name = t.textOr("name", strings.TrimSuffix(base, filepath.Ext(base)))
 	f.Summary = t.text("summary").Text
-	if collective := t.text("collective"); collective.Text != "" {
-		f.Collective = collective.Text
-	} else {
-		d.fail(1, `the file does not say what it computes: write collective = "allreduce", another collective, or "custom"`)
-	}
+	f.Collective = d.collective(t)
 	f.Ops = d.words(t, "op", "ops", parseOp, "operation", operationNames())
+	d.checkOps(f, t)
 	f.Types = d.words(t, "type", "types", parseType, "element type", typeNames())
 	f.World = d.world(t)
 	d.nameBuffers(t)
@@ -83,7 +80,9 @@ func typeNames() []string {
 }
 
 // words reads one word, or a list of several, by their canonical names.
-func (d *decoder) words(t *table, one, several string, parse func(string) (string, bool), what string, all []string) []string {
+func (d *decoder) words(t *table, one, several string, parse func(string) (string, bool), what string,
+	all []string,
+) []string {
 	var words []Text
 	single, list := t.get(one), t.get(several)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// A value is what an expression is at a moment. Whole numbers and their quotients are exact: a sign, and a numerator and
-// a denominator of 64 bits without a common factor. A number with a point is a float64, and so is the result of
+// A value is what an expression is at a moment. Whole numbers and their quotients are exact: a sign, and a numerator
+// and a denominator of 64 bits without a common factor. A number with a point is a float64, and so is the result of
 // arithmetic with one.
 type value struct {
 	kind     valueKind

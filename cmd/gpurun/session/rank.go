@@ -30,6 +30,11 @@ func Work(ctx context.Context, quit func(code int)) error {
 	if err != nil {
 		return err
 	}
+	if part.KernelFiles {
+		if part.Job.KernelFiles, err = readKernelFiles(); err != nil {
+			return err
+		}
+	}
 	reports, err := report.Open()
 	if err != nil {
 		return &exit.UsageError{Err: err}
