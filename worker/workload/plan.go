@@ -8,6 +8,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/userkernel"
 )
 
@@ -75,23 +76,28 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
+	if err := j.checkSkew(world); err != nil {
+		return p, err
+	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
 // collective finds the job's collective, and adds the algorithms of its kernel files.
 func (j Job) collective() (*collective.Collective, error) {
 	c, ok := kernels.Find(j.Collective)
-	if !ok {
+	var err error
+	switch {
+	case j.Collective == kernelfile.Custom:
+		c, err = userkernel.Custom(j.KernelFiles)
+	case !ok:
 		return nil, usagef("there is no collective %q", j.Collective)
+	case len(j.KernelFiles) > 0:
+		c, err = userkernel.Extend(c, j.KernelFiles)
 	}
-	if len(j.KernelFiles) == 0 {
-		return c, nil
-	}
-	extended, err := userkernel.Extend(c, j.KernelFiles)
 	if err != nil {
 		return nil, &UsageError{err.Error()}
 	}
-	return extended, nil
+	return c, nil
 }
 
 // add appends the requests for an algorithm. Every requested size has its own, even if
