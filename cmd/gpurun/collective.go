@@ -39,7 +39,12 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 			if err != nil {
 				return nil, err
 			}
-			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{Notify: notify(a)}, inject)
+			skew, err := flags.Skews(cmd.Flags())
+			if err != nil {
+				return nil, err
+			}
+			o := plan.Options{Notify: notify(a), Skew: skew}
+			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, o, inject)
 			if err != nil {
 				return nil, err
 			}
@@ -55,12 +60,16 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
 	flags.AddProduct(cmd.Flags())
 	flags.AddInject(cmd.Flags())
+	flags.AddSkew(cmd.Flags())
 	options := plan.Options{Profiles: [][]byte{configs.Products}}
 	showDefaultsOf(cmd, options)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
 			inject, err := flags.Injections(cmd.Flags())
 			if err != nil {
+				return nil, err
+			}
+			if options.Skew, err = flags.Skews(cmd.Flags()); err != nil {
 				return nil, err
 			}
 			p, err := plan.NewProduct(cmd.Context(), cmd.Flags(), what, options, inject)

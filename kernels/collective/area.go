@@ -15,8 +15,8 @@ type PlacedArea struct {
 	Offset int64
 }
 
-// Areas are the areas of an algorithm, which is a pointer to an [Algorithm] or to one of a product of matrices. They are in
-// the order of its function Areas, and the same on all ranks and for all calls.
+// Areas are the areas of an algorithm, which is a pointer to an [Algorithm] or to one of a product of matrices. They
+// are in the order of its function Areas, and the same on all ranks and for all calls.
 func (c *Comm) Areas(algorithm any) []PlacedArea { return c.cfg.Areas[algorithm] }
 
 // State is what an algorithm keeps in the Comm between calls. make makes it for the first of them.
@@ -29,8 +29,8 @@ func (c *Comm) State(algorithm any, make func() any) any {
 	return s
 }
 
-// LoadCode loads code that is none of the catalog's modules: PTX, or a binary for GPUs. It is loaded once for each name,
-// and unloaded with the Comm.
+// LoadCode loads code that is none of the catalog's modules: PTX, or a binary for GPUs. It is loaded once for each
+// name, and unloaded with the Comm.
 func (c *Comm) LoadCode(name string, code []byte) (cudart.Module, error) {
 	return c.moduleOf(name, func() ([]byte, error) { return code, nil })
 }

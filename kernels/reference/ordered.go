@@ -3,8 +3,8 @@ package reference
 import "gpurun/kernels/collective"
 
 // orderedNumbers expects the bits that the ranks' numbers give when they are combined in the order 0 to n-1 and each
-// step is rounded to the type of the computation. The steps are computed in fp64. For sums and products of types of up to
-// 24 bits of significand, rounding such a result again gives the rounded result (Figueroa, When is double rounding
+// step is rounded to the type of the computation. The steps are computed in fp64. For sums and products of types of up
+// to 24 bits of significand, rounding such a result again gives the rounded result (Figueroa, When is double rounding
 // innocuous?, 1995).
 func (in Input) orderedNumbers() judge {
 	c, number, round := codecOf(in.DType), in.numbers(), in.rounder()

@@ -11,8 +11,8 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// Extend returns a collective with the algorithms of those kernel files that are for it, behind its own. Their names are the
-// paths of the files.
+// Extend returns a collective with the algorithms of those kernel files that are for it, behind its own. Their names
+// are the paths of the files.
 func Extend(c *collective.Collective, bundles []*kernelfile.Bundle) (*collective.Collective, error) {
 	extended := *c
 	extended.Algorithms = slices.Clone(c.Algorithms)
@@ -48,7 +48,6 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		MaxRanks:   collective.MaxRanks,
 		Stepwise:   f.Contract.Stepwise,
 		Ordered:    f.Contract.Order == "rank",
-		Guarded:    true,
 		Needs: collective.Needs{
 			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
 			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
@@ -159,8 +158,8 @@ func (a *algorithm) target(c *collective.Comm, call collective.Call) target {
 	}
 }
 
-// prepare loads the kernels of a call, makes its tables, and at first writes what the areas hold. The ranks meet before the
-// first call: a peer must not signal before that.
+// prepare loads the kernels of a call, makes its tables, and at first writes what the areas hold. The ranks meet before
+// the first call: a peer must not signal before that.
 func (a *algorithm) prepare(c *collective.Comm, s cudart.Stream, call collective.Call) error {
 	return a.describe(a.state(c).prepare(s, a.target(c, call), call.Count > 0))
 }

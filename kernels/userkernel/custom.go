@@ -9,8 +9,8 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// Custom returns a collective for kernel files that are none of gpurun's collectives. Each of its algorithms has inputs and
-// outputs of its own.
+// Custom returns a collective for kernel files that are none of gpurun's collectives. Each of its algorithms has inputs
+// and outputs of its own.
 func Custom(bundles []*kernelfile.Bundle) (*collective.Collective, error) {
 	return Extend(&collective.Collective{
 		Name:      kernelfile.Custom,

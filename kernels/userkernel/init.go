@@ -82,7 +82,8 @@ func (st *state) writeFile(s cudart.Stream, b *kernelfile.Buffer, at, bytes int6
 	case err != nil:
 		return err
 	case int64(len(content)) > bytes:
-		return fmt.Errorf("%s:%d: the file has %d bytes, and the buffer %d", st.file.Path, b.InitFile.Line, len(content), bytes)
+		return fmt.Errorf("%s:%d: the file has %d bytes, and the buffer %d", st.file.Path, b.InitFile.Line, len(content),
+			bytes)
 	}
 	return s.Upload(st.comm.Local(at), content)
 }
@@ -100,8 +101,8 @@ func (u *user) readFile(path kernelfile.Text, dtype string, values kernelfile.Ca
 	return readNPY(name, d)
 }
 
-// reset writes the initial values of buffers that have them before every call. The barrier before it waits until all ranks
-// have ended the call before. The one behind it keeps signals of this call from being overwritten.
+// reset writes the initial values of buffers that have them before every call. The barrier before it waits until all
+// ranks have ended the call before. The one behind it keeps signals of this call from being overwritten.
 func (st *state) reset(s cudart.Stream) error {
 	met := false
 	for i := range st.file.Buffers {

@@ -38,8 +38,8 @@ func (m *memory) Multicast(name string) (uint64, error) {
 	return uint64(p), nil
 }
 
-// offset is where a rank's buffer begins, in bytes from the base of its symmetric memory. Of a buffer that rotates it is
-// the copy of the next call.
+// offset is where a rank's buffer begins, in bytes from the base of its symmetric memory. Of a buffer that rotates it
+// is the copy of the next call.
 func (m *memory) offset(name string, rank int) (int64, error) {
 	if at, ok := m.target.offset(name, rank); ok {
 		return at, nil

@@ -11,8 +11,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// npyTypes are the names of element types in .npy files (NumPy, "NEP 1: A simple file format for NumPy arrays"). NumPy has
-// no names for bfloat16 and 8-bit floats: their files hold integers of the size.
+// npyTypes are the names of element types in .npy files (NumPy, "NEP 1: A simple file format for NumPy arrays"). NumPy
+// has no names for bfloat16 and 8-bit floats: their files hold integers of the size.
 var npyTypes = map[string][]string{
 	"<f8": {collective.Double.Name}, "<f4": {collective.Float.Name}, "<f2": {collective.Half.Name},
 	"<i8": {collective.Int64.Name}, "<i4": {collective.Int32.Name}, "|i1": {collective.Int8.Name},
@@ -46,8 +46,6 @@ func readNPY(path string, d collective.DType) ([]byte, error) {
 	}
 	return content, nil
 }
-
-
 
 // splitNPY separates the header of versions 1 to 3 from the elements.
 func splitNPY(text []byte) (header string, content []byte, err error) {

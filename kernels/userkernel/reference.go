@@ -10,8 +10,8 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// A reference kernel runs on the device of the rank that verifies its outputs. It gets copies of all ranks' inputs, which no
-// other kernel writes, and outputs of its own for every rank. Of these the rank's own are compared.
+// A reference kernel runs on the device of the rank that verifies its outputs. It gets copies of all ranks' inputs,
+// which no other kernel writes, and outputs of its own for every rank. Of these the rank's own are compared.
 
 // referenceMemory has the inputs and outputs of a reference kernel, by buffer and rank.
 type referenceMemory struct {

@@ -17,8 +17,8 @@ type user struct {
 type target struct {
 	key    any             // tells kinds of calls apart
 	values kernelfile.Call // but for what the Comm knows
-	// offset is where a rank's buffer of the call begins, in bytes from the base of its symmetric memory. It is false for a
-	// buffer that is none of the call's own.
+	// offset is where a rank's buffer of the call begins, in bytes from the base of its symmetric memory. It is false
+	// for a buffer that is none of the call's own.
 	offset func(name string, rank int) (int64, bool)
 }
 

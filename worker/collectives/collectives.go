@@ -20,6 +20,7 @@ func Run(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan
 	m := &run{
 		Rank: r, job: job, collective: plan.Collective, layout: layout,
 		staging: verify.NewStaging(r), faults: verify.NewFaults(job.Inject, r.ID), fastest: map[string]float64{},
+		seeds: seeds{job: job.Seed},
 	}
 	if job.Passes > 0 {
 		return m.measureSideBySide(ctx, plan.SideBySide())
@@ -36,6 +37,7 @@ type run struct {
 	staging    *verify.Staging
 	faults     *verify.Faults
 	fastest    map[string]float64 // microseconds of the fastest case of each task, by tooSlow
+	seeds      seeds
 }
 
 // sweep measures one case after the other, in every cycle again.
@@ -106,6 +108,6 @@ func (r *run) timeTrial(ctx context.Context, c workload.Case) (float64, error) {
 	if err := r.enqueue(c); err != nil {
 		return 0, err
 	}
-	samples, err := measure.Calls(ctx, r.Rank, libraryOf(c), calls, func() error { return r.enqueue(c) })
+	samples, err := measure.Calls(ctx, r.Rank, workOf(c), calls, func() error { return r.enqueue(c) })
 	return measure.Distribution(samples).P50, err
 }

@@ -10,7 +10,8 @@ import (
 	"gpurun/worker/verify"
 )
 
-// verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file expects.
+// verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file
+// expects.
 func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
 	call := r.place(t.Case)
 	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, call)
@@ -18,10 +19,10 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 		return err
 	}
 	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
-	if err := r.prepareCustom(t, buffers, inputs); err != nil {
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
 		return err
 	}
-	if err := r.fillGuards(t); err != nil {
+	if err := r.prepareCustom(t, buffers, inputs); err != nil {
 		return err
 	}
 	if err := submit(); err != nil {
@@ -30,7 +31,7 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 	if err := r.finish(ctx, t.Case); err != nil {
 		return err
 	}
-	if err := r.checkGuards(ctx, t); err != nil {
+	if err := r.checkRestored(ctx, t); err != nil {
 		return err
 	}
 	corrupted, err := r.corruptCustom(t, buffers)
@@ -65,7 +66,14 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 }
 
 // prepareCustom writes the inputs and poisons the outputs.
-func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer, inputs func(buffer, rank int) ([]byte, error)) error {
+func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
+	inputs func(buffer, rank int) ([]byte, error),
+) error {
+	for _, b := range r.areas(t) {
+		if err := r.staging.Guard(b); err != nil {
+			return err
+		}
+	}
 	areas := r.Comm.Areas(t.Algorithm)
 	for i, b := range buffers {
 		at := r.Comm.Local(areas[b.Area].Offset)
@@ -119,12 +127,10 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 		case !b.Output && v.Wrong > 0:
 			return fmt.Errorf("the input %s: %w", b.Name, verify.ErrInputChanged)
 		}
-		of := t
-		of.when += ", in " + b.Name
 		m.Mismatches = append(m.Mismatches,
-			verify.Describe(v, r.ID, of.when, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
+			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
 	}
-	return nil
+	return r.checkAround(r.areas(t))
 }
 
 // corruptCustom flips a bit of the first output, if that is to be injected.

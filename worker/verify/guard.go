@@ -1,35 +1,70 @@
 package verify
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"slices"
 
-// GuardError reports that a call wrote beside a buffer.
-type GuardError struct {
-	Rank         int    // whose memory it is
-	Case, When   string // the call
-	Buffer       string
-	Offset, Size int64 // of the first byte written, from the begin of the buffer; and the buffer's size
-	Bytes        int   // how many bytes were written there, of those that are guarded
+	"gpurun/cudart"
+	"gpurun/worker/workload"
+)
+
+// Buffer is memory that a call reads or writes, with [workload.GuardBytes] in front of it and behind it that no call
+// may write to.
+type Buffer struct {
+	Name  string // for errors: "the output"
+	At    cudart.DevicePtr
+	Bytes int64
 }
 
-func (e *GuardError) Error() string {
-	place := fmt.Sprintf("%d bytes behind the %s of rank %d, which has %d bytes", e.Offset-e.Size, e.Buffer, e.Rank, e.Size)
-	if e.Offset < 0 {
-		place = fmt.Sprintf("%d bytes in front of the %s of rank %d", -e.Offset, e.Buffer, e.Rank)
+// OutsideError reports that a call wrote outside its buffers.
+type OutsideError struct {
+	Buffer   string
+	Behind   bool  // its end, or else in front of its beginning
+	Distance int64 // bytes from there to the nearest byte that has changed, from 0 on
+	Bytes    int   // how many have changed, of those that are checked
+}
+
+func (e *OutsideError) Error() string {
+	where := "in front of"
+	if e.Behind {
+		where = "behind"
 	}
-	return fmt.Sprintf("%s, %s: the kernel wrote out of bounds: offset %d of the %s, %s; %d bytes there have changed",
-		e.Case, e.When, e.Offset, e.Buffer, place, e.Bytes)
+	return fmt.Sprintf("a call wrote outside its buffers: %d bytes %s %s have changed, the nearest at a distance of %d",
+		e.Bytes, where, e.Buffer, e.Distance)
 }
 
-// RestoreError reports that a call did not leave a buffer as it was at first, as its kernel file promises.
-type RestoreError struct {
-	Rank       int
-	Case, When string
-	Buffer     string
-	Offset     int64
-	Want, Got  byte
+// guards are the guard in front of the buffer and the one behind it.
+func (b Buffer) guards() [2]cudart.DevicePtr {
+	return [2]cudart.DevicePtr{b.At - workload.GuardBytes, b.At + cudart.DevicePtr(b.Bytes)}
 }
 
-func (e *RestoreError) Error() string {
-	return fmt.Sprintf("%s, %s: the kernel did not restore the buffer %s of rank %d: byte %d was 0x%02x before the first call "+
-		"and is 0x%02x; restored = false tells gpurun that it does not", e.Case, e.When, e.Buffer, e.Rank, e.Offset, e.Want, e.Got)
+// Guard poisons the memory around a buffer.
+func (s *Staging) Guard(b Buffer) error {
+	for _, at := range b.guards() {
+		if err := s.rank.Stream.Fill(at, Poison, workload.GuardBytes); err != nil {
+			return fmt.Errorf("poisoning the memory around %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// CheckGuards returns an *OutsideError if that memory has changed.
+func (s *Staging) CheckGuards(b Buffer) error {
+	got := make([]byte, workload.GuardBytes)
+	for i, at := range b.guards() {
+		if err := s.rank.Stream.Download(got, at); err != nil {
+			return fmt.Errorf("downloading the memory around %s: %w", b.Name, err)
+		}
+		changed := len(got) - bytes.Count(got, []byte{Poison})
+		if changed == 0 {
+			continue
+		}
+		if i == 0 {
+			slices.Reverse(got) // the nearest byte first
+		}
+		nearest := slices.IndexFunc(got, func(b byte) bool { return b != Poison })
+		return &OutsideError{Buffer: b.Name, Behind: i == 1, Distance: int64(nearest), Bytes: changed}
+	}
+	return nil
 }

@@ -1,27 +1,6 @@
 package workload
 
-import (
-	"slices"
-
-	"gpurun/kernels/collective"
-)
-
-// GuardBytes is the memory in front of every guarded buffer, and behind it, that belongs to nothing: a kernel that writes
-// there is wrong.
-const GuardBytes = 16 << 10
-
-// guarded reports whether some case's algorithm must be guarded.
-func guarded(cases []Case) bool {
-	return slices.ContainsFunc(cases, func(c Case) bool { return c.Algorithm.Guarded })
-}
-
-// takeGuarded makes room for so many bytes between two guards.
-func (l *Layout) takeGuarded(bytes int64) (begin int64) {
-	l.take(GuardBytes)
-	begin = l.take(bytes)
-	l.take(GuardBytes)
-	return begin
-}
+import "gpurun/kernels/collective"
 
 // withAreas makes room for the areas of each algorithm, as large as the largest case needs them. Chosen algorithms have
 // computed their areas before: see Plan.check.

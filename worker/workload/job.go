@@ -37,6 +37,7 @@ type Job struct {
 	// Nodes is the number of machines that the ranks are on; 0 is 1.
 	Nodes  int         `json:"nodes,omitempty"`
 	Inject []Injection `json:"inject,omitempty"`
+	Skew   []Skew      `json:"skew,omitempty"`
 	// Tuning holds the tables for "auto". Without a matching rule, "auto" uses the
 	// collective's estimate. It may be empty.
 	Tuning tuning.Tables `json:"tuning,omitempty"`

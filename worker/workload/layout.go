@@ -63,12 +63,8 @@ func layOut(cases []Case, sms int) Layout {
 		}
 	}
 	l := newLayout(scratch, sms)
-	if guarded(cases) {
-		l.send, l.Recv = l.takeGuarded(send), l.takeGuarded(recv)
-	} else {
-		l.send, l.Recv = l.take(send), l.take(recv)
-	}
-	l.weight, l.residual, l.residualOut = l.take(row), l.take(residual), l.take(residual)
+	l.send, l.Recv = l.takeGuarded(send), l.takeGuarded(recv)
+	l.weight, l.residual, l.residualOut = l.takeGuarded(row), l.takeGuarded(residual), l.takeGuarded(residual)
 	return l
 }
 
@@ -85,6 +81,17 @@ func newLayout(scratch int64, sms int) Layout {
 func (l *Layout) take(bytes int64) (begin int64) {
 	begin = l.Total
 	l.Total += RoundUp(bytes)
+	return begin
+}
+
+// GuardBytes is how much memory in front of a buffer, and behind it, no call may write to. Its contents
+// are verified.
+const GuardBytes = 4 << 10
+
+// takeGuarded is take with guards around the bytes.
+func (l *Layout) takeGuarded(bytes int64) (begin int64) {
+	begin = l.Total + GuardBytes
+	l.Total = begin + RoundUp(bytes) + GuardBytes
 	return begin
 }
 

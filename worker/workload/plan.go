@@ -76,6 +76,9 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
+	if err := j.checkSkew(world); err != nil {
+		return p, err
+	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 

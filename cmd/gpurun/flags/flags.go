@@ -173,7 +173,7 @@ func list() []flag {
 	}
 }
 
-// AddCollective adds the flags that mean something to a collective, and --inject.
+// AddCollective adds the flags that mean something to a collective, --inject and --skew.
 func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
 	for _, flag := range list() {
 		if flag.need.lacking(what) == "" {
@@ -181,6 +181,7 @@ func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
 		}
 	}
 	AddInject(f)
+	AddSkew(f)
 }
 
 // AddOnly adds those flags of collectives that have these names.

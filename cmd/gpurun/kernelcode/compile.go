@@ -36,8 +36,9 @@ type command struct {
 	source string // absolute
 }
 
-// newCommand splits a command and fills in {source}; fill stands for the other names.
-func newCommand(text, source string, fill func(string) string) (command, error) {
+// newCommand splits a command and fills in {source}, and {folder}, which is that of the kernel file; fill stands for the
+// other names.
+func newCommand(text, source, folder string, fill func(string) string) (command, error) {
 	words, err := splitWords(text)
 	if err != nil {
 		return command{}, err
@@ -45,8 +46,11 @@ func newCommand(text, source string, fill func(string) string) (command, error) 
 	if source, err = filepath.Abs(source); err != nil {
 		return command{}, err
 	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return command{}, err
+	}
 	for i, word := range words {
-		words[i] = strings.ReplaceAll(fill(word), "{source}", source)
+		words[i] = strings.NewReplacer("{source}", source, "{folder}", folder).Replace(fill(word))
 	}
 	c := command{words, source}
 	if !strings.Contains(text, "{output}") || !strings.Contains(text, "{source}") {

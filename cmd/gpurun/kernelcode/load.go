@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"gpurun/cmd/gpurun/exit"
@@ -38,20 +40,26 @@ func Read(path string) (f *kernelfile.File, text []byte, err error) {
 	if f, err = kernelfile.Parse(path, text); err != nil {
 		return nil, nil, &exit.UsageError{Err: err}
 	}
+	if err := checkCalls(f); err != nil {
+		return nil, nil, &exit.UsageError{Err: err}
+	}
 	return f, text, nil
 }
 
 // Load reads all modules that launches of the file name, for all ranks, types and operations.
 func Load(ctx context.Context, f *kernelfile.File, text []byte, o Options) (*kernelfile.Bundle, error) {
-	if len(f.World) > 0 && !slices.Contains(f.World, o.World) {
-		return nil, f.Accepts(kernelfile.Call{World: o.World})
-	}
 	l := &loader{
 		ctx: ctx, file: f, options: o, shown: map[string]bool{}, missing: map[string]bool{},
 		names:  map[string][]string{},
 		bundle: &kernelfile.Bundle{Path: f.Path, Text: text, Modules: map[string]kernelfile.Module{}},
 	}
+	if err := l.accept(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
 	for _, call := range l.calls() {
+		for _, p := range f.Paths(call) {
+			l.locate(p.Text)
+		}
 		for _, s := range launchesOf(f) {
 			if err := l.launch(s, call); err != nil {
 				return nil, err
@@ -127,7 +135,7 @@ func (l *loader) launch(s *kernelfile.Step, call kernelfile.Call) error {
 		}
 	}
 	if err := l.findEntry(code, call, l.names[key], &m); err != nil {
-		return err
+		return &exit.UsageError{Err: err}
 	}
 	l.bundle.Modules[key] = m
 	return nil
@@ -151,11 +159,13 @@ func (l *loader) blame(line int, err error) error {
 	switch {
 	case l.ctx.Err() != nil:
 		return context.Cause(l.ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return &exit.EnvironmentError{Err: l.errorAt(line, "%v", err)}
 	case errors.As(err, &placed):
 	default:
-		err = &kernelfile.Error{Path: l.file.Path, Line: line, Message: err.Error()}
+		err = l.errorAt(line, "%v", err)
 	}
-	return err
+	return &exit.UsageError{Err: err}
 }
 
 // findEntry checks that the module has the kernel, and notes which one a pattern stands for.
@@ -193,7 +203,7 @@ func (l *loader) read(code kernelfile.Code, call kernelfile.Call) (kernelfile.Mo
 		return readModule(l.locate(code.Module.Fill(call)))
 	}
 	source := l.locate(code.Source.Fill(call))
-	c, err := newCommand(code.Compile.Text, source, func(word string) string {
+	c, err := newCommand(code.Compile.Text, source, filepath.Dir(l.file.Path), func(word string) string {
 		return kernelfile.Text{Text: word}.Fill(call)
 	})
 	if err != nil {

@@ -96,15 +96,11 @@ func (g *guesser) number(p *ptx.Var) string {
 	return fmt.Sprintf("%s%d = %q", kind, p.Type.Width(), value)
 }
 
-// zeros is a struct of null pointers, and of bytes behind them.
+// zeros is a struct of null pointers where it is aligned as they are, or else bytes.
 func zeros(p *ptx.Var) string {
-	const pointerBytes = 8
-	var members []string
-	if n := p.Size / pointerBytes; n > 0 {
-		members = append(members, fmt.Sprintf("{null = %d}", n))
+	const pointerBytes, mostPointers = 8, 64
+	if p.Align%pointerBytes != 0 || p.Size%pointerBytes != 0 || p.Size > pointerBytes*mostPointers {
+		return fmt.Sprintf("bytes = %q, align = %d", strings.TrimSpace(strings.Repeat("00 ", int(p.Size))), p.Align)
 	}
-	if rest := p.Size % pointerBytes; rest > 0 {
-		members = append(members, fmt.Sprintf("{bytes = %q}", strings.TrimSpace(strings.Repeat("00 ", int(rest)))))
-	}
-	return fmt.Sprintf("struct = [%s], align = %d", strings.Join(members, ", "), p.Align)
+	return fmt.Sprintf("struct = [{null = %d}], align = %d", p.Size/pointerBytes, p.Align)
 }

@@ -3,6 +3,7 @@
 package kernelshow
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -171,7 +172,8 @@ func describe(s kernelfile.BoundStep, b *kernelfile.Bundle, memory *kernelfile.M
 	out := Step{Line: s.Step.Line}
 	switch {
 	case s.Step.Launch != nil:
-		l := s.Launch
+		l, code := s.Launch, s.Step.Launch.Code
+		out.Line = cmp.Or(code.Entry.Line, code.Match.Line, out.Line)
 		out.Kind, out.Module, out.Entry = "launch", b.Modules[s.Module].Path, s.Entry
 		out.Grid, out.Block, out.Cluster = dimensions(l.Grid()), dimensions(l.Block()), dimensions(l.ClusterBlocks())
 		out.SharedBytes, out.Cooperative, out.PDL = l.SharedBytes, l.Cooperative, l.PDL

@@ -36,6 +36,7 @@ type Options struct {
 	Notify func(string)
 	// OneHost says why the ranks cannot be on several hosts; empty: they can.
 	OneHost string
+	Skew    []workload.Skew // the ranks that are late on purpose
 }
 
 // Plan is a job of built-in kernels that is about to run.
@@ -105,6 +106,7 @@ func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (
 	if p.Job, err = job(p.Sources, p.Config); p.Node.Several() {
 		p.Job.Nodes = p.Node.Count
 	}
+	p.Job.Skew = o.Skew
 	return err
 }
 

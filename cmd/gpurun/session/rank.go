@@ -30,11 +30,6 @@ func Work(ctx context.Context, quit func(code int)) error {
 	if err != nil {
 		return err
 	}
-	if part.KernelFiles {
-		if part.Job.KernelFiles, err = readKernelFiles(); err != nil {
-			return err
-		}
-	}
 	reports, err := report.Open()
 	if err != nil {
 		return &exit.UsageError{Err: err}
@@ -63,6 +58,11 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	files := os.NewFile(filesDescriptor, "descriptor socket")
 	if files == nil {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
+	}
+	if part.KernelFiles {
+		if part.Job.KernelFiles, err = readKernelFiles(); err != nil {
+			return err
+		}
 	}
 	var noted *phases.Recorder
 	if part.Timing {
