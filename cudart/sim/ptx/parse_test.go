@@ -89,7 +89,7 @@ comment */
 			{Name: "pair", Space: Global, Type: Type{Unsigned, 32, 1}, Align: 8, Size: 8},
 			{
 				Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24,
-				Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 2, 0, 0, 0},
+				Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 			},
 			{Name: "picture", Space: Global, Align: 1, Opaque: "texref"},
 			{Name: "filter", Space: Global, Align: 1, Opaque: "samplerref"},
@@ -285,6 +285,41 @@ func TestErrors(t *testing.T) {
 		_, err := Parse("bad.ptx", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.ptx:") {
 			t.Errorf("%q: got %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// Braces of initialisers follow the dimensions of the array.
+func TestBadInitialisers(t *testing.T) {
+	for declaration, want := range map[string]string{
+		".b8 x[2] = {{1}, {2}}":                     "bad.ptx:4: the initialiser of x is nested deeper",
+		".b8 x[] = {{1}}":                           "nested deeper",
+		".b8 x = {{1}}":                             "nested deeper",
+		".v2 .b8 x[2] = {{{1}}}":                    "nested deeper",
+		".b8 x[2][2] = {{1, 2, 3}}":                 "longer than its row",
+		".b8 x[1][2] = {{1}, {}}":                   "longer than its row",
+		".b8 x[2][2] = {1, {2}}":                    "begins inside",
+		".b8 x[2][]":                                "only the first bound",
+		".b8 x[99999][99999]":                       "at most 1073741824 bytes",
+		".b8 x[][9999999] = {{},{},{},{},{},{},{}}": "leave out at most",
+		".b8 x" + strings.Repeat("[1]", 17):         "at most 16 dimensions",
+	} {
+		_, err := Parse("bad.ptx", []byte(header+".global "+declaration+";"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", declaration, err, want)
+		}
+	}
+}
+
+func TestInputThatIsNotText(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x7fELF\x02\x01\x01\x33":              "x: this is an ELF file, such as a cubin, and no PTX text",
+		"\x50\xed\x55\xba\x01\x00\x10\x00":     "x: this is a fatbin, and no PTX text",
+		"BC\xc0\xde5\x14\x00\x00":              "x: this is a binary file, and no PTX text",
+		"// a comment with \xc3\xa4\n.version": "x:2: want a version such as 7.8, found the end of the file: \".version\"",
+	} {
+		if _, err := Parse("x", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 }
