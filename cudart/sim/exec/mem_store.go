@@ -42,7 +42,7 @@ func (c *compiler) store(o *op) {
 }
 
 func storeWeak(w *warp, o *op, mask uint32) error {
-	w.progresses()
+	w.progressesBy(o)
 	if mask == fullMask && w.stores == nil && w.storeAll(o) {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (w *warp) storeAll(o *op) (ok bool) {
 }
 
 func storeStrong(w *warp, o *op, mask uint32) error {
-	w.progresses()
+	w.progressesBy(o)
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
 	}
