@@ -41,7 +41,7 @@ type callSite struct {
 	at       int // index of the op in its unit
 	unit     *unit
 	names    []string           // functions that it may call
-	targets  map[uint64]*callee // by address
+	targets  map[uint64]*callee // by offset among the functions
 	indirect bool               // a register has the address
 	last     *callee            // the only one, if not indirect
 	external *external          // instead: a function of the system

@@ -35,7 +35,7 @@ func runCalling(t *testing.T, text string, cfg Config) ([32]uint32, *Grid, error
 	mem := memory{}
 	out := mem.allocate(256)
 	cfg.Image = mem.allocate(max(int(p.ImageSize()), 16))
-	p.WriteImage(mem.at(cfg.Image), cfg.Image)
+	p.WriteImage(mem.at(cfg.Image), cfg.Image, FunctionsAddress(0))
 	cfg.Heap = NewHeap(mem.allocate(1<<12), 1<<12)
 	cfg.Memory, cfg.Params = &mem, words(out)
 	g := launchKernel(t, p, "run", cfg)

@@ -139,7 +139,7 @@ func (c *compiler) address(o ptx.Operand) (constant, bool) {
 		return constant{value: uint64(at) + offset, image: true}, true
 	}
 	if f, ok := c.program.module.Function(o.Name); ok && f.Defined {
-		return constant{value: functionAddress(f) + offset}, true
+		return constant{value: functionOffset(f) + offset, code: true}, true
 	}
 	c.undefined(o.Name)
 	return constant{}, false

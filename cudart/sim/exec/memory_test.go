@@ -178,7 +178,7 @@ func TestModuleVariables(t *testing.T) {
 }`)
 	var mem memory
 	out, image := mem.allocate(16), mem.allocate(int(p.ImageSize()))
-	p.WriteImage(mem.at(image), image)
+	p.WriteImage(mem.at(image), image, FunctionsAddress(0))
 	g := launchKernel(t, p, "run", Config{Threads: 1, SharedBytes: 64, Params: words(out), Image: image, Memory: &mem})
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func compileAndRun(t *testing.T, text string) {
 		return
 	}
 	mem := memory{zeroed(1 << 16)}
-	p.WriteImage(mem[0], FirstRegion<<RegionShift)
+	p.WriteImage(mem[0], FirstRegion<<RegionShift, FunctionsAddress(0))
 	var disorder *rand.Rand
 	if len(text)%2 == 0 {
 		disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))
