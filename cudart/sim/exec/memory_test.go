@@ -250,6 +250,8 @@ func FuzzCompile(f *testing.F) {
 		"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
 	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+
 		"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
+	f.Add(fragmentKernel("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, {%a0, %a1}, {%b0, %b1}, " +
+		"{%c0, %c1, %c2, %c3}, %a2, 0;"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; " +
 		".entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
 	f.Add(calling(doubling+halving,
