@@ -23,7 +23,7 @@ func wgmmaKernel(n int, body string) string {
 		fmt.Fprintf(&load, "\tld.global.b32 %%a%d, [%%acc+%d];\n", i, 512*(128+i))
 	}
 	return `
-.version 8.0
+.version 8.5
 .target sm_90a
 .address_size 64
 .visible .entry run(.param .u64 in, .param .u64 a, .param .u64 b)
@@ -207,8 +207,7 @@ func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 		thread, register := placeOfD(row, column)
 		binary.LittleEndian.PutUint32(accumulators[512*register+4*thread:], math.Float32bits(float32(c[column][row])))
 	}
-	text := strings.Replace(wgmmaKernel(m.n/2, body), ".version 8.0", ".version 8.5", 1)
-	g := launchKernel(t, compileText(t, text), "run",
+	g := launchKernel(t, compileText(t, wgmmaKernel(m.n/2, body)), "run",
 		Config{Threads: 128, Params: words(base, m.a.bits(), m.b.bits()), Memory: &mem, Disorder: disorder})
 	if err := finish(t, g); err != nil {
 		t.Fatalf("%+v: %v", m, err)

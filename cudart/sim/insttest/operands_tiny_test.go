@@ -2,6 +2,7 @@ package insttest
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -13,8 +14,10 @@ func TestOperandsRoundUpToNormal(t *testing.T) {
 			if mode == "rn" && (op == "div" || op == "rcp") { // never so near to 2^-126
 				continue
 			}
-			types := map[string]string{"mul": "f32 f32 f32", "div": "f32 f32 f32", "fma": "f32 f32 f32 f32", "rcp": "f32 f32"}[op]
-			row := Row{Text: op + "." + string(mode) + ".ftz.f32 d, a, b;", Types: types}
+			row := Row{
+				Text:  op + "." + string(mode) + ".ftz.f32 d, a, b;",
+				Types: strings.Repeat("f32 ", operations[op].operands+1),
+			}
 			data := Operands(rand.New(rand.NewPCG(1, 2)), row, 2048)
 			rounded, cut, nearest := Single.arithmetic(op, mode), Single.arithmetic(op, "rz"), Single.arithmetic(op, "rn")
 			var below, above int

@@ -71,7 +71,6 @@ func notText(name string, src []byte) error {
 	default:
 		return nil
 	}
-	return &Error{
-		Module: name, Reason: fmt.Sprintf("this is %s, and no PTX text; compile with --ptx, or extract with cuobjdump -ptx", what),
-	}
+	const advice = "compile with --ptx, or extract with cuobjdump -ptx"
+	return &Error{Module: name, Reason: fmt.Sprintf("this is %s, and no PTX text; %s", what, advice)}
 }
