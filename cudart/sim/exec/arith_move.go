@@ -9,6 +9,8 @@ func (c *compiler) move(o *op) {
 	from, to := c.arg(1), c.arg(0)
 	switch {
 	case c.err != nil:
+	case t.Width() == 128:
+		c.moveWide(o)
 	case t.Class == ptx.Pred && from.Kind == ptx.Special:
 		c.readExplicitCluster(o, from.Name)
 	case t.Class == ptx.Pred:

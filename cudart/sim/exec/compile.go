@@ -35,6 +35,7 @@ type compiler struct {
 	local  map[string]int64 // variables in local memory; a function's parameters, too
 	preds  map[int]int32    // ptx register to predicate index
 	consts map[constant]int32
+	halves map[int]int // ptx register of 128 bits to the first of its two of 64
 	refs   []ref
 
 	asyncs []*wgmmaInst // and the ops that wait for them

@@ -3,7 +3,7 @@ package exec
 // dataInstructions are the sections 9.7.9 to 9.7.11.
 func dataInstructions() []instruction {
 	const (
-		accesses = "all types up to 64 bits; .v2 .v4 .v8; weak and strong; " +
+		accesses = "all types up to 128 bits; .v2 .v4 .v8; weak and strong; " +
 			"cache operators, priorities and policies have no effect"
 		noTextures = "textures and surfaces need hardware of their own; use loads from global memory"
 		hints      = "all forms; no effect"

@@ -9,7 +9,7 @@ import (
 // 16 bytes from %base+16 on.
 
 func memoryGroups() []Group {
-	var atomics, newer, accesses list
+	var atomics, newer, accesses, wide list
 	atomics.addIntegerAtomics()
 	atomics.addFloatAtomics("f16", "b16", Half)
 	atomics.addFloatAtomics("f32", "f32", Single)
@@ -17,7 +17,8 @@ func memoryGroups() []Group {
 	newer.addFloatAtomics("bf16", "b16", BFloat)
 	newer.addVectorAtomics()
 	accesses.addAccesses()
-	return []Group{{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}}
+	wide.addWide()
+	return []Group{{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}, {"128 bits", sm90wide, wide}}
 }
 
 // addAtomic adds atom, for what was in memory and for what is there after it, and red.
