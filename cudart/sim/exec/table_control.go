@@ -18,7 +18,7 @@ func controlInstructions() []instruction {
 		{"9.7.13.1", "bar", ".sync .arrive .red; {.cta}", (*compiler).barrier},
 		{"9.7.13.1", "barrier", ".sync .arrive .red; {.cta}; .aligned; .cluster.arrive .cluster.wait", (*compiler).barrier},
 		{"9.7.13.4", "membar", ".cta .gl .sys", (*compiler).fence},
-		{"9.7.13.4", "fence", ".sc .acq_rel; proxies", (*compiler).fence},
+		{"9.7.13.4", "fence", ".sc .acq_rel .acquire .release; proxies; .sync_restrict; .mbarrier_init", (*compiler).fence},
 		{"9.7.13.5", "atom", sums + "; .cas.b16; .cas and .exch on .b128", (*compiler).atomic},
 		{"9.7.13.6", "red", sums, (*compiler).atomic},
 		{

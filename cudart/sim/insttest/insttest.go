@@ -67,6 +67,8 @@ var (
 	sm90     = Target{SM: 90, Major: 8, Minor: 1}
 	// sm90wide is where accesses and atomic operations on .b128 are.
 	sm90wide = Target{SM: 90, Major: 8, Minor: 4}
+	// sm90fences is where fences of shared memory alone are.
+	sm90fences = Target{SM: 90, Major: 8, Minor: 6}
 	// sm100 is where mixed precision, pairs of singles and minima of three are.
 	sm100 = Target{SM: 100, Major: 8, Minor: 8}
 )

@@ -9,7 +9,7 @@ import (
 // 16 bytes from %base+16 on.
 
 func memoryGroups() []Group {
-	var atomics, newer, accesses, wide list
+	var atomics, newer, accesses, wide, fences list
 	atomics.addIntegerAtomics()
 	atomics.addFloatAtomics("f16", "b16", Half)
 	atomics.addFloatAtomics("f32", "f32", Single)
@@ -18,7 +18,10 @@ func memoryGroups() []Group {
 	newer.addVectorAtomics()
 	accesses.addAccesses()
 	wide.addWide()
-	return []Group{{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}, {"128 bits", sm90wide, wide}}
+	fences.addFences()
+	return []Group{
+		{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}, {"128 bits", sm90wide, wide}, {"fences", sm90fences, fences},
+	}
 }
 
 // addAtomic adds atom, for what was in memory and for what is there after it, and red.
@@ -175,5 +178,14 @@ func (l *list) addAccesses() {
 		l.add("b64 b64", "ld.global."+t+" d, [%base+8];", func(a, _, _ uint64) uint64 { return wrap(number(t, a)) })
 		l.add("b64 b64", "ld.relaxed.gpu.global."+t+" d, [%base+8];",
 			func(a, _, _ uint64) uint64 { return wrap(number(t, a)) })
+	}
+}
+
+// addFences adds fences of shared memory alone, which leave registers as they are.
+func (l *list) addFences() {
+	for _, proxy := range []string{"", ".proxy.async::generic"} {
+		for _, how := range []string{"acquire.sync_restrict::shared::cluster", "release.sync_restrict::shared::cta"} {
+			l.add("b32 b32", "fence"+proxy+"."+how+".cluster; mov.b32 d, a;", func(a, _, _ uint64) uint64 { return a })
+		}
 	}
 }
