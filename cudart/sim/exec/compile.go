@@ -52,11 +52,8 @@ type ref struct {
 
 func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	k := &Kernel{Name: e.Name, Demands: demandsOf(e), module: p.module.Name, program: p}
-	if e.BlocksAreClusters {
-		return nil, &ptx.Error{
-			Module: p.module.Name, Line: e.Line, Text: e.Name,
-			Reason: ".blocksareclusters is not implemented; give the grid in blocks",
-		}
+	if err := checkClusterGrid(p, e); err != nil {
+		return nil, err
 	}
 	l := &linker{program: p, kernel: k, byName: map[string]*unit{}}
 	if err := l.collect(&e.Function); err != nil {
