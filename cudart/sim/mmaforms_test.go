@@ -156,7 +156,7 @@ func newMMAForm(head, shape, modifiers, d, a, b string, k int) mmaForm {
 
 // mmaForms are all forms of mma.sync.
 func mmaForms() []mmaForm {
-	return slices.Concat(floatForms(), integerForms(), bitForms(), sparseForms())
+	return slices.Concat(floatForms(), integerForms(), bitForms(), sparseForms(), quadForms())
 }
 
 func floatForms() (all []mmaForm) {
@@ -203,6 +203,21 @@ func bitForms() (all []mmaForm) {
 			f := newMMAForm(headOfAmpere, shape, "", "s32", "b1", "b1", k)
 			f.name += "." + how + ".popc"
 			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// quadForms are mma.m8n8k4 of .f16, which multiplies four times.
+func quadForms() (all []mmaForm) {
+	registers := map[string]int{"f16": 4, "f32": 8}
+	for _, layouts := range []string{"row.row", "row.col", "col.row", "col.col"} {
+		for _, types := range [][2]string{{"f16", "f16"}, {"f32", "f16"}, {"f32", "f32"}} {
+			d, c := types[0], types[1]
+			all = append(all, mmaForm{
+				head: headOfAmpere, name: fmt.Sprintf("mma.sync.aligned.m8n8k4.%s.%s.f16.f16.%s", layouts, d, c),
+				d: operand{d, registers[d]}, a: operand{"f16", 2}, b: operand{"f16", 2}, c: operand{c, registers[c]},
+			})
 		}
 	}
 	return all

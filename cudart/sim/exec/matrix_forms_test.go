@@ -70,9 +70,13 @@ type mmaTest struct {
 	front, tail string // modifiers
 	sparse      string // ".sp" or ".sp::ordered_metadata"
 	selector    int
+	text        string // instead of what the others say
 }
 
 func (tt mmaTest) name() string {
+	if tt.text != "" {
+		return tt.text
+	}
 	return fmt.Sprintf("mma%s.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s", tt.sparse, tt.m, tt.n, tt.k, tt.front, tt.d, tt.a, tt.b,
 		tt.d, tt.tail)
 }

@@ -65,11 +65,12 @@ var sparseShapes = map[string][]matrixShape{
 // mma compiles
 //
 //	mma.sync.aligned.shape.row.col{.satfinite}{.xor.popc, .and.popc}.d.a.b.c d, a, b, c;
+//	mma.sync.aligned.m8n8k4.layout.layout.d.f16.f16.c d, a, b, c;
 //	mma.sp{::ordered_metadata}.sync.aligned.shape.row.col{.satfinite}.d.a.b.c d, a, b, c, metadata, selector;
 func (c *compiler) mma(o *op) {
 	m := &mmaInst{shape: c.takeShape(), sparse: c.sparse()}
-	if m.shape == (matrixShape{8, 8, 4}) && slices.Contains(c.mods, "f16") {
-		c.fail("mma.m8n8k4 of .f16 is for the tensor cores of sm_70, and not implemented: use .m16n8k8 or .m16n8k16")
+	if m.shape == (matrixShape{8, 8, 4}) && slices.Contains(c.mods, "f16") && m.sparse == nil {
+		c.mmaQuads(o, m)
 		return
 	}
 	if !c.has("row") || !c.has("col") {

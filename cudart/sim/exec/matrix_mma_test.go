@@ -227,7 +227,9 @@ func TestMatrixRefusals(t *testing.T) {
 			";": ".row.col",
 		"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 " + d + "," + a + "," + b + "," + c +
 			";": ".satfinite",
-		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";": "sm_70",
+		"mma.sync.aligned.m8n8k4.row.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";":     "needs the layouts",
+		"mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";": "no .f16 of .f16 and .f16, added to .f32",
+		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";": "must have 8 elements",
 		"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%d0, %d1}, {%a0}, {%b0}, {%c0, %c1};": ".xor.popc or " +
 			".and.popc",
 		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c +
