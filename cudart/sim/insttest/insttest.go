@@ -71,6 +71,8 @@ var (
 	sm90fences = Target{SM: 90, Major: 8, Minor: 6}
 	// sm100 is where mixed precision, pairs of singles and minima of three are.
 	sm100 = Target{SM: 100, Major: 8, Minor: 8}
+	// sm100a is where floats of 4 and 6 bits are.
+	sm100a = Target{SM: 100, Feature: "a", Major: 8, Minor: 6}
 )
 
 // list collects the rows of a group.
