@@ -151,8 +151,13 @@ func (c *compiler) call(o *op) {
 		return
 	}
 	site.args, site.results = make([]place, len(params)), make([]place, len(results))
+	rest := variadic(params)
 	for i, v := range params {
-		c.argument(&site.args[i], parts.args[i], v, false)
+		if v == rest {
+			c.variadicArgument(&site.args[i], parts.args[i])
+		} else {
+			c.argument(&site.args[i], parts.args[i], v, false)
+		}
 	}
 	for i, v := range results {
 		c.argument(&site.results[i], parts.results[i], v, true)

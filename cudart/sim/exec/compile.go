@@ -59,6 +59,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	if err := l.collect(&e.Function); err != nil {
 		return nil, err
 	}
+	l.sizeVariadics()
 	if err := l.layout(); err != nil {
 		return nil, err
 	}

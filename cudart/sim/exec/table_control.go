@@ -10,7 +10,7 @@ func controlInstructions() []instruction {
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
 		{"9.7.12.4", "brx", ".idx .uni", (*compiler).branchTable},
 		{
-			"9.7.12.5", "call", "functions of the module, direct and indirect; vprintf, malloc, free, __assertfail",
+			"9.7.12.5", "call", "functions of the module, direct, indirect and variadic; vprintf, malloc, free, __assertfail",
 			(*compiler).call,
 		},
 		{"9.7.12.6", "ret", ".uni", (*compiler).end},
