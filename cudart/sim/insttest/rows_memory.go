@@ -17,6 +17,7 @@ func memoryGroups() []Group {
 	newer.addFloatAtomics("bf16", "b16", BFloat)
 	newer.addVectorAtomics()
 	accesses.addAccesses()
+	accesses.addVectorRegisters()
 	wide.addWide()
 	fences.addFences()
 	return []Group{
@@ -179,6 +180,14 @@ func (l *list) addAccesses() {
 		l.add("b64 b64", "ld.relaxed.gpu.global."+t+" d, [%base+8];",
 			func(a, _, _ uint64) uint64 { return wrap(number(t, a)) })
 	}
+}
+
+// addVectorRegisters adds accesses to registers declared with .v2 and .v4, and moves of them.
+func (l *list) addVectorRegisters() {
+	l.add("b64 b64 b64", "{ .reg .v2 .b64 v; mov.v2.b64 v, {a, b}; mov.v2.b64 v, {v.y, v.x}; st.global.v2.b64 [%base+16], v; "+
+		"ld.global.b64 d, [%base+16]; sub.s64 d, d, v.y; add.s64 d, d, v.g; }", func(_, b, _ uint64) uint64 { return b })
+	l.add("f32 f32", "{ .reg .v4 .f32 v; ld.global.v4.f32 v, [%base]; mov.f32 d, v.b; }",
+		func(a, _, _ uint64) uint64 { return a })
 }
 
 // addFences adds fences of shared memory alone, which leave registers as they are.

@@ -43,7 +43,7 @@ func (p *parser) parseVar(extern bool) (*Var, error) {
 	}
 	elems := int64(1)
 	if strings.HasPrefix(p.tok.text, ".v") {
-		n, ok := map[string]int64{".v2": 2, ".v4": 4}[p.tok.text]
+		n, ok := vectorSizes[p.tok.text]
 		if !ok {
 			return nil, p.errorf("unknown vector type %s", p.found())
 		}
