@@ -20,7 +20,8 @@ var dimensionsPTX []byte
 func clusterGridPTX() []byte {
 	const entry = ".visible .entry dimensions(.param .u64 out)\n"
 	text := regexp.MustCompile(`\.version [0-9.]+`).ReplaceAllString(string(dimensionsPTX), ".version 9.0")
-	return []byte(strings.Replace(text, entry, entry+".blocksareclusters .reqntid 32, 2, 1 .reqnctapercluster 2, 2, 2\n", 1))
+	const directives = ".blocksareclusters .reqntid 32, 2, 1 .reqnctapercluster 2, 2, 2\n"
+	return []byte(strings.Replace(text, entry, entry+directives, 1))
 }
 
 // placeWords is how many words the kernel dimensions writes per thread.

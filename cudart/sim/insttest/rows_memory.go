@@ -21,7 +21,11 @@ func memoryGroups() []Group {
 	wide.addWide()
 	fences.addFences()
 	return []Group{
-		{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}, {"128 bits", sm90wide, wide}, {"fences", sm90fences, fences},
+		{"atomics", sm80, atomics},
+		{"newer atomics", sm90, newer},
+		{"accesses", sm80, accesses},
+		{"128 bits", sm90wide, wide},
+		{"fences", sm90fences, fences},
 	}
 }
 
@@ -184,8 +188,9 @@ func (l *list) addAccesses() {
 
 // addVectorRegisters adds accesses to registers declared with .v2 and .v4, and moves of them.
 func (l *list) addVectorRegisters() {
-	l.add("b64 b64 b64", "{ .reg .v2 .b64 v; mov.v2.b64 v, {a, b}; mov.v2.b64 v, {v.y, v.x}; st.global.v2.b64 [%base+16], v; "+
-		"ld.global.b64 d, [%base+16]; sub.s64 d, d, v.y; add.s64 d, d, v.g; }", func(_, b, _ uint64) uint64 { return b })
+	l.add("b64 b64 b64", "{ .reg .v2 .b64 v; mov.v2.b64 v, {a, b}; mov.v2.b64 v, {v.y, v.x}; "+
+		"st.global.v2.b64 [%base+16], v; ld.global.b64 d, [%base+16]; sub.s64 d, d, v.y; add.s64 d, d, v.g; }",
+		func(_, b, _ uint64) uint64 { return b })
 	l.add("f32 f32", "{ .reg .v4 .f32 v; ld.global.v4.f32 v, [%base]; mov.f32 d, v.b; }",
 		func(a, _, _ uint64) uint64 { return a })
 }

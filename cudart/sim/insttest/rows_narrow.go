@@ -162,10 +162,12 @@ func (l *list) addFewBits(t string, f tiny, bits, packed int) {
 		narrow, widen := to+" d, a, b;", from+" d, a;"
 		both := func(x uint64) uint64 { return x }
 		if packed == 4 { // in a register of 8 bits
-			narrow, widen = "{ .reg .b8 x; "+to+" x, a, b; mov.b16 d, {x, x}; }", "{ .reg .b8 x; mov.b16 {x, _}, a; "+from+" d, x; }"
+			narrow = "{ .reg .b8 x; " + to + " x, a, b; mov.b16 d, {x, x}; }"
+			widen = "{ .reg .b8 x; mov.b16 {x, _}, a; " + from + " d, x; }"
 			both = func(x uint64) uint64 { return x<<8 | x }
 		}
 		l.add("b16 f32 f32", narrow, func(a, b, _ uint64) uint64 { return both(code(a)<<packed | code(b)) })
-		l.add("b32 b16", widen, func(a, _, _ uint64) uint64 { return value(a>>packed&(1<<bits-1))<<16 | value(a&(1<<bits-1)) })
+		mask := uint64(1)<<bits - 1
+		l.add("b32 b16", widen, func(a, _, _ uint64) uint64 { return value(a>>packed&mask)<<16 | value(a&mask) })
 	}
 }

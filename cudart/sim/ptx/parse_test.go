@@ -378,7 +378,8 @@ func FuzzParse(f *testing.F) {
 		".extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
 	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; " +
 		"} c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
-	f.Add(header + ".entry k { .reg .v4 .f32 v; { .reg .v2 .b64 v; mov.v2.b64 v, {v.x, v.g}; } mov.v4.f32 {v.w, v.a, v, 1}, [v]; }")
+	f.Add(header + ".entry k { .reg .v4 .f32 v; { .reg .v2 .b64 v; mov.v2.b64 v, {v.x, v.g}; } " +
+		"mov.v4.f32 {v.w, v.a, v, 1}, [v]; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("fuzz.ptx", []byte(text))
 		if err != nil {
