@@ -56,7 +56,8 @@ func TestResultsAreThoseOfAnH200(t *testing.T) {
 			data = binary.LittleEndian.AppendUint32(data, compute(g.first+i*g.stride))
 		}
 		if sum := crc32.ChecksumIEEE(data); sum != g.sum {
-			t.Errorf("%s with .ftz %t from %#x on: the sum is %#x, and of an H200's results %#x", g.op, g.ftz, g.first, sum, g.sum)
+			t.Errorf("%s, .ftz %t, from %#x on: the CRC is %#x, and that of an H200's results %#x",
+				g.op, g.ftz, g.first, sum, g.sum)
 		}
 	}
 }
