@@ -44,10 +44,9 @@ func recordSweep(t *testing.T, in approx.Instruction, results []byte, first uint
 			continue
 		}
 		var data []byte
-		for i := range uint64(len(results) / 4) {
-			if at := first + i - m.first; at%m.stride == 0 && at/m.stride < m.count {
-				data = append(data, results[4*i:4*i+4]...)
-			}
+		end := min(first+uint64(len(results)/4), m.first+m.stride*m.count)
+		for a := max(first, m.first); a < end; a += m.stride {
+			data = append(data, results[4*(a-first):4*(a-first)+4]...)
 		}
 		appendFile(t, filepath.Join(folder, fmt.Sprintf("%s.%08x.%d.%d", m.op, m.first, m.stride, m.count)), data)
 	}

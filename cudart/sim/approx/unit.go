@@ -31,12 +31,15 @@ func (s segment) at(x uint32) int64 {
 	return s.c0 + int64(s.c1)*int64(x) + int64(s.c2)*int64(square(x))
 }
 
-// square is about x*x>>19. The squarer adds one partial product for each bit of x, and drops the bits
-// of each that are below the unit: the result is lower than the exact square in many places.
+// square is about x*x>>19. Of the products of two bits of x, the squarer adds those alone that are
+// worth 1<<18 or more. With the upper 8 bits and the lower 9 bits taken apart, these are all products
+// among the upper bits, and none among the lower ones.
 func square(x uint32) uint32 {
-	var sum uint32
-	for rest := x; rest != 0; rest &= rest - 1 {
-		sum += x >> (positionBits + 1 - bits.TrailingZeros32(rest))
+	const lowerBits = positionBits/2 + 1
+	upper, lower := x>>lowerBits, x&(1<<lowerBits-1)
+	sum := upper * upper
+	for i := range lowerBits {
+		sum += 2 * (upper >> i & 1) * (lower >> (lowerBits - i))
 	}
 	return sum >> 1
 }
