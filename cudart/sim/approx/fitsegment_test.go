@@ -1,6 +1,9 @@
 package approx
 
-import "math"
+import (
+	"math"
+	"testing"
+)
 
 // The search for a polynomial is a linear program in three integers. With c1 and c2 fixed, each
 // bound is an interval for c0; the width of their intersection is a concave function of c1 and c2,
@@ -108,4 +111,28 @@ func extend(hull []point, p point, side int64) []point {
 		hull = hull[:n-1]
 	}
 	return append(hull, p)
+}
+
+// The search finds polynomials for the results of the tables.
+func TestFitFindsPolynomials(t *testing.T) {
+	for name, s := range map[string]segment{"rcp": rcpTable[100], "sqrt": sqrtTable[70], "tanh": tanhTable[20]} {
+		const scale = -40
+		bounds := make([]bound, 1<<positionBits)
+		for x := range bounds {
+			bounds[x] = boundOf(single(0, s.at(uint32(x)), scale), scale)
+		}
+		found, ok := fit(bounds)
+		if !ok {
+			t.Errorf("%s: none for %v", name, s)
+		}
+		for x := range uint32(len(bounds)) {
+			if got, want := single(0, found.at(x), scale), single(0, s.at(x), scale); got != want {
+				t.Fatalf("%s: position %d gives %#x with %v, and %#x with %v", name, x, got, found, want, s)
+			}
+		}
+		bounds[1000] = bound{bounds[1000].least << 1, bounds[1000].most << 1}
+		if found, ok := fit(bounds); ok {
+			t.Errorf("%s: found %v for results of no polynomial", name, found)
+		}
+	}
 }
