@@ -151,8 +151,8 @@ func TestArguments(t *testing.T) {
 		`{struct = [{pointers = "pad"}, {u8 = 1}], align = 16}`: "0:pad+0 1:pad+0 2:pad+0 1",
 		`{u8 = 1}, {struct = [{u8 = 2}, {u64 = 3}]}`:            "1 2 3",
 		`{structs = [{u32 = "i"}, {pointer = "pad"}], pad = 4}`: "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
-		`{structs = [{pointer = "own", rank = "rank"}, {struct = [{pointer = "pad"}]}]}, {pointer = "pad"}`: "table0 1:pad+0 | " +
-			"1:own+0 0:pad+0 1:own+0 1:pad+0 1:own+0 2:pad+0",
+		`{structs = [{pointer = "own", rank = "rank"}, {struct = [{pointer = "pad"}]}]}, {pointer = "pad"}`: "table0 " +
+			"1:pad+0 | 1:own+0 0:pad+0 1:own+0 1:pad+0 1:own+0 2:pad+0",
 		`{structs = [{table = "pad"}]}`: "table3" +
 			strings.Repeat(" | 0:pad+0 1:pad+0 2:pad+0", 3) + " | table0 table1 table2",
 		`{multicast = "pad", offset = 1}`:                                   "112",

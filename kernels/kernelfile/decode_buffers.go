@@ -158,9 +158,9 @@ func (d *decoder) contract(f *File, t *table) {
 	}
 	c := d.table(n, "[contract]")
 	f.Contract = Contract{
-		CountMultiple: c.optional("count_multiple", ofBuffer&^nameCount),
-		Alignment:     c.optional("alignment", ofBuffer&^nameCount),
-		MaxBytes:      c.optional("max_bytes", ofBuffer&^(nameCount|nameBytes|nameVectors)),
+		CountMultiple: c.optional("count_multiple", ofContract),
+		Alignment:     c.optional("alignment", ofContract),
+		MaxBytes:      c.optional("max_bytes", ofContract),
 		InPlace:       d.oneOf(c, "in_place", "yes", "no", "only"),
 		Order:         d.oneOf(c, "order", "rank", "any"),
 		Accumulate:    c.text("accumulate").Text,
