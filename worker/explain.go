@@ -8,6 +8,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/rendezvous"
+	"gpurun/worker/hang"
 	"gpurun/worker/library"
 	"gpurun/worker/process/report"
 	"gpurun/worker/verify"
@@ -29,16 +30,24 @@ func Explain(err error) report.Failure {
 		left        *rendezvous.PeerLeft
 		aborted     *rendezvous.Aborted
 		stuck       *library.StuckError
+		restore     *verify.RestoreError
 		library     *library.Error
+		hung        *hang.Error
+		outside     *verify.OutsideError
 	)
 	switch {
 	case errors.As(err, &usage):
 		f.Class = report.Usage
 	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed),
-		errors.Is(err, verify.ErrCheckWrong):
+		errors.Is(err, verify.ErrCheckWrong), errors.As(err, &outside), errors.As(err, &restore):
 		f.Class = report.WrongData
 	case errors.As(err, &kernel):
 		f.Class, f.Peer = report.Timeout, &kernel.Peer
+	case errors.As(err, &hung):
+		f.Class = report.Timeout
+		if rank, ok := hung.Suspect(); ok {
+			f.Peer = &rank
+		}
 	case errors.As(err, &stuck):
 		f.Class = report.Timeout
 	case errors.As(err, &left):

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,8 @@ type ranks struct {
 	libraries func(rank int) map[string]library.Open
 	phases    bool           // they are noted
 	before    func(rank int) // is called before a rank's life; nil: nothing is
+	// own takes the place of the algorithm that the job names; nil: nothing does.
+	own *collective.Algorithm
 }
 
 // run does a job and returns rank 0's results, and every rank's error.
@@ -77,7 +80,7 @@ func (g ranks) ceiling(t testing.TB, job workload.Job) *result.Ceiling {
 // messages does a job and returns what rank 0 reports, and every rank's error.
 func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []error) {
 	t.Helper()
-	job.Timeout, job.Nodes = 20*time.Second, g.nodes
+	job.Timeout, job.Nodes = cmp.Or(job.Timeout, 20*time.Second), g.nodes
 	local := g.local()
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
 	if err != nil {
@@ -117,6 +120,10 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 		wg.Go(func() {
 			if g.before != nil {
 				g.before(n)
+			}
+			if g.own != nil {
+				errs[n] = runOwn(t.Context(), o, g.own)
+				return
 			}
 			errs[n] = Run(t.Context(), o)
 		})

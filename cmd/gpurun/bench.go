@@ -5,6 +5,7 @@ import (
 
 	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/suggest"
@@ -44,12 +45,13 @@ func newBenchCommand(a *program.Invocation) *cobra.Command {
 		Example: benchExample,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return outcome.Perform(cmd.Context(), a, cmd.Flags(), bench.Title,
-				func() (*bench.Run, error) { return planBench(cmd, words) }, bench.Show)
+				func() (*bench.Run, error) { return planBench(a, cmd, words) }, bench.Show)
 		},
 	}
 	cmd.ValidArgsFunction = completeCollectives
 	showDefaultsOf(cmd, bench.PlanOptions())
 	bench.AddFlags(cmd.Flags())
+	flags.AddCompile(cmd.Flags())
 	for _, o := range matmul.Operations() {
 		cmd.AddCommand(newProductBenchCommand(a, o))
 	}
@@ -66,7 +68,7 @@ func benchNames() []string {
 }
 
 // planBench finds the collective, and plans it.
-func planBench(cmd *cobra.Command, words []string) (*bench.Run, error) {
+func planBench(a *program.Invocation, cmd *cobra.Command, words []string) (*bench.Run, error) {
 	if len(words) != 1 {
 		return nil, usageError(exit.Usagef("bench takes one collective or product: %s", suggest.OrList(benchNames())), cmd)
 	}
@@ -78,7 +80,7 @@ func planBench(cmd *cobra.Command, words []string) (*bench.Run, error) {
 	if err := bench.Refuse(cmd.Flags(), what); err != nil {
 		return nil, usageError(err, cmd)
 	}
-	return bench.Plan(cmd.Context(), cmd.Flags(), what)
+	return bench.Plan(cmd.Context(), cmd.Flags(), what, notify(a))
 }
 
 // newProductBenchCommand makes the command below bench: products have flags of their own.

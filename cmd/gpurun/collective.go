@@ -32,13 +32,19 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = collectiveLong(what), strings.Join(collectiveExamples(what), "\n")
 	flags.AddCollective(cmd.Flags(), what)
+	flags.AddCompile(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
 			inject, err := flags.Injections(cmd.Flags())
 			if err != nil {
 				return nil, err
 			}
-			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, plan.Options{}, inject)
+			skew, err := flags.Skews(cmd.Flags())
+			if err != nil {
+				return nil, err
+			}
+			o := plan.Options{Notify: notify(a), Skew: skew, Further: true}
+			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, o, inject)
 			if err != nil {
 				return nil, err
 			}
@@ -54,12 +60,16 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
 	flags.AddProduct(cmd.Flags())
 	flags.AddInject(cmd.Flags())
+	flags.AddSkew(cmd.Flags())
 	options := plan.Options{Profiles: [][]byte{configs.Products}}
 	showDefaultsOf(cmd, options)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
 			inject, err := flags.Injections(cmd.Flags())
 			if err != nil {
+				return nil, err
+			}
+			if options.Skew, err = flags.Skews(cmd.Flags()); err != nil {
 				return nil, err
 			}
 			p, err := plan.NewProduct(cmd.Context(), cmd.Flags(), what, options, inject)
@@ -71,6 +81,11 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewProductRenderer))
 	}
 	return cmd
+}
+
+// notify prints what the user should know before files are opened.
+func notify(a *program.Invocation) func(string) {
+	return func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) }
 }
 
 // show prints the results of a run as they come.

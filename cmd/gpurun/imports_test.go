@@ -38,8 +38,8 @@ var importRules = []importRule{
 	{
 		"gpurun/worker/rank",
 		[]string{
-			"gpurun/worker/library", "gpurun/worker/peers", "gpurun/worker/status", "gpurun/worker/workload",
-			"gpurun/worker/result",
+			"gpurun/worker/hang", "gpurun/worker/library", "gpurun/worker/peers", "gpurun/worker/status",
+			"gpurun/worker/workload", "gpurun/worker/result",
 			"gpurun/worker/process/report", "gpurun/kernels", "gpurun/rendezvous", "gpurun/cudart$", "gpurun/cudart/symm$",
 		},
 		"a rank knows nothing of what runs on it",
@@ -65,7 +65,8 @@ var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list", "inspect"},
+	{"session", "list", "inspect", "kernelshow"},
+	{"kernelcode", "kerneldraft"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }

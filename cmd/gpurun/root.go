@@ -25,7 +25,7 @@ any other command, as torchrun does.
 
 A setting is a flag, a variable such as GPURUN_NPROC_PER_NODE for --nproc-per-node, or
 a key in the file that --config names. A flag overrides the variable, and the variable
-overrides the file. --inject is a flag only. torchrun's flags are also read from
+overrides the file. --inject and --skew are flags only. torchrun's flags are also read from
 variables, such as PET_MAX_RESTARTS or GPURUN_MAX_RESTARTS, but not from the file.
 Machine options that are not set default to Slurm's, when srun started gpurun.`
 
@@ -96,7 +96,8 @@ func commands(a *program.Invocation) []*cobra.Command {
 		all = append(all, newProductCommand(a, o))
 	}
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a),
-		newSmokeCommand(a), newListCommand(a), newInspectCommand(a), newVersionCommand(a))
+		newSmokeCommand(a), newListCommand(a), newInspectCommand(a), newKernelCommand(a),
+		newVersionCommand(a))
 }
 
 func newVersionCommand(a *program.Invocation) *cobra.Command {

@@ -38,6 +38,8 @@ type Device struct {
 	streams []*stream // those that are not over; replaced and never changed
 	fault   error     // the first fault of a kernel, which every later call reports
 	stats   exec.Stats
+	// questions are inspections that wait for an answer.
+	questions []inspection
 }
 
 // newDevice makes a device that allocates so many bytes at most.

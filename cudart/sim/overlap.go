@@ -10,8 +10,9 @@ import (
 // runningKernel is a kernel that executes.
 type runningKernel struct {
 	*launch
-	grid *exec.Grid
-	done bool
+	grid   *exec.Grid
+	number uint64 // among the launches of the stream
+	done   bool
 }
 
 // kernelTask is the kernels of a stream that execute concurrently: one, and those that began after it
@@ -95,7 +96,7 @@ func (f *kernelTask) start(l *launch) error {
 	if err != nil {
 		return failure("launching "+l.kernel.Name(), cudart.ErrInvalidValue, "%v", err)
 	}
-	f.last = &runningKernel{launch: l, grid: grid}
+	f.last = &runningKernel{launch: l, grid: grid, number: f.stream.launches}
 	f.active = append(f.active, f.last)
 	return nil
 }

@@ -50,15 +50,17 @@ func (d *Device) run() {
 // turnAll gives each stream a turn and returns the highest activity.
 func (d *Device) turnAll() activity {
 	most := empty
-	for _, s := range d.takeCommands() {
+	streams, questions := d.takeCommands()
+	d.answer(questions, streams)
+	for _, s := range streams {
 		most = max(most, s.turn())
 	}
 	return most
 }
 
 // takeCommands takes the next command of every stream that executes none, all under one lock, so that
-// commands that were enqueued at once also begin at once. It returns the streams.
-func (d *Device) takeCommands() []*stream {
+// commands that were enqueued at once also begin at once. It returns the streams, and the questions about them.
+func (d *Device) takeCommands() ([]*stream, []inspection) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.streams {
@@ -66,7 +68,9 @@ func (d *Device) takeCommands() []*stream {
 			s.takeCommand()
 		}
 	}
-	return d.streams
+	questions := d.questions
+	d.questions = nil
+	return d.streams, questions
 }
 
 // sleep waits for work.

@@ -50,7 +50,7 @@ type stream struct {
 	task       task
 	delayTurns int        // turns until the task continues
 	delays     *rand.Rand // decides about rests; nil without disorder
-	launches   uint64     // with disorder
+	launches   uint64
 }
 
 // NewStream starts a stream. Priorities are hints, and this device takes none.

@@ -27,6 +27,27 @@ type Algorithm struct {
 	// ScratchBytes returns the bytes of symmetric scratch that a call may use, for parts of
 	// up to so many bytes. nil: none.
 	ScratchBytes func(world int, bytes int64) int64
+	// File is the kernel file that describes the algorithm; empty: it is one of gpurun's own, or a library's.
+	File string
+	// Areas lists the memory that the algorithm keeps from call to call, as large as a call needs it: as many areas, in
+	// the same order, for every call. nil: none.
+	Areas func(world, sms int, call Call) ([]Area, error)
+	// Accepts returns an error for a call that the algorithm does not take, where there is more to say than Kernels do.
+	Accepts func(world int, call Call) error
+	// Accumulator is the type of the sums, where it is not the default, and Stepwise allows every partial result to be
+	// rounded: see reference.Input.
+	Accumulator *DType
+	Stepwise    bool
+	Ordered     bool // sums of floats match bit for bit in the order of the ranks
+	// Restored lists the areas that must hold their initial values after each call, by their places among the Areas.
+	// Initial makes these values from a byte of an area on.
+	Restored []int
+	Initial  func(c *Comm, call Call, area int, dst []byte, at int64) error
+	// Custom says what the algorithm computes, where that is no collective of gpurun's; nil: the Collective does.
+	Custom *Custom
+	// Prepare loads and initializes what calls of a kind need; nil: the kernels of Kernels. After it, and before the
+	// first call, the ranks meet if there are Areas.
+	Prepare func(c *Comm, s cudart.Stream, call Call) error
 	// Enqueue puts one call on the stream. It neither waits nor allocates
 	// device memory, so that the stream can be captured.
 	Enqueue func(c *Comm, s cudart.Stream, call Call) error
@@ -45,8 +66,14 @@ type Needs struct {
 	// Library names the [Library] that does the calls; empty is gpurun's own
 	// kernels.
 	Library string
+	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
+	Unbounded bool
 	// SeparateOutput: it does not run in place.
 	SeparateOutput bool
+	// FreshArguments: arguments change from call to call, so that no graph can replay it.
+	FreshArguments bool
+	// GPU: its code is for GPUs alone, and the simulator cannot run it.
+	GPU bool
 }
 
 // Find picks the kernel for a call on devices of a compute capability: of the kernels for the
@@ -116,6 +143,11 @@ func (a *Algorithm) Check(call Call, world int) error {
 		return fmt.Errorf("%s has no epilogue %s for %s of %s; %s", name, e, call.Op, call.DType.Name, a.epilogues())
 	case !a.Supports(call.DType, call.Op, e):
 		return fmt.Errorf("%s cannot do %s of %s; %s", name, call.Op, call.DType.Name, a.can(call))
+	}
+	if a.Accepts != nil {
+		if err := a.Accepts(world, call); err != nil {
+			return err
+		}
 	}
 	return a.checkEpilogue(call, world)
 }

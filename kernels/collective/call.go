@@ -5,6 +5,8 @@ import "fmt"
 // Call is one invocation of a collective.
 type Call struct {
 	Send, Recv int64 // this rank's buffers: bytes from the base of symmetric memory
+	// InPlace: the input and the output share a buffer, as Shape.InPlace says. Kernels of gpurun's own need not know.
+	InPlace bool
 	// SendStep is the distance, in bytes, from a rank's Send to the Send of the next rank. It
 	// is 0 except in place in an allgather or a gather, where rank r's input is part r.
 	SendStep int64

@@ -28,6 +28,7 @@ type Comm struct {
 	kernels  map[kernelKey]loaded        // by what calls need them for
 	launched Params                      // of the last launch; reused, so that a launch allocates nothing
 	side     sideStream
+	states   map[any]any // see State
 }
 
 // Config configures a Comm.
@@ -57,6 +58,8 @@ type Config struct {
 	BriefBytes int64
 	// Timeout bounds every wait of a kernel for a peer.
 	Timeout time.Duration
+	// Areas are where the areas of algorithms begin: see Algorithm.Areas.
+	Areas map[any][]PlacedArea
 	// Libraries are external libraries of collectives, such as NCCL, by name. The caller
 	// closes them.
 	Libraries map[string]Library
@@ -95,6 +98,7 @@ func New(cfg Config) (*Comm, error) {
 		modules: map[string]cudart.Module{},
 		entries: map[[2]string]cudart.Kernel{},
 		kernels: map[kernelKey]loaded{},
+		states:  map[any]any{},
 		base: Params{
 			Multicast:     uint64(cfg.Multicast),
 			Fault:         uint64(fault.DevicePtr()),

@@ -33,6 +33,9 @@ func (c *Comm) Prepare(s cudart.Stream, a *Algorithm, call Call) error {
 		_, err := c.library(a, call)
 		return err
 	}
+	if a.Prepare != nil {
+		return a.Prepare(c, s, call)
+	}
 	k, err := c.kernelFor(a, call)
 	if err != nil || !c.brief(call) {
 		return err
@@ -138,10 +141,15 @@ func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
 }
 
 func (c *Comm) module(name string) (cudart.Module, error) {
+	return c.moduleOf(name, func() ([]byte, error) { return c.cfg.Source(name) })
+}
+
+// moduleOf loads a module once for each name.
+func (c *Comm) moduleOf(name string, code func() ([]byte, error)) (cudart.Module, error) {
 	if m, ok := c.modules[name]; ok {
 		return m, nil
 	}
-	text, err := c.cfg.Source(name)
+	text, err := code()
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,11 @@ func (b *binder) launch(l *Launch) error {
 	if err != nil {
 		return err
 	}
-	if err := b.shape(l, module.Triton); err != nil {
+	bounds := module.Bounds[b.out.Entry]
+	if err := b.shape(l, module.Triton, bounds); err != nil {
+		return err
+	}
+	if err := b.checkBounds(l, bounds); err != nil {
 		return err
 	}
 	params, ok := module.Entries[b.out.Entry]
@@ -81,7 +85,7 @@ func firstLine(text string) string {
 }
 
 // shape evaluates the dimensions of a launch, and sets grid and block for what follows.
-func (b *binder) shape(l *Launch, triton *Triton) error {
+func (b *binder) shape(l *Launch, triton *Triton, bounds Bounds) error {
 	if triton == nil {
 		triton = &Triton{}
 	}
@@ -96,6 +100,9 @@ func (b *binder) shape(l *Launch, triton *Triton) error {
 	cluster, err := b.dims(l.Cluster, "cluster", [3]int64{cudart.MaxCluster, cudart.MaxCluster, cudart.MaxCluster})
 	if err != nil {
 		return err
+	}
+	if len(block) == 0 {
+		block = bounds.block()
 	}
 	if len(block) == 0 && triton.Threads == 0 {
 		return b.file.errorAt(l.Grid[0].Line, "the launch has no block: write how many threads a block has")

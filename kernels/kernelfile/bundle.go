@@ -21,6 +21,8 @@ type Module struct {
 	// the pattern with its names filled in.
 	Entries map[string][]Param `json:"entries,omitempty"`
 	Matches map[string]string  `json:"matches,omitempty"`
+	// Bounds are what kernels of PTX demand of a launch, where they demand something.
+	Bounds map[string]Bounds `json:"bounds,omitempty"`
 	// Triton has what the JSON file of Triton's cache says of the launch; nil: the module is not from there.
 	Triton *Triton `json:"triton,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 var placeholderNames = []string{"rank", "world", "type", "ctype", "op"}
 
 // compilePlaceholders are further ones of a command.
-var compilePlaceholders = []string{"source", "output"}
+var compilePlaceholders = []string{"source", "output", "folder"}
 
 // placeholders refuses unknown names in braces.
 func (d *decoder) placeholders(text Text, command bool) Text {

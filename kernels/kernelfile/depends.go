@@ -67,3 +67,24 @@ func pointersTo(lists ...[]Expr) []*Expr {
 	}
 	return all
 }
+
+// HasPatches reports whether a number among the parameters depends on the number of the call.
+func (f *File) HasPatches() bool {
+	for _, l := range f.Launches() {
+		for i := range l.Args {
+			if l.Args[i].patched() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *Arg) patched() bool {
+	for i := range a.Members {
+		if a.Members[i].patched() {
+			return true
+		}
+	}
+	return a.Kind == Number && a.Value.names.has(nameCall)
+}

@@ -34,7 +34,8 @@ type Code struct {
 	// in it stand for their values.
 	Module Text
 	// Source is the path of a .cu or .cpp file, and Compile the command that makes PTX or a cubin of it. In the command
-	// {source} and {output} stand for the two paths. The command runs only with --compile.
+	// {source} and {output} stand for the two paths, and {folder} for that of the kernel file. The command runs only with
+	// --compile.
 	Source, Compile Text
 	// Entry is the name of the kernel. Match selects it by its demangled name instead: * stands for any text, {type},
 	// {ctype}, {world}, {rank} and {op} for their values.

@@ -28,6 +28,8 @@ type Algorithm struct {
 	// Library names the foreign library of the algorithm; empty: gpurun's own kernels. The algorithm may need another
 	// library to multiply: see Libraries.
 	Library string
+	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
+	Unbounded bool
 	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that
 	// gathers, AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows
 	// of it, in the staging.

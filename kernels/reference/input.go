@@ -39,6 +39,8 @@ type Input struct {
 	// Accumulator is the floating-point type of the sums, if it is not the default: double for
 	// double, float for all others. Example: multimem adds 8-bit floats in half.
 	Accumulator collective.DType
+	// Ordered: the ranks are reduced in the order 0 to n-1, and results of floats match bit for bit.
+	Ordered bool
 	// Stepwise allows the roundings of external libraries. They round every partial result to
 	// the element type and truncate 8-bit integers. For an average, they multiply each input by
 	// the rounded reciprocal before they add.

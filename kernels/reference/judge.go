@@ -28,6 +28,8 @@ func (in Input) reduction() judge {
 	switch {
 	case in.DType.Kind != collective.FloatingPoint:
 		return in.integers()
+	case in.Ordered:
+		return in.orderedNumbers()
 	case in.Stepwise && in.Op == collective.Avg:
 		return in.roundedSum()
 	case in.Pattern == Exact, in.Op == collective.Min, in.Op == collective.Max:

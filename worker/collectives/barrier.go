@@ -23,7 +23,7 @@ const lateBy = 10 * time.Millisecond
 // barrier, of kernels that are verified by themselves, keeps the tokens until all have been
 // copied.
 func (r *run) verifyBarrier(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
-	seed := r.job.Seed + uint64(t.in.Pattern) // other tokens before timing and after
+	seed := t.in.Seed ^ uint64(t.in.Pattern)<<62 // other tokens before timing and after
 	for late := range r.World {
 		t.in = reference.Input{
 			Seed: seed, Pattern: reference.Random, DType: collective.UInt64, World: r.World,
@@ -56,6 +56,9 @@ func (r *run) exchangeTokens(ctx context.Context, t trial, submit func() error, 
 			return err
 		}
 		time.Sleep(lateBy)
+	}
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
+		return err
 	}
 	token := make([]byte, workload.TokenBytes)
 	t.in.Fill(token, r.ID)

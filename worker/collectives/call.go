@@ -6,14 +6,21 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
+	"gpurun/worker/rank"
 	"gpurun/worker/result/phases"
 	"gpurun/worker/workload"
 )
 
-// load loads the kernels of a case.
-func (r *run) load(c workload.Case) error {
+// load loads the kernels of a case. Areas hold their initial values before any rank makes a call.
+func (r *run) load(ctx context.Context, c workload.Case) error {
 	r.Status.Begin(phases.Load)
-	return r.Comm.Prepare(r.Stream, c.Algorithm, r.place(c))
+	if err := r.Comm.Prepare(r.Stream, c.Algorithm, r.place(c)); err != nil || c.Algorithm.Areas == nil {
+		return err
+	}
+	if err := r.Synchronize(ctx); err != nil {
+		return err
+	}
+	return r.Peers.Meet(ctx, "initial values")
 }
 
 // submission returns a function that puts one call of the case on the stream: by a launch, or, if
@@ -71,12 +78,12 @@ func (r *run) repeat(calls int, submit func() error) error {
 
 // enqueue puts one call of the case on the stream.
 func (r *run) enqueue(c workload.Case) error {
-	return r.Libraries.Call(libraryOf(c), func() error { return c.Algorithm.Enqueue(r.Comm, r.Stream, r.place(c)) })
+	return r.Call(workOf(c), func() error { return c.Algorithm.Enqueue(r.Comm, r.Stream, r.place(c)) })
 }
 
 // finish waits for calls of the case.
 func (r *run) finish(ctx context.Context, c workload.Case) error {
-	return r.Finish(ctx, libraryOf(c), nil)
+	return r.Finish(ctx, workOf(c), nil)
 }
 
 // meet waits for all ranks, some of which may still be verifying the case.
@@ -89,3 +96,12 @@ func (r *run) place(c workload.Case) collective.Call { return r.layout.Place(c, 
 
 // libraryOf is the external library that does the case, or empty.
 func libraryOf(c workload.Case) string { return c.Algorithm.Needs.Library }
+
+// workOf says what does the case.
+func workOf(c workload.Case) rank.Work {
+	w := rank.Work{Library: libraryOf(c)}
+	if c.Algorithm.Needs.Unbounded {
+		w.Unbounded = c.Algorithm.Collective + " " + c.Algorithm.Name
+	}
+	return w
+}

@@ -20,11 +20,15 @@ func Run(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan
 	m := &run{
 		Rank: r, job: job, collective: plan.Collective, layout: layout,
 		staging: verify.NewStaging(r), faults: verify.NewFaults(job.Inject, r.ID), fastest: map[string]float64{},
+		seeds: seeds{job: job.Seed},
 	}
 	if job.Passes > 0 {
 		return m.measureSideBySide(ctx, plan.SideBySide())
 	}
-	return m.sweep(ctx, plan.Cases)
+	if err := m.sweep(ctx, plan.Cases); err != nil {
+		return err
+	}
+	return m.verifyFurther(ctx, plan.Cases)
 }
 
 // run is one rank's part in measuring a collective.
@@ -36,6 +40,7 @@ type run struct {
 	staging    *verify.Staging
 	faults     *verify.Faults
 	fastest    map[string]float64 // microseconds of the fastest case of each task, by tooSlow
+	seeds      seeds
 }
 
 // sweep measures one case after the other, in every cycle again.
@@ -58,7 +63,7 @@ func (r *run) sweep(ctx context.Context, cases []workload.Case) error {
 
 // measureCase measures a case and reports it, unless it is too slow.
 func (r *run) measureCase(ctx context.Context, c workload.Case) error {
-	if err := r.load(c); err != nil {
+	if err := r.load(ctx, c); err != nil {
 		return err
 	}
 	if skip, err := r.tooSlow(ctx, c); err != nil || skip {
@@ -106,6 +111,6 @@ func (r *run) timeTrial(ctx context.Context, c workload.Case) (float64, error) {
 	if err := r.enqueue(c); err != nil {
 		return 0, err
 	}
-	samples, err := measure.Calls(ctx, r.Rank, libraryOf(c), calls, func() error { return r.enqueue(c) })
+	samples, err := measure.Calls(ctx, r.Rank, workOf(c), calls, func() error { return r.enqueue(c) })
 	return measure.Distribution(samples).P50, err
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/kernels/collective"
 	"gpurun/kernels/reference"
 	"gpurun/worker/verify"
 )
 
 // compare compares every element of the output with the reference. It fails
-// when an out-of-place call wrote to its input.
+// when a call wrote to what it must not write.
 func (r *run) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 	var all reference.Verdict
 	call := r.place(t.Case)
@@ -26,13 +27,37 @@ func (r *run) compare(ctx context.Context, t trial) (reference.Verdict, error) {
 		return all, fmt.Errorf("the reference for %s covers %d of %d elements", t.Algorithm.Collective, covered,
 			t.RecvCount())
 	}
-	if t.InPlace {
-		return all, nil
+	return all, r.compareUntouched(ctx, t, call)
+}
+
+// compareUntouched compares what a call must not write: its inputs, and the memory around its buffers.
+func (r *run) compareUntouched(ctx context.Context, t trial, call collective.Call) error {
+	inputs := t.epilogueInputs(call)
+	if !t.InPlace {
+		inputs = append(inputs, epilogueInput{"the input", call.Send, t.SendCount(), func(in reference.Input, dst []byte) {
+			in.Fill(dst, r.ID)
+		}})
 	}
-	bytes := t.SendCount() * int64(t.in.DType.Size)
-	return all, r.staging.Compare(ctx, "the input", r.Comm.Local(call.Send), bytes, func(dst []byte, at int64) {
-		inputAt(t.in, at).Fill(dst, r.ID)
-	})
+	for _, x := range inputs {
+		bytes := x.count * int64(t.in.DType.Size)
+		err := r.staging.Compare(ctx, x.name, r.Comm.Local(x.at), bytes, func(dst []byte, at int64) {
+			x.fill(inputAt(t.in, at), dst)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.checkAround(r.buffers(t))
+}
+
+// checkAround checks that the memory around buffers has not changed.
+func (r *run) checkAround(buffers []verify.Buffer) error {
+	for _, b := range buffers {
+		if err := r.staging.CheckGuards(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compareResidualOut compares the sums with the residual added.

@@ -18,7 +18,8 @@ func (r *run) measure(ctx context.Context, c workload.Case) (m measure.Measureme
 		return m, err
 	}
 	defer release()
-	if err := r.verify(ctx, &m, r.newTrial(c, reference.Exact, "before timing"), submit); err != nil {
+	seed := r.seeds.next(c.InPlace)
+	if err := r.verify(ctx, &m, r.newTrial(c, seed, reference.Exact, "before timing"), submit); err != nil {
 		return m, err
 	}
 	r.Status.Begin(phases.Measure)
@@ -30,7 +31,7 @@ func (r *run) measure(ctx context.Context, c workload.Case) (m measure.Measureme
 		return m, err
 	}
 	m.Time = measure.Distribution(samples)
-	return m, r.verify(ctx, &m, r.newTrial(c, reference.Random, "after timing"), submit)
+	return m, r.verify(ctx, &m, r.newTrial(c, seed, reference.Random, "after timing"), submit)
 }
 
 // time runs the case's calls and returns how long each took.
@@ -48,7 +49,7 @@ func (r *run) time(ctx context.Context, c workload.Case) ([]time.Duration, error
 	if r.job.GraphReplays > 0 {
 		return r.timeGraph(ctx, c)
 	}
-	return measure.Calls(ctx, r.Rank, libraryOf(c), r.job.Iterations, enqueue)
+	return measure.Calls(ctx, r.Rank, workOf(c), r.job.Iterations, enqueue)
 }
 
 // timeGraph captures the calls in a graph and replays it; a sample is a
@@ -63,7 +64,7 @@ func (r *run) timeGraph(ctx context.Context, c workload.Case) ([]time.Duration, 
 	if err := launch(); err != nil { // uploads the graph
 		return nil, err
 	}
-	samples, err := measure.Calls(ctx, r.Rank, libraryOf(c), r.job.GraphReplays, launch)
+	samples, err := measure.Calls(ctx, r.Rank, workOf(c), r.job.GraphReplays, launch)
 	for i := range samples {
 		samples[i] /= time.Duration(r.job.Iterations)
 	}

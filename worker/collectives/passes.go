@@ -22,6 +22,7 @@ type candidate struct {
 	submit func() error // puts one call on the stream
 	batch  func() error // puts as many on it as are timed together
 	events rank.Events  // before the batch and after
+	seed   uint64
 	closed []func()
 }
 
@@ -74,7 +75,8 @@ func (r *run) measureGroup(ctx context.Context, group []workload.Case) ([]measur
 	for i := range all {
 		c := &all[i]
 		c.Time = measure.Distribution(slices.Clone(c.Samples))
-		if err := r.verify(ctx, &c.Measurement, r.newTrial(c.Case, reference.Random, "after timing"), c.submit); err != nil {
+		t := r.newTrial(c.Case, c.seed, reference.Random, "after timing")
+		if err := r.verify(ctx, &c.Measurement, t, c.submit); err != nil {
 			return nil, err
 		}
 		if err := r.meet(ctx, c.Case); err != nil {
@@ -87,7 +89,7 @@ func (r *run) measureGroup(ctx context.Context, group []workload.Case) ([]measur
 
 // prepareCandidate verifies a case and makes what its passes need.
 func (r *run) prepareCandidate(ctx context.Context, c *candidate) (err error) {
-	if err := r.load(c.Case); err != nil {
+	if err := r.load(ctx, c.Case); err != nil {
 		return err
 	}
 	var release func()
@@ -95,7 +97,9 @@ func (r *run) prepareCandidate(ctx context.Context, c *candidate) (err error) {
 		return err
 	}
 	c.closed = append(c.closed, release)
-	if err := r.verify(ctx, &c.Measurement, r.newTrial(c.Case, reference.Exact, "before timing"), c.submit); err != nil {
+	c.seed = r.seeds.next(c.InPlace)
+	t := r.newTrial(c.Case, c.seed, reference.Exact, "before timing")
+	if err := r.verify(ctx, &c.Measurement, t, c.submit); err != nil {
 		return err
 	}
 	r.Status.Begin(phases.Measure)
@@ -152,7 +156,7 @@ func (r *run) timePass(ctx context.Context, c *candidate, pass int) error {
 	if err := r.Status.Announce("timing %s, pass %d of %d", c.Case, pass+1, r.job.Passes); err != nil {
 		return err
 	}
-	sample, err := measure.Batch(ctx, r.Rank, libraryOf(c.Case), c.events, c.batch)
+	sample, err := measure.Batch(ctx, r.Rank, workOf(c.Case), c.events, c.batch)
 	if err != nil {
 		return err
 	}

@@ -12,17 +12,18 @@ import (
 // prepare poisons the memory that the call writes to, and then writes the inputs. In place, the
 // inputs are in the poisoned memory.
 func (r *run) prepare(ctx context.Context, t trial) error {
-	call, size := r.place(t.Case), t.RecvBytes()
-	whole := call.Recv
-	if t.InPlace {
-		whole, size = min(call.Send, call.Recv), t.Bytes()
+	call := r.place(t.Case)
+	buffers := r.buffers(t)
+	for _, b := range buffers {
+		if err := r.staging.Guard(b); err != nil {
+			return err
+		}
 	}
-	if err := r.Stream.Fill(r.Comm.Local(whole), verify.Poison, size); err != nil {
+	if err := r.Stream.Fill(buffers[0].At, verify.Poison, buffers[0].Bytes); err != nil {
 		return fmt.Errorf("poisoning the output: %w", err)
 	}
-	err := r.upload(ctx, t, call.Send, t.SendCount(), func(in reference.Input, dst []byte) { in.Fill(dst, r.ID) })
-	if err != nil {
-		return fmt.Errorf("uploading the input: %w", err)
+	if err := r.uploadInput(ctx, t); err != nil {
+		return err
 	}
 	if err := r.prepareEpilogue(ctx, t, call); err != nil {
 		return fmt.Errorf("preparing the epilogue: %w", err)
@@ -30,27 +31,73 @@ func (r *run) prepare(ctx context.Context, t trial) error {
 	return nil
 }
 
+// buffers are those of the call: the output first, which is also the input in place.
+func (r *run) buffers(t trial) []verify.Buffer {
+	call := r.place(t.Case)
+	all := []verify.Buffer{
+		{Name: "the output", At: r.Comm.Local(call.Recv), Bytes: t.RecvBytes()},
+		{Name: "the input", At: r.Comm.Local(call.Send), Bytes: t.SendCount() * int64(t.in.DType.Size)},
+	}
+	if t.InPlace {
+		all = []verify.Buffer{{Name: "the buffer", At: r.Comm.Local(min(call.Send, call.Recv)), Bytes: t.Bytes()}}
+	}
+	if e := call.Epilogue; e.Kind == collective.RMSNorm {
+		all = append(all, verify.Buffer{
+			Name: "the sums with the residual", At: r.Comm.Local(e.ResidualOut), Bytes: call.Bytes(),
+		})
+	}
+	return append(all, r.areas(t)...)
+}
+
+// uploadInput writes the rank's input.
+func (r *run) uploadInput(ctx context.Context, t trial) error {
+	err := r.upload(ctx, t, r.place(t.Case).Send, t.SendCount(), func(in reference.Input, dst []byte) {
+		in.Fill(dst, r.ID)
+	})
+	if err != nil {
+		return fmt.Errorf("uploading the input: %w", err)
+	}
+	return nil
+}
+
 // prepareEpilogue writes the row and the residual, and poisons the output of the sums with the
 // residual added.
 func (r *run) prepareEpilogue(ctx context.Context, t trial, call collective.Call) error {
+	if call.Epilogue.Kind == collective.RMSNorm {
+		if err := r.Stream.Fill(r.Comm.Local(call.Epilogue.ResidualOut), verify.Poison, call.Bytes()); err != nil {
+			return err
+		}
+	}
+	for _, in := range t.epilogueInputs(call) {
+		if err := r.upload(ctx, t, in.at, in.count, in.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// epilogueInput is an input of an epilogue: where it lies, and the function that makes its elements.
+type epilogueInput struct {
+	name      string
+	at, count int64
+	fill      func(in reference.Input, dst []byte)
+}
+
+func (t trial) epilogueInputs(call collective.Call) (all []epilogueInput) {
 	e, known := call.Epilogue, t.epilogue()
-	if e.Kind != collective.Bias && e.Kind != collective.RMSNorm {
-		return nil
+	if e.Kind == collective.Bias || e.Kind == collective.RMSNorm {
+		all = append(all, epilogueInput{"the row of the epilogue", e.Weight, e.Row, func(in reference.Input, dst []byte) {
+			known.In = in
+			known.FillWeight(dst)
+		}})
 	}
-	err := r.upload(ctx, t, e.Weight, e.Row, func(in reference.Input, dst []byte) {
-		known.In = in
-		known.FillWeight(dst)
-	})
-	if err != nil || e.Kind != collective.RMSNorm {
-		return err
+	if e.Kind == collective.RMSNorm {
+		all = append(all, epilogueInput{"the residual", e.Residual, call.Count, func(in reference.Input, dst []byte) {
+			known.In = in
+			known.FillResidual(dst)
+		}})
 	}
-	if err := r.Stream.Fill(r.Comm.Local(e.ResidualOut), verify.Poison, call.Bytes()); err != nil {
-		return err
-	}
-	return r.upload(ctx, t, e.Residual, call.Count, func(in reference.Input, dst []byte) {
-		known.In = in
-		known.FillResidual(dst)
-	})
+	return all
 }
 
 // upload writes count elements to the memory at an offset. fill makes them in chunks, from

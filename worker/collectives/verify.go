@@ -21,12 +21,16 @@ type trial struct {
 }
 
 // newTrial says what the inputs of a case are.
-func (r *run) newTrial(c workload.Case, pattern reference.Pattern, when string) trial {
-	in := reference.Input{Seed: r.job.Seed, Pattern: pattern, DType: c.Call.DType, Op: c.Call.Op, World: r.World}
+func (r *run) newTrial(c workload.Case, seed uint64, pattern reference.Pattern, when string) trial {
+	in := reference.Input{Seed: seed, Pattern: pattern, DType: c.Call.DType, Op: c.Call.Op, World: r.World}
 	if d := c.Call.DType; c.Algorithm.Needs.Multicast && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		in.Accumulator = collective.Half
 	}
-	in.Stepwise = c.Algorithm.Needs.Library != ""
+	in.Stepwise = c.Algorithm.Needs.Library != "" || c.Algorithm.Stepwise
+	if d := c.Algorithm.Accumulator; d != nil {
+		in.Accumulator = *d
+	}
+	in.Ordered = c.Algorithm.Ordered
 	return trial{c, in, when}
 }
 
@@ -51,16 +55,19 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if t.Shape.Empty {
 		return r.verifyBarrier(ctx, m, t, submit)
 	}
-	if err := r.prepare(ctx, t); err != nil {
-		return err
+	if t.Algorithm.Custom != nil {
+		return r.verifyCustom(ctx, m, t, submit)
 	}
-	if err := r.meetPrepared(ctx, t.Case); err != nil {
+	if err := r.prepareInTime(ctx, t); err != nil {
 		return err
 	}
 	if err := submit(); err != nil {
 		return err
 	}
 	if err := r.finish(ctx, t.Case); err != nil {
+		return err
+	}
+	if err := r.checkRestored(ctx, t); err != nil {
 		return err
 	}
 	corrupted, err := r.corrupt(t)
@@ -74,16 +81,48 @@ func (r *run) verify(ctx context.Context, m *measure.Measurement, t trial, submi
 	if corrupted && m.Wrong() == before {
 		return verify.ErrCorruptionMissed
 	}
-	return nil
+	return r.spoilInput(ctx, t)
 }
 
-// meetPrepared waits until all ranks have prepared their buffers, for a library that writes
-// into its peers' memory before they have made their calls: a peer would poison the result.
-func (r *run) meetPrepared(ctx context.Context, c workload.Case) error {
-	l := r.Libraries.Get(libraryOf(c))
-	if l == nil || !l.HasHeap() {
+// prepareInTime prepares the buffers. A rank that is to be late is so before it writes to them: a
+// peer that does not wait then reads old inputs. Where all ranks meet when their buffers are
+// prepared, it is late after that.
+func (r *run) prepareInTime(ctx context.Context, t trial) error {
+	late, meets := r.job.SkewOf(r.ID), r.meetsPrepared(t.Case)
+	if !meets {
+		if err := verify.BeLate(ctx, late); err != nil {
+			return err
+		}
+	}
+	if err := r.prepare(ctx, t); err != nil || !meets {
+		return err
+	}
+	if err := r.meetPrepared(ctx, t.Case); err != nil {
+		return err
+	}
+	return verify.BeLate(ctx, late)
+}
+
+// spoilInput overwrites the input of a call that has ended here, if a rank is late: a peer may not
+// read it any more.
+func (r *run) spoilInput(ctx context.Context, t trial) error {
+	if len(r.job.Skew) == 0 || t.InPlace {
 		return nil
 	}
+	t.in.Seed = spoiledSeed(t.in.Seed)
+	return r.uploadInput(ctx, t)
+}
+
+// meetsPrepared reports whether the ranks meet between the preparation of buffers and the call: for
+// a library that writes into its peers' memory before they have made their calls. A peer would
+// poison the result.
+func (r *run) meetsPrepared(c workload.Case) bool {
+	l := r.Libraries.Get(libraryOf(c))
+	return l != nil && l.HasHeap()
+}
+
+// meetPrepared waits until all ranks have prepared their buffers.
+func (r *run) meetPrepared(ctx context.Context, c workload.Case) error {
 	if err := r.Synchronize(ctx); err != nil {
 		return err
 	}

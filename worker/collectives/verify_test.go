@@ -19,7 +19,7 @@ func TestAccumulator(t *testing.T) {
 		if c.Algorithm.Needs.Multicast && c.Call.DType.Size == 1 {
 			want = "half"
 		}
-		if got := (&run{Rank: &rank.Rank{}}).newTrial(c, reference.Random, "").in.Accumulator.Name; got != want {
+		if got := (&run{Rank: &rank.Rank{}}).newTrial(c, 1, reference.Random, "").in.Accumulator.Name; got != want {
 			t.Errorf("%s: %q, want %q", c, got, want)
 		}
 	}

@@ -106,7 +106,7 @@ func (c ceiling) rateInTurns(ctx context.Context) (float64, error) {
 	for range repetitions {
 		for distance := 1; distance < c.World; distance++ {
 			peer := (c.ID + distance) % c.World
-			sample, err := measure.Batch(ctx, c.Rank, "", events, func() error { return c.copyTo(peer) })
+			sample, err := measure.Batch(ctx, c.Rank, rank.Work{}, events, func() error { return c.copyTo(peer) })
 			if err != nil {
 				return 0, fmt.Errorf("copying to rank %d: %w", peer, err)
 			}

@@ -11,8 +11,8 @@ import (
 )
 
 // Calls enqueues so many calls back to back on the rank's stream, with an event between
-// them, and returns how long each took. library is the one that does the calls, or empty.
-func Calls(ctx context.Context, r *rank.Rank, library string, calls int,
+// them, and returns how long each took.
+func Calls(ctx context.Context, r *rank.Rank, work rank.Work, calls int,
 	enqueue func() error,
 ) ([]time.Duration, error) {
 	events, err := r.NewEvents(calls + 1)
@@ -31,7 +31,7 @@ func Calls(ctx context.Context, r *rank.Rank, library string, calls int,
 			return nil, err
 		}
 	}
-	if err := r.Finish(ctx, library, events); err != nil {
+	if err := r.Finish(ctx, work, events); err != nil {
 		return nil, err
 	}
 	return events.Intervals()
@@ -45,7 +45,7 @@ type Sample struct{ Took, OnHost time.Duration }
 // The ranks meet twice: first their processes, so that none is far ahead, then their streams,
 // so that no rank's time includes the others' lateness. Of two batches the second counts: the
 // caches are warm, and the stream does not wait for the host.
-func Batch(ctx context.Context, r *rank.Rank, library string, events rank.Events,
+func Batch(ctx context.Context, r *rank.Rank, work rank.Work, events rank.Events,
 	enqueue func() error,
 ) (s Sample, err error) {
 	if err := r.Peers.Meet(ctx, "batch"); err != nil {
@@ -64,7 +64,7 @@ func Batch(ctx context.Context, r *rank.Rank, library string, events rank.Events
 			return s, err
 		}
 	}
-	if err := r.Finish(ctx, library, events); err != nil {
+	if err := r.Finish(ctx, work, events); err != nil {
 		return s, err
 	}
 	if s.Took, err = events[1].Since(events[0]); err != nil {

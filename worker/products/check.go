@@ -7,6 +7,7 @@ import (
 
 	"gpurun/kernels/matmul"
 	"gpurun/kernels/reference"
+	"gpurun/worker/rank"
 	"gpurun/worker/verify"
 )
 
@@ -48,7 +49,7 @@ func (p *run) quantitiesByDevice(ctx context.Context, t trial, first, rows int64
 		if err != nil {
 			return fmt.Errorf("checking the result on the device: %w", err)
 		}
-		if err := p.Finish(ctx, "", nil); err != nil {
+		if err := p.Finish(ctx, rank.Work{}, nil); err != nil {
 			return err
 		}
 	}

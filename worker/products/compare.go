@@ -32,6 +32,11 @@ func (p *run) compare(ctx context.Context, t trial) error {
 		return err
 	}
 	p.note(t, v, b.AFull, ", in the gathered A")
+	for _, b := range p.buffers(t) {
+		if err := p.staging.CheckGuards(b); err != nil {
+			return err
+		}
+	}
 	return p.compareResult(ctx, t)
 }
 

@@ -74,7 +74,7 @@ func newRun(ctx context.Context, r *rank.Rank, job workload.Job, caps workload.C
 	if err := r.Stream.Fill(r.Comm.Local(layout.Call.Counters), 0, layout.Words); err != nil {
 		return nil, fmt.Errorf("clearing the counters: %w", err)
 	}
-	if err := r.Finish(ctx, "", nil); err != nil {
+	if err := r.Finish(ctx, rank.Work{}, nil); err != nil {
 		return nil, err
 	}
 	return p, r.Peers.Meet(ctx, "counters")
@@ -156,7 +156,16 @@ func (p *run) enqueue(c *candidate) error { return p.call(c, p.runner.Enqueue) }
 
 // call makes a call of the runner, perhaps by a library.
 func (p *run) call(c *candidate, do func(a *matmul.Algorithm, call matmul.Call) error) error {
-	return p.Libraries.Call(c.Algorithm.Library, func() error { return do(c.Algorithm, c.call) })
+	return p.Call(workOf(c), func() error { return do(c.Algorithm, c.call) })
+}
+
+// workOf says what does the case.
+func workOf(c *candidate) rank.Work {
+	w := rank.Work{Library: c.Algorithm.Library}
+	if c.Algorithm.Unbounded {
+		w.Unbounded = c.Operation.Name + " " + c.Algorithm.Name
+	}
+	return w
 }
 
 // meet waits for all ranks, some of which may still be verifying a case.

@@ -61,12 +61,12 @@ func (p *run) warmUp(ctx context.Context, c *candidate) error {
 			return err
 		}
 	}
-	return p.Finish(ctx, c.Algorithm.Library, nil)
+	return p.Finish(ctx, workOf(c), nil)
 }
 
 // timeCalls times calls back to back.
 func (p *run) timeCalls(ctx context.Context, c *candidate) error {
-	samples, err := measure.Calls(ctx, p.Rank, c.Algorithm.Library, p.job.Iterations, func() error { return p.enqueue(c) })
+	samples, err := measure.Calls(ctx, p.Rank, workOf(c), p.job.Iterations, func() error { return p.enqueue(c) })
 	c.Time = measure.Distribution(samples)
 	return err
 }
@@ -76,7 +76,7 @@ func (p *run) timePass(ctx context.Context, c *candidate, events rank.Events, pa
 	if err := p.Status.Announce("timing %s, pass %d of %d", c, pass+1, p.job.Passes); err != nil {
 		return err
 	}
-	sample, err := measure.Batch(ctx, p.Rank, c.Algorithm.Library, events, func() error {
+	sample, err := measure.Batch(ctx, p.Rank, workOf(c), events, func() error {
 		for range p.job.Iterations {
 			if err := p.enqueue(c); err != nil {
 				return err

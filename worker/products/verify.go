@@ -39,10 +39,13 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := p.meet(ctx, "inputs", c); err != nil {
 		return err
 	}
+	if err := verify.BeLate(ctx, p.job.SkewOf(p.ID)); err != nil {
+		return err
+	}
 	if err := p.enqueue(c); err != nil {
 		return err
 	}
-	if err := p.Finish(ctx, c.Algorithm.Library, nil); err != nil {
+	if err := p.Finish(ctx, workOf(c), nil); err != nil {
 		return err
 	}
 	corrupted, err := p.corrupt(t)
@@ -63,6 +66,11 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 func (p *run) fill(ctx context.Context, t trial) error {
 	b := t.Operation.Buffers(t.Problem, p.World)
 	staging := workload.Required(t.Algorithm.Staging, t.Problem, p.World)
+	for _, b := range p.buffers(t) {
+		if err := p.staging.Guard(b); err != nil {
+			return err
+		}
+	}
 	for _, x := range []struct{ at, bytes int64 }{{t.call.AFull, b.AFull}, {t.call.C, b.C}, {t.call.Staging, staging}} {
 		if err := p.Stream.Fill(p.Comm.Local(x.at), verify.Poison, x.bytes); err != nil {
 			return fmt.Errorf("poisoning the outputs: %w", err)
@@ -85,6 +93,22 @@ func (p *run) fill(ctx context.Context, t trial) error {
 		return fmt.Errorf("uploading the gathered A: %w", err)
 	}
 	return nil
+}
+
+// buffers are the matrices of the call that the operation has.
+func (p *run) buffers(t trial) (all []verify.Buffer) {
+	b := t.Operation.Buffers(t.Problem, p.World)
+	for _, x := range []struct {
+		name      string
+		at, bytes int64
+	}{
+		{"A", t.call.A, b.A}, {"the gathered A", t.call.AFull, b.AFull}, {"B", t.call.B, b.B}, {"C", t.call.C, b.C},
+	} {
+		if x.bytes > 0 {
+			all = append(all, verify.Buffer{Name: x.name, At: p.Comm.Local(x.at), Bytes: x.bytes})
+		}
+	}
+	return all
 }
 
 // upload writes so many bytes of elements, which fill makes. It gets the number of the first.

@@ -49,6 +49,7 @@ func (r *Rank) newComm(caps workload.Capabilities, layout workload.Layout,
 		PDL:           caps.PDL,
 		BriefBytes:    job.ShortCallBytes(),
 		Timeout:       job.Timeout,
+		Areas:         layout.Areas,
 		Libraries:     joined,
 	})
 	return err

@@ -104,7 +104,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 			all[i] = &stamp{}
 		}
 		r, out, _ := newRank(t, &slowStream{events: all, waits: 100})
-		if err := r.Finish(context.Background(), "", all); !errors.Is(err, errBroken) {
+		if err := r.Finish(context.Background(), Work{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
 		if got := strings.Count(out.String(), "timing"); got != 3 {
@@ -113,7 +113,7 @@ func TestTimingReportsThatItGoesOn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errBroken)
 		r.Stream = &slowStream{waits: 100}
-		if err := r.Finish(ctx, "", all); !errors.Is(err, errBroken) {
+		if err := r.Finish(ctx, Work{}, all); !errors.Is(err, errBroken) {
 			t.Errorf("the cause of the end became %v", err)
 		}
 	})
@@ -134,7 +134,7 @@ func TestTimingEndsWhenAKernelGaveUp(t *testing.T) {
 		}
 		began := time.Now()
 		var expired *collective.TimeoutError
-		if err := r.Finish(context.Background(), "", nil); !errors.As(err, &expired) || expired.Peer != 3 {
+		if err := r.Finish(context.Background(), Work{}, nil); !errors.As(err, &expired) || expired.Peer != 3 {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took > 2*pollInterval {
@@ -152,7 +152,7 @@ func TestTimingEndsWhenALibraryFailed(t *testing.T) {
 		}})
 		r.Libraries.Open([]string{"nccl"}, "")
 		began := time.Now()
-		err := r.Finish(context.Background(), "nccl", nil)
+		err := r.Finish(context.Background(), Work{Library: "nccl"}, nil)
 		var failed *library.Error
 		if !errors.As(err, &failed) || err.Error() != "NCCL 2.99.1: ncclRemoteError" {
 			t.Errorf("got %v", err)

@@ -45,6 +45,9 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 		}
 	}
 	switch {
+	case a.Needs.GPU && caps.Devices[0].Backend == "sim":
+		return &Unavailable{fmt.Sprintf("%s cannot run: its code is a binary for GPUs, and the simulator runs PTX; "+
+			"compile it to PTX", name)}
 	case caps.SpansMachines && a.Needs.Library == "":
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
@@ -82,16 +85,23 @@ func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.A
 }
 
 // needsSM says that a rank's device has a lower compute capability than a call needs.
+// Code for one architecture alone, such as sm_90a, does not run on later devices.
 func needsSM(rank int, d cudart.Info, name string, call collective.Call, least int) error {
-	return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, fmt.Sprintf(
-		"%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)})
+	needs := fmt.Sprintf("%s of %s needs %d.%d", name, call.DType.Name, least/10, least%10)
+	if least != 0 && least < sm(d) {
+		needs = fmt.Sprintf("%s of %s is compiled for %d.%d alone", name, call.DType.Name, least/10, least%10)
+	}
+	if d.Backend == "sim" && least != sm(d) {
+		needs += fmt.Sprintf(": --sim-arch %d.%d simulates such a device", least/10, least%10)
+	}
+	return fmt.Errorf("device of rank %d: %w", rank, &UnsupportedDevice{d, needs})
 }
 
 // withoutPeers names the algorithms that run without peer access.
 func withoutPeers(c *collective.Collective) string {
 	var names []string
 	for _, a := range c.Algorithms {
-		if !a.Needs.Peers && a.Needs.Library == "" {
+		if !a.Needs.Peers && a.Needs.Library == "" && a.File == "" {
 			names = append(names, a.Name)
 		}
 	}

@@ -159,6 +159,11 @@ func (c chooser) refuse(name string, call collective.Call) error {
 	if err := a.Check(call, c.world()); err != nil {
 		return &UsageError{err.Error()}
 	}
+	if a.Areas != nil {
+		if _, err := a.Areas(c.world(), c.caps.LeastSMs(), call); err != nil {
+			return &UsageError{err.Error()}
+		}
+	}
 	return c.caps.refuse(c.collective, a, call)
 }
 

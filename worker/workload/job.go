@@ -6,6 +6,7 @@ package workload
 import (
 	"time"
 
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/tuning"
 )
 
@@ -31,11 +32,14 @@ type Job struct {
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
 	Verify       bool   `json:"verify"`
 	Seed         uint64 `json:"seed"`
+	// VerifyFor above zero goes on verifying calls after the sweep, for so long, without timing.
+	VerifyFor time.Duration `json:"verify_for,omitempty"`
 	// Timeout bounds every wait for another rank.
 	Timeout time.Duration `json:"timeout"`
 	// Nodes is the number of machines that the ranks are on; 0 is 1.
 	Nodes  int         `json:"nodes,omitempty"`
 	Inject []Injection `json:"inject,omitempty"`
+	Skew   []Skew      `json:"skew,omitempty"`
 	// Tuning holds the tables for "auto". Without a matching rule, "auto" uses the
 	// collective's estimate. It may be empty.
 	Tuning tuning.Tables `json:"tuning,omitempty"`
@@ -85,6 +89,8 @@ type Job struct {
 	// Products makes the job about products of matrices, and Collective one of
 	// matmul.Operations. It has no Ops, Sizes, Cycles or graphs.
 	Products *Products `json:"products,omitempty"`
+	// KernelFiles are the files that Algorithms name by their paths, with their code.
+	KernelFiles []*kernelfile.Bundle `json:"kernel_files,omitempty"`
 	// Record has the only case of Products recorded, in one more call, for a timeline.
 	Record bool `json:"record,omitempty"`
 }

@@ -14,7 +14,9 @@ type Layout struct {
 	CopyFrom, CopyTo                 int64 // see withCopies
 	Pairs                            PairLayout
 	Products                         ProductLayout
-	Total                            int64
+	// Areas are those of the algorithms: see collective.Comm.Areas.
+	Areas map[any][]collective.PlacedArea
+	Total int64
 }
 
 // TokenBytes is the size of a token, by which a rank proves that it has reached a barrier.
@@ -25,7 +27,7 @@ func (p Plan) Layout(caps Capabilities) Layout {
 	if p.job.Products != nil {
 		return layOutProducts(p.Products, p.world, caps.ProductSMs())
 	}
-	l := layOut(p.Cases, caps.LeastSMs())
+	l := layOut(p.Cases, caps.LeastSMs()).withAreas(p.Cases, caps.LeastSMs())
 	if p.NoCeiling(caps) == "" {
 		l = l.withCopies(p.job.CeilingBytes, p.world-1)
 	}
@@ -61,8 +63,8 @@ func layOut(cases []Case, sms int) Layout {
 		}
 	}
 	l := newLayout(scratch, sms)
-	l.send, l.Recv = l.take(send), l.take(recv)
-	l.weight, l.residual, l.residualOut = l.take(row), l.take(residual), l.take(residual)
+	l.send, l.Recv = l.takeGuarded(send), l.takeGuarded(recv)
+	l.weight, l.residual, l.residualOut = l.takeGuarded(row), l.takeGuarded(residual), l.takeGuarded(residual)
 	return l
 }
 
@@ -82,6 +84,17 @@ func (l *Layout) take(bytes int64) (begin int64) {
 	return begin
 }
 
+// GuardBytes is how much memory in front of a buffer, and behind it, no call may write to. Its contents
+// are verified.
+const GuardBytes = 4 << 10
+
+// takeGuarded is take with guards around the bytes.
+func (l *Layout) takeGuarded(bytes int64) (begin int64) {
+	begin = l.Total + GuardBytes
+	l.Total = begin + RoundUp(bytes) + GuardBytes
+	return begin
+}
+
 // MoveBuffers moves the buffers to memory that begins so many bytes from the base.
 func (l Layout) MoveBuffers(at int64) Layout {
 	for _, offset := range append(l.Products.offsets(), &l.send, &l.Recv, &l.weight, &l.residual, &l.residualOut) {
@@ -96,6 +109,7 @@ func (l Layout) Place(c Case, rank int) collective.Call {
 	call := c.Call
 	call.Send, call.Recv = l.send+call.Send, l.Recv+call.Recv
 	if c.InPlace {
+		call.InPlace = true
 		send, recv, step, _ := c.Shape.InPlace(rank)
 		part := call.Bytes()
 		call.Send, call.Recv, call.SendStep = call.Recv+send*part, call.Recv+recv*part, step*part

@@ -75,12 +75,12 @@ func TestLayoutHoldsEveryCase(t *testing.T) {
 	}
 }
 
-// Buffers apart begin at the address that they were allocated at.
+// Buffers apart begin at the address that they were allocated at, with a guard.
 func TestMoveBuffers(t *testing.T) {
 	l := layOut(casesOf(t, small(), simulated(3)), 4)
 	base, own := uint64(1)<<50, uint64(1)<<40 // the distance is negative
 	moved := l.MoveBuffers(int64(own - base))
-	if base+uint64(moved.send) != own || moved.Recv-moved.send != l.Recv-l.send || moved.Scratch != l.Scratch {
+	if base+uint64(moved.send) != own+GuardBytes || moved.Recv-moved.send != l.Recv-l.send || moved.Scratch != l.Scratch {
 		t.Errorf("%+v became %+v", l, moved)
 	}
 }

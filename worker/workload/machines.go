@@ -12,10 +12,10 @@ import (
 func (j Job) SpansMachines() bool { return j.Nodes > 1 }
 
 // autoCandidates lists the algorithms that "auto" chooses among: gpurun's own within a
-// machine, and those by libraries across machines.
+// machine, and those by libraries across machines. Kernel files are named.
 func autoCandidates(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
 	return slices.DeleteFunc(slices.Clone(c.Algorithms), func(a *collective.Algorithm) bool {
-		return (a.Needs.Library != "") != spansMachines
+		return a.File != "" || (a.Needs.Library != "") != spansMachines
 	})
 }
 

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
 )
 
 // Plan is a job in terms of the catalog: its requests, and, once algorithms are chosen, its
@@ -57,9 +60,9 @@ func (j Job) Plan(world int) (Plan, error) {
 		p.Products, err = j.planProducts(world)
 		return p, err
 	}
-	var ok bool
-	if p.Collective, ok = kernels.Find(j.Collective); !ok {
-		return p, usagef("there is no collective %q", j.Collective)
+	var err error
+	if p.Collective, err = j.collective(); err != nil {
+		return p, err
 	}
 	if p.Collective.Shape.Empty && j.SpansMachines() {
 		return p, usagef("%s is proved by what ranks read of each other's memory, and so runs within one machine",
@@ -74,7 +77,28 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
+	if err := cmp.Or(j.checkSkew(world), j.checkFurther()); err != nil {
+		return p, err
+	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
+}
+
+// collective finds the job's collective, and adds the algorithms of its kernel files.
+func (j Job) collective() (*collective.Collective, error) {
+	c, ok := kernels.Find(j.Collective)
+	var err error
+	switch {
+	case j.Collective == kernelfile.Custom:
+		c, err = userkernel.Custom(j.KernelFiles)
+	case !ok:
+		return nil, usagef("there is no collective %q", j.Collective)
+	case len(j.KernelFiles) > 0:
+		c, err = userkernel.Extend(c, j.KernelFiles)
+	}
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	return c, nil
 }
 
 // add appends the requests for an algorithm. Every requested size has its own, even if
@@ -130,7 +154,7 @@ func (p *Plan) check(algorithm string, call collective.Call) error {
 func (j Job) alternatives(c *collective.Collective, call collective.Call, world int) string {
 	var names []string
 	for _, a := range c.Algorithms {
-		if a.Needs.Library == "" && a.Check(call, world) == nil && j.contradicts(c, a, call) == nil {
+		if a.Needs.Library == "" && a.File == "" && a.Check(call, world) == nil && j.contradicts(c, a, call) == nil {
 			names = append(names, a.Name)
 		}
 	}
@@ -170,6 +194,8 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 		return usagef("%s needs a multicast address, and %s", name, noMulticast)
 	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
 		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
+	case j.GraphReplays > 0 && a.Needs.FreshArguments:
+		return usagef("%s has arguments that change with every call, which no graph can replay: leave --cudagraph at 0", name)
 	case j.PDL == On && !a.HasPDL(call):
 		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name,
 			callWithoutPDL(a, call))

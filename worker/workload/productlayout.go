@@ -17,6 +17,9 @@ type ProductLayout struct {
 	CheckA, CheckB, Quantities int64
 }
 
+// matrices is how many of the offsets are those of matrices, which have guards around them.
+const matrices = 4
+
 // offsets are those of all buffers, in the order in which they lie.
 func (l *ProductLayout) offsets() []*int64 {
 	c := &l.Call
@@ -39,7 +42,11 @@ func layOutProducts(p ProductPlan, world, sms int) Layout {
 	}
 	l := newLayout(scratch, sms)
 	for i, offset := range l.Products.offsets() {
-		*offset = l.take(sizes[i])
+		if i < matrices {
+			*offset = l.takeGuarded(sizes[i])
+		} else {
+			*offset = l.take(sizes[i])
+		}
 		if offset == &l.Products.Call.Progress {
 			l.Products.Words = l.Total - l.Products.Call.Counters
 		}

@@ -58,6 +58,9 @@ func (j Job) planProducts(world int) (p ProductPlan, err error) {
 			}
 		}
 	}
+	if err := j.checkSkew(world); err != nil {
+		return p, err
+	}
 	return p, j.checkProducts(p, world)
 }
 

@@ -54,7 +54,7 @@ func TestBenchPlans(t *testing.T) {
 		words := strings.Fields(c.line)
 		what, _ := kernels.Find(words[0])
 		b, err := Plan(t.Context(), flagtest.Parse(t, AddFlags,
-			append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what)
+			append([]string{"--device", "sim", "--nproc-per-node", "2"}, words[1:]...)...), what, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.line, err)
 			continue
@@ -79,7 +79,7 @@ func TestOtherCommandsHaveNoRounds(t *testing.T) {
 	if err != nil || p.Job.Passes != 0 || p.Job.CeilingBytes != 0 || p.Job.Cycles != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	b, err := Plan(t.Context(), f, what)
+	b, err := Plan(t.Context(), f, what, nil)
 	if err != nil || b.Job.Passes != 7 || b.Job.Cycles != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -26,7 +26,7 @@ const (
 
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
-	flags.AddAllBut(f, "run-cycles", "explain")
+	flags.AddAllBut(f, "run-cycles", "explain", "minutes")
 	f.Lookup("iters").Usage = "`number` of calls in a sample"
 	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
 	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
@@ -37,8 +37,8 @@ func AddFlags(f *pflag.FlagSet) {
 }
 
 // Plan makes rounds of a collective as a command's flags say, and checks everything that can be
-// checked beforehand.
-func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*Run, error) {
+// checked beforehand. notify is told what the user should know before kernel files are loaded; it may be nil.
+func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, notify func(string)) (*Run, error) {
 	b := &Run{}
 	var err error
 	if b.svg, err = f.GetString(svgFlag); err != nil {
@@ -48,7 +48,9 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective) (*
 		return nil, err
 	}
 	b.plotAsked = f.Changed(plotFlag)
-	if b.CollectiveRun, err = plan.NewCollective(ctx, f, what, PlanOptions(), nil); err != nil {
+	o := PlanOptions()
+	o.Notify = notify
+	if b.CollectiveRun, err = plan.NewCollective(ctx, f, what, o, nil); err != nil {
 		return nil, err
 	}
 	if n := b.Config.CUDAGraph; n > 1 {

@@ -81,6 +81,10 @@ func list() []flag {
 			name: "cudagraph", short: "G",
 			usage: "capture the calls in a CUDA graph and replay it this number of `times`; 0 launches each call",
 		},
+		{
+			name: "minutes", usage: "after the sweep, verify further calls for this `number` of minutes: new inputs in every " +
+				"call, sizes in random order, no timing",
+		},
 		{name: "timeout", short: "T", usage: "`seconds` that a rank waits for another rank before the run fails"},
 		{name: "output-file", short: "J", usage: "also write the results as JSON to this `file`"},
 		{
@@ -173,7 +177,7 @@ func list() []flag {
 	}
 }
 
-// AddCollective adds the flags that mean something to a collective, and --inject.
+// AddCollective adds the flags that mean something to a collective, --inject and --skew.
 func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
 	for _, flag := range list() {
 		if flag.need.lacking(what) == "" {
@@ -181,6 +185,7 @@ func AddCollective(f *pflag.FlagSet, what *collective.Collective) {
 		}
 	}
 	AddInject(f)
+	AddSkew(f)
 }
 
 // AddOnly adds those flags of collectives that have these names.

@@ -21,8 +21,8 @@ const (
 // gpuOnly is why the simulator cannot run machine code.
 const gpuOnly = "machine code runs on GPUs only; the simulator needs PTX (nvcc -ptx)"
 
-// kindOf tells a file from its first bytes.
-func kindOf(data []byte) string {
+// KindOf tells GPU code from its first bytes: "elf", "fatbin", or else "ptx".
+func KindOf(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte(elf.ELFMAG)):
 		return "elf"
@@ -158,7 +158,7 @@ func (f *File) addEntry(h entryHeader, body []byte) error {
 		what := map[uint16]string{entryPTX: "PTX", entryELF: "machine code"}[h.Kind]
 		f.Notes = append(f.Notes, fmt.Sprintf("the %s for %s is compressed; cuobjdump -xelf all -xptx all unpacks it", what,
 			target))
-	case h.Kind == entryPTX && kindOf(body) != "ptx": // not described: fatbins could be nested without end
+	case h.Kind == entryPTX && KindOf(body) != "ptx": // not described: fatbins could be nested without end
 		return fmt.Errorf("a broken fatbin: the PTX for %s is machine code", target)
 	case h.Kind == entryPTX:
 		inner := describe(Input{f.Name, bytes.TrimRight(body, "\x00")})

@@ -14,7 +14,7 @@ import (
 
 // describe describes a file of PTX or machine code.
 func describe(in Input) File {
-	if kind := kindOf(in.Data); kind != "ptx" {
+	if kind := KindOf(in.Data); kind != "ptx" {
 		return describeBinary(in, kind)
 	}
 	f := File{Name: in.Name, Kernels: []Kernel{}}

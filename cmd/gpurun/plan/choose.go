@@ -7,10 +7,11 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 )
 
 // chooseAlgorithms checks names; "all" is every one of gpurun's own: a library of
-// others is named.
+// others is named. Kernel files are named by their paths.
 func chooseAlgorithms(words []string, what *collective.Collective) ([]string, error) {
 	names := algorithmNames(what)
 	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -19,7 +20,7 @@ func chooseAlgorithms(words []string, what *collective.Collective) ([]string, er
 	})
 	return choose("algorithm", words, own, append([]string{settings.Auto, settings.All}, names...),
 		func(word string) (string, bool) {
-			return word, word == settings.Auto || slices.Contains(names, word)
+			return word, word == settings.Auto || slices.Contains(names, word) || IsKernelFile(word)
 		})
 }
 
@@ -36,11 +37,16 @@ func algorithmNames(what *collective.Collective) []string {
 type abilities struct {
 	what     *collective.Collective
 	words    []string // of --algo
+	files    []*kernelfile.File
 	epilogue collective.EpilogueKind
 }
 
-// can reports whether a type and operation are supported: by every algorithm in --algo, or, with auto or all, by any.
+// can reports whether a type and operation are supported: by every algorithm in --algo, or, with auto or all, by any
+// and by the kernel files.
 func (b abilities) can(d collective.DType, op collective.Op) bool {
+	if slices.ContainsFunc(b.files, func(f *kernelfile.File) bool { return !does(f, d, op) }) {
+		return false
+	}
 	open := slices.Contains(b.words, settings.Auto) || slices.Contains(b.words, settings.All)
 	for _, a := range b.what.Algorithms {
 		if open && a.Needs.Library != "" {

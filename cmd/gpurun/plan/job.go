@@ -55,6 +55,10 @@ func libraryPaths(c settings.Config) map[string]string {
 func setWords(s *settings.Sources, job *workload.Job, c settings.Config, what *collective.Collective) (err error) {
 	able := abilities{what: what, words: c.Algo}
 	able.epilogue, _ = collective.ParseEpilogue(job.Epilogue)
+	if able.files, job.KernelFiles, err = readKernelFiles(c.Algo, what.Name); err != nil {
+		return err
+	}
+	offerTypesOf(s, &c, able)
 	if job.Algorithms, err = chooseAlgorithms(c.Algo, what); err != nil {
 		return s.Invalid("algo", err)
 	}

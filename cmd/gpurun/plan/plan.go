@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -32,8 +33,13 @@ type Options struct {
 	SimulatorProfiles [][]byte
 	Override          func(*settings.Config) // sets what no source may change; may be nil
 	ListGPUs          host.Lister            // nil: the driver is asked each time
+	// Notify is told what the user should know before files that a kernel file names are opened; it may be nil.
+	Notify func(string)
 	// OneHost says why the ranks cannot be on several hosts; empty: they can.
 	OneHost string
+	Skew    []workload.Skew // the ranks that are late on purpose
+	// Further: after the sweep, calls are verified for as long as the setting "minutes" says.
+	Further bool
 }
 
 // Plan is a job of built-in kernels that is about to run.
@@ -102,6 +108,10 @@ func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (
 	}
 	if p.Job, err = job(p.Sources, p.Config); p.Node.Several() {
 		p.Job.Nodes = p.Node.Count
+	}
+	p.Job.Skew = o.Skew
+	if o.Further {
+		p.Job.VerifyFor = time.Duration(p.Config.Minutes * float64(time.Minute))
 	}
 	return err
 }

@@ -33,18 +33,22 @@ type assignment struct {
 	Sim      host.SimOptions     `json:"sim"`
 	LogLevel string              `json:"log_level"`
 	Timing   bool                `json:"timing,omitempty"`
+	// KernelFiles: those of the job are in the memory at kernelsDescriptor.
+	KernelFiles bool `json:"kernel_files,omitempty"`
 }
 
 // assign writes every worker's assignment as an environment variable.
 func (p *Run) assign(where *meeting) ([]string, error) {
 	variables := make([]string, p.Host.Ranks)
+	job := p.Job
+	job.KernelFiles = nil // they may be long
 	for localRank := range variables {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
-			Job: p.Job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
+			Job: job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
 			Target: where.target, Token: where.token, TLS: p.Node.Credentials.TLS.Files(),
 			Backend: p.Host.Backend, Ordinal: p.Host.Ordinal(p.Node.LocalRank(localRank)), Sim: host.Simulator(p.Config),
-			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing,
+			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing, KernelFiles: len(p.Job.KernelFiles) > 0,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)

@@ -59,6 +59,11 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	if files == nil {
 		return fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", filesDescriptor)
 	}
+	if part.KernelFiles {
+		if part.Job.KernelFiles, err = readKernelFiles(); err != nil {
+			return err
+		}
+	}
 	var noted *phases.Recorder
 	if part.Timing {
 		noted = phases.NewRecorder()

@@ -144,6 +144,13 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	defer sockets.close()
+	memory, err := writeKernelFiles(p.Job.KernelFiles)
+	if err != nil {
+		return nil, err
+	}
+	if memory != nil {
+		defer memory.Close()
+	}
 	argv, err := program.Self(WorkerCommand)
 	if err != nil {
 		return nil, err
@@ -158,7 +165,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Workers:    p.Host.Ranks,
 		FirstRank:  p.firstRank(),
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
-		ExtraFiles: sockets.worker,
+		ExtraFiles: withKernelFiles(memory, sockets.worker),
 		Reports:    g.take,
 		Failed:     where.tell,
 		Silence:    p.silence(),

@@ -153,7 +153,7 @@ func (b *block) release(id int) {
 	for _, w := range b.warps {
 		for i := range w.paths[:w.others] {
 			s := &w.paths[i]
-			if s.state == atBarrier && s.barrier == id {
+			if s.state == atBarrier && int(s.barrier) == id {
 				w.reduced(&w.grid.kernel.code[s.pc], s.mask, bar)
 				s.state = runnable
 				s.pc++

@@ -6,7 +6,8 @@ type path struct {
 	mask    uint32
 	depth   int32 // of calls
 	state   pathState
-	barrier int // the barrier that a path in state atBarrier waits at
+	barrier int32 // the barrier that a path in state atBarrier waits at
+	poll    int32 // where it polled last, for Inspect
 
 	// Digests of what the path polled since its last backward branch, and
 	// between the two before.

@@ -135,7 +135,7 @@ func (w *warp) awaitMultiplications(n uint64) (verdict, error) {
 	for g.done < w.async.commits[over-1] {
 		if g.queue[0].issued < 4 {
 			s := w.current
-			s.state, s.barrier = atBarrier, warpgroupBarrierID+w.index/4
+			s.state, s.barrier = atBarrier, int32(warpgroupBarrierID+w.index/4)
 			w.pushPath(s)
 			return suspended, nil
 		}
@@ -151,7 +151,7 @@ func (w *warp) awaitMultiplications(n uint64) (verdict, error) {
 func (b *block) wakeGroup(group int) {
 	for _, w := range b.warps {
 		for i := range w.paths[:w.others] {
-			if s := &w.paths[i]; s.state == atBarrier && s.barrier == warpgroupBarrierID+group {
+			if s := &w.paths[i]; s.state == atBarrier && int(s.barrier) == warpgroupBarrierID+group {
 				s.state = runnable
 				b.grid.progress = true
 			}

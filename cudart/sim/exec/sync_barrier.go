@@ -90,7 +90,7 @@ func (w *warp) syncBlock(o *op, mask, preds uint32) (verdict, error) {
 	}
 	w.releaseToBlock(mask)
 	s := w.current
-	s.state, s.barrier = atBarrier, id
+	s.state, s.barrier = atBarrier, int32(id)
 	w.pushPath(s)
 	if w.block.arrive(id, want, mask, preds) {
 		w.block.release(id)

@@ -12,6 +12,8 @@ type Var struct {
 	Extern bool
 	// Register: a parameter of a function that is a register.
 	Register bool
+	// Pointer: a parameter that .ptr says is an address.
+	Pointer bool
 	// Opaque is the kind of a texture, surface or sampler reference, such as "texref", which has no bytes.
 	Opaque string
 	Init   []byte  // initial bytes; the rest is zero
@@ -116,7 +118,7 @@ func (p *parser) parseVarType(v *Var) error {
 		}
 		p.advance()
 	}
-	return p.skipPointerHint()
+	return p.parsePointerHint(v)
 }
 
 // skipAttributes skips ".attribute(.managed)" and ".attribute(.unified(1, 2))", if they are there: all memory
@@ -139,11 +141,12 @@ func (p *parser) skipAttributes() error {
 	return nil
 }
 
-// skipPointerHint skips ".ptr .global .align 16", a promise to the optimiser.
-func (p *parser) skipPointerHint() error {
+// parsePointerHint parses ".ptr .global .align 16", of which space and alignment are promises to the optimiser.
+func (p *parser) parsePointerHint(v *Var) error {
 	if !p.accept(".ptr") {
 		return nil
 	}
+	v.Pointer = true
 	for {
 		_, isSpace := ParseSpace(strings.TrimPrefix(p.tok.text, "."))
 		switch {

@@ -21,6 +21,7 @@ import (
 
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/examples"
 	"gpurun/kernels/ptx"
 )
 
@@ -55,15 +56,35 @@ func main() {
 	}
 }
 
-// run compiles into root/ptx, where root is the folder kernels/, several modules
-// at a time, and removes what is no longer wanted.
+// target is a folder of PTX, below kernels/, with its manifest.
+type target struct {
+	folder  string
+	modules []collective.Module
+	shorten bool // the text, which is in the binary
+}
+
+// targets lists all folders.
+func targets() []target {
+	return []target{{"ptx", wanted(), true}, {"examples", examples.Modules(), false}}
+}
+
+// run compiles all targets, where root is the folder kernels/.
 func run(root string, all bool) error {
-	modules := wanted()
-	m, err := manifest(root, modules)
+	for _, t := range targets() {
+		if err := t.run(root, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run compiles several modules at a time, and removes what is no longer wanted.
+func (t target) run(root string, all bool) error {
+	m, err := manifest(root, t.modules)
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(root, "ptx")
+	folder := filepath.Join(root, t.folder)
 	path := filepath.Join(folder, "MANIFEST.json")
 	old := ptx.Manifest{}
 	if !all {
@@ -72,16 +93,16 @@ func run(root string, all bool) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	changed := stale(folder, old, m)
-	for _, module := range modules {
+	for _, module := range t.modules {
 		if changed[module.Name] {
-			group.Go(func() error { return compile(root, module) })
+			group.Go(func() error { return t.compile(root, module) })
 		}
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Printf("compiled %d of %d modules\n", len(changed), len(modules))
-	if err := removeOthers(folder, modules); err != nil {
+	fmt.Printf("%s: compiled %d of %d modules\n", t.folder, len(changed), len(t.modules))
+	if err := removeOthers(folder, t.modules); err != nil {
 		return err
 	}
 	return writeManifest(path, m)
@@ -153,7 +174,7 @@ func wanted() []collective.Module {
 }
 
 // compile writes a module's PTX.
-func compile(root string, m collective.Module) error {
+func (t target) compile(root string, m collective.Module) error {
 	args := append(slices.Clone(flags), "--cuda-gpu-arch="+m.Arch.String(), "-Xclang", "-target-feature", "-Xclang",
 		isa[m.Arch])
 	for _, define := range m.Defines {
@@ -171,7 +192,10 @@ func compile(root string, m collective.Module) error {
 	if err := check(text); err != nil {
 		return fmt.Errorf("compiling %s: %w", m.Name, err)
 	}
-	return os.WriteFile(filepath.Join(root, "ptx", m.Name+".ptx"), shorten(text), 0o644)
+	if t.shorten {
+		text = shorten(text)
+	}
+	return os.WriteFile(filepath.Join(root, t.folder, m.Name+".ptx"), text, 0o644)
 }
 
 // check refuses code that is right but slow.

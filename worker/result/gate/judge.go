@@ -133,9 +133,11 @@ func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 // missed reports whether a rule's collective ran. A rule about an algorithm by a library,
 // which runs only when the user asks for it, is missed only if that algorithm ran.
 func (j *judgement) missed(r Rule) bool {
-	c, _ := kernels.Find(r.Collective)
-	a, named := c.Algorithm(r.Algorithm)
-	foreign := named && a.Needs.Library != ""
+	foreign := false
+	if c, ok := kernels.Find(r.Collective); ok {
+		a, named := c.Algorithm(r.Algorithm)
+		foreign = named && a.Needs.Library != ""
+	}
 	return slices.ContainsFunc(j.results, func(x result.Result) bool {
 		return x.Collective == r.Collective && (!foreign || x.Algorithm == r.Algorithm)
 	})

@@ -1,0 +1,31 @@
+package flags
+
+import (
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/workload"
+)
+
+// AddSkew adds --skew.
+func AddSkew(f *pflag.FlagSet) {
+	f.StringArray("skew", nil,
+		"make a rank enqueue the calls that are verified so many milliseconds late: `RANK=MS`; may be repeated")
+}
+
+// Skews reads the values of --skew.
+func Skews(f *pflag.FlagSet) ([]workload.Skew, error) {
+	texts, err := f.GetStringArray("skew")
+	if err != nil {
+		return nil, err
+	}
+	var all []workload.Skew
+	for _, text := range texts {
+		s, err := workload.ParseSkew(text)
+		if err != nil {
+			return nil, &exit.UsageError{Err: err}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/kernelcode"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+)
+
+// IsKernelFile reports whether a word of --algo is the path of a kernel file: it has a slash, or the extension of one.
+func IsKernelFile(word string) bool {
+	return strings.Contains(word, "/") || slices.Contains([]string{".toml", ".yaml", ".yml", ".json"}, filepath.Ext(word))
+}
+
+// readKernelFiles reads those among the words of --algo, without their code.
+func readKernelFiles(words []string, of string) (files []*kernelfile.File, bundles []*kernelfile.Bundle, err error) {
+	var seen []string
+	for _, word := range words {
+		if !IsKernelFile(word) || slices.Contains(seen, word) {
+			continue
+		}
+		f, text, err := kernelcode.Read(word)
+		if err != nil {
+			return nil, nil, err
+		}
+		if f.Collective != of {
+			return nil, nil, exit.Usagef("%s is for %s, and this is %s: run gpurun kernel %s", word, f.Collective, of, word)
+		}
+		seen, files = append(seen, word), append(files, f)
+		bundles = append(bundles, &kernelfile.Bundle{Path: word, Text: text})
+	}
+	return files, bundles, nil
+}
+
+// does reports whether a kernel file is for a type and an operation.
+func does(f *kernelfile.File, d collective.DType, op collective.Op) bool {
+	return slices.Contains(f.Types, d.Name) && (op == collective.None || slices.Contains(f.Ops, string(op)))
+}
+
+// offerTypesOf changes the default type and operation where the kernel files do not have them: to the first that all
+// files have.
+func offerTypesOf(s *settings.Sources, c *settings.Config, able abilities) {
+	if len(able.files) == 0 {
+		return
+	}
+	first := able.files[0]
+	ops := orNone(first.Ops)
+	for _, name := range first.Types {
+		for _, word := range ops {
+			d, _ := collective.ParseDType(name)
+			if !able.can(d, collective.Op(word)) || given(s, "datatype", c.DataType, name) || given(s, "op", c.Op, word) {
+				continue
+			}
+			if s.Source("datatype") == "" && !able.canAny(c.DataType, ops) {
+				c.DataType = []string{name}
+			}
+			if s.Source("op") == "" && !able.canAny(c.DataType, c.Op) {
+				c.Op = []string{word}
+			}
+			return
+		}
+	}
+}
+
+// given reports whether the user gave other values for a key.
+func given(s *settings.Sources, key string, values []string, value string) bool {
+	return s.Source(key) != "" && !slices.Contains(values, value) && !slices.Contains(values, settings.All)
+}
+
+// canAny reports whether some of the types can be had with some of the operations.
+func (b abilities) canAny(types, ops []string) bool {
+	return slices.ContainsFunc(types, func(name string) bool {
+		d, ok := collective.ParseDType(name)
+		return ok && slices.ContainsFunc(ops, func(op string) bool { return b.can(d, collective.Op(op)) })
+	})
+}
+
+// orNone is the operation of collectives that do not reduce where there are no others.
+func orNone(ops []string) []string {
+	if len(ops) == 0 {
+		return []string{string(collective.None)}
+	}
+	return ops
+}
+
+// loadKernelFiles loads the code of the job's kernel files.
+func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify func(string)) error {
+	for i, b := range p.Job.KernelFiles {
+		file, text, err := kernelcode.Read(b.Path)
+		if err != nil {
+			return err
+		}
+		o := kernelcode.Options{
+			World: p.World(), Types: p.Job.DTypes, Ops: p.Job.Ops, Compile: flags.MayCompile(f), Notify: notify,
+		}
+		if p.Job.KernelFiles[i], err = kernelcode.Load(ctx, file, text, o); err != nil {
+			return err
+		}
+		if path, found := kernelcode.MachineCode(p.Job.KernelFiles[i]); found && p.Host.Backend == "sim" {
+			return &exit.EnvironmentError{Err: fmt.Errorf("%s: %s is machine code, which runs on GPUs only; the simulator "+
+				"needs PTX", b.Path, path)}
+		}
+	}
+	return nil
+}
+
+// CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them, or
+// else the file's first.
+func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, error) {
+	if dtype == "" {
+		dtype = collective.Float.Name
+		if len(f.Types) > 0 && !slices.Contains(f.Types, dtype) {
+			dtype = f.Types[0]
+		}
+	}
+	d, ok := collective.ParseDType(dtype)
+	if !ok {
+		return d, "", &exit.UsageError{Err: suggest.Unknown("element type", dtype, f.Types)}
+	}
+	ops := orNone(f.Ops)
+	if op == "" {
+		op = string(collective.Sum)
+		if !slices.Contains(ops, op) {
+			op = ops[0]
+		}
+	}
+	if _, ok := collective.ParseOp(op); !ok && op != string(collective.None) {
+		return d, "", &exit.UsageError{Err: suggest.Unknown("operation", op, ops)}
+	}
+	return d, op, nil
+}

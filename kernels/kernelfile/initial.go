@@ -1,0 +1,61 @@
+package kernelfile
+
+// Uniform is the value of every byte of a buffer before the first call, if all are the same on all ranks.
+func (b *Buffer) Uniform() (byte, bool) {
+	switch {
+	case b.InitFile.Text != "":
+		return 0, false
+	case b.Init == nil:
+		return poison, true
+	case b.Init.Value.root.op != opConstant:
+		return 0, false
+	}
+	n, ok := b.Init.Value.root.value.whole()
+	switch {
+	case !ok || n.negative || n.num > 0xff:
+		return 0, false
+	case n.num == 0 || numberBytes(b.Init.Type) == 1:
+		return byte(n.num), true
+	}
+	return 0, false
+}
+
+// poison is what a buffer holds for which the file has no initial value: NaN as a float of any type.
+const poison = 0xff
+
+// Bytes is the size of an element, in bytes.
+func (i *Init) Bytes() int64 { return int64(numberBytes(i.Type)) }
+
+// UsesMulticast reports whether some argument is a multicast address.
+func (f *File) UsesMulticast() bool {
+	for _, l := range f.Launches() {
+		for i := range l.Args {
+			if l.Args[i].has(Multicast) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *Arg) has(kind ArgKind) bool {
+	for i := range a.Members {
+		if a.Members[i].has(kind) {
+			return true
+		}
+	}
+	return a.Kind == kind
+}
+
+// Tolerance is the largest relative error of an output of a Custom file; 0: to the bit.
+func (f *File) Tolerance(call Call) (float64, error) {
+	if f.Contract.Tolerance == nil {
+		return 0, nil
+	}
+	e := env{file: f, call: call}
+	v, err := e.value(*f.Contract.Tolerance)
+	if err != nil {
+		return 0, err
+	}
+	return v.float(), nil
+}

@@ -1,0 +1,212 @@
+package userkernel
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"gpurun/cudart"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+)
+
+// Extend returns a collective with the algorithms of those kernel files that are for it, behind its own. Their names
+// are the paths of the files.
+func Extend(c *collective.Collective, bundles []*kernelfile.Bundle) (*collective.Collective, error) {
+	extended := *c
+	extended.Algorithms = slices.Clone(c.Algorithms)
+	for _, b := range bundles {
+		f, err := kernelfile.Parse(b.Path, b.Text)
+		if err != nil {
+			return nil, err
+		}
+		if f.Collective == c.Name {
+			extended.Algorithms = append(extended.Algorithms, New(f, b, c.Shape))
+		}
+	}
+	return &extended, nil
+}
+
+// algorithm is a kernel file for a collective.
+type algorithm struct {
+	user
+	*collective.Algorithm
+	shape collective.Shape
+}
+
+// New makes an algorithm of a kernel file for a collective of a shape.
+func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *collective.Algorithm {
+	a := &algorithm{user: user{file: f, bundle: b}, shape: shape}
+	a.Algorithm = &collective.Algorithm{
+		Collective: f.Collective,
+		Name:       f.Path,
+		File:       f.Path,
+		Summary:    summary(f),
+		Kernels:    a.kernels(),
+		Others:     barrier.FlagKernels(),
+		MaxRanks:   collective.MaxRanks,
+		Stepwise:   f.Contract.Stepwise,
+		Ordered:    f.Contract.Order == "rank",
+		Needs: collective.Needs{
+			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
+			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
+		},
+		Areas:   a.areas,
+		Accepts: a.accepts,
+		Prepare: a.prepare,
+		Enqueue: a.enqueue,
+	}
+	a.user.algorithm = a.Algorithm
+	if d, ok := collective.ParseDType(f.Contract.Accumulate); ok {
+		a.Accumulator = &d
+	}
+	a.restored()
+	if f.Collective == kernelfile.Custom {
+		a.Custom, a.Needs.SeparateOutput = newCustom(a), true
+	}
+	return a.Algorithm
+}
+
+func summary(f *kernelfile.File) string {
+	if f.Summary != "" {
+		return f.Summary
+	}
+	return "the kernel file " + filepath.Base(f.Path)
+}
+
+// changes reports whether anything that a graph would keep changes from call to call.
+func changes(f *kernelfile.File) bool { return f.DependsOnCall() || f.HasPatches() }
+
+// kernels lists the calls that the file is for. Module and entry are names only: the file says for each rank what is
+// loaded.
+func (a *algorithm) kernels() []collective.Kernel {
+	ops := []collective.Op{collective.None}
+	if a.shape.Reduces {
+		ops = nil
+		for _, op := range a.file.Ops {
+			ops = append(ops, collective.Op(op))
+		}
+	}
+	worlds := a.file.World
+	if len(worlds) == 0 {
+		worlds = []int{0}
+	}
+	module := collective.Module{Name: a.file.Path, Arch: a.newest()}
+	var all []collective.Kernel
+	for _, name := range a.file.Types {
+		d, ok := collective.ParseDType(name)
+		if !ok {
+			continue // Parse has checked the names
+		}
+		for _, op := range ops {
+			for _, world := range worlds {
+				all = append(all, collective.Kernel{Module: module, Entry: a.file.Name, DType: d, Op: op, World: world})
+			}
+		}
+	}
+	return all
+}
+
+func (a *algorithm) areas(world, sms int, call collective.Call) ([]collective.Area, error) {
+	values := a.values(call, world)
+	values.SMs = sms
+	return a.user.areas(values)
+}
+
+func (a *algorithm) accepts(world int, call collective.Call) error {
+	return a.file.Accepts(a.values(call, world))
+}
+
+// values are what the expressions of the file are evaluated over, but for what a rank knows.
+func (a *algorithm) values(call collective.Call, world int) kernelfile.Call {
+	return kernelfile.Call{
+		World: world, Root: call.Root,
+		Type: call.DType.Name, Op: string(call.Op), ElementBytes: int64(call.DType.Size), Count: call.Count,
+		InPlace: call.InPlace, Blocks: call.Blocks,
+		InputBytes: call.Bytes() * a.shape.Send.Of(world), OutputBytes: call.Bytes() * a.shape.Recv.Of(world),
+	}
+}
+
+// callKey is what the expressions of a file can tell calls apart by.
+type callKey struct {
+	send, recv, sendStep, count int64
+	dtype                       string
+	op                          collective.Op
+	root, blocks                int
+}
+
+// target binds the file to a call of a rank. The input and the output of peers lie where the call has them.
+func (a *algorithm) target(c *collective.Comm, call collective.Call) target {
+	return target{
+		key: callKey{
+			call.Send, call.Recv, call.SendStep, call.Count, call.DType.Name, call.Op, call.Root, call.Blocks,
+		},
+		values: a.values(call, c.World()),
+		offset: func(name string, rank int) (int64, bool) {
+			peer := int64(rank - c.Rank())
+			switch {
+			case name == "input":
+				return call.Send + peer*call.SendStep, true
+			case name == "output" && call.InPlace && a.shape.Send == collective.PartPerRank:
+				return call.Recv + peer*call.Bytes(), true
+			case name == "output":
+				return call.Recv, true
+			}
+			return 0, false
+		},
+	}
+}
+
+// prepare loads the kernels of a call, makes its tables, and at first writes what the areas hold. The ranks meet before
+// the first call: a peer must not signal before that.
+func (a *algorithm) prepare(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	return a.describe(a.state(c).prepare(s, a.target(c, call), call.Count > 0))
+}
+
+// enqueue puts one call on the stream.
+func (a *algorithm) enqueue(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	if call.Count == 0 {
+		return nil
+	}
+	if err := c.Admit(a.Algorithm, call); err != nil {
+		return err
+	}
+	return a.describe(a.state(c).enqueue(s, a.target(c, call)))
+}
+
+func (a *algorithm) describe(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", a.Collective, a.Name, err)
+}
+
+// restored lists the areas that the kernel must leave as they were.
+func (a *algorithm) restored() {
+	area := 0
+	var buffers []*kernelfile.Buffer
+	for i := range a.file.Buffers {
+		b := &a.file.Buffers[i]
+		if b.Size.IsZero() {
+			continue
+		}
+		buffers = append(buffers, b)
+		if b.Restored && !b.Host {
+			a.Restored = append(a.Restored, area)
+		}
+		area++
+	}
+	a.Initial = func(c *collective.Comm, call collective.Call, area int, dst []byte, at int64) error {
+		st, b := a.state(c), buffers[area]
+		one := st.areas[b.Name].Bytes / copies(b)
+		for len(dst) > 0 { // copy by copy
+			n := min(int64(len(dst)), one-at%one)
+			if err := a.content(b, st.values(a.target(c, call)), dst[:n], at%one); err != nil {
+				return err
+			}
+			dst, at = dst[n:], at+n
+		}
+		return nil
+	}
+}

@@ -1,0 +1,143 @@
+package userkernel
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"gpurun/cudart"
+	"gpurun/kernels/barrier"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+)
+
+// chunk is how many bytes of initial values pass through the host at a time.
+const chunk = 16 << 20
+
+// initialize writes what all buffers hold before the first call.
+func (st *state) initialize(s cudart.Stream, t target) error {
+	for i := range st.file.Buffers {
+		b := &st.file.Buffers[i]
+		var err error
+		switch {
+		case b.Size.IsZero(): // the call's own
+		case b.Host:
+			err = st.makeHost(b, i, t)
+		default:
+			area, n := st.areas[b.Name], copies(b)
+			for i := range n {
+				if err == nil {
+					err = st.write(s, b, area.Offset+i*(area.Bytes/n), area.Bytes/n, t)
+				}
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("initializing the buffer %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// makeHost allocates a buffer of the host, the one with a number in the file. It is freed with the device.
+func (st *state) makeHost(b *kernelfile.Buffer, number int, t target) error {
+	values := st.values(t)
+	sizes, err := st.file.Sizes(values)
+	if err != nil {
+		return err
+	}
+	buffer, err := st.comm.Device().MallocHost(max(sizes[number], 1))
+	if err != nil {
+		return err
+	}
+	st.hosts[b.Name] = buffer
+	return st.content(b, values, buffer.Bytes(), 0)
+}
+
+// write writes the initial value of a buffer at an offset.
+func (st *state) write(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t target) error {
+	switch value, uniform := b.Uniform(); {
+	case bytes == 0:
+		return nil
+	case b.InitFile.Text != "":
+		return st.writeFile(s, b, at, bytes, t)
+	case uniform:
+		return s.Fill(st.comm.Local(at), value, bytes)
+	}
+	buf := make([]byte, min(bytes, chunk))
+	for done := int64(0); done < bytes; done += chunk {
+		part := buf[:min(chunk, bytes-done)]
+		if err := st.content(b, st.values(t), part, done); err != nil {
+			return err
+		}
+		if err := s.Upload(st.comm.Local(at+done), part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// content makes what a buffer holds at first, from a byte on that is a multiple of every element's size.
+func (u *user) content(b *kernelfile.Buffer, values kernelfile.Call, dst []byte, at int64) error {
+	if value, ok := b.Uniform(); ok {
+		for i := range dst {
+			dst[i] = value
+		}
+		return nil
+	}
+	return u.file.Initial(b, values, at/b.Init.Bytes(), dst)
+}
+
+// writeFile writes the elements of a .npy file, and leaves poison behind them.
+func (st *state) writeFile(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t target) error {
+	content, err := st.readFile(b.InitFile, b.Type, st.values(t))
+	switch {
+	case err != nil:
+		return err
+	case int64(len(content)) > bytes:
+		return fmt.Errorf("%s:%d: the file has %d bytes, and the buffer %d", st.file.Path, b.InitFile.Line, len(content),
+			bytes)
+	}
+	return s.Upload(st.comm.Local(at), content)
+}
+
+// readFile reads the elements of a .npy file that the kernel file names.
+func (u *user) readFile(path kernelfile.Text, dtype string, values kernelfile.Call) ([]byte, error) {
+	d, ok := collective.ParseDType(dtype)
+	if !ok {
+		d = collective.UInt8
+	}
+	name := path.Fill(values)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(u.file.Path), name)
+	}
+	return readNPY(name, d)
+}
+
+// reset writes the initial values of buffers that have them before every call. The barrier before it waits until all
+// ranks have ended the call before. The one behind it keeps signals of this call from being overwritten.
+func (st *state) reset(s cudart.Stream) error {
+	met := false
+	for i := range st.file.Buffers {
+		b := &st.file.Buffers[i]
+		if !b.Reset {
+			continue
+		}
+		if !met {
+			if err := barrier.Meet(st.comm, s, collective.StartBarrier); err != nil {
+				return err
+			}
+			met = true
+		}
+		value, ok := b.Uniform()
+		if !ok {
+			return fmt.Errorf("%s:%d: the buffer %s is reset before every call, which needs the same value in every byte",
+				st.file.Path, b.Line, b.Name)
+		}
+		if err := s.Fill(st.comm.Local(st.copyOf(b)), value, st.areas[b.Name].Bytes/copies(b)); err != nil {
+			return err
+		}
+	}
+	if !met {
+		return nil
+	}
+	return barrier.Meet(st.comm, s, collective.EndBarrier)
+}

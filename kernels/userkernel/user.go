@@ -1,0 +1,72 @@
+package userkernel
+
+import (
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+)
+
+// user is a kernel file with its code. Ranks of one process share it.
+type user struct {
+	file   *kernelfile.File
+	bundle *kernelfile.Bundle
+	// algorithm is what the areas and the state in the Comm belong to.
+	algorithm any
+}
+
+// target is the call of a collective or of a product that the file is bound to.
+type target struct {
+	key    any             // tells kinds of calls apart
+	values kernelfile.Call // but for what the Comm knows
+	// offset is where a rank's buffer of the call begins, in bytes from the base of its symmetric memory. It is false
+	// for a buffer that is none of the call's own.
+	offset func(name string, rank int) (int64, bool)
+}
+
+// areas lists the buffers of the file: each has room for all the copies that calls use in turn.
+func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
+	sizes, err := u.file.Sizes(values)
+	if err != nil {
+		return nil, err
+	}
+	var all []collective.Area
+	for i, b := range u.file.Buffers {
+		if b.Size.IsZero() { // the call's own: see kernelfile
+			continue
+		}
+		area := collective.Area{Name: b.Name}
+		if !b.Host {
+			area.Bytes = roundUp(sizes[i]) * copies(&b)
+		}
+		all = append(all, area)
+	}
+	return all, nil
+}
+
+// copies is how many copies of a buffer calls use in turn.
+func copies(b *kernelfile.Buffer) int64 { return int64(max(b.Rotate, 1)) }
+
+// alignment of buffers, as cudaMalloc's.
+const alignment = 256
+
+func roundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
+
+// newest is the newest architecture that a module of the file is for.
+func (u *user) newest() collective.Arch {
+	newest := collective.SM80
+	for _, m := range u.bundle.Modules {
+		if m.SM > newest.SM || m.SM == newest.SM && m.Specific {
+			newest = collective.Arch{SM: m.SM, Specific: m.Specific}
+		}
+	}
+	return newest
+}
+
+// forGPUs reports whether some module is a binary, which the simulator cannot run.
+func (u *user) forGPUs() bool {
+	for _, m := range u.bundle.Modules {
+		if !m.PTX {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package collectives
+
+import (
+	"context"
+	"fmt"
+
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+	"gpurun/worker/measure"
+	"gpurun/worker/verify"
+)
+
+// verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file
+// expects.
+func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
+	call := r.place(t.Case)
+	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, call)
+	if err != nil {
+		return err
+	}
+	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
+		return err
+	}
+	if err := r.prepareCustom(t, buffers, inputs); err != nil {
+		return err
+	}
+	if err := submit(); err != nil {
+		return err
+	}
+	if err := r.finish(ctx, t.Case); err != nil {
+		return err
+	}
+	if err := r.checkRestored(ctx, t); err != nil {
+		return err
+	}
+	corrupted, err := r.corruptCustom(t, buffers)
+	if err != nil {
+		return err
+	}
+	before := m.Wrong()
+	if err := r.compareCustom(ctx, m, t, buffers, inputs); err != nil {
+		return err
+	}
+	if corrupted && m.Wrong() == before {
+		return verify.ErrCorruptionMissed
+	}
+	return nil
+}
+
+// customInput makes the content of an input of a rank. Each buffer has other numbers.
+func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, rank int) ([]byte, error) {
+	b := buffers[buffer]
+	if b.Fixed != nil {
+		content, err := b.Fixed(rank)
+		if err == nil && int64(len(content)) != b.Bytes {
+			err = fmt.Errorf("the input %s of rank %d has %d bytes, and its file %d", b.Name, rank, b.Bytes, len(content))
+		}
+		return content, err
+	}
+	in := t.in
+	in.DType, in.Op, in.First = b.DType, collective.Sum, int64(buffer)<<40
+	content := make([]byte, b.Bytes)
+	in.Fill(content, rank)
+	return content, nil
+}
+
+// prepareCustom writes the inputs and poisons the outputs.
+func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
+	inputs func(buffer, rank int) ([]byte, error),
+) error {
+	for _, b := range r.areas(t) {
+		if err := r.staging.Guard(b); err != nil {
+			return err
+		}
+	}
+	areas := r.Comm.Areas(t.Algorithm)
+	for i, b := range buffers {
+		at := r.Comm.Local(areas[b.Area].Offset)
+		if b.Output {
+			if err := r.Stream.Fill(at, verify.Poison, b.Bytes); err != nil {
+				return fmt.Errorf("poisoning the output %s: %w", b.Name, err)
+			}
+			continue
+		}
+		content, err := inputs(i, r.ID)
+		if err != nil {
+			return err
+		}
+		if err := r.Stream.Upload(at, content); err != nil {
+			return fmt.Errorf("uploading the input %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// compareCustom compares all outputs with what the file expects, and all inputs with what they were.
+func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial, buffers []collective.CustomBuffer,
+	inputs func(buffer, rank int) ([]byte, error),
+) error {
+	call, custom := r.place(t.Case), t.Algorithm.Custom
+	expected, err := custom.Expect(r.Comm, r.Stream, call, inputs)
+	if err != nil {
+		return fmt.Errorf("computing the expected outputs: %w", err)
+	}
+	tolerance, err := custom.Tolerance(r.Comm, call)
+	if err != nil {
+		return err
+	}
+	areas := r.Comm.Areas(t.Algorithm)
+	for i, b := range buffers {
+		want, allowed := expected[i], tolerance
+		if !b.Output {
+			allowed = 0
+			if want, err = inputs(i, r.ID); err != nil {
+				return err
+			}
+		}
+		var v reference.Verdict
+		at := r.Comm.Local(areas[b.Area].Offset)
+		err := r.staging.Download(ctx, b.Name, at, b.Bytes, func(got []byte, at int64) {
+			v = v.Merge(reference.Values(b.DType, got, want[at:][:len(got)], at/int64(b.DType.Size), allowed))
+		})
+		switch {
+		case err != nil:
+			return err
+		case !b.Output && v.Wrong > 0:
+			return fmt.Errorf("the input %s: %w", b.Name, verify.ErrInputChanged)
+		}
+		m.Mismatches = append(m.Mismatches,
+			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
+	}
+	return r.checkAround(r.areas(t))
+}
+
+// corruptCustom flips a bit of the first output, if that is to be injected.
+func (r *run) corruptCustom(t trial, buffers []collective.CustomBuffer) (bool, error) {
+	for _, b := range buffers {
+		if !b.Output {
+			continue
+		}
+		offset, ok := r.faults.TakeCorruption(b.Bytes)
+		if !ok {
+			return false, nil
+		}
+		// The upper byte of an element: a relative tolerance must not hide the change.
+		size := int64(b.DType.Size)
+		offset = offset/size*size + size - 1
+		return true, verify.Corrupt(r.Stream, r.Comm.Local(r.Comm.Areas(t.Algorithm)[b.Area].Offset+offset), 0x80)
+	}
+	return false, nil
+}
