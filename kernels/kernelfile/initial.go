@@ -20,6 +20,11 @@ func (b *Buffer) Uniform() (byte, bool) {
 	return 0, false
 }
 
+func (b *Buffer) isUniform() bool {
+	_, ok := b.Uniform()
+	return ok
+}
+
 // poison is what a buffer holds for which the file has no initial value: NaN as a float of any type.
 const poison = 0xff
 
