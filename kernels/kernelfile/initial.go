@@ -7,7 +7,7 @@ func (b *Buffer) Uniform() (byte, bool) {
 		return 0, false
 	case b.Init == nil:
 		return poison, true
-	case b.Init.Value.root.op != opConstant:
+	case b.Init.Value.root == nil || b.Init.Value.root.op != opConstant:
 		return 0, false
 	}
 	n, ok := b.Init.Value.root.value.whole()
