@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,8 +124,6 @@ func (o *showOptions) complete(cmd *cobra.Command, f *kernelfile.File) error {
 		return exit.Usagef("--root: there is no rank %d among %d", o.call.Root, o.call.World)
 	case o.call.Number < 0:
 		return &exit.UsageError{Err: errors.New("--call: the first call is number 0")}
-	case !slices.Contains(f.World, o.call.World) && len(f.World) > 0:
-		return &exit.UsageError{Err: f.Accepts(kernelfile.Call{World: o.call.World})}
 	}
 	return nil
 }

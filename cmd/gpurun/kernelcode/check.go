@@ -1,9 +1,10 @@
 package kernelcode
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels"
 	"gpurun/kernels/kernelfile"
 )
@@ -25,21 +26,23 @@ func checkCalls(f *kernelfile.File) error {
 
 // accept refuses numbers of ranks, types and operations that the file is not for.
 func (l *loader) accept() error {
-	f := l.file
-	refuse := func(what, given string, has any) error {
-		return l.errorAt(0, "the file is for %s %v, not %s", what, has, given)
+	f, o := l.file, l.options
+	var worlds []string
+	for _, n := range f.World {
+		worlds = append(worlds, strconv.Itoa(n))
 	}
-	if len(f.World) > 0 && !slices.Contains(f.World, l.options.World) {
-		return refuse("ranks", fmt.Sprint(l.options.World), f.World)
-	}
-	for _, d := range l.options.Types {
-		if len(f.Types) > 0 && !slices.Contains(f.Types, d) {
-			return refuse("the types", d, f.Types)
-		}
-	}
-	for _, op := range l.options.Ops {
-		if len(f.Ops) > 0 && !slices.Contains(f.Ops, op) {
-			return refuse("the operations", op, f.Ops)
+	for _, c := range []struct {
+		format     string
+		asked, has []string
+	}{
+		{"the file is for %s ranks, not %s", []string{strconv.Itoa(o.World)}, worlds},
+		{"the file is for elements of type %s, not %s", o.Types, f.Types},
+		{"the file computes %s, not %s", o.Ops, f.Ops},
+	} {
+		for _, word := range c.asked {
+			if len(c.has) > 0 && !slices.Contains(c.has, word) {
+				return l.errorAt(0, c.format, suggest.OrList(c.has), word)
+			}
 		}
 	}
 	return nil
