@@ -24,7 +24,9 @@ func TestBounds(t *testing.T) {
 		{"block = 256", Bounds{MaxThreads: 256}, cudart.Dim3{X: 256}, ""},
 		{"block = 257", Bounds{MaxThreads: 256}, cudart.Dim3{}, "up to 256 threads by .maxntid, not 257"},
 		{
-			"block = 32\ncluster = 2", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{},
+			"block = 32\ncluster = 2",
+			Bounds{Cluster: [3]int{4, 1, 1}},
+			cudart.Dim3{},
 			"k.toml:6: kernel kernel takes clusters of 4 blocks",
 		},
 		{"block = 32\ncluster = 4", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{X: 32}, ""},
