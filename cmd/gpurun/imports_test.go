@@ -194,6 +194,8 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
 		{"gpurun/worker", []string{"google.golang.org/grpc/codes"}},
 		{"gpurun/kernels/matmul", []string{"go.uber.org/zap"}},
+		{"gpurun/kernels/userkernel", []string{"github.com/expr-lang/expr/parser"}},
+		{"gpurun/cmd/gpurun/settings", []string{"go.yaml.in/yaml/v3"}},
 		{"gpurun/cudart/sim/exec", []string{"github.com/x448/float16"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/nobody/nothing"}},
 	} {
