@@ -54,8 +54,8 @@ var importRules = []importRule{
 
 // onRanks is what packages may import that run on ranks.
 var onRanks = []string{
-	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload",
-	"gpurun/worker/result",
+	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/soak", "gpurun/worker/peers",
+	"gpurun/worker/workload", "gpurun/worker/result",
 	"gpurun/kernels", "gpurun/cudart$",
 }
 
