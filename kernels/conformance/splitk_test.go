@@ -43,7 +43,7 @@ func splits() []split {
 func TestSplitTiles(t *testing.T) {
 	t.Parallel()
 	all := splits()
-	for _, i := range seeds(uint64(len(all)), 0, 5, 6) {
+	for _, i := range seeds(uint64(len(all)), 0, 5) {
 		c := all[i]
 		p := matmul.Problem{M: c.rows * int64(c.world), N: c.n, K: 64*c.slices - 8, DType: matmul.DTypes()[i%2]}
 		if c.rows == 0 {
@@ -96,7 +96,7 @@ func TestSplitTilesWithAMissingRank(t *testing.T) {
 func TestSplitTilesInDisorder(t *testing.T) {
 	t.Parallel()
 	p := matmul.Problem{M: 140, N: 100, K: 48 * 64, DType: matmul.DTypes()[0]}
-	for seed := range uint64(4) {
+	for _, seed := range seeds(4, 0, 3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			var calls []matmulCall
