@@ -11,9 +11,11 @@ import (
 	"gpurun/cudart/sim/approx"
 )
 
-// On an H200 the approximations on singles are those of package approx in all bits, for all operands.
+// On GPUs of compute capability 9.0 the approximations on singles are those of package approx in all
+// bits, for all operands. Those of other GPUs are logged.
 func TestGPUApproximations(t *testing.T) {
-	gpus := gpuBackend(t, 9)
+	gpus := gpuBackend(t, 8)
+	modeled := gpuCapability(t, gpus) == 90
 	d, err := gpus.Open(0)
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +25,11 @@ func TestGPUApproximations(t *testing.T) {
 		t.Run(in.String(), func(t *testing.T) {
 			result := sweep(t, d, in, 1<<32, 1)
 			t.Logf("| `%s` | %s |", in, result)
-			if result.different != 0 {
-				t.Errorf("%d results differ, the first of %#x", result.different, result.firstOperand)
+			if result.different == 0 {
+				return
+			}
+			if t.Logf("%d results differ, the first of %#x", result.different, result.firstOperand); modeled {
+				t.Fail()
 			}
 		})
 	}
