@@ -42,7 +42,7 @@ type Algorithm struct {
 	// Restored lists the areas that must hold their initial values after each call, by their places among the Areas.
 	// Initial makes these values from a byte of an area on.
 	Restored []int
-	Initial func(c *Comm, call Call, area int, dst []byte, at int64) error
+	Initial  func(c *Comm, call Call, area int, dst []byte, at int64) error
 	// Custom says what the algorithm computes, where that is no collective of gpurun's; nil: the Collective does.
 	Custom *Custom
 	// Prepare loads and initializes what calls of a kind need; nil: the kernels of Kernels. After it, and before the

@@ -22,7 +22,8 @@ type Call struct {
 	M, N, K int64
 }
 
-// Memory gives addresses to Bind.
+// Memory gives addresses to Bind. Buffers that are neither private nor of the host lie at the same distances from each
+// other on all ranks, so that offset("b") of this rank is right for the others as well.
 type Memory interface {
 	// Address is where a rank's buffer begins, as this rank's device sees it.
 	Address(buffer string, rank int) (uint64, error)
@@ -44,6 +45,8 @@ type BoundStep struct {
 	Fields []Field // of Params, in order
 	// Patches are the fields that depend on the number of the call.
 	Patches []Patch
+	// Resident is how many blocks of a launch must be resident at once; 0: none in particular.
+	Resident int64
 	// To, From, Bytes and Value are those of a Fill or a Copy.
 	To, From cudart.DevicePtr
 	Bytes    int64
@@ -93,7 +96,8 @@ func (e *env) encode(to []byte, numberType string, x Expr) error {
 func (f *File) Bind(call Call, bundle *Bundle, m Memory) ([]BoundStep, error) {
 	var all []BoundStep
 	for i := range f.Steps {
-		b := binder{env: env{file: f, call: call, memory: m}, bundle: bundle, step: &f.Steps[i]}
+		b := newBinder(f, call, m)
+		b.bundle, b.step = bundle, &f.Steps[i]
 		bound, skip, err := b.bind()
 		if err != nil {
 			return nil, err
@@ -110,7 +114,8 @@ func (f *File) BindReference(call Call, bundle *Bundle, m Memory) (BoundStep, er
 	if f.Reference == nil {
 		return BoundStep{}, f.errorAt(0, "the file has no [reference]")
 	}
-	b := binder{env: env{file: f, call: call, memory: m}, bundle: bundle, step: f.Reference}
+	b := newBinder(f, call, m)
+	b.bundle, b.step = bundle, f.Reference
 	bound, _, err := b.bind()
 	return bound, err
 }
@@ -131,9 +136,14 @@ func (f *File) Sizes(call Call) ([]int64, error) {
 // binder binds one step.
 type binder struct {
 	env
+	owner  int // whose buffers pointers are by default: this rank's, in a table of structs those of the entry's rank
 	bundle *Bundle
 	step   *Step
 	out    BoundStep
+}
+
+func newBinder(f *File, call Call, m Memory) binder {
+	return binder{env: env{file: f, call: call, memory: m}, owner: call.Rank}
 }
 
 func (b *binder) bind() (bound BoundStep, skip bool, err error) {

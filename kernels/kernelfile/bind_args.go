@@ -2,10 +2,6 @@ package kernelfile
 
 import (
 	"encoding/binary"
-	"fmt"
-	"strings"
-
-	"gpurun/cudart"
 )
 
 // packer lays out members as C does: each at a multiple of its alignment.
@@ -36,7 +32,8 @@ func (b *binder) params(l *Launch, kernel []Param, known bool) error {
 		a := &l.Args[i]
 		if a.Rest {
 			if !known {
-				return b.file.errorAt(a.Line, `the parameters of the kernel are not known: write null = 2, or how many there are, for "rest"`)
+				return b.file.errorAt(a.Line, `the parameters of the kernel are not known: write null = 2, or how many `+
+					`there are, for "rest"`)
 			}
 			for len(p.fields) < len(kernel) {
 				p.word(0)
@@ -63,7 +60,7 @@ func (b *binder) put(p *packer, a *Arg) error {
 	case Number:
 		return b.number(p, a)
 	case Pointer:
-		return b.pointer(p, a, b.call.Rank)
+		return b.pointer(p, a, b.owner)
 	case Pointers:
 		return b.pointers(p, a)
 	case Table:
@@ -182,7 +179,9 @@ func (b *binder) structure(p *packer, a *Arg) error {
 func (b *binder) structs(p *packer, a *Arg) error {
 	var content []byte
 	size := 0
+	defer func(owner int) { b.owner = owner }(b.owner)
 	err := b.entries(a, func() error {
+		b.owner = int(b.i)
 		q, err := b.members(a)
 		size = len(q.bytes)
 		content = append(content, q.bytes...)
@@ -200,137 +199,4 @@ func (b *binder) multicast(p *packer, a *Arg) error {
 		return b.file.errorAt(a.Line, "multicast address of buffer %s: %v", a.Buffer.Text, err)
 	}
 	return b.shifted(p, a, at)
-}
-
-func (b *binder) tensor(p *packer, a *Arg) error {
-	var base packer
-	if err := b.pointer(&base, a, b.call.Rank); err != nil {
-		return err
-	}
-	m, err := b.tensorMap(a.Map)
-	if err != nil {
-		return err
-	}
-	m.Base = cudart.DevicePtr(binary.LittleEndian.Uint64(base.bytes))
-	encoded, err := b.memory.TensorMap(m)
-	if err != nil {
-		return b.file.errorAt(a.Line, "tensor map of buffer %s: %v", a.Buffer.Text, err)
-	}
-	copy(p.place(cudart.TensorMapBytes, cudart.TensorMapAlign), encoded[:])
-	return nil
-}
-
-// strideLimit is above all strides of tensor maps.
-const strideLimit = 1 << 40
-
-// tensorMap evaluates a tensor map, its address aside. The backend checks it.
-func (b *binder) tensorMap(t *TensorMap) (m cudart.TensorMap, err error) {
-	name := t.Type
-	if name == "" {
-		name = b.call.Type
-	}
-	at, ok := tensorTypeIndex(name)
-	if !ok {
-		return m, b.file.errorAt(t.Sizes[0].Line, "a tensor map has no elements of type %s: write type, such as u8", name)
-	}
-	m.Type, m.FillNaN = cudart.TensorType(at), t.FillNaN
-	stride := int64(m.Type.Bytes())
-	for i, x := range t.Sizes {
-		n, err := b.between(x, "a number of elements", 1, 1<<32)
-		if err != nil {
-			return m, err
-		}
-		m.Sizes = append(m.Sizes, n)
-		if stride > strideLimit/n {
-			stride = strideLimit
-		} else {
-			stride *= n
-		}
-		if len(t.Strides) == 0 && i < len(t.Sizes)-1 {
-			m.Strides = append(m.Strides, stride)
-		}
-	}
-	for _, x := range t.Strides {
-		n, err := b.between(x, "a stride in bytes", 0, strideLimit)
-		if err != nil {
-			return m, err
-		}
-		m.Strides = append(m.Strides, n)
-	}
-	if m.Box, err = b.ints(t.Box, "an extent of a box", 256); err != nil {
-		return m, err
-	}
-	if m.Steps, err = b.ints(t.Steps, "a step", 8); err != nil {
-		return m, err
-	}
-	swizzle, err := b.or(t.Swizzle, "a swizzle", 0, 128, 0)
-	if err != nil {
-		return m, err
-	}
-	l2, err := b.or(t.L2, "an L2 promotion", 0, 256, 0)
-	m.Swizzle, m.L2Promotion = int(swizzle), int(l2)
-	return m, err
-}
-
-func (b *binder) ints(all []Expr, what string, most int64) ([]int, error) {
-	var values []int
-	for _, x := range all {
-		n, err := b.between(x, what, 1, most)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, int(n))
-	}
-	return values, nil
-}
-
-// describe says of the fields from one on what they are.
-func (b *binder) describe(p *packer, a *Arg, first int) {
-	for i := first; i < len(p.fields); i++ {
-		p.fields[i].Line = a.Line
-		p.fields[i].What = a.describe()
-		if a.Kind == Pointers {
-			p.fields[i].What = fmt.Sprintf("pointer %s, entry %d", a.Buffer.Text, i-first)
-		}
-	}
-}
-
-// describe is a short text for people.
-func (a *Arg) describe() string {
-	offset := func(text string) string {
-		if a.Rank != nil {
-			text += " of rank " + a.Rank.Text
-		}
-		if a.Offset != nil {
-			text += " + " + a.Offset.Text
-		}
-		return text
-	}
-	switch a.Kind {
-	case Number:
-		return a.Type + " " + a.Value.Text
-	case Pointer:
-		return offset("pointer " + a.Buffer.Text)
-	case Pointers:
-		return offset("pointers " + a.Buffer.Text)
-	case Table:
-		return offset("table of pointers " + a.Buffer.Text)
-	case Multicast:
-		return offset("multicast " + a.Buffer.Text)
-	case Tensor:
-		return offset("tensor map of " + a.Buffer.Text)
-	case Raw:
-		return "bytes"
-	case Null:
-		return "null"
-	}
-	var members []string
-	for i := range a.Members {
-		members = append(members, a.Members[i].describe())
-	}
-	text := "{" + strings.Join(members, ", ") + "}"
-	if a.Kind == Structs {
-		return "table of structs " + text
-	}
-	return "struct " + text
 }

@@ -10,7 +10,7 @@ type BoundGlobal struct {
 func (f *File) BindGlobals(call Call, m Memory) ([]BoundGlobal, error) {
 	var all []BoundGlobal
 	for i := range f.Globals {
-		b := binder{env: env{file: f, call: call, memory: m}}
+		b := newBinder(f, call, m)
 		var p packer
 		if err := b.put(&p, &f.Globals[i].Arg); err != nil {
 			return nil, err

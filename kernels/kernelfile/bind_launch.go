@@ -62,7 +62,8 @@ func (b *binder) module(l *Launch) (Module, error) {
 	case l.Entry.Text != "":
 		b.out.Entry = l.Entry.Fill(b.call)
 		if _, ok := m.Entries[b.out.Entry]; !ok && m.Entries != nil {
-			return Module{}, b.file.errorAt(l.Entry.Line, "%s has no kernel %s%s", m.Path, b.out.Entry, didYouMean(b.out.Entry, all))
+			return Module{}, b.file.errorAt(l.Entry.Line, "%s has no kernel %s%s", m.Path, b.out.Entry,
+				didYouMean(b.out.Entry, all))
 		}
 	case len(all) == 1:
 		b.out.Entry = all[0]
@@ -120,6 +121,11 @@ func (b *binder) shape(l *Launch, triton *Triton, bounds Bounds) error {
 	b.grid, b.block = volume(grid), volume(block)
 	if b.block > maxBlockThreads {
 		return b.file.errorAt(l.Block[0].Line, "a block of %d threads is larger than %d", b.block, maxBlockThreads)
+	}
+	if l.Resident != nil {
+		if b.out.Resident, err = b.between(*l.Resident, "a number of blocks", 0, maxGridX); err != nil {
+			return err
+		}
 	}
 	shared, err := b.or(l.Shared, "a number of bytes", 0, maxSharedBytes, int64(triton.Shared))
 	s.SharedBytes = int(shared)

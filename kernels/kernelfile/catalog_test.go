@@ -12,7 +12,8 @@ import (
 // Every collective and product of the catalog can be that of a file, which has an operation exactly where one reduces.
 func TestFilesComputeWhatIsInTheCatalog(t *testing.T) {
 	parse := func(collective, op string) (*kernelfile.File, error) {
-		return kernelfile.Parse("x.toml", fmt.Appendf(nil, "collective = %q\n%smodule = \"x.ptx\"\ngrid = 1\n", collective, op))
+		const text = "collective = %q\n%smodule = \"x.ptx\"\ngrid = 1\n"
+		return kernelfile.Parse("x.toml", fmt.Appendf(nil, text, collective, op))
 	}
 	check := func(name, word string, reduces bool) {
 		right, wrong := "", "op = \"sum\"\n"

@@ -27,7 +27,8 @@ var collectives = []struct {
 func (d *decoder) collective(t *table) string {
 	word := t.text("collective")
 	if word.Text == "" {
-		d.fail(t.node.line, `the file does not say what it computes: write collective = "allreduce", another collective, or "custom"`)
+		d.fail(t.node.line, `the file does not say what it computes: write collective = "allreduce", another `+
+			`collective, or "custom"`)
 		return ""
 	}
 	plain := strings.NewReplacer("-", "", "_", "")

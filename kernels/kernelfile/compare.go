@@ -11,14 +11,14 @@ func (b *binder) compareParams(l *Launch, params []Param) error {
 	at := 0
 	for i, f := range fields {
 		if i >= len(params) {
-			return b.file.errorAt(f.Line, "there are %s, and kernel %s has %s: argument %d, %s, is too many",
+			return b.file.errorAt(f.Line, "the launch has %s, and kernel %s has %s: argument %d, %s, is too many",
 				count(len(fields), "argument"), b.out.Entry, count(len(params), "parameter"), i, f.What)
 		}
 		p := params[i]
 		at = roundUp(at, max(p.Align, 1))
 		if f.Bytes != p.Bytes || f.At != at {
-			return b.file.errorAt(f.Line, "argument %d, %s, is %d bytes at %d, and the kernel's parameter %d has %d bytes at %d%s",
-				i, f.What, f.Bytes, f.At, i, p.Bytes, at, hint(f, p))
+			return b.file.errorAt(f.Line, "argument %d, %s, is %d bytes at %d, and the kernel's parameter %d has %d bytes "+
+				"at %d%s", i, f.What, f.Bytes, f.At, i, p.Bytes, at, hint(f, p))
 		}
 		at += p.Bytes
 	}
@@ -27,7 +27,7 @@ func (b *binder) compareParams(l *Launch, params []Param) error {
 		if len(fields) > 0 {
 			line = fields[len(fields)-1].Line
 		}
-		return b.file.errorAt(line, "there are %s, and kernel %s has %s; missing: %s", count(len(fields), "argument"),
+		return b.file.errorAt(line, "the launch has %s, and kernel %s has %s; missing: %s", count(len(fields), "argument"),
 			b.out.Entry, count(len(params), "parameter"), missing(params[len(fields):], len(fields)))
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 const (
 	maxExprBytes = 1000
 	maxExprCost  = 5000
+	maxTotalCost = 100_000 // of a file
 )
 
 // compiler makes terms of the library's syntax tree. The library gives the grammar; what numbers mean is value.go.
@@ -40,6 +41,10 @@ func (c compiler) compile(text string) (compiled, error) {
 		return compiled{}, errors.New("the expression is empty")
 	}
 	c.text = withoutSuffix(text)
+	if hasPipe(c.text) {
+		return compiled{}, fmt.Errorf("%q has a pipe |, which has no meaning in a kernel file; write f(x), or bitor(a, b)",
+			text)
+	}
 	tree, err := parseExpr(c.text)
 	if err != nil {
 		return compiled{}, err
@@ -71,7 +76,26 @@ func parseExpr(text string) (root ast.Node, err error) {
 	if strings.Contains(text, "<<") || strings.Contains(text, ">>") || strings.ContainsAny(text, "&|") {
 		hint = "; bits are for bitshl(a, b), bitshr, bitand, bitor and bitxor"
 	}
-	return nil, fmt.Errorf("%q is no expression: %s at column %d%s", text, wrong.Message, wrong.From+1, hint)
+	message := strings.Replace(wrong.Message, "strconv.ParseInt: ", "", 1)
+	return nil, fmt.Errorf("%q is no expression: %s at column %d%s", text, message, wrong.From+1, hint)
+}
+
+// hasPipe finds the operator | of the library, of which the syntax tree keeps nothing.
+func hasPipe(text string) bool {
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '"', '\'', '`':
+			i = endOfQuote(text, i)
+		case '|':
+			if !strings.HasPrefix(text[i:], "||") {
+				return true
+			}
+			i += 2
+		default:
+			i++
+		}
+	}
+	return false
 }
 
 // refuse says where in the expression something is that has no meaning here.
@@ -101,7 +125,9 @@ func (c *compiler) term(n ast.Node) (*term, valueKind, error) {
 	case *ast.BinaryNode:
 		return c.binary(n)
 	case *ast.ConditionalNode:
-		return c.conditional(n)
+		if n.Ternary {
+			return c.conditional(n)
+		}
 	case *ast.BuiltinNode:
 		return c.function(n, n.Name, n.Arguments)
 	case *ast.CallNode:
@@ -112,8 +138,8 @@ func (c *compiler) term(n ast.Node) (*term, valueKind, error) {
 	if n == nil {
 		return nil, 0, fmt.Errorf("%q is no expression", c.text)
 	}
-	return nil, 0, c.refuse(n, "%s has no meaning in a kernel file; an expression is arithmetic with ceil, floor, min, max, "+
-		"comparisons, and, or, not, and ?:", syntaxName(n))
+	return nil, 0, c.refuse(n, "%s has no meaning in a kernel file; an expression is arithmetic with ceil, floor, min, "+
+		"max, comparisons, and, or, not, and ?:", syntaxName(n))
 }
 
 // syntaxName says what a part of the library's language is that kernel files leave out.
@@ -129,6 +155,10 @@ func syntaxName(n ast.Node) string {
 		return "a sequence with ;"
 	case *ast.PredicateNode, *ast.PointerNode:
 		return "a lambda"
+	case *ast.ConditionalNode:
+		return "if (write ?:)"
+	case *ast.CallNode:
+		return "a method"
 	case *ast.NilNode:
 		return "nil"
 	case *ast.BytesNode:

@@ -12,6 +12,7 @@ type decoder struct {
 	path string
 	err  error
 	compiler
+	total int // steps of one evaluation of all expressions
 }
 
 func (d *decoder) fail(line int, format string, args ...any) {
@@ -50,6 +51,7 @@ func (t *table) done() {
 	for i, key := range t.node.keys {
 		if !slices.Contains(t.known, key) {
 			t.d.fail(t.node.values[i].line, "unknown key %s of %s%s", strconv.Quote(key), t.what, didYouMean(key, t.known))
+			return
 		}
 	}
 }
@@ -169,7 +171,10 @@ func (d *decoder) expr(n *node, what string, kind valueKind, known names) Expr {
 		d.fail(n.line, "%s: %s", what, err)
 		return e
 	}
+	d.total += e.cost
 	switch {
+	case d.total > maxTotalCost:
+		d.fail(n.line, "the expressions of the file take more than %d steps", maxTotalCost)
 	case e.kind != kind:
 		d.fail(n.line, "%s: %q is %s, where %s belongs", what, e.Text, kindNames[e.kind], kindNames[kind])
 	case e.names.has(^known):

@@ -50,6 +50,9 @@ func (d *decoder) args(n *node, what string, known names, depth int) []Arg {
 	for _, item := range d.items(n, what) {
 		a := argReader{d: d, known: known, depth: depth, count: 1}
 		arg := a.read(item, what)
+		if d.err != nil {
+			return nil
+		}
 		for range a.count {
 			all = append(all, arg)
 		}

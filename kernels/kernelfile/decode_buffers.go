@@ -68,6 +68,8 @@ func (d *decoder) customBuffer(t *table, b *Buffer) {
 		d.fail(b.Line, "expect of buffer %s is for an output: add role = \"output\"", b.Name)
 	case b.Expect != nil && b.ExpectFile.Text != "":
 		d.fail(b.Line, "expect and expect_file of buffer %s: write one of them", b.Name)
+	case b.Expect != nil && b.Type != "" && numberTypeOf(b.Type) == "":
+		d.fail(b.Line, "expect of buffer %s: no expression gives elements %s; write expect_file", b.Name, b.Type)
 	case b.Role != Scratch && b.Type == "":
 		d.fail(b.Line, "buffer %s is an %s, and has no type of its elements", b.Name, role.Text)
 	}
@@ -137,12 +139,14 @@ func (d *decoder) globals(f *File, t *table) {
 	}
 	all := d.table(n, "[globals]").node
 	for i, name := range all.keys {
-		args := d.args(&node{kind: listNode, line: all.values[i].line, values: all.values[i : i+1]}, "[globals]", ofStep&^nameCall, 0)
+		value := all.values[i]
+		list := &node{kind: listNode, line: value.line, values: []*node{value}}
+		args := d.args(list, "[globals]", ofStep&^nameCall, 0)
 		if len(args) != 1 || args[0].Rest {
-			d.fail(all.values[i].line, "variable %s has one value", name)
+			d.fail(value.line, "variable %s has one value", name)
 			return
 		}
-		f.Globals = append(f.Globals, Global{Name: name, Line: all.values[i].line, Arg: args[0]})
+		f.Globals = append(f.Globals, Global{Name: name, Line: value.line, Arg: args[0]})
 	}
 }
 

@@ -4,8 +4,8 @@ import "strings"
 
 // launchKeys are those of a launch, at the top level or of a step.
 var launchKeys = []string{
-	"module", "source", "compile", "entry", "match", "grid", "block", "cluster", "shared", "cooperative", "pdl", "resident",
-	"args", "when",
+	"module", "source", "compile", "entry", "match", "grid", "block", "cluster", "shared", "cooperative", "pdl",
+	"resident", "args", "when",
 }
 
 // steps reads the launch at the top level, or the list of steps.

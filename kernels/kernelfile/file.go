@@ -139,8 +139,8 @@ type Arg struct {
 	Line int
 	// Buffer is that of Pointer, Pointers, Table, Multicast and TensorMap.
 	Buffer Text
-	// Rank is whose buffer it is. In Pointers, Table and Structs it is an expression over i, the number of the entry;
-	// nil: i.
+	// Rank is whose buffer it is; nil: this rank's. In Pointers, Table and the members of Structs it is an expression
+	// over i, the number of the entry; nil: i.
 	Rank *Expr
 	// Offset is added to the address, in bytes.
 	Offset *Expr

@@ -108,6 +108,9 @@ func halfBits(f float64) uint64 {
 	if math.Signbit(f) {
 		sign, f = 1<<15, -f
 	}
+	if f == 0 {
+		return sign
+	}
 	_, exponent := math.Frexp(f)       // f is in [0.5, 1) * 2^exponent
 	exponent = max(exponent-1, 1-bias) // that of subnormal numbers is the least
 	units := math.RoundToEven(math.Ldexp(f, mantissaBits-exponent))

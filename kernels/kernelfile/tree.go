@@ -76,6 +76,8 @@ type source struct {
 	text  []byte
 	lines []int // offsets of the ends of lines; made by the first use
 	nodes int   // made so far
+	// headers are the tables that have had one, in TOML.
+	headers map[*node]bool
 }
 
 func (s *source) fail(line int, message string) error { return &Error{s.path, line, message} }

@@ -20,6 +20,7 @@ func (s *source) toml() (*node, error) {
 		return nil, s.fail(line, "brackets are nested too deep")
 	}
 	root := &node{kind: tableNode, line: 1}
+	s.headers = map[*node]bool{}
 	var p unstable.Parser
 	p.Reset(s.text)
 	into := root
@@ -77,7 +78,12 @@ func (s *source) tomlTable(root *node, path []string, line int, item bool) (*nod
 	}
 	last := path[len(path)-1]
 	if !item {
-		return s.tomlDescend(into, []string{last}, line)
+		table, err := s.tomlDescend(into, []string{last}, line)
+		if s.headers[table] {
+			return nil, s.fail(line, "["+strings.Join(path, ".")+"] is defined twice")
+		}
+		s.headers[table] = true
+		return table, err
 	}
 	list := into.child(last)
 	if list == nil {

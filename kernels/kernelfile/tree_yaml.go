@@ -79,7 +79,7 @@ func (s *source) yamlTable(n *node, v *yaml.Node, depth int) error {
 	n.kind = tableNode
 	for i := 0; i+1 < len(v.Content); i += 2 {
 		key := v.Content[i]
-		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
+		if key.Kind != yaml.ScalarNode { // any scalar is its text: null is a key of arguments
 			return s.fail(key.Line, "a key is a plain text")
 		}
 		value, err := s.yamlValue(v.Content[i+1], depth+1)
