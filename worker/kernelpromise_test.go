@@ -83,7 +83,7 @@ func TestPromisesOfKernelFiles(t *testing.T) {
 		},
 		{
 			"in front of the output", store +
-				`args = [{pointer = "y", offset = "-8"}, {i32 = "100 * rank - 2"}, {u32 = "count + 2"}]` + expect, 0,
+				`args = [{pointer = "y", offset = "-8"}, {u32 = "100 * rank + 5"}, {u32 = "count + 2"}]` + expect, 0,
 			"8 bytes in front of the buffer y have changed, the nearest at a distance of 0",
 		},
 		{

@@ -43,7 +43,7 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 			if err != nil {
 				return nil, err
 			}
-			o := plan.Options{Notify: notify(a), Skew: skew}
+			o := plan.Options{Notify: notify(a), Skew: skew, Further: true}
 			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, o, inject)
 			if err != nil {
 				return nil, err

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //
 // and the conditions gpu, cc for a C compiler, etcd, and torch for a PyTorch in
 // /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
-// STRANGER are folders with certificates, SCRIPTS is the folder scripts.
+// STRANGER are folders with certificates, SCRIPTS is the folder scripts, EXAMPLES that of kernel files.
 func TestScripts(t *testing.T) {
 	nodes, strangers := certtest.New(t), certtest.New(t)
 	testscript.Run(t, testscript.Params{
@@ -49,11 +49,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
 			setCertificates(env, nodes, strangers)
-			scripts, err := filepath.Abs("../../scripts")
-			if err != nil {
-				return err
+			for name, folder := range map[string]string{"SCRIPTS": "scripts", "EXAMPLES": "kernels/examples"} {
+				absolute, err := filepath.Abs(filepath.Join("../..", folder))
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, absolute)
 			}
-			env.Setenv("SCRIPTS", scripts)
 			l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
 			if err != nil {
 				return err

@@ -29,6 +29,7 @@ type Device struct {
 	wake   chan struct{} // holds a token when a queue may have work
 	ended  chan struct{} // closed when the goroutine of the streams has returned
 	made   int           // streams so far; the owner's
+	loaded int           // modules so far; the owner's
 	// released is what kernels have released to the device alone; the streams' goroutine's.
 	gpuScope exec.GPUScopeStores
 	heap     *exec.Heap // for malloc in kernels; nil until a kernel needs it

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +15,14 @@ import (
 
 //go:embed testdata/dimensions.ptx
 var dimensionsPTX []byte
+
+// clusterGridPTX is the module whose kernel dimensions counts its grid in clusters of 2 x 2 x 2 blocks.
+func clusterGridPTX() []byte {
+	const entry = ".visible .entry dimensions(.param .u64 out)\n"
+	text := regexp.MustCompile(`\.version [0-9.]+`).ReplaceAllString(string(dimensionsPTX), ".version 9.0")
+	const directives = ".blocksareclusters .reqntid 32, 2, 1 .reqnctapercluster 2, 2, 2\n"
+	return []byte(strings.Replace(text, entry, entry+directives, 1))
+}
 
 // placeWords is how many words the kernel dimensions writes per thread.
 const placeWords = 32
@@ -56,6 +65,11 @@ func checkDimensions(t *testing.T, d cudart.Device) {
 		if diff := cmp.Diff(want, launchWords(t, d, dimensionsPTX, "dimensions", shape, len(want))); diff != "" {
 			t.Errorf("%+v: %s", shape, diff)
 		}
+	}
+	inClusters := cudart.Launch{GridDim: dim(2, 3, 1), BlockDim: dim(32, 2, 1)}
+	want := places(cudart.Launch{GridDim: dim(4, 6, 2), BlockDim: dim(32, 2, 1), ClusterDim: dim(2, 2, 2)}, 1)
+	if diff := cmp.Diff(want, launchWords(t, d, clusterGridPTX(), "dimensions", inClusters, len(want))); diff != "" {
+		t.Errorf(".blocksareclusters: %s", diff)
 	}
 	clustered := cudart.Launch{GridDim: dim(4, 2, 3), Threads: 1}
 	if got := launchWords(t, d, dimensionsPTX, "clustered", clustered, 1); got[0] != 1 {

@@ -28,8 +28,9 @@ func (l *launch) config() exec.Config {
 		SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative,
 		Params: l.params, SMs: d.info.SMs, Memory: d.memory, Clock: d,
 		TensorCores: tensorcore.Of(d.info.Major), SharedLimit: sharedBytesOf(d.info), TearVectors: d.tearVectors,
-		Stop:   func() bool { return d.stop.Err() != nil },
-		Output: d.output,
+		Stop:      func() bool { return d.stop.Err() != nil },
+		Output:    d.output,
+		Functions: l.kernel.module.functions,
 	}
 	if l.kernel.code.UsesHeap() {
 		cfg.Heap = d.heap

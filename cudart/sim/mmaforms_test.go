@@ -43,10 +43,15 @@ type mmaForm struct {
 	head       string // version and target
 	name       string
 	d, a, b, c operand
+	metadata   *sparseForm // nil if A is dense
 }
 
 func (f mmaForm) laneBytes() int {
-	return f.a.bytes() + f.b.bytes() + f.c.bytes() + f.d.bytes()
+	n := f.a.bytes() + f.b.bytes() + f.c.bytes() + f.d.bytes()
+	if f.metadata != nil {
+		n += 4
+	}
+	return n
 }
 
 // text is a kernel of a warp in each block. A lane has a, b, c and d one after the other.
@@ -67,22 +72,28 @@ func (f mmaForm) text() string {
 			at += o.width() / 8
 		}
 	}
+	sparse := ""
+	if f.metadata != nil {
+		fmt.Fprintf(&load, "\tld.global.b32 %%e, [%%at+%d];\n", at)
+		sparse = fmt.Sprintf(", %%e, %d", f.metadata.selector)
+	}
 	return f.head + fmt.Sprintf(`
 .address_size 64
 .visible .entry k(.param .u64 lanes)
 {
 	.reg .b64 %%at;
-	.reg .b32 %%lane, %%i;
+	.reg .b32 %%lane, %%i, %%e;
 %s	ld.param.u64 %%at, [lanes];
 	cvta.to.global.u64 %%at, %%at;
 	mov.u32 %%lane, %%tid.x;
 	mov.u32 %%i, %%ctaid.x;
 	mad.lo.u32 %%lane, %%i, 32, %%lane;
 	mad.wide.u32 %%at, %%lane, %d, %%at;
-%s	%s %s, %s, %s, %s;
+%s	%s %s, %s, %s, %s%s;
 %s	ret;
 }
-`, declare.String(), f.laneBytes(), load.String(), f.name, f.d.list("d"), f.a.list("a"), f.b.list("b"), f.c.list("c"), store.String())
+`, declare.String(), f.laneBytes(), load.String(), f.name, f.d.list("d"), f.a.list("a"), f.b.list("b"), f.c.list("c"), sparse,
+		store.String())
 }
 
 // data is the lanes of so many blocks of each kind of numbers.
@@ -95,6 +106,9 @@ func (f mmaForm) data(r *rand.Rand, ofEach int) []byte {
 				out = kind.fill(r, out, f.b, kind.low, kind.high)
 				out = kind.fill(r, out, f.c, kind.start[0], kind.start[1])
 				out = append(out, make([]byte, f.d.bytes())...)
+				if f.metadata != nil {
+					out = f.metadata.append(r, out)
+				}
 			}
 		}
 	}
@@ -135,14 +149,14 @@ func newMMAForm(head, shape, modifiers, d, a, b string, k int) mmaForm {
 		m = 8
 	}
 	return mmaForm{
-		head, fmt.Sprintf("mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s", shape, modifiers, d, a, b, d),
-		operandOf(d, m*8), operandOf(a, m*k), operandOf(b, 8*k), operandOf(d, m*8),
+		head: head, name: fmt.Sprintf("mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s", shape, modifiers, d, a, b, d),
+		d: operandOf(d, m*8), a: operandOf(a, m*k), b: operandOf(b, 8*k), c: operandOf(d, m*8),
 	}
 }
 
 // mmaForms are all forms of mma.sync.
 func mmaForms() []mmaForm {
-	return slices.Concat(floatForms(), integerForms(), bitForms())
+	return slices.Concat(floatForms(), integerForms(), bitForms(), sparseForms(), quadForms())
 }
 
 func floatForms() (all []mmaForm) {
@@ -189,6 +203,21 @@ func bitForms() (all []mmaForm) {
 			f := newMMAForm(headOfAmpere, shape, "", "s32", "b1", "b1", k)
 			f.name += "." + how + ".popc"
 			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// quadForms are mma.m8n8k4 of .f16, which multiplies four times.
+func quadForms() (all []mmaForm) {
+	registers := map[string]int{"f16": 4, "f32": 8}
+	for _, layouts := range []string{"row.row", "row.col", "col.row", "col.col"} {
+		for _, types := range [][2]string{{"f16", "f16"}, {"f32", "f16"}, {"f32", "f32"}} {
+			d, c := types[0], types[1]
+			all = append(all, mmaForm{
+				head: headOfAmpere, name: fmt.Sprintf("mma.sync.aligned.m8n8k4.%s.%s.f16.f16.%s", layouts, d, c),
+				d: operand{d, registers[d]}, a: operand{"f16", 2}, b: operand{"f16", 2}, c: operand{c, registers[c]},
+			})
 		}
 	}
 	return all

@@ -11,11 +11,13 @@ import (
 
 // module is loaded PTX with its variables in device memory.
 type module struct {
-	device   *Device
-	name     string
-	program  *exec.Program
-	image    *allocation // nil without variables
-	unloaded bool
+	device  *Device
+	name    string
+	program *exec.Program
+	image   *allocation // nil without variables
+	// functions is their address, by which pointers to functions of different modules differ.
+	functions uint64
+	unloaded  bool
 }
 
 // LoadModule parses PTX. What is no PTX is an error here. What the simulator lacks is an error when a
@@ -39,7 +41,8 @@ func (d *Device) LoadModule(name string, text []byte) (cudart.Module, error) {
 	if c.invalid != nil {
 		return nil, failure(op, cudart.ErrInvalidPTX, "%v", c.invalid)
 	}
-	m := &module{device: d, name: name, program: c.program}
+	m := &module{device: d, name: name, program: c.program, functions: exec.FunctionsAddress(d.loaded)}
+	d.loaded++
 	return m, m.place()
 }
 
@@ -69,7 +72,7 @@ func (m *module) place() error {
 		return failedBy("allocating the variables of "+m.name, err)
 	}
 	m.image = a
-	m.program.WriteImage(a.data, a.base)
+	m.program.WriteImage(a.data, a.base, m.functions)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -34,5 +35,42 @@ func TestTargets(t *testing.T) {
 		if tt.want == cudart.Success && err != nil || tt.want != cudart.Success && !isResult(err, tt.want) {
 			t.Errorf("PTX %s for %s on %+v: %v, want %v", tt.version, tt.target, tt.device, err, tt.want)
 		}
+	}
+}
+
+// functionsPTX has a kernel that writes two pointers to twice, and what a call through the second returns for 21.
+const functionsPTX = `.version 8.0
+.target sm_80
+.address_size 64
+.func (.reg .b32 %r) twice(.reg .b32 %a) { add.u32 %r, %a, %a; ret; }
+.global .u64 pointer = twice;
+.entry k(.param .u64 out) {
+	.reg .b64 %out, %f;
+	.reg .b32 %n;
+	ld.param.u64 %out, [out];
+	mov.u64 %f, twice;
+	st.global.u64 [%out], %f;
+	ld.global.u64 %f, [pointer];
+	st.global.u64 [%out+8], %f;
+	prototype: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+	call (%n), %f, (21), prototype;
+	st.global.u32 [%out+16], %n;
+	ret;
+}`
+
+// A module has the same pointer to a function everywhere, and another one than each other module, of the same text too.
+func TestFunctionsOfModulesHaveTheirOwnAddresses(t *testing.T) {
+	d := openWith(t, Options{})
+	seen := map[uint64]bool{}
+	for range 3 {
+		out := runMatrices(t, d, functionsPTX, cudart.Launch{Blocks: 1, Threads: 1}, make([]byte, 24))
+		f := binary.LittleEndian.Uint64(out)
+		if g, result := binary.LittleEndian.Uint64(out[8:]), binary.LittleEndian.Uint32(out[16:]); g != f || result != 42 {
+			t.Errorf("the pointers are %#x and %#x, and the call gives %d; want the same, and 42", f, g, result)
+		}
+		if seen[f] {
+			t.Errorf("two modules have a function at %#x", f)
+		}
+		seen[f] = true
 	}
 }

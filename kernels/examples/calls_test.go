@@ -2,7 +2,6 @@ package examples
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -16,7 +15,11 @@ func readModules(f *kernelfile.File, call kernelfile.Call) (*kernelfile.Bundle, 
 	b := &kernelfile.Bundle{Path: f.Path, Modules: map[string]kernelfile.Module{}}
 	for rank := range call.World {
 		call.Rank = rank
-		for _, l := range f.Launches() {
+		launches := f.Launches()
+		if f.Reference != nil {
+			launches = append(launches, f.Reference.Launch)
+		}
+		for _, l := range launches {
 			text, err := os.ReadFile(l.Key(call))
 			if err != nil {
 				return nil, err
@@ -54,7 +57,10 @@ func (s *scenario) run(t *testing.T, seed uint64) {
 		if err := r.synchronize(); err != nil {
 			return err
 		}
-		return m.verify()
+		if err := m.verify(); err != nil || s.file.Reference == nil {
+			return err
+		}
+		return m.reference()
 	})
 }
 
@@ -164,55 +170,58 @@ func (m *member) barrier() error {
 }
 
 func (m *member) verify() error {
-	for number, outputs := range m.outputs {
-		for name, parts := range outputs {
-			want := parts[m.rank.rank].encode(m.types[name])
-			got := make([]byte, len(want))
-			if err := m.stream.Download(got, m.staged[number][name]); err != nil {
+	for number := range m.calls {
+		for name, at := range m.staged[number] {
+			if err := m.compare(number, name, at); err != nil {
 				return err
-			}
-			if !bytes.Equal(got, want) {
-				return fmt.Errorf("call %d of %d elements: %s is wrong", number, m.calls[number].Count, name)
 			}
 		}
 	}
 	return nil
 }
 
-// Address makes a member the memory of its call.
-func (m *member) Address(name string, rank int) (uint64, error) {
-	turns := 1
-	for _, b := range m.file.Buffers {
-		if b.Name == name {
-			turns = max(b.Rotate, 1)
+// compare compares an output of a call with the truth.
+func (m *member) compare(number int, name string, at cudart.DevicePtr) error {
+	parts, ok := m.outputs[number][name]
+	if !ok {
+		return nil // an input
+	}
+	want := parts[m.rank.rank].encode(m.types[name])
+	got := make([]byte, len(want))
+	if err := m.stream.Download(got, at); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("call %d of %d elements: %s is wrong", number, m.calls[number].Count, name)
+	}
+	return nil
+}
+
+// reference runs the file's reference kernel on the inputs of the last call, and compares what it gives.
+func (m *member) reference() error {
+	m.meet() // nobody writes any more
+	call := m.calls[m.number]
+	call.Rank = m.rank.rank
+	step, err := m.file.BindReference(call, m.bundle, m)
+	if err != nil {
+		return err
+	}
+	if err := m.load(step); err != nil {
+		return err
+	}
+	for name := range m.outputs[m.number] {
+		if err := m.stream.Fill(m.buffers[copyName(name, 0)][m.rank.rank], poison, m.sizes[name]); err != nil {
+			return err
 		}
 	}
-	of := m.buffers[copyName(name, m.number%turns)]
-	if rank >= len(of) {
-		return 0, fmt.Errorf("rank %d has no buffer %s", rank, name)
+	if err := m.stream.Launch(m.kernels[step.Module+step.Entry], step.Launch, step.Params); err != nil {
+		return err
 	}
-	return uint64(of[rank]), nil
-}
-
-// Multicast is documented with kernelfile.Memory.
-func (m *member) Multicast(string) (uint64, error) { return 0, errors.ErrUnsupported }
-
-// Table is documented with kernelfile.Memory.
-func (m *member) Table(content []byte) (uint64, error) {
-	p, err := m.upload(content)
-	return uint64(p), err
-}
-
-// upload allocates private memory with a content.
-func (m *member) upload(content []byte) (cudart.DevicePtr, error) {
-	p, err := m.device.Malloc(int64(len(content)))
-	if err != nil {
-		return 0, err
+	for name := range m.outputs[m.number] {
+		if err := m.compare(m.number, name, m.buffers[copyName(name, 0)][m.rank.rank]); err != nil {
+			return fmt.Errorf("the reference: %w", err)
+		}
 	}
-	return p, m.stream.Upload(p, content)
-}
-
-// TensorMap is documented with kernelfile.Memory.
-func (m *member) TensorMap(t cudart.TensorMap) ([cudart.TensorMapBytes]byte, error) {
-	return m.device.EncodeTensorMap(t)
+	m.meet() // nobody reads any more
+	return nil
 }

@@ -17,4 +17,5 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 
 using size_t = decltype(sizeof(0));
+inline __device__ float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #endif

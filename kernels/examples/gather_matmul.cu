@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(kSide* kSide)
       for (int step = 0; step < kTile; step++)
         for (int i = 0; i < 4; i++)
           for (int j = 0; j < 4; j++)
-            sum[i][j] += to_float(left[y + i * kSide][step]) * to_float(right[x + j * kSide][step]);
+            sum[i][j] = fmaf(to_float(left[y + i * kSide][step]), to_float(right[x + j * kSide][step]), sum[i][j]);
       for (int at = threadIdx.x; column == 0 && at < kTile * kTile; at += kSide * kSide)
         if (const int i = at / kTile, j = at % kTile; row + i < rows && from + j < k)
           gathered[(size_t)(owner * rows + row + i) * k + from + j] = left[i][j];
@@ -104,7 +104,7 @@ extern "C" __global__ void gather_matmul_reference(unsigned short* gathered, uns
   if (row >= m) return;
   const unsigned short* left = a[row / rows] + (size_t)(row % rows) * k;
   float sum = 0;
-  for (int i = 0; i < k; i++) sum += to_float(left[i]) * to_float(b[(size_t)column * k + i]);
+  for (int i = 0; i < k; i++) sum = fmaf(to_float(left[i]), to_float(b[(size_t)column * k + i]), sum);
   c[at] = to_bfloat16(sum);
   for (int i = column; i < k; i += n) gathered[(size_t)row * k + i] = left[i];
 }

@@ -27,7 +27,7 @@ func TestBounds(t *testing.T) {
 		{"block = 32\ncluster = 4", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{X: 32}, ""},
 		{"", Bounds{}, cudart.Dim3{}, "no block"},
 	} {
-		f, err := Parse("k.toml", []byte("collective = 'allreduce'\nmodule = 'k.ptx'\nentry = 'kernel'\ngrid = 8\n"+c.shape))
+		f, err := Parse("k.toml", []byte("collective = 'allgather'\nmodule = 'k.ptx'\nentry = 'kernel'\ngrid = 8\n"+c.shape))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,9 @@ func (f *File) Expected(b *Buffer, call Call, first int64, to []byte) error {
 // elements evaluates an expression over i for each element. Where it does not depend on i, once is enough.
 func (f *File) elements(line int, numberType string, x Expr, call Call, first int64, to []byte) error {
 	size := numberBytes(numberType)
+	if size == 0 {
+		return f.errorAt(line, "elements of this type have no expressions: give a file, or a [reference]")
+	}
 	if len(to)%size != 0 {
 		return f.errorAt(line, "%d bytes are no whole number of elements %s", len(to), numberType)
 	}

@@ -23,26 +23,8 @@ func (b *Buffer) Uniform() (byte, bool) {
 // poison is what a buffer holds for which the file has no initial value: NaN as a float of any type.
 const poison = 0xff
 
-// Initial writes what the buffer holds before the first call, from byte at on. at is a multiple of 8; dst may end within an
-// element.
-func (f *File) Initial(b *Buffer, call Call, dst []byte, at int64) error {
-	if value, ok := b.Uniform(); ok {
-		for i := range dst {
-			dst[i] = value
-		}
-		return nil
-	}
-	size := int64(numberBytes(b.Init.Type))
-	e := env{file: f, call: call, i: at / size}
-	var element [8]byte
-	for done := 0; done < len(dst); e.i++ {
-		if err := e.encode(element[:size], b.Init.Type, b.Init.Value); err != nil {
-			return err
-		}
-		done += copy(dst[done:], element[:size])
-	}
-	return nil
-}
+// Bytes is the size of an element, in bytes.
+func (i *Init) Bytes() int64 { return int64(numberBytes(i.Type)) }
 
 // UsesMulticast reports whether some argument is a multicast address.
 func (f *File) UsesMulticast() bool {
@@ -63,16 +45,6 @@ func (a *Arg) has(kind ArgKind) bool {
 		}
 	}
 	return a.Kind == kind
-}
-
-// Expected is the value of element i of an output of a Custom file, by Buffer.Expect.
-func (f *File) Expected(b *Buffer, call Call, i int64) (float64, error) {
-	e := env{file: f, call: call, i: i}
-	v, err := e.value(*b.Expect)
-	if err != nil {
-		return 0, err
-	}
-	return v.float(), nil
 }
 
 // Tolerance is the largest relative error of an output of a Custom file; 0: to the bit.

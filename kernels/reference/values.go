@@ -19,25 +19,3 @@ func Values(d collective.DType, got, want []byte, first int64, tolerance float64
 		return expected, math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= tolerance*math.Abs(y)
 	})
 }
-
-// PutValue writes the value of an element, rounded to the type.
-func PutValue(d collective.DType, dst []byte, i int64, value float64) {
-	if d.Kind == collective.FloatingPoint {
-		put(dst, i, d.Size, codecOf(d).encode(value))
-		return
-	}
-	put(dst, i, d.Size, uint64(int64(value)))
-}
-
-// Value reads an element as a number.
-func Value(d collective.DType, buf []byte, i int64) float64 {
-	bits := get(buf, i, d.Size)
-	switch shift := 64 - 8*d.Size; d.Kind {
-	case collective.FloatingPoint:
-		return codecOf(d).decode(bits)
-	case collective.Signed:
-		return float64(int64(bits<<shift) >> shift)
-	default:
-		return float64(bits)
-	}
-}

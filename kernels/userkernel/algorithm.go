@@ -202,7 +202,7 @@ func (a *algorithm) restored() {
 		one := st.areas[b.Name].Bytes / copies(b)
 		for len(dst) > 0 { // copy by copy
 			n := min(int64(len(dst)), one-at%one)
-			if err := a.file.Initial(b, st.values(a.target(c, call)), dst[:n], at%one); err != nil {
+			if err := a.content(b, st.values(a.target(c, call)), dst[:n], at%one); err != nil {
 				return err
 			}
 			dst, at = dst[n:], at+n

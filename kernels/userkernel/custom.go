@@ -6,7 +6,6 @@ import (
 	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
-	"gpurun/kernels/reference"
 )
 
 // Custom returns a collective for kernel files that are none of gpurun's collectives. Each of its algorithms has inputs
@@ -69,7 +68,7 @@ func (x *custom) fixed(b *kernelfile.Buffer, bytes int64, rank int, v kernelfile
 		return x.readFile(b.InitFile, b.Type, v)
 	}
 	content := make([]byte, bytes)
-	return content, x.file.Initial(b, v, content, 0)
+	return content, x.file.Initial(b, v, 0, content)
 }
 
 func (x *custom) tolerance(c *collective.Comm, call collective.Call) (float64, error) {
@@ -110,15 +109,8 @@ func (x *custom) expect(c *collective.Comm, s cudart.Stream, call collective.Cal
 	return all, x.runReference(c, s, call, buffers, inputs, all)
 }
 
-// evaluate computes an output by its expression, element by element.
+// evaluate computes an output by its expression.
 func (x *custom) evaluate(b *kernelfile.Buffer, of collective.CustomBuffer, v kernelfile.Call) ([]byte, error) {
 	content := make([]byte, of.Bytes)
-	for i := range of.Bytes / int64(of.DType.Size) {
-		value, err := x.file.Expected(b, v, i)
-		if err != nil {
-			return nil, err
-		}
-		reference.PutValue(of.DType, content, i, value)
-	}
-	return content, nil
+	return content, x.file.Expected(b, v, 0, content)
 }

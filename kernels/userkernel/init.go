@@ -49,7 +49,7 @@ func (st *state) makeHost(b *kernelfile.Buffer, number int, t target) error {
 		return err
 	}
 	st.hosts[b.Name] = buffer
-	return st.file.Initial(b, values, buffer.Bytes(), 0)
+	return st.content(b, values, buffer.Bytes(), 0)
 }
 
 // write writes the initial value of a buffer at an offset.
@@ -65,7 +65,7 @@ func (st *state) write(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t
 	buf := make([]byte, min(bytes, chunk))
 	for done := int64(0); done < bytes; done += chunk {
 		part := buf[:min(chunk, bytes-done)]
-		if err := st.file.Initial(b, st.values(t), part, done); err != nil {
+		if err := st.content(b, st.values(t), part, done); err != nil {
 			return err
 		}
 		if err := s.Upload(st.comm.Local(at+done), part); err != nil {
@@ -73,6 +73,17 @@ func (st *state) write(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t
 		}
 	}
 	return nil
+}
+
+// content makes what a buffer holds at first, from a byte on that is a multiple of every element's size.
+func (u *user) content(b *kernelfile.Buffer, values kernelfile.Call, dst []byte, at int64) error {
+	if value, ok := b.Uniform(); ok {
+		for i := range dst {
+			dst[i] = value
+		}
+		return nil
+	}
+	return u.file.Initial(b, values, at/b.Init.Bytes(), dst)
 }
 
 // writeFile writes the elements of a .npy file, and leaves poison behind them.

@@ -25,7 +25,10 @@ func Run(ctx context.Context, r *rank.Rank, job workload.Job, plan workload.Plan
 	if job.Passes > 0 {
 		return m.measureSideBySide(ctx, plan.SideBySide())
 	}
-	return m.sweep(ctx, plan.Cases)
+	if err := m.sweep(ctx, plan.Cases); err != nil {
+		return err
+	}
+	return m.verifyFurther(ctx, plan.Cases)
 }
 
 // run is one rank's part in measuring a collective.

@@ -76,6 +76,9 @@ func (m *markdown) End(r Report) error {
 	if !r.Passed {
 		verdict = fmt.Sprintf("**failed** (exit code %d)", r.ExitCode)
 	}
+	if r.Further != nil {
+		verdict += "; " + r.Further.String()
+	}
 	if used := algorithms(r); used != "" {
 		verdict += ": " + used
 	}

@@ -24,6 +24,8 @@ type Report struct {
 	// Checks are those of the machine before the run, if there were any.
 	Checks  []Check  `json:"checks,omitempty"`
 	Results []Result `json:"results"`
+	// Further is what was verified after the sweep; nil: nothing.
+	Further *Further `json:"further,omitempty"`
 	// Gate compares the results with thresholds; nil: there was no threshold, or
 	// the run ended early.
 	Gate *Gate `json:"gate,omitempty"`
@@ -79,6 +81,8 @@ type Result struct {
 	// Alone marks a result out of place of an algorithm that does not run in place.
 	Alone bool   `json:"alone,omitempty"`
 	Mode  string `json:"mode"` // "stream" or "graph"
+	// Untimed marks a call that was verified only, and has no times.
+	Untimed bool `json:"untimed,omitempty"`
 	// Wrong counts wrong elements on all ranks; nil when not verified.
 	Wrong *int64 `json:"wrong"`
 	// Mismatches say where, one for each rank with wrong elements.

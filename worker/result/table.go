@@ -95,6 +95,9 @@ func columns(r Result) string {
 	if r.Wrong != nil {
 		wrong = fmt.Sprintf("%.6g", float64(*r.Wrong))
 	}
+	if r.Untimed {
+		return fmt.Sprintf("  %7s  %6s  %6s  %6s", notAvailable, notAvailable, notAvailable, wrong)
+	}
 	return fmt.Sprintf("  %s  %s  %s  %6s", fit(r.Time.P50, 7), fit(r.AlgBW, 6), fit(r.BusBW, 6), wrong)
 }
 
@@ -153,6 +156,9 @@ func footer(r Report) string {
 	if r.Passed || r.Gate != nil || (wrong > 0 && r.Failure == "") {
 		line("Avg bus bandwidth", "%.6g ", averageBusBW(r.Results))
 	}
+	if r.Further != nil {
+		line("Further calls", "%s", r.Further)
+	}
 	if r.Gate != nil {
 		line("Thresholds", "%s", r.Gate)
 	}
@@ -189,12 +195,13 @@ func noneWrong(results []Result) string {
 
 // averageBusBW is the mean over all results, as nccl-tests computes it.
 func averageBusBW(results []Result) float64 {
-	if len(results) == 0 {
-		return 0
-	}
 	var sum float64
+	timed := 0
 	for _, r := range results {
-		sum += r.BusBW
+		if !r.Untimed {
+			sum += r.BusBW
+			timed++
+		}
 	}
-	return sum / float64(len(results))
+	return sum / float64(max(timed, 1))
 }

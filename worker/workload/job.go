@@ -32,6 +32,8 @@ type Job struct {
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
 	Verify       bool   `json:"verify"`
 	Seed         uint64 `json:"seed"`
+	// VerifyFor above zero goes on verifying calls after the sweep, for so long, without timing.
+	VerifyFor time.Duration `json:"verify_for,omitempty"`
 	// Timeout bounds every wait for another rank.
 	Timeout time.Duration `json:"timeout"`
 	// Nodes is the number of machines that the ranks are on; 0 is 1.

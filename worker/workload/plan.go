@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
-	if err := j.checkSkew(world); err != nil {
+	if err := cmp.Or(j.checkSkew(world), j.checkFurther()); err != nil {
 		return p, err
 	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)

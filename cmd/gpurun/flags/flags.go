@@ -81,6 +81,10 @@ func list() []flag {
 			name: "cudagraph", short: "G",
 			usage: "capture the calls in a CUDA graph and replay it this number of `times`; 0 launches each call",
 		},
+		{
+			name: "minutes", usage: "after the sweep, verify further calls for this `number` of minutes: new inputs in every " +
+				"call, sizes in random order, no timing",
+		},
 		{name: "timeout", short: "T", usage: "`seconds` that a rank waits for another rank before the run fails"},
 		{name: "output-file", short: "J", usage: "also write the results as JSON to this `file`"},
 		{

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -37,6 +38,8 @@ type Options struct {
 	// OneHost says why the ranks cannot be on several hosts; empty: they can.
 	OneHost string
 	Skew    []workload.Skew // the ranks that are late on purpose
+	// Further: after the sweep, calls are verified for as long as the setting "minutes" says.
+	Further bool
 }
 
 // Plan is a job of built-in kernels that is about to run.
@@ -107,6 +110,9 @@ func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (
 		p.Job.Nodes = p.Node.Count
 	}
 	p.Job.Skew = o.Skew
+	if o.Further {
+		p.Job.VerifyFor = time.Duration(p.Config.Minutes * float64(time.Minute))
+	}
 	return err
 }
 

@@ -18,12 +18,10 @@ const assignmentVariable = "GPURUN_ASSIGNMENT"
 
 // assignment is one worker's part.
 type assignment struct {
-	Job workload.Job `json:"job"`
-	// KernelFiles: the job's are in the file at kernelFilesDescriptor.
-	KernelFiles bool `json:"kernel_files,omitempty"`
-	Rank        int  `json:"rank"`
-	LocalRank   int  `json:"local_rank"`
-	WorldSize   int  `json:"world_size"`
+	Job       workload.Job `json:"job"`
+	Rank      int          `json:"rank"`
+	LocalRank int          `json:"local_rank"`
+	WorldSize int          `json:"world_size"`
 	// LocalWorldSize is the number of ranks on this machine.
 	LocalWorldSize int    `json:"local_world_size"`
 	Target         string `json:"target"` // of the rendezvous
@@ -35,19 +33,22 @@ type assignment struct {
 	Sim      host.SimOptions     `json:"sim"`
 	LogLevel string              `json:"log_level"`
 	Timing   bool                `json:"timing,omitempty"`
+	// KernelFiles: those of the job are in the memory at kernelsDescriptor.
+	KernelFiles bool `json:"kernel_files,omitempty"`
 }
 
 // assign writes every worker's assignment as an environment variable.
 func (p *Run) assign(where *meeting) ([]string, error) {
-	variables, job := make([]string, p.Host.Ranks), p.Job
-	job.KernelFiles = nil
+	variables := make([]string, p.Host.Ranks)
+	job := p.Job
+	job.KernelFiles = nil // they may be long
 	for localRank := range variables {
 		rank := p.firstRank() + localRank
 		text, err := json.Marshal(assignment{
-			Job: job, KernelFiles: len(p.Job.KernelFiles) > 0, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
+			Job: job, Rank: rank, LocalRank: localRank, WorldSize: p.World(), LocalWorldSize: p.Host.Ranks,
 			Target: where.target, Token: where.token, TLS: p.Node.Credentials.TLS.Files(),
 			Backend: p.Host.Backend, Ordinal: p.Host.Ordinal(p.Node.LocalRank(localRank)), Sim: host.Simulator(p.Config),
-			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing,
+			LogLevel: p.Config.LogLevel, Timing: p.Config.Timing, KernelFiles: len(p.Job.KernelFiles) > 0,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("writing the assignment of rank %d: %w", rank, err)

@@ -96,6 +96,9 @@ func (g *gatherer) update(rank int, data json.RawMessage) error {
 			return c.Ceiling(*u.Ceiling)
 		}
 	}
+	if u.Further != nil {
+		g.report.Further = u.Further
+	}
 	if u.Timeline != nil {
 		g.report.Timeline.Add(*u.Timeline)
 	}

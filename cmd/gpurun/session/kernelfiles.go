@@ -2,8 +2,8 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -11,61 +11,63 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// kernelFilesDescriptor is where the agent leaves the kernel files of a job, if it has any: with their code they are too
-// large for an environment variable. All workers read the same anonymous file.
-const kernelFilesDescriptor = filesDescriptor + 1
+// Kernel files go to the workers in memory that has a descriptor, because a variable of the environment holds at most
+// 128 KiB (MAX_ARG_STRLEN), and the code of a kernel may be longer.
 
-// kernelFiles is the anonymous file; nil: the job has no kernel files.
-type kernelFiles struct{ file *os.File }
+// kernelsDescriptor is where the agent leaves the kernel files, if the job has some.
+const kernelsDescriptor = filesDescriptor + 1
 
-func writeKernelFiles(bundles []*kernelfile.Bundle) (k kernelFiles, err error) {
-	if len(bundles) == 0 {
-		return k, nil
+// writeKernelFiles writes kernel files into memory; nil: there are none. The caller closes it.
+func writeKernelFiles(files []*kernelfile.Bundle) (memory *os.File, err error) {
+	if len(files) == 0 {
+		return nil, nil
 	}
 	fd, err := unix.MemfdCreate("gpurun kernel files", unix.MFD_CLOEXEC)
 	if err != nil {
-		return k, fmt.Errorf("making an anonymous file for kernel files: %w", err)
+		return nil, fmt.Errorf("passing kernel files to the ranks: %w", err)
 	}
-	k.file = os.NewFile(uintptr(fd), "kernel files")
-	if err := json.NewEncoder(k.file).Encode(bundles); err != nil {
-		k.close()
-		return k, fmt.Errorf("writing the kernel files for the workers: %w", err)
+	memory = os.NewFile(uintptr(fd), "kernel files")
+	if err := json.NewEncoder(memory).Encode(files); err != nil {
+		return nil, errors.Join(fmt.Errorf("passing kernel files to the ranks: %w", err), memory.Close())
 	}
-	return k, nil
+	return memory, nil
 }
 
-// add appends a descriptor of the file for one worker to those that it gets anyway. The agent closes them.
-func (k kernelFiles) add(files []*os.File) ([]*os.File, error) {
-	if k.file == nil {
-		return files, nil
+// withKernelFiles adds the memory to what each worker inherits, opened anew: each reads it from its beginning.
+func withKernelFiles(memory *os.File, sockets func(int) ([]*os.File, error)) func(int) ([]*os.File, error) {
+	if memory == nil {
+		return sockets
 	}
-	fd, err := unix.FcntlInt(k.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return files, fmt.Errorf("passing the kernel files to a worker: %w", err)
+	return func(localRank int) ([]*os.File, error) {
+		files, err := sockets(localRank)
+		if err != nil {
+			return nil, err
+		}
+		again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", memory.Fd()))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("passing kernel files to rank %d: %w", localRank, err), closeAll(files))
+		}
+		return append(files, again), nil
 	}
-	return append(files, os.NewFile(uintptr(fd), "kernel files")), nil
 }
 
-func (k kernelFiles) close() {
-	if k.file != nil {
-		k.file.Close()
+func closeAll(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
 	}
+	return errors.Join(errs...)
 }
 
-// readKernelFiles reads what the agent wrote. Workers share the file's offset, and so read from given places.
-func readKernelFiles() ([]*kernelfile.Bundle, error) {
-	file := os.NewFile(kernelFilesDescriptor, "kernel files")
-	if file == nil {
-		return nil, fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", kernelFilesDescriptor)
+// readKernelFiles reads in a worker what writeKernelFiles has written.
+func readKernelFiles() (files []*kernelfile.Bundle, err error) {
+	memory := os.NewFile(kernelsDescriptor, "kernel files")
+	if memory == nil {
+		return nil, fmt.Errorf("descriptor %d is not open: gpurun starts its workers itself", kernelsDescriptor)
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
+	defer memory.Close()
+	if err := json.NewDecoder(memory).Decode(&files); err != nil {
 		return nil, fmt.Errorf("reading the kernel files: %w", err)
 	}
-	var bundles []*kernelfile.Bundle
-	if err := json.NewDecoder(io.NewSectionReader(file, 0, info.Size())).Decode(&bundles); err != nil {
-		return nil, fmt.Errorf("reading the kernel files: %w", err)
-	}
-	return bundles, nil
+	return files, nil
 }

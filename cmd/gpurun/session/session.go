@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"gpurun/cmd/gpurun/exit"
@@ -145,6 +144,13 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	defer sockets.close()
+	memory, err := writeKernelFiles(p.Job.KernelFiles)
+	if err != nil {
+		return nil, err
+	}
+	if memory != nil {
+		defer memory.Close()
+	}
 	argv, err := program.Self(WorkerCommand)
 	if err != nil {
 		return nil, err
@@ -153,29 +159,18 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	if err != nil {
 		return nil, err
 	}
-	userKernels, err := writeKernelFiles(p.Job.KernelFiles)
-	if err != nil {
-		return nil, err
-	}
-	defer userKernels.close()
 	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
-		Argv:      argv,
-		Workers:   p.Host.Ranks,
-		FirstRank: p.firstRank(),
-		Env:       func(localRank int) []string { return []string{assignments[localRank]} },
-		ExtraFiles: func(localRank int) ([]*os.File, error) {
-			files, err := sockets.worker(localRank)
-			if err != nil {
-				return nil, err
-			}
-			return userKernels.add(files)
-		},
-		Reports: g.take,
-		Failed:  where.tell,
-		Silence: p.silence(),
-		Grace:   time.Duration(p.Config.Grace),
-		Signals: a.Signals,
+		Argv:       argv,
+		Workers:    p.Host.Ranks,
+		FirstRank:  p.firstRank(),
+		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
+		ExtraFiles: withKernelFiles(memory, sockets.worker),
+		Reports:    g.take,
+		Failed:     where.tell,
+		Silence:    p.silence(),
+		Grace:      time.Duration(p.Config.Grace),
+		Signals:    a.Signals,
 		// stdout is for results alone.
 		Stdout: stderr, Stderr: stderr,
 		Prefix:   program.RankPrefix(p.Host.Ranks),

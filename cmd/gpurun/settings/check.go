@@ -15,6 +15,9 @@ import (
 // maxRounds is far more than a median needs.
 const maxRounds = 1000
 
+// maxMinutes is a month.
+const maxMinutes = 31 * 24 * 60
+
 // check refuses numbers out of range and words that do not exist.
 func check(s *Sources, c Config) error {
 	for _, n := range []struct {
@@ -43,13 +46,16 @@ func check(s *Sources, c Config) error {
 	return cmp.Or(checkReals(s, c), checkWords(s, c), checkEpilogues(s, c), checkMulticast(s, c))
 }
 
-// checkReals refuses factors that would turn every result into the same.
+// checkReals refuses factors that would turn every result into the same, and a time that is none.
 func checkReals(s *Sources, c Config) error {
 	if math.IsNaN(float64(c.Scale)) || math.IsInf(float64(c.Scale), 0) || c.Scale == 0 {
 		return s.Invalid("scale", fmt.Errorf("%v is not a finite number other than 0", c.Scale))
 	}
 	if !(c.Epsilon >= 0) || math.IsInf(float64(c.Epsilon), 0) {
 		return s.Invalid("epsilon", fmt.Errorf("%v is not a finite number from 0 on", c.Epsilon))
+	}
+	if !(c.Minutes >= 0 && c.Minutes <= maxMinutes) {
+		return s.Invalid("minutes", fmt.Errorf("%v is not between 0 and %d", c.Minutes, maxMinutes))
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type Config struct {
 	CUDAGraph   int      `mapstructure:"cudagraph"`
 	Timeout     Seconds  `mapstructure:"timeout"`
 	Algo        []string `mapstructure:"algo"`
+	Minutes     float64  `mapstructure:"minutes"`
 	Seed        uint64   `mapstructure:"seed"`
 	Output      string   `mapstructure:"output"`
 	OutputFile  string   `mapstructure:"output-file"`

@@ -31,6 +31,16 @@ func (c *compiler) convert(o *op) {
 	cv := roundings[c.take("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")]
 	cv.relu, cv.satfinite = c.has("relu"), c.has("satfinite")
 	cv.sat, cv.ftz = c.has("sat"), c.has("ftz")
+	if c.has("rs") {
+		c.fail("cvt.rs is not implemented: how it uses the random bits is not modeled")
+	}
+	if c.take("ue8m0x2") != "" {
+		c.fail("conversions of .ue8m0x2 are not implemented")
+	}
+	if name := c.take("e2m1x2", "e2m3x2", "e3m2x2"); name != "" {
+		c.convertNarrow(o, cv, name)
+		return
+	}
 	if c.has("tf32") {
 		c.convertTF32(o, cv)
 		return

@@ -7,43 +7,54 @@ import "math"
 type directedOp struct {
 	exact  func(x, y, z exact, mode rounding) exact
 	native func(a, b, c uint64) uint64
+	// flushesTiny: .ftz makes a zero of all that lies below the smallest normal number before it is rounded,
+	// though it may round up to that number. An H200 does so in rcp and div.
+	flushesTiny bool
 }
 
 var directedOps = map[string]directedOp{
 	"add": {
 		func(x, y, _ exact, mode rounding) exact { return x.plus(y, mode) },
 		func(a, b, _ uint64) uint64 { return add64(a, b) },
+		false,
 	},
 	"sub": {
 		func(x, y, _ exact, mode rounding) exact { return x.plus(y.negated(), mode) },
 		func(a, b, _ uint64) uint64 { return sub64(a, b) },
+		false,
 	},
 	"mul": {
 		func(x, y, _ exact, _ rounding) exact { return x.times(y) },
 		func(a, b, _ uint64) uint64 { return mul64(a, b) },
+		false,
 	},
 	"fma": {
 		func(x, y, z exact, mode rounding) exact { return x.times(y).plus(z, mode) },
 		fma64,
+		false,
 	},
 	"div": {
 		func(x, y, _ exact, _ rounding) exact { return x.over(y) },
 		func(a, b, _ uint64) uint64 { return div64(a, b) },
+		true,
 	},
 	"rcp": {
 		func(x, _, _ exact, _ rounding) exact { return binary32.unpack(one32).over(x) },
 		func(a, _, _ uint64) uint64 { return rcp64(a) },
+		true,
 	},
 	"sqrt": {
 		func(x, _, _ exact, _ rounding) exact { return x.root() },
 		func(a, _, _ uint64) uint64 { return sqrt64(a) },
+		false,
 	},
 }
 
 const one32 = 0x3f800000
 
-// directed finds an operation that rounds once, in the direction of the mode; nil if there is none.
-func (f format) directed(op string, mode rounding) scalarFloat {
+// directed finds an operation that rounds once, in the direction of the form; nil if there is none.
+func (form floatForm) directed(f format) scalarFloat {
+	op, mode := form.op, form.mode
 	if op == "mad" {
 		op = "fma"
 	}
@@ -65,7 +76,11 @@ func (f format) directed(op string, mode rounding) scalarFloat {
 		for i := range operands {
 			x[i] = f.unpack(in[i])
 		}
-		return f.round(found.exact(x[0], x[1], x[2], mode), mode)
+		d := found.exact(x[0], x[1], x[2], mode)
+		if form.ftz && found.flushesTiny && f.tiny(d) {
+			return f.round(d, toZero)
+		}
+		return f.round(d, mode)
 	}
 }
 

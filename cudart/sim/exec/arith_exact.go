@@ -37,6 +37,9 @@ func (f format) round(x exact, mode rounding) uint64 {
 	return f.pack(x.negative, m, x.exponent+64, mode)
 }
 
+// tiny reports whether x is nearer to zero than all normal numbers.
+func (f format) tiny(x exact) bool { return bits.Len64(x.high)+63+x.exponent < 1-f.bias() }
+
 func (x exact) zero() bool { return x.high|x.low == 0 }
 
 // normal moves the leading one to bit 126.

@@ -173,7 +173,7 @@ func (form floatForm) plain(f format) scalarFloat {
 	case form.op == "neg":
 		return func(a, _, _ uint64) uint64 { return f.setSign(a, a^f.sign()) }
 	case !small:
-		return f.directed(form.op, form.mode)
+		return form.directed(f)
 	case form.op == "add":
 		return exact(func(a, b, _ float64) float64 { return addOdd(a, b) })
 	case form.op == "sub":

@@ -4,11 +4,17 @@ import "gpurun/cudart/sim/ptx"
 
 // move compiles mov, whose vector forms pack and unpack registers.
 func (c *compiler) move(o *op) {
+	if n := vectors[c.take("v2", "v4")]; n > 1 {
+		c.moveVector(o, n)
+		return
+	}
 	t := c.takeType()
 	c.args(2)
 	from, to := c.arg(1), c.arg(0)
 	switch {
 	case c.err != nil:
+	case t.Width() == 128:
+		c.moveWide(o)
 	case t.Class == ptx.Pred && from.Kind == ptx.Special:
 		c.readExplicitCluster(o, from.Name)
 	case t.Class == ptx.Pred:
@@ -23,6 +29,24 @@ func (c *compiler) move(o *op) {
 		o.alu, o.affine = copyLanes, sameAffine
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
+	}
+}
+
+// moveVector compiles mov.v2 and mov.v4 between vectors of so many registers.
+func (c *compiler) moveVector(o *op, n int) {
+	t := c.takeType()
+	c.args(2)
+	from, to := c.sources(1, n, t), c.destinations(0, n, t)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		var values [4]lanes // copies: a destination may be a source
+		for i, slot := range from {
+			values[i] = w.regs[slot]
+		}
+		for i, slot := range to {
+			w.setReg(slot, &values[i], mask)
+		}
+		return nil
 	}
 }
 

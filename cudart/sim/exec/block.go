@@ -100,6 +100,9 @@ func (w *warp) fill(k preset) {
 	if k.image {
 		value += w.grid.cfg.Image
 	}
+	if k.code {
+		value += w.grid.cfg.Functions
+	}
 	if k.shared {
 		value += uint64(w.block.rank) << rankShift
 	}

@@ -41,7 +41,7 @@ type callSite struct {
 	at       int // index of the op in its unit
 	unit     *unit
 	names    []string           // functions that it may call
-	targets  map[uint64]*callee // by address
+	targets  map[uint64]*callee // by offset among the functions
 	indirect bool               // a register has the address
 	last     *callee            // the only one, if not indirect
 	external *external          // instead: a function of the system
@@ -151,8 +151,13 @@ func (c *compiler) call(o *op) {
 		return
 	}
 	site.args, site.results = make([]place, len(params)), make([]place, len(results))
+	rest := variadic(params)
 	for i, v := range params {
-		c.argument(&site.args[i], parts.args[i], v, false)
+		if v == rest {
+			c.variadicArgument(&site.args[i], parts.args[i])
+		} else {
+			c.argument(&site.args[i], parts.args[i], v, false)
+		}
 	}
 	for i, v := range results {
 		c.argument(&site.results[i], parts.results[i], v, true)

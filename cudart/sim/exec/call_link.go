@@ -15,7 +15,7 @@ func (c *compiler) bindCalls(l *linker) {
 		site.targets = map[uint64]*callee{}
 		for _, name := range site.names {
 			if f, ok := l.program.module.Function(name); ok && l.byName[f.Name] != nil {
-				site.targets[functionAddress(f)] = l.byName[f.Name].callee
+				site.targets[functionOffset(f)] = l.byName[f.Name].callee
 				site.last = l.byName[f.Name].callee
 			}
 		}

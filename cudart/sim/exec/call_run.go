@@ -7,7 +7,7 @@ func (s *callSite) call(w *warp, o *op, mask uint32) (verdict, error) {
 		if s.indirect {
 			lane := lowest(rest)
 			addr := w.regs[o.a][lane]
-			if to = s.targets[addr]; to == nil {
+			if to = s.targets[addr-w.grid.cfg.Functions]; to == nil {
 				return suspended, w.fault(IllegalInstruction, lane, "no function that this call may find is at address %#x", addr)
 			}
 			for m := rest; m != 0; m &= m - 1 {

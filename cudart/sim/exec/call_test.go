@@ -35,7 +35,7 @@ func runCalling(t *testing.T, text string, cfg Config) ([32]uint32, *Grid, error
 	mem := memory{}
 	out := mem.allocate(256)
 	cfg.Image = mem.allocate(max(int(p.ImageSize()), 16))
-	p.WriteImage(mem.at(cfg.Image), cfg.Image)
+	p.WriteImage(mem.at(cfg.Image), cfg.Image, FunctionsAddress(0))
 	cfg.Heap = NewHeap(mem.allocate(1<<12), 1<<12)
 	cfg.Memory, cfg.Params = &mem, words(out)
 	g := launchKernel(t, p, "run", cfg)
@@ -64,6 +64,30 @@ const halving = `
 	.reg .b32 %r;
 	ld.param.b32 %r, [x];
 	shr.u32 %r, %r, 1;
+	st.param.b32 [result], %r;
+	ret;
+}
+`
+
+// variadicSum adds the first n words of the others.
+const variadicSum = `
+.func (.param .b32 result) sum(.param .b32 n, .param .align 8 .b8 others[])
+{
+	.reg .b32 %r, %n, %v;
+	.reg .b64 %at;
+	.reg .pred p;
+	.local .b32 after;
+	st.local.b32 [after], 99;
+	ld.param.b32 %n, [n];
+	mov.u32 %r, 0;
+	mov.u64 %at, others;
+next:
+	ld.param.b32 %v, [%at];
+	add.u32 %r, %r, %v;
+	add.u64 %at, %at, 4;
+	add.u32 %n, %n, -1;
+	setp.ne.u32 p, %n, 0;
+	@p bra next;
 	st.param.b32 [result], %r;
 	ret;
 }
@@ -127,6 +151,17 @@ func TestCalls(t *testing.T) {
 			.func (.reg .b32 d) g(.reg .b32 a) { .local .align 4 .b8 depot[4]; st.local.u32 [depot], a; call (d), f, (a); ret; }`,
 			`.local .align 8 .b8 own[24]; st.local.u32 [own], %t; call (%u), f, (%t); call (%r), g, (%t); or.b32 %r, %r, %u;`,
 			func(uint32) uint32 { return 0 },
+		},
+		"any number of arguments": {
+			variadicSum + `.func (.param .b32 r) forward(.param .b32 n, .param .align 8 .b8 rest[])
+			{ .reg .b32 a; .param .b32 p0; ld.param.b32 a, [n]; st.param.b32 [p0], a; .param .b32 r0; call (r0), sum, (p0, rest);
+			ld.param.b32 a, [r0]; st.param.b32 [r], a; ret; }`,
+			`{ .param .b32 p0; .param .align 8 .b8 p1[8]; .param .b32 r0; st.param.b32 [p0], 2; st.param.b32 [p1], %t; st.param.b32 [p1+4], 5;
+			call (r0), sum, (p0, p1); ld.param.b32 %r, [r0]; }
+			{ .param .b32 p0; .param .align 8 .b8 p1[16]; .param .b32 r0; st.param.b32 [p0], 3; st.param.v2.b32 [p1], {%t, %t}; st.param.v2.b32 [p1+8], {1, 0};
+			mov.u64 %x, forward; pr: .callprototype (.param .b32 _) _ (.param .b32 _, .param .align 8 .b8 _[]);
+			call (r0), %x, (p0, p1), pr; ld.param.b32 %u, [r0]; add.u32 %r, %r, %u; }`,
+			func(n uint32) uint32 { return 3*n + 6 },
 		},
 		"some lanes": {
 			doubling, `and.b32 %u, %t, 1; setp.eq.u32 p, %u, 0; mov.u32 %r, 77; @!p bra L; ` + callOf("twice", "%r", "%t") +

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"gpurun/cudart/sim/ptx"
 )
 
 // clusterKernel wraps a body for clusters: %out has room for 64 words, %slot is
@@ -292,5 +294,24 @@ func TestElect(t *testing.T) {
 	`)
 	if err != nil || [2]uint32(got) != [2]uint32{12, 12} {
 		t.Errorf("got %v, %v; want lane 3 elected 4 times", got, err)
+	}
+}
+
+// A grid of clusters needs the sizes of blocks and clusters, and a target that has it.
+func TestClusterGridRefusals(t *testing.T) {
+	for directives, want := range map[string]string{
+		".version 9.0\n.target sm_90\n|.reqntid 32 .blocksareclusters":                      "needs .reqntid and .reqnctapercluster",
+		".version 9.0\n.target sm_90\n|.reqnctapercluster 2 .blocksareclusters":             "needs .reqntid and .reqnctapercluster",
+		".version 8.8\n.target sm_90\n|.reqntid 32 .reqnctapercluster 2 .blocksareclusters": "PTX 9.0",
+		".version 9.0\n.target sm_80\n|.reqntid 32 .reqnctapercluster 2 .blocksareclusters": "sm_90",
+	} {
+		head, entry, _ := strings.Cut(directives, "|")
+		m, err := ptx.Parse("refused.ptx", []byte(head+".entry k() "+entry+" { ret; }"))
+		if err == nil {
+			_, err = Compile(m)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error about %q", directives, err, want)
+		}
 	}
 }

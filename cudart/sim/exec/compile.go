@@ -35,6 +35,7 @@ type compiler struct {
 	local  map[string]int64 // variables in local memory; a function's parameters, too
 	preds  map[int]int32    // ptx register to predicate index
 	consts map[constant]int32
+	halves map[int]int // ptx register of 128 bits to the first of its two of 64
 	refs   []ref
 
 	asyncs []*wgmmaInst // and the ops that wait for them
@@ -51,16 +52,14 @@ type ref struct {
 
 func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 	k := &Kernel{Name: e.Name, Demands: demandsOf(e), module: p.module.Name, program: p}
-	if e.BlocksAreClusters {
-		return nil, &ptx.Error{
-			Module: p.module.Name, Line: e.Line, Text: e.Name,
-			Reason: ".blocksareclusters is not implemented; give the grid in blocks",
-		}
+	if err := checkClusterGrid(p, e); err != nil {
+		return nil, err
 	}
 	l := &linker{program: p, kernel: k, byName: map[string]*unit{}}
 	if err := l.collect(&e.Function); err != nil {
 		return nil, err
 	}
+	l.sizeVariadics()
 	if err := l.layout(); err != nil {
 		return nil, err
 	}

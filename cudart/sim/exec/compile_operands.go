@@ -83,7 +83,7 @@ func (c *compiler) checkRegister(reg int, t ptx.Type) {
 	case r.Type.Width() < t.Width():
 		c.fail("register %s is narrower than .%s", r.Name, t)
 	case r.Type.Width() > 64:
-		c.fail("128-bit registers are not implemented")
+		c.fail("%s has 128 bits: mov, ld, st and atom on .b128 take it", r.Name)
 	}
 }
 
@@ -139,7 +139,7 @@ func (c *compiler) address(o ptx.Operand) (constant, bool) {
 		return constant{value: uint64(at) + offset, image: true}, true
 	}
 	if f, ok := c.program.module.Function(o.Name); ok && f.Defined {
-		return constant{value: functionAddress(f) + offset}, true
+		return constant{value: functionOffset(f) + offset, code: true}, true
 	}
 	c.undefined(o.Name)
 	return constant{}, false

@@ -23,8 +23,8 @@ func (e *TooLargeError) Error() string {
 }
 
 // checkCooperative says whether a cooperative grid is too large.
-func (cfg *Config) checkCooperative() error {
-	l := cfg.launch()
+func (cfg *Config) checkCooperative(k *Kernel) error {
+	l := cfg.launch(k)
 	if n := l.Grid().Count(); cfg.Cooperative && n > MaxResident {
 		return &TooLargeError{n}
 	}

@@ -228,11 +228,14 @@ func TestAsyncFaults(t *testing.T) {
 		kind FaultKind
 		text string
 	}{
-		bulk + "[%s], [%data+8], 16, [barrier];":               {MisalignedAddress, "multiple of 16"},
-		bulk + "[%s], [%data], 24, [barrier];":                 {IllegalInstruction, "24 bytes"},
-		bulk + "[%s], [%data+4080], 32, [barrier];":            {IllegalAddress, "allocation of 4096 bytes"},
-		bulk + "[%s+2048], [%data], 32768, [barrier];":         {IllegalAddress, "32768 bytes"},
-		bulk + "[%s], [%data], 16, [barrier+8];":               {IllegalInstruction, "not initialised"},
+		bulk + "[%s], [%data+8], 16, [barrier];":       {MisalignedAddress, "multiple of 16"},
+		bulk + "[%s], [%data], 24, [barrier];":         {IllegalInstruction, "24 bytes"},
+		bulk + "[%s], [%data+4080], 32, [barrier];":    {IllegalAddress, "allocation of 4096 bytes"},
+		bulk + "[%s+2048], [%data], 32768, [barrier];": {IllegalAddress, "32768 bytes"},
+		bulk + "[%s], [%data], 16, [barrier+8];":       {IllegalInstruction, "not initialised"},
+		"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%s], [%s+32], 16, [barrier];": {
+			IllegalInstruction, "needs a launch with clusters",
+		},
 		"cp.async.ca.shared.global [%s+4], [%data], 8;":        {MisalignedAddress, "multiple of 8"},
 		"mbarrier.arrive.shared.b64 _, [barrier];":             {IllegalInstruction, "more threads"},
 		"mbarrier.init.shared.b64 [barrier], 0;":               {IllegalInstruction, "so many threads"},

@@ -108,6 +108,9 @@ func (w *warp) startBulk(k *bulkInst, lane int) error {
 		}
 		return nil
 	}
+	if k.reduction != nil && !w.grid.explicitCluster { // which an H100 refuses
+		return w.fault(IllegalInstruction, lane, "cp.reduce.async.bulk to shared memory needs a launch with clusters")
+	}
 	from, err := k.src.at(w, lane)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // that of 64 words, and the barrier, with 1 arrival, is initialised.
 func boxKernel(body string) string {
 	return `
-.version 8.0
+.version 8.6
 .target sm_90
 .address_size 64
 .visible .entry run(.param .u64 map, .param .u64 out)
@@ -261,7 +261,7 @@ func TestTensorRefusals(t *testing.T) {
 		"mapa.shared::cta.u32 %v, %tile, 0;":                         ".shared::cluster",
 		"mapa.u32 %v, %tile, 0;":                                     "generic .u64",
 	} {
-		m, err := ptx.Parse("refused.ptx", []byte(boxKernel(body)))
+		m, err := ptx.Parse("refused.ptx", []byte(strings.Replace(boxKernel(body), ".version 8.6", ".version 8.0", 1)))
 		if err == nil {
 			_, err = Compile(m)
 		}

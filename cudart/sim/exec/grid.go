@@ -34,6 +34,7 @@ type Config struct {
 	SharedLimit int  // the most shared memory of a block; 0 for MaxSharedBytes
 	Params      []byte
 	Image       uint64 // device address of the module's variables
+	Functions   uint64 // that of its functions, a FunctionsAddress; 0 for the first one
 	SMs         int    // what %nsmid says; at least 1
 	Memory      Memory
 	Clock       Clock
@@ -114,6 +115,9 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 	}
 	if cfg.GPUScope == nil {
 		cfg.GPUScope = &GPUScopeStores{}
+	}
+	if cfg.Functions == 0 {
+		cfg.Functions = FunctionsAddress(0)
 	}
 	g := &Grid{kernel: k, cfg: cfg, shape: cfg.shape(k), gpuScope: cfg.GPUScope, multicasts: map[uint64]Region{}}
 	params := zeroed(k.ParamBytes)

@@ -31,7 +31,7 @@ func (p *Program) placeVariables() error {
 	}
 	for _, v := range p.module.Vars {
 		for _, r := range v.Refs {
-			if _, ok := p.symbol(r.Symbol, 0); !ok {
+			if _, ok := p.symbol(r.Symbol, 0, 0); !ok {
 				return varError(p.module, v,
 					fmt.Sprintf("the initialiser names %q, which is no variable or function of this module", r.Symbol))
 			}
@@ -44,20 +44,27 @@ func inImage(v *ptx.Var) bool {
 	return (v.Space == ptx.Global || v.Space == ptx.Const) && !v.Extern && v.Opaque == ""
 }
 
-// symbol is the address of a variable or a function, with the image at base.
-func (p *Program) symbol(name string, base uint64) (uint64, bool) {
+// symbol is the address of a variable or a function, with the image and the functions at those addresses.
+func (p *Program) symbol(name string, image, functions uint64) (uint64, bool) {
 	if at, ok := p.image[name]; ok {
-		return base + uint64(at), true
+		return image + uint64(at), true
 	}
 	if f, ok := p.module.Function(name); ok {
-		return functionAddress(f), true
+		return functions + functionOffset(f), true
 	}
 	return 0, false
 }
 
-// functionAddress is what a pointer to a function holds: the same in all kernels of a module. No access
-// to memory finds anything there.
-func functionAddress(f *ptx.Function) uint64 { return codeWindow + uint64(f.Number+1)<<4 }
+// FunctionsAddress is where the functions of the module are that a device loads as its n-th. No access to memory finds
+// anything there. Addresses are used again after 2^20 modules.
+func FunctionsAddress(n int) uint64 { return codeWindow + uint64(n)%(1<<20)<<functionsShift }
+
+// functionsShift is such that maxFunctions of package ptx fit in.
+const functionsShift = 20
+
+// functionOffset is what a pointer to a function holds, less the module's FunctionsAddress: the same in all kernels of
+// the module.
+func functionOffset(f *ptx.Function) uint64 { return uint64(f.Number+1) << 4 }
 
 // ImageSize is the number of bytes that the module's variables take.
 func (p *Program) ImageSize() int64 { return p.size }
@@ -73,8 +80,8 @@ func (p *Program) Variable(name string) (offset, size int64, ok bool) {
 }
 
 // WriteImage writes the initial values of the module's variables to data,
-// which is ImageSize bytes at device address base.
-func (p *Program) WriteImage(data []byte, base uint64) {
+// which is ImageSize bytes at device address image. The functions are at a FunctionsAddress.
+func (p *Program) WriteImage(data []byte, image, functions uint64) {
 	for _, v := range p.module.Vars {
 		if !inImage(v) {
 			continue
@@ -82,7 +89,7 @@ func (p *Program) WriteImage(data []byte, base uint64) {
 		at := data[p.image[v.Name]:]
 		copy(at, v.Init)
 		for _, r := range v.Refs {
-			addr, _ := p.symbol(r.Symbol, base)
+			addr, _ := p.symbol(r.Symbol, image, functions)
 			var word [8]byte
 			binary.LittleEndian.PutUint64(word[:], (addr+uint64(r.Addend))>>r.Shift)
 			copy(at[r.Offset:], word[:r.Bytes])

@@ -15,11 +15,13 @@ type Demands struct {
 	Block           cudart.Dim3 // .reqntid: exactly these threads
 	Cluster         cudart.Dim3 // .reqnctapercluster: exactly these blocks
 	ExplicitCluster bool        // .explicitcluster: the launch gives the size of clusters
+	// BlocksAreClusters: .blocksareclusters, the grid of a launch counts clusters.
+	BlocksAreClusters bool
 }
 
 func demandsOf(e *ptx.Entry) Demands {
 	dim := func(d [3]int) cudart.Dim3 { return cudart.Dim3{X: d[0], Y: max(d[1], 1), Z: max(d[2], 1)} }
-	return Demands{e.MaxThreads, e.MaxCluster, dim(e.Block), dim(e.Cluster), e.ExplicitCluster}
+	return Demands{e.MaxThreads, e.MaxCluster, dim(e.Block), dim(e.Cluster), e.ExplicitCluster, e.BlocksAreClusters}
 }
 
 // shape is the sizes of a launched grid.
@@ -31,17 +33,37 @@ type shape struct {
 	explicitCluster                                  bool // launch or kernel give the size of clusters
 }
 
-// launch is the shape that cfg asks for.
-func (cfg *Config) launch() cudart.Launch {
-	return cudart.Launch{
+// launch is the shape that cfg asks for, with the grid in blocks.
+func (cfg *Config) launch(k *Kernel) cudart.Launch {
+	l := cudart.Launch{
 		Blocks: cfg.Blocks, Threads: cfg.Threads, Cluster: cfg.Cluster, SharedBytes: cfg.SharedBytes,
 		GridDim: cfg.GridDim, BlockDim: cfg.BlockDim, ClusterDim: cfg.ClusterDim,
 	}
+	if g := l.Grid(); k.BlocksAreClusters && l.CheckShape() == nil {
+		l.Blocks, l.GridDim = 0, cudart.Dim3{X: g.X * k.Cluster.X, Y: g.Y * k.Cluster.Y, Z: g.Z * k.Cluster.Z}
+	}
+	return l
+}
+
+// checkClusterGrid refuses .blocksareclusters where it means nothing.
+func checkClusterGrid(p *Program, e *ptx.Entry) error {
+	reason := ""
+	switch m := p.module; {
+	case !e.BlocksAreClusters:
+		return nil
+	case e.Block[0] == 0 || e.Cluster[0] == 0:
+		reason = ".blocksareclusters needs .reqntid and .reqnctapercluster"
+	case m.SM < 90 || !m.AtLeast(9, 0):
+		reason = ".blocksareclusters needs target sm_90 and PTX 9.0"
+	default:
+		return nil
+	}
+	return &ptx.Error{Module: p.module.Name, Line: e.Line, Text: e.Name, Reason: reason}
 }
 
 // clusterOf is the size of the launch's clusters, and whether launch or kernel give it.
 func (cfg *Config) clusterOf(k *Kernel) (d cudart.Dim3, explicit bool) {
-	l := cfg.launch()
+	l := cfg.launch(k)
 	switch d = l.ClusterBlocks(); {
 	case d != cudart.Dim3{}:
 		return d, true
@@ -53,7 +75,7 @@ func (cfg *Config) clusterOf(k *Kernel) (d cudart.Dim3, explicit bool) {
 
 // shape is the shape of a launch that has been checked.
 func (cfg *Config) shape(k *Kernel) shape {
-	l := cfg.launch()
+	l := cfg.launch(k)
 	s := shape{gridDim: l.Grid(), blockDim: l.Block()}
 	s.clusterDim, s.explicitCluster = cfg.clusterOf(k)
 	g, c := s.gridDim, s.clusterDim
@@ -65,7 +87,7 @@ func (cfg *Config) shape(k *Kernel) shape {
 
 // Check reports what is wrong with launching k this way.
 func (cfg *Config) Check(k *Kernel) error {
-	l := cfg.launch()
+	l := cfg.launch(k)
 	if err := l.CheckShape(); err != nil {
 		return err
 	}
@@ -80,7 +102,7 @@ func (cfg *Config) Check(k *Kernel) error {
 	case k.usesHeap && cfg.Heap == nil:
 		return errors.New("the kernel calls malloc, and the configuration names no heap")
 	}
-	return errors.Join(cfg.checkBlock(k), cfg.checkCluster(k), cfg.checkCooperative())
+	return errors.Join(cfg.checkBlock(k), cfg.checkCluster(k), cfg.checkCooperative(k))
 }
 
 func (cfg *Config) sharedLimit() int {
@@ -92,7 +114,7 @@ func (cfg *Config) sharedLimit() int {
 
 // checkBlock compares the size of a block with what the kernel demands.
 func (cfg *Config) checkBlock(k *Kernel) error {
-	l := cfg.launch()
+	l := cfg.launch(k)
 	switch d := l.Block(); {
 	case k.Block.X > 0 && d != k.Block:
 		return fmt.Errorf("the kernel demands blocks of %v threads, not %v (.reqntid)", k.Block, d)
@@ -104,7 +126,7 @@ func (cfg *Config) checkBlock(k *Kernel) error {
 
 // checkCluster compares the size of a cluster with what the kernel demands.
 func (cfg *Config) checkCluster(k *Kernel) error {
-	l := cfg.launch()
+	l := cfg.launch(k)
 	d, explicit := cfg.clusterOf(k)
 	switch {
 	case k.Cluster.X > 0 && d != k.Cluster:

@@ -14,6 +14,7 @@ func (p *Program) SharedOf(e *ptx.Entry) (bytes int, dynamic bool, err error) {
 	if err := l.collect(&e.Function); err != nil {
 		return 0, false, err
 	}
+	l.sizeVariadics()
 	if err := l.layout(); err != nil {
 		return 0, false, err
 	}

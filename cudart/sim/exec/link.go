@@ -91,6 +91,7 @@ func (u *unit) compile(l *linker) error {
 		params: map[string]int64{}, local: map[string]int64{}, shared: u.shared,
 	}
 	u.c, u.slots[0], u.preds[0] = c, slot, pred
+	c.splitWide()
 	c.placeFrame()
 	c.placeFormals()
 	// Ops are addressed by refs, so the slice must not move.

@@ -10,7 +10,7 @@ func (w *warp) addFloats(p *multiplication, a, b matrix[tensorcore.Element]) {
 			a.elements[i] = x.Negated()
 		}
 	}
-	product := &floatProduct{model: w.grid.cfg.TensorCores.Wgmma(p.fragA.format), a: a, b: b}
+	product := &floatProduct{model: w.grid.cfg.TensorCores.Wgmma(p.fragA.format), a: a, b: b, places: p.places}
 	product.findPadding()
 	for j, slot := range p.d {
 		if p.halfD {
@@ -23,7 +23,6 @@ func (w *warp) addFloats(p *multiplication, a, b matrix[tensorcore.Element]) {
 
 // addSingles adds to accumulators of which each is a single.
 func (product *floatProduct) addSingles(d *lanes, p *multiplication, element int) {
-	a, b := product.a, product.b
 	first, left := p.acc.origin(element)
 	for lane := range d {
 		row, column := first+lane/4, left+lane%4*2
@@ -31,8 +30,8 @@ func (product *floatProduct) addSingles(d *lanes, p *multiplication, element int
 		if p.accumulate {
 			start = uint32(d[lane])
 		}
-		n := product.products(row, column, a.k)
-		d[lane] = uint64(product.model.Dot(start, a.row(row)[:n], b.row(column)[:n]))
+		x, y := product.factors(row, column)
+		d[lane] = uint64(product.model.Dot(start, x, y))
 	}
 }
 
@@ -47,15 +46,16 @@ func (product *floatProduct) addHalfs(d *lanes, p *multiplication, register int)
 			start = uint32(d[lane])
 		}
 		x := a.row(row)
-		low := product.model.DotHalf(uint16(start), x, b.row(column))
-		high := product.model.DotHalf(uint16(start>>16), x, b.row(column+1))
+		low := product.model.DotHalf(uint16(start), x, pick(p.places, row, b.row(column), &product.picked))
+		high := product.model.DotHalf(uint16(start>>16), x, pick(p.places, row, b.row(column+1), &product.picked))
 		d[lane] = uint64(low) | uint64(high)<<16
 	}
 }
 
 func (w *warp) addIntegers(p *multiplication, a, b matrix[int32]) {
+	var picked [64]int32
 	w.addWhole(p, func(row, column int, start uint64) uint64 {
-		return addInteger(start, dotIntegers(a.row(row), b.row(column)), p.saturate)
+		return addInteger(start, dotIntegers(a.row(row), pick(p.places, row, b.row(column), &picked)), p.saturate)
 	})
 }
 

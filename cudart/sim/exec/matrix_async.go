@@ -27,7 +27,9 @@ type multiplication struct {
 	*wgmmaInst
 	aDesc, bDesc uint64
 	accumulate   bool
-	issued       int // by how many warps
+	issued       int       // by how many warps
+	metadata     *[4]lanes // of a sparse A, of each warp
+	*places                // of the warp whose rows are being multiplied; nil if A is dense
 }
 
 // asyncState is a warp's part.
@@ -88,6 +90,12 @@ func (w *warp) issue(m *wgmmaInst) error {
 		first.aDesc != p.aDesc {
 		return w.fault(IllegalInstruction, 0,
 			"the warps of the warpgroup execute different wgmma.mma_async, or with different descriptors or scales")
+	}
+	if m.sparse != nil {
+		if first.metadata == nil {
+			first.metadata = &[4]lanes{}
+		}
+		first.metadata[w.index%4] = w.regs[m.sparse.meta]
 	}
 	first.issued++
 	w.async.issued++

@@ -13,7 +13,8 @@ type tile struct {
 	mnMajor         bool
 }
 
-// chunkBytes is the unit that swizzling moves about, and rowOfK the bytes of a row along K.
+// chunkBytes is the unit that swizzling moves about, and rowOfK the bytes of a row along K; those of B are twice as many
+// where A is sparse.
 const (
 	chunkBytes = 16
 	rowOfK     = 32
@@ -51,15 +52,18 @@ func (t *tile) chunk(i, j uint64) uint64 {
 	return at ^ at>>3&(t.swizzle-chunkBytes)
 }
 
-// loadTile decodes rows of k elements along K. A chunk has as many as decode writes. Where a chunk
+// loadTile decodes rows of k elements along K, of which a chunk has so many. Where a chunk
 // is not in shared memory, or not yet visible there, it stops, and says why.
-func loadTile[T any](t *tile, b *block, m matrix[T], decode func(chunk []byte, to []T)) (why string) {
+func loadTile[T any](t *tile, b *block, m matrix[T], per int, decode func(chunk []byte, to []T)) (why string) {
 	across, along := len(m.elements)/m.k, m.k
 	if t.mnMajor {
 		across, along = along, across
 	}
-	per := chunkBytes * m.k / rowOfK // elements of a chunk
-	var mixed [chunkBytes]T          // of as many rows
+	if !t.mnMajor && t.swizzle > chunkBytes && along/per*chunkBytes > int(t.swizzle) {
+		return fmt.Sprintf("rows of %d bytes in a pattern of %d are not implemented: swizzle more bytes, or none",
+			along/per*chunkBytes, t.swizzle)
+	}
+	var mixed [chunkBytes]T // of as many rows
 	for j := range across {
 		for i := range along / per {
 			at := t.chunk(uint64(i), uint64(j))

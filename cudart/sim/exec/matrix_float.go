@@ -2,12 +2,14 @@ package exec
 
 import "gpurun/cudart/sim/tensorcore"
 
-func (w *warp) multiplyFloats(m *mmaInst, out []lanes) {
+func (w *warp) multiplyFloats(m *mmaInst, places *places, out []lanes) {
 	s := &w.grid.scratch
 	p := &floatProduct{
 		model: m.model(w.grid.cfg.TensorCores),
 		a:     m.fragA.floats(w, m.a, &s.floats[0]),
 		b:     m.fragB.floats(w, m.b, &s.floats[1]),
+
+		places: places,
 	}
 	p.findPadding()
 	for e := range m.acc.count() {
@@ -37,13 +39,20 @@ type floatProduct struct {
 	model tensorcore.Model
 	a, b  matrix[tensorcore.Element]
 	padding
+	*places // of a sparse A
+	picked  [64]tensorcore.Element
+}
+
+// factors are what is multiplied for an element of D: those of A and those of B.
+func (p *floatProduct) factors(row, column int) (x, y []tensorcore.Element) {
+	n := p.products(row, column, p.a.k)
+	return p.a.row(row)[:n], pick(p.places, row, p.b.row(column), &p.picked)[:n]
 }
 
 // element is one of D. wmma may begin with a single and end with a half, or the other way
 // round: the sum is a single then.
 func (p *floatProduct) element(m *mmaInst, row, column int, start uint64) uint64 {
-	n := p.products(row, column, p.a.k)
-	x, y := p.a.row(row)[:n], p.b.row(column)[:n]
+	x, y := p.factors(row, column)
 	widened := p.model.Widens(m.fragA.format)
 	switch {
 	case m.halfC && m.halfD && widened:

@@ -68,17 +68,23 @@ type mmaTest struct {
 	m, n, k     int
 	d, a, b     string
 	front, tail string // modifiers
+	sparse      string // ".sp" or ".sp::ordered_metadata"
+	selector    int
+	text        string // instead of what the others say
 }
 
 func (tt mmaTest) name() string {
-	return fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s", tt.m, tt.n, tt.k, tt.front, tt.d, tt.a, tt.b,
+	if tt.text != "" {
+		return tt.text
+	}
+	return fmt.Sprintf("mma%s.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s", tt.sparse, tt.m, tt.n, tt.k, tt.front, tt.d, tt.a, tt.b,
 		tt.d, tt.tail)
 }
 
 // mmaTests are all forms on one shape for each type, and all shapes.
 func mmaTests() (all []mmaTest) {
 	add := func(m, n, k int, d, a, b, front, tail string) {
-		all = append(all, mmaTest{m, n, k, d, a, b, front, tail})
+		all = append(all, mmaTest{m: m, n: n, k: k, d: d, a: a, b: b, front: front, tail: tail})
 	}
 	for _, k := range []int{8, 16} {
 		add(16, 8, k, "f16", "f16", "f16", "", "")
@@ -149,18 +155,31 @@ func placeInA(rows, row, k, per int) (lane, element int) {
 
 func placeInC(row, column int) (lane, element int) { return row%8*4 + column/2, row/8*2 + column%2 }
 
-// operandsOfLanes are the registers of a warp, a lane after the other.
-type operandsOfLanes struct{ a, b, c, d [32][]byte }
+// operandsOfLanes are the registers of a warp, a lane after the other. e is metadata, of sparse products.
+type operandsOfLanes struct{ a, b, c, d, e [32][]byte }
+
+func everyK(n int) (all []int) {
+	for k := range n {
+		all = append(all, k)
+	}
+	return all
+}
 
 func (tt mmaTest) run(t *testing.T, r *rand.Rand) {
 	a, b, d := smallNumbers[tt.a], smallNumbers[tt.b], smallNumbers[tt.d]
+	held := func(int) []int { return everyK(tt.k) }
 	per := max(1, 32/a.bits)
 	if a.bits == 64 {
 		per = 1
 	}
 	var lanes operandsOfLanes
+	elements := tt.m * tt.k
+	if tt.sparse != "" {
+		held = tt.metadata(r, &lanes)
+		elements /= 2
+	}
 	for l := range 32 {
-		lanes.a[l] = make([]byte, tt.m*tt.k*a.bits/8/32)
+		lanes.a[l] = make([]byte, elements*a.bits/8/32)
 		lanes.b[l] = make([]byte, tt.n*tt.k*b.bits/8/32)
 		lanes.c[l] = make([]byte, tt.m*tt.n*d.bits/8/32)
 		lanes.d[l] = make([]byte, tt.m*tt.n*d.bits/8/32)
@@ -177,23 +196,25 @@ func (tt mmaTest) run(t *testing.T, r *rand.Rand) {
 		lane, element := placeInC(i/tt.n, i%tt.n)
 		d.put(lanes.c[lane], element, want[i])
 	}
-	for k := range tt.k {
-		x, y := make([]int, tt.m), make([]int, tt.n)
-		for row := range x {
-			x[row] = a.random(r)
-			if tt.d == "f16" {
-				x[row] %= 3
-			}
-			lane, element := placeInA(tt.m, row, k, per)
-			a.put(lanes.a[lane], element, x[row])
-		}
-		for column := range y {
-			y[column] = b.random(r)
+	y := make([][256]int, tt.n)
+	for column := range y {
+		for k := range tt.k {
+			y[column][k] = b.random(r)
 			lane, element := placeInA(8, column, k, per)
-			b.put(lanes.b[lane], element, y[column])
+			b.put(lanes.b[lane], element, y[column][k])
 		}
-		for i := range want {
-			want[i] += tt.multiply(x[i/tt.n], y[i%tt.n])
+	}
+	for row := range tt.m {
+		for j, k := range held(row) {
+			x := a.random(r)
+			if tt.d == "f16" {
+				x %= 3
+			}
+			lane, element := placeInA(tt.m, row, j, per)
+			a.put(lanes.a[lane], element, x)
+			for column := range y {
+				want[row*tt.n+column] += tt.multiply(x, y[column][k])
+			}
 		}
 	}
 	tt.launch(t, &lanes)
@@ -210,10 +231,10 @@ func (tt mmaTest) launch(t *testing.T, lanes *operandsOfLanes) {
 	t.Helper()
 	width := max(32, smallNumbers[tt.a].bits)
 	var declare, load, store strings.Builder
-	var lists [4]string
+	var lists []string
 	at := 0
-	for i, bytes := range []int{len(lanes.d[0]), len(lanes.a[0]), len(lanes.b[0]), len(lanes.c[0])} {
-		name, n := "dabc"[i:i+1], bytes*8/width
+	for i, bytes := range []int{len(lanes.d[0]), len(lanes.a[0]), len(lanes.b[0]), len(lanes.c[0]), len(lanes.e[0])} {
+		name, n := "dabce"[i:i+1], bytes*8/width
 		fmt.Fprintf(&declare, ".reg .b%d %%%s<%d>;\n", width, name, n)
 		for j := range n {
 			if i == 0 {
@@ -223,7 +244,11 @@ func (tt mmaTest) launch(t *testing.T, lanes *operandsOfLanes) {
 			}
 			at += width / 8
 		}
-		lists[i] = "{" + list(name, n) + "}"
+		if name != "e" {
+			lists = append(lists, "{"+list(name, n)+"}")
+		} else if n > 0 {
+			lists = append(lists, "%e0", fmt.Sprint(tt.selector))
+		}
 	}
 	text := fmt.Sprintf(`.version 8.7
 .target sm_90
@@ -240,14 +265,15 @@ func (tt mmaTest) launch(t *testing.T, lanes *operandsOfLanes) {
 	%s %s;
 	%s
 	ret;
-}`, declare.String(), at, load.String(), tt.name(), strings.Join(lists[:], ", "), store.String())
+}`, declare.String(), at, load.String(), tt.name(), strings.Join(lists, ", "), store.String())
 	var mem memory
 	base := mem.allocate(32 * at)
 	for l := range 32 {
 		to := mem.at(base)[l*at+len(lanes.d[l]):]
 		to = to[copy(to, lanes.a[l]):]
 		to = to[copy(to, lanes.b[l]):]
-		copy(to, lanes.c[l])
+		to = to[copy(to, lanes.c[l]):]
+		copy(to, lanes.e[l])
 	}
 	k, _ := compileText(t, text).Kernel("run")
 	g, err := Launch(k, Config{

@@ -29,8 +29,9 @@ type mmaInst struct {
 	d, a, b, c   []int32
 	halfD, halfC bool // accumulators are halfs, two in a register
 	wmma         bool
-	saturate     bool // integers do not wrap around
-	and          bool // bits are combined by and, not xor
+	sparse       *sparsity // nil if A is dense
+	saturate     bool      // integers do not wrap around
+	and          bool      // bits are combined by and, not xor
 }
 
 // mmaShapes are the shapes of mma.sync by the type of A.
@@ -48,12 +49,28 @@ var mmaShapes = map[string][]matrixShape{
 	"b1":   {{8, 8, 128}, {16, 8, 128}, {16, 8, 256}},
 }
 
-// mma compiles mma.sync.aligned.shape.row.col{.satfinite}{.xor.popc, .and.popc}.d.a.b.c d, a, b, c.
+// sparseShapes are the shapes of mma.sp.
+var sparseShapes = map[string][]matrixShape{
+	"f16":  {{16, 8, 16}, {16, 8, 32}},
+	"bf16": {{16, 8, 16}, {16, 8, 32}},
+	"tf32": {{16, 8, 8}, {16, 8, 16}},
+	"e4m3": {{16, 8, 64}},
+	"e5m2": {{16, 8, 64}},
+	"s8":   {{16, 8, 32}, {16, 8, 64}},
+	"u8":   {{16, 8, 32}, {16, 8, 64}},
+	"s4":   {{16, 8, 64}, {16, 8, 128}},
+	"u4":   {{16, 8, 64}, {16, 8, 128}},
+}
+
+// mma compiles
+//
+//	mma.sync.aligned.shape.row.col{.satfinite}{.xor.popc, .and.popc}.d.a.b.c d, a, b, c;
+//	mma.sync.aligned.m8n8k4.layout.layout.d.f16.f16.c d, a, b, c;
+//	mma.sp{::ordered_metadata}.sync.aligned.shape.row.col{.satfinite}.d.a.b.c d, a, b, c, metadata, selector;
 func (c *compiler) mma(o *op) {
-	c.dense()
-	m := &mmaInst{shape: c.takeShape()}
-	if m.shape == (matrixShape{8, 8, 4}) && slices.Contains(c.mods, "f16") {
-		c.fail("mma.m8n8k4 of .f16 is for the tensor cores of sm_70, and not implemented: use .m16n8k8 or .m16n8k16")
+	m := &mmaInst{shape: c.takeShape(), sparse: c.sparse()}
+	if m.shape == (matrixShape{8, 8, 4}) && slices.Contains(c.mods, "f16") && m.sparse == nil {
+		c.mmaQuads(o, m)
 		return
 	}
 	if !c.has("row") || !c.has("col") {
@@ -62,28 +79,32 @@ func (c *compiler) mma(o *op) {
 	types := c.takeElements(4)
 	d, a, b := types[0], types[1], types[2]
 	c.mmaArithmetic(m, d, a)
+	shapes, operands := mmaShapes[a.name], 4
+	if m.sparse != nil {
+		shapes, operands = sparseShapes[a.name], 6
+	}
 	if d != types[3] || !a.multiplies(b) || !a.accumulates(d) {
 		c.fail("mma has no .%s of .%s and .%s, added to .%s", d.name, a.name, b.name, types[3].name)
 	}
-	if c.err == nil && !slices.Contains(mmaShapes[a.name], m.shape) {
-		c.fail("mma of .%s has shapes %v", a.name, mmaShapes[a.name])
+	if m.sparse != nil && a.bits == 8 && d.name == "f16" {
+		c.fail("mma.sp of .%s is added to .f32", a.name)
 	}
-	c.mmaNeeds(m.shape, a)
-	if c.args(4); c.err != nil {
+	if c.err == nil && !slices.Contains(shapes, m.shape) {
+		c.fail("mma of .%s has shapes %v", a.name, shapes)
+	}
+	c.mmaNeeds(m, a)
+	if c.args(operands); c.err != nil {
 		return
 	}
 	m.fragA, m.fragB, m.acc = fragments(a, b, m.shape)
+	if m.sparse != nil {
+		m.fragA.k /= 2
+		m.sparse.operands(c, 4, a, m.shape.k)
+	}
 	c.mmaOperands(m, d, d)
 	m.a = c.sources(1, m.fragA.registers(), a.register())
 	m.b = c.sources(2, m.fragB.registers(), b.register())
-	c.alignedRun(o, func(w *warp, _ *op) error { w.multiply(m); return nil })
-}
-
-// dense refuses products of sparse matrices.
-func (c *compiler) dense() {
-	if c.take("sp", "sp::ordered_metadata") != "" {
-		c.fail("%s of a sparse matrix (.sp) is not implemented", c.in.Op)
-	}
+	c.alignedRun(o, func(w *warp, _ *op) error { return w.multiply(m) })
 }
 
 // mmaArithmetic takes the modifiers of integers and bits.
@@ -100,12 +121,14 @@ func (c *compiler) mmaArithmetic(m *mmaInst, d, a *elementType) {
 }
 
 // mmaNeeds checks target and version.
-func (c *compiler) mmaNeeds(s matrixShape, a *elementType) {
-	switch {
+func (c *compiler) mmaNeeds(m *mmaInst, a *elementType) {
+	switch s := m.shape; {
 	case a.class == doubleElement && s.m == 16:
 		c.needs(90, 7, 8)
 	case a.class == floatElement && a.bits == 8:
 		c.needs(89, 8, 4)
+	case m.sparse != nil:
+		c.needs(80, 7, 1)
 	case s.m == 8 && a.class != doubleElement, s == matrixShape{16, 8, 8} && a.name == "f16":
 		c.needs(75, 6, 5)
 	default:
@@ -120,20 +143,29 @@ func (c *compiler) mmaOperands(m *mmaInst, d, start *elementType) {
 	m.c = c.sources(3, m.acc.count()/start.perRegister(), start.register())
 }
 
-func (w *warp) multiply(m *mmaInst) {
+func (w *warp) multiply(m *mmaInst) error {
+	var places *places
+	if s := m.sparse; s != nil {
+		var why string
+		var lane int
+		if places, why, lane = s.find(&w.regs[s.meta]); why != "" {
+			return w.fault(IllegalInstruction, lane, "%s", why)
+		}
+	}
 	var out [8]lanes // a destination may be a source
 	d := out[:len(m.d)]
 	switch m.fragA.class {
 	case floatElement:
-		w.multiplyFloats(m, d)
+		w.multiplyFloats(m, places, d)
 	case doubleElement:
 		w.multiplyDoubles(m, d)
 	case integerElement:
-		w.multiplyIntegers(m, d)
+		w.multiplyIntegers(m, places, d)
 	case bitElement:
 		w.multiplyBits(m, d)
 	}
 	for j, slot := range m.d {
 		w.regs[slot] = d[j]
 	}
+	return nil
 }

@@ -227,15 +227,23 @@ func TestMatrixRefusals(t *testing.T) {
 			";": ".row.col",
 		"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 " + d + "," + a + "," + b + "," + c +
 			";": ".satfinite",
-		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c + ";": "sm_70",
+		"mma.sync.aligned.m8n8k4.row.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";":     "needs the layouts",
+		"mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";": "no .f16 of .f16 and .f16, added to .f32",
+		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ";": "must have 8 elements",
 		"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%d0, %d1}, {%a0}, {%b0}, {%c0, %c1};": ".xor.popc or " +
 			".and.popc",
 		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c +
 			";": "must have 4 elements",
 		"mma.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + a + ", " + b + ", " + c +
 			";": ".sync.aligned",
-		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + b + ", " + b + ", " + c + ", %a0, 0;": "sparse",
-		"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + d + ", " + a + ", " + b + ", " + c + ";":          "PTX 8.4",
+		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, 4;":                   "a literal below 4",
+		"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + d + "," + a + "," + a + "," + c + ", %a0, 2;":                   "a literal below 2",
+		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, %a1;":                 "a literal below 4",
+		"mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, 0;":                    "has shapes [m16n8k16 m16n8k32]",
+		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ";":                           "takes 6 operands",
+		"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, 0;": "PTX 8.5",
+		"mma.sp.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 " + d + "," + b + "," + b + "," + c + ", %a0, 0;":                   "has shapes []",
+		"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + d + ", " + a + ", " + b + ", " + c + ";":                         "PTX 8.4",
 		"wmma.load.a.sync.aligned.row.m16n16k16.f16 " + a +
 			", [%at];": "must have 8 elements",
 		"wmma.load.a.sync.aligned.m16n16k16.bf16 " + a + ", [%at];": ".row or .col",
@@ -267,7 +275,7 @@ func TestMatrixRefusals(t *testing.T) {
 		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + d + ", %at, %at, p, 1, 2, 0, 0;":       "must be 1 or -1",
 		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + d + ", " + a + ", %at, p, 1, 1, 0, 0;": "takes 7 operands",
 		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + d + ", %at, %at, _, 1, 1, 0, 0;":       "must be a predicate",
-		"wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 " + d + ", %at, %at, p, 1, 1, 0, 0;":    "sparse",
+		"wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 " + d + ", %at, %at, p, 1, 1, 0, 0;":    "PTX 8.2",
 	} {
 		m, err := ptx.Parse("refused.ptx", []byte(fragmentKernel(body)))
 		if err == nil {

@@ -28,8 +28,8 @@ type multiplicands[T any] struct {
 }
 
 func multiplyGroup[T any](g *warpgroup, p *multiplication, scratch *[2][]T, t multiplicands[T]) error {
-	k := p.elementsOfK()
-	b := matrix[T]{k, room(&scratch[1], p.columns*k)}
+	k, kOfB := elementsOfK(p.fragA), elementsOfK(p.fragB)
+	b := matrix[T]{kOfB, room(&scratch[1], p.columns*kOfB)}
 	if err := loadOperand(g, p, p.bDesc, 1, b, t.decodeB); err != nil {
 		return err
 	}
@@ -48,10 +48,26 @@ func multiplyGroup[T any](g *warpgroup, p *multiplication, scratch *[2][]T, t mu
 		if p.a != nil {
 			a = t.registers(w, p.a, &scratch[0])
 		}
+		if err := p.findPlaces(w, i); err != nil {
+			return err
+		}
 		t.add(w, p, a, b)
 		for _, slot := range p.d {
 			*w.fencedAt(slot) = w.regs[slot]
 		}
+	}
+	return nil
+}
+
+// findPlaces decodes the metadata of a warp of the group.
+func (p *multiplication) findPlaces(w *warp, number int) error {
+	if p.sparse == nil {
+		return nil
+	}
+	var why string
+	var lane int
+	if p.places, why, lane = p.sparse.find(&p.metadata[number]); why != "" {
+		return w.faultAt(p.inst, IllegalInstruction, lane, "%s", why)
 	}
 	return nil
 }
@@ -65,7 +81,7 @@ func loadOperand[T any](g *warpgroup, p *multiplication, descriptor uint64, numb
 	if why != "" {
 		return w.faultAt(p.inst, IllegalInstruction, 0, "matrix %c: %s", "AB"[number], why)
 	}
-	if why := loadTile(&t, w.block, to, decode); why != "" {
+	if why := loadTile(&t, w.block, to, chunkBytes*elementsOfK(p.fragA)/rowOfK, decode); why != "" {
 		return w.faultAt(p.inst, IllegalAddress, 0, "matrix %c: %s", "AB"[number], why)
 	}
 	return nil

@@ -47,11 +47,12 @@ func (w *warp) multiplyDoubles(m *mmaInst, out []lanes) {
 	})
 }
 
-func (w *warp) multiplyIntegers(m *mmaInst, out []lanes) {
+func (w *warp) multiplyIntegers(m *mmaInst, places *places, out []lanes) {
 	s := &w.grid.scratch
 	a, b := m.fragA.integers(w, m.a, &s.integers[0]), m.fragB.integers(w, m.b, &s.integers[1])
+	var picked [64]int32
 	w.eachAccumulator(m, out, func(row, column int, start uint64) uint64 {
-		return addInteger(start, dotIntegers(a.row(row), b.row(column)), m.saturate)
+		return addInteger(start, dotIntegers(a.row(row), pick(places, row, b.row(column), &picked)), m.saturate)
 	})
 }
 

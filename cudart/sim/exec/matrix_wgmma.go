@@ -16,6 +16,7 @@ type wgmmaInst struct {
 	columns      int
 	halfD        bool // accumulators are halfs, two in a register
 	saturate     bool
+	sparse       *sparsity // nil if A is dense
 
 	d            []int32 // accumulators: 4 singles or integers for 8 columns
 	a            []int32 // registers of A; nil where a descriptor says where it lies
@@ -26,12 +27,12 @@ type wgmmaInst struct {
 	mnMajor      [2]bool
 }
 
-// elementsOfK is how many elements of a decoded row there are along K: of bits, words.
-func (m *wgmmaInst) elementsOfK() int {
-	if m.fragA.class == bitElement {
-		return m.fragA.k / 32
+// elementsOfK is how many elements of a decoded row of A or B there are along K: of bits, words.
+func elementsOfK(f fragment) int {
+	if f.class == bitElement {
+		return f.k / 32
 	}
-	return m.fragA.k
+	return f.k
 }
 
 // wgmma compiles the asynchronous multiplication by a warpgroup:
@@ -41,6 +42,7 @@ func (m *wgmmaInst) elementsOfK() int {
 //
 // imm-scale-b{{, imm-trans-a}, imm-trans-b}};
 //
+//	wgmma.mma_async.sp.sync.aligned.m64nNkK.d.a.b{.satfinite} d, a, b-desc, metadata, selector, scale-d{, as above};
 //	wgmma.commit_group.sync.aligned;
 //	wgmma.wait_group.sync.aligned n;
 func (c *compiler) wgmma(o *op) {
@@ -70,8 +72,7 @@ func (c *compiler) wgmma(o *op) {
 }
 
 func (c *compiler) multiplyAsync(o *op) {
-	c.dense()
-	m := &wgmmaInst{inst: c.in}
+	m := &wgmmaInst{inst: c.in, sparse: c.sparse()}
 	a := c.wgmmaTypes(m)
 	registers := c.arg(1).Kind == ptx.Vector
 	scales, majors := 2, 0 // literals that negate A and B, and say how they lie
@@ -83,18 +84,28 @@ func (c *compiler) multiplyAsync(o *op) {
 	case a.bits == 16:
 		majors = 2
 	}
-	if c.args(4 + scales + majors); c.err != nil {
+	next := 4 // operand, after scale-d
+	if m.sparse != nil {
+		next = 6
+	}
+	if c.args(next + scales + majors); c.err != nil {
 		return
 	}
 	c.wgmmaOperands(m, registers)
+	if m.sparse != nil {
+		m.sparse.operands(c, 3, a, m.fragB.k)
+	}
+	if m.scale, m.flip = c.srcPred(c.arg(next - 1)); m.scale < 0 {
+		c.fail("the scale of the accumulators must be a predicate")
+	}
 	if scales > 0 {
-		m.negate = [2]bool{c.literal(4, 1, -1) == -1, c.literal(5, 1, -1) == -1}
+		m.negate = [2]bool{c.literal(next, 1, -1) == -1, c.literal(next+1, 1, -1) == -1}
 	}
 	if majors == 2 {
-		m.mnMajor[0] = c.literal(6, 0, 1) == 1
+		m.mnMajor[0] = c.literal(next+2, 0, 1) == 1
 	}
 	if majors > 0 {
-		m.mnMajor[1] = c.literal(5+majors, 0, 1) == 1
+		m.mnMajor[1] = c.literal(next+1+majors, 0, 1) == 1
 	}
 	c.asyncs = append(c.asyncs, m)
 	c.alignedRun(o, func(w *warp, _ *op) error { return w.issue(m) })
@@ -110,10 +121,15 @@ func (c *compiler) wgmmaTypes(m *wgmmaInst) (a *elementType) {
 	case a.class == bitElement && !(c.has("and") && c.has("popc")):
 		c.fail("wgmma of .b1 needs .and.popc")
 	}
-	if !a.multiplies(b) || !a.accumulates(d) || a.bits == 4 || a.bits == 64 {
+	if !a.multiplies(b) || !a.accumulates(d) || a.bits == 4 || a.bits == 64 || m.sparse != nil && a.bits == 1 {
 		c.fail("wgmma has no .%s of .%s and .%s", d.name, a.name, b.name)
 	}
-	step, k := 8, 8*rowOfK/a.bits
+	step, held := 8, 8*rowOfK/a.bits
+	k := held
+	if m.sparse != nil {
+		c.needs(90, 8, 2)
+		k *= 2
+	}
 	if a.class != floatElement && s.n > 32 {
 		step = 16
 	}
@@ -122,11 +138,11 @@ func (c *compiler) wgmmaTypes(m *wgmmaInst) (a *elementType) {
 			"and of 16 above 32 unless of floats", a.name, k)
 	}
 	m.columns, m.halfD = s.n, d.bits == 16
-	m.fragA, m.fragB, m.acc = fragment{a, 16, k, true}, fragment{b, s.n, k, false}, accumulators{rows: 16, columns: s.n}
+	m.fragA, m.fragB, m.acc = fragment{a, 16, held, true}, fragment{b, s.n, k, false}, accumulators{rows: 16, columns: s.n}
 	return a
 }
 
-// wgmmaOperands compiles accumulators, matrices and scale.
+// wgmmaOperands compiles accumulators and matrices.
 func (c *compiler) wgmmaOperands(m *wgmmaInst, registers bool) {
 	n := m.acc.count()
 	if m.halfD {
@@ -140,9 +156,6 @@ func (c *compiler) wgmmaOperands(m *wgmmaInst, registers bool) {
 		c.src(&m.aDesc, 1, b64)
 	}
 	c.src(&m.bDesc, 2, b64)
-	if m.scale, m.flip = c.srcPred(c.arg(3)); m.scale < 0 {
-		c.fail("the scale of the accumulators must be a predicate")
-	}
 }
 
 // literal returns operand i, which must be one of two numbers.

@@ -23,7 +23,7 @@ func wgmmaKernel(n int, body string) string {
 		fmt.Fprintf(&load, "\tld.global.b32 %%a%d, [%%acc+%d];\n", i, 512*(128+i))
 	}
 	return `
-.version 8.0
+.version 8.5
 .target sm_90a
 .address_size 64
 .visible .entry run(.param .u64 in, .param .u64 a, .param .u64 b)
@@ -106,7 +106,9 @@ type multiplyTest struct {
 	a, b      inDescriptor
 	registers bool // A comes from there
 	negate    [2]bool
-	noScale   bool // d is not added
+	noScale   bool   // d is not added
+	sparse    string // ".sp" or ".sp::ordered_metadata": B has 32 elements along K
+	selector  int
 }
 
 func sign(negate bool) int {
@@ -125,8 +127,30 @@ func (m multiplyTest) text() string {
 	if m.noScale {
 		scale = "!yes"
 	}
-	return fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s}, %s, %%descB, %s, %d, %d, %s;",
-		m.n, m.typ, m.typ, list("d", m.n/2), a, scale, sign(m.negate[0]), sign(m.negate[1]), majors)
+	if m.sparse != "" {
+		scale = fmt.Sprintf("%%x, %d, %s", m.selector, scale)
+	}
+	return fmt.Sprintf("wgmma.mma_async%s.sync.aligned.m64n%dk%d.f32.%s.%s {%s}, %s, %%descB, %s, %d, %d, %s;",
+		m.sparse, m.n, m.columnsOfB(), m.typ, m.typ, list("d", m.n/2), a, scale, sign(m.negate[0]), sign(m.negate[1]), majors)
+}
+
+func (m multiplyTest) columnsOfB() int {
+	if m.sparse != "" {
+		return 32
+	}
+	return 16
+}
+
+// metadata writes those of random rows, and returns which places along K a row holds.
+func (m multiplyTest) metadata(r *rand.Rand, to []byte) func(row int) []int {
+	var warps [4]sparseRows
+	for i := range warps {
+		warps[i] = randomRows(r, 8, 16, strings.Contains(m.sparse, "ordered"))
+		for lane, word := range warps[i].registers(16, m.selector) {
+			binary.LittleEndian.PutUint32(to[4*(32*i+lane):], word)
+		}
+	}
+	return func(row int) []int { return warps[row/16].held(row%16, 16) }
 }
 
 func flagOf(b bool) int {
@@ -145,13 +169,17 @@ func placeOfD(row, column int) (thread, register int) {
 // run multiplies random integers and compares.
 func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 	t.Helper()
-	body := "wgmma.fence.sync.aligned;\n" + m.text() +
+	body := "ld.global.b32 %x, [%acc+67584];\nwgmma.fence.sync.aligned;\n" + m.text() +
 		"\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
 	var mem memory
-	base := mem.allocate(32768 + 512*132)
+	base := mem.allocate(32768 + 512*133)
 	image, accumulators := mem.at(base), mem.at(base+32768)
 	var a [64][16]int
-	b, c := make([][16]int, m.n), make([][64]int, m.n)
+	b, c := make([][32]int, m.n), make([][64]int, m.n)
+	held := func(int) []int { return everyK(16) }
+	if m.sparse != "" {
+		held = m.metadata(r, accumulators[512*132:])
+	}
 	element := func(at, x int) {
 		binary.LittleEndian.PutUint16(image[at:], uint16(sixteenBits(m.typ, x)))
 	}
@@ -166,7 +194,9 @@ func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 			binary.LittleEndian.PutUint16(accumulators[512*(128+e/2)+4*(row/16*32+lane)+2*(e%2):],
 				uint16(sixteenBits(m.typ, a[row][k])))
 		}
-		for column := range m.n {
+	}
+	for column := range m.n {
+		for k := range m.columnsOfB() {
 			b[column][k] = r.IntN(31) - 15
 			element(m.b.place(column, k), b[column][k])
 		}
@@ -185,8 +215,8 @@ func (m multiplyTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 	for i := range 64 * m.n {
 		row, column := i%64, i/64
 		want := 0
-		for k := range 16 {
-			want += a[row][k] * b[column][k]
+		for j, k := range held(row) {
+			want += a[row][j] * b[column][k]
 		}
 		want *= sign(m.negate[0]) * sign(m.negate[1])
 		if !m.noScale {

@@ -65,7 +65,7 @@ func (c *compiler) wmmaMultiply(o *op) {
 	c.mmaOperands(m, d, start)
 	m.a = c.sources(1, m.fragA.wmmaRegisters(), a.register())[:m.fragA.registers()]
 	m.b = c.sources(2, m.fragB.wmmaRegisters(), b.register())[:m.fragB.registers()]
-	c.alignedRun(o, func(w *warp, _ *op) error { w.multiply(m); return nil })
+	c.alignedRun(o, func(w *warp, _ *op) error { return w.multiply(m) })
 }
 
 // wmmaTypes takes the types of D, A, B and C. Of .f16 only those of the accumulators are named.

@@ -192,7 +192,8 @@ func (w wmmaTest) run(t *testing.T, r, disorder *rand.Rand) {
 // wmmaTests are all shapes and types.
 func wmmaTests() (all []mmaTest, starts []string) {
 	add := func(m, n, k int, d, a, c, front, tail string) {
-		all, starts = append(all, mmaTest{m, n, k, d, a, a, front, tail}), append(starts, c)
+		all = append(all, mmaTest{m: m, n: n, k: k, d: d, a: a, b: a, front: front, tail: tail})
+		starts = append(starts, c)
 	}
 	for _, s := range [][2]int{{16, 16}, {32, 8}, {8, 32}} {
 		m, n := s[0], s[1]

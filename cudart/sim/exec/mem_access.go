@@ -16,6 +16,7 @@ type access struct {
 	signed bool     // loads extend the sign
 	own    bool     // only the block's own shared memory will do
 	writes bool
+	whole  bool // the vector is one element
 	fixed  bool // a load by .nc, from memory that is read-only while the kernel runs
 	order  order
 	piece  uint64 // bytes that a GPU accesses at once

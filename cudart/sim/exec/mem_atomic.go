@@ -120,6 +120,10 @@ func (c *compiler) atomic(o *op) {
 	if c.err != nil {
 		return
 	}
+	if t.Width() == 128 {
+		c.atomicWide(o, order, space, name)
+		return
+	}
 	isRed, isCAS := c.in.Op == "red", name == "cas"
 	fn := modifyPacked(name, t)
 	if fn == nil && !isCAS || !isAtomic(name, t) {

@@ -64,8 +64,7 @@ func (c *compiler) load(o *op) {
 	order := c.takeOrder()
 	c.takePolicy()
 	space := c.frameSpace(c.takeSpace(), c.arg(1))
-	elems := c.takeVector(0)
-	t := c.takeType()
+	t, elems, whole := c.takeElementType(c.takeVector(0))
 	c.args(2)
 	if c.err != nil {
 		return
@@ -76,7 +75,7 @@ func (c *compiler) load(o *op) {
 	}
 	c.checkVector(len(elems), space, t)
 	mem := c.memory(o, 1, space, t)
-	mem.order, mem.fixed = order, fixed
+	mem.order, mem.fixed, mem.whole = order, fixed, whole
 	mem.vector, mem.masks = make([]int32, len(elems)), make([]uint64, len(elems))
 	for i, e := range elems {
 		c.dstOperand(&mem.vector[i], e, t)

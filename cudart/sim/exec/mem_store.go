@@ -16,8 +16,7 @@ func (c *compiler) store(o *op) {
 	order := c.takeOrder()
 	c.takePolicy()
 	space := c.frameSpace(c.takeSpace(), c.arg(0))
-	elems := c.takeVector(1)
-	t := c.takeType()
+	t, elems, whole := c.takeElementType(c.takeVector(1))
 	c.args(2)
 	if c.err != nil {
 		return
@@ -28,7 +27,7 @@ func (c *compiler) store(o *op) {
 	}
 	c.checkVector(len(elems), space, t)
 	mem := c.memory(o, 0, space, t)
-	mem.order = order
+	mem.order, mem.whole = order, whole
 	mem.vector = make([]int32, len(elems))
 	for i, e := range elems {
 		c.srcOperand(&mem.vector[i], e, t)
@@ -42,7 +41,7 @@ func (c *compiler) store(o *op) {
 }
 
 func storeWeak(w *warp, o *op, mask uint32) error {
-	w.progresses()
+	w.progressesBy(o)
 	if mask == fullMask && w.stores == nil && w.storeAll(o) {
 		return nil
 	}
@@ -63,7 +62,7 @@ func (w *warp) storeAll(o *op) (ok bool) {
 }
 
 func storeStrong(w *warp, o *op, mask uint32) error {
-	w.progresses()
+	w.progressesBy(o)
 	if o.mem.order.releases() {
 		w.release(o.mem.order.scope, mask)
 	}

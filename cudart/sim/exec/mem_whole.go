@@ -43,7 +43,7 @@ func (v *word) setElement(k int, size, value uint64) {
 
 // pieceOf is the size of the pieces of an access by a GPU.
 func pieceOf(a *access) uint64 {
-	if a.writes && a.order.name == "volatile" && a.bytes() == wholeBytes {
+	if a.writes && !a.whole && a.order.name == "volatile" && a.bytes() == wholeBytes {
 		return wholeBytes / 2
 	}
 	return min(a.bytes(), wholeBytes)
@@ -51,7 +51,7 @@ func pieceOf(a *access) uint64 {
 
 // pieceBytes is the size of the pieces of an access.
 func (w *warp) pieceBytes(a *access) uint64 {
-	if w.grid.cfg.TearVectors {
+	if w.grid.cfg.TearVectors && !a.whole {
 		return a.size
 	}
 	return a.piece

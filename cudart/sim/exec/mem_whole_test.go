@@ -30,6 +30,16 @@ const (
 		@p bra wait;
 		st.global.v4.b32 [%data+512], {%a, %b, %c, %d};
 	`
+	// The last word of one element.
+	oneElement = `
+	wait:
+		{ .reg .b128 w; ld.relaxed.sys.global.b128 w, [%data]; mov.b128 {%x, %y}, w; }
+		mov.b64 {%a, %b}, %x;
+		mov.b64 {%c, %d}, %y;
+		setp.eq.u32 p, %d, 0;
+		@p bra wait;
+		st.global.v4.b32 [%data+512], {%a, %b, %c, %d};
+	`
 	// The second word, of a packet of two words.
 	twoWords = `
 	wait:
@@ -45,6 +55,7 @@ const (
 // A packet with a single flag may arrive torn by PTX; by a GPU only if it has 16 bytes and is volatile.
 func TestVectorStoresAreTorn(t *testing.T) {
 	const pack = "mov.b64 %x, {%a, %d}; mov.b64 %y, {%b, %d};"
+	const one = ".reg .b128 w; mov.b64 %x, {%a, %b}; mov.b64 %y, {%c, %d}; mov.b128 w, {%x, %y};"
 	for _, tt := range []struct {
 		name, store, load string
 		whole, wholeByPTX bool
@@ -60,6 +71,9 @@ func TestVectorStoresAreTorn(t *testing.T) {
 		{"a flag in each, volatile", pack + "st.volatile.global.v2.b64 [%data], {%x, %y};", flagInEach, true, true},
 		{"two words", "st.volatile.global.v2.b32 [%data], {%a, %b};", twoWords, true, false},
 		{"two weak words", "st.global.v2.b32 [%data], {%a, %b};", twoWords, true, false},
+		{"one element", one + "st.global.b128 [%data], w;", oneElement, true, true},
+		{"one element, volatile", one + "st.volatile.global.b128 [%data], w;", oneElement, true, true},
+		{"an exchange", one + "atom.sys.global.exch.b128 _, [%data], w;", oneElement, true, true},
 		{"two words in one", "mov.b64 %x, {%a, %b}; st.volatile.global.b64 [%data], %x;", twoWords, true, true},
 	} {
 		producer := "mov.u32 %a, 5; mov.u32 %b, 6; mov.u32 %c, 7; mov.u32 %d, 8;" + tt.store
@@ -197,5 +211,38 @@ func TestSixteenBytesAreWhole(t *testing.T) {
 			return
 		default:
 		}
+	}
+}
+
+// Both words of 16 bytes are exchanged at once, also with another thread of the host.
+func TestSixteenBytesAreExchanged(t *testing.T) {
+	if !hasWideSwap {
+		t.Skip("the host has no exchange of 16 bytes")
+	}
+	const times = 1 << 15
+	place, done := zeroed(16), make(chan struct{})
+	p := newSpan(0, place).ptr
+	count := func(step word) {
+		for range times {
+			for old := (word{}); ; {
+				seen := swapWord(p, old, word{old[0] + step[0], old[1] + step[1]})
+				if seen == old {
+					break
+				}
+				old = seen
+			}
+		}
+	}
+	go func() {
+		defer close(done)
+		count(word{1, 2})
+	}()
+	count(word{2, 1})
+	<-done
+	if got := exchangeWord(p, word{7, 8}); got != (word{3 * times, 3 * times}) {
+		t.Errorf("the words are %d, want %d each", got, 3*times)
+	}
+	if got := readPiece(p, wholeBytes); got != (word{7, 8}) {
+		t.Errorf("after an exchange the words are %d, want 7 and 8", got)
 	}
 }

@@ -178,7 +178,7 @@ func TestModuleVariables(t *testing.T) {
 }`)
 	var mem memory
 	out, image := mem.allocate(16), mem.allocate(int(p.ImageSize()))
-	p.WriteImage(mem.at(image), image)
+	p.WriteImage(mem.at(image), image, FunctionsAddress(0))
 	g := launchKernel(t, p, "run", Config{Threads: 1, SharedBytes: 64, Params: words(out), Image: image, Memory: &mem})
 	if err := finish(t, g); err != nil {
 		t.Fatal(err)
@@ -199,6 +199,14 @@ func TestRefusals(t *testing.T) {
 		"suq.width.b32 %a, [t];":                              "suq is not implemented: textures",
 		"ex2.f32 %a, %b;":                                     "needs .approx",
 		"add.rz.f16 %a, %b, %c;":                              "does not implement .rz",
+		".reg .b128 w; add.u64 %x, w, 1;":                     "w has 128 bits",
+		".reg .b128 w; ld.global.v2.b128 {w, w}, [%data];":    "cannot be loaded",
+		"ld.global.b128 %x, [%data];":                         "PTX 8.3",
+		".reg .b128 w; mov.b128 w, %x;":                       "PTX 8.3",
+		".reg .b128 w; atom.add.b128 w, [%data], w;":          "PTX 8.3",
+		"cvt.rs.f16x2.f32 %a, %b, %c, %a;":                    "random bits",
+		"cvt.rz.ue8m0x2.f32 %a, %b, %c;":                      ".ue8m0x2",
+		"cvt.rn.satfinite.e2m3x2.f32 %a, %b, %c;":             "sm_100a",
 		"add.u8 %a, %b, %c;":                                  "not implemented",
 		"add.s32 %a, %b;":                                     "takes 3 operands",
 		"add.s32 %a, %b, nowhere;":                            `"nowhere" is not defined`,
@@ -250,6 +258,8 @@ func FuzzCompile(f *testing.F) {
 		"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%d0};"))
 	f.Add(wgmmaKernel(4, "wgmma.fence.sync.aligned;"+multiplyTest{typ: "f16", n: 8, registers: true}.text()+
 		"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"))
+	f.Add(fragmentKernel("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, {%a0, %a1}, {%b0, %b1}, " +
+		"{%c0, %c1, %c2, %c3}, %a2, 0;"))
 	f.Add(".version 7.8 .target sm_80 .global .u64 a = b+4; .const .b8 b[8] = {1}; " +
 		".entry k(.param .b8 p[9]) .maxntid 1 { ret; }")
 	f.Add(calling(doubling+halving,
@@ -274,7 +284,7 @@ func compileAndRun(t *testing.T, text string) {
 		return
 	}
 	mem := memory{zeroed(1 << 16)}
-	p.WriteImage(mem[0], FirstRegion<<RegionShift)
+	p.WriteImage(mem[0], FirstRegion<<RegionShift, FunctionsAddress(0))
 	var disorder *rand.Rand
 	if len(text)%2 == 0 {
 		disorder = rand.New(rand.NewPCG(uint64(len(text)), 0))

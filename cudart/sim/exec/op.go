@@ -77,6 +77,7 @@ const (
 type constant struct {
 	value   uint64
 	image   bool   // value is an offset in the module's variables
+	code    bool   // value is an offset among the module's functions
 	shared  bool   // value is an offset in the block's shared memory
 	frame   bool   // value is an offset in the frame of the function
 	special string // such as "%tid.x"; "_" is a register that is never read

@@ -39,6 +39,14 @@ func TestTensorStoreNeedsAProxyFence(t *testing.T) {
 			t.Errorf("who stores fences by %s and %d stores were wrong", fence, n)
 		}
 	}
+	const release = "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"
+	const acquire = "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;\n"
+	if n := lost(body(release, acquire)); n > 0 {
+		t.Errorf("writers release, who stores acquires, and %d stores were wrong", n)
+	}
+	if n := lost(body("", acquire)); n == 0 {
+		t.Error("without a release no store was wrong")
+	}
 	const other = "fence.proxy.async.global;\n"
 	if n := lost(body(other, other)); n == 0 {
 		t.Error("with fences of global memory no store was wrong")

@@ -131,11 +131,21 @@ func (w *warp) park() {
 	}
 }
 
-// progresses notes that the running path does something that others may wait for. So it does not spin, and the
-// warp does more than to poll.
+// progresses notes that the running path does something that others may wait for. So it does not spin, whether it
+// polls before that or after, and the warp does more than to poll.
 func (w *warp) progresses() {
-	w.current.polled = 0
+	w.current.polled, w.current.previous = 0, 0
 	w.watch.blind = true
+}
+
+// progressesBy is progresses for a store, unless it is to the local memory of each thread, which no other can see:
+// code that is not optimised keeps the variables of its polling loops there.
+func (w *warp) progressesBy(store *op) {
+	const window = localWindow >> RegionShift
+	to, bias := w.affines[store.a], store.mem.bias
+	if w.forms[store.a]&isAffine == 0 || (to.base+bias)>>RegionShift != window || (to.last()+bias)>>RegionShift != window {
+		w.progresses()
+	}
 }
 
 // rest is what becomes of a warp's turn.

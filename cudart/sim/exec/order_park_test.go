@@ -155,6 +155,33 @@ func TestPollingLoopThatAlsoWorks(t *testing.T) {
 	}
 }
 
+// A loop that also stores where others may look does not spin, wherever in it the store is. A store to local memory is
+// none of those.
+func TestPollingLoopThatStores(t *testing.T) {
+	const store, poll = "st.relaxed.gpu.global.u32 [%data+2052], 1; ", "ld.relaxed.gpu.global.u32 %out, [%data+2048]; "
+	for work, want := range map[string]State{
+		poll:                                    Idle,
+		store + poll:                            Running,
+		poll + store:                            Running,
+		"st.shared.u32 [shared], 1; " + poll:    Running,
+		"st.local.u32 [local], %tid; " + poll:   Idle,
+		poll + "st.local.u32 [local+4], %out; ": Idle,
+		"mov.u64 %x, local; cvta.local.u64 %x, %x; loop2: st.u32 [%x], 1; " + poll + "@p bra loop2;": Idle,
+	} {
+		var mem memory
+		body := "setp.eq.u32 p, %out, 0; loop: " + work + "@p bra loop;"
+		g := launchKernel(t, compileText(t, kernel(body)), "run", Config{Params: words(mem.allocate(4096)), Memory: &mem})
+		for range 3 {
+			if _, err := g.Turn(1 << 10); err != nil {
+				t.Fatalf("%s: %v", work, err)
+			}
+		}
+		if state, err := g.Turn(1 << 10); state != want || err != nil {
+			t.Errorf("%s: state %d, error %v; want state %d", work, state, err, want)
+		}
+	}
+}
+
 // Only polls that repeat what was seen before are nothing new.
 func TestPollList(t *testing.T) {
 	data := zeroed(64)

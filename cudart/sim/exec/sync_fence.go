@@ -9,6 +9,10 @@ func (c *compiler) fence(o *op) {
 		c.proxyFence(o, kind)
 		return
 	}
+	if restriction := c.take(sharedOfBlock, sharedOfCluster); restriction != "" {
+		c.restrictedFence(o, restriction, false)
+		return
+	}
 	sem, scope := c.take("acq_rel", "sc", "acquire", "release"), c.take("cta", "cluster", "gpu", "sys", "gl")
 	if scope == "" {
 		c.fail("%s needs a scope", c.in.Op)
@@ -36,10 +40,13 @@ func (c *compiler) fence(o *op) {
 func (c *compiler) proxyFence(o *op, kind string) {
 	async, space := false, ptx.Generic
 	if kind == "proxy" {
-		proxy := c.take("async", "alias", "tensormap::generic")
+		proxy := c.take("async", "alias", "tensormap::generic", "async::generic")
 		switch proxy {
 		case "":
-			c.fail("of the proxies only .async, .alias and .tensormap::generic are implemented")
+			c.fail("of the proxies only .async, .alias, .tensormap::generic and .async::generic are implemented")
+		case "async::generic":
+			c.restrictedFence(o, c.take(sharedOfBlock, sharedOfCluster), true)
+			return
 		case "tensormap::generic":
 			c.tensorMapFence(o)
 			return
@@ -60,10 +67,50 @@ func (c *compiler) proxyFence(o *op, kind string) {
 			w.release("sys", mask)
 		}
 		if space != ptx.Global {
-			w.block.generic.fence(w)
-			w.markSynchronized(mask)
-			w.block.fenceProxy()
+			w.fenceShared(mask)
 		}
+		return nil
+	}
+}
+
+// fenceShared is fence.proxy.async of shared memory.
+func (w *warp) fenceShared(mask uint32) {
+	w.block.generic.fence(w)
+	w.markSynchronized(mask)
+	w.block.fenceProxy()
+}
+
+// The memory that a fence is restricted to.
+const (
+	sharedOfBlock   = "sync_restrict::shared::cta"
+	sharedOfCluster = "sync_restrict::shared::cluster"
+)
+
+// restrictedFence compiles fences of shared memory alone:
+//
+//	fence{.proxy.async::generic}.release.sync_restrict::shared::cta.cluster;
+//	fence{.proxy.async::generic}.acquire.sync_restrict::shared::cluster.cluster;
+//
+// The generic proxy has no stale shared memory here, so that the second has nothing to do.
+func (c *compiler) restrictedFence(o *op, restriction string, async bool) {
+	c.needs(90, 8, 6)
+	sem, scope := c.take("acquire", "release"), c.take("cluster")
+	if known := map[string]string{"release": sharedOfBlock, "acquire": sharedOfCluster}; sem == "" || scope == "" ||
+		known[sem] != restriction {
+		c.fail("the fence must be .release.%s.cluster or .acquire.%s.cluster", sharedOfBlock, sharedOfCluster)
+	}
+	c.args(0)
+	o.kind = opRun
+	o.run = func(w *warp, _ *op, mask uint32) error {
+		switch {
+		case sem == "acquire":
+		case async:
+			w.fenceShared(mask)
+		default:
+			w.block.generic.publish(w)
+			w.markSynchronized(mask)
+		}
+		w.grid.fences.Add(1)
 		return nil
 	}
 }

@@ -3,13 +3,13 @@ package exec
 // dataInstructions are the sections 9.7.9 to 9.7.11.
 func dataInstructions() []instruction {
 	const (
-		accesses = "all types up to 64 bits; .v2 .v4 .v8; weak and strong; " +
+		accesses = "all types up to 128 bits; .v2 .v4 .v8; weak and strong; " +
 			"cache operators, priorities and policies have no effect"
 		noTextures = "textures and surfaces need hardware of their own; use loads from global memory"
 		hints      = "all forms; no effect"
 	)
 	return []instruction{
-		{"9.7.9.3", "mov", "all types; packing and unpacking of vectors", (*compiler).move},
+		{"9.7.9.3", "mov", "all types; packing and unpacking of vectors; .v2 .v4", (*compiler).move},
 		{"9.7.9.6", "shfl.sync", ".up .down .bfly .idx; d|p", (*compiler).shuffle},
 		{"9.7.9.7", "prmt", ".b32; .f4e .b4e .rc8 .ecl .ecr .rc16", (*compiler).permute},
 		{"9.7.9.8", "ld", accesses, (*compiler).load},
@@ -28,7 +28,7 @@ func dataInstructions() []instruction {
 		{"9.7.9.20", "cvta", "{.to}.space.u64", (*compiler).convertAddress},
 		{
 			"9.7.9.21", "cvt", "all pairs of integers and floats of 8 to 64 bits; .tf32, pairs of .f16 .bf16 .e4m3 .e5m2; " +
-				"all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert,
+				".e2m1 .e2m3 .e3m2; all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert,
 		},
 		{"9.7.9.22", "cvt.pack", ".sat; .u16 .s16 .u8 .s8 .u4 .s4 .u2 .s2", (*compiler).convert},
 		{"9.7.9.23", "mapa", "{.shared::cluster}.u32 .u64", (*compiler).mapAddress},

@@ -182,6 +182,15 @@ func copy16(to, from unsafe.Pointer, n int) bool {
 	return hasWhole
 }
 
+// hasWideSwap: the host has an atomic exchange of 16 bytes.
+var hasWideSwap = simd.HasSwap128()
+
+// swapWord writes 16 bytes at a multiple of 16, if the old ones are there, and returns what was there.
+func swapWord(p unsafe.Pointer, old, next word) (seen word) {
+	seen[0], seen[1] = simd.Swap128(p, old[0], old[1], next[0], next[1])
+	return seen
+}
+
 // runSteps executes n steps of a kernel.
 func runSteps(w *warp, first int32, n int) { simd.Run(&w.regs[0], &w.grid.kernel.steps[first], n) }
 

@@ -4,18 +4,29 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 )
 
+// requireVectors skips a test of assembly where the processor runs the loops, or fails it if GPURUN_REQUIRE_AVX2 is 1.
+func requireVectors(t *testing.T) {
+	t.Helper()
+	switch {
+	case hasVectors:
+	case os.Getenv("GPURUN_REQUIRE_AVX2") == "1":
+		t.Fatal("GPURUN_REQUIRE_AVX2=1, but the processor lacks AVX2, FMA or F16C, or the build leaves out assembly")
+	default:
+		t.Skip("the processor runs loops: it lacks AVX2, FMA or F16C")
+	}
+}
+
 // Assembly computes what the loops compute, bit for bit, for operands of all kinds and in all lanes. Where the
 // destination is a source, too.
 func TestAssemblyAgreesWithLoops(t *testing.T) {
-	if !hasVectors {
-		t.Skip("this processor runs the loops")
-	}
+	requireVectors(t)
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, name := range slices.Sorted(maps.Keys(vectorALUs)) {
 		types := operandTypes(name)
@@ -141,9 +152,7 @@ func operands(r *rand.Rand, types []string) (in [3]lanes) {
 }
 
 func TestAssemblyMovesWhatLoopsMove(t *testing.T) {
-	if !hasVectors {
-		t.Skip("this processor runs the loops")
-	}
+	requireVectors(t)
 	r := rand.New(rand.NewPCG(7, 9))
 	for _, c := range []struct {
 		n    int

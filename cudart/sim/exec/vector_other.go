@@ -33,6 +33,11 @@ func load16(p unsafe.Pointer) (low, high uint64)      { return twoLoads(p) }
 func store16(p unsafe.Pointer, low, high uint64)      { twoStores(p, low, high) }
 func copy16(unsafe.Pointer, unsafe.Pointer, int) bool { return false }
 
+// hasWideSwap: the host has an atomic exchange of 16 bytes, or else swapWord is never called.
+const hasWideSwap = false
+
+func swapWord(unsafe.Pointer, word, word) word { return word{} }
+
 // runSteps is never called: no op has a step.
 func runSteps(*warp, int32, int) {}
 

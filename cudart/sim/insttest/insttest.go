@@ -65,8 +65,14 @@ var (
 	sm86     = Target{SM: 86, Major: 7, Minor: 8}
 	sm89     = Target{SM: 89, Major: 8, Minor: 1}
 	sm90     = Target{SM: 90, Major: 8, Minor: 1}
+	// sm90wide is where accesses and atomic operations on .b128 are.
+	sm90wide = Target{SM: 90, Major: 8, Minor: 4}
+	// sm90fences is where fences of shared memory alone are.
+	sm90fences = Target{SM: 90, Major: 8, Minor: 6}
 	// sm100 is where mixed precision, pairs of singles and minima of three are.
 	sm100 = Target{SM: 100, Major: 8, Minor: 8}
+	// sm100a is where floats of 4 and 6 bits are.
+	sm100a = Target{SM: 100, Feature: "a", Major: 8, Minor: 6}
 )
 
 // list collects the rows of a group.

@@ -54,14 +54,23 @@ func Operand(r *rand.Rand, typ string) uint64 {
 	return r.Uint64() & Mask(typ)
 }
 
-// Operands fills memory with n rows of operands for an instruction.
+// Operands fills memory with n rows of operands for an instruction. A quarter of them are tinyOperands, if the
+// instruction has such.
 func Operands(r *rand.Rand, row Row, n int) []byte {
 	types := strings.Fields(row.Types)
 	data := make([]byte, n*RowBytes)
 	for i := range n {
 		at := data[i*RowBytes:]
 		binary.LittleEndian.PutUint64(at, Sentinel)
+		var tiny []uint64
+		if r.IntN(4) == 0 {
+			tiny = tinyOperands(r, row)
+		}
 		for k, typ := range types[1:] {
+			if k < len(tiny) {
+				binary.LittleEndian.PutUint64(at[8*(k+1):], tiny[k])
+				continue
+			}
 			if k > 0 && typ == types[k] && r.IntN(8) == 0 { // equal to the operand before
 				copy(at[8*(k+1):8*(k+2)], at[8*k:])
 				continue

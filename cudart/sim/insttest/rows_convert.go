@@ -18,7 +18,7 @@ var floatTypes = map[string]struct {
 }
 
 func convertGroups() []Group {
-	var integers, floats, bfloats, narrow, bytes, newer list
+	var integers, floats, bfloats, narrow, bytes, newer, tiny list
 	for _, from := range convertTypes {
 		for _, to := range convertTypes {
 			integers.addIntegerConversion(to, from)
@@ -37,6 +37,9 @@ func convertGroups() []Group {
 	narrow.addTF32("rna.")
 	newer.addTF32("rna.satfinite.")
 	narrow.addPacks()
+	tiny.addFewBits("e2m1x2", newTiny(2, 1, 7), 4, 4)
+	tiny.addFewBits("e2m3x2", newTiny(2, 3, 31), 6, 8)
+	tiny.addFewBits("e3m2x2", newTiny(3, 2, 31), 6, 8)
 	bytes.addBytes("e4m3x2", newTiny(4, 3, 0x7e))
 	bytes.addBytes("e5m2x2", newTiny(5, 2, 0x7b))
 	return []Group{
@@ -46,6 +49,7 @@ func convertGroups() []Group {
 		{"narrow conversions", sm80, narrow},
 		{"8-bit floats", sm89, bytes},
 		{"newer conversions", sm90, newer},
+		{"floats of 4 and 6 bits", sm100a, tiny},
 	}
 }
 

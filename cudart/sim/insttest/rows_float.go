@@ -67,10 +67,21 @@ func (l *list) addRounded(t string, f Format, mode Mode) {
 		if strings.Contains(m, "sat") {
 			continue
 		}
-		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t),
-			f.modified(m, f.arithmetic("div", mode)))
-		l.add(t+" "+t, fmt.Sprintf("rcp.%s.%s%s d, a;", mode, m, t), f.modified(m, f.arithmetic("rcp", mode)))
+		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t), f.quotient(m, "div", mode))
+		l.add(t+" "+t, fmt.Sprintf("rcp.%s.%s%s d, a;", mode, m, t), f.quotient(m, "rcp", mode))
 		l.add(t+" "+t, fmt.Sprintf("sqrt.%s.%s%s d, a;", mode, m, t), f.modified(m, f.arithmetic("sqrt", mode)))
+	}
+}
+
+// quotient is div or rcp. With .ftz a result that is subnormal before it is rounded is flushed, even where it rounds
+// up to a normal number.
+func (f Format) quotient(mods, op string, mode Mode) Func {
+	fn, cut := f.modified(mods, f.arithmetic(op, mode)), f.modified(mods, f.arithmetic(op, "rz"))
+	return func(a, b, c uint64) uint64 {
+		if d := cut(a, b, c); strings.Contains(mods, "ftz") && d&^f.sign() == 0 {
+			return d
+		}
+		return fn(a, b, c)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // 16 bytes from %base+16 on.
 
 func memoryGroups() []Group {
-	var atomics, newer, accesses list
+	var atomics, newer, accesses, wide, fences list
 	atomics.addIntegerAtomics()
 	atomics.addFloatAtomics("f16", "b16", Half)
 	atomics.addFloatAtomics("f32", "f32", Single)
@@ -17,7 +17,16 @@ func memoryGroups() []Group {
 	newer.addFloatAtomics("bf16", "b16", BFloat)
 	newer.addVectorAtomics()
 	accesses.addAccesses()
-	return []Group{{"atomics", sm80, atomics}, {"newer atomics", sm90, newer}, {"accesses", sm80, accesses}}
+	accesses.addVectorRegisters()
+	wide.addWide()
+	fences.addFences()
+	return []Group{
+		{"atomics", sm80, atomics},
+		{"newer atomics", sm90, newer},
+		{"accesses", sm80, accesses},
+		{"128 bits", sm90wide, wide},
+		{"fences", sm90fences, fences},
+	}
 }
 
 // addAtomic adds atom, for what was in memory and for what is there after it, and red.
@@ -174,5 +183,23 @@ func (l *list) addAccesses() {
 		l.add("b64 b64", "ld.global."+t+" d, [%base+8];", func(a, _, _ uint64) uint64 { return wrap(number(t, a)) })
 		l.add("b64 b64", "ld.relaxed.gpu.global."+t+" d, [%base+8];",
 			func(a, _, _ uint64) uint64 { return wrap(number(t, a)) })
+	}
+}
+
+// addVectorRegisters adds accesses to registers declared with .v2 and .v4, and moves of them.
+func (l *list) addVectorRegisters() {
+	l.add("b64 b64 b64", "{ .reg .v2 .b64 v; mov.v2.b64 v, {a, b}; mov.v2.b64 v, {v.y, v.x}; "+
+		"st.global.v2.b64 [%base+16], v; ld.global.b64 d, [%base+16]; sub.s64 d, d, v.y; add.s64 d, d, v.g; }",
+		func(_, b, _ uint64) uint64 { return b })
+	l.add("f32 f32", "{ .reg .v4 .f32 v; ld.global.v4.f32 v, [%base]; mov.f32 d, v.b; }",
+		func(a, _, _ uint64) uint64 { return a })
+}
+
+// addFences adds fences of shared memory alone, which leave registers as they are.
+func (l *list) addFences() {
+	for _, proxy := range []string{"", ".proxy.async::generic"} {
+		for _, how := range []string{"acquire.sync_restrict::shared::cluster", "release.sync_restrict::shared::cta"} {
+			l.add("b32 b32", "fence"+proxy+"."+how+".cluster; mov.b32 d, a;", func(a, _, _ uint64) uint64 { return a })
+		}
 	}
 }

@@ -142,3 +142,32 @@ func (l *list) addBytes(t string, f tiny) {
 			func(a, _, _ uint64) uint64 { return half(a>>8&0xff)<<16 | half(a&0xff) })
 	}
 }
+
+// addFewBits adds conversions of a pair of floats with so many bits, one packed above the other. These formats have
+// no NaN: the largest number takes its place.
+func (l *list) addFewBits(t string, f tiny, bits, packed int) {
+	for _, relu := range []string{"", "relu."} {
+		code := func(a uint64) uint64 {
+			x := f.encode(nanTo(Single.value(a), math.Inf(1)), relu != "")
+			return truth(x&0x80 != 0, 1<<(bits-1)) | x&0x7f
+		}
+		value := func(x uint64) uint64 {
+			h := Half.encode(math.Copysign(f.values[x&(1<<(bits-1)-1)], 1-2*float64(x>>(bits-1)&1)), "rn")
+			if relu != "" {
+				h = Half.relu(h)
+			}
+			return h
+		}
+		to, from := "cvt.rn.satfinite."+relu+t+".f32", "cvt.rn."+relu+"f16x2."+t
+		narrow, widen := to+" d, a, b;", from+" d, a;"
+		both := func(x uint64) uint64 { return x }
+		if packed == 4 { // in a register of 8 bits
+			narrow = "{ .reg .b8 x; " + to + " x, a, b; mov.b16 d, {x, x}; }"
+			widen = "{ .reg .b8 x; mov.b16 {x, _}, a; " + from + " d, x; }"
+			both = func(x uint64) uint64 { return x<<8 | x }
+		}
+		l.add("b16 f32 f32", narrow, func(a, b, _ uint64) uint64 { return both(code(a)<<packed | code(b)) })
+		mask := uint64(1)<<bits - 1
+		l.add("b32 b16", widen, func(a, _, _ uint64) uint64 { return value(a>>packed&mask)<<16 | value(a&mask) })
+	}
+}

@@ -7,6 +7,7 @@ import "strings"
 type body struct {
 	*Function
 	check    bool // only the syntax is wanted: no tree is made
+	vectors  bool // there are vector registers
 	call     bool // the instruction is a call, whose brackets hold lists
 	scopes   []*scope
 	tables   map[string][]string // .branchtargets lists by label
@@ -96,6 +97,10 @@ func (p *parser) parseStatement(b *body) error {
 // parseRegs parses ".reg .b32 %r<47>, %x;".
 func (p *parser) parseRegs(b *body) error {
 	p.advance()
+	elements := vectorSizes[p.tok.text]
+	if elements > 0 {
+		p.advance()
+	}
 	typ, ok := ParseType(strings.TrimPrefix(p.tok.text, "."))
 	if !ok {
 		return p.errorf("unknown register type %s", p.found())
@@ -106,7 +111,11 @@ func (p *parser) parseRegs(b *body) error {
 		if err != nil {
 			return err
 		}
-		if p.accept("<") {
+		if elements > 0 {
+			if err := p.declareVector(b, name, typ, elements); err != nil {
+				return err
+			}
+		} else if p.accept("<") {
 			n, err := p.integer()
 			if err != nil {
 				return err

@@ -1,17 +1,19 @@
 package ptx
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // maxText bounds the source text in an error message.
 const maxText = 160
 
-// Error is a complaint about one line of PTX.
+// Error is a complaint about PTX.
 type Error struct {
 	Module string
-	Line   int
+	Line   int    // 0 where the complaint is about the whole file
 	Text   string // the offending source, possibly shortened
 	Reason string
 	// Source is the line of the source that the PTX was made of, such as "kernel.cu:12", or "".
@@ -19,7 +21,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	at := fmt.Sprintf("%s:%d", e.Module, e.Line)
+	at := e.Module
+	if e.Line > 0 {
+		at += fmt.Sprintf(":%d", e.Line)
+	}
 	if e.Source != "" {
 		at += " (" + e.Source + ")"
 	}
@@ -51,4 +56,21 @@ func shorten(text string) string {
 		return text[:maxText] + "..."
 	}
 	return text
+}
+
+// notText refuses machine code by its first bytes, where PTX text has neither.
+func notText(name string, src []byte) error {
+	what := ""
+	switch start := src[:min(len(src), 64)]; {
+	case bytes.HasPrefix(start, []byte("\x7fELF")):
+		what = "an ELF file, such as a cubin"
+	case bytes.HasPrefix(start, []byte("\x50\xed\x55\xba")):
+		what = "a fatbin"
+	case bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && !unicode.IsSpace(r) }):
+		what = "a binary file"
+	default:
+		return nil
+	}
+	const advice = "compile with --ptx, or extract with cuobjdump -ptx"
+	return &Error{Module: name, Reason: fmt.Sprintf("this is %s, and no PTX text; %s", what, advice)}
 }

@@ -5,26 +5,52 @@ import (
 	"math"
 )
 
-// parseInit reads an initialiser; nested braces only group.
-func (p *parser) parseInit(v *Var) error {
+// parseInit reads an initialiser. The rows are those of parseBounds.
+func (p *parser) parseInit(v *Var, rows []int64) error {
 	if !p.is("{") {
 		return p.parseDatum(v)
 	}
-	for depth := 0; ; {
+	return p.parseBraces(v, rows)
+}
+
+// parseBraces reads a list in braces. A list in it is a row of the array; what it leaves out is zero (5.4.4).
+func (p *parser) parseBraces(v *Var, rows []int64) error {
+	if len(rows) == 0 {
+		return p.errorf("the initialiser of %s is nested deeper than its array", shorten(v.Name))
+	}
+	p.advance()
+	for !p.accept("}") {
+		start, err := int64(len(v.Init)), error(nil)
 		switch {
-		case p.accept("{"):
-			depth++
-		case p.accept("}"):
-			if depth--; depth == 0 {
-				return nil
-			}
 		case p.accept(","):
-		default:
-			if err := p.parseDatum(v); err != nil {
-				return err
+		case p.is("{"):
+			if err = p.parseBraces(v, rows[1:]); err == nil {
+				err = p.finishRow(v, start, rows[0])
 			}
+		default:
+			err = p.parseDatum(v)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// finishRow fills a row that begins at start up to its size.
+func (p *parser) finishRow(v *Var, start, size int64) error {
+	missing := start + size - int64(len(v.Init))
+	switch {
+	case size > 0 && start%size != 0:
+		return p.errorf("a row in the initialiser of %s begins inside of another", shorten(v.Name))
+	case missing < 0 || v.Size > 0 && start+size > v.Size:
+		return p.errorf("the initialiser of %s is longer than its row of %d bytes", shorten(v.Name), size)
+	}
+	if p.padding += missing; p.padding > maxPadding {
+		return p.errorf("the rows of initialisers may leave out at most %d bytes of the module", maxPadding)
+	}
+	v.Init = append(v.Init, make([]byte, missing)...)
+	return nil
 }
 
 // parseDatum reads one element: a number, the address of a variable or a function, as in

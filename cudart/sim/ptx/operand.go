@@ -136,6 +136,9 @@ func (p *parser) parseName(b *body) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	if elems, ok := b.vector(name); ok {
+		return Operand{Kind: Vector, Elems: elems}, nil
+	}
 	if reg, _, ok := b.register(name); ok {
 		return p.parsePair(b, Operand{Kind: Register, Reg: reg})
 	}

@@ -13,11 +13,16 @@ const (
 	maxInstructions = 1 << 20 // of a function
 	maxDeclared     = 1 << 16 // registers of a function, those declared as a range not counted
 	maxRelocs       = 1 << 16 // of a variable
+	maxDimensions   = 16      // of an array
+	maxPadding      = 1 << 26 // bytes that initialisers of a module leave out in rows
 )
 
 // Parse parses one PTX module. The name is used in errors, which are of type
 // *Error.
 func Parse(name string, src []byte) (*Module, error) {
+	if err := notText(name, src); err != nil {
+		return nil, err
+	}
 	m := &Module{
 		Name: name, Functions: map[string]*Function{}, Aliases: map[string]string{}, Addressed: map[string]bool{},
 		Files: map[int]string{}, src: string(src),
@@ -37,6 +42,7 @@ type parser struct {
 	module  *Module
 	entries map[string]bool // names of the kernels so far
 	stack   []Operand       // operands of the instruction that is being parsed
+	padding int64           // bytes of maxPadding that are used
 }
 
 func (p *parser) advance() token {

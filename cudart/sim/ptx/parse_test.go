@@ -89,7 +89,7 @@ comment */
 			{Name: "pair", Space: Global, Type: Type{Unsigned, 32, 1}, Align: 8, Size: 8},
 			{
 				Name: "matrix", Space: Global, Type: Type{Signed, 32, 1}, Align: 4, Size: 24,
-				Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 2, 0, 0, 0},
+				Init: []byte{1, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 			},
 			{Name: "picture", Space: Global, Align: 1, Opaque: "texref"},
 			{Name: "filter", Space: Global, Align: 1, Opaque: "samplerref"},
@@ -253,6 +253,40 @@ end:
 	}
 }
 
+// A vector register stands for its elements; an inner declaration of its name counts first.
+func TestVectorRegisters(t *testing.T) {
+	e := parseBody(t, `
+	.reg .v4 .f32 v, u;
+	.reg .v2 .b64 pair;
+	ld.v4.f32 v, [%rd1];
+	mov.v4.f32 {v.w, v.a, u.r, u.y}, u;
+	mov.v2.b64 pair, {pair.y, pair.r};
+	{ .reg .b32 v; mov.b32 v, 1; .reg .v2 .b32 u; mov.v2.b32 u, u; }
+	mov.v4.f32 u, v;`)
+	var got []string
+	for _, in := range e.Body {
+		var s string
+		for _, a := range in.Args {
+			for _, elem := range append([]Operand{a}, a.Elems...) {
+				if elem.Kind == Register {
+					s += e.Regs[elem.Reg].Name + ":" + e.Regs[elem.Reg].Type.String() + " "
+				}
+			}
+		}
+		got = append(got, strings.TrimSpace(s))
+	}
+	want := []string{
+		"v.x:f32 v.y:f32 v.z:f32 v.w:f32 %rd1:b64",
+		"v.w:f32 v.w:f32 u.x:f32 u.y:f32 u.x:f32 u.y:f32 u.z:f32 u.w:f32",
+		"pair.x:b64 pair.y:b64 pair.y:b64 pair.x:b64",
+		"v:b32", "u.x:b32 u.y:b32 u.x:b32 u.y:b32",
+		"u.x:f32 u.y:f32 u.z:f32 u.w:f32 v.x:f32 v.y:f32 v.z:f32 v.w:f32",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	in := func(s string) string {
 		return header + ".entry k(.param .u64 a) {\n.reg .b32 %r<9>; .reg .pred p;\n" + s + "\n}\n"
@@ -277,6 +311,9 @@ func TestErrors(t *testing.T) {
 		in("mov.b32 %r1, 08;"):                          "not a number",
 		in("mov.b32 {%r1, {%r2}}, 1;"):                  "cannot be nested",
 		in("mov.b32 [%r1;"):                             `want "]"`,
+		in(".reg .v4 .b64 v;"):                          "cannot have 4 elements",
+		in(".reg .v3 .b32 v;"):                          "unknown register type",
+		in(".reg .v2 .b32 v<9>;"):                       `want ","`,
 		in("@%r1 ret;"):                                 "is not a predicate",
 		in("x: x: ret;"):                                "defined twice",
 		in("mov.b32 !a, 1;"):                            "negated",
@@ -285,6 +322,41 @@ func TestErrors(t *testing.T) {
 		_, err := Parse("bad.ptx", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.ptx:") {
 			t.Errorf("%q: got %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// Braces of initialisers follow the dimensions of the array.
+func TestBadInitialisers(t *testing.T) {
+	for declaration, want := range map[string]string{
+		".b8 x[2] = {{1}, {2}}":                     "bad.ptx:4: the initialiser of x is nested deeper",
+		".b8 x[] = {{1}}":                           "nested deeper",
+		".b8 x = {{1}}":                             "nested deeper",
+		".v2 .b8 x[2] = {{{1}}}":                    "nested deeper",
+		".b8 x[2][2] = {{1, 2, 3}}":                 "longer than its row",
+		".b8 x[1][2] = {{1}, {}}":                   "longer than its row",
+		".b8 x[2][2] = {1, {2}}":                    "begins inside",
+		".b8 x[2][]":                                "only the first bound",
+		".b8 x[99999][99999]":                       "at most 1073741824 bytes",
+		".b8 x[][9999999] = {{},{},{},{},{},{},{}}": "leave out at most",
+		".b8 x" + strings.Repeat("[1]", 17):         "at most 16 dimensions",
+	} {
+		_, err := Parse("bad.ptx", []byte(header+".global "+declaration+";"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", declaration, err, want)
+		}
+	}
+}
+
+func TestInputThatIsNotText(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x7fELF\x02\x01\x01\x33":              "x: this is an ELF file, such as a cubin, and no PTX text",
+		"\x50\xed\x55\xba\x01\x00\x10\x00":     "x: this is a fatbin, and no PTX text",
+		"BC\xc0\xde5\x14\x00\x00":              "x: this is a binary file, and no PTX text",
+		"// a comment with \xc3\xa4\n.version": "x:2: want a version such as 7.8, found the end of the file: \".version\"",
+	} {
+		if _, err := Parse("x", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 }
@@ -306,6 +378,8 @@ func FuzzParse(f *testing.F) {
 		".extern .func v; .global .u64 t[] = {f, 0xff00(generic(g)+4)};")
 	f.Add(header + ".entry k { { .param .b32 p0; pr : .callprototype (.param .b32 _) _ (); call.uni (p0), %rd, (), pr; " +
 		"} c: .calltargets a, b; call c, (), c; .loc 1 2 3, function_name L+4, inlined_at 1 9 8\n ret; }")
+	f.Add(header + ".entry k { .reg .v4 .f32 v; { .reg .v2 .b64 v; mov.v2.b64 v, {v.x, v.g}; } " +
+		"mov.v4.f32 {v.w, v.a, v, 1}, [v]; }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("fuzz.ptx", []byte(text))
 		if err != nil {

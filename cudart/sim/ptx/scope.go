@@ -9,6 +9,7 @@ import (
 type scope struct {
 	regs       map[string]int    // index in Regs
 	ranges     map[string]regSet // prefix of ".reg .b32 %r<47>"
+	vectors    map[string]int    // elements of vector registers
 	labels     map[string]int    // index in Body
 	vars       map[string]string // unique names of variables, where they differ
 	signatures map[string]*Signature

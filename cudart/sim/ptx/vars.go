@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Var is a variable or a parameter.
 type Var struct {
@@ -42,7 +45,7 @@ func (p *parser) parseVar(extern bool) (*Var, error) {
 	}
 	elems := int64(1)
 	if strings.HasPrefix(p.tok.text, ".v") {
-		n, ok := map[string]int64{".v2": 2, ".v4": 4}[p.tok.text]
+		n, ok := vectorSizes[p.tok.text]
 		if !ok {
 			return nil, p.errorf("unknown vector type %s", p.found())
 		}
@@ -61,15 +64,19 @@ func (p *parser) parseVar(extern bool) (*Var, error) {
 	if v.Align == 0 {
 		v.Align = max(int(bytes), 1)
 	}
-	if v.Size, err = p.parseBounds(bytes); err != nil {
+	var rows []int64
+	if v.Size, rows, err = p.parseBounds(bytes); err != nil {
 		return nil, err
+	}
+	if elems > 1 || len(rows) == 0 { // a scalar may be in braces, too
+		rows = append(rows, int64(v.Type.Width()/8))
 	}
 	switch {
 	case !p.accept("="):
 	case v.Opaque != "":
 		err = p.skipBraces()
 	default:
-		err = p.parseInit(v)
+		err = p.parseInit(v, rows)
 	}
 	if v.Size == 0 {
 		v.Size = int64(len(v.Init)) // of "name[] = {1, 2, 3}"
@@ -162,26 +169,36 @@ func (p *parser) parsePointerHint(v *Var) error {
 	}
 }
 
-// parseBounds returns the size in bytes of a variable whose elements have the
-// given size; "name[]" has size 0.
-func (p *parser) parseBounds(elem int64) (int64, error) {
-	size := elem
+// parseBounds returns the size in bytes of a variable whose elements have the given size; "name[]" has
+// size 0. The rows are the sizes of an element of the whole array, of an element of that, and so on.
+func (p *parser) parseBounds(elem int64) (size int64, rows []int64, err error) {
+	var bounds []int64
 	for p.accept("[") {
-		if p.accept("]") {
-			size = 0
+		switch {
+		case len(bounds) == maxDimensions:
+			return 0, nil, p.errorf("an array may have at most %d dimensions", maxDimensions)
+		case p.accept("]"):
+			if len(bounds) > 0 {
+				return 0, nil, p.errorf("only the first bound of an array may be left out")
+			}
+			bounds = append(bounds, 0)
 			continue
 		}
 		n, err := p.constant()
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		if n > maxVarBytes || size*int64(n) > maxVarBytes {
-			return 0, p.errorf("a variable may have at most %d bytes", maxVarBytes)
-		}
-		size *= int64(n)
+		bounds = append(bounds, int64(min(n, maxVarBytes+1)))
 		if err := p.expect("]"); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	return size, nil
+	size, rows = elem, make([]int64, len(bounds))
+	for i, n := range slices.Backward(bounds) {
+		rows[i] = size
+		if size *= n; size > maxVarBytes {
+			return 0, nil, p.errorf("a variable may have at most %d bytes", maxVarBytes)
+		}
+	}
+	return size, rows, nil
 }

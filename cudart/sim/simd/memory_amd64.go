@@ -45,3 +45,12 @@ func LoadFours(p unsafe.Pointer, offsets, a, b, c, d *Lanes)
 //
 //go:noescape
 func StoreFours(p unsafe.Pointer, offsets, a, b, c, d *Lanes)
+
+// HasSwap128 reports whether Swap128 can be called.
+func HasSwap128() bool { return cpu.X86.HasCX16 }
+
+// Swap128 writes 16 bytes at a multiple of 16, if the old ones are there, and returns what was there: one atomic
+// operation.
+//
+//go:noescape
+func Swap128(p unsafe.Pointer, oldLow, oldHigh, newLow, newHigh uint64) (low, high uint64)

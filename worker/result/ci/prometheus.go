@@ -100,8 +100,10 @@ func resultFamilies(results []result.Result) []*family {
 			l = labels("collective", x.Collective, "algorithm", x.Algorithm, "dtype", x.DType, "shape", p.String(), "splits",
 				strconv.Itoa(p.Splits))
 		}
-		seconds.set(l, x.Time.P50/1e6, larger)
-		if x.Bytes > 0 && x.Product == nil {
+		if !x.Untimed {
+			seconds.set(l, x.Time.P50/1e6, larger)
+		}
+		if !x.Untimed && x.Bytes > 0 && x.Product == nil {
 			busbw.set(l, x.BusBW*1e9, smaller)
 		}
 		if x.Wrong != nil {

@@ -65,7 +65,7 @@ func (r Rule) String() string {
 // the ranks, the measured size is a little smaller than the requested one: a rule may
 // name either.
 func (r Rule) matches(x result.Result) bool {
-	return x.Collective == r.Collective && (r.Algorithm == "" || x.Algorithm == r.Algorithm) &&
+	return !x.Untimed && x.Collective == r.Collective && (r.Algorithm == "" || x.Algorithm == r.Algorithm) &&
 		(r.covers(x.Bytes) || r.covers(cmp.Or(x.AskedBytes, x.Bytes)))
 }
 
