@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
 )
 
 const kernelLong = `A kernel file describes a kernel of yours: what it computes, where its code is, how it is
@@ -66,13 +67,18 @@ func runKernelFile(cmd *cobra.Command, a *program.Invocation, before []string, p
 	}
 	isAlgo := func(word string) bool { return word == "--algo" || strings.HasPrefix(word, "--algo=") }
 	switch {
-	case f.Collective == kernelfile.Custom:
-		return exit.Usagef("%s is a custom file, and gpurun kernel runs collectives only", path)
 	case slices.ContainsFunc(behind, isAlgo):
 		return usageError(exit.Usagef("gpurun kernel runs one kernel file; to run others beside it: gpurun %s --algo %s,...",
 			f.Collective, path), cmd)
 	}
 	root := newRootCommand(a)
+	if f.Collective == kernelfile.Custom {
+		custom, err := userkernel.Custom(nil)
+		if err != nil {
+			return err
+		}
+		root.AddCommand(newCollectiveCommand(a, custom))
+	}
 	if _, _, err := root.Find([]string{f.Collective}); err != nil {
 		return fmt.Errorf("%s: %w", path, unknownCommand(root, f.Collective))
 	}
