@@ -34,6 +34,7 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collecti
 	if err := p.leaveOut(p.unsupported); err != nil {
 		return nil, err
 	}
+	p.dropSizes()
 	if err := p.check(); err != nil {
 		return nil, err
 	}
