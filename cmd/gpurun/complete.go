@@ -48,8 +48,11 @@ func completeFlags(cmd *cobra.Command) {
 		if _, known := cmd.GetFlagCompletionFunc(f.Name); known || len(values) == 0 {
 			return
 		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name,
-			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if f.Name == "algo" {
+			directive = cobra.ShellCompDirectiveDefault // kernel files, too
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, directive)); err != nil {
 			cobra.CompErrorln(err.Error()) // the shell shows it to the user
 		}
 	})

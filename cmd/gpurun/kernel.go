@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
 )
 
 const kernelLong = `A kernel file describes a kernel of yours: what it computes, where its code is, how it is
@@ -65,14 +66,21 @@ func runKernelFile(cmd *cobra.Command, a *program.Invocation, before []string, p
 		return err
 	}
 	isAlgo := func(word string) bool { return word == "--algo" || strings.HasPrefix(word, "--algo=") }
-	switch {
-	case f.Collective == kernelfile.Custom:
-		return exit.Usagef("%s is a custom file, and gpurun kernel runs collectives only", path)
-	case slices.ContainsFunc(behind, isAlgo):
+	switch given := slices.ContainsFunc(behind, isAlgo); {
+	case given && f.Collective == kernelfile.Custom:
+		return usageError(exit.Usagef("gpurun kernel runs one kernel file, and nothing else computes what %s does", path), cmd)
+	case given:
 		return usageError(exit.Usagef("gpurun kernel runs one kernel file; to run others beside it: gpurun %s --algo %s,...",
 			f.Collective, path), cmd)
 	}
 	root := newRootCommand(a)
+	if f.Collective == kernelfile.Custom {
+		what, err := userkernel.Custom(nil)
+		if err != nil {
+			return err
+		}
+		root.AddCommand(newCollectiveCommand(a, what))
+	}
 	if _, _, err := root.Find([]string{f.Collective}); err != nil {
 		return fmt.Errorf("%s: %w", path, unknownCommand(root, f.Collective))
 	}

@@ -83,6 +83,17 @@ func (j Job) Plan(world int) (Plan, error) {
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
+// Calls are those that the job asks an algorithm for, without places for their buffers.
+func (p Plan) Calls(algorithm string) []collective.Call {
+	var all []collective.Call
+	for _, r := range p.requests {
+		if r.algorithm == algorithm {
+			all = append(all, r.call)
+		}
+	}
+	return all
+}
+
 // collective finds the job's collective, and adds the algorithms of its kernel files.
 func (j Job) collective() (*collective.Collective, error) {
 	c, ok := kernels.Find(j.Collective)

@@ -35,13 +35,13 @@ func (l *loader) accept() error {
 		format     string
 		asked, has []string
 	}{
-		{"the file is for %s ranks, not %s", []string{strconv.Itoa(o.World)}, worlds},
-		{"the file is for elements of type %s, not %s", o.Types, f.Types},
-		{"the file computes %s, not %s", o.Ops, f.Ops},
+		{"%s is for %s ranks, not %s", []string{strconv.Itoa(o.World)}, worlds},
+		{"%s is for elements of type %s, not %s", o.Types, f.Types},
+		{"%s computes %s, not %s", o.Ops, f.Ops},
 	} {
 		for _, word := range c.asked {
 			if len(c.has) > 0 && !slices.Contains(c.has, word) {
-				return l.errorAt(0, c.format, suggest.OrList(c.has), word)
+				return l.errorAt(0, c.format, f.Name, suggest.OrList(c.has), word)
 			}
 		}
 	}

@@ -107,12 +107,17 @@ func (c command) run(ctx context.Context) (code []byte, err error) {
 	}
 	code, err = settings.ReadFile(output, maxCodeBytes)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the command ended without an error, and wrote nothing to {output}: %s", shown(words))
+		return nil, &commandError{"the command ended without an error, and wrote nothing to {output}: " + shown(words)}
 	}
 	return code, err
 }
 
-// execute runs a command to its end. The error of one that fails has what it printed.
+// commandError is a command that failed, and what it printed.
+type commandError struct{ text string }
+
+func (e *commandError) Error() string { return e.text }
+
+// execute runs a command to its end.
 func execute(ctx context.Context, words []string, folder string) error {
 	limited, cancel := context.WithTimeoutCause(ctx, compileTimeout,
 		fmt.Errorf("the command took longer than %v", compileTimeout))
@@ -131,10 +136,12 @@ func execute(ctx context.Context, words []string, folder string) error {
 	err := cmd.Wait()
 	_ = killGroup() // what the command left behind; mostly there is nothing, which is an error
 	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case limited.Err() != nil:
-		return context.Cause(limited)
+		return &commandError{fmt.Sprintf("%v: %s", context.Cause(limited), shown(words))}
 	case err != nil:
-		return fmt.Errorf("the command failed (%w): %s\n%s", err, shown(words), ending(printed.String()))
+		return &commandError{fmt.Sprintf("the command failed (%v): %s\n%s", err, shown(words), ending(printed.String()))}
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"path/filepath"
-	"slices"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/settings"
@@ -195,57 +193,4 @@ func (l *loader) findEntry(code kernelfile.Code, call kernelfile.Call, entries [
 	}
 	m.Matches[pattern] = entry
 	return nil
-}
-
-// read reads or compiles the code of a launch, and lists its kernels.
-func (l *loader) read(code kernelfile.Code, call kernelfile.Call) (kernelfile.Module, []string, error) {
-	if code.Module.Text != "" {
-		return readModule(l.locate(code.Module.Fill(call)))
-	}
-	source := l.locate(code.Source.Fill(call))
-	c, err := newCommand(code.Compile.Text, source, filepath.Dir(l.file.Path), func(word string) string {
-		return kernelfile.Text{Text: word}.Fill(call)
-	})
-	if err != nil {
-		return kernelfile.Module{}, nil, l.errorAt(code.Compile.Line, "compile: %v", err)
-	}
-	if !l.options.Compile {
-		return kernelfile.Module{}, nil, l.errorAt(code.Compile.Line, "this file runs a command to compile %s, which it may only with "+
-			"--compile: %s", source, shown(c.writing("OUTPUT")))
-	}
-	compiled, err := compile(l.ctx, c, l.notify)
-	if err != nil {
-		return kernelfile.Module{}, nil, err
-	}
-	return describe(source, compiled)
-}
-
-// locate makes a path one to open, and tells the user if it lies elsewhere.
-func (l *loader) locate(path string) string {
-	resolved, outside := resolve(l.file.Path, path)
-	if outside && !l.shown[resolved] {
-		l.shown[resolved] = true
-		l.notify(fmt.Sprintf("%s uses %s, which lies outside of its folder", l.file.Path, resolved))
-	}
-	return resolved
-}
-
-func (l *loader) notify(text string) {
-	if l.options.Notify != nil {
-		l.options.Notify(text)
-	}
-}
-
-// MachineCode returns a module that the simulator cannot run, because it has no PTX.
-func MachineCode(b *kernelfile.Bundle) (path string, found bool) {
-	var paths []string
-	for _, m := range b.Modules {
-		if !m.PTX {
-			paths = append(paths, m.Path)
-		}
-	}
-	if len(paths) == 0 {
-		return "", false
-	}
-	return slices.Min(paths), true
 }

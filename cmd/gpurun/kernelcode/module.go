@@ -81,3 +81,17 @@ func describePTX(m *kernelfile.Module) error {
 	}
 	return nil
 }
+
+// MachineCode returns a module that the simulator cannot run, because it has no PTX.
+func MachineCode(b *kernelfile.Bundle) (path string, found bool) {
+	var paths []string
+	for _, m := range b.Modules {
+		if !m.PTX {
+			paths = append(paths, m.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return "", false
+	}
+	return slices.Min(paths), true
+}

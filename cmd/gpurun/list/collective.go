@@ -116,7 +116,7 @@ func onAll(a *collective.Algorithm, devices []cudart.Info) string {
 	for _, info := range devices {
 		for _, d := range a.DTypes() {
 			for _, op := range a.Ops() {
-				_, ok := a.Find(d, op, collective.NoEpilogue, 1, 10*info.Major+info.Minor)
+				ok := runsOn(a, d, op, 10*info.Major+info.Minor)
 				if least := a.MinSM(d, op, collective.NoEpilogue); !ok && least > 0 {
 					return fmt.Sprintf("no: %s has compute capability %d.%d, and %s needs %d.%d",
 						info.Name, info.Major, info.Minor, d.Name, least/10, least%10)
@@ -127,6 +127,14 @@ func onAll(a *collective.Algorithm, devices []cudart.Info) string {
 	return "yes"
 }
 
+// runsOn reports whether an algorithm has a kernel, for any number of ranks, that a compute capability takes.
+func runsOn(a *collective.Algorithm, d collective.DType, op collective.Op, sm int) bool {
+	return slices.ContainsFunc(a.Kernels, func(k collective.Kernel) bool {
+		_, ok := a.Find(d, op, collective.NoEpilogue, k.World, sm)
+		return ok
+	})
+}
+
 // opsAndTypes reads "sum,avg: float,double; sum: half". A collective that does
 // not reduce moves any type.
 func (x algorithm) opsAndTypes() string {
@@ -135,8 +143,11 @@ func (x algorithm) opsAndTypes() string {
 		return "-"
 	case x.product:
 		return strings.Join(x.DTypes, ",")
-	case !slices.Contains(x.Ops, string(collective.Sum)):
-		return "all types"
+	case slices.Contains(x.Ops, string(collective.None)):
+		if slices.Equal(x.DTypes, allDTypes()) {
+			return "all types"
+		}
+		return strings.Join(x.DTypes, ",")
 	}
 	var order []string
 	types := map[string][]string{}

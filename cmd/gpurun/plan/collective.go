@@ -34,7 +34,11 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collecti
 	if err := p.leaveOut(p.unsupported); err != nil {
 		return nil, err
 	}
-	return p, p.check()
+	p.dropSizes()
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return p, p.rehearse()
 }
 
 func (p *CollectiveRun) job(inject []workload.Injection) jobOf {

@@ -140,3 +140,29 @@ func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, err
 	}
 	return d, op, nil
 }
+
+// dropSizes leaves out those of the default sizes that the kernel files do not take, and says so. Sizes that are given
+// stay, so that it is an error if they cannot run.
+func (p *CollectiveRun) dropSizes() {
+	if len(p.Job.KernelFiles) == 0 || p.Sources.Source("minbytes") != "" || p.Sources.Source("maxbytes") != "" {
+		return
+	}
+	var kept []int64
+	var why error
+	for _, size := range p.Job.Sizes {
+		job := p.Job
+		job.Sizes = []int64{size}
+		if err := job.Check(p.World()); err != nil {
+			why = err
+			continue
+		}
+		kept = append(kept, size)
+	}
+	if why == nil || len(kept) == 0 {
+		return // the check of the job says why
+	}
+	reason, _, _ := strings.Cut(why.Error(), "; ") // what follows are other algorithms
+	p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + fmt.Sprintf("%d of the %d default sizes are left out: %s",
+		len(p.Job.Sizes)-len(kept), len(p.Job.Sizes), reason)
+	p.Job.Sizes = kept
+}

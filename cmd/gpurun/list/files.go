@@ -1,0 +1,53 @@
+package list
+
+import (
+	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
+)
+
+// Files lists the kernels that kernel files describe, in place of gpurun's own algorithms. The simulator's devices have a
+// compute capability that settings.SimArches has.
+func Files(arch string, bundles []*kernelfile.Bundle) (Listing, error) {
+	l := Listing{GPUs: []string{}}
+	simulated, err := host.Simulated(host.Simulator(settings.Config{SimArch: arch}))
+	if err != nil {
+		return l, err
+	}
+	gpus, gpuErr := host.GPUs()
+	if gpuErr != nil {
+		l.NoGPU = host.WhyNoGPU(gpuErr)
+	}
+	for _, gpu := range gpus {
+		l.GPUs = append(l.GPUs, gpu.Name)
+	}
+	for _, b := range bundles {
+		c, err := collectiveOf(b)
+		if err != nil {
+			return l, err
+		}
+		a := c.Algorithms[len(c.Algorithms)-1] // its own are before it
+		listed := describe(c, a, gpus, gpuErr, simulated)
+		if a.Needs.GPU {
+			listed.Sim = "no: its code is for GPUs only"
+		}
+		l.Algorithms = append(l.Algorithms, listed)
+	}
+	return l, nil
+}
+
+// collectiveOf is the collective of a kernel file, with the file's algorithm as the last.
+func collectiveOf(b *kernelfile.Bundle) (*collective.Collective, error) {
+	one := []*kernelfile.Bundle{b}
+	f, err := kernelfile.Parse(b.Path, b.Text)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := kernels.Find(f.Collective); ok {
+		return userkernel.Extend(c, one)
+	}
+	return userkernel.Custom(one)
+}
