@@ -104,6 +104,11 @@ var libraryRules = []libraryRule{
 	},
 	{"golang.org/x/term", []string{"gpurun/cmd"}, "only cmd knows the terminal"},
 	{
+		"github.com/ianlancetaylor/demangle",
+		[]string{"gpurun/cmd/gpurun/kernelcode$", "gpurun/cmd/gpurun/kerneldraft$"},
+		"kernels are found by their names in C++ where their files are read",
+	},
+	{
 		"github.com/hashicorp/golang-lru",
 		[]string{"gpurun/cudart/sim$"},
 		"the simulator's compiled kernels are the only cache",
