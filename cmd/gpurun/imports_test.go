@@ -64,9 +64,8 @@ var onRanks = []string{
 var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
-	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list", "inspect", "kernelshow"},
-	{"kernelcode", "kerneldraft"},
+	{"host", "node", "outcome", "inspect", "flags/flagtest"},
+	{"session", "list", "kernelcode", "kerneldraft", "kernelshow"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }
