@@ -64,9 +64,8 @@ var onRanks = []string{
 var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
-	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list", "inspect", "kernelshow"},
-	{"kernelcode", "kerneldraft"},
+	{"host", "node", "outcome", "inspect", "flags/flagtest"},
+	{"session", "list", "kernelcode", "kerneldraft", "kernelshow"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }
@@ -103,6 +102,11 @@ var libraryRules = []libraryRule{
 		"kernels make no system calls",
 	},
 	{"golang.org/x/term", []string{"gpurun/cmd"}, "only cmd knows the terminal"},
+	{
+		"github.com/ianlancetaylor/demangle",
+		[]string{"gpurun/cmd/gpurun/kernelcode$", "gpurun/cmd/gpurun/kerneldraft$"},
+		"kernels are found by their names in C++ where their files are read",
+	},
 	{
 		"github.com/hashicorp/golang-lru",
 		[]string{"gpurun/cudart/sim$"},

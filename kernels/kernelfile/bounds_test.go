@@ -27,7 +27,7 @@ func TestBounds(t *testing.T) {
 			"block = 32\ncluster = 2",
 			Bounds{Cluster: [3]int{4, 1, 1}},
 			cudart.Dim3{},
-			"k.toml:6: kernel kernel takes clusters of 4 blocks",
+			"k.toml:6: kernel kernel takes clusters of 4",
 		},
 		{"block = 32\ncluster = 4", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{X: 32}, ""},
 		{"", Bounds{}, cudart.Dim3{}, "no block"},

@@ -10,7 +10,8 @@ import (
 // The key changes with the command, the compiler, the source and what it includes, and with nothing else.
 func TestCacheKey(t *testing.T) {
 	folder := folderOf(t, map[string]string{
-		"a.cu": "#include \"b.cuh\"\n  #  include <deep.cuh>\n#include <nothere.h>\n", "b.cuh": "#include \"a.cu\"\n", "other.cuh": "",
+		"a.cu":  "#include \"b.cuh\"\n  #  include <deep.cuh>\n#include <nothere.h>\n",
+		"b.cuh": "#include \"a.cu\"\n", "other.cuh": "",
 		"compiler": "",
 	})
 	if err := os.Mkdir(filepath.Join(folder, "include"), 0o700); err != nil {

@@ -24,7 +24,7 @@ const (
 
 // tritonLaunch are the keys of the JSON that matter here. num_ctas and cluster_dims come and go with the version.
 type tritonLaunch struct {
-	Warps    *int  `json:"num_warps"`
+	Warps    int   `json:"num_warps"`
 	Shared   int   `json:"shared"`
 	CTAs     int   `json:"num_ctas"`
 	Clusters []int `json:"cluster_dims"`
@@ -40,8 +40,8 @@ func tritonCode(folder string) (path string, err error) {
 	case err != nil:
 		return "", err
 	case len(kernels) == 0:
-		return "", fmt.Errorf("%s is a folder without a NAME.json beside a NAME.ptx or NAME.cubin: give a file of GPU code, or a "+
-			"folder of Triton's cache", folder)
+		return "", fmt.Errorf("%s is a folder without a NAME.json beside a NAME.ptx or NAME.cubin: give a file of GPU "+
+			"code, or a folder of Triton's cache", folder)
 	case len(kernels) > 1:
 		return "", fmt.Errorf("%s has the kernels %s: name the file of one", folder, strings.Join(kernels, ", "))
 	}

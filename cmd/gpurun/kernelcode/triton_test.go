@@ -67,9 +67,14 @@ func TestTritonFolder(t *testing.T) {
 		default:
 			want := kernelfile.Module{
 				Path: filepath.Join(folder, "add.ptx"), PTX: true, SM: 90, Specific: true, Code: []byte(tritonPTX),
-				Entries: map[string][]kernelfile.Param{"add": {{Bytes: 8, Align: 8}, {Bytes: 8, Align: 8}, {Bytes: 4, Align: 4}, {Bytes: 8, Align: 8}}},
-				Bounds:  map[string]kernelfile.Bounds{"add": {Block: [3]int{128, 1, 1}}},
-				Triton:  c.want,
+				Entries: map[string][]kernelfile.Param{"add": {
+					{Bytes: 8, Align: 8},
+					{Bytes: 8, Align: 8},
+					{Bytes: 4, Align: 4},
+					{Bytes: 8, Align: 8},
+				}},
+				Bounds: map[string]kernelfile.Bounds{"add": {Block: [3]int{128, 1, 1}}},
+				Triton: c.want,
 			}
 			if diff := cmp.Diff(want, m); diff != "" || !cmp.Equal(names, []string{"add"}) {
 				t.Errorf("%s: %q, %s", name, names, diff)
