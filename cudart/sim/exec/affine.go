@@ -7,10 +7,6 @@ import "gpurun/cudart/sim/ptx"
 // computed once for the warp.
 type affine struct{ base, stride uint64 }
 
-// affineFunc computes an op's result for affine sources; ok is false where the result may not be
-// affine. It must agree with the op's alu.
-type affineFunc func(a, b, c affine) (r affine, ok bool)
-
 // maxStride bounds the absolute stride of values that are compared, or computed in fewer than 64
 // bits, so that 32 lanes span less than 2^37.
 const maxStride = 1 << 32
@@ -39,73 +35,17 @@ func (r affine) low(bits int) (affine, bool) {
 	return affine{r.base & widthMask(bits), r.stride}, ok
 }
 
-// extended is r, of type t, sign- or zero-extended to 64 bits.
-func (r affine) extended(t ptx.Type) (affine, bool) {
-	if t.Bits == 64 {
+// extended is r, whose lanes have so many bits, sign- or zero-extended to 64 bits.
+func (r affine) extended(bits int, signed bool) (affine, bool) {
+	if bits == 64 {
 		return r, true
 	}
-	r, ok := r.low(t.Bits)
-	if t.Class != ptx.Signed {
+	r, ok := r.low(bits)
+	if !signed {
 		return r, ok
 	}
-	sign := t.Bits - 1
-	return affine{extend(r.base, t), r.stride}, ok && r.base>>sign == r.last()>>sign
-}
-
-// modulo makes a function that computes modulo 2^64 one for results of type t. The low bits of its
-// result must depend on the low bits of the sources alone.
-func modulo(t ptx.Type, f affineFunc) affineFunc {
-	switch {
-	case t.Lanes == 1 && t.Bits == 64:
-		return f
-	case t.Lanes != 1 || t.Bits != 32:
-		return nil
-	}
-	return func(a, b, c affine) (affine, bool) {
-		r, ok := f(a, b, c)
-		if !ok {
-			return r, false
-		}
-		return r.low(32)
-	}
-}
-
-func addAffine(a, b, _ affine) (affine, bool)  { return a.plus(b), true }
-func subAffine(a, b, _ affine) (affine, bool)  { return a.minus(b), true }
-func sameAffine(a, _, _ affine) (affine, bool) { return a, true }
-
-// madAffine needs a factor that is uniform.
-func madAffine(a, b, c affine) (affine, bool) {
-	if !b.uniform() {
-		a, b = b, a
-	}
-	return a.times(b.base).plus(c), b.uniform()
-}
-
-// madWideAffine is madAffine with factors of type t.
-func madWideAffine(t ptx.Type) affineFunc {
-	if t.Bits != 32 {
-		return nil
-	}
-	return func(a, b, c affine) (affine, bool) {
-		a, okA := a.extended(t)
-		b, okB := b.extended(t)
-		r, ok := madAffine(a, b, c)
-		return r, ok && okA && okB
-	}
-}
-
-// shlAffine shifts by a count below the width of t.
-func shlAffine(t ptx.Type) affineFunc {
-	return modulo(t, func(a, n, _ affine) (affine, bool) {
-		count := uint64(uint32(n.base))
-		return a.times(1 << count), n.uniform() && count < uint64(t.Bits)
-	})
-}
-
-// widenAffine converts an integer to one of 64 bits, or cuts it off.
-func widenAffine(to, from ptx.Type) affineFunc {
-	return modulo(to, func(a, _, _ affine) (affine, bool) { return a.extended(from) })
+	up := 64 - bits
+	return affine{uint64(int64(r.base<<up) >> up), r.stride}, ok && r.base>>(bits-1) == r.last()>>(bits-1)
 }
 
 // affineCompare compares lane by lane.
@@ -165,7 +105,7 @@ func (r relation) sign(d int64) bool {
 // would overflow.
 func (r affine) number(t ptx.Type) (affine, bool) {
 	const large = 1 << 61
-	r, ok := r.extended(t)
+	r, ok := r.extended(t.Bits, t.Class == ptx.Signed)
 	small := r.base+large < 2*large // between -large and large
 	if t.Class != ptx.Signed {
 		small = r.base < large && r.last() < large

@@ -20,7 +20,7 @@ func (c *compiler) move(o *op) {
 	case from.Kind == ptx.Special && isClock(from.Name):
 		c.readClock(o, from.Name, t)
 	default:
-		o.alu, o.affine = copyLanes, sameAffine
+		o.alu, o.affine = copyLanes, affineRule{kind: affineCopy}
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
 	}

@@ -34,7 +34,8 @@ const (
 type op struct {
 	// What every step looks at comes first, in one line of the cache.
 	kind        opKind
-	takesAffine bool  // run reads and writes affine registers itself
+	takesAffine bool // run reads and writes affine registers itself
+	affine      affineRule
 	guard       int32 // predicate, or -1
 	flip        uint32
 	d           int32
@@ -48,7 +49,6 @@ type op struct {
 	run         func(w *warp, o *op, mask uint32) error
 
 	vector    *simd.Instruction // what executes alu among other ops; nil if assembly does not
-	affine    affineFunc        // what alu does with affine sources; nil where the result is seldom affine
 	affineCmp affineCompare
 	scalarCmp func(a, b uint64) bool // what cmp does in one lane; nil for some
 	control   func(w *warp, o *op, mask uint32) (verdict, error)

@@ -182,8 +182,76 @@ func copy16(to, from unsafe.Pointer, n int) bool {
 	return hasWhole
 }
 
-// runSteps executes n steps of a kernel.
-func runSteps(w *warp, first int32, n int) { simd.Run(&w.regs[0], &w.grid.kernel.steps[first], n) }
+// affineCodes are what assembly does by the rules for affine values.
+var affineCodes = map[affineRule]simd.AffineCode{
+	{kind: affineCopy}:                                      simd.AffineCopy,
+	{kind: affineAdd, bits: 64}:                             simd.AffineAdd64,
+	{kind: affineAdd, bits: 32}:                             simd.AffineAdd32,
+	{kind: affineSub, bits: 64}:                             simd.AffineSub64,
+	{kind: affineSub, bits: 32}:                             simd.AffineSub32,
+	{kind: affineMad, bits: 64}:                             simd.AffineMad64,
+	{kind: affineMad, bits: 32}:                             simd.AffineMad32,
+	{kind: affineMadWide, bits: 64, from: 32}:               simd.AffineMadWideU32,
+	{kind: affineMadWide, bits: 64, from: 32, signed: true}: simd.AffineMadWideS32,
+	{kind: affineShl, bits: 64}:                             simd.AffineShl64,
+	{kind: affineShl, bits: 32}:                             simd.AffineShl32,
+	{kind: affineExtend, bits: 64, from: 32}:                simd.AffineLow32,
+	{kind: affineExtend, bits: 64, from: 32, signed: true}:  simd.AffineExtendS32,
+	{kind: affineExtend, bits: 32, from: 64}:                simd.AffineLow32,
+}
+
+// accesses are the loads and stores that assembly makes, by what they move for each lane.
+var accesses = map[accessShape]simd.Access{
+	{size: 4, n: 4}: simd.LoadFour32, {size: 8, n: 2}: simd.LoadTwo64, {size: 4, n: 2}: simd.LoadTwo32,
+	{size: 8, n: 1}: simd.LoadOne64, {size: 4, n: 1}: simd.LoadOne32,
+	{size: 4, n: 4, writes: true}: simd.StoreFour32, {size: 8, n: 2, writes: true}: simd.StoreTwo64,
+	{size: 4, n: 2, writes: true}: simd.StoreTwo32, {size: 8, n: 1, writes: true}: simd.StoreOne64,
+	{size: 4, n: 1, writes: true}: simd.StoreOne32,
+}
+
+// accessShape is what an access moves for each lane.
+type accessShape struct {
+	size   uint64 // of an element, in bytes
+	n      int    // elements
+	writes bool
+}
+
+// step makes the step of an op; ok is false where assembly has none.
+func (o *op) step() (s simd.Step, ok bool) {
+	switch {
+	case o.vector != nil:
+		return o.vector.Step(o.d, o.a, o.b, o.c).WithAffine(affineCodes[o.affine]), true
+	case o.mem != nil && o.mem.direct:
+		m := o.mem
+		if access, ok := accesses[accessShape{m.size, len(m.vector), m.writes}]; ok {
+			return access.Step(o.a, m.bias, m.vector), true
+		}
+	}
+	return s, false
+}
+
+// runSteps executes up to n steps of a kernel, for all lanes, and returns how many.
+func (w *warp) runSteps(first int32, n int32) int {
+	r := simd.Registers{
+		Lanes: &w.regs[0], Affines: (*simd.AffineValue)(unsafe.Pointer(&w.affines[0])), Forms: &w.forms[0],
+	}
+	var regions *simd.Region
+	if w.stores == nil {
+		regions = (*simd.Region)(unsafe.Pointer(&w.grid.cache))
+	}
+	done, stored := simd.Run(&r, regions, &w.grid.kernel.steps[first], int(n))
+	if stored {
+		w.progresses()
+	}
+	return done
+}
+
+// Assembly knows these types by the names of package simd.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(span{})-unsafe.Sizeof(simd.Region{})]
+	_ = [1]struct{}{}[unsafe.Offsetof(span{}.ptr)-unsafe.Offsetof(simd.Region{}.Memory)]
+	_ = [1]struct{}{}[unsafe.Sizeof(affine{})-unsafe.Sizeof(simd.AffineValue{})]
+)
 
 // choose makes d a in the lanes of mask, and b in the others.
 func choose(d, a, b *lanes, mask uint32) {

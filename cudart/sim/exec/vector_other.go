@@ -33,8 +33,10 @@ func load16(p unsafe.Pointer) (low, high uint64)      { return twoLoads(p) }
 func store16(p unsafe.Pointer, low, high uint64)      { twoStores(p, low, high) }
 func copy16(unsafe.Pointer, unsafe.Pointer, int) bool { return false }
 
+func (*op) step() (s simd.Step, ok bool) { return s, false }
+
 // runSteps is never called: no op has a step.
-func runSteps(*warp, int32, int) {}
+func (*warp) runSteps(int32, int32) int { return 0 }
 
 func choose(d, a, b *lanes, mask uint32)       { chooseLoop(d, a, b, mask) }
 func expand(d *lanes, r affine)                { expandLoop(d, r) }

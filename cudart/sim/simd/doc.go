@@ -25,15 +25,3 @@ type Instruction struct {
 	Call ALU
 	code uintptr
 }
-
-// Step is an instruction with its operands, for [Run]. Operands are in bytes from the first register.
-type Step struct {
-	code       uintptr
-	d, a, b, c uint32
-}
-
-// Step makes one for registers by number.
-func (i Instruction) Step(d, a, b, c int32) Step {
-	const bytes = uint32(8 * len(Lanes{}))
-	return Step{i.code, uint32(d) * bytes, uint32(a) * bytes, uint32(b) * bytes, uint32(c) * bytes}
-}
