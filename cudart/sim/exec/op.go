@@ -49,6 +49,7 @@ type op struct {
 	run         func(w *warp, o *op, mask uint32) error
 
 	vector    *simd.Instruction // what executes alu among other ops; nil if assembly does not
+	split     *simd.Split       // likewise, run
 	affineCmp affineCompare
 	scalarCmp func(a, b uint64) bool // what cmp does in one lane; nil for some
 	control   func(w *warp, o *op, mask uint32) (verdict, error)

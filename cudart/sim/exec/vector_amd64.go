@@ -48,6 +48,9 @@ var vectorALUs = byMnemonic(map[string]simd.Instruction{
 // vectorPacks make a register of two parts, by their bits.
 var vectorPacks = whereAvailable(map[int]simd.Instruction{16: simd.Pack16, 32: simd.Pack32})
 
+// vectorSplits make two parts of a register, by the bits of a part.
+var vectorSplits = whereAvailable(map[int]simd.Split{16: simd.Unpack16, 32: simd.Unpack32})
+
 // vectorCompares are the comparisons of setp that assembly computes.
 var vectorCompares = byMnemonic(map[string]simd.Compare{
 	"setp.eq.s32 setp.eq.u32 setp.eq.b32 setp.eq.s64 setp.eq.u64 setp.eq.b64": simd.EQU64,
@@ -221,6 +224,8 @@ func (o *op) step() (s simd.Step, ok bool) {
 	switch {
 	case o.vector != nil:
 		return o.vector.Step(o.d, o.a, o.b, o.c).WithAffine(affineCodes[o.affine]), true
+	case o.split != nil:
+		return o.split.Step(o.d, o.b, o.a), true
 	case o.mem != nil && o.mem.direct:
 		m := o.mem
 		if access, ok := accesses[accessShape{m.size, len(m.vector), m.writes}]; ok {
@@ -275,9 +280,9 @@ func expand(d *lanes, r affine) {
 func unpackPair(low, high, a *lanes, bits int) {
 	switch {
 	case hasVectors && bits == 32:
-		simd.Unpack32(low, high, a)
+		simd.Unpack32.Call(low, high, a)
 	case hasVectors && bits == 16:
-		simd.Unpack16(low, high, a)
+		simd.Unpack16.Call(low, high, a)
 	default:
 		unpackLoop(low, high, a, bits)
 	}

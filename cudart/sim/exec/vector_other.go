@@ -14,6 +14,7 @@ const hasVectors = false
 var (
 	vectorALUs     map[string]simd.Instruction
 	vectorPacks    map[int]simd.Instruction
+	vectorSplits   map[int]simd.Split
 	vectorCompares map[string]simd.Compare
 )
 

@@ -188,3 +188,23 @@ func TestStepsForLanes(t *testing.T) {
 		}
 	}
 }
+
+// A step that splits a register writes both parts.
+func TestStepsThatSplit(t *testing.T) {
+	if !hasVectors {
+		t.Skip("this processor runs the loops")
+	}
+	for bits, split := range vectorSplits {
+		w := runner(&op{kind: opRun, guard: -1, a: 1, d: 2, b: 3, split: &split}, nil)
+		w.forms[1], w.forms[2], w.forms[3] = 0, isAffine|lanesStale, isAffine|lanesOnly
+		for i := range w.regs[1] {
+			w.regs[1][i] = uint64(i+1)<<bits | uint64(100+i)
+		}
+		var low, high lanes
+		unpackLoop(&low, &high, &w.regs[1], bits)
+		done := w.runSteps(0, 1)
+		if done != 1 || w.regs[2] != low || w.regs[3] != high || w.forms[2] != 0 || w.forms[3] != lanesOnly {
+			t.Errorf("%d bits: %d steps, forms %v", bits, done, w.forms)
+		}
+	}
+}

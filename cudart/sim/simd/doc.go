@@ -20,6 +20,12 @@ type ALU func(d, a, b, c *Lanes)
 // Compare computes the mask of the lanes for which a relation holds.
 type Compare func(a, b *Lanes) (mask uint32)
 
+// Split makes two registers of one. [Run] can execute it, too.
+type Split struct {
+	Call func(low, high, a *Lanes)
+	code uintptr
+}
+
 // Instruction is an ALU that [Run] can execute among others.
 type Instruction struct {
 	Call ALU

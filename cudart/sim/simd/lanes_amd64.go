@@ -340,27 +340,29 @@ func callPack16(d, a, b, c *Lanes)
 // Pack16 makes 32 bits of a, the lower 16, and b.
 var Pack16 = Instruction{callPack16, codeOf(55)}
 
-// Unpack32 splits 64 bits in two.
-//
 //go:noescape
-func Unpack32(low, high, a *Lanes)
+func callUnpack32(low, high, a *Lanes)
+
+// Unpack32 splits 64 bits in two.
+var Unpack32 = Split{callUnpack32, codeOf(56)}
+
+//go:noescape
+func callUnpack16(low, high, a *Lanes)
 
 // Unpack16 splits 32 bits in two.
-//
-//go:noescape
-func Unpack16(low, high, a *Lanes)
+var Unpack16 = Split{callUnpack16, codeOf(57)}
 
 //go:noescape
 func callF32FromBF16(d, a, b, c *Lanes)
 
 // F32FromBF16 converts bfloat16 numbers to singles. NaNs keep their bits.
-var F32FromBF16 = Instruction{callF32FromBF16, codeOf(56)}
+var F32FromBF16 = Instruction{callF32FromBF16, codeOf(58)}
 
 //go:noescape
 func callBF16FromF32(d, a, b, c *Lanes)
 
 // BF16FromF32 rounds singles to bfloat16, to nearest even.
-var BF16FromF32 = Instruction{callBF16FromF32, codeOf(57)}
+var BF16FromF32 = Instruction{callBF16FromF32, codeOf(59)}
 
 // EQU64 says in which lanes a is equal to b, as unsigned 64-bit integers.
 //

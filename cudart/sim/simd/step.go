@@ -50,6 +50,11 @@ func (i Instruction) Step(d, a, b, c int32) Step {
 	return Step{code: i.code, d: uint32(d), a: uint32(a), b: uint32(b), c: uint32(c)}
 }
 
+// Step makes one for registers by number.
+func (i Split) Step(low, high, a int32) Step {
+	return Step{code: i.code, d: uint32(low), a: uint32(a), more: [3]uint32{uint32(high)}}
+}
+
 // WithAffine adds what the step does when all its sources are affine.
 func (s Step) WithAffine(code AffineCode) Step {
 	s.affine = code.code
