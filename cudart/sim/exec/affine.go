@@ -48,46 +48,53 @@ func (r affine) extended(bits int, signed bool) (affine, bool) {
 	return affine{uint64(int64(r.base<<up) >> up), r.stride}, ok && r.base>>(bits-1) == r.last()>>(bits-1)
 }
 
-// affineCompare compares lane by lane.
-type affineCompare func(a, b affine) (mask uint32, ok bool)
-
-// affine compares integers of type t.
-func (r relation) affine(t ptx.Type) affineCompare {
-	if t.IsFloat() || t.Lanes != 1 || t.Bits < 32 || r.un {
-		return nil
-	}
-	return func(a, b affine) (uint32, bool) {
-		a, okA := a.number(t)
-		b, okB := b.number(t)
-		if !okA || !okB {
-			return 0, false
-		}
-		d := a.minus(b)
-		first, last := r.sign(int64(d.base)), r.sign(int64(d.last()))
-		if first == last && (d.uniform() || r.lt != r.gt) {
-			return boolMask(first), true
-		}
-		var m uint32
-		for i := range 32 {
-			m |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
-		}
-		return m, true
-	}
+// affineTest is a comparison of integers; of affine ones it is made for all lanes at once.
+type affineTest struct {
+	relation relation
+	bits     uint8 // 32 or 64; 0 where affine values are not compared
+	signed   bool
 }
 
-// scalar compares two integers of type t, as registers hold them.
-func (r relation) scalar(t ptx.Type) func(a, b uint64) bool {
-	signed, shift := t.Class == ptx.Signed, 64-t.Bits
-	return func(a, b uint64) bool {
-		a, b = a<<shift, b<<shift
-		switch {
-		case a == b:
-			return r.eq
-		case signed && int64(a) < int64(b), !signed && a < b:
-			return r.lt
-		}
-		return r.gt
+// affine makes the comparison for type t.
+func (r relation) affine(t ptx.Type) affineTest {
+	if t.IsFloat() || t.Lanes != 1 || t.Bits < 32 || r.un {
+		return affineTest{}
 	}
+	return affineTest{r, uint8(t.Bits), t.Class == ptx.Signed}
+}
+
+// of compares lane by lane. ok is false where a difference may overflow.
+func (f affineTest) of(a, b affine) (mask uint32, ok bool) {
+	if a.stride|b.stride == 0 {
+		return boolMask(f.scalar(a.base, b.base)), true
+	}
+	a, okA := f.number(a)
+	b, okB := f.number(b)
+	if !okA || !okB {
+		return 0, false
+	}
+	r, d := f.relation, a.minus(b)
+	first, last := r.sign(int64(d.base)), r.sign(int64(d.last()))
+	if first == last && (d.uniform() || r.lt != r.gt) {
+		return boolMask(first), true
+	}
+	for i := range 32 {
+		mask |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
+	}
+	return mask, true
+}
+
+// scalar compares two values, as registers hold them.
+func (f affineTest) scalar(a, b uint64) bool {
+	up := 64 - f.bits
+	a, b = a<<up, b<<up
+	switch {
+	case a == b:
+		return f.relation.eq
+	case f.signed && int64(a) < int64(b), !f.signed && a < b:
+		return f.relation.lt
+	}
+	return f.relation.gt
 }
 
 // sign reports whether the relation holds where the difference is d.
@@ -103,11 +110,11 @@ func (r relation) sign(d int64) bool {
 
 // number is r extended to 64 bits. ok is false where a lane is so large that a difference of two
 // would overflow.
-func (r affine) number(t ptx.Type) (affine, bool) {
+func (f affineTest) number(r affine) (affine, bool) {
 	const large = 1 << 61
-	r, ok := r.extended(t.Bits, t.Class == ptx.Signed)
+	r, ok := r.extended(int(f.bits), f.signed)
 	small := r.base+large < 2*large // between -large and large
-	if t.Class != ptx.Signed {
+	if !f.signed {
 		small = r.base < large && r.last() < large
 	}
 	return r, ok && small && r.smallStride()

@@ -85,7 +85,7 @@ func checkRamps(t *testing.T, text string, o *op) {
 			in[k].expandTo(&lanesOf[k])
 		}
 		if o.kind == opCompare {
-			got, ok := o.affineCmp(in[0], in[1])
+			got, ok := o.test.of(in[0], in[1])
 			if want := o.cmp(&lanesOf[0], &lanesOf[1]); ok && got != want {
 				t.Fatalf("%s of %v: %#x, want %#x", text, in, got, want)
 			} else if ok {

@@ -1,6 +1,9 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/simd"
+)
 
 // move compiles mov, whose vector forms pack and unpack registers.
 func (c *compiler) move(o *op) {
@@ -111,7 +114,7 @@ func (c *compiler) unpackPair(o *op, t, part ptx.Type, elems []ptx.Operand) {
 		return nil
 	}
 	if f, ok := vectorSplits[part.Bits]; ok && !c.program.loops {
-		o.split = &f
+		o.step = func(o *op) simd.Step { return f.Step(o.d, o.b, o.a) }
 	}
 }
 

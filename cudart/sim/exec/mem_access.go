@@ -20,7 +20,6 @@ type access struct {
 	order  order
 	piece  uint64 // bytes that a GPU accesses at once
 	move   movers
-	direct bool // weak, to memory that is not the block's own, of elements as registers hold them
 }
 
 // bytes is the size of the whole access.

@@ -84,7 +84,7 @@ func (c *compiler) load(o *op) {
 	}
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
 	mem.piece, mem.move = pieceOf(mem), loadsOfPieces(mem)
-	mem.direct = !c.program.loops && !order.strong() && !mem.own && !mem.extendsSign()
+	c.accessStep(o)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run = loadStrong
 	}

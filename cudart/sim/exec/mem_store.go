@@ -36,7 +36,7 @@ func (c *compiler) store(o *op) {
 	mem.writes = true
 	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
 	mem.piece, mem.move = pieceOf(mem), storesOfPieces(mem)
-	mem.direct = !c.program.loops && !order.strong() && !mem.own
+	c.accessStep(o)
 	if order.strong() {
 		o.run = storeStrong
 	}

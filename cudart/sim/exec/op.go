@@ -36,7 +36,8 @@ type op struct {
 	kind        opKind
 	takesAffine bool // run reads and writes affine registers itself
 	affine      affineRule
-	guard       int32 // predicate, or -1
+	test        affineTest // what cmp does with affine sources
+	guard       int32      // predicate, or -1
 	flip        uint32
 	d           int32
 	a, b, c     int32
@@ -48,15 +49,12 @@ type op struct {
 	cmp         compare
 	run         func(w *warp, o *op, mask uint32) error
 
-	vector    *simd.Instruction // what executes alu among other ops; nil if assembly does not
-	split     *simd.Split       // likewise, run
-	affineCmp affineCompare
-	scalarCmp func(a, b uint64) bool // what cmp does in one lane; nil for some
-	control   func(w *warp, o *op, mask uint32) (verdict, error)
-	mem       *access
-	inst      *ptx.Inst
-	table     []int  // targets of an indexed branch
-	reduce    string // of bar.red: "popc", "and" or "or"
+	step    func(o *op) simd.Step // makes what executes the op in a run; nil if assembly does not
+	control func(w *warp, o *op, mask uint32) (verdict, error)
+	mem     *access
+	inst    *ptx.Inst
+	table   []int  // targets of an indexed branch
+	reduce  string // of bar.red: "popc", "and" or "or"
 
 	names []int32 // the registers that the op names, those that it reads first
 	reads int     // how many of them it reads

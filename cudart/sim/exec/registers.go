@@ -122,12 +122,8 @@ func (w *warp) computeAffine(o *op) bool {
 // compare executes a comparison of all lanes, whatever the mask.
 func (w *warp) compare(o *op) uint32 {
 	if a, b := w.forms[o.a], w.forms[o.b]; (a | b) != 0 {
-		if a&b&isAffine != 0 && o.affineCmp != nil {
-			x, y := &w.affines[o.a], &w.affines[o.b]
-			if x.stride|y.stride == 0 {
-				return boolMask(o.scalarCmp(x.base, y.base))
-			}
-			if m, ok := o.affineCmp(w.affines[o.a], w.affines[o.b]); ok {
+		if a&b&isAffine != 0 && o.test.bits != 0 {
+			if m, ok := o.test.of(w.affines[o.a], w.affines[o.b]); ok {
 				return m
 			}
 		}

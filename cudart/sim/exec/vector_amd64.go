@@ -52,7 +52,7 @@ var vectorPacks = whereAvailable(map[int]simd.Instruction{16: simd.Pack16, 32: s
 var vectorSplits = whereAvailable(map[int]simd.Split{16: simd.Unpack16, 32: simd.Unpack32})
 
 // vectorCompares are the comparisons of setp that assembly computes.
-var vectorCompares = byMnemonic(map[string]simd.Compare{
+var vectorCompares = byMnemonic(map[string]simd.Comparison{
 	"setp.eq.s32 setp.eq.u32 setp.eq.b32 setp.eq.s64 setp.eq.u64 setp.eq.b64": simd.EQU64,
 	"setp.ne.s32 setp.ne.u32 setp.ne.b32 setp.ne.s64 setp.ne.u64 setp.ne.b64": simd.NEU64,
 	"setp.lt.s32": simd.LTS32, "setp.le.s32": simd.LES32, "setp.gt.s32": simd.GTS32, "setp.ge.s32": simd.GES32,
@@ -203,49 +203,49 @@ var affineCodes = map[affineRule]simd.AffineCode{
 	{kind: affineExtend, bits: 32, from: 64}:                simd.AffineLow32,
 }
 
+// testCodes are what assembly does to compare affine values, by width and sign.
+var testCodes = map[affineTest]simd.AffineCode{
+	{bits: 32}: simd.AffineCompareU32, {bits: 32, signed: true}: simd.AffineCompareS32,
+	{bits: 64}: simd.AffineCompareU64, {bits: 64, signed: true}: simd.AffineCompareS64,
+}
+
 // accesses are the loads and stores that assembly makes, by what they move for each lane.
-var accesses = map[accessShape]simd.Access{
+var accesses = whereAvailable(map[accessShape]simd.Access{
 	{size: 4, n: 4}: simd.LoadFour32, {size: 8, n: 2}: simd.LoadTwo64, {size: 4, n: 2}: simd.LoadTwo32,
 	{size: 8, n: 1}: simd.LoadOne64, {size: 4, n: 1}: simd.LoadOne32,
 	{size: 4, n: 4, writes: true}: simd.StoreFour32, {size: 8, n: 2, writes: true}: simd.StoreTwo64,
 	{size: 4, n: 2, writes: true}: simd.StoreTwo32, {size: 8, n: 1, writes: true}: simd.StoreOne64,
 	{size: 4, n: 1, writes: true}: simd.StoreOne32,
-}
+})
 
-// accessShape is what an access moves for each lane.
-type accessShape struct {
-	size   uint64 // of an element, in bytes
-	n      int    // elements
-	writes bool
-}
-
-// step makes the step of an op; ok is false where assembly has none.
-func (o *op) step() (s simd.Step, ok bool) {
-	switch {
-	case o.vector != nil:
-		return o.vector.Step(o.d, o.a, o.b, o.c).WithAffine(affineCodes[o.affine]), true
-	case o.split != nil:
-		return o.split.Step(o.d, o.b, o.a), true
-	case o.mem != nil && o.mem.direct:
-		m := o.mem
-		if access, ok := accesses[accessShape{m.size, len(m.vector), m.writes}]; ok {
-			return access.Step(o.a, m.bias, m.vector), true
-		}
+// chooseStep makes a step of selp.
+func chooseStep(p int32, flip uint32) func(o *op) simd.Step {
+	if !hasVectors {
+		return nil
 	}
-	return s, false
+	return func(o *op) simd.Step { return simd.Choose.Step(o.d, o.a, o.b, p, flip).WithAffine(simd.AffineChoose) }
+}
+
+// logicStep makes a step of an operation on predicates.
+func logicStep(o *op) simd.Step {
+	l := &o.logic
+	code := [...]simd.Logic{
+		firstMask: simd.FirstMask, andMasks: simd.AndMasks, orMasks: simd.OrMasks, xorMasks: simd.XorMasks,
+	}[l.how]
+	return code.Step(o.p, l.a, l.b, l.flipA, l.flipB)
 }
 
 // runSteps executes up to n steps of a kernel, for all lanes, and returns how many.
 func (w *warp) runSteps(first int32, n int32) int {
 	r := simd.Registers{
 		Lanes: &w.regs[0], Affines: (*simd.AffineValue)(unsafe.Pointer(&w.affines[0])), Forms: &w.forms[0],
+		Predicates: &w.preds[0],
 	}
-	var regions *simd.Region
 	if w.stores == nil {
-		regions = (*simd.Region)(unsafe.Pointer(&w.grid.cache))
+		r.Regions = (*simd.Region)(unsafe.Pointer(&w.grid.cache))
 	}
-	done, stored := simd.Run(&r, regions, &w.grid.kernel.steps[first], int(n))
-	if stored {
+	done := simd.Run(&r, &w.grid.kernel.steps[first], int(n))
+	if r.Stored {
 		w.progresses()
 	}
 	return done
@@ -261,7 +261,7 @@ var (
 // choose makes d a in the lanes of mask, and b in the others.
 func choose(d, a, b *lanes, mask uint32) {
 	if hasVectors {
-		simd.Choose(d, a, b, mask)
+		simd.Choose.Call(d, a, b, mask)
 	} else {
 		chooseLoop(d, a, b, mask)
 	}

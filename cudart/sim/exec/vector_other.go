@@ -15,7 +15,10 @@ var (
 	vectorALUs     map[string]simd.Instruction
 	vectorPacks    map[int]simd.Instruction
 	vectorSplits   map[int]simd.Split
-	vectorCompares map[string]simd.Compare
+	vectorCompares map[string]simd.Comparison
+	affineCodes    map[affineRule]simd.AffineCode
+	testCodes      map[affineTest]simd.AffineCode
+	accesses       map[accessShape]simd.Access
 )
 
 func vectorLoad(int, uint64) func(*warp, *op, unsafe.Pointer)  { return nil }
@@ -34,7 +37,10 @@ func load16(p unsafe.Pointer) (low, high uint64)      { return twoLoads(p) }
 func store16(p unsafe.Pointer, low, high uint64)      { twoStores(p, low, high) }
 func copy16(unsafe.Pointer, unsafe.Pointer, int) bool { return false }
 
-func (*op) step() (s simd.Step, ok bool) { return s, false }
+func chooseStep(int32, uint32) func(*op) simd.Step { return nil }
+
+// logicStep is never called.
+func logicStep(*op) simd.Step { return simd.Step{} }
 
 // runSteps is never called: no op has a step.
 func (*warp) runSteps(int32, int32) int { return 0 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"gpurun/cudart/sim/simd"
 )
 
 // runner is a warp whose kernel has one step, with eight registers and one region of memory.
@@ -13,6 +15,7 @@ func runner(o *op, data []byte) *warp {
 	w.grid.kernel.findRuns()
 	w.grid.cache[FirstRegion] = newSpan(FirstRegion<<RegionShift, data)
 	w.regs, w.affines, w.forms = make([]lanes, 8), make([]affine, 8), make([]form, 8)
+	w.preds = make([]uint32, 4)
 	w.forms[0] = isAffine
 	return w
 }
@@ -26,7 +29,9 @@ func TestAffineCodeAgreesWithRules(t *testing.T) {
 	for _, text := range affineInstructions() {
 		k, _ := compileWith(t, randomKernel(text), false).Kernel("run")
 		o := *findOp(t, k, text)
-		if _, ok := affineCodes[o.affine]; ok && o.vector != nil {
+		if o.kind == opCompare {
+			checkComparison(t, text, &o)
+		} else if _, ok := affineCodes[o.affine]; ok && o.step != nil {
 			checked[o.affine] = true
 			checkAffineCode(t, text, &o)
 		}
@@ -79,6 +84,36 @@ func checkAffineCode(t *testing.T, text string, o *op) {
 	}
 }
 
+// checkComparison is checkAffineCode for setp. Assembly may leave it to the rule, but seldom.
+func checkComparison(t *testing.T, text string, o *op) {
+	t.Helper()
+	o.a, o.b, o.p = 1, 2, 3
+	w, r := runner(o, nil), rand.New(rand.NewPCG(7, 8))
+	known, done := 0, 0
+	for range 20000 {
+		for k := 1; k <= 2; k++ {
+			w.affines[k], w.forms[k] = affine{rampBase(r), rampStep(r)}, isAffine|lanesStale
+		}
+		if r.IntN(3) == 0 {
+			w.affines[2] = affine{w.affines[1].base + uint64(r.IntN(3)) - 1, w.affines[1].stride}
+		}
+		before := r.Uint32()
+		w.preds[3] = before
+		want, ok := o.test.of(w.affines[1], w.affines[2])
+		steps := w.runSteps(0, 1)
+		if steps == 0 {
+			want = before
+		}
+		if w.preds[3] != want || !ok && steps > 0 {
+			t.Fatalf("%s of %#x: %d steps, %#x, want %#x", text, w.affines[1:3], steps, w.preds[3], want)
+		}
+		known, done = known+int(boolMask(ok)&1), done+steps
+	}
+	if done < known/2 || done < 1000 {
+		t.Errorf("%s: only %d of %d that the rule knows", text, done, known)
+	}
+}
+
 // Accesses of a run move what the loops move. They do nothing where one of their conditions does not hold.
 func TestAccessesOfRuns(t *testing.T) {
 	if !hasVectors {
@@ -89,8 +124,9 @@ func TestAccessesOfRuns(t *testing.T) {
 		bytes := shape.size * uint64(shape.n)
 		o := &op{kind: opRun, guard: -1, a: 1, mem: &access{
 			size: shape.size, vector: []int32{4, 6, 5, 7}[:shape.n], masks: slices.Repeat([]uint64{1<<64 - 1}, 4),
-			writes: shape.writes, direct: true, bias: 5 * bytes,
+			writes: shape.writes, bias: 5 * bytes,
 		}}
+		(&compiler{program: &Program{}}).accessStep(o)
 		data := zeroed(48 * int(bytes))
 		for _, c := range []struct {
 			name   string
@@ -174,8 +210,9 @@ func TestStepsForLanes(t *testing.T) {
 		{0, isAffine | lanesStale, 0},
 		{isAffine, isAffine, 0},
 	} {
-		vector := vectorALUs["xor.b32"] // has no code for affine values
-		w := runner(&op{guard: -1, a: 1, b: 2, d: 3, vector: &vector}, nil)
+		o := &op{guard: -1, a: 1, b: 2, d: 3}
+		o.setVector(vectorALUs["xor.b32"]) // which has no code for affine values
+		w := runner(o, nil)
 		w.forms[1], w.forms[2], w.forms[3] = c.a, c.b, isAffine|lanesOnly
 		w.regs[1][31], w.regs[2][31] = 5, 6
 		done := w.runSteps(0, 1)
@@ -195,7 +232,7 @@ func TestStepsThatSplit(t *testing.T) {
 		t.Skip("this processor runs the loops")
 	}
 	for bits, split := range vectorSplits {
-		w := runner(&op{kind: opRun, guard: -1, a: 1, d: 2, b: 3, split: &split}, nil)
+		w := runner(&op{kind: opRun, guard: -1, step: func(*op) simd.Step { return split.Step(2, 3, 1) }}, nil)
 		w.forms[1], w.forms[2], w.forms[3] = 0, isAffine|lanesStale, isAffine|lanesOnly
 		for i := range w.regs[1] {
 			w.regs[1][i] = uint64(i+1)<<bits | uint64(100+i)
@@ -205,6 +242,65 @@ func TestStepsThatSplit(t *testing.T) {
 		done := w.runSteps(0, 1)
 		if done != 1 || w.regs[2] != low || w.regs[3] != high || w.forms[2] != 0 || w.forms[3] != lanesOnly {
 			t.Errorf("%d bits: %d steps, forms %v", bits, done, w.forms)
+		}
+	}
+}
+
+// Steps on predicates: comparisons, selp and logic.
+func TestStepsOnPredicates(t *testing.T) {
+	if !hasVectors {
+		t.Skip("this processor runs the loops")
+	}
+	r := rand.New(rand.NewPCG(17, 18))
+	less := &op{kind: opCompare, guard: -1, a: 1, b: 2, p: 3}
+	less.setComparison(vectorCompares["setp.lt.s64"])
+	w := runner(less, nil)
+	for i := range w.regs[1] {
+		w.regs[1][i], w.regs[2][i] = r.Uint64()>>60, r.Uint64()>>60
+	}
+	if w.runSteps(0, 1) != 1 || w.preds[3] != less.cmpLanes(w) || w.forms[0] != isAffine {
+		t.Errorf("setp: %#x, want %#x; form of register 0: %d", w.preds[3], less.cmpLanes(w), w.forms[0])
+	}
+	for _, a := range []uint32{0, fullMask, r.Uint32()} {
+		for _, l := range []logic{
+			{firstMask, 1, 2, 0, 0},
+			{firstMask, 1, 2, fullMask, 0},
+			{andMasks, 1, 2, 0, fullMask},
+			{orMasks, 2, 1, 0, 0},
+			{xorMasks, 1, 2, fullMask, 0},
+		} {
+			w := runner(&op{kind: opPredicate, guard: -1, p: 3, logic: l, step: logicStep}, nil)
+			w.preds[1], w.preds[2] = a, r.Uint32()
+			if w.runSteps(0, 1) != 1 || w.preds[3] != l.of(w.preds) {
+				t.Errorf("%+v of %#x, %#x: %#x", l, w.preds[1], w.preds[2], w.preds[3])
+			}
+		}
+		for _, flip := range []uint32{0, fullMask} {
+			checkChoice(t, r, a, flip)
+		}
+	}
+}
+
+func (o *op) cmpLanes(w *warp) uint32 { return compareLess[int64](0)(&w.regs[o.a], &w.regs[o.b]) }
+
+func checkChoice(t *testing.T, r *rand.Rand, mask, flip uint32) {
+	t.Helper()
+	for _, affineSources := range []bool{false, true} {
+		w := runner(&op{kind: opRun, guard: -1, a: 1, b: 2, d: 3, step: chooseStep(1, flip)}, nil)
+		w.preds[1] = mask ^ flip
+		for k := 1; k <= 2; k++ {
+			w.affines[k] = affine{r.Uint64(), r.Uint64()}
+			w.affines[k].expandTo(&w.regs[k])
+			if affineSources {
+				w.forms[k] = isAffine | lanesStale
+			}
+		}
+		var want lanes
+		chooseLoop(&want, &w.regs[1], &w.regs[2], mask)
+		if done := w.runSteps(0, 1); done == 0 && affineSources && mask != 0 && mask != fullMask {
+			continue // lanes choose different values
+		} else if w.expandLanes(3); done != 1 || w.regs[3] != want || affineSources != (w.forms[3] == isAffine) {
+			t.Errorf("selp by %#x (%#x), affine %v: %d steps, %#x, want %#x", mask, flip, affineSources, done, w.regs[3], want)
 		}
 	}
 }

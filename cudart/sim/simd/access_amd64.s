@@ -13,13 +13,14 @@
 	JNE   fail; \
 	TESTQ $(bytes-1), AX; \
 	JNZ   fail; \
-	TESTQ R14, R14; \
+	MOVQ  Registers_Regions(R14), DX; \
+	TESTQ DX, DX; \
 	JZ    fail; \
 	MOVQ  AX, BX; \
 	SHRQ  $const_RegionShift, BX; \
 	ANDL  $(const_RegionCount-1), BX; \
 	IMUL3Q $Region__size, BX, BX; \
-	ADDQ  R14, BX; \
+	ADDQ  DX, BX; \
 	SUBQ  Region_Base(BX), AX; \
 	MOVQ  Region_Size(BX), DX; \
 	SUBQ  $(32*bytes), DX; \
@@ -190,7 +191,7 @@ TEXT storeFours<>(SB), NOSPLIT|NOFRAME, $0-0
 	FROM(Step_more+4, DX)
 	FROM(Step_more+8, CX)
 	EACH4(STOREFOURS)
-	MOVL $1, R15
+	MOVB $1, Registers_Stored(R14)
 	SUCCEED
 
 TEXT storePairs<>(SB), NOSPLIT|NOFRAME, $0-0
@@ -198,7 +199,7 @@ TEXT storePairs<>(SB), NOSPLIT|NOFRAME, $0-0
 	FROM(Step_d, DI)
 	FROM(Step_more, SI)
 	EACH4(STOREPAIRS)
-	MOVL $1, R15
+	MOVB $1, Registers_Stored(R14)
 	SUCCEED
 
 TEXT store2x32<>(SB), NOSPLIT|NOFRAME, $0-0
@@ -206,21 +207,21 @@ TEXT store2x32<>(SB), NOSPLIT|NOFRAME, $0-0
 	FROM(Step_d, DI)
 	FROM(Step_more, SI)
 	EACH4(STORE2X32)
-	MOVL $1, R15
+	MOVB $1, Registers_Stored(R14)
 	SUCCEED
 
 TEXT store64<>(SB), NOSPLIT|NOFRAME, $0-0
 	MEMORY(8)
 	FROM(Step_d, DI)
 	EACH4(STORE64)
-	MOVL $1, R15
+	MOVB $1, Registers_Stored(R14)
 	SUCCEED
 
 TEXT store32<>(SB), NOSPLIT|NOFRAME, $0-0
 	MEMORY(4)
 	FROM(Step_d, DI)
 	EACH4(STORE32)
-	MOVL $1, R15
+	MOVB $1, Registers_Stored(R14)
 	SUCCEED
 
 DATA accessCodes<>+0(SB)/8, $loadFours<>(SB)

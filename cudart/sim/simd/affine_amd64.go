@@ -15,4 +15,21 @@ var (
 	AffineShl64      = AffineCode{affineCodeOf(10)} // a << b, where b is uniform and less than the width
 	AffineShl32      = AffineCode{affineCodeOf(11)}
 	AffineExtendS32  = AffineCode{affineCodeOf(12)} // from 32 to 64 bits
+	AffineChoose     = AffineCode{affineCodeOf(13)} // of a Choice
+)
+
+// Comparisons of affine values: of all lanes, the first and the last decide.
+var (
+	AffineCompareU32 = AffineCode{affineCodeOf(18)}
+	AffineCompareS32 = AffineCode{affineCodeOf(19)}
+	AffineCompareU64 = AffineCode{affineCodeOf(20)}
+	AffineCompareS64 = AffineCode{affineCodeOf(21)}
+)
+
+// Operations on predicates.
+var (
+	FirstMask = Logic{affineCodeOf(14)}
+	AndMasks  = Logic{affineCodeOf(15)}
+	OrMasks   = Logic{affineCodeOf(16)}
+	XorMasks  = Logic{affineCodeOf(17)}
 )

@@ -179,6 +179,164 @@ TEXT extendS32<>(SB), NOSPLIT|NOFRAME, $0-0
 	SIGN32(AX, BX, CX)
 	SET
 
+// A register is affine, too, if all lanes choose the same one.
+TEXT choose<>(SB), NOSPLIT|NOFRAME, $0-0
+	SOURCES
+	MOVL  Step_more(R9), SI
+	MOVQ  Registers_Predicates(R14), CX
+	MOVL  (CX)(SI*4), SI
+	XORL  Step_more+4(R9), SI
+	CMPL  SI, $-1
+	JEQ   chosen
+	TESTL SI, SI
+	JNZ   fail
+	MOVQ  AffineValue_Base(DX), AX
+	MOVQ  AffineValue_Stride(DX), BX
+
+chosen:
+	SET
+
+// PREDICATES makes AX and BX the operands of a step on predicates, DX the first predicate.
+#define PREDICATES \
+	MOVQ Registers_Predicates(R14), DX; \
+	MOVL Step_more+4(R9), AX; \
+	MOVL Step_more+8(R9), BX; \
+	MOVL (DX)(AX*4), AX; \
+	MOVL (DX)(BX*4), BX; \
+	XORL Step_bias(R9), AX; \
+	XORL Step_bias+4(R9), BX
+
+// SETPREDICATE makes AX the result. It clears the carry flag last.
+#define SETPREDICATE \
+	MOVL Step_more(R9), BX; \
+	MOVL AX, (DX)(BX*4); \
+	CLC; \
+	RET
+
+TEXT firstMask<>(SB), NOSPLIT|NOFRAME, $0-0
+	PREDICATES
+	SETPREDICATE
+
+TEXT andMasks<>(SB), NOSPLIT|NOFRAME, $0-0
+	PREDICATES
+	ANDL BX, AX
+	SETPREDICATE
+
+TEXT orMasks<>(SB), NOSPLIT|NOFRAME, $0-0
+	PREDICATES
+	ORL BX, AX
+	SETPREDICATE
+
+TEXT xorMasks<>(SB), NOSPLIT|NOFRAME, $0-0
+	PREDICATES
+	XORL BX, AX
+	SETPREDICATE
+
+// COMPARED makes AX and BX base and stride of a, SI and DI those of b.
+#define COMPARED \
+	SOURCES; \
+	MOVQ AffineValue_Base(DX), SI; \
+	MOVQ AffineValue_Stride(DX), DI
+
+// ORDER makes to the bits of the order that the flags tell: 1 for less, 2 for equal, 4 for greater.
+#define ORDER(less, greater, to) \
+	MOVL $2, to; \
+	MOVL $1, R8; \
+	less R8, to; \
+	MOVL $4, R8; \
+	greater R8, to
+
+// SETRELATION makes all lanes of the predicate what the relation, Step_more+4, says of the order in DX.
+#define SETRELATION \
+	ANDL  Step_more+4(R9), DX; \
+	NEGL  DX; \
+	SBBL  AX, AX; \
+	MOVQ  Registers_Predicates(R14), DX; \
+	MOVL  Step_more(R9), BX; \
+	MOVL  AX, (DX)(BX*4); \
+	CLC; \
+	RET
+
+// COMPARE compares by the differences of the first and the last lane, which do not overflow. If the relation holds for
+// both or for neither, then also for the lanes between them; but not that they are equal, or differ.
+#define COMPARE \
+	SUBQ  SI, AX; \
+	SUBQ  DI, BX; \
+	IMUL3Q $31, BX, CX; \
+	TESTQ AX, AX; \
+	ORDER(CMOVLLT, CMOVLGT, DX); \
+	ADDQ  AX, CX; \
+	TESTQ CX, CX; \
+	ORDER(CMOVLLT, CMOVLGT, SI); \
+	MOVL  Step_more+4(R9), R8; \
+	TESTL R8, DX; \
+	SETNE AX; \
+	TESTL R8, SI; \
+	SETNE CX; \
+	CMPB  AX, CX; \
+	JNE   fail; \
+	TESTQ BX, BX; \
+	JZ    same; \
+	ANDL  $5, R8; \
+	JZ    fail; \
+	CMPL  R8, $5; \
+	JEQ   fail; \
+same: \
+	SETRELATION; \
+fail: \
+	STC; \
+	RET
+
+TEXT compareU32<>(SB), NOSPLIT|NOFRAME, $0-0
+	COMPARED
+	LOW32(AX, BX, CX)
+	LOW32(SI, DI, CX)
+	COMPARE
+
+TEXT compareS32<>(SB), NOSPLIT|NOFRAME, $0-0
+	COMPARED
+	SIGN32(AX, BX, CX)
+	SIGN32(SI, DI, CX)
+	COMPARE
+
+// SMALLU and SMALLS let lanes of 64 bits pass that are so small that no difference overflows.
+#define SMALLU(base, stride) \
+	LAST(base, stride, CX); \
+	ORQ  base, CX; \
+	SHRQ $61, CX; \
+	JNZ  fail
+
+#define SMALLS(base, stride) \
+	LAST(base, stride, CX); \
+	MOVQ $(1<<61), CX; \
+	ADDQ base, CX; \
+	SHRQ $62, CX; \
+	JNZ  fail
+
+// COMPAREUNIFORM compares values of 64 bits if they are uniform.
+#define COMPAREUNIFORM(less, greater) \
+	MOVQ BX, CX; \
+	ORQ  DI, CX; \
+	JNZ  ramps; \
+	CMPQ AX, SI; \
+	ORDER(less, greater, DX); \
+	SETRELATION; \
+ramps:
+
+TEXT compareU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	COMPARED
+	COMPAREUNIFORM(CMOVLCS, CMOVLHI)
+	SMALLU(AX, BX)
+	SMALLU(SI, DI)
+	COMPARE
+
+TEXT compareS64<>(SB), NOSPLIT|NOFRAME, $0-0
+	COMPARED
+	COMPAREUNIFORM(CMOVLLT, CMOVLGT)
+	SMALLS(AX, BX)
+	SMALLS(SI, DI)
+	COMPARE
+
 DATA affineCodes<>+0(SB)/8, $copy<>(SB)
 DATA affineCodes<>+8(SB)/8, $low32<>(SB)
 DATA affineCodes<>+16(SB)/8, $add64<>(SB)
@@ -192,7 +350,16 @@ DATA affineCodes<>+72(SB)/8, $madWideS32<>(SB)
 DATA affineCodes<>+80(SB)/8, $shl64<>(SB)
 DATA affineCodes<>+88(SB)/8, $shl32<>(SB)
 DATA affineCodes<>+96(SB)/8, $extendS32<>(SB)
-GLOBL affineCodes<>(SB), RODATA|NOPTR, $104
+DATA affineCodes<>+104(SB)/8, $choose<>(SB)
+DATA affineCodes<>+112(SB)/8, $firstMask<>(SB)
+DATA affineCodes<>+120(SB)/8, $andMasks<>(SB)
+DATA affineCodes<>+128(SB)/8, $orMasks<>(SB)
+DATA affineCodes<>+136(SB)/8, $xorMasks<>(SB)
+DATA affineCodes<>+144(SB)/8, $compareU32<>(SB)
+DATA affineCodes<>+152(SB)/8, $compareS32<>(SB)
+DATA affineCodes<>+160(SB)/8, $compareU64<>(SB)
+DATA affineCodes<>+168(SB)/8, $compareS64<>(SB)
+GLOBL affineCodes<>(SB), RODATA|NOPTR, $176
 
 // func affineCodeOf(number int) uintptr
 TEXT ·affineCodeOf(SB), NOSPLIT, $0-16

@@ -20,9 +20,21 @@ type ALU func(d, a, b, c *Lanes)
 // Compare computes the mask of the lanes for which a relation holds.
 type Compare func(a, b *Lanes) (mask uint32)
 
-// Split makes two registers of one. [Run] can execute it, too.
+// Split makes two registers of one. Run can execute it.
 type Split struct {
 	Call func(low, high, a *Lanes)
+	code uintptr
+}
+
+// Comparison is a Compare that Run can execute.
+type Comparison struct {
+	Call Compare
+	code uintptr
+}
+
+// Choice makes a register of two, by a mask. Run can execute it.
+type Choice struct {
+	Call func(d, a, b *Lanes, mask uint32)
 	code uintptr
 }
 

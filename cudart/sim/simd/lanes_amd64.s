@@ -3362,10 +3362,7 @@ TEXT ·callBF16FromF32(SB), NOSPLIT, $0-32
 	VZEROUPPER
 	RET
 
-// func EQU64(a, b *Lanes) (mask uint32)
-TEXT ·EQU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeEQU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3415,14 +3412,27 @@ TEXT ·EQU64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepEQU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeEQU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+480(SB)/8, $stepEQU64<>(SB)
+
+// func callEQU64(a, b *Lanes) (mask uint32)
+TEXT ·callEQU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeEQU64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NEU64(a, b *Lanes) (mask uint32)
-TEXT ·NEU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNEU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3473,14 +3483,27 @@ TEXT ·NEU64(SB), NOSPLIT, $0-20
 	SHLL $28, R8
 	ORL R8, AX
 	NOTL AX
+	RET
+
+TEXT stepNEU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNEU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+488(SB)/8, $stepNEU64<>(SB)
+
+// func callNEU64(a, b *Lanes) (mask uint32)
+TEXT ·callNEU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNEU64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTS32(a, b *Lanes) (mask uint32)
-TEXT ·LTS32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTS32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3546,14 +3569,27 @@ TEXT ·LTS32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTS32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTS32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+496(SB)/8, $stepLTS32<>(SB)
+
+// func callLTS32(a, b *Lanes) (mask uint32)
+TEXT ·callLTS32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTS32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTS64(a, b *Lanes) (mask uint32)
-TEXT ·LTS64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTS64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3603,14 +3639,27 @@ TEXT ·LTS64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTS64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTS64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+504(SB)/8, $stepLTS64<>(SB)
+
+// func callLTS64(a, b *Lanes) (mask uint32)
+TEXT ·callLTS64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTS64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTU64(a, b *Lanes) (mask uint32)
-TEXT ·LTU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU sign64<>(SB), Y15
 	VMOVDQU 0(SI), Y0
@@ -3677,14 +3726,27 @@ TEXT ·LTU64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+512(SB)/8, $stepLTU64<>(SB)
+
+// func callLTU64(a, b *Lanes) (mask uint32)
+TEXT ·callLTU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTU64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LES32(a, b *Lanes) (mask uint32)
-TEXT ·LES32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLES32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3751,14 +3813,27 @@ TEXT ·LES32(SB), NOSPLIT, $0-20
 	SHLL $28, R8
 	ORL R8, AX
 	NOTL AX
+	RET
+
+TEXT stepLES32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLES32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+520(SB)/8, $stepLES32<>(SB)
+
+// func callLES32(a, b *Lanes) (mask uint32)
+TEXT ·callLES32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLES32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LES64(a, b *Lanes) (mask uint32)
-TEXT ·LES64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLES64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3809,14 +3884,27 @@ TEXT ·LES64(SB), NOSPLIT, $0-20
 	SHLL $28, R8
 	ORL R8, AX
 	NOTL AX
+	RET
+
+TEXT stepLES64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLES64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+528(SB)/8, $stepLES64<>(SB)
+
+// func callLES64(a, b *Lanes) (mask uint32)
+TEXT ·callLES64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLES64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LEU64(a, b *Lanes) (mask uint32)
-TEXT ·LEU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLEU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU sign64<>(SB), Y15
 	VMOVDQU 0(SI), Y0
@@ -3884,14 +3972,27 @@ TEXT ·LEU64(SB), NOSPLIT, $0-20
 	SHLL $28, R8
 	ORL R8, AX
 	NOTL AX
+	RET
+
+TEXT stepLEU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLEU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+536(SB)/8, $stepLEU64<>(SB)
+
+// func callLEU64(a, b *Lanes) (mask uint32)
+TEXT ·callLEU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLEU64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTS32(a, b *Lanes) (mask uint32)
-TEXT ·GTS32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTS32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -3957,14 +4058,27 @@ TEXT ·GTS32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTS32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTS32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+544(SB)/8, $stepGTS32<>(SB)
+
+// func callGTS32(a, b *Lanes) (mask uint32)
+TEXT ·callGTS32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTS32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTS64(a, b *Lanes) (mask uint32)
-TEXT ·GTS64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTS64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
@@ -4014,226 +4128,278 @@ TEXT ·GTS64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTS64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTS64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+552(SB)/8, $stepGTS64<>(SB)
+
+// func callGTS64(a, b *Lanes) (mask uint32)
+TEXT ·callGTS64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTS64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTU64(a, b *Lanes) (mask uint32)
-TEXT ·GTU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
-	XORL AX, AX
-	VMOVDQU sign64<>(SB), Y15
-	VMOVDQU 0(SI), Y0
-	VMOVDQU 0(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $0, R8
-	ORL R8, AX
-	VMOVDQU 32(SI), Y0
-	VMOVDQU 32(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $4, R8
-	ORL R8, AX
-	VMOVDQU 64(SI), Y0
-	VMOVDQU 64(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $8, R8
-	ORL R8, AX
-	VMOVDQU 96(SI), Y0
-	VMOVDQU 96(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $12, R8
-	ORL R8, AX
-	VMOVDQU 128(SI), Y0
-	VMOVDQU 128(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $16, R8
-	ORL R8, AX
-	VMOVDQU 160(SI), Y0
-	VMOVDQU 160(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $20, R8
-	ORL R8, AX
-	VMOVDQU 192(SI), Y0
-	VMOVDQU 192(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $24, R8
-	ORL R8, AX
-	VMOVDQU 224(SI), Y0
-	VMOVDQU 224(DX), Y1
-	VPXOR Y15, Y0, Y0
-	VPXOR Y15, Y1, Y1
-	VPCMPGTQ Y1, Y0, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $28, R8
-	ORL R8, AX
-	VZEROUPPER
-	MOVL AX, mask+16(FP)
-	RET
-
-// func GES32(a, b *Lanes) (mask uint32)
-TEXT ·GES32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
-	XORL AX, AX
-	VMOVDQU 0(SI), Y0
-	VMOVDQU 0(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $0, R8
-	ORL R8, AX
-	VMOVDQU 32(SI), Y0
-	VMOVDQU 32(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $4, R8
-	ORL R8, AX
-	VMOVDQU 64(SI), Y0
-	VMOVDQU 64(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $8, R8
-	ORL R8, AX
-	VMOVDQU 96(SI), Y0
-	VMOVDQU 96(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $12, R8
-	ORL R8, AX
-	VMOVDQU 128(SI), Y0
-	VMOVDQU 128(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $16, R8
-	ORL R8, AX
-	VMOVDQU 160(SI), Y0
-	VMOVDQU 160(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $20, R8
-	ORL R8, AX
-	VMOVDQU 192(SI), Y0
-	VMOVDQU 192(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $24, R8
-	ORL R8, AX
-	VMOVDQU 224(SI), Y0
-	VMOVDQU 224(DX), Y1
-	VPSLLQ $32, Y0, Y0
-	VPSLLQ $32, Y1, Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $28, R8
-	ORL R8, AX
-	NOTL AX
-	VZEROUPPER
-	MOVL AX, mask+16(FP)
-	RET
-
-// func GES64(a, b *Lanes) (mask uint32)
-TEXT ·GES64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
-	XORL AX, AX
-	VMOVDQU 0(SI), Y0
-	VMOVDQU 0(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $0, R8
-	ORL R8, AX
-	VMOVDQU 32(SI), Y0
-	VMOVDQU 32(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $4, R8
-	ORL R8, AX
-	VMOVDQU 64(SI), Y0
-	VMOVDQU 64(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $8, R8
-	ORL R8, AX
-	VMOVDQU 96(SI), Y0
-	VMOVDQU 96(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $12, R8
-	ORL R8, AX
-	VMOVDQU 128(SI), Y0
-	VMOVDQU 128(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $16, R8
-	ORL R8, AX
-	VMOVDQU 160(SI), Y0
-	VMOVDQU 160(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $20, R8
-	ORL R8, AX
-	VMOVDQU 192(SI), Y0
-	VMOVDQU 192(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $24, R8
-	ORL R8, AX
-	VMOVDQU 224(SI), Y0
-	VMOVDQU 224(DX), Y1
-	VPCMPGTQ Y0, Y1, Y0
-	VMOVMSKPD Y0, R8
-	SHLL $28, R8
-	ORL R8, AX
-	NOTL AX
-	VZEROUPPER
-	MOVL AX, mask+16(FP)
-	RET
-
-// func GEU64(a, b *Lanes) (mask uint32)
-TEXT ·GEU64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU sign64<>(SB), Y15
 	VMOVDQU 0(SI), Y0
 	VMOVDQU 0(DX), Y1
 	VPXOR Y15, Y0, Y0
 	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $0, R8
+	ORL R8, AX
+	VMOVDQU 32(SI), Y0
+	VMOVDQU 32(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $4, R8
+	ORL R8, AX
+	VMOVDQU 64(SI), Y0
+	VMOVDQU 64(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $8, R8
+	ORL R8, AX
+	VMOVDQU 96(SI), Y0
+	VMOVDQU 96(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $12, R8
+	ORL R8, AX
+	VMOVDQU 128(SI), Y0
+	VMOVDQU 128(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $16, R8
+	ORL R8, AX
+	VMOVDQU 160(SI), Y0
+	VMOVDQU 160(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $20, R8
+	ORL R8, AX
+	VMOVDQU 192(SI), Y0
+	VMOVDQU 192(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $24, R8
+	ORL R8, AX
+	VMOVDQU 224(SI), Y0
+	VMOVDQU 224(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $28, R8
+	ORL R8, AX
+	RET
+
+TEXT stepGTU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+560(SB)/8, $stepGTU64<>(SB)
+
+// func callGTU64(a, b *Lanes) (mask uint32)
+TEXT ·callGTU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTU64<>(SB)
+	VZEROUPPER
+	MOVL AX, mask+16(FP)
+	RET
+
+TEXT codeGES32<>(SB), NOSPLIT|NOFRAME, $0-0
+	XORL AX, AX
+	VMOVDQU 0(SI), Y0
+	VMOVDQU 0(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $0, R8
+	ORL R8, AX
+	VMOVDQU 32(SI), Y0
+	VMOVDQU 32(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $4, R8
+	ORL R8, AX
+	VMOVDQU 64(SI), Y0
+	VMOVDQU 64(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $8, R8
+	ORL R8, AX
+	VMOVDQU 96(SI), Y0
+	VMOVDQU 96(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $12, R8
+	ORL R8, AX
+	VMOVDQU 128(SI), Y0
+	VMOVDQU 128(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $16, R8
+	ORL R8, AX
+	VMOVDQU 160(SI), Y0
+	VMOVDQU 160(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $20, R8
+	ORL R8, AX
+	VMOVDQU 192(SI), Y0
+	VMOVDQU 192(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $24, R8
+	ORL R8, AX
+	VMOVDQU 224(SI), Y0
+	VMOVDQU 224(DX), Y1
+	VPSLLQ $32, Y0, Y0
+	VPSLLQ $32, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $28, R8
+	ORL R8, AX
+	NOTL AX
+	RET
+
+TEXT stepGES32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGES32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+568(SB)/8, $stepGES32<>(SB)
+
+// func callGES32(a, b *Lanes) (mask uint32)
+TEXT ·callGES32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGES32<>(SB)
+	VZEROUPPER
+	MOVL AX, mask+16(FP)
+	RET
+
+TEXT codeGES64<>(SB), NOSPLIT|NOFRAME, $0-0
+	XORL AX, AX
+	VMOVDQU 0(SI), Y0
+	VMOVDQU 0(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $0, R8
+	ORL R8, AX
+	VMOVDQU 32(SI), Y0
+	VMOVDQU 32(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $4, R8
+	ORL R8, AX
+	VMOVDQU 64(SI), Y0
+	VMOVDQU 64(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $8, R8
+	ORL R8, AX
+	VMOVDQU 96(SI), Y0
+	VMOVDQU 96(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $12, R8
+	ORL R8, AX
+	VMOVDQU 128(SI), Y0
+	VMOVDQU 128(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $16, R8
+	ORL R8, AX
+	VMOVDQU 160(SI), Y0
+	VMOVDQU 160(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $20, R8
+	ORL R8, AX
+	VMOVDQU 192(SI), Y0
+	VMOVDQU 192(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $24, R8
+	ORL R8, AX
+	VMOVDQU 224(SI), Y0
+	VMOVDQU 224(DX), Y1
+	VPCMPGTQ Y0, Y1, Y0
+	VMOVMSKPD Y0, R8
+	SHLL $28, R8
+	ORL R8, AX
+	NOTL AX
+	RET
+
+TEXT stepGES64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGES64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+576(SB)/8, $stepGES64<>(SB)
+
+// func callGES64(a, b *Lanes) (mask uint32)
+TEXT ·callGES64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGES64<>(SB)
+	VZEROUPPER
+	MOVL AX, mask+16(FP)
+	RET
+
+TEXT codeGEU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	XORL AX, AX
+	VMOVDQU sign64<>(SB), Y15
+	VMOVDQU 0(SI), Y0
+	VMOVDQU 0(DX), Y1
+	VPXOR Y15, Y0, Y0
+	VPXOR Y15, Y1, Y1
 	VPCMPGTQ Y0, Y1, Y0
 	VMOVMSKPD Y0, R8
 	SHLL $0, R8
@@ -4295,14 +4461,27 @@ TEXT ·GEU64(SB), NOSPLIT, $0-20
 	SHLL $28, R8
 	ORL R8, AX
 	NOTL AX
+	RET
+
+TEXT stepGEU64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGEU64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+584(SB)/8, $stepGEU64<>(SB)
+
+// func callGEU64(a, b *Lanes) (mask uint32)
+TEXT ·callGEU64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGEU64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func EQF32(a, b *Lanes) (mask uint32)
-TEXT ·EQF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeEQF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x0, 0(DX), Y0, Y0
@@ -4352,14 +4531,27 @@ TEXT ·EQF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepEQF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeEQF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+592(SB)/8, $stepEQF32<>(SB)
+
+// func callEQF32(a, b *Lanes) (mask uint32)
+TEXT ·callEQF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeEQF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func EQF64(a, b *Lanes) (mask uint32)
-TEXT ·EQF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeEQF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x0, 0(DX), Y0, Y0
@@ -4401,14 +4593,27 @@ TEXT ·EQF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepEQF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeEQF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+600(SB)/8, $stepEQF64<>(SB)
+
+// func callEQF64(a, b *Lanes) (mask uint32)
+TEXT ·callEQF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeEQF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NEF32(a, b *Lanes) (mask uint32)
-TEXT ·NEF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNEF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0xc, 0(DX), Y0, Y0
@@ -4458,14 +4663,27 @@ TEXT ·NEF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNEF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNEF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+608(SB)/8, $stepNEF32<>(SB)
+
+// func callNEF32(a, b *Lanes) (mask uint32)
+TEXT ·callNEF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNEF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NEF64(a, b *Lanes) (mask uint32)
-TEXT ·NEF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNEF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0xc, 0(DX), Y0, Y0
@@ -4507,14 +4725,27 @@ TEXT ·NEF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNEF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNEF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+616(SB)/8, $stepNEF64<>(SB)
+
+// func callNEF64(a, b *Lanes) (mask uint32)
+TEXT ·callNEF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNEF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTF32(a, b *Lanes) (mask uint32)
-TEXT ·LTF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x11, 0(DX), Y0, Y0
@@ -4564,14 +4795,27 @@ TEXT ·LTF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+624(SB)/8, $stepLTF32<>(SB)
+
+// func callLTF32(a, b *Lanes) (mask uint32)
+TEXT ·callLTF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTF64(a, b *Lanes) (mask uint32)
-TEXT ·LTF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x11, 0(DX), Y0, Y0
@@ -4613,14 +4857,27 @@ TEXT ·LTF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+632(SB)/8, $stepLTF64<>(SB)
+
+// func callLTF64(a, b *Lanes) (mask uint32)
+TEXT ·callLTF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LEF32(a, b *Lanes) (mask uint32)
-TEXT ·LEF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLEF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x12, 0(DX), Y0, Y0
@@ -4670,14 +4927,27 @@ TEXT ·LEF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLEF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLEF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+640(SB)/8, $stepLEF32<>(SB)
+
+// func callLEF32(a, b *Lanes) (mask uint32)
+TEXT ·callLEF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLEF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LEF64(a, b *Lanes) (mask uint32)
-TEXT ·LEF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLEF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x12, 0(DX), Y0, Y0
@@ -4719,14 +4989,27 @@ TEXT ·LEF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLEF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLEF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+648(SB)/8, $stepLEF64<>(SB)
+
+// func callLEF64(a, b *Lanes) (mask uint32)
+TEXT ·callLEF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLEF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTF32(a, b *Lanes) (mask uint32)
-TEXT ·GTF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x1e, 0(DX), Y0, Y0
@@ -4776,14 +5059,27 @@ TEXT ·GTF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+656(SB)/8, $stepGTF32<>(SB)
+
+// func callGTF32(a, b *Lanes) (mask uint32)
+TEXT ·callGTF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTF64(a, b *Lanes) (mask uint32)
-TEXT ·GTF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x1e, 0(DX), Y0, Y0
@@ -4825,14 +5121,27 @@ TEXT ·GTF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+664(SB)/8, $stepGTF64<>(SB)
+
+// func callGTF64(a, b *Lanes) (mask uint32)
+TEXT ·callGTF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GEF32(a, b *Lanes) (mask uint32)
-TEXT ·GEF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGEF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x1d, 0(DX), Y0, Y0
@@ -4882,14 +5191,27 @@ TEXT ·GEF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGEF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGEF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+672(SB)/8, $stepGEF32<>(SB)
+
+// func callGEF32(a, b *Lanes) (mask uint32)
+TEXT ·callGEF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGEF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GEF64(a, b *Lanes) (mask uint32)
-TEXT ·GEF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGEF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x1d, 0(DX), Y0, Y0
@@ -4931,14 +5253,27 @@ TEXT ·GEF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGEF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGEF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+680(SB)/8, $stepGEF64<>(SB)
+
+// func callGEF64(a, b *Lanes) (mask uint32)
+TEXT ·callGEF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGEF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NUMF32(a, b *Lanes) (mask uint32)
-TEXT ·NUMF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNUMF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x7, 0(DX), Y0, Y0
@@ -4988,14 +5323,27 @@ TEXT ·NUMF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNUMF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNUMF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+688(SB)/8, $stepNUMF32<>(SB)
+
+// func callNUMF32(a, b *Lanes) (mask uint32)
+TEXT ·callNUMF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNUMF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NUMF64(a, b *Lanes) (mask uint32)
-TEXT ·NUMF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNUMF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x7, 0(DX), Y0, Y0
@@ -5037,14 +5385,27 @@ TEXT ·NUMF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNUMF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNUMF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+696(SB)/8, $stepNUMF64<>(SB)
+
+// func callNUMF64(a, b *Lanes) (mask uint32)
+TEXT ·callNUMF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNUMF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func EQUF32(a, b *Lanes) (mask uint32)
-TEXT ·EQUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeEQUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x8, 0(DX), Y0, Y0
@@ -5094,14 +5455,27 @@ TEXT ·EQUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepEQUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeEQUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+704(SB)/8, $stepEQUF32<>(SB)
+
+// func callEQUF32(a, b *Lanes) (mask uint32)
+TEXT ·callEQUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeEQUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func EQUF64(a, b *Lanes) (mask uint32)
-TEXT ·EQUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeEQUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x8, 0(DX), Y0, Y0
@@ -5143,14 +5517,27 @@ TEXT ·EQUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepEQUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeEQUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+712(SB)/8, $stepEQUF64<>(SB)
+
+// func callEQUF64(a, b *Lanes) (mask uint32)
+TEXT ·callEQUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeEQUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NEUF32(a, b *Lanes) (mask uint32)
-TEXT ·NEUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x4, 0(DX), Y0, Y0
@@ -5200,14 +5587,27 @@ TEXT ·NEUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNEUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+720(SB)/8, $stepNEUF32<>(SB)
+
+// func callNEUF32(a, b *Lanes) (mask uint32)
+TEXT ·callNEUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNEUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NEUF64(a, b *Lanes) (mask uint32)
-TEXT ·NEUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x4, 0(DX), Y0, Y0
@@ -5249,14 +5649,27 @@ TEXT ·NEUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNEUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+728(SB)/8, $stepNEUF64<>(SB)
+
+// func callNEUF64(a, b *Lanes) (mask uint32)
+TEXT ·callNEUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNEUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTUF32(a, b *Lanes) (mask uint32)
-TEXT ·LTUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x19, 0(DX), Y0, Y0
@@ -5306,14 +5719,27 @@ TEXT ·LTUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+736(SB)/8, $stepLTUF32<>(SB)
+
+// func callLTUF32(a, b *Lanes) (mask uint32)
+TEXT ·callLTUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LTUF64(a, b *Lanes) (mask uint32)
-TEXT ·LTUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLTUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x19, 0(DX), Y0, Y0
@@ -5355,14 +5781,27 @@ TEXT ·LTUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLTUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLTUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+744(SB)/8, $stepLTUF64<>(SB)
+
+// func callLTUF64(a, b *Lanes) (mask uint32)
+TEXT ·callLTUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLTUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LEUF32(a, b *Lanes) (mask uint32)
-TEXT ·LEUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x1a, 0(DX), Y0, Y0
@@ -5412,14 +5851,27 @@ TEXT ·LEUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLEUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+752(SB)/8, $stepLEUF32<>(SB)
+
+// func callLEUF32(a, b *Lanes) (mask uint32)
+TEXT ·callLEUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLEUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func LEUF64(a, b *Lanes) (mask uint32)
-TEXT ·LEUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeLEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x1a, 0(DX), Y0, Y0
@@ -5461,14 +5913,27 @@ TEXT ·LEUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepLEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeLEUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+760(SB)/8, $stepLEUF64<>(SB)
+
+// func callLEUF64(a, b *Lanes) (mask uint32)
+TEXT ·callLEUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeLEUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTUF32(a, b *Lanes) (mask uint32)
-TEXT ·GTUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x16, 0(DX), Y0, Y0
@@ -5518,14 +5983,27 @@ TEXT ·GTUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+768(SB)/8, $stepGTUF32<>(SB)
+
+// func callGTUF32(a, b *Lanes) (mask uint32)
+TEXT ·callGTUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GTUF64(a, b *Lanes) (mask uint32)
-TEXT ·GTUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGTUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x16, 0(DX), Y0, Y0
@@ -5567,14 +6045,27 @@ TEXT ·GTUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGTUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGTUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+776(SB)/8, $stepGTUF64<>(SB)
+
+// func callGTUF64(a, b *Lanes) (mask uint32)
+TEXT ·callGTUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGTUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GEUF32(a, b *Lanes) (mask uint32)
-TEXT ·GEUF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x15, 0(DX), Y0, Y0
@@ -5624,14 +6115,27 @@ TEXT ·GEUF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGEUF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGEUF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+784(SB)/8, $stepGEUF32<>(SB)
+
+// func callGEUF32(a, b *Lanes) (mask uint32)
+TEXT ·callGEUF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGEUF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func GEUF64(a, b *Lanes) (mask uint32)
-TEXT ·GEUF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeGEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x15, 0(DX), Y0, Y0
@@ -5673,14 +6177,27 @@ TEXT ·GEUF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepGEUF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeGEUF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+792(SB)/8, $stepGEUF64<>(SB)
+
+// func callGEUF64(a, b *Lanes) (mask uint32)
+TEXT ·callGEUF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeGEUF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NANF32(a, b *Lanes) (mask uint32)
-TEXT ·NANF32(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNANF32<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPS $0x3, 0(DX), Y0, Y0
@@ -5730,14 +6247,27 @@ TEXT ·NANF32(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNANF32<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNANF32<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+800(SB)/8, $stepNANF32<>(SB)
+
+// func callNANF32(a, b *Lanes) (mask uint32)
+TEXT ·callNANF32(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNANF32<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func NANF64(a, b *Lanes) (mask uint32)
-TEXT ·NANF64(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DX
+TEXT codeNANF64<>(SB), NOSPLIT|NOFRAME, $0-0
 	XORL AX, AX
 	VMOVDQU 0(SI), Y0
 	VCMPPD $0x3, 0(DX), Y0, Y0
@@ -5779,16 +6309,27 @@ TEXT ·NANF64(SB), NOSPLIT, $0-20
 	VMOVMSKPD Y0, R8
 	SHLL $28, R8
 	ORL R8, AX
+	RET
+
+TEXT stepNANF64<>(SB), NOSPLIT|NOFRAME, $0-0
+	CALL codeNANF64<>(SB)
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), DX
+	MOVL AX, (DX)(BX*4)
+	RET
+
+DATA codes<>+808(SB)/8, $stepNANF64<>(SB)
+
+// func callNANF64(a, b *Lanes) (mask uint32)
+TEXT ·callNANF64(SB), NOSPLIT, $0-20
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DX
+	CALL codeNANF64<>(SB)
 	VZEROUPPER
 	MOVL AX, mask+16(FP)
 	RET
 
-// func Choose(d, a, b *Lanes, mask uint32)
-TEXT ·Choose(SB), NOSPLIT, $0-28
-	MOVQ d+0(FP), DI
-	MOVQ a+8(FP), SI
-	MOVQ b+16(FP), DX
-	MOVL mask+24(FP), CX
+TEXT codeChoose<>(SB), NOSPLIT|NOFRAME, $0-0
 	VMOVD CX, X14
 	VPBROADCASTQ X14, Y14
 	VMOVDQU bit0<>(SB), Y15
@@ -5840,6 +6381,24 @@ TEXT ·Choose(SB), NOSPLIT, $0-28
 	VMOVDQU 224(DX), Y0
 	VBLENDVPD Y2, 224(SI), Y0, Y0
 	VMOVDQU Y0, 224(DI)
+	RET
+
+TEXT stepChoose<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVL Step_more(R9), BX
+	MOVQ Registers_Predicates(R14), CX
+	MOVL (CX)(BX*4), CX
+	XORL Step_more+4(R9), CX
+	JMP codeChoose<>(SB)
+
+DATA codes<>+816(SB)/8, $stepChoose<>(SB)
+
+// func callChoose(d, a, b *Lanes, mask uint32)
+TEXT ·callChoose(SB), NOSPLIT, $0-28
+	MOVQ d+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), DX
+	MOVL mask+24(FP), CX
+	CALL codeChoose<>(SB)
 	VZEROUPPER
 	RET
 
@@ -6132,7 +6691,7 @@ TEXT ·Load8(SB), NOSPLIT, $0-16
 	VMOVDQU Y0, 224(SI)
 	VZEROUPPER
 	RET
-GLOBL codes<>(SB), RODATA|NOPTR, $480
+GLOBL codes<>(SB), RODATA|NOPTR, $824
 
 // func codeOf(number int) uintptr
 TEXT ·codeOf(SB), NOSPLIT, $0-16

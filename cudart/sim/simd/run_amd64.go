@@ -8,10 +8,8 @@ package simd
 //   - Accesses are made if the address is affine and aligned, the lanes are side by side in one region, and values that
 //     are stored are up to date. Without regions none is made.
 //
-// stored reports whether something was stored.
-//
 //go:noescape
-func Run(r *Registers, regions *Region, steps *Step, n int) (done int, stored bool)
+func Run(r *Registers, steps *Step, n int) int
 
 // codeOf, affineCodeOf and accessCodeOf are addresses of code.
 func codeOf(number int) uintptr

@@ -6,23 +6,20 @@
 //	R9           the step
 //	R10          how many steps are left
 //	R11 R12 R13  lanes, affine values and forms of register 0
-//	R14          the first region, or 0
-//	R15          1 if something was stored
+//	R14          r
 //
 // Code for lanes gets the addresses of its operands' lanes in DI, SI, DX and CX. Affine code and accesses get the
 // registers' numbers there, and return with the carry flag set if they have done nothing. All may use the other
 // registers.
 
-// func Run(r *Registers, regions *Region, steps *Step, n int) (done int, stored bool)
-TEXT ·Run(SB), NOSPLIT, $8-41
-	MOVQ r+0(FP), AX
-	MOVQ Registers_Lanes(AX), R11
-	MOVQ Registers_Affines(AX), R12
-	MOVQ Registers_Forms(AX), R13
-	MOVQ regions+8(FP), R14
-	MOVQ steps+16(FP), R9
-	MOVQ n+24(FP), R10
-	XORL R15, R15
+// func Run(r *Registers, steps *Step, n int) int
+TEXT ·Run(SB), NOSPLIT, $8-32
+	MOVQ r+0(FP), R14
+	MOVQ Registers_Lanes(R14), R11
+	MOVQ Registers_Affines(R14), R12
+	MOVQ Registers_Forms(R14), R13
+	MOVQ steps+8(FP), R9
+	MOVQ n+16(FP), R10
 
 next:
 	MOVL    Step_d(R9), DI
@@ -42,7 +39,8 @@ next:
 	JNZ     stop
 	TESTQ   AX, AX
 	JZ      stop
-	ANDB    $const_FormLanes, (R13)(DI*1)
+	MOVBLZX Step_keep(R9), BX
+	ANDB    BX, (R13)(DI*1)
 	SHLQ    $8, DI
 	SHLQ    $8, SI
 	SHLQ    $8, DX
@@ -60,10 +58,9 @@ done:
 
 stop:
 	VZEROUPPER
-	MOVQ n+24(FP), AX
+	MOVQ n+16(FP), AX
 	SUBQ R10, AX
-	MOVQ AX, done+32(FP)
-	MOVB R15, stored+40(FP)
+	MOVQ AX, ret+24(FP)
 	RET
 
 affine:

@@ -32,12 +32,12 @@ func run() error {
 	}
 	instructions := 0
 	for _, f := range functions() {
-		if f.kind.isALU || f.kind.isSplit {
+		if f.kind.variable != "" {
 			f.writeInstruction(&text, &stubs, instructions)
 			instructions++
 			continue
 		}
-		f.write(&text)
+		f.writeFunction(&text, f.name, f.lines())
 		fmt.Fprintf(&stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s(%s)%s\n", f.name, f.doc, f.name, f.kind.arguments,
 			f.kind.result())
 	}
@@ -84,9 +84,10 @@ type kind struct {
 	arguments string // as Go declares them
 	size      int    // of arguments and result, in bytes
 	registers []string
-	mask      bool // it returns a mask, which is collected in AX
-	isALU     bool // it is an instruction that Run executes
-	isSplit   bool // likewise, of two destinations
+	mask      bool   // it returns a mask, which is collected in AX
+	variable  string // the type of the variable that holds an instruction, which Run executes; "" for other functions
+	// step is what Run calls, where it calls more than the code: {code} stands for that.
+	step []string
 }
 
 func (k kind) result() string {
@@ -99,14 +100,27 @@ func (k kind) result() string {
 // The registers of a kind get its arguments, in this order. A name in braces is what the code calls the operand.
 var (
 	alu = kind{
-		arguments: "d, a, b, c *Lanes", size: 32, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX {c}"}, isALU: true,
+		arguments: "d, a, b, c *Lanes", size: 32, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX {c}"},
+		variable: "Instruction",
 	}
-	compare = kind{arguments: "a, b *Lanes", size: 20, registers: []string{"SI {a}", "DX {b}"}, mask: true}
-	choose  = kind{
+	compare = kind{
+		arguments: "a, b *Lanes", size: 20, registers: []string{"SI {a}", "DX {b}"}, mask: true, variable: "Comparison",
+		step: []string{
+			"CALL {code}", "MOVL Step_more(R9), BX", "MOVQ Registers_Predicates(R14), DX", "MOVL AX, (DX)(BX*4)", "RET",
+		},
+	}
+	choose = kind{
 		arguments: "d, a, b *Lanes, mask uint32", size: 28, registers: []string{"DI {d}", "SI {a}", "DX {b}", "CX mask"},
+		variable: "Choice", step: []string{
+			"MOVL Step_more(R9), BX", "MOVQ Registers_Predicates(R14), CX", "MOVL (CX)(BX*4), CX",
+			"XORL Step_more+4(R9), CX", "JMP {code}",
+		},
 	}
 	split = kind{
-		arguments: "low, high, a *Lanes", size: 24, registers: []string{"DI {low}", "DX {high}", "SI {a}"}, isSplit: true,
+		arguments: "low, high, a *Lanes", size: 24, registers: []string{"DI {low}", "DX {high}", "SI {a}"}, variable: "Split",
+		step: []string{
+			"MOVL Step_more(R9), DX", "ANDB $const_FormLanes, (R13)(DX*1)", "SHLQ $8, DX", "ADDQ R11, DX", "JMP {code}",
+		},
 	}
 	move2  = kind{arguments: "a, b *Lanes, p unsafe.Pointer", size: 24, registers: []string{"SI {a}", "DX {b}", "BX p"}}
 	move1  = kind{arguments: "a *Lanes, p unsafe.Pointer", size: 16, registers: []string{"SI {a}", "BX p"}}
@@ -124,40 +138,36 @@ type function struct {
 	after     []string // once, before the result is returned
 }
 
-// writeInstruction writes the code of an instruction, which Run calls too, with its operands in registers; the function
-// around it; and the variable that holds both.
+// writeInstruction writes the code of an instruction with its operands in registers; what Run calls, if that is
+// more; the function around the code; and the variable that holds both.
 func (f function) writeInstruction(text, stubs *bytes.Buffer, number int) {
-	code, call, step, variable := "code"+f.name, "call"+f.name, "code"+f.name, "Instruction"
-	fmt.Fprintf(text, "\nTEXT %s<>(SB), NOSPLIT|NOFRAME, $0-0\n", code)
-	f.writeSteps(text)
-	text.WriteString("\tRET\n")
-	if f.kind.isSplit {
-		step, variable = "step"+f.name, "Split"
-		fmt.Fprintf(text, "\nTEXT %s<>(SB), NOSPLIT|NOFRAME, $0-0\n%s\tJMP %s<>(SB)\n", step, secondDestination, code)
+	code, call := "code"+f.name+"<>(SB)", "call"+f.name
+	step := code
+	fmt.Fprintf(text, "\nTEXT %s, NOSPLIT|NOFRAME, $0-0\n", code)
+	for _, line := range append(f.lines(), "RET") {
+		fmt.Fprintf(text, "\t%s\n", line)
 	}
-	fmt.Fprintf(text, "\nDATA codes<>+%d(SB)/8, $%s<>(SB)\n", 8*number, step)
-	fmt.Fprintf(text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", call, f.kind.arguments, call, f.kind.size)
-	f.loadArguments(text)
-	fmt.Fprintf(text, "\tCALL %s<>(SB)\n\tVZEROUPPER\n\tRET\n", code)
-	fmt.Fprintf(stubs, "\n//go:noescape\nfunc %s(%s)\n\n// %s %s\nvar %s = %s{%s, codeOf(%d)}\n",
-		call, f.kind.arguments, f.name, f.doc, f.name, variable, call, number)
+	if f.kind.step != nil {
+		step = "step" + f.name + "<>(SB)"
+		fmt.Fprintf(text, "\nTEXT %s, NOSPLIT|NOFRAME, $0-0\n", step)
+		for _, line := range f.kind.step {
+			fmt.Fprintf(text, "\t%s\n", strings.ReplaceAll(line, "{code}", code))
+		}
+	}
+	fmt.Fprintf(text, "\nDATA codes<>+%d(SB)/8, $%s\n", 8*number, step)
+	f.writeFunction(text, call, []string{"CALL " + code})
+	fmt.Fprintf(stubs, "\n//go:noescape\nfunc %s(%s)%s\n\n// %s %s\nvar %s = %s{%s, codeOf(%d)}\n",
+		call, f.kind.arguments, f.kind.result(), f.name, f.doc, f.name, f.kind.variable, call, number)
 }
 
-// secondDestination makes DX the lanes of the second destination of a step, and notes that they are written.
-const secondDestination = `	MOVL Step_more(R9), DX
-	ANDB $const_FormLanes, (R13)(DX*1)
-	SHLQ $8, DX
-	ADDQ R11, DX
-`
-
-func (f function) write(w *bytes.Buffer) {
-	fmt.Fprintf(w, "\n// func %s(%s)%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", f.name, f.kind.arguments, f.kind.result(), f.name,
+// writeFunction writes a function that Go calls.
+func (f function) writeFunction(w *bytes.Buffer, name string, body []string) {
+	fmt.Fprintf(w, "\n// func %s(%s)%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, f.kind.arguments, f.kind.result(), name,
 		f.kind.size)
 	f.loadArguments(w)
-	if f.kind.mask {
-		w.WriteString("\tXORL AX, AX\n")
+	for _, line := range body {
+		fmt.Fprintf(w, "\t%s\n", line)
 	}
-	f.writeSteps(w)
 	w.WriteString("\tVZEROUPPER\n")
 	if f.kind.mask {
 		fmt.Fprintf(w, "\tMOVL AX, mask+16(FP)\n")
@@ -177,18 +187,19 @@ func (f function) loadArguments(w *bytes.Buffer) {
 	}
 }
 
-func (f function) writeSteps(w *bytes.Buffer) {
-	for _, line := range f.before {
-		fmt.Fprintf(w, "\t%s\n", line)
+// lines are the code for all lanes.
+func (f function) lines() []string {
+	var all []string
+	if f.kind.mask {
+		all = append(all, "XORL AX, AX")
 	}
+	all = append(all, f.before...)
 	for first := 0; first < lanes; first += lanesPerStep {
 		for _, line := range f.step {
-			fmt.Fprintf(w, "\t%s\n", f.expand(line, first))
+			all = append(all, f.expand(line, first))
 		}
 	}
-	for _, line := range f.after {
-		fmt.Fprintf(w, "\t%s\n", line)
-	}
+	return append(all, f.after...)
 }
 
 // expand replaces the operands in a line by their memory. {p+N} is N bytes, times the number of the step, from p.
