@@ -35,6 +35,7 @@ type op struct {
 	// What every step looks at comes first, in one line of the cache.
 	kind        opKind
 	takesAffine bool // run reads and writes affine registers itself
+	warpSync    bool // it is bar.warp.sync
 	affine      affineRule
 	test        affineTest // what cmp does with affine sources
 	guard       int32      // predicate, or -1
