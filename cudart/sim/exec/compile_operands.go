@@ -186,7 +186,7 @@ func (c *compiler) srcPred(o ptx.Operand) (p int32, flip uint32) {
 		return 0, boolMask(o.Bits != 0)
 	}
 	if o.Kind == ptx.Sink {
-		c.fail("%s reads a predicate, which cannot be _", c.in.Op)
+		c.fail("what %s reads must be a predicate, and not _", c.in.Op)
 		return 0, 0
 	}
 	return c.dstPred(o), boolMask(o.Negate)

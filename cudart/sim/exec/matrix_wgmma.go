@@ -140,9 +140,7 @@ func (c *compiler) wgmmaOperands(m *wgmmaInst, registers bool) {
 		c.src(&m.aDesc, 1, b64)
 	}
 	c.src(&m.bDesc, 2, b64)
-	if m.scale, m.flip = c.srcPred(c.arg(3)); m.scale < 0 {
-		c.fail("the scale of the accumulators must be a predicate")
-	}
+	m.scale, m.flip = c.srcPred(c.arg(3))
 }
 
 // literal returns operand i, which must be one of two numbers.
