@@ -193,7 +193,7 @@ failures() {
 tests() {
   local test
   for test in driver sim suite conformance; do
-    limit=300 check 0 "$test-tests" env GPURUN_REQUIRE_GPU=1 "build/$test.test" -test.v -test.run GPU
+    limit=600 check 0 "$test-tests" env GPURUN_REQUIRE_GPU=1 "build/$test.test" -test.v -test.run GPU
   done
   check 0 jit env GPURUN_REQUIRE_GPU=1 CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER \
     build/conformance.test -test.v -test.run CompilesEveryModule

@@ -87,6 +87,11 @@ func TestPromisesOfKernelFiles(t *testing.T) {
 			"8 bytes in front of the buffer y have changed, the nearest at a distance of 0",
 		},
 		{
+			"behind a small buffer", store + `args = [{pointer = "pad"}, {u32 = 1}, {u32 = 2}]` +
+				"\n[buffers.pad]\nsize = 4\n" + expect, 0,
+			"4 bytes behind the buffer pad have changed, the nearest at a distance of 0",
+		},
+		{
 			"not restored", store + `args = [{pointer = "pad"}, {u32 = 1}, {u32 = 2}]` +
 				"\n[buffers.pad]\nsize = 64\ninit = 0\nrestored = true\n" + expect, 0,
 			"has not restored the buffer pad: byte 0 was 0x00 before the first call, and is 0x01",

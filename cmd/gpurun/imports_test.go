@@ -54,8 +54,8 @@ var importRules = []importRule{
 
 // onRanks is what packages may import that run on ranks.
 var onRanks = []string{
-	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload",
-	"gpurun/worker/result",
+	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/soak", "gpurun/worker/peers",
+	"gpurun/worker/workload", "gpurun/worker/result",
 	"gpurun/kernels", "gpurun/cudart$",
 }
 
@@ -198,6 +198,8 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
 		{"gpurun/worker", []string{"google.golang.org/grpc/codes"}},
 		{"gpurun/kernels/matmul", []string{"go.uber.org/zap"}},
+		{"gpurun/kernels/userkernel", []string{"github.com/expr-lang/expr/parser"}},
+		{"gpurun/cmd/gpurun/settings", []string{"go.yaml.in/yaml/v3"}},
 		{"gpurun/cudart/sim/exec", []string{"github.com/x448/float16"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/nobody/nothing"}},
 	} {

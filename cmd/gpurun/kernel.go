@@ -66,18 +66,20 @@ func runKernelFile(cmd *cobra.Command, a *program.Invocation, before []string, p
 		return err
 	}
 	isAlgo := func(word string) bool { return word == "--algo" || strings.HasPrefix(word, "--algo=") }
-	switch {
-	case slices.ContainsFunc(behind, isAlgo):
+	switch given := slices.ContainsFunc(behind, isAlgo); {
+	case given && f.Collective == kernelfile.Custom:
+		return usageError(exit.Usagef("gpurun kernel runs one kernel file, and nothing else computes what %s does", path), cmd)
+	case given:
 		return usageError(exit.Usagef("gpurun kernel runs one kernel file; to run others beside it: gpurun %s --algo %s,...",
 			f.Collective, path), cmd)
 	}
 	root := newRootCommand(a)
 	if f.Collective == kernelfile.Custom {
-		custom, err := userkernel.Custom(nil)
+		what, err := userkernel.Custom(nil)
 		if err != nil {
 			return err
 		}
-		root.AddCommand(newCollectiveCommand(a, custom))
+		root.AddCommand(newCollectiveCommand(a, what))
 	}
 	if _, _, err := root.Find([]string{f.Collective}); err != nil {
 		return fmt.Errorf("%s: %w", path, unknownCommand(root, f.Collective))

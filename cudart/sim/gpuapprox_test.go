@@ -11,23 +11,38 @@ import (
 	"gpurun/cudart/sim/approx"
 )
 
-// On an H200 the approximations on singles are those of package approx in all bits, for all operands.
+// On GPUs of compute capability 9.0 the approximations on singles are those of package approx in all
+// bits, for all operands. Those of other GPUs are logged.
 func TestGPUApproximations(t *testing.T) {
-	gpus := gpuBackend(t, 9)
-	d, err := gpus.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	gpus := gpuBackend(t, 8)
+	modeled := gpuCapability(t, gpus) == 90
 	for _, in := range approx.Instructions {
 		t.Run(in.String(), func(t *testing.T) {
-			result := sweep(t, d, in, 1<<32, 1)
+			result := sweep(t, openFor(t, gpus), in, 1<<32, 1)
 			t.Logf("| `%s` | %s |", in, result)
-			if result.different != 0 {
-				t.Errorf("%d results differ, the first of %#x", result.different, result.firstOperand)
+			if result.different == 0 {
+				return
+			}
+			if t.Logf("%d results differ, the first of %#x", result.different, result.firstOperand); modeled {
+				t.Fail()
 			}
 		})
 	}
+}
+
+// openFor opens a device for one test: a device belongs to the goroutine that opens it.
+func openFor(t *testing.T, b cudart.Backend) cudart.Device {
+	t.Helper()
+	d, err := b.Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }
 
 // Likewise in the simulator, for some operands of each exponent.

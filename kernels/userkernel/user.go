@@ -34,8 +34,12 @@ func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
 			continue
 		}
 		area := collective.Area{Name: b.Name}
-		if !b.Host {
-			area.Bytes = roundUp(sizes[i]) * copies(&b)
+		switch n := copies(&b); {
+		case b.Host:
+		case n == 1:
+			area.Bytes = sizes[i] // not rounded up: what is behind it is guarded
+		default:
+			area.Bytes = roundUp(sizes[i]) * n
 		}
 		all = append(all, area)
 	}

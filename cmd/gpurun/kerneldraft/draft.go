@@ -129,7 +129,7 @@ func (k kernel) text(path string) string {
 	line("")
 	line("# Memory beside input and output, such as signals that are zero at first and stay between calls:")
 	line("# [buffers.signals]")
-	line(`# size = "4 * grid * world"`)
+	line(`# size = "4 * sms * world"`)
 	line("# init = 0")
 	line("")
 	line("# [contract]")

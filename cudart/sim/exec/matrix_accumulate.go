@@ -10,7 +10,9 @@ func (w *warp) addFloats(p *multiplication, a, b matrix[tensorcore.Element]) {
 			a.elements[i] = x.Negated()
 		}
 	}
-	product := &floatProduct{model: w.grid.cfg.TensorCores.Wgmma(p.fragA.format), a: a, b: b, places: p.places}
+	product := &floatProduct{
+		model: w.grid.cfg.TensorCores.Wgmma(p.fragA.format), a: a, b: b, places: p.places, picked: &w.grid.scratch.pickedFloats,
+	}
 	product.findPadding()
 	for j, slot := range p.d {
 		if p.halfD {
@@ -46,16 +48,16 @@ func (product *floatProduct) addHalfs(d *lanes, p *multiplication, register int)
 			start = uint32(d[lane])
 		}
 		x := a.row(row)
-		low := product.model.DotHalf(uint16(start), x, pick(p.places, row, b.row(column), &product.picked))
-		high := product.model.DotHalf(uint16(start>>16), x, pick(p.places, row, b.row(column+1), &product.picked))
+		low := product.model.DotHalf(uint16(start), x, pick(p.places, row, b.row(column), product.picked))
+		high := product.model.DotHalf(uint16(start>>16), x, pick(p.places, row, b.row(column+1), product.picked))
 		d[lane] = uint64(low) | uint64(high)<<16
 	}
 }
 
 func (w *warp) addIntegers(p *multiplication, a, b matrix[int32]) {
-	var picked [64]int32
+	picked := &w.grid.scratch.pickedIntegers
 	w.addWhole(p, func(row, column int, start uint64) uint64 {
-		return addInteger(start, dotIntegers(a.row(row), pick(p.places, row, b.row(column), &picked)), p.saturate)
+		return addInteger(start, dotIntegers(a.row(row), pick(p.places, row, b.row(column), picked)), p.saturate)
 	})
 }
 

@@ -9,7 +9,7 @@ func (w *warp) multiplyFloats(m *mmaInst, places *places, out []lanes) {
 		a:     m.fragA.floats(w, m.a, &s.floats[0]),
 		b:     m.fragB.floats(w, m.b, &s.floats[1]),
 
-		places: places,
+		places: places, picked: &s.pickedFloats,
 	}
 	p.findPadding()
 	for e := range m.acc.count() {
@@ -39,14 +39,14 @@ type floatProduct struct {
 	model tensorcore.Model
 	a, b  matrix[tensorcore.Element]
 	padding
-	*places // of a sparse A
-	picked  [64]tensorcore.Element
+	*places                         // of a sparse A
+	picked  *[64]tensorcore.Element // scratch
 }
 
 // factors are what is multiplied for an element of D: those of A and those of B.
 func (p *floatProduct) factors(row, column int) (x, y []tensorcore.Element) {
 	n := p.products(row, column, p.a.k)
-	return p.a.row(row)[:n], pick(p.places, row, p.b.row(column), &p.picked)[:n]
+	return p.a.row(row)[:n], pick(p.places, row, p.b.row(column), p.picked)[:n]
 }
 
 // element is one of D. wmma may begin with a single and end with a half, or the other way

@@ -9,11 +9,15 @@ import (
 // Products of the matrices that a warp holds. Those of floats are what tensor cores make of
 // them (package tensorcore), the others are exact.
 
-// matrixScratch is memory of a grid for the decoded A and B of one product at a time.
+// matrixScratch is memory of a grid for the decoded A and B of one product at a time, and for what a row of a sparse A
+// picks of B.
 type matrixScratch struct {
 	floats   [2][]tensorcore.Element
 	integers [2][]int32
 	words    [2][]uint64
+
+	pickedFloats   [64]tensorcore.Element
+	pickedIntegers [64]int32
 }
 
 // room returns n elements of scratch memory, which it enlarges where it must.
@@ -50,9 +54,8 @@ func (w *warp) multiplyDoubles(m *mmaInst, out []lanes) {
 func (w *warp) multiplyIntegers(m *mmaInst, places *places, out []lanes) {
 	s := &w.grid.scratch
 	a, b := m.fragA.integers(w, m.a, &s.integers[0]), m.fragB.integers(w, m.b, &s.integers[1])
-	var picked [64]int32
 	w.eachAccumulator(m, out, func(row, column int, start uint64) uint64 {
-		return addInteger(start, dotIntegers(a.row(row), pick(places, row, b.row(column), &picked)), m.saturate)
+		return addInteger(start, dotIntegers(a.row(row), pick(places, row, b.row(column), &s.pickedIntegers)), m.saturate)
 	})
 }
 

@@ -33,6 +33,7 @@ func (w *warp) multiplyQuads(m *mmaInst, byColumnA, byColumnB bool) {
 	for q := range 4 {
 		p := &floatProduct{
 			model: m.model(w.grid.cfg.TensorCores), a: w.quadMatrix(m.a, 4*q, byColumnA), b: w.quadMatrix(m.b, 4*q, !byColumnB),
+			picked: &w.grid.scratch.pickedFloats,
 		}
 		for row := range 8 {
 			for column := range 8 {

@@ -142,8 +142,11 @@ func (w *warp) progresses() {
 // code that is not optimised keeps the variables of its polling loops there.
 func (w *warp) progressesBy(store *op) {
 	const window = localWindow >> RegionShift
-	to, bias := w.affines[store.a], store.mem.bias
-	if w.forms[store.a]&isAffine == 0 || (to.base+bias)>>RegionShift != window || (to.last()+bias)>>RegionShift != window {
+	bias := store.mem.bias
+	switch to := &w.affines[store.a]; {
+	case bias>>RegionShift == window: // .local
+	case w.forms[store.a]&isAffine != 0 && to.stride == 0 && (to.base+bias)>>RegionShift == window:
+	default:
 		w.progresses()
 	}
 }
