@@ -101,7 +101,8 @@ type kernel struct {
 
 // signature takes a C++ name apart.
 func signature(name string) (demangled string, types []string) {
-	demangled, err := demangle.ToString(name)
+	const maxNameBits = 16 // of demangled names: a short name may stand for a long one
+	demangled, err := demangle.ToString(name, demangle.MaxLength(maxNameBits))
 	if err != nil {
 		return "", nil
 	}
@@ -116,7 +117,7 @@ func signature(name string) (demangled string, types []string) {
 		}
 		types = []string{}
 		for _, arg := range f.Args {
-			if text := demangle.ASTToString(arg); text != "void" {
+			if text := demangle.ASTToString(arg, demangle.MaxLength(maxNameBits)); text != "void" {
 				types = append(types, text)
 			}
 		}
