@@ -67,7 +67,7 @@ func (c *compiler) convert(o *op) {
 	c.src(&o.a, 1, cv.from)
 	o.alu = cv.fast()
 	if o.alu != nil && !cv.to.IsFloat() {
-		o.affine = widenAffine(cv.to, cv.from)
+		o.affine = affineExtend.extending(cv.to, cv.from)
 	}
 	if o.alu == nil {
 		f := cv.scalar()
