@@ -10,7 +10,8 @@ import (
 
 // module is PTX with one kernel.
 func module(name, params, bounds string) string {
-	return fmt.Sprintf(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry %s(%s)%s { ret; }\n", name, params, bounds)
+	return fmt.Sprintf(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry %s(%s)%s { ret; }\n",
+		name, params, bounds)
 }
 
 // A draft of any parameters is a kernel file whose arguments fit them.
@@ -67,7 +68,8 @@ func TestTooManyParameters(t *testing.T) {
 }
 
 func FuzzDraft(f *testing.F) {
-	f.Add([]byte(module("_Z5scalePfPKfi4Pair", ".param .u64 a, .param .u64 b, .param .u32 c, .param .align 4 .b8 d[12]", "")))
+	f.Add([]byte(module("_Z5scalePfPKfi4Pair",
+		".param .u64 a, .param .u64 b, .param .u32 c, .param .align 4 .b8 d[12]", "")))
 	f.Add([]byte("\x7fELF"))
 	f.Fuzz(func(t *testing.T, code []byte) {
 		text, err := Draft("code.ptx", code, "")
