@@ -34,8 +34,8 @@ type Activity uint8
 // The activities.
 const (
 	Polls Activity = iota // a loop reads the same values again and again
+	Runs                  // anything else
 	Waits                 // at a barrier, or for other lanes
-	Runs
 )
 
 // Instruction is a place in a kernel.

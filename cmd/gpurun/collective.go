@@ -61,7 +61,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	flags.AddProduct(cmd.Flags())
 	flags.AddInject(cmd.Flags())
 	flags.AddSkew(cmd.Flags())
-	options := plan.Options{Profiles: [][]byte{configs.Products}}
+	options := plan.Options{Profiles: [][]byte{configs.Products}, Further: true}
 	showDefaultsOf(cmd, options)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {

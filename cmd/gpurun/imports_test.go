@@ -54,8 +54,8 @@ var importRules = []importRule{
 
 // onRanks is what packages may import that run on ranks.
 var onRanks = []string{
-	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/peers", "gpurun/worker/workload",
-	"gpurun/worker/result",
+	"gpurun/worker/rank", "gpurun/worker/measure", "gpurun/worker/verify", "gpurun/worker/soak", "gpurun/worker/peers",
+	"gpurun/worker/workload", "gpurun/worker/result",
 	"gpurun/kernels", "gpurun/cudart$",
 }
 
@@ -64,9 +64,8 @@ var onRanks = []string{
 var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
-	{"host", "node", "outcome", "flags/flagtest"},
-	{"session", "list", "inspect", "kernelshow"},
-	{"kernelcode", "kerneldraft"},
+	{"host", "node", "outcome", "inspect", "flags/flagtest"},
+	{"session", "list", "kernelcode", "kerneldraft", "kernelshow"},
 	{"plan", "doctor", "launch"},
 	{"bench", "smoke", "tune"},
 }
@@ -103,6 +102,11 @@ var libraryRules = []libraryRule{
 		"kernels make no system calls",
 	},
 	{"golang.org/x/term", []string{"gpurun/cmd"}, "only cmd knows the terminal"},
+	{
+		"github.com/ianlancetaylor/demangle",
+		[]string{"gpurun/cmd/gpurun/kernelcode$", "gpurun/cmd/gpurun/kerneldraft$"},
+		"kernels are found by their names in C++ where their files are read",
+	},
 	{
 		"github.com/hashicorp/golang-lru",
 		[]string{"gpurun/cudart/sim$"},
@@ -194,6 +198,8 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/worker", []string{"github.com/ebitengine/purego"}},
 		{"gpurun/worker", []string{"google.golang.org/grpc/codes"}},
 		{"gpurun/kernels/matmul", []string{"go.uber.org/zap"}},
+		{"gpurun/kernels/userkernel", []string{"github.com/expr-lang/expr/parser"}},
+		{"gpurun/cmd/gpurun/settings", []string{"go.yaml.in/yaml/v3"}},
 		{"gpurun/cudart/sim/exec", []string{"github.com/x448/float16"}},
 		{"gpurun/cmd/gpurun", []string{"github.com/nobody/nothing"}},
 	} {

@@ -40,6 +40,8 @@ type Options struct {
 	// the same disorder again, as far as other processes and the time at which work
 	// is enqueued are the same again.
 	Seed uint64
+	// Clock, where it is not nil, is the time of all devices, in place of the machine's.
+	Clock *Clock
 }
 
 // Backend makes simulated devices.
@@ -60,6 +62,13 @@ func New(devices int, o Options) *Backend {
 func (b *Backend) WithMemory(m MemoryModel) *Backend {
 	other := *b
 	other.options.Memory = m
+	return &other
+}
+
+// WithClock is a backend like b whose devices have the time of a clock.
+func (b *Backend) WithClock(c *Clock) *Backend {
+	other := *b
+	other.options.Clock = c
 	return &other
 }
 
@@ -103,7 +112,7 @@ func (b *Backend) Open(ordinal int) (cudart.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newDevice(infos[ordinal], memory.available/int64(b.devices), b.options.Seed)
+	d := newDevice(infos[ordinal], memory.available/int64(b.devices), b.options.Seed, b.options.Clock)
 	d.tearVectors = b.options.Memory == PTXMemory
 	return d, nil
 }

@@ -24,6 +24,7 @@ type Device struct {
 
 	memory *memory
 	start  time.Time
+	clock  *Clock          // nil: the machine's
 	stop   context.Context // done when the device closes
 	cancel context.CancelFunc
 	wake   chan struct{} // holds a token when a queue may have work
@@ -43,14 +44,16 @@ type Device struct {
 	questions []inspection
 }
 
-// newDevice makes a device that allocates so many bytes at most.
-func newDevice(info cudart.Info, memory int64, seed uint64) *Device {
+// newDevice makes a device that allocates so many bytes at most, with the time of a clock or, if it is nil, of the
+// machine.
+func newDevice(info cudart.Info, memory int64, seed uint64, clock *Clock) *Device {
 	d := &Device{
-		info: info, memory: newMemory(memory), start: time.Now(), seed: seed,
+		info: info, memory: newMemory(memory), start: time.Now(), clock: clock, seed: seed,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	d.output = &prefixed{to: os.Stderr, prefix: fmt.Sprintf("[device %d] ", info.Ordinal)}
 	d.stop, d.cancel = context.WithCancel(context.Background())
+	clock.add(d)
 	return d
 }
 
@@ -58,7 +61,12 @@ func newDevice(info cudart.Info, memory int64, seed uint64) *Device {
 func (d *Device) Info() cudart.Info { return d.info }
 
 // Nanoseconds implements exec.Clock.
-func (d *Device) Nanoseconds() uint64 { return uint64(time.Since(d.start)) }
+func (d *Device) Nanoseconds() uint64 {
+	if d.clock != nil {
+		return uint64(d.clock.read())
+	}
+	return uint64(time.Since(d.start))
+}
 
 // sticky returns the fault that broke the device, if one did.
 func (d *Device) sticky() error {
@@ -166,5 +174,6 @@ func (d *Device) Close() error {
 	if d.made > 0 {
 		<-d.ended // bounded: a kernel looks at d.stop many times a second
 	}
+	d.clock.remove(d)
 	return d.memory.releaseAll()
 }

@@ -16,14 +16,9 @@ import (
 func TestGPUApproximations(t *testing.T) {
 	gpus := gpuBackend(t, 8)
 	modeled := gpuCapability(t, gpus) == 90
-	d, err := gpus.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
 	for _, in := range approx.Instructions {
 		t.Run(in.String(), func(t *testing.T) {
-			result := sweep(t, d, in, 1<<32, 1)
+			result := sweep(t, openFor(t, gpus), in, 1<<32, 1)
 			t.Logf("| `%s` | %s |", in, result)
 			if result.different == 0 {
 				return
@@ -33,6 +28,21 @@ func TestGPUApproximations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openFor opens a device for one test: a device belongs to the goroutine that opens it.
+func openFor(t *testing.T, b cudart.Backend) cudart.Device {
+	t.Helper()
+	d, err := b.Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }
 
 // Likewise in the simulator, for some operands of each exponent.

@@ -75,20 +75,10 @@ func TestGPUApproximateForms(t *testing.T) {
 	if capability := gpuCapability(t, gpus); capability != 90 {
 		t.Skipf("sm_90 is modeled, and the GPU is sm_%d", capability)
 	}
-	gpu, err := gpus.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gpu.Close()
-	simulated, err := New(1, Options{}).Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer simulated.Close()
 	for _, form := range approximateForms {
 		name, _, _ := strings.Cut(form.Text, " ")
 		t.Run(name, func(t *testing.T) {
-			compareApproximateForm(t, form, gpu, simulated)
+			compareApproximateForm(t, form, openFor(t, gpus), openFor(t, New(1, Options{})))
 		})
 	}
 }

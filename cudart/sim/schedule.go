@@ -29,9 +29,15 @@ func (d *Device) run() {
 	busyDevices.Add(1)
 	defer busyDevices.Add(-1)
 	pollTime := time.Duration(0) // of a turn that finds no progress
+	seen := time.Duration(0)     // by the simulated clock
 	for idleTurns := 0; d.stop.Err() == nil; {
-		began := time.Now()
-		switch d.turnAll() {
+		began, moment := time.Now(), d.clock.moment(d)
+		if moment.now != seen {
+			seen, idleTurns = moment.now, 0
+		}
+		found := d.turnAll()
+		d.clock.turned(d, found, moment)
+		switch found {
 		case progressed:
 			idleTurns = 0
 		case blocked:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
@@ -145,6 +146,7 @@ func (s *stream) pushLocked(work ...command) error {
 		return failure("enqueueing work", cudart.ErrInvalidHandle, "the stream is closed")
 	}
 	s.queue = append(s.queue, work...)
+	s.device.clock.enqueue(s.device)
 	s.device.notify()
 	return nil
 }
@@ -152,12 +154,15 @@ func (s *stream) pushLocked(work ...command) error {
 // drain waits for what is enqueued now. A closed stream drains when all its
 // work is done.
 func (s *stream) drain(ctx context.Context) error {
-	reached := make(chan struct{})
+	reached, clock := make(chan struct{}), s.device.clock
+	resume := sync.OnceFunc(func() { clock.Resume(1) }) // when the caller can go on, and not when it does
 	if !s.isClosed() {
-		if err := s.push(marker(func() { close(reached) })); err != nil {
+		if err := s.push(marker(func() { resume(); close(reached) })); err != nil {
 			return err
 		}
 	}
+	clock.Pause()
+	defer resume()
 	select {
 	case <-reached:
 		return nil

@@ -13,12 +13,13 @@ import (
 // The peers see after a barrier what a rank wrote before it: every rank writes a token, and reads the tokens of all
 // ranks after the barrier. A second barrier keeps a fast rank from writing the next token too early.
 func TestBarrierPublishesWrites(t *testing.T) {
+	t.Parallel()
 	const rounds = 20
 	for _, a := range []*collective.Algorithm{barrier.Flag(), barrier.Multimem()} {
 		group{world: 4}.run(t, func(m *member) error {
 			for round := range rounds {
 				if m.rank == round%m.world {
-					time.Sleep(time.Millisecond) // the lateness under test
+					m.sleep(time.Millisecond) // the lateness under test
 				}
 				if err := m.exchangeTokens(a, byte(round+1)); err != nil {
 					return fmt.Errorf("barrier %s, round %d: %w", a.Name, round, err)

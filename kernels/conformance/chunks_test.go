@@ -26,6 +26,7 @@ const notification = `red\.relaxed\.sys[^;]*;`
 // A rank that is not notified of a chunk reports the previous rank as missing. All of its warps end, whichever chunk
 // they wait for.
 func TestChunkWithoutNotificationTimesOut(t *testing.T) {
+	t.Parallel()
 	const world, root = 4, 2
 	chunkGroup("chain", world, 2, notification, "").run(t, func(m *member) error {
 		defer m.meet() // memory stays until all are done
@@ -49,6 +50,7 @@ func wantTimeoutFor(err error, phase collective.Phase, peer int) error {
 // A root dies after it has notified a rank of a chunk. All ranks report the root as missing, at the next chunk or at
 // the last barrier. So do ranks that wait for a rank which itself waits for the root.
 func TestDeadRootIsReportedByAllRanks(t *testing.T) {
+	t.Parallel()
 	const world, root, start = 4, 3, 1 // a rank that waits for several ranks checks the root last
 	for blocks := 1; blocks < world; blocks++ {
 		t.Run(fmt.Sprintf("%d blocks", blocks), func(t *testing.T) {
@@ -74,6 +76,7 @@ func TestDeadRootIsReportedByAllRanks(t *testing.T) {
 
 // A rank that has missed a chunk does not notify the next rank of later chunks, even if these have arrived.
 func TestNoNotificationAfterAMissedChunk(t *testing.T) {
+	t.Parallel()
 	const world, root = 3, 0
 	missed := "$1$2 { .reg .pred first; .reg .b32 thread; mov.u32 thread, %tid.x; setp.eq.u32 first, thread, 0; " +
 		"@first mov.b32 $3, 0; }$4"
@@ -96,8 +99,9 @@ func TestNoNotificationAfterAMissedChunk(t *testing.T) {
 // A rank that has missed a chunk does not arrive at the last barrier: otherwise the others would take the data for
 // complete.
 func TestRankThatMissedAChunkSkipsTheLastBarrier(t *testing.T) {
+	t.Parallel()
 	const world, root, owner = 3, 0, 1
-	missed := "${1}mov.b32 ${3}, 0;${4}"
+	missed := "${1}${2} mov.b32 ${3}, 0;${4}"
 	chunkGroup("relay", world, 1, lastWaitButOne, missed).run(t, func(m *member) error {
 		err := m.chunked("relay", root)
 		m.meet()
@@ -125,6 +129,7 @@ func (m *member) flag(peer int) (uint32, error) {
 
 // Notifications of one call are not taken for those of the next call, whose root is late.
 func TestChunksOfEarlierCallsDoNotCount(t *testing.T) {
+	t.Parallel()
 	const world, root = 3, 0
 	for _, name := range []string{"chain", "relay"} {
 		group{world: world, blocks: 1}.run(t, func(m *member) error {
@@ -136,7 +141,7 @@ func TestChunksOfEarlierCallsDoNotCount(t *testing.T) {
 				}
 				m.meet()
 				if m.rank == root {
-					time.Sleep(20 * time.Millisecond) // the lateness under test
+					m.sleep(20 * time.Millisecond) // the lateness under test
 				}
 				if err := errors.Join(c.enqueue(m), m.synchronize()); err != nil {
 					return err

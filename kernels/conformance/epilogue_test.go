@@ -39,7 +39,7 @@ func epilogueName(c testCall) string {
 // in place and out of place: the results, the residual output, and the guards.
 func TestEpilogueGrid(t *testing.T) {
 	parallelInSimulator(t)
-	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2, 4) {
+	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2) {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range epilogueCalls(t, world) {
 			t.Run(epilogueName(c), func(t *testing.T) {

@@ -48,12 +48,12 @@ const untouched = 0xff
 // after it, of every kind. The late peer reports a time-out in the first call. A call has several tiles one after the
 // other, so that its copies have been released when the kernel comes to the last tiles.
 func TestFailedRankSendsNothing(t *testing.T) {
+	t.Parallel()
 	const world, columns = 2, 256
 	p := matmul.Problem{M: 2 * world, N: 8 * columns, K: 8, DType: collective.Half}
 	for _, first := range fusedKinds(p, world) {
 		for _, major := range []int{8, 9} {
 			t.Run(fmt.Sprintf("%s %s on %d.0", first.operation.Name, first.algorithm.Name, major), func(t *testing.T) {
-				t.Parallel() // they mostly wait
 				f := failedCalls{calls: slices.Insert(fusedKinds(p, world), 0, first), missed: collective.Products}
 				if first.operation.Gathers {
 					f.missed = collective.EndBarrier
@@ -209,7 +209,7 @@ func TestReleasedCopiesStayReleased(t *testing.T) {
 		t.Run(fmt.Sprintf("%s on %d.0", call.operation.Name, major), func(t *testing.T) {
 			t.Parallel() // they mostly wait
 			f := failedCalls{calls: slices.Repeat([]matmulCall{call}, 10)}
-			g := groupFor(world, sim.New(1, sim.Options{Major: major, Seed: uint64(i + 1)}), f.calls)
+			g := groupFor(world, inRealTime(sim.Options{Major: major, Seed: uint64(i + 1)}), f.calls)
 			g.timeout = time.Second
 			var done atomic.Bool
 			g.run(t, func(m *member) error {

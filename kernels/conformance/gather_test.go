@@ -48,6 +48,7 @@ func TestGathersBackToBackInDisorder(t *testing.T) {
 
 // A rank comes when its peers already wait for it. Its shard has not been copied before.
 func TestGatherWithALateRank(t *testing.T) {
+	t.Parallel()
 	const world = 3
 	p := matmul.Problem{M: 4 * world, N: 8, K: 8, DType: matmul.DTypes()[0]}
 	for late := range world {
@@ -89,6 +90,7 @@ func awaitPeersBegin(m *member) error {
 
 // Fused calls still work after their epochs wrap around.
 func TestFusedEpochsWrapAround(t *testing.T) {
+	t.Parallel()
 	const world = 2
 	for before := range uint32(4) {
 		p := matmul.Problem{M: 5 * world, N: 8, K: 8, DType: matmul.DTypes()[before%2]}
@@ -121,9 +123,9 @@ func TestFusedEpochsWrapAround(t *testing.T) {
 // A rank that is missing in a gather is reported, and the calls after it end at once. No copy still waits for the rank:
 // otherwise memory could not be freed.
 func TestGatherWithAMissingRank(t *testing.T) {
+	t.Parallel()
 	for _, major := range []int{8, 9} {
 		t.Run(fmt.Sprintf("%d.0", major), func(t *testing.T) {
-			t.Parallel() // they mostly wait
 			runWithMissingRank(t, sim.New(1, sim.Options{Major: major}), smallGather(), collective.StartBarrier,
 				collective.Chunk)
 		})
@@ -176,13 +178,13 @@ func runWithMissingRankOn(t *testing.T, backend cudart.Backend, sms int, c matmu
 		if m.rank == missing {
 			return nil
 		}
-		began := time.Now()
+		began := m.now()
 		for range count {
 			if err := r.Enqueue(c.algorithm, layout.call); err != nil {
 				return err
 			}
 		}
-		return errors.Join(m.wantMissingRank(r, missing, phases), within(bound, time.Since(began)))
+		return errors.Join(m.wantMissingRank(r, missing, phases), within(bound, m.now()-began))
 	})
 }
 
@@ -253,6 +255,7 @@ func TestFailedLaunchReleasesCopies(t *testing.T) {
 // Every wait of the warp that copies the local shard is needed: without one of them, disorder makes the gathered matrix
 // wrong. Buffers are used more than once, and the last chunk is short.
 func TestLocalShardCopyNeedsEveryWait(t *testing.T) {
+	t.Parallel()
 	const world = 2
 	for _, tt := range []struct {
 		k            int64 // of longer rows a load that is not waited for is seldom seen, or never

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"gpurun/cudart/sim"
 )
 
 // The grids are the cases that others in the field test their collectives with:
@@ -66,6 +68,7 @@ func skipLarge(t *testing.T, bytes, most int64) {
 type rankPool struct {
 	group   group
 	tasks   []chan func(m *member) error // by rank; nil while no ranks run
+	clock   *sim.Clock                   // does not wait for ranks without a task
 	reports chan error                   // of every rank: that it has started, and of every task
 	ended   sync.WaitGroup
 	errs    []error // by rank, once it has ended
@@ -90,6 +93,7 @@ func (c *rankPool) run(t *testing.T, task func(m *member) error) {
 		c.start(t)
 	}
 	for _, s := range c.tasks {
+		c.clock.Resume(1)
 		s <- task
 	}
 	c.collect(t)
@@ -100,6 +104,7 @@ func (c *rankPool) start(t *testing.T) {
 	world := c.group.world
 	c.tasks, c.reports, c.errs = make([]chan func(m *member) error, world), make(chan error, world), make([]error, world)
 	shared := newExchange(world)
+	c.clock = shared.clock
 	for rank := range world {
 		tasks := make(chan func(m *member) error, 1)
 		c.tasks[rank] = tasks
@@ -117,6 +122,7 @@ func (c *rankPool) member(x *exchange, rank int, tasks <-chan func(m *member) er
 	err := c.group.runMember(x, rank, func(m *member) error {
 		started = true
 		c.reports <- nil
+		x.clock.Pause()
 		for task := range tasks {
 			err := task(m)
 			if err != nil {
@@ -126,6 +132,7 @@ func (c *rankPool) member(x *exchange, rank int, tasks <-chan func(m *member) er
 			if err != nil {
 				return nil
 			}
+			x.clock.Pause()
 		}
 		return nil
 	})
@@ -151,6 +158,7 @@ func (c *rankPool) collect(t *testing.T) {
 // stop ends all ranks, and waits for them.
 func (c *rankPool) stop() error {
 	for _, s := range c.tasks {
+		c.clock.Resume(1)
 		close(s)
 	}
 	c.tasks = nil

@@ -28,6 +28,7 @@ type member struct {
 	send, recv, extra int64
 	meet              func() // waits for all members
 	quantities        *sharedQuantities
+	clock             *sim.Clock // of a simulated device
 }
 
 // simDevice is what the test needs of the simulator beyond cudart.Device.
@@ -101,6 +102,11 @@ func (g group) complete() group {
 }
 
 func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err error) {
+	defer x.clock.Pause() // for ever
+	b, simulated := g.backend.(*sim.Backend)
+	if simulated {
+		g.backend = b.WithClock(x.clock)
+	}
 	device, err := g.backend.Open(0)
 	if err != nil {
 		return err
@@ -111,6 +117,9 @@ func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, m.comm.Close()) }()
+	if simulated {
+		m.clock = x.clock
+	}
 	m.meet()
 	return task(m)
 }
@@ -240,13 +249,16 @@ type exchange struct {
 	files    []*os.File
 	pointers []cudart.DevicePtr
 	barrier  *cyclicBarrier
+	clock    *sim.Clock
 	// quantities belongs to the verification of products, which all ranks would compute alike.
 	quantities sharedQuantities
 }
 
 func newExchange(world int) *exchange {
+	clock := sim.NewClock(world)
 	return &exchange{
-		files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), barrier: newCyclicBarrier(world),
+		files: make([]*os.File, world), pointers: make([]cudart.DevicePtr, world), clock: clock,
+		barrier: newCyclicBarrier(world, clock),
 	}
 }
 
@@ -292,10 +304,11 @@ type cyclicBarrier struct {
 	members int
 	waiting int
 	round   int
+	clock   *sim.Clock
 }
 
-func newCyclicBarrier(members int) *cyclicBarrier {
-	b := &cyclicBarrier{members: members}
+func newCyclicBarrier(members int, clock *sim.Clock) *cyclicBarrier {
+	b := &cyclicBarrier{members: members, clock: clock}
 	b.met = sync.NewCond(&b.mu)
 	return b
 }
@@ -305,7 +318,10 @@ func (b *cyclicBarrier) wait() {
 	defer b.mu.Unlock()
 	round := b.round
 	b.waiting++
-	b.release()
+	b.release(1)
+	if b.round == round {
+		b.clock.Pause()
+	}
 	for b.round == round {
 		b.met.Wait()
 	}
@@ -315,11 +331,13 @@ func (b *cyclicBarrier) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.members--
-	b.release()
+	b.release(0)
 }
 
-func (b *cyclicBarrier) release() {
+// release lets all members go on if all have come. So many of them have not stopped the clock.
+func (b *cyclicBarrier) release(running int) {
 	if b.waiting >= b.members && b.waiting > 0 {
+		b.clock.Resume(b.waiting - running)
 		b.waiting = 0
 		b.round++
 		b.met.Broadcast()

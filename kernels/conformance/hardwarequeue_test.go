@@ -12,6 +12,7 @@ import (
 // enqueued before the copy, here and on the peers. The test puts a gather's copies on the stream of its kernel, and the
 // calls must still end.
 func TestGatherInOneQueue(t *testing.T) {
+	t.Parallel()
 	const world = 3
 	for _, major := range []int{8, 9} {
 		p := matmul.Problem{M: world, N: 8, K: 8, DType: collective.Half}

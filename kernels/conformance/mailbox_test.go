@@ -17,6 +17,7 @@ import (
 // whole vector and on all ranks, still arrive as NaNs. All other elements have the bits that oneshot computes without
 // them, on all ranks.
 func TestMailboxesCarryNaNs(t *testing.T) {
+	parallelInSimulator(t)
 	for _, world := range []int{2, 3} {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, d := range collective.EpilogueDTypes() {
@@ -103,6 +104,7 @@ func wantNaNs(t *testing.T, d collective.DType, numbers, got []byte) {
 // twoshot_lamport, and by calls with other tiles, with packets and barriers in between. Stores that are late by a whole
 // tile, as in disorder, overwrite nothing newer.
 func TestMailboxSlotsAreReused(t *testing.T) {
+	t.Parallel()
 	mix := func(a *collective.Algorithm) bool {
 		return a.Needs.Mailboxes || a.Collective == "allreduce" && (a.Needs.Packets || a.Name == "oneshot")
 	}
@@ -128,6 +130,7 @@ func TestMailboxSlotsAreReused(t *testing.T) {
 
 // The same with rows, where a mailbox is emptied by other threads than those that sent its data.
 func TestMailboxSlotsOfRowsAreReused(t *testing.T) {
+	t.Parallel()
 	const row, rows = 72, 2 // 9 vectors of half
 	for _, seed := range seeds(8, 0, 1, 5) {
 		world := 2 + int(seed%3)
@@ -157,13 +160,14 @@ func inTiles(a *collective.Algorithm, bytes int64) *collective.Algorithm {
 // A rank that waits for a result, of a rank which itself waits for a missing rank, waits one time-out longer. So the
 // first report names the rank that is really missing.
 func TestWaitsForResultsExpireLater(t *testing.T) {
+	t.Parallel()
 	const (
 		missing, reducer = 0, 2 // reducer: the rank that reduces the only vector
 		timeout          = time.Second
 	)
 	twoshot := calls(3, func(a *collective.Algorithm) bool { return a.Name == "twoshot_lamport" })[0]
 	twoshot.count = 4
-	var gaveUp [3]time.Time
+	var gaveUp [3]time.Duration
 	group{world: 3, timeout: timeout}.run(t, func(m *member) error {
 		defer m.meet() // memory stays until all are done
 		if m.rank == missing {
@@ -173,13 +177,13 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		gaveUp[m.rank] = time.Now()
+		gaveUp[m.rank] = m.now()
 		if m.rank == reducer && expired.Peer != missing {
 			return fmt.Errorf("the wrong wait is named: %w", expired)
 		}
 		return nil
 	})
-	if earlier := gaveUp[1].Sub(gaveUp[reducer]); earlier < timeout/4 {
+	if earlier := gaveUp[1] - gaveUp[reducer]; earlier < timeout/4 {
 		t.Errorf("the wait of rank 1 expired %v after that of the rank that it waited for", earlier)
 	}
 }
@@ -187,6 +191,7 @@ func TestWaitsForResultsExpireLater(t *testing.T) {
 // A rank waits for one time-out only. After that, the threads that wait longer, for results, and all later tiles do not
 // wait any more.
 func TestMailboxesTimeOutOnce(t *testing.T) {
+	t.Parallel()
 	const (
 		missing = 2
 		timeout = 2 * time.Second
@@ -197,15 +202,14 @@ func TestMailboxesTimeOutOnce(t *testing.T) {
 		tiles.algorithm = inTiles(c.algorithm, 64)
 		for name, c := range map[string]testCall{"one tile": c, "many tiles": tiles} {
 			t.Run(c.algorithm.Name+" "+name, func(t *testing.T) {
-				t.Parallel() // they mostly wait
 				group{world: 3, blocks: 1, timeout: timeout}.run(t, func(m *member) error {
 					defer m.meet() // memory stays until all are done
 					if m.rank == missing {
 						return nil
 					}
-					began := time.Now()
+					began := m.now()
 					_, err := m.expectTimeoutOf(c)
-					if took := time.Since(began); took > timeout*7/4 {
+					if took := m.now() - began; took > timeout*7/4 {
 						return fmt.Errorf("the wait expired after %v, with time-outs of %v: %w", took, timeout, err)
 					}
 					return err
@@ -218,10 +222,10 @@ func TestMailboxesTimeOutOnce(t *testing.T) {
 // A rank that comes after the others' waits have expired either times out, or has the right result: the others have
 // sent nothing that depends on an expired wait.
 func TestLateRankGetsNoWrongData(t *testing.T) {
+	t.Parallel()
 	const late = 1
 	for _, c := range calls(2, nil) {
 		t.Run(c.algorithm.Collective+" "+c.algorithm.Name, func(t *testing.T) {
-			t.Parallel() // they mostly wait
 			c.count = 500
 			group{world: 2, timeout: 300 * time.Millisecond}.run(t, func(m *member) error {
 				defer m.meet() // memory stays until all are done

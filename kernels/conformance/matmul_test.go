@@ -273,7 +273,7 @@ func matmulCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 // Every algorithm for products is right on shapes that are no multiple of a tile.
 func TestEveryMatmul(t *testing.T) {
 	t.Parallel()
-	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 1, 2, 3) {
+	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2) {
 		t.Run(fmt.Sprint(world), func(t *testing.T) { runEveryMatmul(t, world, nil, uint64(world), matmulShapes(world)) })
 	}
 }

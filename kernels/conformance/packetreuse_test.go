@@ -15,6 +15,7 @@ import (
 // or scatter, which waits for no data, and the senders of a reduce or gather call many times while a rank is late, with
 // another root and other tiles each time. Every call has buffers of its own.
 func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
+	t.Parallel()
 	oneWay := func(a *collective.Algorithm) bool {
 		c, _ := kernels.Find(a.Collective)
 		return a.Needs.Packets && c.Shape.Root != collective.NoRoot
@@ -37,7 +38,7 @@ func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 			}
 			m.meet()
 			if m.rank == int(seed)%world {
-				time.Sleep(20 * time.Millisecond) // the lateness under test
+				m.sleep(20 * time.Millisecond) // the lateness under test
 			}
 			if err := b.enqueue(m); err != nil {
 				return err

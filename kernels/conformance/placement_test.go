@@ -16,6 +16,7 @@ import (
 
 // Each cluster takes the first tile of its placement, and every tile is made once, for any placement.
 func TestPlacedTiles(t *testing.T) {
+	t.Parallel()
 	const clusters = 3
 	p := matmul.Problem{M: 2 * 140, N: 800, K: 8, DType: matmul.DTypes()[0]}
 	names := []string{

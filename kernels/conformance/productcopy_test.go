@@ -190,7 +190,7 @@ func runWithDelayedCopies(m *member, r *matmul.Runner, c matmulCall, after time.
 	a, enqueue := *c.algorithm, c.algorithm.Enqueue
 	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
 		err := enqueue(r, call)
-		time.Sleep(after)
+		m.sleep(after)
 		return errors.Join(err, key.WriteValue(word, 1))
 	}
 	c.algorithm = &a

@@ -95,6 +95,7 @@ func runBoth(m, other *member, c testCall) error {
 
 // Each time, another rank is late by 100 ms, and the others wait for it.
 func TestLateRankGrid(t *testing.T) {
+	parallelInSimulator(t)
 	const world = 3
 	pool := newRankPool(t, gridGroup(t, world))
 	for round, c := range gridCalls(t, world, "") {
@@ -102,7 +103,7 @@ func TestLateRankGrid(t *testing.T) {
 			c.count, c.in.Seed, c.inPlace = 500, uint64(round), c.canRunInPlace()
 			pool.run(t, func(m *member) error {
 				if m.rank == round%world {
-					time.Sleep(100 * time.Millisecond) // the lateness under test
+					m.sleep(100 * time.Millisecond) // the lateness under test
 				}
 				_, err := c.run(m)
 				return err

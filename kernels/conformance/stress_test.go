@@ -80,6 +80,7 @@ func TestShortLastTilesInDisorder(t *testing.T) {
 // A rank's oneshot ends when it has read its peers' slots, not when the peers have read its own. The next call that
 // uses the scratch must not write where peers may still read.
 func TestOneShotSlotsAreNotOverwrittenTooEarly(t *testing.T) {
+	t.Parallel()
 	staged := func(a *collective.Algorithm) bool { return a.Collective == "allreduce" && a.ScratchBytes != nil }
 	for seed := range uint64(6) {
 		g := group{world: 3, blocks: 1, backend: sim.New(1, sim.Options{Seed: seed + 1})}

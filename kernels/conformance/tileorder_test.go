@@ -123,6 +123,7 @@ func (c ordered) tilesOf(recording matmul.Recording) (all []shardItem) {
 // sums go everywhere by stores, shards alternate, so that sums do not all come at the end. Some shards have no rows,
 // and some last segments have fewer tiles.
 func TestOrderOfTiles(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []struct {
 		world int
 		rows  int64
@@ -172,6 +173,7 @@ func (c ordered) check(m *member) error {
 
 // A group of rows of tiles is taken column by column, and the next group from the last column back.
 func TestTilesReverseColumns(t *testing.T) {
+	t.Parallel()
 	const rows, columns, group = 9, 2, 8
 	p := matmul.Problem{M: rows * 256, N: columns * 256, K: 8, DType: collective.Half}
 	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]

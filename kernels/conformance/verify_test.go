@@ -265,6 +265,7 @@ func (c testCall) replay(m *member, times uint64) error {
 
 // Algorithms that do not access the peers' buffers run if these are not mapped.
 func TestWithoutPeersBuffers(t *testing.T) {
+	t.Parallel()
 	without := func(a *collective.Algorithm) bool { return !a.Needs.Peers }
 	group{world: 3, noPeers: true}.run(t, func(m *member) error {
 		for _, c := range calls(m.world, without) {

@@ -109,13 +109,14 @@ func (f *File) Bind(call Call, bundle *Bundle, m Memory) ([]BoundStep, error) {
 	return all, nil
 }
 
-// BindReference is Bind for the launch of [File.Reference].
+// BindReference is Bind for the launch of [File.Reference]. Memory gives the addresses of all ranks' inputs and outputs
+// on one device.
 func (f *File) BindReference(call Call, bundle *Bundle, m Memory) (BoundStep, error) {
 	if f.Reference == nil {
 		return BoundStep{}, f.errorAt(0, "the file has no [reference]")
 	}
 	b := newBinder(f, call, m)
-	b.bundle, b.step = bundle, f.Reference
+	b.bundle, b.step, b.oneDevice = bundle, f.Reference, true
 	bound, _, err := b.bind()
 	return bound, err
 }
@@ -139,7 +140,9 @@ type binder struct {
 	owner  int // whose buffers pointers are by default: this rank's, in a table of structs those of the entry's rank
 	bundle *Bundle
 	step   *Step
-	out    BoundStep
+	// oneDevice: the buffers of all ranks are on this device, where none is private.
+	oneDevice bool
+	out       BoundStep
 }
 
 func newBinder(f *File, call Call, m Memory) binder {
@@ -233,7 +236,8 @@ func (b *binder) address(buffer Text, rank *Expr, absent int) (uint64, error) {
 			return 0, err
 		}
 	}
-	if d := b.file.buffer(buffer.Text); d != nil && (d.Private || d.Host) && int(whose) != b.call.Rank {
+	if d := b.file.buffer(buffer.Text); d != nil && (d.Private || d.Host) && !b.oneDevice &&
+		int(whose) != b.call.Rank {
 		return 0, b.file.errorAt(buffer.Line, "rank %d has no address of rank %d's buffer %s, which is private: "+
 			"leave out private and host, or take this rank's own by pointer", b.call.Rank, whose, buffer.Text)
 	}

@@ -132,13 +132,15 @@ func nameAddress(n uint64) string {
 
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		`{i8 = -1}, {u8 = 255}, {i16 = -2}, {u16 = 65535}`:      "fffffeffffff",
-		`{i32 = "-count"}, {u32 = "call + 1"}`:                  "8fffffc17",
-		`{i64 = "-2**63"}`:                                      "8000000000000000",
-		`{u64 = "(2**63 - 1) * 2 + 1"}`:                         "ffffffffffffffff",
-		`{u64 = "vectors"}`:                                     "7e",
-		`{f64 = 0.5}`:                                           "3fe0000000000000",
-		`{f32 = "1/3"}, {f32 = -2}`:                             "c00000003eaaaaab",
+		`{i8 = -1}, {u8 = 255}, {i16 = -2}, {u16 = 65535}`: "fffffeffffff",
+		`{i32 = "-count"}, {u32 = "call + 1"}`:             "8fffffc17",
+		`{i64 = "-2**63"}`:                                 "8000000000000000",
+		`{u64 = "(2**63 - 1) * 2 + 1"}`:                    "ffffffffffffffff",
+		`{u64 = "vectors"}`:                                "7e",
+		`{f64 = 0.5}`:                                      "3fe0000000000000",
+		`{f32 = "1/3"}, {f32 = -2}`:                        "c00000003eaaaaab",
+		`{bf16 = 1.00390625}, {bf16 = "1 + 3/256"}, {bf16 = "1 + 3/512"}, {bf16 = -0.1}`: "bdcd3f813f823f80",
+		`{u64 = "2.0**53"}`: "20000000000000",
 		`{f16 = 65504}, {f16 = 1.0}, {bf16 = 1}, {bf16 = 0}`:    "3f803c007bff",
 		`{pointer = "output"}`:                                  "1:output+0",
 		`{pointer = "output", rank = "(rank + 1) % world"}`:     "2:output+0",
@@ -151,8 +153,8 @@ func TestArguments(t *testing.T) {
 		`{struct = [{pointers = "pad"}, {u8 = 1}], align = 16}`: "0:pad+0 1:pad+0 2:pad+0 1",
 		`{u8 = 1}, {struct = [{u8 = 2}, {u64 = 3}]}`:            "1 2 3",
 		`{structs = [{u32 = "i"}, {pointer = "pad"}], pad = 4}`: "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
-		`{structs = [{pointer = "own", rank = "rank"}, {struct = [{pointer = "pad"}]}]}, {pointer = "pad"}`: "table0 1:pad+0 | " +
-			"1:own+0 0:pad+0 1:own+0 1:pad+0 1:own+0 2:pad+0",
+		`{structs = [{pointer = "own", rank = "rank"}, {struct = [{pointer = "pad"}]}]}, {pointer = "pad"}`: "table0 " +
+			"1:pad+0 | 1:own+0 0:pad+0 1:own+0 1:pad+0 1:own+0 2:pad+0",
 		`{structs = [{table = "pad"}]}`: "table3" +
 			strings.Repeat(" | 0:pad+0 1:pad+0 2:pad+0", 3) + " | table0 table1 table2",
 		`{multicast = "pad", offset = 1}`:                                   "112",

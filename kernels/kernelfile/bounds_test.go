@@ -23,7 +23,12 @@ func TestBounds(t *testing.T) {
 		{"block = 64", Bounds{Block: [3]int{96, 1, 1}}, cudart.Dim3{}, "k.toml:5: kernel kernel takes blocks of 96 threads"},
 		{"block = 256", Bounds{MaxThreads: 256}, cudart.Dim3{X: 256}, ""},
 		{"block = 257", Bounds{MaxThreads: 256}, cudart.Dim3{}, "up to 256 threads by .maxntid, not 257"},
-		{"block = 32\ncluster = 2", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{}, "k.toml:6: kernel kernel takes clusters of 4 blocks"},
+		{
+			"block = 32\ncluster = 2",
+			Bounds{Cluster: [3]int{4, 1, 1}},
+			cudart.Dim3{},
+			"k.toml:6: kernel kernel takes clusters of 4",
+		},
 		{"block = 32\ncluster = 4", Bounds{Cluster: [3]int{4, 1, 1}}, cudart.Dim3{X: 32}, ""},
 		{"", Bounds{}, cudart.Dim3{}, "no block"},
 	} {

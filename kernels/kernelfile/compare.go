@@ -56,7 +56,9 @@ func hint(f Field, p Param) string {
 		if letters == "bf" {
 			letters = "f"
 		}
-		return fmt.Sprintf(": use %s%d", letters, 8*p.Bytes)
+		if use := fmt.Sprintf("%s%d", letters, 8*p.Bytes); numberBytes(use) > 0 {
+			return ": use " + use
+		}
 	case f.Bytes == 8 && p.Bytes == 4:
 		return ": it is no pointer; use u32"
 	}

@@ -41,9 +41,8 @@ func (c compiler) compile(text string) (compiled, error) {
 		return compiled{}, errors.New("the expression is empty")
 	}
 	c.text = withoutSuffix(text)
-	if hasPipe(c.text) {
-		return compiled{}, fmt.Errorf("%q has a pipe |, which has no meaning in a kernel file; write f(x), or bitor(a, b)",
-			text)
+	if found := findInvisible(c.text); found != "" {
+		return compiled{}, fmt.Errorf("%q: %s", text, found)
 	}
 	tree, err := parseExpr(c.text)
 	if err != nil {
@@ -80,22 +79,32 @@ func parseExpr(text string) (root ast.Node, err error) {
 	return nil, fmt.Errorf("%q is no expression: %s at column %d%s", text, message, wrong.From+1, hint)
 }
 
-// hasPipe finds the operator | of the library, of which the syntax tree keeps nothing.
-func hasPipe(text string) bool {
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '"', '\'', '`':
-			i = endOfQuote(text, i)
-		case '|':
-			if !strings.HasPrefix(text[i:], "||") {
-				return true
-			}
-			i += 2
-		default:
+// invisible are parts of the library's language of which the syntax tree keeps nothing, and what to write instead.
+var invisible = []struct{ text, instead string }{
+	{"//", "a comment there: write floor(a / b) for whole division"},
+	{"/*", "a comment there: write it outside of the text"},
+	{"::", "a name of the library: leave it out"},
+	{";", "the end of an expression: leave it out"},
+	{"|", "a pipe: write f(x), or bitor(a, b)"},
+}
+
+// findInvisible says which of those a text has, outside of quotes, or is "".
+func findInvisible(text string) string {
+	for i := 0; i < len(text); i++ {
+		switch rest := text[i:]; {
+		case strings.ContainsRune("\"'`", rune(text[i])):
+			i = endOfQuote(text, i) - 1
+		case strings.HasPrefix(rest, "||"):
 			i++
+		default:
+			for _, part := range invisible {
+				if strings.HasPrefix(rest, part.text) {
+					return part.text + " is " + part.instead
+				}
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // refuse says where in the expression something is that has no meaning here.
@@ -218,6 +227,9 @@ func (c *compiler) unary(n *ast.UnaryNode) (*term, valueKind, error) {
 }
 
 func (c *compiler) conditional(n *ast.ConditionalNode) (*term, valueKind, error) {
+	if n.Exp1 == n.Cond {
+		return nil, 0, c.refuse(n, "?: lacks the value between ? and :")
+	}
 	condition, err := c.want(n.Cond, truth)
 	if err != nil {
 		return nil, 0, err

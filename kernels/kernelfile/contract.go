@@ -38,6 +38,14 @@ func (f *File) Requirements(call Call) (Requirements, error) {
 	return r, nil
 }
 
+// ElementTypes are the element types that the file is for.
+func (f *File) ElementTypes() []string {
+	if len(f.Types) == 0 {
+		return typeNames()
+	}
+	return f.Types
+}
+
 // Accepts says which part of the file's contract a call breaks.
 func (f *File) Accepts(call Call) error {
 	name := f.Name

@@ -64,6 +64,23 @@ func TestDependsOnCall(t *testing.T) {
 	}
 }
 
+func TestRotationDependsOnCall(t *testing.T) {
+	for text, want := range map[string]bool{"rotate = 2": true, "rotate = 1": false} {
+		if got := mustParse(t, fileHead+"[buffers.b]\nsize = 1\n"+text).DependsOnCall(); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+func TestElementTypes(t *testing.T) {
+	if got := mustParse(t, fileHead).ElementTypes(); len(got) != len(typeNames()) {
+		t.Errorf("without types: %v", got)
+	}
+	if got := mustParse(t, fileHead+"type = 'bf16'").ElementTypes(); !slices.Equal(got, []string{"bfloat16"}) {
+		t.Error(got)
+	}
+}
+
 func TestPatches(t *testing.T) {
 	step, _, err := bindArgs(t, `{u8 = 1}, {u32 = "call + 1"},`+
 		` {struct = [{u64 = 0}, {struct = [{u16 = 7}, {u16 = "call % 5"}]}]}`)

@@ -87,8 +87,10 @@ func (d *decoder) checkBuffer(b *Buffer, custom bool) {
 		d.fail(b.Line, "buffer %s has no size, in bytes", b.Name)
 	case b.Init != nil && b.InitFile.Text != "":
 		d.fail(b.Line, "init and init_file of buffer %s: write one of them", b.Name)
-	case b.Reset && b.Init == nil && b.InitFile.Text == "":
+	case b.Reset && b.Init == nil:
 		d.fail(b.Line, "reset of buffer %s needs init, the value to write", b.Name)
+	case b.Reset && d.err == nil && !b.isUniform():
+		d.fail(b.Line, "reset of buffer %s needs an init with the same value in every byte, such as 0", b.Name)
 	case b.Restored && b.Init == nil && b.InitFile.Text == "":
 		d.fail(b.Line, "restored of buffer %s needs init, the value to compare with", b.Name)
 	case b.Host && b.Rotate > 1:
@@ -158,9 +160,9 @@ func (d *decoder) contract(f *File, t *table) {
 	}
 	c := d.table(n, "[contract]")
 	f.Contract = Contract{
-		CountMultiple: c.optional("count_multiple", ofBuffer&^nameCount),
-		Alignment:     c.optional("alignment", ofBuffer&^nameCount),
-		MaxBytes:      c.optional("max_bytes", ofBuffer&^(nameCount|nameBytes|nameVectors)),
+		CountMultiple: c.optional("count_multiple", ofContract),
+		Alignment:     c.optional("alignment", ofContract),
+		MaxBytes:      c.optional("max_bytes", ofContract),
 		InPlace:       d.oneOf(c, "in_place", "yes", "no", "only"),
 		Order:         d.oneOf(c, "order", "rank", "any"),
 		Accumulate:    c.text("accumulate").Text,

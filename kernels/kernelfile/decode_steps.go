@@ -153,6 +153,23 @@ func (d *decoder) reference(f *File, t *table) {
 	r := d.table(n, "[reference]")
 	f.Reference = &Step{Line: n.line, Launch: d.launch(r, f.firstCode())}
 	r.done()
+	d.checkReference(f, f.Reference.Launch.Args)
+}
+
+// checkReference refuses what is not on the one device where the reference runs.
+func (d *decoder) checkReference(f *File, args []Arg) {
+	for i := range args {
+		a := &args[i]
+		d.checkReference(f, a.Members)
+		b := f.buffer(a.Buffer.Text)
+		switch {
+		case a.Buffer.Text == "":
+		case b == nil || b.Role == Scratch:
+			d.fail(a.Line, "[reference] has inputs and outputs alone, and buffer %s is neither", a.Buffer.Text)
+		case a.Kind == Multicast:
+			d.fail(a.Line, "[reference] runs on one device, where %s has no multicast address", a.Buffer.Text)
+		}
+	}
 }
 
 // firstCode is that of the first launch.

@@ -8,8 +8,8 @@ func numberTypeOf(elementType string) string {
 	}[elementType]
 }
 
-// Initial fills a buffer, or a part of it from element first on, with what Init says. Buffers without Init hold what the
-// caller wants, such as poison.
+// Initial fills a buffer, or a part of it from element first on, with what Init says. Buffers without Init hold what
+// the caller wants, such as poison.
 func (f *File) Initial(b *Buffer, call Call, first int64, to []byte) error {
 	return f.elements(b.Line, b.Init.Type, b.Init.Value, call, first, to)
 }

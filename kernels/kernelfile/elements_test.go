@@ -8,7 +8,8 @@ import (
 )
 
 func TestElements(t *testing.T) {
-	text := "collective = 'custom'\nmodule = 'x.ptx'\ngrid = 1\n[buffers.pad]\nsize = 8\ninit = {u16 = '256 * i + rank'}\n" +
+	text := "collective = 'custom'\nmodule = 'x.ptx'\ngrid = 1\n" +
+		"[buffers.pad]\nsize = 8\ninit = {u16 = '256 * i + rank'}\n" +
 		"[buffers.flags]\nsize = 8\ninit = {u32 = 'world'}\n[buffers.zero]\nsize = 3\ninit = 0\n" +
 		"[buffers.o]\nrole = 'output'\ntype = 'bf16'\nsize = 8\nexpect = 'i / 2 - rank'\n"
 	f := mustParse(t, text)

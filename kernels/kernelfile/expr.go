@@ -79,17 +79,23 @@ func (e *env) between(x Expr, what string, least, most int64) (int64, error) {
 }
 
 // name is the value of a name.
-func (e *env) name(n names) value {
+func (e *env) name(n names) (value, error) {
 	c := &e.call
 	switch n {
 	case nameInPlace:
-		return value{kind: truth, truth: c.InPlace}
+		return ofTruth(c.InPlace), nil
 	case nameType:
-		return value{kind: word, word: c.Type}
+		return value{kind: word, word: c.Type}, nil
 	case nameOp:
-		return value{kind: word, word: c.Op}
+		return value{kind: word, word: c.Op}, nil
+	case nameBytes, nameVectors:
+		bytes, err := multiply(wholeValue(c.Count), wholeValue(c.ElementBytes))
+		if err != nil || n == nameBytes {
+			return bytes, err
+		}
+		return ceil(fraction(bytes.negative, bytes.num, 16))
 	}
-	return wholeValue(e.number(n))
+	return wholeValue(e.number(n)), nil
 }
 
 func (e *env) number(n names) int64 {
@@ -103,12 +109,8 @@ func (e *env) number(n names) int64 {
 		return int64(c.Root)
 	case nameCount:
 		return c.Count
-	case nameBytes:
-		return c.Count * c.ElementBytes
 	case nameSize:
 		return c.ElementBytes
-	case nameVectors:
-		return (c.Count*c.ElementBytes + 15) / 16
 	case nameSMs:
 		return int64(c.SMs)
 	case nameBlocks:

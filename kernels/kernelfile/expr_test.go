@@ -85,6 +85,7 @@ func TestExpressions(t *testing.T) {
 		"offset('input')":                  "0",
 		"bytes + size * vectors":           "2254",
 		"root + sms + call + m + n + k":    "1933",
+		"op == 'a|b;//c' || true":          "true",
 		"timeout_ns":                       "5000000000",
 		"blocks + i":                       "0",
 	} {

@@ -8,6 +8,7 @@ type File struct {
 	// Collective is the name of a collective or of a product of matrices, or Custom.
 	Collective string
 	// Ops and Types list operations and element types by their canonical names. Ops is empty where nothing is reduced.
+	// No Types are all types: see ElementTypes.
 	Ops, Types []string
 	// World lists the numbers of ranks that the kernel is for; empty: any.
 	World []int

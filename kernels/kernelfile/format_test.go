@@ -72,6 +72,7 @@ func TestFormatOfADraft(t *testing.T) {
 				{Kind: Number, Type: "u32", Value: Expr{Text: "count"}, Comment: "parameter 1:\n4 bytes"},
 				{Kind: Null},
 				{Kind: Null},
+				{Kind: Null, Comment: "by version"},
 				{Kind: Struct, Members: []Arg{{Kind: Pointers, Buffer: Text{Text: "pad"}, Comment: "of each rank"}}, Align: 16},
 			},
 		}}},
@@ -88,6 +89,7 @@ args = [
   {pointer = "input"}, # parameter 0: 8 bytes
   {u32 = "count"}, # parameter 1: 4 bytes
   {null = 2},
+  {null = true}, # by version
   {struct = [
     {pointers = "pad"}, # of each rank
   ], align = 16},

@@ -7,7 +7,7 @@ func (b *Buffer) Uniform() (byte, bool) {
 		return 0, false
 	case b.Init == nil:
 		return poison, true
-	case b.Init.Value.root.op != opConstant:
+	case b.Init.Value.root == nil || b.Init.Value.root.op != opConstant:
 		return 0, false
 	}
 	n, ok := b.Init.Value.root.value.whole()
@@ -18,6 +18,11 @@ func (b *Buffer) Uniform() (byte, bool) {
 		return byte(n.num), true
 	}
 	return 0, false
+}
+
+func (b *Buffer) isUniform() bool {
+	_, ok := b.Uniform()
+	return ok
 }
 
 // poison is what a buffer holds for which the file has no initial value: NaN as a float of any type.

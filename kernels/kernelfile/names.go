@@ -50,8 +50,9 @@ const (
 	ofEntry  = ofArgs | nameI // an entry of a table
 	ofBuffer = ofCall &^ (nameInPlace | nameRank | nameRoot)
 	// ofElement is what the value of an element depends on.
-	ofElement = nameRank | nameWorld | nameRoot | nameCount | nameSize | nameType | nameOp | nameM | nameN | nameK |
-		nameI
+	ofElement = ofCall&^(nameInPlace|nameSMs|nameBlocks|nameTimeout) | nameI
+	// ofContract is what limits of counts and sizes depend on.
+	ofContract  = ofBuffer &^ (nameCount | nameBytes | nameVectors)
 	bufferFuncs = funcOffset | funcLength
 )
 

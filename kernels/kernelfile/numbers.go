@@ -63,17 +63,25 @@ func encode(to []byte, name string, v value) error {
 	return nil
 }
 
+// floatTypes are the types of floats, with the bits of infinity, which are all those of the exponent.
+var floatTypes = map[string]struct {
+	encode   func(float64) uint64
+	infinity uint64
+}{
+	"f16":  {halfBits, 0x7c00},
+	"bf16": {bfloat16Bits, 0x7f80},
+	"f32":  {func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }, 0x7f80_0000},
+	"f64":  {math.Float64bits, 0x7ff0_0000_0000_0000},
+}
+
 // bitsOf are the bits of a number of a type. The error is the end of a sentence about the expression.
 func bitsOf(name string, v value) (uint64, error) {
-	switch name {
-	case "f64":
-		return math.Float64bits(v.float()), nil
-	case "f32":
-		return uint64(math.Float32bits(float32(v.float()))), nil
-	case "bf16":
-		return bfloat16Bits(v.float()), nil
-	case "f16":
-		return halfBits(v.float()), nil
+	if f, ok := floatTypes[name]; ok {
+		bits := f.encode(v.float())
+		if bits&f.infinity == f.infinity {
+			return 0, fmt.Errorf("is %s, which %s cannot hold", v, name)
+		}
+		return bits, nil
 	}
 	n, ok := v.whole()
 	if !ok {

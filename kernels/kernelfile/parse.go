@@ -2,6 +2,7 @@ package kernelfile
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gpurun/kernels/collective"
@@ -41,7 +42,7 @@ func (d *decoder) file(root *node) *File {
 	d.checkOps(f, t)
 	f.Types = d.words(t, "type", "types", parseType, "element type", typeNames())
 	f.World = d.world(t)
-	d.nameBuffers(t)
+	d.nameBuffers(t, f.Collective == Custom)
 	d.lets(f, t)
 	d.buffers(f, t)
 	d.globals(f, t)
@@ -124,7 +125,7 @@ func (d *decoder) world(t *table) []int {
 }
 
 // nameBuffers collects the names of buffers, which expressions may use before the buffers are described.
-func (d *decoder) nameBuffers(t *table) {
+func (d *decoder) nameBuffers(t *table, custom bool) {
 	all := []string{}
 	if n := t.node.child("buffers"); n != nil && n.kind == tableNode {
 		for i, name := range n.keys {
@@ -135,12 +136,12 @@ func (d *decoder) nameBuffers(t *table) {
 		}
 	}
 	for _, name := range []string{inputName, outputName} {
-		if n := t.node.child("buffers"); n == nil || n.child(name) == nil {
+		if !custom && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
 	d.compiler.buffers = all
-	if d.first == "" {
+	if d.first == "" && !custom {
 		d.first = inputName
 	}
 }

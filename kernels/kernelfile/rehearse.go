@@ -7,8 +7,9 @@ import (
 	"gpurun/cudart"
 )
 
-// MadeUp is a [Memory] of addresses that no device has. With it a call can be bound where there is none: to check it, or to
-// show it. Rank r's memory begins at (r+1) << 40; buffers have the same offsets on all ranks, as in symmetric memory.
+// MadeUp is a [Memory] of addresses that no device has. With it a call can be bound where there is none: to check it,
+// or to show it. Rank r's memory begins at (r+1) << 40; buffers have the same offsets on all ranks, as in symmetric
+// memory.
 type MadeUp struct {
 	file    *File
 	call    Call

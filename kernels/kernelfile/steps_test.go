@@ -93,6 +93,29 @@ func TestErrorsOfSteps(t *testing.T) {
 	}
 }
 
+// A reference has the buffers of all ranks on one device, the private ones as well.
+func TestReference(t *testing.T) {
+	text := exampleFiles(t)["testdata/custom.yaml"]
+	f, err := Parse("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memory{buffers: []string{"tile", "left", "right", "sum"}}
+	step, err := f.BindReference(aCall(), nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The names are those of the buffers at the same places in newMemory.
+	const want = "table0 0:own+0 1:own+0 2:own+0 3 | 0:input+0 1:input+0 2:input+0"
+	got := words(append(step.Params, 0, 0, 0, 0)) + " | " + words(m.tables[0])
+	if got != want || step.Entry != "exchange_all" {
+		t.Errorf("%s %s, want %s", step.Entry, got, want)
+	}
+	if _, err := mustParse(t, fileHead).BindReference(aCall(), nil, m); err == nil {
+		t.Error("a file without [reference] has one")
+	}
+}
+
 func TestShapes(t *testing.T) {
 	dim := func(x, y, z int) cudart.Dim3 { return cudart.Dim3{X: x, Y: y, Z: z} }
 	for text, want := range map[string]cudart.Launch{

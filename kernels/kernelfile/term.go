@@ -92,7 +92,7 @@ func (t *term) eval(e *env) (value, error) {
 	case opConstant:
 		return t.value, nil
 	case opName:
-		return e.name(t.name), nil
+		return e.name(t.name)
 	case opLet:
 		return t.let.expr.root.eval(e)
 	case opOffset:

@@ -101,6 +101,7 @@ func TestErrorsOfLanguages(t *testing.T) {
 		{"x.yaml", "a: &x 1\nb: *x", `x.yaml:2: aliases have no meaning in a kernel file: write the value again`},
 		{"x.yaml", "? [1]\n: 2", `x.yaml:1: a key is a plain text`},
 		{"x.yaml", "a: 1\n---\nb: 1", `x.yaml:2: a kernel file is one document`},
+		{"x.yaml", "'a' 'b'", "x.yaml: did not find expected <document start>"},
 		{"x.yaml", "- 1", `x.yaml:1: a kernel file is a table of keys and values`},
 		{"x.yaml", "a: !!binary x", `x.yaml:1: a value !!binary has no meaning in a kernel file`},
 		{"x.yaml", "a: 2000-01-01", `x.yaml:1: a value !!timestamp has no meaning in a kernel file`},

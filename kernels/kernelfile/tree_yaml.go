@@ -29,8 +29,11 @@ func (s *source) yaml() (root *node, err error) {
 	case document.Kind != yaml.DocumentNode || len(document.Content) != 1:
 		return nil, s.fail(0, "the file is not one document")
 	}
-	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
+	switch err := d.Decode(&second); {
+	case err == nil:
 		return nil, s.fail(second.Line, "a kernel file is one document")
+	case !errors.Is(err, io.EOF):
+		return nil, s.yamlError(err)
 	}
 	root, err = s.yamlValue(document.Content[0], 0)
 	if err == nil && root.kind != tableNode {

@@ -94,7 +94,7 @@ func (a *algorithm) kernels() []collective.Kernel {
 	}
 	module := collective.Module{Name: a.file.Path, Arch: a.newest()}
 	var all []collective.Kernel
-	for _, name := range a.file.Types {
+	for _, name := range a.file.ElementTypes() {
 		d, ok := collective.ParseDType(name)
 		if !ok {
 			continue // Parse has checked the names

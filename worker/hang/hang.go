@@ -23,7 +23,8 @@ func NewReport(algorithm string, after time.Duration, kernels []cudart.RunningKe
 	r := Report{What: algorithm, After: after}
 	switch {
 	case !known:
-		r.Where = "the driver does not tell where its kernels wait; --device sim runs the same kernels and does"
+		r.Where = "the driver does not tell where its kernels wait; --device sim runs the same kernels and does " +
+			"(--timeout allows more time)"
 	case len(kernels) == 0:
 		r.Where = "no kernel runs: a copy, or a wait of a stream, has not ended"
 	default:

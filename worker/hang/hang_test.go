@@ -54,6 +54,11 @@ func TestPlaces(t *testing.T) {
 				"blocks 1 and 2 warp 0 poll ld.acquire.sys.u32 at one.ptx:412; block 0 warp 2 is at add.u32 at one.ptx:7",
 		},
 		{
+			kernel(1, 0, warps(0, 0, 1, cudart.Runs, 7), warps(0, 2, 2, cudart.Waits, 9)),
+			"block 0 of 1 has not ended and polls nothing (--timeout allows more time); " +
+				"its warps 0 and 1 are at add.u32 at one.ptx:7; its warp 2 waits at bar.sync at one.ptx:9",
+		},
+		{
 			kernel(6, 0, inlined),
 			"block 5 of 6 has not ended; its warp 0 polls ld.acquire.sys.u32 at one.ptx:9 in await " +
 				"(flag.cuh:4, inlined at one.cu:88)",
@@ -92,7 +97,7 @@ func TestErrorNamesRanks(t *testing.T) {
 		{
 			[]*Report{&gpu, nil, nil},
 			"rank 0: allreduce one_shot has not ended after 1s: the driver does not tell where its kernels wait; " +
-				"--device sim runs the same kernels and does; ranks 1 and 2 report no hang",
+				"--device sim runs the same kernels and does (--timeout allows more time); ranks 1 and 2 report no hang",
 			-1,
 		},
 		{

@@ -40,6 +40,9 @@ func describe(k cudart.RunningKernel) string {
 		text += fmt.Sprintf(", and %d %s not begun", k.Pending, plural(k.Pending, "has", "have"))
 	}
 	places := placesOf(k.Warps)
+	if len(places) > 0 && places[0].activity == cudart.Runs {
+		text += " and " + plural(len(blocks), "polls", "poll") + " nothing (--timeout allows more time)"
+	}
 	for i, p := range places {
 		if i == maxPlaces {
 			return text + fmt.Sprintf("; and %d more %s", len(places)-i, plural(len(places)-i, "place", "places"))
@@ -50,7 +53,7 @@ func describe(k cudart.RunningKernel) string {
 }
 
 // placesOf groups warps: those of a block that are in one place, and the blocks whose warps are in the same places.
-// Polls come first, because others wait for them.
+// Polls come first, and waits last, because they wait for the others.
 func placesOf(warps []cudart.RunningWarp) []place {
 	type key struct {
 		block    int

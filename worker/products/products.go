@@ -40,7 +40,7 @@ func Run(ctx context.Context, r *rank.Rank, job workload.Job, cases []workload.P
 		r.Status.Begin(phases.Cases)
 		done += len(group)
 	}
-	return nil
+	return p.verifyFurther(ctx, cases)
 }
 
 // run is one rank's part in a job about products.
@@ -138,9 +138,7 @@ func (p *run) prepare(ctx context.Context, c *candidate) error {
 		return err
 	}
 	p.Status.Begin(phases.Load)
-	c.call = p.layout.Call
-	c.call.Problem, c.call.Splits = c.Problem, c.Splits
-	if err := p.call(c, p.runner.Prepare); err != nil {
+	if err := p.place(c); err != nil {
 		return err
 	}
 	if err := p.verify(ctx, c, reference.Exact, "before timing"); err != nil {
@@ -148,6 +146,13 @@ func (p *run) prepare(ctx context.Context, c *candidate) error {
 	}
 	p.Status.Begin(phases.Measure)
 	return p.faults.AfterFirstCall()
+}
+
+// place gives a case its buffers, and prepares calls with them.
+func (p *run) place(c *candidate) error {
+	c.call = p.layout.Call
+	c.call.Problem, c.call.Splits = c.Problem, c.Splits
+	return p.call(c, p.runner.Prepare)
 }
 
 // enqueue puts a call of the case on the stream. A library may wait for the peers in its

@@ -56,8 +56,12 @@ func (t *productTable) Add(r Result) error {
 	if r.Wrong != nil {
 		wrong = strconv.FormatInt(*r.Wrong, 10)
 	}
+	times := [4]string{fit(r.Time.P50, 10), fit(r.Time.Min, 6), fit(r.Time.Max, 6), fit(p.TFLOPS, 8)}
+	if r.Untimed {
+		times = [4]string{notAvailable, notAvailable, notAvailable, notAvailable}
+	}
 	fmt.Fprintf(&b, "%10d%10d%10d%10s  %-18s%10s%7s%7s%9s%10s%8s\n", p.M, p.N, p.K, r.DType, p.Label(r),
-		fit(r.Time.P50, 10), fit(r.Time.Min, 6), fit(r.Time.Max, 6), fit(p.TFLOPS, 8), p.relativeError(), wrong)
+		times[0], times[1], times[2], times[3], p.relativeError(), wrong)
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
@@ -80,6 +84,9 @@ func (t *productTable) End(r Report) error {
 		line("Out of bounds values", "%d FAILED", wrong)
 	case r.Passed:
 		line("Out of bounds values", "%s", noneWrong(r.Results))
+	}
+	if r.Further != nil {
+		line("Further calls", "%s", r.Further)
 	}
 	if r.Memory != nil {
 		line("Memory", "%s (%s)", r.Memory.Backend, r.Memory.Why)

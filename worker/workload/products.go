@@ -58,7 +58,7 @@ func (j Job) planProducts(world int) (p ProductPlan, err error) {
 			}
 		}
 	}
-	if err := j.checkSkew(world); err != nil {
+	if err := cmp.Or(j.checkSkew(world), j.checkFurther()); err != nil {
 		return p, err
 	}
 	return p, j.checkProducts(p, world)

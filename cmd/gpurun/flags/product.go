@@ -9,7 +9,7 @@ import (
 // inProducts are the flags of collectives that products have as well.
 var inProducts = [...]string{
 	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
-	"p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "sim-arch", "sim-memory", "output",
+	"minutes", "p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "sim-arch", "sim-memory", "output",
 }
 
 // AddProduct adds the flags of products. -n is a size here, and not --iters.

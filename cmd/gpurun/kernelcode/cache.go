@@ -28,9 +28,9 @@ func cacheFolder() (string, error) {
 }
 
 // cacheKey is a hash of what the output depends on: the words of the command, the compiler by path, size and time of
-// its last change, and the contents of the source and of the files that it includes. Only files count that are named
-// in quotation marks or angle brackets and lie beside the file that includes them, or in a folder of -I. Others, such as the
-// compiler's own headers, do not, and neither does the environment.
+// its last change, and the contents of the source and of the files that it includes. Only files count that are named in
+// quotation marks or angle brackets and lie beside the file that includes them, or in a folder of -I. Others, such as
+// the compiler's own headers, do not, and neither does the environment.
 func cacheKey(words []string, source string) (string, error) {
 	h := sha256.New()
 	for _, word := range words {

@@ -18,8 +18,8 @@ func checkCalls(f *kernelfile.File) error {
 	case c.Shape.Empty:
 		return &kernelfile.Error{Path: f.Path, Message: "a kernel file cannot be for " + c.Name + ", which moves no data"}
 	case len(f.Types) == 0:
-		return &kernelfile.Error{Path: f.Path, Message: `the file does not say which elements it is for: write type = "float", ` +
-			`or types = ["float", "half"]`}
+		return &kernelfile.Error{Path: f.Path, Message: `the file does not say which elements it is for: ` +
+			`write type = "float", or types = ["float", "half"]`}
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type command struct {
 	source string // absolute
 }
 
-// newCommand splits a command and fills in {source}, and {folder}, which is that of the kernel file; fill stands for the
-// other names.
+// newCommand splits a command and fills in {source}, and {folder}, which is that of the kernel file; fill stands for
+// the other names.
 func newCommand(text, source, folder string, fill func(string) string) (command, error) {
 	words, err := splitWords(text)
 	if err != nil {
@@ -54,7 +54,7 @@ func newCommand(text, source, folder string, fill func(string) string) (command,
 	}
 	c := command{words, source}
 	if !strings.Contains(text, "{output}") || !strings.Contains(text, "{source}") {
-		return c, errors.New("the command must have {source} and {output}, such as nvcc -ptx -arch=sm_90 -o {output} {source}")
+		return c, errors.New("the command must have {source} and {output}: nvcc -ptx -arch=sm_90 -o {output} {source}")
 	}
 	return c, nil
 }

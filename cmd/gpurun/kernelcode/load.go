@@ -1,6 +1,6 @@
-// Package kernelcode finds the code that kernel files name: it reads PTX, cubins, fatbins and folders of Triton's cache,
-// compiles sources where that is allowed, and finds kernels by name or by demangled pattern. All of it goes into a
-// [kernelfile.Bundle], so that ranks read no files.
+// Package kernelcode finds the code that kernel files name: it reads PTX, cubins, fatbins and folders of Triton's
+// cache, compiles sources where that is allowed, and finds kernels by name or by demangled pattern. All of it goes into
+// a [kernelfile.Bundle], so that ranks read no files.
 package kernelcode
 
 import (

@@ -83,7 +83,8 @@ func findEntry(name string, entries []string) error {
 	}
 	for _, entry := range entries {
 		if full, short := demangled(entry); name == full || name == short {
-			return fmt.Errorf("there is no kernel %q: that is the demangled name of %s; write match in place of entry", name, entry)
+			return fmt.Errorf("there is no kernel %q: that is the demangled name of %s; write match in place of entry",
+				name, entry)
 		}
 	}
 	return fmt.Errorf("there is no kernel %q%s", name, nearest(name, entries))

@@ -41,8 +41,8 @@ func newScratch() (*scratch, error) {
 	return &scratch{path, lock}, nil
 }
 
-// removeAbandoned removes folders of this user that are not locked. One that is new may not be locked yet. Errors are no
-// reason to stop: the next command tries again.
+// removeAbandoned removes folders of this user that are not locked. One that is new may not be locked yet. Errors are
+// no reason to stop: the next command tries again.
 func removeAbandoned(top string) {
 	left, _ := filepath.Glob(filepath.Join(top, scratchPattern))
 	for _, path := range left {

@@ -24,13 +24,12 @@ const (
 
 // tritonLaunch are the keys of the JSON that matter here. num_ctas and cluster_dims come and go with the version.
 type tritonLaunch struct {
-	Warps    *int  `json:"num_warps"`
+	Warps    int   `json:"num_warps"`
 	Shared   int   `json:"shared"`
 	CTAs     int   `json:"num_ctas"`
 	Clusters []int `json:"cluster_dims"`
 	Target   struct {
 		Backend string `json:"backend"`
-		Arch    int    `json:"arch"`
 	} `json:"target"`
 }
 
@@ -41,8 +40,8 @@ func tritonCode(folder string) (path string, err error) {
 	case err != nil:
 		return "", err
 	case len(kernels) == 0:
-		return "", fmt.Errorf("%s is a folder without a NAME.json beside a NAME.ptx or NAME.cubin: give a file of GPU code, or a "+
-			"folder of Triton's cache", folder)
+		return "", fmt.Errorf("%s is a folder without a NAME.json beside a NAME.ptx or NAME.cubin: give a file of GPU "+
+			"code, or a folder of Triton's cache", folder)
 	case len(kernels) > 1:
 		return "", fmt.Errorf("%s has the kernels %s: name the file of one", folder, strings.Join(kernels, ", "))
 	}
@@ -63,12 +62,13 @@ func readTriton(code string) (*kernelfile.Triton, error) {
 	if err != nil {
 		return nil, err
 	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(text, &keys); err != nil || keys["num_warps"] == nil {
+		return nil, nil // it may be a kernel file
+	}
 	var t tritonLaunch
 	if err := json.Unmarshal(text, &t); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if t.Warps == nil {
-		return nil, nil
 	}
 	launch, err := t.launch()
 	if err != nil {
@@ -102,8 +102,8 @@ func (t tritonLaunch) launch() (*kernelfile.Triton, error) {
 	switch {
 	case t.Target.Backend != "" && t.Target.Backend != "cuda":
 		return nil, fmt.Errorf("the kernel is for the backend %q, not cuda", t.Target.Backend)
-	case *t.Warps < 1 || *t.Warps > mostWarps:
-		return nil, fmt.Errorf("num_warps is %d, not between 1 and %d", *t.Warps, mostWarps)
+	case t.Warps < 1 || t.Warps > mostWarps:
+		return nil, fmt.Errorf("num_warps is %d, not between 1 and %d", t.Warps, mostWarps)
 	case t.Shared < 0 || t.Shared > mostShared:
 		return nil, fmt.Errorf("shared is %d bytes, not between 0 and %d", t.Shared, mostShared)
 	}
@@ -118,5 +118,5 @@ func (t tritonLaunch) launch() (*kernelfile.Triton, error) {
 		}
 		cluster = max(cluster, product)
 	}
-	return &kernelfile.Triton{Threads: warp * *t.Warps, Shared: t.Shared, Cluster: cluster}, nil
+	return &kernelfile.Triton{Threads: warp * t.Warps, Shared: t.Shared, Cluster: cluster}, nil
 }

@@ -32,8 +32,8 @@ func splitWords(command string) ([]string, error) {
 			word.Reset()
 			begun = false
 		case strings.ContainsRune("|&;<>()$`", c):
-			return nil, fmt.Errorf("%q is for a shell, and the command runs without one: quote it, or write a script and name it here",
-				c)
+			return nil, fmt.Errorf("%q is for a shell, and the command runs without one: quote it, or write a script and "+
+				"name it here", c)
 		default:
 			word.WriteRune(c)
 			begun = true

@@ -18,8 +18,8 @@ type File struct {
 	Text []byte
 }
 
-// recipe says, in expressions of a kernel file, what an algorithm's Enqueue computes. All of these algorithms launch one
-// kernel, whose only argument is a collective.Params.
+// recipe says, in expressions of a kernel file, what an algorithm's Enqueue computes. All of these algorithms launch
+// one kernel, whose only argument is a collective.Params.
 type recipe struct {
 	// shared is the number of vectors of 16 bytes that the blocks divide.
 	shared string
@@ -101,8 +101,8 @@ func Own(of, algorithm string, types []collective.DType) ([]File, error) {
 	}
 	r, ok := recipes[c.Name][a.Name]
 	if !ok {
-		return nil, fmt.Errorf("%s %s cannot be written as a kernel file: %s (of %s there is %s)", c.Name, a.Name, whyNot(c, a),
-			c.Name, suggest.OrList(expressible(c)))
+		return nil, fmt.Errorf("%s %s cannot be written as a kernel file: %s (of %s there is %s)", c.Name, a.Name,
+			whyNot(c, a), c.Name, suggest.OrList(expressible(c)))
 	}
 	p, err := pickKernels(a, types)
 	if err != nil {

@@ -80,8 +80,9 @@ func newComm(t *testing.T, device cudart.Device) (*collective.Comm, []cudart.Dev
 	peers := []cudart.DevicePtr{1 << 50, own, 2 << 50}
 	c, err := collective.New(collective.Config{
 		Device: device, Source: ptx.Source, Rank: thisRank, Peers: peers, SMs: sms, Timeout: time.Second,
-		Multicast: multicast, ScratchOffset: places["scratch"], PacketOffset: places["packets"], MailboxOffset: places["packets"],
-		PacketBytes: collective.PacketAreaBytes(64), MailboxBytes: collective.MailboxAreaBytes(64),
+		Multicast: multicast, ScratchOffset: places["scratch"], PacketOffset: places["packets"],
+		MailboxOffset: places["packets"],
+		PacketBytes:   collective.PacketAreaBytes(64), MailboxBytes: collective.MailboxAreaBytes(64),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +95,8 @@ func newComm(t *testing.T, device cudart.Device) (*collective.Comm, []cudart.Dev
 	return c, peers
 }
 
-// A kernel file of one of our algorithms launches what the algorithm itself launches: the same grid and block, and the same
-// arguments to the bit.
+// A kernel file of one of our algorithms launches what the algorithm itself launches: the same grid and block, and the
+// same arguments to the bit.
 func TestOwnAlgorithmsAsFiles(t *testing.T) {
 	device, err := sim.New(1, sim.Options{}).Open(0)
 	if err != nil {
@@ -163,8 +164,8 @@ func parseOwn(t *testing.T, of, name string) (*kernelfile.File, *kernelfile.Bund
 	return f, &kernelfile.Bundle{Modules: map[string]kernelfile.Module{key: {Path: key, PTX: true, Entries: params}}}
 }
 
-func compare(t *testing.T, comm *collective.Comm, peers []cudart.DevicePtr, a *collective.Algorithm, call collective.Call,
-	inPlace bool, f *kernelfile.File, bundle *kernelfile.Bundle,
+func compare(t *testing.T, comm *collective.Comm, peers []cudart.DevicePtr, a *collective.Algorithm,
+	call collective.Call, inPlace bool, f *kernelfile.File, bundle *kernelfile.Bundle,
 ) {
 	t.Helper()
 	var r recorder
@@ -172,8 +173,8 @@ func compare(t *testing.T, comm *collective.Comm, peers []cudart.DevicePtr, a *c
 		t.Fatal(err)
 	}
 	steps, err := f.Bind(kernelfile.Call{
-		Rank: thisRank, World: ranks, Type: "float", Op: string(call.Op), ElementBytes: 4, Count: call.Count, InPlace: inPlace,
-		SMs: sms, TimeoutNS: time.Second.Nanoseconds(),
+		Rank: thisRank, World: ranks, Type: "float", Op: string(call.Op), ElementBytes: 4, Count: call.Count,
+		InPlace: inPlace, SMs: sms, TimeoutNS: time.Second.Nanoseconds(),
 	}, bundle, memory{peers, call, thisRank})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package kernelshow shows what ranks get of a kernel file: the buffers, and for each step the shape of the launch and its
-// arguments. It needs no device: addresses are made up.
+// Package kernelshow shows what ranks get of a kernel file: the buffers, and for each step the shape of the launch and
+// its arguments. It needs no device: addresses are made up.
 package kernelshow
 
 import (

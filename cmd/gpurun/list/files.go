@@ -9,8 +9,8 @@ import (
 	"gpurun/kernels/userkernel"
 )
 
-// Files lists the kernels that kernel files describe, in place of gpurun's own algorithms. The simulator's devices have a
-// compute capability that settings.SimArches has.
+// Files lists the kernels that kernel files describe, in place of gpurun's own algorithms. The simulator's devices have
+// a compute capability that settings.SimArches has.
 func Files(arch string, bundles []*kernelfile.Bundle) (Listing, error) {
 	l := Listing{GPUs: []string{}}
 	simulated, err := host.Simulated(host.Simulator(settings.Config{SimArch: arch}))

@@ -115,8 +115,8 @@ func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, n
 	return nil
 }
 
-// CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them, or
-// else the file's first.
+// CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them,
+// or else the file's first.
 func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, error) {
 	if dtype == "" {
 		dtype = collective.Float.Name

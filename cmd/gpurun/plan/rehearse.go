@@ -33,7 +33,9 @@ func (p *CollectiveRun) rehearse() error {
 }
 
 // rehearseCall binds one call for every rank, if it is one that the file takes.
-func (p *CollectiveRun) rehearseCall(f *kernelfile.File, b *kernelfile.Bundle, call collective.Call, inPlace bool) error {
+func (p *CollectiveRun) rehearseCall(f *kernelfile.File, b *kernelfile.Bundle, call collective.Call,
+	inPlace bool,
+) error {
 	shape, world := p.Collective.Shape, p.World()
 	if _, _, _, can := shape.InPlace(0); inPlace && (!can || f.Collective == kernelfile.Custom) || call.Count == 0 {
 		return nil

@@ -4,7 +4,7 @@ package approx
 // both are scaled where b is subnormal.
 func Div(a, b uint32, ftz bool) uint32 {
 	if ftz {
-		return flush(times(flush(a), rcp(b)))
+		return timesFlushed(flush(a), rcp(b))
 	}
 	if subnormal(b) {
 		a, b = times(a, twoTo24), times(b, twoTo24)

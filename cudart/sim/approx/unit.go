@@ -123,6 +123,17 @@ func times(a, b uint32) uint32 {
 	return math.Float32bits(product)
 }
 
+// timesFlushed is times with .ftz, for operands that are flushed. A product below the smallest normal number is a zero,
+// unless it rounds up to that number with all the bits of a normal one.
+func timesFlushed(a, b uint32) uint32 {
+	const roundsUp = 0x1p-126 - 0x1p-151
+	exact := float64(math.Float32frombits(a)) * float64(math.Float32frombits(b)) // has 48 bits
+	if math.Abs(exact) < roundsUp {
+		return (a ^ b) & signBit
+	}
+	return times(a, b)
+}
+
 // flush replaces a subnormal number by a zero of the same sign.
 func flush(a uint32) uint32 {
 	if subnormal(a) {

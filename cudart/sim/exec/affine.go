@@ -7,10 +7,6 @@ import "gpurun/cudart/sim/ptx"
 // computed once for the warp.
 type affine struct{ base, stride uint64 }
 
-// affineFunc computes an op's result for affine sources; ok is false where the result may not be
-// affine. It must agree with the op's alu.
-type affineFunc func(a, b, c affine) (r affine, ok bool)
-
 // maxStride bounds the absolute stride of values that are compared, or computed in fewer than 64
 // bits, so that 32 lanes span less than 2^37.
 const maxStride = 1 << 32
@@ -39,115 +35,66 @@ func (r affine) low(bits int) (affine, bool) {
 	return affine{r.base & widthMask(bits), r.stride}, ok
 }
 
-// extended is r, of type t, sign- or zero-extended to 64 bits.
-func (r affine) extended(t ptx.Type) (affine, bool) {
-	if t.Bits == 64 {
+// extended is r, whose lanes have so many bits, sign- or zero-extended to 64 bits.
+func (r affine) extended(bits int, signed bool) (affine, bool) {
+	if bits == 64 {
 		return r, true
 	}
-	r, ok := r.low(t.Bits)
-	if t.Class != ptx.Signed {
+	r, ok := r.low(bits)
+	if !signed {
 		return r, ok
 	}
-	sign := t.Bits - 1
-	return affine{extend(r.base, t), r.stride}, ok && r.base>>sign == r.last()>>sign
+	up := 64 - bits
+	return affine{uint64(int64(r.base<<up) >> up), r.stride}, ok && r.base>>(bits-1) == r.last()>>(bits-1)
 }
 
-// modulo makes a function that computes modulo 2^64 one for results of type t. The low bits of its
-// result must depend on the low bits of the sources alone.
-func modulo(t ptx.Type, f affineFunc) affineFunc {
-	switch {
-	case t.Lanes == 1 && t.Bits == 64:
-		return f
-	case t.Lanes != 1 || t.Bits != 32:
-		return nil
-	}
-	return func(a, b, c affine) (affine, bool) {
-		r, ok := f(a, b, c)
-		if !ok {
-			return r, false
-		}
-		return r.low(32)
-	}
+// affineTest is a comparison of integers; of affine ones it is made for all lanes at once.
+type affineTest struct {
+	relation relation
+	bits     uint8 // 32 or 64; 0 where affine values are not compared
+	signed   bool
 }
 
-func addAffine(a, b, _ affine) (affine, bool)  { return a.plus(b), true }
-func subAffine(a, b, _ affine) (affine, bool)  { return a.minus(b), true }
-func sameAffine(a, _, _ affine) (affine, bool) { return a, true }
-
-// madAffine needs a factor that is uniform.
-func madAffine(a, b, c affine) (affine, bool) {
-	if !b.uniform() {
-		a, b = b, a
-	}
-	return a.times(b.base).plus(c), b.uniform()
-}
-
-// madWideAffine is madAffine with factors of type t.
-func madWideAffine(t ptx.Type) affineFunc {
-	if t.Bits != 32 {
-		return nil
-	}
-	return func(a, b, c affine) (affine, bool) {
-		a, okA := a.extended(t)
-		b, okB := b.extended(t)
-		r, ok := madAffine(a, b, c)
-		return r, ok && okA && okB
-	}
-}
-
-// shlAffine shifts by a count below the width of t.
-func shlAffine(t ptx.Type) affineFunc {
-	return modulo(t, func(a, n, _ affine) (affine, bool) {
-		count := uint64(uint32(n.base))
-		return a.times(1 << count), n.uniform() && count < uint64(t.Bits)
-	})
-}
-
-// widenAffine converts an integer to one of 64 bits, or cuts it off.
-func widenAffine(to, from ptx.Type) affineFunc {
-	return modulo(to, func(a, _, _ affine) (affine, bool) { return a.extended(from) })
-}
-
-// affineCompare compares lane by lane.
-type affineCompare func(a, b affine) (mask uint32, ok bool)
-
-// affine compares integers of type t.
-func (r relation) affine(t ptx.Type) affineCompare {
+// affine makes the comparison for type t.
+func (r relation) affine(t ptx.Type) affineTest {
 	if t.IsFloat() || t.Lanes != 1 || t.Bits < 32 || r.un {
-		return nil
+		return affineTest{}
 	}
-	return func(a, b affine) (uint32, bool) {
-		a, okA := a.number(t)
-		b, okB := b.number(t)
-		if !okA || !okB {
-			return 0, false
-		}
-		d := a.minus(b)
-		first, last := r.sign(int64(d.base)), r.sign(int64(d.last()))
-		if first == last && (d.uniform() || r.lt != r.gt) {
-			return boolMask(first), true
-		}
-		var m uint32
-		for i := range 32 {
-			m |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
-		}
-		return m, true
-	}
+	return affineTest{r, uint8(t.Bits), t.Class == ptx.Signed}
 }
 
-// scalar compares two integers of type t, as registers hold them.
-func (r relation) scalar(t ptx.Type) func(a, b uint64) bool {
-	signed, shift := t.Class == ptx.Signed, 64-t.Bits
-	return func(a, b uint64) bool {
-		a, b = a<<shift, b<<shift
-		switch {
-		case a == b:
-			return r.eq
-		case signed && int64(a) < int64(b), !signed && a < b:
-			return r.lt
-		}
-		return r.gt
+// of compares lane by lane. ok is false where a difference may overflow.
+func (f affineTest) of(a, b affine) (mask uint32, ok bool) {
+	if a.stride|b.stride == 0 {
+		return boolMask(f.scalar(a.base, b.base)), true
 	}
+	a, okA := f.number(a)
+	b, okB := f.number(b)
+	if !okA || !okB {
+		return 0, false
+	}
+	r, d := f.relation, a.minus(b)
+	first, last := r.sign(int64(d.base)), r.sign(int64(d.last()))
+	if first == last && (d.uniform() || r.lt != r.gt) {
+		return boolMask(first), true
+	}
+	for i := range 32 {
+		mask |= boolMask(r.sign(int64(d.at(i)))) & (1 << i)
+	}
+	return mask, true
+}
+
+// scalar compares two values, as registers hold them.
+func (f affineTest) scalar(a, b uint64) bool {
+	up := 64 - f.bits
+	a, b = a<<up, b<<up
+	switch {
+	case a == b:
+		return f.relation.eq
+	case f.signed && int64(a) < int64(b), !f.signed && a < b:
+		return f.relation.lt
+	}
+	return f.relation.gt
 }
 
 // sign reports whether the relation holds where the difference is d.
@@ -163,11 +110,11 @@ func (r relation) sign(d int64) bool {
 
 // number is r extended to 64 bits. ok is false where a lane is so large that a difference of two
 // would overflow.
-func (r affine) number(t ptx.Type) (affine, bool) {
+func (f affineTest) number(r affine) (affine, bool) {
 	const large = 1 << 61
-	r, ok := r.extended(t)
+	r, ok := r.extended(int(f.bits), f.signed)
 	small := r.base+large < 2*large // between -large and large
-	if t.Class != ptx.Signed {
+	if !f.signed {
 		small = r.base < large && r.last() < large
 	}
 	return r, ok && small && r.smallStride()

@@ -25,8 +25,8 @@ func rampStep(r *rand.Rand) uint64 {
 	return step
 }
 
-// Results of affine values are the same as those computed lane by lane.
-func TestRampsAgreeWithLanes(t *testing.T) {
+// affineInstructions are those that have a rule for affine values, and comparisons.
+func affineInstructions() []string {
 	instructions := []string{
 		"add.u32 %r0, %r1, %r2;", "add.u64 %d0, %d1, %d2;", "sub.s32 %r0, %r1, %r2;", "sub.u64 %d0, %d1, %d2;",
 		"mul.lo.u32 %r0, %r1, %r2;", "mul.lo.s64 %d0, %d1, %d2;", "mad.lo.u32 %r0, %r1, %r2, %r3;",
@@ -47,14 +47,25 @@ func TestRampsAgreeWithLanes(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range instructions {
+	return instructions
+}
+
+// Results of affine values are the same as those computed lane by lane.
+func TestRampsAgreeWithLanes(t *testing.T) {
+	for _, text := range affineInstructions() {
 		k, _ := compileWith(t, randomKernel(text), true).Kernel("run")
-		i := slices.IndexFunc(k.code, func(o op) bool { return o.inst.Text == strings.TrimSuffix(text, ";") })
-		if i < 0 {
-			t.Fatalf("%s: no such op", text)
-		}
-		checkRamps(t, text, &k.code[i])
+		checkRamps(t, text, findOp(t, k, text))
 	}
+}
+
+// findOp finds the op of an instruction.
+func findOp(t *testing.T, k *Kernel, text string) *op {
+	t.Helper()
+	i := slices.IndexFunc(k.code, func(o op) bool { return o.inst.Text == strings.TrimSuffix(text, ";") })
+	if i < 0 {
+		t.Fatalf("%s: no such op", text)
+	}
+	return &k.code[i]
 }
 
 func checkRamps(t *testing.T, text string, o *op) {
@@ -74,7 +85,7 @@ func checkRamps(t *testing.T, text string, o *op) {
 			in[k].expandTo(&lanesOf[k])
 		}
 		if o.kind == opCompare {
-			got, ok := o.affineCmp(in[0], in[1])
+			got, ok := o.test.of(in[0], in[1])
 			if want := o.cmp(&lanesOf[0], &lanesOf[1]); ok && got != want {
 				t.Fatalf("%s of %v: %#x, want %#x", text, in, got, want)
 			} else if ok {
@@ -82,11 +93,11 @@ func checkRamps(t *testing.T, text string, o *op) {
 			}
 			continue
 		}
-		if o.affine == nil {
+		if o.affine.kind == seldomAffine {
 			return
 		}
 		var got, want lanes
-		if out, ok := o.affine(in[0], in[1], in[2]); ok {
+		if out, ok := o.affine.of(in[0], in[1], in[2]); ok {
 			affines++
 			out.expandTo(&got)
 			o.alu(&want, &lanesOf[0], &lanesOf[1], &lanesOf[2])

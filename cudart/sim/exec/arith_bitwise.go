@@ -176,7 +176,7 @@ func lop3(table uint64) func(a, b, c uint64) uint64 {
 func (c *compiler) shift(o *op) {
 	t := c.takeType()
 	if c.in.Op == "shl" {
-		o.alu, o.affine = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64]), shlAffine(t)
+		o.alu, o.affine = byWidth[alu](t, shlBits[uint16], shlBits[uint32], shlBits[uint64]), affineShl.modulo(t)
 		if n := c.arg(2); n.Kind == ptx.Immediate && n.Bits < uint64(t.Bits) {
 			o.alu = byWidth(t, shlBy[uint16](n.Bits), shlBy[uint32](n.Bits), shlBy[uint64](n.Bits))
 		}

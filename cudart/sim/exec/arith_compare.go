@@ -40,7 +40,7 @@ func (c *compiler) setp(o *op) {
 	r, how := c.takeRelation(), c.take("and", "or", "xor")
 	ftz, t := c.has("ftz"), c.takeType()
 	o.kind = opCompare
-	o.cmp, o.affineCmp, o.scalarCmp = c.comparison(r, t, ftz), r.affine(t), r.scalar(t)
+	o.cmp, o.test = c.comparison(r, t, ftz), r.affine(t)
 	o.p, o.q = c.dstPreds()
 	c.src(&o.a, 1, t)
 	c.src(&o.b, 2, t)

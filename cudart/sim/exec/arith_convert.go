@@ -67,7 +67,7 @@ func (c *compiler) convert(o *op) {
 	c.src(&o.a, 1, cv.from)
 	o.alu = cv.fast()
 	if o.alu != nil && !cv.to.IsFloat() {
-		o.affine = widenAffine(cv.to, cv.from)
+		o.affine = affineExtend.extending(cv.to, cv.from)
 	}
 	if o.alu == nil {
 		f := cv.scalar()
@@ -167,7 +167,7 @@ func (cv conversion) floatToFloat(a uint64) uint64 {
 		out = to.encode(roundIntegral(from.decode(a), cv.mode), cv.mode)
 	}
 	if cv.ftz && to == binary32 {
-		out = to.flush(out)
+		out = cv.flushResult(a, out)
 	}
 	switch {
 	case cv.sat:
@@ -179,6 +179,15 @@ func (cv conversion) floatToFloat(a uint64) uint64 {
 		out = to.rectify(out)
 	}
 	return out
+}
+
+// flushResult flushes the result of converting a to a single. The smallest normal number may have been rounded up from a
+// subnormal: see format.roundFlushed.
+func (cv conversion) flushResult(a, out uint64) uint64 {
+	if from := formatOf(cv.from); out&^binary32.sign() == 1<<binary32.mantissa && !cv.integral {
+		out = binary32.roundFlushed(from.unpack(a), cv.mode)
+	}
+	return binary32.flush(out)
 }
 
 // convertNaN keeps sign and payload where a double is involved, as GPUs do,

@@ -7,46 +7,36 @@ import "math"
 type directedOp struct {
 	exact  func(x, y, z exact, mode rounding) exact
 	native func(a, b, c uint64) uint64
-	// flushesTiny: .ftz makes a zero of all that lies below the smallest normal number before it is rounded,
-	// though it may round up to that number. An H200 does so in rcp and div.
-	flushesTiny bool
 }
 
 var directedOps = map[string]directedOp{
 	"add": {
 		func(x, y, _ exact, mode rounding) exact { return x.plus(y, mode) },
 		func(a, b, _ uint64) uint64 { return add64(a, b) },
-		false,
 	},
 	"sub": {
 		func(x, y, _ exact, mode rounding) exact { return x.plus(y.negated(), mode) },
 		func(a, b, _ uint64) uint64 { return sub64(a, b) },
-		false,
 	},
 	"mul": {
 		func(x, y, _ exact, _ rounding) exact { return x.times(y) },
 		func(a, b, _ uint64) uint64 { return mul64(a, b) },
-		false,
 	},
 	"fma": {
 		func(x, y, z exact, mode rounding) exact { return x.times(y).plus(z, mode) },
 		fma64,
-		false,
 	},
 	"div": {
 		func(x, y, _ exact, _ rounding) exact { return x.over(y) },
 		func(a, b, _ uint64) uint64 { return div64(a, b) },
-		true,
 	},
 	"rcp": {
 		func(x, _, _ exact, _ rounding) exact { return binary32.unpack(one32).over(x) },
 		func(a, _, _ uint64) uint64 { return rcp64(a) },
-		true,
 	},
 	"sqrt": {
 		func(x, _, _ exact, _ rounding) exact { return x.root() },
 		func(a, _, _ uint64) uint64 { return sqrt64(a) },
-		false,
 	},
 }
 
@@ -77,8 +67,8 @@ func (form floatForm) directed(f format) scalarFloat {
 			x[i] = f.unpack(in[i])
 		}
 		d := found.exact(x[0], x[1], x[2], mode)
-		if form.ftz && found.flushesTiny && f.tiny(d) {
-			return f.round(d, toZero)
+		if form.ftz {
+			return f.roundFlushed(d, mode)
 		}
 		return f.round(d, mode)
 	}

@@ -37,8 +37,20 @@ func (f format) round(x exact, mode rounding) uint64 {
 	return f.pack(x.negative, m, x.exponent+64, mode)
 }
 
-// tiny reports whether x is nearer to zero than all normal numbers.
-func (f format) tiny(x exact) bool { return bits.Len64(x.high)+63+x.exponent < 1-f.bias() }
+// roundFlushed rounds x to the format, and makes a zero of a result that is subnormal. As an H200 does with .ftz, it
+// decides that before the subnormal loses bits of its significand: what lies between the largest subnormal and the
+// smallest normal number is a zero, unless it rounds up to the latter with all the bits of a normal one.
+func (f format) roundFlushed(x exact, mode rounding) uint64 {
+	wide := format{binary64.exponent, f.mantissa}
+	smallest := uint64(1-f.bias()+wide.bias()) << f.mantissa
+	if wide.round(x, mode)&^wide.sign() >= smallest {
+		return f.round(x, mode)
+	}
+	if x.negative {
+		return f.sign()
+	}
+	return 0
+}
 
 func (x exact) zero() bool { return x.high|x.low == 0 }
 

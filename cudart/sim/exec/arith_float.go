@@ -87,7 +87,7 @@ func (form floatForm) alu(t ptx.Type) alu {
 	case t.Bits == 16:
 		return unpacked(form.scalar(f))
 	case form.mode == toNearestEven && form.op != "min" && form.op != "max":
-		return modify(wideFloat(f, form.op), f, form.ftz, form.sat)
+		return form.modify(wideFloat(f, form.op), f)
 	}
 	return lift3(form.scalar(f))
 }
@@ -207,15 +207,16 @@ func packed(f scalarFloat, bits int) alu {
 	})
 }
 
-// modify wraps an operation so that subnormal inputs and results are flushed,
-// and the result is clamped.
-func modify(fn alu, f format, ftz, sat bool) alu {
-	if fn == nil || !ftz && !sat {
+// modify wraps an operation so that subnormal inputs and results are flushed, and the result is clamped. A result that
+// is the smallest normal number may have been rounded up from a subnormal, which is flushed: see format.roundFlushed.
+func (form floatForm) modify(fn alu, f format) alu {
+	if fn == nil || !form.ftz && !form.sat {
 		return fn
 	}
+	exactly, smallest := form.directed(f), uint64(1)<<f.mantissa
 	return func(d, a, b, c *lanes) {
 		in := [3]lanes{*a, *b, *c}
-		if ftz {
+		if form.ftz {
 			for k := range in {
 				for i, x := range in[k] {
 					in[k][i] = f.flush(x)
@@ -224,10 +225,13 @@ func modify(fn alu, f format, ftz, sat bool) alu {
 		}
 		fn(d, &in[0], &in[1], &in[2])
 		for i, x := range d {
-			if ftz {
+			if form.ftz && exactly != nil && x&^f.sign() == smallest {
+				x = exactly(in[0][i], in[1][i], in[2][i])
+			}
+			if form.ftz {
 				x = f.flush(x)
 			}
-			if sat {
+			if form.sat {
 				x = f.saturate(x)
 			}
 			d[i] = x

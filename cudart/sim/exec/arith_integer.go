@@ -163,10 +163,10 @@ func (c *compiler) integerBinary(o *op, t ptx.Type) alu {
 	case op == "sub" && t == s32 && c.has("sat"):
 		return lift2(subSat)
 	case op == "add":
-		o.affine = modulo(t, addAffine)
+		o.affine = affineAdd.modulo(t)
 		return byWidth[alu](t, addInt[uint16], addInt[uint32], addInt[uint64])
 	case op == "sub":
-		o.affine = modulo(t, subAffine)
+		o.affine = affineSub.modulo(t)
 		return byWidth[alu](t, subInt[uint16], subInt[uint32], subInt[uint64])
 	case (op == "min" || op == "max") && t == s32 && c.has("relu"):
 		c.needs(90, 8, 0)
@@ -193,10 +193,10 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	sum := t // type of the result and of mad's addend
 	switch {
 	case part == "lo" && mad:
-		o.affine = modulo(t, madAffine)
+		o.affine = affineMad.modulo(t)
 		o.alu = byWidth[alu](t, madLo[uint16], madLo[uint32], madLo[uint64])
 	case part == "lo":
-		o.affine = modulo(t, madAffine)
+		o.affine = affineMad.modulo(t)
 		o.alu = byWidth[alu](t, mulLo[uint16], mulLo[uint32], mulLo[uint64])
 	case part == "hi" && mad && t == s32 && c.has("sat"):
 		o.alu = lift3(func(a, b, c uint64) uint64 {
@@ -205,13 +205,13 @@ func (c *compiler) multiply(o *op, t ptx.Type) {
 	case part == "hi":
 		o.alu = mulHigh(t, mad)
 	case part == "wide" && mad:
-		o.affine = madWideAffine(t)
 		sum.Bits *= 2
+		o.affine = affineMadWide.extending(sum, t)
 		o.alu = bySign[alu](t, madWide[uint16, uint32], madWide[uint32, uint64], nil, madWide[int16, int32],
 			madWide[int32, int64], nil)
 	case part == "wide":
-		o.affine = madWideAffine(t)
 		sum.Bits *= 2
+		o.affine = affineMadWide.extending(sum, t)
 		o.alu = bySign[alu](t, mulWide[uint16, uint32], mulWide[uint32, uint64], nil, mulWide[int16, int32],
 			mulWide[int32, int64], nil)
 	}

@@ -33,6 +33,9 @@ func (c *compiler) predicateLogic(o *op) {
 	}
 	how := map[string]uint8{"and": andMasks, "or": orMasks, "xor": xorMasks, "not": firstMask, "mov": firstMask}[c.in.Op]
 	o.kind, o.p = opPredicate, d
+	if hasVectors && !c.program.loops && d >= 0 {
+		o.step = logicStep
+	}
 	o.logic = logic{how: how, a: a, b: b, flipA: flipA, flipB: flipB}
 }
 

@@ -1,6 +1,9 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"gpurun/cudart/sim/ptx"
+	"gpurun/cudart/sim/simd"
+)
 
 // move compiles mov, whose vector forms pack and unpack registers.
 func (c *compiler) move(o *op) {
@@ -26,7 +29,7 @@ func (c *compiler) move(o *op) {
 	case from.Kind == ptx.Special && isClock(from.Name):
 		c.readClock(o, from.Name, t)
 	default:
-		o.alu, o.affine = copyLanes, sameAffine
+		o.alu, o.affine = copyLanes, affineRule{kind: affineCopy}
 		c.dst(&o.d, 0, t)
 		c.src(&o.a, 1, t)
 	}
@@ -92,6 +95,10 @@ func (c *compiler) packPair(o *op, t, part ptx.Type, elems []ptx.Operand) {
 
 func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 	part := ptx.Type{Class: ptx.Bits, Bits: t.Width() / len(elems), Lanes: 1}
+	if len(elems) == 2 {
+		c.unpackPair(o, t, part, elems)
+		return
+	}
 	slots := make([]int32, len(elems))
 	c.src(&o.a, 1, t)
 	for i, e := range elems {
@@ -100,10 +107,6 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 	mask := widthMask(part.Bits)
 	o.kind = opRun
 	o.run = func(w *warp, o *op, active uint32) error {
-		if active == fullMask && len(slots) == 2 {
-			unpackPair(&w.regs[slots[0]], &w.regs[slots[1]], &w.regs[o.a], part.Bits)
-			return nil
-		}
 		src := w.regs[o.a] // a copy: a destination may be the source
 		var out lanes
 		for k, slot := range slots {
@@ -113,6 +116,29 @@ func (c *compiler) unpack(o *op, t ptx.Type, elems []ptx.Operand) {
 			w.setReg(slot, &out, active)
 		}
 		return nil
+	}
+}
+
+// unpackPair unpacks two elements, to registers d and b.
+func (c *compiler) unpackPair(o *op, t, part ptx.Type, elems []ptx.Operand) {
+	c.src(&o.a, 1, t)
+	c.dstOperand(&o.d, elems[0], part)
+	c.dstOperand(&o.b, elems[1], part)
+	o.kind = opRun
+	o.run = func(w *warp, o *op, active uint32) error {
+		low, high := &w.regs[o.d], &w.regs[o.b]
+		if active == fullMask {
+			unpackPair(low, high, &w.regs[o.a], part.Bits)
+			return nil
+		}
+		var parts [2]lanes
+		unpackPair(&parts[0], &parts[1], &w.regs[o.a], part.Bits)
+		w.setReg(o.d, &parts[0], active)
+		w.setReg(o.b, &parts[1], active)
+		return nil
+	}
+	if f, ok := vectorSplits[part.Bits]; ok && !c.program.loops {
+		o.step = func(o *op) simd.Step { return f.Step(o.d, o.b, o.a) }
 	}
 }
 

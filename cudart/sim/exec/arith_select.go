@@ -9,6 +9,9 @@ func (c *compiler) selp(o *op) {
 	c.src(&o.b, 2, t)
 	p, flip := c.srcPred(c.arg(3))
 	o.kind, o.takesAffine = opRun, true
+	if !c.program.loops {
+		o.step = chooseStep(p, flip)
+	}
 	o.run = func(w *warp, o *op, mask uint32) error {
 		yes := w.preds[p] ^ flip
 		switch {

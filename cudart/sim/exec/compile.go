@@ -76,7 +76,7 @@ func compileEntry(p *Program, e *ptx.Entry) (*Kernel, error) {
 // that was not understood.
 func (c *compiler) compile(o *op) error {
 	c.err, c.mods, c.wide, c.extended = nil, slices.Clone(c.in.Mods), false, false
-	*o = op{inst: c.in, guard: -1, p: -1, q: -1}
+	*o = op{inst: c.in, guard: -1, p: -1, q: -1, warpSync: isWarpSync(c.in)}
 	if g := c.in.Guard; g.Reg >= 0 {
 		o.guard = c.predicate(g.Reg)
 		if g.Negate {

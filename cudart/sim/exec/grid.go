@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/simd"
 	"gpurun/cudart/sim/tensorcore"
 )
 
@@ -73,8 +74,8 @@ type Grid struct {
 	shape
 	params     span
 	workspace  span
-	cache      [64]span          // regions by the low bits of their number
-	multicasts map[uint64]Region // multicast regions by their number
+	cache      [simd.RegionCount]span // regions by the low bits of their number
+	multicasts map[uint64]Region      // multicast regions by their number
 	// regions are those that were accessed, with disorder.
 	regions []trackedRegion
 

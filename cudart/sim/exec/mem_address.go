@@ -92,8 +92,8 @@ func (c *compiler) convertAddress(o *op) {
 		c.fail("addresses have 64 bits")
 	}
 	c.dstSrc(o, u64, u64)
-	o.alu = lift1(func(a uint64) uint64 { return a + delta })
-	o.affine = func(a, _, _ affine) (affine, bool) { return a.plus(affine{base: delta}), true }
+	c.use(&o.b, c.constant(constant{value: delta}))
+	o.alu, o.affine = addInt[uint64], affineAdd.modulo(u64)
 }
 
 // isGlobal reports whether a generic address is one of global memory.

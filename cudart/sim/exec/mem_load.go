@@ -83,6 +83,7 @@ func (c *compiler) load(o *op) {
 	}
 	o.kind, o.run, o.takesAffine = opRun, loadWeak, true
 	mem.piece, mem.move = pieceOf(mem), loadsOfPieces(mem)
+	c.accessStep(o)
 	if order.strong() && space != ptx.Param && space != ptx.Const {
 		o.run = loadStrong
 	}

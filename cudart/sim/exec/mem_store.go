@@ -35,6 +35,7 @@ func (c *compiler) store(o *op) {
 	mem.writes = true
 	o.kind, o.run, o.takesAffine = opRun, storeWeak, true
 	mem.piece, mem.move = pieceOf(mem), storesOfPieces(mem)
+	c.accessStep(o)
 	if order.strong() {
 		o.run = storeStrong
 	}

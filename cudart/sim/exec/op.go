@@ -34,8 +34,11 @@ const (
 type op struct {
 	// What every step looks at comes first, in one line of the cache.
 	kind        opKind
-	takesAffine bool  // run reads and writes affine registers itself
-	guard       int32 // predicate, or -1
+	takesAffine bool // run reads and writes affine registers itself
+	warpSync    bool // it is bar.warp.sync
+	affine      affineRule
+	test        affineTest // what cmp does with affine sources
+	guard       int32      // predicate, or -1
 	flip        uint32
 	d           int32
 	a, b, c     int32
@@ -47,15 +50,12 @@ type op struct {
 	cmp         compare
 	run         func(w *warp, o *op, mask uint32) error
 
-	vector    *simd.Instruction // what executes alu among other ops; nil if assembly does not
-	affine    affineFunc        // what alu does with affine sources; nil where the result is seldom affine
-	affineCmp affineCompare
-	scalarCmp func(a, b uint64) bool // what cmp does in one lane; nil for some
-	control   func(w *warp, o *op, mask uint32) (verdict, error)
-	mem       *access
-	inst      *ptx.Inst
-	table     []int  // targets of an indexed branch
-	reduce    string // of bar.red: "popc", "and" or "or"
+	step    func(o *op) simd.Step // makes what executes the op in a run; nil if assembly does not
+	control func(w *warp, o *op, mask uint32) (verdict, error)
+	mem     *access
+	inst    *ptx.Inst
+	table   []int  // targets of an indexed branch
+	reduce  string // of bar.red: "popc", "and" or "or"
 
 	names []int32 // the registers that the op names, those that it reads first
 	reads int     // how many of them it reads

@@ -30,14 +30,12 @@ type Kernel struct {
 	Shared     int // bytes of static shared memory
 	Demands
 
-	module  string
-	program *Program
-	units   []*unit // in the order of their code
-	code    []op
-	// Of the ops by assembly, at the places of the ops.
-	steps      []simd.Step
-	operands   []runOperands
-	regs       int // registers of a warp, constants included
+	module     string
+	program    *Program
+	units      []*unit // in the order of their code
+	code       []op
+	steps      []simd.Step // of the ops by assembly, at the places of the ops
+	regs       int         // registers of a warp, constants included
 	preds      int
 	presets    []preset
 	async      []int32 // registers of wgmma.mma_async, in ascending order

@@ -1,12 +1,14 @@
 package exec
 
+import "gpurun/cudart/sim/simd"
+
 // form says where a register's value is kept. The zero form is one value per lane, in registers.regs.
-type form uint8
+type form = simd.Form
 
 const (
-	isAffine   form = 1 << iota // the value is affine, in registers.affines
-	lanesStale                  // only there: the lanes in registers.regs are not up to date
-	lanesOnly                   // never affine: asynchronous multiplications write the lanes between ops
+	isAffine   = simd.FormAffine // the value is affine, in registers.affines
+	lanesStale = simd.FormStale  // only there: the lanes in registers.regs are not up to date
+	lanesOnly  = simd.FormLanes  // never affine: asynchronous multiplications write the lanes between ops
 )
 
 // registers is the register file of a warp. A register that is stale in regs is in affines.
@@ -101,11 +103,9 @@ func (w *warp) compute(o *op) {
 // uniform, the same in all lanes, so is the result of any function.
 func (w *warp) computeAffine(o *op) bool {
 	a, b, c := w.affines[o.a], w.affines[o.b], w.affines[o.c]
-	if o.affine != nil {
-		if r, ok := o.affine(a, b, c); ok {
-			w.setAffine(o.d, r)
-			return true
-		}
+	if r, ok := o.affine.of(a, b, c); ok {
+		w.setAffine(o.d, r)
+		return true
 	}
 	if a.stride|b.stride|c.stride != 0 {
 		return false
@@ -122,12 +122,8 @@ func (w *warp) computeAffine(o *op) bool {
 // compare executes a comparison of all lanes, whatever the mask.
 func (w *warp) compare(o *op) uint32 {
 	if a, b := w.forms[o.a], w.forms[o.b]; (a | b) != 0 {
-		if a&b&isAffine != 0 && o.affineCmp != nil {
-			x, y := &w.affines[o.a], &w.affines[o.b]
-			if x.stride|y.stride == 0 {
-				return boolMask(o.scalarCmp(x.base, y.base))
-			}
-			if m, ok := o.affineCmp(w.affines[o.a], w.affines[o.b]); ok {
+		if a&b&isAffine != 0 && o.test.bits != 0 {
+			if m, ok := o.test.of(w.affines[o.a], w.affines[o.b]); ok {
 				return m
 			}
 		}

@@ -34,7 +34,7 @@ func syncWarp(w *warp, o *op, mask uint32) (verdict, error) {
 	w.releaseToBlock(mask)
 	present := mask
 	for _, s := range w.paths[:w.others] {
-		if s.state == reconverging && isWarpSync(w.grid.kernel.code[s.pc].inst) {
+		if s.state == reconverging && w.grid.kernel.code[s.pc].warpSync {
 			present |= s.mask
 		}
 	}
@@ -51,7 +51,7 @@ func syncWarp(w *warp, o *op, mask uint32) (verdict, error) {
 	}
 	for i := range w.paths[:w.others] {
 		s := &w.paths[i]
-		if s.state == reconverging && s.mask&want != 0 && isWarpSync(w.grid.kernel.code[s.pc].inst) {
+		if s.state == reconverging && s.mask&want != 0 && w.grid.kernel.code[s.pc].warpSync {
 			s.state = runnable
 			s.pc++
 		}

@@ -3,6 +3,7 @@ package exec
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:generate go test -run TestInstructionsPage -update .
@@ -54,7 +55,7 @@ func (in instruction) opcode() string {
 }
 
 // opcodes finds the row of each opcode: of several sections the first that is known.
-func opcodes() map[string]instruction {
+var opcodes = sync.OnceValue(func() map[string]instruction {
 	rows := map[string]instruction{}
 	for _, in := range instructions() {
 		if known, ok := rows[in.opcode()]; !ok || known.compile == nil {
@@ -62,7 +63,7 @@ func opcodes() map[string]instruction {
 		}
 	}
 	return rows
-}
+})
 
 // dispatch compiles the current instruction by its opcode.
 func (c *compiler) dispatch(o *op) {

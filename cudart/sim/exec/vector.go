@@ -23,51 +23,65 @@ func (c *compiler) vectorize(o *op) {
 		o.setVector(f)
 	}
 	if f, ok := vectorCompares[name]; ok && o.cmp != nil {
-		o.cmp = f
+		o.setComparison(f)
 	}
 }
 
 // setVector makes an op one that assembly executes.
 func (o *op) setVector(f simd.Instruction) {
-	o.alu, o.vector = f.Call, &f
+	o.alu = f.Call
+	o.step = func(o *op) simd.Step { return f.Step(o.d, o.a, o.b, o.c).WithAffine(affineCodes[o.affine]) }
 }
 
-// runOperands are the registers of an op in a run. They stand by themselves, because ops are large.
-type runOperands struct{ d, a, b, c int32 }
+// setComparison makes an op one whose comparison assembly executes.
+func (o *op) setComparison(f simd.Comparison) {
+	o.cmp = f.Call
+	if o.kind != opCompare {
+		return
+	}
+	var holds simd.Relation
+	for order, yes := range map[simd.Relation]bool{
+		simd.Less: o.test.relation.lt, simd.Equal: o.test.relation.eq, simd.Greater: o.test.relation.gt,
+	} {
+		if yes {
+			holds |= order
+		}
+	}
+	affine := testCodes[affineTest{bits: o.test.bits, signed: o.test.signed}]
+	o.step = func(o *op) simd.Step { return f.Step(o.p, o.a, o.b, holds).WithAffine(affine) }
+}
+
+// accessStep makes an access a step, if registers hold the elements as memory does, and a plain access of the host will
+// do.
+func (c *compiler) accessStep(o *op) {
+	m := o.mem
+	access, ok := accesses[accessShape{m.size, len(m.vector), m.writes}]
+	if !ok || c.program.loops || m.order.strong() || m.own || m.extendsSign() {
+		return
+	}
+	o.step = func(o *op) simd.Step { return access.Step(o.a, m.bias, m.vector) }
+}
+
+// accessShape is what an access moves for each lane.
+type accessShape struct {
+	size   uint64 // of an element, in bytes
+	n      int    // elements
+	writes bool
+}
 
 // findRuns lists the steps of all ops, and tells each op where the run of such ops ends that it is in. Only ops
 // without a guard are in a run.
 func (k *Kernel) findRuns() {
-	k.steps, k.operands = make([]simd.Step, len(k.code)), make([]runOperands, len(k.code))
+	k.steps = make([]simd.Step, len(k.code))
 	end := int32(len(k.code))
 	for i := len(k.code) - 1; i >= 0; i-- {
 		o := &k.code[i]
-		if o.kind != opALU || o.vector == nil || o.guard >= 0 {
+		if o.step == nil || o.guard >= 0 {
 			end = int32(i)
 			continue
 		}
-		k.steps[i], k.operands[i] = o.vector.Step(o.d, o.a, o.b, o.c), runOperands{o.d, o.a, o.b, o.c}
-		o.runEnd = end
+		k.steps[i], o.runEnd = o.step(o), end
 	}
-}
-
-// executeRun executes ops of a run from the running path's program counter on, for all lanes, as long as they are
-// before limit and their sources are neither all affine nor to be expanded. It returns how many.
-func (w *warp) executeRun(limit int32) int {
-	first, forms := w.current.pc, w.forms
-	n := 0
-	for _, o := range w.grid.kernel.operands[first:limit] {
-		a, b, c := forms[o.a], forms[o.b], forms[o.c]
-		if a&b&c&isAffine != 0 || (a|b|c)&lanesStale != 0 {
-			break
-		}
-		forms[o.d] &= lanesOnly
-		n++
-	}
-	if n > 0 {
-		runSteps(w, first, n)
-	}
-	return n
 }
 
 // The loops that the functions of vector_amd64.go and vector_other.go replace.

@@ -48,8 +48,11 @@ var vectorALUs = byMnemonic(map[string]simd.Instruction{
 // vectorPacks make a register of two parts, by their bits.
 var vectorPacks = whereAvailable(map[int]simd.Instruction{16: simd.Pack16, 32: simd.Pack32})
 
+// vectorSplits make two parts of a register, by the bits of a part.
+var vectorSplits = whereAvailable(map[int]simd.Split{16: simd.Unpack16, 32: simd.Unpack32})
+
 // vectorCompares are the comparisons of setp that assembly computes.
-var vectorCompares = byMnemonic(map[string]simd.Compare{
+var vectorCompares = byMnemonic(map[string]simd.Comparison{
 	"setp.eq.s32 setp.eq.u32 setp.eq.b32 setp.eq.s64 setp.eq.u64 setp.eq.b64": simd.EQU64,
 	"setp.ne.s32 setp.ne.u32 setp.ne.b32 setp.ne.s64 setp.ne.u64 setp.ne.b64": simd.NEU64,
 	"setp.lt.s32": simd.LTS32, "setp.le.s32": simd.LES32, "setp.gt.s32": simd.GTS32, "setp.ge.s32": simd.GES32,
@@ -191,13 +194,83 @@ func swapWord(p unsafe.Pointer, old, next word) (seen word) {
 	return seen
 }
 
-// runSteps executes n steps of a kernel.
-func runSteps(w *warp, first int32, n int) { simd.Run(&w.regs[0], &w.grid.kernel.steps[first], n) }
+// affineCodes are what assembly does by the rules for affine values.
+var affineCodes = map[affineRule]simd.AffineCode{
+	{kind: affineCopy}:                                      simd.AffineCopy,
+	{kind: affineAdd, bits: 64}:                             simd.AffineAdd64,
+	{kind: affineAdd, bits: 32}:                             simd.AffineAdd32,
+	{kind: affineSub, bits: 64}:                             simd.AffineSub64,
+	{kind: affineSub, bits: 32}:                             simd.AffineSub32,
+	{kind: affineMad, bits: 64}:                             simd.AffineMad64,
+	{kind: affineMad, bits: 32}:                             simd.AffineMad32,
+	{kind: affineMadWide, bits: 64, from: 32}:               simd.AffineMadWideU32,
+	{kind: affineMadWide, bits: 64, from: 32, signed: true}: simd.AffineMadWideS32,
+	{kind: affineShl, bits: 64}:                             simd.AffineShl64,
+	{kind: affineShl, bits: 32}:                             simd.AffineShl32,
+	{kind: affineExtend, bits: 64, from: 32}:                simd.AffineLow32,
+	{kind: affineExtend, bits: 64, from: 32, signed: true}:  simd.AffineExtendS32,
+	{kind: affineExtend, bits: 32, from: 64}:                simd.AffineLow32,
+}
+
+// testCodes are what assembly does to compare affine values, by width and sign.
+var testCodes = map[affineTest]simd.AffineCode{
+	{bits: 32}: simd.AffineCompareU32, {bits: 32, signed: true}: simd.AffineCompareS32,
+	{bits: 64}: simd.AffineCompareU64, {bits: 64, signed: true}: simd.AffineCompareS64,
+}
+
+// accesses are the loads and stores that assembly makes, by what they move for each lane.
+var accesses = whereAvailable(map[accessShape]simd.Access{
+	{size: 4, n: 4}: simd.LoadFour32, {size: 8, n: 2}: simd.LoadTwo64, {size: 4, n: 2}: simd.LoadTwo32,
+	{size: 8, n: 1}: simd.LoadOne64, {size: 4, n: 1}: simd.LoadOne32,
+	{size: 4, n: 4, writes: true}: simd.StoreFour32, {size: 8, n: 2, writes: true}: simd.StoreTwo64,
+	{size: 4, n: 2, writes: true}: simd.StoreTwo32, {size: 8, n: 1, writes: true}: simd.StoreOne64,
+	{size: 4, n: 1, writes: true}: simd.StoreOne32,
+})
+
+// chooseStep makes a step of selp.
+func chooseStep(p int32, flip uint32) func(o *op) simd.Step {
+	if !hasVectors {
+		return nil
+	}
+	return func(o *op) simd.Step { return simd.Choose.Step(o.d, o.a, o.b, p, flip).WithAffine(simd.AffineChoose) }
+}
+
+// logicStep makes a step of an operation on predicates.
+func logicStep(o *op) simd.Step {
+	l := &o.logic
+	code := [...]simd.Logic{
+		firstMask: simd.FirstMask, andMasks: simd.AndMasks, orMasks: simd.OrMasks, xorMasks: simd.XorMasks,
+	}[l.how]
+	return code.Step(o.p, l.a, l.b, l.flipA, l.flipB)
+}
+
+// runSteps executes up to n steps of a kernel, for all lanes, and returns how many.
+func (w *warp) runSteps(first int32, n int32) int {
+	r := simd.Registers{
+		Lanes: &w.regs[0], Affines: (*simd.AffineValue)(unsafe.Pointer(&w.affines[0])), Forms: &w.forms[0],
+		Predicates: &w.preds[0],
+	}
+	if w.stores == nil {
+		r.Regions = (*simd.Region)(unsafe.Pointer(&w.grid.cache))
+	}
+	done := simd.Run(&r, &w.grid.kernel.steps[first], int(n))
+	if r.Stored {
+		w.progresses()
+	}
+	return done
+}
+
+// Assembly knows these types by the names of package simd.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(span{})-unsafe.Sizeof(simd.Region{})]
+	_ = [1]struct{}{}[unsafe.Offsetof(span{}.ptr)-unsafe.Offsetof(simd.Region{}.Memory)]
+	_ = [1]struct{}{}[unsafe.Sizeof(affine{})-unsafe.Sizeof(simd.AffineValue{})]
+)
 
 // choose makes d a in the lanes of mask, and b in the others.
 func choose(d, a, b *lanes, mask uint32) {
 	if hasVectors {
-		simd.Choose(d, a, b, mask)
+		simd.Choose.Call(d, a, b, mask)
 	} else {
 		chooseLoop(d, a, b, mask)
 	}
@@ -216,9 +289,9 @@ func expand(d *lanes, r affine) {
 func unpackPair(low, high, a *lanes, bits int) {
 	switch {
 	case hasVectors && bits == 32:
-		simd.Unpack32(low, high, a)
+		simd.Unpack32.Call(low, high, a)
 	case hasVectors && bits == 16:
-		simd.Unpack16(low, high, a)
+		simd.Unpack16.Call(low, high, a)
 	default:
 		unpackLoop(low, high, a, bits)
 	}

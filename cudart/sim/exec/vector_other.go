@@ -14,7 +14,11 @@ const hasVectors = false
 var (
 	vectorALUs     map[string]simd.Instruction
 	vectorPacks    map[int]simd.Instruction
-	vectorCompares map[string]simd.Compare
+	vectorSplits   map[int]simd.Split
+	vectorCompares map[string]simd.Comparison
+	affineCodes    map[affineRule]simd.AffineCode
+	testCodes      map[affineTest]simd.AffineCode
+	accesses       map[accessShape]simd.Access
 )
 
 func vectorLoad(int, uint64) func(*warp, *op, unsafe.Pointer)  { return nil }
@@ -38,8 +42,13 @@ const hasWideSwap = false
 
 func swapWord(unsafe.Pointer, word, word) word { return word{} }
 
+func chooseStep(int32, uint32) func(*op) simd.Step { return nil }
+
+// logicStep is never called.
+func logicStep(*op) simd.Step { return simd.Step{} }
+
 // runSteps is never called: no op has a step.
-func runSteps(*warp, int32, int) {}
+func (*warp) runSteps(int32, int32) int { return 0 }
 
 func choose(d, a, b *lanes, mask uint32)       { chooseLoop(d, a, b, mask) }
 func expand(d *lanes, r affine)                { expandLoop(d, r) }

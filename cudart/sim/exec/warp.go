@@ -87,55 +87,21 @@ func (w *warp) execute(quantum int) (int, error) {
 	code := w.grid.kernel.code
 	s := &w.current
 	horizon := w.reconvergencePC()
-	steps, laneSteps := 0, 0
-	defer func() {
-		stats := &w.grid.stats
-		stats.WarpInstructions += uint64(steps)
-		stats.LaneInstructions += uint64(laneSteps)
-	}()
-	for ; steps < quantum; steps++ {
+	for quantum > 0 {
 		if s.pc >= horizon {
 			w.pushPath(*s)
-			return quantum - steps, nil
+			return quantum, nil
 		}
 		o := &code[s.pc]
-		mask := s.mask
-		if o.guard >= 0 {
-			if mask &= w.preds[o.guard] ^ o.flip; mask == 0 {
-				s.pc++
+		if o.runEnd != 0 && s.mask == fullMask {
+			if n := w.executeRun(min(o.runEnd, horizon, s.pc+int32(quantum))); n > 0 {
+				quantum -= n
 				continue
 			}
 		}
-		laneSteps += bits.OnesCount32(mask)
-		switch o.kind {
-		case opALU:
-			n := w.executeALU(o, mask, min(horizon, s.pc+int32(quantum-steps)))
-			s.pc += int32(n)
-			steps += n - 1
-			laneSteps += 32 * (n - 1)
-		case opCompare:
-			p := &w.preds[o.p]
-			*p = *p&^mask | w.compare(o)&mask
-			s.pc++
-		case opPredicate:
-			w.setPred(o.p, o.logic.of(w.preds), mask)
-			s.pc++
-		case opRun:
-			if !o.takesAffine {
-				w.expandOperands(o)
-			}
-			if err := o.run(w, o, mask); err != nil {
-				return 0, err
-			}
-			s.pc++
-		case opBranch:
-			if w.jump(o, mask) {
-				return quantum - steps - 1, nil
-			}
-		case opControl:
-			if stop, err := w.control(o, mask); stop || err != nil {
-				return quantum - steps - 1, err
-			}
+		quantum--
+		if stop, err := w.executeOne(o); stop || err != nil {
+			return quantum, err
 		}
 	}
 	// The path that used up the turn lets the other paths of the warp run first.
@@ -144,19 +110,50 @@ func (w *warp) execute(quantum int) (int, error) {
 	return 0, nil
 }
 
-// executeALU executes an op, for all lanes also ops after it that are before limit, and returns how many.
-func (w *warp) executeALU(o *op, mask uint32, limit int32) int {
-	if mask != fullMask {
-		w.partial(o, mask)
-		return 1
+// executeRun executes ops of a run that are before limit, for all lanes, and returns how many.
+func (w *warp) executeRun(limit int32) int {
+	s, stats := &w.current, &w.grid.stats
+	n := w.runSteps(s.pc, limit-s.pc)
+	s.pc += int32(n)
+	stats.WarpInstructions += uint64(n)
+	stats.LaneInstructions += 32 * uint64(n)
+	return n
+}
+
+// executeOne executes an op for the running path, and reports whether another path may have to run.
+func (w *warp) executeOne(o *op) (stop bool, err error) {
+	s, stats := &w.current, &w.grid.stats
+	mask := s.mask
+	if o.guard >= 0 {
+		mask &= w.preds[o.guard] ^ o.flip
 	}
-	if o.runEnd != 0 {
-		if n := w.executeRun(min(o.runEnd, limit)); n > 0 {
-			return n
+	stats.WarpInstructions++
+	stats.LaneInstructions += uint64(bits.OnesCount32(mask))
+	switch {
+	case mask == 0:
+	case o.kind == opBranch:
+		return w.jump(o, mask), nil
+	case o.kind == opControl:
+		return w.control(o, mask)
+	case o.kind == opRun:
+		if !o.takesAffine {
+			w.expandOperands(o)
 		}
+		err = o.run(w, o, mask)
+	case o.kind == opCompare:
+		p := &w.preds[o.p]
+		*p = *p&^mask | w.compare(o)&mask
+	case o.kind == opPredicate:
+		w.setPred(o.p, o.logic.of(w.preds), mask)
+	case mask == fullMask:
+		w.compute(o)
+	default:
+		w.partial(o, mask)
 	}
-	w.compute(o)
-	return 1
+	if err == nil { // a fault is at the op
+		s.pc++
+	}
+	return false, err
 }
 
 // partial executes an op for some lanes only.

@@ -170,6 +170,25 @@ const precision = 4400
 
 // arithmetic is an operation that rounds once.
 func (f Format) arithmetic(name string, mode Mode) Func {
+	return f.rounded(name, mode, func(x *big.Float) uint64 { return f.round(x, mode) })
+}
+
+// flushing is arithmetic with .ftz: a result that is subnormal when it is rounded without a bound on the exponent is a
+// zero. Operands are flushed by the caller.
+func (f Format) flushing(name string, mode Mode) Func {
+	return f.rounded(name, mode, func(x *big.Float) uint64 { return f.roundFlushed(x, mode) })
+}
+
+func (f Format) roundFlushed(x *big.Float, mode Mode) uint64 {
+	wide := Format{Double.Exponent, f.Mantissa}
+	if math.Abs(wide.value(wide.round(x, mode))) < f.value(1<<f.Mantissa) {
+		return truth(x.Sign() < 0, f.sign())
+	}
+	return f.round(x, mode)
+}
+
+// rounded is an operation whose exact result is rounded by a function.
+func (f Format) rounded(name string, mode Mode, round func(x *big.Float) uint64) Func {
 	op := operations[name]
 	prec := uint(precision)
 	if name == "div" || name == "rcp" || name == "sqrt" {
@@ -195,7 +214,7 @@ func (f Format) arithmetic(name string, mode Mode) Func {
 		}
 		exact := op.exact(new(big.Float).SetPrec(prec), x[0], x[1], x[2])
 		if exact.Sign() != 0 {
-			return f.round(exact, mode)
+			return round(exact)
 		}
 		switch {
 		case opposite(name, v):

@@ -38,8 +38,8 @@ func (n near) holds(f Format, got uint64, want, x float64, ftz bool) bool {
 		return true
 	case want == 0 || math.IsInf(want, 0):
 		return y == want && math.Signbit(y) == math.Signbit(want)
-	case math.Abs(want) < smallest && ftz && y == 0:
-		return true
+	case math.Abs(want) < smallest*(1+math.Ldexp(1, 1-f.Mantissa)) && ftz && y == 0:
+		return true // it was subnormal within the bound
 	}
 	limit := math.Ldexp(smallest, -f.Mantissa) // the last place of a subnormal
 	ulp := math.Ldexp(1, max(math.Ilogb(want), 1-f.bias())-f.Mantissa)

@@ -168,6 +168,9 @@ func (l *list) addFloatConversions() {
 			}
 			if ftz && to == "f32" {
 				d = Single.flush(d)
+				if x := f.value(a & f.mask()); from == "f64" && x != 0 && x-x == 0 {
+					d = Single.roundFlushed(big.NewFloat(x), mode)
+				}
 			}
 			if sat {
 				d = t.saturate(d)

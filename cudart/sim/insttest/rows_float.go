@@ -60,29 +60,25 @@ func (l *list) addRounded(t string, f Format, mode Mode) {
 	for _, m := range mods {
 		for _, op := range []string{"add", "sub", "mul"} {
 			l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("%s.%s.%s%s d, a, b;", op, mode, m, t),
-				f.modified(m, f.arithmetic(op, mode)))
+				f.rounds(m, op, mode))
 		}
 		l.add(strings.Repeat(t+" ", 4), fmt.Sprintf("fma.%s.%s%s d, a, b, c;", mode, m, t),
-			f.modified(m, f.arithmetic("fma", mode)))
+			f.rounds(m, "fma", mode))
 		if strings.Contains(m, "sat") {
 			continue
 		}
-		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t), f.quotient(m, "div", mode))
-		l.add(t+" "+t, fmt.Sprintf("rcp.%s.%s%s d, a;", mode, m, t), f.quotient(m, "rcp", mode))
-		l.add(t+" "+t, fmt.Sprintf("sqrt.%s.%s%s d, a;", mode, m, t), f.modified(m, f.arithmetic("sqrt", mode)))
+		l.add(strings.Repeat(t+" ", 3), fmt.Sprintf("div.%s.%s%s d, a, b;", mode, m, t), f.rounds(m, "div", mode))
+		l.add(t+" "+t, fmt.Sprintf("rcp.%s.%s%s d, a;", mode, m, t), f.rounds(m, "rcp", mode))
+		l.add(t+" "+t, fmt.Sprintf("sqrt.%s.%s%s d, a;", mode, m, t), f.rounds(m, "sqrt", mode))
 	}
 }
 
-// quotient is div or rcp. With .ftz a result that is subnormal before it is rounded is flushed, even where it rounds
-// up to a normal number.
-func (f Format) quotient(mods, op string, mode Mode) Func {
-	fn, cut := f.modified(mods, f.arithmetic(op, mode)), f.modified(mods, f.arithmetic(op, "rz"))
-	return func(a, b, c uint64) uint64 {
-		if d := cut(a, b, c); strings.Contains(mods, "ftz") && d&^f.sign() == 0 {
-			return d
-		}
-		return fn(a, b, c)
+// rounds is an operation that rounds once, with .ftz and .sat.
+func (f Format) rounds(mods, op string, mode Mode) Func {
+	if strings.Contains(mods, "ftz") {
+		return f.modified(mods, f.flushing(op, mode))
 	}
+	return f.modified(mods, f.arithmetic(op, mode))
 }
 
 // setSign is the result of abs and neg: x, but the usual NaN of arithmetic.
@@ -176,7 +172,7 @@ func (l *list) addThree() {
 func (l *list) addPairs(mode Mode) {
 	for _, m := range []string{"", "ftz."} {
 		for op, operands := range map[string]string{"add": "a, b", "sub": "a, b", "mul": "a, b", "fma": "a, b, c"} {
-			one := Single.modified(m, Single.arithmetic(op, mode))
+			one := Single.rounds(m, op, mode)
 			l.add(strings.Repeat("b64 ", 1+len(strings.Fields(operands))),
 				fmt.Sprintf("%s.%s.%sf32x2 d, %s;", op, mode, m, operands), func(a, b, c uint64) uint64 {
 					return one(a&0xffffffff, b&0xffffffff, c&0xffffffff) | one(a>>32, b>>32, c>>32)<<32
@@ -191,11 +187,11 @@ func (l *list) addMixed(mode Mode) {
 		widen := func(x uint64) uint64 { return Single.encode(f.value(x&0xffff), "rn") }
 		for _, m := range []string{"", "sat."} {
 			for _, op := range []string{"add", "sub"} {
-				one := Single.modified(m, Single.arithmetic(op, mode))
+				one := Single.rounds(m, op, mode)
 				l.add("f32 b16 f32", fmt.Sprintf("%s.%s.%sf32.%s d, a, b;", op, mode, m, t),
 					func(a, b, _ uint64) uint64 { return one(widen(a), b, 0) })
 			}
-			one := Single.modified(m, Single.arithmetic("fma", mode))
+			one := Single.rounds(m, "fma", mode)
 			l.add("f32 b16 b16 f32", fmt.Sprintf("fma.%s.%sf32.%s d, a, b, c;", mode, m, t),
 				func(a, b, c uint64) uint64 { return one(widen(a), widen(b), c) })
 		}

@@ -1,5 +1,7 @@
 package ptx
 
+import "slices"
+
 import "strings"
 
 // body is the function being parsed. Registers, variables and labels belong to the scope
@@ -34,7 +36,9 @@ func (m *Module) Read(f *Function) (*Function, error) {
 	p := &parser{lex: lexer{src: m.src, pos: f.from.pos, line: f.from.line}, module: m}
 	p.advance()
 	tree := *f
-	return &tree, p.parseBody(&body{Function: &tree, tables: map[string][]string{}, loc: -1})
+	err := p.parseBody(&body{Function: &tree, tables: map[string][]string{}, loc: -1})
+	tree.Body = slices.Clone(tree.Body) // which is large, without room to grow
+	return &tree, err
 }
 
 // parseBody parses what follows the opening brace.

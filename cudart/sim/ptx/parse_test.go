@@ -137,7 +137,7 @@ func TestEntry(t *testing.T) {
 			Name: "first",
 			Params: []*Var{
 				{Name: "block", Space: Param, Type: Type{Bits, 8, 1}, Align: 8, Size: 648},
-				{Name: "pointer", Space: Param, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 8},
+				{Name: "pointer", Space: Param, Type: Type{Unsigned, 64, 1}, Align: 8, Size: 8, Pointer: true},
 				{Name: "x", Space: Param, Type: Type{Float, 32, 1}, Align: 4, Size: 4},
 			},
 			Vars: []*Var{{Name: "tile", Space: Shared, Type: Type{Bits, 8, 1}, Align: 4, Size: 128}},

@@ -20,20 +20,26 @@ type ALU func(d, a, b, c *Lanes)
 // Compare computes the mask of the lanes for which a relation holds.
 type Compare func(a, b *Lanes) (mask uint32)
 
+// Split makes two registers of one. Run can execute it.
+type Split struct {
+	Call func(low, high, a *Lanes)
+	code uintptr
+}
+
+// Comparison is a Compare that Run can execute.
+type Comparison struct {
+	Call Compare
+	code uintptr
+}
+
+// Choice makes a register of two, by a mask. Run can execute it.
+type Choice struct {
+	Call func(d, a, b *Lanes, mask uint32)
+	code uintptr
+}
+
 // Instruction is an ALU that [Run] can execute among others.
 type Instruction struct {
 	Call ALU
 	code uintptr
-}
-
-// Step is an instruction with its operands, for [Run]. Operands are in bytes from the first register.
-type Step struct {
-	code       uintptr
-	d, a, b, c uint32
-}
-
-// Step makes one for registers by number.
-func (i Instruction) Step(d, a, b, c int32) Step {
-	const bytes = uint32(8 * len(Lanes{}))
-	return Step{i.code, uint32(d) * bytes, uint32(a) * bytes, uint32(b) * bytes, uint32(c) * bytes}
 }

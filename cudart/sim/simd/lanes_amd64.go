@@ -340,242 +340,287 @@ func callPack16(d, a, b, c *Lanes)
 // Pack16 makes 32 bits of a, the lower 16, and b.
 var Pack16 = Instruction{callPack16, codeOf(55)}
 
-// Unpack32 splits 64 bits in two.
-//
 //go:noescape
-func Unpack32(low, high, a *Lanes)
+func callUnpack32(low, high, a *Lanes)
+
+// Unpack32 splits 64 bits in two.
+var Unpack32 = Split{callUnpack32, codeOf(56)}
+
+//go:noescape
+func callUnpack16(low, high, a *Lanes)
 
 // Unpack16 splits 32 bits in two.
-//
-//go:noescape
-func Unpack16(low, high, a *Lanes)
+var Unpack16 = Split{callUnpack16, codeOf(57)}
 
 //go:noescape
 func callF32FromBF16(d, a, b, c *Lanes)
 
 // F32FromBF16 converts bfloat16 numbers to singles. NaNs keep their bits.
-var F32FromBF16 = Instruction{callF32FromBF16, codeOf(56)}
+var F32FromBF16 = Instruction{callF32FromBF16, codeOf(58)}
 
 //go:noescape
 func callBF16FromF32(d, a, b, c *Lanes)
 
 // BF16FromF32 rounds singles to bfloat16, to nearest even.
-var BF16FromF32 = Instruction{callBF16FromF32, codeOf(57)}
+var BF16FromF32 = Instruction{callBF16FromF32, codeOf(59)}
+
+//go:noescape
+func callEQU64(a, b *Lanes) (mask uint32)
 
 // EQU64 says in which lanes a is equal to b, as unsigned 64-bit integers.
-//
+var EQU64 = Comparison{callEQU64, codeOf(60)}
+
 //go:noescape
-func EQU64(a, b *Lanes) (mask uint32)
+func callNEU64(a, b *Lanes) (mask uint32)
 
 // NEU64 says in which lanes a differs from b, as unsigned 64-bit integers.
-//
+var NEU64 = Comparison{callNEU64, codeOf(61)}
+
 //go:noescape
-func NEU64(a, b *Lanes) (mask uint32)
+func callLTS32(a, b *Lanes) (mask uint32)
 
 // LTS32 says in which lanes a is less than b, as signed 32-bit integers.
-//
+var LTS32 = Comparison{callLTS32, codeOf(62)}
+
 //go:noescape
-func LTS32(a, b *Lanes) (mask uint32)
+func callLTS64(a, b *Lanes) (mask uint32)
 
 // LTS64 says in which lanes a is less than b, as signed 64-bit integers.
-//
+var LTS64 = Comparison{callLTS64, codeOf(63)}
+
 //go:noescape
-func LTS64(a, b *Lanes) (mask uint32)
+func callLTU64(a, b *Lanes) (mask uint32)
 
 // LTU64 says in which lanes a is less than b, as unsigned 64-bit integers.
-//
+var LTU64 = Comparison{callLTU64, codeOf(64)}
+
 //go:noescape
-func LTU64(a, b *Lanes) (mask uint32)
+func callLES32(a, b *Lanes) (mask uint32)
 
 // LES32 says in which lanes a is at most b, as signed 32-bit integers.
-//
+var LES32 = Comparison{callLES32, codeOf(65)}
+
 //go:noescape
-func LES32(a, b *Lanes) (mask uint32)
+func callLES64(a, b *Lanes) (mask uint32)
 
 // LES64 says in which lanes a is at most b, as signed 64-bit integers.
-//
+var LES64 = Comparison{callLES64, codeOf(66)}
+
 //go:noescape
-func LES64(a, b *Lanes) (mask uint32)
+func callLEU64(a, b *Lanes) (mask uint32)
 
 // LEU64 says in which lanes a is at most b, as unsigned 64-bit integers.
-//
+var LEU64 = Comparison{callLEU64, codeOf(67)}
+
 //go:noescape
-func LEU64(a, b *Lanes) (mask uint32)
+func callGTS32(a, b *Lanes) (mask uint32)
 
 // GTS32 says in which lanes a is greater than b, as signed 32-bit integers.
-//
+var GTS32 = Comparison{callGTS32, codeOf(68)}
+
 //go:noescape
-func GTS32(a, b *Lanes) (mask uint32)
+func callGTS64(a, b *Lanes) (mask uint32)
 
 // GTS64 says in which lanes a is greater than b, as signed 64-bit integers.
-//
+var GTS64 = Comparison{callGTS64, codeOf(69)}
+
 //go:noescape
-func GTS64(a, b *Lanes) (mask uint32)
+func callGTU64(a, b *Lanes) (mask uint32)
 
 // GTU64 says in which lanes a is greater than b, as unsigned 64-bit integers.
-//
+var GTU64 = Comparison{callGTU64, codeOf(70)}
+
 //go:noescape
-func GTU64(a, b *Lanes) (mask uint32)
+func callGES32(a, b *Lanes) (mask uint32)
 
 // GES32 says in which lanes a is at least b, as signed 32-bit integers.
-//
+var GES32 = Comparison{callGES32, codeOf(71)}
+
 //go:noescape
-func GES32(a, b *Lanes) (mask uint32)
+func callGES64(a, b *Lanes) (mask uint32)
 
 // GES64 says in which lanes a is at least b, as signed 64-bit integers.
-//
+var GES64 = Comparison{callGES64, codeOf(72)}
+
 //go:noescape
-func GES64(a, b *Lanes) (mask uint32)
+func callGEU64(a, b *Lanes) (mask uint32)
 
 // GEU64 says in which lanes a is at least b, as unsigned 64-bit integers.
-//
+var GEU64 = Comparison{callGEU64, codeOf(73)}
+
 //go:noescape
-func GEU64(a, b *Lanes) (mask uint32)
+func callEQF32(a, b *Lanes) (mask uint32)
 
 // EQF32 says in which lanes a is equal to b, as singles.
-//
+var EQF32 = Comparison{callEQF32, codeOf(74)}
+
 //go:noescape
-func EQF32(a, b *Lanes) (mask uint32)
+func callEQF64(a, b *Lanes) (mask uint32)
 
 // EQF64 says in which lanes a is equal to b, as doubles.
-//
+var EQF64 = Comparison{callEQF64, codeOf(75)}
+
 //go:noescape
-func EQF64(a, b *Lanes) (mask uint32)
+func callNEF32(a, b *Lanes) (mask uint32)
 
 // NEF32 says in which lanes a is less or greater than b, as singles.
-//
+var NEF32 = Comparison{callNEF32, codeOf(76)}
+
 //go:noescape
-func NEF32(a, b *Lanes) (mask uint32)
+func callNEF64(a, b *Lanes) (mask uint32)
 
 // NEF64 says in which lanes a is less or greater than b, as doubles.
-//
+var NEF64 = Comparison{callNEF64, codeOf(77)}
+
 //go:noescape
-func NEF64(a, b *Lanes) (mask uint32)
+func callLTF32(a, b *Lanes) (mask uint32)
 
 // LTF32 says in which lanes a is less than b, as singles.
-//
+var LTF32 = Comparison{callLTF32, codeOf(78)}
+
 //go:noescape
-func LTF32(a, b *Lanes) (mask uint32)
+func callLTF64(a, b *Lanes) (mask uint32)
 
 // LTF64 says in which lanes a is less than b, as doubles.
-//
+var LTF64 = Comparison{callLTF64, codeOf(79)}
+
 //go:noescape
-func LTF64(a, b *Lanes) (mask uint32)
+func callLEF32(a, b *Lanes) (mask uint32)
 
 // LEF32 says in which lanes a is at most b, as singles.
-//
+var LEF32 = Comparison{callLEF32, codeOf(80)}
+
 //go:noescape
-func LEF32(a, b *Lanes) (mask uint32)
+func callLEF64(a, b *Lanes) (mask uint32)
 
 // LEF64 says in which lanes a is at most b, as doubles.
-//
+var LEF64 = Comparison{callLEF64, codeOf(81)}
+
 //go:noescape
-func LEF64(a, b *Lanes) (mask uint32)
+func callGTF32(a, b *Lanes) (mask uint32)
 
 // GTF32 says in which lanes a is greater than b, as singles.
-//
+var GTF32 = Comparison{callGTF32, codeOf(82)}
+
 //go:noescape
-func GTF32(a, b *Lanes) (mask uint32)
+func callGTF64(a, b *Lanes) (mask uint32)
 
 // GTF64 says in which lanes a is greater than b, as doubles.
-//
+var GTF64 = Comparison{callGTF64, codeOf(83)}
+
 //go:noescape
-func GTF64(a, b *Lanes) (mask uint32)
+func callGEF32(a, b *Lanes) (mask uint32)
 
 // GEF32 says in which lanes a is at least b, as singles.
-//
+var GEF32 = Comparison{callGEF32, codeOf(84)}
+
 //go:noescape
-func GEF32(a, b *Lanes) (mask uint32)
+func callGEF64(a, b *Lanes) (mask uint32)
 
 // GEF64 says in which lanes a is at least b, as doubles.
-//
+var GEF64 = Comparison{callGEF64, codeOf(85)}
+
 //go:noescape
-func GEF64(a, b *Lanes) (mask uint32)
+func callNUMF32(a, b *Lanes) (mask uint32)
 
 // NUMF32 says in which lanes a is a number and so is b, as singles.
-//
+var NUMF32 = Comparison{callNUMF32, codeOf(86)}
+
 //go:noescape
-func NUMF32(a, b *Lanes) (mask uint32)
+func callNUMF64(a, b *Lanes) (mask uint32)
 
 // NUMF64 says in which lanes a is a number and so is b, as doubles.
-//
+var NUMF64 = Comparison{callNUMF64, codeOf(87)}
+
 //go:noescape
-func NUMF64(a, b *Lanes) (mask uint32)
+func callEQUF32(a, b *Lanes) (mask uint32)
 
 // EQUF32 says in which lanes a is equal or unordered to b, as singles.
-//
+var EQUF32 = Comparison{callEQUF32, codeOf(88)}
+
 //go:noescape
-func EQUF32(a, b *Lanes) (mask uint32)
+func callEQUF64(a, b *Lanes) (mask uint32)
 
 // EQUF64 says in which lanes a is equal or unordered to b, as doubles.
-//
+var EQUF64 = Comparison{callEQUF64, codeOf(89)}
+
 //go:noescape
-func EQUF64(a, b *Lanes) (mask uint32)
+func callNEUF32(a, b *Lanes) (mask uint32)
 
 // NEUF32 says in which lanes a differs from b, as singles.
-//
+var NEUF32 = Comparison{callNEUF32, codeOf(90)}
+
 //go:noescape
-func NEUF32(a, b *Lanes) (mask uint32)
+func callNEUF64(a, b *Lanes) (mask uint32)
 
 // NEUF64 says in which lanes a differs from b, as doubles.
-//
+var NEUF64 = Comparison{callNEUF64, codeOf(91)}
+
 //go:noescape
-func NEUF64(a, b *Lanes) (mask uint32)
+func callLTUF32(a, b *Lanes) (mask uint32)
 
 // LTUF32 says in which lanes a is less than or unordered to b, as singles.
-//
+var LTUF32 = Comparison{callLTUF32, codeOf(92)}
+
 //go:noescape
-func LTUF32(a, b *Lanes) (mask uint32)
+func callLTUF64(a, b *Lanes) (mask uint32)
 
 // LTUF64 says in which lanes a is less than or unordered to b, as doubles.
-//
+var LTUF64 = Comparison{callLTUF64, codeOf(93)}
+
 //go:noescape
-func LTUF64(a, b *Lanes) (mask uint32)
+func callLEUF32(a, b *Lanes) (mask uint32)
 
 // LEUF32 says in which lanes a is at most or unordered to b, as singles.
-//
+var LEUF32 = Comparison{callLEUF32, codeOf(94)}
+
 //go:noescape
-func LEUF32(a, b *Lanes) (mask uint32)
+func callLEUF64(a, b *Lanes) (mask uint32)
 
 // LEUF64 says in which lanes a is at most or unordered to b, as doubles.
-//
+var LEUF64 = Comparison{callLEUF64, codeOf(95)}
+
 //go:noescape
-func LEUF64(a, b *Lanes) (mask uint32)
+func callGTUF32(a, b *Lanes) (mask uint32)
 
 // GTUF32 says in which lanes a is greater than or unordered to b, as singles.
-//
+var GTUF32 = Comparison{callGTUF32, codeOf(96)}
+
 //go:noescape
-func GTUF32(a, b *Lanes) (mask uint32)
+func callGTUF64(a, b *Lanes) (mask uint32)
 
 // GTUF64 says in which lanes a is greater than or unordered to b, as doubles.
-//
+var GTUF64 = Comparison{callGTUF64, codeOf(97)}
+
 //go:noescape
-func GTUF64(a, b *Lanes) (mask uint32)
+func callGEUF32(a, b *Lanes) (mask uint32)
 
 // GEUF32 says in which lanes a is at least or unordered to b, as singles.
-//
+var GEUF32 = Comparison{callGEUF32, codeOf(98)}
+
 //go:noescape
-func GEUF32(a, b *Lanes) (mask uint32)
+func callGEUF64(a, b *Lanes) (mask uint32)
 
 // GEUF64 says in which lanes a is at least or unordered to b, as doubles.
-//
+var GEUF64 = Comparison{callGEUF64, codeOf(99)}
+
 //go:noescape
-func GEUF64(a, b *Lanes) (mask uint32)
+func callNANF32(a, b *Lanes) (mask uint32)
 
 // NANF32 says in which lanes a is unordered to b, as singles.
-//
+var NANF32 = Comparison{callNANF32, codeOf(100)}
+
 //go:noescape
-func NANF32(a, b *Lanes) (mask uint32)
+func callNANF64(a, b *Lanes) (mask uint32)
 
 // NANF64 says in which lanes a is unordered to b, as doubles.
-//
+var NANF64 = Comparison{callNANF64, codeOf(101)}
+
 //go:noescape
-func NANF64(a, b *Lanes) (mask uint32)
+func callChoose(d, a, b *Lanes, mask uint32)
 
 // Choose is a in the lanes of mask, and b in the others.
-//
-//go:noescape
-func Choose(d, a, b *Lanes, mask uint32)
+var Choose = Choice{callChoose, codeOf(102)}
 
 // Affine makes lane i base + i*stride.
 //
