@@ -44,7 +44,18 @@ func (k *Kernel) instruction(pc int32) cudart.Instruction {
 	in := k.code[pc].inst
 	function, source := k.origin(pc, in)
 	return cudart.Instruction{
-		Opcode: strings.Join(append([]string{in.Op}, in.Mods...), "."), Module: k.module, Line: in.Line,
-		Function: function, Source: source,
+		Opcode: opcode(in.Text), Module: k.module, Line: in.Line, Function: function, Source: source,
 	}
+}
+
+// opcode is the opcode of an instruction's text, with its modifiers.
+func opcode(text string) string {
+	words := strings.Fields(text)
+	if len(words) > 1 && strings.HasPrefix(words[0], "@") {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
