@@ -119,6 +119,10 @@ func (a *algorithm) accepts(world int, call collective.Call) error {
 	if err := a.file.Accepts(values); err != nil {
 		return err
 	}
+	if call.Blocks > 0 && !a.file.TakesBlocks() {
+		return fmt.Errorf("%s: the grid of %s is that of the file: write it as an expression with blocks", a.file.Path,
+			a.file.Name)
+	}
 	r, err := a.file.Requirements(values)
 	if err != nil {
 		return err
