@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"gpurun/cudart"
@@ -48,10 +49,10 @@ type kernel struct {
 
 // LoadModule compiles PTX. Where the compiler refuses, the error's detail is
 // its log.
-func (d *device) LoadModule(name string, ptx []byte) (cudart.Module, error) {
+func (d *device) LoadModule(name string, code []byte) (cudart.Module, error) {
 	var (
 		pins    runtime.Pinner
-		image   = dl.Bytes(string(ptx))
+		image   = append(slices.Clone(code), 0) // PTX ends with a zero, and binaries say how long they are
 		log     = make([]byte, jitLogBytes)
 		options = [2]int32{jitErrorLogBuffer, jitErrorLogBytes}
 	)
