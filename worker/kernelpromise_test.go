@@ -37,7 +37,7 @@ func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong
 	results, errs := ranks{world: 2}.run(t, workload.Job{
 		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size},
 		Iterations: 3,
-		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
+		Verify:     true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})
 	for _, r := range results {
 		wrong += *r.Wrong
