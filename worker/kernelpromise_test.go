@@ -93,6 +93,11 @@ func TestPromisesOfKernelFiles(t *testing.T) {
 			"4 bytes behind the buffer pad have changed, the nearest at a distance of 0",
 		},
 		{
+			"more blocks than are resident", "entry = \"wait\"\ngrid = 1025\nblock = 32\nresident = \"grid\"\n" +
+				`args = [{pointer = "flag"}]` + "\n[buffers.flag]\nsize = 4\ninit = 0\n" + expect, 0,
+			"1025 blocks of 32 threads must be resident at once, and gpurun simulator holds 1024: make the grid smaller",
+		},
+		{
 			"not restored", store + `args = [{pointer = "pad"}, {u32 = 1}, {u32 = 2}]` +
 				"\n[buffers.pad]\nsize = 64\ninit = 0\nrestored = true\n" + expect, 0,
 			"has not restored the buffer pad: byte 0 was 0x00 before the first call, and is 0x01",
