@@ -14,7 +14,7 @@ func TestResidentBlocks(t *testing.T) {
 	f := newFake(t)
 	d := f.open()
 	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
-		k := must[cudart.Kernel](t)(m.Kernel("sum"))
+	k := must[cudart.Kernel](t)(m.Kernel("sum"))
 	for shape, want := range map[cudart.Launch]int{
 		{Blocks: 1, Threads: 512}: 4, {Blocks: 1, Threads: 128, SharedBytes: 50 << 10}: 2,
 	} {

@@ -123,7 +123,7 @@ PASS: not much was judged
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
 // test measures what they are about: a profile beside it would guard nothing.
 func TestBuiltInProfiles(t *testing.T) {
-	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
