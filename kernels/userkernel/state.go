@@ -139,9 +139,9 @@ func (st *state) checkResident(b boundStep) error {
 	if err != nil || b.Resident <= int64(most) {
 		return err
 	}
-	return &ResidentError{fmt.Sprintf("%s:%d: %d blocks of %d threads must be resident at once, and %s holds %d: make the "+
-		"grid smaller", st.file.Path, b.Step.Line, b.Resident, b.Launch.Block().Count(), st.comm.Device().Info().Name,
-		most)}
+	return &ResidentError{fmt.Sprintf("%s:%d: %d blocks of %d threads must be resident at once, and %s holds %d: "+
+		"make the grid smaller", st.file.Path, b.Step.Line, b.Resident, b.Launch.Block().Count(),
+		st.comm.Device().Info().Name, most)}
 }
 
 // ResidentError is a launch that needs more blocks at once than the device holds.
