@@ -63,7 +63,7 @@ func TestContractsOfProducts(t *testing.T) {
 		"": func(*Call) {},
 		"x.toml:19: x takes an M that is a multiple of 128, not 130":              func(c *Call) { c.M = 130 },
 		"x.toml:20: x takes an N that is a multiple of 16, not 40":                func(c *Call) { c.N = 40 },
-		"x.toml:21: x takes a K that is a multiple of 64, not 72":                func(c *Call) { c.K = 72 },
+		"x.toml:21: x takes a K that is a multiple of 64, not 72":                 func(c *Call) { c.K = 72 },
 		"x.toml: x is for elements of type half or bfloat16, not float":           func(c *Call) { c.Type = "float" },
 		`x.toml:19: for rank 1 of 0, "64 * world" is 0, and a number of elements`: func(c *Call) { c.World = 0 },
 	} {
