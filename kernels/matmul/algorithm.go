@@ -76,7 +76,10 @@ func (a *Algorithm) Check(p Problem, world int) error {
 	case a.Can == nil:
 		return nil
 	}
-	if err := a.Can(p, world); err != nil {
+	switch err := a.Can(p, world); {
+	case a.File != "": // the error names the file
+		return err
+	case err != nil:
 		return fmt.Errorf("%s %s: %w", a.Operation, a.Name, err)
 	}
 	return nil
