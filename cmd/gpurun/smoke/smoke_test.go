@@ -159,7 +159,7 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "negate")
 	t.Setenv("GPURUN_UNALIGNED", "true")
 	t.Setenv("GPURUN_CUDAGRAPH", "3")
-	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim", "--quick"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim", "--quick"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
