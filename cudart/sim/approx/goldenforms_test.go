@@ -1,9 +1,12 @@
 package approx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
 )
 
@@ -69,16 +72,37 @@ func doubles(successive int) func(r *rand.Rand, i int) (a, b uint64) {
 	}
 }
 
+// results are those of this package.
+func (f form) results() []byte {
+	r := rand.New(rand.NewPCG(7, 8))
+	data := make([]byte, 0, f.count*f.bytes+8)
+	for i := range f.count {
+		end := len(data) + f.bytes
+		data = binary.LittleEndian.AppendUint64(data, f.compute(f.operand(r, i)))[:end]
+	}
+	return data
+}
+
 func TestResultsOfFormsAreThoseOfAnH200(t *testing.T) {
 	for _, f := range forms {
-		r := rand.New(rand.NewPCG(7, 8))
-		data := make([]byte, 0, f.count*f.bytes+8)
-		for i := range f.count {
-			end := len(data) + f.bytes
-			data = binary.LittleEndian.AppendUint64(data, f.compute(f.operand(r, i)))[:end]
-		}
-		if sum := crc32.ChecksumIEEE(data); sum != f.sum {
+		if sum := crc32.ChecksumIEEE(f.results()); sum != f.sum {
 			t.Errorf("%s: the CRC is %#x, and that of an H200's results %#x", f.name, sum, f.sum)
 		}
+	}
+}
+
+// compareMeasuredForm compares the results with those of a file.
+func compareMeasuredForm(t *testing.T, name, file string) {
+	t.Helper()
+	at := slices.IndexFunc(forms, func(f form) bool { return f.name == name })
+	if at < 0 {
+		t.Fatalf("%s: no form has this name", file)
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(forms[at].results(), want) {
+		t.Errorf("%s: results differ", file)
 	}
 }
