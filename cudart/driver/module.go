@@ -135,14 +135,15 @@ func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 
 func (k *kernel) Name() string { return k.name }
 
-// findParams asks where the kernel's parameters are.
+// findParams asks where the kernel's parameters are. A compiler may leave room in front of the first one, so that it is
+// aligned in the memory in which the kernel finds it: offsets count from the first one, as in a C struct.
 func (k *kernel) findParams() error {
 	a := k.dev.api
 	if !a.funcGetParamInfo.Found() {
 		k.paramBytes, k.paramOffsets = -1, []uint64{0}
 		return nil
 	}
-	for {
+	for begin := uint64(0); ; {
 		var offset, size uint64
 		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)),
 			uintptr(unsafe.Pointer(&size)))
@@ -154,7 +155,10 @@ func (k *kernel) findParams() error {
 		case len(k.paramOffsets) == maxParams:
 			return fmt.Errorf("it has more than %d", maxParams)
 		}
-		k.paramOffsets = append(k.paramOffsets, offset)
-		k.paramBytes = int(offset + size)
+		if len(k.paramOffsets) == 0 {
+			begin = offset
+		}
+		k.paramOffsets = append(k.paramOffsets, offset-begin)
+		k.paramBytes = int(offset - begin + size)
 	}
 }
