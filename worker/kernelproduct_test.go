@@ -80,11 +80,13 @@ func TestMistakesInKernelFilesOfProducts(t *testing.T) {
 		err     string // part of it
 	}{
 		{
-			"the last of K is dropped", []string{mapOfB, `sizes = ["k - 1", "n"], strides = ["2 * k"], box`},
+			"the last of K is dropped",
+			[]string{mapOfB, `sizes = ["k - 1", "n"], strides = ["2 * k"], box`},
 			everywhere, "",
 		},
 		{
-			"the gathered A is not written", []string{
+			"the gathered A is not written",
+			[]string{
 				`{pointer = "gathered"}`, `{pointer = "spare"}`,
 				"[buffers.flags]", "[buffers.spare]\nsize = \"2 * m * k\"\n[buffers.flags]",
 			},
@@ -92,21 +94,29 @@ func TestMistakesInKernelFilesOfProducts(t *testing.T) {
 				"1 after timing, in the gathered A; 1 before timing, in the gathered A", "",
 		},
 		{
-			"behind C", []string{`{pointer = "c"}`, `{pointer = "c", offset = 4}`}, "",
+			"behind C",
+			[]string{`{pointer = "c"}`, `{pointer = "c", offset = 4}`},
+			"",
 			"4 bytes behind C have changed, the nearest at a distance of 0",
 		},
 		{"an input", []string{`{pointer = "c"}`, `{pointer = "b"}`}, "", "changed its input"},
 		{
-			"behind a buffer", []string{`"4 * sms * world"`, `"4 * world"`}, "",
+			"behind a buffer",
+			[]string{`"4 * sms * world"`, `"4 * world"`},
+			"",
 			"behind the buffer flags have changed, the nearest at a distance of 0",
 		},
 		{
-			"not restored", []string{"init = 0", "init = 0\nrestored = true"}, "",
+			"not restored",
+			[]string{"init = 0", "init = 0\nrestored = true"},
+			"",
 			"has not restored the buffer flags: byte 0 was 0x00 before the first call, and is 0x02",
 		},
 		{"no buffer of its size", []string{`"4 * sms * world"`, `"4 * sms / m"`}, "", "mine.toml:25: for rank 0 of 2"},
 		{
-			"a multiple", []string{"[buffers.flags]", "[contract]\nk_multiple = 64\n[buffers.flags]"}, "",
+			"a multiple",
+			[]string{"[buffers.flags]", "[contract]\nk_multiple = 64\n[buffers.flags]"},
+			"",
 			"mine.toml:25: mine takes a K that is a multiple of 64, not 72",
 		},
 		{"another type", []string{`type = "bfloat16"`, `type = "half"`, `"bf16"`, `"f16"`}, everywhere, ""},
