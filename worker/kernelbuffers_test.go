@@ -29,9 +29,13 @@ args = [{pointer = "more"}, {u32 = 0}, {u32 = "length('more') / 4"}]
 		"size = 512\nrestored = true\n" + file:                                 "has not restored the buffer more: byte 8 was 0x04",
 		"size = 512\nrestored = true\n" + file + "[globals]\nbase = {u32 = 1}": "has not restored the buffer more: byte 0 was 0x00",
 	} {
-		_, err := customSizes(t, store+text, []int64{64, 4096}, 0)
+		_, err := customSizes(t, store+text, []int64{64, 4096, 64}, 0)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+	untouched := strings.Replace(store, "length('more') / 4", "0", 1)
+	if _, err := custom(t, untouched+"size = 512\nrestored = true\n"+file, 64, 0); err != nil {
+		t.Errorf("behind a file there is something else than poison: %v", err)
 	}
 }
