@@ -43,7 +43,7 @@ func customSizes(t *testing.T, text string, sizes []int64, timeout time.Duration
 	results, errs := ranks{world: 2}.run(t, workload.Job{
 		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: sizes,
 		Iterations: 3,
-		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
+		Verify:     true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})
 	for _, r := range results {
 		wrong += *r.Wrong
