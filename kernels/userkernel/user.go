@@ -45,8 +45,8 @@ func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
 	return all, nil
 }
 
-// largest are the sizes of the buffers on the rank that needs the most: areas are the same on all ranks, and the sizes of
-// private buffers may depend on the rank.
+// largest are the sizes of the buffers on the rank that needs the most. Areas are the same on all ranks, and the sizes
+// of private buffers may depend on the rank.
 func (u *user) largest(values kernelfile.Call) ([]int64, error) {
 	most := make([]int64, len(u.file.Buffers))
 	for values.Rank = range values.World {
