@@ -114,7 +114,9 @@ func TestMistakesInKernelFilesOfProducts(t *testing.T) {
 			"has not restored the buffer flags: byte 0 was 0x00 before the first call, and is 0x02",
 		},
 		{
-			"no buffer of its size", []string{`"4 * sms * world"`, `"4 * sms / m"`}, "",
+			"no buffer of its size",
+			[]string{`"4 * sms * world"`, `"4 * sms / m"`},
+			"",
 			`mine.toml:\d+: for rank 0 of 2, "4 \* sms / m" is 8/35`,
 		},
 		{
