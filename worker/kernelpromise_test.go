@@ -19,6 +19,12 @@ import (
 // were wrong, and the first error.
 func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong int64, err error) {
 	t.Helper()
+	return customSizes(t, text, []int64{size}, timeout)
+}
+
+// customSizes is custom for several sizes, one after the other.
+func customSizes(t *testing.T, text string, sizes []int64, timeout time.Duration) (wrong int64, err error) {
+	t.Helper()
 	folder := t.TempDir()
 	code, err := os.ReadFile("testdata/custom.ptx")
 	if err != nil {
@@ -35,7 +41,7 @@ func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong
 		}
 	}
 	results, errs := ranks{world: 2}.run(t, workload.Job{
-		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size},
+		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: sizes,
 		Iterations: 3,
 		Verify:     true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})

@@ -73,6 +73,8 @@ func (d *decoder) customBuffer(t *table, b *Buffer) {
 		d.fail(b.Line, "expect and expect_file of buffer %s: write one of them", b.Name)
 	case b.Expect != nil && b.Type != "" && numberTypeOf(b.Type) == "":
 		d.fail(b.Line, "expect of buffer %s: no expression gives elements %s; write expect_file", b.Name, b.Type)
+	case b.Role != Scratch && b.Host:
+		d.fail(b.Line, "buffer %s of the host is neither an input nor an output: those are memory of the device", b.Name)
 	case b.Role != Scratch && b.Type == "":
 		d.fail(b.Line, "buffer %s is an %s, and has no type of its elements", b.Name, role.Text)
 	}

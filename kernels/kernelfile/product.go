@@ -72,7 +72,11 @@ func (f *File) acceptsProduct(call Call) error {
 		name     string
 		multiple *Expr
 		extent   int64
-	}{{"an M", f.Contract.MMultiple, call.M}, {"an N", f.Contract.NMultiple, call.N}, {"a K", f.Contract.KMultiple, call.K}} {
+	}{
+		{"an M", f.Contract.MMultiple, call.M},
+		{"an N", f.Contract.NMultiple, call.N},
+		{"a K", f.Contract.KMultiple, call.K},
+	} {
 		if x.multiple == nil {
 			continue
 		}

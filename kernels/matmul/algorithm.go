@@ -46,8 +46,8 @@ type Algorithm struct {
 	// symmetric memory in which it stages products. Counters is the number of 32-bit words with which it counts
 	// products. Nil: none. All algorithms share the words, which are zero before the first call.
 	Scratch, Staging, Counters func(p Problem, world int) int64
-	// Areas lists the algorithm's own memory for a problem, on devices with so many multiprocessors; nil: there is none. It
-	// is the same list for all problems, with other sizes.
+	// Areas lists the algorithm's own memory for a problem, on devices with so many multiprocessors; nil: there is none.
+	// The list is the same for all problems, with other sizes.
 	Areas func(p Problem, world, sms int) ([]collective.Area, error)
 	// Restored lists areas, by number, that each call leaves as they were before the first. Initial makes what such an
 	// area holds, from byte at on.

@@ -10,7 +10,7 @@ import (
 // Areas are the own memory of an algorithm, a pointer to one, around which no call may write.
 func (s *Staging) Areas(algorithm any) (all []Buffer) {
 	for _, area := range s.rank.Comm.Areas(algorithm) {
-		if area.Bytes > 0 {
+		if area.Bytes > 0 && !area.Host {
 			all = append(all, Buffer{
 				Name: "the buffer " + area.Name, At: s.rank.Comm.Local(area.Offset), Bytes: area.Bytes,
 			})

@@ -19,12 +19,15 @@ func (l Layout) withAreas(all []needed) Layout {
 		}
 		for i, area := range n.areas {
 			placed := &l.Areas[n.algorithm][i]
-			placed.Name, placed.Bytes = area.Name, max(placed.Bytes, area.Bytes)
+			area.Bytes = max(area.Bytes, placed.Bytes)
+			placed.Area = area
 		}
 	}
 	for _, a := range order {
 		for i := range l.Areas[a] {
-			l.Areas[a][i].Offset = l.takeGuarded(l.Areas[a][i].Bytes)
+			if area := &l.Areas[a][i]; !area.Host {
+				area.Offset = l.takeGuarded(area.Bytes)
+			}
 		}
 	}
 	return l
