@@ -72,11 +72,18 @@ func userJob(t testing.TB, path string, world int) workload.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return workload.Job{
+	job := workload.Job{
 		Collective: f.Collective, Algorithms: []string{path}, DTypes: f.Types[:1], Ops: f.Ops[:min(len(f.Ops), 1)],
 		Sizes: []int64{24 << 10, 768, 30 << 10, 24 << 10}, Iterations: 2, Warmup: 1, Verify: true, Seed: 3,
 		KernelFiles: []*kernelfile.Bundle{b},
 	}
+	if f.IsProduct() {
+		m := int64(world)
+		job.Sizes, job.Products = nil, &workload.Products{
+			M: []int64{35 * m, m}, N: []int64{21, 3}, K: []int64{72, 8}, Splits: []int{1},
+		}
+	}
+	return job
 }
 
 // Every example that ships is verified as gpurun's own algorithms are, in place and out of place. Two ranks are enough:
