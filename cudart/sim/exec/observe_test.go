@@ -18,9 +18,12 @@ func (d *diary) Access(at Place, a *ObservedAccess) {
 		a.Order, a.Scope, a.Elements, a.Bytes, a.Lanes, a.Addresses[first]&0xffff)
 }
 
-func (d *diary) Fence(at Place, order, scope string) { d.note("warp %d fence %s %s", at.Warp, order, scope) }
-func (d *diary) Arrive(at Place, barrier int)        { d.note("warp %d arrives at %d", at.Warp, barrier) }
-func (d *diary) Unmodeled(at Place)                  { d.note("unmodeled %s", at.Site.Text()) }
+func (d *diary) Fence(at Place, order, scope string) {
+	d.note("warp %d fence %s %s", at.Warp, order, scope)
+}
+
+func (d *diary) Arrive(at Place, barrier int) { d.note("warp %d arrives at %d", at.Warp, barrier) }
+func (d *diary) Unmodeled(at Place)           { d.note("unmodeled %s", at.Site.Text()) }
 
 func (d *diary) Release(block, barrier int, warps []int) {
 	d.note("block %d barrier %d releases %v", block, barrier, warps)
