@@ -90,7 +90,7 @@ func (t *kernelTask) step() (exec.State, error) {
 
 // transfer is an access to a range of memory by a command of a stream.
 func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n int) {
-	const largest = 16
+	const largest = 256 // bytes of an element
 	addr, end := uint64(at), uint64(at)+uint64(n)
 	for addr < end {
 		size := uint64(largest)

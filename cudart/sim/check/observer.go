@@ -67,7 +67,7 @@ func (o *observer) operation(site exec.Site, op race.Operation) *race.Operation 
 
 // Access implements exec.Observer.
 func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
-	const largest = 16 // bytes of an element of package race
+	const largest = 16 // bytes of what a lane accesses at once
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),

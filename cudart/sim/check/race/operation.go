@@ -59,7 +59,7 @@ type Operation struct {
 	Kind             Kind
 	Scope            Scope // not NoScope: the access is strong
 	Acquire, Release bool
-	Bytes            uint64 // of an element, a power of two; all elements are aligned to it
+	Bytes            uint64 // of an element, a power of two up to 256; all elements are aligned to it
 	Site             Site
 }
 

@@ -10,11 +10,8 @@ type Memory struct {
 	number uint64
 }
 
-// pageBytes is the size of a page, and maxGrain of the largest element.
-const (
-	pageBytes = 256
-	maxGrain  = 16
-)
+// pageBytes is the size of a page, and of the largest element.
+const pageBytes = 256
 
 // page is what is kept of pageBytes. All its cells have the same size, that of the smallest element accessed so far.
 type page struct {
@@ -118,7 +115,7 @@ func (m *Memory) page(number, bytes uint64) *page {
 		if m.pages == nil {
 			m.pages = map[uint64]*page{}
 		}
-		p = &page{grain: min(bytes, maxGrain)}
+		p = &page{grain: bytes}
 		p.cells = make([]cell, pageBytes/p.grain)
 		m.pages[number] = p
 	}
