@@ -17,7 +17,7 @@ import (
 //	0.0 polls.gpu f         a relaxed read
 //	0.0 adds.gpu f          a relaxed atomic operation; adds.acq_rel.gpu is an acquiring and releasing one
 //	0.0 fence.gpu           a fence that acquires and releases
-//	0.0 0.0b bar            the block's barrier of these threads
+//	0.0 0.0b bar            the block's barrier of these threads; 0.0+ arrives and does not wait
 type teller struct {
 	d       *Detector
 	memory  Memory
@@ -51,8 +51,11 @@ func (s *teller) tell(number int, step string) {
 		var all []*Thread
 		var b Barrier
 		for _, name := range words[:len(words)-1] {
-			all = append(all, s.thread(name))
+			name, arrives := strings.CutSuffix(name, "+")
 			s.d.Arrive(&b, s.thread(name))
+			if !arrives {
+				all = append(all, s.thread(name))
+			}
 		}
 		s.d.Release(&b, all)
 		return
@@ -167,6 +170,23 @@ func TestStories(t *testing.T) {
 			0.0 relaxed.sys f
 			1.0 acquire.sys f
 			1.0 reads x`, []string{"2-5 nothing orders them"}},
+		"a fence of the system in front of a write for a GPU": {
+			`
+			0.0 writes x
+			0.0 fence.sys
+			0.0 relaxed.gpu f
+			1.0 acquire.sys f
+			1.0 reads x`,
+			[]string{"3-4 a scope is too narrow", "1-5 a scope is too narrow by 2-4"},
+		},
+		"what is written behind an arrival is not passed on": {`
+			0.0+ 0.0b bar
+			0.0 writes x
+			0.0b reads x`, []string{"2-3 nothing orders them"}},
+		"what only arrives learns nothing": {`
+			0.0b writes x
+			0.0+ 0.0b bar
+			0.0 reads x`, []string{"1-3 nothing orders them"}},
 		"a fence of a GPU in front of a write for the system": {
 			`
 			0.0 writes x
