@@ -40,7 +40,8 @@ func (c checkedCalls) run(t testing.TB, checker *check.Checker, seed uint64) *ch
 	return report
 }
 
-// rank is what a rank does: every element of its input is its number plus 1.
+// rank is what a rank does: every element of its input is its number plus 1. A copy in the stream makes the input of
+// each call, so that the call has to order it before its peers' loads, and these before the next copy.
 func (c checkedCalls) rank(r *check.Rank) (err error) {
 	comm, err := c.join(r)
 	if err != nil {
@@ -52,7 +53,11 @@ func (c checkedCalls) rank(r *check.Rank) (err error) {
 		return err
 	}
 	send, recv := c.layOut(r.World, &collective.Config{})
-	if err := s.Upload(comm.Local(send), floats(c.count, float32(r.Number+1))); err != nil {
+	original, err := r.Device.Malloc(4 * c.count)
+	if err != nil {
+		return err
+	}
+	if err := s.Upload(original, floats(c.count, float32(r.Number+1))); err != nil {
 		return err
 	}
 	if err := r.Meet(); err != nil {
@@ -60,6 +65,9 @@ func (c checkedCalls) rank(r *check.Rank) (err error) {
 	}
 	call := collective.Call{Send: send, Recv: recv, Count: c.count, DType: collective.Float, Op: collective.Sum}
 	for range c.calls {
+		if err := s.Copy(comm.Local(send), original, 4*c.count); err != nil {
+			return err
+		}
 		if err := c.algorithm.Enqueue(comm, s, call); err != nil {
 			return err
 		}

@@ -44,6 +44,8 @@
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
 //   - accesses to freed memory by another rank, other than by a fault
+//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect, such
+//     as a packet that is cleared after the next one has come
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
 package check
