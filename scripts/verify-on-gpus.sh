@@ -11,6 +11,7 @@
 #   memory    every way to share memory
 #   libraries NCCL and NVSHMEM, where they are installed, and two nodes on one machine
 #   products  products of matrices, by every algorithm and by libraries where they are
+#   kernels   the examples of kernel files on 2 and 4 ranks, which share GPUs where there are fewer
 #   torch     DistributedDataParallel of the PyTorch that python3 has, by NCCL
 #   bench     allreduce on every kind of memory and beside NCCL, compared; not verified
 #   failures  the injected failures; too many ranks
@@ -151,6 +152,23 @@ products() {
   done
 }
 
+kernels() {
+  local n file name run sizes
+  for n in 2 4; do
+    run="$gpurun --nproc-per-node $n --device cuda" sizes="-b 1K -e 32K -f 4 -n 2 -w 1"
+    [ "$n" -le "$count" ] || run="$run --oversubscribe"
+    for file in kernels/examples/*.toml; do
+      name=$(basename "$file" .toml)
+      check 0 "kernel-$name-$n" $run kernel "$file" $sizes
+      [ "$n" -le "$count" ] || continue
+      check 0 "kernel-$name-late-$n" $run kernel "$file" $sizes --skew 1=20
+      [ "$name" = packets ] || check 0 "kernel-$name-large-$n" $run kernel "$file" -b 1M -e 16M -f 4 -n 5
+    done
+    [ "$n" -le "$count" ] || continue
+    check 0 "kernel-beside-$n" $run bench allreduce --algo kernels/examples/oneshot.toml,auto -d float -b 4K -e 1M -f 16
+  done
+}
+
 torch() {
   local n
   for n in 2 4; do
@@ -210,10 +228,10 @@ grids() {
 count=$(nvidia-smi -L | grep -c ^GPU)
 [ "$count" -ge 1 ] || { echo "nvidia-smi lists no GPU"; exit 1; }
 nvidia-smi --query-gpu=name,driver_version,uuid --format=csv,noheader | tee "$results/gpus.txt"
-for part in "${@:-first sweeps memory libraries products torch failures tests grids}"; do
+for part in "${@:-first sweeps memory libraries products kernels torch failures tests grids}"; do
   for name in $part; do
     case $name in
-      first | sweeps | memory | libraries | products | torch | bench | failures | tests | grids) "$name" ;;
+      first | sweeps | memory | libraries | products | kernels | torch | bench | failures | tests | grids) "$name" ;;
       *) echo "there is no part $name; see the top of this script"; exit 2 ;;
     esac
   done

@@ -15,8 +15,8 @@ import (
 	"gpurun/worker/workload"
 )
 
-// custom runs a custom file of int32, whose code is testdata/custom.ptx, on two ranks. It returns how many elements were
-// wrong, and the first error.
+// custom runs a custom file of int32, whose code is testdata/custom.ptx, on two ranks. It returns how many elements
+// were wrong, and the first error.
 func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong int64, err error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -35,7 +35,8 @@ func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong
 		}
 	}
 	results, errs := ranks{world: 2}.run(t, workload.Job{
-		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size}, Iterations: 3,
+		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size},
+		Iterations: 3,
 		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})
 	for _, r := range results {

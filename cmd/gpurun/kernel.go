@@ -68,7 +68,8 @@ func runKernelFile(cmd *cobra.Command, a *program.Invocation, before []string, p
 	isAlgo := func(word string) bool { return word == "--algo" || strings.HasPrefix(word, "--algo=") }
 	switch given := slices.ContainsFunc(behind, isAlgo); {
 	case given && f.Collective == kernelfile.Custom:
-		return usageError(exit.Usagef("gpurun kernel runs one kernel file, and nothing else computes what %s does", path), cmd)
+		return usageError(exit.Usagef("gpurun kernel runs one kernel file, and nothing else computes what %s does", path),
+			cmd)
 	case given:
 		return usageError(exit.Usagef("gpurun kernel runs one kernel file; to run others beside it: gpurun %s --algo %s,...",
 			f.Collective, path), cmd)

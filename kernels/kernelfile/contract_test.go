@@ -172,3 +172,18 @@ func TestSizesAndGlobals(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file takes a number of blocks if a grid depends on it, also by a name of let.
+func TestTakesBlocks(t *testing.T) {
+	const head = "collective = \"barrier\"\nmodule = \"m.ptx\"\nentry = \"k\"\nblock = 32\n"
+	for text, want := range map[string]bool{
+		"grid = 4":                  false,
+		"grid = \"max(blocks, 1)\"": true,
+		"grid = [1, \"g\"]\n[let]\ng = \"blocks\"": true,
+		"grid = 4\n[let]\ng = \"blocks\"":          false,
+	} {
+		if got := mustParse(t, head+text).TakesBlocks(); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -88,3 +88,15 @@ func (a *Arg) patched() bool {
 	}
 	return a.Kind == Number && a.Value.names.has(nameCall)
 }
+
+// TakesBlocks reports whether a grid depends on the number of blocks that the user asks for.
+func (f *File) TakesBlocks() bool {
+	for _, l := range f.Launches() {
+		for i := range l.Grid {
+			if l.Grid[i].names.has(nameBlocks) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -115,7 +115,23 @@ func (a *algorithm) areas(world, sms int, call collective.Call) ([]collective.Ar
 }
 
 func (a *algorithm) accepts(world int, call collective.Call) error {
-	return a.file.Accepts(a.values(call, world))
+	values := a.values(call, world)
+	if err := a.file.Accepts(values); err != nil {
+		return err
+	}
+	if call.Blocks > 0 && !a.file.TakesBlocks() {
+		return fmt.Errorf("%s: the grid of %s is that of the file: write it as an expression with blocks", a.file.Path,
+			a.file.Name)
+	}
+	r, err := a.file.Requirements(values)
+	if err != nil {
+		return err
+	}
+	if over := max(call.Send%r.Alignment, call.Recv%r.Alignment); over != 0 && a.file.Collective != kernelfile.Custom {
+		return fmt.Errorf("%s:%d: %s takes an input and an output at multiples of %d bytes, not %d bytes behind one",
+			a.file.Path, a.file.Contract.Alignment.Line, a.file.Name, r.Alignment, over)
+	}
+	return nil
 }
 
 // values are what the expressions of the file are evaluated over, but for what a rank knows.

@@ -10,6 +10,6 @@ type RestoreError struct {
 }
 
 func (e *RestoreError) Error() string {
-	return fmt.Sprintf("the kernel has not restored the buffer %s: byte %d was 0x%02x before the first call, and is 0x%02x "+
-		"(without restored = true in the kernel file, gpurun does not check that)", e.Buffer, e.Offset, e.Want, e.Got)
+	return fmt.Sprintf("the kernel has not restored the buffer %s: byte %d was 0x%02x before the first call, and is "+
+		"0x%02x; without restored = true in the kernel file, gpurun does not check that", e.Buffer, e.Offset, e.Want, e.Got)
 }

@@ -11,14 +11,17 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 )
 
+// maxNameBits bounds demangled names, to 2^16 bytes: a short name may stand for a long one.
+const maxNameBits = 16
+
 // demangled are the two names by which a pattern may select a kernel: with its parameters, and without them and the
 // type of its result.
 func demangled(entry string) (full, short string) {
-	full, err := demangle.ToString(entry)
+	full, err := demangle.ToString(entry, demangle.MaxLength(maxNameBits))
 	if err != nil {
 		return entry, entry
 	}
-	short, err = demangle.ToString(entry, demangle.NoParams)
+	short, err = demangle.ToString(entry, demangle.NoParams, demangle.MaxLength(maxNameBits))
 	if err != nil {
 		short = full
 	}

@@ -14,6 +14,7 @@ var mangled = []string{
 	"_ZN3lib6reduceI13__nv_bfloat16Lj8EEEvPT_", // void lib::reduce<__nv_bfloat16, 8u>(__nv_bfloat16*)
 	"_Z3sumPxS_",                               // sum(long long*, long long*)
 	"_Z5otherPh",                               // other(unsigned char*)
+	"_Z4tallIxEvv",                             // void tall<long long>()
 }
 
 func TestMatch(t *testing.T) {
@@ -26,7 +27,9 @@ func TestMatch(t *testing.T) {
 		{"lib::reduce<__nv_bfloat16,8u>", mangled[4], ""},
 		{"sum(long*, long*)", mangled[5], ""},
 		{"other(unsigned char*)", mangled[6], ""},
+		{"tall<long>", mangled[7], ""},
 		{"plain", "plain", ""},
+		{"duce<float,2>", "", "no kernel matches"},
 		{"reduce<*,2>", "", "2 kernels match"},
 		{"reduce<double,2>", "", `did you mean`},
 		{"reduce<float,2", "", "no kernel matches"},

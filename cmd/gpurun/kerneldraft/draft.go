@@ -29,6 +29,9 @@ func Draft(path string, code []byte, name string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := checkParams(path, e); err != nil {
+			return nil, err
+		}
 		k.name, k.params, k.bounds, k.known = e.Name, e.Params, e, true
 	} else {
 		found := inspect.Of([]inspect.Input{{Name: path, Data: code}}).Files[0]
@@ -43,6 +46,19 @@ func Draft(path string, code []byte, name string) ([]byte, error) {
 	}
 	k.demangled, k.types = signature(k.name)
 	return []byte(k.text(path)), nil
+}
+
+// checkParams refuses more parameters than a kernel takes: CUDA C++ Programming Guide, kernel parameters.
+func checkParams(path string, e *ptx.Entry) error {
+	const most = 32764
+	bytes := int64(0)
+	for _, p := range e.Params {
+		if bytes += min(p.Size, most+1); bytes > most {
+			return fmt.Errorf("%s:%d: the parameters of kernel %s have more than %d bytes, the most that a kernel takes", path,
+				e.Line, e.Name, most)
+		}
+	}
+	return nil
 }
 
 // choose finds the kernel with a name, or the only one.
@@ -85,7 +101,8 @@ type kernel struct {
 
 // signature takes a C++ name apart.
 func signature(name string) (demangled string, types []string) {
-	demangled, err := demangle.ToString(name)
+	const maxNameBits = 16 // of demangled names: a short name may stand for a long one
+	demangled, err := demangle.ToString(name, demangle.MaxLength(maxNameBits))
 	if err != nil {
 		return "", nil
 	}
@@ -100,7 +117,7 @@ func signature(name string) (demangled string, types []string) {
 		}
 		types = []string{}
 		for _, arg := range f.Args {
-			if text := demangle.ASTToString(arg); text != "void" {
+			if text := demangle.ASTToString(arg, demangle.MaxLength(maxNameBits)); text != "void" {
 				types = append(types, text)
 			}
 		}

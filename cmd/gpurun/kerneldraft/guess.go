@@ -99,8 +99,22 @@ func (g *guesser) number(p *ptx.Var) string {
 // zeros is a struct of null pointers where it is aligned as they are, or else bytes.
 func zeros(p *ptx.Var) string {
 	const pointerBytes, mostPointers = 8, 64
-	if p.Align%pointerBytes != 0 || p.Size%pointerBytes != 0 || p.Size > pointerBytes*mostPointers {
-		return fmt.Sprintf("bytes = %q, align = %d", strings.TrimSpace(strings.Repeat("00 ", int(p.Size))), p.Align)
+	if p.Align%pointerBytes == 0 && p.Size%pointerBytes == 0 && p.Size <= pointerBytes*mostPointers {
+		return fmt.Sprintf("struct = [{null = %d}], align = %d", p.Size/pointerBytes, p.Align)
 	}
-	return fmt.Sprintf("struct = [{null = %d}], align = %d", p.Size/pointerBytes, p.Align)
+	if p.Size <= mostBytes {
+		return fmt.Sprintf("%s, align = %d", zeroBytes(p.Size), p.Align)
+	}
+	var members []string
+	for rest := p.Size; rest > 0; rest -= mostBytes {
+		members = append(members, "{"+zeroBytes(min(rest, mostBytes))+"}")
+	}
+	return fmt.Sprintf("struct = [%s], align = %d", strings.Join(members, ", "), p.Align)
+}
+
+// mostBytes are the most that a kernel file takes as one argument of bytes.
+const mostBytes = 16 << 10
+
+func zeroBytes(n int64) string {
+	return fmt.Sprintf("bytes = %q", strings.TrimSpace(strings.Repeat("00 ", int(n))))
 }

@@ -185,6 +185,10 @@ func (c *compiler) srcPred(o ptx.Operand) (p int32, flip uint32) {
 	if o.Kind == ptx.Immediate {
 		return 0, boolMask(o.Bits != 0)
 	}
+	if o.Kind == ptx.Sink {
+		c.fail("what %s reads must be a predicate, and not _", c.in.Op)
+		return 0, 0
+	}
 	return c.dstPred(o), boolMask(o.Negate)
 }
 

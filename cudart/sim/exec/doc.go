@@ -12,7 +12,7 @@
 //	launch, cooperative              the shape of a launch, and what a kernel demands of it
 //	grid, cluster, block, warp       what runs, in turns
 //	divergence, control, registers   the paths of a warp, branches, its register file
-//	affine                           registers kept as base and stride
+//	affine*                          registers kept as base and stride
 //	vector*                          the lanes of a register at once, by assembly
 //	arith_*                          arithmetic, conversions, comparisons, moves
 //	mem_*                            loads, stores, atomics, multimem, addresses
@@ -41,8 +41,10 @@
 // when it takes a backward branch after polling the same values as before the last one. A warp that
 // spins is parked until memory that it polls changes (order_park.go).
 //
-// Where the processor has AVX2, assembly of package simd computes most instructions, a run of
-// them in one call; the loops over lanes are its reference, and do the rest.
+// Where the processor has AVX2, assembly of package simd executes runs of instructions, each in one
+// call: arithmetic on lanes and on affine values, comparisons, and weak accesses of adjacent lanes in a
+// region that the grid has accessed before. It stops before an instruction that takes more, which Go
+// executes. The Go code is its reference, and all there is elsewhere.
 //
 // Memory is in order by default: every store is visible when it is executed.
 // With [Config.Disorder] a grid uses the freedom that the PTX memory model

@@ -95,9 +95,7 @@ func (c *compiler) multiplyAsync(o *op) {
 	if m.sparse != nil {
 		m.sparse.operands(c, 3, a, m.fragB.k)
 	}
-	if m.scale, m.flip = c.srcPred(c.arg(next - 1)); m.scale < 0 {
-		c.fail("the scale of the accumulators must be a predicate")
-	}
+	m.scale, m.flip = c.srcPred(c.arg(next - 1))
 	if scales > 0 {
 		m.negate = [2]bool{c.literal(next, 1, -1) == -1, c.literal(next+1, 1, -1) == -1}
 	}

@@ -229,6 +229,8 @@ func TestRefusals(t *testing.T) {
 		"mad.wide.u64 %x, %x, %x, %x;":                        "not implemented",
 		"bar.sync 0, 32, 5;":                                  "operands",
 		"setp.lt.s32 p, %a, %b, q;":                           "takes 3 operands",
+		"selp.b32 %a, %b, %c, _;":                             "must be a predicate",
+		"and.pred p, q, _;":                                   "must be a predicate",
 	} {
 		m, err := ptx.Parse("refused.ptx", []byte(kernel(body)))
 		if err == nil {

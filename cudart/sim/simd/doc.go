@@ -2,7 +2,8 @@
 //
 // Each function does what a loop over lanes in cudart/sim/exec does, bit for bit, and those loops stay: they
 // are the reference that tests compare with, and what other processors run. [Available] says whether this
-// processor can call the functions. The assembly is generated: see the folder generate.
+// processor can call the functions. The arithmetic is generated: see the folder generate. Run executes many
+// instructions in one call; run_amd64.s says what it hands to the code of each.
 //
 // A lane has 64 bits, and a narrower value is zero-extended; so are the results. Any two operands may be the
 // same register. NaNs are as on a GPU: operations on floats of up to 32 bits give the one NaN of their type, those
