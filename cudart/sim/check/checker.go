@@ -13,7 +13,7 @@ type Config struct {
 	Ranks int
 	// SMs is how many multiprocessors a device has; 0 is 8.
 	SMs int
-	// Steps bounds a run: it is the most steps of hosts and streams. 0 is a million.
+	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
 	Steps int
 }
 
@@ -31,7 +31,7 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<20)
+	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18)
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
@@ -46,7 +46,7 @@ func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
 	return r.report(), err
 }
 
-// info describes a device: the newest compute capability that the simulator has.
+// info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
 		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: 10, SMs: c.cfg.SMs,

@@ -38,14 +38,14 @@
 // mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix, wmma and cluster barriers. Calls that are not modeled
 // fail with cudart.ErrNotSupported and are listed as well: captures, launches that are cooperative, in clusters or
 // with programmatic dependent launch, WriteValue and WaitValue, tensor maps, and kernels that call malloc. A run that
-// needs more steps than its budget, or in which nothing can go on, is incomplete, too.
+// needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
 //   - accesses to freed memory by another rank, other than by a fault
-//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect, such
-//     as a packet that is cleared after the next one has come
+//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
+//     such as a packet that is cleared after the next one has come
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
 package check

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -28,8 +29,8 @@ func (c *Checker) program(name string, text []byte) (*exec.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reason := exec.CheckVersion(m); reason != "" {
-		return nil, fmt.Errorf("%s: %s", name, reason)
+	if reason := cmp.Or(exec.CheckVersion(m), exec.CheckTarget(m)); reason != "" {
+		return nil, errors.New(reason)
 	}
 	p, err := exec.LoadObserved(m)
 	if err == nil {

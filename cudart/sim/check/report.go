@@ -27,7 +27,7 @@ type Finding struct {
 	Where         string // the first of the bytes, such as "rank 1's input at +0x40"
 	// Flag is the release and the acquire that would order the two if their scopes were wider, if there are any.
 	Flag  *[2]Access
-	Count int // elements that had this race of the two instructions
+	Count int // how often the two instructions had this race
 }
 
 // Access is one side of a race.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
@@ -79,8 +80,6 @@ func (r *run) schedule() error {
 		if ready[choice]() {
 			idle = 0
 		}
-		r.steps++
-		r.now += stepTime
 		if idle > 4*len(ready) {
 			r.now += idleTime
 		}
@@ -92,7 +91,7 @@ func (r *run) ready() []func() bool {
 	var all []func() bool
 	for _, rank := range r.ranks {
 		if h := rank.host; h.ready() {
-			all = append(all, func() bool { h.step(); return true })
+			all = append(all, func() bool { r.count(); h.step(); return true })
 		}
 	}
 	for _, s := range r.streams {
@@ -101,6 +100,12 @@ func (r *run) ready() []func() bool {
 		}
 	}
 	return all
+}
+
+// count counts a step, which takes a moment.
+func (r *run) count() {
+	r.steps++
+	r.now += stepTime
 }
 
 func (r *run) allEnded() bool {
@@ -117,6 +122,7 @@ func (r *run) errors() error {
 	var all []error
 	for _, rank := range r.ranks {
 		if err := rank.host.err; err != nil {
+			r.isIncomplete("the task of rank %d failed", rank.Number)
 			all = append(all, fmt.Errorf("rank %d: %w", rank.Number, err))
 		}
 	}
@@ -152,12 +158,9 @@ func (r *run) stuck() error {
 // isIncomplete notes once that the run did not check something.
 func (r *run) isIncomplete(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	for _, known := range r.incomplete {
-		if known == text {
-			return
-		}
+	if !slices.Contains(r.incomplete, text) {
+		r.incomplete = append(r.incomplete, text)
 	}
-	r.incomplete = append(r.incomplete, text)
 }
 
 // turns is the random order of turns in a grid. Launches count from 1; the scheduler's own numbers have 0.

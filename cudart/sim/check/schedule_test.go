@@ -71,3 +71,20 @@ func TestUnmodeledInstructionsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// PTX for other devices is refused.
+func TestPTXForOtherDevicesIsRefused(t *testing.T) {
+	c, err := New(Config{Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := story(map[string]string{"STORE": "st.u32", "LOAD": "ld.u32"})
+	text = strings.Replace(text, ".target sm_80", ".target sm_120", 1)
+	r, err := c.Run(1, func(r *Rank) error { return passMessage(r, text, 32) })
+	if err == nil || !strings.Contains(err.Error(), "story.ptx is for sm_120") {
+		t.Errorf("error %v", err)
+	}
+	if !slices.Contains(r.Incomplete, "the task of rank 0 failed") {
+		t.Errorf("incomplete %q", r.Incomplete)
+	}
+}

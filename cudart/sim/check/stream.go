@@ -69,6 +69,7 @@ func (s *stream) steps() (progress bool) {
 
 // step begins a command, or makes a step of the one under way. After a fault of the device, commands are dropped.
 func (s *stream) step() (progress bool) {
+	s.device.run.count()
 	if s.task == nil {
 		c := s.queue[0]
 		s.queue = s.queue[1:]

@@ -29,7 +29,7 @@ type Finding struct {
 	First, Second Side   // in the order in which they were performed
 	Address       uint64 // of the element that Second accessed
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
-	Count         int    // how many elements had this race of two instructions
+	Count         int    // how often the two instructions had this race
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
