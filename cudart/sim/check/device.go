@@ -111,7 +111,7 @@ func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	}
 	s := &stream{device: d, number: len(d.streams)}
 	actor := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
-	s.thread = d.run.detector.NewThread(actor, hostPlace(d.rank.Number))
+	s.thread = d.run.detector.NewThread(actor, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
 	return s, nil

@@ -9,6 +9,7 @@ import (
 type observer struct {
 	run      *run
 	stream   *race.Thread
+	before   *race.Moment // what happens before the launch
 	rank     int
 	launch   int
 	kernel   string
@@ -28,7 +29,7 @@ type opKey struct {
 
 func newObserver(l *launch, number int) *observer {
 	return &observer{
-		run: l.stream.device.run, stream: l.stream.thread, rank: l.stream.device.rank.Number, launch: number,
+		run: l.stream.device.run, stream: l.stream.thread, before: l.stream.device.run.detector.Now(l.stream.thread), rank: l.stream.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
 	}
@@ -39,7 +40,7 @@ func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
 		at := race.Place{Rank: o.rank, Launch: o.launch, Block: block}
-		t = o.run.detector.NewThread(Actor{Rank: o.rank, Kernel: o.kernel, Block: block, Warp: warp}, at, o.stream)
+		t = o.run.detector.NewThread(Actor{Rank: o.rank, Kernel: o.kernel, Block: block, Warp: warp}, at, o.before)
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
@@ -48,9 +49,11 @@ func (o *observer) warp(block, warp int) *race.Thread {
 
 // end orders what the grid has done before the next command of its stream.
 func (o *observer) end() {
+	var all race.Barrier
 	for _, t := range o.order {
-		o.run.detector.Join(o.stream, t)
+		o.run.detector.Arrive(&all, t)
 	}
+	o.run.detector.After(o.stream, all.Moment())
 }
 
 // operation is the one of a site: all its executions share it.

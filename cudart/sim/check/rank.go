@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/race"
 )
 
 // Rank is one of the ranks of a run, for its task.
@@ -55,13 +56,13 @@ func (r *run) hold() {
 	if len(m.waiting) == 0 || len(m.waiting) < running {
 		return
 	}
-	all := r.detector.NewThread("meeting", hostPlace(-1))
+	var all race.Barrier
+	var threads []*race.Thread
 	for _, h := range m.waiting {
-		r.detector.Join(all, h.thread)
+		r.detector.Arrive(&all, h.thread)
+		threads = append(threads, h.thread)
 	}
-	for _, h := range m.waiting {
-		r.detector.Join(h.thread, all)
-	}
+	r.detector.Release(&all, threads)
 	m.waiting = nil
 	m.round++
 }

@@ -45,7 +45,7 @@ func newRun(c *Checker, seed uint64) *run {
 	}
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
-		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n))
+		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
 		rank.Device = &device{run: r, rank: rank, info: c.info(n)}
 		r.ranks = append(r.ranks, rank)
 	}

@@ -24,7 +24,7 @@ type stream struct {
 // command is a piece of enqueued work. It begins when the ones before it are done.
 type command struct {
 	begin func() (task, error) // a nil task is done
-	after race.Moment          // what the host had done
+	after *race.Moment         // what the host had done
 }
 
 // task is a command under way.
@@ -76,7 +76,7 @@ func (s *stream) step() (progress bool) {
 		if s.device.fault != nil {
 			return true
 		}
-		s.device.run.detector.After(s.thread, &c.after)
+		s.device.run.detector.After(s.thread, c.after)
 		s.fail(func() (err error) { s.task, err = c.begin(); return err })
 		return true
 	}
@@ -149,7 +149,7 @@ type event struct{ mark *mark }
 // mark is a place in a stream.
 type mark struct {
 	reached bool
-	moment  race.Moment
+	moment  *race.Moment
 	time    uint64
 }
 
@@ -178,7 +178,7 @@ func (s *stream) Wait(e cudart.Event) error {
 	return s.enqueue(func() (task, error) {
 		return waiting(func() bool {
 			if m.reached {
-				s.device.run.detector.After(s.thread, &m.moment)
+				s.device.run.detector.After(s.thread, m.moment)
 			}
 			return m.reached
 		}), nil

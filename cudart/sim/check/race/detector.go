@@ -22,17 +22,19 @@ type Thread struct {
 	time   uint32
 	known  knowledge
 	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
-	fences [SystemScope + 1]*release
+	fences  [SystemScope + 1]*release
+	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
 }
 
-// NewThread makes a thread that begins after what the parents have done.
-func (d *Detector) NewThread(name any, at Place, parents ...*Thread) *Thread {
+// NewThread makes a thread that begins after a moment, which may be nil.
+func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	t := &Thread{Name: name, place: at, number: d.threads}
 	d.threads++
-	for _, p := range parents {
-		d.Join(t, p)
+	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
+	if after != nil {
+		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost
 	}
 	t.tick()
 	return t
@@ -41,8 +43,7 @@ func (d *Detector) NewThread(name any, at Place, parents ...*Thread) *Thread {
 // tick begins a new time of the thread: what it does from now on does not happen before what it has released.
 func (t *Thread) tick() {
 	t.time++
-	t.known.ordered.set(t.number, t.time)
-	t.known.anyScope.set(t.number, t.time)
+	t.known.ordered.time, t.known.anyScope.time = t.time, t.time
 }
 
 // Join orders all that a thread has done before all that another one does from now on.
@@ -51,34 +52,24 @@ func (d *Detector) Join(later, earlier *Thread) {
 	earlier.tick()
 }
 
-// Moment is a place in the program of a thread.
-type Moment struct{ known knowledge }
+// Moment is what threads have done up to some places in their programs.
+type Moment struct {
+	ordered, anyScope vector
+	lost              *Edge
+}
 
 // Now is the place that a thread has reached.
-func (d *Detector) Now(t *Thread) Moment {
-	m := Moment{t.known.copy()}
-	t.tick()
-	return m
+func (d *Detector) Now(t *Thread) *Moment {
+	var b Barrier
+	d.Arrive(&b, t)
+	return b.Moment()
 }
 
 // After orders all that led to a moment before all that a thread does from now on.
-func (d *Detector) After(t *Thread, m *Moment) { t.known.join(&m.known) }
-
-// Barrier collects what the threads know that arrive at a barrier.
-type Barrier struct{ known knowledge }
-
-// Arrive adds what a thread has done.
-func (d *Detector) Arrive(b *Barrier, t *Thread) {
-	b.known.join(&t.known)
-	t.tick()
-}
-
-// Release lets threads go on that have waited for a barrier, and empties it.
-func (d *Detector) Release(b *Barrier, waiting []*Thread) {
-	for _, t := range waiting {
-		t.known.join(&b.known)
-	}
-	*b = Barrier{}
+func (d *Detector) After(t *Thread, m *Moment) {
+	t.known.join(&knowledge{
+		ordered: clock{past: m.ordered, own: t.number}, anyScope: clock{past: m.anyScope, own: t.number}, lost: m.lost,
+	})
 }
 
 // Fence is a fence of a thread.

@@ -5,7 +5,8 @@
 //
 //	operation        what threads do, and the scopes of the memory model
 //	clock            vector clocks, and what a thread knows
-//	detector         threads, and the order that is no access: joins, barriers, fences
+//	detector         threads, and the order that is no access: joins, moments, fences
+//	barrier          barriers, behind which threads share their past
 //	message          release and acquire patterns
 //	shadow           the last accesses to every byte
 //	finding          the report: two accesses, and why nothing orders them
@@ -37,7 +38,9 @@
 // what that thread did happens before. A time ends at a release. Of each element of memory the detector keeps the
 // last write and the reads since then, as threads with their times (FastTrack: Flanagan and Freund, PLDI 2009).
 // A second vector clock takes every scope for .sys. What is unordered by the first clock and ordered by the second
-// has the cause [NarrowScope], with the two operations whose scopes do not reach.
+// has the cause [NarrowScope], with the two operations whose scopes do not reach. Both are one vector while no scope was
+// too narrow. The vector of a thread is shared, and not changed: its own time is kept apart, and the threads that
+// leave a barrier have one vector.
 //
 // # Limits
 //

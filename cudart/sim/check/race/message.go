@@ -24,7 +24,7 @@ type observation struct {
 
 // release makes the first operation of a release pattern of a thread.
 func (t *Thread) release(op *Operation) *release {
-	r := &release{by: t, op: op, known: t.known.copy()}
+	r := &release{by: t, op: op, known: t.known}
 	t.tick()
 	return r
 }
@@ -80,7 +80,7 @@ func (t *Thread) acquire(o observation, op *Operation) bool {
 		t.known.join(&o.known)
 		return true
 	}
-	t.known.anyScope.join(o.known.anyScope)
+	t.known.anyScope.join(&o.known.anyScope)
 	t.known.lost = &Edge{Release: Side{o.by.Name, o.op}, Acquire: Side{t.Name, op}}
 	return false
 }

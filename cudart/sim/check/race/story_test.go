@@ -33,7 +33,7 @@ func (s *teller) thread(name string) *Thread {
 		panic(name)
 	}
 	at.Launch = 1 + at.Rank
-	s.threads[name] = s.d.NewThread(name, at)
+	s.threads[name] = s.d.NewThread(name, at, nil)
 	return s.threads[name]
 }
 
@@ -183,6 +183,17 @@ func TestStories(t *testing.T) {
 			0.0+ 0.0b bar
 			0.0 writes x
 			0.0b reads x`, []string{"2-3 nothing orders them"}},
+		"a barrier tells a scope that is too narrow from no order": {
+			`
+			0.0 writes x
+			0.0 release.gpu f
+			1.0 acquire.sys f
+			1.0b writes y
+			1.0b 1.0 bar
+			1.0b reads x
+			1.0 reads y`,
+			[]string{"2-3 a scope is too narrow", "1-6 a scope is too narrow by 2-3"},
+		},
 		"what only arrives learns nothing": {`
 			0.0b writes x
 			0.0+ 0.0b bar
@@ -249,10 +260,31 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// Lanes of a warp that acquire while its other lanes wait at a barrier keep what they have learned.
+func TestLanesLearnWhileOthersWait(t *testing.T) {
+	d, m := New(), &Memory{}
+	a, other := d.NewThread("a", Place{Rank: 0, Launch: 1}, nil), d.NewThread("b", Place{Rank: 0, Launch: 1}, nil)
+	peer := d.NewThread("peer", Place{Rank: 1, Launch: 2}, nil)
+	d.Access(peer, m, &Operation{Kind: Write, Bytes: 4, Site: 1}, []uint64{64}, 1)
+	var b Barrier
+	d.Arrive(&b, a)
+	d.Join(a, peer)
+	d.Arrive(&b, other)
+	d.Release(&b, []*Thread{a, other})
+	d.Access(a, m, &Operation{Kind: Read, Bytes: 4, Site: 2}, []uint64{64}, 1)
+	if f := d.Findings(); len(f) > 0 {
+		t.Errorf("races %v of a read that the join orders", f)
+	}
+	d.Access(other, m, &Operation{Kind: Read, Bytes: 4, Site: 3}, []uint64{64}, 1)
+	if n := len(d.Findings()); n != 1 {
+		t.Errorf("%d races of a warp that has learned nothing, want 1", n)
+	}
+}
+
 // Elements of other sizes in the same page do not blur: neighbours of one byte are no race, an overlap of one is.
 func TestNeighboursAreNoOverlap(t *testing.T) {
 	d, m := New(), &Memory{}
-	a, b := d.NewThread("a", Place{Rank: 0, Launch: 1}), d.NewThread("b", Place{Rank: 1, Launch: 2})
+	a, b := d.NewThread("a", Place{Rank: 0, Launch: 1}, nil), d.NewThread("b", Place{Rank: 1, Launch: 2}, nil)
 	access := func(t *Thread, kind Kind, addr, bytes uint64) int {
 		before := len(d.Findings())
 		d.Access(t, m, &Operation{Kind: kind, Bytes: bytes, Site: addr}, []uint64{addr}, 1)
