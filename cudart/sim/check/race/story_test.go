@@ -1,104 +1,11 @@
 package race
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 )
 
-// A story is a line for each step of a thread. Threads have names such as 0.1: rank 0, block 1. A name with a letter
-// behind it is another warp of the block. Words of one letter are places in memory, of 4 bytes each.
-//
-//	0.0 writes x            a weak write; "reads x" likewise
-//	0.0 release.gpu f       a releasing write
-//	0.0 relaxed.gpu f       a relaxed write
-//	0.0 acquire.gpu f       an acquiring read
-//	0.0 polls.gpu f         a relaxed read
-//	0.0 adds.gpu f          a relaxed atomic operation; adds.acq_rel.gpu is an acquiring and releasing one
-//	0.0 fence.gpu           a fence that acquires and releases
-//	0.0 0.0b bar            the block's barrier of these threads; 0.0+ arrives and does not wait
-type teller struct {
-	d       *Detector
-	memory  Memory
-	threads map[string]*Thread
-}
-
-func (s *teller) thread(name string) *Thread {
-	if t := s.threads[name]; t != nil {
-		return t
-	}
-	var at Place
-	if _, err := fmt.Sscanf(name, "%d.%d", &at.Rank, &at.Block); err != nil {
-		panic(name)
-	}
-	at.Launch = 1 + at.Rank
-	s.threads[name] = s.d.NewThread(name, at, nil)
-	return s.threads[name]
-}
-
-// operations are the words of a story without their scope.
-var operations = map[string]Operation{
-	"writes": {Kind: Write}, "reads": {Kind: Read}, "wide": {Kind: Write},
-	"release": {Kind: Write, Release: true}, "relaxed": {Kind: Write}, "acquire": {Kind: Read, Acquire: true},
-	"polls": {Kind: Read}, "adds": {Kind: Update}, "adds.acq_rel": {Kind: Update, Acquire: true, Release: true},
-	"fence": {Kind: Fence, Acquire: true, Release: true},
-}
-
-func (s *teller) tell(number int, step string) {
-	words := strings.Fields(step)
-	if words[len(words)-1] == "bar" {
-		var all []*Thread
-		var b Barrier
-		for _, name := range words[:len(words)-1] {
-			name, arrives := strings.CutSuffix(name, "+")
-			s.d.Arrive(&b, s.thread(name))
-			if !arrives {
-				all = append(all, s.thread(name))
-			}
-		}
-		s.d.Release(&b, all)
-		return
-	}
-	what, scope := words[1], NoScope
-	for i, name := range scopeNames {
-		if before, ok := strings.CutSuffix(what, "."+name); ok {
-			what, scope = before, Scope(i)
-		}
-	}
-	op, ok := operations[what]
-	if !ok {
-		panic(step)
-	}
-	op.Scope, op.Bytes, op.Site = scope, 4, number
-	if op.Kind == Fence {
-		s.d.Fence(s.thread(words[0]), &op)
-		return
-	}
-	address := uint64(words[2][0]) * 8
-	if what == "wide" {
-		op.Bytes = 8
-	}
-	s.d.Access(s.thread(words[0]), &s.memory, &op, []uint64{address}, 1)
-}
-
-// races tells a story and returns the races, by the numbers of the two steps.
-func races(story string) []string {
-	s := &teller{d: New(), threads: map[string]*Thread{}}
-	for i, step := range strings.Split(strings.TrimSpace(story), "\n") {
-		s.tell(i+1, step)
-	}
-	var all []string
-	for _, f := range s.d.Findings() {
-		text := fmt.Sprintf("%v-%v %s", f.First.Op.Site, f.Second.Op.Site, f.Cause)
-		if f.Flag != nil {
-			text += fmt.Sprintf(" by %v-%v", f.Flag.Release.Op.Site, f.Flag.Acquire.Op.Site)
-		}
-		all = append(all, text)
-	}
-	return all
-}
-
+// What races and what does not, told as stories in the language of teller.
 func TestStories(t *testing.T) {
 	for name, c := range map[string]struct {
 		story string
@@ -194,6 +101,50 @@ func TestStories(t *testing.T) {
 			1.0 reads y`,
 			[]string{"2-3 a scope is too narrow", "1-6 a scope is too narrow by 2-3"},
 		},
+		"a flag that is too narrow carries what a barrier has collected": {
+			`
+			0.0 writes x
+			0.0 0.0b bar
+			0.0b release.gpu f
+			1.0 acquire.sys f
+			1.0 reads x`,
+			[]string{"3-4 a scope is too narrow", "1-5 a scope is too narrow by 3-4"},
+		},
+		"and so does a second one": {
+			`
+			0.0 release.gpu f
+			1.0 acquire.sys f
+			1.0b writes y
+			1.0 1.0b bar
+			1.0 release.gpu g
+			2.0 acquire.sys g
+			2.0 reads y`,
+			[]string{
+				"1-2 a scope is too narrow", "5-6 a scope is too narrow", "3-7 a scope is too narrow by 5-6",
+			},
+		},
+		"a later flag that is wide enough carries the narrow one on": {
+			`
+			0.0 writes x
+			0.0 release.gpu f
+			1.0 acquire.sys f
+			1.0 release.sys g
+			2.0 acquire.sys g
+			2.0 reads x`,
+			[]string{"2-3 a scope is too narrow", "1-6 a scope is too narrow by 2-3"},
+		},
+		"another flag that is wide enough does not hide the narrow one": {
+			`
+			0.0 writes x
+			0.0 release.gpu f
+			1.0 acquire.sys f
+			2.0 writes y
+			2.0 release.sys g
+			1.0 acquire.sys g
+			1.0 reads x
+			1.0 reads y`,
+			[]string{"2-3 a scope is too narrow", "1-7 a scope is too narrow by 2-3"},
+		},
 		"what only arrives learns nothing": {`
 			0.0b writes x
 			0.0+ 0.0b bar
@@ -257,47 +208,5 @@ func TestStories(t *testing.T) {
 				t.Errorf("races %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// Lanes of a warp that acquire while its other lanes wait at a barrier keep what they have learned.
-func TestLanesLearnWhileOthersWait(t *testing.T) {
-	d, m := New(), &Memory{}
-	a, other := d.NewThread("a", Place{Rank: 0, Launch: 1}, nil), d.NewThread("b", Place{Rank: 0, Launch: 1}, nil)
-	peer := d.NewThread("peer", Place{Rank: 1, Launch: 2}, nil)
-	d.Access(peer, m, &Operation{Kind: Write, Bytes: 4, Site: 1}, []uint64{64}, 1)
-	var b Barrier
-	d.Arrive(&b, a)
-	d.Join(a, peer)
-	d.Arrive(&b, other)
-	d.Release(&b, []*Thread{a, other})
-	d.Access(a, m, &Operation{Kind: Read, Bytes: 4, Site: 2}, []uint64{64}, 1)
-	if f := d.Findings(); len(f) > 0 {
-		t.Errorf("races %v of a read that the join orders", f)
-	}
-	d.Access(other, m, &Operation{Kind: Read, Bytes: 4, Site: 3}, []uint64{64}, 1)
-	if n := len(d.Findings()); n != 1 {
-		t.Errorf("%d races of a warp that has learned nothing, want 1", n)
-	}
-}
-
-// Elements of other sizes in the same page do not blur: neighbours of one byte are no race, an overlap of one is.
-func TestNeighboursAreNoOverlap(t *testing.T) {
-	d, m := New(), &Memory{}
-	a, b := d.NewThread("a", Place{Rank: 0, Launch: 1}, nil), d.NewThread("b", Place{Rank: 1, Launch: 2}, nil)
-	access := func(t *Thread, kind Kind, addr, bytes uint64) int {
-		before := len(d.Findings())
-		d.Access(t, m, &Operation{Kind: kind, Bytes: bytes, Site: addr}, []uint64{addr}, 1)
-		return len(d.Findings()) - before
-	}
-	access(a, Write, 1024, 16)
-	if n := access(b, Write, 1040, 1) + access(b, Read, 1023, 1); n != 0 {
-		t.Errorf("%d races of neighbours", n)
-	}
-	if n := access(b, Read, 1039, 1); n != 1 {
-		t.Errorf("%d races of the last byte, want 1", n)
-	}
-	if n := access(a, Write, 1040, 2); n != 1 {
-		t.Errorf("%d races of two bytes with one of them, want 1", n)
 	}
 }
