@@ -73,7 +73,7 @@ type Device interface {
 	// map can use it. It needs compute capability 9.0: else ErrNotSupported.
 	EncodeTensorMap(m TensorMap) ([TensorMapBytes]byte, error)
 
-	// LoadModule loads PTX text. The name appears in errors, which are ErrInvalidPTX,
+	// LoadModule loads PTX text, or on a GPU a cubin or fatbin. The name appears in errors, which are ErrInvalidPTX,
 	// ErrUnsupportedPTX or ErrNoBinaryForGPU where the text is at fault. A driver compiles all kernels; the
 	// simulator compiles each when Module.Kernel finds it. The caller unloads the module.
 	LoadModule(name string, ptx []byte) (Module, error)

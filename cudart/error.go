@@ -16,6 +16,7 @@ const (
 	ErrStubLibrary      Result = 34
 	ErrNoDevice         Result = 100
 	ErrInvalidDevice    Result = 101
+	ErrInvalidImage     Result = 200
 	ErrInvalidContext   Result = 201
 	ErrNoBinaryForGPU   Result = 209
 	ErrInvalidPTX       Result = 218
@@ -49,6 +50,7 @@ var resultNames = map[Result]string{
 	ErrStubLibrary:      "CUDA_ERROR_STUB_LIBRARY",
 	ErrNoDevice:         "CUDA_ERROR_NO_DEVICE",
 	ErrInvalidDevice:    "CUDA_ERROR_INVALID_DEVICE",
+	ErrInvalidImage:     "CUDA_ERROR_INVALID_IMAGE",
 	ErrInvalidContext:   "CUDA_ERROR_INVALID_CONTEXT",
 	ErrNoBinaryForGPU:   "CUDA_ERROR_NO_BINARY_FOR_GPU",
 	ErrInvalidPTX:       "CUDA_ERROR_INVALID_PTX",

@@ -7,6 +7,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/userkernel"
 	"gpurun/rendezvous"
 	"gpurun/worker/hang"
 	"gpurun/worker/library"
@@ -33,6 +34,7 @@ func Explain(err error) report.Failure {
 		restore     *verify.RestoreError
 		library     *library.Error
 		hung        *hang.Error
+		resident    *userkernel.ResidentError
 		outside     *verify.OutsideError
 	)
 	switch {
@@ -66,7 +68,7 @@ func Explain(err error) report.Failure {
 		errors.Is(err, rendezvous.ErrClosed), errors.Is(err, rendezvous.ErrToken):
 		f.Class = report.Rendezvous
 	case errors.As(err, &unsupported), errors.As(err, &unavailable), errors.As(err, &unreachable),
-		errors.As(err, &unshared),
+		errors.As(err, &unshared), errors.As(err, &resident),
 		errors.As(err, &library), errors.Is(err, symm.ErrNoMulticast), errors.As(err, &cuda):
 		f.Class = report.Environment
 	}

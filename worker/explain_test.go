@@ -11,6 +11,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/userkernel"
 	"gpurun/rendezvous"
 	"gpurun/worker/library"
 	"gpurun/worker/process/report"
@@ -28,6 +29,8 @@ func TestExplain(t *testing.T) {
 		{verify.ErrInputChanged, report.Failure{Class: report.WrongData}},
 		{verify.ErrCorruptionMissed, report.Failure{Class: report.WrongData}},
 		{verify.ErrCheckWrong, report.Failure{Class: report.WrongData}},
+		{&verify.RestoreError{Buffer: "pad"}, report.Failure{Class: report.WrongData}},
+		{&userkernel.ResidentError{Reason: "too many"}, report.Failure{Class: report.Environment}},
 		{&library.StuckError{What: "joining"}, report.Failure{Class: report.Timeout}},
 		{&library.Error{Title: "NCCL 2.99.1", Err: errors.New("ncclRemoteError")}, report.Failure{Class: report.Environment}},
 		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},

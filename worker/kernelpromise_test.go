@@ -19,6 +19,12 @@ import (
 // were wrong, and the first error.
 func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong int64, err error) {
 	t.Helper()
+	return customSizes(t, text, []int64{size}, timeout)
+}
+
+// customSizes is custom for several sizes, one after the other.
+func customSizes(t *testing.T, text string, sizes []int64, timeout time.Duration) (wrong int64, err error) {
+	t.Helper()
 	folder := t.TempDir()
 	code, err := os.ReadFile("testdata/custom.ptx")
 	if err != nil {
@@ -35,9 +41,9 @@ func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong
 		}
 	}
 	results, errs := ranks{world: 2}.run(t, workload.Job{
-		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: []int64{size},
+		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: sizes,
 		Iterations: 3,
-		Verify: true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
+		Verify:     true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
 	})
 	for _, r := range results {
 		wrong += *r.Wrong
@@ -91,6 +97,11 @@ func TestPromisesOfKernelFiles(t *testing.T) {
 			"behind a small buffer", store + `args = [{pointer = "pad"}, {u32 = 1}, {u32 = 2}]` +
 				"\n[buffers.pad]\nsize = 4\n" + expect, 0,
 			"4 bytes behind the buffer pad have changed, the nearest at a distance of 0",
+		},
+		{
+			"more blocks than are resident", "entry = \"wait\"\ngrid = 1025\nblock = 32\nresident = \"grid\"\n" +
+				`args = [{pointer = "flag"}]` + "\n[buffers.flag]\nsize = 4\ninit = 0\n" + expect, 0,
+			"1025 blocks of 32 threads must be resident at once, and gpurun simulator holds 1024: make the grid smaller",
 		},
 		{
 			"not restored", store + `args = [{pointer = "pad"}, {u32 = 1}, {u32 = 2}]` +

@@ -94,12 +94,15 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			title := bench.Title + " " + what.Name
-			return outcome.Perform(cmd.Context(), a, cmd.Flags(), title,
-				func() (*bench.Product, error) { return bench.PlanProduct(cmd.Context(), cmd.Flags(), what) }, bench.ShowProduct)
+			planRun := func() (*bench.Product, error) {
+				return bench.PlanProduct(cmd.Context(), cmd.Flags(), what, notify(a))
+			}
+			return outcome.Perform(cmd.Context(), a, cmd.Flags(), title, planRun, bench.ShowProduct)
 		},
 	}
 	showDefaultsOf(cmd, bench.ProductPlanOptions())
 	bench.AddProductFlags(cmd.Flags())
+	flags.AddCompile(cmd.Flags())
 	return cmd
 }
 

@@ -59,6 +59,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
 	flags.AddProduct(cmd.Flags())
+	flags.AddCompile(cmd.Flags())
 	flags.AddInject(cmd.Flags())
 	flags.AddSkew(cmd.Flags())
 	options := plan.Options{Profiles: [][]byte{configs.Products}, Further: true}
@@ -72,6 +73,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 			if options.Skew, err = flags.Skews(cmd.Flags()); err != nil {
 				return nil, err
 			}
+			options.Notify = notify(a)
 			p, err := plan.NewProduct(cmd.Context(), cmd.Flags(), what, options, inject)
 			if err != nil {
 				return nil, err

@@ -39,6 +39,10 @@ func newKernelShowCommand(a *program.Invocation) *cobra.Command {
 	f.StringVarP(&o.dtype, "datatype", "d", "", "element `type`")
 	f.StringVarP(&o.op, "op", "o", "", "reduction `operation`")
 	f.StringVarP(&o.bytes, "bytes", "b", "4K", "`size` of the call: bytes of the larger of a rank's buffers")
+	const usualExtent = 256
+	f.Int64VarP(&o.call.M, "m", "m", usualExtent, "`rows` of the whole A, of a product of matrices")
+	f.Int64VarP(&o.call.N, "n", "n", usualExtent, "`columns` of B, likewise")
+	f.Int64VarP(&o.call.K, "k", "k", usualExtent, "`columns` of A, likewise")
 	f.IntVar(&o.call.SMs, "sms", 132, "`number` of multiprocessors of each device")
 	f.IntVarP(&o.call.Root, "root", "r", 0, "`rank` that is the source or the destination of the data")
 	f.Int64Var(&o.call.Number, "call", 0, "`number` of the call, from 0 on")

@@ -8,6 +8,7 @@ import (
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
+	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
 )
@@ -15,7 +16,8 @@ import (
 const smokeLong = `smoke checks a machine with GPUs in one command, for CI runners. It runs the checks of
 gpurun doctor. Then it runs every collective with a small, a medium and a large size and
 several types, and verifies every element. Speeds are compared with the thresholds that
-gpurun has for these GPUs. The last line is the verdict: PASS, or FAIL with the reason.
+gpurun has for these GPUs. After the collectives, the kernels of kernel files are verified.
+The last line is the verdict: PASS, or FAIL with the reason.
 
 In the simulator, and for GPUs without built-in thresholds, smoke says so. Then only the data
 decide the verdict.
@@ -28,20 +30,29 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --nproc-per-node 4 smoke --quick
   gpurun smoke --min-busbw 'allreduce@>=64M:300,allgather@>=64M:280'
   gpurun --device sim --nproc-per-node 4 smoke         without a GPU
+  gpurun smoke mine.toml                               and a kernel of yours
   gpurun smoke --inject corrupt:rank=1,byte=0          inject a fault`
 
 const smokeCommand = "smoke"
 
 func newSmokeCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     smokeCommand,
+		Use:     smokeCommand + " [KERNEL FILE...]",
 		Short:   "Check this machine: are all collectives right, and fast enough? PASS or FAIL",
 		Long:    smokeLong,
 		Example: smokeExample,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: func(_ *cobra.Command, words []string) error {
+			for _, word := range words {
+				if !plan.IsKernelFile(word) {
+					return exit.Usagef("smoke takes kernel files, such as oneshot.toml, and %q is none", word)
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: completeKernelFiles,
+		RunE: func(cmd *cobra.Command, files []string) error {
 			return outcome.Perform(cmd.Context(), a, cmd.Flags(), smoke.Title, func() (*smoke.Run, error) {
-				r, err := smoke.Plan(cmd.Context(), cmd.Flags(), doctor.Checks)
+				r, err := smoke.Plan(cmd.Context(), cmd.Flags(), doctor.Checks, files)
 				if exit.Code(err) == exit.Environment { // the verdict is about the machine, also where nothing can run
 					fmt.Fprintf(a.Out, "FAIL: %v\n", err)
 				}

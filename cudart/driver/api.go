@@ -28,7 +28,7 @@ type api struct {
 	moduleLoadDataEx, moduleUnload, moduleGetFunction             dl.Func
 	moduleGetGlobal                                               dl.Func
 	funcGetAttribute, funcSetAttribute, funcGetParamInfo          dl.Func
-	launchKernel, launchKernelEx                                  dl.Func
+	launchKernel, launchKernelEx, occupancy                       dl.Func
 	tensorMapEncodeTiled                                          dl.Func
 	streamCreate, streamDestroy, streamQuery, streamSynchronize   dl.Func
 	streamBeginCapture, streamEndCapture                          dl.Func
@@ -119,6 +119,7 @@ func (a *api) coreBindings() []dl.Binding {
 		dl.Required(&a.funcGetAttribute, "cuFuncGetAttribute"),
 		dl.Required(&a.funcSetAttribute, "cuFuncSetAttribute"),
 		dl.Optional(&a.funcGetParamInfo, "cuFuncGetParamInfo"), // since CUDA 12.4
+		dl.Required(&a.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor"),
 		dl.Required(&a.launchKernel, "cuLaunchKernel"),
 		dl.Optional(&a.launchKernelEx, "cuLaunchKernelEx"),             // since CUDA 11.8
 		dl.Optional(&a.tensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // since CUDA 12.0

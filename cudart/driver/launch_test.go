@@ -9,6 +9,22 @@ import (
 	"gpurun/cudart/dl"
 )
 
+// Occupancy is that of a multiprocessor, and depends on the dynamic shared memory.
+func TestResidentBlocks(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	m := must[cudart.Module](t)(d.LoadModule("m", []byte("ptx")))
+	k := must[cudart.Kernel](t)(m.Kernel("sum"))
+	for shape, want := range map[cudart.Launch]int{
+		{Blocks: 1, Threads: 512}: 4, {Blocks: 1, Threads: 128, SharedBytes: 50 << 10}: 2,
+	} {
+		got, err := k.(cudart.Occupier).ResidentBlocks(shape)
+		if sms := k.(*kernel).dev.info.SMs; err != nil || got != want*sms {
+			t.Errorf("%+v: %d blocks on %d multiprocessors, %v", shape, got, sms, err)
+		}
+	}
+}
+
 func TestModules(t *testing.T) {
 	f := newFake(t)
 	d := f.open()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"gpurun/cudart"
@@ -48,10 +49,10 @@ type kernel struct {
 
 // LoadModule compiles PTX. Where the compiler refuses, the error's detail is
 // its log.
-func (d *device) LoadModule(name string, ptx []byte) (cudart.Module, error) {
+func (d *device) LoadModule(name string, code []byte) (cudart.Module, error) {
 	var (
 		pins    runtime.Pinner
-		image   = dl.Bytes(string(ptx))
+		image   = append(slices.Clone(code), 0) // PTX ends with a zero, and binaries say how long they are
 		log     = make([]byte, jitLogBytes)
 		options = [2]int32{jitErrorLogBuffer, jitErrorLogBytes}
 	)
@@ -134,14 +135,15 @@ func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 
 func (k *kernel) Name() string { return k.name }
 
-// findParams asks where the kernel's parameters are.
+// findParams asks where the kernel's parameters are. A compiler may leave room in front of the first one, so that it is
+// aligned in the memory in which the kernel finds it: offsets count from the first one, as in a C struct.
 func (k *kernel) findParams() error {
 	a := k.dev.api
 	if !a.funcGetParamInfo.Found() {
 		k.paramBytes, k.paramOffsets = -1, []uint64{0}
 		return nil
 	}
-	for {
+	for begin := uint64(0); ; {
 		var offset, size uint64
 		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)),
 			uintptr(unsafe.Pointer(&size)))
@@ -153,7 +155,10 @@ func (k *kernel) findParams() error {
 		case len(k.paramOffsets) == maxParams:
 			return fmt.Errorf("it has more than %d", maxParams)
 		}
-		k.paramOffsets = append(k.paramOffsets, offset)
-		k.paramBytes = int(offset + size)
+		if len(k.paramOffsets) == 0 {
+			begin = offset
+		}
+		k.paramOffsets = append(k.paramOffsets, offset-begin)
+		k.paramBytes = int(offset - begin + size)
 	}
 }

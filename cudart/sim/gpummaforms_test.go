@@ -76,3 +76,11 @@ func TestGPUAndSimulatorAgreeOnMatrixForms(t *testing.T) {
 		compareForm(t, gpu, d, f, 16)
 	}
 }
+
+// The sums of mma.m8n8k4 are compared more often: one of 10^5 results tells similar orders of additions apart.
+func TestGPUAndSimulatorAgreeOnQuads(t *testing.T) {
+	gpu, d := openHopper(t), openWith(t, Options{Major: 9})
+	for _, f := range quadForms() {
+		compareForm(t, gpu, d, f, 1024)
+	}
+}

@@ -126,4 +126,9 @@ type kernel struct {
 	code   *exec.Kernel
 }
 
+var _ cudart.Occupier = (*kernel)(nil)
+
+// ResidentBlocks is the same for all kernels.
+func (k *kernel) ResidentBlocks(cudart.Launch) (int, error) { return exec.MaxResident, nil }
+
 func (k *kernel) Name() string { return k.code.Name }

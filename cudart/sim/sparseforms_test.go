@@ -81,12 +81,11 @@ func sparseForms() (all []mmaForm) {
 
 // newSparseWGMMA is wgmma.mma_async.sp of what a dense form multiplies.
 func newSparseWGMMA(name string, f wgmmaForm, k, number int) wgmmaForm {
-	variant := []string{".sp", ".sp::ordered_metadata"}[number/2%2]
-	f.metadata = &sparseForm{operandTypes[f.a].bits == 32, variant != ".sp", 0}
+	f.metadata = &sparseForm{operandTypes[f.a].bits == 32, false, 0}
 	if operandTypes[f.a].bits > 8 {
 		f.metadata.selector = number / 3 % 2
 	}
-	name = strings.Replace(name, "mma_async", "mma_async"+variant, 1)
+	name = strings.Replace(name, "mma_async", "mma_async.sp", 1)
 	f.name = strings.Replace(name, fmt.Sprintf("k%d.", k), fmt.Sprintf("k%d.", 2*k), 1)
 	return f
 }

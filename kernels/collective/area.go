@@ -6,6 +6,8 @@ import "gpurun/cudart"
 type Area struct {
 	Name  string
 	Bytes int64
+	// Host: the area is memory of the host, which the algorithm allocates. It takes no symmetric memory.
+	Host bool
 }
 
 // PlacedArea is an area in symmetric memory: Offset bytes from its base, and as large as the largest call of the job

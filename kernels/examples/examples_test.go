@@ -28,8 +28,11 @@ func reduction(op string, inputs map[string][]part, _ int) map[string]part {
 
 func product(_ string, inputs map[string][]part, rank int) map[string]part {
 	a := slices.Concat(inputs["a"]...)
-	return map[string]part{"gathered": a, "c": multiply(a, inputs["b"][rank], 128)}
+	return map[string]part{"gathered": a, "c": multiply(a, inputs["b"][rank], productK)}
 }
+
+// productN and productK are the extents of products; M is the count of a call on each rank.
+const productN, productK = 43, 136
 
 func nextCells(_ string, inputs map[string][]part, rank int) map[string]part {
 	return map[string]part{"next": stencil(inputs["cells"], rank)}
@@ -43,7 +46,7 @@ var examples = []example{
 	{"packets", []string{"float"}, []string{"sum", "max"}, 1, false, reduction},
 	{"baked", []string{"int32"}, []string{"max"}, 1, false, reduction},
 	{"two_launches", []string{"float"}, []string{"sum"}, 1, false, reduction},
-	{"gather_matmul", []string{"bfloat16"}, []string{"none"}, 128, true, product},
+	{"gather_matmul", []string{"bfloat16"}, []string{"none"}, 1, true, product},
 	{"halo", []string{"float"}, []string{"none"}, 1, false, nextCells},
 }
 
@@ -99,10 +102,17 @@ func newScenario(t *testing.T, e example, world int, elementType, op string) *sc
 	}
 	for number, n := range counts {
 		n *= e.multiple
-		s.calls = append(s.calls, kernelfile.Call{
+		call := kernelfile.Call{
 			World: world, Type: elementType, Op: op, ElementBytes: elementBytes, Count: n, SMs: 3, Number: int64(number),
 			InputBytes: n * elementBytes, OutputBytes: n * elementBytes,
-		})
+		}
+		if s.file.IsProduct() {
+			call.M, call.N, call.K = n*int64(world), productN, productK
+			call.Matrices = kernelfile.Matrices{
+				A: n * call.K * 2, B: call.N * call.K * 2, C: call.M * call.N * 2, Gathered: call.M * call.K * 2,
+			}
+		}
+		s.calls = append(s.calls, call)
 	}
 	if s.bundle, err = readModules(s.file, s.calls[0]); err != nil {
 		t.Fatal(err)
@@ -134,7 +144,13 @@ func (s *scenario) add(r *rand.Rand, call kernelfile.Call) error {
 	for i, b := range s.file.Buffers {
 		take(b.Name, b.Type, b.Role, sizes[i])
 	}
-	if s.file.Collective != kernelfile.Custom {
+	switch {
+	case s.file.IsProduct():
+		take("a", call.Type, kernelfile.Input, call.Matrices.A)
+		take("b", call.Type, kernelfile.Input, call.Matrices.B)
+		take("c", call.Type, kernelfile.Output, call.Matrices.C)
+		take("gathered", call.Type, kernelfile.Output, call.Matrices.Gathered)
+	case s.file.Collective != kernelfile.Custom:
 		take("input", call.Type, kernelfile.Input, call.InputBytes)
 		take("output", call.Type, kernelfile.Output, call.OutputBytes)
 	}

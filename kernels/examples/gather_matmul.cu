@@ -95,16 +95,3 @@ extern "C" __global__ void __launch_bounds__(kSide* kSide)
   }
   barrier(flags, rank, world, 2 * call);
 }
-
-// The truth, on one device that has all ranks' rows of A: a thread for each element of C.
-extern "C" __global__ void gather_matmul_reference(unsigned short* gathered, unsigned short* c,
-                                                   const unsigned short* const* a, const unsigned short* b, int m,
-                                                   int n, int k, unsigned world) {
-  const int at = blockIdx.x * blockDim.x + threadIdx.x, row = at / n, column = at % n, rows = m / world;
-  if (row >= m) return;
-  const unsigned short* left = a[row / rows] + (size_t)(row % rows) * k;
-  float sum = 0;
-  for (int i = 0; i < k; i++) sum = fmaf(to_float(left[i]), to_float(b[(size_t)column * k + i]), sum);
-  c[at] = to_bfloat16(sum);
-  for (int i = column; i < k; i += n) gathered[(size_t)row * k + i] = left[i];
-}

@@ -18,9 +18,13 @@ type Call struct {
 	InputBytes, OutputBytes int64
 	Number                  int64 // of the call, from 0 on, counted since signals were initialized
 	TimeoutNS               int64
-	// M, N and K are the extents of a product of matrices.
-	M, N, K int64
+	// M, N and K are the extents of a product of matrices: M is that of the whole.
+	M, N, K  int64
+	Matrices Matrices
 }
+
+// Matrices are the sizes of a rank's matrices of a product, in bytes. Gathered is 0 where the product gathers nothing.
+type Matrices struct{ A, B, C, Gathered int64 }
 
 // Memory gives addresses to Bind. Buffers that are neither private nor of the host lie at the same distances from each
 // other on all ranks, so that offset("b") of this rank is right for the others as well.

@@ -33,6 +33,13 @@ func TestFilesComputeWhatIsInTheCatalog(t *testing.T) {
 	}
 	for _, o := range matmul.Operations() {
 		check(o.Name, o.Name, false)
+		f, err := parse(o.Name, "args = [{pointer = \"gathered\"}]\n")
+		if gathers := err == nil; gathers != o.Gathers {
+			t.Errorf("%s: %v", o.Name, err)
+		}
+		if f != nil && len(f.ElementTypes()) != len(matmul.DTypes()) {
+			t.Errorf("%s is for %v", o.Name, f.ElementTypes())
+		}
 	}
 	check("allreduce", "all_reduce", true)
 	check("allgather-matmul", "all-gather_matmul", false)

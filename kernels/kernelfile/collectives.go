@@ -7,20 +7,39 @@ import "strings"
 var collectives = []struct {
 	name    string
 	reduces bool
+	own     []string // the buffers that gpurun gives each call, in order
 }{
-	{"allreduce", true},
-	{"allgather", false},
-	{"reducescatter", true},
-	{"broadcast", false},
-	{"reduce", true},
-	{"gather", false},
-	{"scatter", false},
-	{"alltoall", false},
-	{"barrier", false},
-	{"allgather-matmul", false},
-	{"matmul-reducescatter", false},
-	{"matmul-allreduce", false},
-	{Custom, false},
+	{"allreduce", true, inputAndOutput},
+	{"allgather", false, inputAndOutput},
+	{"reducescatter", true, inputAndOutput},
+	{"broadcast", false, inputAndOutput},
+	{"reduce", true, inputAndOutput},
+	{"gather", false, inputAndOutput},
+	{"scatter", false, inputAndOutput},
+	{"alltoall", false, inputAndOutput},
+	{"barrier", false, inputAndOutput},
+	{gatheringProduct, false, []string{matrixA, matrixB, matrixC, matrixGathered}},
+	{"matmul-reducescatter", false, []string{matrixA, matrixB, matrixC}},
+	{"matmul-allreduce", false, []string{matrixA, matrixB, matrixC}},
+	{Custom, false, nil},
+}
+
+var inputAndOutput = []string{inputName, outputName}
+
+// The buffers of a collective.
+const (
+	inputName  = "input"
+	outputName = "output"
+)
+
+// ownBuffers are the buffers that gpurun gives each call of a collective.
+func ownBuffers(collective string) []string {
+	for _, c := range collectives {
+		if c.name == collective {
+			return c.own
+		}
+	}
+	return nil
 }
 
 // collective reads what the file computes.

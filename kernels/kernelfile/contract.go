@@ -40,10 +40,13 @@ func (f *File) Requirements(call Call) (Requirements, error) {
 
 // ElementTypes are the element types that the file is for.
 func (f *File) ElementTypes() []string {
-	if len(f.Types) == 0 {
-		return typeNames()
+	switch {
+	case len(f.Types) > 0:
+		return f.Types
+	case f.IsProduct():
+		return productTypes
 	}
-	return f.Types
+	return typeNames()
 }
 
 // Accepts says which part of the file's contract a call breaks.
@@ -60,6 +63,9 @@ func (f *File) Accepts(call Call) error {
 		return f.errorAt(0, "%s does not run in place: its contract has in_place = \"no\"", name)
 	case f.Contract.InPlace == "only" && !call.InPlace:
 		return f.errorAt(0, "%s runs only in place: its contract has in_place = \"only\"", name)
+	}
+	if f.IsProduct() {
+		return f.acceptsProduct(call)
 	}
 	r, err := f.Requirements(call)
 	bytes := call.Count * call.ElementBytes

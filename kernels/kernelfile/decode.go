@@ -12,7 +12,9 @@ type decoder struct {
 	path string
 	err  error
 	compiler
-	total int // steps of one evaluation of all expressions
+	total  int    // steps of one evaluation of all expressions
+	of     string // the collective, whose calls lack the names absent
+	absent names
 }
 
 func (d *decoder) fail(line int, format string, args ...any) {
@@ -177,6 +179,9 @@ func (d *decoder) expr(n *node, what string, kind valueKind, known names) Expr {
 		d.fail(n.line, "the expressions of the file take more than %d steps", maxTotalCost)
 	case e.kind != kind:
 		d.fail(n.line, "%s: %q is %s, where %s belongs", what, e.Text, kindNames[e.kind], kindNames[kind])
+	case e.names.has(d.absent):
+		d.fail(n.line, "%s: %s in %q is not known of %s, which has %s", what, (e.names & d.absent).first(), e.Text, d.of,
+			instead(d.of))
 	case e.names.has(^known):
 		d.fail(n.line, "%s: %s in %q is not known here", what, (e.names &^ known).first(), e.Text)
 	}

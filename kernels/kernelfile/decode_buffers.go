@@ -1,6 +1,9 @@
 package kernelfile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // buffers reads [buffers].
 func (d *decoder) buffers(f *File, t *table) {
@@ -42,7 +45,7 @@ func (d *decoder) buffer(f *File, name string, n *node) Buffer {
 		d.customBuffer(t, &b)
 	}
 	t.done()
-	d.checkBuffer(&b, custom)
+	d.checkBuffer(&b, slices.Contains(ownBuffers(f.Collective), name))
 	return b
 }
 
@@ -70,20 +73,21 @@ func (d *decoder) customBuffer(t *table, b *Buffer) {
 		d.fail(b.Line, "expect and expect_file of buffer %s: write one of them", b.Name)
 	case b.Expect != nil && b.Type != "" && numberTypeOf(b.Type) == "":
 		d.fail(b.Line, "expect of buffer %s: no expression gives elements %s; write expect_file", b.Name, b.Type)
+	case b.Role != Scratch && b.Host:
+		d.fail(b.Line, "buffer %s of the host is neither an input nor an output: those are memory of the device", b.Name)
 	case b.Role != Scratch && b.Type == "":
 		d.fail(b.Line, "buffer %s is an %s, and has no type of its elements", b.Name, role.Text)
 	}
 }
 
 // checkBuffer finds keys that contradict each other.
-func (d *decoder) checkBuffer(b *Buffer, custom bool) {
-	ofCollective := !custom && (b.Name == inputName || b.Name == outputName)
+func (d *decoder) checkBuffer(b *Buffer, own bool) {
 	switch {
-	case ofCollective && !b.Size.IsZero():
+	case own && !b.Size.IsZero():
 		d.fail(b.Line, "the size of buffer %s follows from the collective: leave it out", b.Name)
-	case ofCollective && (b.Init != nil || b.InitFile.Text != "" || b.Reset || b.Restored || b.Rotate > 1 || b.Host):
+	case own && (b.Init != nil || b.InitFile.Text != "" || b.Reset || b.Restored || b.Rotate > 1 || b.Host):
 		d.fail(b.Line, "gpurun itself writes buffer %s before each call; it takes align and private alone", b.Name)
-	case !ofCollective && b.Size.IsZero():
+	case !own && b.Size.IsZero():
 		d.fail(b.Line, "buffer %s has no size, in bytes", b.Name)
 	case b.Init != nil && b.InitFile.Text != "":
 		d.fail(b.Line, "init and init_file of buffer %s: write one of them", b.Name)
@@ -167,6 +171,9 @@ func (d *decoder) contract(f *File, t *table) {
 		Order:         d.oneOf(c, "order", "rank", "any"),
 		Accumulate:    c.text("accumulate").Text,
 		Stepwise:      c.truth("stepwise"),
+		MMultiple:     c.optional("m_multiple", ofContract),
+		NMultiple:     c.optional("n_multiple", ofContract),
+		KMultiple:     c.optional("k_multiple", ofContract),
 		Tolerance:     c.optional("tolerance", ofBuffer),
 	}
 	if a := c.text("accumulate"); a.Text != "" {
@@ -179,6 +186,7 @@ func (d *decoder) contract(f *File, t *table) {
 	if f.Contract.Order == "any" {
 		f.Contract.Order = ""
 	}
+	d.checkProductContract(f, c)
 	if f.Contract.Tolerance != nil && f.Collective != Custom {
 		d.fail(n.line, "tolerance is for custom: the bounds of %s follow from its types", f.Collective)
 	}

@@ -151,10 +151,15 @@ func (e *env) length(buffer string) (int64, error) {
 	if b := e.file.buffer(buffer); b != nil && !b.Size.IsZero() {
 		return e.between(b.Size, "the size of a buffer", 0, maxBufferBytes)
 	}
-	if buffer == inputName {
-		return e.call.InputBytes, nil
-	}
-	return e.call.OutputBytes, nil
+	return e.call.ownBytes(buffer), nil
+}
+
+// ownBytes is the size of a buffer that gpurun gives each call.
+func (c *Call) ownBytes(buffer string) int64 {
+	return map[string]int64{
+		inputName: c.InputBytes, outputName: c.OutputBytes,
+		matrixA: c.Matrices.A, matrixB: c.Matrices.B, matrixC: c.Matrices.C, matrixGathered: c.Matrices.Gathered,
+	}[buffer]
 }
 
 // maxBufferBytes is more than any device has.

@@ -14,8 +14,8 @@ type File struct {
 	World []int
 	// Let names expressions that others use. They may use one another, without a circle.
 	Let map[string]Expr
-	// Buffers are those beside the input and the output of a collective, which are called input and output. A file may
-	// list these two as well, to name their properties.
+	// Buffers are those beside the input and the output of a collective, which are called input and output, or beside
+	// the matrices of a product: a, b, c and gathered. A file may list these as well, to name their properties.
 	Buffers []Buffer
 	// Globals are set once in each module that has a variable of that name, when the module has been loaded.
 	Globals []Global
@@ -196,6 +196,8 @@ type TensorMap struct {
 type Contract struct {
 	// CountMultiple is what the count must be a multiple of, Alignment the bytes of the input's and the output's.
 	CountMultiple, Alignment *Expr
+	// MMultiple, NMultiple and KMultiple are what the extents of a product of matrices must be multiples of.
+	MMultiple, NMultiple, KMultiple *Expr
 	// MaxBytes is the largest part.
 	MaxBytes *Expr
 	// InPlace: "yes", "no" or "only"; empty is yes where the collective can.

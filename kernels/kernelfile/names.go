@@ -56,6 +56,20 @@ const (
 	bufferFuncs = funcOffset | funcLength
 )
 
+// namesOfParts are known of a collective, and namesOfMatrices of a product of matrices.
+const (
+	namesOfParts    = nameRoot | nameCount | nameBytes | nameVectors | nameBlocks | nameInPlace | nameOp
+	namesOfMatrices = nameM | nameN | nameK
+)
+
+// absentNames are those of the other kind.
+func absentNames(collective string) names {
+	if isProduct(collective) {
+		return namesOfParts
+	}
+	return namesOfMatrices
+}
+
 func (s names) has(n names) bool { return s&n != 0 }
 
 // first is the text of the first name of the set.

@@ -41,8 +41,10 @@ func (d *decoder) file(root *node) *File {
 	f.Ops = d.words(t, "op", "ops", parseOp, "operation", operationNames())
 	d.checkOps(f, t)
 	f.Types = d.words(t, "type", "types", parseType, "element type", typeNames())
+	d.checkTypes(f, t)
 	f.World = d.world(t)
-	d.nameBuffers(t, f.Collective == Custom)
+	d.of, d.absent = f.Collective, absentNames(f.Collective)
+	d.nameBuffers(t, ownBuffers(f.Collective))
 	d.lets(f, t)
 	d.buffers(f, t)
 	d.globals(f, t)
@@ -125,7 +127,7 @@ func (d *decoder) world(t *table) []int {
 }
 
 // nameBuffers collects the names of buffers, which expressions may use before the buffers are described.
-func (d *decoder) nameBuffers(t *table, custom bool) {
+func (d *decoder) nameBuffers(t *table, own []string) {
 	all := []string{}
 	if n := t.node.child("buffers"); n != nil && n.kind == tableNode {
 		for i, name := range n.keys {
@@ -135,22 +137,16 @@ func (d *decoder) nameBuffers(t *table, custom bool) {
 			}
 		}
 	}
-	for _, name := range []string{inputName, outputName} {
-		if !custom && !slices.Contains(all, name) {
+	for _, name := range own {
+		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
 	d.compiler.buffers = all
-	if d.first == "" && !custom {
-		d.first = inputName
+	if d.first == "" && len(own) > 0 {
+		d.first = own[0]
 	}
 }
-
-// The buffers of a collective.
-const (
-	inputName  = "input"
-	outputName = "output"
-)
 
 // symmetric reports whether peers have an address of the buffer that a node describes.
 func symmetric(n *node) bool {

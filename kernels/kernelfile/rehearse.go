@@ -15,7 +15,7 @@ type MadeUp struct {
 	call    Call
 	offsets map[string]int64
 	tables  [][]byte
-	// Spaces has the bytes of each buffer, input and output first.
+	// Spaces has the bytes of each buffer, those that gpurun gives each call first.
 	Spaces []Space
 }
 
@@ -47,15 +47,14 @@ func (f *File) NewMadeUp(call Call) (*MadeUp, error) {
 		m.Spaces = append(m.Spaces, Space{name, at, bytes})
 		at += bytes
 	}
-	if f.Collective != Custom {
-		place(inputName, call.InputBytes, madeUpAlign)
-		if call.InPlace {
+	for _, name := range ownBuffers(f.Collective) {
+		if name == outputName && call.InPlace {
 			m.offsets[outputName] = m.offsets[inputName]
 			m.Spaces = append(m.Spaces, Space{outputName, m.offsets[inputName], call.OutputBytes})
 			at = max(at, m.offsets[inputName]+call.OutputBytes)
-		} else {
-			place(outputName, call.OutputBytes, madeUpAlign)
+			continue
 		}
+		place(name, call.ownBytes(name), madeUpAlign)
 	}
 	for i, b := range f.Buffers {
 		if _, placed := m.offsets[b.Name]; placed {

@@ -30,6 +30,12 @@ type Algorithm struct {
 	Library string
 	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
 	Unbounded bool
+	// File is the path of the kernel file that the algorithm is from; empty: it is gpurun's own, or a library's.
+	File string
+	// Multicast: it uses a multicast address. GPU: its code is a binary, which the simulator cannot run.
+	Multicast, GPU bool
+	// Stepwise: every partial sum of products is rounded to the element type.
+	Stepwise bool
 	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that
 	// gathers, AFull is an input, and C the result. Of one that reduces, the result is this rank's own product, all rows
 	// of it, in the staging.
@@ -40,6 +46,13 @@ type Algorithm struct {
 	// symmetric memory in which it stages products. Counters is the number of 32-bit words with which it counts
 	// products. Nil: none. All algorithms share the words, which are zero before the first call.
 	Scratch, Staging, Counters func(p Problem, world int) int64
+	// Areas lists the algorithm's own memory for a problem, on devices with so many multiprocessors; nil: there is none.
+	// The list is the same for all problems, with other sizes.
+	Areas func(p Problem, world, sms int) ([]collective.Area, error)
+	// Restored lists areas, by number, that each call leaves as they were before the first. Initial makes what such an
+	// area holds, from byte at on.
+	Restored []int
+	Initial  func(r *Runner, call Call, area int, dst []byte, at int64) error
 	// Tiles is the number of tiles whose times the kernel records when Call.Trace is not 0; nil: it records none. Pieces
 	// of split-K have numbers after those of tiles.
 	Tiles func(p Problem, world int) int64
@@ -63,7 +76,10 @@ func (a *Algorithm) Check(p Problem, world int) error {
 	case a.Can == nil:
 		return nil
 	}
-	if err := a.Can(p, world); err != nil {
+	switch err := a.Can(p, world); {
+	case a.File != "": // the error names the file
+		return err
+	case err != nil:
 		return fmt.Errorf("%s %s: %w", a.Operation, a.Name, err)
 	}
 	return nil
@@ -96,6 +112,13 @@ func (a *Algorithm) MinSM(d collective.DType) int {
 		}
 	}
 	return least
+}
+
+// RunsOn reports whether one of the algorithm's own kernels for a type runs on a compute capability. Code for one
+// architecture alone, such as sm_90a, does not run on later ones.
+func (a *Algorithm) RunsOn(d collective.DType, sm int) bool {
+	_, ok := find(a.Kernels, d, sm)
+	return ok
 }
 
 // Compatible reports whether devices of two compute capabilities can make calls together. Kernels that send products

@@ -61,7 +61,10 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 	if d, ok := collective.ParseDType(f.Contract.Accumulate); ok {
 		a.Accumulator = &d
 	}
-	a.restored()
+	a.Restored = a.restoredAreas()
+	a.Initial = func(c *collective.Comm, call collective.Call, area int, dst []byte, at int64) error {
+		return a.state(c).initial(a.target(c, call), area, dst, at)
+	}
 	if f.Collective == kernelfile.Custom {
 		a.Custom, a.Needs.SeparateOutput = newCustom(a), true
 	}
@@ -177,7 +180,7 @@ func (a *algorithm) target(c *collective.Comm, call collective.Call) target {
 // prepare loads the kernels of a call, makes its tables, and at first writes what the areas hold. The ranks meet before
 // the first call: a peer must not signal before that.
 func (a *algorithm) prepare(c *collective.Comm, s cudart.Stream, call collective.Call) error {
-	return a.describe(a.state(c).prepare(s, a.target(c, call), call.Count > 0))
+	return describe(a.Collective, a.Name, a.state(c).prepare(s, a.target(c, call), call.Count > 0))
 }
 
 // enqueue puts one call on the stream.
@@ -188,41 +191,13 @@ func (a *algorithm) enqueue(c *collective.Comm, s cudart.Stream, call collective
 	if err := c.Admit(a.Algorithm, call); err != nil {
 		return err
 	}
-	return a.describe(a.state(c).enqueue(s, a.target(c, call)))
+	return describe(a.Collective, a.Name, a.state(c).enqueue(s, a.target(c, call)))
 }
 
-func (a *algorithm) describe(err error) error {
+// describe names the algorithm in an error, if there is one.
+func describe(collective, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", a.Collective, a.Name, err)
-}
-
-// restored lists the areas that the kernel must leave as they were.
-func (a *algorithm) restored() {
-	area := 0
-	var buffers []*kernelfile.Buffer
-	for i := range a.file.Buffers {
-		b := &a.file.Buffers[i]
-		if b.Size.IsZero() {
-			continue
-		}
-		buffers = append(buffers, b)
-		if b.Restored && !b.Host {
-			a.Restored = append(a.Restored, area)
-		}
-		area++
-	}
-	a.Initial = func(c *collective.Comm, call collective.Call, area int, dst []byte, at int64) error {
-		st, b := a.state(c), buffers[area]
-		one := st.areas[b.Name].Bytes / copies(b)
-		for len(dst) > 0 { // copy by copy
-			n := min(int64(len(dst)), one-at%one)
-			if err := a.content(b, st.values(a.target(c, call)), dst[:n], at%one); err != nil {
-				return err
-			}
-			dst, at = dst[n:], at+n
-		}
-		return nil
-	}
+	return fmt.Errorf("%s %s: %w", collective, name, err)
 }

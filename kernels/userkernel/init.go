@@ -21,7 +21,7 @@ func (st *state) initialize(s cudart.Stream, t target) error {
 		switch {
 		case b.Size.IsZero(): // the call's own
 		case b.Host:
-			err = st.makeHost(b, i, t)
+			err = st.makeHost(b, t)
 		default:
 			area, n := st.areas[b.Name], copies(b)
 			for i := range n {
@@ -37,19 +37,21 @@ func (st *state) initialize(s cudart.Stream, t target) error {
 	return nil
 }
 
-// makeHost allocates a buffer of the host, the one with a number in the file. It is freed with the device.
-func (st *state) makeHost(b *kernelfile.Buffer, number int, t target) error {
-	values := st.values(t)
-	sizes, err := st.file.Sizes(values)
-	if err != nil {
-		return err
-	}
-	buffer, err := st.comm.Device().MallocHost(max(sizes[number], 1))
+// makeHost allocates a buffer of the host, as large as any call of the job needs it. It is freed with the device.
+func (st *state) makeHost(b *kernelfile.Buffer, t target) error {
+	bytes := st.areas[b.Name].Bytes
+	buffer, err := st.comm.Device().MallocHost(max(bytes, 1))
 	if err != nil {
 		return err
 	}
 	st.hosts[b.Name] = buffer
-	return st.content(b, values, buffer.Bytes(), 0)
+	values := st.values(t)
+	if b.InitFile.Text != "" {
+		if _, err := st.fileContent(b, bytes, values); err != nil {
+			return err
+		}
+	}
+	return st.content(b, values, buffer.Bytes()[:bytes], 0)
 }
 
 // write writes the initial value of a buffer at an offset.
@@ -77,6 +79,14 @@ func (st *state) write(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t
 
 // content makes what a buffer holds at first, from a byte on that is a multiple of every element's size.
 func (u *user) content(b *kernelfile.Buffer, values kernelfile.Call, dst []byte, at int64) error {
+	if b.InitFile.Text != "" {
+		whole, err := u.readFile(b.InitFile, b.Type, values)
+		copied := copy(dst, whole[min(at, int64(len(whole))):])
+		for i := range dst[copied:] {
+			dst[copied+i] = poison
+		}
+		return err
+	}
 	if value, ok := b.Uniform(); ok {
 		for i := range dst {
 			dst[i] = value
@@ -86,17 +96,25 @@ func (u *user) content(b *kernelfile.Buffer, values kernelfile.Call, dst []byte,
 	return u.file.Initial(b, values, at/b.Init.Bytes(), dst)
 }
 
-// writeFile writes the elements of a .npy file, and leaves poison behind them.
+// writeFile writes the elements of a .npy file, and poison behind them.
 func (st *state) writeFile(s cudart.Stream, b *kernelfile.Buffer, at, bytes int64, t target) error {
-	content, err := st.readFile(b.InitFile, b.Type, st.values(t))
-	switch {
-	case err != nil:
+	content, err := st.fileContent(b, bytes, st.values(t))
+	if err != nil {
 		return err
-	case int64(len(content)) > bytes:
-		return fmt.Errorf("%s:%d: the file has %d bytes, and the buffer %d", st.file.Path, b.InitFile.Line, len(content),
-			bytes)
+	}
+	if err := s.Fill(st.comm.Local(at), poison, bytes); err != nil {
+		return err
 	}
 	return s.Upload(st.comm.Local(at), content)
+}
+
+// fileContent reads the elements of a .npy file for a buffer of so many bytes.
+func (u *user) fileContent(b *kernelfile.Buffer, bytes int64, values kernelfile.Call) ([]byte, error) {
+	content, err := u.readFile(b.InitFile, b.Type, values)
+	if err == nil && int64(len(content)) > bytes {
+		err = fmt.Errorf("%s:%d: the file has %d bytes, and the buffer %d", u.file.Path, b.InitFile.Line, len(content), bytes)
+	}
+	return content, err
 }
 
 // readFile reads the elements of a .npy file that the kernel file names.

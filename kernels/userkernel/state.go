@@ -97,6 +97,9 @@ func (st *state) bind(s cudart.Stream, t target) ([]boundStep, error) {
 		if steps[i].kernel, err = st.kernel(s, t, step); err != nil {
 			return nil, err
 		}
+		if err := st.checkResident(steps[i]); err != nil {
+			return nil, err
+		}
 	}
 	st.calls[t.key] = steps
 	return steps, nil
@@ -124,6 +127,27 @@ func (st *state) kernel(s cudart.Stream, t target, step kernelfile.BoundStep) (c
 	}
 	return k, nil
 }
+
+// checkResident refuses a launch whose blocks wait for one another and are more than the device holds at once: it would
+// never end.
+func (st *state) checkResident(b boundStep) error {
+	o, ok := b.kernel.(cudart.Occupier)
+	if !ok || b.Resident == 0 {
+		return nil
+	}
+	most, err := o.ResidentBlocks(b.Launch)
+	if err != nil || b.Resident <= int64(most) {
+		return err
+	}
+	return &ResidentError{fmt.Sprintf("%s:%d: %d blocks of %d threads must be resident at once, and %s holds %d: "+
+		"make the grid smaller", st.file.Path, b.Step.Line, b.Resident, b.Launch.Block().Count(),
+		st.comm.Device().Info().Name, most)}
+}
+
+// ResidentError is a launch that needs more blocks at once than the device holds.
+type ResidentError struct{ Reason string }
+
+func (e *ResidentError) Error() string { return e.Reason }
 
 // setGlobals sets the variables of the file that a module has.
 func (st *state) setGlobals(s cudart.Stream, t target, m cudart.Module) error {

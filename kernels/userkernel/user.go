@@ -24,7 +24,7 @@ type target struct {
 
 // areas lists the buffers of the file: each has room for all the copies that calls use in turn.
 func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
-	sizes, err := u.file.Sizes(values)
+	sizes, err := u.largest(values)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +33,8 @@ func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
 		if b.Size.IsZero() { // the call's own: see kernelfile
 			continue
 		}
-		area := collective.Area{Name: b.Name}
+		area := collective.Area{Name: b.Name, Host: b.Host}
 		switch n := copies(&b); {
-		case b.Host:
 		case n == 1:
 			area.Bytes = sizes[i] // not rounded up: what is behind it is guarded
 		default:
@@ -44,6 +43,22 @@ func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
 		all = append(all, area)
 	}
 	return all, nil
+}
+
+// largest are the sizes of the buffers on the rank that needs the most. Areas are the same on all ranks, and the sizes
+// of private buffers may depend on the rank.
+func (u *user) largest(values kernelfile.Call) ([]int64, error) {
+	most := make([]int64, len(u.file.Buffers))
+	for values.Rank = range values.World {
+		sizes, err := u.file.Sizes(values)
+		if err != nil {
+			return nil, err
+		}
+		for i, size := range sizes {
+			most[i] = max(most[i], size)
+		}
+	}
+	return most, nil
 }
 
 // copies is how many copies of a buffer calls use in turn.

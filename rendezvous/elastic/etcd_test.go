@@ -64,7 +64,7 @@ func etcdJob(t *testing.T, minNodes, maxNodes int) (config Config, kill func()) 
 	config = job(t, minNodes, maxNodes)
 	config.Backend = Etcd
 	config.Endpoint, kill = startEtcd(t)
-	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 5
+	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 3
 	return config, kill
 }
 
@@ -166,7 +166,7 @@ func TestEtcdBehindTLS(t *testing.T) {
 	startEtcdAt(t, "https://"+config.Endpoint, config.EtcdTLS,
 		"--client-cert-auth", "--cert-file", files.Cert, "--key-file", files.Key, "--trusted-ca-file", files.CA)
 	nextAll(t, enterAll(t, config, 1))
-	config.EtcdTLS, config.Timeouts.Join = &tls.Config{RootCAs: roots}, 3*time.Second
+	config.EtcdTLS, config.Timeouts.Join = &tls.Config{RootCAs: roots}, time.Second
 	_, err = enter(t, config, 1).NextRound(testContext(t))
 	if err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
 		t.Errorf("without a certificate: %v", err)

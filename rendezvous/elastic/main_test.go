@@ -3,6 +3,7 @@ package elastic
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -17,6 +18,10 @@ import (
 func TestMain(m *testing.M) {
 	if config := os.Getenv(agentConfig); config != "" {
 		os.Exit(runAgent(config))
+	}
+	// Parallel tests wait for leases to expire, and hardly compute.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -69,7 +69,7 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
 	inputs func(buffer, rank int) ([]byte, error),
 ) error {
-	for _, b := range r.areas(t) {
+	for _, b := range r.staging.Areas(t.Algorithm) {
 		if err := r.staging.Guard(b); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 		m.Mismatches = append(m.Mismatches,
 			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
 	}
-	return r.checkAround(r.areas(t))
+	return r.checkAround(r.staging.Areas(t.Algorithm))
 }
 
 // corruptCustom flips a bit of the first output, if that is to be injected.

@@ -46,7 +46,7 @@ func (r *run) buffers(t trial) []verify.Buffer {
 			Name: "the sums with the residual", At: r.Comm.Local(e.ResidualOut), Bytes: call.Bytes(),
 		})
 	}
-	return append(all, r.areas(t)...)
+	return append(all, r.staging.Areas(t.Algorithm)...)
 }
 
 // uploadInput writes the rank's input.

@@ -138,7 +138,7 @@ func (p *run) prepare(ctx context.Context, c *candidate) error {
 		return err
 	}
 	p.Status.Begin(phases.Load)
-	if err := p.place(c); err != nil {
+	if err := p.place(ctx, c); err != nil {
 		return err
 	}
 	if err := p.verify(ctx, c, reference.Exact, "before timing"); err != nil {
@@ -148,11 +148,18 @@ func (p *run) prepare(ctx context.Context, c *candidate) error {
 	return p.faults.AfterFirstCall()
 }
 
-// place gives a case its buffers, and prepares calls with them.
-func (p *run) place(c *candidate) error {
+// place gives a case its buffers, and prepares calls with them. Areas hold their initial values before any rank makes a
+// call.
+func (p *run) place(ctx context.Context, c *candidate) error {
 	c.call = p.layout.Call
 	c.call.Problem, c.call.Splits = c.Problem, c.Splits
-	return p.call(c, p.runner.Prepare)
+	if err := p.call(c, p.runner.Prepare); err != nil || c.Algorithm.Areas == nil {
+		return err
+	}
+	if err := p.Finish(ctx, rank.Work{}, nil); err != nil {
+		return err
+	}
+	return p.meet(ctx, "initial values", c)
 }
 
 // enqueue puts a call of the case on the stream. A library may wait for the peers in its

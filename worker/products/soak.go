@@ -38,7 +38,7 @@ func (p *run) verifyFurther(ctx context.Context, cases []workload.ProductCase) e
 			p.job.Seed+p.trials+1-like, c.Problem.M, c.Problem.N, c.Problem.K)
 		return soak.Call{
 			Verify: func(ctx context.Context) (measure.Measurement, error) {
-				if err := p.place(c); err != nil {
+				if err := p.place(ctx, c); err != nil {
 					return c.Measurement, err
 				}
 				err := p.verify(ctx, c, pattern, when)

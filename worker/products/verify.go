@@ -48,6 +48,9 @@ func (p *run) verify(ctx context.Context, c *candidate, pattern reference.Patter
 	if err := p.Finish(ctx, workOf(c), nil); err != nil {
 		return err
 	}
+	if err := p.checkRestored(ctx, t); err != nil {
+		return err
+	}
 	corrupted, err := p.corrupt(t)
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func (p *run) fill(ctx context.Context, t trial) error {
 	return nil
 }
 
-// buffers are the matrices of the call that the operation has.
+// buffers are the matrices of the call that the operation has, and the algorithm's own memory.
 func (p *run) buffers(t trial) (all []verify.Buffer) {
 	b := t.Operation.Buffers(t.Problem, p.World)
 	for _, x := range []struct {
@@ -108,7 +111,14 @@ func (p *run) buffers(t trial) (all []verify.Buffer) {
 			all = append(all, verify.Buffer{Name: x.name, At: p.Comm.Local(x.at), Bytes: x.bytes})
 		}
 	}
-	return all
+	return append(all, p.staging.Areas(t.Algorithm)...)
+}
+
+// checkRestored compares the areas that a call must leave as they were with their initial values.
+func (p *run) checkRestored(ctx context.Context, t trial) error {
+	return p.staging.CheckRestored(ctx, t.Algorithm, t.Algorithm.Restored, func(area int, dst []byte, at int64) error {
+		return t.Algorithm.Initial(p.runner, t.call, area, dst, at)
+	})
 }
 
 // upload writes so many bytes of elements, which fill makes. It gets the number of the first.

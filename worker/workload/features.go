@@ -82,5 +82,6 @@ func (j Job) ShortCallBytes() int64 {
 
 // NeedsMulticast reports whether a case needs a multicast address.
 func (p Plan) NeedsMulticast() bool {
-	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Multicast })
+	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Multicast }) ||
+		slices.ContainsFunc(p.Products.Cases, func(c ProductCase) bool { return c.Algorithm.Multicast })
 }

@@ -25,9 +25,10 @@ const TokenBytes = 8
 // Layout makes room for the cases, and for what else the job measures.
 func (p Plan) Layout(caps Capabilities) Layout {
 	if p.job.Products != nil {
-		return layOutProducts(p.Products, p.world, caps.ProductSMs())
+		return layOutProducts(p.Products, p.world, caps.ProductSMs()).
+			withAreas(areasOfProducts(p.Products.Cases, p.world, caps.LeastSMs()))
 	}
-	l := layOut(p.Cases, caps.LeastSMs()).withAreas(p.Cases, caps.LeastSMs())
+	l := layOut(p.Cases, caps.LeastSMs()).withAreas(areasOf(p.Cases, caps.LeastSMs()))
 	if p.NoCeiling(caps) == "" {
 		l = l.withCopies(p.job.CeilingBytes, p.world-1)
 	}

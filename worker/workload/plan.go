@@ -206,7 +206,7 @@ func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call
 	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
 		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
 	case j.GraphReplays > 0 && a.Needs.FreshArguments:
-		return usagef("%s has arguments that change with every call, which no graph can replay: leave --cudagraph at 0", name)
+		return usagef("%s has arguments that change with every call, which no graph can replay: give --cudagraph 0", name)
 	case j.PDL == On && !a.HasPDL(call):
 		return usagef("%s has no kernel for programmatic dependent launch%s: leave --pdl at auto", name,
 			callWithoutPDL(a, call))

@@ -28,7 +28,8 @@ func (c ProductCase) String() string {
 func (c ProductCase) Input(seed uint64, pattern reference.Pattern, world int) reference.Product {
 	return reference.Product{
 		Seed: seed, Pattern: pattern, DType: c.Problem.DType, M: c.Problem.M, N: c.Problem.N, K: c.Problem.K,
-		World: world, Gathered: c.Operation.Gathers, Local: c.LocalOnly(), Stepwise: c.Algorithm.Library != "",
+		World: world, Gathered: c.Operation.Gathers, Local: c.LocalOnly(),
+		Stepwise: c.Algorithm.Library != "" || c.Algorithm.Stepwise,
 	}
 }
 

@@ -39,7 +39,7 @@ func (c ProductCase) same(other ProductCase) bool {
 }
 
 // chooseProduct finds the algorithm of a request. "auto" is the one that the operation estimates
-// to be the fastest. If that cannot run here, it is the last of gpurun's own that can.
+// to be the fastest. If that cannot run here, it is the last of gpurun's own that can. It is never a kernel file.
 func (caps Capabilities) chooseProduct(q *ProductCase) error {
 	name := q.Requested
 	q.Why = "asked for"
@@ -54,7 +54,7 @@ func (caps Capabilities) chooseProduct(q *ProductCase) error {
 	}
 	var err error
 	for _, a := range slices.Backward(q.Operation.Algorithms) {
-		if a.Library != "" {
+		if a.Library != "" || a.File != "" {
 			continue
 		}
 		if err = caps.refuseProduct(a, q.Problem); err == nil {
@@ -91,6 +91,9 @@ func (caps Capabilities) refuseProduct(a *matmul.Algorithm, p matmul.Problem) er
 		if why := caps.whyUnavailable(library); why != "" {
 			return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 		}
+	}
+	if err := caps.refuseProductFile(a, p); err != nil {
+		return err
 	}
 	if a.Peers && caps.NoPeerAccess != "" {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; naive can", name, caps.NoPeerAccess)}

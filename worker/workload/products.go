@@ -7,6 +7,7 @@ import (
 
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/kernels/userkernel"
 )
 
 // Products is a job about products of matrices: all sizes with all others, in every
@@ -38,6 +39,11 @@ func (j Job) planProducts(world int) (p ProductPlan, err error) {
 	var ok bool
 	if p.operation, ok = matmul.Find(j.Collective); !ok {
 		return p, usagef("there is no product %q", j.Collective)
+	}
+	if len(j.KernelFiles) > 0 {
+		if p.operation, err = userkernel.ExtendOperation(p.operation, j.KernelFiles); err != nil {
+			return p, &UsageError{err.Error()}
+		}
 	}
 	if j.SpansMachines() {
 		return p, usagef("%s runs within one machine: it shares memory, which ranks on several machines cannot",

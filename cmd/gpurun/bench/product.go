@@ -34,8 +34,10 @@ func AddProductFlags(f *pflag.FlagSet) {
 }
 
 // PlanProduct is Plan for products.
-func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation) (*Product, error) {
-	p, err := plan.NewProduct(ctx, f, what, ProductPlanOptions(), nil)
+func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, notify func(string)) (*Product, error) {
+	o := ProductPlanOptions()
+	o.Notify = notify
+	p, err := plan.NewProduct(ctx, f, what, o, nil)
 	if err != nil {
 		return nil, err
 	}

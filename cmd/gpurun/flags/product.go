@@ -25,7 +25,7 @@ func AddProduct(f *pflag.FlagSet) {
 			flag.usage = "comma-separated element `types`: bfloat16, half, or all"
 		case "algo":
 			flag.usage = "comma-separated `algorithms`; auto: the fastest by an estimate, of those that run here; " +
-				"all: each of gpurun's own that supports the call"
+				"all: each of gpurun's own that supports the call; the path of a kernel file, such as mine.toml"
 		}
 		flag.add(f)
 	}

@@ -24,8 +24,12 @@ func (r Report) Print(w io.Writer) error {
 	if r.Op != "" && r.Op != "none" {
 		what = r.Op + " of " + r.DType
 	}
-	fmt.Fprintf(t, "%s: %s, %s, %d elements, %d bytes a part, call %d, %d ranks, %d multiprocessors\n", r.File,
-		r.Collective, what, r.Count, r.Bytes, r.Number, r.World, r.SMs)
+	size := fmt.Sprintf("%d elements, %d bytes a part", r.Count, r.Bytes)
+	if r.M > 0 {
+		size = fmt.Sprintf("%d x %d x %d", r.M, r.N, r.K)
+	}
+	fmt.Fprintf(t, "%s: %s, %s, %s, call %d, %d ranks, %d multiprocessors\n", r.File, r.Collective, what, size, r.Number,
+		r.World, r.SMs)
 	fmt.Fprintf(t, "Addresses are %s.\n", r.Addresses)
 	for _, rank := range r.Ranks {
 		fmt.Fprintf(t, "\nrank %d\n", rank.Rank)

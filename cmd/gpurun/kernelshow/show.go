@@ -13,6 +13,8 @@ import (
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/userkernel"
 )
 
 // Call is the call to show.
@@ -38,11 +40,15 @@ type Report struct {
 	Op         string `json:"op"`
 	Count      int64  `json:"count"` // elements of a part
 	Bytes      int64  `json:"bytes"` // of a part
-	World      int    `json:"ranks"`
-	SMs        int    `json:"multiprocessors"`
-	Number     int64  `json:"call"`
-	Addresses  string `json:"addresses"`
-	Ranks      []Rank `json:"by_rank"`
+	// M, N and K are the extents of a product of matrices, which has no parts.
+	M         int64  `json:"m,omitempty"`
+	N         int64  `json:"n,omitempty"`
+	K         int64  `json:"k,omitempty"`
+	World     int    `json:"ranks"`
+	SMs       int    `json:"multiprocessors"`
+	Number    int64  `json:"call"`
+	Addresses string `json:"addresses"`
+	Ranks     []Rank `json:"by_rank"`
 }
 
 // Rank is what one rank gets.
@@ -105,6 +111,9 @@ func Of(f *kernelfile.File, b *kernelfile.Bundle, c Call) (Report, error) {
 		File: f.Path, Collective: f.Collective, DType: base.Type, Op: base.Op, Count: base.Count,
 		Bytes: base.Count * base.ElementBytes, World: c.World, SMs: c.SMs, Number: c.Number, Addresses: addresses,
 	}
+	if f.IsProduct() {
+		r.M, r.N, r.K = c.M, c.N, c.K
+	}
 	for rank := range c.World {
 		call := base
 		call.Rank = rank
@@ -126,12 +135,12 @@ func (c Call) base(f *kernelfile.File) (kernelfile.Call, error) {
 		World: c.World, Root: c.Root, Type: c.DType.Name, Op: c.Op, ElementBytes: int64(c.DType.Size), InPlace: c.InPlace,
 		SMs: c.SMs, Number: c.Number, TimeoutNS: c.TimeoutNS, M: c.M, N: c.N, K: c.K,
 	}
+	if o, ok := matmul.Find(f.Collective); ok {
+		return c.baseOfProduct(f, o, call)
+	}
 	shape := collective.Shape{}
 	if what, ok := kernels.Find(f.Collective); ok {
 		shape = what.Shape
-	} else if f.Collective != kernelfile.Custom {
-		return call, fmt.Errorf("%s: gpurun kernel show does not show %s: it shows collectives and custom files", f.Path,
-			f.Collective)
 	}
 	if _, _, _, ok := shape.InPlace(0); c.InPlace && !ok {
 		return call, fmt.Errorf("%s: %s does not run in place", f.Path, f.Collective)
@@ -140,6 +149,19 @@ func (c Call) base(f *kernelfile.File) (kernelfile.Call, error) {
 	call.Count = c.Bytes / parts / int64(c.DType.Size)
 	part := call.Count * int64(c.DType.Size)
 	call.InputBytes, call.OutputBytes = part*shape.Send.Of(c.World), part*shape.Recv.Of(c.World)
+	return call, nil
+}
+
+// baseOfProduct is base for a product of matrices.
+func (c Call) baseOfProduct(f *kernelfile.File, o *matmul.Operation, call kernelfile.Call) (kernelfile.Call, error) {
+	p := matmul.Problem{M: c.M, N: c.N, K: c.K, DType: c.DType}
+	if err := o.Check(p, c.World); err != nil {
+		return call, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	if c.InPlace {
+		return call, fmt.Errorf("%s: %s does not run in place", f.Path, f.Collective)
+	}
+	call.Matrices = userkernel.ProductValues(o, p, c.World).Matrices
 	return call, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
 	"gpurun/kernels/userkernel"
 )
 
@@ -25,6 +26,12 @@ func Files(arch string, bundles []*kernelfile.Bundle) (Listing, error) {
 		l.GPUs = append(l.GPUs, gpu.Name)
 	}
 	for _, b := range bundles {
+		if a, o, err := productOf(b); err != nil {
+			return l, err
+		} else if a != nil {
+			l.Algorithms = append(l.Algorithms, describeProduct(o, a, gpus, gpuErr, simulated))
+			continue
+		}
 		c, err := collectiveOf(b)
 		if err != nil {
 			return l, err
@@ -32,11 +39,27 @@ func Files(arch string, bundles []*kernelfile.Bundle) (Listing, error) {
 		a := c.Algorithms[len(c.Algorithms)-1] // its own are before it
 		listed := describe(c, a, gpus, gpuErr, simulated)
 		if a.Needs.GPU {
-			listed.Sim = "no: its code is for GPUs only"
+			listed.Sim = noPTX
 		}
 		l.Algorithms = append(l.Algorithms, listed)
 	}
 	return l, nil
+}
+
+// noPTX says why the simulator does not run a file.
+const noPTX = "no: its code is for GPUs only"
+
+// productOf is the algorithm of a kernel file for a product, or nil where the file is for something else.
+func productOf(b *kernelfile.Bundle) (*matmul.Algorithm, *matmul.Operation, error) {
+	f, err := kernelfile.Parse(b.Path, b.Text)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, ok := matmul.Find(f.Collective)
+	if !ok {
+		return nil, nil, nil
+	}
+	return userkernel.NewProduct(f, b, o), o, nil
 }
 
 // collectiveOf is the collective of a kernel file, with the file's algorithm as the last.

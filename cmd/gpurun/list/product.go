@@ -24,6 +24,9 @@ func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Inf
 	}
 	for _, d := range matmul.DTypes() {
 		sm := a.MinSM(d)
+		if sm == 0 && a.File != "" {
+			continue // the file is for another type
+		}
 		listed.DTypes = append(listed.DTypes, d.Name)
 		listed.ByDType = append(listed.ByDType, dtype{
 			DType: d.Name, Ops: listed.Ops, Epilogues: []string{}, MinCompute: fmt.Sprintf("%d.%d", sm/10, sm%10), sm: sm,
@@ -39,8 +42,11 @@ func describeProduct(o *matmul.Operation, a *matmul.Algorithm, gpus []cudart.Inf
 	default:
 		listed.CUDA = onAllForProduct(a, gpus)
 	}
-	if a.Library != "" {
+	switch {
+	case a.Library != "":
 		listed.Sim = "no: it needs GPUs"
+	case a.GPU:
+		listed.Sim = noPTX
 	}
 	return listed
 }
@@ -61,8 +67,13 @@ func onLibraries(names []string) string {
 // onAllForProduct says whether all devices are of the compute capability that the kernels need.
 func onAllForProduct(a *matmul.Algorithm, devices []cudart.Info) string {
 	for _, info := range devices {
+		sm := 10*info.Major + info.Minor
 		for _, d := range matmul.DTypes() {
-			if least := a.MinSM(d); 10*info.Major+info.Minor < least {
+			switch least := a.MinSM(d); {
+			case a.File != "" && 0 < least && least < sm && !a.RunsOn(d, sm):
+				return fmt.Sprintf("no: %s has compute capability %d.%d, and the code is for %d.%d alone", info.Name, info.Major,
+					info.Minor, least/10, least%10)
+			case sm < least:
 				return fmt.Sprintf("no: %s has compute capability %d.%d, and %s needs %d.%d",
 					info.Name, info.Major, info.Minor, d.Name, least/10, least%10)
 			}

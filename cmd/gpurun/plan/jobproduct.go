@@ -7,6 +7,7 @@ import (
 
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/workload"
 )
@@ -32,19 +33,26 @@ func productJob(s *settings.Sources, c settings.Config, what *matmul.Operation,
 
 // setProductWords sets algorithms and types.
 func setProductWords(s *settings.Sources, job *workload.Job, c settings.Config, what *matmul.Operation) (err error) {
+	var files []*kernelfile.File
+	if files, job.KernelFiles, err = readKernelFiles(c.Algo, what.Name); err != nil {
+		return err
+	}
 	own, names := productAlgorithms(what)
 	valid := append([]string{settings.Auto, settings.All}, names...)
 	job.Algorithms, err = choose("algorithm", c.Algo, own, valid, func(word string) (string, bool) {
-		return word, slices.Contains(valid, word)
+		return word, slices.Contains(valid, word) || IsKernelFile(word)
 	})
 	if err != nil {
 		return s.Invalid("algo", err)
 	}
-	var types []string
-	for _, d := range matmul.DTypes() {
-		types = append(types, d.Name)
+	types, common := productTypes(files)
+	if s.Source("datatype") == "" && len(common) > 0 && !slices.ContainsFunc(c.DataType, func(word string) bool {
+		d, ok := collective.ParseDType(word)
+		return ok && slices.Contains(common, d.Name)
+	}) {
+		c.DataType = common[:1]
 	}
-	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, types, append([]string{settings.All}, types...),
+	job.DTypes, err = choose("datatype of "+what.Name, c.DataType, common, append([]string{settings.All}, types...),
 		func(word string) (string, bool) {
 			d, ok := collective.ParseDType(word)
 			return d.Name, ok && slices.Contains(types, d.Name)
@@ -53,6 +61,17 @@ func setProductWords(s *settings.Sources, job *workload.Job, c settings.Config, 
 		return s.Invalid("datatype", err)
 	}
 	return nil
+}
+
+// productTypes lists the types that products have, and those that all the kernel files have.
+func productTypes(files []*kernelfile.File) (types, common []string) {
+	for _, d := range matmul.DTypes() {
+		types = append(types, d.Name)
+		if !slices.ContainsFunc(files, func(f *kernelfile.File) bool { return !slices.Contains(f.ElementTypes(), d.Name) }) {
+			common = append(common, d.Name)
+		}
+	}
+	return types, common
 }
 
 // productAlgorithms lists gpurun's own, and all.

@@ -95,14 +95,14 @@ func orNone(ops []string) []string {
 }
 
 // loadKernelFiles loads the code of the job's kernel files.
-func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify func(string)) error {
+func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify func(string)) error {
 	for i, b := range p.Job.KernelFiles {
 		file, text, err := kernelcode.Read(b.Path)
 		if err != nil {
 			return err
 		}
 		o := kernelcode.Options{
-			World: p.World(), Types: p.Job.DTypes, Ops: p.Job.Ops, Compile: flags.MayCompile(f), Notify: notify,
+			World: p.World(), Types: p.Job.DTypes, Ops: orNone(p.Job.Ops), Compile: flags.MayCompile(f), Notify: notify,
 		}
 		if p.Job.KernelFiles[i], err = kernelcode.Load(ctx, file, text, o); err != nil {
 			return err
@@ -120,13 +120,13 @@ func (p *CollectiveRun) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, n
 func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, error) {
 	if dtype == "" {
 		dtype = collective.Float.Name
-		if len(f.Types) > 0 && !slices.Contains(f.Types, dtype) {
-			dtype = f.Types[0]
+		if types := f.ElementTypes(); !slices.Contains(types, dtype) {
+			dtype = types[0]
 		}
 	}
 	d, ok := collective.ParseDType(dtype)
 	if !ok {
-		return d, "", &exit.UsageError{Err: suggest.Unknown("element type", dtype, f.Types)}
+		return d, "", &exit.UsageError{Err: suggest.Unknown("element type", dtype, f.ElementTypes())}
 	}
 	ops := orNone(f.Ops)
 	if op == "" {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/pflag"
@@ -30,10 +31,13 @@ func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, o
 	if err != nil {
 		return nil, err
 	}
+	if err := p.loadKernelFiles(ctx, f, o.Notify); err != nil {
+		return nil, err
+	}
 	if err := p.leaveOut(p.unsupported); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
+	if err := cmp.Or(p.check(), p.rehearse()); err != nil {
 		return nil, err
 	}
 	return p, p.Config.CheckFiles(p.Config.Trace)

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"cmp"
+
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
 )
 
 // usualSMs are the multiprocessors of devices that are not known yet: those of an H100.
@@ -40,19 +43,42 @@ func (p *CollectiveRun) rehearseCall(f *kernelfile.File, b *kernelfile.Bundle, c
 	if _, _, _, can := shape.InPlace(0); inPlace && (!can || f.Collective == kernelfile.Custom) || call.Count == 0 {
 		return nil
 	}
-	sms := p.Host.SMs
-	if sms == 0 {
-		sms = usualSMs
-	}
 	values := kernelfile.Call{
 		World: world, Root: call.Root, Type: call.DType.Name, Op: string(call.Op), ElementBytes: int64(call.DType.Size),
-		Count: call.Count, InPlace: inPlace, SMs: sms, Blocks: call.Blocks, TimeoutNS: p.Job.Timeout.Nanoseconds(),
+		Count: call.Count, InPlace: inPlace, Blocks: call.Blocks,
 		InputBytes: call.Bytes() * shape.Send.Of(world), OutputBytes: call.Bytes() * shape.Recv.Of(world),
 	}
+	return p.bindForAll(f, b, values)
+}
+
+// rehearse binds the job's products by kernel files for every rank, likewise.
+func (p *ProductRun) rehearse() error {
+	planned, err := p.Job.Plan(p.World())
+	if err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	for _, b := range p.Job.KernelFiles {
+		f, err := kernelfile.Parse(b.Path, b.Text)
+		if err != nil {
+			return &exit.UsageError{Err: err}
+		}
+		for _, problem := range planned.ProblemsOf(b.Path) {
+			values := userkernel.ProductValues(p.Operation, problem, p.World())
+			if err := p.bindForAll(f, b, values); err != nil {
+				return &exit.UsageError{Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// bindForAll binds a call for every rank, if it is one that the file takes.
+func (p *Plan) bindForAll(f *kernelfile.File, b *kernelfile.Bundle, values kernelfile.Call) error {
+	values.SMs, values.TimeoutNS = cmp.Or(p.Host.SMs, usualSMs), p.Job.Timeout.Nanoseconds()
 	if f.Accepts(values) != nil {
 		return nil // such a call does not run
 	}
-	for values.Rank = range world {
+	for values.Rank = range values.World {
 		memory, err := f.NewMadeUp(values)
 		if err != nil {
 			return err

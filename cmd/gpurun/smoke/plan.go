@@ -7,14 +7,18 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/userkernel"
 	"gpurun/worker/result"
 	"gpurun/worker/result/gate"
 )
@@ -40,12 +44,14 @@ type Run struct {
 	config  settings.Config
 	examine Examiner // nil: there is none
 	runs    []*plan.CollectiveRun
+	names   []string // of the runs: of collectives, and paths of kernel files
 	gate    gate.Plan
 }
 
 // Plan makes runs of all collectives as smoke's flags say, and checks everything that can be
-// checked beforehand. With a nil Examiner the machine is not looked at.
-func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error) {
+// checked beforehand. With a nil Examiner the machine is not looked at. kernelFiles are paths of kernel files, each of
+// which is run as well.
+func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles []string) (*Run, error) {
 	quick, err := f.GetBool(quickFlag)
 	if err != nil {
 		return nil, err
@@ -79,9 +85,47 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner) (*Run, error)
 			p.Host.Notice = "" // it is said once
 		}
 		inject = nil
-		s.runs = append(s.runs, p)
+		s.runs, s.names = append(s.runs, p), append(s.names, what.Name)
+	}
+	for _, path := range kernelFiles {
+		p, err := planFile(ctx, f, path, o)
+		if err != nil {
+			return nil, err
+		}
+		s.runs, s.names = append(s.runs, p), append(s.names, path)
 	}
 	return s, nil
+}
+
+// planFile makes a run of a kernel file, with its first type and operation.
+func planFile(ctx context.Context, f *pflag.FlagSet, path string, o plan.Options) (*plan.CollectiveRun, error) {
+	file, _, err := kernelcode.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	what, ok := kernels.Find(file.Collective)
+	switch {
+	case file.Collective == kernelfile.Custom:
+		if what, err = userkernel.Custom(nil); err != nil {
+			return nil, err
+		}
+	case !ok:
+		return nil, exit.Usagef("smoke runs collectives, and %s is for %s: run gpurun kernel %s", path, file.Collective, path)
+	}
+	collectives := o.Override
+	o.Override = func(c *settings.Config) {
+		collectives(c)
+		c.Algo, c.DataType = []string{path}, file.Types[:1]
+		if what.Shape.Reduces {
+			c.Op = file.Ops[:1]
+		}
+	}
+	p, err := plan.NewCollective(ctx, f, what, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Host.Notice = ""
+	return p, nil
 }
 
 // PlanOptions is what sets the collectives of a check apart from usual runs, but for --quick.

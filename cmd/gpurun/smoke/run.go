@@ -39,9 +39,9 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	}
 	rows := make([]row, len(s.runs))
 	for i, p := range s.runs {
-		rows[i].name = p.Collective.Name
+		rows[i].name = s.names[i]
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
-			rows[i] = one(ctx, a, p, progress, &all)
+			rows[i] = one(ctx, a, s.names[i], p, progress, &all)
 		}
 	}
 	if all.Failure == "" {
@@ -72,7 +72,7 @@ func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer,
 }
 
 // one runs one collective and adds what it found to the report of all.
-func one(ctx context.Context, a *program.Invocation, p *plan.CollectiveRun, progress *session.Progress,
+func one(ctx context.Context, a *program.Invocation, name string, p *plan.CollectiveRun, progress *session.Progress,
 	all *result.Report,
 ) row {
 	begun := time.Now()
@@ -83,10 +83,10 @@ func one(ctx context.Context, a *program.Invocation, p *plan.CollectiveRun, prog
 	}
 	all.Results = append(all.Results, report.Results...)
 	if code != exit.OK && code != exit.WrongData {
-		all.Failure = p.Collective.Name + ": " + cmp.Or(report.Failure, err.Error())
+		all.Failure = name + ": " + cmp.Or(report.Failure, err.Error())
 	}
 	all.ExitCode = exit.Worse(all.ExitCode, code)
-	return row{p.Collective.Name, true, report.Results, time.Since(begun)}
+	return row{name, true, report.Results, time.Since(begun)}
 }
 
 // write prints a line for each collective, and the verdict.

@@ -123,7 +123,7 @@ PASS: not much was judged
 // TestBuiltInProfiles checks that no model has two profiles, and that the smoke
 // test measures what they are about: a profile beside it would guard nothing.
 func TestBuiltInProfiles(t *testing.T) {
-	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestSmokeIsOfEverything(t *testing.T) {
 	t.Setenv("GPURUN_EPILOGUE", "negate")
 	t.Setenv("GPURUN_UNALIGNED", "true")
 	t.Setenv("GPURUN_CUDAGRAPH", "3")
-	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim", "--quick"), nil)
+	s, err := Plan(t.Context(), flagtest.Parse(t, AddFlags, "--device", "sim", "--quick"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -620,6 +620,16 @@ static void write_hex(char hex[33], const struct object *function, void **params
 		sprintf(hex + 2 * i, "%02x", two ? ((unsigned char **)params)[i / 8][i % 8] : ((unsigned char **)params)[0][i]);
 }
 
+// 2,048 threads and 100 KB of shared memory fit on a multiprocessor.
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, uintptr_t function, int threads, size_t shared)
+{
+	ENTER(" block %d shared %zu", threads, shared);
+	*blocks = 2048 / threads;
+	if (shared && 102400 / (int)shared < *blocks)
+		*blocks = 102400 / (int)shared;
+	return find(FUNCTION, function) ? 0 : INVALID_HANDLE;
+}
+
 int cuLaunchKernel(uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared, uintptr_t stream, void **params, void **extra)
 {

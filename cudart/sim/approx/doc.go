@@ -6,7 +6,8 @@
 //   - unit.go evaluates the polynomial, tables.go has the coefficients;
 //   - reciprocal.go, root.go, exponential.go, logarithm.go, sine.go and tanh.go reduce the operands;
 //   - instructions.go has the instructions of PTX, which are one operation of the unit each and,
-//     without .ftz, scale subnormal values around it.
+//     without .ftz, scale subnormal values around it;
+//   - quotient.go, halves.go and doubles.go have the instructions on two singles and on other types.
 //
 // Sources: S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator",
 // ARITH-17, 2005, for the structure; the envytools project's model of the G80's unit for the widths of

@@ -28,8 +28,9 @@ type opKey struct {
 }
 
 func newObserver(l *launch, number int) *observer {
+	s, run := l.stream, l.stream.device.run
 	return &observer{
-		run: l.stream.device.run, stream: l.stream.thread, before: l.stream.device.run.detector.Now(l.stream.thread), rank: l.stream.device.rank.Number, launch: number,
+		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
 	}

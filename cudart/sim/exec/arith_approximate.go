@@ -1,6 +1,9 @@
 package exec
 
-import "gpurun/cudart/sim/ptx"
+import (
+	"gpurun/cudart/sim/approx"
+	"gpurun/cudart/sim/ptx"
+)
 
 // approximate compiles ex2, lg2, sin, cos, tanh and rsqrt, which have no exact form.
 func (c *compiler) approximate(o *op) {
@@ -25,7 +28,7 @@ func (c *compiler) approximateQuotient(o *op, how string, t ptx.Type) {
 	case t.Lanes != 1 || t.Bits < 32:
 		return
 	case t.Bits == 64:
-		o.alu = lift1(approximation64(c.in.Op, ftz))
+		o.alu = lift1(approx.Double(c.in.Op, ftz))
 		c.dstSrc(o, t, t)
 	case c.in.Op == "div":
 		o.alu = lift2(quotient32(how == "full", ftz))
@@ -36,43 +39,23 @@ func (c *compiler) approximateQuotient(o *op, how string, t ptx.Type) {
 	}
 }
 
-// approximation64 finds the approximate form on doubles, or nil.
-func approximation64(op string, ftz bool) func(a uint64) uint64 {
-	switch {
-	case op == "rcp" && ftz:
-		return rcpApproxFtz64
-	case op == "rsqrt" && ftz:
-		return rsqrtApproxFtz64
-	case op == "rsqrt":
-		return rsqrtApprox64
-	}
-	return nil
-}
-
 // approximate16 compiles ex2 and tanh on f16 and bf16. Of those, ex2.bf16 alone flushes.
 func (c *compiler) approximate16(o *op, t ptx.Type) {
-	if c.in.Op != "ex2" && c.in.Op != "tanh" {
+	f, compute := formatOf(t), approx.Half(c.in.Op)
+	if f == bfloat16 {
+		compute = approx.BFloat16(c.in.Op)
+	}
+	if compute == nil {
 		return
 	}
-	f, ftz := formatOf(t), c.in.Op == "ex2" && c.has("ftz")
+	ftz := c.in.Op == "ex2" && c.has("ftz")
 	if flushes := c.in.Op == "ex2" && f == bfloat16; ftz != flushes {
 		c.fail("ex2 takes .ftz on .bf16, and not on .f16")
 	}
 	if f == bfloat16 {
 		c.needs(90, 7, 8)
 	}
-	approximation := approximation32(c.in.Op, ftz)
-	one := func(a, _, _ uint64) uint64 {
-		if ftz {
-			a = f.flush(a)
-		}
-		single := approximation(f32bits(float32(f.decode(a))))
-		d := f.encode(float64(f32(single)), toNearestEven)
-		if ftz {
-			d = f.flush(d)
-		}
-		return d
-	}
+	one := func(a, _, _ uint64) uint64 { return uint64(compute(uint16(a))) }
 	if t.Lanes == 2 {
 		o.alu = packed(one, t.Bits)
 	} else {

@@ -242,6 +242,7 @@ func TestMatrixRefusals(t *testing.T) {
 		"mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, 0;":                    "has shapes [m16n8k16 m16n8k32]",
 		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ";":                           "takes 6 operands",
 		"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + "," + b + "," + b + "," + c + ", %a0, 0;": "PTX 8.5",
+		"wgmma.mma_async.sp::ordered_metadata.sync.aligned.m64n8k32.f32.f16.f16 " + d + ", %at, %at, %a0, 0, 0, 1, 1, 0, 0;":      "which belongs to mma: write .sp",
 		"mma.sp.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 " + d + "," + b + "," + b + "," + c + ", %a0, 0;":                   "has shapes []",
 		"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + d + ", " + a + ", " + b + ", " + c + ";":                         "PTX 8.4",
 		"wmma.load.a.sync.aligned.row.m16n16k16.f16 " + a +

@@ -1,7 +1,5 @@
 package exec
 
-import "gpurun/cudart/sim/tensorcore"
-
 // mma.m8n8k4 of .f16, made for the tensor cores of sm_70, multiplies four times 8 x 4 by 4 x 8 elements. Product
 // q is that of two quads: lanes 4q to 4q+3 and the lanes 16 behind them. (PTX ISA, "Matrix Fragments for mma.m8n8k4 with
 // .f16 floating point type".)
@@ -21,7 +19,6 @@ func (c *compiler) mmaQuads(o *op, m *mmaInst) {
 	if c.args(4); c.err != nil {
 		return
 	}
-	m.fragA.elementType = a
 	m.acc = accumulators{rows: 16, columns: 16} // as many as those of four products
 	c.mmaOperands(m, d, start)
 	m.a, m.b = c.sources(1, 2, b32), c.sources(2, 2, b32)
@@ -31,14 +28,11 @@ func (c *compiler) mmaQuads(o *op, m *mmaInst) {
 func (w *warp) multiplyQuads(m *mmaInst, byColumnA, byColumnB bool) {
 	var out [8]lanes // a destination may be a source
 	for q := range 4 {
-		p := &floatProduct{
-			model: m.model(w.grid.cfg.TensorCores), a: w.quadMatrix(m.a, 4*q, byColumnA), b: w.quadMatrix(m.b, 4*q, !byColumnB),
-			picked: &w.grid.scratch.pickedFloats,
-		}
+		a, b := w.quadMatrix(m.a, 4*q, byColumnA), w.quadMatrix(m.b, 4*q, !byColumnB)
 		for row := range 8 {
 			for column := range 8 {
 				lane, e := quadElement(m.halfC, row, column)
-				sum := p.element(m, row, column, w.startOf(m, e, 4*q+lane))
+				sum := m.quadSum(a.row(row), b.row(column), w.startOf(m, e, 4*q+lane))
 				lane, e = quadElement(m.halfD, row, column)
 				if m.halfD {
 					out[e/2][4*q+lane] |= sum << (e % 2 * 16)
@@ -55,8 +49,8 @@ func (w *warp) multiplyQuads(m *mmaInst, byColumnA, byColumnB bool) {
 
 // quadMatrix decodes a matrix of eight rows of four, which two quads hold: a lane has a row, or of four rows what is
 // in one place along K.
-func (w *warp) quadMatrix(slots []int32, first int, acrossRows bool) matrix[tensorcore.Element] {
-	all := matrix[tensorcore.Element]{4, make([]tensorcore.Element, 8*4)}
+func (w *warp) quadMatrix(slots []int32, first int, acrossRows bool) matrix[float32] {
+	all := matrix[float32]{4, make([]float32, 8*4)}
 	for row := range 8 {
 		for k := range 4 {
 			within, e := row%4, k
@@ -64,7 +58,7 @@ func (w *warp) quadMatrix(slots []int32, first int, acrossRows bool) matrix[tens
 				within, e = e, within
 			}
 			v := w.regs[slots[e/2]][first+within+row/4*16] >> (e % 2 * 16)
-			all.row(row)[k] = tensorcore.Half.Decode(uint32(v) & 0xffff)
+			all.row(row)[k] = float32(binary16.decode(v & 0xffff))
 		}
 	}
 	return all

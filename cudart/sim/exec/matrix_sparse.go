@@ -35,6 +35,9 @@ func (c *compiler) sparse() *sparsity {
 	case "sp":
 		return &sparsity{}
 	case "sp::ordered_metadata":
+		if c.in.Op == "wgmma" {
+			c.fail("wgmma.mma_async has no .sp::ordered_metadata, which belongs to mma: write .sp")
+		}
 		c.needs(80, 8, 5)
 		return &sparsity{ordered: true}
 	}

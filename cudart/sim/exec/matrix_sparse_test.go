@@ -178,7 +178,7 @@ func TestSparseWGMMA(t *testing.T) {
 			for _, registers := range []bool{false, true} {
 				tt := multiplyTest{
 					typ: []string{"f16", "bf16"}[i%2], n: 24, a: dense(i%3 == 0, 64, 0, 64), b: b, registers: registers,
-					sparse: []string{".sp", ".sp::ordered_metadata"}[selector], selector: selector, negate: [2]bool{registers, false},
+					sparse: ".sp", selector: selector, negate: [2]bool{registers, false},
 				}
 				tt.run(t, r, nil)
 				tt.run(t, r, rand.New(rand.NewPCG(uint64(i), 0)))

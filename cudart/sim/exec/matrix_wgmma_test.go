@@ -107,7 +107,7 @@ type multiplyTest struct {
 	registers bool // A comes from there
 	negate    [2]bool
 	noScale   bool   // d is not added
-	sparse    string // ".sp" or ".sp::ordered_metadata": B has 32 elements along K
+	sparse    string // ".sp": B has 32 elements along K
 	selector  int
 }
 
@@ -145,7 +145,7 @@ func (m multiplyTest) columnsOfB() int {
 func (m multiplyTest) metadata(r *rand.Rand, to []byte) func(row int) []int {
 	var warps [4]sparseRows
 	for i := range warps {
-		warps[i] = randomRows(r, 8, 16, strings.Contains(m.sparse, "ordered"))
+		warps[i] = randomRows(r, 8, 16, false)
 		for lane, word := range warps[i].registers(16, m.selector) {
 			binary.LittleEndian.PutUint32(to[4*(32*i+lane):], word)
 		}

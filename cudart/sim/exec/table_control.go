@@ -45,8 +45,7 @@ func controlInstructions() []instruction {
 		{"9.7.14.5", "stmatrix", ".m8n8; .x1 .x2 .x4; .trans", (*compiler).matrix},
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
 		{
-			"9.7.15.5", "wgmma", ".mma_async, with .sp and .sp::ordered_metadata; .fence .commit_group .wait_group",
-			(*compiler).matrix,
+			"9.7.15.5", "wgmma", ".mma_async, with .sp; .fence .commit_group .wait_group", (*compiler).matrix,
 		},
 		{"9.7.16", "tcgen05", noTensorMemory, nil},
 		{"9.7.17.1", "stacksave", ".u64", (*compiler).stack},

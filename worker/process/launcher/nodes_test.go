@@ -199,7 +199,7 @@ func TestAFailureRestartsAllNodes(t *testing.T) {
 	}
 }
 
-// Its workers are deaf: those of the other node do not wait for the end of the grace.
+// Its workers are deaf, all of them before the signal: those of the other node do not wait for the end of the grace.
 func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 	t.Parallel()
 	for asked, name := range []string{"the node that serves", "the other node"} {
@@ -208,7 +208,9 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 			const grace, promise = 3 * time.Second, time.Second
 			deaf := filepath.Join(t.TempDir(), "deaf")
 			text := "DEAF=" + deaf + "\n" + `test $GROUP_RANK = $ASKED || exec sleep 60
-				trap "" TERM; touch $DEAF; while :; do sleep 0.05; done`
+				trap "" TERM; touch $DEAF$LOCAL_RANK
+				until test -e ${DEAF}0 -a -e $DEAF$((LOCAL_WORLD_SIZE - 1)); do sleep 0.02; done
+				touch $DEAF; while :; do sleep 0.05; done`
 			ctxs := [2]context.Context{t.Context(), t.Context()}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			ctxs[asked] = ctx

@@ -38,9 +38,9 @@
 // what that thread did happens before. A time ends at a release. Of each element of memory the detector keeps the
 // last write and the reads since then, as threads with their times (FastTrack: Flanagan and Freund, PLDI 2009).
 // A second vector clock takes every scope for .sys. What is unordered by the first clock and ordered by the second
-// has the cause [NarrowScope], with the two operations whose scopes do not reach. Both are one vector while no scope was
-// too narrow. The vector of a thread is shared, and not changed: its own time is kept apart, and the threads that
-// leave a barrier have one vector.
+// has the cause [NarrowScope], with the two operations whose scopes do not reach. Both clocks are one vector while no
+// scope was too narrow. The vector of a thread is shared, and not changed: its own time is kept apart, and the threads
+// that leave a barrier have one vector.
 //
 // # Limits
 //

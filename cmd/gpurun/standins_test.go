@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// standIns are shared libraries in place of NVIDIA's. All scripts that need them have the same: a C compiler takes
+// longer than most runs.
+type standIns struct {
+	folder  string
+	compile func() error
+}
+
+func newStandIns(folder string) *standIns {
+	s := &standIns{folder: folder}
+	s.compile = sync.OnceValue(s.compileAll)
+	return s
+}
+
+// compileAll compiles what the tests of the packages under cudart call.
+func (s *standIns) compileAll() error {
+	for source, name := range map[string]string{
+		"driver/testdata/fakecuda.c":     "libcuda.so.1",
+		"nccl/testdata/fakenccl.c":       "libnccl.so.2",
+		"nvshmem/testdata/fakenvshmem.c": "libnvshmem_host.so.3",
+		"cublas/testdata/fakecublas.c":   "libcublas.so.13",
+	} {
+		path := filepath.Join("..", "..", "cudart", source)
+		out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", filepath.Join(s.folder, name), path).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("compiling %s: %w\n%s", source, err, out)
+		}
+	}
+	return nil
+}
+
+// use is the command stand-ins.
+func (s *standIns) use(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: stand-ins")
+	}
+	ts.Check(s.compile())
+	ts.Setenv("LD_LIBRARY_PATH", s.folder)
+	ts.Setenv("FAKE_CUDA_SHARES", "1")
+	ts.Setenv("FAKE_CUDA_FORGETS", "1")
+}
