@@ -20,6 +20,23 @@ type importRule struct {
 
 var importRules = []importRule{
 	{"gpurun/cudart", []string{"gpurun/cudart"}, "devices know nothing of what runs on them"},
+	{"gpurun/cudart/sim/check/race", nil, "what races is decided without knowing who executes it"},
+	{
+		"gpurun/cudart/sim/check$",
+		[]string{
+			"gpurun/cudart$", "gpurun/cudart/sim/check/race", "gpurun/cudart/sim/exec", "gpurun/cudart/sim/ptx",
+			"gpurun/cudart/sim/tensorcore",
+		},
+		"the race checker executes PTX by itself, without the simulator's goroutines and clock",
+	},
+	{
+		"gpurun/cudart/sim/exec",
+		[]string{
+			"gpurun/cudart$", "gpurun/cudart/sim/approx", "gpurun/cudart/sim/ptx", "gpurun/cudart/sim/simd",
+			"gpurun/cudart/sim/tensorcore",
+		},
+		"the executor does not know who runs grids, and who observes them",
+	},
 	{"gpurun/rendezvous", []string{"gpurun/rendezvous"}, "the rendezvous carries bytes and knows nothing of their use"},
 	{"gpurun/kernels", []string{"gpurun/kernels", "gpurun/cudart$"}, "kernels see devices through the interfaces alone"},
 	{
@@ -175,6 +192,9 @@ func TestNobodyImportsWhatIsForTests(t *testing.T) {
 func TestImportRulesSayNo(t *testing.T) {
 	for _, bad := range []listedPackage{
 		{"gpurun/cudart/sim", []string{"gpurun/kernels/ptx"}},
+		{"gpurun/cudart/sim/check/race", []string{"gpurun/cudart/sim/exec"}},
+		{"gpurun/cudart/sim/check", []string{"gpurun/cudart/sim"}},
+		{"gpurun/cudart/sim/exec", []string{"gpurun/cudart/sim/check/race"}},
 		{"gpurun/rendezvous", []string{"gpurun/worker"}},
 		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/driver"}},
 		{"gpurun/worker/process/agent", []string{"gpurun/cudart/sim"}},

@@ -153,6 +153,9 @@ func (b *block) release(id int) {
 	bar := b.barriers[id]
 	b.barriers[id] = barrier{}
 	b.grid.progress = true
+	if b.grid.cfg.Observer != nil {
+		b.tellRelease(id)
+	}
 	for _, w := range b.warps {
 		for i := range w.paths[:w.others] {
 			s := &w.paths[i]

@@ -85,6 +85,9 @@ func (c *compiler) compile(o *op) error {
 	}
 	c.dispatch(o)
 	c.vectorize(o)
+	if c.program.observed {
+		c.observe(o)
+	}
 	if c.err == nil && len(c.mods) > 0 {
 		c.fail("%s does not implement .%s", c.in.Op, c.mods[0])
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,11 @@ type Config struct {
 	// stores become visible late, and weak loads see old values. The outcome depends on
 	// nothing else but the accesses of others to memory, and their time.
 	Disorder *rand.Rand
+	// Turns, where it is not nil, is the grid's source of random numbers for the order and the length of the turns that
+	// blocks and warps take. Memory stays in order. With Disorder it is not used.
+	Turns *rand.Rand
+	// Observer is told what the warps do. A kernel of an observed program needs one, and no other takes one.
+	Observer Observer
 	// History is that of the memory, with disorder; nil: no other grid writes to it.
 	History *History
 	// GPUScope are the stores that grids of the device have released at .gpu scope, with disorder;
@@ -75,6 +81,7 @@ type Grid struct {
 	params     span
 	workspace  span
 	cache      [simd.RegionCount]span // regions by the low bits of their number
+	turns      *rand.Rand             // Config.Disorder or Config.Turns
 	multicasts map[uint64]Region      // multicast regions by their number
 	// regions are those that were accessed, with disorder.
 	regions []trackedRegion
@@ -121,6 +128,7 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 		cfg.Functions = FunctionsAddress(0)
 	}
 	g := &Grid{kernel: k, cfg: cfg, shape: cfg.shape(k), gpuScope: cfg.GPUScope, multicasts: map[uint64]Region{}}
+	g.turns = cmp.Or(cfg.Disorder, cfg.Turns)
 	params := zeroed(k.ParamBytes)
 	copy(params, cfg.Params)
 	g.params = newSpan(paramWindow, params)
@@ -209,8 +217,8 @@ func (b *block) turn(quantum int) (spun bool, err error) {
 			b.running--
 			b.grid.progress = true
 		case busy:
-			// In disorder a turn may end anywhere in a loop that spins.
-			if b.grid.cfg.Disorder != nil && w.spun {
+			// A random turn may end anywhere in a loop that spins.
+			if b.grid.turns != nil && w.spun {
 				spun = true
 				continue
 			}

@@ -99,6 +99,8 @@ func (cfg *Config) Check(k *Kernel) error {
 		return fmt.Errorf("the kernel takes %d bytes of parameters, not %d", k.ParamBytes, len(cfg.Params))
 	case cfg.SMs < 1 || cfg.Memory == nil || cfg.Clock == nil || cfg.TensorCores.Block < 1:
 		return errors.New("the configuration names no multiprocessors, memory, clock or tensor cores")
+	case k.program.observed != (cfg.Observer != nil):
+		return errors.New("an observer needs a kernel of an observed program, and such a kernel an observer")
 	case k.usesHeap && cfg.Heap == nil:
 		return errors.New("the kernel calls malloc, and the configuration names no heap")
 	}

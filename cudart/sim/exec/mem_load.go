@@ -176,9 +176,9 @@ func loadStrong(w *warp, o *op, mask uint32) error {
 }
 
 // watches reports whether what a strong load sees is kept, so that the warp can be parked. It is copied in
-// the largest pieces there are.
+// the largest pieces there are. Where turns are random no warp is parked, so that the turns are the same on all hosts.
 func (w *warp) watches(o *op) bool {
-	return w.stores == nil && hostOrdersAccesses && w.accessesWhole(o.mem)
+	return w.grid.turns == nil && hostOrdersAccesses && w.accessesWhole(o.mem)
 }
 
 // pollAll is loadStrong for all lanes, where their addresses are adjacent or the same.

@@ -3,14 +3,15 @@ package exec
 // maxTurn bounds the random turns of warps, in instructions. Short ones interleave the warps well.
 const maxTurn = 128
 
-// disorderTurn begins a grid's turn in disorder: some stores reach memory, and the blocks are put in
-// random order.
+// disorderTurn begins a grid's turn: where turns are random, the blocks are put in random order, and in disorder some
+// stores reach memory.
 func (g *Grid) disorderTurn() {
-	r := g.cfg.Disorder
-	if r == nil {
+	if r := g.turns; r != nil {
+		r.Shuffle(len(g.blocks), func(i, j int) { g.blocks[i], g.blocks[j] = g.blocks[j], g.blocks[i] })
+	}
+	if g.cfg.Disorder == nil {
 		return
 	}
-	r.Shuffle(len(g.blocks), func(i, j int) { g.blocks[i], g.blocks[j] = g.blocks[j], g.blocks[i] })
 	for _, b := range g.blocks {
 		g.progress = b.stores.drainSome() || g.progress
 	}
@@ -65,11 +66,11 @@ func (g *Grid) hasPendingStores() bool {
 	return len(g.retired) > 0 || g.gpuScope.count > 0
 }
 
-// turnLength is the most instructions that the next turn of a warp may execute. In disorder a warp
+// turnLength is the most instructions that the next turn of a warp may execute. Where turns are random, a warp
 // keeps its pace for many turns, so that some warps fall far behind others.
 func (w *warp) turnLength(quantum int) int {
 	const oneIn = 256
-	r := w.grid.cfg.Disorder
+	r := w.grid.turns
 	if r == nil {
 		return quantum
 	}
@@ -79,9 +80,9 @@ func (w *warp) turnLength(quantum int) int {
 	return min(quantum, 1+r.IntN(w.pace))
 }
 
-// shuffle puts the warps of a block in random order, in disorder.
+// shuffle puts the warps of a block in random order, where turns are random.
 func (b *block) shuffle() {
-	if r := b.grid.cfg.Disorder; r != nil {
+	if r := b.grid.turns; r != nil {
 		r.Shuffle(len(b.warps), func(i, j int) { b.warps[i], b.warps[j] = b.warps[j], b.warps[i] })
 	}
 }

@@ -21,6 +21,7 @@ type Program struct {
 	addressed []*ptx.Function
 	loops     bool // ops are loops over lanes, also where there is assembly
 	opcodes   map[string]instruction
+	observed  bool // its kernels tell an Observer what they do
 }
 
 // Kernel is a compiled entry point.

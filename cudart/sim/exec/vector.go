@@ -56,7 +56,7 @@ func (o *op) setComparison(f simd.Comparison) {
 func (c *compiler) accessStep(o *op) {
 	m := o.mem
 	access, ok := accesses[accessShape{m.size, len(m.vector), m.writes}]
-	if !ok || c.program.loops || m.order.strong() || m.own || m.extendsSign() {
+	if !ok || c.program.loops || c.program.observed || m.order.strong() || m.own || m.extendsSign() {
 		return
 	}
 	o.step = func(o *op) simd.Step { return access.Step(o.a, m.bias, m.vector) }

@@ -1,0 +1,55 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+)
+
+// Config describes the machine that ranks run on.
+type Config struct {
+	Ranks int
+	// SMs is how many multiprocessors a device has; 0 is 8.
+	SMs int
+	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
+	Steps int
+}
+
+// Checker runs tasks. It keeps the kernels that it has compiled. It is not safe for concurrent use.
+type Checker struct {
+	cfg      Config
+	programs map[source]*exec.Program
+}
+
+// source is PTX text and the name by which messages call it.
+type source struct{ name, text string }
+
+// New makes a checker.
+func New(cfg Config) (*Checker, error) {
+	if cfg.Ranks < 1 {
+		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
+	}
+	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18)
+	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
+}
+
+// Run runs task once for each rank under the schedule of a seed. The error joins those of the tasks; the report is
+// valid with an error, too, and tells what was found until then.
+func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
+	r := newRun(c, seed)
+	for _, rank := range r.ranks {
+		rank.host.start(func() error { return task(rank) })
+	}
+	err := r.schedule()
+	return r.report(), err
+}
+
+// info describes the device of a rank.
+func (c *Checker) info(rank int) cudart.Info {
+	return cudart.Info{
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: 10, SMs: c.cfg.SMs,
+		TotalMemory: 1 << exec.RegionShift,
+	}
+}

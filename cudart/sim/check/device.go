@@ -1,0 +1,123 @@
+package check
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+)
+
+// device is the device of a rank. Its owner is the host code of that rank.
+type device struct {
+	run     *run
+	rank    *Rank
+	info    cudart.Info
+	streams []*stream
+	fault   error // the first fault of a kernel, which every later call reports
+}
+
+// failure is a *cudart.Error with a formatted detail.
+func failure(op string, code cudart.Result, format string, args ...any) error {
+	return &cudart.Error{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// refuse reports a call that is not modeled.
+func (d *device) refuse(what string) error {
+	d.run.isIncomplete("%s: not modeled", what)
+	return failure(what, cudart.ErrNotSupported, "the race checker does not model it")
+}
+
+func (d *device) Info() cudart.Info { return d.info }
+
+func (d *device) Malloc(bytes int64) (cudart.DevicePtr, error) {
+	if d.fault != nil {
+		return 0, d.fault
+	}
+	r, err := d.run.memory.allocate(d.rank.Number, bytes)
+	if err != nil {
+		return 0, fmt.Errorf("allocating device memory: %w", err)
+	}
+	return cudart.DevicePtr(r.base), nil
+}
+
+// Free waits for all work on the device.
+func (d *device) Free(ptr cudart.DevicePtr) error {
+	if ptr == 0 {
+		return nil
+	}
+	r := d.run.memory.find(uint64(ptr))
+	if r == nil || r.base != uint64(ptr) || r.host {
+		return failure("freeing device memory", cudart.ErrInvalidValue, "no allocation starts at %#x; it may have been freed",
+			uint64(ptr))
+	}
+	return d.free(r)
+}
+
+func (d *device) free(r *region) error {
+	if err := d.drain(); err != nil {
+		return err
+	}
+	d.run.memory.free(r)
+	return nil
+}
+
+// drain waits for all work on the device.
+func (d *device) drain() error {
+	for _, s := range d.streams {
+		if err := s.drain(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
+	if d.fault != nil {
+		return nil, d.fault
+	}
+	r, err := d.run.memory.allocate(d.rank.Number, bytes)
+	if err != nil {
+		return nil, fmt.Errorf("allocating host memory: %w", err)
+	}
+	r.host = true
+	return &hostBuffer{device: d, region: r}, nil
+}
+
+// hostBuffer is host memory. What host code does to it is not observed.
+type hostBuffer struct {
+	device *device
+	region *region
+	freed  bool
+}
+
+func (h *hostBuffer) Bytes() []byte { return h.region.data[:h.region.size] }
+
+func (h *hostBuffer) DevicePtr() cudart.DevicePtr { return cudart.DevicePtr(h.region.base) }
+
+func (h *hostBuffer) Free() error {
+	if h.freed {
+		return failure("freeing host memory", cudart.ErrInvalidValue, "it was freed before")
+	}
+	h.freed = true
+	return h.device.free(h.region)
+}
+
+func (d *device) EncodeTensorMap(cudart.TensorMap) (m [cudart.TensorMapBytes]byte, err error) {
+	return m, d.refuse("a tensor map")
+}
+
+func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
+	if d.fault != nil {
+		return nil, d.fault
+	}
+	s := &stream{device: d, number: len(d.streams)}
+	actor := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
+	s.thread = d.run.detector.NewThread(actor, hostPlace(d.rank.Number), nil)
+	d.streams = append(d.streams, s)
+	d.run.streams = append(d.run.streams, s)
+	return s, nil
+}
+
+func (d *device) NewEvent() (cudart.Event, error) { return &event{}, nil }
+
+// Close waits for all work.
+func (d *device) Close() error { return d.drain() }

@@ -1,0 +1,51 @@
+// Package check runs the kernels of several ranks in one process, under a schedule that a seed decides, and reports
+// data races between GPUs with both lines. No GPU and no second process take part.
+//
+// The files:
+//
+//	checker, rank      the entry: a task for each rank, run once for each seed
+//	schedule, host     who runs next; the host code of a rank is a coroutine
+//	device, module     cudart.Device on one address space for all ranks
+//	stream, command    queues of work: launches, copies, fills, marks of events
+//	observer           what the warps of a grid do, told to package race
+//	memory             allocations, and names for people
+//	report, text       what was found, and how it reads
+//
+// # Model
+//
+// Exactly one thing happens at any time: the host code of one rank runs until it waits, or one command of a stream
+// makes a step. A step of a kernel gives each resident warp a turn of random length, in random order
+// ([exec.Config.Turns]). The scheduler chooses among all hosts and streams that are not waiting, by the seed. Nothing
+// depends on the machine or on time: [Report.Trace], a digest of all decisions and of all observed accesses, is the
+// same for each run of the same task with the same seed.
+//
+// Memory is in order: a store is visible when it is executed. What the memory model of PTX allows beyond that is
+// judged by the order of the accesses, in package race, and not shown by wrong values.
+//
+// A launch happens after the commands before it in its stream, and its end before those behind it. Work that is
+// enqueued happens after what the host did before. A host that synchronizes happens after the stream, and hosts that
+// meet after one another. Events order streams. The shared memory of a block is checked like global memory.
+//
+// # Clocks
+//
+// Each warp, each stream and each host is a thread of package race, whose documentation describes the clocks.
+// The clock that kernels read advances by a fixed amount each step, and faster while every warp polls, so that waits
+// with a deadline end.
+//
+// # Limits
+//
+// An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
+// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix, wmma and cluster barriers. Calls that are not modeled
+// fail with cudart.ErrNotSupported and are listed as well: captures, launches that are cooperative, in clusters or
+// with programmatic dependent launch, WriteValue and WaitValue, tensor maps, and kernels that call malloc. A run that
+// needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+//
+// These are not noticed:
+//
+//   - accesses of host code to host memory, and to what it uploads or downloads
+//   - accesses to freed memory by another rank, other than by a fault
+//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
+//     such as a packet that is cleared after the next one has come
+//   - races between lanes of a warp, and the other limits of package race
+//   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
+package check

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// memory is the address space that the devices of all ranks share.
+type memory struct {
+	regions []*region // by number, less exec.FirstRegion; nil where freed
+	names   []named
+	shadow  race.Memory
+}
+
+type region struct {
+	base uint64
+	size int64
+	data []byte
+	rank int
+	host bool
+}
+
+// named is a range of memory with a name for people.
+type named struct {
+	begin, end uint64
+	rank       int
+	name       string
+}
+
+func newMemory() memory { return memory{} }
+
+// allocate makes a zeroed allocation of a rank.
+func (m *memory) allocate(rank int, bytes int64) (*region, error) {
+	const granule, most = 256, 1 << 34
+	if bytes < 1 {
+		return nil, fmt.Errorf("cannot allocate %d bytes: %w", bytes, cudart.ErrInvalidValue)
+	}
+	if bytes > most {
+		return nil, fmt.Errorf("cannot allocate %d bytes; %d are possible: %w", bytes, most, cudart.ErrOutOfMemory)
+	}
+	words := make([][2]uint64, (bytes+granule-1)/granule*(granule/16))
+	r := &region{
+		base: uint64(exec.FirstRegion+len(m.regions)) << exec.RegionShift, size: bytes, rank: rank,
+		data: unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 16*len(words)),
+	}
+	m.regions = append(m.regions, r)
+	return r, nil
+}
+
+// find returns the region that holds an address, or nil.
+func (m *memory) find(addr uint64) *region {
+	n := addr>>exec.RegionShift - exec.FirstRegion
+	if n >= uint64(len(m.regions)) {
+		return nil
+	}
+	return m.regions[n]
+}
+
+// Resolve implements exec.Memory.
+func (m *memory) Resolve(addr uint64) (exec.Region, bool) {
+	r := m.find(addr)
+	if r == nil {
+		return exec.Region{}, false
+	}
+	return exec.Region{Base: r.base, Data: r.data}, true
+}
+
+// bytes is the host's view of a range within one allocation.
+func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
+	r := m.find(uint64(ptr))
+	if r == nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) || uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
+		return nil, failure("finding memory", cudart.ErrInvalidValue, "%d bytes at %#x are not within one allocation", n,
+			uint64(ptr))
+	}
+	at := uint64(ptr) - r.base
+	return r.data[at : at+uint64(n)], nil
+}
+
+// free ends an allocation. Its address is not used again.
+func (m *memory) free(r *region) { m.regions[r.base>>exec.RegionShift-exec.FirstRegion] = nil }
+
+func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
+	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
+}
+
+// describe says where an address is, by the last name that it was given.
+func (m *memory) describe(addr uint64) string {
+	for i := len(m.names) - 1; i >= 0; i-- {
+		if n := m.names[i]; addr >= n.begin && addr < n.end {
+			return fmt.Sprintf("rank %d's %s at +%#x", n.rank, n.name, addr-n.begin)
+		}
+	}
+	if r := m.find(addr); r != nil {
+		return fmt.Sprintf("an allocation of rank %d, of %d bytes, at +%#x", r.rank, r.size, addr-r.base)
+	}
+	return fmt.Sprintf("freed memory at %#x", addr)
+}

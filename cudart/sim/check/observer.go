@@ -1,0 +1,173 @@
+package check
+
+import (
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// observer tells the detector what the warps of a grid do.
+type observer struct {
+	run      *run
+	stream   *race.Thread
+	before   *race.Moment // what happens before the launch
+	rank     int
+	launch   int
+	kernel   string
+	warps    map[[2]int]*race.Thread // by block and warp
+	order    []*race.Thread          // the same, in the order in which they did something first
+	barriers map[[2]int]*race.Barrier
+	shared   map[int]*race.Memory // of blocks
+	sites    map[opKey]*race.Operation
+	address  [32]uint64
+}
+
+// opKey is all that tells two operations of a kernel apart.
+type opKey struct {
+	site exec.Site
+	op   race.Operation
+}
+
+func newObserver(l *launch, number int) *observer {
+	s, run := l.stream, l.stream.device.run
+	return &observer{
+		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
+		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
+		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+	}
+}
+
+// warp is the thread of a warp, which begins after the commands before its kernel.
+func (o *observer) warp(block, warp int) *race.Thread {
+	t := o.warps[[2]int{block, warp}]
+	if t == nil {
+		at := race.Place{Rank: o.rank, Launch: o.launch, Block: block}
+		t = o.run.detector.NewThread(Actor{Rank: o.rank, Kernel: o.kernel, Block: block, Warp: warp}, at, o.before)
+		o.warps[[2]int{block, warp}] = t
+		o.order = append(o.order, t)
+	}
+	return t
+}
+
+// end orders what the grid has done before the next command of its stream.
+func (o *observer) end() {
+	var all race.Barrier
+	for _, t := range o.order {
+		o.run.detector.Arrive(&all, t)
+	}
+	o.run.detector.After(o.stream, all.Moment())
+}
+
+// operation is the one of a site: all its executions share it.
+func (o *observer) operation(site exec.Site, op race.Operation) *race.Operation {
+	key := opKey{site, op}
+	known := o.sites[key]
+	if known == nil {
+		op.Site = site
+		known = &op
+		o.sites[key] = known
+	}
+	return known
+}
+
+// Access implements exec.Observer.
+func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
+	const largest = 16 // bytes of what a lane accesses at once
+	t := o.warp(at.Block, at.Warp)
+	op := race.Operation{
+		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
+		Bytes: a.Bytes,
+	}
+	elements := a.Elements
+	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
+		op.Bytes, elements = 2*op.Bytes, elements/2
+	}
+	known := o.operation(at.Site, op)
+	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	var global, shared []uint64
+	for lane, addr := range a.Addresses {
+		switch {
+		case a.Lanes>>lane&1 == 0:
+			continue
+		case exec.IsShared(addr):
+			shared = append(shared, addr)
+		default:
+			global = append(o.address[:len(global)], addr)
+		}
+		o.run.trace.mix(addr)
+	}
+	if len(global) > 0 {
+		o.run.detector.Access(t, &o.run.memory.shadow, known, global, elements)
+	}
+	if len(shared) > 0 {
+		o.run.detector.Access(t, o.sharedOf(at.Block), known, shared, elements)
+	}
+}
+
+// sharedOf is the shared memory of a block.
+func (o *observer) sharedOf(block int) *race.Memory {
+	m := o.shared[block]
+	if m == nil {
+		m = &race.Memory{}
+		o.shared[block] = m
+	}
+	return m
+}
+
+// Fence implements exec.Observer.
+func (o *observer) Fence(at exec.Place, order, scope string) {
+	op := race.Operation{Kind: race.Fence, Scope: scopes[scope], Acquire: order != "release", Release: order != "acquire"}
+	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(op.Scope))
+	o.run.detector.Fence(o.warp(at.Block, at.Warp), o.operation(at.Site, op))
+}
+
+// Arrive implements exec.Observer.
+func (o *observer) Arrive(at exec.Place, barrier int) {
+	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
+	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
+}
+
+// Release implements exec.Observer.
+func (o *observer) Release(block, barrier int, warps []int) {
+	var waiting []*race.Thread
+	for _, w := range warps {
+		waiting = append(waiting, o.warp(block, w))
+	}
+	o.run.detector.Release(o.barrier(block, barrier), waiting)
+}
+
+func (o *observer) barrier(block, number int) *race.Barrier {
+	b := o.barriers[[2]int{block, number}]
+	if b == nil {
+		b = &race.Barrier{}
+		o.barriers[[2]int{block, number}] = b
+	}
+	return b
+}
+
+// Unmodeled implements exec.Observer.
+func (o *observer) Unmodeled(at exec.Place) {
+	in := at.Site.Instruction()
+	o.run.isIncomplete("%s at line %d of %s: not modeled", in.Opcode, in.Line, in.Module)
+}
+
+var kinds = [...]race.Kind{exec.Reads: race.Read, exec.Writes: race.Write, exec.Updates: race.Update}
+
+// scopes are those that the modifiers name. A cluster is one block, since others are refused.
+var scopes = map[string]race.Scope{
+	"cta": race.BlockScope, "cluster": race.BlockScope, "gpu": race.GPUScope, "sys": race.SystemScope,
+}
+
+// scopeOf is the scope of an access: volatile and mmio ones are relaxed at system scope.
+func scopeOf(order, scope string) race.Scope {
+	switch order {
+	case "", "weak":
+		return race.NoScope
+	case "volatile", "mmio":
+		return race.SystemScope
+	}
+	return scopes[scope]
+}
+
+func acquires(order string) bool { return order == "acquire" || order == "acq_rel" }
+
+func releases(order string) bool { return order == "release" || order == "acq_rel" }

@@ -1,0 +1,57 @@
+package race
+
+import "slices"
+
+// Barrier collects what the threads know that arrive at a barrier.
+type Barrier struct {
+	known Moment // known.anyScope is only kept where split is set
+	split bool   // a thread has arrived whose two clocks differ
+	last  knowledge
+	some  bool // last is of a thread that has arrived: threads of a block often share their past
+}
+
+// Arrive adds what a thread has done.
+func (d *Detector) Arrive(b *Barrier, t *Thread) {
+	k := &t.known
+	if !b.split && !k.isOne() {
+		b.split, b.known.anyScope = true, slices.Clone(b.known.ordered)
+	}
+	if !b.some || !b.last.sharesPast(k) {
+		b.known.ordered.join(k.ordered.past)
+		if b.split {
+			b.known.anyScope.join(k.anyScope.past)
+		}
+	}
+	b.known.ordered.raise(t.number, t.time)
+	if b.split {
+		b.known.anyScope.raise(t.number, t.time)
+	}
+	if k.lost != nil {
+		b.known.lost = k.lost
+	}
+	b.last, b.some, t.arrived = *k, true, *k
+	t.tick()
+}
+
+// Moment is what the threads that have arrived have done. No other thread arrives after that.
+func (b *Barrier) Moment() *Moment {
+	m := b.known
+	if !b.split {
+		m.anyScope = m.ordered
+	}
+	return &m
+}
+
+// Release lets threads go on that have arrived at a barrier, and empties it. They share their past from then on. A warp
+// whose other lanes have learned more since then keeps that.
+func (d *Detector) Release(b *Barrier, waiting []*Thread) {
+	m := b.Moment()
+	for _, t := range waiting {
+		if t.known.sharesPast(&t.arrived) {
+			t.known.ordered.past, t.known.anyScope.past, t.known.lost = m.ordered, m.anyScope, m.lost
+		} else {
+			d.After(t, m)
+		}
+	}
+	*b = Barrier{}
+}

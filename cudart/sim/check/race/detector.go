@@ -1,0 +1,89 @@
+package race
+
+import "slices"
+
+// Detector follows threads and memory, and collects findings. It belongs to one goroutine.
+type Detector struct {
+	threads  int
+	findings []Finding
+	known    map[pair]int // index in findings
+}
+
+// New makes a detector that knows no threads.
+func New() *Detector { return &Detector{known: map[pair]int{}} }
+
+// Thread is what has a program order: a warp, a stream, or the host code of a rank.
+type Thread struct {
+	// Name tells people which thread it is. The detector passes it on.
+	Name  any
+	place Place
+
+	number int
+	time   uint32
+	known  knowledge
+	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
+	fences  [SystemScope + 1]*release
+	arrived knowledge // what it knew when it arrived at a barrier last
+	// seen are the messages that strong reads have observed, until a fence has acquired them.
+	seen []observation
+}
+
+// NewThread makes a thread that begins after a moment, which may be nil.
+func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
+	t := &Thread{Name: name, place: at, number: d.threads}
+	d.threads++
+	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
+	if after != nil {
+		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost
+	}
+	t.tick()
+	return t
+}
+
+// tick begins a new time of the thread: what it does from now on does not happen before what it has released.
+func (t *Thread) tick() {
+	t.time++
+	t.known.ordered.time, t.known.anyScope.time = t.time, t.time
+}
+
+// Join orders all that a thread has done before all that another one does from now on.
+func (d *Detector) Join(later, earlier *Thread) {
+	later.known.join(&earlier.known)
+	earlier.tick()
+}
+
+// Moment is what threads have done up to some places in their programs.
+type Moment struct {
+	ordered, anyScope vector
+	lost              *Edge
+}
+
+// Now is the place that a thread has reached.
+func (d *Detector) Now(t *Thread) *Moment {
+	var b Barrier
+	d.Arrive(&b, t)
+	return b.Moment()
+}
+
+// After orders all that led to a moment before all that a thread does from now on.
+func (d *Detector) After(t *Thread, m *Moment) {
+	t.known.join(&knowledge{
+		ordered: clock{past: m.ordered, own: t.number}, anyScope: clock{past: m.anyScope, own: t.number}, lost: m.lost,
+	})
+}
+
+// Fence is a fence of a thread.
+func (d *Detector) Fence(t *Thread, op *Operation) {
+	if op.Acquire {
+		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool { return t.acquire(o, op) })
+	}
+	if op.Release {
+		for s := range op.Scope {
+			t.fences[s] = nil
+		}
+		t.fences[op.Scope] = t.release(op)
+	}
+}
+
+// Findings are the races so far, in the order in which they were seen first.
+func (d *Detector) Findings() []Finding { return slices.Clone(d.findings) }

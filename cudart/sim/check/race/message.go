@@ -1,0 +1,92 @@
+package race
+
+import "slices"
+
+// message is what a strong write publishes: the release patterns that it ends.
+type message struct {
+	writer   *Thread
+	op       *Operation
+	releases []*release
+}
+
+// release is the first operation of a release pattern, and what its thread knew then.
+type release struct {
+	by    *Thread
+	op    *Operation
+	known knowledge
+}
+
+// observation is a release pattern that a strong read has observed.
+type observation struct {
+	*release
+	morallyStrong bool // the write and the read are
+}
+
+// release makes the first operation of a release pattern of a thread.
+func (t *Thread) release(op *Operation) *release {
+	r := &release{by: t, op: op, known: t.known}
+	t.tick()
+	return r
+}
+
+// releasesOf are the release patterns that a strong write by a thread ends, whatever address it writes.
+func (t *Thread) releasesOf(op *Operation) []*release {
+	var all []*release
+	for _, f := range t.fences {
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	if op.Release {
+		all = append(all, t.release(op))
+	}
+	return all
+}
+
+// publish is the message of a strong write behind the message that was there. An atomic operation passes on what it
+// reads, and a thread's own later write what it has released to the same place.
+func publish(t *Thread, op *Operation, releases []*release, before *message) *message {
+	m := &message{writer: t, op: op, releases: releases}
+	if before == nil {
+		return m
+	}
+	passes := op.Kind == Update && before.writer != t && morallyStrong(before.writer, before.op, t, op)
+	for _, r := range before.releases {
+		if (passes || r.by == t || op.Kind == Update && before.writer == t) && !slices.Contains(m.releases, r) {
+			m.releases = append(slices.Clip(m.releases), r)
+		}
+	}
+	return m
+}
+
+// observe is a strong read of a message.
+func (t *Thread) observe(m *message, op *Operation) {
+	if m == nil || m.op.Bytes != op.Bytes {
+		return
+	}
+	strong := morallyStrong(m.writer, m.op, t, op)
+	for _, r := range m.releases {
+		o := observation{r, strong}
+		if r.by == t || op.Acquire && t.acquire(o, op) || slices.Contains(t.seen, o) {
+			continue
+		}
+		t.seen = append(t.seen, o)
+	}
+}
+
+// acquire ends an acquire pattern with an acquire or a fence. It reports whether the release happens before that.
+func (t *Thread) acquire(o observation, op *Operation) bool {
+	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
+		t.known.join(&o.known)
+		return true
+	}
+	t.known.anyScope.join(&o.known.anyScope)
+	t.known.lost = &Edge{Release: Side{o.by.Name, o.op}, Acquire: Side{t.Name, op}}
+	return false
+}
+
+// morallyStrong reports whether two strong accesses to the same bytes are in each other's scope.
+func morallyStrong(a *Thread, opA *Operation, b *Thread, opB *Operation) bool {
+	return opA.strong() && opB.strong() && opA.Bytes == opB.Bytes && opA.Scope.reaches(a.place, b.place) &&
+		opB.Scope.reaches(b.place, a.place)
+}

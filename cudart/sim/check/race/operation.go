@@ -1,0 +1,66 @@
+package race
+
+// Scope is the set of threads that an operation synchronizes with.
+type Scope uint8
+
+// The scopes. Weak operations have none.
+const (
+	NoScope Scope = iota
+	BlockScope
+	GPUScope
+	SystemScope
+)
+
+var scopeNames = [...]string{"none", "cta", "gpu", "sys"}
+
+func (s Scope) String() string { return scopeNames[s] }
+
+// Place says which threads are in one another's scopes.
+type Place struct {
+	Rank int
+	// Launch and Block are numbers of a grid and of one of its blocks; Launch is 0 for streams and hosts.
+	Launch, Block int
+}
+
+// reaches reports whether a scope of an operation at a place includes another place.
+func (s Scope) reaches(from, to Place) bool {
+	switch s {
+	case SystemScope:
+		return true
+	case GPUScope:
+		return from.Rank == to.Rank
+	case BlockScope:
+		return from == to && from.Launch != 0
+	}
+	return false
+}
+
+// Kind is whether an operation reads, writes, or does both at once.
+type Kind uint8
+
+// The kinds of operations; Fence accesses no memory.
+const (
+	Read Kind = iota
+	Write
+	Update
+	Fence
+)
+
+var kindNames = [...]string{"reads", "writes", "updates", "fences"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Site is where an operation is in a program. Two sites are equal where they are the same instruction. The detector
+// only passes it on.
+type Site any
+
+// Operation is what a thread does to memory, or a fence.
+type Operation struct {
+	Kind             Kind
+	Scope            Scope // not NoScope: the access is strong
+	Acquire, Release bool
+	Bytes            uint64 // of an element, a power of two up to 256; all elements are aligned to it
+	Site             Site
+}
+
+func (o *Operation) strong() bool { return o.Scope != NoScope }

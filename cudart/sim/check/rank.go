@@ -1,0 +1,68 @@
+package check
+
+import (
+	"slices"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/check/race"
+)
+
+// Rank is one of the ranks of a run, for its task.
+type Rank struct {
+	Number, World int
+	Device        cudart.Device
+
+	run  *run
+	host *host
+}
+
+// Meet waits until all ranks whose tasks have not ended have called Meet as often.
+func (r *Rank) Meet() error {
+	m := &r.run.meeting
+	m.waiting = append(m.waiting, r.host)
+	round := m.round
+	return r.host.wait(func() bool { return m.round > round })
+}
+
+// Share gives the other ranks an address, and returns the addresses of all ranks. All devices have one address space.
+func (r *Rank) Share(ptr cudart.DevicePtr) ([]cudart.DevicePtr, error) {
+	r.run.shared[r.Number] = ptr
+	if err := r.Meet(); err != nil {
+		return nil, err
+	}
+	all := slices.Clone(r.run.shared)
+	return all, r.Meet() // so that nobody shares again before all have read
+}
+
+// Name gives a range of memory a name, by which reports call it.
+func (r *Rank) Name(ptr cudart.DevicePtr, bytes int64, name string) {
+	r.run.memory.name(uint64(ptr), bytes, r.Number, name)
+}
+
+// meeting is where hosts wait for one another.
+type meeting struct {
+	waiting []*host
+	round   int
+}
+
+// hold lets the hosts go on if all that run have come. Each then happens after all of them.
+func (r *run) hold() {
+	m, running := &r.meeting, 0
+	for _, rank := range r.ranks {
+		if !rank.host.ended {
+			running++
+		}
+	}
+	if len(m.waiting) == 0 || len(m.waiting) < running {
+		return
+	}
+	var all race.Barrier
+	var threads []*race.Thread
+	for _, h := range m.waiting {
+		r.detector.Arrive(&all, h.thread)
+		threads = append(threads, h.thread)
+	}
+	r.detector.Release(&all, threads)
+	m.waiting = nil
+	m.round++
+}

@@ -1,0 +1,70 @@
+package check
+
+import "gpurun/cudart/sim/check/race"
+
+// Report is what a run has found.
+type Report struct {
+	Seed     uint64
+	Findings []Finding
+	// Incomplete lists what the run executed and did not check, and why it ended early. A report with an entry is no
+	// clean one.
+	Incomplete []string
+	// Trace is a digest of all decisions of the scheduler and of all observed accesses.
+	Trace uint64
+	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
+	Steps            int
+	WarpInstructions uint64
+}
+
+// Clean reports whether the run has checked everything, and found nothing.
+func (r *Report) Clean() bool { return len(r.Findings)+len(r.Incomplete) == 0 }
+
+// Finding is a race between two accesses, for people.
+type Finding struct {
+	Cause         race.Cause
+	First, Second Access // in the order in which they were performed
+	Bytes         uint64
+	Where         string // the first of the bytes, such as "rank 1's input at +0x40"
+	// Flag is the release and the acquire that would order the two if their scopes were wider, if there are any.
+	Flag  *[2]Access
+	Count int // how often the two instructions had this race
+}
+
+// Access is one side of a race.
+type Access struct {
+	Actor
+	Kind   race.Kind
+	Scope  race.Scope
+	Text   string // the instruction, or the command of a stream
+	Module string // "" for commands
+	Line   int    // in the module's PTX
+	Source string // the line of the source that the PTX was made of, or ""
+}
+
+// Actor is who performed an access: a warp of a kernel, or a command.
+type Actor struct {
+	Rank        int
+	Kernel      string // "" for commands
+	Block, Warp int
+	Command     string // such as "stream 0"
+}
+
+func (r *run) report() *Report {
+	report := &Report{
+		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+	}
+	for _, f := range r.detector.Findings() {
+		report.Findings = append(report.Findings, r.finding(&f))
+	}
+	return report
+}
+
+// digest mixes numbers into 64 bits.
+type digest uint64
+
+func (d *digest) mix(values ...uint64) {
+	for _, v := range values {
+		x := (uint64(*d) ^ v) * 0x9e3779b97f4a7c15
+		*d = digest(x ^ x>>29)
+	}
+}

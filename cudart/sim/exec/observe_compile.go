@@ -1,0 +1,146 @@
+package exec
+
+import (
+	"slices"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// LoadObserved is Load for grids with an [Observer]. Accesses to memory are never part of a run of assembly. A plain
+// program has no trace of observation in its code, so that it costs nothing there.
+func LoadObserved(m *ptx.Module) (*Program, error) {
+	p, err := Load(m)
+	if err == nil {
+		p.observed = true
+	}
+	return p, err
+}
+
+// observe wraps an op whose effect others may see, so that it tells the observer. An instruction that is in no list
+// here counts as unmodeled: a new one is not passed over in silence.
+func (c *compiler) observe(o *op) {
+	if c.err != nil || o.kind != opRun && o.kind != opControl {
+		return
+	}
+	has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }
+	switch name := c.in.Op; {
+	case slices.Contains(privateOps, name), o.warpSync:
+	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("nc") && !has("const"):
+		c.observeAccess(o)
+	case name == "ld" && has("const"): // no kernel writes there
+	case (name == "fence" || name == "membar") && !has("proxy") && !has("mbarrier_init") && !has(sharedOfBlock) &&
+		!has(sharedOfCluster):
+		c.observeFence(o)
+	case (name == "bar" || name == "barrier") && !has("cluster"):
+		arrive := o.control
+		o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+			if id, _, err := w.barrierArguments(o, mask); err == nil {
+				w.grid.cfg.Observer.Arrive(w.site(), id)
+			}
+			return arrive(w, o, mask)
+		}
+	default:
+		observeUnmodeled(o)
+	}
+}
+
+// privateOps are the instructions that touch nothing but registers, local memory and control flow. griddepcontrol
+// orders what programmatic dependent launch lets overlap; who observes grids launches them one after the other, or
+// refuses. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
+var privateOps = []string{
+	"mov", "cvt", "cvta", "isspacep", "prmt", "shfl", "vote", "match", "activemask", "redux", "elect", "selp", "bra",
+	"brx", "call", "ret", "exit", "nanosleep", "pmevent", "trap", "brkpt", "prefetch", "prefetchu", "createpolicy",
+	"applypriority", "mma", "movmatrix", "setmaxnreg", "stacksave", "stackrestore", "alloca", "griddepcontrol",
+	"addc", "subc", "madc", "bfi", "mapa", "getctarank", "add", "sub", "mad", "setp", "set", "lop3", "testp", "and", "or", "xor", "not",
+}
+
+// observeAccess makes an access tell which addresses it has accessed.
+func (c *compiler) observeAccess(o *op) {
+	if region := o.mem.bias >> RegionShift; region == localWindow>>RegionShift || region == paramWindow>>RegionShift {
+		return
+	}
+	kind := Reads
+	switch c.in.Op {
+	case "st":
+		kind = Writes
+	case "atom", "red":
+		kind = Updates
+	}
+	shape := ObservedAccess{
+		Kind: kind, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size,
+		Elements: max(1, len(o.mem.vector)),
+	}
+	if kind == Updates && shape.Order == "" {
+		shape.Order = "relaxed"
+	}
+	if o.mem.whole || kind == Updates && len(o.mem.vector) == 2 && o.mem.size == 8 { // .b128
+		shape.Bytes, shape.Elements = 16, 1
+	}
+	access := o.run
+	o.run = func(w *warp, o *op, mask uint32) error {
+		w.expandLanes(o.a)
+		a, bias := shape, o.mem.bias
+		for i, base := range &w.regs[o.a] { // before a load that overwrites the address
+			a.Addresses[i] = base + bias
+		}
+		if err := access(w, o, mask); err != nil {
+			return err
+		}
+		for m := mask; m != 0; m &= m - 1 {
+			if lane := lowest(m); observable(a.Addresses[lane]) {
+				a.Lanes |= 1 << lane
+			}
+		}
+		if a.Lanes != 0 {
+			w.grid.cfg.Observer.Access(w.site(), &a)
+		}
+		return nil
+	}
+}
+
+// observable reports whether others than the thread itself can write to an address.
+func observable(addr uint64) bool {
+	region := addr >> RegionShift
+	return region != localWindow>>RegionShift && region != paramWindow>>RegionShift
+}
+
+func (c *compiler) observeFence(o *op) {
+	order, scope := "sc", "" // membar is fence.sc
+	for _, m := range c.in.Mods {
+		switch m {
+		case "sc", "acq_rel", "acquire", "release":
+			order = m
+		case "gl":
+			scope = "gpu"
+		case "cta", "cluster", "gpu", "sys":
+			scope = m
+		}
+	}
+	if c.in.Op == "fence" && !slices.Contains(c.in.Mods, order) {
+		order = "acq_rel"
+	}
+	fence := o.run
+	o.run = func(w *warp, o *op, mask uint32) error {
+		if err := fence(w, o, mask); err != nil {
+			return err
+		}
+		w.grid.cfg.Observer.Fence(w.site(), order, scope)
+		return nil
+	}
+}
+
+// observeUnmodeled makes an op tell that it is executed.
+func observeUnmodeled(o *op) {
+	run, control := o.run, o.control
+	if o.kind == opRun {
+		o.run = func(w *warp, o *op, mask uint32) error {
+			w.grid.cfg.Observer.Unmodeled(w.site())
+			return run(w, o, mask)
+		}
+		return
+	}
+	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+		w.grid.cfg.Observer.Unmodeled(w.site())
+		return control(w, o, mask)
+	}
+}
