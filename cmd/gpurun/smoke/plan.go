@@ -43,9 +43,14 @@ type Examiner func(context.Context, *program.Invocation, settings.Config) (check
 type Run struct {
 	config  settings.Config
 	examine Examiner // nil: there is none
-	runs    []*plan.CollectiveRun
-	names   []string // of the runs: of collectives, and paths of kernel files
+	runs    []namedRun
 	gate    gate.Plan
+}
+
+// namedRun is the run of a collective, or of the kernel file with that path.
+type namedRun struct {
+	name string
+	*plan.CollectiveRun
 }
 
 // Plan makes runs of all collectives as smoke's flags say, and checks everything that can be
@@ -85,14 +90,14 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 			p.Host.Notice = "" // it is said once
 		}
 		inject = nil
-		s.runs, s.names = append(s.runs, p), append(s.names, what.Name)
+		s.runs = append(s.runs, namedRun{what.Name, p})
 	}
 	for _, path := range kernelFiles {
 		p, err := planFile(ctx, f, path, o)
 		if err != nil {
 			return nil, err
 		}
-		s.runs, s.names = append(s.runs, p), append(s.names, path)
+		s.runs = append(s.runs, namedRun{path, p})
 	}
 	return s, nil
 }

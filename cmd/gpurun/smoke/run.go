@@ -10,7 +10,6 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/worker/result"
@@ -39,9 +38,9 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	}
 	rows := make([]row, len(s.runs))
 	for i, p := range s.runs {
-		rows[i].name = s.names[i]
+		rows[i].name = p.name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
-			rows[i] = one(ctx, a, s.names[i], p, progress, &all)
+			rows[i] = one(ctx, a, p, progress, &all)
 		}
 	}
 	if all.Failure == "" {
@@ -72,9 +71,7 @@ func (s *Run) look(ctx context.Context, a *program.Invocation, stderr io.Writer,
 }
 
 // one runs one collective and adds what it found to the report of all.
-func one(ctx context.Context, a *program.Invocation, name string, p *plan.CollectiveRun, progress *session.Progress,
-	all *result.Report,
-) row {
+func one(ctx context.Context, a *program.Invocation, p namedRun, progress *session.Progress, all *result.Report) row {
 	begun := time.Now()
 	report, err := p.Measure(ctx, a, nil, progress)
 	code := exit.Code(err)
@@ -83,10 +80,10 @@ func one(ctx context.Context, a *program.Invocation, name string, p *plan.Collec
 	}
 	all.Results = append(all.Results, report.Results...)
 	if code != exit.OK && code != exit.WrongData {
-		all.Failure = name + ": " + cmp.Or(report.Failure, err.Error())
+		all.Failure = p.name + ": " + cmp.Or(report.Failure, err.Error())
 	}
 	all.ExitCode = exit.Worse(all.ExitCode, code)
-	return row{name, true, report.Results, time.Since(begun)}
+	return row{p.name, true, report.Results, time.Since(begun)}
 }
 
 // write prints a line for each collective, and the verdict.
