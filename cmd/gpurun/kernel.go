@@ -9,7 +9,6 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/kernelcode"
-	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/kernelfile"
@@ -41,7 +40,7 @@ func newKernelCommand(a *program.Invocation) *cobra.Command {
 		DisableFlagParsing: true,
 	}
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		at := slices.IndexFunc(words, plan.IsKernelFile)
+		at := slices.IndexFunc(words, kernelfile.IsPath)
 		switch {
 		case at < 0 && slices.ContainsFunc(words, isHelp):
 			return cmd.Help()

@@ -11,7 +11,6 @@ import (
 	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/list"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
@@ -51,7 +50,7 @@ machine. With kernel files it lists the kernels that these describe.`,
 			return form(l, a.Out)
 		}
 		for _, file := range files {
-			if !plan.IsKernelFile(file) {
+			if !kernelfile.IsPath(file) {
 				return usageError(exit.Usagef("unexpected argument %q for %q", file, cmd.CommandPath()), cmd)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"gpurun/cmd/gpurun/doctor"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
-	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
+	"gpurun/kernels/kernelfile"
 )
 
 const smokeLong = `smoke checks a machine with GPUs in one command, for CI runners. It runs the checks of
@@ -43,7 +43,7 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 		Example: smokeExample,
 		Args: func(_ *cobra.Command, words []string) error {
 			for _, word := range words {
-				if !plan.IsKernelFile(word) {
+				if !kernelfile.IsPath(word) {
 					return exit.Usagef("smoke takes kernel files, such as oneshot.toml, and %q is none", word)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/tune"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/matmul"
 )
 
@@ -21,6 +23,9 @@ none adds plain calls. If --hidden has several row lengths, the rules of the fir
 for any length. Another length gets rules of its own, up to the last size at which the rules
 of the first one are more than 2% slower.
 
+A kernel file is measured beside gpurun's algorithms, if its grid depends on blocks. Rules of
+the table may name it; auto follows them where --algo names the file too.
+
 Calls are replayed from a graph. The table is TOML, with all medians as comments at its
 end. Times in the simulator say nothing about hardware.
 
@@ -29,13 +34,14 @@ end. Times in the simulator say nothing about hardware.
 const tuneExample = `  gpurun tune -o h200.toml
   gpurun --nproc-per-node 2 tune allreduce -b 1K -e 4M -f 2
   gpurun tune allreduce --epilogue none,rmsnorm --hidden 4096,8192 -f 2 -o norm.toml
+  gpurun tune mine.toml -o mine.tuning.toml            a kernel of yours
   gpurun allreduce --tuning h200.toml --explain`
 
 const tuneCommand = "tune"
 
 func newTuneCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     tuneCommand + " [COLLECTIVE...]",
+		Use:     tuneCommand + " [COLLECTIVE...] [KERNEL FILE...]",
 		Short:   "Measure which algorithms are fastest, and write a table for --tuning",
 		Long:    tuneLong,
 		Example: tuneExample,
@@ -47,11 +53,15 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 							"estimate; gpurun bench %s measures its algorithms", word, word), cmd)
 					}
 				}
-				collectives, err := collectivesNamed(words)
-				if err != nil {
-					return usageError(err, cmd)
+				named, files := splitKernelFiles(words)
+				var collectives []*collective.Collective
+				if len(files) == 0 || len(named) > 0 {
+					var err error
+					if collectives, err = collectivesNamed(named); err != nil {
+						return usageError(err, cmd)
+					}
 				}
-				return tune.Run(cmd.Context(), a, cmd.Flags(), collectives)
+				return tune.Run(cmd.Context(), a, cmd.Flags(), collectives, files)
 			}))
 		},
 	}
@@ -59,4 +69,16 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 	showDefaultsOf(cmd, tune.PlanOptions())
 	tune.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// splitKernelFiles separates names of collectives from paths of kernel files.
+func splitKernelFiles(words []string) (named, files []string) {
+	for _, word := range words {
+		if kernelfile.IsPath(word) {
+			files = append(files, word)
+		} else {
+			named = append(named, word)
+		}
+	}
+	return named, files
 }

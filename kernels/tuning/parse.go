@@ -9,6 +9,7 @@ import (
 
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/rulefile"
 )
 
@@ -75,6 +76,9 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 		return fmt.Errorf("there is no collective %q; \"gpurun list\" has them all", r.Collective)
 	}
 	a, ok := c.Algorithm(r.Algorithm)
+	if !ok && kernelfile.IsPath(r.Algorithm) && r.Epilogue == collective.NoEpilogue { // a job may have it
+		a, ok = &collective.Algorithm{Collective: c.Name, Name: r.Algorithm}, true
+	}
 	if !ok {
 		return fmt.Errorf("%s has no algorithm %q; \"gpurun list\" has them all", r.Collective, r.Algorithm)
 	}

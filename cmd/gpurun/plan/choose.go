@@ -20,7 +20,7 @@ func chooseAlgorithms(words []string, what *collective.Collective) ([]string, er
 	})
 	return choose("algorithm", words, own, append([]string{settings.Auto, settings.All}, names...),
 		func(word string) (string, bool) {
-			return word, word == settings.Auto || slices.Contains(names, word) || IsKernelFile(word)
+			return word, word == settings.Auto || slices.Contains(names, word) || kernelfile.IsPath(word)
 		})
 }
 

@@ -40,7 +40,7 @@ func setProductWords(s *settings.Sources, job *workload.Job, c settings.Config, 
 	own, names := productAlgorithms(what)
 	valid := append([]string{settings.Auto, settings.All}, names...)
 	job.Algorithms, err = choose("algorithm", c.Algo, own, valid, func(word string) (string, bool) {
-		return word, slices.Contains(valid, word) || IsKernelFile(word)
+		return word, slices.Contains(valid, word) || kernelfile.IsPath(word)
 	})
 	if err != nil {
 		return s.Invalid("algo", err)

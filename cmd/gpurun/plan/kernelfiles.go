@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,16 +17,11 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// IsKernelFile reports whether a word of --algo is the path of a kernel file: it has a slash, or the extension of one.
-func IsKernelFile(word string) bool {
-	return strings.Contains(word, "/") || slices.Contains([]string{".toml", ".yaml", ".yml", ".json"}, filepath.Ext(word))
-}
-
 // readKernelFiles reads those among the words of --algo, without their code.
 func readKernelFiles(words []string, of string) (files []*kernelfile.File, bundles []*kernelfile.Bundle, err error) {
 	var seen []string
 	for _, word := range words {
-		if !IsKernelFile(word) || slices.Contains(seen, word) {
+		if !kernelfile.IsPath(word) || slices.Contains(seen, word) {
 			continue
 		}
 		f, text, err := kernelcode.Read(word)

@@ -35,7 +35,7 @@ func (p subject) tune(ctx context.Context, a *program.Invocation, progress *sess
 // verification runs every candidate at one size, with little timing.
 func (p subject) verification() *session.Run {
 	v := p.Run
-	v.Job.Verify, v.Job.GraphReplays, v.Job.Iterations, v.Job.Warmup = true, 1, 1, 0
+	v.Job.Verify, v.Job.GraphReplays, v.Job.Iterations, v.Job.Warmup = true, min(1, p.Job.GraphReplays), 1, 0
 	v.Job.Sizes = []int64{verificationSize(p.Job.Sizes)}
 	return &v
 }
@@ -125,7 +125,7 @@ func (p subject) samples(results []result.Result) []tuning.Sample {
 	times := map[tuning.Sample]map[bool]float64{} // by whether the call was in place
 	var order []tuning.Sample
 	for _, r := range results {
-		if a, ok := p.Collective.Algorithm(r.Algorithm); ok && r.Blocks > 2*a.Blocks {
+		if a, ok := p.Collective.Algorithm(r.Algorithm); ok && a.File == "" && r.Blocks > 2*a.Blocks {
 			continue
 		}
 		if r.Bytes == 0 && !p.Collective.Shape.Empty {

@@ -23,6 +23,8 @@ const (
 type kind struct {
 	epilogue string // a word of --epilogue
 	hidden   int64  // elements of the epilogue's rows; 0: it has none
+	file     string // the path of a kernel file that is measured beside gpurun's algorithms; empty: none
+	op       string // of the kernel file; empty: the usual one
 }
 
 // plain is the kind of calls without epilogue.
@@ -54,7 +56,7 @@ func kindsAsked(f *pflag.FlagSet) ([]kind, error) {
 			continue
 		}
 		for _, n := range c.Hidden {
-			add(kind{word, n})
+			add(kind{epilogue: word, hidden: n})
 		}
 	}
 	return kinds, nil
@@ -82,6 +84,12 @@ func (k kind) planOptions() plan.Options {
 		c.Epilogue = []string{k.epilogue}
 		if k.hidden > 0 {
 			c.Hidden = settings.Numbers{k.hidden}
+		}
+		if k.file != "" {
+			c.Algo = append(c.Algo, k.file)
+		}
+		if k.op != "" {
+			c.Op = []string{k.op}
 		}
 	}
 	return o

@@ -14,11 +14,13 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 	"gpurun/worker/result"
@@ -39,9 +41,12 @@ func AddFlags(f *pflag.FlagSet) {
 	f.StringP(tableFlag, "o", "", "write the table to this `file` instead of stdout")
 }
 
-// Run measures collectives as flags say, and writes the table. It is called in the agent.
-func Run(ctx context.Context, a *program.Invocation, f *pflag.FlagSet, collectives []*collective.Collective) error {
-	t, err := newMeasurement(ctx, f, collectives)
+// Run measures collectives as flags say, and kernel files beside gpurun's algorithms, and writes the table. It is
+// called in the agent.
+func Run(ctx context.Context, a *program.Invocation, f *pflag.FlagSet, collectives []*collective.Collective,
+	kernelFiles []string,
+) error {
+	t, err := newMeasurement(ctx, f, collectives, kernelFiles)
 	if err != nil {
 		return err
 	}
@@ -55,7 +60,9 @@ type measurement struct {
 }
 
 // newMeasurement checks everything that can be checked beforehand.
-func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collective.Collective) (*measurement, error) {
+func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collective.Collective,
+	kernelFiles []string,
+) (*measurement, error) {
 	t := &measurement{}
 	var err error
 	if t.file, err = f.GetString(tableFlag); err != nil {
@@ -84,7 +91,50 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 			t.runs = append(t.runs, p)
 		}
 	}
+	for _, path := range kernelFiles {
+		p, err := newFileSubject(ctx, f, path, list)
+		if err != nil {
+			return nil, err
+		}
+		t.runs = append(t.runs, p)
+	}
 	return t, nil
+}
+
+// newFileSubject plans calls of a kernel file, beside gpurun's algorithms. Candidates differ in their grids, and run in
+// place and out of place.
+func newFileSubject(ctx context.Context, f *pflag.FlagSet, path string, list host.Lister) (subject, error) {
+	file, _, err := kernelcode.Read(path)
+	if err != nil {
+		return subject{}, err
+	}
+	what, ok := kernels.Find(file.Collective)
+	switch {
+	case !ok:
+		return subject{}, exit.Usagef("tune measures collectives, and %s is for %s: gpurun kernel %s times it", path,
+			file.Collective, path)
+	case !file.TakesBlocks():
+		return subject{}, exit.Usagef("tune measures grids of 1 to 128 blocks, and the grid of %s is its own: "+
+			"write it as an expression with blocks, such as grid = \"blocks ? blocks : 32\"", path)
+	}
+	k := plain()
+	k.file = path
+	if what.Shape.Reduces {
+		k.op = file.Ops[0]
+	}
+	s, err := newSubject(ctx, f, what, k, list)
+	if a, ok := s.algorithm(path); err == nil && ok && a.Needs.SeparateOutput && s.places() > 1 {
+		err = exit.Usagef("tune measures calls in place too, and %s has in_place = \"no\": gpurun bench measures it", path)
+	}
+	return s, err
+}
+
+// algorithm finds an algorithm of the subject, if there is one.
+func (p subject) algorithm(name string) (*collective.Algorithm, bool) {
+	if p.CollectiveRun == nil {
+		return nil, false
+	}
+	return p.Collective.Algorithm(name)
 }
 
 // newSubject plans calls of one kind.

@@ -164,7 +164,7 @@ func TestRowsAreKept(t *testing.T) {
 		"--epilogue none":                  all,
 	} {
 		planned, err := newMeasurement(t.Context(),
-			flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what})
+			flagtest.Parse(t, AddFlags, strings.Fields(line+" -b 8K -e 40K -i 8K")...), []*collective.Collective{what}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -196,7 +196,8 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		t.Setenv("GPURUN_"+name, value)
 	}
 	what, _ := kernels.Find("reduce")
-	planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, "-e", "4K"), []*collective.Collective{what})
+	planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, "-e", "4K"),
+		[]*collective.Collective{what}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestKinds(t *testing.T) {
 			what, _ := kernels.Find(name)
 			all = append(all, what)
 		}
-		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(c.line)...), all)
+		planned, err := newMeasurement(t.Context(), flagtest.Parse(t, AddFlags, strings.Fields(c.line)...), all, nil)
 		if err != nil {
 			if c.refused == "" || !strings.Contains(err.Error(), c.refused) || exit.Code(err) != exit.Usage {
 				t.Errorf("%s: %v, want %q", c.line, err, c.refused)
