@@ -21,6 +21,9 @@ func (d *decoder) buffers(f *File, t *table) {
 	}
 }
 
+// mostBufferAlign is what every buffer is aligned to, as cudaMalloc's memory is.
+const mostBufferAlign = 256
+
 func (d *decoder) buffer(f *File, name string, n *node) Buffer {
 	t := d.table(n, "[buffers."+name+"]")
 	custom := f.Collective == Custom
@@ -33,7 +36,7 @@ func (d *decoder) buffer(f *File, name string, n *node) Buffer {
 		known |= nameRank | nameRoot
 	}
 	b.Size = t.number("size", known)
-	b.Align = int64(t.whole("align", 1, 1<<30))
+	b.Align = int64(t.whole("align", 1, mostBufferAlign))
 	if b.Align&(b.Align-1) != 0 {
 		d.fail(n.line, "align of buffer %s is %d, and must be a power of two", name, b.Align)
 	}

@@ -56,7 +56,8 @@ type Buffer struct {
 	Role Role
 	Type string // of the elements of an input or output of a Custom file
 	Size Expr   // bytes
-	// Align is the alignment of its first byte; 0: 256.
+	// Align is the alignment of its first byte, up to 256; 0: 256, but for an input and an output of a collective, which
+	// --unaligned moves by an element.
 	Align int64
 	// Private: peers have no address of it. Host: it is memory of the host that the device can address.
 	Private, Host bool

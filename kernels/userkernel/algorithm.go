@@ -130,9 +130,24 @@ func (a *algorithm) accepts(world int, call collective.Call) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkAligned(call); err != nil {
+		return err
+	}
 	if over := max(call.Send%r.Alignment, call.Recv%r.Alignment); over != 0 && a.file.Collective != kernelfile.Custom {
 		return fmt.Errorf("%s:%d: %s takes an input and an output at multiples of %d bytes, not %d bytes behind one",
 			a.file.Path, a.file.Contract.Alignment.Line, a.file.Name, r.Alignment, over)
+	}
+	return nil
+}
+
+// checkAligned refuses a call whose input or output lies otherwise than the file's entry of that buffer asks for.
+func (a *algorithm) checkAligned(call collective.Call) error {
+	for _, b := range a.file.Buffers {
+		at, ok := map[string]int64{"input": call.Send, "output": call.Recv}[b.Name]
+		if ok && b.Size.IsZero() && b.Align > 0 && at%b.Align != 0 {
+			return fmt.Errorf("%s:%d: %s takes its %s at multiples of %d bytes, not %d bytes behind one", a.file.Path, b.Line,
+				a.file.Name, b.Name, b.Align, at%b.Align)
+		}
 	}
 	return nil
 }
