@@ -81,8 +81,9 @@ func findsStaging(r *check.Report, lines []string, cause race.Cause) bool {
 		return strings.HasPrefix(a.Text, opcode) && strings.Contains(lines[a.Line-1], a.Text)
 	}
 	for _, f := range r.Findings {
-		if f.Cause == cause && f.First.Rank != f.Second.Rank && names(f.First, "st.global.v4") &&
-			names(f.Second, "ld.global.v4") && strings.Contains(f.Where, fmt.Sprintf("rank %d's scratch", f.First.Rank)) {
+		first, second := f.Sides[0], f.Sides[1]
+		if f.Cause == cause.String() && first.Rank != second.Rank && names(first, "st.global.v4") &&
+			names(second, "ld.global.v4") && strings.Contains(f.Where, fmt.Sprintf("rank %d's scratch", first.Rank)) {
 			return true
 		}
 	}

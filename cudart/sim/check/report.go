@@ -19,15 +19,28 @@ type Report struct {
 // Clean reports whether the run has checked everything, and found nothing.
 func (r *Report) Clean() bool { return len(r.Findings)+len(r.Incomplete) == 0 }
 
-// Finding is a race between two accesses, for people.
+// Kind says what is wrong.
+type Kind string
+
+// The kinds of findings.
+const (
+	Race Kind = "race" // two accesses that nothing orders, one of them a write
+)
+
+// Finding is a mistake, for people. It stands for all findings of its kind and cause at the same instructions.
 type Finding struct {
-	Cause         race.Cause
-	First, Second Access // in the order in which they were performed
-	Bytes         uint64
-	Where         string // the first of the bytes, such as "rank 1's input at +0x40"
-	// Flag is the release and the acquire that would order the two if their scopes were wider, if there are any.
-	Flag  *[2]Access
-	Count int // how often the two instructions had this race
+	Kind  Kind
+	Cause string // a short phrase, which is the same for all findings of one cause
+	// Sides are the accesses or places that took part, in the order in which they were performed; of a race two.
+	Sides []Access
+	Bytes uint64 // of the memory concerned, that the last side accessed; 0 if no memory is
+	Where string // the first of the bytes, such as "rank 1's input at +0x40"
+	// Flag is the release and the acquire that would order two sides if their scopes were wider, if there are any.
+	Flag   *[2]Access
+	Advice string // what to do
+	// Note is true for what the PTX memory model forbids and what current hardware does not show.
+	Note  bool
+	Count int // how often it was seen
 }
 
 // Access is one side of a race.

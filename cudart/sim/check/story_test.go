@@ -202,13 +202,13 @@ func tell(f Finding) string {
 		}
 		return first + "-" + second
 	}
-	cause := map[race.Cause]string{
-		race.NoOrder: " unordered", race.NarrowScope: " narrow", race.PartialOverlap: " partial",
+	cause := map[string]string{
+		race.NoOrder.String(): " unordered", race.NarrowScope.String(): " narrow", race.PartialOverlap.String(): " partial",
 	}[f.Cause]
 	if f.Flag != nil {
 		cause += " by " + lines(f.Flag[0], f.Flag[1])
 	}
-	return lines(f.First, f.Second) + cause
+	return lines(f.Sides[0], f.Sides[1]) + cause
 }
 
 func line(a Access) string {

@@ -118,7 +118,7 @@ func TestStreamsAndHosts(t *testing.T) {
 func commands(r *Report) []string {
 	var all []string
 	for _, f := range r.Findings {
-		pair := []string{f.First.Text, f.Second.Text}
+		pair := []string{f.Sides[0].Text, f.Sides[1].Text}
 		slices.Sort(pair)
 		if pair[0] == "copy" && pair[1] == "fill" {
 			slices.Reverse(pair)

@@ -10,17 +10,21 @@ import (
 
 // finding describes a race.
 func (r *run) finding(f *race.Finding) Finding {
+	first, second := access(f.First), access(f.Second)
 	out := Finding{
-		Cause: f.Cause, First: access(f.First), Second: access(f.Second), Bytes: f.Second.Op.Bytes, Count: f.Count,
+		Kind: Race, Cause: f.Cause.String(), Sides: []Access{first, second}, Bytes: f.Second.Op.Bytes, Count: f.Count,
 	}
 	if exec.IsShared(f.Address) {
-		out.Where = fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", out.Second.Rank, out.Second.Block,
+		out.Where = fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", second.Rank, second.Block,
 			f.Address&(1<<exec.RegionShift-1))
 	} else {
 		out.Where = r.memory.describe(f.Address)
 	}
 	if f.Flag != nil {
 		out.Flag = &[2]Access{access(f.Flag.Release), access(f.Flag.Acquire)}
+		out.Advice = widen(out.Flag[0], out.Flag[1])
+	} else if f.Cause == race.NarrowScope {
+		out.Advice = widen(first, second)
 	}
 	return out
 }
@@ -43,16 +47,15 @@ func access(s race.Side) Access {
 // String is the finding as a block of lines.
 func (f Finding) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "RACE  %s, %d bytes of %s\n", relation(f.First.Kind, f.Second.Kind), f.Bytes, f.Where)
-	fmt.Fprintf(&b, "  first   %v\n  then    %v\n", f.First, f.Second)
-	switch {
-	case f.Flag != nil:
+	first, second := f.Sides[0], f.Sides[1]
+	fmt.Fprintf(&b, "RACE  %s, %d bytes of %s\n", relation(first.Kind, second.Kind), f.Bytes, f.Where)
+	fmt.Fprintf(&b, "  first   %v\n  then    %v\n", first, second)
+	if f.Flag != nil {
 		fmt.Fprintf(&b, "  the flag between them:\n  release %v\n  acquire %v\n", f.Flag[0], f.Flag[1])
-		fmt.Fprintf(&b, "  %s\n", narrow(f.Flag[0], f.Flag[1]))
-	case f.Cause == race.NarrowScope:
-		fmt.Fprintf(&b, "  %s\n", narrow(f.First, f.Second))
-	default:
-		fmt.Fprintf(&b, "  %s\n", f.Cause)
+	}
+	fmt.Fprintf(&b, "  %s\n", f.Cause)
+	if f.Advice != "" {
+		fmt.Fprintf(&b, "  %s\n", f.Advice)
 	}
 	return b.String()
 }
@@ -63,8 +66,8 @@ func relation(first, second race.Kind) string {
 	return names[second] + " after " + names[first]
 }
 
-// narrow says which scopes to widen.
-func narrow(a, b Access) string {
+// widen says which scopes are too narrow for two accesses.
+func widen(a, b Access) string {
 	need, where := race.GPUScope, "another block"
 	if a.Rank != b.Rank {
 		need, where = race.SystemScope, "another GPU"
@@ -75,7 +78,7 @@ func narrow(a, b Access) string {
 			narrow = append(narrow, name)
 		}
 	}
-	return fmt.Sprintf("a scope is too narrow: %s does not reach %s; use .%s", strings.Join(narrow, " and "), where, need)
+	return fmt.Sprintf("%s does not reach %s: use .%s", strings.Join(narrow, " and "), where, need)
 }
 
 // String is one side: "rank 0 block 3 warp 1 reads   ld.global.u32 ...   mine.cu:12 (PTX 88)".

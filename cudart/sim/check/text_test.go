@@ -14,7 +14,8 @@ func TestTextOfAFinding(t *testing.T) {
   the flag between them:
   release rank 0 block 0 warp 0 writes   @%first st.release.gpu.global.u32 [%flag], 1   story.cu:12 (story.ptx:24)
   acquire rank 1 block 0 warp 0 reads   ld.acquire.sys.global.u32 %seen, [%flag]   story.cu:20 (story.ptx:30)
-  a scope is too narrow: .gpu does not reach another GPU; use .sys
+  a scope is too narrow
+  .gpu does not reach another GPU: use .sys
 `
 	for _, f := range r.Findings {
 		if f.Flag != nil {
