@@ -30,7 +30,7 @@ func TestCatalogHasNoRace(t *testing.T) {
 	}
 }
 
-// repeat makes calls of any collective, whose parts are small enough for the buffers.
+// repeat makes calls of any collective, whose parts are small enough for the buffers, and reads the output of each.
 func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
 	const count = 700 // of a part
 	comm, err := c.join(r)
@@ -52,8 +52,15 @@ func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
 	if shape.Empty {
 		call = barrierCall
 	}
+	sink, err := r.Device.Malloc(4 * c.count)
+	if err != nil {
+		return err
+	}
 	for range c.calls {
 		if err := c.algorithm.Enqueue(comm, s, call); err != nil {
+			return err
+		}
+		if err := s.Copy(sink, comm.Local(recv), 4*c.count); err != nil {
 			return err
 		}
 	}
