@@ -4,16 +4,22 @@ import (
 	"slices"
 )
 
-// Counts are the elements of a part of calls whose larger buffer has up to so many bytes, for an algorithm among so
-// many ranks. A count that the algorithm does not take is rounded up to one that it takes. Without any, the error of
-// the first is returned.
-func (c *Calls) CountsFor(sizes []int64, world int) (counts []int64, err error) {
+// CountsFor are the elements of a part of calls whose larger buffer has up to so many bytes, among so many ranks. Where
+// buffers have several parts, these are cut to whole vectors unless they are to be unaligned, as in other runs. A count
+// that the algorithm does not take is rounded up to one that it takes. Without any, the error of the first is returned.
+func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []int64, err error) {
+	const vecBytes = 16
 	if c.Shape.Empty {
 		return []int64{0}, nil
 	}
 	parts := max(c.Shape.Send.Of(world), c.Shape.Recv.Of(world))
 	for _, size := range sizes {
-		count, refused := c.accepted(max(size/(parts*int64(c.DType.Size)), 1), world)
+		count := max(size/(parts*int64(c.DType.Size)), 1)
+		vec := vecBytes / int64(c.DType.Size)
+		if whole := count / vec * vec; parts > 1 && whole > 0 && !unaligned {
+			count = whole
+		}
+		count, refused := c.accepted(count, world)
 		switch {
 		case refused != nil:
 			if err == nil {
