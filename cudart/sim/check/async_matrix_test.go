@@ -2,8 +2,8 @@ package check
 
 import "testing"
 
-// Matrices in shared memory, tensors, multicast addresses and loads by .nc: each mechanism has no race, and the race with
-// both lines and the cause without one of its fences, barriers or waits.
+// Matrices in shared memory, tensors, multicast addresses and loads by .nc: each mechanism has no race. Without one of
+// its fences, barriers or waits it has the race with both lines and the cause.
 func TestMechanismsOfMatrices(t *testing.T) {
 	for name, m := range map[string]mechanism{
 		"ldmatrix and stmatrix": {1, 64, `
@@ -47,7 +47,9 @@ func TestMechanismsOfMatrices(t *testing.T) {
 			{7, "wgmma.wait_group.sync.aligned 1;", []string{"5-9 not waited for"}},
 			{8, "", nil}, // a warp that has waited has waited for all four
 			{9, "st.shared.u32 [%word+2048], %tid;", nil},
-			{7, "st.shared.u32 [%word+2048], %tid;", []string{"5-7 not waited for", "5-7 nothing orders them", "5-9 not waited for"}},
+			{7, "st.shared.u32 [%word+2048], %tid;", []string{
+				"5-7 not waited for", "5-7 nothing orders them", "5-9 not waited for",
+			}},
 		}},
 		"tensor load": {1, 32, `
 			@%first mbarrier.init.shared::cta.b64 [%bar], 1;
@@ -57,7 +59,9 @@ func TestMechanismsOfMatrices(t *testing.T) {
 			again: mbarrier.try_wait.parity.shared::cta.b64 p, [%bar], 0;
 			@!p bra again;
 			ld.shared.u32 %a, [%word];`, []change{
-			{3, "@%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 1024; st.global.u32 [%at], 1;", []string{"3-4 wrong proxy"}},
+			{3, "@%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 1024; st.global.u32 [%at], 1;", []string{
+				"3-4 wrong proxy",
+			}},
 			{6, "", []string{"4-7 not waited for"}},
 		}},
 		"tensor store": {1, 32, `

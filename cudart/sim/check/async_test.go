@@ -166,8 +166,8 @@ func (m mechanism) test(t *testing.T) {
 	}
 }
 
-// Each asynchronous mechanism has no race with all of its fences and waits, and the race with both lines and the cause
-// without one of them.
+// Each asynchronous mechanism has no race with all of its fences and waits. Without one of them it has the race with
+// both lines and the cause.
 func TestAsynchronousMechanisms(t *testing.T) {
 	const initialise = `@%first mbarrier.init.shared::cta.b64 [%bar], 1;`
 	for name, m := range map[string]mechanism{
@@ -218,13 +218,15 @@ func TestAsynchronousMechanisms(t *testing.T) {
 			{9, "@%first cp.async.bulk.wait_group 1;", []string{"4-11 not waited for"}},
 			{10, "", []string{"4-11 not waited for"}},
 		}},
-		"bulk load of what the kernel has stored": {1, 32, initialise + `
+		"bulk load of what the kernel has stored": {
+			1, 32, initialise + `
 			fence.mbarrier_init.release.cluster;
 			st.global.u32 [%at], %tid;
 			fence.proxy.async.global;
 			@%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 512;
 			@%first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%data], 512, [%bar];`,
-			[]change{{4, "fence.proxy.async.shared::cta;", []string{"3-6 wrong proxy"}}}},
+			[]change{{4, "fence.proxy.async.shared::cta;", []string{"3-6 wrong proxy"}}},
+		},
 		"bulk reduction": {1, 64, `
 			st.shared.u32 [%word], %tid;
 			fence.proxy.async;
@@ -268,7 +270,9 @@ func TestAsynchronousMechanisms(t *testing.T) {
 			@!p bra again;
 			ld.shared.u32 %a, [%tile];`, []change{
 			{4, "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%bar];", []string{"3-7 nothing orders them"}},
-			{5, "again: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%bar], 0;", []string{"3-7 nothing orders them"}},
+			{5, "again: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%bar], 0;", []string{
+				"3-7 nothing orders them",
+			}},
 		}},
 		"asynchronous stores": {1, 32, initialise + `
 			mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 4;

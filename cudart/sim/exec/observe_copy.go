@@ -42,7 +42,9 @@ func (w *warp) tellCopies(all []*transfer) {
 }
 
 // addressOf is the generic address of a place in the block's shared memory.
-func (b *block) addressOf(p unsafe.Pointer) uint64 { return b.shared.base + uint64(uintptr(p)-uintptr(b.shared.ptr)) }
+func (b *block) addressOf(p unsafe.Pointer) uint64 {
+	return b.shared.base + uint64(uintptr(p)-uintptr(b.shared.ptr))
+}
 
 // addTo adds what a transfer accesses to an observed copy.
 func (t *transfer) addTo(c *ObservedCopy) {
